@@ -1,0 +1,51 @@
+#pragma once
+// Time as a collaborator, and its text form. Wall times are UTC milliseconds since 1970.
+#include <cstdint>
+#include <string>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+
+namespace millrace {
+
+class Clock {
+ public:
+    virtual ~Clock() = default;
+    virtual std::int64_t wallMs() const = 0;    ///< UTC, may jump
+    virtual std::int64_t steadyNs() const = 0;  ///< monotonic
+};
+
+/// The machine's clock. Stateless: any thread.
+class SystemClock final : public Clock {
+ public:
+    std::int64_t wallMs() const override;
+    std::int64_t steadyNs() const override;
+};
+
+/// Moves only when told to. Threads: any.
+class FakeClock final : public Clock {
+ public:
+    explicit FakeClock(std::int64_t startMs = 1'700'000'000'000) : ms_(startMs) {}
+    std::int64_t wallMs() const override {
+        MutexLock lock(mutex_);
+        return ms_;
+    }
+    std::int64_t steadyNs() const override { return wallMs() * 1'000'000; }
+    void advanceMs(std::int64_t ms) {
+        MutexLock lock(mutex_);
+        ms_ += ms;
+    }
+
+ private:
+    mutable Mutex mutex_;
+    std::int64_t ms_ MR_GUARDED_BY(mutex_);
+};
+
+/// "2026-03-01T12:34:56.789Z" (RFC 3339, UTC, milliseconds).
+std::string formatTime(std::int64_t utcMs);
+/// The inverse of formatTime; also without fraction. kInvalidArgument otherwise.
+Result<std::int64_t> parseTime(std::string_view text);
+/// "4.2 s", "3 m 12 s", "2 h 05 m": for people.
+std::string formatDuration(double seconds);
+
+}  // namespace millrace
