@@ -1,0 +1,92 @@
+// What the built programs link, read with ldd and the dynamic loader's own trace.
+#include <filesystem>
+#include <regex>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/subprocess.h"
+
+namespace millrace::laws {
+namespace {
+
+std::string program(const std::string& name) {
+    return std::string(MILLRACE_BIN_DIR) + "/" + name;
+}
+
+SubprocessOutput runCommand(std::vector<std::string> argv, std::vector<std::string> env = {}) {
+    SubprocessOptions options;
+    options.argv = std::move(argv);
+    options.environment = std::move(env);
+    options.timeout = std::chrono::seconds(60);
+    const Result<SubprocessOutput> output = Subprocess::run(options);
+    EXPECT_TRUE(output.ok()) << output.status();
+    return output.ok() ? *output : SubprocessOutput{};
+}
+
+// The libraries (all levels) of `name` that match `pattern`.
+std::string linked(const std::string& name, const std::string& pattern) {
+    const SubprocessOutput output = runCommand({"ldd", program(name)});
+    EXPECT_NE(output.out.find("libc.so.6"), std::string::npos) << output.out << output.err;
+    std::string found;
+    const std::regex wanted("lib(" + pattern + ")[^ ]*\\.so[^ ]*");
+    for (std::sregex_iterator it(output.out.begin(), output.out.end(), wanted), end; it != end;
+         ++it) {
+        found += it->str() + " ";
+    }
+    return found;
+}
+
+constexpr char kTorch[] = "torch|c10";
+constexpr char kArrow[] = "arrow|parquet";
+constexpr char kQt[] = "Qt";
+constexpr char kRpc[] = "grpc|protobuf";
+
+TEST(ElfLaws, TheDaemonLinksNoTorchArrowOrQt) {
+    EXPECT_EQ(linked("millraced", std::string(kTorch) + "|" + kArrow + "|" + kQt), "");
+}
+
+TEST(ElfLaws, TheCommandLineLinksNoTorchArrowOrQt) {
+    EXPECT_EQ(linked("millrace", std::string(kTorch) + "|" + kArrow + "|" + kQt), "");
+}
+
+TEST(ElfLaws, TheLoaderLinksNoTorchOrQt) {
+    EXPECT_EQ(linked("millrace-loader", std::string(kTorch) + "|" + kQt), "");
+}
+
+TEST(ElfLaws, TheTrainerLinksNoRpcArrowOrQt) {
+    EXPECT_EQ(linked("millrace-trainer", std::string(kRpc) + "|" + kArrow + "|" + kQt), "");
+}
+
+TEST(ElfLaws, TheShimLinksNoneOfThem) {
+    EXPECT_EQ(linked("millrace-exec", std::string(kTorch) + "|" + kArrow + "|" + kQt + "|" + kRpc),
+              "");
+}
+
+TEST(ElfLaws, AProgramThatLinksWhatItMustNotIsSeen) {
+    EXPECT_NE(linked("millrace-trainer", kTorch), "");
+    EXPECT_NE(linked("millrace-loader", kArrow), "");
+    EXPECT_NE(linked("millraced", kRpc), "");
+}
+
+// Lines "binding file FROM [0] to TO [0]" where FROM is libssl or libcrypto and TO is libparquet.
+int sslBindingsToParquet(const std::string& trace) {
+    const std::regex wanted("binding file [^ ]*lib(ssl|crypto)[^ ]* \\[0\\] to [^ ]*libparquet");
+    return static_cast<int>(std::distance(std::sregex_iterator(trace.begin(), trace.end(), wanted),
+                                          std::sregex_iterator()));
+}
+
+TEST(ElfLaws, NothingOfLibsslBindsToLibparquetInTheLoader) {
+    const SubprocessOutput output = runCommand({program("millrace-loader"), "--version"},
+                                               {"LD_DEBUG=bindings", "LD_BIND_NOW=1"});
+    ASSERT_NE(output.err.find("binding file"), std::string::npos);
+    EXPECT_EQ(sslBindingsToParquet(output.err), 0);
+}
+
+TEST(ElfLaws, ABindingOfLibsslToLibparquetIsSeen) {
+    EXPECT_EQ(sslBindingsToParquet("  12: binding file /lib/libssl.so.3 [0] to "
+                                   "/x/libparquet.so.2600 [0]: normal symbol `EVP_sha1'\n"),
+              1);
+}
+
+}  // namespace
+}  // namespace millrace::laws

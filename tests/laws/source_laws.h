@@ -1,0 +1,35 @@
+#pragma once
+// The layering laws as a table, and the check of a source tree against it.
+//
+// A law names the files it binds (a path prefix) and either what they alone may include of our own
+// rooms, or what they must not include at all. Each offence says file, line, include and law.
+#include <string>
+#include <vector>
+
+namespace millrace::laws {
+
+struct SourceFile {
+    std::string path;  ///< relative to the root, with '/'
+    std::string text;
+};
+
+struct Offence {
+    std::string path;
+    int line = 0;
+    std::string what;
+};
+
+/// "path:line: what", one a line.
+std::string describe(const std::vector<Offence>& offences);
+
+/// All C++ and CMake files of a checkout below backend, daemon, proto, app and tests.
+std::vector<SourceFile> readTree(const std::string& root);
+
+/// Who may include whom, and who may not include what.
+std::vector<Offence> checkIncludes(const std::vector<SourceFile>& files);
+/// A .cpp has at most 600 lines, a header 250.
+std::vector<Offence> checkSizes(const std::vector<SourceFile>& files);
+/// No sleeping in tests, no fixed ports, no paths of one machine.
+std::vector<Offence> checkTests(const std::vector<SourceFile>& files);
+
+}  // namespace millrace::laws

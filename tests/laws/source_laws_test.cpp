@@ -1,0 +1,101 @@
+#include "tests/laws/source_laws.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::laws {
+namespace {
+
+std::vector<Offence> planted(const std::string& path, const std::string& include) {
+    return checkIncludes({{path, "#pragma once\n#include " + include + "\n"}});
+}
+
+TEST(SourceLaws, TheTreeHasFiles) {
+    EXPECT_GT(readTree(MILLRACE_SOURCE_DIR).size(), 40U);
+}
+
+TEST(SourceLaws, TheTreeKeepsItsLayers) {
+    const auto offences = checkIncludes(readTree(MILLRACE_SOURCE_DIR));
+    EXPECT_TRUE(offences.empty()) << describe(offences);
+}
+
+TEST(SourceLaws, FilesStayWithinTheirSize) {
+    const auto offences = checkSizes(readTree(MILLRACE_SOURCE_DIR));
+    EXPECT_TRUE(offences.empty()) << describe(offences);
+}
+
+TEST(SourceLaws, UnitTestsDoNotSleep) {
+    const auto offences = checkTests(readTree(MILLRACE_SOURCE_DIR));
+    EXPECT_TRUE(offences.empty()) << describe(offences);
+}
+
+TEST(SourceLaws, BackendThatIncludesQtIsSeen) {
+    EXPECT_EQ(planted("backend/spec/a.h", "<QString>").size(), 1U);
+    EXPECT_EQ(planted("backend/core/a.h", "<QtCore/QObject>").size(), 1U);
+}
+
+TEST(SourceLaws, BackendThatIncludesGrpcOrProtoIsSeen) {
+    EXPECT_EQ(planted("backend/runs/a.h", "<grpcpp/grpcpp.h>").size(), 1U);
+    EXPECT_EQ(planted("backend/runs/a.h", "\"millrace/v1/runs.pb.h\"").size(), 1U);
+}
+
+TEST(SourceLaws, TorchOutsideItsRoomIsSeen) {
+    EXPECT_EQ(planted("backend/train/trainer.h", "<torch/torch.h>").size(), 1U);
+    EXPECT_TRUE(planted("backend/train/torch/model.h", "<torch/torch.h>").empty());
+}
+
+TEST(SourceLaws, ArrowInTheDaemonIsSeen) {
+    EXPECT_EQ(planted("daemon/agent/a.h", "<arrow/api.h>").size(), 1U);
+    EXPECT_TRUE(planted("backend/dataset/a.h", "<arrow/api.h>").empty());
+}
+
+TEST(SourceLaws, ProtoTypesInTheAgentAreSeen) {
+    EXPECT_EQ(planted("daemon/agent/a.h", "\"millrace/v1/runs.pb.h\"").size(), 1U);
+    EXPECT_TRUE(planted("daemon/rpc/a.h", "\"millrace/v1/runs.pb.h\"").empty());
+}
+
+TEST(SourceLaws, DaemonAndAppThatIncludeEachOtherAreSeen) {
+    EXPECT_EQ(planted("daemon/agent/a.h", "\"app/client/daemon_client.h\"").size(), 1U);
+    EXPECT_EQ(planted("app/session/a.h", "\"daemon/agent/run_service.h\"").size(), 1U);
+}
+
+TEST(SourceLaws, AppThatReachesIntoTheEngineIsSeen) {
+    EXPECT_EQ(planted("app/cli/a.h", "\"backend/runs/run_store.h\"").size(), 1U);
+    EXPECT_TRUE(planted("app/cli/a.h", "\"backend/runs/run_record.h\"").empty());
+}
+
+TEST(SourceLaws, TheTerminalProgramThatIncludesQtIsSeen) {
+    EXPECT_EQ(planted("app/cli/a.h", "<QApplication>").size(), 1U);
+}
+
+TEST(SourceLaws, LinuxOnlyHeadersInTheAppAreSeen) {
+    EXPECT_EQ(planted("app/cli/a.cpp", "<sys/epoll.h>").size(), 1U);
+    EXPECT_TRUE(planted("daemon/agent/a.cpp", "<sys/inotify.h>").empty());
+}
+
+TEST(SourceLaws, ProductionThatIncludesTestsIsSeen) {
+    EXPECT_EQ(planted("backend/core/a.h", "\"tests/support/x.h\"").size(), 1U);
+}
+
+TEST(SourceLaws, AnUpwardArrowIsSeen) {
+    EXPECT_EQ(planted("backend/core/a.h", "\"backend/spec/run_spec.h\"").size(), 1U);
+    EXPECT_EQ(planted("backend/frame/a.h", "\"backend/ring/ring.h\"").size(), 1U);
+    EXPECT_EQ(planted("backend/stream/a.h", "\"backend/dataset/dataset.h\"").size(), 1U);
+}
+
+TEST(SourceLaws, SpdlogInTheTrainersRoomsIsSeen) {
+    EXPECT_EQ(planted("backend/rank/a.cpp", "<spdlog/spdlog.h>").size(), 1U);
+}
+
+TEST(SourceLaws, AFileThatGrewTooLongIsSeen) {
+    EXPECT_EQ(checkSizes({{"backend/core/a.cpp", std::string(601, '\n')}}).size(), 1U);
+    EXPECT_TRUE(checkSizes({{"backend/core/a.cpp", std::string(600, '\n')}}).empty());
+    EXPECT_EQ(checkSizes({{"backend/core/a.h", std::string(251, '\n')}}).size(), 1U);
+}
+
+TEST(SourceLaws, ASleepingUnitTestIsSeen) {
+    const std::string call = std::string("std::this_thread::sleep_") + "for(1s);\n";
+    EXPECT_EQ(checkTests({{"tests/unit/core/a_test.cpp", call}}).size(), 1U);
+}
+
+}  // namespace
+}  // namespace millrace::laws
