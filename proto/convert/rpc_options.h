@@ -1,0 +1,42 @@
+#pragma once
+// Deadlines, keep-alive and size limits of the services, in one place for both sides.
+//
+// Plain numbers: neither gRPC nor proto types. Unit in the name.
+#include <cstdint>
+
+namespace millrace::rpc {
+
+/// The version of proto/millrace/v1 that this build speaks (HandshakeRequest.protocol_version).
+inline constexpr std::uint32_t kProtocolVersion = 1;
+
+/// A call that reads or changes the store.
+inline constexpr int kUnaryDeadlineMs = 10'000;
+/// Submit reads the spec and the dataset's footers in a worker of its own.
+inline constexpr int kSubmitDeadlineMs = 150'000;
+/// How long that worker may take; below kSubmitDeadlineMs, so that the daemon's sentence arrives.
+inline constexpr int kInspectTimeoutMs = 120'000;
+/// Stop and Down wait for checkpoints: grace plus this.
+inline constexpr int kStopExtraMs = 30'000;
+inline constexpr int kDefaultGraceSeconds = 15;
+/// A client that finds nobody after this says so.
+inline constexpr int kConnectTimeoutMs = 3'000;
+
+/// Keep-alive pings while a call is open: a dead peer is noticed after time + timeout.
+inline constexpr int kKeepAliveTimeMs = 20'000;
+inline constexpr int kKeepAliveTimeoutMs = 10'000;
+/// The server takes pings no more often than this.
+inline constexpr int kMinPingIntervalMs = 10'000;
+/// Server::Shutdown ends what is still open after this.
+inline constexpr int kShutdownDeadlineMs = 1'500;
+
+/// One message, either way. Specs of 8 MiB are refused with a sentence, so there is room for that.
+inline constexpr int kMaxMessageBytes = 16 << 20;
+inline constexpr std::int64_t kMaxSpecBytes = std::int64_t{8} << 20;
+
+/// Streams: how many messages may wait for a slow reader before the source is paused or, where the
+/// latest value wins, older ones are dropped.
+inline constexpr int kStreamBuffer = 16;
+/// Lines of a LogChunk and points of a MetricChunk, at most.
+inline constexpr int kChunkItems = 1'000;
+
+}  // namespace millrace::rpc
