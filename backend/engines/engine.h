@@ -1,0 +1,168 @@
+#pragma once
+// Engine: the interface to whatever places a run's workers as one gang (embedded, Slurm, Ray).
+//
+// Six rules it exists for: unknown is not ended; ended is not gone (a gang is ended only when no
+// worker of it is left); exit 0 is not success (rank 0 says so itself); write first, then submit;
+// attempts are fenced; the engine is for placement only, progress and logs go elsewhere.
+//
+// Asking has four outcomes that stay apart: known (a State), not known (State with
+// Phase::kMissing), unreachable and refused (an error; troubleOf() says which). Only a known state
+// with Phase::kEnded ends a job.
+// Threads: any, each implementation locks itself.
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+#include "backend/schedule/fifo.h"
+
+namespace millrace::engines {
+
+/// Equal places of one kind: `slots` places with `procs` processes each.
+struct Group {
+    std::string name;  ///< "feed", "rank"; a worker is called name, or name + number (workerNames)
+    int slots = 1, procs = 1;
+    schedule::Resources resources;              ///< of one slot
+    std::map<std::string, std::string> labels;  ///< that a node must have
+    bool hasRanks = false;   ///< gets RANK, WORLD_SIZE, ... and always a number in its name
+    bool isCritical = true;  ///< its first failure ends the gang; the gang is done when all are
+    std::vector<std::string> argv;  ///< "{rank}" in an argument becomes the process's number
+    std::map<std::string, std::string> environment;  ///< no secrets: engines show it
+    std::string workingDirectory;                    ///< "" = the worker's directory
+};
+
+/// The names of the group's workers, in order: also their folders' names.
+std::vector<std::string> workerNames(const Group& group);
+
+/// A run's workers, placed together or not at all.
+struct Gang {
+    std::string key;  ///< "<run>.a<attempt>", [a-z0-9][a-z0-9.-]{0,59}: name and idempotency key
+    int attempt = 1;
+    std::vector<Group> groups;
+    std::string user, queue;
+    int priority = 0;
+    std::chrono::milliseconds grace{15'000};  ///< between SIGTERM and SIGKILL
+    std::chrono::seconds orphanLease{600};    ///< workers end when nobody asked for them so long
+    std::chrono::seconds timeLimit{0};        ///< 0: none
+};
+
+/// Identity of everything in the gang below its key: hex.
+std::string gangHash(const Gang& gang);
+
+/// `native` means something only together with `cluster`.
+struct JobId {
+    std::string engine, cluster, native;
+    bool operator==(const JobId&) const = default;
+};
+
+enum class Phase { kSubmitting, kQueued, kPlacing, kRunning, kStopping, kEnded, kMissing };
+enum class Cause {
+    kNone,
+    kOk,
+    kWorkerFailed,
+    kCancelled,
+    kPreempted,
+    kNodeLost,
+    kNeverFits,
+    kPlaceTimeout,
+    kTimeLimit,
+    kOutOfMemory,
+    kRefused,
+    kEngineFailed,
+    kEngineForgot
+};
+std::string_view textOf(Phase phase);  ///< "submitting", ...
+std::string_view textOf(Cause cause);  ///< "none", "ok", "worker_failed", ...
+
+/// One process of a gang.
+struct WorkerState {
+    std::string name;       ///< "feed", "rank0"
+    std::string directory;  ///< guardian.json, out.log, exit.json
+    int rank = -1;          ///< -1: not a rank
+    bool isCritical = true;
+    bool isStarted = false;
+    std::int64_t pid = 0;         ///< of the command, once started
+    std::optional<int> exitCode;  ///< 128 + n for signal n; nothing while it lives
+    int signal = 0;               ///< that ended it; 0: none
+    std::int64_t endedMs = 0;
+};
+
+struct State {
+    Phase phase = Phase::kMissing;
+    Cause cause = Cause::kNone;  ///< set from kStopping on
+    int exitCode = 0;            ///< of `worker`
+    std::string worker;          ///< the first critical worker that failed
+    std::string reason;          ///< a sentence, or the engine's own words
+    std::vector<WorkerState> workers;
+    std::int64_t asOfMs = 0;
+};
+
+/// What an error of an Engine means for the job: none of them ends it.
+enum class Trouble { kNone, kUnreachable, kAuth, kRefused, kVersion, kConflict, kBadReply };
+/// kUnavailable, kDeadlineExceeded: unreachable. kPermissionDenied, kUnauthenticated: auth.
+/// kAlreadyExists: conflict. kUnimplemented: version. kDataLoss, kInternal: bad reply. Else:
+/// refused.
+Trouble troubleOf(const Status& status);
+/// Whether the same call may succeed later.
+bool isRetryable(const Status& status);
+
+/// What an engine has.
+struct Capacity {
+    schedule::Resources total, free;
+    int numNodes = 0;
+    bool mayGrow = false;
+    std::int64_t asOfMs = 0;
+};
+
+/// A piece of a worker's log file.
+struct LogChunk {
+    std::string bytes;
+    std::uint64_t nextOffset = 0;
+    bool isEnd = false;  ///< nothing follows: the worker ended and all was read
+};
+
+class Engine {
+ public:
+    virtual ~Engine() = default;
+    virtual std::string name() const = 0;
+    /// Idempotent: the same key and gang return the same id, also after a restart; the same key
+    /// with another gang is kAlreadyExists.
+    virtual Result<JobId> submit(const Gang& gang) = 0;
+    /// Nothing when the engine does not know the key.
+    virtual Result<std::optional<JobId>> find(std::string_view key) = 0;
+    virtual Result<State> state(const JobId& id) = 0;
+    /// Everything of ours that has not ended, and what ended since the last call.
+    virtual Result<std::vector<std::pair<JobId, State>>> list() = 0;
+    /// Success means "asked": the end comes as a state. Of a missing or ended job: fine.
+    virtual Status cancel(const JobId& id, std::chrono::milliseconds grace) = 0;
+    virtual Result<LogChunk> log(const JobId& id, std::string_view worker, std::uint64_t from,
+                                 std::size_t maxBytes) = 0;
+    virtual Result<Capacity> capacity() = 0;
+};
+
+/// What changed at an engine. At least once, in order per job.
+struct Event {
+    enum class Kind {
+        kPlaced,       ///< slots are reserved
+        kStarted,      ///< all workers run
+        kWorkerExit,   ///< `worker` ended
+        kStopping,     ///< the gang was told to end
+        kMissing,      ///< the engine does not know the job (any more)
+        kUnreachable,  ///< no answers; once until kReachable
+        kReachable,
+        kEnded
+    } kind = Kind::kPlaced;
+    JobId job;  ///< empty for kUnreachable, kReachable
+    State state;
+    WorkerState worker;  ///< for kWorkerExit
+    std::string reason;  ///< for kUnreachable
+};
+std::string_view textOf(Event::Kind kind);  ///< "placed", "started", "worker_exit", ...
+
+}  // namespace millrace::engines

@@ -1,0 +1,137 @@
+#pragma once
+// What the run store knows about runs, as plain values: the only header of this room that `app` and
+// proto/convert include. No SQLite, no JSON type: documents are canonical JSON text.
+//
+// Times are UTC milliseconds since 1970; 0 says "not yet".
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::runs {
+
+/// A run's life: queued -> starting -> running [-> stopping] -> finished | failed | cancelled.
+/// A resumed run goes back to queued.
+enum class RunState { kQueued, kStarting, kRunning, kStopping, kFinished, kFailed, kCancelled };
+
+inline constexpr std::array<std::string_view, 7> kRunStateTexts = {
+    "queued", "starting", "running", "stopping", "finished", "failed", "cancelled"};
+
+/// "queued", "starting", ...: the form of the store, of JSON and of filters.
+constexpr std::string_view textOf(RunState state) {
+    return kRunStateTexts[static_cast<std::size_t>(state)];
+}
+
+/// Nothing for a word that is no state.
+constexpr std::optional<RunState> runStateOf(std::string_view text) {
+    for (std::size_t i = 0; i < kRunStateTexts.size(); ++i) {
+        if (kRunStateTexts[i] == text) {
+            return static_cast<RunState>(i);
+        }
+    }
+    return std::nullopt;
+}
+
+/// True for finished, failed and cancelled.
+constexpr bool isTerminal(RunState state) {
+    return state >= RunState::kFinished;
+}
+
+/// One value of a metric. `value` may be NaN or infinite.
+struct MetricPoint {
+    std::int64_t step = 0;   ///< from 1
+    std::int64_t epoch = 0;  ///< from 0
+    std::int64_t rows = 0;   ///< rows trained so far
+    std::int64_t timeMs = 0;
+    double value = 0;
+    int attempt = 1;
+    bool operator==(const MetricPoint&) const = default;
+};
+
+/// A metric over a range of steps, in order of step.
+struct MetricSeries {
+    std::string key;
+    std::vector<MetricPoint> points;
+    std::int64_t numPoints = 0;  ///< in the range before thinning out
+    bool isDecimated = false;    ///< minimum and maximum of each bucket were kept
+};
+
+/// One execution of one variation. Lists leave out the documents (`specText`, `resolvedSpec`,
+/// `plan`, `receipt`, `packages`) and, unless asked for, `params`.
+struct RunRecord {
+    std::string id;   ///< "r-" and 5 or more characters, never reused
+    std::string uid;  ///< UUIDv7, 32 hex digits
+    std::string name, owner, project, note;
+    std::map<std::string, std::string> tags;
+    std::string variation;    ///< "" for the base
+    std::string baseRunId;    ///< the base's run of the same submit; "" when there is none
+    std::string parentRunId;  ///< the run that this one repeats or continues; "" when there is none
+
+    std::string specText;      ///< as the user wrote it
+    std::string resolvedSpec;  ///< canonical JSON
+    std::string specHash, streamHash;
+    std::string plan;  ///< canonical JSON of the pinned plan
+    std::string planHash;
+    std::string baseDir;    ///< what relative paths of the spec are relative to
+    std::string submitKey;  ///< the same key gives the same run
+
+    RunState state = RunState::kQueued;
+    std::string exitReason;  ///< one sentence when failed or cancelled
+    std::int64_t createdMs = 0, startedMs = 0, endedMs = 0;
+    int attempt = 0;  ///< the newest; 0 before the first start
+    int restarts = 0;
+
+    std::string gitCommit;
+    bool isGitDirty = false;
+    std::string host;
+    std::map<std::string, std::string> packages;  ///< name -> version
+    std::map<std::string, std::string> params;    ///< scalars of the resolved spec, "batch.rows"
+    std::map<std::string, MetricPoint> latestMetrics;
+    std::string receipt;  ///< canonical JSON; "" before the first
+
+    std::uint64_t seed = 0;
+    std::int64_t step = 0, stepsTotal = 0;  ///< stepsTotal 0: not known
+    std::int64_t epoch = 0;
+    std::int64_t rowsTrained = 0;
+    std::string phase;  ///< of the newest progress line: training, waiting, checkpoint, evaluating
+    bool isDeleted = false;
+    std::int64_t change = 0;  ///< grows with every change of any run (RunQuery::changedSince)
+};
+
+/// A committed checkpoint.
+struct CheckpointRecord {
+    int attempt = 1;
+    std::int64_t seq = 0;  ///< of the line that told of it
+    std::int64_t step = 0, epoch = 0;
+    std::string path;
+    std::int64_t bytes = 0;
+    std::string hash;
+    std::string cursor;  ///< the state text that came with it
+    std::int64_t timeMs = 0;
+    bool isDeleted = false;  ///< the retention rule removed the file
+};
+
+/// A page of a list.
+struct RunPage {
+    std::vector<RunRecord> runs;
+    std::string nextPageToken;      ///< "" on the last page
+    std::int64_t changeCursor = 0;  ///< give it as RunQuery::changedSince to hear what is new
+    std::int64_t total = 0;         ///< runs that match, on all pages
+};
+
+/// What a list is asked for.
+struct RunQuery {
+    std::string filter;                ///< run_filter.h's grammar; "" matches all
+    std::vector<std::string> orderBy;  ///< "metrics.loss ASC"; default: newest first
+    int pageSize = 1000;               ///< 1..50,000
+    std::string pageToken;             ///< RunPage::nextPageToken of the same query
+    enum class View { kActive, kDeleted, kAll } view = View::kActive;
+    std::int64_t changedSince = -1;  ///< >= 0: only runs changed after this cursor, of any view
+    bool withParams = false;
+    bool withMetrics = true;
+};
+
+}  // namespace millrace::runs

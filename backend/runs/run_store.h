@@ -1,0 +1,141 @@
+#pragma once
+// The run store: one SQLite file (WAL) on the head that holds every run, its metrics and its
+// documents.
+//
+// Threads: any; writes go through one connection and readers through another, each under its own
+// lock, so that a long read never holds up a commit. A call that returned OK is on disk.
+// Owns: both connections; the process that has the file open for writing is the daemon.
+// Failure: kResourceExhausted for a full disk, kDataLoss naming the file when it is corrupt,
+// kFailedPrecondition when a newer Millrace wrote it, kNotFound for an unknown run,
+// kInvalidArgument for a bad filter or page token.
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/clock.h"
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/runs/run_record.h"
+
+namespace millrace::runs {
+
+class Database;
+
+/// A change of state; empty members stay as they are.
+struct StateChange {
+    RunState state = RunState::kQueued;
+    std::string exitReason;
+    int attempt = 0;  ///< > 0: refused (kFailedPrecondition) when a newer attempt was begun
+};
+
+/// One metrics line of a worker.
+struct MetricLine {
+    std::int64_t seq = 0;
+    std::int64_t step = 0, epoch = 0, rows = 0, timeMs = 0;
+    std::vector<std::pair<std::string, double>> values;
+};
+
+/// Where a run stands, from the newest progress line.
+struct Progress {
+    std::int64_t step = 0, epoch = 0, rowsTrained = 0, stepsTotal = 0;
+    std::string phase;
+};
+
+/// Lines of one worker that are committed together; afterwards `lastSeq` may be acknowledged.
+struct LineBatch {
+    std::string runId;
+    int attempt = 1;
+    std::string worker;        ///< "rank0", "feed"
+    std::int64_t lastSeq = 0;  ///< of the newest line in the batch, whatever its kind
+    std::vector<MetricLine> metrics;
+    std::vector<CheckpointRecord> checkpoints;  ///< refused from an attempt that is not the newest
+    std::optional<Progress> progress;           ///< ignored from an attempt that is not the newest
+    std::string receipt;                        ///< canonical JSON; likewise; "" for none
+};
+
+struct LineCommit {
+    std::int64_t ackedSeq = 0;  ///< everything up to here is stored
+    bool isOldAttempt = false;
+    int numIgnored = 0;  ///< lines that had been stored before
+};
+
+/// What a reader asks of a metric.
+struct MetricRange {
+    std::int64_t fromStep = 0, toStep = INT64_MAX;  ///< inclusive
+    int maxPoints = 2000;                           ///< 0: all of them; at least 4
+};
+
+class RunStore {
+ public:
+    /// Opens or makes the file and brings it to the newest schema. `clock` outlives the store.
+    static Result<std::unique_ptr<RunStore>> open(const std::string& path, const Clock& clock);
+    ~RunStore();
+    RunStore(const RunStore&) = delete;
+    RunStore& operator=(const RunStore&) = delete;
+
+    struct Created {
+        RunRecord run;
+        bool isNew = true;  ///< false: the submit key was known; `run` is the run it made then
+    };
+    /// Stores a run: id, uid, createdMs and change are filled in here. A known submit key with
+    /// another spec text or variation is kAlreadyExists.
+    Result<Created> create(const RunRecord& run);
+    /// Everything about one run.
+    Result<RunRecord> get(std::string_view id) const;
+    /// The run's id for an id, uid, submit key, name, or a unique prefix of id, uid or name. A name
+    /// that several runs share is kInvalidArgument with their ids; a deleted run is found by id.
+    Result<std::string> findId(std::string_view text) const;
+    Result<RunPage> list(const RunQuery& query) const;
+    /// The newest change cursor.
+    Result<std::int64_t> changeCursor() const;
+
+    /// startedMs is set on the first kRunning, endedMs on a terminal state; a state back from a
+    /// terminal one clears endedMs and the reason (resume).
+    Status setState(std::string_view id, const StateChange& change);
+    /// A new attempt, resumed after `resumeStep` (0: from the start). Readers no longer see metrics
+    /// of older attempts after that step. Beginning the same attempt twice is the same as once.
+    Status beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep);
+    /// Stores a worker's lines in one transaction; lines with a seq seen before are ignored.
+    Result<LineCommit> commitLines(const LineBatch& batch);
+    /// The newest stored seq of a worker, 0 before the first.
+    Result<std::int64_t> ackedSeq(std::string_view id, int attempt, std::string_view worker) const;
+
+    Result<MetricSeries> metrics(std::string_view id, std::string_view key,
+                                 const MetricRange& range = {}) const;
+    /// Names of the run's metrics, sorted.
+    Result<std::vector<std::string>> metricKeys(std::string_view id) const;
+
+    /// Newest step first, deleted ones left out.
+    Result<std::vector<CheckpointRecord>> checkpoints(std::string_view id) const;
+    Status markCheckpointDeleted(std::string_view id, std::int64_t step);
+
+    /// How far a worker's log has been read: offset in out.log and which file of the rotation.
+    struct LogOffset {
+        std::int64_t offset = 0, generation = 0;
+    };
+    Result<LogOffset> logOffset(std::string_view id, int attempt, std::string_view worker) const;
+    Status setLogOffset(std::string_view id, int attempt, std::string_view worker,
+                        const LogOffset& offset);
+
+    Status setReceipt(std::string_view id, std::string_view receiptJson);
+    Status setTag(std::string_view id, std::string_view key, std::string_view value);
+    Status deleteTag(std::string_view id, std::string_view key);
+    Status setNote(std::string_view id, std::string_view note);
+    Status setName(std::string_view id, std::string_view name);
+    /// Hides a run from lists; refused while it is not in a terminal state.
+    Status markDeleted(std::string_view id);
+    Status restore(std::string_view id);
+
+ private:
+    RunStore(std::unique_ptr<Database> writer, std::unique_ptr<Database> reader,
+             const Clock& clock);
+
+    const Clock& clock_;
+    mutable Mutex writeMutex_, readMutex_;
+    std::unique_ptr<Database> writer_ MR_GUARDED_BY(writeMutex_);
+    std::unique_ptr<Database> reader_ MR_GUARDED_BY(readMutex_);
+};
+
+}  // namespace millrace::runs
