@@ -1,0 +1,33 @@
+#pragma once
+// Second phase of resolving: a RunSpec meets the columns of its dataset.
+//
+// Threads: pure. Failure: errors as values, with places in the YAML text when the spec has them.
+#include <string>
+#include <vector>
+
+#include "backend/spec/run_spec.h"
+#include "backend/spec/schema.h"
+#include "backend/spec/spec_reader.h"
+
+namespace millrace::spec {
+
+struct BindResult {
+    SpecErrors errors;                  ///< empty: the spec may run
+    std::vector<std::string> warnings;  ///< what `check` tells
+    Schema columns;                     ///< at the end of the recipe
+    bool ok() const { return errors.empty(); }
+};
+
+/// Types every expression at its place in the recipe, expands feature patterns, fills in what the
+/// columns decide (embeddings of made ids, csv.types), and checks features, labels and ids. Binding
+/// a bound spec again changes nothing. `evalSchema`: the columns of eval's own files when they are
+/// others; null: `schema`.
+BindResult bindSchema(RunSpec& spec, const Schema& schema, const TableSchemaLookup& tables,
+                      const Schema* evalSchema = nullptr);
+
+/// The columns after one enabled step; the step's expressions are typed on the way. Disabled steps
+/// must be skipped by the caller. kInvalidArgument "step 'x': 1:5: ...".
+Result<Schema> columnsAfter(const Step& step, const Schema& before,
+                            const TableSchemaLookup& tables);
+
+}  // namespace millrace::spec

@@ -1,0 +1,244 @@
+#pragma once
+// RunSpec: a resolved run as a plain value, and its canonical JSON.
+//
+// Made by SpecReader from YAML, completed by bindSchema, stored and handed on as JSON. Expressions
+// are text (SQL scalar syntax, expression.h). Paths are as written, relative ones to `baseDir`.
+// Threads: a value. Failure: fromJson names the key.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+
+namespace millrace::spec {
+
+class SourceMap;  ///< where each key stood in the YAML text; spec_reader.h
+
+struct CsvOptions {
+    std::string delimiter = ",";
+    bool header = true;
+    std::map<std::string, std::string> types;  ///< column -> type name; all columns after binding
+};
+
+struct DatasetSpec {
+    std::vector<std::string> path;  ///< files or globs, in order
+    std::string format;             ///< "parquet", "csv" or "arrow"
+    std::string where;              ///< "" keeps every row
+    std::int64_t csvSplitRows = 65536;
+    std::string missingColumns = "error";  ///< or "null"
+    CsvOptions csv;
+};
+
+enum class StepKind {
+    kFilter,
+    kJoin,
+    kSemiJoin,
+    kAntiJoin,
+    kSample,
+    kDerive,
+    kWeight,
+    kHash,
+    kBucketize,
+    kTruncate,
+    kSelect
+};
+/// "filter", "join", "semi_join", ...
+std::string_view stepKindName(StepKind kind);
+std::optional<StepKind> stepKindOf(std::string_view name);
+std::vector<std::string> stepKindNames();
+
+/// A column of the rows and the column of the table it must equal.
+struct JoinKey {
+    std::string left, right;
+};
+
+/// `name: expression`, in the order written.
+struct NamedExpr {
+    std::string name, expr;
+};
+
+/// One step; `kind` says which of the fields below `enabled` count. JSON holds only those.
+struct Step {
+    StepKind kind = StepKind::kFilter;
+    std::string name;  ///< given, or the kind; the salt of its draws
+    bool enabled = true;
+
+    std::string expr;  ///< filter: rows where true are kept; weight: factor of the row's weight
+    // join, semi_join, anti_join
+    std::string table;
+    std::vector<JoinKey> on;
+    std::string onDuplicate = "error";  ///< join: or "first"
+    std::string missing = "null";       ///< join: or "drop"
+    std::vector<NamedExpr> take;        ///< join: over the table's columns
+    // sample
+    std::string where;               ///< which rows draw ("": all); the others are kept
+    double keep = 1;                 ///< 0 < keep <= 1
+    bool isInverseWeighted = false;  ///< JSON `weight`: "inverse" or "none"
+    std::vector<std::string> by;     ///< empty: by file and row
+    bool redrawEachEpoch = false;    ///< JSON `redraw`: "each_epoch" or "never"
+    // derive: each sees the columns before the step, not its siblings
+    std::vector<NamedExpr> columns;
+    // hash, bucketize, truncate
+    std::string column, as;           ///< `as` defaults to `column`
+    std::int64_t buckets = 0;         ///< hash: 0 is null, else 1 + h mod (buckets - 1)
+    std::uint64_t seed = 0;           ///< hash
+    std::vector<double> boundaries;   ///< bucketize: 0 is null, else 1 + boundaries <= x
+    std::int64_t length = 0;          ///< truncate: elements kept
+    std::string from = "first";       ///< truncate: or "last"
+    std::vector<std::string> select;  ///< select (JSON `columns`)
+
+    /// Drops or weighs rows: left out of evaluation (a join with `missing: drop` gives nulls
+    /// there).
+    bool dropsOrWeighs() const;
+};
+
+struct LabelSpec {
+    std::string expr;    ///< bool or a number in [0, 1]
+    std::string weight;  ///< "" is 1
+    std::string where;   ///< "" is every row; others are masked for this head
+};
+
+struct DenseFeature {
+    std::string column;
+    double fill = 0;  ///< in place of null
+};
+
+struct WeightedFeature {
+    std::string name, ids, weights;  ///< two list columns of equal lengths
+};
+
+struct SequenceFeature {
+    std::vector<std::string> columns;  ///< aligned lists
+    std::string before;     ///< timestamp column of the row: only earlier actions; "" all
+    std::int64_t last = 0;  ///< newest actions kept; 0: all
+};
+
+struct FeaturesSpec {
+    std::vector<DenseFeature> dense;
+    std::vector<std::string> vectors, ids, lists, carry;
+    std::vector<WeightedFeature> weighted;
+    std::map<std::string, SequenceFeature> sequences;
+    std::string request;                ///< column; "" none
+    std::string dedup = "best_effort";  ///< "required", "off"
+};
+
+struct VocabularySpec {
+    std::string table, column;  ///< id = 1 + row of the value in the table, 0 when absent or null
+};
+
+struct EmbeddingSpec {
+    std::vector<std::string> features;  ///< id, list, weighted and sequence features that share it
+    std::int64_t rows = 0;              ///< ids are hashed into [0, rows); 0 only with a vocabulary
+    std::int64_t dim = 0;               ///< after resolving: > 0
+    std::optional<VocabularySpec> vocabulary;
+};
+
+struct BatchSpec {
+    std::int64_t rows = 1024;
+    std::int64_t microRows = 128;
+    std::int64_t epochs = 1;
+    std::uint64_t seed = 0;
+    std::string shuffle = "rows";    ///< "requests", "none"
+    std::string order = "permuted";  ///< "as_is", "by"
+    std::string orderBy;             ///< column when order is "by" (JSON {"by": column})
+    std::int64_t segmentSplits = 0;  ///< 0: the plan chooses, and inspect writes the number here
+};
+
+struct ModelSpec {
+    std::string type = "dlrm";  ///< "mlp", "target_mean"; "" with `command`
+    std::int64_t embeddingDim = 16;
+    std::vector<std::int64_t> bottom;  ///< dlrm: widths; the last is embeddingDim
+    std::vector<std::int64_t> top;     ///< dlrm: widths; the last is 1 (one output a head)
+    std::vector<std::int64_t> hidden;  ///< mlp: widths before the output layer
+    std::vector<std::string> keys;     ///< target_mean: id features
+    double smoothing = 5;              ///< target_mean: rows of prior
+};
+
+struct TrainSpec {
+    std::string optimizer = "adamw";  ///< "sgd", "adagrad"
+    double learningRate = 0.001;
+    double weightDecay = 0;
+    double momentum = 0;
+    std::string precision = "fp32";
+    std::int64_t ranks = 1;
+    std::int64_t threads = 1;
+    std::int64_t maxSteps = 0;              ///< stop after this step; 0: no limit
+    std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
+    std::int64_t checkpointKeep = 3;
+    std::int64_t maxRestarts = 3;
+    std::string initFrom;  ///< run id or name; "" random weights
+};
+
+struct EvalSpec {
+    DatasetSpec dataset;          ///< the base's
+    std::int64_t everySteps = 0;  ///< 0: only at the end
+    std::vector<std::string> metrics;
+    std::map<std::string, LabelSpec> labels;  ///< the base's
+    std::vector<Step> labelRecipe;            ///< the base's steps that `labels` need
+    std::vector<Step> recipe;                 ///< the run's steps without those that drop or weigh
+};
+
+struct ResourcesSpec {
+    std::int64_t memoryLimitMb = 4096;
+    std::int64_t loaderThreads = 0;  ///< 0: one for each core this process may use
+    std::int64_t dataWorkersMin = 0, dataWorkersMax = 0;
+    std::int64_t gpusPerRank = 0;
+};
+
+struct RunSpec {
+    std::string name, notes, owner, project;
+    std::map<std::string, std::string> tags;
+    DatasetSpec dataset;
+    std::vector<Step> recipe;
+    std::map<std::string, LabelSpec> labels;
+    FeaturesSpec features;
+    std::map<std::string, EmbeddingSpec> embeddings;
+    BatchSpec batch;
+    ModelSpec model;
+    TrainSpec train;
+    std::vector<std::string> command;  ///< the user's own ranks, in place of `model`
+    std::optional<EvalSpec> eval;
+    ResourcesSpec resources;
+    std::string variation;  ///< "" for the base
+    std::string baseDir;    ///< absolute; what relative paths are relative to
+
+    /// Positions in the YAML text; null when read from JSON. Not part of the JSON.
+    std::shared_ptr<const SourceMap> source;
+
+    /// Canonical: every key of the reference, defaults filled in, keys sorted (dumpJson prints it).
+    Json toJson() const;
+    static Result<RunSpec> fromJson(const Json& json);
+
+    /// batch.rows / batch.microRows: micro-batches of one step.
+    std::int64_t microBatchesPerStep() const { return batch.rows / batch.microRows; }
+    /// Names of the heads in the order of frames and model outputs.
+    std::vector<std::string> heads() const;
+};
+
+/// True when the last enabled step that makes `column` is a hash or bucketize: its values are ids
+/// already and are not hashed again.
+bool isMadeId(const std::vector<Step>& recipe, std::string_view column);
+/// The number of ids such a step can make (hash: buckets; bucketize: boundaries + 2); 0 otherwise.
+std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view column);
+
+/// SEMANTICS 1. 32 hex digits (XXH3-128 of the canonical JSON of the keys that count).
+std::string specHash(const RunSpec& spec);
+std::string streamHash(const RunSpec& spec);
+
+/// One key that differs; a text is "" where the key is absent. Paths as of `--set`, recipe steps by
+/// name ("recipe.sample.keep").
+struct SpecDifference {
+    std::string path, a, b;
+    bool operator==(const SpecDifference&) const = default;
+};
+/// By path, without `variation`, `base_dir` and the parts of `eval` that are copies of the base.
+std::vector<SpecDifference> diffSpecs(const RunSpec& a, const RunSpec& b);
+/// Every key of a resolved spec (toJson's form) as path -> text, for the params of a run.
+std::map<std::string, std::string> flattenParams(const Json& spec);
+
+}  // namespace millrace::spec

@@ -1,0 +1,24 @@
+#pragma once
+// Changes to a spec by path: the `set` of a variation, and --set of the command line.
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend/spec/spec_reader.h"
+
+namespace millrace::spec {
+
+/// One change. Paths are keys joined by dots; below `recipe` (and `eval.recipe`) the next part is a
+/// step's name, or its kind where that occurs once. A part in double quotes may hold dots.
+struct Change {
+    std::string path;
+    std::string value;  ///< YAML
+};
+
+/// "batch.rows=512" -> {"batch.rows", "512"}. kInvalidArgument without a key or '='.
+Result<Change> parseSet(std::string_view text);
+/// `a."b.c".d` -> {a, b.c, d}. kInvalidArgument for an empty part or an open quote.
+Result<std::vector<std::string>> splitPath(std::string_view path);
+
+}  // namespace millrace::spec
