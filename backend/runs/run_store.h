@@ -111,13 +111,10 @@ class RunStore {
     Result<std::vector<CheckpointRecord>> checkpoints(std::string_view id) const;
     Status markCheckpointDeleted(std::string_view id, std::int64_t step);
 
-    /// How far a worker's log has been read: offset in out.log and which file of the rotation.
-    struct LogOffset {
-        std::int64_t offset = 0, generation = 0;
-    };
-    Result<LogOffset> logOffset(std::string_view id, int attempt, std::string_view worker) const;
+    /// How far a worker's log has been read: an offset as engines/worker_log.h counts it.
+    Result<std::int64_t> logOffset(std::string_view id, int attempt, std::string_view worker) const;
     Status setLogOffset(std::string_view id, int attempt, std::string_view worker,
-                        const LogOffset& offset);
+                        std::int64_t offset);
 
     Status setReceipt(std::string_view id, std::string_view receiptJson);
     Status setTag(std::string_view id, std::string_view key, std::string_view value);

@@ -1,0 +1,70 @@
+#pragma once
+// EmbeddedEngine: places gangs on this machine, each worker behind its own millrace-exec guardian.
+//
+// Everything it knows is in files: ROOT/<run>/a<attempt>/gang.json (written before anything is
+// started) and one folder per worker with the guardian's guardian.json, out.log and exit.json. A
+// new object over the same root therefore goes on where a killed one stood; workers do not notice.
+// Every state() and list() also moves gangs on: the first critical failure or the time limit stops
+// the others, finished critical workers stop what is left, guardians' orphan leases are renewed.
+// A gang is ended when no process of it is left.
+// Threads: any. Starting a worker takes some milliseconds under the lock.
+// Failure: kInvalidArgument for a gang that makes no sense, kAlreadyExists for a known key with
+// another gang, kResourceExhausted when it never fits or the disk is full.
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/core/clock.h"
+#include "backend/core/mutex.h"
+#include "backend/engines/engine.h"
+
+namespace millrace::engines {
+
+struct EmbeddedOptions {
+    std::string root;           ///< the runs' directory: ROOT/<run>/a<attempt>
+    std::string execProgram;    ///< millrace-exec
+    schedule::Resources total;  ///< what this machine gives; 0 cpus or memory: asked of the machine
+};
+
+class EmbeddedEngine final : public Engine {
+ public:
+    /// Reads the directories of gangs that have not ended and adopts them. `clock` outlives it.
+    static Result<std::unique_ptr<EmbeddedEngine>> open(const EmbeddedOptions& options,
+                                                        const Clock& clock);
+    ~EmbeddedEngine() override;
+
+    /// Where a gang of this key keeps its files: ROOT/<run>/a<attempt>.
+    Result<std::string> gangDirectory(std::string_view key) const;
+
+    std::string name() const override { return "embedded"; }
+    /// Starts the workers that have not been started; returns when all run or one could not.
+    Result<JobId> submit(const Gang& gang) override;
+    Result<std::optional<JobId>> find(std::string_view key) override;
+    Result<State> state(const JobId& id) override;
+    Result<std::vector<std::pair<JobId, State>>> list() override;
+    /// SIGTERM to every worker's process group, SIGKILL to all of it after `grace`.
+    Status cancel(const JobId& id, std::chrono::milliseconds grace) override;
+    /// Ends one worker only (a feed that is to be replaced, a test of a failure).
+    Status stopWorker(const JobId& id, std::string_view worker, std::chrono::milliseconds grace);
+    Result<LogChunk> log(const JobId& id, std::string_view worker, std::uint64_t from,
+                         std::size_t maxBytes) override;
+    Result<Capacity> capacity() override;
+
+ private:
+    struct Job;
+    EmbeddedEngine(EmbeddedOptions options, const Clock& clock);
+    Status adoptAllLocked() MR_REQUIRES(mutex_);
+    Status loadLocked(const std::string& key) MR_REQUIRES(mutex_);
+    Status startMissingLocked(Job& job) MR_REQUIRES(mutex_);
+    void advanceLocked(Job& job) MR_REQUIRES(mutex_);
+    void endLocked(Job& job, Cause cause, std::string reason, std::chrono::milliseconds grace)
+        MR_REQUIRES(mutex_);
+    Job* jobLocked(const JobId& id) MR_REQUIRES(mutex_);
+
+    const EmbeddedOptions options_;
+    const Clock& clock_;
+    Mutex mutex_;
+    std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::engines

@@ -1,0 +1,19 @@
+#pragma once
+// A worker's out.log and out.log.1 read as one stream of lines.
+//
+// Line: "RFC3339 o|e text", or "RFC3339 m text" from the guardian itself. Offsets count from the
+// first byte that the guardian ever wrote, across rotation: a rotated-in file starts with the line
+// "TIME m log-offset N", N being the offset of its own first byte.
+#include <string>
+
+#include "backend/engines/engine.h"
+
+namespace millrace::engines {
+
+/// Whole lines from offset `from` on, at most `maxBytes` (at least one line). What the rotation has
+/// dropped is skipped: nextOffset - bytes.size() says where the bytes really start. No log yet is
+/// an empty chunk.
+Result<LogChunk> readWorkerLog(const std::string& directory, std::uint64_t from,
+                               std::size_t maxBytes);
+
+}  // namespace millrace::engines

@@ -1,0 +1,69 @@
+#pragma once
+// Probes: where the figures of a NodeSample come from.
+//
+// Threads: one owner each (the telemetry thread). Failure: what cannot be read is absent from the
+// sample; a probe never fails as a whole.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "backend/core/clock.h"
+#include "backend/telemetry/node_sample.h"
+
+namespace millrace::telemetry {
+
+/// CPU, memory, disk and network from /proc and /sys. Rates need two samples.
+class HostProbe {
+ public:
+    /// `procRoot`, `sysRoot`, `etcRoot`: "/proc", "/sys", "/etc" or a fixture tree. `diskPath`: the
+    /// file system whose fill is reported. `clock` outlives the probe.
+    HostProbe(const Clock& clock, std::string diskPath, std::string procRoot = "/proc",
+              std::string sysRoot = "/sys", std::string etcRoot = "/etc");
+    /// Without GPUs, which GpuProbe tells.
+    NodeInfo info() const;
+    NodeSample sample();
+
+ private:
+    struct CpuTimes {
+        std::uint64_t busy = 0, total = 0;
+    };
+    void sampleCpu(NodeSample& sample);
+    void sampleMemory(NodeSample& sample) const;
+    void sampleRates(NodeSample& sample);
+    bool isRealDisk(const std::string& name) const;
+
+    const Clock& clock_;
+    const std::string diskPath_, procRoot_, sysRoot_, etcRoot_;
+    std::vector<CpuTimes> cpus_;  // [0] all together, then each
+    std::int64_t ratesNs_ = 0;
+    std::map<std::string, std::uint64_t> counters_;  // "diskRead", ...: bytes at ratesNs_
+};
+
+/// GPUs through NVML, opened at run time: nothing of NVIDIA's is needed to build or to run without.
+class GpuProbe {
+ public:
+    explicit GpuProbe(const std::string& library = "libnvidia-ml.so.1");
+    ~GpuProbe();
+    GpuProbe(const GpuProbe&) = delete;
+    GpuProbe& operator=(const GpuProbe&) = delete;
+    /// Why there is no GPU ("no GPU: libnvidia-ml.so.1 not found"); "" when there is one.
+    const std::string& note() const { return note_; }
+    const std::vector<GpuInfo>& gpus() const { return gpus_; }
+    /// One entry per GPU; a figure that NVML does not give is absent.
+    std::vector<GpuSample> sample() const;
+
+ private:
+    struct Nvml;
+    std::unique_ptr<Nvml> nvml_;
+    std::vector<GpuInfo> gpus_;
+    std::string note_;
+};
+
+/// CPU time and memory of `root` and all of its descendants.
+ProcessSample sampleProcessTree(pid_t root, const std::string& procRoot = "/proc");
+
+}  // namespace millrace::telemetry
