@@ -1,0 +1,72 @@
+#pragma once
+// A dataset: an ordered list of files of one format with one schema.
+//
+// Two ways in: open() lists the files that a spec names and reads the facts of all of them (in
+// `inspect`); ofPlan() takes the files that a plan pinned and reads facts only when a file is first
+// touched, checking then that it still is the planned one (in the feed and the data workers).
+// Threads: any; immutable but for what it reads on demand, which is locked.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/dataset/file_facts.h"
+#include "backend/spec/run_spec.h"
+#include "backend/spec/schema.h"
+#include "backend/stream/plan.h"
+
+namespace millrace::dataset {
+
+/// The reading options that a spec's dataset section asks for.
+ReadOptions readOptionsOf(const spec::DatasetSpec& dataset);
+
+class Dataset {
+ public:
+    /// Lists files and reads their facts with up to `threads` threads. Failure: no such file, empty
+    /// glob, corrupt file, files whose columns or types differ (named: both files and the column).
+    static Result<std::shared_ptr<const Dataset>> open(const std::vector<std::string>& paths,
+                                                       const std::string& baseDir,
+                                                       const ReadOptions& options,
+                                                       std::shared_ptr<FactsCache> cache,
+                                                       int threads = 4);
+
+    /// The files a plan pinned. `schema`: the dataset's schema when the caller knows it (null: it
+    /// is put together from the files' facts).
+    static Result<std::shared_ptr<const Dataset>> ofPlan(const std::vector<stream::PlanFile>& files,
+                                                         const ReadOptions& options,
+                                                         std::shared_ptr<FactsCache> cache);
+
+    const spec::Schema& schema() const { return schema_; }
+    const ReadOptions& options() const { return options_; }
+    const std::vector<DataFile>& files() const { return files_; }
+
+    /// The file's facts; for a dataset of a plan, the first call checks that the file still has the
+    /// planned size and hash. Failure: kFailedPrecondition "PATH: changed since the run was planned
+    /// ..."; kNotFound when it is gone.
+    Result<std::shared_ptr<const FileFacts>> facts(std::size_t file) const;
+
+ private:
+    Dataset() = default;
+    Status uniteSchemas(const std::vector<std::shared_ptr<const FileFacts>>& facts);
+
+    ReadOptions options_;
+    std::vector<DataFile> files_;
+    spec::Schema schema_;
+    std::shared_ptr<FactsCache> cache_;
+    std::vector<std::string> plannedHash_;  ///< by file; empty for open()
+    mutable Mutex mutex_;
+    mutable std::vector<std::shared_ptr<const FileFacts>> facts_ MR_GUARDED_BY(mutex_);
+};
+
+/// For `millrace dataset PATH` and for binding a spec: the schema of one path's files.
+Result<spec::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,
+                              const ReadOptions& options, std::shared_ptr<FactsCache> cache);
+
+/// {format, files, rows, row_groups, bytes, decoded_bytes, columns: [{name, type, decoded_bytes}]}.
+Result<Json> describe(const Dataset& dataset);
+
+/// parquet, csv or arrow by the name's ending ("" when it has none of them).
+std::string formatOfPath(const std::string& path);
+
+}  // namespace millrace::dataset

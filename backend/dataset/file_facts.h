@@ -1,0 +1,79 @@
+#pragma once
+// What planning needs to know of a data file, and the cache that keeps it.
+//
+// Facts come from a Parquet or Arrow footer or from a whole pass over a CSV file. They are cached
+// by (absolute path, size, mtime in ns, inode) and the reading options, in memory and, when a
+// directory is given, on disk as one JSON file each.
+// Threads: any. Failure: kDataLoss for a truncated or corrupt file, kInvalidArgument for a broken
+// CSV row; each names the file (and the line) and what is wrong.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/dataset/file_list.h"
+#include "backend/spec/schema.h"
+
+namespace millrace::dataset {
+
+/// How files are read: the part of the spec's dataset section that facts depend on.
+struct ReadOptions {
+    std::string format = "parquet";  ///< parquet, csv or arrow
+    std::int64_t csvSplitRows = 65536;
+    char csvDelimiter = ',';
+    bool csvHasHeader = true;
+    std::map<std::string, std::string> csvTypes;  ///< column -> type name given by the user
+    bool areMissingColumnsNull = false;           ///< dataset.missing_columns: null
+    std::string cacheKey() const;
+};
+
+/// One row group (Parquet), record batch (Arrow) or stretch of whole records (CSV).
+struct ChunkFacts {
+    std::int64_t rows = 0;
+    std::int64_t offset = 0;     ///< first byte in the file
+    std::int64_t bytes = 0;      ///< bytes in the file
+    std::int64_t firstLine = 0;  ///< CSV: line number of the first record, from 1
+    /// Decoded bytes by column of FileFacts::schema (SEMANTICS 1); CSV: one number, bytes of text.
+    std::vector<std::int64_t> decodedBytes;
+};
+
+struct FileFacts {
+    spec::Schema schema;
+    std::vector<std::string> unsupported;  ///< columns of types that cannot be read (struct, map)
+    std::int64_t rows = 0;
+    std::string contentHash;  ///< XXH3-128 of the footer; CSV: of the content
+    std::vector<ChunkFacts> chunks;
+
+    Json toJson() const;
+    static Result<FileFacts> fromJson(const Json& json);
+};
+
+/// Reads the facts of one file, without a cache.
+Result<FileFacts> readFacts(const DataFile& file, const ReadOptions& options);
+
+class FactsCache {
+ public:
+    /// `directory`: where facts are kept on disk ("" for memory only); made when first needed. A
+    /// cache that cannot be written is no error.
+    explicit FactsCache(std::string directory = "") : directory_(std::move(directory)) {}
+
+    Result<std::shared_ptr<const FileFacts>> get(const DataFile& file, const ReadOptions& options);
+
+    /// Facts of all files, read by up to `threads` threads; the first error in file order.
+    Result<std::vector<std::shared_ptr<const FileFacts>>> getAll(const std::vector<DataFile>& files,
+                                                                 const ReadOptions& options,
+                                                                 int threads);
+
+ private:
+    std::shared_ptr<const FileFacts> fromDisk(const std::string& key) const;
+    void toDisk(const std::string& key, const FileFacts& facts) const;
+
+    const std::string directory_;
+    Mutex mutex_;
+    std::map<std::string, std::shared_ptr<const FileFacts>> facts_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::dataset

@@ -1,0 +1,80 @@
+#pragma once
+// A recipe compiled against a schema: dataset.where, the steps, labels and features of one part.
+//
+// Compiled once (side tables are loaded then), run on every split by any number of threads. A run
+// is a pure function of the split's rows, the seed and the epoch.
+// Threads: immutable; run() from any thread, each with its own ColumnSource.
+// Owns: the side tables, reserved in the budget, which must outlive it.
+// Failure: what a user can do about it, with the expression's text, and file and row where known:
+// "recipe.join: table movies.csv: key movieId = 7 occurs twice ...".
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/memory_budget.h"
+#include "backend/core/status.h"
+#include "backend/recipe/feature_batch.h"
+#include "backend/spec/run_spec.h"
+#include "backend/spec/schema.h"
+
+namespace arrow {
+class Array;
+class Table;
+}  // namespace arrow
+
+namespace millrace::recipe {
+
+/// Gives the columns of one split, whole (all its rows), when they are first needed. Asked for
+/// several at once where possible, so that one read serves them; never twice for one name.
+class ColumnSource {
+ public:
+    virtual ~ColumnSource() = default;
+    virtual Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
+        const std::vector<std::string>& names) = 0;
+};
+
+/// One split's rows.
+struct SplitInput {
+    std::uint32_t file = 0;         ///< number in the plan
+    std::string_view relativePath;  ///< what draws are keyed by
+    std::uint64_t firstRow = 0;     ///< row number in the file of the split's first row
+    std::int64_t rows = 0;
+    ColumnSource* source = nullptr;
+};
+
+/// Loads these columns of a side table (path as written in the spec) into memory.
+using TableLoader = std::function<Result<std::shared_ptr<arrow::Table>>(
+    const std::string& path, const std::vector<std::string>& columns)>;
+
+/// The loader for tables on disk: CSV, Parquet or Arrow by the name's ending, relative to baseDir.
+TableLoader diskTables(std::string baseDir);
+
+/// train: the spec's where, recipe, labels and features. eval: eval.dataset.where, the base's
+/// labels through eval.label_recipe, features through eval.recipe; the rows of both are the same.
+enum class Part { kTrain, kEval };
+
+class CompiledRecipe {
+ public:
+    /// `spec` is bound (spec::bindSchema); `schema` is the dataset's. `budget` may be null.
+    static Result<std::shared_ptr<const CompiledRecipe>> compile(const spec::RunSpec& spec,
+                                                                 Part part,
+                                                                 const spec::Schema& schema,
+                                                                 const TableLoader& tables,
+                                                                 MemoryBudget* budget);
+    virtual ~CompiledRecipe() = default;
+
+    /// Rows that survive, with their features. An empty batch has all its columns, of 0 rows.
+    virtual Result<FeatureBatch> run(const SplitInput& split, std::uint32_t epoch) const = 0;
+
+    /// What FeatureBatch::steps counts: "where" first, then each enabled step's name.
+    virtual const std::vector<std::string>& stepNames() const = 0;
+    /// The file's columns that are read, sorted.
+    virtual const std::vector<std::string>& columnsRead() const = 0;
+    /// Bytes of the side tables held.
+    virtual std::int64_t tableBytes() const = 0;
+};
+
+}  // namespace millrace::recipe

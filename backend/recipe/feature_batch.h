@@ -1,0 +1,73 @@
+#pragma once
+// What a recipe makes of one split: the surviving rows, in file order, ready to be gathered.
+//
+// Every column is contiguous, `rows` long, with nulls already replaced, and addressed by a raw
+// pointer; `owners` keeps the memory alive. Offsets of lists are absolute positions in `values` and
+// need not start at 0 (they may be a view of the decoder's memory).
+// Threads: a value; move it.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace arrow {
+class Array;
+}  // namespace arrow
+
+namespace millrace::recipe {
+
+/// One head. weight = the label's weight x the row's weight of the recipe (1 in the eval part but
+/// for the label's own weight); mask 1 where the label counts.
+struct LabelColumn {
+    std::string head;
+    std::vector<float> label, weight, mask;
+};
+
+struct DenseColumn {
+    std::string name;
+    const float* values = nullptr;
+};
+
+struct IdColumn {
+    std::string name;
+    const std::int64_t* values = nullptr;  ///< in [0, rows of its table); 0 is null
+};
+
+struct ListColumn {
+    std::string name;
+    const std::int64_t* values = nullptr;
+    const std::int32_t* offsets = nullptr;  ///< rows + 1
+};
+
+struct VectorColumn {
+    std::string name;
+    std::int32_t width = 0;
+    const float* values = nullptr;  ///< [rows, width], row-major
+};
+
+/// A column passed through untouched, nulls and all.
+struct CarryColumn {
+    std::string name;
+    std::shared_ptr<arrow::Array> array;
+};
+
+struct StepCount {
+    std::int64_t rowsIn = 0, rowsOut = 0;
+};
+
+struct FeatureBatch {
+    std::int64_t rows = 0;
+    std::uint32_t file = 0;
+    std::vector<std::uint64_t> rowNumbers;  ///< row in the file, ascending
+    std::vector<LabelColumn> heads;         ///< sorted by name, as in the spec
+    std::vector<DenseColumn> dense;         ///< in the spec's order, patterns expanded
+    std::vector<IdColumn> ids;
+    std::vector<ListColumn> lists;
+    std::vector<VectorColumn> vectors;
+    std::vector<CarryColumn> carry;
+    std::vector<StepCount> steps;   ///< parallel to CompiledRecipe::stepNames()
+    std::int64_t decodedBytes = 0;  ///< of the columns above, for the memory budget
+    std::vector<std::shared_ptr<const void>> owners;
+};
+
+}  // namespace millrace::recipe
