@@ -1,0 +1,100 @@
+#include "backend/core/files.h"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/paths.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace {
+namespace {
+
+using tests::TempDir;
+
+TEST(Files, WhatIsWrittenIsReadBack) {
+    const TempDir dir;
+    ASSERT_TRUE(writeFileAtomic(dir / "a", "one").ok());
+    ASSERT_TRUE(writeFileAtomic(dir / "a", "two").ok());
+    EXPECT_EQ(readFile(dir / "a").value(), "two");
+}
+
+TEST(Files, AMissingFileIsNotFoundByName) {
+    const auto result = readFile("/no/such/file");
+    EXPECT_EQ(result.status().code(), absl::StatusCode::kNotFound);
+    EXPECT_NE(messageOf(result.status()).find("/no/such/file"), std::string_view::npos);
+}
+
+TEST(Files, AFileOverTheLimitIsRefused) {
+    const TempDir dir;
+    ASSERT_TRUE(writeFileAtomic(dir / "a", std::string(1000, 'x')).ok());
+    EXPECT_EQ(readFile(dir / "a", 999).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(AtomicFile, AnUncommittedFileLeavesTheOldOneAndNoRemains) {
+    const TempDir dir;
+    ASSERT_TRUE(writeFileAtomic(dir / "a", "old").ok());
+    {
+        auto file = AtomicFile::open(dir / "a");
+        ASSERT_TRUE(file.ok());
+        ASSERT_TRUE(file->write("new").ok());
+    }
+    EXPECT_EQ(readFile(dir / "a").value(), "old");
+    const auto entries = std::filesystem::directory_iterator(dir.path());
+    EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
+}
+
+TEST(AtomicFile, AWriteThatFailsKeepsTheOldFile) {
+    const TempDir dir;
+    ASSERT_TRUE(writeFileAtomic(dir / "a", "old").ok());
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{4096, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    const Status status = writeFileAtomic(dir / "a", std::string(1 << 20, 'x'));
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_FALSE(status.ok());
+    EXPECT_EQ(readFile(dir / "a").value(), "old");
+}
+
+TEST(Files, APrivateDirectoryOpenToOthersIsRefused) {
+    const TempDir dir;
+    EXPECT_TRUE(makePrivateDirectory(dir / "p/q").ok());
+    ASSERT_EQ(::chmod((dir / "p/q").c_str(), 0755), 0);
+    const Status status = makePrivateDirectory(dir / "p/q");
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_NE(messageOf(status).find("chmod 700"), std::string_view::npos);
+}
+
+TEST(Files, RelativePathsAreRelativeToTheBase) {
+    EXPECT_EQ(absolutePath("a/../b.csv", "/data"), "/data/b.csv");
+    EXPECT_EQ(absolutePath("/x/./y", "/data"), "/x/y");
+}
+
+TEST(Address, IsReadInAllItsForms) {
+    EXPECT_EQ(Address::parse("unix:/run/x.sock").value().unixPath, "/run/x.sock");
+    EXPECT_EQ(Address::parse("/run/x.sock").value().unixPath, "/run/x.sock");
+    const Address tcp = Address::parse("node7:7070").value();
+    EXPECT_EQ(tcp.host, "node7");
+    EXPECT_EQ(tcp.port, 7070);
+    EXPECT_FALSE(tcp.isLoopback());
+    EXPECT_EQ(Address::parse("[::1]:5").value().text(), "[::1]:5");
+    EXPECT_TRUE(Address::parse("[::1]:5").value().isLoopback());
+}
+
+TEST(Address, NonsenseIsRefusedWithTheRightForm) {
+    for (const char* text : {"", "host", "host:", "host:99999", ":5", "unix:"}) {
+        EXPECT_FALSE(Address::parse(text).ok()) << text;
+    }
+    EXPECT_NE(messageOf(Address::parse("host").status()).find("HOST:PORT"), std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace millrace

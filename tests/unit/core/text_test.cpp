@@ -1,0 +1,73 @@
+#include "backend/core/text.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/json.h"
+#include "backend/core/log.h"
+
+namespace millrace {
+namespace {
+
+TEST(Text, TheNearestNameIsFound) {
+    const std::vector<std::string> names = {"userId", "movieId", "rating", "timestamp"};
+    EXPECT_EQ(nearestName("raitng", names), "rating");
+    EXPECT_EQ(nearestName("userid", names), "userId");
+    EXPECT_EQ(nearestName("zzz", names), "");
+    EXPECT_EQ(nameHint("moveId", names), "; did you mean 'movieId'?");
+    EXPECT_EQ(nameHint("zzz", names), "; known: userId, movieId, rating, timestamp");
+}
+
+TEST(Text, SizesAndCountsReadWell) {
+    EXPECT_EQ(formatBytes(0), "0 B");
+    EXPECT_EQ(formatBytes(1234), "1.2 kB");
+    EXPECT_EQ(formatBytes(330'200'000), "330 MB");
+    EXPECT_EQ(formatCount(100836), "100,836");
+    EXPECT_EQ(formatCount(-1234567), "-1,234,567");
+    EXPECT_EQ(formatCount(999), "999");
+}
+
+TEST(Text, WidthCountsColumnsNotBytes) {
+    EXPECT_EQ(displayWidth("abc"), 3);
+    EXPECT_EQ(displayWidth("größe"), 5);
+    EXPECT_EQ(displayWidth("東京"), 4);
+}
+
+TEST(Json, InfinitiesAndNanTravelAsText) {
+    const double inf = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(dumpJson(jsonNumber(inf)), "\"Infinity\"");
+    EXPECT_EQ(jsonDouble(jsonNumber(-inf)).value(), -inf);
+    EXPECT_TRUE(std::isnan(jsonDouble(jsonNumber(std::nan(""))).value()));
+    EXPECT_FALSE(jsonDouble(Json("seven")).ok());
+}
+
+TEST(Json, MalformedTextIsAStatusThatNamesThePlace) {
+    const auto result = parseJson("{\"a\":", "job.json");
+    EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(messageOf(result.status()).substr(0, 9), "job.json:");
+}
+
+TEST(Json, AMemberOfTheWrongTypeIsTheFallback) {
+    const Json object = {{"n", "text"}, {"s", 5}, {"i", 7}};
+    EXPECT_EQ(jsonInt(object, "n", 3), 3);
+    EXPECT_EQ(jsonString(object, "s", "x"), "x");
+    EXPECT_EQ(jsonInt(object, "i"), 7);
+    EXPECT_EQ(jsonInt(Json::array(), "i", 9), 9);
+    EXPECT_TRUE(jsonMember(object, "none").is_null());
+}
+
+TEST(Json, InvalidUtf8IsReplacedNotThrown) {
+    EXPECT_NO_THROW((void)dumpJson(Json(std::string("\xff\xfe"))));
+}
+
+TEST(Log, ValuesThatWouldBreakALineAreQuoted) {
+    EXPECT_EQ(formatLogLine("stream: starved", {{"run", "r-81"}, {"waitedMs", 5200}}),
+              "stream: starved run=r-81 waitedMs=5200");
+    EXPECT_EQ(formatLogLine("x", {{"why", "a b\nc"}}), "x why=\"a b\\nc\"");
+    EXPECT_EQ(formatLogLine("x", {{"empty", ""}}), "x empty=\"\"");
+}
+
+}  // namespace
+}  // namespace millrace
