@@ -66,7 +66,8 @@ std::string formatBytes(double bytes) {
         bytes /= 1000;
         ++unit;
     }
-    return absl::StrFormat(unit == 0 || bytes >= 99.5 ? "%.0f %s" : "%.1f %s", bytes, kUnits[unit]);
+    return unit == 0 || bytes >= 99.5 ? absl::StrFormat("%.0f %s", bytes, kUnits[unit])
+                                      : absl::StrFormat("%.1f %s", bytes, kUnits[unit]);
 }
 
 std::string formatCount(std::int64_t count) {
