@@ -1,0 +1,102 @@
+#pragma once
+// The lines of the rank socket as values (docs/formats/rank-protocol.md).
+//
+// One JSON object a line. NaN and infinities are the strings "NaN", "Infinity", "-Infinity".
+// Failure: parsing is total; a line of another shape is kInvalidArgument naming the key.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+
+namespace millrace::rank {
+
+inline constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
+
+/// Who speaks: said once a connection, in hello.
+struct Sender {
+    std::string run;
+    std::int64_t attempt = 0;
+    std::string role = "rank";  ///< "rank" or "feed"
+    std::int64_t rank = 0;
+    std::int64_t pid = 0;
+    bool operator==(const Sender&) const = default;
+};
+
+using Values = std::map<std::string, double>;
+
+struct Hello {
+    Sender sender;
+    bool operator==(const Hello&) const = default;
+};
+/// Metrics of one step; timeMs is UTC.
+struct Metrics {
+    std::int64_t step = 0, epoch = 0, rows = 0, timeMs = 0;
+    Values values;
+    bool operator==(const Metrics&) const = default;
+};
+struct Progress {
+    std::int64_t step = 0, epoch = 0, rows = 0, stepsTotal = 0;  ///< stepsTotal 0: unknown
+    std::string phase;  ///< training, waiting, checkpoint, evaluating
+    double busyMs = 0, stallMs = 0;
+    bool operator==(const Progress&) const = default;
+};
+struct Checkpoint {
+    std::int64_t step = 0;
+    std::string path;
+    std::int64_t bytes = 0;
+    std::string hash;
+    std::string state;  ///< stream::StreamState text
+    bool operator==(const Checkpoint&) const = default;
+};
+struct ReceiptLine {
+    Json receipt;  ///< stream::Receipt as JSON, or the parts of it that the sender knows
+    bool operator==(const ReceiptLine&) const = default;
+};
+struct Done {
+    std::int64_t step = 0, rows = 0;
+    std::string state;
+    Values metrics;
+    std::map<std::string, std::string> params;  ///< e.g. eval_order_hash
+    bool operator==(const Done&) const = default;
+};
+struct ErrorLine {
+    std::string message;
+    bool operator==(const ErrorLine&) const = default;
+};
+
+using Body = std::variant<Hello, Metrics, Progress, Checkpoint, ReceiptLine, Done, ErrorLine>;
+
+struct RankLine {
+    std::uint64_t seq = 0;      ///< from 1 within an attempt; hello has 0 and is never acknowledged
+    std::int64_t attempt = -1;  ///< of a line that an older attempt left; -1: the sender's own
+    Body body;
+    bool operator==(const RankLine&) const = default;
+};
+
+std::string formatLine(const RankLine& line);  ///< without the line end
+Result<RankLine> parseLine(std::string_view text);
+/// "metrics", "done", ...
+std::string_view typeOf(const Body& body);
+
+/// To the worker.
+struct Ack {
+    std::uint64_t seq = 0;      ///< everything of that attempt up to it
+    std::int64_t attempt = -1;  ///< -1: the connection's own
+    bool operator==(const Ack&) const = default;
+};
+struct Stop {
+    bool operator==(const Stop&) const = default;
+};
+struct CheckpointNow {
+    bool operator==(const CheckpointNow&) const = default;
+};
+using Command = std::variant<Ack, Stop, CheckpointNow>;
+
+std::string formatCommand(const Command& command);
+Result<Command> parseCommand(std::string_view text);
+
+}  // namespace millrace::rank

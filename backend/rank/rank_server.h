@@ -1,0 +1,51 @@
+#pragma once
+// The daemon's side of the rank socket: accepts workers, parses their lines with limits.
+//
+// Threads: one, named "rank-server"; callbacks run on it and must not block for long. ack(),
+// stop() and checkpointNow() from any thread. It keeps nothing: lines come again until ack(), and
+// the store drops what it has seen by (run, attempt, role, rank, seq). Failure: a line over 1 MB,
+// one that does not parse, one before hello, or a reader that does not read, closes that connection
+// with a logged sentence.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backend/core/status.h"
+#include "backend/rank/rank_line.h"
+
+namespace millrace::rank {
+
+using ConnectionId = std::uint64_t;
+
+struct RankServerOptions {
+    std::string socketPath;
+    std::size_t maxConnections = 4096;
+    /// A hello is refused by an error; the worker connects again later.
+    std::function<Status(ConnectionId, const Sender&)> onHello;
+    /// Every line but hello, in order. line.attempt is filled in (the sender's when it has none).
+    std::function<void(ConnectionId, const Sender&, const RankLine&)> onLine;
+    /// After hello only. `why` is empty for a clean end.
+    std::function<void(ConnectionId, const Sender&, const std::string& why)> onClosed;
+};
+
+class RankServer {
+ public:
+    static Result<std::unique_ptr<RankServer>> start(RankServerOptions options);
+    ~RankServer();
+
+    /// After the store's commit: everything of that sender's `attempt` up to `seq`. A connection
+    /// that is gone is ignored: the worker sends again.
+    void ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq);
+    void stop(ConnectionId connection);
+    void checkpointNow(ConnectionId connection);
+    void close(ConnectionId connection);
+    std::size_t numConnections() const;
+
+ private:
+    class Impl;
+    explicit RankServer(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::rank

@@ -1,0 +1,69 @@
+#pragma once
+// The feed's door: listens on feed.sock, hears each rank's hello, gives it a ring.
+//
+// Threads: one, named "feed-socket"; callbacks run on it and must not block: hand the writer to a
+// producer thread. Owns: the connections; a writer is shared with its producer. When a rank's
+// connection ends its writer turns kUnavailable. Failure: a wrong hello or state is answered with
+// a sentence and logged; the server goes on.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+#include "backend/ring/ring_writer.h"
+
+namespace millrace::ring {
+
+/// Where a reader wants to go on: the number is of its own rank's next micro-batch.
+struct FeedPosition {
+    std::uint32_t epoch = 0;
+    std::uint64_t number = 0;
+};
+
+struct FeedHello {
+    std::int64_t attempt = 0;
+    int rank = 0;
+    int worldSize = 1;
+    std::string stream;  ///< "train" or "eval"
+    /// stream::StreamState text of the last step's end, its hashes already checked against the
+    /// options; empty: the start. Frames below the cursor are never wanted.
+    std::string state;
+    /// The first micro-batch that the reader lacks; not below the cursor.
+    std::optional<FeedPosition> next;
+};
+
+struct FeedServerOptions {
+    std::string socketPath;
+    std::string streamHash;  ///< 32 hex digits
+    std::string planHash;
+    std::int64_t microRows = 0;
+    int worldSize = 1;
+    std::int64_t attempt = 0;  ///< hellos of another attempt are refused
+    RingWriterOptions ring;
+    RingWriterOptions evalRing;
+};
+
+class FeedServer {
+ public:
+    /// A reader came. An earlier writer of the same stream and rank is already kUnavailable.
+    /// An error is answered to the reader as its sentence.
+    using OnOpen = std::function<Status(const FeedHello&, std::shared_ptr<RingWriter>)>;
+    /// A reader's connection ended.
+    using OnClosed = std::function<void(const FeedHello&)>;
+
+    static Result<std::unique_ptr<FeedServer>> start(FeedServerOptions options, OnOpen onOpen,
+                                                     OnClosed onClosed = {});
+    /// Ends every connection and joins.
+    ~FeedServer();
+    int numConnections() const;
+
+ private:
+    class Impl;
+    explicit FeedServer(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::ring

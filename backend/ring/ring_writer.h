@@ -1,0 +1,68 @@
+#pragma once
+// The writing end of one rank's ring: reserve, fill in place, commit.
+//
+// Threads: as FrameSink says; peerGone() from any thread. Owns: the memfds and their mappings; an
+// old ring goes when its last frame was given back. Failure: see FrameSink; the reader's control
+// words are checked and a wrong one is kDataLoss.
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "backend/core/memory_budget.h"
+#include "backend/core/unique_fd.h"
+#include "backend/ring/frame_sink.h"
+
+namespace millrace::ring {
+
+struct RingWriterOptions {
+    std::uint64_t ringBytes = std::uint64_t{8} << 20;  ///< room for frames at the start
+    std::uint64_t maxRingBytes = std::uint64_t{16} << 30;
+    MemoryBudget* budget = nullptr;  ///< both rings count while a larger one takes over
+    /// A full ring that the reader holds: a warning, then an error.
+    std::chrono::milliseconds heldWarning{10'000};
+    std::chrono::milliseconds heldError{120'000};
+    std::function<void(std::string_view)> warn;  ///< default: a log line
+};
+
+struct RingWriterStats {
+    std::uint64_t blockedNs = 0;  ///< time in reserve and records without room
+    std::uint64_t frames = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t takenFrames = 0;     ///< handed to the reader
+    std::uint64_t releasedFrames = 0;  ///< given back (dropped prefix)
+    std::uint64_t ringBytes = 0;
+    std::uint64_t rings = 0;  ///< made so far
+};
+
+class RingWriter final : public FrameSink {
+ public:
+    /// Passes a new ring's memfd to the reader (over the socket).
+    using PassRing = std::function<Status(int fd, std::uint64_t bytes)>;
+
+    /// Makes the first ring and passes it.
+    static Result<std::unique_ptr<RingWriter>> open(RingWriterOptions options, PassRing pass);
+    ~RingWriter() override;
+
+    Result<Reservation> reserve(std::uint64_t bytes, std::stop_token stop) override;
+    Status commit(const Reservation& place, std::uint32_t epoch, std::uint64_t number) override;
+    Status segmentRecord(const SegmentRecord& record, std::stop_token stop) override;
+    Status endOfEpoch(std::uint32_t epoch, std::uint64_t total, std::stop_token stop) override;
+    Status endOfStream(std::stop_token stop) override;
+    Status error(std::string_view message, std::stop_token stop) override;
+
+    /// Blocks until the reader has taken everything that was committed (it may still hold it).
+    Status drain(std::stop_token stop);
+
+    /// The reader's connection ended: every blocked and later call is kUnavailable.
+    void peerGone();
+    bool isPeerGone() const;
+    RingWriterStats stats() const;
+
+ private:
+    class Impl;
+    explicit RingWriter(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::ring

@@ -1,0 +1,54 @@
+#pragma once
+// Where a consumer stands in the global sequence: small, versioned, refuses to lie.
+//
+// Text form: JSON, docs/formats/cursor.md. A cursor is valid for one stream hash and one plan only.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+
+namespace millrace::stream {
+
+/// The last `rows` kept rows of a segment that stand in the open rest.
+struct RestPart {
+    std::int64_t segment = 0;
+    std::int64_t rows = 0;
+    bool operator==(const RestPart&) const = default;
+};
+
+struct Cursor {
+    static constexpr int kVersion = 1;
+
+    std::string streamHash;
+    std::string planHash;
+    std::uint32_t epoch = 0;
+    std::int64_t next = 0;       ///< number of the next micro-batch, from 0 in each epoch
+    std::int64_t segment = 0;    ///< the segment that yields it (number of segments: only the rest)
+    std::int64_t offset = 0;     ///< micro-batches of that segment that lie before `next`
+    std::vector<RestPart> rest;  ///< the open rest before that segment's tail
+    bool operator==(const Cursor&) const = default;
+
+    /// The start of the first epoch.
+    static Cursor start(std::string streamHash, std::string planHash);
+
+    /// Number of the first micro-batch of `segment`: what OpenRest goes on from.
+    std::int64_t segmentFirst() const { return next - offset; }
+
+    /// The segments to compute again on resume: those of the open rest (their ends only), then the
+    /// cursor's own when it exists. Ascending.
+    std::vector<std::int64_t> segmentsToRecompute(std::int64_t numSegments) const;
+
+    Json toJson() const;
+    std::string toText() const { return dumpJson(toJson()); }
+    static Result<Cursor> fromJson(const Json& json);
+    static Result<Cursor> fromText(std::string_view text);
+
+    /// kFailedPrecondition with a sentence when it was taken from another stream or plan,
+    /// kInvalidArgument when it cannot belong to this many segments of this micro-batch size.
+    Status check(std::string_view streamHash, std::string_view planHash, std::int64_t numSegments,
+                 std::int64_t microRows) const;
+};
+
+}  // namespace millrace::stream

@@ -1,0 +1,74 @@
+#pragma once
+// The pure accounting of micro-batches: full ones, tails, the open rest, numbers (SEMANTICS 1).
+//
+// Fed with the number of kept rows of each segment in order, it says which rows make which
+// micro-batch. It moves no data. Threads: one owner.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backend/stream/cursor.h"
+
+namespace millrace::stream {
+
+/// Rows [from, from + rows) of a segment's kept rows, in the segment's order.
+struct Piece {
+    /// `from` of a piece known from a cursor only: the segment's last `rows` rows.
+    static constexpr std::int64_t kFromEnd = -1;
+    std::int64_t segment = 0;
+    std::int64_t from = 0;
+    std::int64_t rows = 0;
+    bool operator==(const Piece&) const = default;
+};
+
+/// A micro-batch that is put together from pieces: the one that the rest yields.
+struct JoinedBatch {
+    std::int64_t number = 0;
+    std::int64_t segment = 0;  ///< what its frame is named by: the segment that completed it
+    std::int64_t index = 0;    ///< its index there
+    std::int64_t rows = 0;
+    std::vector<Piece> pieces;
+};
+
+/// What a segment adds to the sequence. Full micro-batch i (0 <= i < full) has the number
+/// first + i and rows [i * microRows, (i + 1) * microRows) of the segment.
+struct SegmentShare {
+    std::int64_t segment = 0;
+    std::int64_t first = 0;
+    std::int64_t full = 0;
+    std::int64_t tailRows = 0;  ///< rows after the full ones: they join the rest
+    std::optional<JoinedBatch> joined;
+    std::int64_t count() const { return full + (joined ? 1 : 0); }
+};
+
+class OpenRest {
+ public:
+    /// microRows >= 1.
+    explicit OpenRest(std::int64_t microRows);
+    /// Goes on at a cursor (checked before): the next segment to add is cursor.segment, numbers go
+    /// on from cursor.segmentFirst(); the caller drops what lies before cursor.next. Pieces of the
+    /// cursor's rest have from = kFromEnd.
+    OpenRest(std::int64_t microRows, const Cursor& cursor);
+
+    /// The next segment in order, with its number of kept rows.
+    SegmentShare add(std::int64_t segment, std::int64_t rows);
+
+    /// The end of an epoch: the rest as the last, shorter micro-batch, if it is not empty; named by
+    /// (numSegments, 0). Afterwards the rest is empty and next() is the epoch's total.
+    std::optional<JoinedBatch> finish(std::int64_t numSegments);
+    /// A new epoch: numbers start at 0. Only after finish().
+    void startEpoch();
+
+    std::int64_t rows() const { return rows_; }  ///< always below microRows
+    std::int64_t next() const { return next_; }
+    /// The rest as a cursor holds it, oldest first.
+    std::vector<RestPart> parts() const;
+
+ private:
+    std::int64_t microRows_;
+    std::int64_t rows_ = 0;
+    std::int64_t next_ = 0;
+    std::vector<Piece> pieces_;
+};
+
+}  // namespace millrace::stream

@@ -1,0 +1,45 @@
+#pragma once
+// The order in which an epoch visits splits and rows, as pure functions (SEMANTICS 1, 2).
+//
+// Splits are permuted by (seed, epoch); consecutive ones make a segment; rows within a segment are
+// sorted by their key, ties by (file, row).
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backend/stream/plan.h"
+
+namespace millrace::stream {
+
+enum class SplitOrder { kPermuted, kAsIs };  ///< spec key batch.order
+
+/// A split by its place in the plan.
+struct SplitRef {
+    std::uint32_t file = 0;   ///< index into the files; also the file number of its rows' ids
+    std::uint32_t split = 0;  ///< index into that file's splits
+    bool operator==(const SplitRef&) const = default;
+};
+
+/// All splits of `files` in the order of this epoch. kAsIs: as they stand in the plan.
+std::vector<SplitRef> splitOrder(std::span<const PlanFile> files, std::uint64_t seed,
+                                 std::uint32_t epoch, SplitOrder order = SplitOrder::kPermuted);
+
+/// Number of segments of `numSplits` splits.
+std::int64_t numSegments(std::int64_t numSplits, std::int64_t segmentSplits);
+
+/// The splits of segment `index`; empty beyond the last one.
+std::span<const SplitRef> segmentOf(std::span<const SplitRef> order, std::int64_t segmentSplits,
+                                    std::int64_t index);
+
+/// The first half of a row key's counter: made once a file and epoch.
+std::uint64_t fileKey(std::uint32_t epoch, std::string_view relativePath);
+
+/// The key by which a segment's rows are sorted (purpose `row`). `row` counts within the file.
+std::uint64_t rowKey(std::uint64_t seed, std::uint64_t fileKey, std::uint64_t row);
+
+/// The key by which splits are sorted (purpose `split`).
+std::uint64_t splitKey(std::uint64_t seed, std::uint32_t epoch, std::string_view relativePath,
+                       std::uint64_t firstRow);
+
+}  // namespace millrace::stream

@@ -1,0 +1,64 @@
+#pragma once
+// The pinned list of what a run reads: files, their splits and identities, side tables
+// (SEMANTICS 1). A plain value: built by room dataset, stored by the daemon, read by every worker.
+//
+// Threads: a value. Failure: fromJson refuses what does not hold together and names the place.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+
+namespace millrace::stream {
+
+/// A row group of a file, or a row range of a large one: the unit of reading.
+struct PlanSplit {
+    std::int64_t rowGroup = 0;      ///< the row group that holds it (CSV: its own number)
+    std::int64_t firstRow = 0;      ///< within the file, from 0
+    std::int64_t rows = 0;          ///< may be 0 for an empty row group
+    std::int64_t decodedBytes = 0;  ///< estimate over the columns that the base reads
+    bool operator==(const PlanSplit&) const = default;
+};
+
+struct PlanFile {
+    std::string path;          ///< absolute, or a URI; what readers open
+    std::string relativePath;  ///< below the glob's fixed part; what draws are keyed by
+    std::int64_t bytes = 0;
+    std::string footerHash;  ///< XXH3-128 hex of the footer (CSV: of the content)
+    std::int64_t rows = 0;
+    std::vector<PlanSplit> splits;  ///< in file order, gapless, together `rows` rows
+    bool operator==(const PlanFile&) const = default;
+};
+
+/// A table that a join loads whole.
+struct SideTable {
+    std::string path;
+    std::int64_t bytes = 0;
+    std::string hash;  ///< XXH3-128 hex of the content
+    bool operator==(const SideTable&) const = default;
+};
+
+struct Plan {
+    std::vector<PlanFile> files;
+    std::vector<SideTable> sideTables;
+    std::int64_t segmentSplits = 1;   ///< splits in a segment, at least 1
+    std::vector<PlanFile> evalFiles;  ///< empty: evaluation reads `files`
+    bool operator==(const Plan&) const = default;
+
+    const std::vector<PlanFile>& filesOfEval() const {
+        return evalFiles.empty() ? files : evalFiles;
+    }
+    std::int64_t numSplits() const;
+    std::int64_t numRows() const;
+
+    /// XXH3-128 hex over receipt keys, relative paths and rows per split; never path, mtime, inode.
+    std::string planHash() const;
+
+    Json toJson() const;
+    /// kInvalidArgument for a wrong shape, a gap between splits, a sum of rows that is wrong, two
+    /// files of one relative path, or more than 2^22 files or 2^26 splits.
+    static Result<Plan> fromJson(const Json& json);
+};
+
+}  // namespace millrace::stream
