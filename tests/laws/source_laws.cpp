@@ -31,7 +31,7 @@ const std::vector<RoomLaw>& roomLaws() {
         {"backend/ring/", {"backend/core/", "backend/frame/"}},
         {"backend/segment/",
          {"backend/core/", "backend/spec/", "backend/stream/", "backend/dataset/",
-          "backend/recipe/", "backend/frame/"}},
+          "backend/recipe/", "backend/frame/", "backend/ring/frame_sink.h"}},
         {"backend/rank/", {"backend/core/"}},
         {"backend/train/",
          {"backend/core/", "backend/spec/", "backend/frame/", "backend/ring/", "backend/rank/"}},
