@@ -1,0 +1,84 @@
+#pragma once
+// Checkpoint files: state of a step's end in one file, whole or not there
+// (docs/formats/checkpoint.md).
+//
+// Written aside, synced and renamed; an XXH3-128 over everything before it ends the file. Failure:
+// a truncated or changed file is kDataLoss naming it; a full disk is kResourceExhausted and leaves
+// earlier files alone.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+
+namespace millrace::train {
+
+enum class DType : std::uint8_t { kFloat32 = 1, kFloat64 = 2, kInt64 = 3, kInt32 = 4 };
+std::int64_t bytesOf(DType type);
+std::string_view nameOf(DType type);
+
+/// A tensor to be written or taken: borrows `data`.
+struct TensorRef {
+    std::string name;
+    DType type = DType::kFloat32;
+    std::vector<std::int64_t> shape;
+    void* data = nullptr;
+    bool isWeight = false;  ///< taken by init_from; else state of the optimizer or the input
+
+    std::int64_t numElements() const;
+    std::int64_t numBytes() const { return numElements() * bytesOf(type); }
+};
+
+/// "[8192, 16]".
+std::string shapeText(const std::vector<std::int64_t>& shape);
+
+struct CheckpointFile {
+    std::string path;
+    std::int64_t bytes = 0;
+    std::string hash;  ///< XXH3-128 of the content, hex
+    std::int64_t step = 0;
+};
+
+/// Writes DIRECTORY/step-%08d.ckpt. `meta` is any JSON object; `step` is put into it.
+Result<CheckpointFile> writeCheckpoint(const std::string& directory, std::int64_t step, Json meta,
+                                       const std::vector<TensorRef>& tensors);
+
+/// A checked checkpoint, mapped; tensors are views into it.
+class Checkpoint {
+ public:
+    static Result<Checkpoint> open(const std::string& path);
+    Checkpoint(Checkpoint&& other) noexcept;
+    Checkpoint& operator=(Checkpoint&& other) = delete;
+    ~Checkpoint();
+
+    const std::string& path() const { return path_; }
+    const Json& meta() const { return meta_; }
+    const std::vector<TensorRef>& tensors() const { return tensors_; }  ///< sorted by name
+    /// Null when there is none of that name.
+    const TensorRef* find(std::string_view name) const;
+
+ private:
+    Checkpoint() = default;
+    Status read();
+    Status readTensors(const Json& directory, std::uint64_t payload);
+    std::string path_;
+    Json meta_;
+    std::vector<TensorRef> tensors_;
+    unsigned char* mapped_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// Copies the tensors of `checkpoint` into `tensors` (those with isWeight when `weightsOnly`).
+/// Nothing is copied unless all match; kFailedPrecondition names the first that does not.
+Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& tensors,
+                   bool weightsOnly);
+
+/// The checkpoints of a directory, oldest first; other files are left out.
+std::vector<CheckpointFile> listCheckpoints(const std::string& directory);
+
+/// Removes all but the newest `keep` (at least 1). Errors are logged: old files do no harm.
+void retainCheckpoints(const std::string& directory, std::int64_t keep);
+
+}  // namespace millrace::train

@@ -1,0 +1,56 @@
+#pragma once
+// The part of a model that LibTorch computes, behind a wall of plain values: no torch, no Abseil.
+//
+// dlrm: bottom MLP over the dense input; its output and the pooled embeddings are F vectors of
+// `dim` floats; their pairwise dot products (lower triangle) joined with the bottom output go
+// through the top MLP. mlp: dense input and embeddings joined go through the hidden layers. Both
+// end in one logit per head; ReLU between layers. Threads: one owner. Failure: what LibTorch throws
+// comes back as text; empty means fine.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace millrace::train {
+
+struct NetworkOptions {
+    bool interactions = false;  ///< dlrm; else mlp
+    std::int64_t denseWidth = 0;
+    std::int64_t vectorsWidth = 0;     ///< floats per row of all pooled embeddings
+    std::int64_t dim = 0;              ///< dlrm: floats of one pooled embedding
+    std::vector<std::int64_t> bottom;  ///< dlrm
+    std::vector<std::int64_t> layers;  ///< top or hidden layers, without the output
+    std::int64_t heads = 1;
+    int threads = 1;
+};
+
+/// A weight and the sum of its gradients, both owned by the network.
+struct NetworkParameter {
+    std::string name;  ///< "top.0.weight"
+    std::vector<std::int64_t> shape;
+    float* values = nullptr;
+    float* gradient = nullptr;
+    std::int64_t size = 0;
+};
+
+class DenseNetwork {
+ public:
+    virtual ~DenseNetwork() = default;
+    /// In the order of the layers. The pointers stay.
+    virtual const std::vector<NetworkParameter>& parameters() = 0;
+    /// dense [rows, denseWidth], vectors [rows, vectorsWidth] -> logits [rows, heads].
+    virtual std::string forward(std::int64_t rows, const float* dense, const float* vectors,
+                                float* logits, bool keepsGraph) = 0;
+    /// After forward(keepsGraph = true) of the same rows: adds to the parameters' gradients and
+    /// writes d loss / d vectors [rows, vectorsWidth].
+    virtual std::string backward(const float* logitGradients, float* vectorGradients) = 0;
+};
+
+/// Null and `error` when LibTorch refuses. Sets the process's thread counts and deterministic
+/// algorithms; weights are zero until the caller fills them.
+std::unique_ptr<DenseNetwork> makeTorchNetwork(const NetworkOptions& options, std::string& error);
+
+/// The version of the LibTorch that runs.
+std::string torchVersion();
+
+}  // namespace millrace::train

@@ -1,0 +1,145 @@
+#include "backend/train/embedding.h"
+
+#include <cmath>
+
+#include "backend/core/philox.h"
+
+namespace millrace::train {
+namespace {
+
+// Sum of the weights below which a weighted list counts as empty.
+constexpr float kWeightMin = 1e-12F;
+
+float totalOf(const IdColumn& ids, std::int64_t from, std::int64_t to) {
+    if (!ids.weights) {
+        return static_cast<float>(to - from);
+    }
+    float total = 0;
+    for (std::int64_t i = from; i < to; ++i) {
+        total += ids.weights[i];
+    }
+    return std::abs(total) < kWeightMin ? 0 : total;
+}
+
+}  // namespace
+
+void fillUniform(std::uint64_t seed, const std::string& name, float bound, std::int64_t size,
+                 float* values) {
+    const std::uint64_t key = CanonicalBytes().text("init").text(name).hash();
+    for (std::int64_t i = 0; i < size; i += 2) {
+        const std::uint64_t bits = philox64(seed, key, static_cast<std::uint64_t>(i / 2));
+        const auto low = static_cast<float>(static_cast<std::uint32_t>(bits) >> 8) * 0x1.0p-24F;
+        const auto high = static_cast<float>(bits >> 40) * 0x1.0p-24F;
+        values[i] = (2 * low - 1) * bound;
+        if (i + 1 < size) {
+            values[i + 1] = (2 * high - 1) * bound;
+        }
+    }
+}
+
+EmbeddingTable::EmbeddingTable(std::string name, std::int64_t rows, std::int64_t dim,
+                               const OptimizerOptions& optimizer, std::uint64_t seed)
+    : name_("embedding." + std::move(name)), rows_(rows), dim_(dim), optimizer_(optimizer) {
+    const auto size = static_cast<std::size_t>(rows * dim);
+    values_.resize(size);
+    // DLRM's: uniform in +-1/sqrt(rows).
+    fillUniform(seed, name_ + ".weight", 1 / std::sqrt(static_cast<float>(rows)), rows * dim,
+                values_.data());
+    const int moments = numMoments(optimizer);
+    first_.resize(moments > 0 ? size : 0);
+    second_.resize(moments > 1 ? size : 0);
+    if (optimizer.kind != OptimizerKind::kAdagrad && moments > 0) {
+        updates_.resize(static_cast<std::size_t>(rows));
+    }
+    slots_.assign(static_cast<std::size_t>(rows), -1);
+}
+
+Status EmbeddingTable::pool(const std::string& feature, const IdColumn& ids, std::int64_t rows,
+                            float* out, std::int64_t stride) const {
+    for (std::int64_t r = 0; r < rows; ++r, out += stride) {
+        const std::int64_t from = ids.begin(r), to = ids.end(r);
+        std::fill(out, out + dim_, 0.0F);
+        const float total = totalOf(ids, from, to);
+        for (std::int64_t i = from; i < to; ++i) {
+            const std::int64_t id = ids.values[i];
+            if (id < 0 || id >= rows_) {
+                return invalidArgument("feature ", feature, ": id ", id, " in row ", r,
+                                       " of the micro-batch is outside its table of ", rows_,
+                                       " rows (", name_, ")");
+            }
+            const float share = total == 0 ? 0 : (ids.weights ? ids.weights[i] / total : 1 / total);
+            const float* vector = row(id);
+            for (std::int64_t d = 0; d < dim_; ++d) {
+                out[d] += share * vector[d];
+            }
+        }
+    }
+    return okStatus();
+}
+
+float* EmbeddingTable::gradientSlot(std::int64_t id) {
+    std::int32_t& slot = slots_[static_cast<std::size_t>(id)];
+    if (slot < 0) {
+        slot = static_cast<std::int32_t>(touched_.size());
+        touched_.push_back(id);
+        gradients_.resize(touched_.size() * static_cast<std::size_t>(dim_), 0.0F);
+    }
+    return &gradients_[static_cast<std::size_t>(slot * dim_)];
+}
+
+void EmbeddingTable::addGradients(const IdColumn& ids, std::int64_t rows, const float* gradients,
+                                  std::int64_t stride) {
+    for (std::int64_t r = 0; r < rows; ++r, gradients += stride) {
+        const std::int64_t from = ids.begin(r), to = ids.end(r);
+        const float total = totalOf(ids, from, to);
+        for (std::int64_t i = from; i < to && total != 0; ++i) {
+            const float share = ids.weights ? ids.weights[i] / total : 1 / total;
+            float* sum = gradientSlot(ids.values[i]);
+            for (std::int64_t d = 0; d < dim_; ++d) {
+                sum[d] += share * gradients[d];
+            }
+        }
+    }
+}
+
+void EmbeddingTable::apply(double weight) {
+    for (const std::int64_t id : touched_) {
+        const auto at = static_cast<std::size_t>(id * dim_);
+        const std::int64_t updates =
+            updates_.empty() ? 1 : ++updates_[static_cast<std::size_t>(id)];
+        updateWeights(optimizer_, updates, weight, dim_, gradient(id), &values_[at],
+                      first_.empty() ? nullptr : &first_[at],
+                      second_.empty() ? nullptr : &second_[at]);
+    }
+    clear();
+}
+
+void EmbeddingTable::clear() {
+    for (const std::int64_t id : touched_) {
+        slots_[static_cast<std::size_t>(id)] = -1;
+    }
+    touched_.clear();
+    gradients_.clear();
+}
+
+const float* EmbeddingTable::gradient(std::int64_t id) const {
+    const std::int32_t slot = slots_[static_cast<std::size_t>(id)];
+    return slot < 0 ? nullptr : &gradients_[static_cast<std::size_t>(slot * dim_)];
+}
+
+void EmbeddingTable::appendTensors(std::vector<TensorRef>& out) {
+    const std::vector<std::int64_t> shape{rows_, dim_};
+    out.push_back({name_ + ".weight", DType::kFloat32, shape, values_.data(), true});
+    const std::string state = "optimizer." + name_ + ".weight";
+    if (!first_.empty()) {
+        out.push_back({state + ".first", DType::kFloat32, shape, first_.data()});
+    }
+    if (!second_.empty()) {
+        out.push_back({state + ".second", DType::kFloat32, shape, second_.data()});
+    }
+    if (!updates_.empty()) {
+        out.push_back({state + ".updates", DType::kInt32, {rows_}, updates_.data()});
+    }
+}
+
+}  // namespace millrace::train

@@ -1,0 +1,62 @@
+#pragma once
+// An embedding table with the gradients of one step: only touched rows cost anything.
+//
+// A feature's row is the mean of its ids' vectors (weighted lists: the weighted mean, as far as the
+// weights do not cancel out); an empty list is the zero vector. Rows are updated in the order in
+// which the step first touched them and sums run in row order, so results do not depend on threads.
+// Threads: one owner. Failure: an id outside the table is kInvalidArgument.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/train/batch.h"
+#include "backend/train/checkpoint.h"
+#include "backend/train/optimizer.h"
+
+namespace millrace::train {
+
+class EmbeddingTable {
+ public:
+    EmbeddingTable(std::string name, std::int64_t rows, std::int64_t dim,
+                   const OptimizerOptions& optimizer, std::uint64_t seed);
+
+    std::int64_t rows() const { return rows_; }
+    std::int64_t dim() const { return dim_; }
+
+    /// Writes the pooled vector of each row to out[row * stride ...].
+    Status pool(const std::string& feature, const IdColumn& ids, std::int64_t rows, float* out,
+                std::int64_t stride) const;
+    /// Adds the gradients of pooled vectors to those of the rows that they came from.
+    void addGradients(const IdColumn& ids, std::int64_t rows, const float* gradients,
+                      std::int64_t stride);
+    /// Updates the touched rows with gradient / weight and forgets the gradients.
+    void apply(double weight);
+    /// Forgets the gradients.
+    void clear();
+
+    std::int64_t numTouched() const { return static_cast<std::int64_t>(touched_.size()); }
+    const float* row(std::int64_t id) const {
+        return &values_[static_cast<std::size_t>(id * dim_)];
+    }
+    /// The touched row's summed gradient; null when this step did not touch it.
+    const float* gradient(std::int64_t id) const;
+    void appendTensors(std::vector<TensorRef>& out);
+
+ private:
+    float* gradientSlot(std::int64_t id);
+    std::string name_;
+    std::int64_t rows_, dim_;
+    OptimizerOptions optimizer_;
+    std::vector<float> values_, first_, second_;
+    std::vector<std::int32_t> updates_;  // per row: AdamW and momentum
+    std::vector<std::int32_t> slots_;    // per row: its place in gradients_, or -1
+    std::vector<std::int64_t> touched_;
+    std::vector<float> gradients_;
+};
+
+/// Fills with uniform draws in [-bound, bound), a function of (seed, name, index) only.
+void fillUniform(std::uint64_t seed, const std::string& name, float bound, std::int64_t size,
+                 float* values);
+
+}  // namespace millrace::train

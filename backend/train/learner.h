@@ -1,0 +1,73 @@
+#pragma once
+// What learns: a model with its loss and optimizer, behind plain values.
+//
+// A step is accumulate() once per micro-batch, then apply() with the step's total weight: gradients
+// are summed unnormalised and divided once (SEMANTICS 3). All state that a resume needs is in
+// tensors(). Threads: one owner. Failure: an id outside its table is kInvalidArgument naming the
+// feature and row; what LibTorch throws arrives as kInternal.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/train/batch.h"
+#include "backend/train/checkpoint.h"
+#include "backend/train/loss.h"
+#include "backend/train/optimizer.h"
+
+namespace millrace::train {
+
+/// One id or list feature and the table that its ids index.
+struct FeatureOptions {
+    std::string name;
+    int table = -1;  ///< index into LearnerOptions::tables; -1: a key of target_mean only
+};
+
+struct TableOptions {
+    std::string name;
+    std::int64_t rows = 0;
+    std::int64_t dim = 0;
+};
+
+struct LearnerOptions {
+    std::string model = "dlrm";  ///< dlrm, mlp or target_mean
+    std::int64_t embeddingDim = 16;
+    std::vector<std::int64_t>
+        bottom;                     ///< dlrm: sizes over the dense input; the last = embeddingDim
+    std::vector<std::int64_t> top;  ///< dlrm: sizes over the interactions; the last is 1
+    std::vector<std::int64_t> hidden;  ///< mlp
+    std::vector<std::string> keys;     ///< target_mean: names of features
+    double smoothing = 0;              ///< target_mean: rows of prior
+    std::int64_t denseWidth = 0;       ///< floats per row of all dense columns and vectors
+    std::vector<FeatureOptions> features;
+    std::vector<TableOptions> tables;
+    std::vector<std::string> heads;
+    OptimizerOptions optimizer;
+    std::uint64_t seed = 0;
+    int threads = 1;
+};
+
+class Learner {
+ public:
+    virtual ~Learner() = default;
+    /// Forward and backward of one micro-batch; adds its sums to `sums`.
+    virtual Status accumulate(const BatchView& batch, LossSums& sums) = 0;
+    /// Ends the step. `weight`: sum(w) over all its rows and heads; 0: no update is made.
+    virtual Status apply(double weight) = 0;
+    /// Probabilities [rows, heads].
+    virtual Status predict(const BatchView& batch, std::vector<double>& probabilities) = 0;
+    /// Weights and optimizer state, sorted by name. Valid until the next call of this object.
+    virtual std::vector<TensorRef> tensors() = 0;
+    /// Takes the state of a checkpoint: names, types and shapes must be equal.
+    virtual Status restore(const Checkpoint& checkpoint) = 0;
+    /// Takes the weights only (train.init_from); the optimizer starts fresh.
+    virtual Status restoreWeights(const Checkpoint& checkpoint) = 0;
+    /// Epochs that teach it anything: 1 for target_mean, which sums up the stream once.
+    virtual std::int64_t epochsMax() const = 0;
+};
+
+/// Validates the options (each message names the key).
+Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options);
+
+}  // namespace millrace::train

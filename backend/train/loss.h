@@ -1,0 +1,35 @@
+#pragma once
+// Weighted binary cross entropy over heads, as sums (SEMANTICS 3). Pure functions.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/train/batch.h"
+
+namespace millrace::train {
+
+/// Sums over the rows whose label is there: loss = sum(w * loss), weight = sum(w), one per head.
+struct LossSums {
+    std::vector<double> loss, weight;
+    std::int64_t rows = 0;
+
+    LossSums& operator+=(const LossSums& other);
+    double totalLoss() const;
+    double totalWeight() const;
+    /// sum(w * loss) / sum(w) over all heads; NaN for a step of weight 0.
+    double mean() const { return totalLoss() / totalWeight(); }
+    double meanOf(std::size_t head) const { return loss[head] / weight[head]; }
+};
+
+/// Adds the batch's sums to `sums` and writes d sum(w * loss) / d logit [rows, heads].
+void lossGradients(const BatchView& batch, const std::vector<float>& logits,
+                   std::vector<float>& gradients, LossSums& sums);
+
+/// Adds the batch's sums for given probabilities [rows, heads].
+void addLoss(const BatchView& batch, const std::vector<double>& probabilities, LossSums& sums);
+
+/// log(1 + exp(logit)) - logit * label, finite for every finite logit.
+double logitLoss(double logit, double label);
+double sigmoid(double logit);
+
+}  // namespace millrace::train

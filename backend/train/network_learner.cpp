@@ -1,0 +1,253 @@
+#include "backend/train/network_learner.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace millrace::train {
+namespace {
+
+Status checkLayers(const char* key, const std::vector<std::int64_t>& sizes) {
+    for (const std::int64_t size : sizes) {
+        if (size < 1) {
+            return invalidArgument("model.", key, ": layer sizes are at least 1, not ", size);
+        }
+    }
+    return okStatus();
+}
+
+Status checkTables(const LearnerOptions& o) {
+    for (const TableOptions& table : o.tables) {
+        if (table.rows < 1 || table.dim < 1) {
+            return invalidArgument("embeddings.", table.name, ": rows and dim are at least 1");
+        }
+        if (o.model == "dlrm" && table.dim != o.embeddingDim) {
+            return invalidArgument("embeddings.", table.name,
+                                   ".dim: dlrm multiplies all vectors "
+                                   "with each other, so it must be model.embedding_dim (",
+                                   o.embeddingDim, "), not ", table.dim);
+        }
+    }
+    for (const FeatureOptions& feature : o.features) {
+        if (feature.table < 0 || feature.table >= static_cast<int>(o.tables.size())) {
+            return invalidArgument("features: ", feature.name, " has no embedding table");
+        }
+    }
+    return okStatus();
+}
+
+Status checkDlrm(const LearnerOptions& o) {
+    RETURN_IF_ERROR(checkLayers("bottom", o.bottom));
+    RETURN_IF_ERROR(checkLayers("top", o.top));
+    if (o.denseWidth > 0 && (o.bottom.empty() || o.bottom.back() != o.embeddingDim)) {
+        return invalidArgument("model.bottom: the last size must be model.embedding_dim (",
+                               o.embeddingDim, ")");
+    }
+    if (o.top.empty() || o.top.back() != 1) {
+        return invalidArgument("model.top: the last size must be 1 (one output a head)");
+    }
+    if (o.denseWidth == 0 && o.features.size() < 2) {
+        return invalidArgument("model.type: dlrm needs a dense feature or two embedded ones");
+    }
+    return okStatus();
+}
+
+Status check(const LearnerOptions& o) {
+    if (o.heads.empty()) {
+        return invalidArgument("labels: at least one is needed to train");
+    }
+    if (o.denseWidth == 0 && o.features.empty()) {
+        return invalidArgument("features: the model has no input");
+    }
+    if (!(o.optimizer.learningRate > 0) || !std::isfinite(o.optimizer.learningRate)) {
+        return invalidArgument("train.learning_rate: must be a positive number");
+    }
+    RETURN_IF_ERROR(checkTables(o));
+    return o.model == "dlrm" ? checkDlrm(o) : checkLayers("hidden", o.hidden);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Learner>> NetworkLearner::make(const LearnerOptions& options) {
+    RETURN_IF_ERROR(check(options));
+    NetworkOptions network;
+    network.interactions = options.model == "dlrm";
+    network.denseWidth = options.denseWidth;
+    network.dim = options.embeddingDim;
+    network.bottom = options.bottom;
+    network.layers = network.interactions ? options.top : options.hidden;
+    if (network.interactions) {
+        network.layers.pop_back();
+    }
+    network.heads = static_cast<std::int64_t>(options.heads.size());
+    network.threads = options.threads;
+    for (const FeatureOptions& feature : options.features) {
+        network.vectorsWidth += options.tables[static_cast<std::size_t>(feature.table)].dim;
+    }
+    std::string error;
+    std::unique_ptr<DenseNetwork> made = makeTorchNetwork(network, error);
+    if (!made) {
+        return internalError("train: LibTorch refused the model: ", error);
+    }
+    return std::unique_ptr<Learner>(new NetworkLearner(options, std::move(made)));
+}
+
+NetworkLearner::NetworkLearner(const LearnerOptions& options, std::unique_ptr<DenseNetwork> network)
+    : options_(options), network_(std::move(network)), scaler_(options.denseWidth) {
+    for (const TableOptions& table : options.tables) {
+        tables_.emplace_back(table.name, table.rows, table.dim, options.optimizer, options.seed);
+    }
+    for (const FeatureOptions& feature : options.features) {
+        offsets_.push_back(vectorsWidth_);
+        vectorsWidth_ += tables_[static_cast<std::size_t>(feature.table)].dim();
+    }
+    initialise();
+}
+
+void NetworkLearner::initialise() {
+    const int moments = numMoments(options_.optimizer);
+    for (const NetworkParameter& p : network_->parameters()) {
+        const double outputs = static_cast<double>(p.shape[0]);
+        const double deviation = p.shape.size() > 1
+                                     ? std::sqrt(2 / (outputs + static_cast<double>(p.shape[1])))
+                                     : std::sqrt(1 / outputs);
+        // A uniform draw in +-bound has the deviation bound / sqrt(3).
+        const auto bound = static_cast<float>(deviation * std::sqrt(3.0));
+        fillUniform(options_.seed, p.name, bound, p.size, p.values);
+        first_.emplace_back(moments > 0 ? static_cast<std::size_t>(p.size) : 0);
+        second_.emplace_back(moments > 1 ? static_cast<std::size_t>(p.size) : 0);
+    }
+}
+
+Status NetworkLearner::checkShape(const BatchView& batch) const {
+    if (batch.denseWidth() != options_.denseWidth || batch.ids.size() != options_.features.size() ||
+        batch.heads.size() != options_.heads.size()) {
+        return internalError("train: a frame has ", batch.denseWidth(), " dense values, ",
+                             batch.ids.size(), " id features and ", batch.heads.size(),
+                             " heads; the model has ", options_.denseWidth, ", ",
+                             options_.features.size(), " and ", options_.heads.size());
+    }
+    return okStatus();
+}
+
+Status NetworkLearner::forward(const BatchView& batch, bool keepsGraph) {
+    scaler_.scale(batch, dense_);
+    vectors_.resize(static_cast<std::size_t>(batch.rows * vectorsWidth_));
+    for (std::size_t f = 0; f < options_.features.size(); ++f) {
+        const FeatureOptions& feature = options_.features[f];
+        RETURN_IF_ERROR(tables_[static_cast<std::size_t>(feature.table)].pool(
+            feature.name, batch.ids[f], batch.rows, vectors_.data() + offsets_[f], vectorsWidth_));
+    }
+    logits_.resize(static_cast<std::size_t>(batch.rows) * options_.heads.size());
+    const std::string error =
+        network_->forward(batch.rows, dense_.data(), vectors_.data(), logits_.data(), keepsGraph);
+    return error.empty() ? okStatus() : internalError("train: LibTorch, forward: ", error);
+}
+
+Status NetworkLearner::accumulate(const BatchView& batch, LossSums& sums) {
+    RETURN_IF_ERROR(checkShape(batch));
+    if (batch.rows == 0) {
+        return okStatus();
+    }
+    scaler_.observe(batch);
+    RETURN_IF_ERROR(forward(batch, true));
+    lossGradients(batch, logits_, logitGradients_, sums);
+    vectorGradients_.resize(vectors_.size());
+    const std::string error = network_->backward(logitGradients_.data(), vectorGradients_.data());
+    if (!error.empty()) {
+        return internalError("train: LibTorch, backward: ", error);
+    }
+    for (std::size_t f = 0; f < options_.features.size(); ++f) {
+        tables_[static_cast<std::size_t>(options_.features[f].table)].addGradients(
+            batch.ids[f], batch.rows, vectorGradients_.data() + offsets_[f], vectorsWidth_);
+    }
+    return okStatus();
+}
+
+void NetworkLearner::clearGradients() {
+    for (const NetworkParameter& p : network_->parameters()) {
+        std::fill(p.gradient, p.gradient + p.size, 0.0F);
+    }
+    for (EmbeddingTable& table : tables_) {
+        table.clear();
+    }
+}
+
+Status NetworkLearner::apply(double weight) {
+    scaler_.endStep();
+    if (!std::isfinite(weight) || weight < 0) {
+        clearGradients();
+        return invalidArgument("train: the weights of a step add up to ", weight,
+                               "; they must not be negative or infinite");
+    }
+    if (weight == 0) {
+        clearGradients();
+        return okStatus();
+    }
+    ++updates_;
+    const std::vector<NetworkParameter>& parameters = network_->parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const NetworkParameter& p = parameters[i];
+        updateWeights(options_.optimizer, updates_, weight, p.size, p.gradient, p.values,
+                      first_[i].empty() ? nullptr : first_[i].data(),
+                      second_[i].empty() ? nullptr : second_[i].data());
+    }
+    for (EmbeddingTable& table : tables_) {
+        table.apply(weight);
+    }
+    clearGradients();
+    return okStatus();
+}
+
+Status NetworkLearner::predict(const BatchView& batch, std::vector<double>& probabilities) {
+    RETURN_IF_ERROR(checkShape(batch));
+    probabilities.clear();
+    if (batch.rows == 0) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(forward(batch, false));
+    for (const float logit : logits_) {
+        probabilities.push_back(sigmoid(logit));
+    }
+    return okStatus();
+}
+
+std::vector<TensorRef> NetworkLearner::tensors() {
+    std::vector<TensorRef> out;
+    const std::vector<NetworkParameter>& parameters = network_->parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const NetworkParameter& p = parameters[i];
+        out.push_back({p.name, DType::kFloat32, p.shape, p.values, true});
+        if (!first_[i].empty()) {
+            out.push_back(
+                {"optimizer." + p.name + ".first", DType::kFloat32, p.shape, first_[i].data()});
+        }
+        if (!second_[i].empty()) {
+            out.push_back(
+                {"optimizer." + p.name + ".second", DType::kFloat32, p.shape, second_[i].data()});
+        }
+    }
+    for (EmbeddingTable& table : tables_) {
+        table.appendTensors(out);
+    }
+    scaler_.appendTensors(out);
+    out.push_back({"optimizer.updates", DType::kInt64, {1}, &updates_});
+    std::sort(out.begin(), out.end(),
+              [](const TensorRef& a, const TensorRef& b) { return a.name < b.name; });
+    return out;
+}
+
+Status NetworkLearner::take(const Checkpoint& checkpoint, bool weightsOnly) {
+    RETURN_IF_ERROR(copyTensors(checkpoint, tensors(), weightsOnly));
+    scaler_.restored();
+    return okStatus();
+}
+
+Status NetworkLearner::restore(const Checkpoint& checkpoint) {
+    return take(checkpoint, false);
+}
+
+Status NetworkLearner::restoreWeights(const Checkpoint& checkpoint) {
+    return take(checkpoint, true);
+}
+
+}  // namespace millrace::train

@@ -1,0 +1,53 @@
+#pragma once
+// dlrm and mlp: embedding tables, scaled dense input, a DenseNetwork, weighted BCE, an optimizer.
+//
+// Weights start as in DLRM: layers uniform with the deviation sqrt(2 / (inputs + outputs)), biases
+// with sqrt(1 / outputs), embeddings in +-1/sqrt(rows); every value a function of (seed, name,
+// index), so the order of construction does not matter. Threads: one owner.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/train/dense_network.h"
+#include "backend/train/embedding.h"
+#include "backend/train/input_scaler.h"
+#include "backend/train/learner.h"
+
+namespace millrace::train {
+
+class NetworkLearner final : public Learner {
+ public:
+    static Result<std::unique_ptr<Learner>> make(const LearnerOptions& options);
+
+    Status accumulate(const BatchView& batch, LossSums& sums) override;
+    Status apply(double weight) override;
+    Status predict(const BatchView& batch, std::vector<double>& probabilities) override;
+    std::vector<TensorRef> tensors() override;
+    Status restore(const Checkpoint& checkpoint) override;
+    Status restoreWeights(const Checkpoint& checkpoint) override;
+    std::int64_t epochsMax() const override { return INT64_MAX; }
+
+    /// Unnormalised gradients of the running step, for tests against finite differences.
+    const std::vector<NetworkParameter>& parameters() { return network_->parameters(); }
+    const EmbeddingTable& table(std::size_t index) const { return tables_[index]; }
+
+ private:
+    NetworkLearner(const LearnerOptions& options, std::unique_ptr<DenseNetwork> network);
+    void initialise();
+    void clearGradients();
+    Status checkShape(const BatchView& batch) const;
+    Status forward(const BatchView& batch, bool keepsGraph);
+    Status take(const Checkpoint& checkpoint, bool weightsOnly);
+
+    LearnerOptions options_;
+    std::unique_ptr<DenseNetwork> network_;
+    std::vector<EmbeddingTable> tables_;
+    InputScaler scaler_;
+    std::vector<std::int64_t> offsets_;  // of each feature in a row of vectors_
+    std::int64_t vectorsWidth_ = 0;
+    std::int64_t updates_ = 0;
+    std::vector<std::vector<float>> first_, second_;  // moments, as parameters()
+    std::vector<float> dense_, vectors_, vectorGradients_, logits_, logitGradients_;
+};
+
+}  // namespace millrace::train

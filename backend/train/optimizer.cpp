@@ -1,0 +1,94 @@
+#include "backend/train/optimizer.h"
+
+#include <cmath>
+
+namespace millrace::train {
+namespace {
+
+void sgd(const OptimizerOptions& o, std::int64_t updates, float divisor, std::int64_t size,
+         const float* gradient, float* values, float* velocity) {
+    const auto rate = static_cast<float>(o.learningRate);
+    const auto decay = static_cast<float>(o.weightDecay);
+    const auto momentum = static_cast<float>(o.momentum);
+    for (std::int64_t i = 0; i < size; ++i) {
+        float g = gradient[i] / divisor + decay * values[i];
+        if (velocity) {
+            g = updates == 1 ? g : momentum * velocity[i] + g;
+            velocity[i] = g;
+        }
+        values[i] -= rate * g;
+    }
+}
+
+void adagrad(const OptimizerOptions& o, float divisor, std::int64_t size, const float* gradient,
+             float* values, float* sums) {
+    const auto rate = static_cast<float>(o.learningRate);
+    const auto decay = static_cast<float>(o.weightDecay);
+    const auto epsilon = static_cast<float>(o.adagradEpsilon);
+    for (std::int64_t i = 0; i < size; ++i) {
+        const float g = gradient[i] / divisor + decay * values[i];
+        sums[i] += g * g;
+        values[i] -= rate * g / (std::sqrt(sums[i]) + epsilon);
+    }
+}
+
+void adamW(const OptimizerOptions& o, std::int64_t updates, float divisor, std::int64_t size,
+           const float* gradient, float* values, float* mean, float* square) {
+    const double n = static_cast<double>(updates);
+    const auto step = static_cast<float>(o.learningRate / (1 - std::pow(o.beta1, n)));
+    const auto root = static_cast<float>(std::sqrt(1 - std::pow(o.beta2, n)));
+    const auto keep = static_cast<float>(1 - o.learningRate * o.weightDecay);
+    const auto beta1 = static_cast<float>(o.beta1), rest1 = static_cast<float>(1 - o.beta1);
+    const auto beta2 = static_cast<float>(o.beta2), rest2 = static_cast<float>(1 - o.beta2);
+    const auto epsilon = static_cast<float>(o.epsilon);
+    for (std::int64_t i = 0; i < size; ++i) {
+        const float g = gradient[i] / divisor;
+        mean[i] = beta1 * mean[i] + rest1 * g;
+        square[i] = beta2 * square[i] + rest2 * g * g;
+        values[i] = keep * values[i] - step * mean[i] / (std::sqrt(square[i]) / root + epsilon);
+    }
+}
+
+}  // namespace
+
+Result<OptimizerKind> parseOptimizer(const std::string& name) {
+    if (name == "sgd") {
+        return OptimizerKind::kSgd;
+    }
+    if (name == "adagrad") {
+        return OptimizerKind::kAdagrad;
+    }
+    if (name == "adamw") {
+        return OptimizerKind::kAdamW;
+    }
+    return invalidArgument("train.optimizer: '", name,
+                           "' is not known; known: sgd, adagrad, adamw");
+}
+
+int numMoments(const OptimizerOptions& options) {
+    switch (options.kind) {
+        case OptimizerKind::kSgd:
+            return options.momentum != 0 ? 1 : 0;
+        case OptimizerKind::kAdagrad:
+            return 1;
+        case OptimizerKind::kAdamW:
+            return 2;
+    }
+    return 0;
+}
+
+void updateWeights(const OptimizerOptions& options, std::int64_t updates, double weight,
+                   std::int64_t size, const float* gradient, float* values, float* first,
+                   float* second) {
+    const auto divisor = static_cast<float>(weight);
+    switch (options.kind) {
+        case OptimizerKind::kSgd:
+            return sgd(options, updates, divisor, size, gradient, values, first);
+        case OptimizerKind::kAdagrad:
+            return adagrad(options, divisor, size, gradient, values, first);
+        case OptimizerKind::kAdamW:
+            return adamW(options, updates, divisor, size, gradient, values, first, second);
+    }
+}
+
+}  // namespace millrace::train

@@ -1,0 +1,40 @@
+#pragma once
+// SGD, Adagrad and AdamW as plain loops over floats: the same bits whatever the vector width.
+//
+// Formulas as in PyTorch. Embedding tables are updated lazily: only rows that the step touched are
+// read or written. For SGD without momentum and for Adagrad that is exact; under momentum and AdamW
+// the moments (and the weight decay) of an untouched row rest until it is touched again, and
+// AdamW corrects its bias by the number of the row's own updates, so that a row first seen late
+// starts like one seen first. Threads: none of its own.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/core/status.h"
+
+namespace millrace::train {
+
+enum class OptimizerKind { kSgd, kAdagrad, kAdamW };
+
+struct OptimizerOptions {
+    OptimizerKind kind = OptimizerKind::kAdamW;
+    double learningRate = 0.001;
+    double weightDecay = 0;  ///< AdamW: decoupled; else added to the gradient
+    double momentum = 0;     ///< SGD
+    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  ///< AdamW
+    double adagradEpsilon = 1e-10;
+};
+
+/// "sgd", "adagrad", "adamw".
+Result<OptimizerKind> parseOptimizer(const std::string& name);
+
+/// How many floats of state a weight needs: 0, 1 or 2.
+int numMoments(const OptimizerOptions& options);
+
+/// Updates `size` weights. `gradient` is divided by `weight` first. `first`, `second`: the moments
+/// (null where numMoments is smaller). `updates`: the number of this update, from 1.
+void updateWeights(const OptimizerOptions& options, std::int64_t updates, double weight,
+                   std::int64_t size, const float* gradient, float* values, float* first,
+                   float* second);
+
+}  // namespace millrace::train
