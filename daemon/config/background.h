@@ -1,0 +1,32 @@
+#pragma once
+// Going into the background: the starting process waits until the daemon serves, or says why not.
+//
+// Threads: to be used before any thread is started (it forks).
+#include <string>
+
+#include "backend/core/status.h"
+#include "backend/core/unique_fd.h"
+
+namespace millrace::config {
+
+/// The daemon's end: tells the waiting starter that it serves. Without a starter it does nothing.
+class ReadyNotice {
+ public:
+    ReadyNotice() = default;
+    explicit ReadyNotice(UniqueFd fd) : fd_(std::move(fd)) {}
+    void tellReady() { send("+"); }
+    void tellFailure(std::string_view sentence) { send(sentence); }
+
+ private:
+    void send(std::string_view text);
+    UniqueFd fd_;
+};
+
+/// Forks twice. In the daemon: returns its notice. In the starter: does not return; exits 0 when
+/// the daemon is ready, 1 with the daemon's sentence on stderr otherwise.
+Result<ReadyNotice> goToBackground();
+
+/// Sends stderr and stdout to `path` (appending), stdin from /dev/null.
+Status redirectOutput(const std::string& path);
+
+}  // namespace millrace::config

@@ -1,0 +1,187 @@
+#include "daemon/config/daemon_config.h"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+#include "backend/core/files.h"
+#include "backend/core/text.h"
+
+namespace millrace::config {
+namespace {
+
+constexpr std::string_view kUsage =
+    R"(millraced - the Millrace daemon: keeps runs, starts their workers, follows them
+
+usage: millraced [options]
+
+  --socket ADDRESS       unix:PATH (default: the user's runtime directory) or HOST:PORT
+  --state-dir PATH       runs, workers' directories and the store (default: ~/.local/state/millrace)
+  --bin-dir PATH         where millrace-loader, millrace-trainer and millrace-exec are (default: here)
+  --tls-cert FILE        PEM, this daemon's certificate; with --tls-key and --tls-ca: mutual TLS,
+  --tls-key FILE         which every TCP address needs
+  --tls-ca FILE
+  --insecure-loopback    allow a loopback TCP address without TLS (for tests)
+  --log-file FILE        structured log (default: STATE-DIR/millraced.log, or stderr in the foreground)
+  --foreground           do not go into the background
+  --version              print the version
+  --help                 print this
+)";
+
+/// The options as written, before defaults.
+struct Raw {
+    std::string socket, stateDir, binDir, logFile, cert, key, authority;
+    bool foreground = false, insecureLoopback = false, version = false, help = false;
+};
+
+struct Option {
+    std::string_view name;
+    std::string* text;
+    bool* flag;
+};
+
+std::vector<Option> optionsOf(Raw& raw) {
+    return {{"--socket", &raw.socket, nullptr},
+            {"--state-dir", &raw.stateDir, nullptr},
+            {"--bin-dir", &raw.binDir, nullptr},
+            {"--log-file", &raw.logFile, nullptr},
+            {"--tls-cert", &raw.cert, nullptr},
+            {"--tls-key", &raw.key, nullptr},
+            {"--tls-ca", &raw.authority, nullptr},
+            {"--insecure-loopback", nullptr, &raw.insecureLoopback},
+            {"--foreground", nullptr, &raw.foreground},
+            {"--version", nullptr, &raw.version},
+            {"--help", nullptr, &raw.help},
+            {"-h", nullptr, &raw.help}};
+}
+
+Status unknownOption(const std::string& name, const std::vector<Option>& options) {
+    std::vector<std::string> known;
+    for (const Option& option : options) {
+        known.emplace_back(option.name);
+    }
+    return invalidArgument("unknown option '", name, "'", nameHint(name, known));
+}
+
+Result<Raw> readOptions(const std::vector<std::string>& arguments) {
+    Raw raw;
+    const std::vector<Option> options = optionsOf(raw);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::size_t equals = arguments[i].find('=');
+        const std::string name = arguments[i].substr(0, equals);
+        const auto option = std::find_if(options.begin(), options.end(),
+                                         [&](const Option& o) { return o.name == name; });
+        if (option == options.end()) {
+            return unknownOption(name, options);
+        }
+        if (option->flag != nullptr) {
+            if (equals != std::string::npos) {
+                return invalidArgument(name, " takes no value");
+            }
+            *option->flag = true;
+        } else if (equals != std::string::npos) {
+            *option->text = arguments[i].substr(equals + 1);
+        } else if (i + 1 < arguments.size()) {
+            *option->text = arguments[++i];
+        } else {
+            return invalidArgument(name, " needs a value");
+        }
+        if (option->text != nullptr && option->text->empty()) {
+            return invalidArgument(name, " needs a value that is not empty");
+        }
+    }
+    return raw;
+}
+
+Status readTls(const Raw& raw, const Surroundings& around, DaemonConfig& config) {
+    const int given =
+        (raw.cert.empty() ? 0 : 1) + (raw.key.empty() ? 0 : 1) + (raw.authority.empty() ? 0 : 1);
+    if (given == 0) {
+        return okStatus();
+    }
+    if (given < 3) {
+        return invalidArgument(
+            "--tls-cert, --tls-key and --tls-ca belong together: give all three");
+    }
+    if (config.address.isUnix()) {
+        return invalidArgument(
+            "a unix socket needs no TLS: leave --tls-cert, --tls-key and --tls-ca");
+    }
+    const std::string& here = around.workingDirectory;
+    config.tls = TlsFiles{absolutePath(raw.cert, here), absolutePath(raw.key, here),
+                          absolutePath(raw.authority, here)};
+    return okStatus();
+}
+
+}  // namespace
+
+std::string_view daemonVersion() {
+    return "0.1.0";
+}
+
+Surroundings Surroundings::ofThisProcess() {
+    char here[4096];
+    Surroundings around;
+    around.workingDirectory = ::getcwd(here, sizeof here) != nullptr ? here : "/";
+    around.defaultSocketPath = millrace::defaultSocketPath();
+    around.stateDirectory = millrace::stateDirectory();
+    around.programDirectory = millrace::programDirectory();
+    return around;
+}
+
+Status checkAddress(const DaemonConfig& config) {
+    if (config.address.isUnix() || config.tls.has_value()) {
+        return okStatus();
+    }
+    if (!config.address.isLoopback()) {
+        return invalidArgument(config.address.text(),
+                               ": a TCP address needs mutual TLS: give --tls-cert, --tls-key and "
+                               "--tls-ca, or listen on a unix socket");
+    }
+    if (!config.isInsecureLoopback) {
+        return invalidArgument(
+            config.address.text(),
+            ": a loopback TCP address needs mutual TLS, or --insecure-loopback in "
+            "a test");
+    }
+    return okStatus();
+}
+
+Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
+                                     const Surroundings& around) {
+    ASSIGN_OR_RETURN(const Raw raw, readOptions(arguments));
+    CommandLine line;
+    if (raw.help) {
+        line.print = std::string(kUsage);
+        return line;
+    }
+    if (raw.version) {
+        line.print = strCat("millraced ", daemonVersion(), "\n");
+        return line;
+    }
+    DaemonConfig& config = line.config;
+    const std::string& here = around.workingDirectory;
+    const auto pathOr = [&](const std::string& given, const std::string& fallback) {
+        return absolutePath(given.empty() ? fallback : given, here);
+    };
+    ASSIGN_OR_RETURN(
+        config.address,
+        Address::parse(raw.socket.empty() ? "unix:" + around.defaultSocketPath : raw.socket));
+    if (config.address.isUnix()) {
+        config.address.unixPath = absolutePath(config.address.unixPath, here);
+    }
+    config.stateDir = pathOr(raw.stateDir, around.stateDirectory);
+    config.binDir = pathOr(raw.binDir, around.programDirectory);
+    config.isForeground = raw.foreground;
+    config.isInsecureLoopback = raw.insecureLoopback;
+    if (!raw.logFile.empty()) {
+        config.logFile = absolutePath(raw.logFile, here);
+    } else if (!config.isForeground) {
+        config.logFile = config.stateDir + "/millraced.log";
+    }
+    RETURN_IF_ERROR(readTls(raw, around, config));
+    RETURN_IF_ERROR(checkAddress(config));
+    return line;
+}
+
+}  // namespace millrace::config

@@ -1,0 +1,60 @@
+#pragma once
+// What `millraced` was asked to be: an immutable value, read once from the command line.
+//
+// Failure: kInvalidArgument with one sentence; nothing is opened or made here.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/core/paths.h"
+#include "backend/core/status.h"
+
+namespace millrace::config {
+
+/// PEM files of mutual TLS.
+struct TlsFiles {
+    std::string certificate;  ///< of this daemon, with its chain
+    std::string key;          ///< of the certificate
+    std::string authority;    ///< clients' certificates are signed by this one
+};
+
+struct DaemonConfig {
+    Address address;       ///< where to listen
+    std::string stateDir;  ///< runs, workers' directories, the store; absolute
+    std::string binDir;    ///< where the workers' programs are; absolute
+    std::string logFile;   ///< empty: stderr
+    std::optional<TlsFiles> tls;
+    bool isForeground = false;
+    bool isInsecureLoopback = false;
+    std::string argv0 = "millraced";
+
+    std::string storePath() const { return stateDir + "/runs.sqlite"; }
+    std::string runsDir() const { return stateDir + "/runs"; }
+};
+
+/// What a command line asks for: to run, or to print a text and end.
+struct CommandLine {
+    DaemonConfig config;
+    std::string print;  ///< not empty: print this and end with 0
+};
+
+/// Where relative paths and defaults come from; a value so that tests need no environment.
+struct Surroundings {
+    std::string workingDirectory;
+    std::string defaultSocketPath;
+    std::string stateDirectory;
+    std::string programDirectory;
+    static Surroundings ofThisProcess();
+};
+
+Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
+                                     const Surroundings& surroundings);
+
+/// What every address needs: nothing (unix), --insecure-loopback or mutual TLS (loopback TCP),
+/// mutual TLS (any other TCP).
+Status checkAddress(const DaemonConfig& config);
+
+/// "0.1.0"
+std::string_view daemonVersion();
+
+}  // namespace millrace::config

@@ -1,0 +1,84 @@
+#include "daemon/config/instance_lock.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/core/files.h"
+
+namespace millrace::config {
+namespace {
+
+std::string holderOf(int fd) {
+    char text[64] = {};
+    const ssize_t n = ::pread(fd, text, sizeof text - 1, 0);
+    std::string pid(text, n > 0 ? static_cast<std::size_t>(n) : 0);
+    pid.erase(pid.find_last_not_of("\n ") + 1);
+    const bool isNumber = !pid.empty() && pid.find_first_not_of("0123456789") == std::string::npos;
+    return isNumber ? strCat(" (process ", pid, ")") : std::string();
+}
+
+// A directory for a socket: made private; an existing one must not be writable by others, unless
+// they cannot replace what is ours there (sticky, as /tmp).
+Status prepareSocketDirectory(const std::string& path) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0) {
+        return makePrivateDirectory(path);
+    }
+    if (path == runtimeDirectory()) {
+        return makePrivateDirectory(path);
+    }
+    const bool isOpen = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    const bool isSticky = (info.st_mode & S_ISVTX) != 0;
+    if (isOpen && !isSticky) {
+        return permissionDenied(path,
+                                ": others may write here, so the socket would not be safe; "
+                                "use a directory of mode 0700");
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+Result<InstanceLock> InstanceLock::take(const std::string& path, const std::string& what) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd.isOpen()) {
+        return errnoStatus(errno, path);
+    }
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) {
+            return errnoStatus(errno, path);
+        }
+        return alreadyExists("another millraced", holderOf(fd.get()), " already serves ", what);
+    }
+    const std::string pid = strCat(::getpid(), "\n");
+    if (::ftruncate(fd.get(), 0) != 0 ||
+        ::pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+        return errnoStatus(errno, path);
+    }
+    return InstanceLock(std::move(fd));
+}
+
+Result<Premises> takePremises(const DaemonConfig& config) {
+    RETURN_IF_ERROR(makePrivateDirectory(config.stateDir));
+    ASSIGN_OR_RETURN(InstanceLock state,
+                     InstanceLock::take(config.stateDir + "/millraced.lock",
+                                        "the state directory " + config.stateDir));
+    if (!config.address.isUnix()) {
+        // Two daemons on one port are refused by the kernel; one lock serves for both.
+        ASSIGN_OR_RETURN(InstanceLock port,
+                         InstanceLock::take(config.stateDir + "/port.lock", config.address.text()));
+        return Premises{std::move(state), std::move(port)};
+    }
+    const std::string& path = config.address.unixPath;
+    RETURN_IF_ERROR(prepareSocketDirectory(std::filesystem::path(path).parent_path().string()));
+    ASSIGN_OR_RETURN(InstanceLock socket, InstanceLock::take(path + ".lock", "the socket " + path));
+    return Premises{std::move(state), std::move(socket)};
+}
+
+}  // namespace millrace::config

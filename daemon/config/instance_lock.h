@@ -1,0 +1,34 @@
+#pragma once
+// One daemon a socket and one a state directory: lock files that a dead process gives back.
+//
+// Owns: the lock (flock on a file that stays); the destructor releases it. Failure:
+// kAlreadyExists with one sentence that names the other daemon's process.
+#include <string>
+
+#include "backend/core/status.h"
+#include "backend/core/unique_fd.h"
+#include "daemon/config/daemon_config.h"
+
+namespace millrace::config {
+
+class InstanceLock {
+ public:
+    /// `what` names the thing that has one daemon: "the socket /run/...".
+    static Result<InstanceLock> take(const std::string& path, const std::string& what);
+
+ private:
+    explicit InstanceLock(UniqueFd fd) : fd_(std::move(fd)) {}
+    UniqueFd fd_;
+};
+
+/// The directories that a daemon needs and its two locks.
+struct Premises {
+    InstanceLock state;
+    InstanceLock socket;
+};
+
+/// Makes and checks the state directory (0700) and, for a unix socket, the directory it stands in
+/// (made 0700; the default one must be private), and takes both locks.
+Result<Premises> takePremises(const DaemonConfig& config);
+
+}  // namespace millrace::config
