@@ -1,0 +1,68 @@
+#pragma once
+// A daemon as its clients see it: calls that answer with values, streams that call back.
+//
+// Threads: calls may come from any thread and block until the answer or their deadline
+// (proto/convert/rpc_options.h). A stream calls its handler from one named thread of its own, onEnd
+// last and exactly once. Owns: a stream belongs to its Subscription; when that dies the stream is
+// cancelled and its thread joined, so no callback comes afterwards. Never destroy a Subscription
+// inside its own callback. Failure: a daemon that cannot be reached is kUnavailable with a sentence
+// that names the address; other codes are the daemon's own.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+#include "backend/core/status.h"
+
+namespace millrace::client {
+
+class Subscription {
+ public:
+    virtual ~Subscription() = default;
+    /// Asks the stream to end; returns at once.
+    virtual void cancel() = 0;
+};
+
+template <class T>
+struct StreamHandler {
+    std::function<void(T)> onItem;
+    std::function<void(const Status&)> onEnd;
+};
+
+class DaemonClient {
+ public:
+    virtual ~DaemonClient() = default;
+    /// "unix:PATH" or "HOST:PORT".
+    virtual std::string address() const = 0;
+
+    /// kFailedPrecondition when the daemon speaks a newer protocol only.
+    virtual Result<Handshake> handshake() = 0;
+    virtual Result<DaemonStatus> status() = 0;
+    virtual Result<DownReport> down(int graceSeconds) = 0;
+
+    virtual Result<SubmitReply> submit(const SubmitRequest& request) = 0;
+    virtual Result<RunPage> list(const ListRequest& request) = 0;
+    /// `run` here and below: id, uid, name, or a unique prefix.
+    virtual Result<RunDetail> get(const std::string& run) = 0;
+    virtual Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) = 0;
+    virtual Result<RunSummary> stop(const std::string& run, int graceSeconds,
+                                    const std::string& reason) = 0;
+    virtual Result<RunSummary> resume(const std::string& run, std::int64_t step) = 0;
+    virtual Result<RunSummary> remove(const std::string& run) = 0;
+    virtual Result<RunSummary> restore(const std::string& run) = 0;
+    virtual Result<std::vector<NodeInfo>> nodes() = 0;
+
+    /// Without ids: all active runs and those that come.
+    virtual std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,
+                                                    StreamHandler<RunUpdate> handler) = 0;
+    virtual std::unique_ptr<Subscription> watchMetrics(const std::string& run,
+                                                       std::int64_t fromStep,
+                                                       StreamHandler<MetricChunk> handler) = 0;
+    virtual std::unique_ptr<Subscription> logs(const LogsRequest& request,
+                                               StreamHandler<LogChunk> handler) = 0;
+    virtual std::unique_ptr<Subscription> watchTelemetry(const std::string& node,
+                                                         StreamHandler<NodeSample> handler) = 0;
+};
+
+}  // namespace millrace::client

@@ -1,0 +1,57 @@
+#include "app/client/daemon_values.h"
+
+namespace millrace::client {
+
+std::string_view nameOf(RunState state) {
+    switch (state) {
+        case RunState::kQueued:
+            return "queued";
+        case RunState::kStarting:
+            return "starting";
+        case RunState::kRunning:
+            return "running";
+        case RunState::kStopping:
+            return "stopping";
+        case RunState::kFinished:
+            return "finished";
+        case RunState::kFailed:
+            return "failed";
+        case RunState::kCancelled:
+            return "cancelled";
+        case RunState::kUnknown:
+            break;
+    }
+    return "unknown";
+}
+
+bool isEnded(RunState state) {
+    return state == RunState::kFinished || state == RunState::kFailed ||
+           state == RunState::kCancelled;
+}
+
+std::string_view nameOf(Phase phase) {
+    switch (phase) {
+        case Phase::kTraining:
+            return "training";
+        case Phase::kWaiting:
+            return "waiting for data";
+        case Phase::kCheckpoint:
+            return "writing a checkpoint";
+        case Phase::kEvaluating:
+            return "evaluating";
+        case Phase::kUnknown:
+            break;
+    }
+    return "";
+}
+
+std::optional<double> RunSummary::metric(std::string_view metricName) const {
+    for (const MetricPoint& point : latestMetrics) {
+        if (point.name == metricName) {
+            return point.value;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace millrace::client

@@ -1,0 +1,246 @@
+#pragma once
+// What a daemon tells its clients, as plain values: runs, metrics, logs, nodes.
+//
+// These are the shapes of proto/millrace/v1 without proto types, so that session, CLI, TUI and
+// console need none. Times are UTC ms since 1970, 0 where it has not happened; steps count from 1,
+// epochs from 0; an optional that is empty is unknown, never zero.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::client {
+
+enum class RunState {
+    kUnknown,
+    kQueued,
+    kStarting,
+    kRunning,
+    kStopping,
+    kFinished,
+    kFailed,
+    kCancelled
+};
+/// "queued", "running", ...: the words of --json and of tables.
+std::string_view nameOf(RunState state);
+bool isEnded(RunState state);
+
+enum class Phase { kUnknown, kTraining, kWaiting, kCheckpoint, kEvaluating };
+std::string_view nameOf(Phase phase);
+
+struct Progress {
+    std::int64_t step = 0, stepsTotal = 0;  ///< stepsTotal 0: not known
+    std::int64_t epoch = 0, epochs = 0;
+    std::int64_t rows = 0;
+    Phase phase = Phase::kUnknown;
+    double busyMs = 0, stallMs = 0;  ///< of the last report's interval
+    std::int64_t timeMs = 0;
+};
+
+struct MetricPoint {
+    std::string name;
+    double value = 0;
+    std::int64_t step = 0, timeMs = 0, epoch = 0;
+};
+
+struct RunSummary {
+    std::string id, uid, name, variation, variationOf, owner, project, note;
+    std::map<std::string, std::string> tags;
+    RunState state = RunState::kUnknown;
+    std::string queuedReason, exitReason;
+    int attempt = 0, restarts = 0;
+    std::int64_t createdMs = 0, startedMs = 0, endedMs = 0, deletedMs = 0;
+    Progress progress;
+    std::vector<MetricPoint> latestMetrics;  ///< sorted by name
+    std::string specHash, streamHash, group, model, dataset, host;
+    std::uint64_t revision = 0;
+    std::int64_t rowsRead = 0, rowsKept = 0, rowsTrained = 0;
+    std::string orderHash, evalOrderHash;  ///< "" unknown
+
+    /// The newest value of a metric.
+    std::optional<double> metric(std::string_view metricName) const;
+};
+
+struct GitFacts {
+    std::string commit, branch, remote;  ///< commit "" outside of a repository
+    bool isDirty = false;
+};
+
+struct Checkpoint {
+    std::int64_t step = 0, timeMs = 0;
+    std::string path, hash;
+    std::uint64_t bytes = 0;
+    int attempt = 0;
+};
+
+struct FileReceipt {
+    std::string path, footerHash;
+    std::uint64_t bytes = 0;
+    std::int64_t rows = 0;
+};
+struct StepReceipt {
+    std::string step;
+    std::int64_t rowsIn = 0, rowsOut = 0;
+};
+struct Receipt {
+    std::vector<FileReceipt> files, sideTables;
+    std::vector<StepReceipt> steps;
+    std::string orderHash, evalOrderHash, planHash;
+    std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsTrained = 0;
+};
+
+struct WorkerInfo {
+    std::string name, state;
+    int pid = 0, exitCode = 0, attempt = 0;
+};
+struct RunEvent {
+    std::int64_t timeMs = 0;
+    std::string text;
+};
+
+struct RunDetail {
+    RunSummary summary;
+    std::string specText, specFileName, resolvedSpec;  ///< resolvedSpec: canonical JSON
+    std::string planHash;
+    std::int64_t planFiles = 0, planSplits = 0, planRows = 0, planBytes = 0;
+    std::optional<Receipt> receipt;  ///< absent before the first checkpoint
+    std::map<std::string, std::string> params, packages;
+    std::vector<Checkpoint> checkpoints;  ///< by step
+    GitFacts git;
+    std::vector<WorkerInfo> workers;
+    std::vector<RunEvent> events;
+    std::string directory, hardware;
+    std::vector<std::string> metricNames, sets;
+};
+
+struct SubmitRequest {
+    std::string specText, fileName, baseDir;
+    std::vector<std::string> variations;
+    bool allVariations = false, withoutBase = false;
+    std::vector<std::string> sets;
+    std::string key, owner, project, note;
+    std::map<std::string, std::string> tags, packages;
+    GitFacts git;
+};
+struct SpecError {
+    std::string message, code, file;
+    int line = 0, column = 0;  ///< from 1; 0: no place
+};
+struct SubmitReply {
+    std::vector<RunSummary> runs;  ///< the base first
+    std::vector<SpecError> errors, warnings;
+    bool wasKnown = false;
+};
+
+enum class RunView { kActive, kDeleted, kAll };
+struct ListRequest {
+    std::string filter;
+    std::vector<std::string> orderBy;
+    int pageSize = 0;  ///< 0: the daemon's 100
+    std::string pageToken;
+    RunView view = RunView::kActive;
+};
+struct RunPage {
+    std::vector<RunSummary> runs;
+    std::string nextPageToken;
+};
+
+struct MetricRangeRequest {
+    std::string run;
+    std::vector<std::string> names;
+    std::int64_t fromStep = 0, toStep = 0;
+    int maxPoints = 0;
+};
+struct MetricSeries {
+    std::string name;
+    std::vector<std::int64_t> steps, timesMs;
+    std::vector<double> values, minima, maxima;  ///< extremes only where thinned out
+    std::uint64_t pointsTotal = 0;
+};
+
+struct RunUpdate {
+    RunSummary run;
+    bool isRemoved = false, isSnapshotEnd = false;
+};
+struct MetricChunk {
+    std::vector<MetricPoint> points;
+    bool isEnd = false;
+    std::int64_t replacesAfterStep = 0;  ///< not 0: drop points after it (-1: all)
+};
+
+struct LogsRequest {
+    std::string run;
+    std::vector<std::string> workers;
+    int tailLines = 0;
+    bool follow = false;
+    std::string cursor;
+};
+struct LogLine {
+    std::int64_t timeMs = 0;
+    std::string worker, text;
+    bool isStderr = false;
+    int attempt = 0;
+};
+struct LogChunk {
+    std::vector<LogLine> lines;
+    std::string cursor;
+    bool isEnd = false;
+    std::uint64_t droppedLines = 0;
+};
+
+struct GpuInfo {
+    int index = 0;
+    std::string name, uuid, driverVersion;
+    std::uint64_t memoryBytes = 0;
+};
+struct NodeInfo {
+    std::string name, version, os, cpuModel, gpuNote, stateDir, address;
+    bool isHead = false;
+    int cores = 0, pid = 0;
+    std::uint64_t memoryBytes = 0;
+    std::int64_t startedMs = 0;
+    std::vector<GpuInfo> gpus;
+};
+struct GpuSample {
+    int index = 0;
+    std::optional<double> utilizationPercent, powerWatts, temperatureCelsius;
+    std::optional<std::uint64_t> memoryUsedBytes, memoryTotalBytes;
+};
+struct ProcessSample {
+    std::string runId, worker;
+    int pid = 0;
+    std::optional<double> cpuPercent;  ///< of one core
+    std::optional<std::uint64_t> memoryBytes;
+};
+struct NodeSample {
+    std::string node;
+    std::int64_t timeMs = 0;
+    std::optional<double> cpuPercent, load1;
+    std::vector<double> corePercent;
+    std::optional<std::uint64_t> memoryUsedBytes, memoryTotalBytes, diskFreeBytes, diskTotalBytes;
+    std::optional<double> diskReadBytesPerSecond, diskWriteBytesPerSecond;
+    std::optional<double> networkReceiveBytesPerSecond, networkSendBytesPerSecond;
+    std::vector<GpuSample> gpus;
+    std::vector<ProcessSample> processes;
+};
+
+struct Handshake {
+    std::string version;  ///< the daemon's
+    std::uint32_t protocolVersion = 0;
+    std::vector<std::string> capabilities;
+    std::int64_t nowMs = 0;
+};
+struct DaemonStatus {
+    std::string version, address, stateDir, binDir;
+    int pid = 0;
+    std::int64_t startedMs = 0;
+    std::int64_t runsRunning = 0, runsQueued = 0, runsTotal = 0;
+    std::vector<std::string> warnings;
+};
+struct DownReport {
+    int runsStopped = 0, workersEnded = 0, runsQueued = 0;
+};
+
+}  // namespace millrace::client

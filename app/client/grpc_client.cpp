@@ -1,0 +1,368 @@
+#include "app/client/grpc_client.h"
+
+#include <chrono>
+#include <utility>
+
+#include <fcntl.h>
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/create_channel_posix.h>
+#include <grpcpp/grpcpp.h>
+
+#include "app/client/translate.h"
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+#include "backend/core/unix_socket.h"
+#include "millrace/v1/daemon.grpc.pb.h"
+#include "millrace/v1/nodes.grpc.pb.h"
+#include "millrace/v1/runs.grpc.pb.h"
+#include "proto/convert/rpc_options.h"
+
+namespace millrace::client {
+namespace {
+
+using ChannelPtr = std::shared_ptr<grpc::Channel>;
+
+grpc::ChannelArguments channelArguments() {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(rpc::kMaxMessageBytes);
+    arguments.SetMaxSendMessageSize(rpc::kMaxMessageBytes);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, rpc::kKeepAliveTimeMs);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, rpc::kKeepAliveTimeoutMs);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    return arguments;
+}
+
+Status noDaemon(const Address& address, std::string_view why) {
+    return unavailable("no daemon answers at ", address.text(), " (", why,
+                       "); 'millrace up' starts one");
+}
+
+// Codes are the same numbers on both sides.
+Status toStatus(const grpc::Status& from, const Address& address) {
+    if (from.ok()) {
+        return okStatus();
+    }
+    if (from.error_code() == grpc::StatusCode::UNAVAILABLE) {
+        const bool isTransport = from.error_message().find("ocket") != std::string::npos ||
+                                 from.error_message().find("onnect") != std::string::npos ||
+                                 from.error_message().find("addresses") != std::string::npos;
+        return isTransport ? noDaemon(address, from.error_message())
+                           : unavailable(from.error_message());
+    }
+    if (from.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+        return deadlineExceeded("the daemon at ", address.text(), " did not answer in time");
+    }
+    if (from.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+        return Status(absl::StatusCode::kUnimplemented,
+                      strCat("the daemon at ", address.text(), " does not know this request (",
+                             from.error_message(),
+                             "); it is older than this millrace: 'millrace "
+                             "down', then 'millrace up'"));
+    }
+    return Status(static_cast<absl::StatusCode>(from.error_code()), from.error_message());
+}
+
+// A server stream read by a thread of its own.
+template <class Message, class Value>
+class StreamReader final : public Subscription {
+ public:
+    using Reader = std::unique_ptr<grpc::ClientReader<Message>>;
+    StreamReader(std::string name, ChannelPtr channel, const Address& address,
+                 std::function<Reader(const ChannelPtr&, grpc::ClientContext*)> open,
+                 StreamHandler<Value> handler)
+        : thread_(startThread(std::move(name),
+                              [this, channel = std::move(channel), address, open = std::move(open),
+                               handler = std::move(handler)](std::stop_token) {
+                                  const Reader reader = open(channel, &context_);
+                                  Message message;
+                                  while (reader->Read(&message)) {
+                                      handler.onItem(toValue(message));
+                                  }
+                                  handler.onEnd(toStatus(reader->Finish(), address));
+                              })) {}
+    ~StreamReader() override { context_.TryCancel(); }
+    void cancel() override { context_.TryCancel(); }
+
+ private:
+    grpc::ClientContext context_;  // before the thread: outlives it
+    std::jthread thread_;
+};
+
+// What stands for a stream when there is no connection to open it on.
+template <class Value>
+class FailedStream final : public Subscription {
+ public:
+    FailedStream(Status status, StreamHandler<Value> handler)
+        : thread_(
+              startThread("mr-failed", [status = std::move(status), handler = std::move(handler)](
+                                           std::stop_token) { handler.onEnd(status); })) {}
+    void cancel() override {}
+
+ private:
+    std::jthread thread_;
+};
+
+class GrpcClient final : public DaemonClient {
+ public:
+    explicit GrpcClient(GrpcClientOptions options) : options_(std::move(options)) {}
+
+    std::string address() const override { return options_.address.text(); }
+
+    Result<Handshake> handshake() override {
+        v1::HandshakeRequest request;
+        request.set_client(options_.clientName);
+        request.set_protocol_version(rpc::kProtocolVersion);
+        ASSIGN_OR_RETURN(const v1::HandshakeResponse reply,
+                         call<v1::Nodes>(&v1::Nodes::Stub::Handshake, request));
+        if (reply.protocol_version() > rpc::kProtocolVersion) {
+            return failedPrecondition("the daemon at ", address(), " (millraced ", reply.version(),
+                                      ") speaks protocol ", reply.protocol_version(),
+                                      ", this millrace speaks ", rpc::kProtocolVersion,
+                                      ": update millrace");
+        }
+        return Handshake{reply.version(),
+                         reply.protocol_version(),
+                         {reply.capabilities().begin(), reply.capabilities().end()},
+                         reply.now_ms()};
+    }
+
+    Result<DaemonStatus> status() override {
+        ASSIGN_OR_RETURN(const auto reply,
+                         call<v1::Daemon>(&v1::Daemon::Stub::Status, v1::DaemonStatusRequest()));
+        return toValue(reply);
+    }
+
+    Result<DownReport> down(int graceSeconds) override {
+        v1::DownRequest request;
+        request.set_grace_seconds(static_cast<std::uint32_t>(graceSeconds));
+        ASSIGN_OR_RETURN(const auto reply,
+                         call<v1::Daemon>(&v1::Daemon::Stub::Down, request, stopMs(graceSeconds)));
+        return DownReport{static_cast<int>(reply.runs_stopped()),
+                          static_cast<int>(reply.workers_ended()),
+                          static_cast<int>(reply.runs_queued())};
+    }
+
+    Result<SubmitReply> submit(const SubmitRequest& request) override {
+        ASSIGN_OR_RETURN(
+            const auto reply,
+            call<v1::Runs>(&v1::Runs::Stub::Submit, toMessage(request), rpc::kSubmitDeadlineMs));
+        return toValue(reply);
+    }
+
+    Result<RunPage> list(const ListRequest& request) override {
+        ASSIGN_OR_RETURN(const auto reply,
+                         call<v1::Runs>(&v1::Runs::Stub::List, toMessage(request)));
+        RunPage page;
+        for (const auto& run : reply.runs()) {
+            page.runs.push_back(toValue(run));
+        }
+        page.nextPageToken = reply.next_page_token();
+        return page;
+    }
+
+    Result<RunDetail> get(const std::string& run) override {
+        v1::GetRunRequest request;
+        request.set_run(run);
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Get, request));
+        return toValue(reply);
+    }
+
+    Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
+        ASSIGN_OR_RETURN(const auto reply,
+                         call<v1::Runs>(&v1::Runs::Stub::MetricRange, toMessage(request)));
+        std::vector<MetricSeries> all;
+        for (const auto& series : reply.series()) {
+            all.push_back(toValue(series));
+        }
+        return all;
+    }
+
+    Result<RunSummary> stop(const std::string& run, int graceSeconds,
+                            const std::string& reason) override {
+        v1::StopRunRequest request;
+        request.set_run(run);
+        request.set_grace_seconds(static_cast<std::uint32_t>(graceSeconds));
+        request.set_reason(reason);
+        ASSIGN_OR_RETURN(const auto reply,
+                         call<v1::Runs>(&v1::Runs::Stub::Stop, request, stopMs(graceSeconds)));
+        return toValue(reply.run());
+    }
+
+    Result<RunSummary> resume(const std::string& run, std::int64_t step) override {
+        v1::ResumeRunRequest request;
+        request.set_run(run);
+        request.set_step(step);
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Resume, request));
+        return toValue(reply.run());
+    }
+
+    Result<RunSummary> remove(const std::string& run) override {
+        v1::DeleteRunRequest request;
+        request.set_run(run);
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Delete, request));
+        return toValue(reply.run());
+    }
+
+    Result<RunSummary> restore(const std::string& run) override {
+        v1::RestoreRunRequest request;
+        request.set_run(run);
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Restore, request));
+        return toValue(reply.run());
+    }
+
+    Result<std::vector<NodeInfo>> nodes() override {
+        ASSIGN_OR_RETURN(const auto reply,
+                         call<v1::Nodes>(&v1::Nodes::Stub::List, v1::ListNodesRequest()));
+        std::vector<NodeInfo> all;
+        for (const auto& node : reply.nodes()) {
+            all.push_back(toValue(node));
+        }
+        return all;
+    }
+
+    std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,
+                                            StreamHandler<RunUpdate> handler) override {
+        v1::WatchRunsRequest request;
+        request.mutable_runs()->Add(runs.begin(), runs.end());
+        return stream<v1::Runs>("mr-runs", &v1::Runs::Stub::Watch, request, std::move(handler));
+    }
+
+    std::unique_ptr<Subscription> watchMetrics(const std::string& run, std::int64_t fromStep,
+                                               StreamHandler<MetricChunk> handler) override {
+        v1::WatchMetricsRequest request;
+        request.set_run(run);
+        request.set_from_step(fromStep);
+        return stream<v1::Runs>("mr-metrics", &v1::Runs::Stub::WatchMetrics, request,
+                                std::move(handler));
+    }
+
+    std::unique_ptr<Subscription> logs(const LogsRequest& request,
+                                       StreamHandler<LogChunk> handler) override {
+        return stream<v1::Runs>("mr-logs", &v1::Runs::Stub::Logs, toMessage(request),
+                                std::move(handler));
+    }
+
+    std::unique_ptr<Subscription> watchTelemetry(const std::string& node,
+                                                 StreamHandler<NodeSample> handler) override {
+        v1::WatchTelemetryRequest request;
+        request.set_node(node);
+        return stream<v1::Nodes>("mr-telemetry", &v1::Nodes::Stub::WatchTelemetry, request,
+                                 std::move(handler));
+    }
+
+ private:
+    static int stopMs(int graceSeconds) {
+        return (graceSeconds > 0 ? graceSeconds : rpc::kDefaultGraceSeconds) * 1000 +
+               rpc::kStopExtraMs;
+    }
+
+    Result<ChannelPtr> connect() MR_EXCLUDES(mutex_) {
+        {
+            MutexLock lock(mutex_);
+            if (channel_ != nullptr) {
+                return channel_;
+            }
+        }
+        ASSIGN_OR_RETURN(ChannelPtr made, newChannel());
+        MutexLock lock(mutex_);
+        channel_ = made;
+        return made;
+    }
+
+    Result<ChannelPtr> newChannel() const {
+        const Address& to = options_.address;
+        if (!to.isUnix()) {
+            return grpc::CreateCustomChannel(to.text(), grpc::InsecureChannelCredentials(),
+                                             channelArguments());
+        }
+        Result<UniqueFd> fd = connectUnix(to.unixPath);
+        if (!fd.ok()) {
+            return fd.status().code() == absl::StatusCode::kPermissionDenied
+                       ? fd.status()
+                       : noDaemon(to, fd.status().code() == absl::StatusCode::kNotFound
+                                          ? "there is no such socket"
+                                          : "nobody listens there");
+        }
+        ::fcntl(fd->get(), F_SETFL, O_NONBLOCK);
+        return grpc::CreateCustomInsecureChannelFromFd("millraced", fd->release(),
+                                                       channelArguments());
+    }
+
+    // A broken channel on a descriptor never heals: the next call makes another one.
+    bool dropIfBroken(const grpc::Status& status, const ChannelPtr& used) MR_EXCLUDES(mutex_) {
+        if (status.error_code() != grpc::StatusCode::UNAVAILABLE || !options_.address.isUnix()) {
+            return false;
+        }
+        MutexLock lock(mutex_);
+        if (channel_ == used) {
+            channel_ = nullptr;
+        }
+        return true;
+    }
+
+    template <class Service, class Stub, class Request, class Reply>
+    Result<Reply> call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+                       const Request& request, int deadlineMs = rpc::kUnaryDeadlineMs) {
+        for (int round = 0;; ++round) {
+            bool isReused = false;
+            {
+                MutexLock lock(mutex_);
+                isReused = channel_ != nullptr;
+            }
+            ASSIGN_OR_RETURN(const ChannelPtr channel, connect());
+            grpc::ClientContext context;
+            context.set_deadline(std::chrono::system_clock::now() +
+                                 std::chrono::milliseconds(deadlineMs));
+            Reply reply;
+            const auto stub = Service::NewStub(channel);
+            const grpc::Status status = (stub.get()->*method)(&context, request, &reply);
+            if (status.ok()) {
+                return reply;
+            }
+            const bool isBroken = dropIfBroken(status, channel);
+            if (!(isBroken && isReused && round == 0)) {
+                return toStatus(status, options_.address);
+            }
+        }
+    }
+
+    template <class Service, class Stub, class Request, class Message, class Value>
+    std::unique_ptr<Subscription> stream(const char* name,
+                                         std::unique_ptr<grpc::ClientReader<Message>> (
+                                             Stub::*method)(grpc::ClientContext*, const Request&),
+                                         const Request& request, StreamHandler<Value> handler) {
+        Result<ChannelPtr> channel = connect();
+        if (!channel.ok()) {
+            return std::make_unique<FailedStream<Value>>(channel.status(), std::move(handler));
+        }
+        StreamHandler<Value> watched = std::move(handler);
+        watched.onEnd = [this, used = *channel, next = std::move(watched.onEnd)](const Status& s) {
+            if (s.code() == absl::StatusCode::kUnavailable) {
+                dropIfBroken(grpc::Status(grpc::StatusCode::UNAVAILABLE, ""), used);
+            }
+            next(s);
+        };
+        return std::make_unique<StreamReader<Message, Value>>(
+            name, *channel, options_.address,
+            [method, request](const ChannelPtr& c, grpc::ClientContext* context) {
+                const auto stub = Service::NewStub(c);
+                return (stub.get()->*method)(context, request);
+            },
+            std::move(watched));
+    }
+
+    const GrpcClientOptions options_;
+    Mutex mutex_;
+    ChannelPtr channel_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::unique_ptr<DaemonClient> makeGrpcClient(GrpcClientOptions options) {
+    return std::make_unique<GrpcClient>(std::move(options));
+}
+
+}  // namespace millrace::client
