@@ -1,0 +1,95 @@
+#include "daemon/config/daemon_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::config {
+namespace {
+
+using ::testing::HasSubstr;
+
+Surroundings surroundings() {
+    return {"/work", "/run/user/1/millrace/millraced.sock", "/home/a/.local/state/millrace",
+            "/opt/millrace/bin"};
+}
+
+Result<CommandLine> parse(const std::vector<std::string>& arguments) {
+    return parseCommandLine(arguments, surroundings());
+}
+
+std::string errorOf(const std::vector<std::string>& arguments) {
+    const Result<CommandLine> line = parse(arguments);
+    return line.ok() ? "" : std::string(messageOf(line.status()));
+}
+
+TEST(DaemonConfig, WithoutOptionsItIsTheUsersOwnSocketAndState) {
+    const Result<CommandLine> line = parse({});
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_EQ(line->config.address.unixPath, "/run/user/1/millrace/millraced.sock");
+    EXPECT_EQ(line->config.stateDir, "/home/a/.local/state/millrace");
+    EXPECT_EQ(line->config.binDir, "/opt/millrace/bin");
+    EXPECT_EQ(line->config.logFile, "/home/a/.local/state/millrace/millraced.log");
+    EXPECT_FALSE(line->config.isForeground);
+}
+
+TEST(DaemonConfig, RelativePathsAreMadeAbsolute) {
+    const Result<CommandLine> line =
+        parse({"--socket", "unix:x/d.sock", "--state-dir=state", "--log-file", "l.log"});
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_EQ(line->config.address.unixPath, "/work/x/d.sock");
+    EXPECT_EQ(line->config.stateDir, "/work/state");
+    EXPECT_EQ(line->config.storePath(), "/work/state/runs.sqlite");
+    EXPECT_EQ(line->config.logFile, "/work/l.log");
+}
+
+TEST(DaemonConfig, TheForegroundLogsToStderrUnlessToldOtherwise) {
+    EXPECT_EQ(parse({"--foreground"})->config.logFile, "");
+    EXPECT_EQ(parse({"--foreground", "--log-file=/l"})->config.logFile, "/l");
+}
+
+TEST(DaemonConfig, HelpAndVersionArePrinted) {
+    EXPECT_THAT(parse({"--help"})->print, HasSubstr("--insecure-loopback"));
+    EXPECT_EQ(parse({"--version"})->print, "millraced 0.1.0\n");
+}
+
+TEST(DaemonConfig, AnUnknownOptionNamesTheNearest) {
+    EXPECT_THAT(errorOf({"--sokcet", "x"}), HasSubstr("did you mean '--socket'"));
+}
+
+TEST(DaemonConfig, AnOptionWithoutItsValueIsRefused) {
+    EXPECT_EQ(errorOf({"--state-dir"}), "--state-dir needs a value");
+    EXPECT_THAT(errorOf({"--state-dir="}), HasSubstr("not empty"));
+    EXPECT_EQ(errorOf({"--foreground=yes"}), "--foreground takes no value");
+}
+
+TEST(DaemonConfig, AForeignAddressNeedsMutualTls) {
+    EXPECT_THAT(errorOf({"--socket", "0.0.0.0:7000"}), HasSubstr("needs mutual TLS"));
+    EXPECT_THAT(errorOf({"--socket", "0.0.0.0:7000", "--insecure-loopback"}),
+                HasSubstr("needs mutual TLS"));
+}
+
+TEST(DaemonConfig, ALoopbackAddressNeedsTlsOrTheTestsOption) {
+    EXPECT_THAT(errorOf({"--socket", "127.0.0.1:7000"}), HasSubstr("--insecure-loopback"));
+    EXPECT_EQ(errorOf({"--socket", "127.0.0.1:7000", "--insecure-loopback"}), "");
+}
+
+TEST(DaemonConfig, MutualTlsNeedsAllThreeFiles) {
+    EXPECT_THAT(errorOf({"--socket", "0.0.0.0:7000", "--tls-cert", "c"}), HasSubstr("all three"));
+    const Result<CommandLine> line =
+        parse({"--socket", "0.0.0.0:7000", "--tls-cert", "c", "--tls-key", "k", "--tls-ca", "/a"});
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_EQ(line->config.tls->certificate, "/work/c");
+    EXPECT_EQ(line->config.tls->authority, "/a");
+}
+
+TEST(DaemonConfig, AUnixSocketWithTlsIsAMistake) {
+    EXPECT_THAT(errorOf({"--tls-cert", "c", "--tls-key", "k", "--tls-ca", "a"}),
+                HasSubstr("unix socket needs no TLS"));
+}
+
+TEST(DaemonConfig, AnAddressThatIsNoneIsRefused) {
+    EXPECT_THAT(errorOf({"--socket", "nonsense"}), HasSubstr("HOST:PORT or unix:PATH"));
+}
+
+}  // namespace
+}  // namespace millrace::config

@@ -1,0 +1,81 @@
+#include "daemon/config/instance_lock.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::config {
+namespace {
+
+using ::testing::HasSubstr;
+
+class InstanceLockTest : public ::testing::Test {
+ protected:
+    InstanceLockTest() {
+        char pattern[] = "/tmp/millrace-lock-XXXXXX";
+        root_ = ::mkdtemp(pattern);
+    }
+    ~InstanceLockTest() override { std::filesystem::remove_all(root_); }
+    DaemonConfig config(const std::string& state, const std::string& socket) const {
+        DaemonConfig config;
+        config.stateDir = root_ + "/" + state;
+        config.address.unixPath = root_ + "/" + socket;
+        return config;
+    }
+    std::string root_;
+};
+
+TEST_F(InstanceLockTest, ASecondTakerHearsWhoHasIt) {
+    const Result<InstanceLock> first = InstanceLock::take(root_ + "/l", "the socket /x");
+    ASSERT_TRUE(first.ok()) << first.status();
+    const Result<InstanceLock> second = InstanceLock::take(root_ + "/l", "the socket /x");
+    ASSERT_FALSE(second.ok());
+    EXPECT_TRUE(absl::IsAlreadyExists(second.status()));
+    EXPECT_THAT(std::string(messageOf(second.status())), HasSubstr(strCat("process ", ::getpid())));
+    EXPECT_THAT(std::string(messageOf(second.status())), HasSubstr("the socket /x"));
+}
+
+TEST_F(InstanceLockTest, ALockIsGivenBackWithItsOwner) {
+    {
+        ASSERT_TRUE(InstanceLock::take(root_ + "/l", "x").ok());
+    }
+    EXPECT_TRUE(InstanceLock::take(root_ + "/l", "x").ok());
+}
+
+TEST_F(InstanceLockTest, TheDirectoriesAreMadePrivate) {
+    const Result<Premises> premises = takePremises(config("state", "run/d.sock"));
+    ASSERT_TRUE(premises.ok()) << premises.status();
+    for (const char* name : {"/state", "/run"}) {
+        struct stat info{};
+        ASSERT_EQ(::stat((root_ + name).c_str(), &info), 0);
+        EXPECT_EQ(info.st_mode & 0777, 0700u) << name;
+    }
+}
+
+TEST_F(InstanceLockTest, OneStateDirectoryHasOneDaemon) {
+    const Result<Premises> first = takePremises(config("state", "a/d.sock"));
+    ASSERT_TRUE(first.ok());
+    const Result<Premises> second = takePremises(config("state", "b/d.sock"));
+    EXPECT_THAT(std::string(messageOf(second.status())), HasSubstr("state directory"));
+}
+
+TEST_F(InstanceLockTest, OneSocketHasOneDaemon) {
+    const Result<Premises> first = takePremises(config("s1", "a/d.sock"));
+    ASSERT_TRUE(first.ok());
+    const Result<Premises> second = takePremises(config("s2", "a/d.sock"));
+    EXPECT_THAT(std::string(messageOf(second.status())), HasSubstr("already serves the socket"));
+}
+
+TEST_F(InstanceLockTest, ADirectoryOpenToOthersIsRefused) {
+    ASSERT_EQ(::mkdir((root_ + "/open").c_str(), 0700), 0);
+    ASSERT_EQ(::chmod((root_ + "/open").c_str(), 0777), 0);
+    const Result<Premises> premises = takePremises(config("state", "open/d.sock"));
+    EXPECT_TRUE(absl::IsPermissionDenied(premises.status())) << premises.status();
+}
+
+}  // namespace
+}  // namespace millrace::config
