@@ -70,7 +70,7 @@ struct FrameHeader {
     std::uint8_t streamHash[16];
     std::uint64_t checksum;        ///< XXH3-64 of the frame with this field 0
     std::uint64_t directoryBytes;  ///< entries and names, from headerBytes on
-    std::uint8_t reserved[40];     ///< 0
+    std::uint8_t reserved[48];     ///< 0
 };
 static_assert(sizeof(FrameHeader) == 128);
 

@@ -108,6 +108,8 @@ class FrameWriter {
         return {reinterpret_cast<T*>(memory_ + e.data.offset), e.values};
     }
     std::span<std::int64_t> offsets(std::size_t column) const;  ///< items + 1; empty when fixed
+    /// The column's values whatever their type.
+    std::byte* bytesOf(std::size_t column) const { return memory_ + entries_[column].data.offset; }
     std::span<float> weights(std::size_t column) const;
     std::uint32_t rows() const { return rows_; }
     std::uint64_t totalBytes() const { return totalBytes_; }

@@ -1,0 +1,76 @@
+#pragma once
+// Reads the members of a JSON object that must be there; the first wrong one is kept as the error.
+//
+// Threads: a value on the stack. Failure: status() after the reads; until then defaults are given.
+#include <cstdint>
+#include <string>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+
+namespace millrace::stream {
+
+class JsonRead {
+ public:
+    explicit JsonRead(const Json& object) : object_(object) {
+        if (!object.is_object()) {
+            fail("is not an object");
+        }
+    }
+
+    /// An integer from 0 to 2^62.
+    std::int64_t count(const char* key) {
+        const Json& value = jsonMember(object_, key);
+        constexpr std::int64_t kMax = std::int64_t{1} << 62;
+        if (!value.is_number_integer() || (value.is_number_unsigned() && value > kMax) ||
+            value < 0) {
+            fail(strCat("'", key, "' must be a count"));
+            return 0;
+        }
+        return value.get<std::int64_t>();
+    }
+    std::string text(const char* key, std::size_t maxBytes = 4096) {
+        const Json& value = jsonMember(object_, key);
+        if (!value.is_string() || value.get_ref<const std::string&>().size() > maxBytes) {
+            fail(strCat("'", key, "' must be text of at most ", maxBytes, " bytes"));
+            return "";
+        }
+        return value.get<std::string>();
+    }
+    /// 32 lower-case hex digits.
+    std::string hash(const char* key) {
+        std::string value = text(key);
+        if (value.size() != 32 || value.find_first_not_of("0123456789abcdef") != value.npos) {
+            fail(strCat("'", key, "' must be a hash of 32 hex digits"));
+        }
+        return value;
+    }
+    const Json& list(const char* key) {
+        static const Json kEmpty = Json::array();
+        const Json& value = jsonMember(object_, key);
+        if (!value.is_array()) {
+            fail(strCat("'", key, "' must be a list"));
+            return kEmpty;
+        }
+        return value;
+    }
+    const Json& object(const char* key) {
+        const Json& value = jsonMember(object_, key);
+        if (!value.is_object()) {
+            fail(strCat("'", key, "' must be an object"));
+        }
+        return value;
+    }
+    void fail(const std::string& message) {
+        if (status_.ok()) {
+            status_ = invalidArgument(message);
+        }
+    }
+    const Status& status() const { return status_; }
+
+ private:
+    const Json& object_;
+    Status status_;
+};
+
+}  // namespace millrace::stream

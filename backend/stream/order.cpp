@@ -1,0 +1,74 @@
+#include "backend/stream/order.h"
+
+#include <algorithm>
+
+#include "backend/core/philox.h"
+
+namespace millrace::stream {
+namespace {
+
+std::uint64_t counterOf(DrawPurpose purpose, std::uint32_t epoch, std::string_view relativePath) {
+    DrawKey key(purpose, "");
+    key.epoch(epoch).rest().text(relativePath);
+    return key.counter();
+}
+
+}  // namespace
+
+std::uint64_t fileKey(std::uint32_t epoch, std::string_view relativePath) {
+    return counterOf(DrawPurpose::kRow, epoch, relativePath);
+}
+
+std::uint64_t rowKey(std::uint64_t seed, std::uint64_t fileKey, std::uint64_t row) {
+    return philox64(seed, fileKey, row);
+}
+
+std::uint64_t splitKey(std::uint64_t seed, std::uint32_t epoch, std::string_view relativePath,
+                       std::uint64_t firstRow) {
+    return philox64(seed, counterOf(DrawPurpose::kSplit, epoch, relativePath), firstRow);
+}
+
+std::vector<SplitRef> splitOrder(std::span<const PlanFile> files, std::uint64_t seed,
+                                 std::uint32_t epoch, SplitOrder order) {
+    struct Keyed {
+        std::uint64_t key;
+        SplitRef ref;
+    };
+    std::vector<Keyed> keyed;
+    for (std::uint32_t f = 0; f < files.size(); ++f) {
+        const std::uint64_t counter = counterOf(DrawPurpose::kSplit, epoch, files[f].relativePath);
+        for (std::uint32_t s = 0; s < files[f].splits.size(); ++s) {
+            const auto row = static_cast<std::uint64_t>(files[f].splits[s].firstRow);
+            keyed.push_back({philox64(seed, counter, row), {f, s}});
+        }
+    }
+    if (order == SplitOrder::kPermuted) {
+        // Stable, and collected by (file, row): ties stay in that order.
+        std::stable_sort(keyed.begin(), keyed.end(),
+                         [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
+    }
+    std::vector<SplitRef> refs;
+    refs.reserve(keyed.size());
+    for (const Keyed& k : keyed) {
+        refs.push_back(k.ref);
+    }
+    return refs;
+}
+
+std::int64_t numSegments(std::int64_t numSplits, std::int64_t segmentSplits) {
+    INVARIANT(segmentSplits >= 1 && numSplits >= 0, "a segment has a split");
+    return numSplits / segmentSplits + (numSplits % segmentSplits != 0 ? 1 : 0);
+}
+
+std::span<const SplitRef> segmentOf(std::span<const SplitRef> order, std::int64_t segmentSplits,
+                                    std::int64_t index) {
+    const auto total = static_cast<std::int64_t>(order.size());
+    if (index < 0 || index >= numSegments(total, segmentSplits)) {
+        return {};
+    }
+    const std::int64_t from = index * segmentSplits;
+    const std::int64_t count = std::min(segmentSplits, total - from);
+    return order.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(count));
+}
+
+}  // namespace millrace::stream

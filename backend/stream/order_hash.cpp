@@ -1,0 +1,49 @@
+#include "backend/stream/order_hash.h"
+
+#include <array>
+#include <cstring>
+
+#include <xxhash.h>
+
+namespace millrace::stream {
+
+Sum128 batchHash(std::uint32_t epoch, std::uint64_t number, std::span<const std::uint32_t> files,
+                 std::span<const std::uint64_t> rows) {
+    INVARIANT(files.size() == rows.size(), "a row id is a file and a row");
+    constexpr std::size_t kRowBytes = 12, kBlockRows = 512;
+    std::array<unsigned char, kRowBytes * kBlockRows> block;
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    std::memcpy(block.data(), &epoch, 4);
+    std::memcpy(block.data() + 4, &number, 8);
+    XXH3_128bits_update(&state, block.data(), kRowBytes);
+    for (std::size_t from = 0; from < rows.size(); from += kBlockRows) {
+        const std::size_t count = std::min(kBlockRows, rows.size() - from);
+        for (std::size_t i = 0; i < count; ++i) {
+            std::memcpy(block.data() + i * kRowBytes, &files[from + i], 4);
+            std::memcpy(block.data() + i * kRowBytes + 4, &rows[from + i], 8);
+        }
+        XXH3_128bits_update(&state, block.data(), count * kRowBytes);
+    }
+    const XXH128_hash_t h = XXH3_128bits_digest(&state);
+    return Sum128{h.low64, h.high64};
+}
+
+Result<OrderHash> OrderHash::fromHex(std::string_view hex) {
+    if (hex.size() != 32) {
+        return invalidArgument("order hash: '", hex, "' is not 32 hex digits");
+    }
+    std::uint64_t words[2] = {0, 0};
+    for (std::size_t i = 0; i < 32; ++i) {
+        const char c = hex[i];
+        const bool letter = c >= 'a' && c <= 'f';
+        if (!letter && (c < '0' || c > '9')) {
+            return invalidArgument("order hash: '", hex, "' is not 32 hex digits");
+        }
+        words[i / 16] =
+            words[i / 16] << 4 | static_cast<std::uint64_t>(letter ? c - 'a' + 10 : c - '0');
+    }
+    return OrderHash(Sum128{words[1], words[0]});
+}
+
+}  // namespace millrace::stream

@@ -1,0 +1,195 @@
+#include "backend/stream/plan.h"
+
+#include <unordered_set>
+
+#include "backend/core/hash.h"
+#include "backend/stream/json_read.h"
+
+namespace millrace::stream {
+namespace {
+
+constexpr std::size_t kMaxFiles = std::size_t{1} << 22;
+constexpr std::size_t kMaxSplits = std::size_t{1} << 26;
+constexpr std::size_t kMaxPathBytes = 4096;
+
+Json splitJson(const PlanSplit& s) {
+    return Json{{"row_group", s.rowGroup},
+                {"first_row", s.firstRow},
+                {"rows", s.rows},
+                {"decoded_bytes", s.decodedBytes}};
+}
+
+Json fileJson(const PlanFile& f) {
+    Json splits = Json::array();
+    for (const PlanSplit& s : f.splits) {
+        splits.push_back(splitJson(s));
+    }
+    return Json{{"path", f.path},   {"relative_path", f.relativePath},
+                {"bytes", f.bytes}, {"footer_hash", f.footerHash},
+                {"rows", f.rows},   {"splits", std::move(splits)}};
+}
+
+Json filesJson(const std::vector<PlanFile>& files) {
+    Json list = Json::array();
+    for (const PlanFile& f : files) {
+        list.push_back(fileJson(f));
+    }
+    return list;
+}
+
+Result<std::vector<PlanSplit>> readSplits(const Json& list, std::int64_t rows, std::size_t& left) {
+    std::vector<PlanSplit> splits;
+    if (list.size() > left) {
+        return invalidArgument("more than ", kMaxSplits, " splits");
+    }
+    left -= list.size();
+    splits.reserve(list.size());
+    std::int64_t at = 0;
+    for (const Json& item : list) {
+        JsonRead read(item);
+        PlanSplit s;
+        s.rowGroup = read.count("row_group");
+        s.firstRow = read.count("first_row");
+        s.rows = read.count("rows");
+        s.decodedBytes = read.count("decoded_bytes");
+        RETURN_IF_ERROR(annotate(read.status(), strCat("split ", splits.size())));
+        if (s.firstRow != at || s.rows > rows - at) {
+            return invalidArgument("split ", splits.size(), ": rows ", s.firstRow, " + ", s.rows,
+                                   " do not follow row ", at, " of ", rows);
+        }
+        at += s.rows;
+        splits.push_back(s);
+    }
+    if (at != rows) {
+        return invalidArgument("the splits hold ", at, " rows, the file ", rows);
+    }
+    return splits;
+}
+
+Result<PlanFile> readFile(const Json& item, std::size_t& splitsLeft) {
+    JsonRead read(item);
+    PlanFile f;
+    f.path = read.text("path", kMaxPathBytes);
+    f.relativePath = read.text("relative_path", kMaxPathBytes);
+    f.bytes = read.count("bytes");
+    f.footerHash = read.hash("footer_hash");
+    f.rows = read.count("rows");
+    const Json& splits = read.list("splits");
+    RETURN_IF_ERROR(read.status());
+    ASSIGN_OR_RETURN(f.splits, readSplits(splits, f.rows, splitsLeft));
+    return f;
+}
+
+Result<std::vector<PlanFile>> readFiles(const Json& list, std::string_view what,
+                                        std::size_t& splitsLeft) {
+    if (list.size() > kMaxFiles) {
+        return invalidArgument("plan: more than ", kMaxFiles, " files");
+    }
+    std::vector<PlanFile> files;
+    files.reserve(list.size());
+    std::unordered_set<std::string> names;
+    for (const Json& item : list) {
+        Result<PlanFile> file = readFile(item, splitsLeft);
+        RETURN_IF_ERROR(annotate(file.status(), strCat("plan: ", what, " ", files.size())));
+        if (!names.insert(file->relativePath).second) {
+            return invalidArgument("plan: ", what, " ", files.size(), ": the relative path '",
+                                   file->relativePath, "' stands twice");
+        }
+        files.push_back(*std::move(file));
+    }
+    return files;
+}
+
+Result<std::vector<SideTable>> readTables(const Json& list) {
+    if (list.size() > kMaxFiles) {
+        return invalidArgument("plan: more than ", kMaxFiles, " side tables");
+    }
+    std::vector<SideTable> tables;
+    for (const Json& item : list) {
+        JsonRead read(item);
+        SideTable t;
+        t.path = read.text("path", kMaxPathBytes);
+        t.bytes = read.count("bytes");
+        t.hash = read.hash("hash");
+        RETURN_IF_ERROR(annotate(read.status(), strCat("plan: side table ", tables.size())));
+        tables.push_back(std::move(t));
+    }
+    return tables;
+}
+
+Json identityOf(const std::vector<PlanFile>& files) {
+    Json list = Json::array();
+    for (const PlanFile& f : files) {
+        Json rows = Json::array();
+        for (const PlanSplit& s : f.splits) {
+            rows.push_back(s.rows);
+        }
+        list.push_back(Json::array({f.relativePath, f.bytes, f.footerHash, std::move(rows)}));
+    }
+    return list;
+}
+
+}  // namespace
+
+std::int64_t Plan::numSplits() const {
+    std::int64_t n = 0;
+    for (const PlanFile& f : files) {
+        n += static_cast<std::int64_t>(f.splits.size());
+    }
+    return n;
+}
+
+std::int64_t Plan::numRows() const {
+    std::int64_t n = 0;
+    for (const PlanFile& f : files) {
+        n += f.rows;
+    }
+    return n;
+}
+
+std::string Plan::planHash() const {
+    Json tables = Json::array();
+    for (const SideTable& t : sideTables) {
+        tables.push_back(Json::array({t.bytes, t.hash}));
+    }
+    return hashHex(dumpJson(Json{{"version", 1},
+                                 {"files", identityOf(files)},
+                                 {"eval_files", identityOf(evalFiles)},
+                                 {"side_tables", std::move(tables)}}));
+}
+
+Json Plan::toJson() const {
+    Json tables = Json::array();
+    for (const SideTable& t : sideTables) {
+        tables.push_back(Json{{"path", t.path}, {"bytes", t.bytes}, {"hash", t.hash}});
+    }
+    return Json{{"version", 1},
+                {"files", filesJson(files)},
+                {"eval_files", filesJson(evalFiles)},
+                {"side_tables", std::move(tables)},
+                {"segment_splits", segmentSplits}};
+}
+
+Result<Plan> Plan::fromJson(const Json& json) {
+    JsonRead read(json);
+    if (read.count("version") != 1 && read.status().ok()) {
+        return invalidArgument("plan: a version other than 1");
+    }
+    Plan plan;
+    plan.segmentSplits = read.count("segment_splits");
+    const Json& files = read.list("files");
+    const Json& evalFiles = read.list("eval_files");
+    const Json& tables = read.list("side_tables");
+    RETURN_IF_ERROR(annotate(read.status(), "plan"));
+    if (plan.segmentSplits < 1) {
+        return invalidArgument("plan: segment_splits is ", plan.segmentSplits,
+                               ", must be at least 1");
+    }
+    std::size_t splitsLeft = kMaxSplits;
+    ASSIGN_OR_RETURN(plan.files, readFiles(files, "file", splitsLeft));
+    ASSIGN_OR_RETURN(plan.evalFiles, readFiles(evalFiles, "eval file", splitsLeft));
+    ASSIGN_OR_RETURN(plan.sideTables, readTables(tables));
+    return plan;
+}
+
+}  // namespace millrace::stream

@@ -1,0 +1,42 @@
+#include "backend/stream/steps.h"
+
+#include <algorithm>
+#include <string>
+
+namespace millrace::stream {
+
+Result<Dealing> Dealing::make(std::int64_t batchRows, std::int64_t microRows,
+                              std::int64_t worldSize) {
+    if (microRows < 1 || batchRows < 1 || batchRows % microRows != 0) {
+        return invalidArgument("batch: micro_rows ", microRows, " must divide rows ", batchRows);
+    }
+    const std::int64_t perStep = batchRows / microRows;
+    if (worldSize < 1 || perStep % worldSize != 0) {
+        std::string admissible;
+        for (std::int64_t w = 1; w <= perStep && admissible.size() < 100; ++w) {
+            if (perStep % w == 0) {
+                strAppend(&admissible, admissible.empty() ? "" : ", ", w);
+            }
+        }
+        return invalidArgument("train.ranks: ", worldSize, " does not divide the ", perStep,
+                               " micro-batches of a step; admissible: ", admissible);
+    }
+    return Dealing{perStep, worldSize};
+}
+
+std::int64_t stepsOf(std::int64_t total, const Dealing& dealing) {
+    return (total + dealing.perStep - 1) / dealing.perStep;
+}
+
+StepShare shareOf(std::int64_t total, const Dealing& dealing, std::int64_t step,
+                  std::int64_t rank) {
+    const std::int64_t from = step * dealing.perStep;
+    const std::int64_t to = std::min(total, from + dealing.perStep);
+    StepShare share{from + rank, 0};  // perStep is a multiple of worldSize, so from leaves 0
+    if (share.first < to) {
+        share.count = (to - share.first + dealing.worldSize - 1) / dealing.worldSize;
+    }
+    return share;
+}
+
+}  // namespace millrace::stream
