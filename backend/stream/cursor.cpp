@@ -61,8 +61,8 @@ Result<Cursor> Cursor::fromJson(const Json& json) {
     cursor.epoch = static_cast<std::uint32_t>(epoch);
     std::int64_t before = -1;
     for (const Json& part : rest) {
-        const bool pair = part.is_array() && part.size() == 2 && part[0].is_number_unsigned() &&
-                          part[1].is_number_unsigned();
+        const bool pair = part.is_array() && part.size() == 2 && JsonRead::isCount(part[0]) &&
+                          JsonRead::isCount(part[1]);
         if (!pair) {
             return invalidArgument("cursor: 'rest' must be a list of [segment, rows]");
         }

@@ -18,12 +18,14 @@ class JsonRead {
         }
     }
 
+    static bool isCount(const Json& value) {
+        constexpr std::int64_t kMax = std::int64_t{1} << 62;
+        return value.is_number_integer() && value >= 0 && value <= kMax;
+    }
     /// An integer from 0 to 2^62.
     std::int64_t count(const char* key) {
         const Json& value = jsonMember(object_, key);
-        constexpr std::int64_t kMax = std::int64_t{1} << 62;
-        if (!value.is_number_integer() || (value.is_number_unsigned() && value > kMax) ||
-            value < 0) {
+        if (!isCount(value)) {
             fail(strCat("'", key, "' must be a count"));
             return 0;
         }

@@ -1,8 +1,10 @@
 #include "backend/stream/order_hash.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace millrace::stream {

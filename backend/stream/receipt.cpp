@@ -15,8 +15,8 @@ Result<std::vector<StepRows>> readSteps(const Json& list) {
         return invalidArgument("more than ", kMaxSteps, " steps");
     }
     for (const Json& pair : list) {
-        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_unsigned() ||
-            !pair[1].is_number_unsigned()) {
+        if (!pair.is_array() || pair.size() != 2 || !JsonRead::isCount(pair[0]) ||
+            !JsonRead::isCount(pair[1])) {
             return invalidArgument("'steps' must be a list of [rows in, rows out]");
         }
         steps.push_back({pair[0].get<std::int64_t>(), pair[1].get<std::int64_t>()});
