@@ -1,0 +1,200 @@
+#include "backend/runs/database.h"
+
+#include <cerrno>
+#include <cmath>
+#include <limits>
+
+#include <sqlite3.h>
+
+namespace millrace::runs {
+namespace {
+
+constexpr std::size_t kIdleStatementsMax = 128;
+constexpr int kBusyTimeoutMs = 5000;
+
+bool isDiskFull(int code, int systemError) {
+    return code == SQLITE_FULL ||
+           (code == SQLITE_IOERR &&
+            (systemError == ENOSPC || systemError == EDQUOT || systemError == EFBIG));
+}
+
+}  // namespace
+
+Statement::~Statement() {
+    if (stmt_ != nullptr) {
+        db_.giveBack(stmt_);
+    }
+}
+
+Statement& Statement::bind(std::int64_t value) {
+    sqlite3_bind_int64(stmt_, next_++, value);
+    return *this;
+}
+
+Statement& Statement::bind(double value) {
+    sqlite3_bind_double(stmt_, next_++, value);
+    return *this;
+}
+
+Statement& Statement::bind(std::string_view value) {
+    sqlite3_bind_text64(stmt_, next_++, value.data() == nullptr ? "" : value.data(), value.size(),
+                        SQLITE_TRANSIENT, SQLITE_UTF8);
+    return *this;
+}
+
+Statement& Statement::bindNull() {
+    sqlite3_bind_null(stmt_, next_++);
+    return *this;
+}
+
+Result<bool> Statement::step() {
+    const int code = sqlite3_step(stmt_);
+    if (code == SQLITE_ROW) {
+        return true;
+    }
+    if (code == SQLITE_DONE) {
+        return false;
+    }
+    return db_.error(code);
+}
+
+Status Statement::run() {
+    Result<bool> row = true;
+    while (row.ok() && *row) {
+        row = step();
+    }
+    sqlite3_reset(stmt_);
+    next_ = 1;
+    return row.status();
+}
+
+std::int64_t Statement::intAt(int column) const {
+    return sqlite3_column_int64(stmt_, column);
+}
+
+double Statement::doubleAt(int column) const {
+    return isNullAt(column) ? std::numeric_limits<double>::quiet_NaN()
+                            : sqlite3_column_double(stmt_, column);
+}
+
+std::string Statement::textAt(int column) const {
+    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(stmt_, column));
+    return text == nullptr
+               ? std::string()
+               : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column)));
+}
+
+bool Statement::isNullAt(int column) const {
+    return sqlite3_column_type(stmt_, column) == SQLITE_NULL;
+}
+
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, Mode mode) {
+    sqlite3* handle = nullptr;
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                      (mode == Mode::kWrite ? SQLITE_OPEN_CREATE : 0);
+    const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+    if (handle == nullptr) {
+        return resourceExhausted(path, ": no memory to open the run store");
+    }
+    std::unique_ptr<Database> db(new Database(path, handle));
+    if (code != SQLITE_OK) {
+        return db->error(code);
+    }
+    sqlite3_extended_result_codes(handle, 1);
+    sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+    return db;
+}
+
+Database::~Database() {
+    for (const auto& [sql, stmt] : idle_) {
+        sqlite3_finalize(stmt);
+    }
+    sqlite3_close(db_);
+}
+
+Result<Statement> Database::prepare(std::string_view sql) {
+    if (const auto it = idle_.find(sql); it != idle_.end()) {
+        sqlite3_stmt* stmt = it->second;
+        idle_.erase(it);
+        return Statement(*this, stmt);
+    }
+    sqlite3_stmt* stmt = nullptr;
+    const int code =
+        sqlite3_prepare_v2(db_, sql.data(), static_cast<int>(sql.size()), &stmt, nullptr);
+    if (code != SQLITE_OK) {
+        return error(code);
+    }
+    return Statement(*this, stmt);
+}
+
+void Database::giveBack(sqlite3_stmt* stmt) {
+    if (idle_.size() >= kIdleStatementsMax) {
+        sqlite3_finalize(stmt);
+        return;
+    }
+    sqlite3_reset(stmt);
+    sqlite3_clear_bindings(stmt);
+    idle_.emplace(sqlite3_sql(stmt), stmt);
+}
+
+Status Database::exec(const std::string& sql) {
+    const int code = sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
+    return code == SQLITE_OK ? okStatus() : error(code);
+}
+
+Result<std::int64_t> Database::queryInt(std::string_view sql) {
+    ASSIGN_OR_RETURN(Statement statement, prepare(sql));
+    ASSIGN_OR_RETURN(const bool hasRow, statement.step());
+    if (!hasRow) {
+        return notFound(path_, ": no row");
+    }
+    return statement.intAt(0);
+}
+
+Status Database::error(int code) const {
+    const int primary = code & 0xff;
+    const std::string detail = strCat(" (", sqlite3_errmsg(db_), ")");
+    if (isDiskFull(primary, sqlite3_system_errno(db_))) {
+        return resourceExhausted(path_, ": the disk is full, nothing was stored; free some space",
+                                 detail);
+    }
+    switch (primary) {
+        case SQLITE_CORRUPT:
+        case SQLITE_NOTADB:
+            return dataLoss(path_, ": the run store is corrupt", detail,
+                            "; restore it from a copy, or move it away to start an empty one");
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+            return unavailable(path_, ": another process holds the run store", detail);
+        case SQLITE_CANTOPEN:
+        case SQLITE_PERM:
+        case SQLITE_READONLY:
+            return permissionDenied(path_, ": cannot be opened for writing", detail);
+        case SQLITE_CONSTRAINT:
+            return alreadyExists(path_, ": already stored", detail);
+        case SQLITE_TOOBIG:
+        case SQLITE_NOMEM:
+            return resourceExhausted(path_, ": too big to store", detail);
+        default:
+            return internalError(path_, ": the run store failed", detail);
+    }
+}
+
+Result<Transaction> Transaction::begin(Database& db) {
+    RETURN_IF_ERROR(db.exec("BEGIN IMMEDIATE"));
+    return Transaction(db);
+}
+
+Transaction::~Transaction() {
+    if (db_ != nullptr && sqlite3_get_autocommit(db_->db_) == 0) {
+        (void)db_->exec("ROLLBACK");
+    }
+}
+
+Status Transaction::commit() {
+    RETURN_IF_ERROR(db_->exec("COMMIT"));
+    db_ = nullptr;
+    return okStatus();
+}
+
+}  // namespace millrace::runs

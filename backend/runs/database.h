@@ -1,0 +1,98 @@
+#pragma once
+// Database and Statement: SQLite with owners and Status.
+//
+// Threads: one at a time; the owner locks. Failure: every error names the file; disk full is
+// kResourceExhausted, corruption kDataLoss, a constraint kAlreadyExists.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "backend/core/status.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace millrace::runs {
+
+class Database;
+
+/// A prepared statement in use. Bind from left to right, then step. Goes back to its database's
+/// cache when it dies.
+class Statement {
+ public:
+    Statement(Statement&& other) noexcept
+        : db_(other.db_), stmt_(std::exchange(other.stmt_, nullptr)), next_(other.next_) {}
+    Statement& operator=(Statement&&) = delete;
+    ~Statement();
+
+    Statement& bind(std::int64_t value);
+    Statement& bind(int value) { return bind(static_cast<std::int64_t>(value)); }
+    Statement& bind(double value);  ///< NaN becomes NULL
+    Statement& bind(std::string_view value);
+    Statement& bind(const std::string& value) { return bind(std::string_view(value)); }
+    Statement& bind(const char* value) { return bind(std::string_view(value)); }
+    Statement& bindNull();
+
+    /// True: a row is there.
+    Result<bool> step();
+    /// Steps to the end and starts over, ready for other values.
+    Status run();
+
+    std::int64_t intAt(int column) const;
+    double doubleAt(int column) const;  ///< NaN for NULL
+    std::string textAt(int column) const;
+    bool isNullAt(int column) const;
+
+ private:
+    friend class Database;
+    Statement(Database& db, sqlite3_stmt* stmt) : db_(db), stmt_(stmt) {}
+    Database& db_;
+    sqlite3_stmt* stmt_;
+    int next_ = 1;
+};
+
+class Database {
+ public:
+    enum class Mode { kWrite, kReadOnly };
+    static Result<std::unique_ptr<Database>> open(const std::string& path, Mode mode);
+    ~Database();
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
+
+    const std::string& path() const { return path_; }
+    /// Prepared once per text while not in use twice at a time.
+    Result<Statement> prepare(std::string_view sql);
+    Status exec(const std::string& sql);
+    /// The first column of the first row; kNotFound without one.
+    Result<std::int64_t> queryInt(std::string_view sql);
+    Status error(int code) const;
+
+ private:
+    friend class Statement;
+    friend class Transaction;
+    Database(std::string path, sqlite3* db) : path_(std::move(path)), db_(db) {}
+    void giveBack(sqlite3_stmt* stmt);
+
+    std::string path_;
+    sqlite3* db_;
+    std::multimap<std::string, sqlite3_stmt*, std::less<>> idle_;
+};
+
+/// Undone when it dies without commit().
+class Transaction {
+ public:
+    static Result<Transaction> begin(Database& db);
+    Transaction(Transaction&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
+    Transaction& operator=(Transaction&&) = delete;
+    ~Transaction();
+    Status commit();
+
+ private:
+    explicit Transaction(Database& db) : db_(&db) {}
+    Database* db_;
+};
+
+}  // namespace millrace::runs

@@ -1,0 +1,129 @@
+#include "backend/runs/migrations.h"
+
+#include <array>
+
+namespace millrace::runs {
+namespace {
+
+// Documents stand apart from `run`, so that a list reads small rows only. `no` is the key inside
+// the file; ids and uids are what everyone else sees.
+constexpr std::string_view kSchema1 = R"sql(
+CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO counter VALUES('change', 0);
+CREATE TABLE run(
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    uid TEXT NOT NULL UNIQUE,
+    submit_key TEXT UNIQUE,
+    name TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    project TEXT NOT NULL,
+    note TEXT NOT NULL,
+    variation TEXT NOT NULL,
+    base_run_id TEXT NOT NULL,
+    parent_run_id TEXT NOT NULL,
+    spec_hash TEXT NOT NULL,
+    stream_hash TEXT NOT NULL,
+    plan_hash TEXT NOT NULL,
+    base_dir TEXT NOT NULL,
+    state TEXT NOT NULL,
+    exit_reason TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    started_ms INTEGER NOT NULL DEFAULT 0,
+    ended_ms INTEGER NOT NULL DEFAULT 0,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    restarts INTEGER NOT NULL DEFAULT 0,
+    git_commit TEXT NOT NULL,
+    is_git_dirty INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    step INTEGER NOT NULL DEFAULT 0,
+    steps_total INTEGER NOT NULL DEFAULT 0,
+    epoch INTEGER NOT NULL DEFAULT 0,
+    rows_trained INTEGER NOT NULL DEFAULT 0,
+    phase TEXT NOT NULL DEFAULT '',
+    is_deleted INTEGER NOT NULL DEFAULT 0,
+    change INTEGER NOT NULL
+);
+CREATE INDEX run_by_created ON run(created_ms DESC, id);
+CREATE INDEX run_by_change ON run(change);
+CREATE INDEX run_by_name ON run(name);
+CREATE TABLE run_document(
+    run_no INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY(run_no, kind)
+);
+CREATE TABLE run_tag(
+    run_no INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY(run_no, key)
+) WITHOUT ROWID;
+CREATE TABLE run_param(
+    run_no INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY(run_no, key)
+) WITHOUT ROWID;
+CREATE TABLE attempt(
+    run_no INTEGER NOT NULL, attempt INTEGER NOT NULL, resume_step INTEGER NOT NULL,
+    started_ms INTEGER NOT NULL, PRIMARY KEY(run_no, attempt)
+) WITHOUT ROWID;
+CREATE TABLE worker(
+    run_no INTEGER NOT NULL, attempt INTEGER NOT NULL, worker TEXT NOT NULL,
+    acked_seq INTEGER NOT NULL DEFAULT 0, log_offset INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY(run_no, attempt, worker)
+) WITHOUT ROWID;
+CREATE TABLE metric_key(no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE metric_point(
+    run_no INTEGER NOT NULL, key_no INTEGER NOT NULL, step INTEGER NOT NULL,
+    attempt INTEGER NOT NULL, worker TEXT NOT NULL, seq INTEGER NOT NULL,
+    epoch INTEGER NOT NULL, rows INTEGER NOT NULL, time_ms INTEGER NOT NULL, value REAL,
+    PRIMARY KEY(run_no, key_no, step, attempt, worker, seq)
+) WITHOUT ROWID;
+CREATE TABLE latest_metric(
+    run_no INTEGER NOT NULL, key TEXT NOT NULL, step INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    epoch INTEGER NOT NULL, rows INTEGER NOT NULL, time_ms INTEGER NOT NULL, value REAL,
+    PRIMARY KEY(run_no, key)
+) WITHOUT ROWID;
+CREATE TABLE checkpoint(
+    run_no INTEGER NOT NULL, step INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    seq INTEGER NOT NULL, epoch INTEGER NOT NULL, path TEXT NOT NULL, bytes INTEGER NOT NULL,
+    hash TEXT NOT NULL, cursor TEXT NOT NULL, time_ms INTEGER NOT NULL,
+    is_deleted INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(run_no, step)
+);
+)sql";
+
+constexpr std::array<std::string_view, 1> kSchemas = {kSchema1};
+
+Status applyStep(Database& db, int version) {
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    // Another process may have been faster between the first look and the lock.
+    ASSIGN_OR_RETURN(const std::int64_t current, db.queryInt("PRAGMA user_version"));
+    if (current >= version) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(db.exec(std::string(kSchemas[static_cast<std::size_t>(version) - 1])));
+    RETURN_IF_ERROR(db.exec(strCat("PRAGMA application_id = ", kApplicationId)));
+    RETURN_IF_ERROR(db.exec(strCat("PRAGMA user_version = ", version)));
+    return transaction.commit();
+}
+
+}  // namespace
+
+int newestSchema() {
+    return static_cast<int>(kSchemas.size());
+}
+
+Status migrate(Database& db) {
+    ASSIGN_OR_RETURN(const std::int64_t current, db.queryInt("PRAGMA user_version"));
+    ASSIGN_OR_RETURN(const std::int64_t owner, db.queryInt("PRAGMA application_id"));
+    ASSIGN_OR_RETURN(const std::int64_t numTables,
+                     db.queryInt("SELECT count(*) FROM sqlite_schema"));
+    if (numTables > 0 && owner != kApplicationId) {
+        return failedPrecondition(db.path(), ": is an SQLite file, but not a run store");
+    }
+    if (current > newestSchema()) {
+        return failedPrecondition(db.path(), ": was written by a newer Millrace (schema ", current,
+                                  "; this one knows up to ", newestSchema(),
+                                  "); use that version or another state directory");
+    }
+    for (int version = static_cast<int>(current) + 1; version <= newestSchema(); ++version) {
+        RETURN_IF_ERROR(applyStep(db, version));
+    }
+    return okStatus();
+}
+
+}  // namespace millrace::runs

@@ -1,0 +1,53 @@
+#include "backend/runs/params.h"
+
+#include <algorithm>
+
+#include "backend/core/json.h"
+
+namespace millrace::runs {
+namespace {
+
+using Params = std::map<std::string, std::string>;
+
+void flatten(const std::string& prefix, const Json& value, Params& out);
+
+void flattenList(const std::string& prefix, const Json& list, Params& out) {
+    const bool hasObjects =
+        std::any_of(list.begin(), list.end(), [](const Json& e) { return e.is_object(); });
+    if (!hasObjects) {
+        if (!list.empty()) {
+            out[prefix] = dumpJson(list);
+        }
+        return;
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        flatten(strCat(prefix, ".", jsonString(list[i], "name", std::to_string(i))), list[i], out);
+    }
+}
+
+void flatten(const std::string& prefix, const Json& value, Params& out) {
+    if (value.is_object()) {
+        for (const auto& [key, member] : value.items()) {
+            flatten(prefix.empty() ? key : strCat(prefix, ".", key), member, out);
+        }
+    } else if (value.is_array()) {
+        flattenList(prefix, value, out);
+    } else if (value.is_string()) {
+        if (!value.get_ref<const std::string&>().empty()) {
+            out[prefix] = value.get<std::string>();
+        }
+    } else if (!value.is_null()) {
+        out[prefix] = dumpJson(value);
+    }
+}
+
+}  // namespace
+
+Result<Params> flattenParams(std::string_view resolvedSpec) {
+    ASSIGN_OR_RETURN(const Json spec, parseJson(resolvedSpec, "resolved spec"));
+    Params params;
+    flatten("", spec, params);
+    return params;
+}
+
+}  // namespace millrace::runs

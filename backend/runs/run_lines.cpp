@@ -1,0 +1,261 @@
+// RunStore, the part that grows while a run runs: attempts, workers' lines, checkpoints, offsets.
+#include <unordered_map>
+
+#include "backend/runs/database.h"
+#include "backend/runs/run_rows.h"
+#include "backend/runs/run_store.h"
+
+namespace millrace::runs {
+namespace {
+
+Result<std::int64_t> workerNumber(Database& db, std::int64_t no, int attempt,
+                                  std::string_view worker, std::string_view column) {
+    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", column,
+                                                        " FROM worker WHERE run_no = ? AND "
+                                                        "attempt = ? AND worker = ?")));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(no).bind(attempt).bind(worker).step());
+    return isThere ? query.intAt(0) : 0;
+}
+
+Status setWorkerNumber(Database& db, std::int64_t no, int attempt, std::string_view worker,
+                       std::string_view column, std::int64_t value) {
+    ASSIGN_OR_RETURN(Statement upsert,
+                     db.prepare(strCat("INSERT INTO worker(run_no, attempt, worker, ", column,
+                                       ") VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET ", column,
+                                       " = excluded.", column)));
+    return upsert.bind(no).bind(attempt).bind(worker).bind(value).run();
+}
+
+Result<std::int64_t> metricKeyNo(Database& db, const std::string& key) {
+    ASSIGN_OR_RETURN(Statement insert,
+                     db.prepare("INSERT OR IGNORE INTO metric_key(name) VALUES(?)"));
+    RETURN_IF_ERROR(insert.bind(key).run());
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT no FROM metric_key WHERE name = ?"));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(key).step());
+    return isThere ? query.intAt(0) : 0;
+}
+
+// Stores metric lines; keeps the latest value of each metric beside them.
+class MetricWriter {
+ public:
+    MetricWriter(Database& db, std::int64_t no, const LineBatch& batch, AttemptLimits limits)
+        : db_(db), no_(no), batch_(batch), limits_(std::move(limits)) {}
+
+    Status write(const MetricLine& line) {
+        for (const auto& [key, value] : line.values) {
+            RETURN_IF_ERROR(writeValue(line, key, value));
+        }
+        return okStatus();
+    }
+
+ private:
+    Status writeValue(const MetricLine& line, const std::string& key, double value) {
+        auto known = keys_.find(key);
+        if (known == keys_.end()) {
+            ASSIGN_OR_RETURN(const std::int64_t keyNo, metricKeyNo(db_, key));
+            known = keys_.emplace(key, keyNo).first;
+        }
+        ASSIGN_OR_RETURN(Statement insert, db_.prepare("INSERT OR IGNORE INTO metric_point "
+                                                       "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+        insert.bind(no_).bind(known->second).bind(line.step).bind(batch_.attempt);
+        insert.bind(batch_.worker).bind(line.seq).bind(line.epoch).bind(line.rows);
+        RETURN_IF_ERROR(insert.bind(line.timeMs).bind(value).run());
+        return limits_.isVisible(batch_.attempt, line.step) ? writeLatest(line, key, value)
+                                                            : okStatus();
+    }
+
+    Status writeLatest(const MetricLine& line, const std::string& key, double value) {
+        ASSIGN_OR_RETURN(
+            Statement upsert,
+            db_.prepare(
+                "INSERT INTO latest_metric VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
+                "SET step = excluded.step, attempt = excluded.attempt, epoch = excluded.epoch, "
+                "rows = excluded.rows, time_ms = excluded.time_ms, value = excluded.value "
+                "WHERE (excluded.attempt, excluded.step, excluded.time_ms) >= "
+                "(latest_metric.attempt, latest_metric.step, latest_metric.time_ms)"));
+        upsert.bind(no_).bind(key).bind(line.step).bind(batch_.attempt).bind(line.epoch);
+        return upsert.bind(line.rows).bind(line.timeMs).bind(value).run();
+    }
+
+    Database& db_;
+    const std::int64_t no_;
+    const LineBatch& batch_;
+    const AttemptLimits limits_;
+    std::unordered_map<std::string, std::int64_t> keys_;
+};
+
+Status writeCheckpoint(Database& db, std::int64_t no, int attempt, const CheckpointRecord& c) {
+    ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT OR REPLACE INTO checkpoint "
+                                                  "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"));
+    insert.bind(no).bind(c.step).bind(attempt).bind(c.seq).bind(c.epoch).bind(c.path);
+    return insert.bind(c.bytes).bind(c.hash).bind(c.cursor).bind(c.timeMs).run();
+}
+
+Status writeProgress(Database& db, std::int64_t no, const Progress& p) {
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE run SET step = ?1, epoch = ?2, rows_trained = ?3, "
+                                "steps_total = CASE WHEN ?4 > 0 THEN ?4 ELSE steps_total END, "
+                                "phase = ?5 WHERE no = ?6"));
+    return update.bind(p.step)
+        .bind(p.epoch)
+        .bind(p.rowsTrained)
+        .bind(p.stepsTotal)
+        .bind(p.phase)
+        .bind(no)
+        .run();
+}
+
+// The latest values of metrics whose newest points a resume has just hidden.
+Status recomputeLatest(Database& db, std::int64_t no, std::int64_t resumeStep) {
+    ASSIGN_OR_RETURN(Statement remove,
+                     db.prepare("DELETE FROM latest_metric WHERE run_no = ? AND step > ?"));
+    RETURN_IF_ERROR(remove.bind(no).bind(resumeStep).run());
+    ASSIGN_OR_RETURN(
+        Statement insert,
+        db.prepare("INSERT OR IGNORE INTO latest_metric "
+                   "SELECT p.run_no, k.name, p.step, p.attempt, p.epoch, p.rows, p.time_ms, "
+                   "p.value FROM metric_key k JOIN metric_point p ON p.run_no = ?1 AND "
+                   "p.key_no = k.no AND p.step = (SELECT max(step) FROM metric_point q WHERE "
+                   "q.run_no = ?1 AND q.key_no = k.no AND q.step <= ?2) "
+                   "ORDER BY p.attempt DESC, p.time_ms DESC"));
+    return insert.bind(no).bind(resumeStep).run();
+}
+
+CheckpointRecord readCheckpoint(const Statement& row) {
+    CheckpointRecord c;
+    c.step = row.intAt(0);
+    c.attempt = static_cast<int>(row.intAt(1));
+    c.seq = row.intAt(2);
+    c.epoch = row.intAt(3);
+    c.path = row.textAt(4);
+    c.bytes = row.intAt(5);
+    c.hash = row.textAt(6);
+    c.cursor = row.textAt(7);
+    c.timeMs = row.intAt(8);
+    return c;
+}
+
+}  // namespace
+
+Status RunStore::beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    ASSIGN_OR_RETURN(const std::int64_t current,
+                     db.queryInt(strCat("SELECT attempt FROM run WHERE no = ", no)));
+    if (attempt == current) {
+        return okStatus();
+    }
+    if (attempt < current) {
+        return failedPrecondition("run ", id, ": attempt ", attempt, " is over; the newest is ",
+                                  current);
+    }
+    ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT INTO attempt VALUES(?, ?, ?, ?)"));
+    RETURN_IF_ERROR(insert.bind(no).bind(attempt).bind(resumeStep).bind(clock_.wallMs()).run());
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE run SET attempt = ?1, restarts = ?1 - 1, step = ?2, "
+                                "phase = '' WHERE no = ?3"));
+    RETURN_IF_ERROR(update.bind(attempt).bind(resumeStep).bind(no).run());
+    RETURN_IF_ERROR(recomputeLatest(db, no, resumeStep));
+    RETURN_IF_ERROR(touchRun(db, no));
+    return transaction.commit();
+}
+
+Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, batch.runId));
+    ASSIGN_OR_RETURN(const std::int64_t current,
+                     db.queryInt(strCat("SELECT attempt FROM run WHERE no = ", no)));
+    if (batch.attempt > current) {
+        return failedPrecondition("run ", batch.runId, ": attempt ", batch.attempt,
+                                  " has not begun");
+    }
+    ASSIGN_OR_RETURN(const std::int64_t acked,
+                     workerNumber(db, no, batch.attempt, batch.worker, "acked_seq"));
+    LineCommit commit{std::max(acked, batch.lastSeq), batch.attempt < current};
+    ASSIGN_OR_RETURN(AttemptLimits limits, AttemptLimits::read(db, no));
+    MetricWriter writer(db, no, batch, std::move(limits));
+    for (const MetricLine& line : batch.metrics) {
+        if (line.seq <= acked) {
+            ++commit.numIgnored;
+            continue;
+        }
+        RETURN_IF_ERROR(writer.write(line));
+    }
+    for (const CheckpointRecord& checkpoint : batch.checkpoints) {
+        if (checkpoint.seq <= acked || commit.isOldAttempt) {
+            ++commit.numIgnored;
+            continue;
+        }
+        RETURN_IF_ERROR(writeCheckpoint(db, no, batch.attempt, checkpoint));
+    }
+    if (!commit.isOldAttempt && batch.lastSeq > acked) {
+        if (batch.progress) {
+            RETURN_IF_ERROR(writeProgress(db, no, *batch.progress));
+        }
+        if (!batch.receipt.empty()) {
+            ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT OR REPLACE INTO run_document "
+                                                          "VALUES(?, 'receipt', ?)"));
+            RETURN_IF_ERROR(insert.bind(no).bind(batch.receipt).run());
+        }
+    }
+    if (batch.lastSeq > acked) {
+        RETURN_IF_ERROR(
+            setWorkerNumber(db, no, batch.attempt, batch.worker, "acked_seq", batch.lastSeq));
+        RETURN_IF_ERROR(touchRun(db, no));
+    }
+    RETURN_IF_ERROR(transaction.commit());
+    return commit;
+}
+
+Result<std::int64_t> RunStore::ackedSeq(std::string_view id, int attempt,
+                                        std::string_view worker) const {
+    MutexLock lock(readMutex_);
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*reader_, id));
+    return workerNumber(*reader_, no, attempt, worker, "acked_seq");
+}
+
+Result<std::int64_t> RunStore::logOffset(std::string_view id, int attempt,
+                                         std::string_view worker) const {
+    MutexLock lock(readMutex_);
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*reader_, id));
+    return workerNumber(*reader_, no, attempt, worker, "log_offset");
+}
+
+Status RunStore::setLogOffset(std::string_view id, int attempt, std::string_view worker,
+                              std::int64_t offset) {
+    MutexLock lock(writeMutex_);
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*writer_, id));
+    return setWorkerNumber(*writer_, no, attempt, worker, "log_offset", offset);
+}
+
+Result<std::vector<CheckpointRecord>> RunStore::checkpoints(std::string_view id) const {
+    MutexLock lock(readMutex_);
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*reader_, id));
+    ASSIGN_OR_RETURN(Statement query,
+                     reader_->prepare("SELECT step, attempt, seq, epoch, path, bytes, hash, "
+                                      "cursor, time_ms FROM checkpoint WHERE run_no = ? AND "
+                                      "is_deleted = 0 ORDER BY step DESC"));
+    query.bind(no);
+    std::vector<CheckpointRecord> all;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return all;
+        }
+        all.push_back(readCheckpoint(query));
+    }
+}
+
+Status RunStore::markCheckpointDeleted(std::string_view id, std::int64_t step) {
+    MutexLock lock(writeMutex_);
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*writer_, id));
+    ASSIGN_OR_RETURN(Statement update, writer_->prepare("UPDATE checkpoint SET is_deleted = 1 "
+                                                        "WHERE run_no = ? AND step = ?"));
+    return update.bind(no).bind(step).run();
+}
+
+}  // namespace millrace::runs

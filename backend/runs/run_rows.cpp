@@ -1,0 +1,86 @@
+#include "backend/runs/run_rows.h"
+
+namespace millrace::runs {
+
+const std::string_view kRunColumns =
+    "r.no, r.id, r.uid, r.name, r.owner, r.project, r.note, r.variation, r.base_run_id, "
+    "r.parent_run_id, r.spec_hash, r.stream_hash, r.plan_hash, r.base_dir, r.submit_key, r.state, "
+    "r.exit_reason, r.created_ms, r.started_ms, r.ended_ms, r.attempt, r.restarts, r.git_commit, "
+    "r.is_git_dirty, r.host, r.seed, r.step, r.steps_total, r.epoch, r.rows_trained, r.phase, "
+    "r.is_deleted, r.change";
+
+RunRecord readRun(const Statement& row, std::int64_t& no) {
+    int column = 0;
+    const auto text = [&] { return row.textAt(column++); };
+    const auto number = [&] { return row.intAt(column++); };
+    RunRecord run;
+    no = number();
+    for (std::string* member : {&run.id, &run.uid, &run.name, &run.owner, &run.project, &run.note,
+                                &run.variation, &run.baseRunId, &run.parentRunId, &run.specHash,
+                                &run.streamHash, &run.planHash, &run.baseDir, &run.submitKey}) {
+        *member = text();
+    }
+    run.state = runStateOf(text()).value_or(RunState::kFailed);
+    run.exitReason = text();
+    run.createdMs = number();
+    run.startedMs = number();
+    run.endedMs = number();
+    run.attempt = static_cast<int>(number());
+    run.restarts = static_cast<int>(number());
+    run.gitCommit = text();
+    run.isGitDirty = number() != 0;
+    run.host = text();
+    run.seed = static_cast<std::uint64_t>(number());
+    run.step = number();
+    run.stepsTotal = number();
+    run.epoch = number();
+    run.rowsTrained = number();
+    run.phase = text();
+    run.isDeleted = number() != 0;
+    run.change = number();
+    return run;
+}
+
+Result<std::int64_t> runNo(Database& db, std::string_view id) {
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT no FROM run WHERE id = ?"));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(id).step());
+    if (!isThere) {
+        return notFound("run '", id, "': not known");
+    }
+    return query.intAt(0);
+}
+
+Status touchRun(Database& db, std::int64_t no) {
+    ASSIGN_OR_RETURN(Statement count,
+                     db.prepare("UPDATE counter SET value = value + 1 WHERE name = 'change'"));
+    RETURN_IF_ERROR(count.run());
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE run SET change = (SELECT value FROM counter "
+                                "WHERE name = 'change') WHERE no = ?"));
+    return update.bind(no).run();
+}
+
+Result<AttemptLimits> AttemptLimits::read(Database& db, std::int64_t no) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT attempt, resume_step FROM attempt WHERE run_no = ?"));
+    query.bind(no);
+    AttemptLimits limits;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return limits;
+        }
+        limits.resumes_.emplace_back(static_cast<int>(query.intAt(0)), query.intAt(1));
+    }
+}
+
+bool AttemptLimits::isVisible(int attempt, std::int64_t step) const {
+    for (const auto& [later, resumeStep] : resumes_) {
+        if (later > attempt && step > resumeStep) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace millrace::runs

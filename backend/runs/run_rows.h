@@ -1,0 +1,31 @@
+#pragma once
+// Rows of the run store as values: what its .cpp files share. Callers hold the lock.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/runs/database.h"
+#include "backend/runs/run_record.h"
+
+namespace millrace::runs {
+
+/// The columns that readRun expects, of `run r`.
+extern const std::string_view kRunColumns;
+RunRecord readRun(const Statement& row, std::int64_t& no);
+
+/// The key of a run inside the file; kNotFound names the id.
+Result<std::int64_t> runNo(Database& db, std::string_view id);
+/// Takes the next change number and gives it to the run.
+Status touchRun(Database& db, std::int64_t no);
+
+/// What readers see of older attempts: nothing after the step that a newer one resumed from.
+class AttemptLimits {
+ public:
+    static Result<AttemptLimits> read(Database& db, std::int64_t no);
+    bool isVisible(int attempt, std::int64_t step) const;
+
+ private:
+    std::vector<std::pair<int, std::int64_t>> resumes_;  // (attempt, resume step)
+};
+
+}  // namespace millrace::runs

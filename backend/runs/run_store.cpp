@@ -1,0 +1,315 @@
+#include "backend/runs/run_store.h"
+
+#include "backend/core/ids.h"
+#include "backend/core/json.h"
+#include "backend/runs/database.h"
+#include "backend/runs/migrations.h"
+#include "backend/runs/params.h"
+#include "backend/runs/run_rows.h"
+
+namespace millrace::runs {
+namespace {
+
+constexpr int kShortIdTries = 8;
+
+Status writeDocument(Database& db, std::int64_t no, std::string_view kind, std::string_view text) {
+    if (text.empty()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(Statement insert,
+                     db.prepare("INSERT OR REPLACE INTO run_document VALUES(?, ?, ?)"));
+    return insert.bind(no).bind(kind).bind(text).run();
+}
+
+Status writePairs(Database& db, std::int64_t no, std::string_view table,
+                  const std::map<std::string, std::string>& pairs) {
+    ASSIGN_OR_RETURN(Statement insert,
+                     db.prepare(strCat("INSERT OR REPLACE INTO ", table, " VALUES(?, ?, ?)")));
+    for (const auto& [key, value] : pairs) {
+        RETURN_IF_ERROR(insert.bind(no).bind(key).bind(value).run());
+    }
+    return okStatus();
+}
+
+Result<std::string> freshId(Database& db) {
+    for (int tries = 0;; ++tries) {
+        std::string id = newRunId(tries < kShortIdTries ? 5 : 8);
+        if (runNo(db, id).status().code() == absl::StatusCode::kNotFound) {
+            return id;
+        }
+    }
+}
+
+Status insertRun(Database& db, const RunRecord& run) {
+    ASSIGN_OR_RETURN(
+        Statement insert,
+        db.prepare("INSERT INTO run(id, uid, submit_key, name, owner, project, note, variation, "
+                   "base_run_id, parent_run_id, spec_hash, stream_hash, plan_hash, base_dir, "
+                   "state, exit_reason, created_ms, git_commit, is_git_dirty, host, seed, "
+                   "steps_total, change) "
+                   "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)"));
+    insert.bind(run.id).bind(run.uid);
+    if (run.submitKey.empty()) {
+        insert.bindNull();
+    } else {
+        insert.bind(run.submitKey);
+    }
+    for (const std::string* text :
+         {&run.name, &run.owner, &run.project, &run.note, &run.variation, &run.baseRunId,
+          &run.parentRunId, &run.specHash, &run.streamHash, &run.planHash, &run.baseDir}) {
+        insert.bind(*text);
+    }
+    insert.bind(textOf(run.state)).bind(run.exitReason).bind(run.createdMs);
+    insert.bind(run.gitCommit).bind(run.isGitDirty ? 1 : 0).bind(run.host);
+    return insert.bind(static_cast<std::int64_t>(run.seed)).bind(run.stepsTotal).run();
+}
+
+Status insertAll(Database& db, const RunRecord& run) {
+    RETURN_IF_ERROR(insertRun(db, run));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, run.id));
+    RETURN_IF_ERROR(writeDocument(db, no, "spec", run.specText));
+    RETURN_IF_ERROR(writeDocument(db, no, "resolved", run.resolvedSpec));
+    RETURN_IF_ERROR(writeDocument(db, no, "plan", run.plan));
+    RETURN_IF_ERROR(writeDocument(db, no, "receipt", run.receipt));
+    RETURN_IF_ERROR(writeDocument(db, no, "packages", dumpJson(Json(run.packages))));
+    RETURN_IF_ERROR(writePairs(db, no, "run_tag", run.tags));
+    RETURN_IF_ERROR(writePairs(db, no, "run_param", run.params));
+    return touchRun(db, no);
+}
+
+Result<std::map<std::string, std::string>> readPairs(Database& db, std::int64_t no,
+                                                     std::string_view table) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare(strCat("SELECT key, value FROM ", table, " WHERE run_no = ?")));
+    query.bind(no);
+    std::map<std::string, std::string> pairs;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return pairs;
+        }
+        pairs[query.textAt(0)] = query.textAt(1);
+    }
+}
+
+Status readDocuments(Database& db, std::int64_t no, RunRecord& run) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT kind, text FROM run_document WHERE run_no = ?"));
+    query.bind(no);
+    std::map<std::string, std::string> texts;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            break;
+        }
+        texts[query.textAt(0)] = query.textAt(1);
+    }
+    run.specText = std::move(texts["spec"]);
+    run.resolvedSpec = std::move(texts["resolved"]);
+    run.plan = std::move(texts["plan"]);
+    run.receipt = std::move(texts["receipt"]);
+    ASSIGN_OR_RETURN(const Json packages, parseJson(texts["packages"], "packages"));
+    for (const auto& [name, version] : packages.items()) {
+        run.packages[name] = version.is_string() ? version.get<std::string>() : "";
+    }
+    return okStatus();
+}
+
+Status readLatest(Database& db, std::int64_t no, RunRecord& run) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT key, step, epoch, rows, time_ms, value, attempt "
+                                "FROM latest_metric WHERE run_no = ?"));
+    query.bind(no);
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return okStatus();
+        }
+        run.latestMetrics[query.textAt(0)] = {query.intAt(1),    query.intAt(2),
+                                              query.intAt(3),    query.intAt(4),
+                                              query.doubleAt(5), static_cast<int>(query.intAt(6))};
+    }
+}
+
+Result<RunRecord> readWhole(Database& db, std::string_view id) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare(strCat("SELECT ", kRunColumns, " FROM run r WHERE r.id = ?")));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(id).step());
+    if (!isThere) {
+        return notFound("run '", id, "': not known");
+    }
+    std::int64_t no = 0;
+    RunRecord run = readRun(query, no);
+    RETURN_IF_ERROR(readDocuments(db, no, run));
+    ASSIGN_OR_RETURN(run.tags, readPairs(db, no, "run_tag"));
+    ASSIGN_OR_RETURN(run.params, readPairs(db, no, "run_param"));
+    RETURN_IF_ERROR(readLatest(db, no, run));
+    return run;
+}
+
+Result<std::unique_ptr<Database>> openWriter(const std::string& path) {
+    ASSIGN_OR_RETURN(auto db, Database::open(path, Database::Mode::kWrite));
+    // The file's version first: nothing of a foreign or newer file is touched.
+    RETURN_IF_ERROR(migrate(*db));
+    RETURN_IF_ERROR(db->exec("PRAGMA journal_mode = WAL"));
+    RETURN_IF_ERROR(db->exec("PRAGMA synchronous = FULL"));
+    return db;
+}
+
+// Runs `body` on a run inside a transaction and counts the change.
+template <class Body>
+Status changeRun(Database& db, std::string_view id, Body body) {
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    RETURN_IF_ERROR(body(no));
+    RETURN_IF_ERROR(touchRun(db, no));
+    return transaction.commit();
+}
+
+Status updateText(Database& db, std::int64_t no, std::string_view column, std::string_view value) {
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare(strCat("UPDATE run SET ", column, " = ? WHERE no = ?")));
+    return update.bind(value).bind(no).run();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunStore>> RunStore::open(const std::string& path, const Clock& clock) {
+    ASSIGN_OR_RETURN(auto writer, openWriter(path));
+    ASSIGN_OR_RETURN(auto reader, Database::open(path, Database::Mode::kReadOnly));
+    RETURN_IF_ERROR(reader->exec("PRAGMA query_only = 1"));
+    return std::unique_ptr<RunStore>(new RunStore(std::move(writer), std::move(reader), clock));
+}
+
+RunStore::RunStore(std::unique_ptr<Database> writer, std::unique_ptr<Database> reader,
+                   const Clock& clock)
+    : clock_(clock), writer_(std::move(writer)), reader_(std::move(reader)) {}
+
+RunStore::~RunStore() = default;
+
+Result<RunStore::Created> RunStore::create(const RunRecord& given) {
+    RunRecord run = given;
+    if (run.params.empty() && !run.resolvedSpec.empty()) {
+        ASSIGN_OR_RETURN(run.params, flattenParams(run.resolvedSpec));
+    }
+    MutexLock lock(writeMutex_);
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(*writer_));
+    if (!run.submitKey.empty()) {
+        ASSIGN_OR_RETURN(Statement query,
+                         writer_->prepare("SELECT id FROM run WHERE submit_key = ?"));
+        ASSIGN_OR_RETURN(const bool isKnown, query.bind(run.submitKey).step());
+        if (isKnown) {
+            ASSIGN_OR_RETURN(RunRecord known, readWhole(*writer_, query.textAt(0)));
+            if (known.specText != run.specText || known.variation != run.variation) {
+                return alreadyExists("submit key '", run.submitKey, "': belongs to run ", known.id,
+                                     ", which has another spec; use a new key");
+            }
+            return Created{std::move(known), false};
+        }
+    }
+    run.createdMs = clock_.wallMs();
+    run.uid = newUid(run.createdMs);
+    ASSIGN_OR_RETURN(run.id, freshId(*writer_));
+    RETURN_IF_ERROR(insertAll(*writer_, run));
+    RETURN_IF_ERROR(transaction.commit());
+    ASSIGN_OR_RETURN(run, readWhole(*writer_, run.id));
+    return Created{std::move(run), true};
+}
+
+Result<RunRecord> RunStore::get(std::string_view id) const {
+    MutexLock lock(readMutex_);
+    return readWhole(*reader_, id);
+}
+
+Status RunStore::setState(std::string_view id, const StateChange& change) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT attempt FROM run WHERE no = ?"));
+        ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+        if (isThere && change.attempt > 0 && query.intAt(0) > change.attempt) {
+            return failedPrecondition("run ", id, ": attempt ", change.attempt,
+                                      " is over; the newest is ", query.intAt(0));
+        }
+        ASSIGN_OR_RETURN(
+            Statement update,
+            db.prepare("UPDATE run SET state = ?1, exit_reason = CASE WHEN ?2 <> '' THEN ?2 "
+                       "WHEN ?3 THEN exit_reason ELSE '' END, "
+                       "started_ms = CASE WHEN ?4 AND started_ms = 0 THEN ?5 ELSE started_ms END, "
+                       "ended_ms = CASE WHEN ?6 THEN ?5 ELSE 0 END WHERE no = ?7"));
+        const bool isEnd = isTerminal(change.state);
+        update.bind(textOf(change.state)).bind(change.exitReason);
+        update.bind(isEnd || change.state == RunState::kStopping ? 1 : 0);
+        update.bind(change.state == RunState::kRunning ? 1 : 0).bind(clock_.wallMs());
+        return update.bind(isEnd ? 1 : 0).bind(no).run();
+    });
+}
+
+Status RunStore::setReceipt(std::string_view id, std::string_view receiptJson) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(
+        db, id, [&](std::int64_t no) { return writeDocument(db, no, "receipt", receiptJson); });
+}
+
+Status RunStore::setTag(std::string_view id, std::string_view key, std::string_view value) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(db, id, [&](std::int64_t no) {
+        return writePairs(db, no, "run_tag", {{std::string(key), std::string(value)}});
+    });
+}
+
+Status RunStore::deleteTag(std::string_view id, std::string_view key) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(Statement remove,
+                         db.prepare("DELETE FROM run_tag WHERE run_no = ? AND key = ?"));
+        return remove.bind(no).bind(key).run();
+    });
+}
+
+Status RunStore::setNote(std::string_view id, std::string_view note) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(db, id, [&](std::int64_t no) { return updateText(db, no, "note", note); });
+}
+
+Status RunStore::setName(std::string_view id, std::string_view name) {
+    if (name.empty()) {
+        return invalidArgument("run ", id, ": a name cannot be empty");
+    }
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(db, id, [&](std::int64_t no) { return updateText(db, no, "name", name); });
+}
+
+Status RunStore::markDeleted(std::string_view id) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT state FROM run WHERE no = ?"));
+        ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+        const auto state = isThere ? runStateOf(query.textAt(0)) : std::nullopt;
+        if (state && !isTerminal(*state)) {
+            return failedPrecondition("run ", id, ": is ", textOf(*state),
+                                      "; stop it before deleting it");
+        }
+        ASSIGN_OR_RETURN(Statement update,
+                         db.prepare("UPDATE run SET is_deleted = 1 WHERE no = ?"));
+        return update.bind(no).run();
+    });
+}
+
+Status RunStore::restore(std::string_view id) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(Statement update,
+                         db.prepare("UPDATE run SET is_deleted = 0 WHERE no = ?"));
+        return update.bind(no).run();
+    });
+}
+
+}  // namespace millrace::runs

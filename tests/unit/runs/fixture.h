@@ -1,0 +1,74 @@
+#pragma once
+// A run store in a directory of its own, with a clock that moves when told.
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/clock.h"
+#include "backend/runs/run_store.h"
+
+namespace millrace::runs {
+
+class TempDirectory {
+ public:
+    TempDirectory() {
+        std::string name =
+            (std::filesystem::temp_directory_path() / "millrace-runs-XXXXXX").string();
+        path_ = ::mkdtemp(name.data());
+    }
+    ~TempDirectory() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+    std::string path_;
+};
+
+class RunStoreTest : public ::testing::Test {
+ protected:
+    RunStoreTest() { reopen(); }
+
+    void reopen() {
+        store.reset();
+        auto opened = RunStore::open(path(), clock);
+        EXPECT_TRUE(opened.ok()) << opened.status();
+        if (opened.ok()) {
+            store = std::move(*opened);
+        }
+    }
+    std::string path() const { return directory.file("runs.db"); }
+
+    static RunRecord newRun(const std::string& name) {
+        RunRecord run;
+        run.name = name;
+        run.owner = "ada";
+        run.project = "films";
+        run.specText = "name: " + name + "\n";
+        run.resolvedSpec = R"({"batch":{"rows":1024},"recipe":[{"kind":"filter","name":"spam"}]})";
+        run.seed = 0xffff'ffff'ffff'fff0U;
+        return run;
+    }
+    std::string create(const std::string& name) {
+        auto created = store->create(newRun(name));
+        EXPECT_TRUE(created.ok()) << created.status();
+        return created.ok() ? created->run.id : "";
+    }
+    /// One metrics line of rank0: seq = step.
+    Status append(const std::string& id, int attempt, std::int64_t step, double value,
+                  const std::string& key = "loss") {
+        LineBatch batch{id, attempt, "rank0", step};
+        batch.metrics.push_back({step, step, 0, step * 10, clock.wallMs(), {{key, value}}});
+        return store->commitLines(batch).status();
+    }
+
+    TempDirectory directory;
+    FakeClock clock;
+    std::unique_ptr<RunStore> store;
+};
+
+}  // namespace millrace::runs

@@ -1,0 +1,127 @@
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include <sys/resource.h>
+
+#include <sqlite3.h>
+
+#include "tests/unit/runs/fixture.h"
+
+namespace millrace::runs {
+namespace {
+
+void runSql(const std::string& path, const char* sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    sqlite3_close(db);
+}
+
+// Lets no file grow over `bytes` while it lives: what a full disk looks like to a writer.
+class FileSizeLimit {
+ public:
+    explicit FileSizeLimit(rlim_t bytes) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        oldHandler_ = ::signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{bytes, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FileSizeLimit() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        ::signal(SIGXFSZ, oldHandler_);
+    }
+
+ private:
+    rlimit before_{};
+    void (*oldHandler_)(int);
+};
+
+TEST_F(RunStoreTest, AFullDiskIsOneClearSentenceAndLosesNothingStored) {
+    const std::string id = create("base");
+    RunRecord big = newRun("big");
+    big.specText.assign(4 << 20, 'x');
+    {
+        const FileSizeLimit limit(1 << 20);
+        const auto failed = store->create(big);
+        ASSERT_FALSE(failed.ok());
+        EXPECT_EQ(failed.status().code(), absl::StatusCode::kResourceExhausted);
+        EXPECT_NE(messageOf(failed.status()).find(path() + ": the disk is full"),
+                  std::string_view::npos)
+            << failed.status();
+    }
+    EXPECT_TRUE(store->create(big).ok()) << "there is room again";
+    EXPECT_TRUE(store->get(id).ok());
+}
+
+TEST_F(RunStoreTest, AFileThatIsNoStoreIsRefusedByName) {
+    const std::string garbage = directory.file("garbage.db");
+    std::ofstream(garbage) << std::string(8192, 'g');
+    const auto opened = RunStore::open(garbage, clock);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_NE(messageOf(opened.status()).find(garbage), std::string_view::npos);
+
+    const std::string foreign = directory.file("foreign.db");
+    runSql(foreign, "CREATE TABLE t(x)");
+    EXPECT_NE(messageOf(RunStore::open(foreign, clock).status()).find("not a run store"),
+              std::string_view::npos);
+}
+
+TEST_F(RunStoreTest, ADamagedPageIsDataLossNotACrash) {
+    for (int i = 0; i < 200; ++i) {
+        create("run-" + std::to_string(i));
+    }
+    store.reset();
+    {
+        std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+        for (int page = 2; page < 40; ++page) {
+            file.seekp(page * 4096);
+            file << std::string(4096, '\xa5');
+        }
+    }
+    auto opened = RunStore::open(path(), clock);
+    const Status status = opened.ok() ? (*opened)->list({}).status() : opened.status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_NE(messageOf(status).find(path()), std::string_view::npos);
+}
+
+TEST_F(RunStoreTest, ANewerSchemaIsRefusedAndLeftAlone) {
+    store.reset();
+    runSql(path(), "PRAGMA user_version = 99");
+    const auto opened = RunStore::open(path(), clock);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_NE(messageOf(opened.status()).find("newer Millrace (schema 99"), std::string_view::npos);
+}
+
+TEST_F(RunStoreTest, ADirectoryThatIsNotThereIsNamed) {
+    const auto opened = RunStore::open("/no/such/place/runs.db", clock);
+    ASSERT_FALSE(opened.ok());
+    EXPECT_NE(messageOf(opened.status()).find("/no/such/place/runs.db"), std::string_view::npos);
+}
+
+TEST_F(RunStoreTest, ReadersSeeWholeBatchesWhileAWriterCommits) {
+    const std::string id = create("base");
+    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+    std::thread writer([&] {
+        for (int i = 1; i <= 50; ++i) {
+            LineBatch batch{id, 1, "rank0", i};
+            batch.metrics.push_back({i, i, 0, 0, 0, {{"a", 1.0 * i}, {"b", 1.0 * i}}});
+            EXPECT_TRUE(store->commitLines(batch).ok());
+        }
+    });
+    for (int i = 0; i < 50; ++i) {
+        const auto latest = store->list({})->runs.at(0).latestMetrics;
+        const auto a = latest.find("a"), b = latest.find("b");
+        ASSERT_EQ(a == latest.end(), b == latest.end());
+        if (a != latest.end()) {
+            EXPECT_EQ(a->second.value, b->second.value);
+        }
+    }
+    writer.join();
+    EXPECT_EQ(store->metrics(id, "a")->points.size(), 50U);
+}
+
+}  // namespace
+}  // namespace millrace::runs

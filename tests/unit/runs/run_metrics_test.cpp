@@ -1,0 +1,188 @@
+#include <cmath>
+#include <limits>
+
+#include "backend/runs/decimate.h"
+#include "tests/unit/runs/fixture.h"
+
+namespace millrace::runs {
+namespace {
+
+std::vector<double> valuesOf(const MetricSeries& series) {
+    std::vector<double> values;
+    for (const MetricPoint& point : series.points) {
+        values.push_back(point.value);
+    }
+    return values;
+}
+
+class RunMetricsTest : public RunStoreTest {
+ protected:
+    RunMetricsTest() : id(create("base")) { EXPECT_TRUE(store->beginAttempt(id, 1, 0).ok()); }
+    std::string id;
+};
+
+TEST_F(RunMetricsTest, MetricsComeBackInOrderWithEverythingTheyCameWith) {
+    ASSERT_TRUE(append(id, 1, 1, 0.7).ok());
+    ASSERT_TRUE(append(id, 1, 2, 0.5).ok());
+    reopen();
+    const MetricSeries series = *store->metrics(id, "loss");
+    ASSERT_EQ(series.points.size(), 2U);
+    EXPECT_EQ(series.points[1], (MetricPoint{2, 0, 20, clock.wallMs(), 0.5, 1}));
+    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 0.5);
+    EXPECT_EQ(*store->metricKeys(id), std::vector<std::string>{"loss"});
+    EXPECT_TRUE(store->metrics(id, "other")->points.empty());
+}
+
+TEST_F(RunMetricsTest, NanAndInfinityAreKept) {
+    const double inf = std::numeric_limits<double>::infinity();
+    ASSERT_TRUE(append(id, 1, 1, std::nan("")).ok());
+    ASSERT_TRUE(append(id, 1, 2, -inf).ok());
+    const MetricSeries series = *store->metrics(id, "loss");
+    EXPECT_TRUE(std::isnan(series.points[0].value));
+    EXPECT_EQ(series.points[1].value, -inf);
+}
+
+TEST_F(RunMetricsTest, AResentLineIsIgnoredAndAcknowledgedAgain) {
+    ASSERT_TRUE(append(id, 1, 1, 0.7).ok());
+    LineBatch again{id, 1, "rank0", 2};
+    again.metrics.push_back({1, 1, 0, 10, 0, {{"loss", 99}}});
+    again.metrics.push_back({2, 2, 0, 20, 0, {{"loss", 0.5}}});
+    const auto commit = store->commitLines(again);
+    ASSERT_TRUE(commit.ok());
+    EXPECT_EQ(commit->ackedSeq, 2);
+    EXPECT_EQ(commit->numIgnored, 1);
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{0.7, 0.5}));
+    const auto old = store->commitLines({id, 1, "rank0", 1});
+    EXPECT_EQ(old->ackedSeq, 2);
+    EXPECT_EQ(*store->ackedSeq(id, 1, "rank0"), 2);
+}
+
+TEST_F(RunMetricsTest, SequenceNumbersAreEachWorkersAndEachAttemptsOwn) {
+    ASSERT_TRUE(append(id, 1, 5, 1).ok());
+    EXPECT_EQ(*store->ackedSeq(id, 1, "feed"), 0);
+    ASSERT_TRUE(store->beginAttempt(id, 2, 5).ok());
+    EXPECT_EQ(*store->ackedSeq(id, 2, "rank0"), 0);
+}
+
+TEST_F(RunMetricsTest, AResumedAttemptReplacesWhatCameAfterItsCheckpoint) {
+    for (int step = 1; step <= 6; ++step) {
+        ASSERT_TRUE(append(id, 1, step, step).ok());
+    }
+    ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3}));
+    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").step, 3);
+    EXPECT_EQ(store->get(id)->step, 3);
+    ASSERT_TRUE(append(id, 2, 4, 40).ok());
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3, 40}));
+    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 40);
+    EXPECT_EQ(store->get(id)->restarts, 1);
+}
+
+TEST_F(RunMetricsTest, LateLinesOfAnOldAttemptAreStoredButOnlySeenUpToTheCheckpoint) {
+    ASSERT_TRUE(append(id, 1, 1, 1).ok());
+    ASSERT_TRUE(store->beginAttempt(id, 2, 2).ok());
+    ASSERT_TRUE(append(id, 1, 2, 2).ok());
+    ASSERT_TRUE(append(id, 1, 3, 3).ok());
+    EXPECT_EQ(*store->ackedSeq(id, 1, "rank0"), 3);
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2}));
+    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 2);
+}
+
+TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
+    ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
+    LineBatch batch{id, 1, "rank0", 9};
+    batch.progress = Progress{7, 1, 700, 10, "training"};
+    batch.receipt = "{}";
+    batch.checkpoints.push_back({1, 8, 7, 1, "/old.ckpt", 5, "h", "c", 1});
+    const auto old = store->commitLines(batch);
+    ASSERT_TRUE(old.ok());
+    EXPECT_TRUE(old->isOldAttempt);
+    EXPECT_EQ(store->get(id)->step, 0);
+    EXPECT_EQ(store->get(id)->receipt, "");
+    EXPECT_TRUE(store->checkpoints(id)->empty());
+    batch.attempt = 2;
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    const RunRecord run = *store->get(id);
+    EXPECT_EQ(run.step, 7);
+    EXPECT_EQ(run.stepsTotal, 10);
+    EXPECT_EQ(run.rowsTrained, 700);
+    EXPECT_EQ(run.phase, "training");
+    EXPECT_EQ(run.receipt, "{}");
+    ASSERT_EQ(store->checkpoints(id)->size(), 1U);
+    EXPECT_EQ(store->checkpoints(id)->at(0).attempt, 2);
+}
+
+TEST_F(RunMetricsTest, AnAttemptThatHasNotBegunIsRefused) {
+    EXPECT_EQ(store->commitLines({id, 2, "rank0", 1}).status().code(),
+              absl::StatusCode::kFailedPrecondition);
+    EXPECT_TRUE(store->beginAttempt(id, 1, 0).ok()) << "twice is the same as once";
+    ASSERT_TRUE(store->beginAttempt(id, 3, 0).ok());
+    EXPECT_FALSE(store->beginAttempt(id, 2, 0).ok());
+}
+
+TEST_F(RunMetricsTest, CheckpointsAreListedNewestFirstUntilTheyAreDeleted) {
+    LineBatch batch{id, 1, "rank0", 2};
+    batch.checkpoints.push_back({1, 1, 100, 0, "/a", 5, "h1", "cur", 1});
+    batch.checkpoints.push_back({1, 2, 200, 0, "/b", 6, "h2", "cur", 2});
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    auto all = *store->checkpoints(id);
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].path, "/b");
+    EXPECT_EQ(all[1].cursor, "cur");
+    ASSERT_TRUE(store->markCheckpointDeleted(id, 100).ok());
+    EXPECT_EQ(store->checkpoints(id)->size(), 1U);
+}
+
+TEST_F(RunMetricsTest, LogOffsetsAreKeptApartFromAcknowledgements) {
+    ASSERT_TRUE(append(id, 1, 4, 1).ok());
+    ASSERT_TRUE(store->setLogOffset(id, 1, "rank0", 4096).ok());
+    EXPECT_EQ(*store->logOffset(id, 1, "rank0"), 4096);
+    EXPECT_EQ(*store->ackedSeq(id, 1, "rank0"), 4);
+}
+
+TEST_F(RunMetricsTest, ALongSeriesIsThinnedOutButItsSpikesSurvive) {
+    LineBatch batch{id, 1, "rank0", 5000};
+    for (int step = 1; step <= 5000; ++step) {
+        const double value = step == 3333 ? 1000 : step == 1234 ? -1000 : std::sin(step * 0.01);
+        batch.metrics.push_back({step, step, 0, step, 0, {{"loss", value}}});
+    }
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    MetricRange range;
+    range.maxPoints = 100;
+    const MetricSeries series = *store->metrics(id, "loss", range);
+    EXPECT_TRUE(series.isDecimated);
+    EXPECT_EQ(series.numPoints, 5000);
+    EXPECT_LE(series.points.size(), 100U);
+    EXPECT_EQ(series.points.front().step, 1);
+    EXPECT_EQ(series.points.back().step, 5000);
+    bool hasHigh = false, hasLow = false;
+    for (std::size_t i = 0; i < series.points.size(); ++i) {
+        hasHigh = hasHigh || series.points[i].step == 3333;
+        hasLow = hasLow || series.points[i].step == 1234;
+        EXPECT_TRUE(i == 0 || series.points[i - 1].step < series.points[i].step);
+    }
+    EXPECT_TRUE(hasHigh && hasLow);
+    range = {10, 12, 100};
+    EXPECT_EQ(store->metrics(id, "loss", range)->points.size(), 3U);
+}
+
+TEST(Decimate, NanNeitherHidesASpikeNorVanishesWhereItIsAlone) {
+    std::vector<MetricPoint> points(100);
+    for (int i = 0; i < 100; ++i) {
+        points[i].step = i;
+        points[i].value = i < 50 ? std::nan("") : i;
+    }
+    points[10].value = 7;
+    const auto thin = decimate(points, 12);
+    EXPECT_LE(thin.size(), 12U);
+    int numNan = 0, numSeven = 0;
+    for (const MetricPoint& point : thin) {
+        numNan += std::isnan(point.value) ? 1 : 0;
+        numSeven += point.value == 7 ? 1 : 0;
+    }
+    EXPECT_GE(numNan, 2);
+    EXPECT_EQ(numSeven, 1);
+}
+
+}  // namespace
+}  // namespace millrace::runs

@@ -1,0 +1,281 @@
+#include "backend/runs/run_store.h"
+
+#include <limits>
+#include <set>
+
+#include "tests/unit/runs/fixture.h"
+
+namespace millrace::runs {
+namespace {
+
+std::vector<std::string> namesOf(const RunPage& page) {
+    std::vector<std::string> names;
+    for (const RunRecord& run : page.runs) {
+        names.push_back(run.name);
+    }
+    return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST_F(RunStoreTest, ARunComesBackAsItWasStoredAlsoAfterReopening) {
+    RunRecord run = newRun("base");
+    run.variation = "keep-30";
+    run.baseRunId = "r-aaaaa";
+    run.tags = {{"team", "ranking"}};
+    run.plan = R"({"files":[]})";
+    run.gitCommit = "abc";
+    run.isGitDirty = true;
+    run.packages = {{"arrow", "26.0.0"}};
+    const auto created = store->create(run);
+    ASSERT_TRUE(created.ok()) << created.status();
+    reopen();
+    const auto got = store->get(created->run.id);
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ(got->specText, run.specText);
+    EXPECT_EQ(got->resolvedSpec, run.resolvedSpec);
+    EXPECT_EQ(got->plan, run.plan);
+    EXPECT_EQ(got->variation, "keep-30");
+    EXPECT_EQ(got->baseRunId, "r-aaaaa");
+    EXPECT_EQ(got->tags, run.tags);
+    EXPECT_EQ(got->packages, run.packages);
+    EXPECT_EQ(got->seed, run.seed);
+    EXPECT_TRUE(got->isGitDirty);
+    EXPECT_EQ(got->createdMs, clock.wallMs());
+    EXPECT_EQ(got->uid.size(), 32U);
+    EXPECT_EQ(got->id.substr(0, 2), "r-");
+}
+
+TEST_F(RunStoreTest, ParametersAreTheScalarsOfTheResolvedSpec) {
+    const auto got = store->get(create("base"));
+    ASSERT_TRUE(got.ok());
+    EXPECT_EQ(got->params.at("batch.rows"), "1024");
+    EXPECT_EQ(got->params.at("recipe.spam.kind"), "filter");
+}
+
+TEST_F(RunStoreTest, TheSameSubmitKeyGivesTheSameRun) {
+    RunRecord run = newRun("base");
+    run.submitKey = "k1";
+    const auto first = store->create(run), second = store->create(run);
+    ASSERT_TRUE(first.ok() && second.ok()) << second.status();
+    EXPECT_TRUE(first->isNew);
+    EXPECT_FALSE(second->isNew);
+    EXPECT_EQ(first->run.id, second->run.id);
+    run.specText = "name: other";
+    EXPECT_EQ(store->create(run).status().code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_EQ(store->list({})->total, 1);
+}
+
+TEST_F(RunStoreTest, StatesSetTheirTimesAndAResumeClearsTheEnd) {
+    const std::string id = create("base");
+    clock.advanceMs(10);
+    ASSERT_TRUE(store->setState(id, {RunState::kRunning}).ok());
+    const std::int64_t started = clock.wallMs();
+    clock.advanceMs(10);
+    ASSERT_TRUE(store->setState(id, {RunState::kStopping, "disk full"}).ok());
+    EXPECT_EQ(store->get(id)->endedMs, 0);
+    ASSERT_TRUE(store->setState(id, {RunState::kFailed}).ok());
+    RunRecord run = *store->get(id);
+    EXPECT_EQ(run.startedMs, started);
+    EXPECT_EQ(run.endedMs, clock.wallMs());
+    EXPECT_EQ(run.exitReason, "disk full");
+    clock.advanceMs(10);
+    ASSERT_TRUE(store->setState(id, {RunState::kRunning}).ok());
+    run = *store->get(id);
+    EXPECT_EQ(run.startedMs, started);
+    EXPECT_EQ(run.endedMs, 0);
+    EXPECT_EQ(run.exitReason, "");
+}
+
+TEST_F(RunStoreTest, AnOldAttemptCannotChangeTheState) {
+    const std::string id = create("base");
+    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+    ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
+    const Status late = store->setState(id, {RunState::kFailed, "late", 1});
+    EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(store->get(id)->state, RunState::kQueued);
+    EXPECT_TRUE(store->setState(id, {RunState::kRunning, "", 2}).ok());
+}
+
+TEST_F(RunStoreTest, TagsNotesAndNamesAreEdited) {
+    const std::string id = create("base");
+    ASSERT_TRUE(store->setTag(id, "team", "a").ok());
+    ASSERT_TRUE(store->setTag(id, "team", "b").ok());
+    ASSERT_TRUE(store->setTag(id, "gone", "x").ok());
+    ASSERT_TRUE(store->deleteTag(id, "gone").ok());
+    ASSERT_TRUE(store->setNote(id, "seen: loss spikes").ok());
+    ASSERT_TRUE(store->setName(id, "better").ok());
+    EXPECT_FALSE(store->setName(id, "").ok());
+    const RunRecord run = *store->get(id);
+    EXPECT_EQ(run.tags, (std::map<std::string, std::string>{{"team", "b"}}));
+    EXPECT_EQ(run.note, "seen: loss spikes");
+    EXPECT_EQ(run.name, "better");
+}
+
+TEST_F(RunStoreTest, DeletedRunsAreHiddenUntilRestoredAndRunningOnesAreKept) {
+    const std::string id = create("base");
+    EXPECT_EQ(store->markDeleted(id).code(), absl::StatusCode::kFailedPrecondition);
+    ASSERT_TRUE(store->setState(id, {RunState::kCancelled}).ok());
+    ASSERT_TRUE(store->markDeleted(id).ok());
+    EXPECT_TRUE(store->list({})->runs.empty());
+    RunQuery deleted;
+    deleted.view = RunQuery::View::kDeleted;
+    EXPECT_EQ(store->list(deleted)->runs.size(), 1U);
+    ASSERT_TRUE(store->restore(id).ok());
+    EXPECT_EQ(store->list({})->runs.size(), 1U);
+}
+
+TEST_F(RunStoreTest, ARunIsFoundByIdUidNameOrUniquePrefix) {
+    const std::string id = create("movielens-dlrm");
+    create("movielens-mlp");
+    const std::string uid = store->get(id)->uid;
+    for (const std::string& text :
+         {id, uid, id.substr(2), std::string("movielens-dlrm"), std::string("movielens-d")}) {
+        const auto found = store->findId(text);
+        ASSERT_TRUE(found.ok()) << text << ": " << found.status();
+        EXPECT_EQ(*found, id) << text;
+    }
+    EXPECT_EQ(store->findId("movielens").status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(store->findId("nothing").status().code(), absl::StatusCode::kNotFound);
+    EXPECT_FALSE(store->findId("").ok());
+}
+
+TEST_F(RunStoreTest, TwoRunsOfOneNameAreToldApartByTheirIds) {
+    const std::string first = create("base"), second = create("base");
+    const auto found = store->findId("base");
+    ASSERT_FALSE(found.ok());
+    EXPECT_NE(messageOf(found.status()).find(first), std::string_view::npos);
+    EXPECT_NE(messageOf(found.status()).find(second), std::string_view::npos);
+}
+
+TEST_F(RunStoreTest, ListsAreNewestFirstWithoutTheDocuments) {
+    create("a");
+    clock.advanceMs(1);
+    create("b");
+    const RunPage page = *store->list({});
+    EXPECT_EQ(namesOf(page), (Names{"b", "a"}));
+    EXPECT_EQ(page.runs[0].specText, "");
+    EXPECT_EQ(page.runs[0].resolvedSpec, "");
+    EXPECT_TRUE(page.runs[0].params.empty());
+    RunQuery withParams;
+    withParams.withParams = true;
+    EXPECT_EQ(store->list(withParams)->runs[0].params.at("batch.rows"), "1024");
+}
+
+TEST_F(RunStoreTest, FiltersSelectByEveryEntity) {
+    for (const char* name : {"Alpha_1", "alphaX1", "beta"}) {
+        const std::string id = create(name);
+        clock.advanceMs(1000);
+        ASSERT_TRUE(store->setTag(id, "team", name).ok());
+        ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+    }
+    const std::string beta = *store->findId("beta");
+    ASSERT_TRUE(append(beta, 1, 1, 0.25).ok());
+    ASSERT_TRUE(store->setState(beta, {RunState::kFinished}).ok());
+    const auto match = [&](const std::string& filter) {
+        RunQuery query;
+        query.filter = filter;
+        query.orderBy = {"name"};
+        const auto page = store->list(query);
+        EXPECT_TRUE(page.ok()) << page.status();
+        return page.ok() ? namesOf(*page) : Names{};
+    };
+    EXPECT_EQ(match("state = 'finished'"), Names{"beta"});
+    EXPECT_EQ(match("status = 'FINISHED'"), Names{"beta"});
+    EXPECT_EQ(match("state != 'finished'"), (Names{"Alpha_1", "alphaX1"}));
+    EXPECT_EQ(match("name LIKE 'Alpha_1'"), Names{"Alpha_1"});
+    EXPECT_EQ(match("name LIKE '%lpha_1'"), (Names{"Alpha_1", "alphaX1"}));
+    EXPECT_EQ(match("name LIKE 'alpha%'"), Names{"alphaX1"});
+    EXPECT_EQ(match("name ILIKE 'ALPHA%'"), (Names{"Alpha_1", "alphaX1"}));
+    EXPECT_EQ(match("name LIKE '*'"), Names{});
+    EXPECT_EQ(match("metrics.loss <= 0.25"), Names{"beta"});
+    EXPECT_EQ(match("metrics.loss != 7"), Names{"beta"});
+    EXPECT_EQ(match("metrics.loss > 0.25"), Names{});
+    EXPECT_EQ(match("tags.team = 'beta' AND params.\"batch.rows\" = '1024'"), Names{"beta"});
+    EXPECT_EQ(match("params.batch.rows = '1024.0'"), Names{});
+    EXPECT_EQ(match("tags.none IS NULL AND metrics.loss IS NOT NULL"), Names{"beta"});
+    EXPECT_EQ(match("tags.none != 'x'"), Names{});
+    EXPECT_EQ(match("end_time > 0"), Names{"beta"});
+    EXPECT_EQ(match("created > 1700000000500 AND name IN ('beta', 'x')"), Names{"beta"});
+    EXPECT_EQ(match("created < '2023-11-14T22:13:20.500Z'"), Names{"Alpha_1"});
+}
+
+TEST_F(RunStoreTest, OrderPutsNanBehindNumbersAndMissingValuesLastInBothDirections) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const auto& [name, value] :
+         std::vector<std::pair<std::string, double>>{{"two", 2}, {"nan", nan}, {"one", 1}}) {
+        const std::string id = create(name);
+        ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+        ASSERT_TRUE(append(id, 1, 1, value).ok());
+    }
+    create("missing");
+    RunQuery query;
+    query.orderBy = {"metrics.loss"};
+    EXPECT_EQ(namesOf(*store->list(query)), (Names{"one", "two", "nan", "missing"}));
+    query.orderBy = {"metrics.loss DESC"};
+    EXPECT_EQ(namesOf(*store->list(query)), (Names{"two", "one", "nan", "missing"}));
+}
+
+TEST_F(RunStoreTest, PagesAreCompleteAndKeepTheirPlaceWhenRunsAreAdded) {
+    for (int i = 0; i < 10; ++i) {
+        create("run-" + std::to_string(i));
+        clock.advanceMs(1);
+    }
+    RunQuery query;
+    query.pageSize = 5;
+    std::set<std::string> seen;
+    RunPage page = *store->list(query);
+    EXPECT_EQ(page.total, 10);
+    for (const RunRecord& run : page.runs) {
+        seen.insert(run.name);
+    }
+    create("late");
+    query.pageToken = page.nextPageToken;
+    page = *store->list(query);
+    EXPECT_EQ(page.nextPageToken, "") << "the last page, though exactly full";
+    for (const RunRecord& run : page.runs) {
+        EXPECT_TRUE(seen.insert(run.name).second) << run.name << " came twice";
+    }
+    EXPECT_EQ(seen.size(), 10U);
+    EXPECT_EQ(seen.count("late"), 0U);
+}
+
+TEST_F(RunStoreTest, AForeignOrGarbledPageTokenIsRefused) {
+    create("a");
+    create("b");
+    RunQuery query;
+    query.pageSize = 1;
+    query.pageToken = store->list(query)->nextPageToken;
+    ASSERT_NE(query.pageToken, "");
+    query.filter = "name = 'a'";
+    EXPECT_FALSE(store->list(query).ok());
+    for (const char* token : {"x", "..", "a.b.c", "a.b.99999999999"}) {
+        query.pageToken = token;
+        EXPECT_EQ(store->list(query).status().code(), absl::StatusCode::kInvalidArgument) << token;
+    }
+}
+
+TEST_F(RunStoreTest, ChangedSinceTellsOfEveryChangedRunOnce) {
+    const std::string a = create("a");
+    create("b");
+    RunQuery query;
+    query.changedSince = *store->changeCursor();
+    EXPECT_TRUE(store->list(query)->runs.empty());
+    ASSERT_TRUE(store->setState(a, {RunState::kCancelled}).ok());
+    ASSERT_TRUE(store->markDeleted(a).ok());
+    const RunPage page = *store->list(query);
+    ASSERT_EQ(namesOf(page), Names{"a"});
+    EXPECT_TRUE(page.runs[0].isDeleted);
+    query.changedSince = page.changeCursor;
+    EXPECT_TRUE(store->list(query)->runs.empty());
+}
+
+TEST_F(RunStoreTest, UnknownRunsAreNamed) {
+    EXPECT_EQ(messageOf(store->get("r-zzzzz").status()), "run 'r-zzzzz': not known");
+    EXPECT_FALSE(store->setNote("r-zzzzz", "x").ok());
+    EXPECT_FALSE(store->beginAttempt("r-zzzzz", 1, 0).ok());
+    EXPECT_FALSE(store->metrics("r-zzzzz", "loss").ok());
+}
+
+}  // namespace
+}  // namespace millrace::runs
