@@ -92,7 +92,7 @@ enum class ResultKind {
     kFirst,    ///< the type of the first argument
     kSame,     ///< the common type of the kSame arguments
     kElement,  ///< the element type of the first argument
-    kRounded   ///< the first argument's type
+    kRounded   ///< float for float, else double
 };
 
 /// One overload. After typing, a call's children have exactly the types that `params` say.

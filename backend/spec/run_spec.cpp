@@ -1,0 +1,179 @@
+#include "backend/spec/run_spec.h"
+
+#include <algorithm>
+
+#include "backend/core/hash.h"
+
+namespace millrace::spec {
+namespace {
+
+bool hasName(const std::vector<NamedExpr>& made, std::string_view column) {
+    return std::any_of(made.begin(), made.end(),
+                       [&](const NamedExpr& e) { return e.name == column; });
+}
+
+/// The last enabled step that makes the column, when it is one that makes ids; looks through
+/// truncate.
+const Step* idMaker(const std::vector<Step>& recipe, std::string_view column) {
+    for (auto step = recipe.rbegin(); step != recipe.rend(); ++step) {
+        if (!step->enabled) {
+            continue;
+        }
+        const bool isId = step->kind == StepKind::kHash || step->kind == StepKind::kBucketize;
+        if (isId && step->as == column) {
+            return &*step;
+        }
+        if (step->kind == StepKind::kTruncate && step->as == column) {
+            column = step->column;
+        } else if (hasName(step->take, column) || hasName(step->columns, column)) {
+            return nullptr;
+        }
+    }
+    return nullptr;
+}
+
+std::string scalarText(const Json& value) {
+    return value.is_string() ? value.get<std::string>() : dumpJson(value);
+}
+
+/// A list of scalars, or of {column, fill}, in one text.
+std::string listText(const Json& list) {
+    std::string text;
+    for (const Json& item : list) {
+        strAppend(&text, text.empty() ? "" : ", ");
+        if (item.is_object() && item.contains("column") && item.contains("fill")) {
+            strAppend(&text, jsonString(item, "column"));
+            if (jsonReal(item, "fill") != 0) {
+                strAppend(&text, " (fill ", dumpJson(item["fill"]), ")");
+            }
+        } else {
+            strAppend(&text, scalarText(item));
+        }
+    }
+    return text;
+}
+
+void flatten(const std::string& path, const Json& value, std::map<std::string, std::string>& out);
+
+/// Steps by name, {name, expr} by name, {left, right} by left; other lists as one text.
+void flattenList(const std::string& path, const Json& list,
+                 std::map<std::string, std::string>& out) {
+    const Json first = list.empty() ? Json() : list[0];
+    if (first.contains("kind")) {
+        for (const Json& step : list) {
+            flatten(strCat(path, ".", jsonString(step, "name")), step, out);
+        }
+    } else if (first.contains("expr")) {
+        for (const Json& item : list) {
+            out[strCat(path, ".", jsonString(item, "name"))] = jsonString(item, "expr");
+        }
+    } else if (first.contains("left")) {
+        for (const Json& item : list) {
+            out[strCat(path, ".", jsonString(item, "left"))] = jsonString(item, "right");
+        }
+    } else {
+        out[path] = listText(list);
+    }
+}
+
+void flatten(const std::string& path, const Json& value, std::map<std::string, std::string>& out) {
+    if (value.is_array()) {
+        flattenList(path, value, out);
+    } else if (value.is_object()) {
+        for (const auto& [key, member] : value.items()) {
+            flatten(path.empty() ? key : strCat(path, ".", key), member, out);
+        }
+    } else if (!value.is_null()) {
+        out[path] = scalarText(value);
+    }
+}
+
+bool isCopy(const std::string& path) {
+    for (const std::string_view prefix :
+         {"variation", "base_dir", "eval.labels.", "eval.label_recipe.", "eval.recipe."}) {
+        if (path.compare(0, prefix.size(), prefix) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+bool Step::dropsOrWeighs() const {
+    return kind == StepKind::kFilter || kind == StepKind::kSemiJoin ||
+           kind == StepKind::kAntiJoin || kind == StepKind::kSample || kind == StepKind::kWeight;
+}
+
+std::vector<std::string> RunSpec::heads() const {
+    std::vector<std::string> names;
+    for (const auto& [head, label] : labels) {
+        names.push_back(head);
+    }
+    return names;
+}
+
+bool isMadeId(const std::vector<Step>& recipe, std::string_view column) {
+    return idMaker(recipe, column) != nullptr;
+}
+
+std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view column) {
+    const Step* maker = idMaker(recipe, column);
+    if (maker == nullptr) {
+        return 0;
+    }
+    return maker->kind == StepKind::kHash ? maker->buckets
+                                          : static_cast<std::int64_t>(maker->boundaries.size()) + 2;
+}
+
+std::string specHash(const RunSpec& spec) {
+    Json json = spec.toJson();
+    for (const char* key :
+         {"name", "notes", "owner", "project", "tags", "variation", "base_dir", "resources"}) {
+        json.erase(key);
+    }
+    return hashHex(dumpJson(json));
+}
+
+std::string streamHash(const RunSpec& spec) {
+    const Json all = spec.toJson();
+    Json json;
+    for (const char* key : {"dataset", "recipe", "labels", "features", "embeddings"}) {
+        json[key] = all[key];
+    }
+    for (Json& table : json["embeddings"]) {
+        table.erase("dim");
+    }
+    for (const char* key : {"seed", "micro_rows", "segment_splits", "shuffle", "order"}) {
+        json["batch"][key] = all["batch"][key];
+    }
+    return hashHex(dumpJson(json));
+}
+
+std::map<std::string, std::string> flattenParams(const Json& spec) {
+    std::map<std::string, std::string> out;
+    flatten("", spec, out);
+    return out;
+}
+
+std::vector<SpecDifference> diffSpecs(const RunSpec& a, const RunSpec& b) {
+    const auto left = flattenParams(a.toJson());
+    auto right = flattenParams(b.toJson());
+    std::map<std::string, SpecDifference> all;
+    for (const auto& [path, text] : left) {
+        all[path] = {path, text, ""};
+    }
+    for (const auto& [path, text] : right) {
+        all[path].path = path;
+        all[path].b = text;
+    }
+    std::vector<SpecDifference> differences;
+    for (auto& [path, difference] : all) {
+        if (difference.a != difference.b && !isCopy(path)) {
+            differences.push_back(std::move(difference));
+        }
+    }
+    return differences;
+}
+
+}  // namespace millrace::spec

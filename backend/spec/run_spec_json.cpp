@@ -1,0 +1,454 @@
+// RunSpec <-> canonical JSON. One list of members a struct serves both ways.
+#include <concepts>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "backend/spec/run_spec.h"
+
+namespace millrace::spec {
+namespace {
+
+template <class S, class T>
+concept Of = std::same_as<std::remove_const_t<S>, T>;
+
+// The members of each struct, by JSON key. `a` is a Writer or a Reader.
+void fields(auto& a, Of<CsvOptions> auto& s) {
+    a("delimiter", s.delimiter);
+    a("header", s.header);
+    a("types", s.types);
+}
+void fields(auto& a, Of<DatasetSpec> auto& s) {
+    a("path", s.path);
+    a("format", s.format);
+    a("where", s.where);
+    a("csv_split_rows", s.csvSplitRows);
+    a("missing_columns", s.missingColumns);
+    a("csv", s.csv);
+}
+void fields(auto& a, Of<JoinKey> auto& s) {
+    a("left", s.left);
+    a("right", s.right);
+}
+void fields(auto& a, Of<NamedExpr> auto& s) {
+    a("name", s.name);
+    a("expr", s.expr);
+}
+void fields(auto& a, Of<LabelSpec> auto& s) {
+    a("expr", s.expr);
+    a("weight", s.weight);
+    a("where", s.where);
+}
+void fields(auto& a, Of<DenseFeature> auto& s) {
+    a("column", s.column);
+    a("fill", s.fill);
+}
+void fields(auto& a, Of<WeightedFeature> auto& s) {
+    a("name", s.name);
+    a("ids", s.ids);
+    a("weights", s.weights);
+}
+void fields(auto& a, Of<SequenceFeature> auto& s) {
+    a("columns", s.columns);
+    a("before", s.before);
+    a("last", s.last);
+}
+void fields(auto& a, Of<FeaturesSpec> auto& s) {
+    a("dense", s.dense);
+    a("vectors", s.vectors);
+    a("ids", s.ids);
+    a("lists", s.lists);
+    a("carry", s.carry);
+    a("weighted", s.weighted);
+    a("sequences", s.sequences);
+    a("request", s.request);
+    a("dedup", s.dedup);
+}
+void fields(auto& a, Of<VocabularySpec> auto& s) {
+    a("table", s.table);
+    a("column", s.column);
+}
+void fields(auto& a, Of<EmbeddingSpec> auto& s) {
+    a("features", s.features);
+    a("rows", s.rows);
+    a("dim", s.dim);
+    a("vocabulary", s.vocabulary);
+}
+void fields(auto& a, Of<BatchSpec> auto& s) {
+    a("rows", s.rows);
+    a("micro_rows", s.microRows);
+    a("epochs", s.epochs);
+    a("seed", s.seed);
+    a("shuffle", s.shuffle);
+    a.order("order", s.order, s.orderBy);
+    a("segment_splits", s.segmentSplits);
+}
+void fields(auto& a, Of<ModelSpec> auto& s) {
+    a("type", s.type);
+    a("embedding_dim", s.embeddingDim);
+    a("bottom", s.bottom);
+    a("top", s.top);
+    a("hidden", s.hidden);
+    a("keys", s.keys);
+    a("smoothing", s.smoothing);
+}
+void fields(auto& a, Of<TrainSpec> auto& s) {
+    a("optimizer", s.optimizer);
+    a("learning_rate", s.learningRate);
+    a("weight_decay", s.weightDecay);
+    a("momentum", s.momentum);
+    a("precision", s.precision);
+    a("ranks", s.ranks);
+    a("threads", s.threads);
+    a("max_steps", s.maxSteps);
+    a.section("checkpoint", [&](auto& inner) {
+        inner("every_steps", s.checkpointEverySteps);
+        inner("keep", s.checkpointKeep);
+    });
+    a("max_restarts", s.maxRestarts);
+    a("init_from", s.initFrom);
+}
+void fields(auto& a, Of<EvalSpec> auto& s) {
+    a("dataset", s.dataset);
+    a("every_steps", s.everySteps);
+    a("metrics", s.metrics);
+    a("labels", s.labels);
+    a("label_recipe", s.labelRecipe);
+    a("recipe", s.recipe);
+}
+void fields(auto& a, Of<ResourcesSpec> auto& s) {
+    a("memory_limit_mb", s.memoryLimitMb);
+    a("loader_threads", s.loaderThreads);
+    a.section("data_workers", [&](auto& inner) {
+        inner("min", s.dataWorkersMin);
+        inner("max", s.dataWorkersMax);
+    });
+    a("gpus_per_rank", s.gpusPerRank);
+}
+
+void tableFields(auto& a, auto& s) {
+    a("table", s.table);
+    a("on", s.on);
+    if (s.kind == StepKind::kJoin) {
+        a("on_duplicate", s.onDuplicate);
+        a("missing", s.missing);
+        a("take", s.take);
+    }
+}
+void madeColumnFields(auto& a, auto& s) {
+    a("column", s.column);
+    a("as", s.as);
+    if (s.kind == StepKind::kHash) {
+        a("buckets", s.buckets);
+        a("seed", s.seed);
+    } else if (s.kind == StepKind::kBucketize) {
+        a("boundaries", s.boundaries);
+    } else {
+        a("length", s.length);
+        a("from", s.from);
+    }
+}
+void fields(auto& a, Of<Step> auto& s) {
+    a.stepKind("kind", s.kind);
+    a("name", s.name);
+    a("enabled", s.enabled);
+    switch (s.kind) {
+        case StepKind::kFilter:
+        case StepKind::kWeight:
+            return a("expr", s.expr);
+        case StepKind::kJoin:
+        case StepKind::kSemiJoin:
+        case StepKind::kAntiJoin:
+            return tableFields(a, s);
+        case StepKind::kSample:
+            a("where", s.where);
+            a("keep", s.keep);
+            a.choice("weight", s.isInverseWeighted, "inverse", "none");
+            a("by", s.by);
+            return a.choice("redraw", s.redrawEachEpoch, "each_epoch", "never");
+        case StepKind::kDerive:
+            return a("columns", s.columns);
+        case StepKind::kHash:
+        case StepKind::kBucketize:
+        case StepKind::kTruncate:
+            return madeColumnFields(a, s);
+        case StepKind::kSelect:
+            return a("columns", s.select);
+    }
+}
+void fields(auto& a, Of<RunSpec> auto& s) {
+    a("name", s.name);
+    a("notes", s.notes);
+    a("owner", s.owner);
+    a("project", s.project);
+    a("tags", s.tags);
+    a("dataset", s.dataset);
+    a("recipe", s.recipe);
+    a("labels", s.labels);
+    a("features", s.features);
+    a("embeddings", s.embeddings);
+    a("batch", s.batch);
+    a("model", s.model);
+    a("train", s.train);
+    a("command", s.command);
+    a("eval", s.eval);
+    a("resources", s.resources);
+    a("variation", s.variation);
+    a("base_dir", s.baseDir);
+}
+
+class Writer {
+ public:
+    template <class T>
+    void operator()(const char* key, const T& value) {
+        out_[key] = toJson(value);
+    }
+    void section(const char* key, const auto& body) {
+        Writer inner;
+        body(inner);
+        out_[key] = std::move(inner.out_);
+    }
+    void choice(const char* key, bool value, const char* yes, const char* no) {
+        out_[key] = value ? yes : no;
+    }
+    void stepKind(const char* key, StepKind kind) { out_[key] = stepKindName(kind); }
+    void order(const char* key, const std::string& order, const std::string& by) {
+        out_[key] = order == "by" ? Json{{"by", by}} : Json(order);
+    }
+    template <class T>
+    static Json toJson(const T& value) {
+        if constexpr (std::is_same_v<T, double>) {
+            return jsonNumber(value);
+        } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+            return value;
+        } else {
+            Writer inner;
+            fields(inner, value);
+            return std::move(inner.out_);
+        }
+    }
+    template <class T>
+    static Json toJson(const std::vector<T>& values) {
+        Json list = Json::array();
+        for (const T& value : values) {
+            list.push_back(toJson(value));
+        }
+        return list;
+    }
+    template <class T>
+    static Json toJson(const std::map<std::string, T>& values) {
+        Json object = Json::object();
+        for (const auto& [key, value] : values) {
+            object[key] = toJson(value);
+        }
+        return object;
+    }
+    template <class T>
+    static Json toJson(const std::optional<T>& value) {
+        return value ? toJson(*value) : Json();
+    }
+
+ private:
+    Json out_ = Json::object();
+};
+
+/// Absent members keep their default; the first wrong one is the error.
+class Reader {
+ public:
+    Reader(const Json& in, std::string path, Status& status)
+        : in_(in), path_(std::move(path)), status_(status) {
+        if (!in.is_object()) {
+            wrong(path_, "an object", in);
+        }
+    }
+
+    template <class T>
+    void operator()(const char* key, T& value) {
+        if (const Json* member = find(key)) {
+            read(*member, at(key), value);
+        }
+    }
+    void section(const char* key, const auto& body) {
+        if (const Json* member = find(key)) {
+            Reader inner(*member, at(key), status_);
+            body(inner);
+        }
+    }
+    void choice(const char* key, bool& value, const char* yes, const char* no) {
+        if (const Json* member = find(key)) {
+            value = *member == yes;
+            if (!value && *member != no) {
+                wrong(at(key), strCat("\"", yes, "\" or \"", no, "\""), *member);
+            }
+        }
+    }
+    void stepKind(const char* key, StepKind& kind) {
+        const Json* member = find(key);
+        const auto known = member != nullptr && member->is_string()
+                               ? stepKindOf(member->get_ref<const std::string&>())
+                               : std::nullopt;
+        if (known) {
+            kind = *known;
+        } else {
+            wrong(at(key), "the kind of a step", member == nullptr ? Json() : *member);
+        }
+    }
+    void order(const char* key, std::string& order, std::string& by) {
+        const Json* member = find(key);
+        if (member != nullptr && member->is_object()) {
+            order = "by";
+            read(jsonMember(*member, "by"), strCat(at(key), ".by"), by);
+        } else if (member != nullptr) {
+            read(*member, at(key), order);
+        }
+    }
+
+ private:
+    const Json* find(const char* key) const {
+        if (!in_.is_object()) {
+            return nullptr;
+        }
+        const auto it = in_.find(key);
+        return it == in_.end() ? nullptr : &*it;
+    }
+    std::string at(std::string_view key) const {
+        return path_.empty() ? std::string(key) : strCat(path_, ".", key);
+    }
+    void wrong(std::string_view path, std::string_view wanted, const Json& found) {
+        if (status_.ok()) {
+            status_ = invalidArgument("resolved spec: ", path.empty() ? "the text" : path,
+                                      " must be ", wanted, ", not ", dumpJson(found).substr(0, 60));
+        }
+    }
+
+    void read(const Json& json, const std::string& path, bool& value) {
+        json.is_boolean() ? json.get_to(value) : wrongValue(path, "a bool", json, value);
+    }
+    void read(const Json& json, const std::string& path, std::string& value) {
+        json.is_string() ? json.get_to(value) : wrongValue(path, "a string", json, value);
+    }
+    void read(const Json& json, const std::string& path, double& value) {
+        const Result<double> number = jsonDouble(json);
+        number.ok() ? value = *number : wrongValue(path, "a number", json, value);
+    }
+    void read(const Json& json, const std::string& path, std::uint64_t& value) {
+        const bool isFit = json.is_number_unsigned() ||
+                           (json.is_number_integer() && json.get<std::int64_t>() >= 0);
+        isFit ? json.get_to(value) : wrongValue(path, "an integer from 0", json, value);
+    }
+    void read(const Json& json, const std::string& path, std::int64_t& value) {
+        const bool isFit =
+            json.is_number_integer() &&
+            (!json.is_number_unsigned() ||
+             json.get<std::uint64_t>() <=
+                 static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+        isFit ? json.get_to(value) : wrongValue(path, "an integer", json, value);
+    }
+    template <class T>
+    T& wrongValue(const std::string& path, std::string_view wanted, const Json& found, T& value) {
+        wrong(path, wanted, found);
+        return value;
+    }
+    template <class T>
+    void read(const Json& json, const std::string& path, std::vector<T>& values) {
+        values.clear();
+        if (!json.is_array()) {
+            return wrong(path, "a list", json);
+        }
+        for (std::size_t i = 0; i < json.size(); ++i) {
+            read(json[i], strCat(path, "[", i, "]"), values.emplace_back());
+        }
+    }
+    template <class T>
+    void read(const Json& json, const std::string& path, std::map<std::string, T>& values) {
+        values.clear();
+        if (!json.is_object()) {
+            return wrong(path, "an object", json);
+        }
+        for (const auto& [key, member] : json.items()) {
+            read(member, strCat(path, ".", key), values[key]);
+        }
+    }
+    template <class T>
+    void read(const Json& json, const std::string& path, std::optional<T>& value) {
+        value.reset();
+        if (!json.is_null()) {
+            read(json, path, value.emplace());
+        }
+    }
+    template <class T>
+        requires std::is_class_v<T>
+    void read(const Json& json, const std::string& path, T& value) {
+        Reader inner(json, path, status_);
+        fields(inner, value);
+    }
+
+    const Json& in_;
+    std::string path_;
+    Status& status_;
+};
+
+constexpr std::pair<StepKind, std::string_view> kStepKinds[] = {
+    {StepKind::kFilter, "filter"},       {StepKind::kJoin, "join"},
+    {StepKind::kSemiJoin, "semi_join"},  {StepKind::kAntiJoin, "anti_join"},
+    {StepKind::kSample, "sample"},       {StepKind::kDerive, "derive"},
+    {StepKind::kWeight, "weight"},       {StepKind::kHash, "hash"},
+    {StepKind::kBucketize, "bucketize"}, {StepKind::kTruncate, "truncate"},
+    {StepKind::kSelect, "select"}};
+
+/// What later stages divide by or index with; SpecReader refuses these with better words.
+Status checkUsable(const RunSpec& spec) {
+    if (spec.batch.rows <= 0 || spec.batch.microRows <= 0 ||
+        spec.batch.rows % spec.batch.microRows != 0) {
+        return invalidArgument("resolved spec: batch.micro_rows must divide batch.rows");
+    }
+    if (spec.train.ranks <= 0 || spec.microBatchesPerStep() % spec.train.ranks != 0) {
+        return invalidArgument(
+            "resolved spec: train.ranks must divide batch.rows / batch.micro_rows");
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+std::string_view stepKindName(StepKind kind) {
+    for (const auto& [known, name] : kStepKinds) {
+        if (known == kind) {
+            return name;
+        }
+    }
+    return "?";
+}
+
+std::optional<StepKind> stepKindOf(std::string_view name) {
+    for (const auto& [kind, known] : kStepKinds) {
+        if (known == name) {
+            return kind;
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> stepKindNames() {
+    std::vector<std::string> names;
+    for (const auto& entry : kStepKinds) {
+        names.emplace_back(entry.second);
+    }
+    return names;
+}
+
+Json RunSpec::toJson() const {
+    return Writer::toJson(*this);
+}
+
+Result<RunSpec> RunSpec::fromJson(const Json& json) {
+    RunSpec spec;
+    Status status;
+    Reader reader(json, "", status);
+    fields(reader, spec);
+    RETURN_IF_ERROR(status);
+    RETURN_IF_ERROR(checkUsable(spec));
+    return spec;
+}
+
+}  // namespace millrace::spec
