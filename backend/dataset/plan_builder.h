@@ -18,9 +18,6 @@ inline constexpr std::int64_t kSegmentTargetBytes = 256'000'000;
 /// features), sorted: what decoded sizes count.
 std::vector<std::string> columnsRead(const spec::RunSpec& spec, const spec::Schema& schema);
 
-/// A side table's file: absolute path, size and content hash, as the plan and the receipt hold it.
-Result<stream::PlanSideTable> sideTableOf(const std::string& path, const std::string& baseDir);
-
 /// The plan of a bound spec: train files, eval files when eval.dataset.path is its own, side
 /// tables. `spec.batch.segmentSplits` 0 asks for the default, which stands in the plan afterwards.
 /// Decoded sizes are over `baseColumns` (the columns that the base reads; empty:
@@ -30,8 +27,5 @@ Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, 
 
 /// The largest k whose k largest splits together decode to at most kSegmentTargetBytes, at least 1.
 std::int64_t defaultSegmentSplits(std::vector<std::int64_t> decodedBytes);
-
-/// Fails with kFailedPrecondition, naming the file, when a side table is no longer the planned one.
-Status verifySideTable(const stream::PlanSideTable& table);
 
 }  // namespace millrace::dataset

@@ -25,6 +25,10 @@ class Array;
 class Table;
 }  // namespace arrow
 
+namespace millrace::dataset {
+class FactsCache;
+}  // namespace millrace::dataset
+
 namespace millrace::recipe {
 
 /// Gives the columns of one split, whole (all its rows), when they are first needed. Asked for
@@ -45,12 +49,16 @@ struct SplitInput {
     ColumnSource* source = nullptr;
 };
 
-/// Loads these columns of a side table (path as written in the spec) into memory.
-using TableLoader = std::function<Result<std::shared_ptr<arrow::Table>>(
-    const std::string& path, const std::vector<std::string>& columns)>;
+/// Where side tables come from, by their path as written in the spec.
+struct TableSource {
+    spec::TableSchemaLookup schema;
+    std::function<Result<std::shared_ptr<arrow::Table>>(const std::string& path,
+                                                        const std::vector<std::string>& columns)>
+        load;
+};
 
-/// The loader for tables on disk: CSV, Parquet or Arrow by the name's ending, relative to baseDir.
-TableLoader diskTables(std::string baseDir);
+/// Tables on disk: CSV, Parquet or Arrow by the name's ending, relative to baseDir.
+TableSource diskTables(std::string baseDir, std::shared_ptr<dataset::FactsCache> cache);
 
 /// train: the spec's where, recipe, labels and features. eval: eval.dataset.where, the base's
 /// labels through eval.label_recipe, features through eval.recipe; the rows of both are the same.
@@ -62,7 +70,7 @@ class CompiledRecipe {
     static Result<std::shared_ptr<const CompiledRecipe>> compile(const spec::RunSpec& spec,
                                                                  Part part,
                                                                  const spec::Schema& schema,
-                                                                 const TableLoader& tables,
+                                                                 const TableSource& tables,
                                                                  MemoryBudget* budget);
     virtual ~CompiledRecipe() = default;
 

@@ -1,0 +1,217 @@
+#include "backend/dataset/arrow_bridge.h"
+
+#include <arrow/array/array_base.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
+#include <arrow/chunked_array.h>
+#include <arrow/compute/cast.h>
+#include <arrow/compute/exec.h>
+#include <arrow/datum.h>
+#include <arrow/type.h>
+
+namespace millrace::dataset {
+namespace {
+
+using arrow::Type;
+
+bool scalarKind(Type::type id, spec::TypeKind& kind) {
+    using K = spec::TypeKind;
+    switch (id) {
+        case Type::NA:
+            kind = K::kNull;
+            return true;
+        case Type::BOOL:
+            kind = K::kBool;
+            return true;
+        case Type::INT8:
+            kind = K::kInt8;
+            return true;
+        case Type::INT16:
+            kind = K::kInt16;
+            return true;
+        case Type::INT32:
+            kind = K::kInt32;
+            return true;
+        case Type::INT64:
+            kind = K::kInt64;
+            return true;
+        case Type::UINT8:
+            kind = K::kUint8;
+            return true;
+        case Type::UINT16:
+            kind = K::kUint16;
+            return true;
+        case Type::UINT32:
+            kind = K::kUint32;
+            return true;
+        case Type::UINT64:
+            kind = K::kUint64;
+            return true;
+        case Type::HALF_FLOAT:
+        case Type::FLOAT:
+            kind = K::kFloat;
+            return true;
+        case Type::DOUBLE:
+            kind = K::kDouble;
+            return true;
+        case Type::DECIMAL32:
+        case Type::DECIMAL64:
+        case Type::DECIMAL128:
+            kind = K::kDecimal;
+            return true;
+        case Type::STRING:
+        case Type::LARGE_STRING:
+        case Type::STRING_VIEW:
+        case Type::BINARY:
+        case Type::LARGE_BINARY:
+        case Type::BINARY_VIEW:
+            kind = K::kString;
+            return true;
+        case Type::DATE32:
+        case Type::DATE64:
+            kind = K::kDate;
+            return true;
+        case Type::TIMESTAMP:
+            kind = K::kTimestamp;
+            return true;
+        default:
+            return false;
+    }
+}
+
+std::shared_ptr<arrow::DataType> scalarArrowType(spec::TypeKind kind) {
+    using K = spec::TypeKind;
+    switch (kind) {
+        case K::kNull:
+            return arrow::null();
+        case K::kBool:
+            return arrow::boolean();
+        case K::kInt8:
+            return arrow::int8();
+        case K::kInt16:
+            return arrow::int16();
+        case K::kInt32:
+            return arrow::int32();
+        case K::kInt64:
+            return arrow::int64();
+        case K::kUint8:
+            return arrow::uint8();
+        case K::kUint16:
+            return arrow::uint16();
+        case K::kUint32:
+            return arrow::uint32();
+        case K::kUint64:
+            return arrow::uint64();
+        case K::kFloat:
+            return arrow::float32();
+        case K::kDouble:
+            return arrow::float64();
+        case K::kDecimal:
+            return nullptr;
+        case K::kString:
+            return arrow::utf8();
+        case K::kDate:
+            return arrow::date32();
+        case K::kTimestamp:
+            return arrow::timestamp(arrow::TimeUnit::MICRO);
+    }
+    return nullptr;
+}
+
+Result<std::shared_ptr<arrow::Array>> castPinned(const std::shared_ptr<arrow::Array>& array,
+                                                 const std::shared_ptr<arrow::DataType>& type,
+                                                 std::string_view place, arrow::MemoryPool* pool) {
+    arrow::compute::ExecContext context(pool);
+    context.set_use_threads(false);
+    arrow::compute::CastOptions options = arrow::compute::CastOptions::Safe(type);
+    options.allow_time_truncate = true;  // nanoseconds are cut to microseconds
+    ASSIGN_OR_RETURN(arrow::Datum datum,
+                     fromArrow(arrow::compute::Cast(array, options, &context), place));
+    return datum.make_array();
+}
+
+}  // namespace
+
+Status fromArrow(const arrow::Status& status, std::string_view place) {
+    if (status.ok()) {
+        return okStatus();
+    }
+    std::string_view what = status.message();
+    what = what.substr(0, what.find('\n'));
+    if (status.IsOutOfMemory() || status.IsCapacityError()) {
+        return resourceExhausted(place, ": ", what);
+    }
+    if (status.IsIOError() || status.IsSerializationError()) {
+        return dataLoss(place, ": ", what);
+    }
+    return invalidArgument(place, ": ", what);
+}
+
+bool toSpecType(const arrow::DataType& type, spec::DataType& out) {
+    out = spec::DataType{};
+    switch (type.id()) {
+        case Type::DICTIONARY:
+            return toSpecType(*static_cast<const arrow::DictionaryType&>(type).value_type(), out);
+        case Type::LIST:
+        case Type::LARGE_LIST:
+        case Type::FIXED_SIZE_LIST: {
+            const auto& list = static_cast<const arrow::BaseListType&>(type);
+            spec::DataType element;
+            if (!toSpecType(*list.value_type(), element) || element.isList) {
+                return false;
+            }
+            out.kind = element.kind;
+            out.isList = true;
+            if (type.id() == Type::FIXED_SIZE_LIST) {
+                out.listSize = static_cast<const arrow::FixedSizeListType&>(type).list_size();
+            }
+            return element.kind != spec::TypeKind::kDecimal;
+        }
+        default:
+            return scalarKind(type.id(), out.kind);
+    }
+}
+
+std::shared_ptr<arrow::DataType> toArrowType(const spec::DataType& type) {
+    std::shared_ptr<arrow::DataType> element = scalarArrowType(type.kind);
+    if (!type.isList || element == nullptr) {
+        return element;
+    }
+    const auto field = arrow::field("element", std::move(element));
+    return type.listSize > 0 ? arrow::fixed_size_list(field, type.listSize) : arrow::list(field);
+}
+
+Result<std::shared_ptr<arrow::Array>> pinArray(const arrow::ChunkedArray& values,
+                                               const spec::DataType& type, std::string_view place,
+                                               arrow::MemoryPool* pool) {
+    std::shared_ptr<arrow::Array> array;
+    if (values.num_chunks() == 1) {
+        array = values.chunk(0);
+    } else if (values.num_chunks() == 0) {
+        return nullArray(type, 0, pool);
+    } else {
+        ASSIGN_OR_RETURN(array, fromArrow(arrow::Concatenate(values.chunks(), pool), place));
+    }
+    const std::shared_ptr<arrow::DataType> pinned = toArrowType(type);
+    if (pinned == nullptr || array->type()->Equals(*pinned)) {
+        return array;
+    }
+    if (array->type_id() == Type::LIST && pinned->id() == Type::LIST &&
+        static_cast<const arrow::ListType&>(*array->type())
+            .value_type()
+            ->Equals(*static_cast<const arrow::ListType&>(*pinned).value_type())) {
+        return array;  // only the element field's name or nullability differs
+    }
+    return castPinned(array, pinned, place, pool);
+}
+
+Result<std::shared_ptr<arrow::Array>> nullArray(const spec::DataType& type, std::int64_t rows,
+                                                arrow::MemoryPool* pool) {
+    std::shared_ptr<arrow::DataType> pinned = toArrowType(type);
+    if (pinned == nullptr) {
+        pinned = arrow::decimal128(38, 9);
+    }
+    return fromArrow(arrow::MakeArrayOfNull(pinned, rows, pool), "null column");
+}
+
+}  // namespace millrace::dataset

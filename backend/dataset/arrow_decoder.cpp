@@ -1,0 +1,84 @@
+#include <arrow/array/array_base.h>
+#include <arrow/chunked_array.h>
+#include <arrow/io/file.h>
+#include <arrow/ipc/options.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/record_batch.h>
+
+#include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/decoders.h"
+
+namespace millrace::dataset {
+namespace {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+/// Keeps the record batch of the last split: its columns are often asked for in two calls.
+class ArrowDecoder : public SplitReader::FileDecoder {
+ public:
+    ArrowDecoder(const DecoderInput& input,
+                 std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader)
+        : input_(input), reader_(std::move(reader)) {}
+
+    Result<std::vector<ArrayPtr>> readColumns(const SplitRange& split,
+                                              const std::vector<std::string>& columns) override {
+        if (split.chunk < 0 || split.chunk >= reader_->num_record_batches()) {
+            return failedPrecondition(input_.path, ": the plan's record batch ", split.chunk,
+                                      " is not in the file");
+        }
+        const std::string place = strCat(input_.path, ": record batch ", split.chunk);
+        if (batchOf_ != split.chunk) {
+            batchOf_ = -1;
+            ASSIGN_OR_RETURN(
+                batch_, fromArrow(reader_->ReadRecordBatch(static_cast<int>(split.chunk)), place));
+            batchOf_ = split.chunk;
+            bytesRead_ += input_.facts->chunks[static_cast<std::size_t>(split.chunk)].bytes;
+            firstRow_ = 0;
+            for (std::int64_t i = 0; i < split.chunk; ++i) {
+                firstRow_ += input_.facts->chunks[static_cast<std::size_t>(i)].rows;
+            }
+        }
+        const std::int64_t skip = split.firstRow - firstRow_;
+        if (skip < 0 || skip + split.rows > batch_->num_rows()) {
+            return failedPrecondition(place, ": the plan's rows are not in it");
+        }
+        std::vector<ArrayPtr> arrays;
+        for (const std::string& column : columns) {
+            ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
+            const ArrayPtr whole = batch_->GetColumnByName(column);
+            ArrayPtr array;
+            if (whole == nullptr) {
+                ASSIGN_OR_RETURN(array, nullArray(type, split.rows, input_.pool));
+            } else {
+                const arrow::ChunkedArray part(whole->Slice(skip, split.rows));
+                ASSIGN_OR_RETURN(array,
+                                 pinArray(part, type, strCat(place, ", ", column), input_.pool));
+            }
+            arrays.push_back(std::move(array));
+        }
+        return arrays;
+    }
+
+    std::int64_t bytesRead() const override { return bytesRead_; }
+
+ private:
+    const DecoderInput input_;
+    std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;
+    std::shared_ptr<arrow::RecordBatch> batch_;
+    std::int64_t batchOf_ = -1, firstRow_ = 0, bytesRead_ = 0;
+};
+
+}  // namespace
+
+Result<DecoderPtr> openArrow(const DecoderInput& input) {
+    ASSIGN_OR_RETURN(auto file,
+                     fromArrow(arrow::io::ReadableFile::Open(input.path, input.pool), input.path));
+    arrow::ipc::IpcReadOptions options;
+    options.use_threads = false;
+    options.memory_pool = input.pool;
+    ASSIGN_OR_RETURN(auto reader,
+                     fromArrow(arrow::ipc::RecordBatchFileReader::Open(file, options), input.path));
+    return DecoderPtr(std::make_unique<ArrowDecoder>(input, std::move(reader)));
+}
+
+}  // namespace millrace::dataset

@@ -1,0 +1,318 @@
+#include "backend/dataset/file_list.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+
+#include <sys/stat.h>
+
+#include "backend/core/files.h"
+
+namespace millrace::dataset {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kFilesMax = 10'000'000;
+
+bool isWild(std::string_view text) {
+    return text.find_first_of("*?[{") != std::string_view::npos;
+}
+
+bool isHidden(std::string_view name) {
+    return !name.empty() && (name[0] == '.' || name[0] == '_');
+}
+
+bool isDataName(std::string_view name, std::string_view format) {
+    const auto ends = [name](std::string_view end) { return name.ends_with(end); };
+    if (format == "csv") {
+        return ends(".csv") || ends(".tsv") || ends(".txt");
+    }
+    if (format == "arrow") {
+        return ends(".arrow") || ends(".feather") || ends(".ipc");
+    }
+    return ends(".parquet") || ends(".pq") || ends(".parq");
+}
+
+/// "{a,b}" anywhere, also nested: the alternatives of the first brace, each expanded again.
+void expandBraces(const std::string& pattern, std::vector<std::string>& out) {
+    const std::size_t open = pattern.find('{');
+    if (open == std::string::npos) {
+        out.push_back(pattern);
+        return;
+    }
+    int depth = 0;
+    std::size_t begin = open + 1;
+    std::vector<std::string> parts;
+    for (std::size_t i = open; i < pattern.size(); ++i) {
+        const char c = pattern[i];
+        depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+        if ((c == ',' && depth == 1) || (c == '}' && depth == 0)) {
+            parts.push_back(pattern.substr(begin, i - begin));
+            begin = i + 1;
+        }
+        if (depth == 0) {
+            for (const std::string& part : parts) {
+                expandBraces(pattern.substr(0, open) + part + pattern.substr(i + 1), out);
+            }
+            return;
+        }
+    }
+    out.push_back(pattern);  // an unclosed brace stands for itself
+}
+
+std::vector<std::string> splitPath(std::string_view path) {
+    std::vector<std::string> parts;
+    std::size_t begin = 0;
+    while (begin <= path.size()) {
+        const std::size_t end = std::min(path.find('/', begin), path.size());
+        if (end > begin) {
+            parts.emplace_back(path.substr(begin, end - begin));
+        }
+        begin = end + 1;
+    }
+    return parts;
+}
+
+/// Walks the wildcard part of a glob.
+class GlobWalk {
+ public:
+    explicit GlobWalk(std::vector<std::string>& found) : found_(found) {}
+
+    Status walk(const fs::path& directory, const std::string& below,
+                const std::vector<std::string>& parts, std::size_t at) {
+        if (found_.size() > kFilesMax) {
+            return resourceExhausted("more than ", kFilesMax, " files");
+        }
+        const std::string& part = parts[at];
+        const bool isLast = at + 1 == parts.size();
+        if (part == "**") {
+            if (!isLast) {
+                RETURN_IF_ERROR(walk(directory, below, parts, at + 1));
+            }
+            return each(directory, below, part,
+                        [&](const fs::directory_entry& entry, const std::string& name) {
+                            if (entry.is_directory()) {
+                                return walk(entry.path(), name, parts, at);
+                            }
+                            if (isLast) {
+                                found_.push_back(name);
+                            }
+                            return okStatus();
+                        });
+        }
+        return each(directory, below, part,
+                    [&](const fs::directory_entry& entry, const std::string& name) {
+                        if (!matchesGlob(part, entry.path().filename().string())) {
+                            return okStatus();
+                        }
+                        if (!isLast) {
+                            return entry.is_directory() ? walk(entry.path(), name, parts, at + 1)
+                                                        : okStatus();
+                        }
+                        if (!entry.is_directory()) {
+                            found_.push_back(name);
+                        }
+                        return okStatus();
+                    });
+    }
+
+ private:
+    template <class Visit>
+    Status each(const fs::path& directory, const std::string& below, const std::string& part,
+                Visit visit) {
+        std::error_code error;
+        fs::directory_iterator entries(directory, fs::directory_options::skip_permission_denied,
+                                       error);
+        if (error) {
+            return okStatus();  // not a directory: nothing matches below it
+        }
+        for (const fs::directory_entry& entry : entries) {
+            const std::string name = entry.path().filename().string();
+            if (!isHidden(name) || part[0] == name[0]) {
+                RETURN_IF_ERROR(visit(entry, below.empty() ? name : below + "/" + name));
+            }
+        }
+        return okStatus();
+    }
+
+    std::vector<std::string>& found_;
+};
+
+struct Entry {
+    std::string fixed;               ///< absolute directory, or the file's directory
+    std::vector<std::string> names;  ///< sorted paths below it
+};
+
+Result<Entry> listGlob(const std::string& path, const std::string& written) {
+    std::vector<std::string> patterns;
+    expandBraces(path, patterns);
+    // The fixed part of the whole entry: the directories before the first wildcard or brace.
+    const std::size_t wild = path.find_first_of("*?[{");
+    const std::string fixed = path.substr(0, path.rfind('/', wild) + 1);
+    Entry entry{fixed, {}};
+    GlobWalk walk(entry.names);
+    for (const std::string& pattern : patterns) {
+        const std::vector<std::string> parts =
+            splitPath(std::string_view(pattern).substr(fixed.size()));
+        if (!parts.empty()) {
+            RETURN_IF_ERROR(walk.walk(fixed, "", parts, 0));
+        }
+    }
+    std::sort(entry.names.begin(), entry.names.end());
+    entry.names.erase(std::unique(entry.names.begin(), entry.names.end()), entry.names.end());
+    if (entry.names.empty()) {
+        return notFound(written, ": no file matches this pattern");
+    }
+    return entry;
+}
+
+Result<Entry> listDirectory(const std::string& path, const std::string& written,
+                            std::string_view format) {
+    Entry entry{path + "/", {}};
+    std::vector<std::string> all;
+    GlobWalk walk(all);
+    RETURN_IF_ERROR(walk.walk(path, "", {"**"}, 0));
+    for (std::string& name : all) {
+        if (isDataName(name, format)) {
+            entry.names.push_back(std::move(name));
+        }
+    }
+    std::sort(entry.names.begin(), entry.names.end());
+    if (entry.names.empty()) {
+        return notFound(written, ": the directory has no ", format, " files");
+    }
+    return entry;
+}
+
+Result<Entry> listEntry(const std::string& written, const std::string& baseDir,
+                        std::string_view format) {
+    std::string_view local = written;
+    if (local.starts_with("file://")) {
+        local.remove_prefix(7);
+    } else if (local.find("://") != std::string_view::npos) {
+        return invalidArgument(written, ": only local paths and file:// can be read");
+    }
+    if (local.empty()) {
+        return invalidArgument("dataset.path: an empty path; give a file, directory or glob");
+    }
+    const std::string path = absolutePath(local, baseDir);
+    struct stat info{};
+    if (::stat(path.c_str(), &info) == 0) {
+        if (!S_ISDIR(info.st_mode)) {
+            const std::size_t slash = path.rfind('/');
+            return Entry{path.substr(0, slash + 1), {path.substr(slash + 1)}};
+        }
+        std::string directory = path;
+        while (directory.size() > 1 && directory.back() == '/') {
+            directory.pop_back();
+        }
+        return listDirectory(directory, written, format);
+    }
+    if (isWild(path)) {
+        return listGlob(path, written);
+    }
+    if (errno == ENOENT || errno == ENOTDIR) {
+        return notFound(written, ": no such file or directory");
+    }
+    return errnoStatus(errno, written);
+}
+
+}  // namespace
+
+bool matchesGlob(std::string_view pattern, std::string_view name) {
+    std::size_t p = 0, n = 0, star = std::string_view::npos, retry = 0;
+    while (n < name.size()) {
+        const char c = p < pattern.size() ? pattern[p] : '\0';
+        const std::size_t close =
+            p < pattern.size() && c == '[' ? pattern.find(']', p + 2) : std::string_view::npos;
+        bool isMatch = false;
+        std::size_t next = p + 1;
+        if (p < pattern.size() && c == '*') {
+            star = p++;
+            retry = n;
+            continue;
+        }
+        if (close != std::string_view::npos) {
+            std::string_view set = pattern.substr(p + 1, close - p - 1);
+            const bool isNegated = set[0] == '!' || set[0] == '^';
+            set.remove_prefix(isNegated ? 1 : 0);
+            for (std::size_t i = 0; i < set.size(); ++i) {
+                const bool isRange = i + 2 < set.size() && set[i + 1] == '-';
+                isMatch |= isRange ? set[i] <= name[n] && name[n] <= set[i + 2] : set[i] == name[n];
+                i += isRange ? 2 : 0;
+            }
+            isMatch = isMatch != isNegated;
+            next = close + 1;
+        } else {
+            isMatch = p < pattern.size() && (c == '?' || c == name[n]);
+        }
+        if (isMatch) {
+            p = next;
+            ++n;
+        } else if (star != std::string_view::npos) {
+            p = star + 1;
+            n = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size() && pattern[p] == '*') {
+        ++p;
+    }
+    return p == pattern.size();
+}
+
+Result<DataFile> statFile(const std::string& path, std::string_view written) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0) {
+        return errno == ENOENT ? notFound(written, ": no such file") : errnoStatus(errno, written);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return invalidArgument(written, ": not a regular file");
+    }
+    DataFile file;
+    file.path = path;
+    file.bytes = info.st_size;
+    file.mtimeNs = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+    file.inode = info.st_ino;
+    return file;
+}
+
+Result<std::vector<DataFile>> listFiles(const std::vector<std::string>& paths,
+                                        const std::string& baseDir, std::string_view format) {
+    std::vector<DataFile> files;
+    std::vector<std::string> asWritten;
+    std::map<std::string, int> uses;
+    for (const std::string& written : paths) {
+        ASSIGN_OR_RETURN(Entry entry, listEntry(written, baseDir, format));
+        const std::string shown = isWild(written) ? entry.fixed : written;
+        for (const std::string& name : entry.names) {
+            ASSIGN_OR_RETURN(DataFile file,
+                             statFile(entry.fixed + name,
+                                      entry.names.size() == 1 ? written : entry.fixed + name));
+            file.relativePath = name;
+            ++uses[name];
+            files.push_back(std::move(file));
+            asWritten.push_back(isWild(written) || fs::is_directory(entry.fixed + name)
+                                    ? shown + name
+                                    : (entry.names.size() == 1 ? written : shown + "/" + name));
+        }
+    }
+    std::map<std::string, bool> seen;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (uses[files[i].relativePath] > 1) {
+            files[i].relativePath = asWritten[i];
+        }
+        if (!seen.emplace(files[i].path, true).second) {
+            return invalidArgument("dataset.path: ", files[i].path, " is named twice");
+        }
+    }
+    if (files.empty()) {
+        return invalidArgument("dataset.path: names no file; give a file, directory or glob");
+    }
+    return files;
+}
+
+}  // namespace millrace::dataset

@@ -1,0 +1,223 @@
+#include "backend/dataset/footers.h"
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <arrow/io/file.h>
+#include <arrow/ipc/options.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+#include <arrow/util/byte_size.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/exception.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+#include <parquet/schema.h>
+
+#include "backend/core/hash.h"
+#include "backend/core/unique_fd.h"
+#include "backend/dataset/arrow_bridge.h"
+
+namespace millrace::dataset {
+namespace {
+
+Result<std::string> readAt(int fd, const std::string& path, std::int64_t offset,
+                           std::size_t bytes) {
+    std::string out(bytes, '\0');
+    std::size_t done = 0;
+    while (done < bytes) {
+        const ssize_t n = ::pread(fd, out.data() + done, bytes - done,
+                                  static_cast<off_t>(offset + static_cast<std::int64_t>(done)));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return errnoStatus(errno, path);
+        }
+        if (n == 0) {
+            return dataLoss(path, ": truncated while it was read");
+        }
+        done += static_cast<std::size_t>(n);
+    }
+    return out;
+}
+
+/// The footer's bytes with its length and magic: the last `length + tail` bytes of the file.
+Result<std::string> readFooter(const DataFile& file, std::string_view kind,
+                               std::string_view magic) {
+    const UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.isOpen()) {
+        return errnoStatus(errno, file.path);
+    }
+    const auto tail = static_cast<std::int64_t>(4 + magic.size());
+    const auto head = static_cast<std::int64_t>(magic.size());
+    if (file.bytes < head + tail) {
+        return dataLoss(file.path, ": ", file.bytes, " bytes are too few for ", kind,
+                        " file; it is truncated or of another format");
+    }
+    ASSIGN_OR_RETURN(const std::string end, readAt(fd.get(), file.path, file.bytes - tail,
+                                                   static_cast<std::size_t>(tail)));
+    if (end.substr(4) == "PARE") {
+        return invalidArgument(file.path, ": encrypted Parquet files cannot be read");
+    }
+    if (std::string_view(end).substr(4) != magic) {
+        ASSIGN_OR_RETURN(const std::string start, readAt(fd.get(), file.path, 0, magic.size()));
+        return start == magic
+                   ? dataLoss(file.path, ": truncated: it begins as ", kind,
+                              " file but does not end "
+                              "with ",
+                              magic)
+                   : dataLoss(file.path, ": not ", kind, " file: it does not end with ", magic);
+    }
+    std::uint32_t length = 0;
+    std::memcpy(&length, end.data(), 4);
+    if (length == 0 || static_cast<std::int64_t>(length) > file.bytes - head - tail) {
+        return dataLoss(file.path, ": corrupt: the footer claims ", length,
+                        " bytes, but the file has ", file.bytes);
+    }
+    return readAt(fd.get(), file.path, file.bytes - tail - length,
+                  static_cast<std::size_t>(length + tail));
+}
+
+std::int64_t decodedBytesOf(const parquet::ColumnChunkMetaData& chunk,
+                            const parquet::ColumnDescriptor& column) {
+    switch (chunk.type()) {
+        case parquet::Type::BOOLEAN:
+            return chunk.num_values();
+        case parquet::Type::INT32:
+        case parquet::Type::FLOAT:
+            return chunk.num_values() * 4;
+        case parquet::Type::INT64:
+        case parquet::Type::DOUBLE:
+            return chunk.num_values() * 8;
+        case parquet::Type::INT96:
+            return chunk.num_values() * 12;
+        case parquet::Type::FIXED_LEN_BYTE_ARRAY:
+            return chunk.num_values() * column.type_length();
+        default:
+            return chunk.total_uncompressed_size();
+    }
+}
+
+Status addRowGroup(const parquet::FileMetaData& footer, int group, const DataFile& file,
+                   const std::map<std::string, std::size_t>& columns, FileFacts& facts) {
+    const std::unique_ptr<parquet::RowGroupMetaData> meta = footer.RowGroup(group);
+    ChunkFacts chunk;
+    chunk.rows = meta->num_rows();
+    chunk.offset = file.bytes;
+    chunk.decodedBytes.assign(columns.size(), 0);
+    for (int i = 0; i < meta->num_columns(); ++i) {
+        const std::unique_ptr<parquet::ColumnChunkMetaData> column = meta->ColumnChunk(i);
+        std::int64_t begin = column->data_page_offset();
+        if (column->has_dictionary_page() && column->dictionary_page_offset() > 0) {
+            begin = std::min(begin, column->dictionary_page_offset());
+        }
+        const std::int64_t bytes = column->total_compressed_size();
+        if (begin < 0 || bytes < 0 || begin + bytes > file.bytes) {
+            return dataLoss(file.path, ": corrupt: row group ", group, ", column ",
+                            column->path_in_schema()->ToDotString(), " lies outside the file's ",
+                            file.bytes, " bytes");
+        }
+        chunk.offset = std::min(chunk.offset, begin);
+        chunk.bytes += bytes;
+        const parquet::ColumnDescriptor* descriptor = footer.schema()->Column(i);
+        const auto at = columns.find(footer.schema()->GetColumnRoot(i)->name());
+        if (at != columns.end()) {
+            chunk.decodedBytes[at->second] += decodedBytesOf(*column, *descriptor);
+        }
+    }
+    facts.rows += chunk.rows;
+    facts.chunks.push_back(std::move(chunk));
+    return okStatus();
+}
+
+std::map<std::string, std::size_t> addSchema(const arrow::Schema& schema, FileFacts& facts) {
+    std::map<std::string, std::size_t> columns;
+    for (const auto& field : schema.fields()) {
+        spec::DataType type;
+        if (!toSpecType(*field->type(), type) || columns.contains(field->name())) {
+            facts.unsupported.push_back(field->name());
+            continue;
+        }
+        columns[field->name()] = facts.schema.fields.size();
+        facts.schema.fields.push_back({field->name(), type});
+    }
+    return columns;
+}
+
+Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& footerBytes) {
+    auto length = static_cast<std::int64_t>(footerBytes.size() - 8);
+    const std::shared_ptr<parquet::FileMetaData> footer =
+        parquet::FileMetaData::Make(footerBytes.data(), &length);
+    std::shared_ptr<arrow::Schema> schema;
+    RETURN_IF_ERROR(fromArrow(
+        parquet::arrow::FromParquetSchema(footer->schema(), parquet::ArrowReaderProperties(),
+                                          footer->key_value_metadata(), &schema),
+        file.path));
+    FileFacts facts;
+    const std::map<std::string, std::size_t> columns = addSchema(*schema, facts);
+    for (int group = 0; group < footer->num_row_groups(); ++group) {
+        RETURN_IF_ERROR(addRowGroup(*footer, group, file, columns, facts));
+    }
+    if (facts.rows != footer->num_rows()) {
+        return dataLoss(file.path, ": corrupt: the footer counts ", footer->num_rows(),
+                        " rows, its row groups ", facts.rows);
+    }
+    facts.contentHash = hashHex(footerBytes);
+    return facts;
+}
+
+Result<FileFacts> parseArrowFile(const DataFile& file, const std::string& footerBytes) {
+    ASSIGN_OR_RETURN(auto input, fromArrow(arrow::io::ReadableFile::Open(file.path), file.path));
+    arrow::ipc::IpcReadOptions options;
+    options.use_threads = false;
+    ASSIGN_OR_RETURN(auto reader,
+                     fromArrow(arrow::ipc::RecordBatchFileReader::Open(input, options), file.path));
+    FileFacts facts;
+    const std::map<std::string, std::size_t> columns = addSchema(*reader->schema(), facts);
+    for (int i = 0; i < reader->num_record_batches(); ++i) {
+        ASSIGN_OR_RETURN(auto batch, fromArrow(reader->ReadRecordBatch(i),
+                                               strCat(file.path, ": record batch ", i)));
+        ChunkFacts chunk;
+        chunk.rows = batch->num_rows();
+        chunk.decodedBytes.assign(columns.size(), 0);
+        for (int c = 0; c < batch->num_columns(); ++c) {
+            const auto at = columns.find(batch->schema()->field(c)->name());
+            if (at != columns.end()) {
+                ASSIGN_OR_RETURN(
+                    const std::int64_t bytes,
+                    fromArrow(arrow::util::ReferencedBufferSize(*batch->column(c)), file.path));
+                chunk.decodedBytes[at->second] = bytes;
+                chunk.bytes += bytes;
+            }
+        }
+        facts.rows += chunk.rows;
+        facts.chunks.push_back(std::move(chunk));
+    }
+    facts.contentHash = hashHex(footerBytes);
+    return facts;
+}
+
+}  // namespace
+
+Result<FileFacts> readParquetFacts(const DataFile& file) {
+    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, "a Parquet", "PAR1"));
+    try {
+        return parseParquetFooter(file, footer);
+    } catch (const std::exception& e) {
+        std::string_view what = e.what();
+        return dataLoss(file.path, ": corrupt Parquet footer: ", what.substr(0, what.find('\n')));
+    }
+}
+
+Result<FileFacts> readArrowFacts(const DataFile& file) {
+    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, "an Arrow IPC", "ARROW1"));
+    return parseArrowFile(file, footer);
+}
+
+}  // namespace millrace::dataset

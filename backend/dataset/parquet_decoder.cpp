@@ -1,0 +1,162 @@
+#include <map>
+#include <vector>
+
+#include <arrow/array/array_base.h>
+#include <arrow/chunked_array.h>
+#include <arrow/io/file.h>
+#include <arrow/memory_pool.h>
+#include <arrow/record_batch.h>
+#include <arrow/table.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+#include <parquet/schema.h>
+
+#include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/decoders.h"
+
+namespace millrace::dataset {
+namespace {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+class ParquetDecoder : public SplitReader::FileDecoder {
+ public:
+    ParquetDecoder(const DecoderInput& input, std::unique_ptr<parquet::arrow::FileReader> reader)
+        : input_(input), reader_(std::move(reader)) {
+        footer_ = reader_->parquet_reader()->metadata();
+        for (int leaf = 0; leaf < footer_->num_columns(); ++leaf) {
+            leaves_[footer_->schema()->GetColumnRoot(leaf)->name()].push_back(leaf);
+        }
+        std::int64_t row = 0;
+        for (int group = 0; group < footer_->num_row_groups(); ++group) {
+            firstRows_.push_back(row);
+            row += footer_->RowGroup(group)->num_rows();
+        }
+    }
+
+    Result<std::vector<ArrayPtr>> readColumns(const SplitRange& split,
+                                              const std::vector<std::string>& columns) override {
+        if (split.chunk < 0 || split.chunk >= static_cast<std::int64_t>(firstRows_.size())) {
+            return failedPrecondition(input_.path, ": the plan has row group ", split.chunk,
+                                      ", the file ", firstRows_.size());
+        }
+        std::vector<ArrayPtr> arrays;
+        for (const std::string& column : columns) {
+            ASSIGN_OR_RETURN(ArrayPtr array, readColumn(split, column));
+            arrays.push_back(std::move(array));
+        }
+        return arrays;
+    }
+
+    std::int64_t bytesRead() const override { return bytesRead_; }
+
+ private:
+    Result<ArrayPtr> readColumn(const SplitRange& split, const std::string& column) {
+        ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
+        const auto leaves = leaves_.find(column);
+        if (leaves == leaves_.end()) {
+            return nullArray(type, split.rows, input_.pool);
+        }
+        const int group = static_cast<int>(split.chunk);
+        const std::string place =
+            strCat(input_.path, ": row group ", group, ", column '", column, "'");
+        for (const int leaf : leaves->second) {
+            bytesRead_ += footer_->RowGroup(group)->ColumnChunk(leaf)->total_compressed_size();
+        }
+        try {
+            ASSIGN_OR_RETURN(const std::shared_ptr<arrow::ChunkedArray> values,
+                             decode(split, group, leaves->second, place));
+            if (values->length() != split.rows) {
+                return dataLoss(place, ": corrupt: ", values->length(), " rows instead of ",
+                                split.rows);
+            }
+            return pinArray(*values, type, place, input_.pool);
+        } catch (const std::exception& e) {
+            std::string_view what = e.what();
+            return dataLoss(place, ": corrupt: ", what.substr(0, what.find('\n')));
+        }
+    }
+
+    Result<std::shared_ptr<arrow::ChunkedArray>> decode(const SplitRange& split, int group,
+                                                        const std::vector<int>& leaves,
+                                                        const std::string& place) {
+        const std::int64_t firstRow = firstRows_[static_cast<std::size_t>(group)];
+        const std::int64_t skip = split.firstRow - firstRow;
+        const std::int64_t rows = footer_->RowGroup(group)->num_rows();
+        if (skip == 0 && split.rows == rows) {
+            const auto table = fromArrow(reader_->ReadRowGroup(group, leaves), place);
+            RETURN_IF_ERROR(corrupt(table.status()));
+            return (*table)->column(0);
+        }
+        if (skip < 0 || skip + split.rows > rows) {
+            return failedPrecondition(place, ": the plan's rows ", split.firstRow, " to ",
+                                      split.firstRow + split.rows, " are not in it");
+        }
+        return decodeRange(group, leaves, skip, split.rows, place);
+    }
+
+    /// Decodes batch by batch and keeps only what lies in the range, so that memory stays bounded.
+    Result<std::shared_ptr<arrow::ChunkedArray>> decodeRange(int group,
+                                                             const std::vector<int>& leaves,
+                                                             std::int64_t skip, std::int64_t rows,
+                                                             const std::string& place) {
+        ASSIGN_OR_RETURN(const auto batches,
+                         fromArrow(reader_->GetRecordBatchReader({group}, leaves), place));
+        arrow::ArrayVector chunks;
+        std::int64_t at = 0;
+        while (at < skip + rows) {
+            std::shared_ptr<arrow::RecordBatch> batch;
+            RETURN_IF_ERROR(corrupt(fromArrow(batches->ReadNext(&batch), place)));
+            if (batch == nullptr) {
+                return dataLoss(place, ": corrupt: ends after ", at, " rows");
+            }
+            const std::int64_t begin = std::max<std::int64_t>(skip - at, 0);
+            const std::int64_t end = std::min(batch->num_rows(), skip + rows - at);
+            if (begin < end) {
+                chunks.push_back(batch->column(0)->Slice(begin, end - begin));
+            }
+            at += batch->num_rows();
+        }
+        return std::make_shared<arrow::ChunkedArray>(std::move(chunks));
+    }
+
+    /// Whatever Arrow calls it, bytes that cannot be decoded are lost data.
+    static Status corrupt(const Status& status) {
+        if (status.ok() || status.code() == absl::StatusCode::kResourceExhausted) {
+            return status;
+        }
+        return dataLoss(messageOf(status));
+    }
+
+    const DecoderInput input_;
+    std::unique_ptr<parquet::arrow::FileReader> reader_;
+    std::shared_ptr<parquet::FileMetaData> footer_;
+    std::map<std::string, std::vector<int>> leaves_;
+    std::vector<std::int64_t> firstRows_;
+    std::int64_t bytesRead_ = 0;
+};
+
+}  // namespace
+
+Result<DecoderPtr> openParquet(const DecoderInput& input) {
+    try {
+        ASSIGN_OR_RETURN(auto file, fromArrow(arrow::io::ReadableFile::Open(input.path, input.pool),
+                                              input.path));
+        parquet::arrow::FileReaderBuilder builder;
+        parquet::ReaderProperties reading(input.pool);
+        RETURN_IF_ERROR(fromArrow(builder.Open(std::move(file), reading), input.path));
+        parquet::ArrowReaderProperties properties(/*use_threads=*/false);
+        properties.set_pre_buffer(false);
+        properties.set_batch_size(1 << 16);
+        std::unique_ptr<parquet::arrow::FileReader> reader;
+        RETURN_IF_ERROR(fromArrow(
+            builder.memory_pool(input.pool)->properties(properties)->Build(&reader), input.path));
+        return DecoderPtr(std::make_unique<ParquetDecoder>(input, std::move(reader)));
+    } catch (const std::exception& e) {
+        return dataLoss(input.path, ": ", e.what());
+    }
+}
+
+}  // namespace millrace::dataset

@@ -1,0 +1,211 @@
+#include "backend/dataset/plan_builder.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "backend/dataset/side_table.h"
+#include "backend/spec/expression.h"
+
+namespace millrace::dataset {
+namespace {
+
+/// Collects the names that a part of a spec mentions; those of the schema are what it reads.
+class NameCollector {
+ public:
+    void expression(const std::string& text) {
+        if (text.empty()) {
+            return;
+        }
+        const Result<spec::Expr> tree = spec::parseExpression(text);
+        if (tree.ok()) {
+            all(spec::collectColumns(*tree));
+        }
+    }
+    void all(const std::vector<std::string>& names) { names_.insert(names.begin(), names.end()); }
+
+    void step(const spec::Step& step) {
+        if (!step.enabled) {
+            return;
+        }
+        expression(step.expr);
+        expression(step.where);
+        for (const spec::JoinKey& key : step.on) {
+            names_.insert(key.left);
+        }
+        all(step.by);
+        for (const spec::NamedExpr& column : step.columns) {
+            expression(column.expr);
+        }
+        names_.insert(step.column);
+    }
+
+    void features(const spec::FeaturesSpec& features) {
+        for (const spec::DenseFeature& dense : features.dense) {
+            names_.insert(dense.column);
+        }
+        all(features.vectors);
+        all(features.ids);
+        all(features.lists);
+        all(features.carry);
+        for (const spec::WeightedFeature& weighted : features.weighted) {
+            all({weighted.ids, weighted.weights});
+        }
+        for (const auto& [name, sequence] : features.sequences) {
+            all(sequence.columns);
+            names_.insert(sequence.before);
+        }
+        names_.insert(features.request);
+    }
+
+    void label(const spec::LabelSpec& label) {
+        expression(label.expr);
+        expression(label.weight);
+        expression(label.where);
+    }
+
+    const std::set<std::string>& names() const { return names_; }
+
+ private:
+    std::set<std::string> names_;
+};
+
+std::int64_t decodedBytes(const FileFacts& facts, const ChunkFacts& chunk,
+                          const std::vector<std::string>& columns) {
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < facts.schema.fields.size(); ++i) {
+        if (std::binary_search(columns.begin(), columns.end(), facts.schema.fields[i].name)) {
+            bytes += chunk.decodedBytes[i];
+        }
+    }
+    return bytes;
+}
+
+/// One split a chunk; a chunk of over twice the target is cut into equal row ranges within it.
+void addSplits(stream::PlanFile& file, std::int64_t chunk, std::int64_t firstRow, std::int64_t rows,
+               std::int64_t bytes) {
+    std::int64_t pieces = 1;
+    if (bytes > 2 * kSegmentTargetBytes) {
+        pieces = std::min(rows, (bytes + kSegmentTargetBytes - 1) / kSegmentTargetBytes);
+    }
+    const std::int64_t end = firstRow + rows;
+    const std::int64_t range = (rows + pieces - 1) / std::max<std::int64_t>(pieces, 1);
+    do {
+        const std::int64_t take = std::min(range, end - firstRow);
+        const auto share = rows == 0 ? 0.0 : static_cast<double>(take) / static_cast<double>(rows);
+        file.splits.push_back(
+            {chunk, firstRow, take, static_cast<std::int64_t>(share * static_cast<double>(bytes))});
+        firstRow += take;
+    } while (firstRow < end);
+}
+
+Result<std::vector<stream::PlanFile>> planFiles(const Dataset& dataset,
+                                                const std::vector<std::string>& columns) {
+    std::vector<stream::PlanFile> files;
+    for (std::size_t i = 0; i < dataset.files().size(); ++i) {
+        ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset.facts(i));
+        stream::PlanFile file;
+        file.path = dataset.files()[i].path;
+        file.relativePath = dataset.files()[i].relativePath;
+        file.bytes = dataset.files()[i].bytes;
+        file.footerHash = facts->contentHash;
+        file.rows = facts->rows;
+        std::int64_t row = 0;
+        for (std::size_t c = 0; c < facts->chunks.size(); ++c) {
+            const ChunkFacts& chunk = facts->chunks[c];
+            addSplits(file, static_cast<std::int64_t>(c), row, chunk.rows,
+                      decodedBytes(*facts, chunk, columns));
+            row += chunk.rows;
+        }
+        files.push_back(std::move(file));
+    }
+    return files;
+}
+
+Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
+    std::set<std::string> paths;
+    const auto collect = [&paths](const std::vector<spec::Step>& steps) {
+        for (const spec::Step& step : steps) {
+            if (step.enabled && !step.table.empty()) {
+                paths.insert(step.table);
+            }
+        }
+    };
+    collect(spec.recipe);
+    if (spec.eval.has_value()) {
+        collect(spec.eval->recipe);
+        collect(spec.eval->labelRecipe);
+    }
+    for (const auto& [name, embedding] : spec.embeddings) {
+        if (embedding.vocabulary.has_value()) {
+            paths.insert(embedding.vocabulary->table);
+        }
+    }
+    for (const std::string& path : paths) {
+        ASSIGN_OR_RETURN(stream::SideTable table, sideTableOf(path, spec.baseDir));
+        plan.sideTables.push_back(std::move(table));
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+std::vector<std::string> columnsRead(const spec::RunSpec& spec, const spec::Schema& schema) {
+    NameCollector collector;
+    collector.expression(spec.dataset.where);
+    for (const spec::Step& step : spec.recipe) {
+        collector.step(step);
+    }
+    for (const auto& [head, label] : spec.labels) {
+        collector.label(label);
+    }
+    collector.features(spec.features);
+    std::vector<std::string> columns;
+    for (const std::string& name : collector.names()) {
+        if (schema.find(name) != nullptr) {
+            columns.push_back(name);
+        }
+    }
+    return columns;
+}
+
+std::int64_t defaultSegmentSplits(std::vector<std::int64_t> decodedBytes) {
+    std::sort(decodedBytes.begin(), decodedBytes.end(), std::greater<>());
+    std::int64_t sum = 0, count = 0;
+    for (const std::int64_t bytes : decodedBytes) {
+        sum += bytes;
+        if (sum > kSegmentTargetBytes) {
+            break;
+        }
+        ++count;
+    }
+    return std::max<std::int64_t>(count, 1);
+}
+
+Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, const Dataset* eval,
+                               const std::vector<std::string>& baseColumns) {
+    std::vector<std::string> columns = baseColumns;
+    if (columns.empty()) {
+        columns = columnsRead(spec, train.schema());
+    }
+    std::sort(columns.begin(), columns.end());
+    stream::Plan plan;
+    ASSIGN_OR_RETURN(plan.files, planFiles(train, columns));
+    if (eval != nullptr) {
+        ASSIGN_OR_RETURN(plan.evalFiles, planFiles(*eval, columns));
+    }
+    RETURN_IF_ERROR(addTables(spec, plan));
+    plan.segmentSplits = spec.batch.segmentSplits;
+    if (plan.segmentSplits <= 0) {
+        std::vector<std::int64_t> sizes;
+        for (const stream::PlanFile& file : plan.files) {
+            for (const stream::PlanSplit& split : file.splits) {
+                sizes.push_back(split.decodedBytes);
+            }
+        }
+        plan.segmentSplits = defaultSegmentSplits(std::move(sizes));
+    }
+    return plan;
+}
+
+}  // namespace millrace::dataset

@@ -1,0 +1,145 @@
+#include "backend/dataset/side_table.h"
+
+#include <cerrno>
+#include <memory>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <arrow/array/array_base.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <xxhash.h>
+
+#include "backend/core/hash.h"
+#include "backend/core/unique_fd.h"
+#include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/dataset.h"
+#include "backend/dataset/split_reader.h"
+
+namespace millrace::dataset {
+namespace {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+Result<std::shared_ptr<const Dataset>> openTable(const std::string& path,
+                                                 const std::string& baseDir,
+                                                 const std::shared_ptr<FactsCache>& cache) {
+    ReadOptions options;
+    options.format = formatOfPath(path);
+    if (options.format.empty()) {
+        return invalidArgument(
+            "table ", path, ": its name must end in .csv, .parquet or .arrow to tell its format");
+    }
+    Result<std::shared_ptr<const Dataset>> table = Dataset::open({path}, baseDir, options, cache);
+    RETURN_IF_ERROR(annotate(table.status(), strCat("table ", path)));
+    return table;
+}
+
+Result<std::string> hashFile(const std::string& path) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.isOpen()) {
+        return errnoStatus(errno, path);
+    }
+    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                         &XXH3_freeState);
+    XXH3_128bits_reset(state.get());
+    std::string block(1 << 20, '\0');
+    for (;;) {
+        const ssize_t n = ::read(fd.get(), block.data(), block.size());
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return errnoStatus(errno, path);
+        }
+        if (n == 0) {
+            break;
+        }
+        XXH3_128bits_update(state.get(), block.data(), static_cast<std::size_t>(n));
+    }
+    const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
+    return Sum128{hash.low64, hash.high64}.hex();
+}
+
+Result<stream::SideTable> identityOf(const DataFile& file) {
+    stream::SideTable table;
+    table.path = file.path;
+    table.bytes = file.bytes;
+    ASSIGN_OR_RETURN(table.hash, hashFile(file.path));
+    return table;
+}
+
+}  // namespace
+
+Result<spec::Schema> tableSchema(const std::string& path, const std::string& baseDir,
+                                 const std::shared_ptr<FactsCache>& cache) {
+    ASSIGN_OR_RETURN(const auto table, openTable(path, baseDir, cache));
+    return table->schema();
+}
+
+Result<std::shared_ptr<arrow::Table>> loadTable(const std::string& path, const std::string& baseDir,
+                                                const std::vector<std::string>& columns,
+                                                const std::shared_ptr<FactsCache>& cache) {
+    ASSIGN_OR_RETURN(const auto table, openTable(path, baseDir, cache));
+    SplitReader reader(table);
+    std::vector<arrow::ArrayVector> pieces(columns.size());
+    std::int64_t rows = 0;
+    for (std::uint32_t file = 0; file < table->files().size(); ++file) {
+        ASSIGN_OR_RETURN(const auto facts, table->facts(file));
+        SplitRange range{file, 0, 0, 0};
+        for (const ChunkFacts& chunk : facts->chunks) {
+            range.rows = chunk.rows;
+            ASSIGN_OR_RETURN(const std::vector<ArrayPtr> arrays,
+                             reader.readColumns(range, columns));
+            for (std::size_t c = 0; c < columns.size(); ++c) {
+                pieces[c].push_back(arrays[c]);
+            }
+            range.firstRow += chunk.rows;
+            ++range.chunk;
+        }
+        rows += facts->rows;
+    }
+    arrow::FieldVector fields;
+    arrow::ArrayVector joined;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        const spec::Field* field = table->schema().find(columns[c]);
+        if (field == nullptr) {
+            return invalidArgument("table ", path, ": no column '", columns[c], "'");
+        }
+        ArrayPtr array;
+        if (pieces[c].empty()) {
+            ASSIGN_OR_RETURN(array, nullArray(field->type, 0, arrow::default_memory_pool()));
+        } else {
+            ASSIGN_OR_RETURN(array, fromArrow(arrow::Concatenate(pieces[c]),
+                                              strCat("table ", path, ", column ", columns[c])));
+        }
+        fields.push_back(arrow::field(columns[c], array->type()));
+        joined.push_back(std::move(array));
+    }
+    return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(joined), rows);
+}
+
+Result<stream::SideTable> sideTableOf(const std::string& path, const std::string& baseDir) {
+    ASSIGN_OR_RETURN(const std::vector<DataFile> files,
+                     listFiles({path}, baseDir, formatOfPath(path)));
+    if (files.size() != 1) {
+        return invalidArgument("table ", path, ": names ", files.size(),
+                               " files; a side table is one file");
+    }
+    return identityOf(files[0]);
+}
+
+Status verifySideTable(const stream::SideTable& table) {
+    ASSIGN_OR_RETURN(const DataFile file, statFile(table.path, table.path));
+    if (file.bytes == table.bytes) {
+        ASSIGN_OR_RETURN(const stream::SideTable now, identityOf(file));
+        if (now.hash == table.hash) {
+            return okStatus();
+        }
+    }
+    return failedPrecondition(table.path, ": changed since the run was planned");
+}
+
+}  // namespace millrace::dataset
