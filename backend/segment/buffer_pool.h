@@ -1,0 +1,93 @@
+#pragma once
+// The memory of a loader: Arrow's buffers and the frames, recycled, under one hard limit.
+//
+// Blocks of kSmallest bytes and more are kept in free lists by size when they are given back: fresh
+// memory from the kernel costs several times as much as the decoding that fills it. Smaller ones go
+// to Arrow's own pool. What is held (in use and kept) never passes the limit: kept blocks are given
+// to the system first, then the request fails with Arrow's OutOfMemory.
+//
+// Threads: any. Ownership: the pool outlives every buffer taken from it.
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <arrow/memory_pool.h>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+
+namespace millrace::segment {
+
+class BufferPool final : public arrow::MemoryPool {
+ public:
+    static constexpr std::int64_t kSmallest = 32 * 1024;
+
+    /// limitBytes 0: no limit.
+    explicit BufferPool(std::int64_t limitBytes);
+    ~BufferPool() override;
+
+    using arrow::MemoryPool::Allocate;
+    using arrow::MemoryPool::Free;
+    using arrow::MemoryPool::Reallocate;
+    arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override;
+    arrow::Status Reallocate(std::int64_t oldSize, std::int64_t newSize, std::int64_t alignment,
+                             std::uint8_t** pointer) override;
+    void Free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment) override;
+    void ReleaseUnused() override;
+    std::int64_t bytes_allocated() const override { return inUse_.load(); }
+    std::int64_t max_memory() const override { return peak_.load(); }
+    std::int64_t total_bytes_allocated() const override { return total_.load(); }
+    std::int64_t num_allocations() const override { return allocations_.load(); }
+    std::string backend_name() const override { return "millrace"; }
+
+    std::int64_t limitBytes() const { return limitBytes_; }
+    /// Bytes held from the system: in use and kept for the next use.
+    std::int64_t heldBytes() const { return held_.load(); }
+
+ private:
+    struct Block;
+    static constexpr int kClasses = 192;
+
+    arrow::Status allocateBlock(std::int64_t size, std::uint8_t** out);
+    void freeBlock(std::uint8_t* buffer);
+    Block* takeKept(int sizeClass);
+    bool holdMore(std::int64_t bytes);
+    void countAllocation(std::int64_t bytes);
+
+    const std::int64_t limitBytes_;
+    std::atomic<std::int64_t> held_{0}, inUse_{0}, peak_{0}, total_{0}, allocations_{0};
+    Mutex mutex_;
+    std::array<std::vector<Block*>, kClasses> kept_ MR_GUARDED_BY(mutex_);
+};
+
+/// Bytes with an owner: 64-byte aligned bytes from a pool, given back at death.
+class PooledBuffer {
+ public:
+    PooledBuffer() = default;
+    PooledBuffer(PooledBuffer&& other) noexcept { swap(other); }
+    PooledBuffer& operator=(PooledBuffer&& other) noexcept {
+        PooledBuffer moved(std::move(other));
+        swap(moved);
+        return *this;
+    }
+    ~PooledBuffer();
+    /// kResourceExhausted when the pool's limit does not allow it.
+    static Result<PooledBuffer> allocate(BufferPool& pool, std::int64_t bytes);
+
+    std::uint8_t* data() const { return data_; }
+    std::int64_t size() const { return size_; }
+    std::span<std::byte> bytes() const {
+        return {reinterpret_cast<std::byte*>(data_), static_cast<std::size_t>(size_)};
+    }
+
+ private:
+    void swap(PooledBuffer& other) noexcept;
+    BufferPool* pool_ = nullptr;
+    std::uint8_t* data_ = nullptr;
+    std::int64_t size_ = 0;
+};
+
+}  // namespace millrace::segment

@@ -1,0 +1,270 @@
+// Chunk::make: a recipe's batch as raw columns of the layout.
+#include <cstring>
+
+#include <arrow/api.h>
+#include <arrow/util/decimal.h>
+
+#include "backend/segment/segment_output.h"
+
+namespace millrace::segment {
+
+namespace {
+
+using frame::DType;
+using frame::Role;
+
+// Owns a pooled buffer from a Chunk's list of owners.
+Result<std::uint8_t*> ownBytes(Chunk& chunk, BufferPool& pool, std::int64_t bytes) {
+    ASSIGN_OR_RETURN(PooledBuffer buffer,
+                     PooledBuffer::allocate(pool, std::max<std::int64_t>(bytes, 64)));
+    auto owner = std::make_shared<PooledBuffer>(std::move(buffer));
+    std::uint8_t* data = owner->data();
+    chunk.owners.push_back(std::move(owner));
+    return data;
+}
+
+Result<const std::byte*> maskBytes(Chunk& chunk, BufferPool& pool, const std::vector<float>& mask) {
+    ASSIGN_OR_RETURN(std::uint8_t* const bytes,
+                     ownBytes(chunk, pool, static_cast<std::int64_t>(mask.size())));
+    for (std::size_t r = 0; r < mask.size(); ++r) {
+        bytes[r] = mask[r] != 0 ? 1 : 0;
+    }
+    return reinterpret_cast<const std::byte*>(bytes);
+}
+
+const std::byte* bytesOf(const void* pointer) {
+    return static_cast<const std::byte*>(pointer);
+}
+
+Result<const std::byte*> boolBytes(Chunk& chunk, BufferPool& pool, const arrow::Array& array) {
+    const auto& bools = static_cast<const arrow::BooleanArray&>(array);
+    ASSIGN_OR_RETURN(std::uint8_t* const bytes, ownBytes(chunk, pool, array.length()));
+    for (std::int64_t r = 0; r < array.length(); ++r) {
+        bytes[r] = bools.IsValid(r) && bools.Value(r) ? 1 : 0;
+    }
+    return bytesOf(bytes);
+}
+
+Result<const std::byte*> decimalDoubles(Chunk& chunk, BufferPool& pool, const arrow::Array& array) {
+    const auto& decimals = static_cast<const arrow::Decimal128Array&>(array);
+    const std::int32_t scale = static_cast<const arrow::Decimal128Type&>(*array.type()).scale();
+    ASSIGN_OR_RETURN(std::uint8_t* const bytes, ownBytes(chunk, pool, array.length() * 8));
+    auto* const values = reinterpret_cast<double*>(bytes);
+    for (std::int64_t r = 0; r < array.length(); ++r) {
+        values[r] =
+            decimals.IsValid(r) ? arrow::Decimal128(decimals.GetValue(r)).ToDouble(scale) : 0.0;
+    }
+    return bytesOf(bytes);
+}
+
+// Fixed-width values; a copy with zeros where there are nulls.
+Result<const std::byte*> fixedBytes(Chunk& chunk, BufferPool& pool, const arrow::Array& array,
+                                    std::size_t width) {
+    if (array.type_id() == arrow::Type::BOOL) {
+        return boolBytes(chunk, pool, array);
+    }
+    if (array.type_id() == arrow::Type::DECIMAL128) {
+        return decimalDoubles(chunk, pool, array);
+    }
+    const auto* type = dynamic_cast<const arrow::FixedWidthType*>(array.type().get());
+    if (type == nullptr || static_cast<std::size_t>(type->bit_width()) != width * 8) {
+        return internalError("a column of type ", array.type()->ToString(),
+                             " where the frame has values of ", width, " bytes");
+    }
+    const auto& data = *array.data();
+    const std::uint8_t* values =
+        data.buffers[1] == nullptr
+            ? nullptr
+            : data.buffers[1]->data() + static_cast<std::size_t>(data.offset) * width;
+    if (array.null_count() == 0) {
+        return bytesOf(values);
+    }
+    ASSIGN_OR_RETURN(std::uint8_t* const copy,
+                     ownBytes(chunk, pool, array.length() * static_cast<std::int64_t>(width)));
+    for (std::int64_t r = 0; r < array.length(); ++r) {
+        const std::size_t at = static_cast<std::size_t>(r) * width;
+        if (array.IsValid(r)) {
+            std::memcpy(copy + at, values + at, width);
+        } else {
+            std::memset(copy + at, 0, width);
+        }
+    }
+    return bytesOf(copy);
+}
+
+// True when a null list still has values below it, which a frame must not show.
+bool hasHiddenValues(const arrow::Array& array, const std::int32_t* offsets) {
+    if (array.null_count() == 0) {
+        return false;
+    }
+    for (std::int64_t r = 0; r < array.length(); ++r) {
+        if (array.IsNull(r) && offsets[r + 1] != offsets[r]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A copy of the values and offsets without what stands below nulls.
+Status compactLists(Chunk& chunk, BufferPool& pool, const arrow::Array& array, std::size_t width,
+                    Chunk::Column& column) {
+    ASSIGN_OR_RETURN(std::uint8_t* const offsetBytes,
+                     ownBytes(chunk, pool, (array.length() + 1) * 4));
+    auto* const offsets = reinterpret_cast<std::int32_t*>(offsetBytes);
+    const std::int32_t* const from = column.offsets;
+    ASSIGN_OR_RETURN(std::uint8_t* const values,
+                     ownBytes(chunk, pool,
+                              static_cast<std::int64_t>(from[array.length()] - from[0]) *
+                                  static_cast<std::int64_t>(width)));
+    offsets[0] = 0;
+    for (std::int64_t r = 0; r < array.length(); ++r) {
+        const std::int32_t count = array.IsValid(r) ? from[r + 1] - from[r] : 0;
+        std::memcpy(values + static_cast<std::size_t>(offsets[r]) * width,
+                    column.values + static_cast<std::size_t>(from[r]) * width,
+                    static_cast<std::size_t>(count) * width);
+        offsets[r + 1] = offsets[r] + count;
+    }
+    column.values = bytesOf(values);
+    column.offsets = offsets;
+    return okStatus();
+}
+
+Result<Chunk::Column> listColumn(Chunk& chunk, BufferPool& pool, const arrow::Array& array,
+                                 std::size_t width) {
+    static constexpr std::int32_t kEmpty[1] = {0};
+    Chunk::Column column;
+    const auto& data = *array.data();
+    const bool isBinary =
+        array.type_id() == arrow::Type::STRING || array.type_id() == arrow::Type::BINARY;
+    if (!isBinary && array.type_id() != arrow::Type::LIST) {
+        return internalError("a column of type ", array.type()->ToString(),
+                             " where the frame has lists");
+    }
+    column.offsets =
+        array.length() == 0
+            ? kEmpty
+            : reinterpret_cast<const std::int32_t*>(data.buffers[1]->data()) + data.offset;
+    if (isBinary) {
+        column.values = data.buffers[2] == nullptr ? nullptr : bytesOf(data.buffers[2]->data());
+    } else {
+        const auto& items = *static_cast<const arrow::ListArray&>(array).values();
+        ASSIGN_OR_RETURN(column.values, fixedBytes(chunk, pool, items, width));
+        chunk.owners.push_back(static_cast<const arrow::ListArray&>(array).values());
+    }
+    if (hasHiddenValues(array, column.offsets)) {
+        RETURN_IF_ERROR(compactLists(chunk, pool, array, width, column));
+    }
+    return column;
+}
+
+// Fills a chunk's columns in the layout's order, checking kinds and names on the way.
+class ColumnFiller {
+ public:
+    ColumnFiller(Chunk& chunk, const frame::FrameLayout& layout, BufferPool& pool)
+        : chunk_(chunk), layout_(layout), pool_(pool) {
+        chunk_.columns.resize(layout.numColumns());
+    }
+
+    Status fixed(Role role, const std::string& name, const void* values) {
+        RETURN_IF_ERROR(expect(role, name));
+        chunk_.columns[next_++].values = bytesOf(values);
+        return okStatus();
+    }
+    Status list(const recipe::ListColumn& column) {
+        RETURN_IF_ERROR(expect(Role::kList, column.name));
+        chunk_.columns[next_++] = {bytesOf(column.values), column.offsets};
+        return okStatus();
+    }
+    Status mask(const std::string& name, const std::vector<float>& mask) {
+        RETURN_IF_ERROR(expect(Role::kMask, name));
+        ASSIGN_OR_RETURN(chunk_.columns[next_].values, maskBytes(chunk_, pool_, mask));
+        ++next_;
+        return okStatus();
+    }
+    Status carry(const recipe::CarryColumn& column) {
+        RETURN_IF_ERROR(expect(Role::kCarry, column.name));
+        const frame::ColumnSpec& wanted = layout_.columns()[next_];
+        const std::size_t width = frame::sizeOf(wanted.dtype);
+        if (wanted.encoding == frame::Encoding::kLists) {
+            ASSIGN_OR_RETURN(chunk_.columns[next_],
+                             listColumn(chunk_, pool_, *column.array, width));
+        } else {
+            ASSIGN_OR_RETURN(chunk_.columns[next_].values,
+                             fixedBytes(chunk_, pool_, *column.array, width));
+        }
+        chunk_.owners.push_back(column.array);
+        ++next_;
+        return okStatus();
+    }
+    Status dense(const recipe::FeatureBatch& batch) {
+        if (batch.dense.empty()) {
+            return okStatus();
+        }
+        RETURN_IF_ERROR(expect(Role::kDense, "dense"));
+        if (layout_.columns()[next_].width != batch.dense.size()) {
+            return internalError("the recipe made ", batch.dense.size(),
+                                 " dense columns, the frame has ", layout_.columns()[next_].width);
+        }
+        for (const recipe::DenseColumn& column : batch.dense) {
+            chunk_.dense.push_back(column.values);
+        }
+        ++next_;
+        return okStatus();
+    }
+    Status done() const {
+        return next_ == layout_.numColumns()
+                   ? okStatus()
+                   : internalError("the recipe made ", next_, " columns of ", layout_.numColumns());
+    }
+
+ private:
+    Status expect(Role role, const std::string& name) const {
+        if (next_ < layout_.numColumns() && layout_.columns()[next_].role == role &&
+            layout_.columns()[next_].name == name) {
+            return okStatus();
+        }
+        return internalError("the recipe made column '", name, "' where the frame has ",
+                             next_ < layout_.numColumns() ? layout_.columns()[next_].name : "none");
+    }
+
+    Chunk& chunk_;
+    const frame::FrameLayout& layout_;
+    BufferPool& pool_;
+    std::size_t next_ = 2;
+};
+
+}  // namespace
+
+Result<Chunk> Chunk::make(recipe::FeatureBatch given, const frame::FrameLayout& layout,
+                          BufferPool& pool) {
+    auto owned = std::make_shared<recipe::FeatureBatch>(std::move(given));
+    const recipe::FeatureBatch& batch = *owned;
+    Chunk chunk;
+    chunk.file = batch.file;
+    chunk.rows = batch.rows;
+    chunk.rowNumbers = batch.rowNumbers.data();
+    chunk.owners.push_back(owned);
+    ColumnFiller filler(chunk, layout, pool);
+    RETURN_IF_ERROR(filler.dense(batch));
+    for (const recipe::VectorColumn& column : batch.vectors) {
+        RETURN_IF_ERROR(filler.fixed(Role::kVector, column.name, column.values));
+    }
+    for (const recipe::IdColumn& column : batch.ids) {
+        RETURN_IF_ERROR(filler.fixed(Role::kId, column.name, column.values));
+    }
+    for (const recipe::ListColumn& column : batch.lists) {
+        RETURN_IF_ERROR(filler.list(column));
+    }
+    for (const recipe::LabelColumn& head : batch.heads) {
+        RETURN_IF_ERROR(filler.fixed(Role::kLabel, head.head, head.label.data()));
+        RETURN_IF_ERROR(filler.fixed(Role::kWeight, head.head, head.weight.data()));
+        RETURN_IF_ERROR(filler.mask(head.head, head.mask));
+    }
+    for (const recipe::CarryColumn& column : batch.carry) {
+        RETURN_IF_ERROR(filler.carry(column));
+    }
+    RETURN_IF_ERROR(filler.done());
+    return chunk;
+}
+
+}  // namespace millrace::segment

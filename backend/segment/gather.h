@@ -1,0 +1,26 @@
+#pragma once
+// The loops that copy columns into a frame. Dense blocks are written in strips of rows, so that the
+// part being written stays in the first-level cache.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/segment/segment_output.h"
+
+namespace millrace::segment {
+
+/// out[r * columns.size() + j] = columns[j][from + r].
+void copyDense(std::span<const float* const> columns, std::int64_t from, std::int64_t rows,
+               float* out);
+/// The same for picked rows; `width` dense columns.
+void gatherDense(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t width,
+                 float* out);
+/// Values of `bytes` bytes each.
+void gatherFixed(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
+                 std::size_t bytes, std::byte* out);
+/// Elements of `bytes` bytes each; offsets[0] stands already.
+void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
+                 std::size_t bytes, std::byte* out, std::int64_t* offsets);
+
+}  // namespace millrace::segment

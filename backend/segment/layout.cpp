@@ -1,0 +1,115 @@
+#include "backend/segment/layout.h"
+
+#include "backend/core/text.h"
+
+namespace millrace::segment {
+
+namespace {
+
+using frame::ColumnSpec;
+using frame::DType;
+using frame::Role;
+using spec::TypeKind;
+
+Result<DType> carriedType(const spec::Field& field) {
+    switch (field.type.kind) {
+        case TypeKind::kBool:
+        case TypeKind::kUint8:
+            return DType::kUint8;
+        case TypeKind::kInt8:
+            return DType::kInt8;
+        case TypeKind::kInt16:
+            return DType::kInt16;
+        case TypeKind::kUint16:
+            return DType::kUint16;
+        case TypeKind::kInt32:
+        case TypeKind::kDate:
+            return DType::kInt32;
+        case TypeKind::kUint32:
+            return DType::kUint32;
+        case TypeKind::kInt64:
+        case TypeKind::kTimestamp:
+            return DType::kInt64;
+        case TypeKind::kUint64:
+            return DType::kUint64;
+        case TypeKind::kFloat:
+            return DType::kFloat32;
+        case TypeKind::kDouble:
+        case TypeKind::kDecimal:
+            return DType::kFloat64;
+        case TypeKind::kString:
+            return DType::kString;
+        case TypeKind::kNull:
+            break;
+    }
+    return invalidArgument("features.carry: column '", field.name, "' of type ", field.type.name(),
+                           " cannot be carried");
+}
+
+Result<ColumnSpec> carryColumn(const spec::Field& field) {
+    ASSIGN_OR_RETURN(const DType type, carriedType(field));
+    if (!field.type.isList) {
+        return type == DType::kString ? ColumnSpec::list(Role::kCarry, type, field.name)
+                                      : ColumnSpec::fixed(Role::kCarry, type, field.name);
+    }
+    const bool isPlain = type != DType::kString && field.type.kind != TypeKind::kBool &&
+                         field.type.kind != TypeKind::kDecimal;
+    if (!isPlain) {
+        return invalidArgument("features.carry: column '", field.name, "' of type ",
+                               field.type.name(),
+                               " cannot be carried: a list of numbers, dates or times can");
+    }
+    return ColumnSpec::list(Role::kCarry, type, field.name);
+}
+
+Result<const spec::Field*> findColumn(const spec::Schema& columns, const std::string& name,
+                                      std::string_view key) {
+    const spec::Field* field = columns.find(name);
+    if (field == nullptr) {
+        return invalidArgument("features.", key, ": there is no column '", name, "'",
+                               nameHint(name, columns.names()));
+    }
+    return field;
+}
+
+}  // namespace
+
+Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns) {
+    std::vector<ColumnSpec> out;
+    const spec::FeaturesSpec& features = spec.features;
+    if (!features.weighted.empty() || !features.sequences.empty()) {
+        return invalidArgument("features: weighted lists and sequences are not supported yet");
+    }
+    if (!features.dense.empty()) {
+        out.push_back(ColumnSpec::fixed(Role::kDense, DType::kFloat32, "dense",
+                                        static_cast<std::uint32_t>(features.dense.size())));
+    }
+    for (const std::string& name : features.vectors) {
+        ASSIGN_OR_RETURN(const spec::Field* field, findColumn(columns, name, "vectors"));
+        if (field->type.listSize <= 0) {
+            return invalidArgument("features.vectors: column '", name, "' of type ",
+                                   field->type.name(), " must be a fixed-size list of floats");
+        }
+        out.push_back(ColumnSpec::fixed(Role::kVector, DType::kFloat32, name,
+                                        static_cast<std::uint32_t>(field->type.listSize)));
+    }
+    for (const std::string& name : features.ids) {
+        out.push_back(ColumnSpec::fixed(Role::kId, DType::kInt64, name));
+    }
+    for (const std::string& name : features.lists) {
+        out.push_back(ColumnSpec::list(Role::kList, DType::kInt64, name));
+    }
+    for (const std::string& head : spec.heads()) {
+        out.push_back(ColumnSpec::fixed(Role::kLabel, DType::kFloat32, head));
+        out.push_back(ColumnSpec::fixed(Role::kWeight, DType::kFloat32, head));
+        out.push_back(ColumnSpec::fixed(Role::kMask, DType::kUint8, head));
+    }
+    for (const std::string& name : features.carry) {
+        ASSIGN_OR_RETURN(const spec::Field* field, findColumn(columns, name, "carry"));
+        ASSIGN_OR_RETURN(ColumnSpec column, carryColumn(*field));
+        out.push_back(std::move(column));
+    }
+    return frame::FrameLayout::make(std::move(out), spec::streamHash(spec));
+}
+
+}  // namespace millrace::segment

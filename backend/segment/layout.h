@@ -1,0 +1,17 @@
+#pragma once
+// The columns of a run's frames, known from its bound spec before a row is read.
+#include "backend/core/status.h"
+#include "backend/frame/frame.h"
+#include "backend/spec/run_spec.h"
+#include "backend/spec/schema.h"
+
+namespace millrace::segment {
+
+/// Row ids, one dense block named "dense" (when there are dense features), vectors, ids, lists, per
+/// head label, weight and mask, carry: each kind in the spec's order. `columns`: at the end of the
+/// recipe (spec::BindResult::columns). Carried bools are uint8, dates int32 (days), timestamps
+/// int64 (microseconds), decimals float64; nulls are 0 or empty. kInvalidArgument names a column
+/// that a frame cannot hold.
+Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns);
+
+}  // namespace millrace::segment

@@ -1,0 +1,170 @@
+#include "backend/segment/segment_output.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/segment/gather.h"
+
+namespace millrace::segment {
+
+namespace {
+
+std::byte* placeOf(const frame::FrameWriter& writer, std::size_t column) {
+    switch (frame::sizeOf(writer.layout().columns()[column].dtype)) {
+        case 1:
+            return reinterpret_cast<std::byte*>(writer.values<std::uint8_t>(column).data());
+        case 2:
+            return reinterpret_cast<std::byte*>(writer.values<std::uint16_t>(column).data());
+        case 4:
+            return reinterpret_cast<std::byte*>(writer.values<std::uint32_t>(column).data());
+        default:
+            return reinterpret_cast<std::byte*>(writer.values<std::uint64_t>(column).data());
+    }
+}
+
+void copyBytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes > 0) {
+        std::memcpy(to, from, bytes);
+    }
+}
+
+}  // namespace
+
+void SegmentOutput::countRows() {
+    rowsKept_ = 0;
+    for (const Chunk& chunk : chunks) {
+        rowsKept_ += chunk.rows;
+    }
+}
+
+void FrameGatherer::select(const SegmentOutput& output, std::int64_t first, std::int64_t rows) {
+    output_ = &output;
+    runs_.clear();
+    picks_ = {};
+    if (!output.order.empty()) {
+        picks_ = std::span(output.order)
+                     .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
+        return;
+    }
+    for (const Chunk& chunk : output.chunks) {
+        if (rows > 0 && first < chunk.rows) {
+            const std::int64_t count = std::min(rows, chunk.rows - first);
+            runs_.push_back({&chunk, first, count});
+            rows -= count;
+            first = 0;
+        } else {
+            first -= chunk.rows;
+        }
+    }
+}
+
+std::uint64_t FrameGatherer::listValues(std::size_t column) const {
+    std::uint64_t count = 0;
+    for (const RowPick& pick : picks_) {
+        const std::int32_t* offsets = output_->chunks[pick.chunk].columns[column].offsets;
+        count += static_cast<std::uint64_t>(offsets[pick.row + 1] - offsets[pick.row]);
+    }
+    for (const Run& run : runs_) {
+        const std::int32_t* offsets = run.chunk->columns[column].offsets;
+        count += static_cast<std::uint64_t>(offsets[run.from + run.rows] - offsets[run.from]);
+    }
+    return count;
+}
+
+Result<std::uint64_t> FrameGatherer::measure(const SegmentOutput& output, std::int64_t first,
+                                             std::int64_t rows) {
+    select(output, first, rows);
+    const auto& columns = writer_.layout().columns();
+    counts_.assign(columns.size(), 0);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (columns[c].encoding == frame::Encoding::kLists) {
+            counts_[c] = listValues(c);
+        }
+    }
+    return writer_.declare(static_cast<std::uint32_t>(rows), counts_);
+}
+
+Status FrameGatherer::write(std::span<std::byte> memory, const frame::FrameId& id) {
+    RETURN_IF_ERROR(writer_.bind(memory, id));
+    writeRowIds();
+    const auto& columns = writer_.layout().columns();
+    for (std::size_t c = 2; c < columns.size(); ++c) {
+        const std::size_t width = frame::sizeOf(columns[c].dtype) * columns[c].width;
+        if (columns[c].role == frame::Role::kDense) {
+            writeDense(c);
+        } else if (columns[c].encoding == frame::Encoding::kLists) {
+            writeList(c, width);
+        } else {
+            writeFixed(c, width);
+        }
+    }
+    return okStatus();
+}
+
+void FrameGatherer::writeRowIds() {
+    std::uint32_t* file = writer_.values<std::uint32_t>(0).data();
+    std::uint64_t* number = writer_.values<std::uint64_t>(1).data();
+    for (const RowPick& pick : picks_) {
+        const Chunk& chunk = output_->chunks[pick.chunk];
+        *file++ = chunk.file;
+        *number++ = chunk.rowNumbers[pick.row];
+    }
+    for (const Run& run : runs_) {
+        file = std::fill_n(file, run.rows, run.chunk->file);
+        number = std::copy_n(run.chunk->rowNumbers + run.from, run.rows, number);
+    }
+}
+
+void FrameGatherer::writeDense(std::size_t column) {
+    float* out = writer_.values<float>(column).data();
+    const std::size_t width = writer_.layout().columns()[column].width;
+    if (!picks_.empty()) {
+        gatherDense(output_->chunks, picks_, width, out);
+        return;
+    }
+    for (const Run& run : runs_) {
+        copyDense(run.chunk->dense, run.from, run.rows, out);
+        out += static_cast<std::size_t>(run.rows) * width;
+    }
+}
+
+void FrameGatherer::writeFixed(std::size_t column, std::size_t width) {
+    std::byte* out = placeOf(writer_, column);
+    if (!picks_.empty()) {
+        gatherFixed(output_->chunks, picks_, column, width, out);
+        return;
+    }
+    for (const Run& run : runs_) {
+        const std::size_t bytes = static_cast<std::size_t>(run.rows) * width;
+        copyBytes(out,
+                  run.chunk->columns[column].values + static_cast<std::size_t>(run.from) * width,
+                  bytes);
+        out += bytes;
+    }
+}
+
+void FrameGatherer::writeList(std::size_t column, std::size_t width) {
+    std::byte* out = placeOf(writer_, column);
+    std::int64_t* offsets = writer_.offsets(column).data();
+    if (!picks_.empty()) {
+        gatherLists(output_->chunks, picks_, column, width, out, offsets);
+        return;
+    }
+    std::int64_t end = 0;
+    for (const Run& run : runs_) {
+        const Chunk::Column& from = run.chunk->columns[column];
+        const std::int64_t begin = from.offsets[run.from];
+        const std::int64_t count = from.offsets[run.from + run.rows] - begin;
+        copyBytes(out + static_cast<std::size_t>(end) * width,
+                  from.values + static_cast<std::size_t>(begin) * width,
+                  static_cast<std::size_t>(count) * width);
+        const std::int64_t shift = end - begin;
+        for (std::int64_t r = 1; r <= run.rows; ++r) {
+            offsets[r] = from.offsets[run.from + r] + shift;
+        }
+        offsets += run.rows;
+        end += count;
+    }
+}
+
+}  // namespace millrace::segment

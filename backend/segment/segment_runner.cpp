@@ -1,0 +1,176 @@
+#include "backend/segment/segment_runner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <arrow/api.h>
+
+namespace millrace::segment {
+
+// The recipe's door to one split's columns; the request column is read once for both.
+class SegmentRunner::Columns final : public recipe::ColumnSource {
+ public:
+    Columns(dataset::SplitReader& reader, const dataset::SplitRange& split, StageCounters& counters)
+        : reader_(reader), split_(split), counters_(counters) {}
+
+    Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
+        const std::vector<std::string>& names) override {
+        StageTimer timer(counters_);
+        const auto start = std::chrono::steady_clock::now();
+        std::vector<std::string> missing;
+        for (const std::string& name : names) {
+            if (name != keptName_) {
+                missing.push_back(name);
+            }
+        }
+        const std::int64_t before = reader_.bytesRead();
+        ASSIGN_OR_RETURN(auto read, reader_.readColumns(split_, missing));
+        std::vector<std::shared_ptr<arrow::Array>> arrays;
+        std::size_t next = 0;
+        for (const std::string& name : names) {
+            arrays.push_back(name == keptName_ ? kept_ : std::move(read[next++]));
+        }
+        timer.stop(Stage::kRead, firstRead_ ? split_.rows : 0, reader_.bytesRead() - before);
+        firstRead_ = false;
+        readNs_ += std::chrono::duration_cast<std::chrono::nanoseconds>(
+                       std::chrono::steady_clock::now() - start)
+                       .count();
+        return arrays;
+    }
+
+    Result<std::shared_ptr<arrow::Array>> keep(const std::string& name) {
+        ASSIGN_OR_RETURN(auto arrays, columns({name}));
+        kept_ = std::move(arrays[0]);
+        keptName_ = name;
+        return kept_;
+    }
+    std::int64_t readNs() const { return readNs_; }
+
+ private:
+    dataset::SplitReader& reader_;
+    const dataset::SplitRange& split_;
+    StageCounters& counters_;
+    std::string keptName_;
+    std::shared_ptr<arrow::Array> kept_;
+    bool firstRead_ = true;
+    std::int64_t readNs_ = 0;
+};
+
+SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
+                             StageCounters& counters)
+    : input_(std::move(input)),
+      pool_(pool),
+      counters_(counters),
+      reader_(input_->dataset(), &pool) {}
+
+Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segment) {
+    SegmentOutput output;
+    output.epoch = epoch;
+    output.segment = segment;
+    output.steps.resize(input_->recipe().stepNames().size());
+    requestStarts_.clear();
+    for (const stream::SplitRef& ref : input_->splitsOf(epoch, segment)) {
+        RETURN_IF_ERROR(runSplit(ref, epoch, output));
+    }
+    output.countRows();
+    if (input_->shuffle() != Shuffle::kNone && output.rowsKept() > 0) {
+        StageTimer timer(counters_);
+        orderRows(epoch, output);
+        timer.stop(Stage::kOrder, output.rowsKept());
+    }
+    return output;
+}
+
+Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
+                               SegmentOutput& output) {
+    const stream::PlanFile& file = input_->files()[ref.file];
+    const stream::PlanSplit& split = file.splits[ref.split];
+    output.rowsScanned += split.rows;
+    if (split.rows == 0) {
+        return okStatus();
+    }
+    const dataset::SplitRange range{ref.file, split.rowGroup, split.firstRow, split.rows};
+    Columns columns(reader_, range, counters_);
+    const auto start = std::chrono::steady_clock::now();
+    if (input_->shuffle() == Shuffle::kRequests) {
+        RETURN_IF_ERROR(findRequests(columns, split.firstRow, split.rows));
+    }
+    const recipe::SplitInput in{ref.file, file.relativePath,
+                                static_cast<std::uint64_t>(split.firstRow), split.rows, &columns};
+    ASSIGN_OR_RETURN(recipe::FeatureBatch batch, input_->recipe().run(in, epoch));
+    for (std::size_t s = 0; s < batch.steps.size() && s < output.steps.size(); ++s) {
+        output.steps[s].rowsIn += batch.steps[s].rowsIn;
+        output.steps[s].rowsOut += batch.steps[s].rowsOut;
+    }
+    output.decodedBytes += batch.decodedBytes;
+    ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
+    output.chunks.push_back(std::move(chunk));
+    const auto busy = std::chrono::steady_clock::now() - start;
+    counters_.add(
+        Stage::kRecipe,
+        std::chrono::duration_cast<std::chrono::nanoseconds>(busy).count() - columns.readNs(),
+        split.rows, output.chunks.back().rows);
+    return okStatus();
+}
+
+// A request is a maximal run of adjacent rows with one non-null value; a null is one of its own.
+Status SegmentRunner::findRequests(Columns& columns, std::int64_t firstRow, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const auto array, columns.keep(input_->spec().features.request));
+    std::vector<std::uint64_t> starts;
+    for (std::int64_t r = 0; r < rows; ++r) {
+        const bool goesOn = r > 0 && array->IsValid(r) && array->IsValid(r - 1) &&
+                            array->RangeEquals(*array, r, r + 1, r - 1);
+        if (!goesOn) {
+            starts.push_back(static_cast<std::uint64_t>(firstRow + r));
+        }
+    }
+    requestStarts_.push_back(std::move(starts));
+    return okStatus();
+}
+
+std::uint64_t SegmentRunner::keyRow(std::size_t chunk, std::uint64_t row) const {
+    if (input_->shuffle() != Shuffle::kRequests) {
+        return row;
+    }
+    const auto& starts = requestStarts_[chunk];
+    return *std::prev(std::upper_bound(starts.begin(), starts.end(), row));
+}
+
+void SegmentRunner::orderRows(std::uint32_t epoch, SegmentOutput& output) {
+    struct Keyed {
+        std::uint64_t key;
+        RowPick pick;
+    };
+    std::vector<Keyed> rows;
+    rows.reserve(static_cast<std::size_t>(output.rowsKept()));
+    const std::uint64_t seed = input_->spec().batch.seed;
+    for (std::size_t c = 0; c < output.chunks.size(); ++c) {
+        const Chunk& chunk = output.chunks[c];
+        const std::uint64_t fileKey =
+            stream::fileKey(epoch, input_->files()[chunk.file].relativePath);
+        std::uint64_t lastRow = ~std::uint64_t{0}, key = 0;
+        for (std::int64_t r = 0; r < chunk.rows; ++r) {
+            const std::uint64_t row = keyRow(c, chunk.rowNumbers[r]);
+            if (row != lastRow) {
+                key = stream::rowKey(seed, fileKey, row);
+                lastRow = row;
+            }
+            rows.push_back({key, {static_cast<std::uint32_t>(c), static_cast<std::uint32_t>(r)}});
+        }
+    }
+    const auto& chunks = output.chunks;
+    std::sort(rows.begin(), rows.end(), [&chunks](const Keyed& a, const Keyed& b) {
+        if (a.key != b.key) {
+            return a.key < b.key;
+        }
+        const Chunk &x = chunks[a.pick.chunk], &y = chunks[b.pick.chunk];
+        return x.file != y.file ? x.file < y.file
+                                : x.rowNumbers[a.pick.row] < y.rowNumbers[b.pick.row];
+    });
+    output.order.reserve(rows.size());
+    for (const Keyed& row : rows) {
+        output.order.push_back(row.pick);
+    }
+}
+
+}  // namespace millrace::segment

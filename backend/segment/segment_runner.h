@@ -1,0 +1,41 @@
+#pragma once
+// Computes a segment: reads its splits, runs the recipe, puts the kept rows in order.
+//
+// A pure function of (stream hash, plan, epoch, index): nothing is kept between segments but open
+// files and memory. Threads: one runner a thread. Failure: data errors name file and row or row
+// group; kResourceExhausted when the memory limit does not hold the segment.
+#include <memory>
+
+#include "backend/core/status.h"
+#include "backend/dataset/split_reader.h"
+#include "backend/segment/buffer_pool.h"
+#include "backend/segment/segment_output.h"
+#include "backend/segment/stage_counters.h"
+#include "backend/segment/stream_input.h"
+
+namespace millrace::segment {
+
+class SegmentRunner {
+ public:
+    /// `pool` and `counters` outlive the runner and what it made.
+    SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
+                  StageCounters& counters);
+
+    Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment);
+
+ private:
+    class Columns;
+    Status runSplit(const stream::SplitRef& ref, std::uint32_t epoch, SegmentOutput& output);
+    Status findRequests(Columns& columns, std::int64_t firstRow, std::int64_t rows);
+    void orderRows(std::uint32_t epoch, SegmentOutput& output);
+    std::uint64_t keyRow(std::size_t chunk, std::uint64_t row) const;
+
+    const std::shared_ptr<const StreamInput> input_;
+    BufferPool& pool_;
+    StageCounters& counters_;
+    dataset::SplitReader reader_;
+    /// shuffle: requests. By chunk: the rows in the file at which requests start, ascending.
+    std::vector<std::vector<std::uint64_t>> requestStarts_;
+};
+
+}  // namespace millrace::segment

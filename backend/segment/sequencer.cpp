@@ -1,0 +1,381 @@
+#include "backend/segment/sequencer.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+#include "backend/segment/segment_runner.h"
+#include "backend/segment/window.h"
+#include "backend/stream/open_rest.h"
+
+namespace millrace::segment {
+
+namespace {
+
+// The rows that a segment leaves to the open rest, as a frame.
+struct Tail {
+    PooledBuffer buffer;
+    frame::FrameView view;
+    std::int64_t firstRow = 0;
+};
+
+// What one thread works with.
+struct Hands {
+    SegmentRunner runner;
+    FrameGatherer gatherer;
+};
+
+}  // namespace
+
+class Sequencer::Impl {
+ public:
+    Impl(std::shared_ptr<const StreamInput> input, SequencerOptions options, BufferPool& pool,
+         StageCounters& counters, SequenceSink& sink)
+        : input_(std::move(input)),
+          options_(std::move(options)),
+          pool_(pool),
+          counters_(counters),
+          sink_(sink),
+          window_(*input_,
+                  {options_.epochs, options_.window > 0 ? options_.window : options_.threads + 1,
+                   pool.limitBytes(), options_.start}),
+          rest_(input_->microRows(), options_.start) {
+        MutexLock lock(mutex_);
+        position_ = options_.start;
+        totals_.steps.resize(input_->recipe().stepNames().size());
+    }
+
+    Status run(std::stop_token stop);
+    stream::Cursor position() const {
+        MutexLock lock(mutex_);
+        return position_;
+    }
+    SequencerTotals totals() const {
+        MutexLock lock(mutex_);
+        return totals_;
+    }
+
+ private:
+    using Item = std::shared_ptr<FlightItem>;
+
+    void work(bool mayCompute);
+    void deliver(const Item& item, Hands& hands);
+    Status deliverNext(const Item& item, Hands& hands, bool& isDone);
+    Status deliverFrame(const Item& item, std::int64_t index, Hands& hands, bool& gaveTurn);
+    Status endSegment(const Item& item, Hands& hands);
+    Status endEpoch(const Item& item);
+    Status startSegment(const Item& item);
+    Status keepTail(const SegmentOutput& output, std::int64_t firstRow, Hands& hands);
+    Status deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch);
+    bool isWanted(std::uint32_t epoch, std::int64_t number) const;
+    Result<SequenceSink::Place> reserve(std::uint64_t bytes, std::uint32_t epoch,
+                                        std::int64_t number);
+    void moved(const stream::Cursor& position, std::int64_t rows);
+    void fail(const Status& error);
+
+    const std::shared_ptr<const StreamInput> input_;
+    const SequencerOptions options_;
+    BufferPool& pool_;
+    StageCounters& counters_;
+    SequenceSink& sink_;
+    Window window_;
+    std::stop_source stop_;
+
+    // Of the delivering thread: handed on with the turn, under the window's lock.
+    stream::OpenRest rest_;
+    std::map<std::int64_t, Tail> tails_;
+    const FlightItem* current_ = nullptr;
+    stream::SegmentShare share_;
+    std::vector<stream::RestPart> restBefore_;
+    std::int64_t nextFrame_ = 0;
+
+    mutable Mutex mutex_;
+    stream::Cursor position_ MR_GUARDED_BY(mutex_);
+    SequencerTotals totals_ MR_GUARDED_BY(mutex_);
+    Status error_ MR_GUARDED_BY(mutex_);
+};
+
+Status Sequencer::Impl::run(std::stop_token stop) {
+    const std::stop_callback onStop(stop, [this] { fail(cancelled("stopped")); });
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < options_.threads; ++t) {
+            threads.push_back(
+                startThread(strCat("loader-", t), [this](std::stop_token) { work(true); }));
+        }
+        if (options_.hasDeliveryThread) {
+            threads.push_back(
+                startThread("loader-deliver", [this](std::stop_token) { work(false); }));
+        }
+    }
+    MutexLock lock(mutex_);
+    return error_;
+}
+
+void Sequencer::Impl::fail(const Status& error) {
+    {
+        MutexLock lock(mutex_);
+        if (error_.ok()) {
+            error_ = error;
+        }
+    }
+    stop_.request_stop();
+    window_.stop();
+}
+
+void Sequencer::Impl::work(bool mayCompute) {
+    Hands hands{SegmentRunner(input_, pool_, counters_), FrameGatherer(input_->layout())};
+    for (;;) {
+        Window::Task task = window_.next(mayCompute);
+        switch (task.kind) {
+            case Window::Task::Kind::kStop:
+                return;
+            case Window::Task::Kind::kCompute:
+                window_.computed(task.item, hands.runner.run(task.item->epoch, task.item->segment));
+                break;
+            case Window::Task::Kind::kDeliver:
+                deliver(task.item, hands);
+                break;
+        }
+    }
+}
+
+void Sequencer::Impl::deliver(const Item& item, Hands& hands) {
+    if (!item) {
+        const Status ended = sink_.endOfStream(stop_.get_token());
+        if (!ended.ok()) {
+            fail(ended);
+        }
+        window_.stop();
+        return;
+    }
+    bool isDone = false;
+    const Status status = deliverNext(item, hands, isDone);
+    if (!status.ok()) {
+        fail(status);
+    }
+    if (isDone) {
+        window_.delivered(item, true);
+    }
+}
+
+// One piece of delivery. The turn is either given back inside (a frame) or by the caller (isDone).
+Status Sequencer::Impl::deliverNext(const Item& item, Hands& hands, bool& isDone) {
+    isDone = true;
+    if (item->state == FlightItem::State::kFailed) {
+        const Status told = sink_.error(messageOf(item->error), stop_.get_token());
+        (void)told;  // the reader may be gone; the error itself is what run() returns
+        return item->error;
+    }
+    if (item->isEpochEnd) {
+        return endEpoch(item);
+    }
+    if (item->isForRest) {
+        const std::int64_t rows = item->output->rowsKept();
+        return keepTail(*item->output, rows - rows % input_->microRows(), hands);
+    }
+    if (current_ != item.get()) {
+        RETURN_IF_ERROR(startSegment(item));
+    }
+    while (nextFrame_ < share_.full && !isWanted(item->epoch, share_.first + nextFrame_)) {
+        ++nextFrame_;
+    }
+    if (nextFrame_ == share_.full) {
+        current_ = nullptr;
+        return endSegment(item, hands);
+    }
+    bool gaveTurn = false;
+    const Status status = deliverFrame(item, nextFrame_, hands, gaveTurn);
+    isDone = !gaveTurn;
+    return status;
+}
+
+Status Sequencer::Impl::startSegment(const Item& item) {
+    const SegmentOutput& output = *item->output;
+    restBefore_ = rest_.parts();
+    share_ = rest_.add(item->segment, output.rowsKept());
+    nextFrame_ = 0;
+    current_ = item.get();
+    SegmentRecord record;
+    record.epoch = item->epoch;
+    record.segment = item->segment;
+    record.first = share_.first;
+    record.count = share_.count();
+    record.tailRows = share_.tailRows;
+    record.rowsScanned = output.rowsScanned;
+    record.rowsPruned = output.rowsPruned;
+    record.rowsKept = output.rowsKept();
+    record.steps = output.steps;
+    {
+        MutexLock lock(mutex_);
+        ++totals_.segments;
+        totals_.rowsScanned += record.rowsScanned;
+        totals_.rowsPruned += record.rowsPruned;
+        totals_.rowsKept += record.rowsKept;
+        for (std::size_t s = 0; s < record.steps.size(); ++s) {
+            totals_.steps[s].rowsIn += record.steps[s].rowsIn;
+            totals_.steps[s].rowsOut += record.steps[s].rowsOut;
+        }
+    }
+    return sink_.segment(record, stop_.get_token());
+}
+
+bool Sequencer::Impl::isWanted(std::uint32_t epoch, std::int64_t number) const {
+    const bool wasBefore = epoch == options_.start.epoch && number < options_.start.next;
+    return !wasBefore && sink_.wants(epoch, number);
+}
+
+Result<SequenceSink::Place> Sequencer::Impl::reserve(std::uint64_t bytes, std::uint32_t epoch,
+                                                     std::int64_t number) {
+    StageTimer timer(counters_);
+    auto place = sink_.reserve(bytes, epoch, number, stop_.get_token());
+    timer.stop(Stage::kBlocked);
+    return place;
+}
+
+void Sequencer::Impl::moved(const stream::Cursor& position, std::int64_t rows) {
+    MutexLock lock(mutex_);
+    position_ = position;
+    if (rows > 0) {
+        ++totals_.microBatches;
+        totals_.rowsDelivered += rows;
+    }
+}
+
+Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands& hands,
+                                     bool& gaveTurn) {
+    const std::int64_t rows = input_->microRows();
+    const std::int64_t number = share_.first + index;
+    ASSIGN_OR_RETURN(const std::uint64_t bytes,
+                     hands.gatherer.measure(*item->output, index * rows, rows));
+    ASSIGN_OR_RETURN(const SequenceSink::Place place, reserve(bytes, item->epoch, number));
+    ++nextFrame_;
+    moved({input_->streamHash(), input_->planHash(), item->epoch, number + 1, item->segment,
+           index + 1, restBefore_},
+          rows);
+    window_.enter(item);
+    gaveTurn = true;
+    window_.delivered(item, false);
+
+    StageTimer timer(counters_);
+    Status status =
+        hands.gatherer.write(place.bytes, {item->epoch, static_cast<std::uint64_t>(item->segment),
+                                           static_cast<std::uint32_t>(index)});
+    window_.leave(item);
+    timer.stop(Stage::kCollate, rows, static_cast<std::int64_t>(bytes));
+    if (status.ok()) {
+        status = sink_.commit(place, item->epoch, number);
+    }
+    return status;
+}
+
+Status Sequencer::Impl::keepTail(const SegmentOutput& output, std::int64_t firstRow, Hands& hands) {
+    const std::int64_t rows = output.rowsKept() - firstRow;
+    if (rows == 0) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const std::uint64_t bytes, hands.gatherer.measure(output, firstRow, rows));
+    ASSIGN_OR_RETURN(PooledBuffer buffer,
+                     PooledBuffer::allocate(pool_, static_cast<std::int64_t>(bytes)));
+    RETURN_IF_ERROR(hands.gatherer.write(
+        buffer.bytes(), {output.epoch, static_cast<std::uint64_t>(output.segment), 0}));
+    ASSIGN_OR_RETURN(const frame::FrameView view,
+                     frame::FrameView::open(buffer.bytes(), frame::CheckLevel::kDirectory));
+    tails_.insert_or_assign(output.segment, Tail{std::move(buffer), view, firstRow});
+    return okStatus();
+}
+
+Status Sequencer::Impl::endSegment(const Item& item, Hands& hands) {
+    RETURN_IF_ERROR(keepTail(*item->output, share_.full * input_->microRows(), hands));
+    if (share_.joined) {
+        RETURN_IF_ERROR(deliverJoined(*share_.joined, item->epoch));
+    }
+    const std::vector<stream::RestPart> parts = rest_.parts();
+    std::erase_if(tails_, [&parts](const auto& tail) {
+        return std::none_of(parts.begin(), parts.end(), [&tail](const stream::RestPart& part) {
+            return part.segment == tail.first;
+        });
+    });
+    moved({input_->streamHash(), input_->planHash(), item->epoch, rest_.next(), item->segment + 1,
+           0, parts},
+          0);
+    return okStatus();
+}
+
+Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch) {
+    if (!isWanted(epoch, joined.number)) {
+        return okStatus();
+    }
+    std::vector<frame::RowRange> ranges;
+    for (const stream::Piece& piece : joined.pieces) {
+        const auto tail = tails_.find(piece.segment);
+        INVARIANT(tail != tails_.end(), "the tails of the open rest are kept");
+        const Tail& t = tail->second;
+        const std::int64_t from = piece.from == stream::Piece::kFromEnd
+                                      ? std::int64_t{t.view.rows()} - piece.rows
+                                      : piece.from - t.firstRow;
+        if (from < 0 || from + piece.rows > std::int64_t{t.view.rows()}) {
+            return failedPrecondition("the cursor's open rest asks for ", piece.rows,
+                                      " rows of segment ", piece.segment, ", which leaves ",
+                                      t.view.rows());
+        }
+        ranges.push_back({&t.view, static_cast<std::uint32_t>(from),
+                          static_cast<std::uint32_t>(from + piece.rows)});
+    }
+    ASSIGN_OR_RETURN(frame::FrameConcat concat, frame::FrameConcat::make(input_->layout(), ranges));
+    ASSIGN_OR_RETURN(const SequenceSink::Place place,
+                     reserve(concat.totalBytes(), epoch, joined.number));
+    RETURN_IF_ERROR(concat.write(place.bytes, {epoch, static_cast<std::uint64_t>(joined.segment),
+                                               static_cast<std::uint32_t>(joined.index)}));
+    RETURN_IF_ERROR(sink_.commit(place, epoch, joined.number));
+    moved(position(), joined.rows);
+    return okStatus();
+}
+
+Status Sequencer::Impl::endEpoch(const Item& item) {
+    if (const auto joined = rest_.finish(input_->numSegments())) {
+        RETURN_IF_ERROR(deliverJoined(*joined, item->epoch));
+    }
+    tails_.clear();
+    RETURN_IF_ERROR(sink_.endOfEpoch(item->epoch, rest_.next(), stop_.get_token()));
+    rest_.startEpoch();
+    stream::Cursor next = stream::Cursor::start(input_->streamHash(), input_->planHash());
+    next.epoch = item->epoch + 1;
+    moved(next, 0);
+    return okStatus();
+}
+
+Result<std::unique_ptr<Sequencer>> Sequencer::make(std::shared_ptr<const StreamInput> input,
+                                                   SequencerOptions options, BufferPool& pool,
+                                                   StageCounters& counters, SequenceSink& sink) {
+    if (options.threads < 1) {
+        return invalidArgument("resources.loader_threads: at least one thread is needed");
+    }
+    if (options.start.streamHash.empty()) {
+        options.start = stream::Cursor::start(input->streamHash(), input->planHash());
+    }
+    RETURN_IF_ERROR(options.start.check(input->streamHash(), input->planHash(),
+                                        input->numSegments(), input->microRows()));
+    return std::unique_ptr<Sequencer>(new Sequencer(
+        std::make_unique<Impl>(std::move(input), std::move(options), pool, counters, sink)));
+}
+
+Sequencer::Sequencer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Sequencer::~Sequencer() = default;
+
+Status Sequencer::run(std::stop_token stop) {
+    return impl_->run(std::move(stop));
+}
+
+stream::Cursor Sequencer::position() const {
+    return impl_->position();
+}
+
+SequencerTotals Sequencer::totals() const {
+    return impl_->totals();
+}
+
+}  // namespace millrace::segment

@@ -1,0 +1,132 @@
+#include "backend/segment/stream_input.h"
+
+#include "backend/core/paths.h"
+#include "backend/dataset/side_table.h"
+#include "backend/segment/layout.h"
+#include "backend/spec/bind.h"
+
+namespace millrace::segment {
+
+namespace {
+
+constexpr std::size_t kEpochsKept = 3;
+
+Result<Shuffle> shuffleOf(const spec::RunSpec& spec) {
+    const std::string& name = spec.batch.shuffle;
+    if (name == "rows") {
+        return Shuffle::kRows;
+    }
+    if (name == "none") {
+        return Shuffle::kNone;
+    }
+    if (name != "requests") {
+        return invalidArgument("batch.shuffle: '", name, "' is not rows, requests or none");
+    }
+    if (spec.features.request.empty()) {
+        return invalidArgument("batch.shuffle: requests needs features.request");
+    }
+    return Shuffle::kRequests;
+}
+
+Result<stream::SplitOrder> orderOf(const spec::RunSpec& spec) {
+    if (spec.batch.order == "permuted") {
+        return stream::SplitOrder::kPermuted;
+    }
+    if (spec.batch.order == "as_is") {
+        return stream::SplitOrder::kAsIs;
+    }
+    return invalidArgument("batch.order: '", spec.batch.order,
+                           "' is not supported yet; permuted and as_is are");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const StreamInput>> StreamInput::open(spec::RunSpec spec, stream::Plan plan,
+                                                             recipe::Part part,
+                                                             MemoryBudget& budget) {
+    std::shared_ptr<StreamInput> input(new StreamInput());
+    input->streamHash_ = spec::streamHash(spec);
+    input->planHash_ = plan.planHash();
+    input->spec_ = std::move(spec);
+    input->plan_ = std::move(plan);
+    input->part_ = part;
+    if (part == recipe::Part::kEval && !input->spec_.eval) {
+        return invalidArgument("the spec has no eval section");
+    }
+    if (part == recipe::Part::kEval) {
+        input->shuffle_ = Shuffle::kNone;
+        input->order_ = stream::SplitOrder::kAsIs;
+    } else {
+        ASSIGN_OR_RETURN(input->shuffle_, shuffleOf(input->spec_));
+        ASSIGN_OR_RETURN(input->order_, segment::orderOf(input->spec_));
+    }
+    std::int64_t splits = 0;
+    for (const stream::PlanFile& file : input->files()) {
+        splits += static_cast<std::int64_t>(file.splits.size());
+    }
+    input->numSegments_ = stream::numSegments(splits, input->plan_.segmentSplits);
+    auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
+    const recipe::TableSource tables = recipe::diskTables(input->spec_.baseDir, cache);
+    RETURN_IF_ERROR(input->bind(tables, cache));
+    for (const stream::SideTable& table : input->plan_.sideTables) {
+        RETURN_IF_ERROR(dataset::verifySideTable(table));
+    }
+    ASSIGN_OR_RETURN(input->recipe_,
+                     recipe::CompiledRecipe::compile(input->spec_, part, input->dataset_->schema(),
+                                                     tables, &budget));
+    return std::shared_ptr<const StreamInput>(std::move(input));
+}
+
+Status StreamInput::bind(const recipe::TableSource& tables,
+                         const std::shared_ptr<dataset::FactsCache>& cache) {
+    const spec::DatasetSpec& section =
+        part_ == recipe::Part::kEval ? spec_.eval->dataset : spec_.dataset;
+    ASSIGN_OR_RETURN(dataset_,
+                     dataset::Dataset::ofPlan(files(), dataset::readOptionsOf(section), cache));
+    const bool hasOwnFiles = part_ == recipe::Part::kEval && !plan_.evalFiles.empty();
+    spec::Schema trainSchema = dataset_->schema();
+    if (hasOwnFiles) {
+        ASSIGN_OR_RETURN(
+            const auto train,
+            dataset::Dataset::ofPlan(plan_.files, dataset::readOptionsOf(spec_.dataset), cache));
+        trainSchema = train->schema();
+    }
+    const spec::BindResult bound = spec::bindSchema(spec_, trainSchema, tables.schema,
+                                                    hasOwnFiles ? &dataset_->schema() : nullptr);
+    if (!bound.ok()) {
+        return spec::toStatus(bound.errors, "spec");
+    }
+    ASSIGN_OR_RETURN(layout_, layoutOf(spec_, bound.columns));
+    return okStatus();
+}
+
+StreamInput::Order StreamInput::orderOf(std::uint32_t epoch) const {
+    MutexLock lock(mutex_);
+    Order& order = orders_[epoch];
+    if (!order) {
+        order = std::make_shared<const std::vector<stream::SplitRef>>(
+            stream::splitOrder(files(), spec_.batch.seed, epoch, order_));
+    }
+    const Order result = order;
+    while (orders_.size() > kEpochsKept) {
+        orders_.erase(orders_.begin());
+    }
+    return result;
+}
+
+std::vector<stream::SplitRef> StreamInput::splitsOf(std::uint32_t epoch,
+                                                    std::int64_t segment) const {
+    const Order order = orderOf(epoch);
+    const auto splits = stream::segmentOf(*order, plan_.segmentSplits, segment);
+    return {splits.begin(), splits.end()};
+}
+
+std::int64_t StreamInput::decodedBytes(std::uint32_t epoch, std::int64_t segment) const {
+    std::int64_t bytes = 0;
+    for (const stream::SplitRef& ref : splitsOf(epoch, segment)) {
+        bytes += files()[ref.file].splits[ref.split].decodedBytes;
+    }
+    return bytes;
+}
+
+}  // namespace millrace::segment

@@ -1,0 +1,76 @@
+#pragma once
+// All that computing a segment depends on: spec, plan, compiled recipe, frame layout.
+//
+// Made once a stream and shared by its threads. Threads: immutable but for the order of the newest
+// epochs, which is locked. Failure: open() checks that the dataset still fits the plan and the
+// spec.
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/core/memory_budget.h"
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/dataset/dataset.h"
+#include "backend/frame/frame.h"
+#include "backend/recipe/compiled_recipe.h"
+#include "backend/spec/run_spec.h"
+#include "backend/stream/order.h"
+#include "backend/stream/plan.h"
+
+namespace millrace::segment {
+
+enum class Shuffle { kRows, kRequests, kNone };
+
+class StreamInput {
+ public:
+    /// `spec` is resolved; it is bound again to the plan's dataset. Part::kEval: the evaluation set
+    /// in file order. `budget` holds the side tables and outlives the stream.
+    static Result<std::shared_ptr<const StreamInput>> open(spec::RunSpec spec, stream::Plan plan,
+                                                           recipe::Part part, MemoryBudget& budget);
+
+    const spec::RunSpec& spec() const { return spec_; }
+    const stream::Plan& plan() const { return plan_; }
+    const std::vector<stream::PlanFile>& files() const {
+        return part_ == recipe::Part::kEval ? plan_.filesOfEval() : plan_.files;
+    }
+    const std::shared_ptr<const dataset::Dataset>& dataset() const { return dataset_; }
+    const recipe::CompiledRecipe& recipe() const { return *recipe_; }
+    const frame::FrameLayout& layout() const { return *layout_; }
+    const std::string& streamHash() const { return streamHash_; }
+    const std::string& planHash() const { return planHash_; }
+    recipe::Part part() const { return part_; }
+    Shuffle shuffle() const { return shuffle_; }
+    std::int64_t microRows() const { return spec_.batch.microRows; }
+    std::int64_t numSegments() const { return numSegments_; }
+
+    /// The splits of a segment in their order.
+    std::vector<stream::SplitRef> splitsOf(std::uint32_t epoch, std::int64_t segment) const;
+    /// Bytes that the plan expects the segment to decode to.
+    std::int64_t decodedBytes(std::uint32_t epoch, std::int64_t segment) const;
+
+ private:
+    StreamInput() = default;
+    Status bind(const recipe::TableSource& tables,
+                const std::shared_ptr<dataset::FactsCache>& cache);
+
+    spec::RunSpec spec_;
+    stream::Plan plan_;
+    recipe::Part part_ = recipe::Part::kTrain;
+    Shuffle shuffle_ = Shuffle::kRows;
+    stream::SplitOrder order_ = stream::SplitOrder::kPermuted;
+    std::string streamHash_, planHash_;
+    std::int64_t numSegments_ = 0;
+    std::shared_ptr<const dataset::Dataset> dataset_;
+    std::shared_ptr<const recipe::CompiledRecipe> recipe_;
+    std::optional<frame::FrameLayout> layout_;
+
+    using Order = std::shared_ptr<const std::vector<stream::SplitRef>>;
+    Order orderOf(std::uint32_t epoch) const;
+    mutable Mutex mutex_;
+    mutable std::map<std::uint32_t, Order> orders_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::segment

@@ -1,0 +1,228 @@
+#include "backend/segment/window.h"
+
+#include <algorithm>
+
+#include "backend/core/text.h"
+
+namespace millrace::segment {
+
+namespace {
+
+constexpr std::int64_t kSmallSegment = 1 << 20;
+// While it is computed a segment holds its columns and what the recipe makes of them.
+constexpr double kComputingFactor = 1.5;
+
+}  // namespace
+
+Window::Window(const StreamInput& input, Options options)
+    : input_(input), options_(std::move(options)) {
+    MutexLock lock(mutex_);
+    epoch_ = options_.start.epoch;
+    segment_ = options_.start.segment;
+    for (const stream::RestPart& part : options_.start.rest) {
+        restSegments_.push_back(part.segment);
+    }
+}
+
+void Window::stop() {
+    MutexLock lock(mutex_);
+    isStopped_ = true;
+    changed_.notifyAll();
+}
+
+Window::Task Window::next(bool mayCompute) {
+    MutexLock lock(mutex_);
+    while (!isStopped_) {
+        endEpochsLocked();
+        if (canDeliverLocked()) {
+            isDelivering_ = true;
+            return {Task::Kind::kDeliver, flight_.empty() ? nullptr : flight_.front()};
+        }
+        if (mayCompute) {
+            auto item = retryLocked();
+            if (!item) {
+                item = claimLocked();
+            }
+            if (item) {
+                return {Task::Kind::kCompute, std::move(item)};
+            }
+        }
+        changed_.wait(mutex_);
+    }
+    return {};
+}
+
+bool Window::canDeliverLocked() const {
+    if (isDelivering_) {
+        return false;
+    }
+    if (flight_.empty()) {
+        return epoch_ >= options_.epochs;
+    }
+    const FlightItem::State state = flight_.front()->state;
+    return state == FlightItem::State::kReady || state == FlightItem::State::kFailed;
+}
+
+// Puts the places behind epochs' last segments into the flight as soon as there is room.
+void Window::endEpochsLocked() {
+    while (restSegments_.empty() && epoch_ < options_.epochs && segment_ >= input_.numSegments() &&
+           flight_.size() <= static_cast<std::size_t>(options_.size)) {
+        auto item = std::make_shared<FlightItem>();
+        item->epoch = epoch_;
+        item->segment = input_.numSegments();
+        item->isEpochEnd = true;
+        item->state = FlightItem::State::kReady;
+        flight_.push_back(std::move(item));
+        ++epoch_;
+        segment_ = 0;
+    }
+}
+
+bool Window::hasRetryLocked() const {
+    return std::any_of(flight_.begin(), flight_.end(),
+                       [](const auto& item) { return item->state == FlightItem::State::kRetry; });
+}
+
+std::int64_t Window::expectedLocked(std::uint32_t epoch, std::int64_t segment) const {
+    const auto planned = static_cast<double>(input_.decodedBytes(epoch, segment));
+    return static_cast<std::int64_t>(planned * bytesPerPlanned_) + kSmallSegment;
+}
+
+std::shared_ptr<FlightItem> Window::claimLocked() {
+    const bool hasRest = !restSegments_.empty();
+    const bool hasRoom =
+        flight_.size() < static_cast<std::size_t>(options_.size) && !hasRetryLocked();
+    if (!hasRoom || (!hasRest && epoch_ >= options_.epochs)) {
+        return nullptr;
+    }
+    const std::int64_t segment = hasRest ? restSegments_.front() : segment_;
+    const std::int64_t expected = expectedLocked(epoch_, segment);
+    const bool fits =
+        options_.limitBytes == 0 || numHeld_ == 0 || heldBytes_ + expected <= options_.limitBytes;
+    if (!fits) {
+        return nullptr;
+    }
+    auto item = std::make_shared<FlightItem>();
+    item->epoch = epoch_;
+    item->segment = segment;
+    item->isForRest = hasRest;
+    item->heldBytes = expected;
+    holdLocked(*item);
+    flight_.push_back(item);
+    if (hasRest) {
+        restSegments_.pop_front();
+    } else {
+        ++segment_;
+    }
+    return item;
+}
+
+void Window::holdLocked(FlightItem& item) {
+    heldBytes_ += item.heldBytes;
+    ++numHeld_;
+    item.state = FlightItem::State::kComputing;
+}
+
+// The foremost item when it ran out of memory: once everything else has let go of its own.
+std::shared_ptr<FlightItem> Window::retryLocked() {
+    if (flight_.empty() || flight_.front()->state != FlightItem::State::kRetry) {
+        return nullptr;
+    }
+    for (const auto& item : flight_) {
+        if (item->state == FlightItem::State::kReady && !item->isEpochEnd) {
+            item->state = FlightItem::State::kRetry;
+            item->output.reset();
+            heldBytes_ -= item->heldBytes;
+            --numHeld_;
+        }
+    }
+    if (numHeld_ > 0) {
+        return nullptr;
+    }
+    holdLocked(*flight_.front());
+    return flight_.front();
+}
+
+void Window::computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOutput> output) {
+    MutexLock lock(mutex_);
+    if (!output.ok()) {
+        failedLocked(*item, output.status());
+    } else {
+        const std::int64_t held = output->decodedBytes + kSmallSegment;
+        heldBytes_ += held - item->heldBytes;
+        item->heldBytes = held;
+        const std::int64_t planned = input_.decodedBytes(item->epoch, item->segment);
+        if (planned > kSmallSegment) {
+            const double ratio =
+                kComputingFactor * static_cast<double>(held) / static_cast<double>(planned);
+            bytesPerPlanned_ = std::max(ratio, std::min(bytesPerPlanned_, 1.0));
+        }
+        item->output = std::move(*output);
+        item->state = FlightItem::State::kReady;
+    }
+    changed_.notifyAll();
+}
+
+void Window::failedLocked(FlightItem& item, const Status& error) {
+    heldBytes_ -= item.heldBytes;
+    --numHeld_;
+    const bool isMemory = error.code() == absl::StatusCode::kResourceExhausted;
+    if (isMemory && numHeld_ > 0) {
+        item.state = FlightItem::State::kRetry;
+        bytesPerPlanned_ *= kComputingFactor;
+        return;
+    }
+    item.state = FlightItem::State::kFailed;
+    item.error = error;
+    if (isMemory) {
+        const auto planned = input_.decodedBytes(item.epoch, item.segment);
+        item.error = resourceExhausted(
+            "segment ", item.segment, " of about ", formatBytes(static_cast<double>(planned)),
+            " decoded does not fit the memory limit (resources.memory_limit_mb; ",
+            formatBytes(static_cast<double>(options_.limitBytes)),
+            " of it are for segments): ", messageOf(error));
+    }
+}
+
+void Window::delivered(const std::shared_ptr<FlightItem>& item, bool isDone) {
+    bool isFree = false;
+    {
+        MutexLock lock(mutex_);
+        isDelivering_ = false;
+        if (isDone) {
+            flight_.pop_front();
+            item->isDelivered = true;
+            isFree = item->writers == 0 && !item->isEpochEnd;
+        }
+        changed_.notifyAll();
+    }
+    if (isFree) {
+        release(item);
+    }
+}
+
+void Window::enter(const std::shared_ptr<FlightItem>& item) {
+    MutexLock lock(mutex_);
+    ++item->writers;
+}
+
+void Window::leave(const std::shared_ptr<FlightItem>& item) {
+    bool isFree = false;
+    {
+        MutexLock lock(mutex_);
+        isFree = --item->writers == 0 && item->isDelivered;
+    }
+    if (isFree) {
+        release(item);
+    }
+}
+
+void Window::release(const std::shared_ptr<FlightItem>& item) {
+    item->output.reset();
+    MutexLock lock(mutex_);
+    heldBytes_ -= item->heldBytes;
+    --numHeld_;
+    changed_.notifyAll();
+}
+
+}  // namespace millrace::segment
