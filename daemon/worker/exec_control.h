@@ -1,0 +1,50 @@
+#pragma once
+// ControlDoor: the guardian's unix socket, on which its owner asks for an end or shows that it is
+// there. One JSON object a line, one answer a line, {"ok": true, ...} or {"ok": false, "error"}:
+//   {"stop": true, "grace": SECONDS}   {"kill": true}   {"keepalive": true}   {"status": true}
+//
+// Threads: one, driven by poll(). Never blocks: a peer that does not read its answers is dropped.
+// Failure: garbage is answered with an error and ends that connection only.
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+
+#include "backend/core/json.h"
+#include "backend/core/unique_fd.h"
+
+namespace millrace::exec {
+
+struct ControlRequest {
+    bool isStop = false, isKill = false;
+    std::optional<double> graceSeconds;
+};
+
+class ControlDoor {
+ public:
+    /// Acts on a request and returns the members of its answer.
+    using Handler = std::function<Json(const ControlRequest&)>;
+
+    ControlDoor() = default;
+    ControlDoor(UniqueFd listener, Handler handler);
+    /// Adds what poll() has to watch.
+    void watch(std::vector<pollfd>& fds) const;
+    /// Accepts, reads and answers whatever is ready.
+    void serve();
+
+ private:
+    struct Client {
+        UniqueFd fd;
+        std::string input;
+    };
+    bool serveClient(Client& client);
+    std::string answer(std::string_view line);
+
+    UniqueFd listener_;
+    Handler handler_;
+    std::vector<Client> clients_;
+};
+
+}  // namespace millrace::exec
