@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""The whole path with real processes: daemon, feed, trainer, store, command line.
+
+    path_test.py [-v] [PathTest.test_name]        ctest runs every test on its own
+"""
+import json
+import os
+import signal
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Place, edit, wait_for  # noqa: E402
+
+# Slow enough to be met in the middle, small enough to end in seconds.
+LONG = ("epochs: 3", "epochs: 12")
+FREQUENT = ("every_steps: 100, keep: 3", "every_steps: 40, keep: 100")
+
+
+class PathTest(unittest.TestCase):
+    def setUp(self):
+        self.place = Place()
+        self.addCleanup(self.place.close)
+
+    def nothing_is_left(self):
+        self.place.down()
+        wait_for(f"no process left: {self.place.processes()}", lambda: not self.place.processes(), 20)
+
+    def assert_whole(self, losses):
+        self.assertEqual([step for step, _ in losses], list(range(1, len(losses) + 1)))
+
+    def test_base_run_reaches_the_known_auc_and_repeats_to_the_last_bit(self):
+        place = self.place.up()
+        a, b = place.submit()[0], place.submit()[0]
+        first, second = place.wait(a, "finished", "failed"), place.wait(b, "finished", "failed")
+        self.assertEqual((first["state"], second["state"]), ("finished", "finished"))
+        self.assertGreaterEqual(first["metrics"]["eval.auc"], 0.79)
+        self.assertEqual(first["receipt"]["order_hash"], second["receipt"]["order_hash"])
+        self.assertEqual(first["receipt"]["rows_trained"], 3 * first["receipt"]["rows_kept"] // 3)
+        self.assertEqual(first["weights_hash"], second["weights_hash"])
+        self.assertEqual(place.losses(a), place.losses(b))
+        self.assert_whole(place.losses(a))
+
+    def test_the_baselines_are_where_they_are_known_to_be(self):
+        place = self.place.up()
+        movie, both = place.submit("--variation", "movie-mean", "--variation", "movie-user-mean")
+        movie, both = place.wait(movie, "finished", "failed"), place.wait(both, "finished", "failed")
+        self.assertTrue(0.68 < movie["metrics"]["eval.auc"] < 0.71, movie["metrics"])
+        self.assertTrue(0.76 < both["metrics"]["eval.auc"] < 0.79, both["metrics"])
+        self.assertEqual(movie["eval_order_hash"], both["eval_order_hash"])
+
+    def test_a_stopped_run_resumes_to_the_same_weights(self):
+        place = self.place.up()
+        edit(place.spec, FREQUENT)
+        whole = place.wait(place.submit()[0], "finished")
+        stopped = place.submit()[0]
+        wait_for("40 steps", lambda: (place.show(stopped)["progress"]["step"] or 0) >= 40)
+        place.cli("stop", stopped)
+        self.assertEqual(place.wait(stopped, "cancelled", "finished")["state"], "cancelled")
+        place.cli("resume", stopped)
+        resumed = place.wait(stopped, "finished", "failed")
+        self.assertEqual(resumed["state"], "finished", resumed["exit_reason"])
+        self.assertEqual(resumed["weights_hash"], whole["weights_hash"])
+        self.assertEqual(resumed["receipt"]["order_hash"], whole["receipt"]["order_hash"])
+        self.assertEqual(place.losses(stopped), place.losses(whole["id"]))
+
+    def test_a_killed_daemon_adopts_its_workers_and_no_metric_is_lost(self):
+        place = self.place.up()
+        edit(place.spec, LONG)
+        run = place.submit()[0]
+        wait_for("20 steps", lambda: (place.show(run)["progress"]["step"] or 0) >= 20)
+        os.kill(place.daemon_pid(), signal.SIGKILL)
+        trainer = place.worker("millrace-trainer")
+        self.assertIsNotNone(trainer, "the trainer goes on without its daemon")
+        place.cli("up")
+        ended = place.wait(run, "finished", "failed", "cancelled")
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        self.assertEqual(ended["attempt"], 1)
+        losses = place.losses(run)
+        self.assert_whole(losses)
+        self.assertEqual(len(losses), ended["progress"]["step"])
+        self.nothing_is_left()
+
+    def test_a_killed_trainer_goes_back_to_its_checkpoint(self):
+        place = self.place.up()
+        edit(place.spec, LONG, FREQUENT)
+        whole = place.wait(place.submit()[0], "finished")
+        run = place.submit()[0]
+        wait_for("a checkpoint", lambda: place.show(run)["checkpoints"])
+        os.kill(place.worker("millrace-trainer"), signal.SIGKILL)
+        ended = place.wait(run, "finished", "failed")
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        self.assertEqual((ended["attempt"], ended["restarts"]), (2, 1))
+        self.assertEqual(ended["weights_hash"], whole["weights_hash"])
+        self.assertEqual(place.losses(run), place.losses(whole["id"]))
+        self.nothing_is_left()
+
+    def test_a_killed_trainer_without_restarts_fails_with_the_reason(self):
+        place = self.place.up()
+        edit(place.spec, LONG, ("max_restarts: 3", "max_restarts: 0"))
+        run = place.submit()[0]
+        wait_for("20 steps", lambda: (place.show(run)["progress"]["step"] or 0) >= 20)
+        os.kill(place.worker("millrace-trainer"), signal.SIGKILL)
+        ended = place.wait(run, "finished", "failed")
+        self.assertEqual(ended["state"], "failed")
+        self.assertIn("SIGKILL", ended["exit_reason"])
+        self.nothing_is_left()
+
+    def test_a_killed_feed_is_survived(self):
+        place = self.place.up()
+        edit(place.spec, LONG, FREQUENT)
+        run = place.submit()[0]
+        wait_for("a checkpoint", lambda: place.show(run)["checkpoints"])
+        os.kill(place.worker("millrace-loader"), signal.SIGKILL)
+        ended = place.wait(run, "finished", "failed")
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        self.assert_whole(place.losses(run))
+        self.nothing_is_left()
+
+    def test_down_checkpoints_and_ends_everything(self):
+        place = self.place.up()
+        edit(place.spec, LONG)
+        run = place.submit()[0]
+        wait_for("20 steps", lambda: (place.show(run)["progress"]["step"] or 0) >= 20)
+        place.cli("down")
+        wait_for("no process left", lambda: not place.processes(), 20)
+        place.cli("up")
+        ended = place.show(run)
+        self.assertIn(ended["state"], ("cancelled", "queued", "running", "starting"))
+        self.assertTrue(ended["checkpoints"])
+
+    def test_stream_gives_one_order_for_any_threads_and_another_for_another_seed(self):
+        place = self.place
+        runs = [place.json("stream", place.spec, "--epochs", "1", "--threads", n) for n in (1, 2, 4)]
+        self.assertEqual(len({r["order_hash"] for r in runs}), 1)
+        self.assertEqual(len({r["checksum"] for r in runs}), 1)
+        other = place.json("stream", place.spec, "--epochs", "1", "--set", "batch.seed=8")
+        self.assertNotEqual(other["order_hash"], runs[0]["order_hash"])
+        for key in ("rows_scanned", "rows_kept", "seconds", "cpu_seconds", "peak_rss_mb",
+                    "first_batch_seconds", "checksum", "order_hash"):
+            self.assertIn(key, runs[0])
+        self.assertEqual(runs[0]["rows_scanned"], 100836)
+
+    def test_a_run_and_a_stream_of_one_spec_have_one_order_hash(self):
+        place = self.place.up()
+        run = place.wait(place.submit()[0], "finished", "failed")
+        stream = place.json("stream", place.spec, "--epochs", "3")
+        self.assertEqual(run["receipt"]["order_hash"], stream["order_hash"])
+
+    def test_variations_are_compared_on_the_same_rows(self):
+        place = self.place.up()
+        runs = place.submit("--all-variations", "--set", "batch.epochs=1")
+        ended = [place.wait(r, "finished", "failed") for r in runs]
+        self.assertEqual({r["state"] for r in ended}, {"finished"}, [r["exit_reason"] for r in ended])
+        self.assertEqual(len({r["eval_order_hash"] for r in ended}), 1)
+        by_name = {r["variation"] or "base": r for r in ended}
+        kept = {n: r["receipt"]["rows_kept"] for n, r in by_name.items()}
+        self.assertLess(kept["keep-10"], kept["keep-30"])
+        self.assertLess(kept["keep-30"], kept["base"])
+        self.assertEqual(kept["liked-3.5"], kept["base"])
+        self.assertIn("eval.auc", place.cli("compare", *runs))
+
+
+class BadInputTest(unittest.TestCase):
+    """One clear sentence each; the daemon stays up."""
+
+    def setUp(self):
+        self.place = Place()
+        self.addCleanup(self.place.close)
+
+    def refused(self, *changes, code=1, via="check"):
+        edit(self.place.spec, *changes)
+        self.place.cli(via, self.place.spec, *(["--detach"] if via == "run" else []), code=code)
+        return self.place.err
+
+    def test_unknown_key_with_line_column_and_the_nearest(self):
+        self.assertRegex(self.refused(("learning_rate:", "learnig_rate:")),
+                         r"movielens\.yaml:\d+:\d+: .*learnig_rate.*learning_rate")
+
+    def test_wrong_type(self):
+        self.assertRegex(self.refused(("epochs: 3", "epochs: many")), r":\d+:\d+: .*epochs")
+
+    def test_unknown_column_with_the_nearest(self):
+        self.assertRegex(self.refused(("rating is not null", "raitng is not null")), r"raitng.*rating")
+
+    def test_type_error_inside_an_expression(self):
+        self.assertRegex(self.refused(("year >= 2000", "genres >= 2000")), r":\d+:\d+: ")
+
+    def test_missing_file(self):
+        self.assertRegex(self.refused(("path: ratings.csv", "path: nothing.csv")), r"nothing\.csv")
+
+    def test_empty_glob(self):
+        self.assertRegex(self.refused(("path: ratings.csv", "path: 'part-*.parquet'")), r"part-\*\.parquet")
+
+    def test_csv_with_a_broken_row_names_file_and_line(self):
+        ratings = self.place.dir / "spec" / "ratings.csv"
+        lines = ratings.read_text().splitlines()
+        lines[500] = lines[500] + ",5"
+        ratings.write_text("\n".join(lines) + "\n")
+        self.place.cli("check", self.place.spec, code=1)
+        self.assertRegex(self.place.err, r"ratings\.csv.*501")
+
+    def test_truncated_parquet(self):
+        (self.place.dir / "spec" / "part.parquet").write_bytes(b"PAR1" + b"\0" * 100)
+        self.assertRegex(self.refused(("path: ratings.csv", "path: part.parquet")), r"part\.parquet")
+
+    def test_label_of_one_class(self):
+        self.assertRegex(self.refused(("rating >= 4.0\"}", "rating >= 0.0\"}")), r"liked")
+
+    def test_ranks_that_do_not_divide(self):
+        self.assertRegex(self.refused(("max_restarts: 3", "max_restarts: 3\n  ranks: 3")), r"ranks.*1, 2,? (and |or )?4")
+
+    def test_a_spec_of_ten_megabytes(self):
+        self.place.up()
+        self.place.spec.write_text("# " + "x" * 10_000_000 + "\n" + self.place.spec.read_text())
+        self.place.cli("run", self.place.spec, "--detach", code=1)
+        self.assertLess(len(self.place.err), 2000)
+        self.assertIn("MB", self.place.err)
+        self.place.cli("ls")
+
+    def test_the_daemon_is_not_running(self):
+        self.place.cli("ls", code=6)
+        self.assertIn("millrace up", self.place.err)
+
+    def test_garbage_on_the_socket_leaves_the_daemon_up(self):
+        import socket
+        self.place.up()
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(str(self.place.dir / "run" / "millrace" / "millraced.sock"))
+            s.sendall(b"\xff\x00GET / HTTP/1.1\r\n\r\n" * 2000)
+        self.place.cli("ls")
+
+    def test_a_second_daemon_is_refused(self):
+        import subprocess
+        from harness import BIN
+        self.place.up()
+        p = subprocess.run([BIN / "millraced", "--foreground"], env=self.place.env, capture_output=True, text=True,
+                           timeout=20)
+        self.assertEqual(p.returncode, 1)
+        self.assertRegex(p.stderr, r"already")
+        self.place.cli("ls")
+
+    def test_errors_of_a_submit_are_those_of_check(self):
+        self.place.up()
+        self.assertRegex(self.refused(("learning_rate:", "learnig_rate:"), via="run"),
+                         r"movielens\.yaml:\d+:\d+: .*learnig_rate")
+        self.assertEqual(self.place.json("ls")["runs"], [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
