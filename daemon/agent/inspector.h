@@ -1,0 +1,63 @@
+#pragma once
+// Inspector: asks `millrace-loader inspect` what a spec means. No user file is parsed in the
+// daemon.
+//
+// Threads: any; a call blocks for as long as the dataset's footers take. Failure: errors in the
+// spec are a value; a Status says that the question could not be answered (time, memory, a crash).
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+#include "backend/spec/spec_reader.h"
+
+namespace millrace::agent {
+
+struct InspectRequest {
+    std::string text, fileName, baseDir;
+    std::vector<std::string> variations;  ///< "" is the base
+    bool isAll = false;                   ///< the base and every variation
+    std::vector<std::string> sets;
+};
+
+struct InspectedRun {
+    std::string variation, name;
+    Json spec;  ///< resolved, canonical
+    std::string specHash, streamHash;
+    Json plan;
+    std::string planHash;
+    std::vector<std::string> warnings;
+};
+
+struct InspectReply {
+    std::vector<InspectedRun> runs;
+    spec::SpecErrors errors;  ///< not empty: no runs
+};
+
+class Inspector {
+ public:
+    virtual ~Inspector() = default;
+    virtual Result<InspectReply> resolve(const InspectRequest& request) = 0;
+};
+
+/// What the worker reads and writes, apart from starting it.
+std::string formatInspectRequest(const InspectRequest& request);
+Result<InspectReply> parseInspectReply(const std::string& text);
+
+struct LoaderInspectorOptions {
+    std::string program;  ///< millrace-loader
+    std::chrono::milliseconds timeout{120'000};
+    std::int64_t memoryLimitBytes = std::int64_t{16} << 30;  ///< of address space
+};
+
+class LoaderInspector final : public Inspector {
+ public:
+    explicit LoaderInspector(LoaderInspectorOptions options) : options_(std::move(options)) {}
+    Result<InspectReply> resolve(const InspectRequest& request) override;
+
+ private:
+    const LoaderInspectorOptions options_;
+};
+
+}  // namespace millrace::agent

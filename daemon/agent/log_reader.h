@@ -1,0 +1,89 @@
+#pragma once
+// The workers' logs of a run as one stream of lines, merged by time, that can be read again from
+// where one stopped.
+//
+// Reads the files that the guardians write (engines/worker_log.h), also across their rotation.
+// Threads: one owner. Bounded: a chunk of lines and a buffer for each worker. Failure: a worker
+// whose file cannot be read has no lines.
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "daemon/agent/run_directory.h"
+
+namespace millrace::agent {
+
+enum class LogLevel { kNone, kDebug, kInfo, kWarn, kError };
+
+struct LogLine {
+    std::int64_t timeMs = 0;
+    std::string worker;  ///< "feed", "rank0"
+    std::string text;
+    LogLevel level = LogLevel::kNone;
+    bool isStderr = false;
+    int attempt = 1;
+    bool operator==(const LogLine&) const = default;
+};
+
+struct LogQuery {
+    std::vector<std::string> workers;  ///< none: all
+    int attempt = 0;                   ///< 0: all
+    LogLevel minLevel = LogLevel::kNone;
+    std::size_t tailLines = 0;  ///< 0: all
+    std::string cursor;         ///< of LogPage; "": from the start
+};
+
+struct LogPage {
+    std::vector<LogLine> lines;
+    std::string cursor;
+    std::uint64_t droppedLines = 0;  ///< gaps: lines that a rotation took before they were read
+    bool isAtEnd = false;            ///< nothing more now
+};
+
+class LogReader {
+ public:
+    /// kInvalidArgument for a cursor that is none.
+    static Result<LogReader> open(RunDirectory directory, LogQuery query);
+    /// The next lines, at most `most`. New workers and attempts join as they appear.
+    LogPage next(std::size_t most);
+
+ private:
+    struct Buffered {
+        LogLine line;
+        std::uint64_t end = 0;  // offset behind it
+    };
+    struct Source {
+        int attempt = 1;
+        std::string worker, directory;
+        std::uint64_t offset = 0;  // behind the last line handed out
+        std::uint64_t readTo = 0;  // behind the last line buffered
+        std::deque<Buffered> buffer;
+    };
+
+    LogReader(RunDirectory directory, LogQuery query)
+        : directory_(std::move(directory)), query_(std::move(query)) {}
+    Status readCursor();
+    void findSources();
+    void fill(Source& source, std::uint64_t& gaps);
+    LogPage tail();
+    std::string cursorText() const;
+    bool isWanted(const LogLine& line) const;
+
+    RunDirectory directory_;
+    LogQuery query_;
+    std::map<std::string, Source> sources_;              // "1/feed"
+    std::map<std::string, std::uint64_t> startOffsets_;  // of the cursor, until found
+    bool isTailDone_ = false;
+};
+
+/// "TIME o|e|m text" -> a line; nothing for what is none. The guardian's own lines (m) have the
+/// level info, those about offsets are left out.
+std::optional<LogLine> parseLogLine(std::string_view text);
+/// The last line that the worker itself wrote; "" when there is none.
+std::string lastLogLine(const std::string& workerDirectory);
+
+}  // namespace millrace::agent

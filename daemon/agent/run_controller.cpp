@@ -1,0 +1,464 @@
+#include "daemon/agent/run_controller.h"
+
+#include <algorithm>
+
+#include "backend/core/log.h"
+#include "backend/core/thread.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::size_t kMailbox = 50'000;
+// Room that workers' lines leave for everything else.
+constexpr std::size_t kReserve = 5'000;
+constexpr std::int64_t kNsPerMs = 1'000'000;
+constexpr std::chrono::milliseconds kIdle{30'000};
+// Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
+constexpr std::chrono::milliseconds kDownExtra{10'000};
+
+}  // namespace
+
+RunController::RunController(ControllerOptions options, ControllerParts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      place_{parts_.store,
+             parts_.engine,
+             parts_.doors,
+             parts_.live,
+             parts_.clock,
+             options_.runsDir,
+             options_.binDir,
+             parts_.pokeEngine ? parts_.pokeEngine : [] {},
+             [this](const std::string& runId) { return listenerFor(runId); }},
+      intake_(parts_.store, parts_.clock),
+      mailbox_(kMailbox) {}
+
+RunController::~RunController() {
+    mailbox_.close();
+    if (thread_.joinable()) {
+        thread_.request_stop();
+        thread_.join();
+    }
+    // The doors' threads post into the mailbox: they end before it does.
+    active_.clear();
+}
+
+void RunController::start() {
+    thread_ = startThread("agent", [this](std::stop_token stop) { loop(stop); });
+}
+
+void RunController::loop(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+        std::optional<Message> message = mailbox_.popFor(patience());
+        if (message.has_value()) {
+            deal(std::move(*message));
+            constexpr int kAtOnce = 1'000;
+            for (int i = 0; i < kAtOnce; ++i) {
+                message = mailbox_.popFor(std::chrono::milliseconds(0));
+                if (!message.has_value()) {
+                    break;
+                }
+                deal(std::move(*message));
+            }
+        }
+        step();
+    }
+}
+
+void RunController::deal(Message message) {
+    message();
+}
+
+void RunController::drain() {
+    while (auto message = mailbox_.popFor(std::chrono::milliseconds(0))) {
+        deal(std::move(*message));
+    }
+    flushAtNs_ = 0;
+    step();
+}
+
+std::chrono::milliseconds RunController::patience() const {
+    if (!intake_.isEmpty()) {
+        return options_.commitDelay;
+    }
+    return active_.empty() ? kIdle : options_.tick;
+}
+
+void RunController::step() {
+    flushLines();
+    const bool isFlushed = intake_.isEmpty();
+    for (auto& [id, run] : active_) {
+        run->tick(isFlushed);
+    }
+    dropEnded();
+    if (isQueueChanged_) {
+        startWaiting();
+        dropEnded();
+    }
+    publishCounts();
+    if (allEnded_ != nullptr && active_.empty()) {
+        allEnded_->set_value();
+        allEnded_.reset();
+    }
+}
+
+void RunController::flushLines() {
+    if (intake_.isEmpty()) {
+        return;
+    }
+    const std::int64_t now = parts_.clock.steadyNs();
+    if (now < flushAtNs_) {
+        return;
+    }
+    flushAtNs_ = now + options_.commitDelay.count() * kNsPerMs;
+    const bool wasWell = intake_.trouble().empty();
+    const IntakeReport report = intake_.flush();
+    for (const CommittedLine& line : report.committed) {
+        if (ActiveRun* run = active(line.runId)) {
+            run->committed(line);
+        }
+    }
+    for (const AckOrder& order : report.acks) {
+        if (ActiveRun* run = active(order.runId)) {
+            run->ack(order);
+        }
+    }
+    if (wasWell != intake_.trouble().empty()) {
+        logLine(wasWell ? LogLevel::kError : LogLevel::kInfo, "store: trouble",
+                {{"what", wasWell ? intake_.trouble() : std::string("gone")}});
+    }
+    if (!report.committed.empty()) {
+        parts_.live.touch();
+    }
+}
+
+void RunController::dropEnded() {
+    for (auto it = active_.begin(); it != active_.end();) {
+        if (it->second->hasEnded()) {
+            intake_.forget(it->first);
+            it = active_.erase(it);
+            isQueueChanged_ = true;
+        } else {
+            ++it;
+        }
+    }
+}
+
+void RunController::publishCounts() {
+    std::vector<std::string> warnings;
+    for (const std::string& text : {intake_.trouble(), engineTrouble_}) {
+        if (!text.empty()) {
+            warnings.push_back(text);
+        }
+    }
+    MutexLock lock(mutex_);
+    counts_ = {static_cast<int>(active_.size()), static_cast<int>(queue_.size())};
+    warnings_ = std::move(warnings);
+}
+
+std::vector<std::string> RunController::warnings() const {
+    MutexLock lock(mutex_);
+    return warnings_;
+}
+
+RunController::Counts RunController::counts() const {
+    MutexLock lock(mutex_);
+    return counts_;
+}
+
+ActiveRun* RunController::active(const std::string& runId) {
+    const auto found = active_.find(runId);
+    return found == active_.end() ? nullptr : found->second.get();
+}
+
+// On the door's thread: nothing but putting it into the mailbox, and never waiting for room there,
+// because this thread may be waiting for the door's end.
+DoorListener RunController::listenerFor(const std::string& runId) {
+    DoorListener listener;
+    listener.onHello = [this, runId](rank::ConnectionId id, const rank::Sender& sender) {
+        (void)mailbox_.tryPush([this, runId, id, sender] {
+            if (ActiveRun* run = active(runId)) {
+                run->hello(id, sender);
+            }
+        });
+    };
+    listener.onLine = [this, runId](rank::ConnectionId id, const rank::Sender& sender,
+                                    const rank::RankLine& line) {
+        if (mailbox_.size() + kReserve >= kMailbox) {
+            return false;
+        }
+        return mailbox_.tryPush([this, runId, id, sender, line] {
+            ActiveRun* run = active(runId);
+            if (run == nullptr || !run->accepts(id)) {
+                return;
+            }
+            run->heard(sender, line);
+            if (!intake_.add(id, sender, line)) {
+                run->dropConnection(id);
+            }
+        });
+    };
+    listener.onClosed = [this, runId](rank::ConnectionId id, const rank::Sender&,
+                                      const std::string&) {
+        (void)mailbox_.tryPush([this, runId, id] {
+            if (ActiveRun* run = active(runId)) {
+                run->closed(id);
+            }
+        });
+    };
+    return listener;
+}
+
+// --- the queue ---
+
+schedule::Supply RunController::supply() {
+    const Result<engines::Capacity> capacity = parts_.engine.capacity();
+    if (!capacity.ok()) {
+        engineTrouble_ = strCat("engine: ", messageOf(capacity.status()));
+        return {};
+    }
+    engineTrouble_.clear();
+    return {capacity->total, options_.maxRunning};
+}
+
+void RunController::addToQueue(const std::string& id, std::int64_t fromStep) {
+    const auto isSame = [&](const Waiting& waiting) { return waiting.id == id; };
+    if (active(id) != nullptr || std::any_of(queue_.begin(), queue_.end(), isSame)) {
+        return;
+    }
+    const Result<runs::RunRecord> run = parts_.store.get(id);
+    if (!run.ok()) {
+        logError("queue: run not read", {{"run", id}, {"why", messageOf(run.status())}});
+        return;
+    }
+    const Result<JobFacts> facts = JobFacts::read(run->resolvedSpec);
+    if (!facts.ok()) {
+        refuse(id, std::string(messageOf(facts.status())));
+        return;
+    }
+    if (facts->hasCommand) {
+        refuse(id, "command: the user's own script is not run by this version; use `model`");
+        return;
+    }
+    queue_.push_back({id, fromStep, *facts, needsOf(*facts, supply().total)});
+    isQueueChanged_ = true;
+}
+
+void RunController::refuse(const std::string& id, const std::string& reason) {
+    const Status status =
+        parts_.store.setState(id, {runs::RunState::kFailed, strCat("refused: ", reason), 0});
+    logWarn("queue: run refused",
+            {{"run", id}, {"why", reason}, {"stored", status.ok() ? "yes" : "no"}});
+    RunDirectory(options_.runsDir, id).addEvent({parts_.clock.wallMs(), "refused: " + reason});
+    parts_.live.erase(id);
+}
+
+void RunController::startWaiting() {
+    isQueueChanged_ = false;
+    if (isDown_ || queue_.empty()) {
+        return;
+    }
+    std::vector<schedule::QueuedJob> queued;
+    for (const Waiting& waiting : queue_) {
+        queued.push_back({waiting.id, waiting.needs, 0});
+    }
+    std::vector<schedule::RunningJob> running;
+    for (const auto& [id, run] : active_) {
+        running.push_back({id, run->needs()});
+    }
+    const schedule::Decision decision = schedule::decide(queued, running, supply());
+    const auto take = [this](const std::string& id) {
+        const auto found = std::find_if(queue_.begin(), queue_.end(),
+                                        [&](const Waiting& w) { return w.id == id; });
+        Waiting waiting = *found;
+        queue_.erase(found);
+        return waiting;
+    };
+    for (const schedule::Waiting& never : decision.neverFits) {
+        take(never.id);
+        refuse(never.id, never.reason);
+    }
+    for (const std::string& id : decision.start) {
+        startOne(take(id));
+    }
+    for (const schedule::Waiting& waiting : decision.waiting) {
+        LiveRun live = parts_.live.get(waiting.id);
+        live.queuedReason = waiting.reason;
+        parts_.live.set(waiting.id, live);
+    }
+}
+
+void RunController::startOne(const Waiting& waiting) {
+    Result<runs::RunRecord> run = parts_.store.get(waiting.id);
+    if (!run.ok()) {
+        logError("queue: run not read", {{"run", waiting.id}, {"why", messageOf(run.status())}});
+        return;
+    }
+    run->specText.clear();
+    run->plan.clear();
+    auto active =
+        std::make_unique<ActiveRun>(place_, std::move(*run), waiting.facts, waiting.needs);
+    ActiveRun& started = *active;
+    active_[waiting.id] = std::move(active);
+    started.launch(waiting.fromStep);
+}
+
+// --- what an earlier daemon left ---
+
+Status RunController::recover() {
+    runs::RunQuery query;
+    query.view = runs::RunQuery::View::kAll;
+    query.withMetrics = false;
+    query.filter = "state IN ('queued', 'starting', 'running', 'stopping')";
+    std::vector<runs::RunRecord> queued;
+    std::vector<std::string> unfinished;
+    do {
+        ASSIGN_OR_RETURN(const runs::RunPage page, parts_.store.list(query));
+        for (const runs::RunRecord& run : page.runs) {
+            if (run.state == runs::RunState::kQueued) {
+                queued.push_back(run);
+            } else {
+                unfinished.push_back(run.id);
+            }
+        }
+        query.pageToken = page.nextPageToken;
+    } while (!query.pageToken.empty());
+    for (const std::string& id : unfinished) {
+        RETURN_IF_ERROR(adoptOne(id));
+    }
+    std::sort(queued.begin(), queued.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.createdMs, a.uid) < std::tie(b.createdMs, b.uid);
+    });
+    for (const runs::RunRecord& run : queued) {
+        addToQueue(run.id, 0);
+    }
+    dropEnded();
+    return okStatus();
+}
+
+Status RunController::adoptOne(const std::string& id) {
+    ASSIGN_OR_RETURN(runs::RunRecord run, parts_.store.get(id));
+    const Result<JobFacts> facts = JobFacts::read(run.resolvedSpec);
+    if (!facts.ok()) {
+        refuse(run.id, std::string(messageOf(facts.status())));
+        return okStatus();
+    }
+    run.specText.clear();
+    run.plan.clear();
+    const schedule::Resources needs = needsOf(*facts, supply().total);
+    auto active = std::make_unique<ActiveRun>(place_, std::move(run), *facts, needs);
+    ActiveRun& adopted = *active;
+    active_[id] = std::move(active);
+    adopted.adopt();
+    logInfo("run: adopted", {{"run", id}, {"attempt", adopted.attempt()}});
+    return okStatus();
+}
+
+// --- requests ---
+
+template <class T>
+T RunController::ask(std::function<T()> question) {
+    auto promise = std::make_shared<std::promise<T>>();
+    std::future<T> answer = promise->get_future();
+    const bool isTaken = mailbox_.push([promise, question] { promise->set_value(question()); });
+    if (!isTaken) {
+        return unavailable("the daemon is ending");
+    }
+    if (!thread_.joinable()) {
+        drain();
+    }
+    // A mailbox that is closed drops what waits: the promise is broken then, not forgotten.
+    try {
+        return answer.get();
+    } catch (const std::future_error&) {
+        return unavailable("the daemon is ending");
+    }
+}
+
+void RunController::enqueue(const std::vector<std::string>& runIds, std::int64_t fromStep) {
+    (void)mailbox_.push([this, runIds, fromStep] {
+        for (const std::string& id : runIds) {
+            addToQueue(id, fromStep);
+        }
+        parts_.live.touch();
+    });
+}
+
+void RunController::post(engines::Event event) {
+    (void)mailbox_.push([this, event = std::move(event)] {
+        if (event.kind == engines::Event::Kind::kUnreachable ||
+            event.kind == engines::Event::Kind::kReachable) {
+            engineTrouble_ = event.reason;
+            return;
+        }
+        for (auto& [id, run] : active_) {
+            if (run->jobNative() == event.job.native) {
+                run->engineSays(event.state);
+            }
+        }
+    });
+}
+
+Status RunController::stop(const std::string& runId, const std::string& reason,
+                           std::chrono::milliseconds grace) {
+    return ask<Status>([=, this] { return stopNow(runId, reason, grace); });
+}
+
+Status RunController::stopNow(const std::string& runId, const std::string& reason,
+                              std::chrono::milliseconds grace) {
+    if (ActiveRun* run = active(runId)) {
+        run->requestStop(reason, grace);
+        return okStatus();
+    }
+    const auto waiting =
+        std::find_if(queue_.begin(), queue_.end(), [&](const Waiting& w) { return w.id == runId; });
+    if (waiting == queue_.end()) {
+        ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
+        return failedPrecondition("run ", runId, " is ", runs::textOf(run.state), " already");
+    }
+    RETURN_IF_ERROR(parts_.store.setState(runId, {runs::RunState::kCancelled, reason, 0}));
+    queue_.erase(waiting);
+    isQueueChanged_ = true;
+    parts_.live.erase(runId);
+    return okStatus();
+}
+
+Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
+    return ask<Status>([=, this]() -> Status {
+        ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
+        if (run.state != runs::RunState::kCancelled && run.state != runs::RunState::kFailed) {
+            return failedPrecondition("run ", runId, " is ", runs::textOf(run.state),
+                                      "; only a cancelled or failed run can be resumed");
+        }
+        if (run.isDeleted) {
+            return failedPrecondition("run ", runId, " is deleted; restore it first");
+        }
+        RETURN_IF_ERROR(parts_.store.setState(runId, {runs::RunState::kQueued, "", 0}));
+        addToQueue(runId, fromStep);
+        parts_.live.touch();
+        return okStatus();
+    });
+}
+
+DownReport RunController::down(std::chrono::milliseconds grace) {
+    auto ended = std::make_shared<std::promise<void>>();
+    std::future<void> allEnded = ended->get_future();
+    auto report = std::make_shared<DownReport>();
+    const Status asked = ask<Status>([=, this] {
+        isDown_ = true;
+        report->runsStopped = static_cast<int>(active_.size());
+        report->runsQueued = static_cast<int>(queue_.size());
+        for (auto& [id, run] : active_) {
+            report->workersEnded += static_cast<int>(parts_.live.get(id).workers.size());
+            run->requestStop("stopped by millrace down", grace);
+        }
+        allEnded_ = ended;
+        return okStatus();
+    });
+    if (asked.ok() && thread_.joinable()) {
+        (void)allEnded.wait_for(grace + kDownExtra);
+    }
+    return *report;
+}
+
+}  // namespace millrace::agent

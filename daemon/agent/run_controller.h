@@ -1,0 +1,123 @@
+#pragma once
+// RunController: the queue and every run that is on its way, moved on by one thread.
+//
+// Everything that happens to a run arrives here as a message (workers' lines, the engine's events,
+// requests) and is dealt with in order, so that runs need no locks. Threads: public methods from
+// any thread; requests wait for their answer. Owns: the active runs. Bounded: the mailbox; workers'
+// lines that find it full are sent again by them.
+#include <chrono>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/core/bounded_queue.h"
+#include "backend/core/mutex.h"
+#include "daemon/agent/active_run.h"
+#include "daemon/agent/line_intake.h"
+
+namespace millrace::agent {
+
+struct ControllerOptions {
+    std::string runsDir, binDir;
+    int maxRunning = 0;                         ///< 0: as many as fit
+    std::chrono::milliseconds commitDelay{20};  ///< lines are gathered this long
+    std::chrono::milliseconds tick{250};        ///< while runs are active
+};
+
+struct ControllerParts {
+    runs::RunStore& store;
+    engines::Engine& engine;
+    DoorMaker& doors;
+    LiveTable& live;
+    const Clock& clock;
+    std::function<void()> pokeEngine;
+};
+
+struct DownReport {
+    int runsStopped = 0, workersEnded = 0, runsQueued = 0;
+};
+
+class RunController {
+ public:
+    RunController(ControllerOptions options, ControllerParts parts);
+    ~RunController();
+
+    /// Reads the store and the workers' directories, adopts what runs and queues what waits.
+    Status recover();
+    /// Starts the thread ("agent").
+    void start();
+    /// Deals with all that waits, without the thread: for tests.
+    void drain();
+
+    /// Stored runs in the state queued, in order. `fromStep` as of resume.
+    void enqueue(const std::vector<std::string>& runIds, std::int64_t fromStep = 0);
+    void post(engines::Event event);
+    Status stop(const std::string& runId, const std::string& reason,
+                std::chrono::milliseconds grace);
+    /// A run that was cancelled or failed goes back into the queue.
+    Status resume(const std::string& runId, std::int64_t fromStep);
+    /// Stops all and waits; afterwards nothing is started any more.
+    DownReport down(std::chrono::milliseconds grace);
+
+    /// What is wrong now, one sentence each.
+    std::vector<std::string> warnings() const;
+    struct Counts {
+        int running = 0, queued = 0;
+    };
+    Counts counts() const;
+
+ private:
+    using Message = std::function<void()>;
+    struct Waiting {
+        std::string id;
+        std::int64_t fromStep = 0;
+        JobFacts facts;
+        schedule::Resources needs;
+    };
+
+    void loop(std::stop_token stop);
+    void step();
+    void deal(Message message);
+    template <class T>
+    T ask(std::function<T()> question);
+
+    void flushLines();
+    void startWaiting();
+    void startOne(const Waiting& waiting);
+    void addToQueue(const std::string& id, std::int64_t fromStep);
+    Status adoptOne(const std::string& id);
+    void refuse(const std::string& id, const std::string& reason);
+    void dropEnded();
+    void publishCounts();
+    DoorListener listenerFor(const std::string& runId);
+    ActiveRun* active(const std::string& runId);
+    schedule::Supply supply();
+    Status stopNow(const std::string& runId, const std::string& reason,
+                   std::chrono::milliseconds grace);
+    std::chrono::milliseconds patience() const;
+
+    const ControllerOptions options_;
+    ControllerParts parts_;
+    Workplace place_;
+    LineIntake intake_;
+    BoundedQueue<Message> mailbox_;
+    // Of the controller's thread:
+    std::vector<Waiting> queue_;
+    std::map<std::string, std::unique_ptr<ActiveRun>> active_;
+    bool isDown_ = false;
+    bool isQueueChanged_ = false;
+    std::int64_t flushAtNs_ = 0;
+    std::shared_ptr<std::promise<void>> allEnded_;
+    std::string engineTrouble_;
+
+    mutable Mutex mutex_;
+    std::vector<std::string> warnings_ MR_GUARDED_BY(mutex_);
+    Counts counts_ MR_GUARDED_BY(mutex_);
+    std::jthread thread_;
+};
+
+}  // namespace millrace::agent

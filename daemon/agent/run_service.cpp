@@ -1,0 +1,303 @@
+#include "daemon/agent/run_service.h"
+
+#include <algorithm>
+
+#include "backend/core/log.h"
+#include "backend/core/text.h"
+#include "backend/runs/params.h"
+#include "backend/runs/run_filter.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::size_t kMostNoteBytes = 64 << 10;
+constexpr std::size_t kMostTagBytes = 8 << 10;
+constexpr std::size_t kMostTags = 200;
+constexpr std::size_t kMostShortBytes = 250;
+
+Status checkShort(std::string_view what, const std::string& text) {
+    if (text.size() > kMostShortBytes) {
+        return invalidArgument(what, ": has ", text.size(), " bytes; at most ", kMostShortBytes);
+    }
+    return okStatus();
+}
+
+Status checkTags(const std::map<std::string, std::string>& tags) {
+    if (tags.size() > kMostTags) {
+        return invalidArgument("tags: ", tags.size(), " of them; at most ", kMostTags);
+    }
+    for (const auto& [key, value] : tags) {
+        if (key.empty() || key.size() > kMostShortBytes || value.size() > kMostTagBytes) {
+            return invalidArgument("tag '", key.substr(0, kMostShortBytes), "': a key has 1 to ",
+                                   kMostShortBytes, " bytes and a value at most ", kMostTagBytes);
+        }
+    }
+    return okStatus();
+}
+
+std::string firstOf(const std::string& a, const std::string& b) {
+    return a.empty() ? b : a;
+}
+
+}  // namespace
+
+std::string submitKeyOf(const std::string& key, const std::string& variation) {
+    return key.empty() ? "" : (variation.empty() ? key : strCat(key, "#", variation));
+}
+
+Status RunService::checkOrder(const SubmitOrder& order) const {
+    const auto bytes = static_cast<std::int64_t>(order.spec.text.size());
+    if (bytes > options_.maxSpecBytes) {
+        return invalidArgument(order.spec.fileName, ": has ", formatBytes(double(bytes)),
+                               "; a spec has at most ", formatBytes(double(options_.maxSpecBytes)));
+    }
+    if (order.spec.baseDir.empty() || order.spec.baseDir[0] != '/') {
+        return invalidArgument("base directory '", order.spec.baseDir, "': must be absolute");
+    }
+    RETURN_IF_ERROR(checkShort("key", order.key));
+    RETURN_IF_ERROR(checkShort("owner", order.owner));
+    RETURN_IF_ERROR(checkShort("project", order.project));
+    if (order.note.size() > kMostNoteBytes) {
+        return invalidArgument("note: more than 64 KiB");
+    }
+    return checkTags(order.tags);
+}
+
+// The runs that this key stands for, when it has been used for exactly this.
+Result<SubmitOutcome> RunService::findKnown(const SubmitOrder& order) const {
+    SubmitOutcome outcome;
+    if (order.key.empty()) {
+        return outcome;
+    }
+    const std::string anyKey =
+        submitKeyOf(order.key, order.spec.variations.empty() ? "" : order.spec.variations.front());
+    const Result<std::string> id = store_.findId(anyKey);
+    if (!id.ok()) {
+        return outcome;
+    }
+    ASSIGN_OR_RETURN(const runs::RunRecord first, store_.get(*id));
+    if (first.submitKey != anyKey) {
+        return outcome;  // a name or an id that reads like the key
+    }
+    if (first.specText != order.spec.text) {
+        return alreadyExists("key '", order.key, "' was used for another spec (run ", first.id,
+                             ")");
+    }
+    const std::string group = first.baseRunId.empty() ? first.id : first.baseRunId;
+    runs::RunQuery query;
+    query.view = runs::RunQuery::View::kAll;
+    ASSIGN_OR_RETURN(const runs::RunPage page, store_.list(query));
+    for (const runs::RunRecord& run : page.runs) {
+        if (run.id == group || run.baseRunId == group) {
+            outcome.runs.push_back({run, live_.get(run.id)});
+        }
+    }
+    std::reverse(outcome.runs.begin(), outcome.runs.end());
+    outcome.wasKnown = !outcome.runs.empty();
+    return outcome;
+}
+
+Result<runs::RunRecord> RunService::recordOf(const SubmitOrder& order,
+                                             const InspectedRun& inspected) const {
+    runs::RunRecord run;
+    const Json& spec = inspected.spec;
+    run.name = firstOf(inspected.name, jsonString(spec, "name"));
+    run.owner = firstOf(order.owner, jsonString(spec, "owner"));
+    run.project = firstOf(order.project, jsonString(spec, "project"));
+    run.note = firstOf(order.note, jsonString(spec, "notes"));
+    for (const auto& [key, value] : jsonMember(spec, "tags").items()) {
+        run.tags[key] = value.is_string() ? value.get<std::string>() : dumpJson(value);
+    }
+    for (const auto& [key, value] : order.tags) {
+        run.tags[key] = value;
+    }
+    run.variation = inspected.variation;
+    run.specText = order.spec.text;
+    run.resolvedSpec = dumpJson(spec);
+    run.specHash = inspected.specHash;
+    run.streamHash = inspected.streamHash;
+    run.plan = dumpJson(inspected.plan);
+    run.planHash = inspected.planHash;
+    run.baseDir = order.spec.baseDir;
+    run.submitKey = submitKeyOf(order.key, inspected.variation);
+    run.gitCommit = order.gitCommit;
+    run.isGitDirty = order.isGitDirty;
+    run.host = options_.host;
+    run.packages = order.packages;
+    run.seed = static_cast<std::uint64_t>(jsonInt(jsonMember(spec, "batch"), "seed"));
+    ASSIGN_OR_RETURN(run.params, runs::flattenParams(run.resolvedSpec));
+    RETURN_IF_ERROR(checkTags(run.tags));
+    return run;
+}
+
+Result<SubmitOutcome> RunService::submit(const SubmitOrder& order) {
+    RETURN_IF_ERROR(checkOrder(order));
+    ASSIGN_OR_RETURN(SubmitOutcome outcome, findKnown(order));
+    if (outcome.wasKnown) {
+        return outcome;
+    }
+    ASSIGN_OR_RETURN(const InspectReply reply, inspector_.resolve(order.spec));
+    outcome.errors = reply.errors;
+    if (!outcome.errors.empty()) {
+        return outcome;
+    }
+    std::vector<std::string> ids;
+    std::string baseId;
+    for (const InspectedRun& inspected : reply.runs) {
+        ASSIGN_OR_RETURN(runs::RunRecord run, recordOf(order, inspected));
+        run.baseRunId = baseId;
+        ASSIGN_OR_RETURN(const runs::RunStore::Created created, store_.create(run));
+        outcome.wasKnown = !created.isNew;
+        baseId = baseId.empty() ? created.run.id : baseId;
+        if (created.isNew) {
+            const SubmitFacts facts{order.spec.fileName, order.gitBranch, order.gitRemote,
+                                    order.spec.sets};
+            (void)directoryOf(created.run.id).writeSubmitFacts(facts);
+            ids.push_back(created.run.id);
+            logInfo("run: submitted", {{"run", created.run.id},
+                                       {"name", created.run.name},
+                                       {"variation", created.run.variation}});
+        }
+        outcome.runs.push_back({created.run, {}});
+        outcome.warnings.insert(outcome.warnings.end(), inspected.warnings.begin(),
+                                inspected.warnings.end());
+    }
+    std::sort(outcome.warnings.begin(), outcome.warnings.end());
+    outcome.warnings.erase(std::unique(outcome.warnings.begin(), outcome.warnings.end()),
+                           outcome.warnings.end());
+    controller_.enqueue(ids);
+    return outcome;
+}
+
+Result<RunPageView> RunService::list(const runs::RunQuery& query) const {
+    ASSIGN_OR_RETURN(runs::RunPage page, store_.list(query));
+    RunPageView view;
+    for (runs::RunRecord& run : page.runs) {
+        LiveRun live = live_.get(run.id);
+        view.runs.push_back({std::move(run), std::move(live)});
+    }
+    view.nextPageToken = page.nextPageToken;
+    view.changeCursor = page.changeCursor;
+    view.total = page.total;
+    return view;
+}
+
+Result<RunView> RunService::viewOf(const std::string& id) const {
+    ASSIGN_OR_RETURN(runs::RunRecord run, readSummary(store_, id));
+    return RunView{std::move(run), live_.get(id)};
+}
+
+Result<RunDetails> RunService::get(const std::string& run) const {
+    ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
+    RunDetails details;
+    ASSIGN_OR_RETURN(details.view.record, store_.get(id));
+    details.view.live = live_.get(id);
+    ASSIGN_OR_RETURN(details.checkpoints, store_.checkpoints(id));
+    std::reverse(details.checkpoints.begin(), details.checkpoints.end());
+    ASSIGN_OR_RETURN(details.metricNames, store_.metricKeys(id));
+    const RunDirectory directory = directoryOf(id);
+    details.events = directory.readEvents();
+    details.submit = directory.readSubmitFacts();
+    details.directory = directory.path();
+    return details;
+}
+
+Result<RunView> RunService::change(const std::string& run,
+                                   const std::function<Status(const std::string& id)>& what) {
+    ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
+    RETURN_IF_ERROR(what(id));
+    live_.touch();
+    return viewOf(id);
+}
+
+Result<RunView> RunService::stop(const std::string& run, const std::string& reason,
+                                 std::chrono::milliseconds grace) {
+    return change(run, [&](const std::string& id) {
+        return controller_.stop(id, reason.empty() ? "stopped on request" : reason, grace);
+    });
+}
+
+Result<RunView> RunService::resume(const std::string& run, std::int64_t step) {
+    return change(run, [&](const std::string& id) { return controller_.resume(id, step); });
+}
+
+Result<RunView> RunService::remove(const std::string& run) {
+    return change(run, [&](const std::string& id) { return store_.markDeleted(id); });
+}
+
+Result<RunView> RunService::restore(const std::string& run) {
+    return change(run, [&](const std::string& id) { return store_.restore(id); });
+}
+
+Result<RunView> RunService::setNote(const std::string& run, const std::string& note) {
+    if (note.size() > kMostNoteBytes) {
+        return invalidArgument("note: more than 64 KiB");
+    }
+    return change(run, [&](const std::string& id) { return store_.setNote(id, note); });
+}
+
+Result<RunView> RunService::setTags(const std::string& run,
+                                    const std::map<std::string, std::string>& set,
+                                    const std::vector<std::string>& remove) {
+    RETURN_IF_ERROR(checkTags(set));
+    return change(run, [&](const std::string& id) -> Status {
+        for (const auto& [key, value] : set) {
+            RETURN_IF_ERROR(store_.setTag(id, key, value));
+        }
+        for (const std::string& key : remove) {
+            RETURN_IF_ERROR(store_.deleteTag(id, key));
+        }
+        return okStatus();
+    });
+}
+
+Status RunService::checkFilter(const std::string& filter,
+                               const std::vector<std::string>& orderBy) const {
+    RETURN_IF_ERROR(runs::parseFilter(filter).status());
+    return runs::parseOrderBy(orderBy).status();
+}
+
+Result<RunService::MetricAnswer> RunService::metrics(const std::string& run,
+                                                     const std::vector<std::string>& names,
+                                                     const runs::MetricRange& range) const {
+    MetricAnswer answer;
+    ASSIGN_OR_RETURN(answer.runId, store_.findId(run));
+    std::vector<std::string> wanted = names;
+    if (wanted.empty()) {
+        ASSIGN_OR_RETURN(wanted, store_.metricKeys(answer.runId));
+    }
+    std::sort(wanted.begin(), wanted.end());
+    for (const std::string& name : wanted) {
+        ASSIGN_OR_RETURN(runs::MetricSeries series, store_.metrics(answer.runId, name, range));
+        answer.series.push_back(std::move(series));
+    }
+    return answer;
+}
+
+Result<RunWatch> RunService::watch(const std::vector<std::string>& runs) const {
+    std::vector<std::string> ids;
+    for (const std::string& run : runs) {
+        ASSIGN_OR_RETURN(std::string id, store_.findId(run));
+        ids.push_back(std::move(id));
+    }
+    return RunWatch(store_, live_, std::move(ids));
+}
+
+Result<MetricFollower> RunService::followMetrics(const std::string& run,
+                                                 const std::vector<std::string>& names,
+                                                 std::int64_t fromStep) const {
+    ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
+    return MetricFollower(store_, id, names, fromStep);
+}
+
+Result<LogReader> RunService::readLogs(const std::string& run, const LogQuery& query) const {
+    ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
+    return LogReader::open(directoryOf(id), query);
+}
+
+bool RunService::hasEnded(const std::string& runId) const {
+    const Result<runs::RunRecord> run = readSummary(store_, runId);
+    return !run.ok() || runs::isTerminal(run->state);
+}
+
+}  // namespace millrace::agent

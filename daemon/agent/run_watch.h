@@ -1,0 +1,87 @@
+#pragma once
+// RunWatch and MetricFollower: what streams of changes are made of, asked for step by step.
+//
+// They read the store and keep only positions, so a slow reader costs nothing: changes of a run
+// coalesce, points of metrics are never left out. Threads: one owner each.
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/runs/run_store.h"
+#include "daemon/agent/live_table.h"
+
+namespace millrace::agent {
+
+/// A run as lists show it.
+struct RunView {
+    runs::RunRecord record;
+    LiveRun live;
+};
+
+/// A run without its documents.
+Result<runs::RunRecord> readSummary(const runs::RunStore& store, const std::string& id);
+
+struct RunChanges {
+    std::vector<RunView> runs;
+    bool isSnapshotEnd = false;  ///< the first answer: all there was; changes follow
+    bool isEnd = false;          ///< all the runs that were asked for have ended
+};
+
+class RunWatch {
+ public:
+    /// `runIds`: none for all runs.
+    RunWatch(const runs::RunStore& store, const LiveTable& live, std::vector<std::string> runIds);
+    /// What changed since the last call; nothing changed: no runs.
+    Result<RunChanges> next();
+
+ private:
+    Result<RunChanges> first();
+    Status addChanged(RunChanges& changes);
+    void addLive(RunChanges& changes);
+    bool isWanted(const std::string& id) const { return ids_.empty() || ids_.contains(id); }
+    void show(runs::RunRecord record, RunChanges& changes);
+
+    const runs::RunStore& store_;
+    const LiveTable& live_;
+    const std::set<std::string> ids_;
+    std::int64_t cursor_ = -1;
+    std::uint64_t version_ = 0;
+    std::map<std::string, LiveRun> shown_;  // of runs that have not ended
+    std::set<std::string> ended_;
+    bool isStarted_ = false;
+};
+
+struct MetricValue {
+    std::string name;
+    runs::MetricPoint point;
+};
+
+struct MetricChanges {
+    std::vector<MetricValue> points;      ///< by step, then name
+    std::int64_t replacesAfterStep = -1;  ///< >= 0: a new attempt; what was sent after it is void
+    bool isEnd = false;                   ///< the run has ended and all was sent
+};
+
+class MetricFollower {
+ public:
+    /// `names`: none for all. `fromStep` is inclusive.
+    MetricFollower(const runs::RunStore& store, std::string runId, std::vector<std::string> names,
+                   std::int64_t fromStep);
+    /// The next points, about `most` at most.
+    Result<MetricChanges> next(std::size_t most);
+
+ private:
+    Status addNew(const std::string& name, std::size_t most, MetricChanges& changes);
+    Status noticeAttempt(const runs::RunRecord& run, MetricChanges& changes);
+
+    const runs::RunStore& store_;
+    const std::string runId_;
+    const std::set<std::string> names_;
+    const std::int64_t fromStep_;
+    std::map<std::string, std::int64_t> sentTo_;  // name -> last step sent
+    int attempt_ = 0;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,112 @@
+#include "daemon/agent/telemetry_service.h"
+
+#include "backend/core/thread.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{1000};
+constexpr std::chrono::milliseconds kIdle{60'000};
+
+}  // namespace
+
+TelemetryService::TelemetryService(const Clock& clock, const LiveTable& live, std::string diskPath,
+                                   std::string version)
+    : clock_(clock), live_(live), host_(clock, std::move(diskPath)) {
+    info_ = host_.info();
+    info_.gpus = gpu_.gpus();
+    info_.gpuNote = gpu_.note();
+    info_.version = std::move(version);
+    info_.startedMs = clock.wallMs();
+    thread_ = startThread("telemetry", [this](std::stop_token stop) { loop(stop); });
+}
+
+TelemetryService::~TelemetryService() {
+    {
+        MutexLock lock(mutex_);
+        isEnding_ = true;
+        wake_.notifyAll();
+    }
+    thread_.request_stop();
+    thread_.join();
+}
+
+void TelemetryService::addWatch(int change) {
+    MutexLock lock(mutex_);
+    numWatches_ += change;
+    wake_.notifyAll();
+}
+
+NodeReport TelemetryService::latest() const {
+    MutexLock lock(mutex_);
+    return latest_;
+}
+
+void TelemetryService::loop(std::stop_token stop) {
+    bool wasWanted = false;
+    while (!stop.stop_requested()) {
+        bool isWanted = false;
+        {
+            MutexLock lock(mutex_);
+            if (isEnding_) {
+                return;
+            }
+            isWanted = numWatches_ > 0;
+            if (!isWanted || wasWanted) {
+                wake_.waitFor(mutex_, isWanted ? kInterval : kIdle);
+                isWanted = numWatches_ > 0 && !isEnding_;
+            }
+        }
+        if (!isWanted) {
+            wasWanted = false;
+            continue;
+        }
+        wasWanted = true;
+        NodeReport report = takeSample();
+        {
+            MutexLock lock(mutex_);
+            report.number = latest_.number + 1;
+            latest_ = std::move(report);
+        }
+        if (listener_) {
+            listener_();
+        }
+    }
+}
+
+NodeReport TelemetryService::takeSample() {
+    NodeReport report;
+    report.sample = host_.sample();
+    report.sample.gpus = gpu_.sample();
+    report.workers = sampleWorkers();
+    return report;
+}
+
+std::vector<WorkerUse> TelemetryService::sampleWorkers() {
+    std::vector<WorkerUse> uses;
+    std::map<int, std::pair<std::int64_t, double>> now;
+    for (const auto& [runId, run] : live_.all()) {
+        for (const LiveWorker& worker : run.workers) {
+            if (worker.state != "running" || worker.pid <= 0) {
+                continue;
+            }
+            const telemetry::ProcessSample tree = telemetry::sampleProcessTree(worker.pid);
+            if (tree.numProcesses == 0) {
+                continue;
+            }
+            WorkerUse use{runId, worker.name, worker.pid, std::nullopt, tree.pssBytes};
+            const std::int64_t ns = clock_.steadyNs();
+            const auto before = cpuBefore_.find(worker.pid);
+            if (before != cpuBefore_.end() && ns > before->second.first) {
+                const double seconds = static_cast<double>(ns - before->second.first) * 1e-9;
+                use.cpuPercent = (tree.cpuSeconds - before->second.second) / seconds * 100;
+            }
+            now[worker.pid] = {ns, tree.cpuSeconds};
+            uses.push_back(std::move(use));
+        }
+    }
+    cpuBefore_ = std::move(now);
+    return uses;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,76 @@
+#include "daemon/agent/worker_door.h"
+
+#include <set>
+
+namespace millrace::agent {
+namespace {
+
+class RankDoor final : public WorkerDoor {
+ public:
+    static Result<std::unique_ptr<WorkerDoor>> open(const std::string& socketPath,
+                                                    const std::string& run, int attempt,
+                                                    DoorListener listener) {
+        auto door = std::make_unique<RankDoor>();
+        door->listener_ = std::move(listener);
+        rank::RankServerOptions options;
+        options.socketPath = socketPath;
+        options.onHello = [run, attempt, self = door.get()](rank::ConnectionId id,
+                                                            const rank::Sender& sender) {
+            if (sender.run != run || sender.attempt != attempt) {
+                return failedPrecondition("hello of run ", sender.run, " attempt ", sender.attempt,
+                                          "; this socket is for ", run, " attempt ", attempt);
+            }
+            self->listener_.onHello(id, sender);
+            return okStatus();
+        };
+        options.onLine = [self = door.get()](rank::ConnectionId id, const rank::Sender& sender,
+                                             const rank::RankLine& line) {
+            self->takeLine(id, sender, line);
+        };
+        options.onClosed = [self = door.get()](rank::ConnectionId id, const rank::Sender& sender,
+                                               const std::string& why) {
+            self->dropped_.erase(id);
+            self->listener_.onClosed(id, sender, why);
+        };
+        ASSIGN_OR_RETURN(door->server_, rank::RankServer::start(std::move(options)));
+        return door;
+    }
+
+    ~RankDoor() override { server_.reset(); }
+    void ack(rank::ConnectionId id, std::int64_t attempt, std::uint64_t seq) override {
+        server_->ack(id, attempt, seq);
+    }
+    void stop(rank::ConnectionId id) override { server_->stop(id); }
+    void checkpointNow(rank::ConnectionId id) override { server_->checkpointNow(id); }
+    void close(rank::ConnectionId id) override { server_->close(id); }
+
+ private:
+    // On the server's thread, as every callback.
+    void takeLine(rank::ConnectionId id, const rank::Sender& sender, const rank::RankLine& line) {
+        if (dropped_.contains(id) || listener_.onLine(id, sender, line)) {
+            return;
+        }
+        dropped_.insert(id);
+        if (server_ != nullptr) {
+            server_->close(id);
+        }
+    }
+
+    DoorListener listener_;
+    std::set<rank::ConnectionId> dropped_;  // of the server's thread only
+    std::unique_ptr<rank::RankServer> server_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerDoor>> RankDoorMaker::open(const std::string& socketPath,
+                                                        const std::string& run, int attempt,
+                                                        DoorListener listener) {
+    return RankDoor::open(socketPath, run, attempt, std::move(listener));
+}
+
+std::string workerNameOf(const rank::Sender& sender) {
+    return sender.role == "rank" ? strCat("rank", sender.rank) : sender.role;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,52 @@
+#pragma once
+// WorkerDoor: the rank socket of one attempt, as the controller sees it; fakes stand in for it in
+// tests.
+//
+// Threads: the door's callbacks come on its own thread; its methods may be called from any thread
+// and never wait for a callback, except the destructor, which ends them.
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backend/core/status.h"
+#include "backend/rank/rank_server.h"
+
+namespace millrace::agent {
+
+class WorkerDoor {
+ public:
+    virtual ~WorkerDoor() = default;
+    virtual void ack(rank::ConnectionId connection, std::int64_t attempt, std::uint64_t seq) = 0;
+    virtual void stop(rank::ConnectionId connection) = 0;
+    virtual void checkpointNow(rank::ConnectionId connection) = 0;
+    virtual void close(rank::ConnectionId connection) = 0;
+};
+
+/// What comes in. onLine returns false when it has no room: the door then drops the connection, and
+/// with it every line behind this one; the worker sends them again.
+struct DoorListener {
+    std::function<void(rank::ConnectionId, const rank::Sender&)> onHello;
+    std::function<bool(rank::ConnectionId, const rank::Sender&, const rank::RankLine&)> onLine;
+    std::function<void(rank::ConnectionId, const rank::Sender&, const std::string& why)> onClosed;
+};
+
+class DoorMaker {
+ public:
+    virtual ~DoorMaker() = default;
+    /// `run` and `attempt`: whose workers may come in.
+    virtual Result<std::unique_ptr<WorkerDoor>> open(const std::string& socketPath,
+                                                     const std::string& run, int attempt,
+                                                     DoorListener listener) = 0;
+};
+
+/// The real one: a rank::RankServer for each attempt.
+class RankDoorMaker final : public DoorMaker {
+ public:
+    Result<std::unique_ptr<WorkerDoor>> open(const std::string& socketPath, const std::string& run,
+                                             int attempt, DoorListener listener) override;
+};
+
+/// "rank0", "feed": the worker's folder and its name in the store.
+std::string workerNameOf(const rank::Sender& sender);
+
+}  // namespace millrace::agent
