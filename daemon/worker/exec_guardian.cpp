@@ -235,18 +235,22 @@ void Guardian::readSignals() {
 void Guardian::reap() {
     int status = 0;
     pid_t pid = 0;
+    bool justGone = false;
     while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == command_) {
-            isGone_ = true;
+            justGone = true;
             status_ = status;
         }
     }
-    if (isGone_ && !isStopping_) {
-        isStopping_ = true;
-        killAt_ = std::chrono::steady_clock::now() + kLeftoverGrace;
-        for (const pid_t left : descendants()) {
-            ::kill(left, SIGTERM);
-        }
+    if (!justGone) {
+        return;
+    }
+    isGone_ = true;
+    const Time killAt = std::chrono::steady_clock::now() + kLeftoverGrace;
+    killAt_ = isStopping_ ? std::min(killAt_, killAt) : killAt;
+    isStopping_ = true;
+    for (const pid_t left : descendants()) {
+        ::kill(left, SIGTERM);
     }
 }
 
