@@ -21,7 +21,7 @@ struct RingWriterOptions {
     MemoryBudget* budget = nullptr;  ///< both rings count while a larger one takes over
     /// A full ring that the reader holds: a warning, then an error.
     std::chrono::milliseconds heldWarning{10'000};
-    std::chrono::milliseconds heldError{120'000};
+    std::chrono::milliseconds heldError{600'000};
     std::function<void(std::string_view)> warn;  ///< default: a log line
 };
 

@@ -1,0 +1,64 @@
+#pragma once
+// A reader's connection to its feed: hello, the rings that come, the peer's end, an abort.
+//
+// Threads: one of its own ("feed-watch") that listens on the socket and the abort fd; the rest
+// belongs to the reader's thread, abort() to any. Owns: the socket and rings not yet taken.
+// No dependencies.
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "backend/ring/reader_ring.h"
+#include "backend/ring/tiny_json.h"
+
+namespace millrace::ring {
+
+class FeedLink {
+ public:
+    ~FeedLink();
+    FeedLink(const FeedLink&) = delete;
+    FeedLink& operator=(const FeedLink&) = delete;
+
+    struct Target {
+        std::string path;
+        std::string hello;  ///< one line with its end
+        int abortFd = -1;
+        std::int64_t deadlineNs = 0;
+    };
+    /// Connects (waiting for the socket to appear), says hello and reads the answer with the first
+    /// ring. Null with `error` set; `refused` when the feed answered with a sentence.
+    static std::unique_ptr<FeedLink> open(const Target& target, TinyJson& answer,
+                                          std::string& error, bool& refused);
+
+    ReaderRing& ring() { return *ring_; }
+    const std::shared_ptr<ReaderRing>& sharedRing() const { return ring_; }
+    /// After a continue record: goes over to the next ring. Null, or what is wrong.
+    const char* nextRing();
+    bool isLost() const { return lost_.load(std::memory_order_seq_cst); }
+    bool isAborted() const { return aborted_.load(std::memory_order_seq_cst); }
+    void abort();
+
+ private:
+    FeedLink() = default;
+    bool readAnswer(std::string& line, int& fd, std::int64_t deadlineNs);
+    void watch();
+    void hear();
+    void wake();
+
+    int socket_ = -1;
+    int stopEvent_ = -1;
+    int abortFd_ = -1;
+    std::thread thread_;
+    std::atomic<bool> lost_{false}, aborted_{false};
+    std::mutex mutex_;  ///< guards ring_ (as a pointer, against wake()) and fds_
+    std::condition_variable came_;
+    std::shared_ptr<ReaderRing> ring_;
+    std::deque<int> fds_;
+};
+
+}  // namespace millrace::ring

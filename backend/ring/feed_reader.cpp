@@ -1,0 +1,520 @@
+#include "backend/ring/feed_reader.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "backend/frame/format.h"
+#include "backend/ring/feed_link.h"
+#include "backend/ring/feed_state.h"
+
+using millrace::frame::CheckLevel;
+using millrace::frame::ColumnEntry;
+using millrace::frame::FrameHeader;
+namespace ring = millrace::ring;
+namespace frame = millrace::frame;
+
+struct millrace_batch {
+    std::shared_ptr<ring::ReaderRing> ring;
+    std::shared_ptr<std::atomic<std::uint64_t>> held;
+    std::uint64_t index = 0;
+    unsigned char* bytes = nullptr;
+    std::uint64_t size = 0, number = 0;
+    std::uint32_t epoch = 0;
+
+    const FrameHeader& header() const { return *reinterpret_cast<const FrameHeader*>(bytes); }
+    const ColumnEntry* entries() const {
+        return reinterpret_cast<const ColumnEntry*>(bytes + sizeof(FrameHeader));
+    }
+    const char* names() const {
+        return reinterpret_cast<const char*>(entries() + header().columns);
+    }
+};
+
+struct millrace_feed {
+    std::string path, stream, error;
+    std::int64_t attempt = 0;
+    std::uint64_t rank = 0, worldSize = 1;
+    int abortFd = -1;
+    std::unique_ptr<ring::FeedLink> link;
+    ring::FeedProgress progress;
+    std::uint64_t microRows = 0;
+    std::uint32_t wantedEpoch = 0;
+    std::uint64_t wantedNumber = 0;
+    int finished = MILLRACE_FEED_BATCH;  ///< what every later next() returns; BATCH: goes on
+    millrace_feed_stats stats{};
+    std::shared_ptr<std::atomic<std::uint64_t>> held =
+        std::make_shared<std::atomic<std::uint64_t>>(0);
+
+    int fail(int result, std::string why) {
+        error = std::move(why);
+        return result;
+    }
+    int finish(int result, std::string why) {
+        finished = result;
+        return fail(result, std::move(why));
+    }
+};
+
+namespace {
+
+constexpr std::int64_t kDefaultConnectMs = 30'000;
+constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
+
+void batchHash(const millrace_batch& batch, std::uint64_t& low, std::uint64_t& high) {
+    constexpr std::size_t kRowBytes = 12, kBlockRows = 512;
+    const auto* files =
+        reinterpret_cast<const std::uint32_t*>(batch.bytes + batch.entries()[0].data.offset);
+    const auto* rows =
+        reinterpret_cast<const std::uint64_t*>(batch.bytes + batch.entries()[1].data.offset);
+    unsigned char block[kRowBytes * kBlockRows];
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    std::memcpy(block, &batch.epoch, 4);
+    std::memcpy(block + 4, &batch.number, 8);
+    XXH3_128bits_update(&state, block, kRowBytes);
+    const std::size_t count = batch.header().rows;
+    for (std::size_t from = 0; from < count; from += kBlockRows) {
+        const std::size_t n = count - from < kBlockRows ? count - from : kBlockRows;
+        for (std::size_t i = 0; i < n; ++i) {
+            std::memcpy(block + i * kRowBytes, files + from + i, 4);
+            std::memcpy(block + i * kRowBytes + 4, rows + from + i, 8);
+        }
+        XXH3_128bits_update(&state, block, n * kRowBytes);
+    }
+    const XXH128_hash_t h = XXH3_128bits_digest(&state);
+    low = h.low64;
+    high = h.high64;
+}
+
+std::string helloLine(const millrace_feed& feed, const std::string& state) {
+    return "{\"version\":1,\"attempt\":" + std::to_string(feed.attempt) +
+           ",\"rank\":" + std::to_string(feed.rank) +
+           ",\"world_size\":" + std::to_string(feed.worldSize) +
+           ",\"stream\":" + ring::quoteJson(feed.stream) +
+           ",\"state\":" + (state.empty() ? "null" : state) +
+           ",\"next\":{\"epoch\":" + std::to_string(feed.wantedEpoch) +
+           ",\"number\":" + std::to_string(feed.wantedNumber) + "}}\n";
+}
+
+/// Connects and says hello; the answer's hashes must be `start`'s where it has some.
+int connectFeed(millrace_feed& feed, const std::string& state, std::int64_t timeoutMs,
+                ring::FeedState& start) {
+    ring::FeedLink::Target target{feed.path, helloLine(feed, state), feed.abortFd,
+                                  ring::steadyNs() + timeoutMs * 1'000'000};
+    ring::TinyJson answer;
+    std::string error, stream, plan;
+    bool refused = false;
+    feed.link.reset();
+    feed.link = ring::FeedLink::open(target, answer, error, refused);
+    if (feed.link == nullptr) {
+        return feed.fail(refused ? MILLRACE_FEED_INVALID : MILLRACE_FEED_LOST, error);
+    }
+    std::uint64_t microRows = 0;
+    if (!answer.readCount("micro_rows", microRows) || microRows == 0 ||
+        !answer.readText("stream_hash", stream) || !answer.readText("plan_hash", plan) ||
+        stream.size() != 32 || plan.size() != 32) {
+        feed.link.reset();
+        return feed.fail(MILLRACE_FEED_CORRUPT, feed.path + ": the feed's answer lacks something");
+    }
+    const bool fresh = start.streamHash.empty();
+    if (!fresh && (start.streamHash != stream || start.planHash != plan)) {
+        feed.link.reset();
+        return feed.fail(MILLRACE_FEED_INVALID, "state: of stream " + start.streamHash +
+                                                    " and plan " + start.planHash +
+                                                    ", the feed serves " + stream + " and " + plan);
+    }
+    start.streamHash = stream;
+    start.planHash = plan;
+    feed.microRows = microRows;
+    return 0;
+}
+
+/// The first number from `next` on that belongs to this rank.
+std::uint64_t ownNumber(const millrace_feed& feed, std::uint64_t next) {
+    const std::uint64_t behind = next % feed.worldSize;
+    return next + (feed.rank + feed.worldSize - behind) % feed.worldSize;
+}
+
+int openFeed(millrace_feed& feed, const millrace_feed_options& options) {
+    ring::FeedState start;
+    std::string text;
+    if (options.state != nullptr && options.state[0] != '\0') {
+        if (!ring::FeedState::fromText(options.state, start)) {
+            return feed.fail(MILLRACE_FEED_INVALID, "state: not the text of a state of version 1");
+        }
+        text = start.toText();
+        if (feed.rank != 0) {
+            // Sums over ranks must count what came before once.
+            start.hashLow = start.hashHigh = start.rowsDelivered = 0;
+            start.sums = {};
+        }
+    }
+    feed.wantedEpoch = start.epoch;
+    feed.wantedNumber = ownNumber(feed, start.next);
+    const std::int64_t timeout =
+        options.connect_timeout_ms > 0 ? options.connect_timeout_ms : kDefaultConnectMs;
+    if (const int result = connectFeed(feed, text, timeout, start)) {
+        return result;
+    }
+    feed.progress.begin(std::move(start), feed.microRows);
+    return 0;
+}
+
+/// Until an entry can be taken. Costs no system call when one is there.
+int waitForEntry(millrace_feed& feed, std::int64_t timeoutMs) {
+    ring::FeedLink& link = *feed.link;
+    ring::ReaderRing& from = link.ring();
+    if (!link.isAborted() && from.hasNext()) {
+        return 0;
+    }
+    const std::int64_t start = ring::steadyNs();
+    const std::int64_t end = timeoutMs < 0 ? INT64_MAX : start + timeoutMs * 1'000'000;
+    int result = -100;
+    while (result == -100) {
+        const std::uint32_t seen = from.beginWait();
+        const bool lost = link.isLost();
+        const std::int64_t left = end - ring::steadyNs();
+        if (link.isAborted()) {
+            result = feed.fail(MILLRACE_FEED_ABORTED, "aborted");
+        } else if (from.hasNext()) {
+            result = 0;
+        } else if (lost) {
+            result = feed.fail(MILLRACE_FEED_LOST, "the feed is gone");
+        } else if (left <= 0) {
+            result = MILLRACE_FEED_TIMEOUT;
+        } else {
+            from.sleep(seen, left < kLongestSleepNs ? left : kLongestSleepNs);
+        }
+        from.endWait();
+    }
+    feed.stats.wait_ns += static_cast<std::uint64_t>(ring::steadyNs() - start);
+    return result;
+}
+
+const char* readRecord(millrace_feed& feed, const ring::RingEntry& entry,
+                       const unsigned char* payload) {
+    ring::SegmentPayload head;
+    if (entry.bytes < sizeof head) {
+        return "a segment's record is cut off";
+    }
+    std::memcpy(&head, payload, sizeof head);
+    if (head.numSteps > 64 || entry.bytes != sizeof head + head.numSteps * 16) {
+        return "a segment's record is cut off";
+    }
+    ring::StateRecord record{entry.epoch, head.segment, head.first, head.count, head.tailRows, {}};
+    record.sums.segments = 1;
+    record.sums.rowsScanned = head.rowsScanned;
+    record.sums.rowsPruned = head.rowsPruned;
+    record.sums.rowsKept = head.rowsKept;
+    for (std::uint64_t i = 0; i < head.numSteps; ++i) {
+        std::uint64_t rows[2];
+        std::memcpy(rows, payload + sizeof head + i * sizeof rows, sizeof rows);
+        record.sums.steps.emplace_back(rows[0], rows[1]);
+    }
+    return feed.progress.addRecord(std::move(record));
+}
+
+int takeFrame(millrace_feed& feed, const ring::RingEntry& entry, unsigned char* payload,
+              std::uint64_t index, millrace_feed_event& event) {
+    if (entry.epoch != feed.wantedEpoch || entry.number != feed.wantedNumber) {
+        return feed.finish(MILLRACE_FEED_CORRUPT,
+                           "micro-batch " + std::to_string(entry.number) + " of epoch " +
+                               std::to_string(entry.epoch) + " came where " +
+                               std::to_string(feed.wantedNumber) + " of epoch " +
+                               std::to_string(feed.wantedEpoch) + " was to come");
+    }
+    if (const char* wrong = frame::checkFrame(payload, entry.bytes, CheckLevel::kDirectory)) {
+        return feed.finish(MILLRACE_FEED_CORRUPT,
+                           "micro-batch " + std::to_string(entry.number) + ": " + wrong);
+    }
+    auto batch = std::make_unique<millrace_batch>();
+    batch->ring = feed.link->sharedRing();
+    batch->held = feed.held;
+    batch->index = index;
+    batch->bytes = payload;
+    batch->size = entry.bytes;
+    batch->number = entry.number;
+    batch->epoch = entry.epoch;
+    std::uint64_t low = 0, high = 0;
+    batchHash(*batch, low, high);
+    feed.progress.addBatch(entry.epoch, entry.number, low, high, batch->header().rows);
+    feed.wantedNumber += feed.worldSize;
+    ++feed.stats.batches;
+    feed.stats.rows += batch->header().rows;
+    feed.stats.bytes += entry.bytes;
+    feed.held->fetch_add(1);
+    event = {batch.release(), entry.epoch, entry.number};
+    return MILLRACE_FEED_BATCH;
+}
+
+/// -100: nothing for the caller, take the next one.
+int takeRecord(millrace_feed& feed, const ring::RingEntry& entry, const unsigned char* payload,
+               millrace_feed_event& event) {
+    const char* wrong = nullptr;
+    switch (static_cast<ring::EntryKind>(entry.kind)) {
+        case ring::EntryKind::kSegment:
+            wrong = readRecord(feed, entry, payload);
+            return wrong == nullptr ? -100 : feed.finish(MILLRACE_FEED_CORRUPT, wrong);
+        case ring::EntryKind::kEndOfEpoch:
+            wrong = feed.progress.endEpoch(entry.epoch, entry.number);
+            if (wrong != nullptr ||
+                (entry.epoch == feed.wantedEpoch && entry.number > feed.wantedNumber)) {
+                return feed.finish(MILLRACE_FEED_CORRUPT,
+                                   wrong != nullptr ? wrong : "an epoch ended too early");
+            }
+            if (entry.epoch != feed.wantedEpoch) {
+                return -100;  // told again after a reopen
+            }
+            ++feed.wantedEpoch;
+            feed.wantedNumber = feed.rank;
+            event.epoch = entry.epoch;
+            event.number = entry.number;
+            return MILLRACE_FEED_END_OF_EPOCH;
+        case ring::EntryKind::kEndOfStream:
+            feed.finished = MILLRACE_FEED_END_OF_STREAM;
+            return feed.finished;
+        case ring::EntryKind::kError:
+            return feed.finish(MILLRACE_FEED_FAILED,
+                               std::string(reinterpret_cast<const char*>(payload), entry.bytes));
+        case ring::EntryKind::kContinue:
+            wrong = feed.link->nextRing();
+            return wrong == nullptr ? -100 : feed.fail(MILLRACE_FEED_LOST, wrong);
+        default:
+            return feed.finish(MILLRACE_FEED_CORRUPT, "a ring entry of an unknown kind");
+    }
+}
+
+int nextEvent(millrace_feed& feed, std::int64_t timeoutMs, millrace_feed_event& event) {
+    int result = -100;
+    while (result == -100) {
+        if (const int waited = waitForEntry(feed, timeoutMs)) {
+            return waited;
+        }
+        const std::shared_ptr<ring::ReaderRing> from = feed.link->sharedRing();
+        ring::RingEntry entry;
+        unsigned char* payload = nullptr;
+        std::uint64_t index = 0;
+        if (const char* wrong = from->take(entry, payload, index)) {
+            return feed.finish(MILLRACE_FEED_CORRUPT, wrong);
+        }
+        if (entry.kind == static_cast<std::uint32_t>(ring::EntryKind::kFrame)) {
+            return takeFrame(feed, entry, payload, index, event);
+        }
+        result = takeRecord(feed, entry, payload, event);
+        from->release(index);
+    }
+    return result;
+}
+
+char* copyText(const std::string& text) {
+    char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+    if (copy != nullptr) {
+        std::memcpy(copy, text.c_str(), text.size() + 1);
+    }
+    return copy;
+}
+
+void fillColumn(const millrace_batch& batch, const ColumnEntry& e, millrace_column& column) {
+    const ColumnEntry* entries = batch.entries();
+    const auto at = [&](const frame::Extent& extent) { return batch.bytes + extent.offset; };
+    const bool lists = e.encoding == frame::Encoding::kLists;
+    column = millrace_column{};
+    column.name = batch.names() + e.nameOffset;
+    column.name_bytes = e.nameBytes;
+    column.role = static_cast<std::uint32_t>(e.role);
+    column.dtype = static_cast<std::uint32_t>(e.dtype);
+    column.width = e.width;
+    column.items = e.items;
+    column.num_values = e.values;
+    column.data = at(e.data);
+    if (lists) {
+        column.offsets = reinterpret_cast<const std::int64_t*>(at(e.offsets));
+    }
+    if (e.role == frame::Role::kWeighted) {
+        column.weights = reinterpret_cast<const float*>(at(e.weights));
+    }
+    for (std::uint32_t c = 0; (e.flags & frame::kDedup) != 0 && c < batch.header().columns; ++c) {
+        if (entries[c].role == frame::Role::kInverse) {
+            column.inverse = reinterpret_cast<const std::uint32_t*>(at(entries[c].data));
+        }
+    }
+}
+
+}  // namespace
+
+int millrace_feed_open(const char* socket_path, const millrace_feed_options* options,
+                       millrace_feed** feed, char* error, std::size_t error_bytes) {
+    auto opened = std::make_unique<millrace_feed>();
+    int result = MILLRACE_FEED_INVALID;
+    if (feed == nullptr || socket_path == nullptr || options == nullptr ||
+        options->struct_size != sizeof *options || options->stream == nullptr ||
+        options->world_size < 1 || options->rank < 0 || options->rank >= options->world_size) {
+        opened->error = "millrace_feed_open: an argument is missing or out of range";
+    } else {
+        *feed = nullptr;
+        opened->path = socket_path;
+        opened->stream = options->stream;
+        opened->attempt = options->attempt;
+        opened->rank = static_cast<std::uint64_t>(options->rank);
+        opened->worldSize = static_cast<std::uint64_t>(options->world_size);
+        opened->abortFd = options->abort_fd;
+        result = openFeed(*opened, *options);
+    }
+    if (result == 0) {
+        *feed = opened.release();
+    } else if (error != nullptr && error_bytes > 0) {
+        const std::size_t n = std::min(opened->error.size(), error_bytes - 1);
+        std::memcpy(error, opened->error.data(), n);
+        error[n] = '\0';
+    }
+    return result;
+}
+
+int millrace_feed_next(millrace_feed* feed, std::int64_t timeout_ms, millrace_feed_event* event) {
+    *event = millrace_feed_event{};
+    if (feed->finished != MILLRACE_FEED_BATCH) {
+        return feed->finished;
+    }
+    if (feed->link == nullptr) {
+        return feed->fail(MILLRACE_FEED_LOST, "the feed is gone");
+    }
+    return nextEvent(*feed, timeout_ms, *event);
+}
+
+int millrace_feed_reopen(millrace_feed* feed, std::int64_t timeout_ms) {
+    if (feed->finished != MILLRACE_FEED_BATCH) {
+        return feed->finished;
+    }
+    const bool isTrain = feed->stream == "train";
+    if (!isTrain) {
+        return feed->fail(MILLRACE_FEED_INVALID, "only \"train\" goes on; open \"eval\" anew");
+    }
+    ring::FeedState newest = feed->progress.newest();
+    const std::string text = newest.toText();
+    const std::int64_t timeout = timeout_ms > 0 ? timeout_ms : kDefaultConnectMs;
+    const std::uint64_t microRows = feed->microRows;
+    const int result = connectFeed(*feed, text, timeout, newest);
+    if (result == 0 && feed->microRows != microRows) {
+        return feed->finish(MILLRACE_FEED_INVALID, "the feed came back with other micro_rows");
+    }
+    return result;
+}
+
+void millrace_feed_abort(millrace_feed* feed) {
+    if (feed->link != nullptr) {
+        feed->link->abort();
+    }
+}
+
+const char* millrace_feed_error(const millrace_feed* feed) {
+    return feed->error.c_str();
+}
+
+char* millrace_feed_state(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
+    const bool isBeyond =
+        epoch > feed->wantedEpoch || (epoch == feed->wantedEpoch && next > feed->wantedNumber);
+    ring::FeedState state;
+    const char* wrong =
+        isBeyond ? "a state beyond what was delivered" : feed->progress.advance(epoch, next, state);
+    if (wrong != nullptr) {
+        feed->fail(MILLRACE_FEED_INVALID, std::string("state of micro-batch ") +
+                                              std::to_string(next) + " of epoch " +
+                                              std::to_string(epoch) + ": " + wrong);
+        return nullptr;
+    }
+    return copyText(state.toText());
+}
+
+char* millrace_feed_merge_states(const char* const* texts, std::size_t count) {
+    ring::FeedState all;
+    if (count == 0 || !ring::FeedState::fromText(texts[0], all)) {
+        return nullptr;
+    }
+    for (std::size_t i = 1; i < count; ++i) {
+        ring::FeedState one;
+        if (!ring::FeedState::fromText(texts[i], one) || !one.isSameCursor(all)) {
+            return nullptr;
+        }
+        all.addHash(one.hashLow, one.hashHigh);
+        all.rowsDelivered += one.rowsDelivered;
+    }
+    return copyText(all.toText());
+}
+
+void millrace_feed_get_info(const millrace_feed* feed, millrace_feed_info* info) {
+    *info = millrace_feed_info{};
+    info->micro_rows = feed->microRows;
+    const ring::FeedState& base = feed->progress.base();
+    std::memcpy(info->stream_hash, base.streamHash.c_str(), 32);
+    std::memcpy(info->plan_hash, base.planHash.c_str(), 32);
+}
+
+void millrace_feed_get_stats(const millrace_feed* feed, millrace_feed_stats* stats) {
+    *stats = feed->stats;
+    stats->held_batches = feed->held->load();
+    stats->ring_bytes = feed->link == nullptr ? 0 : feed->link->ring().dataBytes();
+}
+
+void millrace_feed_close(millrace_feed* feed) {
+    delete feed;
+}
+
+std::uint64_t millrace_batch_number(const millrace_batch* batch) {
+    return batch->number;
+}
+
+std::uint32_t millrace_batch_epoch(const millrace_batch* batch) {
+    return batch->epoch;
+}
+
+std::uint64_t millrace_batch_rows(const millrace_batch* batch) {
+    return batch->header().rows;
+}
+
+std::uint64_t millrace_batch_bytes(const millrace_batch* batch) {
+    return batch->size;
+}
+
+std::size_t millrace_batch_columns(const millrace_batch* batch) {
+    return batch->header().columns;
+}
+
+int millrace_batch_column(const millrace_batch* batch, std::size_t index, millrace_column* column) {
+    if (index >= batch->header().columns) {
+        return MILLRACE_FEED_INVALID;
+    }
+    fillColumn(*batch, batch->entries()[index], *column);
+    return 0;
+}
+
+int millrace_batch_find(const millrace_batch* batch, std::uint32_t role, const char* name,
+                        millrace_column* column) {
+    const std::size_t bytes = name == nullptr ? 0 : std::strlen(name);
+    for (std::uint32_t c = 0; c < batch->header().columns; ++c) {
+        const ColumnEntry& e = batch->entries()[c];
+        const bool isNamed =
+            name == nullptr ||
+            (e.nameBytes == bytes && std::memcmp(batch->names() + e.nameOffset, name, bytes) == 0);
+        if (static_cast<std::uint32_t>(e.role) == role && isNamed) {
+            fillColumn(*batch, e, *column);
+            return 0;
+        }
+    }
+    return MILLRACE_FEED_INVALID;
+}
+
+void millrace_batch_release(millrace_batch* batch) {
+    if (batch != nullptr) {
+        batch->ring->release(batch->index);
+        batch->held->fetch_sub(1);
+        delete batch;
+    }
+}

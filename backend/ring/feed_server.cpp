@@ -1,0 +1,339 @@
+#include "backend/ring/feed_server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <list>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include "backend/core/log.h"
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+#include "backend/core/unix_socket.h"
+
+namespace millrace::ring {
+namespace {
+
+constexpr std::size_t kMaxHelloBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxConnections = 1024;
+
+/// A rank's socket, shared with its writer, which passes larger rings over it.
+class Door {
+ public:
+    explicit Door(UniqueFd socket) : socket_(std::move(socket)) {}
+    int fd() const { return socket_.get(); }
+    /// The peer sees the end though a producer may still hold the writer and with it this door.
+    void shut() { ::shutdown(socket_.get(), SHUT_RDWR); }
+
+    /// Before the welcome rings are kept, so that the answer to hello comes first.
+    Status pass(int ringFd, std::uint64_t bytes) {
+        MutexLock lock(mutex_);
+        if (!isOpen_) {
+            UniqueFd copy(::fcntl(ringFd, F_DUPFD_CLOEXEC, 3));
+            if (!copy.isOpen()) {
+                return errnoStatus(errno, "ring: dup");
+            }
+            early_.push_back({std::move(copy), bytes});
+            return okStatus();
+        }
+        return send(Json{{"ring_bytes", bytes}}, ringFd);
+    }
+
+    Status welcome(Json answer) {
+        MutexLock lock(mutex_);
+        for (Early& ring : early_) {
+            answer["ring_bytes"] = ring.bytes;
+            RETURN_IF_ERROR(send(answer, ring.fd.get()));
+            answer = Json::object();
+        }
+        early_.clear();
+        isOpen_ = true;
+        return okStatus();
+    }
+
+    void refuse(std::string_view sentence) {
+        static_cast<void>(
+            sendWithFds(fd(), dumpJson(Json{{"error", std::string(sentence)}}) + "\n", {}));
+    }
+
+ private:
+    struct Early {
+        UniqueFd fd;
+        std::uint64_t bytes;
+    };
+    Status send(const Json& line, int ringFd) const {
+        return sendWithFds(fd(), dumpJson(line) + "\n", {ringFd});
+    }
+
+    const UniqueFd socket_;
+    Mutex mutex_;
+    bool isOpen_ MR_GUARDED_BY(mutex_) = false;
+    std::vector<Early> early_ MR_GUARDED_BY(mutex_);
+};
+
+struct Connection {
+    std::shared_ptr<Door> door;
+    std::string heard;  ///< up to the hello's end
+    FeedHello hello;
+    std::shared_ptr<RingWriter> writer;  ///< after the hello
+    bool isDone = false;
+};
+
+Result<FeedHello> parseHello(std::string_view line) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(line, "hello"));
+    FeedHello hello;
+    if (jsonInt(json, "version") != 1) {
+        return invalidArgument("hello: a version other than 1");
+    }
+    hello.attempt = jsonInt(json, "attempt", -1);
+    hello.rank = static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "rank", -1), -1, 1 << 20));
+    hello.worldSize =
+        static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "world_size"), 0, 1 << 20));
+    hello.stream = jsonString(json, "stream");
+    if (const Json& state = jsonMember(json, "state"); state.is_object()) {
+        hello.state = dumpJson(state);
+    } else if (!state.is_null()) {
+        return invalidArgument("hello: 'state' must be an object or null");
+    }
+    if (const Json& next = jsonMember(json, "next"); next.is_object()) {
+        const std::int64_t epoch = jsonInt(next, "epoch", -1), number = jsonInt(next, "number", -1);
+        if (epoch < 0 || epoch > UINT32_MAX || number < 0) {
+            return invalidArgument("hello: 'next' must hold epoch and number");
+        }
+        hello.next =
+            FeedPosition{static_cast<std::uint32_t>(epoch), static_cast<std::uint64_t>(number)};
+    }
+    return hello;
+}
+
+Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
+    if (hello.state.empty()) {
+        return okStatus();
+    }
+    if (hello.stream == "eval") {
+        return invalidArgument("hello: evaluation always starts at its beginning, without a state");
+    }
+    ASSIGN_OR_RETURN(const Json json, parseJson(hello.state, "state"));
+    const Json& cursor = jsonMember(json, "cursor");
+    const std::string stream = jsonString(cursor, "stream_hash");
+    const std::string plan = jsonString(cursor, "plan_hash");
+    if (stream != options.streamHash) {
+        return failedPrecondition("state: of stream '", stream, "', this feed serves ",
+                                  options.streamHash, "; keys that shape the stream were changed");
+    }
+    if (plan != options.planHash) {
+        return failedPrecondition("state: of plan '", plan, "', this feed serves ",
+                                  options.planHash, "; the dataset's files are others");
+    }
+    const std::int64_t epoch = jsonInt(cursor, "epoch", -1), next = jsonInt(cursor, "next", -1);
+    if (epoch < 0 || next < 0) {
+        return invalidArgument("state: its cursor has no place");
+    }
+    if (hello.next && std::pair<std::int64_t, std::int64_t>(hello.next->epoch, hello.next->number) <
+                          std::pair(epoch, next)) {
+        return invalidArgument("hello: 'next' lies before the state's cursor");
+    }
+    return okStatus();
+}
+
+Status checkHello(const FeedServerOptions& options, const FeedHello& hello) {
+    if (hello.stream != "train" && hello.stream != "eval") {
+        return invalidArgument("hello: stream '", hello.stream, "' must be train or eval");
+    }
+    if (hello.worldSize != options.worldSize || hello.rank < 0 || hello.rank >= options.worldSize) {
+        return invalidArgument("hello: rank ", hello.rank, " of ", hello.worldSize,
+                               ", this feed serves ", options.worldSize);
+    }
+    if (hello.attempt != options.attempt) {
+        return failedPrecondition("hello: attempt ", hello.attempt, ", this feed serves attempt ",
+                                  options.attempt);
+    }
+    return checkState(options, hello);
+}
+
+}  // namespace
+
+class FeedServer::Impl {
+ public:
+    Impl(FeedServerOptions options, OnOpen onOpen, OnClosed onClosed)
+        : options_(std::move(options)),
+          onOpen_(std::move(onOpen)),
+          onClosed_(std::move(onClosed)) {}
+
+    ~Impl() {
+        if (thread_.joinable()) {
+            thread_.request_stop();
+            const std::uint64_t one = 1;
+            static_cast<void>(!::write(wake_.get(), &one, sizeof one));
+            thread_.join();
+            ::unlink(options_.socketPath.c_str());
+        }
+    }
+
+    Status start() {
+        ASSIGN_OR_RETURN(listener_, listenUnix(options_.socketPath));
+        wake_.reset(::eventfd(0, EFD_CLOEXEC));
+        if (!wake_.isOpen()) {
+            return errnoStatus(errno, "eventfd");
+        }
+        thread_ = startThread("feed-socket", [this](std::stop_token stop) { serve(stop); });
+        return okStatus();
+    }
+
+    int numConnections() const { return numConnections_.load(); }
+
+ private:
+    void serve(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            std::vector<pollfd> items = {{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+            for (const Connection& c : connections_) {
+                items.push_back({c.door->fd(), POLLIN, 0});
+            }
+            if (::poll(items.data(), items.size(), -1) < 0) {
+                continue;
+            }
+            std::size_t i = 2;
+            for (Connection& c : connections_) {
+                if (items[i++].revents != 0) {
+                    hear(c);
+                }
+            }
+            if (items[1].revents != 0) {
+                accept();
+            }
+            sweep();
+        }
+        for (Connection& c : connections_) {
+            end(c);
+        }
+        connections_.clear();
+    }
+
+    void accept() {
+        UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (!socket.isOpen()) {
+            return;
+        }
+        const Result<uid_t> uid = peerUid(socket.get());
+        if (!uid.ok() || (*uid != ::geteuid() && *uid != 0) ||
+            connections_.size() >= kMaxConnections) {
+            logWarn("feed: refused a connection", {{"connections", connections_.size()}});
+            return;
+        }
+        Connection connection;
+        connection.door = std::make_shared<Door>(std::move(socket));
+        connections_.push_back(std::move(connection));
+    }
+
+    void hear(Connection& c) {
+        char bytes[1 << 16];
+        const ssize_t n = ::recv(c.door->fd(), bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            return;
+        }
+        if (n <= 0) {
+            c.isDone = true;
+            return;
+        }
+        if (c.writer != nullptr) {
+            return;  // a reader has nothing more to say
+        }
+        c.heard.append(bytes, static_cast<std::size_t>(n));
+        const std::size_t end = c.heard.find('\n');
+        if (end == std::string::npos) {
+            if (c.heard.size() > kMaxHelloBytes) {
+                refuse(c, invalidArgument("hello: longer than ", kMaxHelloBytes, " bytes"));
+            }
+            return;
+        }
+        const Status status = open(c, std::string_view(c.heard).substr(0, end));
+        c.heard.clear();
+        if (!status.ok()) {
+            refuse(c, status);
+        }
+    }
+
+    void refuse(Connection& c, const Status& why) {
+        logWarn("feed: refused a reader", {{"why", messageOf(why)}});
+        c.door->refuse(messageOf(why));
+        c.isDone = true;
+    }
+
+    Status open(Connection& c, std::string_view line) {
+        ASSIGN_OR_RETURN(FeedHello hello, parseHello(line));
+        RETURN_IF_ERROR(checkHello(options_, hello));
+        for (Connection& other : connections_) {
+            const bool same = other.writer != nullptr && other.hello.stream == hello.stream &&
+                              other.hello.rank == hello.rank;
+            if (&other != &c && same) {
+                end(other);
+            }
+        }
+        const std::shared_ptr<Door> door = c.door;
+        ASSIGN_OR_RETURN(
+            std::shared_ptr<RingWriter> writer,
+            RingWriter::open(
+                hello.stream == "eval" ? options_.evalRing : options_.ring,
+                [door](int fd, std::uint64_t bytes) { return door->pass(fd, bytes); }));
+        RETURN_IF_ERROR(onOpen_(hello, writer));
+        c.hello = std::move(hello);
+        c.writer = std::move(writer);
+        ++numConnections_;
+        return door->welcome(Json{{"version", 1},
+                                  {"micro_rows", options_.microRows},
+                                  {"stream_hash", options_.streamHash},
+                                  {"plan_hash", options_.planHash}});
+    }
+
+    /// The writer learns it before the callback does.
+    void end(Connection& c) {
+        c.isDone = true;
+        c.door->shut();
+        if (c.writer != nullptr) {
+            c.writer->peerGone();
+            c.writer.reset();
+            --numConnections_;
+            if (onClosed_) {
+                onClosed_(c.hello);
+            }
+        }
+    }
+
+    void sweep() {
+        for (Connection& c : connections_) {
+            if (c.isDone) {
+                end(c);
+            }
+        }
+        connections_.remove_if([](const Connection& c) { return c.isDone; });
+    }
+
+    const FeedServerOptions options_;
+    const OnOpen onOpen_;
+    const OnClosed onClosed_;
+    UniqueFd listener_, wake_;
+    std::list<Connection> connections_;  ///< the thread's own
+    std::atomic<int> numConnections_{0};
+    std::jthread thread_;
+};
+
+Result<std::unique_ptr<FeedServer>> FeedServer::start(FeedServerOptions options, OnOpen onOpen,
+                                                      OnClosed onClosed) {
+    auto impl = std::make_unique<Impl>(std::move(options), std::move(onOpen), std::move(onClosed));
+    RETURN_IF_ERROR(impl->start());
+    return std::unique_ptr<FeedServer>(new FeedServer(std::move(impl)));
+}
+
+FeedServer::FeedServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+FeedServer::~FeedServer() = default;
+
+int FeedServer::numConnections() const {
+    return impl_->numConnections();
+}
+
+}  // namespace millrace::ring

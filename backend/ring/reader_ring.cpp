@@ -1,0 +1,114 @@
+#include "backend/ring/reader_ring.h"
+
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+namespace millrace::ring {
+namespace {
+
+const char* checkRing(const RingHeader& h, std::uint64_t size) {
+    if (h.magic != kRingMagic || h.version != kRingVersion) {
+        return "the feed's shared memory is not a ring of this version";
+    }
+    if (h.totalBytes != size || h.dataOffset != kDataOffset || h.dataBytes == 0 ||
+        h.dataBytes % kPageBytes != 0 || h.dataBytes > size - kDataOffset) {
+        return "the ring's header does not fit its size";
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<ReaderRing> ReaderRing::map(int fd, const char*& wrong) {
+    std::shared_ptr<ReaderRing> ring(new ReaderRing());
+    struct stat info{};
+    const int seals = ::fcntl(fd, F_GET_SEALS);
+    wrong = "the feed's shared memory cannot be mapped";
+    if (::fstat(fd, &info) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
+        static_cast<std::uint64_t>(info.st_size) <= kDataOffset) {
+        ::close(fd);
+        return nullptr;
+    }
+    const auto size = static_cast<std::uint64_t>(info.st_size);
+    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ::close(fd);
+    if (memory == MAP_FAILED) {
+        return nullptr;
+    }
+    ring->memory_ = static_cast<unsigned char*>(memory);
+    std::memcpy(&ring->header_, memory, sizeof ring->header_);
+    if ((wrong = checkRing(ring->header_, size)) != nullptr) {
+        ::munmap(memory, size);
+        ring->memory_ = nullptr;
+        return nullptr;
+    }
+    ring->writer_ = reinterpret_cast<WriterPage*>(ring->memory_ + kPageBytes);
+    ring->reader_ = reinterpret_cast<ReaderPage*>(ring->memory_ + 2 * kPageBytes);
+    return ring;
+}
+
+ReaderRing::~ReaderRing() {
+    if (memory_ != nullptr) {
+        ::munmap(memory_, header_.totalBytes);
+    }
+}
+
+const char* ReaderRing::take(RingEntry& entry, unsigned char*& payload, std::uint64_t& index) {
+    const std::uint64_t published = writer_->published.load(std::memory_order_seq_cst);
+    {
+        const std::lock_guard lock(mutex_);
+        if (published <= taken_ || published - released_ > kNumEntries) {
+            return "the ring's control words are wrong";
+        }
+    }
+    std::memcpy(&entry, memory_ + kEntriesOffset + (taken_ % kNumEntries) * sizeof entry,
+                sizeof entry);
+    const std::uint64_t at = entry.position % header_.dataBytes;
+    if (entry.position % kDataAlignment != 0 || entry.position < nextPosition_ ||
+        entry.bytes > header_.dataBytes || at + entry.bytes > header_.dataBytes) {
+        return "a ring entry points outside the ring";
+    }
+    nextPosition_ = entry.position + alignData(entry.bytes);
+    payload = memory_ + kDataOffset + at;
+    index = taken_++;
+    {
+        const std::lock_guard lock(mutex_);
+        isReleased_.push_back(false);
+    }
+    reader_->taken.store(taken_, std::memory_order_seq_cst);
+    wakeWriter(kWaitsForTake);
+    return nullptr;
+}
+
+void ReaderRing::release(std::uint64_t index) {
+    {
+        const std::lock_guard lock(mutex_);
+        isReleased_[index - released_] = true;
+        if (!isReleased_.front()) {
+            return;
+        }
+        while (!isReleased_.empty() && isReleased_.front()) {
+            isReleased_.pop_front();
+            ++released_;
+        }
+        reader_->released.store(released_, std::memory_order_seq_cst);
+    }
+    wakeWriter(kWaitsForRelease);
+}
+
+void ReaderRing::wakeWriter(std::uint32_t atLeast) {
+    if (writer_->writerWaiting.load(std::memory_order_seq_cst) >= atLeast) {
+        futexWake(reader_->writerWake);
+    }
+}
+
+std::uint32_t ReaderRing::beginWait() {
+    const std::uint32_t seen = writer_->readerWake.load(std::memory_order_seq_cst);
+    reader_->readerWaiting.store(1, std::memory_order_seq_cst);
+    return seen;
+}
+
+}  // namespace millrace::ring

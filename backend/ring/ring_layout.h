@@ -1,0 +1,100 @@
+#pragma once
+// The shared memory of a ring: who writes which word (docs/formats/frame.md, "Ring").
+//
+// Page 0 is written once by the writer; page 1 by the writer, page 2 by the reader; then the
+// entries, then the data. Each side copies what the other wrote and checks the copy. The two futex
+// words only wake sleepers: any side may raise them, nothing is decided by them. No dependencies.
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace millrace::ring {
+
+inline constexpr std::uint32_t kRingMagic = 0x4752524dU;  // "MRRG"
+inline constexpr std::uint32_t kRingVersion = 1;
+inline constexpr std::uint64_t kPageBytes = 4096;
+inline constexpr std::uint64_t kNumEntries = 4096;
+inline constexpr std::uint64_t kEntriesOffset = 3 * kPageBytes;
+inline constexpr std::uint64_t kDataAlignment = 64;
+
+struct RingHeader {
+    std::uint32_t magic;
+    std::uint32_t version;
+    std::uint64_t totalBytes;  ///< of the memfd
+    std::uint64_t dataOffset;
+    std::uint64_t dataBytes;  ///< multiple of the page size
+};
+
+struct WriterPage {
+    std::atomic<std::uint64_t> published;   ///< entries that may be read
+    std::atomic<std::uint32_t> readerWake;  ///< futex on which the reader sleeps
+    std::atomic<std::uint32_t> writerWaiting;
+};
+
+/// Values of writerWaiting.
+inline constexpr std::uint32_t kWaitsForRelease = 1;
+inline constexpr std::uint32_t kWaitsForTake = 2;
+
+struct ReaderPage {
+    std::atomic<std::uint64_t> taken;       ///< entries read
+    std::atomic<std::uint64_t> released;    ///< entries whose memory may be written again
+    std::atomic<std::uint32_t> writerWake;  ///< futex on which the writer sleeps
+    std::atomic<std::uint32_t> readerWaiting;
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+enum class EntryKind : std::uint32_t {
+    kFrame = 1,
+    kSegment = 2,     ///< payload: SegmentPayload and its steps
+    kEndOfEpoch = 3,  ///< number = total
+    kEndOfStream = 4,
+    kError = 5,     ///< payload: text
+    kContinue = 6,  ///< the next entry stands in the next ring
+};
+
+struct RingEntry {
+    std::uint32_t kind;
+    std::uint32_t epoch;
+    std::uint64_t number;
+    std::uint64_t position;  ///< counts on; the payload is at position % dataBytes, in one piece
+    std::uint64_t bytes;
+    std::uint64_t reserved[4];
+};
+static_assert(sizeof(RingEntry) == 64);
+
+/// Followed by numSteps pairs (rows in, rows out).
+struct SegmentPayload {
+    std::uint64_t segment, first, count, tailRows;
+    std::uint64_t rowsScanned, rowsPruned, rowsKept, numSteps;
+};
+
+inline constexpr std::uint64_t kDataOffset =
+    kEntriesOffset + ((kNumEntries * sizeof(RingEntry) + kPageBytes - 1) / kPageBytes) * kPageBytes;
+
+inline std::uint64_t alignData(std::uint64_t bytes) {
+    return (bytes + kDataAlignment - 1) & ~(kDataAlignment - 1);
+}
+
+/// Sleeps while *word == seen, at most `ns`. Wakes without reason happen.
+inline void futexWait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, std::int64_t ns) {
+    const timespec time{static_cast<time_t>(ns / 1'000'000'000), ns % 1'000'000'000};
+    ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &time, nullptr, 0);
+}
+
+/// Raises the word and wakes who sleeps on it.
+inline void futexWake(std::atomic<std::uint32_t>& word) {
+    word.fetch_add(1, std::memory_order_seq_cst);
+    ::syscall(SYS_futex, &word, FUTEX_WAKE, 1 << 30, nullptr, nullptr, 0);
+}
+
+inline std::int64_t steadyNs() {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace millrace::ring

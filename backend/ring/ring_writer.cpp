@@ -1,0 +1,362 @@
+#include "backend/ring/ring_writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <list>
+#include <vector>
+
+#include "backend/core/clock.h"
+#include "backend/core/log.h"
+#include "backend/core/mutex.h"
+#include "backend/core/text.h"
+#include "backend/ring/writer_ring.h"
+
+namespace millrace::ring {
+namespace {
+
+constexpr std::size_t kMaxErrorBytes = 4096;
+constexpr int kIndexBits = 40;
+
+/// Watches how long a full ring is held by its reader.
+class HeldWatch {
+ public:
+    explicit HeldWatch(const RingWriterOptions& options) : options_(options) {}
+
+    Status check(const WriterRing& ring, std::int64_t nowNs) {
+        if (!ring.isHeld() || ring.released() != released_) {
+            released_ = ring.released();
+            since_ = nowNs;
+            warned_ = false;
+            return okStatus();
+        }
+        const std::chrono::nanoseconds held(nowNs - since_);
+        if (held >= options_.heldError) {
+            return failedPrecondition(sentence(ring, held), "; release batches, or keep fewer");
+        }
+        if (held >= options_.heldWarning && !warned_) {
+            warned_ = true;
+            const std::string text = sentence(ring, held);
+            if (options_.warn) {
+                options_.warn(text);
+            } else {
+                logWarn("ring: held", {{"what", text}});
+            }
+        }
+        return okStatus();
+    }
+
+ private:
+    static std::string sentence(const WriterRing& ring, std::chrono::nanoseconds held) {
+        return strCat("ring: full; the reader keeps ", ring.heldFrames(),
+                      " batches and has given none back for ",
+                      formatDuration(std::chrono::duration<double>(held).count()));
+    }
+
+    const RingWriterOptions& options_;
+    std::uint64_t released_ = ~std::uint64_t{0};
+    std::int64_t since_ = 0;
+    bool warned_ = false;
+};
+
+}  // namespace
+
+class RingWriter::Impl {
+ public:
+    Impl(RingWriterOptions options, PassRing pass)
+        : options_(std::move(options)), pass_(std::move(pass)) {}
+
+    Status openFirst() {
+        ASSIGN_OR_RETURN(std::unique_ptr<WriterRing> ring,
+                         WriterRing::make(options_.ringBytes, options_.budget));
+        return install(std::move(ring));
+    }
+
+    Result<Reservation> reserve(std::uint64_t bytes, std::stop_token stop) {
+        RETURN_IF_ERROR(growFor(bytes, stop));
+        return place(bytes, stop);
+    }
+
+    Status commit(const Reservation& place, EntryKind kind, std::uint32_t epoch,
+                  std::uint64_t number) {
+        MutexLock lock(mutex_);
+        if (gone_) {
+            return goneStatus();
+        }
+        WriterRing* ring = ringOfLocked(place.ticket >> kIndexBits);
+        if (ring == nullptr) {
+            return invalidArgument("ring: a place of a ring that is gone");
+        }
+        RETURN_IF_ERROR(ring->commit(place.ticket & ((std::uint64_t{1} << kIndexBits) - 1), kind,
+                                     epoch, number));
+        if (kind == EntryKind::kFrame) {
+            ++frames_;
+            bytes_ += place.bytes.size();
+        }
+        return okStatus();
+    }
+
+    Status record(EntryKind kind, std::uint32_t epoch, std::uint64_t number,
+                  std::span<const std::byte> payload, std::stop_token stop) {
+        ASSIGN_OR_RETURN(const Reservation at, reserve(payload.size(), stop));
+        if (!payload.empty()) {
+            std::memcpy(at.bytes.data(), payload.data(), payload.size());
+        }
+        return commit(at, kind, epoch, number);
+    }
+
+    Status drain(std::stop_token stop) {
+        return waitUntil(kWaitsForTake, stop, nullptr, [this]() -> Result<bool> {
+            MutexLock lock(mutex_);
+            if (gone_) {
+                return goneStatus();
+            }
+            RETURN_IF_ERROR(refreshLocked());
+            return current_->ring->isDrained();
+        });
+    }
+
+    void peerGone() {
+        MutexLock lock(mutex_);
+        gone_ = true;
+        if (current_ != nullptr) {
+            futexWake(current_->ring->readerPage().writerWake);
+        }
+    }
+
+    bool isPeerGone() const {
+        MutexLock lock(mutex_);
+        return gone_;
+    }
+
+    RingWriterStats stats() {
+        MutexLock lock(mutex_);
+        if (!gone_) {
+            static_cast<void>(refreshLocked());  // a wrong word is reported by the next reserve
+        }
+        RingWriterStats s;
+        s.blockedNs = blockedNs_.load();
+        s.frames = frames_;
+        s.bytes = bytes_;
+        s.takenFrames = dropped_;
+        s.releasedFrames = dropped_;
+        for (const Numbered& r : rings_) {
+            s.takenFrames += r.ring->takenFrames();
+            s.releasedFrames += r.ring->releasedFrames();
+        }
+        s.ringBytes = current_->ring->dataBytes();
+        s.rings = nextNumber_;
+        return s;
+    }
+
+ private:
+    struct Numbered {
+        std::uint64_t number;
+        std::unique_ptr<WriterRing> ring;
+    };
+
+    static Status goneStatus() { return unavailable("ring: the reader is gone"); }
+
+    Status install(std::unique_ptr<WriterRing> ring) {
+        const int fd = ring->fd();
+        const std::uint64_t bytes = ring->totalBytes();
+        RETURN_IF_ERROR(pass_(fd, bytes));
+        MutexLock lock(mutex_);
+        rings_.push_back({nextNumber_++, std::move(ring)});
+        current_ = &rings_.back();
+        return okStatus();
+    }
+
+    /// A frame that does not fit: the next ring, at least twice as large, and a record that says
+    /// so.
+    Status growFor(std::uint64_t bytes, std::stop_token stop) {
+        std::uint64_t size = 0;
+        {
+            MutexLock lock(mutex_);
+            if (current_->ring->fits(bytes)) {
+                return okStatus();
+            }
+            size = current_->ring->dataBytes();
+        }
+        while (size / 2 < alignData(bytes)) {
+            size *= 2;
+            if (size > options_.maxRingBytes) {
+                return resourceExhausted("ring: a frame of ", bytes,
+                                         " bytes needs a ring over the limit of ",
+                                         options_.maxRingBytes, "; lower batch.micro_rows");
+            }
+        }
+        ASSIGN_OR_RETURN(std::unique_ptr<WriterRing> next, WriterRing::make(size, options_.budget));
+        ASSIGN_OR_RETURN(const Reservation last, place(0, stop));
+        RETURN_IF_ERROR(install(std::move(next)));
+        return commit(last, EntryKind::kContinue, 0, 0);
+    }
+
+    Result<Reservation> place(std::uint64_t bytes, std::stop_token stop) {
+        Reservation found;
+        const auto attempt = [&]() -> Result<bool> {
+            MutexLock lock(mutex_);
+            if (gone_) {
+                return goneStatus();
+            }
+            std::optional<std::uint64_t> index = current_->ring->place(bytes);
+            if (!index) {
+                RETURN_IF_ERROR(refreshLocked());
+                index = current_->ring->place(bytes);
+            }
+            if (!index) {
+                return false;
+            }
+            found.bytes = current_->ring->payload(*index);
+            found.ticket = current_->number << kIndexBits | *index;
+            return true;
+        };
+        HeldWatch watch(options_);
+        RETURN_IF_ERROR(waitUntil(kWaitsForRelease, stop, &watch, attempt));
+        return found;
+    }
+
+    /// Sleeps on the reader's word until `attempt` is true. Costs nothing when it is at once.
+    template <class Attempt>
+    Status waitUntil(std::uint32_t waitFor, std::stop_token& stop, HeldWatch* watch,
+                     Attempt attempt) {
+        ASSIGN_OR_RETURN(bool done, attempt());
+        if (done) {
+            return okStatus();
+        }
+        WriterRing& ring = currentRing();
+        std::atomic<std::uint32_t>& word = ring.readerPage().writerWake;
+        const std::stop_callback wake(stop, [&word] { futexWake(word); });
+        const std::int64_t start = steadyNs();
+        Status status;
+        while (!done && status.ok()) {
+            const std::uint32_t seen = word.load(std::memory_order_seq_cst);
+            ring.writerPage().writerWaiting.store(waitFor, std::memory_order_seq_cst);
+            const Result<bool> again = attempt();
+            status = again.status();
+            done = again.ok() && *again;
+            if (status.ok() && !done && stop.stop_requested()) {
+                status = cancelled("ring: stopped");
+            }
+            if (status.ok() && !done && watch != nullptr) {
+                MutexLock lock(mutex_);
+                status = watch->check(ring, steadyNs());
+            }
+            if (status.ok() && !done) {
+                futexWait(word, seen, sleepNs());
+            }
+        }
+        ring.writerPage().writerWaiting.store(0, std::memory_order_seq_cst);
+        blockedNs_ += static_cast<std::uint64_t>(steadyNs() - start);
+        return status;
+    }
+
+    /// A held ring is noticed by looking, so a sleep ends in time for the next threshold.
+    std::int64_t sleepNs() const {
+        const auto shortest = std::min(options_.heldWarning, options_.heldError) / 4;
+        const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(shortest).count();
+        return std::clamp<std::int64_t>(ns, 1'000'000, 1'000'000'000);
+    }
+
+    WriterRing& currentRing() {
+        MutexLock lock(mutex_);
+        return *current_->ring;
+    }
+
+    WriterRing* ringOfLocked(std::uint64_t number) MR_REQUIRES(mutex_) {
+        for (Numbered& r : rings_) {
+            if (r.number == number) {
+                return r.ring.get();
+            }
+        }
+        return nullptr;
+    }
+
+    Status refreshLocked() MR_REQUIRES(mutex_) {
+        for (auto it = rings_.begin(); it != rings_.end();) {
+            RETURN_IF_ERROR(it->ring->refresh());
+            if (&*it != current_ && it->ring->isAllReleased()) {
+                dropped_ += it->ring->releasedFrames();
+                it = rings_.erase(it);
+            } else {
+                ++it;
+            }
+        }
+        return okStatus();
+    }
+
+    const RingWriterOptions options_;
+    const PassRing pass_;
+    mutable Mutex mutex_;
+    std::list<Numbered> rings_ MR_GUARDED_BY(mutex_);
+    Numbered* current_ MR_GUARDED_BY(mutex_) = nullptr;
+    std::uint64_t nextNumber_ MR_GUARDED_BY(mutex_) = 0;
+    std::uint64_t dropped_ MR_GUARDED_BY(mutex_) = 0;  ///< frames of rings that are gone
+    std::uint64_t frames_ MR_GUARDED_BY(mutex_) = 0, bytes_ MR_GUARDED_BY(mutex_) = 0;
+    bool gone_ MR_GUARDED_BY(mutex_) = false;
+    std::atomic<std::uint64_t> blockedNs_{0};
+};
+
+Result<std::unique_ptr<RingWriter>> RingWriter::open(RingWriterOptions options, PassRing pass) {
+    auto impl = std::make_unique<Impl>(std::move(options), std::move(pass));
+    RETURN_IF_ERROR(impl->openFirst());
+    return std::unique_ptr<RingWriter>(new RingWriter(std::move(impl)));
+}
+
+RingWriter::RingWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RingWriter::~RingWriter() = default;
+
+Result<Reservation> RingWriter::reserve(std::uint64_t bytes, std::stop_token stop) {
+    return impl_->reserve(bytes, std::move(stop));
+}
+
+Status RingWriter::commit(const Reservation& place, std::uint32_t epoch, std::uint64_t number) {
+    return impl_->commit(place, EntryKind::kFrame, epoch, number);
+}
+
+Status RingWriter::segmentRecord(const SegmentRecord& record, std::stop_token stop) {
+    if (record.numSteps > SegmentRecord::kMaxSteps) {
+        return invalidArgument("ring: a segment record of ", record.numSteps, " steps, at most ",
+                               SegmentRecord::kMaxSteps);
+    }
+    const SegmentPayload head{record.segment,  record.first,       record.count,
+                              record.tailRows, record.rowsScanned, record.rowsPruned,
+                              record.rowsKept, record.numSteps};
+    std::vector<std::byte> bytes(sizeof head + record.numSteps * sizeof(StepRows));
+    std::memcpy(bytes.data(), &head, sizeof head);
+    std::memcpy(bytes.data() + sizeof head, record.steps.data(),
+                record.numSteps * sizeof(StepRows));
+    return impl_->record(EntryKind::kSegment, record.epoch, record.segment, bytes, std::move(stop));
+}
+
+Status RingWriter::endOfEpoch(std::uint32_t epoch, std::uint64_t total, std::stop_token stop) {
+    return impl_->record(EntryKind::kEndOfEpoch, epoch, total, {}, std::move(stop));
+}
+
+Status RingWriter::endOfStream(std::stop_token stop) {
+    return impl_->record(EntryKind::kEndOfStream, 0, 0, {}, std::move(stop));
+}
+
+Status RingWriter::error(std::string_view message, std::stop_token stop) {
+    const std::string_view text = message.substr(0, kMaxErrorBytes);
+    return impl_->record(EntryKind::kError, 0, 0,
+                         std::as_bytes(std::span(text.data(), text.size())), std::move(stop));
+}
+
+Status RingWriter::drain(std::stop_token stop) {
+    return impl_->drain(std::move(stop));
+}
+
+void RingWriter::peerGone() {
+    impl_->peerGone();
+}
+
+bool RingWriter::isPeerGone() const {
+    return impl_->isPeerGone();
+}
+
+RingWriterStats RingWriter::stats() const {
+    return impl_->stats();
+}
+
+}  // namespace millrace::ring

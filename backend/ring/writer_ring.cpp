@@ -1,0 +1,150 @@
+#include "backend/ring/writer_ring.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+namespace millrace::ring {
+namespace {
+
+Result<UniqueFd> makeMemfd(std::uint64_t bytes) {
+    UniqueFd fd(::memfd_create("millrace-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!fd.isOpen()) {
+        return errnoStatus(errno, "ring: memfd");
+    }
+    if (const int error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes)); error != 0) {
+        return resourceExhausted("ring: no memory for ", bytes, " bytes: ", std::strerror(error));
+    }
+    // The size never changes: neither side can make the other's mapping fault.
+    constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
+        return errnoStatus(errno, "ring: seal");
+    }
+    return fd;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WriterRing>> WriterRing::make(std::uint64_t dataBytes,
+                                                     MemoryBudget* budget) {
+    std::unique_ptr<WriterRing> ring(new WriterRing());
+    const std::uint64_t data = (dataBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    ring->header_ = {kRingMagic, kRingVersion, kDataOffset + data, kDataOffset, data};
+    const std::uint64_t total = ring->header_.totalBytes;
+    if (budget != nullptr) {
+        ASSIGN_OR_RETURN(ring->budget_,
+                         budget->reserve(static_cast<std::int64_t>(total), "a ring of frames"));
+    }
+    ASSIGN_OR_RETURN(ring->fd_, makeMemfd(total));
+    void* memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd_.get(), 0);
+    if (memory == MAP_FAILED) {
+        return errnoStatus(errno, "ring: map");
+    }
+    ring->memory_ = static_cast<std::byte*>(memory);
+    std::memcpy(memory, &ring->header_, sizeof ring->header_);
+    ring->writerPage_ = new (ring->memory_ + kPageBytes) WriterPage{};
+    ring->readerPage_ = new (ring->memory_ + 2 * kPageBytes) ReaderPage{};
+    ring->entries_ = reinterpret_cast<RingEntry*>(ring->memory_ + kEntriesOffset);
+    return ring;
+}
+
+WriterRing::~WriterRing() {
+    if (memory_ != nullptr) {
+        ::munmap(memory_, header_.totalBytes);
+    }
+}
+
+Status WriterRing::refresh() {
+    // Released first: the reader raises taken before released.
+    const std::uint64_t released = readerPage_->released.load(std::memory_order_seq_cst);
+    const std::uint64_t taken = readerPage_->taken.load(std::memory_order_seq_cst);
+    if (released < released_ || taken < taken_ || released > taken || taken > published_) {
+        return dataLoss("ring: the reader's control words are wrong (taken ", taken, ", released ",
+                        released, " of ", published_, ")");
+    }
+    taken_ = taken;
+    while (released_ < released) {
+        releasedFrames_ +=
+            live_.front().entry.kind == static_cast<std::uint32_t>(EntryKind::kFrame);
+        tail_ = live_.front().end;
+        live_.pop_front();
+        ++released_;
+    }
+    if (live_.empty()) {
+        tail_ = head_;
+    }
+    return okStatus();
+}
+
+std::optional<std::uint64_t> WriterRing::place(std::uint64_t bytes) {
+    if (reserved_ - released_ >= kNumEntries) {
+        return std::nullopt;
+    }
+    const std::uint64_t size = alignData(bytes);
+    std::uint64_t position = head_;
+    const std::uint64_t at = position % header_.dataBytes;
+    if (at + size > header_.dataBytes) {
+        position += header_.dataBytes - at;
+    }
+    if (position + size - tail_ > header_.dataBytes) {
+        return std::nullopt;
+    }
+    head_ = position + size;
+    Live live{};
+    live.entry.position = position;
+    live.entry.bytes = bytes;
+    live.end = head_;
+    live_.push_back(live);
+    return reserved_++;
+}
+
+std::span<std::byte> WriterRing::payload(std::uint64_t index) {
+    const RingEntry& entry = liveAt(index).entry;
+    return {memory_ + kDataOffset + entry.position % header_.dataBytes, entry.bytes};
+}
+
+Status WriterRing::commit(std::uint64_t index, EntryKind kind, std::uint32_t epoch,
+                          std::uint64_t number) {
+    if (index < published_ || index >= reserved_ || liveAt(index).committed) {
+        return invalidArgument("ring: a place is committed twice or was never reserved");
+    }
+    Live& live = liveAt(index);
+    live.entry.kind = static_cast<std::uint32_t>(kind);
+    live.entry.epoch = epoch;
+    live.entry.number = number;
+    live.committed = true;
+    const std::uint64_t before = published_;
+    while (published_ < reserved_ && liveAt(published_).committed) {
+        const RingEntry& entry = liveAt(published_).entry;
+        entries_[published_ % kNumEntries] = entry;
+        publishedFrames_ += entry.kind == static_cast<std::uint32_t>(EntryKind::kFrame);
+        ++published_;
+    }
+    if (published_ != before) {
+        writerPage_->published.store(published_, std::memory_order_seq_cst);
+        if (readerPage_->readerWaiting.load(std::memory_order_seq_cst) != 0) {
+            futexWake(writerPage_->readerWake);
+        }
+    }
+    return okStatus();
+}
+
+std::uint64_t WriterRing::heldFrames() const {
+    std::uint64_t frames = 0;
+    for (std::uint64_t i = released_; i < taken_; ++i) {
+        frames += live_[i - released_].entry.kind == static_cast<std::uint32_t>(EntryKind::kFrame);
+    }
+    return frames;
+}
+
+std::uint64_t WriterRing::waitingFrames() const {
+    std::uint64_t frames = 0;
+    for (std::uint64_t i = taken_; i < published_; ++i) {
+        frames += live_[i - released_].entry.kind == static_cast<std::uint32_t>(EntryKind::kFrame);
+    }
+    return frames;
+}
+
+}  // namespace millrace::ring

@@ -1,0 +1,77 @@
+#pragma once
+// One memfd as its writer sees it: places for entries, and which of them were given back.
+//
+// Threads: the caller's lock, but for the futex words. Owns: the memfd, its mapping and its share
+// of the memory budget. Failure: wrong control words of the reader are kDataLoss.
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "backend/core/memory_budget.h"
+#include "backend/core/status.h"
+#include "backend/core/unique_fd.h"
+#include "backend/ring/ring_layout.h"
+
+namespace millrace::ring {
+
+class WriterRing {
+ public:
+    /// `dataBytes` is rounded up to pages. The memory is taken at once, so that a full machine is
+    /// an error here and not a signal later.
+    static Result<std::unique_ptr<WriterRing>> make(std::uint64_t dataBytes, MemoryBudget* budget);
+    ~WriterRing();
+    WriterRing(const WriterRing&) = delete;
+    WriterRing& operator=(const WriterRing&) = delete;
+
+    int fd() const { return fd_.get(); }
+    std::uint64_t totalBytes() const { return header_.totalBytes; }
+    std::uint64_t dataBytes() const { return header_.dataBytes; }
+    /// So that one always fits when everything else was given back, wherever the data end.
+    bool fits(std::uint64_t bytes) const { return alignData(bytes) <= header_.dataBytes / 2; }
+
+    /// Reads the reader's words and takes back what it released.
+    Status refresh();
+    /// The index of a new entry; nothing when there is no room. `bytes` fits().
+    std::optional<std::uint64_t> place(std::uint64_t bytes);
+    std::span<std::byte> payload(std::uint64_t index);
+    /// Publishes the entry once all before it are committed.
+    Status commit(std::uint64_t index, EntryKind kind, std::uint32_t epoch, std::uint64_t number);
+
+    bool isDrained() const { return taken_ == published_ && published_ == reserved_; }
+    bool isAllReleased() const { return live_.empty(); }
+    /// The reader has seen everything and keeps it.
+    bool isHeld() const { return taken_ == published_ && !live_.empty(); }
+    std::uint64_t released() const { return released_; }
+    std::uint64_t heldFrames() const;
+    std::uint64_t takenFrames() const { return publishedFrames_ - waitingFrames(); }
+    std::uint64_t releasedFrames() const { return releasedFrames_; }
+
+    WriterPage& writerPage() { return *writerPage_; }
+    ReaderPage& readerPage() { return *readerPage_; }
+
+ private:
+    struct Live {
+        RingEntry entry;
+        std::uint64_t end;
+        bool committed;
+    };
+    WriterRing() = default;
+    std::uint64_t waitingFrames() const;
+    Live& liveAt(std::uint64_t index) { return live_[index - released_]; }
+
+    UniqueFd fd_;
+    MemoryBudget::Reservation budget_;
+    std::byte* memory_ = nullptr;
+    RingHeader header_{};
+    WriterPage* writerPage_ = nullptr;
+    ReaderPage* readerPage_ = nullptr;
+    RingEntry* entries_ = nullptr;
+    std::deque<Live> live_;  ///< entries [released_, reserved_)
+    std::uint64_t reserved_ = 0, published_ = 0, taken_ = 0, released_ = 0;
+    std::uint64_t head_ = 0, tail_ = 0;  ///< data positions
+    std::uint64_t publishedFrames_ = 0, releasedFrames_ = 0;
+};
+
+}  // namespace millrace::ring
