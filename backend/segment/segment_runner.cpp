@@ -109,7 +109,7 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
     counters_.add(
         Stage::kRecipe,
         std::chrono::duration_cast<std::chrono::nanoseconds>(busy).count() - columns.readNs(),
-        split.rows, output.chunks.back().rows);
+        output.chunks.back().rows, 0);
     return okStatus();
 }
 

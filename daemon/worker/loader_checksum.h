@@ -1,0 +1,49 @@
+#pragma once
+// Sums over every value that a stream delivers, and the text that two streams are compared by.
+//
+// The text is the loader benchmark's (docs/guides are silent on it; tests/bench/loader): rows,
+// sum of the first head's labels, list lengths, ids, list values, dense; each column weighted by
+// its place, lists expanded. Threads: a value.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/frame/frame.h"
+#include "backend/ring/feed_reader.h"
+
+namespace millrace::loader {
+
+class Checksum {
+ public:
+    /// Reads every value of a frame.
+    void add(const frame::FrameView& frame);
+    /// The same of a batch that came through a ring.
+    void add(const millrace_batch* batch);
+    /// Adds what another one summed. Dense sums depend on the order of adding: add in the order of
+    /// the sequence.
+    void merge(const Checksum& other);
+    std::int64_t rows() const { return rows_; }
+    /// "rows:labels:lengths:ids:lists:dense".
+    std::string text() const;
+
+ private:
+    struct Column;
+    void addColumn(const Column& column, std::int64_t rows);
+    void addFloats(const float* values, std::size_t width, std::int64_t rows);
+    void addInteger(const Column& column, std::int64_t rows);
+    void addList(const Column& column, std::int64_t rows);
+    void startFrame(std::int64_t rows);
+
+    std::int64_t rows_ = 0;
+    std::int64_t labels_ = 0;
+    std::uint64_t others_ = 0;  ///< weights, masks, further labels: read, not part of the text
+    std::vector<double> dense_;
+    std::vector<std::uint64_t> ids_, lists_, lengths_;
+    // Where the next column of the frame at hand goes.
+    std::size_t nextDense_ = 0, nextId_ = 0, nextList_ = 0;
+    bool hasLabel_ = false;
+};
+
+}  // namespace millrace::loader

@@ -1,0 +1,20 @@
+#pragma once
+// `millrace-loader inspect`: one question about a spec or a dataset, one answer, both JSON.
+//
+// The only process in which user files are parsed on behalf of the daemon. Requests:
+//   {"op": "resolve", "text", "file_name", "base_dir", "variations": [..] or "all", "sets": [..]}
+//   {"op": "check", as resolve}                the same without the plans
+//   {"op": "dataset", "path": text or [..], "base_dir", "format"}
+// Answers: {"ok": true, ...} or {"ok": false, "errors": [{message, line, column, path, code}]}.
+#include <string>
+#include <string_view>
+
+namespace millrace::loader {
+
+/// The answer to a request, one line. Never fails: what is wrong is in the answer.
+std::string answer(std::string_view request);
+
+/// The role: reads stdin to its end, writes the answer to stdout. The process's exit code.
+int runInspect();
+
+}  // namespace millrace::loader

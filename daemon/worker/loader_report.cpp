@@ -1,0 +1,105 @@
+#include "daemon/worker/loader_report.h"
+
+#include <cstdio>
+
+#include "backend/core/clock.h"
+#include "backend/core/text.h"
+
+namespace millrace::loader {
+
+Json StreamReport::toJson() const {
+    Json steps = Json::array();
+    for (std::size_t s = 0; s < stepNames.size() && s < totals.steps.size(); ++s) {
+        steps.push_back({{"name", stepNames[s]},
+                         {"rows_in", totals.steps[s].rowsIn},
+                         {"rows_out", totals.steps[s].rowsOut}});
+    }
+    Json stageJson = Json::object();
+    for (const auto& [stage, count] : stages) {
+        stageJson[stage] = {{"busy_seconds", static_cast<double>(count.busyNs) * 1e-9},
+                            {"rows", count.rows},
+                            {"bytes", count.bytes}};
+    }
+    const auto orNull = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+    return {{"schema_version", 1},
+            {"name", name},
+            {"variation", variation},
+            {"part", part},
+            {"sink", sink},
+            {"through_ring", isThroughRing},
+            {"complete", isComplete},
+            {"threads", threads},
+            {"epochs", epochs},
+            {"rows_scanned", totals.rowsScanned},
+            {"rows_pruned", totals.rowsPruned},
+            {"rows_kept", totals.rowsKept},
+            {"rows_delivered", totals.rowsDelivered},
+            {"micro_batches", totals.microBatches},
+            {"segments", totals.segments},
+            {"steps", std::move(steps)},
+            {"seconds", seconds},
+            {"stream_seconds", streamSeconds},
+            {"epoch_seconds", epochSeconds},
+            {"cpu_seconds", cpuSeconds},
+            {"peak_rss_mb", peakRssMb},
+            {"first_batch_seconds", firstBatchSeconds < 0 ? Json() : Json(firstBatchSeconds)},
+            {"checksum", orNull(checksum)},
+            {"order_hash", orderHash},
+            {"stream_hash", streamHash},
+            {"plan_hash", planHash},
+            {"stages", std::move(stageJson)},
+            {"cursor", cursor.toJson()}};
+}
+
+namespace {
+
+std::string line(std::string_view name, const std::string& value) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%-16.*s", static_cast<int>(name.size()), name.data());
+    return strCat(text, value, "\n");
+}
+
+std::string decimals(double value, int digits, std::string_view unit) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*f%.*s", digits, value, static_cast<int>(unit.size()),
+                  unit.data());
+    return text;
+}
+
+}  // namespace
+
+std::string StreamReport::toText() const {
+    const double rate =
+        streamSeconds > 0 ? static_cast<double>(totals.rowsScanned) / streamSeconds : 0;
+    std::string text =
+        strCat(line("stream", strCat(name, variation.empty() ? "" : strCat(" / ", variation), ", ",
+                                     part, isComplete ? "" : " (stopped before its end)")),
+               line("rows", strCat(formatCount(totals.rowsScanned), " scanned, ",
+                                   formatCount(totals.rowsKept), " kept, ",
+                                   formatCount(totals.rowsDelivered), " delivered")),
+               line("micro-batches", strCat(formatCount(totals.microBatches), " from ",
+                                            formatCount(totals.segments), " segments")));
+    for (std::size_t s = 0; s < stepNames.size() && s < totals.steps.size(); ++s) {
+        strAppend(&text, line(s == 0 ? "steps" : "",
+                              strCat(stepNames[s], ": ", formatCount(totals.steps[s].rowsIn),
+                                     " -> ", formatCount(totals.steps[s].rowsOut))));
+    }
+    strAppend(
+        &text,
+        line("time",
+             strCat(formatDuration(seconds), ", ", formatCount(static_cast<std::int64_t>(rate)),
+                    " rows/s scanned, ", threads, " threads, CPU ", decimals(cpuSeconds, 2, " s"))),
+        line("first batch", firstBatchSeconds < 0 ? "none" : decimals(firstBatchSeconds, 3, " s")),
+        line("memory", decimals(peakRssMb, 0, " MB at most")));
+    for (const auto& [stage, count] : stages) {
+        strAppend(&text, line(stage == "read" ? "stages" : "",
+                              strCat(stage, ": ",
+                                     decimals(static_cast<double>(count.busyNs) * 1e-9, 3, " s"))));
+    }
+    strAppend(&text, line("checksum", checksum.empty() ? "not read" : checksum),
+              line("order hash", orderHash), line("stream hash", streamHash),
+              line("plan hash", planHash), line("cursor", cursor.toText()));
+    return text;
+}
+
+}  // namespace millrace::loader

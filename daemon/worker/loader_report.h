@@ -1,0 +1,35 @@
+#pragma once
+// What `millrace stream` says it did: one JSON document or a table for people.
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/segment/sequencer.h"
+#include "backend/segment/stage_counters.h"
+
+namespace millrace::loader {
+
+struct StreamReport {
+    std::string name, variation, part, sink;
+    std::string streamHash, planHash, orderHash;
+    std::string checksum;  ///< "" with the sink null
+    bool isComplete = false;
+    bool isThroughRing = false;
+    std::int64_t threads = 0, epochs = 0;
+    double seconds = 0;        ///< since process start
+    double streamSeconds = 0;  ///< since the pipeline was built
+    double cpuSeconds = 0, peakRssMb = 0;
+    double firstBatchSeconds = -1;  ///< since process start; below 0: there was none
+    std::vector<double> epochSeconds;
+    segment::SequencerTotals totals;
+    std::vector<std::string> stepNames;
+    stream::Cursor cursor;
+    std::vector<std::pair<std::string, segment::StageCount>> stages;
+
+    Json toJson() const;
+    std::string toText() const;
+};
+
+}  // namespace millrace::loader

@@ -1,0 +1,47 @@
+#pragma once
+// From a spec's text to runs that can start: read, vary, bind to the dataset's columns, plan, hash.
+//
+// Threads: one owner. Failure: errors as values with their places in the text; no user input ends
+// the process.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/dataset/dataset.h"
+#include "backend/spec/bind.h"
+#include "backend/spec/run_spec.h"
+#include "backend/spec/spec_reader.h"
+#include "backend/stream/plan.h"
+
+namespace millrace::loader {
+
+struct ResolveRequest {
+    std::string text;
+    std::string fileName = "spec";
+    std::string baseDir;                  ///< absolute
+    std::vector<std::string> variations;  ///< names; "" is the base. Empty: the base alone
+    bool isAll = false;                   ///< the base and every variation
+    bool checksLabels = false;            ///< reads rows until every head has two values
+    std::vector<std::string> sets;
+};
+
+struct ResolvedRun {
+    std::string variation;
+    spec::RunSpec spec;
+    stream::Plan plan;
+    std::string specHash, streamHash, planHash;
+    std::vector<std::string> warnings;
+};
+
+struct ResolveReply {
+    std::vector<ResolvedRun> runs;  ///< empty exactly when there are errors
+    spec::SpecErrors errors;
+};
+
+ResolveReply resolveSpec(const ResolveRequest& request);
+
+/// Where footers' facts are cached between processes.
+std::shared_ptr<dataset::FactsCache> factsCache();
+
+}  // namespace millrace::loader
