@@ -1,0 +1,263 @@
+#include "backend/rank/rank_line.h"
+
+#include <utility>
+
+namespace millrace::rank {
+namespace {
+
+/// Reads the members of a line; the first wrong one is the error.
+class LineRead {
+ public:
+    explicit LineRead(const Json& json) : json_(json) {}
+
+    std::int64_t integer(const char* key) {
+        const Json& value = jsonMember(json_, key);
+        const bool fits = value.is_number_integer() &&
+                          (!value.is_number_unsigned() || value.get<std::uint64_t>() <= kMax);
+        return fits ? value.get<std::int64_t>() : (fail(key, "an integer"), 0);
+    }
+    std::int64_t integerOr(const char* key, std::int64_t fallback) {
+        return jsonMember(json_, key).is_null() ? fallback : integer(key);
+    }
+    std::string text(const char* key) {
+        const Json& value = jsonMember(json_, key);
+        return value.is_string() ? value.get<std::string>() : (fail(key, "text"), std::string());
+    }
+    std::string textOr(const char* key, std::string_view fallback) {
+        return jsonMember(json_, key).is_null() ? std::string(fallback) : text(key);
+    }
+    double realOr(const char* key, double fallback) {
+        const Json& value = jsonMember(json_, key);
+        if (value.is_null()) {
+            return fallback;
+        }
+        const Result<double> real = jsonDouble(value);
+        return real.ok() ? *real : (fail(key, "a number"), 0.0);
+    }
+    Values values(const char* key) {
+        Values out;
+        for (const auto& [name, value] : members(key).items()) {
+            const Result<double> real = jsonDouble(value);
+            if (!real.ok()) {
+                fail(key, "an object of numbers");
+                break;
+            }
+            out[name] = *real;
+        }
+        return out;
+    }
+    std::map<std::string, std::string> texts(const char* key) {
+        std::map<std::string, std::string> out;
+        for (const auto& [name, value] : members(key).items()) {
+            if (!value.is_string()) {
+                fail(key, "an object of texts");
+                break;
+            }
+            out[name] = value.get<std::string>();
+        }
+        return out;
+    }
+    const Json& object(const char* key) {
+        const Json& value = jsonMember(json_, key);
+        if (!value.is_object()) {
+            fail(key, "an object");
+        }
+        return value;
+    }
+    const Status& status() const { return status_; }
+
+ private:
+    static constexpr std::uint64_t kMax = std::uint64_t{1} << 62;
+
+    const Json& members(const char* key) {
+        static const Json kNone = Json::object();
+        const Json& value = jsonMember(json_, key);
+        return value.is_null()     ? kNone
+               : value.is_object() ? value
+                                   : (fail(key, "an object"), kNone);
+    }
+    void fail(const char* key, const char* what) {
+        if (status_.ok()) {
+            status_ = invalidArgument("rank line: '", key, "' must be ", what);
+        }
+    }
+
+    const Json& json_;
+    Status status_;
+};
+
+Json valuesJson(const Values& values) {
+    Json out = Json::object();
+    for (const auto& [name, value] : values) {
+        out[name] = jsonNumber(value);
+    }
+    return out;
+}
+
+struct ToJson {
+    Json operator()(const Hello& b) const {
+        return {{"run", b.sender.run},   {"attempt", b.sender.attempt}, {"role", b.sender.role},
+                {"rank", b.sender.rank}, {"pid", b.sender.pid},         {"version", 1}};
+    }
+    Json operator()(const Metrics& b) const {
+        return {{"step", b.step},
+                {"epoch", b.epoch},
+                {"rows", b.rows},
+                {"time_ms", b.timeMs},
+                {"values", valuesJson(b.values)}};
+    }
+    Json operator()(const Progress& b) const {
+        return {{"step", b.step},
+                {"epoch", b.epoch},
+                {"rows", b.rows},
+                {"steps_total", b.stepsTotal},
+                {"phase", b.phase},
+                {"busy_ms", jsonNumber(b.busyMs)},
+                {"stall_ms", jsonNumber(b.stallMs)}};
+    }
+    Json operator()(const Checkpoint& b) const {
+        return {{"step", b.step},
+                {"path", b.path},
+                {"bytes", b.bytes},
+                {"hash", b.hash},
+                {"state", b.state}};
+    }
+    Json operator()(const ReceiptLine& b) const { return {{"receipt", b.receipt}}; }
+    Json operator()(const Done& b) const {
+        return {{"step", b.step},
+                {"rows", b.rows},
+                {"state", b.state},
+                {"metrics", valuesJson(b.metrics)},
+                {"params", b.params}};
+    }
+    Json operator()(const ErrorLine& b) const { return {{"message", b.message}}; }
+};
+
+Sender readSender(LineRead& read) {
+    Sender s;
+    s.run = read.text("run");
+    s.attempt = read.integer("attempt");
+    s.role = read.textOr("role", "rank");
+    s.rank = read.integer("rank");
+    s.pid = read.integerOr("pid", 0);
+    return s;
+}
+
+Result<Body> readBody(std::string_view type, LineRead& read) {
+    if (type == "hello") {
+        Hello hello{readSender(read)};
+        if (read.status().ok() && hello.sender.role != "rank" && hello.sender.role != "feed") {
+            return invalidArgument("rank line: role '", hello.sender.role,
+                                   "' must be rank or feed");
+        }
+        return hello;
+    }
+    if (type == "metrics") {
+        return Metrics{read.integer("step"), read.integerOr("epoch", 0), read.integerOr("rows", 0),
+                       read.integerOr("time_ms", 0), read.values("values")};
+    }
+    if (type == "progress") {
+        return Progress{read.integer("step"),
+                        read.integerOr("epoch", 0),
+                        read.integerOr("rows", 0),
+                        read.integerOr("steps_total", 0),
+                        read.textOr("phase", "training"),
+                        read.realOr("busy_ms", 0),
+                        read.realOr("stall_ms", 0)};
+    }
+    if (type == "checkpoint") {
+        return Checkpoint{read.integer("step"), read.text("path"), read.integer("bytes"),
+                          read.text("hash"), read.textOr("state", "")};
+    }
+    if (type == "receipt") {
+        return ReceiptLine{read.object("receipt")};
+    }
+    if (type == "done") {
+        return Done{read.integer("step"), read.integerOr("rows", 0), read.textOr("state", ""),
+                    read.values("metrics"), read.texts("params")};
+    }
+    if (type == "error") {
+        return ErrorLine{read.text("message")};
+    }
+    return invalidArgument("rank line: type '", type.substr(0, 40),
+                           "' is unknown; known: hello, metrics, progress, checkpoint, receipt, "
+                           "done, error");
+}
+
+Result<Json> parseObject(std::string_view text) {
+    ASSIGN_OR_RETURN(Json json, parseJson(text, "rank line"));
+    if (!json.is_object()) {
+        return invalidArgument("rank line: not a JSON object");
+    }
+    return json;
+}
+
+}  // namespace
+
+std::string_view typeOf(const Body& body) {
+    constexpr std::string_view kTypes[] = {"hello",   "metrics", "progress", "checkpoint",
+                                           "receipt", "done",    "error"};
+    return kTypes[body.index()];
+}
+
+std::string formatLine(const RankLine& line) {
+    Json json = std::visit(ToJson{}, line.body);
+    json["seq"] = line.seq;
+    json["type"] = std::string(typeOf(line.body));
+    if (line.attempt >= 0 && !std::holds_alternative<Hello>(line.body)) {
+        json["attempt"] = line.attempt;
+    }
+    return dumpJson(json);
+}
+
+Result<RankLine> parseLine(std::string_view text) {
+    if (text.size() > kMaxLineBytes) {
+        return invalidArgument("rank line: longer than ", kMaxLineBytes, " bytes");
+    }
+    ASSIGN_OR_RETURN(const Json json, parseObject(text));
+    LineRead read(json);
+    RankLine line;
+    const std::string type = read.text("type");
+    RETURN_IF_ERROR(read.status());
+    ASSIGN_OR_RETURN(line.body, readBody(type, read));
+    const bool isHello = std::holds_alternative<Hello>(line.body);
+    const std::int64_t seq = isHello ? read.integerOr("seq", 0) : read.integer("seq");
+    line.attempt = isHello ? -1 : read.integerOr("attempt", -1);
+    RETURN_IF_ERROR(read.status());
+    if (seq < (isHello ? 0 : 1)) {
+        return invalidArgument("rank line: 'seq' counts from 1");
+    }
+    line.seq = static_cast<std::uint64_t>(seq);
+    return line;
+}
+
+std::string formatCommand(const Command& command) {
+    if (const Ack* ack = std::get_if<Ack>(&command)) {
+        Json json{{"ack", ack->seq}};
+        if (ack->attempt >= 0) {
+            json["attempt"] = ack->attempt;
+        }
+        return dumpJson(json);
+    }
+    return std::holds_alternative<Stop>(command) ? R"({"stop":{}})" : R"({"checkpoint_now":{}})";
+}
+
+Result<Command> parseCommand(std::string_view text) {
+    ASSIGN_OR_RETURN(const Json json, parseObject(text));
+    if (json.contains("stop")) {
+        return Stop{};
+    }
+    if (json.contains("checkpoint_now")) {
+        return CheckpointNow{};
+    }
+    LineRead read(json);
+    const std::int64_t seq = read.integer("ack");
+    const std::int64_t attempt = read.integerOr("attempt", -1);
+    RETURN_IF_ERROR(read.status());
+    if (seq < 0) {
+        return invalidArgument("rank line: 'ack' must be a seq");
+    }
+    return Ack{static_cast<std::uint64_t>(seq), attempt};
+}
+
+}  // namespace millrace::rank

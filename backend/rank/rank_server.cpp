@@ -1,0 +1,303 @@
+#include "backend/rank/rank_server.h"
+
+#include <atomic>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backend/core/log.h"
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+#include "backend/core/unix_socket.h"
+
+namespace millrace::rank {
+namespace {
+
+constexpr std::size_t kMaxUnsentBytes = std::size_t{1} << 20;
+
+struct Connection {
+    UniqueFd socket;
+    std::string in, out;
+    Sender sender;
+    bool isKnown = false;  ///< after hello
+    bool isDone = false;
+    std::string why;  ///< why it is done; empty: a clean end
+};
+
+}  // namespace
+
+class RankServer::Impl {
+ public:
+    explicit Impl(RankServerOptions options) : options_(std::move(options)) {}
+
+    ~Impl() {
+        if (thread_.joinable()) {
+            thread_.request_stop();
+            wake();
+            thread_.join();
+            ::unlink(options_.socketPath.c_str());
+        }
+    }
+
+    Status start() {
+        ASSIGN_OR_RETURN(listener_, listenUnix(options_.socketPath));
+        wakeEvent_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (!wakeEvent_.isOpen()) {
+            return errnoStatus(errno, "eventfd");
+        }
+        thread_ = startThread("rank-server", [this](std::stop_token stop) { serve(stop); });
+        return okStatus();
+    }
+
+    void post(ConnectionId id, std::string line) {
+        {
+            MutexLock lock(mutex_);
+            if (known_.count(id) == 0) {
+                return;
+            }
+            outbox_[id] += line + "\n";
+        }
+        wake();
+    }
+
+    void close(ConnectionId id) {
+        {
+            MutexLock lock(mutex_);
+            closing_.insert(id);
+        }
+        wake();
+    }
+
+    std::size_t numConnections() const {
+        MutexLock lock(mutex_);
+        return known_.size();
+    }
+
+ private:
+    void wake() const {
+        const std::uint64_t one = 1;
+        static_cast<void>(!::write(wakeEvent_.get(), &one, sizeof one));
+    }
+
+    void serve(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            std::vector<pollfd> items = {{wakeEvent_.get(), POLLIN, 0},
+                                         {listener_.get(), POLLIN, 0}};
+            for (const auto& [id, c] : connections_) {
+                const short events = static_cast<short>(POLLIN | (c.out.empty() ? 0 : POLLOUT));
+                items.push_back({c.socket.get(), events, 0});
+            }
+            if (::poll(items.data(), items.size(), -1) < 0) {
+                continue;
+            }
+            if (items[0].revents != 0) {
+                std::uint64_t count = 0;
+                static_cast<void>(!::read(wakeEvent_.get(), &count, sizeof count));
+                collectPosts();
+            }
+            std::size_t i = 2;
+            for (auto& [id, c] : connections_) {
+                attend(id, c, items[i++].revents);
+            }
+            if (items[1].revents != 0) {
+                accept();
+            }
+            sweep();
+        }
+        for (auto& [id, c] : connections_) {
+            end(id, c);
+        }
+        connections_.clear();
+    }
+
+    void accept() {
+        UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (!socket.isOpen()) {
+            return;
+        }
+        const Result<uid_t> uid = peerUid(socket.get());
+        if (!uid.ok() || (*uid != ::geteuid() && *uid != 0) ||
+            connections_.size() >= options_.maxConnections) {
+            logWarn("rank: refused a connection", {{"connections", connections_.size()}});
+            return;
+        }
+        connections_[nextId_++].socket = std::move(socket);
+    }
+
+    void collectPosts() {
+        std::map<ConnectionId, std::string> posts;
+        std::set<ConnectionId> closing;
+        {
+            MutexLock lock(mutex_);
+            posts.swap(outbox_);
+            closing.swap(closing_);
+        }
+        for (auto& [id, text] : posts) {
+            if (const auto it = connections_.find(id); it != connections_.end()) {
+                it->second.out += text;
+                write(it->second);
+            }
+        }
+        for (const ConnectionId id : closing) {
+            if (const auto it = connections_.find(id); it != connections_.end()) {
+                it->second.isDone = true;
+            }
+        }
+    }
+
+    void attend(ConnectionId id, Connection& c, short revents) {
+        if ((revents & POLLOUT) != 0) {
+            write(c);
+        }
+        if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !c.isDone) {
+            read(id, c);
+        }
+    }
+
+    static void drop(Connection& c, std::string why) {
+        c.isDone = true;
+        c.why = std::move(why);
+    }
+
+    static void write(Connection& c) {
+        const ssize_t n =
+            ::send(c.socket.get(), c.out.data(), c.out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) {
+            c.out.erase(0, static_cast<std::size_t>(n));
+        }
+        if (n < 0 && errno != EAGAIN && errno != EINTR) {
+            c.isDone = true;
+        } else if (c.out.size() > kMaxUnsentBytes) {
+            drop(c, "the worker does not read its answers");
+        }
+    }
+
+    void read(ConnectionId id, Connection& c) {
+        char bytes[1 << 16];
+        const ssize_t n = ::recv(c.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            return;
+        }
+        if (n <= 0) {
+            c.isDone = true;
+            return;
+        }
+        const std::size_t searched = c.in.size();
+        c.in.append(bytes, static_cast<std::size_t>(n));
+        std::size_t from = 0;
+        for (std::size_t end = c.in.find('\n', searched); end != std::string::npos && !c.isDone;
+             end = c.in.find('\n', from)) {
+            hear(id, c, std::string_view(c.in).substr(from, end - from));
+            from = end + 1;
+        }
+        c.in.erase(0, from);
+        if (c.in.size() > kMaxLineBytes) {
+            drop(c, strCat("a line longer than ", kMaxLineBytes, " bytes"));
+        }
+    }
+
+    void hear(ConnectionId id, Connection& c, std::string_view text) {
+        Result<RankLine> line = parseLine(text);
+        if (!line.ok()) {
+            drop(c, std::string(messageOf(line.status())));
+            return;
+        }
+        const Hello* hello = std::get_if<Hello>(&line->body);
+        if ((hello != nullptr) == c.isKnown) {
+            drop(c, c.isKnown ? "a second hello" : "a line before hello");
+            return;
+        }
+        if (hello == nullptr) {
+            line->attempt = line->attempt < 0 ? c.sender.attempt : line->attempt;
+            options_.onLine(id, c.sender, *line);
+            return;
+        }
+        c.sender = hello->sender;
+        {
+            MutexLock lock(mutex_);
+            known_.insert(id);
+        }
+        const Status welcome = options_.onHello ? options_.onHello(id, c.sender) : okStatus();
+        if (!welcome.ok()) {
+            forget(id);
+            drop(c, std::string(messageOf(welcome)));
+            return;
+        }
+        c.isKnown = true;
+    }
+
+    void forget(ConnectionId id) {
+        MutexLock lock(mutex_);
+        known_.erase(id);
+        outbox_.erase(id);
+    }
+
+    void end(ConnectionId id, Connection& c) {
+        forget(id);
+        if (!c.why.empty()) {
+            logWarn("rank: closed a connection",
+                    {{"run", c.sender.run}, {"rank", c.sender.rank}, {"why", c.why}});
+        }
+        if (c.isKnown && options_.onClosed) {
+            options_.onClosed(id, c.sender, c.why);
+        }
+    }
+
+    void sweep() {
+        for (auto it = connections_.begin(); it != connections_.end();) {
+            if (it->second.isDone) {
+                end(it->first, it->second);
+                it = connections_.erase(it);
+            } else {
+                ++it;
+            }
+        }
+    }
+
+    const RankServerOptions options_;
+    UniqueFd listener_, wakeEvent_;
+    std::map<ConnectionId, Connection> connections_;  ///< the thread's own
+    ConnectionId nextId_ = 1;
+    mutable Mutex mutex_;
+    std::set<ConnectionId> known_ MR_GUARDED_BY(mutex_);
+    std::map<ConnectionId, std::string> outbox_ MR_GUARDED_BY(mutex_);
+    std::set<ConnectionId> closing_ MR_GUARDED_BY(mutex_);
+    std::jthread thread_;
+};
+
+Result<std::unique_ptr<RankServer>> RankServer::start(RankServerOptions options) {
+    auto impl = std::make_unique<Impl>(std::move(options));
+    RETURN_IF_ERROR(impl->start());
+    return std::unique_ptr<RankServer>(new RankServer(std::move(impl)));
+}
+
+RankServer::RankServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RankServer::~RankServer() = default;
+
+void RankServer::ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq) {
+    impl_->post(connection, formatCommand(Ack{seq, attempt}));
+}
+
+void RankServer::stop(ConnectionId connection) {
+    impl_->post(connection, formatCommand(Stop{}));
+}
+
+void RankServer::checkpointNow(ConnectionId connection) {
+    impl_->post(connection, formatCommand(CheckpointNow{}));
+}
+
+void RankServer::close(ConnectionId connection) {
+    impl_->close(connection);
+}
+
+std::size_t RankServer::numConnections() const {
+    return impl_->numConnections();
+}
+
+}  // namespace millrace::rank
