@@ -76,12 +76,13 @@ ResolvedSpec readSpec(std::string_view text, const SpecOptions& options = {},
 class SourceMap {
  public:
     struct Place {
-        Position position;   ///< of the scalar, its quotes included
-        bool isSet = false;  ///< came from --set
+        std::size_t offset = 0;  ///< byte of the value, its quotes included
+        bool isSet = false;      ///< came from --set: it has no place
     };
     SourceMap(std::shared_ptr<const std::string> text, std::map<std::string, Place> places)
         : text_(std::move(text)), places_(std::move(places)) {}
-    /// The place of byte `offset` of the scalar at `path`; {0, 0} when unknown.
+    /// The place of byte `offset` of the scalar at `path`, or else of what holds it; {0, 0} when
+    /// unknown.
     Position find(const std::string& path, std::size_t offset = 0) const;
 
  private:

@@ -1,0 +1,389 @@
+#include "backend/spec/bind.h"
+
+#include <algorithm>
+#include <set>
+
+#include "backend/core/text.h"
+#include "backend/spec/spec_checks.h"
+#include "backend/spec/step_typing.h"
+
+namespace millrace::spec {
+namespace {
+
+using Wanted = StepTyper::Wanted;
+
+bool isId(const DataType& type) {
+    return type.isInteger() || type.isString();
+}
+
+class Binder {
+ public:
+    Binder(RunSpec& spec, const TableSchemaLookup& tables, BindResult& result)
+        : spec_(spec), tables_(tables), result_(result), problems_(spec.source, result.errors) {}
+
+    void bind(const Schema& schema, const Schema& evalSchema) {
+        pinTypes(spec_.dataset, schema);
+        StepTyper typer(schema, tables_, nullptr);
+        where(typer, "dataset.where", spec_.dataset.where);
+        if (spec_.batch.order == "by") {
+            typer.setSink(sink("batch.order", "batch.order: "));
+            typer.column("", spec_.batch.orderBy);
+        }
+        steps(typer, "recipe", spec_.recipe);
+        labels(typer, "labels", spec_.labels);
+        features(typer);
+        ids();
+        result_.columns = typer.columns();
+        if (result_.errors.empty() && spec_.eval) {
+            bindEval(evalSchema);
+        }
+    }
+
+ private:
+    /// Errors below `base`, with `prefix` in front of the message.
+    StepSink sink(const std::string& base, const std::string& prefix) {
+        return [this, base, prefix](const std::string& key, const char* code, std::size_t offset,
+                                    std::string message) {
+            problems_.add(key.empty() ? base : strCat(base, ".", key), code,
+                          strCat(prefix, message), offset);
+        };
+    }
+
+    void pinTypes(DatasetSpec& dataset, const Schema& schema) {
+        if (dataset.format != "csv") {
+            return;
+        }
+        for (const auto& [name, type] : dataset.csv.types) {
+            if (schema.find(name) == nullptr) {
+                problems_.add("dataset.csv.types", "unknown_column",
+                              strCat("dataset.csv.types: unknown column '", name, "'",
+                                     nameHint(name, schema.names())));
+            } else if (const Result<DataType> known = parseType(type); !known.ok()) {
+                problems_.add("dataset.csv.types", "type",
+                              strCat("dataset.csv.types.", name, ": ", messageOf(known.status())));
+            }
+        }
+        for (const Field& field : schema.fields) {
+            dataset.csv.types.emplace(field.name, field.type.name());
+        }
+    }
+
+    void where(StepTyper& typer, const std::string& path, const std::string& text) {
+        if (!text.empty()) {
+            typer.setSink(sink(path, strCat(path, ": ")));
+            typer.type("", text, Wanted::kPredicate);
+        }
+    }
+
+    void steps(StepTyper& typer, const std::string& path, const std::vector<Step>& recipe) {
+        for (std::size_t i = 0; i < recipe.size(); ++i) {
+            if (recipe[i].enabled) {
+                typer.setSink(
+                    sink(strCat(path, "[", i, "]"), strCat(path, ".", recipe[i].name, ": ")));
+                typer.apply(recipe[i]);
+            }
+        }
+    }
+
+    void labels(StepTyper& typer, const std::string& path,
+                const std::map<std::string, LabelSpec>& labels) {
+        for (const auto& [head, label] : labels) {
+            const std::string base = strCat(path, ".", head);
+            typer.setSink(sink(base, strCat(base, ": ")));
+            typer.type("expr", label.expr, Wanted::kLabel);
+            if (!label.weight.empty()) {
+                typer.type("weight", label.weight, Wanted::kNumber);
+            }
+            if (!label.where.empty()) {
+                typer.type("where", label.where, Wanted::kPredicate);
+            }
+        }
+    }
+
+    /// Patterns become the columns that they match, in the columns' order.
+    std::vector<std::string> expand(const std::vector<std::string>& names, const Schema& columns,
+                                    const std::string& path) {
+        std::vector<std::string> out;
+        const auto addOnce = [&](const std::string& name) {
+            if (std::find(out.begin(), out.end(), name) == out.end()) {
+                out.push_back(name);
+            }
+        };
+        for (const std::string& name : names) {
+            if (!isPattern(name) || columns.find(name) != nullptr) {
+                addOnce(name);
+                continue;
+            }
+            const std::size_t before = out.size();
+            bool hasMatch = false;
+            for (const Field& field : columns.fields) {
+                if (matchesPattern(field.name, name)) {
+                    hasMatch = true;
+                    addOnce(field.name);
+                }
+            }
+            if (!hasMatch && out.size() == before) {
+                problems_.add(path, "unknown_column",
+                              strCat(path, ": no column matches '", name, "'"));
+            }
+        }
+        return out;
+    }
+
+    template <class Fits>
+    void columnList(StepTyper& typer, const std::string& path, std::vector<std::string>& names,
+                    std::string_view wanted, Fits fits) {
+        names = expand(names, typer.columns(), path);
+        for (const std::string& name : names) {
+            check(typer, path, name, wanted, fits);
+        }
+    }
+
+    template <class Fits>
+    void check(StepTyper& typer, const std::string& path, const std::string& name,
+               std::string_view wanted, Fits fits) {
+        typer.setSink(sink(path, strCat(path, ": ")));
+        const std::optional<DataType> type = typer.column("", name);
+        if (type && !fits(*type)) {
+            problems_.add(
+                path, "type",
+                strCat(path, ": column '", name, "' is ", type->name(), "; needed is ", wanted));
+        }
+    }
+
+    void features(StepTyper& typer) {
+        FeaturesSpec& f = spec_.features;
+        dense(typer);
+        columnList(
+            typer, "features.vectors", f.vectors, "a float list of fixed size",
+            [](const DataType& t) { return t.isList && t.listSize > 0 && t.element().isFloat(); });
+        columnList(typer, "features.ids", f.ids,
+                   "an integer or a string (make others with hash or bucketize)", isId);
+        const auto isIdList = [](const DataType& t) { return t.isList && isId(t.element()); };
+        columnList(typer, "features.lists", f.lists, "a list of integers or strings", isIdList);
+        columnList(typer, "features.carry", f.carry, "a plain column",
+                   [](const DataType&) { return true; });
+        for (const WeightedFeature& weighted : f.weighted) {
+            check(typer, "features.weighted", weighted.ids, "a list of integers or strings",
+                  isIdList);
+            check(typer, "features.weighted", weighted.weights, "a list of floats",
+                  [](const DataType& t) { return t.isList && t.element().isNumber(); });
+        }
+        for (const auto& [name, sequence] : f.sequences) {
+            for (const std::string& column : sequence.columns) {
+                check(typer, strCat("features.sequences.", name), column,
+                      "a list of integers or strings", isIdList);
+            }
+            if (!sequence.before.empty()) {
+                check(typer, strCat("features.sequences.", name), sequence.before,
+                      "a time or an integer",
+                      [](const DataType& t) { return t.isTemporal() || t.isInteger(); });
+            }
+        }
+        if (!f.request.empty()) {
+            check(typer, "features.request", f.request, "a value, not a list",
+                  [](const DataType& t) { return !t.isList; });
+        }
+    }
+
+    void dense(StepTyper& typer) {
+        std::vector<DenseFeature> out;
+        std::set<std::string> seen;
+        for (const DenseFeature& feature : spec_.features.dense) {
+            for (const std::string& name :
+                 expand({feature.column}, typer.columns(), "features.dense")) {
+                if (seen.insert(name).second) {
+                    out.push_back({name, feature.fill});
+                    check(typer, "features.dense", name, "a number or a bool",
+                          [](const DataType& t) { return t.isNumber() || t.isBool(); });
+                }
+            }
+        }
+        spec_.features.dense = std::move(out);
+    }
+
+    std::vector<std::string> idColumnsAndNames(std::vector<std::string>& columns) const {
+        const FeaturesSpec& f = spec_.features;
+        std::vector<std::string> names = f.ids;
+        names.insert(names.end(), f.lists.begin(), f.lists.end());
+        columns = names;
+        for (const WeightedFeature& weighted : f.weighted) {
+            names.push_back(weighted.name);
+            columns.push_back(weighted.ids);
+        }
+        for (const auto& [name, sequence] : f.sequences) {
+            names.insert(names.end(), sequence.columns.begin(), sequence.columns.end());
+            columns.insert(columns.end(), sequence.columns.begin(), sequence.columns.end());
+        }
+        return names;
+    }
+
+    /// Every id feature gets its table and its number of ids, or is refused by name.
+    void ids() {
+        std::vector<std::string> columns;
+        const std::vector<std::string> names = idColumnsAndNames(columns);
+        std::map<std::string, std::string> tableOf = expandTables(names);
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            const std::int64_t made = madeIdCount(spec_.recipe, columns[i]);
+            auto found = tableOf.find(names[i]);
+            if (found == tableOf.end() && made > 0) {
+                spec_.embeddings[names[i]] = {{names[i]}, made, spec_.model.embeddingDim, {}};
+                continue;
+            }
+            if (found == tableOf.end()) {
+                problems_.add("features", "check",
+                              strCat("id feature '", names[i],
+                                     "' has no number of ids: give embeddings: {", names[i],
+                                     ": {rows: N}}, a vocabulary, or make it with a hash or "
+                                     "bucketize step"));
+                continue;
+            }
+            cardinality(found->second, names[i], made);
+        }
+    }
+
+    void cardinality(const std::string& table, const std::string& feature, std::int64_t made) {
+        EmbeddingSpec& embedding = spec_.embeddings[table];
+        const std::string path = strCat("embeddings.", table);
+        if (embedding.vocabulary) {
+            return vocabulary(*embedding.vocabulary, path);
+        }
+        if (embedding.rows == 0 && made == 0) {
+            problems_.add(
+                path, "missing",
+                strCat(path, " needs rows (or a vocabulary) for the ids of '", feature, "'"));
+        } else if (embedding.rows == 0) {
+            embedding.rows = made;
+        } else if (made > embedding.rows) {
+            problems_.add(path, "check",
+                          strCat(path, ".rows is ", embedding.rows, ", but the recipe makes ", made,
+                                 " ids of '", feature, "'"));
+        }
+    }
+
+    void vocabulary(const VocabularySpec& vocabulary, const std::string& path) {
+        const Result<Schema> table = tables_
+                                         ? tables_(vocabulary.table)
+                                         : Result<Schema>(notFound("no tables can be read here"));
+        if (!table.ok()) {
+            problems_.add(strCat(path, ".vocabulary"), "file",
+                          std::string(messageOf(table.status())));
+        } else if (table->find(vocabulary.column) == nullptr) {
+            problems_.add(strCat(path, ".vocabulary"), "unknown_column",
+                          strCat(vocabulary.table, " has no column '", vocabulary.column, "'",
+                                 nameHint(vocabulary.column, table->names())));
+        }
+    }
+
+    /// Feature -> table, after patterns have become one table each (a name) or features (a list).
+    std::map<std::string, std::string> expandTables(const std::vector<std::string>& names) {
+        std::map<std::string, EmbeddingSpec> tables;
+        std::map<std::string, std::string> tableOf;
+        for (const bool isPatternTurn : {false, true}) {
+            for (const auto& [table, embedding] : spec_.embeddings) {
+                const bool isOwn =
+                    isPattern(table) && embedding.features == std::vector<std::string>{table};
+                if (isOwn != isPatternTurn) {
+                    continue;
+                }
+                std::vector<std::string> features = matching(embedding.features, names);
+                if (features.empty()) {
+                    problems_.add(strCat("embeddings.", table), "check",
+                                  strCat("embeddings.", table, " serves no id or list feature",
+                                         nameHint(table, names)));
+                }
+                for (const std::string& feature : features) {
+                    const std::string own = isOwn ? feature : table;
+                    if (!tableOf.emplace(feature, own).second) {
+                        continue;
+                    }
+                    EmbeddingSpec& made = tables[own];
+                    made.rows = embedding.rows;
+                    made.dim = embedding.dim;
+                    made.vocabulary = embedding.vocabulary;
+                    made.features.push_back(feature);
+                }
+            }
+        }
+        spec_.embeddings = std::move(tables);
+        return tableOf;
+    }
+
+    static std::vector<std::string> matching(const std::vector<std::string>& wanted,
+                                             const std::vector<std::string>& names) {
+        std::vector<std::string> out;
+        for (const std::string& pattern : wanted) {
+            for (const std::string& name : names) {
+                const bool isMatch =
+                    name == pattern || (isPattern(pattern) && matchesPattern(name, pattern));
+                if (isMatch && std::find(out.begin(), out.end(), name) == out.end()) {
+                    out.push_back(name);
+                }
+            }
+        }
+        return out;
+    }
+
+    void bindEval(const Schema& schema) {
+        pinTypes(spec_.eval->dataset, schema);
+        StepTyper labelTyper(schema, tables_, nullptr);
+        where(labelTyper, "eval.dataset.where", spec_.eval->dataset.where);
+        steps(labelTyper, "eval.label_recipe", spec_.eval->labelRecipe);
+        labels(labelTyper, "eval.labels", spec_.eval->labels);
+        StepTyper typer(schema, tables_, nullptr);
+        steps(typer, "eval.recipe", spec_.eval->recipe);
+        std::vector<std::string> columns;
+        idColumnsAndNames(columns);
+        for (const DenseFeature& feature : spec_.features.dense) {
+            columns.push_back(feature.column);
+        }
+        columns.insert(columns.end(), spec_.features.vectors.begin(), spec_.features.vectors.end());
+        columns.insert(columns.end(), spec_.features.carry.begin(), spec_.features.carry.end());
+        for (const std::string& column : columns) {
+            evalColumn(typer, column);
+        }
+    }
+
+    void evalColumn(StepTyper& typer, const std::string& name) {
+        typer.setSink(sink("eval", "in evaluation: "));
+        const std::optional<DataType> type = typer.column("", name);
+        const Field* trained = result_.columns.find(name);
+        if (type && trained != nullptr && !type->isSame(trained->type)) {
+            problems_.add("eval", "type",
+                          strCat("in evaluation column '", name, "' is ", type->name(),
+                                 ", in training ", trained->type.name()));
+        }
+    }
+
+    RunSpec& spec_;
+    const TableSchemaLookup& tables_;
+    BindResult& result_;
+    Problems problems_;
+};
+
+}  // namespace
+
+BindResult bindSchema(RunSpec& spec, const Schema& schema, const TableSchemaLookup& tables,
+                      const Schema* evalSchema) {
+    BindResult result;
+    Binder(spec, tables, result).bind(schema, evalSchema == nullptr ? schema : *evalSchema);
+    return result;
+}
+
+Result<Schema> columnsAfter(const Step& step, const Schema& before,
+                            const TableSchemaLookup& tables) {
+    Status status;
+    const StepSink sink = [&](const std::string& key, const char*, std::size_t offset,
+                              std::string message) {
+        if (status.ok()) {
+            status = invalidArgument("step '", step.name, "': ", key, ": at byte ", offset, ": ",
+                                     message);
+        }
+    };
+    StepTyper typer(before, tables, sink);
+    typer.apply(step);
+    RETURN_IF_ERROR(status);
+    return typer.columns();
+}
+
+}  // namespace millrace::spec

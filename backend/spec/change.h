@@ -1,0 +1,15 @@
+#pragma once
+// Changes to the YAML tree. Private to the room (variation.h has the public part).
+#include <string_view>
+
+#include "backend/spec/variation.h"
+#include "backend/spec/yaml_tree.h"
+
+namespace millrace::spec {
+
+/// Sets `path` to `value`; keys that are not there are added (the reader then knows whether they
+/// may be). Unknown steps and paths through plain values are errors.
+Status applyChange(YamlNode& root, std::string_view path, const YamlNode& value,
+                   Position keyPosition);
+
+}  // namespace millrace::spec

@@ -1,0 +1,404 @@
+#include "backend/spec/key_table.h"
+
+namespace millrace::spec {
+namespace {
+
+using T = KeyType;
+constexpr double kBig = 9.0e15;
+
+std::vector<Key> generalKeys() {
+    return {
+        {"name", T::kText, "", "name of the run; default: the file's name without its ending"},
+        {"notes", T::kText, "", "free text, stored with the run"},
+        {"owner", T::kText, "", "whose run it is; default: the user who submits it"},
+        {"project", T::kText, "", "what the run belongs to; runs are filtered by it"},
+        {"tags", T::kTextMap, "", "names and values, stored with the run"},
+        {"dataset", T::kSection, "", "which rows are read", {.isRequired = true}},
+        {"recipe", T::kRecipe, "", "the last-mile steps, in the order in which they run"},
+        {"label", T::kExpr, "", "short for `labels` with one head called `label`"},
+        {"labels",
+         T::kSectionMap,
+         "",
+         "one head each: `name: expression`, or the keys below",
+         {.shortKey = "expr"}},
+        {"features", T::kSection, "", "which columns the model sees"},
+        {"embeddings", T::kSectionMap, "",
+         "embedding tables by name: the feature's, or any with `features`; a pattern like \"s*\" "
+         "gives each matching id or list feature a table of its own"},
+        {"batch", T::kSection, "", "how rows become batches"},
+        {"model", T::kSection, "", "the built-in model"},
+        {"train", T::kSection, "", "how it is trained"},
+        {"command", T::kTextList, "",
+         "the user's own ranks, in place of `model` and `train.optimizer`: program and arguments"},
+        {"eval",
+         T::kSection,
+         "",
+         "evaluation on the base's files, rows and labels, so that variations are compared on the "
+         "same rows; absent: none",
+         {.isOptional = true}},
+        {"resources", T::kSection, "", "what the run may use; never changes its results"},
+        {"variations", T::kVariations, "",
+         "named changes: a list of `{name: x, set: {key.path: value}}`; below `recipe` a path "
+         "names a step by its name, or by its kind where that occurs once"},
+    };
+}
+
+std::vector<Key> datasetKeys() {
+    return {
+        {"dataset.path",
+         T::kTextList,
+         "",
+         "files or globs, relative to the spec's directory; a list is read in its order",
+         {.isRequired = true}},
+        {"dataset.format",
+         T::kChoice,
+         "",
+         "default: by the ending of the first path",
+         {.choices = {"parquet", "csv", "arrow"}}},
+        {"dataset.where", T::kExpr, "", "rows that are read at all, before the recipe"},
+        {"dataset.csv_split_rows",
+         T::kInt,
+         "65536",
+         "rows of a CSV split",
+         {.min = 1, .max = kBig, .unit = "rows"}},
+        {"dataset.missing_columns",
+         T::kChoice,
+         "error",
+         "a file without a column that others have: an error, or nulls",
+         {.choices = {"error", "null"}}},
+        {"dataset.csv", T::kSection, "", "how CSV files are written"},
+        {"dataset.csv.delimiter", T::kText, "\",\"", "one character between the fields"},
+        {"dataset.csv.header", T::kBool, "true",
+         "the first line holds the columns' names; else they are f0, f1, ..."},
+        {"dataset.csv.types", T::kTextMap, "",
+         "types of columns by name (int64, double, string, ...); others are found by reading"},
+    };
+}
+
+std::vector<Key> stepKeys() {
+    return {
+        {"recipe.name", T::kText, "",
+         "how variations address the step, and the salt of its draws; default: its kind"},
+        {"recipe.enabled", T::kBool, "true", "false leaves the step out"},
+        {"recipe.filter", T::kExpr, "", "keeps the rows where the expression is true"},
+        {"recipe.weight", T::kExpr, "", "multiplies the row's weight; null is an error"},
+        {"recipe.derive", T::kNamedExprs, "",
+         "new or replaced columns, `name: expression`; all see the columns before the step"},
+        {"recipe.join", T::kStepBody, "", "columns of at most one row of a table, else nulls"},
+        {"recipe.join.table", T::kText, "", "the file of the table", {.isRequired = true}},
+        {"recipe.join.on",
+         T::kJoinKeys,
+         "",
+         "columns that are equal; null never matches",
+         {.isRequired = true}},
+        {"recipe.join.take",
+         T::kNamedExprs,
+         "",
+         "what is added: a list of the table's columns, or `name: expression` over them",
+         {.isRequired = true}},
+        {"recipe.join.on_duplicate",
+         T::kChoice,
+         "error",
+         "a key that the table holds twice",
+         {.choices = {"error", "first"}}},
+        {"recipe.join.missing",
+         T::kChoice,
+         "\"null\"",
+         "rows without a partner",
+         {.choices = {"null", "drop"}}},
+        {"recipe.semi_join", T::kStepBody, "", "keeps the rows that have a partner in the table"},
+        {"recipe.semi_join.table", T::kText, "", "the file of the table", {.isRequired = true}},
+        {"recipe.semi_join.on", T::kJoinKeys, "", "columns that are equal", {.isRequired = true}},
+        {"recipe.anti_join", T::kStepBody, "", "drops the rows that have a partner in the table"},
+        {"recipe.anti_join.table", T::kText, "", "the file of the table", {.isRequired = true}},
+        {"recipe.anti_join.on", T::kJoinKeys, "", "columns that are equal", {.isRequired = true}},
+        {"recipe.sample", T::kStepBody, "", "keeps a part of the rows, by draws that repeat"},
+        {"recipe.sample.where", T::kExpr, "", "which rows draw; the others are kept"},
+        {"recipe.sample.keep",
+         T::kReal,
+         "",
+         "probability of staying; the rows of a smaller one are among those of a larger one",
+         {.min = 0, .max = 1, .isRequired = true, .isMinExcluded = true}},
+        {"recipe.sample.weight",
+         T::kChoice,
+         "none",
+         "inverse: rows that drew and stayed weigh 1 / keep times as much",
+         {.choices = {"none", "inverse"}}},
+        {"recipe.sample.by", T::kTextList, "",
+         "columns whose values decide the draw; without them file and row do"},
+        {"recipe.sample.redraw",
+         T::kChoice,
+         "never",
+         "each_epoch: another draw in every epoch",
+         {.choices = {"never", "each_epoch"}}},
+        {"recipe.hash", T::kStepBody, "",
+         "ids from values: 0 for null, else 1 + h mod (buckets - 1)"},
+        {"recipe.hash.column",
+         T::kText,
+         "",
+         "what is hashed; of a list its elements",
+         {.isRequired = true}},
+        {"recipe.hash.as", T::kText, "", "the column made; default: `column` itself"},
+        {"recipe.hash.buckets",
+         T::kInt,
+         "",
+         "number of ids",
+         {.min = 2, .max = 1e12, .isRequired = true}},
+        {"recipe.hash.seed", T::kSeed, "0", "another seed, other ids"},
+        {"recipe.bucketize", T::kStepBody, "",
+         "ids from numbers: 0 for null, else 1 + how many boundaries are <= the value"},
+        {"recipe.bucketize.column", T::kText, "", "a number", {.isRequired = true}},
+        {"recipe.bucketize.as", T::kText, "", "the column made; default: `column` itself"},
+        {"recipe.bucketize.boundaries", T::kRealList, "", "ascending", {.isRequired = true}},
+        {"recipe.truncate", T::kStepBody, "", "lists of at most `length` elements"},
+        {"recipe.truncate.column", T::kText, "", "a list", {.isRequired = true}},
+        {"recipe.truncate.as", T::kText, "", "the column made; default: `column` itself"},
+        {"recipe.truncate.length",
+         T::kInt,
+         "",
+         "elements kept",
+         {.min = 0, .max = 1e9, .isRequired = true}},
+        {"recipe.truncate.from",
+         T::kChoice,
+         "first",
+         "which elements stay",
+         {.choices = {"first", "last"}}},
+        {"recipe.select", T::kTextList, "", "the columns that later steps and features may use"},
+    };
+}
+
+std::vector<Key> featureKeys() {
+    return {
+        {"labels.*.expr",
+         T::kExpr,
+         "",
+         "true or false, or a number from 0 to 1; null is masked",
+         {.isRequired = true}},
+        {"labels.*.weight", T::kExpr, "", "the row's weight for this head; default 1"},
+        {"labels.*.where", T::kExpr, "", "rows that count for this head; default all"},
+        {"features.dense", T::kDense, "",
+         "numbers and bools, as float: columns, patterns like \"d*\", or {column: x, fill: 0} "
+         "with a value in place of null"},
+        {"features.vectors", T::kTextList, "", "float lists of one fixed size each"},
+        {"features.ids", T::kTextList, "", "one id a row, embedded; patterns allowed"},
+        {"features.lists", T::kTextList, "", "lists of ids, embedded and summed; patterns allowed"},
+        {"features.weighted", T::kSectionList, "", "lists of ids with weights"},
+        {"features.weighted.name", T::kText, "", "the feature's name; default: the ids' column"},
+        {"features.weighted.ids", T::kText, "", "list column of ids", {.isRequired = true}},
+        {"features.weighted.weights",
+         T::kText,
+         "",
+         "list column of weights, as long",
+         {.isRequired = true}},
+        {"features.sequences", T::kSectionMap, "",
+         "aligned lists with one set of offsets, by name"},
+        {"features.sequences.*.columns",
+         T::kTextList,
+         "",
+         "the list columns",
+         {.isRequired = true}},
+        {"features.sequences.*.before", T::kText, "",
+         "column of the row's time: earlier ones only"},
+        {"features.sequences.*.last",
+         T::kInt,
+         "0",
+         "newest elements kept; 0: all",
+         {.min = 0, .max = 1e9}},
+        {"features.carry", T::kTextList, "", "columns passed through untouched; patterns allowed"},
+        {"features.request", T::kText, "", "column that adjacent rows of one request share"},
+        {"features.dedup",
+         T::kChoice,
+         "best_effort",
+         "storing equal lists of a request once",
+         {.choices = {"required", "best_effort", "off"}}},
+        {"embeddings.*.features", T::kTextList, "", "features that share it; default: its name"},
+        {"embeddings.*.rows",
+         T::kInt,
+         "",
+         "rows of the table; ids are hashed into them unless a step or a vocabulary made them",
+         {.min = 1, .max = 1e12, .unit = "rows"}},
+        {"embeddings.*.dim",
+         T::kInt,
+         "",
+         "width; default `model.embedding_dim`",
+         {.min = 1, .max = 65536}},
+        {"embeddings.*.vocabulary",
+         T::kSection,
+         "",
+         "ids by place in a table's column; 0 for what is not in it",
+         {.isOptional = true}},
+        {"embeddings.*.vocabulary.table", T::kText, "", "the file", {.isRequired = true}},
+        {"embeddings.*.vocabulary.column", T::kText, "", "its key column", {.isRequired = true}},
+    };
+}
+
+std::vector<Key> trainingKeys() {
+    return {
+        {"batch.rows",
+         T::kInt,
+         "1024",
+         "rows of a step, over all ranks",
+         {.min = 1, .max = 1e9, .unit = "rows"}},
+        {"batch.micro_rows",
+         T::kInt,
+         "",
+         "rows of a micro-batch, which must divide `rows`; default rows / 8",
+         {.min = 1, .max = 1e9, .unit = "rows"}},
+        {"batch.epochs", T::kInt, "1", "passes over the dataset", {.min = 1, .max = 1e6}},
+        {"batch.seed", T::kSeed, "0", "of the order, the draws and the model's first weights"},
+        {"batch.shuffle",
+         T::kChoice,
+         "rows",
+         "within a segment: rows, whole requests (needs `features.request`), or none",
+         {.choices = {"rows", "requests", "none"}}},
+        {"batch.order", T::kOrder, "permuted",
+         "of the splits: permuted in each epoch, as_is, or {by: column}"},
+        {"batch.segment_splits",
+         T::kInt,
+         "0",
+         "splits shuffled together; 0: as many as decode to 256 MB, fixed when the run is planned",
+         {.min = 0, .max = 1e6}},
+        {"model.type",
+         T::kChoice,
+         "dlrm",
+         "target_mean is the baseline without gradients",
+         {.choices = {"dlrm", "mlp", "target_mean"}}},
+        {"model.embedding_dim", T::kInt, "16", "width of embeddings", {.min = 1, .max = 65536}},
+        {"model.bottom",
+         T::kIntList,
+         "",
+         "dlrm: layers over the dense features; the last is `embedding_dim`; default "
+         "[64, embedding_dim]",
+         {.min = 1, .max = 1e6}},
+        {"model.top",
+         T::kIntList,
+         "",
+         "dlrm: layers over the interactions; the last is 1 (an output a head); default [64, 1]",
+         {.min = 1, .max = 1e6}},
+        {"model.hidden",
+         T::kIntList,
+         "",
+         "mlp: layers before the output; default [64, 32]",
+         {.min = 1, .max = 1e6}},
+        {"model.keys", T::kTextList, "", "target_mean: id features whose means are taken"},
+        {"model.smoothing",
+         T::kReal,
+         "5",
+         "target_mean: rows that the overall mean counts for",
+         {.min = 0, .max = 1e12, .unit = "rows"}},
+        {"train.optimizer",
+         T::kChoice,
+         "adamw",
+         "how weights move",
+         {.choices = {"sgd", "adagrad", "adamw"}}},
+        {"train.learning_rate",
+         T::kReal,
+         "0.001",
+         "size of a move",
+         {.min = 0, .max = 1e6, .isMinExcluded = true}},
+        {"train.weight_decay", T::kReal, "0", "pull towards zero", {.min = 0, .max = 1e6}},
+        {"train.momentum", T::kReal, "0", "sgd only", {.min = 0, .max = 1}},
+        {"train.precision", T::kChoice, "fp32", "of the model's arithmetic", {.choices = {"fp32"}}},
+        {"train.ranks",
+         T::kInt,
+         "1",
+         "training processes; must divide batch.rows / micro_rows",
+         {.min = 1, .max = 65536}},
+        {"train.threads",
+         T::kInt,
+         "1",
+         "of a rank; part of what repeats bit for bit",
+         {.min = 1, .max = 1024}},
+        {"train.max_steps",
+         T::kInt,
+         "0",
+         "stop after this step; 0: at the end of the epochs",
+         {.min = 0, .max = kBig, .unit = "steps"}},
+        {"train.checkpoint", T::kSection, "", "when state is saved"},
+        {"train.checkpoint.every_steps",
+         T::kInt,
+         "0",
+         "0: only at the end",
+         {.min = 0, .max = kBig, .unit = "steps"}},
+        {"train.checkpoint.keep", T::kInt, "3", "newest ones kept", {.min = 1, .max = 1e6}},
+        {"train.max_restarts", T::kInt, "3", "after a rank died", {.min = 0, .max = 1e6}},
+        {"train.init_from", T::kText, "", "id or name of a run whose weights are the first ones"},
+    };
+}
+
+std::vector<Key> evalAndResourceKeys() {
+    return {
+        {"eval.dataset", T::kSection, "", "which rows; what is absent is the base's `dataset`"},
+        {"eval.dataset.path", T::kTextList, "", "other files than the base's"},
+        {"eval.dataset.format",
+         T::kChoice,
+         "",
+         "default: by the ending of the first path",
+         {.choices = {"parquet", "csv", "arrow"}}},
+        {"eval.dataset.where", T::kExpr, "", "rows evaluated; default all, not `dataset.where`"},
+        {"eval.every_steps",
+         T::kInt,
+         "0",
+         "0: only at the end",
+         {.min = 0, .max = kBig, .unit = "steps"}},
+        {"eval.metrics",
+         T::kTextList,
+         "[auc, log_loss, normalized_entropy, calibration]",
+         "what is reported",
+         {.choices = {"auc", "log_loss", "normalized_entropy", "calibration"}}},
+        {"eval.recipe", T::kRecipe, "",
+         "steps in place of the run's own; default: those that neither drop nor weigh rows"},
+        {"resources.memory_limit_mb",
+         T::kInt,
+         "4096",
+         "of a loader process",
+         {.min = 64, .max = 1e9, .unit = "MB"}},
+        {"resources.loader_threads", T::kInt, "0", "0: one for each core", {.min = 0, .max = 1024}},
+        {"resources.data_workers", T::kSection, "", "loader processes on other nodes"},
+        {"resources.data_workers.min", T::kInt, "0", "at least", {.min = 0, .max = 65536}},
+        {"resources.data_workers.max", T::kInt, "0", "at most", {.min = 0, .max = 65536}},
+        {"resources.gpus_per_rank", T::kInt, "0", "GPUs of a rank", {.min = 0, .max = 64}},
+    };
+}
+
+std::vector<Key> makeTable() {
+    std::vector<Key> table = generalKeys();
+    for (const auto part :
+         {&datasetKeys, &stepKeys, &featureKeys, &trainingKeys, &evalAndResourceKeys}) {
+        for (Key& key : part()) {
+            table.push_back(std::move(key));
+        }
+    }
+    return table;
+}
+
+}  // namespace
+
+std::span<const Key> keyTable() {
+    static const std::vector<Key> kTable = makeTable();
+    return kTable;
+}
+
+const Key* findKey(std::string_view path) {
+    for (const Key& key : keyTable()) {
+        if (key.path == path) {
+            return &key;
+        }
+    }
+    return nullptr;
+}
+
+std::vector<const Key*> keysBelow(std::string_view prefix) {
+    std::vector<const Key*> below;
+    for (const Key& key : keyTable()) {
+        const std::size_t dot = key.path.rfind('.');
+        const std::string_view parent =
+            dot == std::string_view::npos ? std::string_view() : key.path.substr(0, dot);
+        if (parent == prefix) {
+            below.push_back(&key);
+        }
+    }
+    return below;
+}
+
+}  // namespace millrace::spec

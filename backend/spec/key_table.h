@@ -1,0 +1,65 @@
+#pragma once
+// The declarative table of every key of a spec: what the reader, the defaults, the reference and
+// completion are made from. Private to the room.
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::spec {
+
+enum class KeyType {
+    kText,
+    kExpr,  ///< SQL scalar syntax, parsed when read
+    kBool,
+    kInt,
+    kSeed,  ///< 0 to 2^64 - 1
+    kReal,
+    kChoice,
+    kTextList,  ///< also one text
+    kIntList,
+    kRealList,
+    kTextMap,     ///< name -> text
+    kNamedExprs,  ///< name -> expression, in order; with `isListed` also a list of columns
+    kJoinKeys,    ///< a column, a list of them, or left -> right
+    kDense,       ///< columns, or {column, fill}
+    kOrder,       ///< permuted, as_is, or {by: column}
+    kSection,     ///< the keys below it
+    kSectionMap,  ///< name -> section; `shortKey` may stand for one
+    kSectionList,
+    kRecipe,    ///< a list of steps
+    kStepBody,  ///< a kind of step with keys of its own
+    kVariations,
+};
+
+/// What only some keys say.
+struct KeyLimits {
+    double min = -std::numeric_limits<double>::infinity();
+    double max = std::numeric_limits<double>::infinity();
+    std::vector<std::string_view> choices;
+    bool isRequired = false;
+    bool isOptional = false;  ///< of sections: null when absent, not its defaults
+    bool isMinExcluded = false;
+    std::string_view shortKey;  ///< the key below that a plain value stands for
+    std::string_view unit;
+};
+
+struct Key {
+    /// "batch.rows"; below maps "labels.*.expr"; below steps "recipe.sample.keep".
+    std::string_view path;
+    KeyType type = KeyType::kText;
+    std::string_view fallback;  ///< YAML; "" none
+    std::string_view doc;
+    KeyLimits limits;
+
+    /// The part after the last dot.
+    std::string_view name() const { return path.substr(path.rfind('.') + 1); }
+};
+
+std::span<const Key> keyTable();
+const Key* findKey(std::string_view path);
+/// The keys right below `prefix` ("" for the top), in the table's order.
+std::vector<const Key*> keysBelow(std::string_view prefix);
+
+}  // namespace millrace::spec

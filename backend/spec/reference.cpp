@@ -1,0 +1,190 @@
+// The reference page, made from the key table and the function table.
+#include <algorithm>
+
+#include <absl/strings/str_join.h>
+
+#include "backend/spec/functions.h"
+#include "backend/spec/key_table.h"
+#include "backend/spec/spec_reader.h"
+
+namespace millrace::spec {
+namespace {
+
+std::string_view typeText(KeyType type) {
+    switch (type) {
+        case KeyType::kText:
+            return "text";
+        case KeyType::kExpr:
+            return "expression";
+        case KeyType::kBool:
+            return "true or false";
+        case KeyType::kInt:
+        case KeyType::kSeed:
+            return "integer";
+        case KeyType::kReal:
+            return "number";
+        case KeyType::kChoice:
+            return "word";
+        case KeyType::kTextList:
+        case KeyType::kDense:
+            return "list of texts";
+        case KeyType::kIntList:
+            return "list of integers";
+        case KeyType::kRealList:
+            return "list of numbers";
+        case KeyType::kTextMap:
+            return "names and texts";
+        case KeyType::kNamedExprs:
+            return "names and expressions";
+        case KeyType::kJoinKeys:
+            return "columns";
+        case KeyType::kOrder:
+            return "word or {by: column}";
+        case KeyType::kSectionMap:
+            return "names and maps";
+        case KeyType::kSectionList:
+        case KeyType::kVariations:
+            return "list of maps";
+        case KeyType::kRecipe:
+            return "list of steps";
+        default:
+            return "map";
+    }
+}
+
+std::string number(double value) {
+    return strCat(value);
+}
+
+std::string limitsText(const Key& key) {
+    const KeyLimits& l = key.limits;
+    if (!l.choices.empty()) {
+        return strCat(
+            ": ",
+            absl::StrJoin(std::vector<std::string>(l.choices.begin(), l.choices.end()), ", "));
+    }
+    std::string text = l.unit.empty() ? "" : strCat(", in ", l.unit);
+    if (l.min > -1e300) {
+        strAppend(&text, l.isMinExcluded ? ", above " : ", from ", number(l.min));
+    }
+    if (l.max < 1e6) {
+        strAppend(&text, " to ", number(l.max));
+    }
+    return text;
+}
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        out += c == '|' ? "\\|" : std::string(1, c);
+    }
+    return out;
+}
+
+std::string keyRow(const Key& key) {
+    const std::string fallback = key.limits.isRequired  ? std::string("required")
+                                 : key.fallback.empty() ? std::string()
+                                                        : strCat("`", key.fallback, "`");
+    return strCat("| `", key.path, "` | ", typeText(key.type), escaped(limitsText(key)), " | ",
+                  fallback, " | ", escaped(key.doc), " |\n");
+}
+
+std::string keySection(std::string_view title, std::string_view top) {
+    std::string text =
+        strCat("\n### ", title, "\n\n| key | type | default | meaning |\n", "|---|---|---|---|\n");
+    for (const Key& key : keyTable()) {
+        const std::size_t dot = key.path.find('.');
+        const bool isTop = dot == std::string_view::npos;
+        if (top.empty() ? isTop : (!isTop && key.path.substr(0, dot) == top)) {
+            text += keyRow(key);
+        }
+    }
+    return text;
+}
+
+std::string functionRow(const Function& f) {
+    std::string others;
+    for (const std::string_view alias : f.aliases) {
+        strAppend(&others, others.empty() ? "" : ", ", "`", alias, "`");
+    }
+    return strCat("| `", f.name, "(", escaped(f.arguments), ")` | ", others, " | ", escaped(f.doc),
+                  " |\n");
+}
+
+constexpr std::string_view kIntroduction = R"(# Spec reference
+
+A run is one YAML file of at most 1 MB. This page is made from the tables that the reader uses
+(`specReference()` in `backend/spec`); a test keeps it so. Keys that are not listed are errors. In paths
+`*` stands for a name that you choose. A variation (`set`) and `--set key=value` use the same paths; below
+`recipe` they name a step by its name, or by its kind where that occurs once
+(`recipe.sample.keep`, `recipe.spam.enabled`). Order of application: file, variation, `--set`.
+
+## Keys
+)";
+
+constexpr std::string_view kExpressions = R"(
+## Expressions
+
+SQL scalar syntax. Keywords and functions in any case; columns exactly as they are written, in double
+quotes where they are no plain name. From weakest to strongest:
+
+| operators | notes |
+|---|---|
+| `or` | three-valued: null counts as unknown |
+| `and` | |
+| `not x` | |
+| `x is null`, `x is not null` | never null |
+| `=` `==` `<>` `!=` `<` `<=` `>` `>=` | cannot be chained |
+| `x in (a, b)`, `x between a and b`, `x like 'a%'` | also with `not`; `%` any text, `_` one character |
+| `a \|\| b` | joins strings (and integers); null when one is |
+| `a + b`, `a - b` | an overflow of integers is an error with file and row |
+| `a * b`, `a / b`, `a // b`, `a % b` | `/` gives a float, `//` of integers an integer (of floats the same as `/`); by zero: null; `%` has the sign of `a` |
+| `a ^ b`, `a ** b` | power, as double |
+| `-a` | |
+| `x::type`, `list[i]` | cast; element i, from 1 |
+
+Literals: `12`, `1.5`, `1e-3`, `'text'` (`''` for a quote), `true`, `false`, `null`, `date '2024-01-31'`,
+`timestamp '2024-01-31 12:00:00'`. `case when c then x else y end`, `case x when a then y end`, `if(c, x, y)`,
+`cast(x as type)`, `try_cast(x as type)` (null where it does not fit).
+Types: bool, int8 to int64 (tinyint, smallint, int, bigint), uint8 to uint64, float (real), double, string
+(varchar, text), date, timestamp; `type[]` for lists.
+
+Result types are DuckDB's: integers stay in the wider type of the two, a float with an integer stays a
+float, `/` of integers is a double; a literal takes the type of its partner where it fits. Other than
+DuckDB: a literal with a point is a double (a float beside a float), never a decimal; decimal columns are
+calculated as double; a text is never compared with a number without a cast; halves are rounded to even
+when a float is cast to an integer; uint64 meets signed integers only by a cast.
+
+## Functions
+
+A null argument gives null unless the table says otherwise.
+
+| function | also | result |
+|---|---|---|
+)";
+
+}  // namespace
+
+std::string specReference() {
+    std::string text(kIntroduction);
+    text += keySection("Top", "");
+    for (const char* top : {"dataset", "recipe", "labels", "features", "embeddings", "batch",
+                            "model", "train", "eval", "resources"}) {
+        text += keySection(top, top);
+    }
+    text += kExpressions;
+    for (const Function& function : allFunctions()) {
+        text += functionRow(function);
+    }
+    return text;
+}
+
+std::vector<std::string> specKeys() {
+    std::vector<std::string> keys;
+    for (const Key& key : keyTable()) {
+        keys.emplace_back(key.path);
+    }
+    return keys;
+}
+
+}  // namespace millrace::spec

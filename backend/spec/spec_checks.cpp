@@ -1,0 +1,319 @@
+#include "backend/spec/spec_checks.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <absl/strings/str_join.h>
+
+#include "backend/core/text.h"
+#include "backend/spec/tree_reader.h"
+
+namespace millrace::spec {
+namespace {
+
+std::string divisors(std::int64_t number) {
+    std::vector<std::int64_t> low, high;
+    for (std::int64_t i = 1; i * i <= number && low.size() + high.size() < 24; ++i) {
+        if (number % i == 0) {
+            low.push_back(i);
+            if (i != number / i) {
+                high.push_back(number / i);
+            }
+        }
+    }
+    low.insert(low.end(), high.rbegin(), high.rend());
+    return absl::StrJoin(low, ", ");
+}
+
+void checkStepNames(const RunSpec& spec, Problems& problems) {
+    std::map<std::string, std::size_t> names, salts;
+    for (std::size_t i = 0; i < spec.recipe.size(); ++i) {
+        const Step& step = spec.recipe[i];
+        const std::string path = strCat("recipe[", i, "]");
+        const bool isNamed = step.name != stepKindName(step.kind);
+        if (step.name.empty()) {
+            problems.add(path, "check", "a step's name cannot be empty");
+        }
+        if (isNamed && stepKindOf(step.name)) {
+            problems.add(path, "check",
+                         strCat("a ", stepKindName(step.kind), " step cannot be named '", step.name,
+                                "', which is a kind of step"));
+        }
+        if (isNamed && !names.emplace(step.name, i).second) {
+            problems.add(path, "duplicate", strCat("two steps are named '", step.name, "'"));
+        }
+        if (step.kind == StepKind::kSample && !isNamed && !salts.emplace(step.name, i).second) {
+            problems.add(path, "check",
+                         "two sample steps without names would draw the same numbers; give each a "
+                         "name");
+        }
+    }
+}
+
+void checkSteps(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
+    for (std::size_t i = 0; i < spec.recipe.size(); ++i) {
+        const Step& step = spec.recipe[i];
+        const std::string path = strCat("recipe[", i, "]");
+        if (step.kind == StepKind::kSample && step.by.empty() && step.keep < 1 && step.enabled) {
+            warnings.push_back(strCat("step '", step.name,
+                                      "' draws by file and row: rewriting the files changes which "
+                                      "rows stay; `by: [columns]` ties the draw to the data"));
+        }
+        if (step.kind == StepKind::kBucketize &&
+            (step.boundaries.empty() ||
+             std::adjacent_find(step.boundaries.begin(), step.boundaries.end(),
+                                std::greater_equal<>()) != step.boundaries.end())) {
+            problems.add(strCat(path, ".boundaries"), "check",
+                         "boundaries must be ascending, and at least one");
+        }
+    }
+}
+
+/// Names of features that may have an embedding table.
+std::vector<std::string> idFeatures(const FeaturesSpec& f) {
+    std::vector<std::string> names = f.ids;
+    names.insert(names.end(), f.lists.begin(), f.lists.end());
+    for (const WeightedFeature& weighted : f.weighted) {
+        names.push_back(weighted.name);
+    }
+    for (const auto& [name, sequence] : f.sequences) {
+        names.insert(names.end(), sequence.columns.begin(), sequence.columns.end());
+    }
+    return names;
+}
+
+bool isCovered(const std::string& name, const std::vector<std::string>& features) {
+    return std::any_of(features.begin(), features.end(), [&](const std::string& feature) {
+        return feature == name || (isPattern(feature) && matchesPattern(name, feature)) ||
+               (isPattern(name) && isPattern(feature));
+    });
+}
+
+void checkEmbeddings(const RunSpec& spec, Problems& problems) {
+    const std::vector<std::string> features = idFeatures(spec.features);
+    std::map<std::string, std::string> tableOf;
+    for (const auto& [table, embedding] : spec.embeddings) {
+        const std::string path = strCat("embeddings.", table);
+        for (const std::string& feature : embedding.features) {
+            if (!isCovered(feature, features) && !isPattern(feature)) {
+                problems.add(path, "check",
+                             strCat("embeddings.", table, ": '", feature,
+                                    "' is no id or list feature", nameHint(feature, features)));
+            }
+            const auto [it, isNew] = tableOf.emplace(feature, table);
+            if (!isNew) {
+                problems.add(path, "check",
+                             strCat("feature '", feature,
+                                    "' has two embedding tables: ", it->second, " and ", table));
+            }
+        }
+        if (embedding.rows > 0 && embedding.vocabulary) {
+            problems.add(path, "check",
+                         strCat("embeddings.", table,
+                                " has rows and a vocabulary; the vocabulary gives the rows"));
+        }
+    }
+}
+
+void checkDuplicates(const std::vector<std::string>& names, const std::string& path,
+                     Problems& problems) {
+    std::set<std::string> seen;
+    for (const std::string& name : names) {
+        if (!seen.insert(name).second) {
+            problems.add(path, "duplicate", strCat(path, " names '", name, "' twice"));
+        }
+    }
+}
+
+void checkFeatures(const RunSpec& spec, Problems& problems) {
+    const FeaturesSpec& f = spec.features;
+    std::vector<std::string> dense;
+    for (const DenseFeature& feature : f.dense) {
+        dense.push_back(feature.column);
+    }
+    checkDuplicates(dense, "features.dense", problems);
+    checkDuplicates(f.vectors, "features.vectors", problems);
+    checkDuplicates(f.carry, "features.carry", problems);
+    checkDuplicates(idFeatures(f), "features.ids and lists", problems);
+    const bool isEmpty = dense.empty() && f.vectors.empty() && idFeatures(f).empty();
+    if (isEmpty && f.carry.empty()) {
+        problems.add("features", "missing",
+                     "features is empty: name at least one of dense, vectors, ids, lists");
+    } else if (isEmpty && spec.command.empty()) {
+        problems.add("features", "check",
+                     "features only carries columns: a model needs dense, vectors, ids or lists");
+    }
+    if (spec.batch.shuffle == "requests" && f.request.empty()) {
+        problems.add(
+            "batch.shuffle", "check",
+            "batch.shuffle: requests needs features.request, the column that the rows of a "
+            "request share");
+    }
+}
+
+void checkModel(const RunSpec& spec, Problems& problems) {
+    const ModelSpec& model = spec.model;
+    if (model.type == "dlrm") {
+        if (model.bottom.back() != model.embeddingDim) {
+            problems.add("model.bottom", "check",
+                         strCat("model.bottom must end with embedding_dim (", model.embeddingDim,
+                                "), not ", model.bottom.back()));
+        }
+        if (model.top.back() != 1) {
+            problems.add(
+                "model.top", "check",
+                strCat("model.top must end with 1, one output a head, not ", model.top.back()));
+        }
+        for (const auto& [table, embedding] : spec.embeddings) {
+            if (embedding.dim != model.embeddingDim) {
+                problems.add(strCat("embeddings.", table), "check",
+                             strCat("embeddings.", table, ".dim is ", embedding.dim,
+                                    "; dlrm needs model.embedding_dim (", model.embeddingDim, ")"));
+            }
+        }
+    }
+    if (model.type == "target_mean" && model.keys.empty()) {
+        problems.add("model", "missing", "model.type target_mean needs keys: id features");
+    }
+    for (const std::string& key : model.keys) {
+        if (model.type == "target_mean" && !isCovered(key, spec.features.ids)) {
+            problems.add("model.keys", "check",
+                         strCat("model.keys: '", key, "' is not among features.ids",
+                                nameHint(key, spec.features.ids)));
+        }
+    }
+}
+
+}  // namespace
+
+void Problems::add(const std::string& path, const char* code, std::string message,
+                   std::size_t offset) {
+    const Position at = source_ == nullptr ? Position{} : source_->find(path, offset);
+    if (errors_.size() < kErrorsMax) {
+        errors_.push_back({at.line, at.column, std::move(message), path, code});
+    }
+}
+
+void resolveBatch(Json& spec, Problems& problems) {
+    Json& batch = spec["batch"];
+    const std::int64_t rows = jsonInt(batch, "rows");
+    std::int64_t micro = jsonInt(batch, "micro_rows");
+    if (rows <= 0 || micro < 0) {
+        return;
+    }
+    if (micro == 0) {
+        if (rows % 8 != 0) {
+            return problems.add(
+                "batch.rows", "check",
+                strCat("batch.rows (", rows,
+                       ") is not divisible by 8; give batch.micro_rows, one of ", divisors(rows)));
+        }
+        micro = rows / 8;
+        batch["micro_rows"] = micro;
+    }
+    if (rows % micro != 0) {
+        return problems.add("batch.micro_rows", "check",
+                            strCat("batch.micro_rows (", micro, ") must divide batch.rows (", rows,
+                                   "): one of ", divisors(rows)));
+    }
+    const std::int64_t ranks = jsonInt(spec["train"], "ranks", 1);
+    if (ranks > 0 && (rows / micro) % ranks != 0) {
+        problems.add("train.ranks", "check",
+                     strCat("train.ranks (", ranks, ") must divide batch.rows / micro_rows (",
+                            rows / micro, "): one of ", divisors(rows / micro)));
+    }
+}
+
+void resolveModel(RunSpec& spec, bool hasModelKey, Problems& problems,
+                  std::vector<std::string>& warnings) {
+    ModelSpec& model = spec.model;
+    if (!spec.command.empty()) {
+        if (hasModelKey) {
+            problems.add("command", "check", "give command or model, not both");
+        }
+        model = ModelSpec{.type = "", .embeddingDim = model.embeddingDim};
+    }
+    const auto dropUnused = [&](std::vector<std::int64_t>& layers, const char* name,
+                                const char* type) {
+        if (model.type != type && !layers.empty()) {
+            warnings.push_back(
+                strCat("model.", name, " is for ", type, "; ", model.type, " does not use it"));
+            layers.clear();
+        }
+    };
+    dropUnused(model.bottom, "bottom", "dlrm");
+    dropUnused(model.top, "top", "dlrm");
+    dropUnused(model.hidden, "hidden", "mlp");
+    if (model.type == "dlrm") {
+        model.bottom =
+            model.bottom.empty() ? std::vector<std::int64_t>{64, model.embeddingDim} : model.bottom;
+        model.top = model.top.empty() ? std::vector<std::int64_t>{64, 1} : model.top;
+    } else if (model.type == "mlp" && model.hidden.empty()) {
+        model.hidden = {64, 32};
+    }
+    for (auto& [table, embedding] : spec.embeddings) {
+        embedding.dim = embedding.dim == 0 ? model.embeddingDim : embedding.dim;
+        if (embedding.features.empty()) {
+            embedding.features = {table};
+        }
+    }
+    for (WeightedFeature& feature : spec.features.weighted) {
+        feature.name = feature.name.empty() ? feature.ids : feature.name;
+    }
+}
+
+void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
+    checkStepNames(spec, problems);
+    checkSteps(spec, problems, warnings);
+    checkFeatures(spec, problems);
+    checkEmbeddings(spec, problems);
+    checkModel(spec, problems);
+    if (spec.labels.empty() && spec.command.empty()) {
+        problems.add("labels", "missing",
+                     "labels is missing: name what the model learns, as in `labels: {liked: rating "
+                     ">= 4}`");
+    }
+    if (spec.dataset.csv.delimiter.size() != 1) {
+        problems.add("dataset.csv.delimiter", "check",
+                     "dataset.csv.delimiter must be one character");
+    }
+    if (spec.resources.dataWorkersMin > spec.resources.dataWorkersMax) {
+        problems.add("resources.data_workers", "check", "resources.data_workers.min is above max");
+    }
+    if (spec.train.momentum != 0 && spec.train.optimizer != "sgd") {
+        warnings.push_back("train.momentum is for sgd; " + spec.train.optimizer +
+                           " does not use it");
+    }
+    if (spec.eval && spec.eval->dataset.where.empty() &&
+        spec.eval->dataset.path == spec.dataset.path) {
+        warnings.push_back(
+            "eval.dataset names neither files nor where: evaluation reads every row, "
+            "those of training too");
+    }
+}
+
+bool isPattern(std::string_view name) {
+    return name.find_first_of("*?") != std::string_view::npos;
+}
+
+bool matchesPattern(std::string_view name, std::string_view pattern) {
+    std::size_t n = 0, p = 0, star = std::string_view::npos, from = 0;
+    while (n < name.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            from = n;
+        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+            ++p;
+            ++n;
+        } else if (star != std::string_view::npos) {
+            p = star + 1;
+            n = ++from;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+}  // namespace millrace::spec

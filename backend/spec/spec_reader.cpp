@@ -1,0 +1,342 @@
+#include "backend/spec/spec_reader.h"
+
+#include <algorithm>
+#include <set>
+
+#include "backend/core/text.h"
+#include "backend/spec/change.h"
+#include "backend/spec/spec_checks.h"
+#include "backend/spec/tree_reader.h"
+
+namespace millrace::spec {
+namespace {
+
+std::string formatByEnding(const std::string& path) {
+    const std::size_t dot = path.rfind('.');
+    const std::string ending = dot == std::string::npos ? "" : path.substr(dot + 1);
+    if (ending == "csv" || ending == "tsv") {
+        return "csv";
+    }
+    if (ending == "arrow" || ending == "ipc" || ending == "feather") {
+        return "arrow";
+    }
+    return "parquet";
+}
+
+void fillFormat(Json& dataset) {
+    if (jsonString(dataset, "format").empty() && !jsonMember(dataset, "path").empty()) {
+        dataset["format"] = formatByEnding(dataset["path"][0].get<std::string>());
+    }
+}
+
+/// The base's dataset with what eval.dataset says in its place; `where` is never inherited.
+Json evalDataset(const Json& base, const Json& own) {
+    Json dataset = base;
+    dataset["where"] = own["where"];
+    if (!own["path"].empty()) {
+        dataset["path"] = own["path"];
+        dataset["format"] = own["format"];
+        fillFormat(dataset);
+    }
+    return dataset;
+}
+
+std::string nameOfFile(std::string_view fileName) {
+    const std::size_t slash = fileName.rfind('/');
+    std::string_view name = slash == std::string_view::npos ? fileName : fileName.substr(slash + 1);
+    const std::size_t dot = name.rfind('.');
+    return std::string(dot == std::string_view::npos || dot == 0 ? name : name.substr(0, dot));
+}
+
+void collectFrom(const std::string& text, std::set<std::string>& columns) {
+    const auto parsed = tryParseExpression(text);
+    if (const auto* expr = std::get_if<Expr>(&parsed)) {
+        for (std::string& name : collectColumns(*expr)) {
+            columns.insert(std::move(name));
+        }
+    }
+}
+
+std::vector<Step> withoutDropping(const std::vector<Step>& recipe) {
+    std::vector<Step> steps;
+    for (const Step& step : recipe) {
+        if (step.enabled && !step.dropsOrWeighs()) {
+            steps.push_back(step);
+            steps.back().missing = "null";
+        }
+    }
+    return steps;
+}
+
+/// The steps that make columns that the labels use, directly or through others.
+std::vector<Step> labelSteps(const std::vector<Step>& recipe,
+                             const std::map<std::string, LabelSpec>& labels) {
+    std::set<std::string> needed;
+    for (const auto& [head, label] : labels) {
+        collectFrom(label.expr, needed);
+        collectFrom(label.where, needed);
+        collectFrom(label.weight, needed);
+    }
+    const auto makes = [&](const std::vector<NamedExpr>& columns) {
+        return std::any_of(columns.begin(), columns.end(),
+                           [&](const NamedExpr& c) { return needed.count(c.name) > 0; });
+    };
+    std::vector<Step> kept;
+    const std::vector<Step> steps = withoutDropping(recipe);
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+        const bool isNeeded = makes(step->take) || makes(step->columns) ||
+                              (!step->as.empty() && needed.count(step->as) > 0);
+        if (step->kind == StepKind::kSelect || !isNeeded) {
+            continue;
+        }
+        for (const NamedExpr& column : step->columns) {
+            collectFrom(column.expr, needed);
+        }
+        for (const JoinKey& key : step->on) {
+            needed.insert(key.left);
+        }
+        needed.insert(step->column);
+        kept.insert(kept.begin(), *step);
+    }
+    return kept;
+}
+
+struct VariationSet {
+    std::string name;
+    const YamlNode* changes = nullptr;
+};
+
+std::vector<VariationSet> readVariations(const YamlNode& list, SpecErrors& errors) {
+    std::vector<VariationSet> out;
+    const auto wrong = [&](const YamlNode& node, const char* code, std::string message) {
+        if (errors.size() < kErrorsMax) {
+            errors.push_back(
+                {node.position.line, node.position.column, std::move(message), "variations", code});
+        }
+    };
+    if (!list.isSequence() && !list.isNull()) {
+        wrong(list, "type",
+              strCat("variations must be a list of {name: x, set: {...}}, not ", list.describe()));
+    }
+    std::set<std::string> names;
+    for (const YamlNode& item : list.items) {
+        const YamlNode* name = item.find("name");
+        const YamlNode* changes = item.find("set");
+        for (const YamlNode::Member& member : item.members) {
+            if (member.key != "name" && member.key != "set") {
+                wrong(member.value, "unknown_key",
+                      strCat("unknown key '", member.key.substr(0, 60),
+                             "' in a variation; known: name, set"));
+            }
+        }
+        if (name == nullptr || !name->isScalar() || name->text.empty()) {
+            wrong(item, "missing", "a variation needs a name");
+        } else if (!names.insert(name->text).second) {
+            wrong(*name, "duplicate", strCat("two variations are named '", name->text, "'"));
+        } else if (changes == nullptr || !changes->isMap()) {
+            wrong(item, "missing",
+                  strCat("variation '", name->text, "' needs set: {key.path: value}"));
+        } else {
+            out.push_back({name->text, changes});
+        }
+    }
+    return out;
+}
+
+/// Whether a variation would evaluate on other rows than the base.
+bool changesEvalRows(const std::string& path) {
+    return path == "eval" || path == "eval.dataset" || path.rfind("eval.dataset.", 0) == 0;
+}
+
+void applyVariation(YamlNode& tree, const VariationSet& variation, SpecErrors& errors) {
+    for (const YamlNode::Member& change : variation.changes->members) {
+        const Position at = change.keyPosition;
+        const Status status =
+            changesEvalRows(change.key)
+                ? invalidArgument(change.key,
+                                  " is the base's for all variations, so that they are compared on "
+                                  "the same rows; change it in the base")
+                : applyChange(tree, change.key, change.value, at);
+        if (!status.ok() && errors.size() < kErrorsMax) {
+            errors.push_back({at.line, at.column,
+                              strCat("variation '", variation.name, "': ", messageOf(status)),
+                              change.key, "variation"});
+        }
+    }
+}
+
+void applySets(YamlNode& tree, const std::vector<std::string>& sets, SpecErrors& errors) {
+    for (const std::string& set : sets) {
+        const Result<Change> change = parseSet(set);
+        Status status = change.status();
+        if (change.ok()) {
+            SpecErrors inside;
+            const std::optional<YamlNode> value = parseYaml(change->value, true, inside);
+            status = value ? applyChange(tree, change->path, *value, {})
+                           : invalidArgument(inside[0].message);
+            status = annotate(status, strCat("--set ", change->path));
+        }
+        if (!status.ok() && errors.size() < kErrorsMax) {
+            errors.push_back({0, 0, std::string(messageOf(status)), "", "variation"});
+        }
+    }
+}
+
+/// `label` becomes labels, eval.dataset is completed, formats and names are filled in.
+void completeJson(Json& json, const SpecOptions& options, Problems& problems) {
+    const std::string label = jsonString(json, "label");
+    json.erase("label");
+    if (!label.empty()) {
+        if (!json["labels"].empty()) {
+            problems.add("label", "check", "give label or labels, not both");
+        }
+        json["labels"]["label"] = {{"expr", label}, {"weight", ""}, {"where", ""}};
+    }
+    if (jsonString(json, "name").empty()) {
+        json["name"] = nameOfFile(options.fileName);
+    }
+    fillFormat(json["dataset"]);
+    if (json["eval"].is_object()) {
+        json["eval"]["dataset"] = evalDataset(json["dataset"], json["eval"]["dataset"]);
+    }
+    json["base_dir"] = options.baseDir;
+    resolveBatch(json, problems);
+}
+
+void completeEval(RunSpec& spec, bool hasOwnRecipe) {
+    if (!spec.eval) {
+        return;
+    }
+    spec.eval->labels = spec.labels;
+    spec.eval->labelRecipe = labelSteps(spec.recipe, spec.labels);
+    if (!hasOwnRecipe) {
+        spec.eval->recipe = withoutDropping(spec.recipe);
+    }
+}
+
+ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::string>& text,
+                      const SpecOptions& options) {
+    ResolvedSpec out;
+    TreeReader reader(*text, out.errors);
+    Json json = reader.readRoot(tree);
+    auto places = reader.takePlaces();
+    const bool hasModelKey = places.count("model") > 0 || places.count("train.optimizer") > 0;
+    const bool hasEvalRecipe = places.count("eval.recipe") > 0;
+    if (places.count("label") > 0) {
+        places["labels.label"] = places["labels.label.expr"] = places["label"];
+    }
+    const auto source = std::make_shared<const SourceMap>(text, std::move(places));
+    Problems problems(source, out.errors);
+    if (out.errors.empty()) {
+        completeJson(json, options, problems);
+    }
+    if (!out.errors.empty()) {
+        return out;
+    }
+    Result<RunSpec> spec = RunSpec::fromJson(json);
+    if (!spec.ok()) {
+        problems.add("", "check", std::string(messageOf(spec.status())));
+        return out;
+    }
+    spec->source = source;
+    resolveModel(*spec, hasModelKey, problems, out.warnings);
+    checkSpec(*spec, problems, out.warnings);
+    completeEval(*spec, hasEvalRecipe);
+    if (out.errors.empty()) {
+        out.spec = std::move(*spec);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string SpecError::text(std::string_view fileName) const {
+    return line > 0 ? strCat(fileName, ":", line, ":", column, ": ", message)
+                    : strCat(fileName, ": ", message);
+}
+
+Json SpecError::toJson() const {
+    return {
+        {"line", line}, {"column", column}, {"message", message}, {"path", path}, {"code", code}};
+}
+
+Status toStatus(const SpecErrors& errors, std::string_view fileName) {
+    std::string all;
+    for (const SpecError& error : errors) {
+        strAppend(&all, all.empty() ? "" : "\n", error.text(fileName));
+    }
+    return errors.empty() ? okStatus() : invalidArgument(all);
+}
+
+std::optional<SpecReader> SpecReader::parse(std::string_view text, const SpecOptions& options,
+                                            SpecErrors& errors) {
+    std::optional<YamlNode> root = parseYaml(text, false, errors);
+    if (!root) {
+        return std::nullopt;
+    }
+    YamlNode variations;
+    const auto isVariations = [](const YamlNode::Member& m) { return m.key == "variations"; };
+    const auto it = std::find_if(root->members.begin(), root->members.end(), isVariations);
+    if (it != root->members.end()) {
+        variations = std::move(it->value);
+        root->members.erase(it);
+    }
+    SpecReader reader;
+    for (const VariationSet& variation : readVariations(variations, errors)) {
+        reader.variations_.push_back(variation.name);
+    }
+    applySets(*root, options.sets, errors);
+    if (!errors.empty()) {
+        return std::nullopt;
+    }
+    reader.text_ = std::make_shared<const std::string>(text);
+    reader.root_ = std::make_shared<const YamlNode>(std::move(*root));
+    reader.variationList_ = std::make_shared<const YamlNode>(std::move(variations));
+    reader.options_ = options;
+    return reader;
+}
+
+ResolvedSpec SpecReader::resolve(std::string_view variation) const {
+    ResolvedSpec base = readTree(*root_, text_, options_);
+    if (variation.empty() || !base.ok()) {
+        return base;
+    }
+    ResolvedSpec out;
+    const std::vector<VariationSet> known = readVariations(*variationList_, out.errors);
+    const auto chosen = std::find_if(known.begin(), known.end(),
+                                     [&](const VariationSet& v) { return v.name == variation; });
+    if (chosen == known.end()) {
+        out.errors.push_back(
+            {0, 0, strCat("no variation '", variation, "'", nameHint(variation, variations_)),
+             "variations", "variation"});
+        return out;
+    }
+    YamlNode tree = *root_;
+    applyVariation(tree, *chosen, out.errors);
+    applySets(tree, options_.sets, out.errors);
+    if (!out.errors.empty()) {
+        return out;
+    }
+    out = readTree(tree, text_, options_);
+    for (SpecError& error : out.errors) {
+        error.message = strCat("variation '", chosen->name, "': ", error.message);
+    }
+    if (out.spec) {
+        out.spec->variation = chosen->name;
+        if (base.spec->eval && out.spec->eval) {
+            out.spec->eval->dataset = base.spec->eval->dataset;
+            out.spec->eval->labels = base.spec->eval->labels;
+            out.spec->eval->labelRecipe = base.spec->eval->labelRecipe;
+        }
+    }
+    return out;
+}
+
+ResolvedSpec readSpec(std::string_view text, const SpecOptions& options,
+                      std::string_view variation) {
+    ResolvedSpec out;
+    const std::optional<SpecReader> reader = SpecReader::parse(text, options, out.errors);
+    return reader ? reader->resolve(variation) : out;
+}
+
+}  // namespace millrace::spec

@@ -1,0 +1,230 @@
+#include "backend/spec/step_typing.h"
+
+#include "backend/core/text.h"
+
+namespace millrace::spec {
+namespace {
+
+using Wanted = StepTyper::Wanted;
+
+/// What is wrong with a typed expression at its place; "" nothing.
+std::string complaint(const Expr& expr, Wanted wanted) {
+    const DataType& type = expr->type;
+    if (wanted == Wanted::kPredicate && !type.isBool()) {
+        return strCat("must be true or false, not ", type.name(), "; compare it with something");
+    }
+    if (wanted == Wanted::kNumber && !type.isNumber() && !type.isBool()) {
+        return strCat("must be a number, not ", type.name());
+    }
+    if (wanted == Wanted::kLabel && collectColumns(expr).empty()) {
+        return "is the same for every row: a label must read a column";
+    }
+    if (wanted == Wanted::kLabel && !type.isNumber() && !type.isBool()) {
+        return strCat("must be true or false, or a number, not ", type.name(),
+                      "; compare it with something");
+    }
+    if (type.isNull()) {
+        return "is always null; give it a type, as in cast(null as double)";
+    }
+    return "";
+}
+
+bool isUnknownColumn(const ExprError& error) {
+    return error.message.rfind("unknown column", 0) == 0;
+}
+
+}  // namespace
+
+std::optional<DataType> StepTyper::typeIn(const Schema& schema, const std::string& key,
+                                          const std::string& text, Wanted wanted) {
+    const auto parsed = tryParseExpression(text);
+    if (const auto* error = std::get_if<ExprError>(&parsed)) {
+        sink_(key, "expression", error->offset, error->message);
+        return std::nullopt;
+    }
+    const Expr& expr = std::get<Expr>(parsed);
+    if (&schema == &columns_) {
+        for (const std::string& name : collectColumns(expr)) {
+            if (isBroken(name)) {
+                return std::nullopt;
+            }
+        }
+    }
+    const auto typed = tryTypeExpression(expr, schema);
+    if (const auto* error = std::get_if<ExprError>(&typed)) {
+        sink_(key, isUnknownColumn(*error) ? "unknown_column" : "expression", error->offset,
+              error->message);
+        return std::nullopt;
+    }
+    const Expr& done = std::get<Expr>(typed);
+    if (std::string what = complaint(done, wanted); !what.empty()) {
+        sink_(key, "expression", 0, strCat("the expression ", what));
+        return std::nullopt;
+    }
+    return done->type;
+}
+
+std::optional<DataType> StepTyper::type(const std::string& key, const std::string& text,
+                                        Wanted wanted) {
+    return typeIn(columns_, key, text, wanted);
+}
+
+std::optional<DataType> StepTyper::column(const std::string& key, const std::string& name) {
+    if (const Field* field = columns_.find(name)) {
+        return field->type;
+    }
+    if (!isBroken(name)) {
+        sink_(key, "unknown_column", 0,
+              strCat("unknown column '", name, "'", nameHint(name, columns_.names())));
+    }
+    return std::nullopt;
+}
+
+void StepTyper::add(const std::string& name, const std::optional<DataType>& type) {
+    if (type) {
+        columns_.set(name, *type);
+        broken_.erase(name);
+    } else {
+        broken_.insert(name);
+    }
+}
+
+void StepTyper::apply(const Step& step) {
+    switch (step.kind) {
+        case StepKind::kFilter:
+            type("expr", step.expr, Wanted::kPredicate);
+            return;
+        case StepKind::kWeight:
+            type("expr", step.expr, Wanted::kNumber);
+            return;
+        case StepKind::kJoin:
+        case StepKind::kSemiJoin:
+        case StepKind::kAntiJoin:
+            return join(step);
+        case StepKind::kSample:
+            return sample(step);
+        case StepKind::kDerive:
+            return derive(step);
+        case StepKind::kHash:
+        case StepKind::kBucketize:
+        case StepKind::kTruncate:
+            return makeColumn(step);
+        case StepKind::kSelect:
+            return select(step);
+    }
+}
+
+void StepTyper::derive(const Step& step) {
+    std::vector<std::optional<DataType>> types;
+    for (const NamedExpr& column : step.columns) {
+        types.push_back(type(strCat("columns.", column.name), column.expr, Wanted::kAny));
+    }
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        add(step.columns[i].name, types[i]);
+    }
+}
+
+void StepTyper::sample(const Step& step) {
+    if (!step.where.empty()) {
+        type("where", step.where, Wanted::kPredicate);
+    }
+    for (const std::string& name : step.by) {
+        const std::optional<DataType> found = column("by", name);
+        if (found && found->isList) {
+            sink_("by", "expression", 0,
+                  strCat("column '", name, "' is a list; draws go by values"));
+        }
+    }
+}
+
+void StepTyper::join(const Step& step) {
+    const Result<Schema> table =
+        tables_ ? tables_(step.table) : Result<Schema>(notFound("no tables can be read here"));
+    if (!table.ok()) {
+        sink_("table", "file", 0, std::string(messageOf(table.status())));
+        for (const NamedExpr& taken : step.take) {
+            add(taken.name, std::nullopt);
+        }
+        return;
+    }
+    for (const JoinKey& key : step.on) {
+        checkJoinKey(key, step.table, *table);
+    }
+    for (const NamedExpr& taken : step.take) {
+        const std::string key = strCat("take.", taken.name);
+        if (columns_.find(taken.name) != nullptr) {
+            sink_(key, "duplicate", 0,
+                  strCat("the rows have a column '", taken.name,
+                         "' already; take it under another "
+                         "name, as in take: {",
+                         taken.name, "_2: ", taken.name, "}"));
+            continue;
+        }
+        std::optional<DataType> type = typeIn(*table, key, taken.expr, Wanted::kAny);
+        if (type) {
+            type->nullable = true;
+        }
+        add(taken.name, type);
+    }
+}
+
+void StepTyper::checkJoinKey(const JoinKey& key, const std::string& table, const Schema& right) {
+    const std::optional<DataType> left = column("on", key.left);
+    const Field* other = right.find(key.right);
+    if (other == nullptr) {
+        sink_(
+            "on", "unknown_column", 0,
+            strCat(table, " has no column '", key.right, "'", nameHint(key.right, right.names())));
+        return;
+    }
+    DataType common;
+    if (left && (left->isList || other->type.isList || !commonType(*left, other->type, common))) {
+        sink_("on", "expression", 0,
+              strCat("cannot match ", key.left, " (", left->name(), ") with ", key.right, " of ",
+                     table, " (", other->type.name(), ")"));
+    }
+}
+
+void StepTyper::makeColumn(const Step& step) {
+    std::optional<DataType> type = column("column", step.column);
+    const auto refuse = [&](std::string_view wanted) {
+        sink_("column", "expression", 0,
+              strCat(stepKindName(step.kind), " needs ", wanted, "; '", step.column, "' is ",
+                     type->name()));
+        type.reset();
+    };
+    if (type && step.kind == StepKind::kHash) {
+        const DataType element = type->element();
+        if (!element.isInteger() && !element.isString() && !element.isBool() &&
+            !element.isFloat()) {
+            refuse("integers, strings, floats or bools, or a list of them");
+        } else {
+            type = DataType{TypeKind::kInt64, type->isList, type->listSize, false};
+        }
+    } else if (type && step.kind == StepKind::kBucketize) {
+        if (!type->isNumber()) {
+            refuse("a number");
+        } else {
+            type = DataType{TypeKind::kInt64, false, 0, false};
+        }
+    } else if (type) {
+        if (!type->isList) {
+            refuse("a list");
+        } else {
+            type->listSize = 0;
+        }
+    }
+    add(step.as, type);
+}
+
+void StepTyper::select(const Step& step) {
+    Schema kept;
+    for (const std::string& name : step.select) {
+        if (const std::optional<DataType> type = column("columns", name)) {
+            kept.set(name, *type);
+        }
+    }
+    columns_ = std::move(kept);
+}
+
+}  // namespace millrace::spec

@@ -1,0 +1,55 @@
+#pragma once
+// What one step does to the columns, and whether its expressions fit them. Private to the room.
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "backend/spec/expression.h"
+#include "backend/spec/run_spec.h"
+#include "backend/spec/schema.h"
+
+namespace millrace::spec {
+
+/// Where errors go: the key below the step ("take.year"; "" the step), its code, the byte inside
+/// the expression, what.
+using StepSink = std::function<void(const std::string& key, const char* code, std::size_t offset,
+                                    std::string message)>;
+
+/// Types expressions against columns; after an error the columns that it would have made are known
+/// as broken, so that one mistake gives one message.
+class StepTyper {
+ public:
+    StepTyper(Schema columns, const TableSchemaLookup& tables, StepSink sink)
+        : columns_(std::move(columns)), tables_(tables), sink_(std::move(sink)) {}
+
+    void apply(const Step& step);
+    const Schema& columns() const { return columns_; }
+    void setSink(StepSink sink) { sink_ = std::move(sink); }
+
+    enum class Wanted { kAny, kPredicate, kNumber, kLabel };
+    /// Nothing after an error, or when the text reads a broken column.
+    std::optional<DataType> type(const std::string& key, const std::string& text, Wanted wanted);
+    /// The column's type; an error with the nearest name when it is unknown.
+    std::optional<DataType> column(const std::string& key, const std::string& name);
+    bool isBroken(const std::string& name) const { return broken_.count(name) > 0; }
+
+ private:
+    std::optional<DataType> typeIn(const Schema& schema, const std::string& key,
+                                   const std::string& text, Wanted wanted);
+    void derive(const Step& step);
+    void join(const Step& step);
+    void checkJoinKey(const JoinKey& key, const std::string& table, const Schema& right);
+    void makeColumn(const Step& step);
+    void select(const Step& step);
+    void sample(const Step& step);
+    void add(const std::string& name, const std::optional<DataType>& type);
+
+    Schema columns_;
+    const TableSchemaLookup& tables_;
+    StepSink sink_;
+    std::set<std::string> broken_;
+};
+
+}  // namespace millrace::spec

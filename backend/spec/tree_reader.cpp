@@ -1,0 +1,541 @@
+#include "backend/spec/tree_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <absl/strings/str_join.h>
+
+#include "backend/core/text.h"
+
+namespace millrace::spec {
+namespace {
+
+std::vector<std::string> namesOf(const std::vector<const Key*>& keys) {
+    std::vector<std::string> names;
+    for (const Key* key : keys) {
+        names.emplace_back(key->name());
+    }
+    return names;
+}
+
+std::vector<std::string> textsOf(const std::vector<std::string_view>& views) {
+    return {views.begin(), views.end()};
+}
+
+std::string plainNumber(double number) {
+    return std::fabs(number) < 1e15 && number == std::floor(number)
+               ? std::to_string(static_cast<std::int64_t>(number))
+               : strCat(number);
+}
+
+Json emptyValue(KeyType type) {
+    switch (type) {
+        case KeyType::kText:
+        case KeyType::kExpr:
+        case KeyType::kChoice:
+            return "";
+        case KeyType::kBool:
+            return false;
+        case KeyType::kInt:
+        case KeyType::kSeed:
+            return 0;
+        case KeyType::kReal:
+            return 0.0;
+        case KeyType::kTextMap:
+        case KeyType::kSectionMap:
+            return Json::object();
+        default:
+            return Json::array();
+    }
+}
+
+std::string quotedName(std::string_view name) {
+    std::string out = "\"";
+    for (const char c : name) {
+        out += c;
+        if (c == '"') {
+            out += c;
+        }
+    }
+    return out + "\"";
+}
+
+}  // namespace
+
+TreeReader::Where TreeReader::Where::below(std::string_view key) const {
+    const auto join = [&](const std::string& base) {
+        return base.empty() ? std::string(key) : strCat(base, ".", key);
+    };
+    return {join(path), join(shown)};
+}
+
+TreeReader::Where TreeReader::Where::at(std::size_t index) const {
+    return {strCat(path, "[", index, "]"), strCat(shown, "[", index, "]")};
+}
+
+void TreeReader::errorAt(Position position, const Where& where, const char* code,
+                         std::string message) {
+    if (errors_.size() < kErrorsMax) {
+        errors_.push_back({position.line, position.column, std::move(message), where.shown, code});
+    }
+}
+
+void TreeReader::error(const YamlNode& node, const Where& where, const char* code,
+                       std::string message) {
+    errorAt(node.position, where, code, std::move(message));
+}
+
+void TreeReader::wrong(const YamlNode& node, const Where& where, std::string_view wanted) {
+    error(node, where, "type", strCat(where.shown, " must be ", wanted, ", not ", node.describe()));
+}
+
+void TreeReader::note(const YamlNode& node, const Where& where) {
+    places_[where.path] = {node.offset, node.isSet};
+}
+
+Json TreeReader::readRoot(const YamlNode& root) {
+    if (!root.isMap()) {
+        error(root, {}, "type",
+              root.isNull() ? std::string("the spec is empty; it needs at least dataset and labels")
+                            : strCat("a spec must be a map of keys, not ", root.describe()));
+        return Json::object();
+    }
+    return section("", &root, {});
+}
+
+Json TreeReader::section(std::string_view prefix, const YamlNode* node, const Where& where) {
+    const std::vector<const Key*> known = keysBelow(prefix);
+    if (node != nullptr && !node->isMap()) {
+        wrong(*node, where, strCat("a map (keys: ", absl::StrJoin(namesOf(known), ", "), ")"));
+        return Json::object();
+    }
+    if (node != nullptr) {
+        note(*node, where);
+        for (const YamlNode::Member& member : node->members) {
+            unknownKey(member, known, where);
+        }
+    }
+    Json out = Json::object();
+    for (const Key* key : known) {
+        if (key->type == KeyType::kVariations) {
+            continue;
+        }
+        const std::string name(key->name());
+        const YamlNode* value = node == nullptr ? nullptr : node->find(name);
+        out[name] = member(*key, value, where.below(name), node);
+    }
+    return out;
+}
+
+void TreeReader::unknownKey(const YamlNode::Member& member, const std::vector<const Key*>& known,
+                            const Where& where) {
+    for (const Key* key : known) {
+        if (key->name() == member.key) {
+            return;
+        }
+    }
+    const std::vector<std::string> names = namesOf(known);
+    errorAt(member.keyPosition, where.below(member.key), "unknown_key",
+            strCat("unknown key '", member.key.substr(0, 60), "'",
+                   where.shown.empty() ? "" : strCat(" in ", where.shown),
+                   nameHint(member.key, names)));
+}
+
+Json TreeReader::member(const Key& key, const YamlNode* node, const Where& where,
+                        const YamlNode* parent) {
+    const bool isNullChoice =
+        key.type == KeyType::kChoice && node != nullptr && node->isNull() &&
+        std::count(key.limits.choices.begin(), key.limits.choices.end(), "null") > 0;
+    if (isNullChoice) {
+        return "null";
+    }
+    if (node != nullptr && !node->isNull()) {
+        return value(key, *node, where);
+    }
+    if (key.limits.isRequired) {
+        const YamlNode* at = node != nullptr ? node : parent;
+        errorAt(at == nullptr ? Position{} : at->position, where, "missing",
+                strCat(where.shown, " is missing: ", key.doc));
+        return emptyValue(key.type);
+    }
+    return fallback(key, where);
+}
+
+Json TreeReader::fallback(const Key& key, const Where& where) {
+    if (key.type == KeyType::kSection) {
+        return key.limits.isOptional ? Json() : section(key.path, nullptr, where);
+    }
+    if (key.fallback.empty()) {
+        return emptyValue(key.type);
+    }
+    SpecErrors none;
+    const std::optional<YamlNode> node = parseYaml(key.fallback, true, none);
+    INVARIANT(node.has_value(), "the defaults of the key table are YAML");
+    Json read = value(key, *node, where);
+    places_.erase(where.path);
+    return read;
+}
+
+Json TreeReader::value(const Key& key, const YamlNode& node, const Where& where) {
+    note(node, where);
+    switch (key.type) {
+        case KeyType::kText:
+        case KeyType::kChoice:
+            return text(key, node, where);
+        case KeyType::kExpr:
+            return expression(node, where);
+        case KeyType::kBool:
+            return boolean(node, where);
+        case KeyType::kInt:
+            return integer(key, node, where);
+        case KeyType::kSeed:
+            return seed(node, where);
+        case KeyType::kReal:
+            return real(key, node, where);
+        case KeyType::kTextList:
+        case KeyType::kIntList:
+        case KeyType::kRealList:
+            return list(key, node, where);
+        default:
+            return compound(key, node, where);
+    }
+}
+
+Json TreeReader::compound(const Key& key, const YamlNode& node, const Where& where) {
+    switch (key.type) {
+        case KeyType::kTextMap:
+            return textMap(node, where);
+        case KeyType::kNamedExprs:
+            return namedExprs(key, node, where);
+        case KeyType::kJoinKeys:
+            return joinKeys(node, where);
+        case KeyType::kDense:
+            return dense(node, where);
+        case KeyType::kOrder:
+            return order(key, node, where);
+        case KeyType::kSectionMap:
+            return sectionMap(key, node, where);
+        case KeyType::kSectionList:
+            return sectionList(key, node, where);
+        case KeyType::kRecipe:
+            return recipe(node, where);
+        default:
+            return section(key.path, &node, where);
+    }
+}
+
+bool TreeReader::checkRange(const Key& key, double number, const YamlNode& node,
+                            const Where& where) {
+    const KeyLimits& l = key.limits;
+    const bool isLow = l.isMinExcluded ? number <= l.min : number < l.min;
+    if (!isLow && number <= l.max && !std::isnan(number)) {
+        return true;
+    }
+    const std::string low = strCat(l.isMinExcluded ? "above " : "at least ", plainNumber(l.min));
+    const std::string range =
+        isLow && l.max >= 1e6 ? low : strCat(low, " and at most ", plainNumber(l.max));
+    error(node, where, "range", strCat(where.shown, " must be ", range, ", not ", node.text));
+    return false;
+}
+
+Json TreeReader::text(const Key& key, const YamlNode& node, const Where& where) {
+    if (!node.isScalar()) {
+        wrong(node, where, key.type == KeyType::kText ? "a text" : "one of the known words");
+        return "";
+    }
+    const auto& choices = key.limits.choices;
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), node.text) == choices.end()) {
+        const std::string near = nearestName(node.text, textsOf(choices));
+        error(node, where, "type",
+              strCat(where.shown, " must be ", absl::StrJoin(textsOf(choices), " or "), ", not ",
+                     node.describe(), near.empty() ? "" : strCat("; did you mean '", near, "'?")));
+    }
+    return node.text;
+}
+
+Json TreeReader::boolean(const YamlNode& node, const Where& where) {
+    if (!node.isScalar() || node.isQuoted || (node.text != "true" && node.text != "false")) {
+        wrong(node, where, "true or false");
+        return false;
+    }
+    return node.text == "true";
+}
+
+Json TreeReader::integer(const Key& key, const YamlNode& node, const Where& where) {
+    std::int64_t number = 0;
+    const char* end = node.text.data() + node.text.size();
+    const auto parsed = std::from_chars(node.text.data(), end, number);
+    if (!node.isScalar() || node.isQuoted || parsed.ec != std::errc() || parsed.ptr != end) {
+        wrong(node, where, "a whole number");
+        return 0;
+    }
+    checkRange(key, static_cast<double>(number), node, where);
+    return number;
+}
+
+Json TreeReader::seed(const YamlNode& node, const Where& where) {
+    std::uint64_t number = 0;
+    const char* end = node.text.data() + node.text.size();
+    const auto parsed = std::from_chars(node.text.data(), end, number);
+    if (!node.isScalar() || node.isQuoted || parsed.ec != std::errc() || parsed.ptr != end) {
+        wrong(node, where, "a whole number from 0 to 2^64 - 1");
+    }
+    return number;
+}
+
+Json TreeReader::real(const Key& key, const YamlNode& node, const Where& where) {
+    double number = 0;
+    const char* end = node.text.data() + node.text.size();
+    const auto parsed = std::from_chars(node.text.data(), end, number);
+    if (!node.isScalar() || node.isQuoted || parsed.ec != std::errc() || parsed.ptr != end ||
+        !std::isfinite(number)) {
+        wrong(node, where, "a number");
+        return 0.0;
+    }
+    checkRange(key, number, node, where);
+    return number;
+}
+
+Json TreeReader::expression(const YamlNode& node, const Where& where) {
+    if (!node.isScalar()) {
+        wrong(node, where, "an expression in one text");
+        return "";
+    }
+    const auto parsed = tryParseExpression(node.text);
+    if (const auto* failure = std::get_if<ExprError>(&parsed)) {
+        const Position at =
+            node.isSet ? Position{}
+                       : positionAt(text_, scalarByte(text_, node.offset, failure->offset));
+        errorAt(at, where, "expression", strCat(where.shown, ": ", failure->message));
+    }
+    return node.text;
+}
+
+Json TreeReader::list(const Key& key, const YamlNode& node, const Where& where) {
+    const auto one = [&](const YamlNode& item, const Where& at) {
+        return key.type == KeyType::kTextList  ? text(key, item, at)
+               : key.type == KeyType::kIntList ? integer(key, item, at)
+                                               : real(key, item, at);
+    };
+    Json out = Json::array();
+    if (node.isScalar()) {
+        out.push_back(one(node, where));
+    } else if (!node.isSequence()) {
+        wrong(node, where, "a list");
+    } else {
+        for (std::size_t i = 0; i < node.items.size(); ++i) {
+            note(node.items[i], where.at(i));
+            out.push_back(one(node.items[i], where.at(i)));
+        }
+    }
+    if (key.limits.isRequired && node.isSequence() && node.items.empty()) {
+        wrong(node, where, "a list of at least one");
+    }
+    return out;
+}
+
+Json TreeReader::textMap(const YamlNode& node, const Where& where) {
+    Json out = Json::object();
+    if (!node.isMap()) {
+        wrong(node, where, "a map of names and texts");
+        return out;
+    }
+    for (const YamlNode::Member& member : node.members) {
+        const Where at = where.below(member.key);
+        note(member.value, at);
+        if (!member.value.isScalar()) {
+            wrong(member.value, at, "a text");
+        }
+        out[member.key] = member.value.text;
+    }
+    return out;
+}
+
+Json TreeReader::namedExprs(const Key& key, const YamlNode& node, const Where& where) {
+    Json out = Json::array();
+    const bool mayList = key.name() == "take";
+    if (mayList && (node.isSequence() || node.isScalar())) {
+        for (const Json& name : list({key.path, KeyType::kTextList, "", "", {}}, node, where)) {
+            out.push_back({{"name", name}, {"expr", quotedName(name.get<std::string>())}});
+        }
+    } else if (!node.isMap()) {
+        wrong(node, where,
+              mayList ? "a list of columns, or a map `name: expression`"
+                      : "a map `name: expression`");
+    } else {
+        for (const YamlNode::Member& member : node.members) {
+            const Where at = where.below(member.key);
+            note(member.value, at);
+            out.push_back({{"name", member.key}, {"expr", expression(member.value, at)}});
+        }
+    }
+    return out;
+}
+
+Json TreeReader::joinKeys(const YamlNode& node, const Where& where) {
+    Json out = Json::array();
+    if (node.isMap()) {
+        const Json pairs = textMap(node, where);
+        for (const YamlNode::Member& member : node.members) {
+            out.push_back({{"left", member.key}, {"right", pairs[member.key]}});
+        }
+    } else {
+        for (const Json& name : list({"on", KeyType::kTextList, "", "", {}}, node, where)) {
+            out.push_back({{"left", name}, {"right", name}});
+        }
+    }
+    if (out.empty()) {
+        wrong(node, where, "a column, a list of columns, or a map `column: column of the table`");
+    }
+    return out;
+}
+
+Json TreeReader::dense(const YamlNode& node, const Where& where) {
+    Json out = Json::array();
+    if (node.isScalar()) {
+        return Json::array({{{"column", node.text}, {"fill", 0.0}}});
+    }
+    if (!node.isSequence()) {
+        wrong(node, where, "a list of columns");
+        return out;
+    }
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+        const YamlNode& item = node.items[i];
+        const Where at = where.at(i);
+        note(item, at);
+        Json entry = {{"column", item.text}, {"fill", 0.0}};
+        if (item.isMap()) {
+            const YamlNode* column = item.find("column");
+            const YamlNode* fill = item.find("fill");
+            const std::size_t known = (column != nullptr ? 1 : 0) + (fill != nullptr ? 1 : 0);
+            if (column == nullptr || !column->isScalar() || item.members.size() != known) {
+                wrong(item, at, "a column, or {column: x, fill: 0}");
+                continue;
+            }
+            entry["column"] = column->text;
+            if (fill != nullptr) {
+                entry["fill"] = real({"fill", KeyType::kReal, "", "", {}}, *fill, at.below("fill"));
+            }
+        } else if (!item.isScalar()) {
+            wrong(item, at, "a column, or {column: x, fill: 0}");
+        }
+        out.push_back(std::move(entry));
+    }
+    return out;
+}
+
+Json TreeReader::order(const Key&, const YamlNode& node, const Where& where) {
+    const YamlNode* by = node.find("by");
+    if (by != nullptr && by->isScalar() && node.members.size() == 1) {
+        return {{"by", by->text}};
+    }
+    if (!node.isScalar() || (node.text != "permuted" && node.text != "as_is")) {
+        wrong(node, where, "permuted, as_is or {by: column}");
+    }
+    return node.text;
+}
+
+Json TreeReader::sectionMap(const Key& key, const YamlNode& node, const Where& where) {
+    Json out = Json::object();
+    if (!node.isMap()) {
+        wrong(node, where, "a map of names");
+        return out;
+    }
+    for (const YamlNode::Member& member : node.members) {
+        const Where at = where.below(member.key);
+        const bool isShort = member.value.isScalar() && !key.limits.shortKey.empty();
+        YamlNode full;
+        if (isShort) {
+            full.kind = YamlNode::Kind::kMap;
+            full.isSet = member.value.isSet;
+            full.position = member.value.position;
+            full.offset = member.value.offset;
+            full.members.push_back(
+                {std::string(key.limits.shortKey), member.keyPosition, member.value});
+        }
+        out[member.key] = section(strCat(key.path, ".*"), isShort ? &full : &member.value, at);
+    }
+    return out;
+}
+
+Json TreeReader::sectionList(const Key& key, const YamlNode& node, const Where& where) {
+    Json out = Json::array();
+    if (!node.isSequence()) {
+        wrong(node, where, "a list");
+        return out;
+    }
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+        out.push_back(section(key.path, &node.items[i], where.at(i)));
+    }
+    return out;
+}
+
+Json TreeReader::recipe(const YamlNode& node, const Where& where) {
+    Json out = Json::array();
+    if (!node.isSequence()) {
+        wrong(node, where, "a list of steps, each beginning with '-'");
+        return out;
+    }
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+        out.push_back(step(node.items[i], where.at(i)));
+    }
+    return out;
+}
+
+Json TreeReader::step(const YamlNode& node, const Where& where) {
+    const Json broken = {{"kind", "filter"}, {"name", "filter"}, {"enabled", false}};
+    std::vector<const Key*> known = keysBelow("recipe");
+    if (!node.isMap()) {
+        wrong(node, where, "a step, as in `filter: x > 0`");
+        return broken;
+    }
+    note(node, where);
+    const YamlNode::Member* kind = nullptr;
+    for (const YamlNode::Member& member : node.members) {
+        unknownKey(member, known, where);
+        if (!stepKindOf(member.key)) {
+            continue;
+        }
+        if (kind != nullptr) {
+            errorAt(member.keyPosition, where, "type",
+                    strCat("a step is of one kind, not ", kind->key, " and ", member.key,
+                           "; put the second into a step of its own"));
+        }
+        kind = kind == nullptr ? &member : kind;
+    }
+    if (kind == nullptr) {
+        error(node, where, "missing",
+              strCat("the step has no kind; one of ", absl::StrJoin(stepKindNames(), ", ")));
+        return broken;
+    }
+    const YamlNode* name = node.find("name");
+    const YamlNode* enabled = node.find("enabled");
+    Json out = stepBody(*findKey(strCat("recipe.", kind->key)), kind->value, where);
+    out["kind"] = kind->key;
+    out["name"] = name == nullptr || name->isNull()
+                      ? Json(kind->key)
+                      : text({"name", KeyType::kText, "", "", {}}, *name, where.below("name"));
+    out["enabled"] = enabled == nullptr ? Json(true) : boolean(*enabled, where.below("enabled"));
+    return out;
+}
+
+Json TreeReader::stepBody(const Key& key, const YamlNode& node, const Where& where) {
+    const std::string kind(key.name());
+    const Where shown = {where.path, strCat(where.shown, ".", kind)};
+    if (node.isNull()) {
+        wrong(node, shown, key.type == KeyType::kExpr ? "an expression" : "given");
+        return Json::object();
+    }
+    if (key.type == KeyType::kStepBody) {
+        Json out = section(key.path, &node, shown);
+        if (out.contains("as") && out["as"] == "") {
+            out["as"] = out["column"];
+        }
+        return out;
+    }
+    const char* jsonKey = key.type == KeyType::kExpr ? "expr" : "columns";
+    return {{jsonKey, value(key, node, {strCat(where.path, ".", jsonKey), shown.shown})}};
+}
+
+}  // namespace millrace::spec

@@ -1,0 +1,75 @@
+#pragma once
+// YAML tree -> canonical JSON by the key table: unknown keys, types, ranges, defaults, expressions'
+// syntax. Private to the room.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/spec/key_table.h"
+#include "backend/spec/spec_reader.h"
+#include "backend/spec/yaml_tree.h"
+
+namespace millrace::spec {
+
+inline constexpr std::size_t kErrorsMax = 20;
+
+/// The byte of the text that byte `offset` of the scalar beginning at `start` came from: undoes
+/// quotes, escapes, folding and indentation.
+std::size_t scalarByte(std::string_view text, std::size_t start, std::size_t offset);
+
+class TreeReader {
+ public:
+    /// `text` is what the nodes' offsets count in.
+    TreeReader(std::string_view text, SpecErrors& errors) : text_(text), errors_(errors) {}
+
+    Json readRoot(const YamlNode& root);
+    std::map<std::string, SourceMap::Place> takePlaces() { return std::move(places_); }
+
+ private:
+    /// Where a value stands: in the canonical JSON, and as people call it.
+    struct Where {
+        std::string path, shown;
+        Where below(std::string_view key) const;
+        Where at(std::size_t index) const;
+    };
+
+    void error(const YamlNode& node, const Where& where, const char* code, std::string message);
+    void errorAt(Position position, const Where& where, const char* code, std::string message);
+    void wrong(const YamlNode& node, const Where& where, std::string_view wanted);
+    void note(const YamlNode& node, const Where& where);
+
+    Json section(std::string_view prefix, const YamlNode* node, const Where& where);
+    void unknownKey(const YamlNode::Member& member, const std::vector<const Key*>& known,
+                    const Where& where);
+    Json member(const Key& key, const YamlNode* node, const Where& where, const YamlNode* parent);
+    Json fallback(const Key& key, const Where& where);
+    Json value(const Key& key, const YamlNode& node, const Where& where);
+    Json compound(const Key& key, const YamlNode& node, const Where& where);
+
+    Json text(const Key& key, const YamlNode& node, const Where& where);
+    Json boolean(const YamlNode& node, const Where& where);
+    Json integer(const Key& key, const YamlNode& node, const Where& where);
+    Json seed(const YamlNode& node, const Where& where);
+    Json real(const Key& key, const YamlNode& node, const Where& where);
+    Json expression(const YamlNode& node, const Where& where);
+    Json list(const Key& key, const YamlNode& node, const Where& where);
+    Json textMap(const YamlNode& node, const Where& where);
+    Json namedExprs(const Key& key, const YamlNode& node, const Where& where);
+    Json joinKeys(const YamlNode& node, const Where& where);
+    Json dense(const YamlNode& node, const Where& where);
+    Json order(const Key& key, const YamlNode& node, const Where& where);
+    Json sectionMap(const Key& key, const YamlNode& node, const Where& where);
+    Json sectionList(const Key& key, const YamlNode& node, const Where& where);
+    Json recipe(const YamlNode& node, const Where& where);
+    Json step(const YamlNode& node, const Where& where);
+    Json stepBody(const Key& key, const YamlNode& node, const Where& where);
+    bool checkRange(const Key& key, double number, const YamlNode& node, const Where& where);
+
+    std::string_view text_;
+    SpecErrors& errors_;
+    std::map<std::string, SourceMap::Place> places_;
+};
+
+}  // namespace millrace::spec

@@ -1,0 +1,182 @@
+#include "backend/spec/variation.h"
+
+#include <algorithm>
+
+#include <absl/strings/str_join.h>
+
+#include "backend/core/text.h"
+#include "backend/spec/change.h"
+
+namespace millrace::spec {
+namespace {
+
+std::string joinedPath(const std::vector<std::string>& parts, std::size_t count) {
+    return absl::StrJoin(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(count), ".");
+}
+
+std::string kindOf(const YamlNode& step) {
+    for (const YamlNode::Member& member : step.members) {
+        if (stepKindOf(member.key)) {
+            return member.key;
+        }
+    }
+    return "";
+}
+
+std::string nameOf(const YamlNode& step) {
+    const YamlNode* name = step.find("name");
+    return name != nullptr && name->isScalar() ? name->text : "";
+}
+
+/// The step with this name, or else the only one of this kind.
+Result<YamlNode*> findStep(YamlNode& recipe, const std::string& part) {
+    std::vector<YamlNode*> named, ofKind;
+    std::vector<std::string> known;
+    for (YamlNode& step : recipe.items) {
+        const std::string name = nameOf(step), kind = kindOf(step);
+        if (name == part) {
+            named.push_back(&step);
+        }
+        if (kind == part) {
+            ofKind.push_back(&step);
+        }
+        known.push_back(name.empty() ? kind : name);
+    }
+    if (named.size() == 1 || (named.empty() && ofKind.size() == 1)) {
+        return named.empty() ? ofKind[0] : named[0];
+    }
+    if (named.empty() && ofKind.empty()) {
+        return notFound("the recipe has no step '", part, "'", nameHint(part, known));
+    }
+    return invalidArgument("the recipe has ", std::max(named.size(), ofKind.size()), " steps '",
+                           part, "'; give each a name and use it in the path");
+}
+
+void setMember(YamlNode& map, const std::string& key, Position keyPosition, const YamlNode& value) {
+    if (YamlNode* old = map.find(key)) {
+        *old = value;
+    } else {
+        map.members.push_back({key, keyPosition, value});
+    }
+}
+
+/// Goes on at a map, from parts[at].
+Status setBelow(YamlNode& start, const std::vector<std::string>& parts, std::size_t at,
+                const YamlNode& value, Position keyPosition);
+
+Status setInStep(YamlNode& step, const std::vector<std::string>& parts, std::size_t at,
+                 const YamlNode& value, Position keyPosition) {
+    const std::string kind = kindOf(step);
+    const bool isOfStep = at < parts.size() && (parts[at] == "name" || parts[at] == "enabled");
+    if (isOfStep && at + 1 == parts.size()) {
+        setMember(step, parts[at], keyPosition, value);
+        return okStatus();
+    }
+    YamlNode* body = step.find(kind);
+    if (body == nullptr) {
+        return invalidArgument(joinedPath(parts, at), " has no kind of step");
+    }
+    if (at < parts.size() && parts[at] == kind) {
+        ++at;
+    }
+    if (at == parts.size()) {
+        *body = value;
+        return okStatus();
+    }
+    if (!body->isMap()) {
+        return invalidArgument(joinedPath(parts, at), " has no keys below it; set it as a whole");
+    }
+    return setBelow(*body, parts, at, value, keyPosition);
+}
+
+Status setBelow(YamlNode& start, const std::vector<std::string>& parts, std::size_t at,
+                const YamlNode& value, Position keyPosition) {
+    YamlNode* node = &start;
+    for (; at < parts.size(); ++at) {
+        const std::string here = joinedPath(parts, at);
+        if (node->isSequence() && (here == "recipe" || here == "eval.recipe")) {
+            ASSIGN_OR_RETURN(YamlNode* const step, findStep(*node, parts[at]));
+            return setInStep(*step, parts, at + 1, value, keyPosition);
+        }
+        if (node->isScalar() && at == 2 && parts[0] == "labels") {
+            YamlNode expr = *node;
+            *node = YamlNode{
+                .kind = YamlNode::Kind::kMap, .position = expr.position, .offset = expr.offset};
+            node->members.push_back({"expr", expr.position, expr});
+        }
+        if (node->isNull()) {
+            node->kind = YamlNode::Kind::kMap;
+        }
+        if (!node->isMap()) {
+            return invalidArgument(here, " is ", node->describe(), " and has no key '", parts[at],
+                                   "'");
+        }
+        if (at + 1 == parts.size()) {
+            setMember(*node, parts[at], keyPosition, value);
+            return okStatus();
+        }
+        if (node->find(parts[at]) == nullptr) {
+            YamlNode empty{.kind = YamlNode::Kind::kMap,
+                           .isSet = value.isSet,
+                           .position = value.position,
+                           .offset = value.offset};
+            node->members.push_back({parts[at], keyPosition, std::move(empty)});
+        }
+        node = node->find(parts[at]);
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> splitPath(std::string_view path) {
+    std::vector<std::string> parts;
+    std::string part;
+    bool isQuoted = false, wasQuoted = false;
+    for (const char c : path) {
+        if (c == '"') {
+            isQuoted = !isQuoted;
+            wasQuoted = true;
+        } else if (c == '.' && !isQuoted) {
+            if (part.empty() && !wasQuoted) {
+                return invalidArgument("'", path, "' is no path: a part is empty");
+            }
+            parts.push_back(std::move(part));
+            part.clear();
+            wasQuoted = false;
+        } else {
+            part += c;
+        }
+    }
+    if (isQuoted || (part.empty() && !wasQuoted) || parts.size() > 20) {
+        return invalidArgument("'", path.substr(0, 100), "' is no path: ",
+                               isQuoted ? "a quote is open" : "write keys joined by dots");
+    }
+    parts.push_back(std::move(part));
+    return parts;
+}
+
+Result<Change> parseSet(std::string_view text) {
+    bool isQuoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        isQuoted = text[i] == '"' ? !isQuoted : isQuoted;
+        if (text[i] == '=' && !isQuoted && i > 0) {
+            Change change{std::string(text.substr(0, i)), std::string(text.substr(i + 1))};
+            RETURN_IF_ERROR(splitPath(change.path).status());
+            return change;
+        }
+    }
+    return invalidArgument("--set '", text.substr(0, 100),
+                           "': write key=value, as in batch.rows=512");
+}
+
+Status applyChange(YamlNode& root, std::string_view path, const YamlNode& value,
+                   Position keyPosition) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> parts, splitPath(path));
+    if (parts[0] == "variations") {
+        return invalidArgument("variations cannot be set from here");
+    }
+    return setBelow(root, parts, 0, value, keyPosition);
+}
+
+}  // namespace millrace::spec

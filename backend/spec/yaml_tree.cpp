@@ -1,0 +1,259 @@
+#include "backend/spec/yaml_tree.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include "backend/core/text.h"
+
+namespace millrace::spec {
+namespace {
+
+constexpr std::size_t kDepthMax = 50;
+constexpr std::size_t kNodesMax = 100'000;
+
+/// Thrown inside the handler, caught in parseYaml: yaml-cpp has no other way to stop.
+struct Refusal {
+    SpecError error;
+};
+
+/// yaml-cpp counts lines from 0 and columns in bytes.
+class Lines {
+ public:
+    explicit Lines(std::string_view text) : text_(text) {
+        starts_.push_back(0);
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            if (text[i] == '\n') {
+                starts_.push_back(i + 1);
+            }
+        }
+    }
+    std::size_t offset(const YAML::Mark& mark) const {
+        const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
+        const std::size_t start = line < starts_.size() ? starts_[line] : text_.size();
+        return std::min(start + static_cast<std::size_t>(std::max(mark.column, 0)), text_.size());
+    }
+    Position position(const YAML::Mark& mark) const {
+        if (mark.is_null()) {
+            return {};
+        }
+        const std::size_t end = offset(mark);
+        const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
+        const std::size_t start = std::min(line < starts_.size() ? starts_[line] : end, end);
+        return {mark.line + 1, positionAt(text_.substr(start, end - start), end - start).column};
+    }
+
+ private:
+    std::string_view text_;
+    std::vector<std::size_t> starts_;
+};
+
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+    TreeBuilder(const Lines& lines, bool isSet) : lines_(lines), isSet_(isSet) {}
+
+    YamlNode takeRoot() { return std::move(root_); }
+
+    void OnDocumentStart(const YAML::Mark&) override {}
+    void OnDocumentEnd() override {}
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        add(made(YamlNode::Kind::kNull, mark), anchor);
+    }
+    void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+        const auto it = anchors_.find(anchor);
+        if (it == anchors_.end()) {
+            refuse(mark, "syntax", "an alias cannot stand inside the node that it names");
+        }
+        count(mark, it->second.numNodes);
+        add(YamlNode(it->second), 0);
+    }
+    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  const std::string& value) override {
+        YamlNode node = made(YamlNode::Kind::kScalar, mark);
+        node.text = value;
+        node.isQuoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+        add(std::move(node), anchor);
+    }
+    void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                         YAML::EmitterStyle::value) override {
+        open(YamlNode::Kind::kSequence, mark, anchor);
+    }
+    void OnSequenceEnd() override { close(); }
+    void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                    YAML::EmitterStyle::value) override {
+        open(YamlNode::Kind::kMap, mark, anchor);
+    }
+    void OnMapEnd() override { close(); }
+
+ private:
+    struct Frame {
+        YamlNode node;
+        YAML::anchor_t anchor = 0;
+        std::set<std::string> keys;
+        bool hasKey = false;  ///< of a map: the next node is the value of `key`
+        std::string key;
+        Position keyPosition;
+    };
+
+    [[noreturn]] void refuse(const YAML::Mark& mark, const char* code, std::string message) {
+        const Position at = isSet_ ? Position{} : lines_.position(mark);
+        throw Refusal{{at.line, at.column, std::move(message), "", code}};
+    }
+
+    void count(const YAML::Mark& mark, std::size_t nodes) {
+        numNodes_ += nodes;
+        if (numNodes_ > kNodesMax) {
+            refuse(mark, "limit",
+                   strCat("a spec has at most ", formatCount(kNodesMax),
+                          " values; aliases count as often as they are used"));
+        }
+    }
+
+    YamlNode made(YamlNode::Kind kind, const YAML::Mark& mark) {
+        count(mark, 1);
+        YamlNode node;
+        node.kind = kind;
+        node.isSet = isSet_;
+        if (!isSet_) {
+            node.position = lines_.position(mark);
+            node.offset = lines_.offset(mark);
+        }
+        return node;
+    }
+
+    void open(YamlNode::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+        if (frames_.size() >= kDepthMax) {
+            refuse(mark, "limit", strCat("a spec is at most ", kDepthMax, " levels deep"));
+        }
+        Frame frame;
+        frame.node = made(kind, mark);
+        frame.anchor = anchor;
+        frames_.push_back(std::move(frame));
+    }
+
+    void close() {
+        Frame frame = std::move(frames_.back());
+        frames_.pop_back();
+        add(std::move(frame.node), frame.anchor);
+    }
+
+    void add(YamlNode node, YAML::anchor_t anchor) {
+        if (anchor != 0) {
+            count(YAML::Mark(), node.numNodes);  // the copy that is kept
+            anchors_[anchor] = node;
+        }
+        if (frames_.empty()) {
+            root_ = std::move(node);
+            return;
+        }
+        Frame& frame = frames_.back();
+        if (frame.node.isSequence()) {
+            frame.node.numNodes += node.numNodes;
+            frame.node.items.push_back(std::move(node));
+        } else if (!frame.hasKey) {
+            addKey(frame, node);
+        } else {
+            frame.node.numNodes += node.numNodes;
+            frame.node.members.push_back(
+                {std::move(frame.key), frame.keyPosition, std::move(node)});
+            frame.hasKey = false;
+        }
+    }
+
+    void addKey(Frame& frame, const YamlNode& node) {
+        if (!node.isScalar() && !node.isNull()) {
+            throw Refusal{{node.position.line, node.position.column,
+                           strCat("a key must be plain text, not ", node.describe()), "",
+                           "syntax"}};
+        }
+        frame.key = node.isNull() ? "null" : node.text;
+        frame.keyPosition = node.position;
+        frame.hasKey = true;
+        if (!frame.keys.insert(frame.key).second) {
+            throw Refusal{{node.position.line, node.position.column,
+                           strCat("the key '", frame.key.substr(0, 60), "' stands twice"), "",
+                           "duplicate"}};
+        }
+    }
+
+    const Lines& lines_;
+    const bool isSet_;
+    std::vector<Frame> frames_;
+    std::map<YAML::anchor_t, YamlNode> anchors_;
+    std::size_t numNodes_ = 0;
+    YamlNode root_;
+};
+
+std::optional<YamlNode> parseWith(std::string_view text, bool isSet, const Lines& lines) {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    TreeBuilder builder(lines, isSet);
+    if (!parser.HandleNextDocument(builder)) {
+        return YamlNode{};
+    }
+    YamlNode root = builder.takeRoot();
+    TreeBuilder second(lines, isSet);
+    if (parser.HandleNextDocument(second)) {
+        throw Refusal{{second.takeRoot().position.line, 1,
+                       "a spec is one YAML document; remove what follows '---'", "", "syntax"}};
+    }
+    return root;
+}
+
+}  // namespace
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+    for (const Member& member : members) {
+        if (member.key == key) {
+            return &member.value;
+        }
+    }
+    return nullptr;
+}
+
+YamlNode* YamlNode::find(std::string_view key) {
+    return const_cast<YamlNode*>(static_cast<const YamlNode*>(this)->find(key));
+}
+
+std::string YamlNode::describe() const {
+    switch (kind) {
+        case Kind::kNull:
+            return "nothing";
+        case Kind::kMap:
+            return "a map";
+        case Kind::kSequence:
+            return "a list";
+        default:
+            return strCat("'", text.size() > 60 ? strCat(text.substr(0, 57), "...") : text, "'");
+    }
+}
+
+std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors& errors) {
+    if (text.size() > kSpecBytesMax) {
+        errors.push_back({0, 0,
+                          strCat("the spec has ", formatBytes(static_cast<double>(text.size())),
+                                 "; at most 1 MB is read (is this the right file?)"),
+                          "", "limit"});
+        return std::nullopt;
+    }
+    const Lines lines(text);
+    try {
+        return parseWith(text, isSet, lines);
+    } catch (const Refusal& refusal) {
+        errors.push_back(refusal.error);
+    } catch (const YAML::Exception& e) {
+        const Position at = isSet ? Position{} : lines.position(e.mark);
+        errors.push_back({at.line, at.column, strCat("not YAML: ", e.msg), "", "syntax"});
+    } catch (const std::exception& e) {
+        errors.push_back({0, 0, strCat("not YAML: ", e.what()), "", "syntax"});
+    }
+    return std::nullopt;
+}
+
+}  // namespace millrace::spec
