@@ -20,6 +20,8 @@
 
 namespace millrace::engines {
 
+class EmbeddedJob;
+
 struct EmbeddedOptions {
     std::string root;           ///< the runs' directory: ROOT/<run>/a<attempt>
     std::string execProgram;    ///< millrace-exec
@@ -37,7 +39,8 @@ class EmbeddedEngine final : public Engine {
     Result<std::string> gangDirectory(std::string_view key) const;
 
     std::string name() const override { return "embedded"; }
-    /// Starts the workers that have not been started; returns when all run or one could not.
+    /// Starts the workers that have not been started. When one cannot be, the others are ended and
+    /// the state tells it (ended, engine_failed): the id is returned all the same.
     Result<JobId> submit(const Gang& gang) override;
     Result<std::optional<JobId>> find(std::string_view key) override;
     Result<State> state(const JobId& id) override;
@@ -51,20 +54,16 @@ class EmbeddedEngine final : public Engine {
     Result<Capacity> capacity() override;
 
  private:
-    struct Job;
     EmbeddedEngine(EmbeddedOptions options, const Clock& clock);
-    Status adoptAllLocked() MR_REQUIRES(mutex_);
-    Status loadLocked(const std::string& key) MR_REQUIRES(mutex_);
-    Status startMissingLocked(Job& job) MR_REQUIRES(mutex_);
-    void advanceLocked(Job& job) MR_REQUIRES(mutex_);
-    void endLocked(Job& job, Cause cause, std::string reason, std::chrono::milliseconds grace)
+    Result<EmbeddedJob*> jobLocked(std::string_view key) MR_REQUIRES(mutex_);
+    Status checkFitsLocked(const std::string& key, const schedule::Resources& needs) const
         MR_REQUIRES(mutex_);
-    Job* jobLocked(const JobId& id) MR_REQUIRES(mutex_);
 
     const EmbeddedOptions options_;
     const Clock& clock_;
     Mutex mutex_;
-    std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_ MR_GUARDED_BY(mutex_);
+    /// What has not ended, and what list() has not told the end of.
+    std::map<std::string, std::unique_ptr<EmbeddedJob>, std::less<>> jobs_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::engines

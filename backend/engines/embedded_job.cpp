@@ -1,0 +1,357 @@
+#include "backend/engines/embedded_job.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "backend/core/files.h"
+#include "backend/core/log.h"
+#include "backend/core/subprocess.h"
+#include "backend/engines/guardian_link.h"
+
+namespace millrace::engines {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+
+constexpr std::chrono::seconds kStartTimeout{30};
+// How much longer than the grace a guardian may take before it is taken for hung.
+constexpr std::int64_t kHungGuardianMs = 5'000;
+constexpr std::int64_t kRenewMaxMs = 30'000;
+constexpr int kKilled = 128 + SIGKILL;
+
+std::string withRank(const std::string& argument, int number) {
+    constexpr std::string_view kPlace = "{rank}";
+    std::string out = argument;
+    for (std::size_t at = 0; (at = out.find(kPlace, at)) != std::string::npos;) {
+        out.replace(at, kPlace.size(), std::to_string(number));
+    }
+    return out;
+}
+
+double seconds(Milliseconds time) {
+    return static_cast<double>(time.count()) / 1000;
+}
+
+}  // namespace
+
+EmbeddedJob::EmbeddedJob(std::string root, std::string directory, GangRecord record,
+                         const Clock& clock)
+    : root_(std::move(root)),
+      directory_(std::move(directory)),
+      record_(std::move(record)),
+      clock_(clock) {
+    for (const WorkerRecord& worker : record_.workers) {
+        workers_.push_back({worker, strCat(directory_, "/", worker.name)});
+    }
+}
+
+Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::create(const std::string& root,
+                                                         const GangRecord& record,
+                                                         const Clock& clock) {
+    ASSIGN_OR_RETURN(std::string directory, gangDirectoryOf(root, record.key));
+    RETURN_IF_ERROR(makeDirectories(directory, 0700));
+    GangRecord filled = record;
+    filled.submittedMs = clock.wallMs();
+    const auto numRanks = std::count_if(record.workers.begin(), record.workers.end(),
+                                        [](const WorkerRecord& w) { return w.rank >= 0; });
+    if (numRanks > 1) {
+        ASSIGN_OR_RETURN(filled.masterPort, freePort());
+    }
+    RETURN_IF_ERROR(writeGangRecord(directory, filled));
+    RETURN_IF_ERROR(addLivingMark(root, record.key));
+    return std::unique_ptr<EmbeddedJob>(
+        new EmbeddedJob(root, std::move(directory), std::move(filled), clock));
+}
+
+Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::load(const std::string& root,
+                                                       std::string_view key, const Clock& clock) {
+    ASSIGN_OR_RETURN(std::string directory, gangDirectoryOf(root, key));
+    ASSIGN_OR_RETURN(GangRecord record, readGangRecord(directory));
+    std::unique_ptr<EmbeddedJob> job(
+        new EmbeddedJob(root, std::move(directory), std::move(record), clock));
+    job->endGrace_ = job->record_.grace;
+    for (Worker& worker : job->workers_) {
+        job->refresh(worker);
+    }
+    return job;
+}
+
+std::string EmbeddedJob::workerDirectory(std::string_view worker) const {
+    return strCat(directory_, "/", worker);
+}
+
+bool EmbeddedJob::hasWorker(std::string_view worker) const {
+    return std::any_of(workers_.begin(), workers_.end(),
+                       [&](const Worker& w) { return w.record.name == worker; });
+}
+
+void EmbeddedJob::startMissing(const Gang& gang, const std::string& execProgram) {
+    std::size_t at = 0;
+    for (const Group& group : gang.groups) {
+        for (int number = 0; number < group.slots * group.procs; ++number, ++at) {
+            Worker& worker = workers_[at];
+            refresh(worker);
+            if (worker.guardian || worker.exit || isEnding()) {
+                continue;
+            }
+            if (const Status started = startWorker(worker, group, number, execProgram);
+                !started.ok()) {
+                end(Cause::kEngineFailed, strCat(worker.record.name, ": ", messageOf(started)),
+                    record_.grace);
+                return;
+            }
+        }
+    }
+    renewedMs_ = steadyMs();
+}
+
+std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const Group& group,
+                                                    int number) const {
+    std::map<std::string, std::string> all = group.environment;
+    all["MR_KEY"] = record_.key;
+    all["MR_ATTEMPT"] = std::to_string(record_.attempt);
+    all["MR_WORKER"] = worker.record.name;
+    if (group.hasRanks) {
+        // One machine: every rank of the gang is local.
+        const std::string world = std::to_string(group.slots * group.procs);
+        all["RANK"] = all["LOCAL_RANK"] = std::to_string(number);
+        all["WORLD_SIZE"] = all["LOCAL_WORLD_SIZE"] = world;
+        all["GROUP_RANK"] = "0";
+        all["MASTER_ADDR"] = "127.0.0.1";
+        if (record_.masterPort > 0) {
+            all["MASTER_PORT"] = std::to_string(record_.masterPort);
+        }
+    }
+    std::vector<std::string> texts;
+    for (const auto& [name, value] : all) {
+        texts.push_back(strCat(name, "=", value));
+    }
+    return texts;
+}
+
+Status EmbeddedJob::startWorker(Worker& worker, const Group& group, int number,
+                                const std::string& program) {
+    RETURN_IF_ERROR(makeDirectories(worker.directory, 0700));
+    SubprocessOptions options;
+    options.argv = {program,
+                    "--dir",
+                    worker.directory,
+                    "--grace",
+                    strCat(seconds(record_.grace)),
+                    "--orphan-lease",
+                    strCat(record_.orphanLease.count()),
+                    "--"};
+    for (const std::string& argument : group.argv) {
+        options.argv.push_back(withRank(argument, number));
+    }
+    options.environment = environmentOf(worker, group, number);
+    options.workingDirectory =
+        group.workingDirectory.empty() ? worker.directory : group.workingDirectory;
+    options.timeout = kStartTimeout;
+    ASSIGN_OR_RETURN(const SubprocessOutput output, Subprocess::run(options));
+    // A guardian of an earlier, interrupted start may hold the directory: then that one counts.
+    for (int tries = 0; tries < 100 && !worker.guardian; ++tries) {
+        refresh(worker);
+        if (!worker.guardian && output.exitCode == 0) {
+            return dataLoss(worker.directory, "/guardian.json: cannot be read");
+        }
+        if (!worker.guardian && output.err.find("another guardian holds") == std::string::npos) {
+            break;
+        }
+    }
+    if (!worker.guardian) {
+        const std::string_view words = output.err;
+        return internalError("could not be started: ", words.substr(0, words.find('\n')));
+    }
+    return okStatus();
+}
+
+void EmbeddedJob::refresh(Worker& worker) {
+    if (worker.exit) {
+        return;
+    }
+    if (!worker.guardian) {
+        worker.guardian = readGuardianRecord(worker.directory);
+    }
+    // Alive is asked first: a guardian that ended in between has written its record by then.
+    const bool isAlive = worker.guardian && isGuardianAlive(*worker.guardian);
+    worker.exit = readExitRecord(worker.directory);
+    if (worker.exit || !worker.guardian || isAlive) {
+        return;
+    }
+    const int numLeft = killLeftovers(record_.key, worker.record.name);
+    worker.exit = ExitRecord{kKilled, SIGKILL, clock_.wallMs(), "its guardian was killed"};
+    logWarn("engine: guardian lost",
+            {{"gang", record_.key}, {"worker", worker.record.name}, {"killed", numLeft}});
+}
+
+void EmbeddedJob::advance() {
+    if (record_.isEnded) {
+        return;
+    }
+    for (Worker& worker : workers_) {
+        refresh(worker);
+    }
+    if (!isEnding()) {
+        drawConsequences();
+    }
+    if (isEnding()) {
+        finish();
+    } else {
+        renewLeases();
+    }
+}
+
+void EmbeddedJob::drawConsequences() {
+    const Worker* failed = nullptr;
+    bool isDone = true, hasCritical = false;
+    for (const Worker& worker : workers_) {
+        hasCritical = hasCritical || worker.record.isCritical;
+    }
+    for (const Worker& worker : workers_) {
+        const bool counts = worker.record.isCritical || !hasCritical;
+        isDone = isDone && (!counts || worker.exit);
+        if (counts && worker.exit && worker.exit->code != 0 &&
+            (failed == nullptr || worker.exit->timeMs < failed->exit->timeMs)) {
+            failed = &worker;
+        }
+    }
+    if (failed != nullptr) {
+        record_.worker = failed->record.name;
+        record_.exitCode = failed->exit->code;
+        std::string reason =
+            failed->exit->signal != 0
+                ? strCat(failed->record.name, " was ended by signal ", failed->exit->signal)
+                : strCat(failed->record.name, " ended with exit code ", failed->exit->code);
+        if (!failed->exit->reason.empty()) {
+            strAppend(&reason, " (", failed->exit->reason, ")");
+        }
+        end(Cause::kWorkerFailed, std::move(reason), record_.grace);
+    } else if (isDone) {
+        end(Cause::kOk, "", record_.grace);
+    } else if (record_.timeLimit.count() > 0 &&
+               clock_.wallMs() - record_.submittedMs > record_.timeLimit.count() * 1000) {
+        end(Cause::kTimeLimit, strCat("over its time limit of ", record_.timeLimit.count(), " s"),
+            record_.grace);
+    }
+}
+
+void EmbeddedJob::end(Cause cause, std::string reason, Milliseconds grace) {
+    const bool isFirst = !isEnding();
+    if (record_.isEnded || (!isFirst && grace >= endGrace_)) {
+        return;
+    }
+    endGrace_ = grace;
+    if (isFirst) {
+        record_.cause = cause;
+        record_.reason = std::move(reason);
+        save();
+    }
+    for (Worker& worker : workers_) {
+        worker.isToldToStop = false;
+        tellToStop(worker, grace);
+    }
+}
+
+void EmbeddedJob::tellToStop(Worker& worker, Milliseconds grace) {
+    if (!isLiving(worker) || worker.isToldToStop) {
+        return;
+    }
+    if (worker.killAtMs == 0 || steadyMs() + grace.count() < worker.killAtMs) {
+        worker.killAtMs = steadyMs() + grace.count();
+    }
+    const Result<Json> answer =
+        askGuardian(*worker.guardian, {{"stop", true}, {"grace", seconds(grace)}});
+    worker.isToldToStop = answer.ok();
+}
+
+Status EmbeddedJob::stopWorker(std::string_view name, Milliseconds grace) {
+    for (Worker& worker : workers_) {
+        if (worker.record.name == name) {
+            tellToStop(worker, grace);
+            return okStatus();
+        }
+    }
+    return notFound("gang ", record_.key, ": has no worker '", name, "'");
+}
+
+void EmbeddedJob::finish() {
+    bool isLeft = false;
+    for (Worker& worker : workers_) {
+        if (!isLiving(worker)) {
+            continue;
+        }
+        isLeft = true;
+        tellToStop(worker, endGrace_);
+        if (worker.killAtMs > 0 && steadyMs() > worker.killAtMs + kHungGuardianMs) {
+            logWarn("engine: guardian hangs, killing it",
+                    {{"gang", record_.key}, {"worker", worker.record.name}});
+            ::kill(static_cast<pid_t>(worker.guardian->pid), SIGKILL);
+        }
+    }
+    if (!isLeft) {
+        record_.isEnded = true;
+        save();
+        removeLivingMark(root_, record_.key);
+    }
+}
+
+void EmbeddedJob::renewLeases() {
+    const std::int64_t every =
+        std::min<std::int64_t>(kRenewMaxMs, record_.orphanLease.count() * 1000 / 4);
+    if (renewedMs_ != 0 && steadyMs() - renewedMs_ < every) {
+        return;
+    }
+    renewedMs_ = steadyMs();
+    for (const Worker& worker : workers_) {
+        if (!isLiving(worker)) {
+            continue;
+        }
+        if (const auto answer = askGuardian(*worker.guardian, {{"keepalive", true}});
+            !answer.ok()) {
+            logDebug("engine: keepalive failed", {{"gang", record_.key},
+                                                  {"worker", worker.record.name},
+                                                  {"error", messageOf(answer.status())}});
+        }
+    }
+}
+
+void EmbeddedJob::save() {
+    if (const Status written = writeGangRecord(directory_, record_); !written.ok()) {
+        logWarn("engine: gang.json not written",
+                {{"gang", record_.key}, {"error", messageOf(written)}});
+    }
+}
+
+State EmbeddedJob::state() const {
+    State state;
+    bool isStarted = true;
+    for (const Worker& worker : workers_) {
+        WorkerState w;
+        w.name = worker.record.name;
+        w.directory = worker.directory;
+        w.rank = worker.record.rank;
+        w.isCritical = worker.record.isCritical;
+        w.isStarted = worker.guardian.has_value();
+        w.pid = worker.guardian ? worker.guardian->commandPid : 0;
+        if (worker.exit) {
+            w.exitCode = worker.exit->code;
+            w.signal = worker.exit->signal;
+            w.endedMs = worker.exit->timeMs;
+        }
+        isStarted = isStarted && w.isStarted;
+        state.workers.push_back(std::move(w));
+    }
+    state.phase = record_.isEnded ? Phase::kEnded
+                  : isEnding()    ? Phase::kStopping
+                  : isStarted     ? Phase::kRunning
+                                  : Phase::kSubmitting;
+    state.cause = record_.cause;
+    state.exitCode = record_.exitCode;
+    state.worker = record_.worker;
+    state.reason = record_.reason;
+    state.asOfMs = clock_.wallMs();
+    return state;
+}
+
+}  // namespace millrace::engines

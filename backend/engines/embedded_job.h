@@ -1,0 +1,72 @@
+#pragma once
+// EmbeddedJob: one gang on this machine, followed through its files. Private to this room.
+//
+// Threads: one at a time; the engine's lock.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/core/clock.h"
+#include "backend/engines/gang_files.h"
+
+namespace millrace::engines {
+
+class EmbeddedJob {
+ public:
+    /// Writes gang.json and the living mark: nothing is started yet.
+    static Result<std::unique_ptr<EmbeddedJob>> create(const std::string& root,
+                                                       const GangRecord& record,
+                                                       const Clock& clock);
+    /// From its files; kNotFound when there is no such gang.
+    static Result<std::unique_ptr<EmbeddedJob>> load(const std::string& root, std::string_view key,
+                                                     const Clock& clock);
+
+    const GangRecord& record() const { return record_; }
+    const std::string& directory() const { return directory_; }
+    std::string workerDirectory(std::string_view worker) const;
+    bool hasWorker(std::string_view worker) const;
+
+    /// Starts every worker that has no guardian yet. One that cannot be started ends the gang with
+    /// Cause::kEngineFailed.
+    void startMissing(const Gang& gang, const std::string& execProgram);
+    /// Reads the guardians' files, draws the consequences, renews the orphan leases.
+    void advance();
+    /// Tells all workers to end; told again with a shorter grace, that counts.
+    void end(Cause cause, std::string reason, std::chrono::milliseconds grace);
+    Status stopWorker(std::string_view worker, std::chrono::milliseconds grace);
+    State state() const;
+
+ private:
+    struct Worker {
+        WorkerRecord record;
+        std::string directory;
+        std::optional<GuardianRecord> guardian;
+        std::optional<ExitRecord> exit;
+        bool isToldToStop = false;
+        std::int64_t killAtMs = 0;  // steady; when its guardian must have ended it
+    };
+
+    EmbeddedJob(std::string root, std::string directory, GangRecord record, const Clock& clock);
+    Status startWorker(Worker& worker, const Group& group, int number, const std::string& program);
+    std::vector<std::string> environmentOf(const Worker& worker, const Group& group,
+                                           int number) const;
+    void refresh(Worker& worker);
+    void drawConsequences();
+    void tellToStop(Worker& worker, std::chrono::milliseconds grace);
+    void renewLeases();
+    void finish();
+    bool isLiving(const Worker& worker) const { return worker.guardian && !worker.exit; }
+    bool isEnding() const { return record_.cause != Cause::kNone; }
+    void save();
+    std::int64_t steadyMs() const { return clock_.steadyNs() / 1'000'000; }
+
+    const std::string root_, directory_;
+    GangRecord record_;
+    const Clock& clock_;
+    std::vector<Worker> workers_;
+    std::chrono::milliseconds endGrace_{0};
+    std::int64_t renewedMs_ = 0;  // steady; 0: not yet
+};
+
+}  // namespace millrace::engines

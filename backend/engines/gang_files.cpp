@@ -1,0 +1,203 @@
+#include "backend/engines/gang_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "backend/core/clock.h"
+#include "backend/core/files.h"
+#include "backend/core/unique_fd.h"
+
+namespace millrace::engines {
+namespace {
+
+constexpr std::size_t kKeyMax = 60;
+constexpr int kWorkersMax = 4096;
+constexpr std::size_t kRecordBytesMax = std::size_t{4} << 20;
+
+bool isName(std::string_view text, std::string_view extra) {
+    return !text.empty() && text.size() <= kKeyMax &&
+           std::all_of(text.begin(), text.end(),
+                       [&](char c) {
+                           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                                  extra.find(c) != std::string_view::npos;
+                       }) &&
+           extra.find(text.front()) == std::string_view::npos;
+}
+
+Status checkGroup(const Gang& gang, const Group& group) {
+    const std::string place = strCat("gang ", gang.key, ", group '", group.name, "'");
+    if (!isName(group.name, "-_")) {
+        return invalidArgument(place, ": a name is made of a-z, 0-9, - and _");
+    }
+    if (group.slots < 1 || group.procs < 1 || group.slots > kWorkersMax / group.procs) {
+        return invalidArgument(place, ": ", group.slots, " slots of ", group.procs,
+                               " processes; must be 1 to ", kWorkersMax, " in all");
+    }
+    if (group.argv.empty() || group.argv[0].empty()) {
+        return invalidArgument(place, ": has no command");
+    }
+    return okStatus();
+}
+
+Cause causeOf(std::string_view text) {
+    for (int i = 0; i <= static_cast<int>(Cause::kEngineForgot); ++i) {
+        if (textOf(static_cast<Cause>(i)) == text) {
+            return static_cast<Cause>(i);
+        }
+    }
+    return Cause::kNone;
+}
+
+}  // namespace
+
+Result<GangRecord> recordOf(const Gang& gang) {
+    GangRecord record;
+    record.key = gang.key;
+    record.hash = gangHash(gang);
+    record.attempt = gang.attempt;
+    record.grace = gang.grace;
+    record.orphanLease = gang.orphanLease;
+    record.timeLimit = gang.timeLimit;
+    std::set<std::string> names;
+    for (const Group& group : gang.groups) {
+        RETURN_IF_ERROR(checkGroup(gang, group));
+        int rank = 0;
+        for (const std::string& name : workerNames(group)) {
+            if (!names.insert(name).second) {
+                return invalidArgument("gang ", gang.key, ": two workers are called ", name);
+            }
+            record.workers.push_back({name, group.hasRanks ? rank++ : -1, group.isCritical});
+        }
+        for (int slot = 0; slot < group.slots; ++slot) {
+            record.resources += group.resources;
+        }
+    }
+    if (record.workers.empty()) {
+        return invalidArgument("gang ", gang.key, ": has no workers");
+    }
+    return record;
+}
+
+Status writeGangRecord(const std::string& directory, const GangRecord& r) {
+    Json workers = Json::array();
+    for (const WorkerRecord& worker : r.workers) {
+        workers.push_back(
+            {{"name", worker.name}, {"rank", worker.rank}, {"critical", worker.isCritical}});
+    }
+    const Json json = {{"key", r.key},
+                       {"hash", r.hash},
+                       {"attempt", r.attempt},
+                       {"submitted_ms", r.submittedMs},
+                       {"grace_ms", r.grace.count()},
+                       {"orphan_lease_s", r.orphanLease.count()},
+                       {"time_limit_s", r.timeLimit.count()},
+                       {"cpus", r.resources.cpus},
+                       {"gpus", r.resources.gpus},
+                       {"memory", r.resources.memoryBytes},
+                       {"master_port", r.masterPort},
+                       {"workers", workers},
+                       {"ended", r.isEnded},
+                       {"cause", std::string(textOf(r.cause))},
+                       {"exit_code", r.exitCode},
+                       {"worker", r.worker},
+                       {"reason", r.reason}};
+    return writeFileAtomic(directory + "/gang.json", dumpJson(json) + "\n", 0600);
+}
+
+Result<GangRecord> readGangRecord(const std::string& directory) {
+    const std::string path = directory + "/gang.json";
+    ASSIGN_OR_RETURN(const std::string text, readFile(path, kRecordBytesMax));
+    const Result<Json> json = parseJson(text, path);
+    if (!json.ok() || !json->is_object()) {
+        return dataLoss(path, ": is not what the engine wrote");
+    }
+    GangRecord r;
+    r.key = jsonString(*json, "key");
+    r.hash = jsonString(*json, "hash");
+    r.attempt = static_cast<int>(jsonInt(*json, "attempt", 1));
+    r.submittedMs = jsonInt(*json, "submitted_ms");
+    r.grace = std::chrono::milliseconds(jsonInt(*json, "grace_ms"));
+    r.orphanLease = std::chrono::seconds(jsonInt(*json, "orphan_lease_s"));
+    r.timeLimit = std::chrono::seconds(jsonInt(*json, "time_limit_s"));
+    r.resources = {jsonReal(*json, "cpus"), static_cast<int>(jsonInt(*json, "gpus")),
+                   static_cast<std::uint64_t>(jsonInt(*json, "memory"))};
+    r.masterPort = static_cast<int>(jsonInt(*json, "master_port"));
+    for (const Json& worker : jsonMember(*json, "workers")) {
+        r.workers.push_back({jsonString(worker, "name"),
+                             static_cast<int>(jsonInt(worker, "rank", -1)),
+                             jsonBool(worker, "critical", true)});
+    }
+    r.isEnded = jsonBool(*json, "ended");
+    r.cause = causeOf(jsonString(*json, "cause"));
+    r.exitCode = static_cast<int>(jsonInt(*json, "exit_code"));
+    r.worker = jsonString(*json, "worker");
+    r.reason = jsonString(*json, "reason");
+    return r;
+}
+
+Result<std::string> gangDirectoryOf(const std::string& root, std::string_view key) {
+    const std::size_t dot = key.rfind(".a");
+    const std::string_view attempt = dot == std::string_view::npos ? "" : key.substr(dot + 2);
+    if (!isName(key, ".-") || dot == 0 || attempt.empty() || attempt.size() > 9 ||
+        attempt.find_first_not_of("0123456789") != std::string_view::npos) {
+        return invalidArgument("gang key '", key, "': must look like r-abcde.a1");
+    }
+    return strCat(root, "/", key.substr(0, dot), "/a", attempt);
+}
+
+Status addLivingMark(const std::string& root, const std::string& key) {
+    RETURN_IF_ERROR(makeDirectories(root + "/.gangs", 0700));
+    const std::string path = strCat(root, "/.gangs/", key);
+    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    return fd.isOpen() ? okStatus() : errnoStatus(errno, path);
+}
+
+void removeLivingMark(const std::string& root, const std::string& key) {
+    ::unlink(strCat(root, "/.gangs/", key).c_str());
+}
+
+Result<std::vector<std::string>> livingMarks(const std::string& root) {
+    RETURN_IF_ERROR(makeDirectories(root + "/.gangs", 0700));
+    std::vector<std::string> keys;
+    std::error_code error;
+    std::filesystem::directory_iterator it(root + "/.gangs", error), end;
+    for (; !error && it != end; it.increment(error)) {
+        keys.push_back(it->path().filename().string());
+    }
+    if (error) {
+        return errnoStatus(error.value(), root + "/.gangs");
+    }
+    std::sort(keys.begin(), keys.end());
+    return keys;
+}
+
+std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirectory) {
+    const std::string path = workerDirectory + "/guardian.json";
+    const Result<std::string> text = readFile(path, kRecordBytesMax);
+    const Result<Json> json = text.ok() ? parseJson(*text, path) : Result<Json>(text.status());
+    if (!json.ok() || jsonInt(*json, "pid") <= 0) {
+        return std::nullopt;
+    }
+    return GuardianRecord{jsonInt(*json, "pid"), jsonInt(*json, "start_time"),
+                          jsonInt(*json, "command_pid"), jsonString(*json, "control_socket")};
+}
+
+std::optional<ExitRecord> readExitRecord(const std::string& workerDirectory) {
+    const std::string path = workerDirectory + "/exit.json";
+    const Result<std::string> text = readFile(path, kRecordBytesMax);
+    const Result<Json> json = text.ok() ? parseJson(*text, path) : Result<Json>(text.status());
+    if (!json.ok() || !json->is_object()) {
+        return std::nullopt;
+    }
+    const Result<std::int64_t> time = parseTime(jsonString(*json, "time"));
+    return ExitRecord{static_cast<int>(jsonInt(*json, "code", 137)),
+                      static_cast<int>(jsonInt(*json, "signal")), time.ok() ? *time : 0,
+                      jsonString(*json, "reason")};
+}
+
+}  // namespace millrace::engines

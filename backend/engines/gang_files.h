@@ -1,0 +1,65 @@
+#pragma once
+// What the embedded engine keeps of a gang on disk, and what guardians tell there.
+//
+//   ROOT/.gangs/<key>                  an empty file for every gang that has not ended
+//   ROOT/<run>/a<attempt>/gang.json    GangRecord, written before anything is started
+//   ROOT/<run>/a<attempt>/<worker>/    guardian.json, out.log, exit.json (millrace-exec)
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/engines/engine.h"
+
+namespace millrace::engines {
+
+struct WorkerRecord {
+    std::string name;
+    int rank = -1;
+    bool isCritical = true;
+};
+
+/// gang.json.
+struct GangRecord {
+    std::string key, hash;
+    int attempt = 1;
+    std::int64_t submittedMs = 0;
+    std::chrono::milliseconds grace{0};
+    std::chrono::seconds orphanLease{0}, timeLimit{0};
+    schedule::Resources resources;  ///< of all slots
+    int masterPort = 0;             ///< 0: one rank or none
+    std::vector<WorkerRecord> workers;
+    bool isEnded = false;
+    Cause cause = Cause::kNone;  ///< set when the gang was told to end
+    int exitCode = 0;
+    std::string worker, reason;
+};
+
+/// kInvalidArgument with the place of what makes no sense.
+Result<GangRecord> recordOf(const Gang& gang);
+Status writeGangRecord(const std::string& directory, const GangRecord& record);
+/// kNotFound when there is none, kDataLoss when it cannot be read.
+Result<GangRecord> readGangRecord(const std::string& directory);
+
+/// "<run>.a<attempt>" -> ROOT/<run>/a<attempt>.
+Result<std::string> gangDirectoryOf(const std::string& root, std::string_view key);
+
+Status addLivingMark(const std::string& root, const std::string& key);
+void removeLivingMark(const std::string& root, const std::string& key);
+Result<std::vector<std::string>> livingMarks(const std::string& root);
+
+/// guardian.json.
+struct GuardianRecord {
+    std::int64_t pid = 0, startTime = 0, commandPid = 0;
+    std::string controlSocket;
+};
+std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirectory);
+
+/// exit.json: from here on nothing of the worker is left.
+struct ExitRecord {
+    int code = 0, signal = 0;
+    std::int64_t timeMs = 0;
+    std::string reason;
+};
+std::optional<ExitRecord> readExitRecord(const std::string& workerDirectory);
+
+}  // namespace millrace::engines

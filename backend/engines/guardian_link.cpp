@@ -1,0 +1,130 @@
+#include "backend/engines/guardian_link.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "backend/core/files.h"
+#include "backend/core/unique_fd.h"
+#include "backend/core/unix_socket.h"
+
+namespace millrace::engines {
+namespace {
+
+constexpr std::size_t kReplyMax = 4096;
+
+// Field 22 of /proc/PID/stat, counted behind the name's closing bracket; -1 when there is none.
+std::int64_t startTimeOf(std::int64_t pid) {
+    const Result<std::string> stat = readFile(strCat("/proc/", pid, "/stat"), kReplyMax);
+    if (!stat.ok()) {
+        return -1;
+    }
+    std::size_t at = stat->rfind(')');
+    // A zombie has ended: it waits only for its parent.
+    if (at == std::string::npos || at + 2 >= stat->size() || (*stat)[at + 2] == 'Z') {
+        return -1;
+    }
+    for (int field = 2; field < 22 && at != std::string::npos; ++field) {
+        at = stat->find(' ', at + 1);
+    }
+    return at == std::string::npos ? -1 : std::strtoll(stat->c_str() + at, nullptr, 10);
+}
+
+bool hasVariable(std::string_view environment, std::string_view name, std::string_view value) {
+    const std::string wanted = strCat(name, "=", value);
+    while (!environment.empty()) {
+        const std::size_t end = environment.find('\0');
+        if (environment.substr(0, end) == wanted) {
+            return true;
+        }
+        environment.remove_prefix(end == std::string_view::npos ? environment.size() : end + 1);
+    }
+    return false;
+}
+
+int killOnce(std::string_view key, std::string_view worker) {
+    int count = 0;
+    std::error_code error;
+    std::filesystem::directory_iterator it("/proc", error), end;
+    for (; !error && it != end; it.increment(error)) {
+        const auto pid = static_cast<pid_t>(std::atoi(it->path().filename().c_str()));
+        if (pid <= 1 || pid == ::getpid()) {
+            continue;
+        }
+        const Result<std::string> environment = readFile(it->path().string() + "/environ");
+        if (environment.ok() && hasVariable(*environment, "MR_KEY", key) &&
+            hasVariable(*environment, "MR_WORKER", worker)) {
+            ::kill(pid, SIGKILL);
+            ++count;
+        }
+    }
+    return count;
+}
+
+}  // namespace
+
+bool isGuardianAlive(const GuardianRecord& guardian) {
+    return startTimeOf(guardian.pid) == guardian.startTime;
+}
+
+Result<Json> askGuardian(const GuardianRecord& guardian, const Json& request) {
+    ASSIGN_OR_RETURN(const UniqueFd fd, connectUnix(guardian.controlSocket));
+    const timeval limit{1, 0};
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    const std::string line = dumpJson(request) + "\n";
+    if (::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(line.size())) {
+        return unavailable(guardian.controlSocket, ": the guardian does not listen");
+    }
+    std::string reply;
+    while (reply.find('\n') == std::string::npos && reply.size() < kReplyMax) {
+        char buffer[kReplyMax];
+        const ssize_t n = ::recv(fd.get(), buffer, sizeof buffer, 0);
+        if (n <= 0) {
+            return unavailable(guardian.controlSocket, ": the guardian does not answer");
+        }
+        reply.append(buffer, static_cast<std::size_t>(n));
+    }
+    ASSIGN_OR_RETURN(Json json, parseJson(reply, guardian.controlSocket));
+    if (!jsonBool(json, "ok")) {
+        return internalError(guardian.controlSocket, ": ", jsonString(json, "error"));
+    }
+    return json;
+}
+
+int killLeftovers(std::string_view key, std::string_view worker) {
+    // Again until none is found: a process may fork while its siblings die.
+    int total = 0;
+    for (int round = 0; round < 10; ++round) {
+        const int count = killOnce(key, worker);
+        total += count;
+        if (count == 0) {
+            break;
+        }
+    }
+    return total;
+}
+
+Result<int> freePort() {
+    const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    if (!fd.isOpen() || ::bind(fd.get(), generic, size) != 0 ||
+        ::getsockname(fd.get(), generic, &size) != 0) {
+        return errnoStatus(errno, "a port for the ranks");
+    }
+    return ntohs(address.sin_port);
+}
+
+}  // namespace millrace::engines
