@@ -151,9 +151,9 @@ std::map<std::string, std::size_t> addSchema(const arrow::Schema& schema, FileFa
 }
 
 Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& footerBytes) {
-    auto length = static_cast<std::int64_t>(footerBytes.size() - 8);
+    const auto length = static_cast<std::int64_t>(footerBytes.size() - 8);
     const std::shared_ptr<parquet::FileMetaData> footer =
-        parquet::FileMetaData::Make(footerBytes.data(), &length);
+        parquet::FileMetaData::Make(footerBytes.data(), length);
     std::shared_ptr<arrow::Schema> schema;
     RETURN_IF_ERROR(fromArrow(
         parquet::arrow::FromParquetSchema(footer->schema(), parquet::ArrowReaderProperties(),

@@ -1,0 +1,195 @@
+#include "backend/recipe/compiled_recipe.h"
+
+#include <algorithm>
+
+#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/side_table.h"
+#include "backend/recipe/outputs.h"
+#include "backend/recipe/row_set.h"
+#include "backend/recipe/steps.h"
+#include "backend/spec/bind.h"
+
+namespace millrace::recipe {
+namespace {
+
+struct NamedStep {
+    std::string name;
+    StepPtr step;
+};
+
+/// A chain of steps and the columns after it.
+struct Chain {
+    std::vector<NamedStep> steps;
+    spec::Schema columns;
+
+    std::int64_t tableBytes() const {
+        std::int64_t bytes = 0;
+        for (const NamedStep& step : steps) {
+            bytes += step.step->tableBytes();
+        }
+        return bytes;
+    }
+};
+
+/// The steps that choose or weigh rows; evaluation runs without them.
+bool dropsRows(spec::StepKind kind) {
+    using K = spec::StepKind;
+    return kind == K::kFilter || kind == K::kSemiJoin || kind == K::kAntiJoin ||
+           kind == K::kSample || kind == K::kWeight;
+}
+
+Result<Chain> compileChain(const std::vector<spec::Step>& steps, const spec::Schema& schema,
+                           Part part, const TableSource& tables) {
+    Chain chain;
+    chain.columns = schema;
+    for (const spec::Step& step : steps) {
+        if (!step.enabled || (part == Part::kEval && dropsRows(step.kind))) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(StepPtr compiled, compileStep(step, chain.columns, part, tables));
+        ASSIGN_OR_RETURN(chain.columns, spec::columnsAfter(step, chain.columns, tables.schema));
+        chain.steps.push_back({step.name, std::move(compiled)});
+    }
+    return chain;
+}
+
+class RecipeOfPart : public CompiledRecipe {
+ public:
+    RecipeOfPart(const spec::RunSpec& spec, Part part, const spec::Schema& schema)
+        : part_(part), seed_(spec.batch.seed), schema_(schema) {}
+
+    Status build(const spec::RunSpec& spec, const TableSource& tables, MemoryBudget* budget) {
+        const bool isEval = part_ == Part::kEval;
+        if (isEval && !spec.eval.has_value()) {
+            return invalidArgument("eval: the spec has no evaluation");
+        }
+        const std::string& where = isEval ? spec.eval->dataset.where : spec.dataset.where;
+        stepNames_.push_back("where");
+        if (!where.empty()) {
+            ASSIGN_OR_RETURN(
+                where_,
+                compileFilter(where, schema_, isEval ? "eval.dataset.where" : "dataset.where"));
+        }
+        const std::vector<spec::Step>& steps = isEval ? spec.eval->recipe : spec.recipe;
+        ASSIGN_OR_RETURN(Chain chain, compileChain(steps, schema_, part_, tables));
+        for (const NamedStep& step : chain.steps) {
+            stepNames_.push_back(step.name);
+        }
+        spec::Schema labelColumns = chain.columns;
+        if (isEval) {
+            ASSIGN_OR_RETURN(Chain labels,
+                             compileChain(spec.eval->labelRecipe, schema_, part_, tables));
+            labelColumns = labels.columns;
+            labelSteps_ = std::move(labels.steps);
+            for (const NamedStep& step : labelSteps_) {
+                tableBytes_ += step.step->tableBytes();
+            }
+        }
+        ASSIGN_OR_RETURN(labels_,
+                         LabelMaker::make(isEval ? spec.eval->labels : spec.labels, labelColumns));
+        ASSIGN_OR_RETURN(features_, FeatureMaker::make(spec, steps, chain.columns, tables));
+        tableBytes_ += chain.tableBytes() + features_.tableBytes();
+        steps_ = std::move(chain.steps);
+        columnsRead_ = readColumns(spec);
+        if (budget != nullptr && tableBytes_ > 0) {
+            ASSIGN_OR_RETURN(reservation_,
+                             budget->reserve(tableBytes_, "the recipe's side tables"));
+        }
+        return okStatus();
+    }
+
+    Result<FeatureBatch> run(const SplitInput& split, std::uint32_t epoch) const override {
+        const RunContext context{seed_, epoch};
+        FeatureBatch batch;
+        batch.file = split.file;
+        RowSet rows(split, schema_);
+        RETURN_IF_ERROR(count(rows, context, where_.get(), batch));
+        std::optional<RowSet> ofLabels;
+        if (part_ == Part::kEval) {
+            ofLabels.emplace(rows);
+            for (const NamedStep& step : labelSteps_) {
+                RETURN_IF_ERROR(step.step->run(*ofLabels, context));
+            }
+        }
+        for (const NamedStep& step : steps_) {
+            RETURN_IF_ERROR(count(rows, context, step.step.get(), batch));
+        }
+        RowSet& labelled = ofLabels ? *ofLabels : rows;
+        if (labelled.rows() != rows.rows()) {
+            return internalError("evaluation lost rows: ", labelled.rows(), " labels, ",
+                                 rows.rows(), " rows");
+        }
+        RETURN_IF_ERROR(labels_.run(labelled, part_ == Part::kTrain, batch));
+        RETURN_IF_ERROR(features_.run(rows, batch));
+        batch.rows = rows.rows();
+        batch.rowNumbers = rows.rowNumbers();
+        batch.decodedBytes += batch.rows * static_cast<std::int64_t>(8 + 12 * batch.heads.size());
+        return batch;
+    }
+
+    const std::vector<std::string>& stepNames() const override { return stepNames_; }
+    const std::vector<std::string>& columnsRead() const override { return columnsRead_; }
+    std::int64_t tableBytes() const override { return tableBytes_; }
+
+ private:
+    static Status count(RowSet& rows, const RunContext& context, const CompiledStep* step,
+                        FeatureBatch& batch) {
+        StepCount count{rows.rows(), rows.rows()};
+        if (step != nullptr) {
+            RETURN_IF_ERROR(step->run(rows, context));
+            count.rowsOut = rows.rows();
+        }
+        batch.steps.push_back(count);
+        return okStatus();
+    }
+
+    std::vector<std::string> readColumns(const spec::RunSpec& spec) const {
+        if (part_ == Part::kTrain) {
+            return dataset::columnsRead(spec, schema_);
+        }
+        spec::RunSpec asTrain = spec;
+        asTrain.dataset.where = spec.eval->dataset.where;
+        asTrain.labels = spec.eval->labels;
+        asTrain.recipe = spec.eval->recipe;
+        asTrain.recipe.insert(asTrain.recipe.end(), spec.eval->labelRecipe.begin(),
+                              spec.eval->labelRecipe.end());
+        return dataset::columnsRead(asTrain, schema_);
+    }
+
+    const Part part_;
+    const std::uint64_t seed_;
+    const spec::Schema schema_;
+    StepPtr where_;
+    std::vector<NamedStep> steps_, labelSteps_;
+    LabelMaker labels_;
+    FeatureMaker features_;
+    std::vector<std::string> stepNames_, columnsRead_;
+    std::int64_t tableBytes_ = 0;
+    MemoryBudget::Reservation reservation_;
+};
+
+}  // namespace
+
+TableSource diskTables(std::string baseDir, std::shared_ptr<dataset::FactsCache> cache) {
+    TableSource source;
+    source.schema = [baseDir, cache](const std::string& path) {
+        return dataset::tableSchema(path, baseDir, cache);
+    };
+    source.load = [baseDir, cache](const std::string& path,
+                                   const std::vector<std::string>& columns) {
+        return dataset::loadTable(path, baseDir, columns, cache);
+    };
+    return source;
+}
+
+Result<std::shared_ptr<const CompiledRecipe>> CompiledRecipe::compile(const spec::RunSpec& spec,
+                                                                      Part part,
+                                                                      const spec::Schema& schema,
+                                                                      const TableSource& tables,
+                                                                      MemoryBudget* budget) {
+    auto recipe = std::make_shared<RecipeOfPart>(spec, part, schema);
+    RETURN_IF_ERROR(recipe->build(spec, tables, budget));
+    return std::shared_ptr<const CompiledRecipe>(std::move(recipe));
+}
+
+}  // namespace millrace::recipe

@@ -1,0 +1,560 @@
+// Function calls over evaluated arguments: Arrow's kernels where they mean what DuckDB means, own
+// loops elsewhere.
+#include <cmath>
+
+#include <arrow/array/array_binary.h>
+#include <arrow/array/array_nested.h>
+#include <arrow/array/array_primitive.h>
+#include <arrow/array/builder_binary.h>
+#include <arrow/array/builder_nested.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/compute/api_scalar.h>
+#include <arrow/compute/cast.h>
+#include <arrow/scalar.h>
+#include <arrow/type.h>
+
+#include "backend/core/philox.h"
+#include "backend/dataset/arrow_bridge.h"
+#include "backend/recipe/evaluator.h"
+
+namespace millrace::recipe {
+namespace {
+
+using F = spec::FunctionId;
+using spec::ExprNode;
+
+std::string textArgument(const ExprNode& node, std::size_t i) {
+    const auto* text = std::get_if<std::string>(&node.children[i]->literal);
+    return text != nullptr ? *text : "";
+}
+
+std::int64_t intArgument(const ExprNode& node, std::size_t i, std::int64_t fallback) {
+    if (i >= node.children.size()) {
+        return fallback;
+    }
+    const ExprNode* child = node.children[i].get();
+    while (child->op == spec::ExprOp::kCast) {
+        child = child->children[0].get();
+    }
+    if (child->op == spec::ExprOp::kNegate) {
+        return -std::get<std::int64_t>(child->children[0]->literal);
+    }
+    const auto* value = std::get_if<std::int64_t>(&child->literal);
+    return value != nullptr ? *value : fallback;
+}
+
+Result<Datum> finished(arrow::ArrayBuilder& builder) {
+    ArrayPtr array;
+    if (!builder.Finish(&array).ok()) {
+        return resourceExhausted("no memory");
+    }
+    return Datum(std::move(array));
+}
+
+/// One output a row from doubles.
+template <class Builder, class Make>
+Result<Datum> mapDoubles(const Datum& argument, std::int64_t rows, Builder& builder, Make make) {
+    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
+    const auto& in = static_cast<const arrow::DoubleArray&>(*array);
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory for ", rows, " values");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (in.IsNull(i)) {
+            builder.UnsafeAppendNull();
+        } else {
+            builder.UnsafeAppend(make(in.Value(i)));
+        }
+    }
+    return finished(builder);
+}
+
+Result<Datum> mathCall(F id, const std::vector<Datum>& c, std::int64_t rows) {
+    arrow::DoubleBuilder builder;
+    switch (id) {
+        case F::kLn:
+            return mapDoubles(c[0], rows, builder, mathLn);
+        case F::kLog1p:
+            return mapDoubles(c[0], rows, builder, mathLog1p);
+        case F::kLog2:
+            return mapDoubles(c[0], rows, builder, mathLog2);
+        case F::kLog10:
+            return mapDoubles(c[0], rows, builder, mathLog10);
+        case F::kExp:
+            return mapDoubles(c[0], rows, builder, mathExp);
+        default:
+            return mapDoubles(c[0], rows, builder, [](double x) { return std::sqrt(x); });
+    }
+}
+
+Result<Datum> power(const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
+    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
+    const auto& x = static_cast<const arrow::DoubleArray&>(*a);
+    const auto& y = static_cast<const arrow::DoubleArray&>(*b);
+    arrow::DoubleBuilder builder;
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (x.IsNull(i) || y.IsNull(i)) {
+            builder.UnsafeAppendNull();
+        } else {
+            builder.UnsafeAppend(mathPow(x.Value(i), y.Value(i)));
+        }
+    }
+    return finished(builder);
+}
+
+Result<Datum> castResult(const Result<Datum>& value, const spec::DataType& type,
+                         std::int64_t rows) {
+    RETURN_IF_ERROR(value.status());
+    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(*value, rows));
+    spec::DataType from;
+    dataset::toSpecType(*array->type(), from);
+    ASSIGN_OR_RETURN(ArrayPtr out, castValues(array, from, type, false));
+    return Datum(std::move(out));
+}
+
+Result<Datum> extreme(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    const bool isLeast = node.function->id == F::kLeast;
+    const arrow::compute::ElementWiseAggregateOptions options(/*skip_nulls=*/true);
+    ASSIGN_OR_RETURN(Datum best,
+                     callKernel(isLeast ? "min_element_wise" : "max_element_wise", c, &options));
+    if (isLeast || !node.type.isFloat()) {
+        return best;
+    }
+    // NaN is the largest number, which Arrow leaves out.
+    for (const Datum& argument : c) {
+        ASSIGN_OR_RETURN(const Datum isNan, callKernel("is_nan", {argument}));
+        ASSIGN_OR_RETURN(best, choose(isNan, argument, best));
+    }
+    ASSIGN_OR_RETURN(ArrayPtr array, asArray(best, rows));
+    return Datum(std::move(array));
+}
+
+/// One output a row from a string.
+template <class Builder, class Make>
+Result<Datum> mapText(const Datum& argument, std::int64_t rows, Builder& builder, Make make) {
+    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
+    const auto& in = static_cast<const arrow::StringArray&>(*array);
+    for (std::int64_t i = 0; i < rows; ++i) {
+        const arrow::Status status =
+            in.IsNull(i) ? builder.AppendNull() : make(in.GetView(i), builder);
+        RETURN_IF_ERROR(dataset::fromArrow(status, "string"));
+    }
+    return finished(builder);
+}
+
+Result<Datum> replaceText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::string from = textArgument(node, 1), to = textArgument(node, 2);
+    arrow::StringBuilder builder;
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
+        if (from.empty()) {
+            return out.Append(text);
+        }
+        std::string replaced;
+        for (;;) {
+            const std::size_t at = text.find(from);
+            replaced.append(text.substr(0, at));
+            if (at == std::string_view::npos) {
+                return out.Append(replaced);
+            }
+            replaced.append(to);
+            text.remove_prefix(at + from.size());
+        }
+    });
+}
+
+std::size_t characterBytes(std::string_view text) {
+    std::size_t n = 1;
+    while (n < text.size() && (static_cast<unsigned char>(text[n]) & 0xc0) == 0x80) {
+        ++n;
+    }
+    return n;
+}
+
+Result<Datum> splitText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::string separator = textArgument(node, 1);
+    auto parts = std::make_shared<arrow::StringBuilder>();
+    arrow::ListBuilder builder(arrow::default_memory_pool(), parts,
+                               arrow::list(arrow::field("element", arrow::utf8())));
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::ListBuilder& out) {
+        arrow::Status status = out.Append();
+        while (status.ok() && separator.empty() && !text.empty()) {
+            const std::size_t n = characterBytes(text);
+            status = parts->Append(text.substr(0, n));
+            text.remove_prefix(n);
+        }
+        while (status.ok() && !separator.empty()) {
+            const std::size_t at = text.find(separator);
+            status = parts->Append(text.substr(0, at));
+            if (at == std::string_view::npos) {
+                break;
+            }
+            text.remove_prefix(at + separator.size());
+        }
+        return status;
+    });
+}
+
+/// The pattern with group `group` called g and the other groups not captured; group 0 is all of it.
+/// Arrow's kernel wants named groups only.
+Result<std::string> namedGroup(const std::string& pattern, std::int64_t group) {
+    std::string out = group == 0 ? "(?P<g>" : "";
+    std::int64_t seen = 0;
+    bool isInSet = false;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char c = pattern[i];
+        out += c;
+        if (c == '\\' && i + 1 < pattern.size()) {
+            out += pattern[++i];
+        } else if (isInSet) {
+            isInSet = c != ']';
+        } else if (c == '[') {
+            isInSet = true;
+            for (const char first : {'^', ']'}) {  // "[^]x]": these two stand for themselves here
+                if (i + 1 < pattern.size() && pattern[i + 1] == first) {
+                    out += pattern[++i];
+                }
+            }
+        } else if (c == '(') {
+            const bool isPlain = i + 1 >= pattern.size() || pattern[i + 1] != '?';
+            const bool isNamed = pattern.compare(i + 1, 3, "?P<") == 0;
+            if (isPlain || isNamed) {
+                out += ++seen == group ? "?P<g>" : "?:";
+            }
+            if (isNamed) {
+                i = std::min(pattern.find('>', i), pattern.size() - 1);
+            }
+        }
+    }
+    if (group < 0 || group > seen) {
+        return invalidArgument("regexp_extract: the pattern has ", seen, " groups, not ", group);
+    }
+    return group == 0 ? out + ")" : out;
+}
+
+Result<Datum> regexpExtract(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const std::string pattern,
+                     namedGroup(textArgument(node, 1), intArgument(node, 2, 0)));
+    const arrow::compute::ExtractRegexOptions options(pattern);
+    ASSIGN_OR_RETURN(const ArrayPtr texts, asArray(argument, rows));
+    ASSIGN_OR_RETURN(const Datum found, callKernel("extract_regex", {Datum(texts)}, &options));
+    const ArrayPtr groups = found.make_array();
+    const auto& matched = static_cast<const arrow::StructArray&>(*groups);
+    const auto& group = static_cast<const arrow::StringArray&>(*matched.field(0));
+    arrow::StringBuilder builder;
+    for (std::int64_t i = 0; i < rows; ++i) {
+        arrow::Status status;
+        if (texts->IsNull(i)) {
+            status = builder.AppendNull();
+        } else {
+            const bool isMatch = matched.IsValid(i) && group.IsValid(i);
+            status = builder.Append(isMatch ? group.GetView(i) : std::string_view());
+        }
+        RETURN_IF_ERROR(dataset::fromArrow(status, "regexp_extract"));
+    }
+    return finished(builder);
+}
+
+/// `count` characters from `start` (from 1; negative: from the end).
+Result<Datum> substring(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::int64_t start = intArgument(node, 1, 1);
+    const std::int64_t count = intArgument(node, 2, std::int64_t{1} << 40);
+    arrow::StringBuilder builder;
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
+        std::vector<std::size_t> borders{0};
+        while (borders.back() < text.size()) {
+            borders.push_back(borders.back() + characterBytes(text.substr(borders.back())));
+        }
+        const auto length = static_cast<std::int64_t>(borders.size()) - 1;
+        const std::int64_t from = start > 0 ? start - 1 : start < 0 ? length + start : -1;
+        const std::int64_t begin = std::clamp<std::int64_t>(from, 0, length);
+        const std::int64_t end =
+            std::clamp<std::int64_t>(from + std::max<std::int64_t>(count, 0), begin, length);
+        const std::size_t first = borders[static_cast<std::size_t>(begin)];
+        return out.Append(text.substr(first, borders[static_cast<std::size_t>(end)] - first));
+    });
+}
+
+Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
+    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
+    const auto& texts = static_cast<const arrow::StringArray&>(*a);
+    const auto& parts = static_cast<const arrow::StringArray&>(*b);
+    arrow::BooleanBuilder builder;
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (texts.IsNull(i) || parts.IsNull(i)) {
+            builder.UnsafeAppendNull();
+            continue;
+        }
+        const std::string_view text = texts.GetView(i), part = parts.GetView(i);
+        const F id = node.function->id;
+        builder.UnsafeAppend(id == F::kStartsWith ? text.starts_with(part)
+                             : id == F::kEndsWith ? text.ends_with(part)
+                                                  : text.find(part) != std::string_view::npos);
+    }
+    return finished(builder);
+}
+
+/// concat() leaves nulls out, as in DuckDB.
+Result<Datum> concatTexts(std::vector<Datum> c) {
+    c.emplace_back(arrow::StringScalar(""));
+    const arrow::compute::JoinOptions options(arrow::compute::JoinOptions::REPLACE, "");
+    return callKernel("binary_join_element_wise", c, &options);
+}
+
+struct ListView {
+    ArrayPtr values;
+    std::vector<std::int64_t> begins, lengths;  ///< a null list has length -1
+};
+
+Result<ListView> viewList(const Datum& argument, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
+    ListView view;
+    view.begins.resize(static_cast<std::size_t>(rows));
+    view.lengths.resize(static_cast<std::size_t>(rows));
+    for (std::int64_t i = 0; i < rows; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        if (array->type_id() == arrow::Type::FIXED_SIZE_LIST) {
+            const auto& list = static_cast<const arrow::FixedSizeListArray&>(*array);
+            view.values = list.values();
+            view.begins[at] = list.value_offset(i);
+            view.lengths[at] = list.IsNull(i) ? -1 : list.value_length(i);
+        } else {
+            const auto& list = static_cast<const arrow::ListArray&>(*array);
+            view.values = list.values();
+            view.begins[at] = list.value_offset(i);
+            view.lengths[at] = list.IsNull(i) ? -1 : list.value_length(i);
+        }
+    }
+    if (view.values == nullptr) {
+        view.values = array->type_id() == arrow::Type::FIXED_SIZE_LIST
+                          ? static_cast<const arrow::FixedSizeListArray&>(*array).values()
+                          : static_cast<const arrow::ListArray&>(*array).values();
+    }
+    return view;
+}
+
+Result<Datum> listLength(const ListView& list) {
+    arrow::Int64Builder builder;
+    for (const std::int64_t length : list.lengths) {
+        const arrow::Status status = length < 0 ? builder.AppendNull() : builder.Append(length);
+        RETURN_IF_ERROR(dataset::fromArrow(status, "length"));
+    }
+    return finished(builder);
+}
+
+Result<Datum> listExtract(const ListView& list, std::int64_t index) {
+    arrow::Int64Builder builder;
+    for (std::size_t i = 0; i < list.lengths.size(); ++i) {
+        const std::int64_t at = index > 0 ? index - 1 : list.lengths[i] + index;
+        const bool isInside = index != 0 && at >= 0 && at < list.lengths[i];
+        const arrow::Status status =
+            isInside ? builder.Append(list.begins[i] + at) : builder.AppendNull();
+        RETURN_IF_ERROR(dataset::fromArrow(status, "list_extract"));
+    }
+    ASSIGN_OR_RETURN(const Datum indices, finished(builder));
+    ASSIGN_OR_RETURN(ArrayPtr out, takeRows(list.values, indices.make_array()));
+    return Datum(std::move(out));
+}
+
+Result<Datum> listContains(const ListView& list, const Datum& wanted, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr values, asArray(wanted, rows));
+    arrow::Int64Builder elements, parents;
+    for (std::size_t i = 0; i < list.lengths.size(); ++i) {
+        for (std::int64_t k = 0; k < list.lengths[i]; ++k) {
+            arrow::Status status = elements.Append(list.begins[i] + k);
+            status &= parents.Append(static_cast<std::int64_t>(i));
+            RETURN_IF_ERROR(dataset::fromArrow(status, "list_contains"));
+        }
+    }
+    ASSIGN_OR_RETURN(const Datum elementRows, finished(elements));
+    ASSIGN_OR_RETURN(const Datum parentRows, finished(parents));
+    ASSIGN_OR_RETURN(const ArrayPtr left, takeRows(list.values, elementRows.make_array()));
+    ASSIGN_OR_RETURN(const ArrayPtr right, takeRows(values, parentRows.make_array()));
+    ASSIGN_OR_RETURN(const Datum equal, callKernel("equal", {Datum(left), Datum(right)}));
+    const auto hits = std::static_pointer_cast<arrow::BooleanArray>(equal.make_array());
+    arrow::BooleanBuilder builder;
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < list.lengths.size(); ++i) {
+        bool isFound = false;
+        for (std::int64_t k = 0; k < list.lengths[i]; ++k, ++at) {
+            isFound |= hits->IsValid(at) && hits->Value(at);
+        }
+        const bool isNull = list.lengths[i] < 0 || values->IsNull(static_cast<std::int64_t>(i));
+        const arrow::Status status = isNull ? builder.AppendNull() : builder.Append(isFound);
+        RETURN_IF_ERROR(dataset::fromArrow(status, "list_contains"));
+    }
+    return finished(builder);
+}
+
+Result<Datum> listCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ListView list, viewList(c[0], rows));
+    switch (node.function->id) {
+        case F::kListLength:
+            return listLength(list);
+        case F::kListExtract:
+            return listExtract(list, intArgument(node, 1, 1));
+        default:
+            return listContains(list, c[1], rows);
+    }
+}
+
+Result<Datum> timeCall(F id, const std::vector<Datum>& c, std::int64_t rows) {
+    if (id == F::kDayOfWeek) {
+        const arrow::compute::DayOfWeekOptions options(/*count_from_zero=*/true, /*week_start=*/7);
+        return callKernel("day_of_week", c, &options);
+    }
+    if (id == F::kEpoch || id == F::kEpochMs) {
+        ASSIGN_OR_RETURN(const ArrayPtr times, asArray(c[0], rows));
+        const auto& in = static_cast<const arrow::TimestampArray&>(*times);
+        arrow::DoubleBuilder seconds;
+        arrow::Int64Builder millis;
+        for (std::int64_t i = 0; i < rows; ++i) {
+            const std::int64_t us = in.IsNull(i) ? 0 : in.Value(i);
+            const std::int64_t ms = us / 1000 - (us % 1000 < 0 ? 1 : 0);
+            const arrow::Status status =
+                id == F::kEpoch ? (in.IsNull(i) ? seconds.AppendNull()
+                                                : seconds.Append(static_cast<double>(us) / 1e6))
+                                : (in.IsNull(i) ? millis.AppendNull() : millis.Append(ms));
+            RETURN_IF_ERROR(dataset::fromArrow(status, "epoch"));
+        }
+        return id == F::kEpoch ? finished(seconds) : finished(millis);
+    }
+    const char* name = id == F::kYear    ? "year"
+                       : id == F::kMonth ? "month"
+                       : id == F::kDay   ? "day"
+                       : id == F::kHour  ? "hour"
+                                         : "minute";
+    return callKernel(name, c);
+}
+
+Result<Datum> makeTimestamp(const Datum& argument, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr micros, asArray(argument, rows));
+    const auto view = micros->View(arrow::timestamp(arrow::TimeUnit::MICRO));
+    RETURN_IF_ERROR(dataset::fromArrow(view.status(), "make_timestamp"));
+    return Datum(*view);
+}
+
+Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
+    std::vector<ArrayPtr> columns;
+    for (const Datum& argument : c) {
+        ASSIGN_OR_RETURN(ArrayPtr column, asArray(argument, rows));
+        columns.push_back(std::move(column));
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes, hashRows(columns, rows, nullptr));
+    arrow::DoubleBuilder builder;
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory");
+    }
+    for (const std::uint64_t hash : hashes) {
+        builder.UnsafeAppend(unitInterval(hash));
+    }
+    return finished(builder);
+}
+
+Result<Datum> numberCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    switch (node.function->id) {
+        case F::kAbs:
+            return callKernel("abs_checked", c);
+        case F::kSign:
+            return castResult(callKernel("sign", c), node.type, rows);
+        case F::kRound: {
+            const arrow::compute::RoundOptions options(
+                intArgument(node, 1, 0), arrow::compute::RoundMode::HALF_TOWARDS_INFINITY);
+            if (node.type.isInteger() && options.ndigits >= 0) {
+                return c[0];
+            }
+            return castResult(callKernel("round", {c[0]}, &options), node.type, rows);
+        }
+        case F::kFloor:
+        case F::kCeil: {
+            const Result<Datum> number = castResult(c[0], node.type, rows);
+            RETURN_IF_ERROR(number.status());
+            return callKernel(node.function->id == F::kFloor ? "floor" : "ceil", {*number});
+        }
+        case F::kIsNan:
+            return callKernel("is_nan", c);
+        case F::kIsFinite:
+            return callKernel("is_finite", c);
+        case F::kPow:
+            return power(c, rows);
+        default:
+            return mathCall(node.function->id, c, rows);
+    }
+}
+
+Result<Datum> textCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    const arrow::compute::TrimOptions blanks(" ");
+    switch (node.function->id) {
+        case F::kLength:
+            return castResult(callKernel("utf8_length", c), node.type, rows);
+        case F::kLower:
+            return callKernel("utf8_lower", c);
+        case F::kUpper:
+            return callKernel("utf8_upper", c);
+        case F::kTrim:
+            return callKernel("utf8_trim", c, &blanks);
+        case F::kLtrim:
+            return callKernel("utf8_ltrim", c, &blanks);
+        case F::kRtrim:
+            return callKernel("utf8_rtrim", c, &blanks);
+        case F::kSubstr:
+            return substring(node, c[0], rows);
+        case F::kConcat:
+            return concatTexts(c);
+        case F::kReplace:
+            return replaceText(node, c[0], rows);
+        case F::kSplit:
+            return splitText(node, c[0], rows);
+        case F::kRegexpExtract:
+            return regexpExtract(node, c[0], rows);
+        case F::kRegexpMatches: {
+            const arrow::compute::MatchSubstringOptions options(textArgument(node, 1));
+            return callKernel("match_substring_regex", {c[0]}, &options);
+        }
+        default:
+            return matchText(node, c, rows);
+    }
+}
+
+}  // namespace
+
+Result<Datum> callFunction(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    switch (node.function->id) {
+        case F::kLeast:
+        case F::kGreatest:
+            return extreme(node, c, rows);
+        case F::kHash01:
+            return hashCall(c, rows);
+        case F::kCoalesce:
+            return callKernel("coalesce", c);
+        case F::kNullif:
+            return internalError("nullif is a case after typing");
+        case F::kListLength:
+        case F::kListContains:
+        case F::kListExtract:
+            return listCall(node, c, rows);
+        case F::kYear:
+        case F::kMonth:
+        case F::kDay:
+        case F::kHour:
+        case F::kMinute:
+        case F::kDayOfWeek:
+        case F::kEpoch:
+        case F::kEpochMs:
+            return timeCall(node.function->id, c, rows);
+        case F::kMakeTimestamp:
+            return makeTimestamp(c[0], rows);
+        default:
+            return node.function->id <= F::kIsFinite ? numberCall(node, c, rows)
+                                                     : textCall(node, c, rows);
+    }
+}
+
+}  // namespace millrace::recipe

@@ -1,0 +1,114 @@
+// hash01 and `hash`: canonical bytes of every row's values, hashed.
+#include <arrow/array/array_binary.h>
+#include <arrow/array/array_decimal.h>
+#include <arrow/array/array_primitive.h>
+#include <arrow/type.h>
+
+#include "backend/core/philox.h"
+#include "backend/recipe/evaluator.h"
+#include "backend/recipe/value_reader.h"
+
+namespace millrace::recipe {
+
+Result<ValueReader> ValueReader::of(const arrow::Array& array) {
+    ValueReader reader(array);
+    switch (array.type_id()) {
+        case arrow::Type::NA:
+        case arrow::Type::BOOL:
+        case arrow::Type::INT8:
+        case arrow::Type::INT16:
+        case arrow::Type::INT32:
+        case arrow::Type::INT64:
+        case arrow::Type::UINT8:
+        case arrow::Type::UINT16:
+        case arrow::Type::UINT32:
+        case arrow::Type::UINT64:
+        case arrow::Type::FLOAT:
+        case arrow::Type::DOUBLE:
+        case arrow::Type::STRING:
+        case arrow::Type::DATE32:
+        case arrow::Type::TIMESTAMP:
+        case arrow::Type::DECIMAL128:
+            return reader;
+        default:
+            return invalidArgument("a ", array.type()->ToString(), " has no hash");
+    }
+}
+
+void ValueReader::append(std::int64_t row, CanonicalBytes& bytes) const {
+    if (array_->IsNull(row)) {
+        bytes.null();
+        return;
+    }
+    switch (array_->type_id()) {
+        case arrow::Type::BOOL:
+            bytes.boolean(static_cast<const arrow::BooleanArray*>(array_)->Value(row));
+            return;
+        case arrow::Type::FLOAT:
+            bytes.real(static_cast<const arrow::FloatArray*>(array_)->Value(row));
+            return;
+        case arrow::Type::DOUBLE:
+            bytes.real(static_cast<const arrow::DoubleArray*>(array_)->Value(row));
+            return;
+        case arrow::Type::STRING:
+            bytes.text(static_cast<const arrow::StringArray*>(array_)->GetView(row));
+            return;
+        case arrow::Type::DECIMAL128:
+            bytes.text(static_cast<const arrow::Decimal128Array*>(array_)->FormatValue(row));
+            return;
+        case arrow::Type::NA:
+            bytes.null();
+            return;
+        default:
+            bytes.integer(integer(row));
+    }
+}
+
+std::int64_t ValueReader::integer(std::int64_t row) const {
+    switch (array_->type_id()) {
+        case arrow::Type::BOOL:
+            return static_cast<const arrow::BooleanArray*>(array_)->Value(row) ? 1 : 0;
+        case arrow::Type::INT8:
+            return static_cast<const arrow::Int8Array*>(array_)->Value(row);
+        case arrow::Type::INT16:
+            return static_cast<const arrow::Int16Array*>(array_)->Value(row);
+        case arrow::Type::INT32:
+            return static_cast<const arrow::Int32Array*>(array_)->Value(row);
+        case arrow::Type::UINT8:
+            return static_cast<const arrow::UInt8Array*>(array_)->Value(row);
+        case arrow::Type::UINT16:
+            return static_cast<const arrow::UInt16Array*>(array_)->Value(row);
+        case arrow::Type::UINT32:
+            return static_cast<const arrow::UInt32Array*>(array_)->Value(row);
+        case arrow::Type::UINT64:
+            return static_cast<std::int64_t>(
+                static_cast<const arrow::UInt64Array*>(array_)->Value(row));
+        case arrow::Type::DATE32:
+            return static_cast<const arrow::Date32Array*>(array_)->Value(row);
+        case arrow::Type::TIMESTAMP:
+            return static_cast<const arrow::TimestampArray*>(array_)->Value(row);
+        default:
+            return static_cast<const arrow::Int64Array*>(array_)->Value(row);
+    }
+}
+
+Result<std::vector<std::uint64_t>> hashRows(const std::vector<ArrayPtr>& columns, std::int64_t rows,
+                                            const std::uint64_t* seed) {
+    std::vector<ValueReader> readers;
+    for (const ArrayPtr& column : columns) {
+        ASSIGN_OR_RETURN(ValueReader reader, ValueReader::of(*column));
+        readers.push_back(reader);
+    }
+    std::vector<std::uint64_t> hashes(static_cast<std::size_t>(rows));
+    CanonicalBytes bytes;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        bytes.clear();
+        for (const ValueReader& reader : readers) {
+            reader.append(row, bytes);
+        }
+        hashes[static_cast<std::size_t>(row)] = seed == nullptr ? bytes.hash() : bytes.hash(*seed);
+    }
+    return hashes;
+}
+
+}  // namespace millrace::recipe

@@ -1,0 +1,12 @@
+#pragma once
+// join, semi_join and anti_join: steps with a side table. Private to the room.
+#include "backend/recipe/steps.h"
+
+namespace millrace::recipe {
+
+Result<StepPtr> compileJoin(const spec::Step& step, const spec::Schema& schema, Part part,
+                            const TableSource& tables);
+Result<StepPtr> compileMembership(const spec::Step& step, const spec::Schema& schema,
+                                  const TableSource& tables);
+
+}  // namespace millrace::recipe

@@ -1,0 +1,319 @@
+#include "backend/recipe/outputs.h"
+
+#include <cmath>
+
+#include <arrow/array/array_nested.h>
+#include <arrow/array/array_primitive.h>
+#include <arrow/type.h>
+
+#include "backend/core/text.h"
+#include "backend/dataset/arrow_bridge.h"
+
+namespace millrace::recipe {
+namespace {
+
+const spec::DataType kDoubleType{spec::TypeKind::kDouble};
+
+Result<spec::DataType> typeOf(const spec::Schema& schema, const std::string& column,
+                              std::string_view kind) {
+    const spec::Field* field = schema.find(column);
+    if (field == nullptr) {
+        return invalidArgument("features.", kind, ": no column '", column, "'",
+                               nameHint(column, schema.names()));
+    }
+    return field->type;
+}
+
+Result<std::shared_ptr<arrow::DoubleArray>> doubles(const spec::Expr& expr, RowSet& rows,
+                                                    const std::string& place) {
+    ASSIGN_OR_RETURN(const ArrayPtr raw, evaluateRows(expr, rows, place));
+    ASSIGN_OR_RETURN(const ArrayPtr cast, castValues(raw, expr->type, kDoubleType, false));
+    return std::static_pointer_cast<arrow::DoubleArray>(cast);
+}
+
+Result<spec::Expr> compiled(const std::string& text, const spec::Schema& schema,
+                            const std::string& place, bool isPredicate) {
+    if (text.empty()) {
+        return spec::Expr();
+    }
+    Result<spec::Expr> expr = isPredicate ? spec::compilePredicate(text, schema, place)
+                                          : spec::compileExpression(text, schema);
+    RETURN_IF_ERROR(annotate(expr.status(), place));
+    RETURN_IF_ERROR(annotate(checkExpression(*expr, schema), place));
+    return expr;
+}
+
+template <class T>
+const T* ownValues(FeatureBatch& batch, std::vector<T> values) {
+    auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+    batch.decodedBytes += static_cast<std::int64_t>(owner->size() * sizeof(T));
+    const T* data = owner->data();
+    batch.owners.push_back(std::move(owner));
+    return data;
+}
+
+}  // namespace
+
+Result<LabelMaker> LabelMaker::make(const std::map<std::string, spec::LabelSpec>& labels,
+                                    const spec::Schema& schema) {
+    LabelMaker maker;
+    for (const auto& [name, label] : labels) {
+        const std::string place = strCat("labels.", name);
+        Head head{name, nullptr, nullptr, nullptr};
+        ASSIGN_OR_RETURN(head.expr, compiled(label.expr, schema, place, false));
+        ASSIGN_OR_RETURN(head.weight, compiled(label.weight, schema, place + ".weight", false));
+        ASSIGN_OR_RETURN(head.where, compiled(label.where, schema, place + ".where", true));
+        if (head.expr == nullptr) {
+            return invalidArgument(place, ": has no expression");
+        }
+        maker.heads_.push_back(std::move(head));
+    }
+    return maker;
+}
+
+Status LabelMaker::weigh(const Head& head, RowSet& rows, LabelColumn& column) {
+    const std::string place = strCat("labels.", head.name, ".weight");
+    if (head.weight != nullptr) {
+        ASSIGN_OR_RETURN(const auto values, doubles(head.weight, rows, place));
+        for (std::int64_t i = 0; i < rows.rows(); ++i) {
+            const double weight = values->IsNull(i) ? -1 : values->Value(i);
+            const auto at = static_cast<std::size_t>(i);
+            if (column.mask[at] == 0) {
+                column.weight[at] = 0;
+                continue;
+            }
+            if (!(weight >= 0) || std::isinf(weight)) {
+                return invalidArgument(
+                    rows.split().relativePath, ": row ", rows.rowNumber(i), ": ", place,
+                    ": the weight is ",
+                    values->IsNull(i) ? std::string("null") : strCat(values->Value(i)),
+                    "; it must be a number from 0 up");
+            }
+            column.weight[at] =
+                static_cast<float>(rows.weights().empty() ? weight : weight * rows.weights()[at]);
+        }
+        return okStatus();
+    }
+    for (std::size_t i = 0; i < rows.weights().size(); ++i) {
+        column.weight[i] = static_cast<float>(rows.weights()[i]);
+    }
+    return okStatus();
+}
+
+Status LabelMaker::run(RowSet& rows, bool isWeighted, FeatureBatch& batch) const {
+    const auto count = static_cast<std::size_t>(rows.rows());
+    for (const Head& head : heads_) {
+        LabelColumn column{head.name, std::vector<float>(count, 0), std::vector<float>(count, 1),
+                           std::vector<float>(count, 0)};
+        ASSIGN_OR_RETURN(const auto labels, doubles(head.expr, rows, strCat("labels.", head.name)));
+        ArrayPtr where;
+        if (head.where != nullptr) {
+            ASSIGN_OR_RETURN(
+                where, evaluateRows(head.where, rows, strCat("labels.", head.name, ".where")));
+        }
+        const auto* flags = static_cast<const arrow::BooleanArray*>(where.get());
+        for (std::int64_t i = 0; i < rows.rows(); ++i) {
+            const bool counts = labels->IsValid(i) && !std::isnan(labels->Value(i)) &&
+                                (flags == nullptr || (flags->IsValid(i) && flags->Value(i)));
+            if (counts) {
+                column.label[static_cast<std::size_t>(i)] = static_cast<float>(labels->Value(i));
+                column.mask[static_cast<std::size_t>(i)] = 1;
+            }
+        }
+        if (isWeighted) {
+            RETURN_IF_ERROR(weigh(head, rows, column));
+        }
+        batch.heads.push_back(std::move(column));
+    }
+    return okStatus();
+}
+
+Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
+                                        const std::vector<spec::Step>& steps,
+                                        const spec::Schema& schema, const TableSource& tables) {
+    FeatureMaker maker;
+    const spec::FeaturesSpec& features = spec.features;
+    if (!features.weighted.empty() || !features.sequences.empty()) {
+        return absl::UnimplementedError(
+            "features: weighted lists and sequences are not built yet; use lists");
+    }
+    for (const spec::DenseFeature& dense : features.dense) {
+        ASSIGN_OR_RETURN(const spec::DataType type, typeOf(schema, dense.column, "dense"));
+        if (!type.isNumber() && !type.isBool()) {
+            return invalidArgument("features.dense: column '", dense.column, "' is ", type.name(),
+                                   "; dense features are numbers or bools");
+        }
+        maker.dense_.push_back({dense.column, type, static_cast<float>(dense.fill)});
+        maker.columns_.push_back(dense.column);
+    }
+    for (const std::string& name : features.ids) {
+        ASSIGN_OR_RETURN(const spec::DataType type, typeOf(schema, name, "ids"));
+        if (type.isList) {
+            return invalidArgument("features.ids: column '", name,
+                                   "' is a list; name it under features.lists");
+        }
+        ASSIGN_OR_RETURN(IdEncoder encoder, IdEncoder::make(spec, steps, name, type, tables));
+        maker.ids_.push_back({name, std::move(encoder)});
+        maker.columns_.push_back(name);
+    }
+    for (const std::string& name : features.lists) {
+        ASSIGN_OR_RETURN(const spec::DataType type, typeOf(schema, name, "lists"));
+        if (!type.isList) {
+            return invalidArgument("features.lists: column '", name,
+                                   "' is no list; name it under features.ids");
+        }
+        ASSIGN_OR_RETURN(IdEncoder encoder, IdEncoder::make(spec, steps, name, type, tables));
+        maker.lists_.push_back({name, std::move(encoder)});
+        maker.columns_.push_back(name);
+    }
+    for (const std::string& name : features.vectors) {
+        ASSIGN_OR_RETURN(const spec::DataType type, typeOf(schema, name, "vectors"));
+        if (!type.isList || type.listSize <= 0 || type.kind == spec::TypeKind::kString) {
+            return invalidArgument("features.vectors: column '", name, "' is ", type.name(),
+                                   "; a vector is a fixed-size list of numbers");
+        }
+        maker.vectors_.push_back({name, type, type.listSize});
+        maker.columns_.push_back(name);
+    }
+    for (const std::string& name : features.carry) {
+        RETURN_IF_ERROR(typeOf(schema, name, "carry").status());
+        maker.carry_.push_back(name);
+        maker.columns_.push_back(name);
+    }
+    return maker;
+}
+
+std::int64_t FeatureMaker::tableBytes() const {
+    std::int64_t bytes = 0;
+    for (const auto* features : {&ids_, &lists_}) {
+        for (const Encoded& feature : *features) {
+            bytes += feature.encoder.tableBytes();
+        }
+    }
+    return bytes;
+}
+
+Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
+    RETURN_IF_ERROR(rows.prefetch(columns_));
+    RETURN_IF_ERROR(dense(rows, batch));
+    RETURN_IF_ERROR(ids(rows, batch));
+    RETURN_IF_ERROR(lists(rows, batch));
+    RETURN_IF_ERROR(vectors(rows, batch));
+    for (const std::string& name : carry_) {
+        ASSIGN_OR_RETURN(ArrayPtr array, rows.column(name));
+        batch.carry.push_back({name, std::move(array)});
+    }
+    return okStatus();
+}
+
+Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
+    const spec::DataType floatType{spec::TypeKind::kFloat};
+    for (const Dense& feature : dense_) {
+        ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
+        ArrayPtr cast = raw;
+        if (feature.type.kind == spec::TypeKind::kDouble) {
+            // A double outside float's range becomes infinite here, not an error.
+            std::vector<float> values(static_cast<std::size_t>(rows.rows()), feature.fill);
+            const auto& in = static_cast<const arrow::DoubleArray&>(*raw);
+            for (std::int64_t i = 0; i < rows.rows(); ++i) {
+                if (in.IsValid(i)) {
+                    values[static_cast<std::size_t>(i)] = static_cast<float>(in.Value(i));
+                }
+            }
+            batch.dense.push_back({feature.name, ownValues(batch, std::move(values))});
+            continue;
+        }
+        ASSIGN_OR_RETURN(cast, castValues(raw, feature.type, floatType, false));
+        const auto& in = static_cast<const arrow::FloatArray&>(*cast);
+        if (in.null_count() == 0) {
+            batch.dense.push_back({feature.name, in.raw_values()});
+            batch.decodedBytes += in.length() * 4;
+            batch.owners.push_back(cast);
+            continue;
+        }
+        std::vector<float> values(static_cast<std::size_t>(rows.rows()));
+        for (std::int64_t i = 0; i < rows.rows(); ++i) {
+            values[static_cast<std::size_t>(i)] = in.IsValid(i) ? in.Value(i) : feature.fill;
+        }
+        batch.dense.push_back({feature.name, ownValues(batch, std::move(values))});
+    }
+    return okStatus();
+}
+
+Status FeatureMaker::ids(RowSet& rows, FeatureBatch& batch) const {
+    for (const Encoded& feature : ids_) {
+        ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
+        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw));
+        batch.ids.push_back(
+            {feature.name, static_cast<const arrow::Int64Array&>(*encoded).raw_values()});
+        batch.decodedBytes += encoded->length() * 8;
+        batch.owners.push_back(encoded);
+    }
+    return okStatus();
+}
+
+Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
+    for (const Encoded& feature : lists_) {
+        ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
+        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw));
+        ListColumn column{feature.name, nullptr, nullptr};
+        if (encoded->type_id() == arrow::Type::LIST && encoded->null_count() == 0) {
+            const auto& list = static_cast<const arrow::ListArray&>(*encoded);
+            column.values = static_cast<const arrow::Int64Array&>(*list.values()).raw_values();
+            column.offsets = list.raw_value_offsets();
+            batch.decodedBytes +=
+                8 * (column.offsets[list.length()] - column.offsets[0]) + 4 * list.length();
+            batch.owners.push_back(encoded);
+            batch.lists.push_back(column);
+            continue;
+        }
+        // A null list is empty, whatever its offsets say.
+        std::vector<std::int32_t> offsets{0};
+        std::vector<std::int64_t> values;
+        const bool isFixed = encoded->type_id() == arrow::Type::FIXED_SIZE_LIST;
+        const auto* variable = static_cast<const arrow::ListArray*>(encoded.get());
+        const auto* fixed = static_cast<const arrow::FixedSizeListArray*>(encoded.get());
+        const ArrayPtr elements = isFixed ? fixed->values() : variable->values();
+        const auto* from = static_cast<const arrow::Int64Array&>(*elements).raw_values();
+        for (std::int64_t i = 0; i < encoded->length(); ++i) {
+            if (encoded->IsValid(i)) {
+                const std::int64_t begin =
+                    isFixed ? fixed->value_offset(i) : variable->value_offset(i);
+                const std::int64_t length =
+                    isFixed ? fixed->value_length(i) : variable->value_length(i);
+                values.insert(values.end(), from + begin, from + begin + length);
+            }
+            offsets.push_back(static_cast<std::int32_t>(values.size()));
+        }
+        column.values = ownValues(batch, std::move(values));
+        column.offsets = ownValues(batch, std::move(offsets));
+        batch.lists.push_back(column);
+    }
+    return okStatus();
+}
+
+Status FeatureMaker::vectors(RowSet& rows, FeatureBatch& batch) const {
+    for (const Vector& feature : vectors_) {
+        ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
+        if (raw->type_id() != arrow::Type::FIXED_SIZE_LIST) {
+            return internalError("vector column ", feature.name, " has no fixed size");
+        }
+        const auto& list = static_cast<const arrow::FixedSizeListArray&>(*raw);
+        ASSIGN_OR_RETURN(const ArrayPtr cast, castValues(list.values(), feature.type.element(),
+                                                         {spec::TypeKind::kFloat}, false));
+        const auto& from = static_cast<const arrow::FloatArray&>(*cast);
+        const auto width = static_cast<std::size_t>(feature.width);
+        std::vector<float> values(static_cast<std::size_t>(rows.rows()) * width, 0);
+        for (std::int64_t i = 0; i < rows.rows(); ++i) {
+            for (std::int32_t k = 0; list.IsValid(i) && k < feature.width; ++k) {
+                const std::int64_t at = list.value_offset(i) + k;
+                values[static_cast<std::size_t>(i) * width + static_cast<std::size_t>(k)] =
+                    from.IsValid(at) ? from.Value(at) : 0;
+            }
+        }
+        batch.vectors.push_back({feature.name, feature.width, ownValues(batch, std::move(values))});
+    }
+    return okStatus();
+}
+
+}  // namespace millrace::recipe

@@ -1,0 +1,66 @@
+#pragma once
+// Labels and features: from the rows that are left to a FeatureBatch. Private to the room.
+//
+// Threads: immutable after make().
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/recipe/feature_batch.h"
+#include "backend/recipe/id_encoder.h"
+#include "backend/recipe/row_set.h"
+
+namespace millrace::recipe {
+
+class LabelMaker {
+ public:
+    static Result<LabelMaker> make(const std::map<std::string, spec::LabelSpec>& labels,
+                                   const spec::Schema& schema);
+    /// `isWeighted`: with label weights and row weights; else every weight is 1.
+    Status run(RowSet& rows, bool isWeighted, FeatureBatch& batch) const;
+
+ private:
+    struct Head {
+        std::string name;
+        spec::Expr expr, weight, where;  ///< the last two may be null
+    };
+    static Status weigh(const Head& head, RowSet& rows, LabelColumn& column);
+    std::vector<Head> heads_;
+};
+
+class FeatureMaker {
+ public:
+    /// `steps`: the recipe that the features come out of; `schema`: the columns after it.
+    static Result<FeatureMaker> make(const spec::RunSpec& spec,
+                                     const std::vector<spec::Step>& steps,
+                                     const spec::Schema& schema, const TableSource& tables);
+    Status run(RowSet& rows, FeatureBatch& batch) const;
+    std::int64_t tableBytes() const;
+
+ private:
+    Status dense(RowSet& rows, FeatureBatch& batch) const;
+    Status ids(RowSet& rows, FeatureBatch& batch) const;
+    Status lists(RowSet& rows, FeatureBatch& batch) const;
+    Status vectors(RowSet& rows, FeatureBatch& batch) const;
+
+    struct Dense {
+        std::string name;
+        spec::DataType type;
+        float fill = 0;
+    };
+    struct Encoded {
+        std::string name;
+        IdEncoder encoder;
+    };
+    struct Vector {
+        std::string name;
+        spec::DataType type;
+        std::int32_t width = 0;
+    };
+    std::vector<Dense> dense_;
+    std::vector<Encoded> ids_, lists_;
+    std::vector<Vector> vectors_;
+    std::vector<std::string> carry_, columns_;
+};
+
+}  // namespace millrace::recipe

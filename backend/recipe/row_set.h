@@ -1,0 +1,70 @@
+#pragma once
+// The rows of one split on their way through a recipe: a selection, weights and named columns.
+//
+// File columns are read when first used and looked up only for the rows that are left; columns that
+// steps made follow the selection when they are next used. Private to the room.
+// Threads: one. A copy shares what was read so far.
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/recipe/compiled_recipe.h"
+#include "backend/recipe/evaluator.h"
+
+namespace millrace::recipe {
+
+class RowSet : public ExprInput {
+ public:
+    /// `split` and `schema` (of the file's columns) outlive it.
+    RowSet(const SplitInput& split, const spec::Schema& schema);
+
+    std::int64_t rows() const override { return rows_; }
+    Result<ArrayPtr> column(const std::string& name) override;
+
+    /// Reads the file columns among `names` in one go, when there are rows left.
+    Status prefetch(const std::vector<std::string>& names);
+    /// Keeps these rows (ascending positions among the present ones).
+    Status keep(const std::vector<std::int64_t>& positions);
+    /// Adds or replaces a column of `rows()` values.
+    void set(const std::string& name, ArrayPtr values);
+
+    /// Row number in the file of a present row.
+    std::uint64_t rowNumber(std::int64_t position) const;
+    std::vector<std::uint64_t> rowNumbers() const;
+    const SplitInput& split() const { return split_; }
+
+    /// One weight a row; empty while all are 1.
+    const std::vector<double>& weights() const { return weights_; }
+    std::vector<double>& mutableWeights();
+
+ private:
+    struct MadeColumn {
+        ArrayPtr values;
+        std::size_t generation = 0;  ///< number of keep() calls it has seen
+    };
+    struct Source {
+        std::map<std::string, ArrayPtr> columns;
+    };
+
+    const SplitInput& split_;
+    const spec::Schema& schema_;
+    std::shared_ptr<Source> source_;            ///< whole file columns
+    std::map<std::string, ArrayPtr> selected_;  ///< file columns, present rows only
+    std::map<std::string, MadeColumn> made_;
+    std::vector<ArrayPtr> cuts_;                          ///< positions kept by each keep()
+    std::optional<std::vector<std::int64_t>> selection_;  ///< offsets in the split; none: all rows
+    ArrayPtr selectionArray_;
+    std::int64_t rows_;
+    std::vector<double> weights_;
+};
+
+/// An int64 array of the numbers, -1 as null when `hasNulls`.
+Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls);
+
+/// Evaluates for all present rows; an error gets "FILE: row N: PLACE: ...".
+Result<ArrayPtr> evaluateRows(const spec::Expr& expr, RowSet& rows, const std::string& place);
+
+}  // namespace millrace::recipe

@@ -1,0 +1,345 @@
+#include "backend/recipe/steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <arrow/array/array_nested.h>
+#include <arrow/array/array_primitive.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/buffer.h>
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+#include <arrow/type.h>
+#include <arrow/util/bit_util.h>
+
+#include "backend/core/philox.h"
+#include "backend/dataset/arrow_bridge.h"
+#include "backend/recipe/id_encoder.h"
+#include "backend/recipe/join_steps.h"
+#include "backend/recipe/value_reader.h"
+
+namespace millrace::recipe {
+namespace {
+
+Result<spec::Expr> compiled(const std::string& text, const spec::Schema& schema,
+                            const std::string& place, bool isPredicate) {
+    Result<spec::Expr> expr = isPredicate ? spec::compilePredicate(text, schema, place)
+                                          : spec::compileExpression(text, schema);
+    RETURN_IF_ERROR(annotate(expr.status(), place));
+    RETURN_IF_ERROR(annotate(checkExpression(*expr, schema), place));
+    return expr;
+}
+
+class FilterStep : public CompiledStep {
+ public:
+    FilterStep(spec::Expr expr, std::string place)
+        : expr_(std::move(expr)), place_(std::move(place)) {}
+
+    Status run(RowSet& rows, const RunContext&) const override {
+        ASSIGN_OR_RETURN(const ArrayPtr values, evaluateRows(expr_, rows, place_));
+        const auto& flags = static_cast<const arrow::BooleanArray&>(*values);
+        std::vector<std::int64_t> kept;
+        for (std::int64_t i = 0; i < rows.rows(); ++i) {
+            if (flags.IsValid(i) && flags.Value(i)) {
+                kept.push_back(i);
+            }
+        }
+        return rows.keep(kept);
+    }
+
+ private:
+    const spec::Expr expr_;
+    const std::string place_;
+};
+
+class SampleStep : public CompiledStep {
+ public:
+    SampleStep(const spec::Step& step, spec::Expr where)
+        : step_(step), where_(std::move(where)), place_(strCat("recipe.", step.name, ".where")) {}
+
+    Status run(RowSet& rows, const RunContext& context) const override {
+        ArrayPtr draws;
+        if (where_ != nullptr) {
+            ASSIGN_OR_RETURN(draws, evaluateRows(where_, rows, place_));
+        }
+        std::vector<ArrayPtr> by;
+        std::vector<ValueReader> readers;
+        RETURN_IF_ERROR(rows.prefetch(step_.by));
+        for (const std::string& name : step_.by) {
+            ASSIGN_OR_RETURN(ArrayPtr column, rows.column(name));
+            ASSIGN_OR_RETURN(const ValueReader reader, ValueReader::of(*column));
+            by.push_back(std::move(column));
+            readers.push_back(reader);
+        }
+        return choose(rows, context, static_cast<const arrow::BooleanArray*>(draws.get()), readers);
+    }
+
+ private:
+    Status choose(RowSet& rows, const RunContext& context, const arrow::BooleanArray* draws,
+                  const std::vector<ValueReader>& by) const {
+        DrawKey start(DrawPurpose::kDraw, step_.name);
+        if (step_.redrawEachEpoch) {
+            start.epoch(context.epoch);
+        } else {
+            start.noEpoch();
+        }
+        DrawKey ofFile = start;
+        ofFile.rest().text(rows.split().relativePath);
+        const std::uint64_t fileCounter = ofFile.counter();
+        std::vector<std::int64_t> kept;
+        std::vector<double> factors;
+        for (std::int64_t i = 0; i < rows.rows(); ++i) {
+            if (draws != nullptr && !(draws->IsValid(i) && draws->Value(i))) {
+                kept.push_back(i);
+                factors.push_back(1);
+                continue;
+            }
+            std::uint64_t bits = 0;
+            if (by.empty()) {
+                bits = philox64(context.seed, fileCounter, rows.rowNumber(i));
+            } else {
+                DrawKey key = start;
+                for (const ValueReader& reader : by) {
+                    reader.append(i, key.rest());
+                }
+                bits = philox64(context.seed, key.counter(), 0);
+            }
+            if (unitInterval(bits) < step_.keep) {
+                kept.push_back(i);
+                factors.push_back(1 / step_.keep);
+            }
+        }
+        RETURN_IF_ERROR(rows.keep(kept));
+        if (step_.isInverseWeighted && step_.keep != 1) {
+            std::vector<double>& weights = rows.mutableWeights();
+            for (std::size_t i = 0; i < weights.size(); ++i) {
+                weights[i] *= factors[i];
+            }
+        }
+        return okStatus();
+    }
+
+    const spec::Step step_;
+    const spec::Expr where_;  ///< null: all rows draw
+    const std::string place_;
+};
+
+class DeriveStep : public CompiledStep {
+ public:
+    struct Column {
+        std::string name, place;
+        spec::Expr expr;
+    };
+    explicit DeriveStep(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+    Status run(RowSet& rows, const RunContext&) const override {
+        std::vector<ArrayPtr> made;  // all are made before any is set: siblings do not see them
+        for (const Column& column : columns_) {
+            ASSIGN_OR_RETURN(ArrayPtr values, evaluateRows(column.expr, rows, column.place));
+            made.push_back(std::move(values));
+        }
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            rows.set(columns_[i].name, std::move(made[i]));
+        }
+        return okStatus();
+    }
+
+ private:
+    const std::vector<Column> columns_;
+};
+
+class WeightStep : public CompiledStep {
+ public:
+    WeightStep(spec::Expr expr, std::string place)
+        : expr_(std::move(expr)), place_(std::move(place)) {}
+
+    Status run(RowSet& rows, const RunContext&) const override {
+        ASSIGN_OR_RETURN(const ArrayPtr raw, evaluateRows(expr_, rows, place_));
+        ASSIGN_OR_RETURN(const ArrayPtr values,
+                         castValues(raw, expr_->type, {spec::TypeKind::kDouble}, false));
+        const auto& factors = static_cast<const arrow::DoubleArray&>(*values);
+        std::vector<double>& weights = rows.mutableWeights();
+        for (std::int64_t i = 0; i < rows.rows(); ++i) {
+            const double factor = factors.IsNull(i) ? -1 : factors.Value(i);
+            if (!(factor >= 0) || std::isinf(factor)) {
+                return invalidArgument(
+                    rows.split().relativePath, ": row ", rows.rowNumber(i), ": ", place_,
+                    ": the weight is ",
+                    factors.IsNull(i) ? std::string("null") : strCat(factors.Value(i)),
+                    "; it must be a number from 0 up");
+            }
+            weights[static_cast<std::size_t>(i)] *= factor;
+        }
+        return okStatus();
+    }
+
+ private:
+    const spec::Expr expr_;
+    const std::string place_;
+};
+
+class HashStep : public CompiledStep {
+ public:
+    explicit HashStep(const spec::Step& step) : step_(step) {}
+    Status run(RowSet& rows, const RunContext&) const override {
+        ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(step_.column));
+        ASSIGN_OR_RETURN(ArrayPtr ids, hashIds(values, step_.buckets, step_.seed));
+        rows.set(step_.as, std::move(ids));
+        return okStatus();
+    }
+
+ private:
+    const spec::Step step_;
+};
+
+class BucketizeStep : public CompiledStep {
+ public:
+    BucketizeStep(const spec::Step& step, const spec::DataType& type) : step_(step), type_(type) {}
+    Status run(RowSet& rows, const RunContext&) const override {
+        ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(step_.column));
+        ASSIGN_OR_RETURN(const ArrayPtr values,
+                         castValues(raw, type_, {spec::TypeKind::kDouble}, false));
+        const auto& in = static_cast<const arrow::DoubleArray&>(*values);
+        std::vector<std::int64_t> ids(static_cast<std::size_t>(rows.rows()), 0);
+        for (std::int64_t i = 0; i < rows.rows(); ++i) {
+            if (in.IsValid(i)) {
+                const auto& bounds = step_.boundaries;
+                const auto above =
+                    std::isnan(in.Value(i))
+                        ? bounds.end()
+                        : std::upper_bound(bounds.begin(), bounds.end(), in.Value(i));
+                ids[static_cast<std::size_t>(i)] = 1 + (above - bounds.begin());
+            }
+        }
+        ASSIGN_OR_RETURN(ArrayPtr out, indexArray(ids, false));
+        rows.set(step_.as, std::move(out));
+        return okStatus();
+    }
+
+ private:
+    const spec::Step step_;
+    const spec::DataType type_;
+};
+
+class TruncateStep : public CompiledStep {
+ public:
+    explicit TruncateStep(const spec::Step& step) : step_(step) {}
+    Status run(RowSet& rows, const RunContext&) const override {
+        ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(step_.column));
+        if (values->type_id() != arrow::Type::LIST) {
+            return invalidArgument("recipe.", step_.name, ": column '", step_.column,
+                                   "' is not a list of variable length");
+        }
+        const auto& list = static_cast<const arrow::ListArray&>(*values);
+        std::vector<std::int64_t> elements;
+        auto offsets = arrow::AllocateBuffer((list.length() + 1) * 4);
+        auto validity = arrow::AllocateBitmap(list.length());
+        RETURN_IF_ERROR(dataset::fromArrow(offsets.status(), step_.name));
+        RETURN_IF_ERROR(dataset::fromArrow(validity.status(), step_.name));
+        auto* ends = reinterpret_cast<std::int32_t*>((*offsets)->mutable_data());
+        ends[0] = 0;
+        for (std::int64_t i = 0; i < list.length(); ++i) {
+            const std::int64_t length = list.IsNull(i) ? 0 : list.value_length(i);
+            const std::int64_t taken = std::min(length, step_.length);
+            const std::int64_t skip = step_.from == "last" ? length - taken : 0;
+            for (std::int64_t k = 0; k < taken; ++k) {
+                elements.push_back(list.value_offset(i) + skip + k);
+            }
+            ends[i + 1] = static_cast<std::int32_t>(elements.size());
+            arrow::bit_util::SetBitTo((*validity)->mutable_data(), i, list.IsValid(i));
+        }
+        ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(elements, false));
+        ASSIGN_OR_RETURN(const ArrayPtr taken, takeRows(list.values(), indices));
+        rows.set(step_.as, std::make_shared<arrow::ListArray>(
+                               values->type(), list.length(), std::shared_ptr(*std::move(offsets)),
+                               taken, std::shared_ptr(*std::move(validity))));
+        return okStatus();
+    }
+
+ private:
+    const spec::Step step_;
+};
+
+/// `select` only changes which names are known, which compiling sees to.
+class NoStep : public CompiledStep {
+ public:
+    Status run(RowSet&, const RunContext&) const override { return okStatus(); }
+};
+
+Result<StepPtr> compileDerive(const spec::Step& step, const spec::Schema& schema) {
+    std::vector<DeriveStep::Column> columns;
+    for (const spec::NamedExpr& column : step.columns) {
+        const std::string place = strCat("recipe.", step.name, ".", column.name);
+        ASSIGN_OR_RETURN(spec::Expr expr, compiled(column.expr, schema, place, false));
+        columns.push_back({column.name, place, std::move(expr)});
+    }
+    return StepPtr(std::make_unique<DeriveStep>(std::move(columns)));
+}
+
+}  // namespace
+
+std::int64_t TableInput::rows() const {
+    return table_->num_rows();
+}
+
+Result<ArrayPtr> TableInput::column(const std::string& name) {
+    const std::shared_ptr<arrow::ChunkedArray> column = table_->GetColumnByName(name);
+    if (column == nullptr) {
+        return internalError("no column ", name);
+    }
+    if (column->num_chunks() == 1) {
+        return column->chunk(0);
+    }
+    return dataset::fromArrow(
+        column->num_chunks() == 0 ? arrow::Concatenate({}) : arrow::Concatenate(column->chunks()),
+        name);
+}
+
+Result<StepPtr> compileFilter(const std::string& text, const spec::Schema& schema,
+                              const std::string& place) {
+    ASSIGN_OR_RETURN(spec::Expr expr, compiled(text, schema, place, true));
+    return StepPtr(std::make_unique<FilterStep>(std::move(expr), strCat(place, " (", text, ")")));
+}
+
+Result<StepPtr> compileStep(const spec::Step& step, const spec::Schema& schema, Part part,
+                            const TableSource& tables) {
+    const std::string place = strCat("recipe.", step.name);
+    switch (step.kind) {
+        case spec::StepKind::kFilter:
+            return compileFilter(step.expr, schema, place);
+        case spec::StepKind::kJoin:
+            return compileJoin(step, schema, part, tables);
+        case spec::StepKind::kSemiJoin:
+        case spec::StepKind::kAntiJoin:
+            return compileMembership(step, schema, tables);
+        case spec::StepKind::kSample: {
+            spec::Expr where;
+            if (!step.where.empty()) {
+                ASSIGN_OR_RETURN(where, compiled(step.where, schema, place + ".where", true));
+            }
+            return StepPtr(std::make_unique<SampleStep>(step, std::move(where)));
+        }
+        case spec::StepKind::kDerive:
+            return compileDerive(step, schema);
+        case spec::StepKind::kWeight: {
+            ASSIGN_OR_RETURN(spec::Expr expr, compiled(step.expr, schema, place, false));
+            return StepPtr(std::make_unique<WeightStep>(std::move(expr), place));
+        }
+        case spec::StepKind::kHash:
+            return StepPtr(std::make_unique<HashStep>(step));
+        case spec::StepKind::kBucketize: {
+            const spec::Field* field = schema.find(step.column);
+            if (field == nullptr) {
+                return invalidArgument(place, ": no column '", step.column, "'");
+            }
+            return StepPtr(std::make_unique<BucketizeStep>(step, field->type));
+        }
+        case spec::StepKind::kTruncate:
+            return StepPtr(std::make_unique<TruncateStep>(step));
+        case spec::StepKind::kSelect:
+            return StepPtr(std::make_unique<NoStep>());
+    }
+    return internalError(place, ": unknown kind");
+}
+
+}  // namespace millrace::recipe

@@ -1,0 +1,49 @@
+#pragma once
+// The steps of a recipe, compiled: each changes a RowSet. Private to the room.
+//
+// Threads: immutable; run() from any thread.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/recipe/compiled_recipe.h"
+#include "backend/recipe/row_set.h"
+
+namespace millrace::recipe {
+
+/// What steps may need beside the rows.
+struct RunContext {
+    std::uint64_t seed = 0;
+    std::uint32_t epoch = 0;
+};
+
+class CompiledStep {
+ public:
+    virtual ~CompiledStep() = default;
+    virtual Status run(RowSet& rows, const RunContext& context) const = 0;
+    /// Bytes of the side table it holds.
+    virtual std::int64_t tableBytes() const { return 0; }
+};
+
+using StepPtr = std::unique_ptr<const CompiledStep>;
+
+/// Keeps the rows where `text` is true; `place` is for messages.
+Result<StepPtr> compileFilter(const std::string& text, const spec::Schema& schema,
+                              const std::string& place);
+
+/// Any step; `schema` holds the columns before it. In `kEval` joins never drop rows.
+Result<StepPtr> compileStep(const spec::Step& step, const spec::Schema& schema, Part part,
+                            const TableSource& tables);
+
+/// Expressions over the columns of a table.
+class TableInput : public ExprInput {
+ public:
+    explicit TableInput(std::shared_ptr<arrow::Table> table) : table_(std::move(table)) {}
+    std::int64_t rows() const override;
+    Result<ArrayPtr> column(const std::string& name) override;
+
+ private:
+    const std::shared_ptr<arrow::Table> table_;
+};
+
+}  // namespace millrace::recipe
