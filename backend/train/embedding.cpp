@@ -48,9 +48,6 @@ EmbeddingTable::EmbeddingTable(std::string name, std::int64_t rows, std::int64_t
     const int moments = numMoments(optimizer);
     first_.resize(moments > 0 ? size : 0);
     second_.resize(moments > 1 ? size : 0);
-    if (optimizer.kind != OptimizerKind::kAdagrad && moments > 0) {
-        updates_.resize(static_cast<std::size_t>(rows));
-    }
     slots_.assign(static_cast<std::size_t>(rows), -1);
 }
 
@@ -102,11 +99,9 @@ void EmbeddingTable::addGradients(const IdColumn& ids, std::int64_t rows, const 
     }
 }
 
-void EmbeddingTable::apply(double weight) {
+void EmbeddingTable::apply(std::int64_t updates, double weight) {
     for (const std::int64_t id : touched_) {
         const auto at = static_cast<std::size_t>(id * dim_);
-        const std::int64_t updates =
-            updates_.empty() ? 1 : ++updates_[static_cast<std::size_t>(id)];
         updateWeights(optimizer_, updates, weight, dim_, gradient(id), &values_[at],
                       first_.empty() ? nullptr : &first_[at],
                       second_.empty() ? nullptr : &second_[at]);
@@ -136,9 +131,6 @@ void EmbeddingTable::appendTensors(std::vector<TensorRef>& out) {
     }
     if (!second_.empty()) {
         out.push_back({state + ".second", DType::kFloat32, shape, second_.data()});
-    }
-    if (!updates_.empty()) {
-        out.push_back({state + ".updates", DType::kInt32, {rows_}, updates_.data()});
     }
 }
 

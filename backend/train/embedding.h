@@ -30,8 +30,9 @@ class EmbeddingTable {
     /// Adds the gradients of pooled vectors to those of the rows that they came from.
     void addGradients(const IdColumn& ids, std::int64_t rows, const float* gradients,
                       std::int64_t stride);
-    /// Updates the touched rows with gradient / weight and forgets the gradients.
-    void apply(double weight);
+    /// Updates the touched rows with gradient / weight and forgets the gradients. `updates`: the
+    /// number of this update of the model, from 1.
+    void apply(std::int64_t updates, double weight);
     /// Forgets the gradients.
     void clear();
 
@@ -49,8 +50,7 @@ class EmbeddingTable {
     std::int64_t rows_, dim_;
     OptimizerOptions optimizer_;
     std::vector<float> values_, first_, second_;
-    std::vector<std::int32_t> updates_;  // per row: AdamW and momentum
-    std::vector<std::int32_t> slots_;    // per row: its place in gradients_, or -1
+    std::vector<std::int32_t> slots_;  // per row: its place in gradients_, or -1
     std::vector<std::int64_t> touched_;
     std::vector<float> gradients_;
 };

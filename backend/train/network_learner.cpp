@@ -192,7 +192,7 @@ Status NetworkLearner::apply(double weight) {
                       second_[i].empty() ? nullptr : second_[i].data());
     }
     for (EmbeddingTable& table : tables_) {
-        table.apply(weight);
+        table.apply(updates_, weight);
     }
     clearGradients();
     return okStatus();

@@ -2,10 +2,10 @@
 // SGD, Adagrad and AdamW as plain loops over floats: the same bits whatever the vector width.
 //
 // Formulas as in PyTorch. Embedding tables are updated lazily: only rows that the step touched are
-// read or written. For SGD without momentum and for Adagrad that is exact; under momentum and AdamW
-// the moments (and the weight decay) of an untouched row rest until it is touched again, and
-// AdamW corrects its bias by the number of the row's own updates, so that a row first seen late
-// starts like one seen first. Threads: none of its own.
+// read or written, as PyTorch's SparseAdam does. For SGD without momentum and for Adagrad that is
+// exact; under momentum and AdamW the moments (and the weight decay) of an untouched row rest until
+// it is touched again. AdamW's bias correction counts the model's updates, not the row's.
+// Threads: none of its own.
 #include <cstdint>
 #include <string>
 #include <vector>

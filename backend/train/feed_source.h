@@ -1,0 +1,59 @@
+#pragma once
+// Micro-batches from the feed's ring (feed_reader.h) as BatchViews, without a copy.
+//
+// A feed that goes away is connected to again and goes on with the batch that was to come, for up
+// to `lease`. Threads: one owner. Failure: what the feed says; a frame that lacks a column or holds
+// another type is kDataLoss naming it.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/ring/feed_reader.h"
+#include "backend/train/batch_source.h"
+
+namespace millrace::train {
+
+struct FeedSourceOptions {
+    std::string socketPath;
+    std::string stream = "train";  ///< or "eval"
+    std::string state;             ///< "" is the start
+    std::int64_t attempt = 0;
+    int rank = 0, worldSize = 1;
+    int abortFd = -1;  ///< readable: next() returns kStopped
+    std::chrono::milliseconds connectTimeout{30'000};
+    std::chrono::milliseconds lease{600'000};
+    bool hasDense = false;
+    std::vector<std::string> vectors;   ///< after the dense block, in this order
+    std::vector<std::string> features;  ///< ids, lists, weighted lists, or int64 carry columns
+    std::vector<std::string> heads;     ///< a head that frames lack has no labels (eval only)
+};
+
+class FeedSource final : public BatchSource {
+ public:
+    static Result<std::unique_ptr<BatchSource>> open(const FeedSourceOptions& options);
+    ~FeedSource() override;
+    FeedSource(const FeedSource&) = delete;
+    FeedSource& operator=(const FeedSource&) = delete;
+
+    Result<FeedEvent> next() override;
+    Result<std::string> state(std::int64_t epoch, std::int64_t nextMicroBatch) override;
+    std::int64_t stallNs() const override;
+
+ private:
+    FeedSource(const FeedSourceOptions& options, millrace_feed* feed)
+        : options_(options), feed_(feed) {}
+    void release();
+    Result<FeedEvent> reconnect();
+    Result<FeedEvent> view(const millrace_feed_event& event);
+    Status fillInputs(BatchView& batch) const;
+    Status fillHeads(BatchView& batch) const;
+
+    FeedSourceOptions options_;
+    millrace_feed* feed_;
+    millrace_batch* held_ = nullptr;
+    std::int64_t lostSinceNs_ = 0;  // steady; 0: connected
+    std::int64_t lostNs_ = 0;       // waited for a feed that was away
+};
+
+}  // namespace millrace::train

@@ -1,0 +1,42 @@
+#pragma once
+// The trainer's door to the daemon: what it says, what it is asked. RankReporter is the rank
+// socket; tests put a list in its place.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/rank/rank_client.h"
+
+namespace millrace::train {
+
+class Reporter {
+ public:
+    virtual ~Reporter() = default;
+    /// Never waits for the daemon.
+    virtual Status send(rank::Body body) = 0;
+    /// The last line; waits until the daemon has stored everything.
+    virtual Status finish(rank::Body body) = 0;
+    /// Lines not yet acknowledged, for the checkpoint.
+    virtual std::vector<std::string> unacked() const = 0;
+    virtual bool stopRequested() const = 0;
+    virtual bool takeCheckpointRequest() = 0;
+};
+
+class RankReporter final : public Reporter {
+ public:
+    /// `stops` says whether something else than the daemon (a signal) asks to stop.
+    RankReporter(rank::RankClient& client, std::function<bool()> stops)
+        : client_(client), stops_(std::move(stops)) {}
+    Status send(rank::Body body) override { return client_.send(std::move(body)).status(); }
+    Status finish(rank::Body body) override { return client_.finish(std::move(body)); }
+    std::vector<std::string> unacked() const override { return client_.unacked(); }
+    bool stopRequested() const override { return client_.stopRequested() || stops_(); }
+    bool takeCheckpointRequest() override { return client_.takeCheckpointRequest(); }
+
+ private:
+    rank::RankClient& client_;
+    std::function<bool()> stops_;
+};
+
+}  // namespace millrace::train

@@ -1,0 +1,71 @@
+#include "backend/train/step_meter.h"
+
+#include <algorithm>
+
+#include <time.h>
+
+namespace millrace::train {
+namespace {
+
+constexpr std::int64_t kWindowNs = 500'000'000;
+constexpr std::int64_t kRatesNs = 100'000'000;
+constexpr std::int64_t kProgressNs = 200'000'000;
+
+std::int64_t processCpuNs() {
+    timespec t{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * INT64_C(1'000'000'000) + t.tv_nsec;
+}
+
+}  // namespace
+
+StepMeter::StepMeter(const Clock& clock) : clock_(clock), startNs_(clock.steadyNs()) {
+    restart(0);
+}
+
+StepMeter::Mark StepMeter::now(std::int64_t stallNs) const {
+    return {clock_.steadyNs(), rows_, stallNs, processCpuNs()};
+}
+
+void StepMeter::restart(std::int64_t stallNs) {
+    stallNs_ = std::max(stallNs_, stallNs);
+    older_ = newer_ = now(stallNs_);
+}
+
+void StepMeter::endStep(std::int64_t rows, std::int64_t stallNs, rank::Values& values) {
+    rows_ += rows;
+    stallNs_ = stallNs;
+    const Mark mark = now(stallNs);
+    const double seconds = static_cast<double>(mark.timeNs - older_.timeNs) * 1e-9;
+    if (seconds > 0 && mark.timeNs - lastRatesNs_ >= kRatesNs) {
+        lastRatesNs_ = mark.timeNs;
+        values["samples_per_second"] = static_cast<double>(mark.rows - older_.rows) / seconds;
+        values["input_stall_percent"] = std::clamp(
+            static_cast<double>(mark.stallNs - older_.stallNs) * 1e-7 / seconds, 0.0, 100.0);
+        values["trainer.cpu_percent"] =
+            static_cast<double>(mark.cpuNs - older_.cpuNs) * 1e-7 / seconds;
+    }
+    if (mark.timeNs - newer_.timeNs >= kWindowNs) {
+        older_ = newer_;
+        newer_ = mark;
+    }
+}
+
+bool StepMeter::progressDue() {
+    const std::int64_t time = clock_.steadyNs();
+    if (lastProgressNs_ != 0 && time - lastProgressNs_ < kProgressNs) {
+        return false;
+    }
+    lastProgressNs_ = time;
+    return true;
+}
+
+double StepMeter::stallMs() const {
+    return static_cast<double>(stallNs_) * 1e-6;
+}
+
+double StepMeter::busyMs() const {
+    return static_cast<double>(clock_.steadyNs() - startNs_) * 1e-6 - stallMs();
+}
+
+}  // namespace millrace::train

@@ -1,0 +1,265 @@
+#include "backend/train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/core/log.h"
+
+namespace millrace::train {
+namespace {
+
+/// "train.threads was 1, is 2" for every leaf that differs.
+void addDifferences(const std::string& path, const Json& was, const Json& is,
+                    std::vector<std::string>& out) {
+    if (was.is_object() && is.is_object()) {
+        for (const auto& item : is.items()) {
+            const std::string key = path.empty() ? item.key() : strCat(path, ".", item.key());
+            addDifferences(key, jsonMember(was, item.key()), item.value(), out);
+        }
+    } else if (was != is) {
+        out.push_back(strCat(path, " was ", dumpJson(was), ", is ", dumpJson(is)));
+    }
+}
+
+/// The first number from `from` on that is dealt to `rank`.
+std::int64_t firstOf(std::int64_t from, int rank, int worldSize) {
+    const std::int64_t residue = ((rank - from) % worldSize + worldSize) % worldSize;
+    return from + residue;
+}
+
+}  // namespace
+
+Trainer::Trainer(TrainerOptions options, std::unique_ptr<Learner> learner, SourceOpener open,
+                 Reporter& reporter, const Clock& clock)
+    : options_(std::move(options)),
+      learner_(std::move(learner)),
+      open_(std::move(open)),
+      reporter_(reporter),
+      clock_(clock),
+      meter_(clock) {}
+
+Result<std::unique_ptr<Trainer>> Trainer::make(TrainerOptions options, const Checkpoint* resume,
+                                               const Checkpoint* initFrom, SourceOpener open,
+                                               Reporter& reporter, const Clock& clock) {
+    if (options.microBatchesPerStep < 1 || options.microBatchesPerStep % options.worldSize != 0) {
+        return invalidArgument("train.ranks: ", options.worldSize, " ranks do not divide the ",
+                               options.microBatchesPerStep, " micro-batches of a step");
+    }
+    ASSIGN_OR_RETURN(std::unique_ptr<Learner> learner, makeLearner(options.learner));
+    std::unique_ptr<Trainer> trainer(
+        new Trainer(std::move(options), std::move(learner), std::move(open), reporter, clock));
+    if (resume) {
+        RETURN_IF_ERROR(trainer->resumeFrom(*resume));
+    } else if (initFrom) {
+        RETURN_IF_ERROR(annotate(trainer->learner_->restoreWeights(*initFrom), "train.init_from"));
+    }
+    return trainer;
+}
+
+Status Trainer::resumeFrom(const Checkpoint& checkpoint) {
+    const Json& meta = checkpoint.meta();
+    for (const char* key : {"spec_hash", "stream_hash"}) {
+        const std::string was = jsonString(jsonMember(meta, "identity"), key);
+        const std::string is = jsonString(options_.identity, key);
+        if (std::string_view(key) == "stream_hash" && was != is) {
+            return failedPrecondition("checkpoint ", checkpoint.path(),
+                                      ": was taken from another stream (stream hash ", was,
+                                      ", this run has ", is, ")");
+        }
+    }
+    RETURN_IF_ERROR(learner_->restore(checkpoint));
+    step_ = jsonInt(meta, "step");
+    rows_ = jsonInt(meta, "rows");
+    epoch_ = jsonInt(meta, "epoch");
+    next_ = jsonInt(meta, "next_micro_batch");
+    epochBatches_ = jsonInt(meta, "epoch_micro_batches");
+    stepsWithoutWeight_ = jsonInt(meta, "steps_without_weight");
+    state_ = jsonString(meta, "state");
+    evalOrderHash_ = jsonString(meta, "eval_order_hash");
+    lastEvalStep_ = jsonInt(meta, "eval_step", -1);
+    for (const auto& item : jsonMember(meta, "values").items()) {
+        if (const Result<double> value = jsonDouble(item.value()); value.ok()) {
+            lastValues_[item.key()] = *value;
+        }
+    }
+    compareKeys(checkpoint);
+    return okStatus();
+}
+
+void Trainer::compareKeys(const Checkpoint& checkpoint) {
+    addDifferences("", jsonMember(checkpoint.meta(), "numeric_keys"), options_.numericKeys,
+                   resumeChanges_);
+    for (const std::string& change : resumeChanges_) {
+        logWarn("train: resumed with another key, not bit for bit", {{"key", change}});
+    }
+}
+
+bool Trainer::isFinished() const {
+    const std::int64_t epochs = std::min(options_.epochs, learner_->epochsMax());
+    return streamEnded_ || epoch_ + (epochEnded_ ? 1 : 0) >= epochs ||
+           (options_.maxSteps > 0 && step_ >= options_.maxSteps);
+}
+
+Result<Trainer::Outcome> Trainer::run() {
+    if (!isFinished()) {
+        ASSIGN_OR_RETURN(source_, open_("train", state_));
+    }
+    while (!isFinished()) {
+        ASSIGN_OR_RETURN(const Taken taken, takeStep());
+        if (taken == Taken::kStopped || (!isFinished() && reporter_.stopRequested())) {
+            RETURN_IF_ERROR(checkpoint(true));
+            return Outcome::kStopped;
+        }
+    }
+    RETURN_IF_ERROR(finish());
+    return Outcome::kDone;
+}
+
+Result<FeedEvent> Trainer::nextEvent(BatchSource& source, const char* phase) {
+    while (true) {
+        ASSIGN_OR_RETURN(const FeedEvent event, source.next());
+        if (event.kind != FeedEvent::Kind::kWaiting) {
+            return event;
+        }
+        if (reporter_.stopRequested()) {
+            FeedEvent stopped;
+            stopped.kind = FeedEvent::Kind::kStopped;
+            return stopped;
+        }
+        if (meter_.progressDue()) {
+            RETURN_IF_ERROR(progress(phase));
+        }
+    }
+}
+
+Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
+    stepEnd = next_ + options_.microBatchesPerStep;
+    std::int64_t expected = firstOf(next_, options_.rank, options_.worldSize);
+    while (expected < stepEnd) {
+        ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source_, "waiting"));
+        if (event.kind == FeedEvent::Kind::kStopped) {
+            return Taken::kStopped;
+        }
+        if (event.kind == FeedEvent::Kind::kEndOfStream) {
+            streamEnded_ = true;
+            stepEnd = std::max(next_, expected - options_.worldSize + 1);
+            break;
+        }
+        const bool isEnd = event.kind == FeedEvent::Kind::kEndOfEpoch;
+        if (event.epoch != epoch_ || (isEnd ? event.number < next_ : event.number != expected)) {
+            return dataLoss("train feed: gave ", isEnd ? "the end at " : "micro-batch ",
+                            event.number, " of epoch ", event.epoch, "; expected ", expected,
+                            " of epoch ", epoch_);
+        }
+        if (isEnd) {
+            epochEnded_ = true;
+            epochBatches_ = event.number;
+            stepEnd = event.number;
+            break;
+        }
+        RETURN_IF_ERROR(annotate(
+            learner_->accumulate(event.batch, sums),
+            strCat("step ", step_ + 1, ", micro-batch ", event.number, " of epoch ", event.epoch)));
+        expected += options_.worldSize;
+    }
+    return stepEnd > next_ ? Taken::kStep : Taken::kNothing;
+}
+
+Result<Trainer::Taken> Trainer::takeStep() {
+    if (epochEnded_) {
+        ++epoch_;
+        next_ = 0;
+        epochEnded_ = false;
+    }
+    LossSums sums;
+    sums.loss.resize(options_.learner.heads.size());
+    sums.weight.resize(options_.learner.heads.size());
+    std::int64_t stepEnd = 0;
+    ASSIGN_OR_RETURN(const Taken taken, gather(sums, stepEnd));
+    if (taken == Taken::kStep) {
+        next_ = stepEnd;
+        RETURN_IF_ERROR(endStep(sums));
+        RETURN_IF_ERROR(afterStep());
+    }
+    return taken;
+}
+
+Status Trainer::endStep(const LossSums& sums) {
+    const double weight = sums.totalWeight();
+    RETURN_IF_ERROR(annotate(learner_->apply(weight), strCat("step ", step_ + 1)));
+    ++step_;
+    rows_ += sums.rows;
+    rank::Values values;
+    values["loss"] = sums.mean();
+    const std::vector<std::string>& heads = options_.learner.heads;
+    for (std::size_t h = 0; heads.size() > 1 && h < heads.size(); ++h) {
+        values[strCat("loss.", heads[h])] = sums.meanOf(h);
+    }
+    if (weight == 0) {
+        values["steps_without_weight"] = static_cast<double>(++stepsWithoutWeight_);
+    }
+    lastValues_["loss"] = sums.mean();
+    meter_.endStep(sums.rows, source_->stallNs(), values);
+    RETURN_IF_ERROR(
+        reporter_.send(rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)}));
+    if (weight > 0 && !std::isfinite(sums.mean())) {
+        return internalError("step ", step_,
+                             ": the loss is not finite; a smaller "
+                             "train.learning_rate or bounded label weights may help");
+    }
+    return okStatus();
+}
+
+Status Trainer::afterStep() {
+    const auto isDue = [&](std::int64_t every) { return every > 0 && step_ % every == 0; };
+    if (options_.hasEval && isDue(options_.evalEverySteps)) {
+        RETURN_IF_ERROR(evaluate());
+    }
+    const bool isAsked = reporter_.takeCheckpointRequest();
+    if (isAsked || isDue(options_.checkpointEverySteps)) {
+        RETURN_IF_ERROR(checkpoint(false));
+    }
+    return meter_.progressDue() ? progress("training") : okStatus();
+}
+
+Status Trainer::progress(const char* phase) {
+    std::int64_t total = 0;
+    if (epochBatches_ > 0) {
+        const std::int64_t perEpoch =
+            (epochBatches_ + options_.microBatchesPerStep - 1) / options_.microBatchesPerStep;
+        total = perEpoch * std::min(options_.epochs, learner_->epochsMax());
+    }
+    if (options_.maxSteps > 0) {
+        total = total > 0 ? std::min(total, options_.maxSteps) : options_.maxSteps;
+    }
+    return reporter_.send(
+        rank::Progress{step_, epoch_, rows_, total, phase, meter_.busyMs(), meter_.stallMs()});
+}
+
+Status Trainer::finish() {
+    if (options_.hasEval && lastEvalStep_ != step_) {
+        RETURN_IF_ERROR(evaluate());
+    }
+    // Also when this step has a checkpoint: that one may lie before the end of the epoch was read.
+    RETURN_IF_ERROR(checkpoint(true));
+    rank::Done done;
+    done.step = step_;
+    done.rows = rows_;
+    done.state = state_;
+    done.metrics = lastValues_;
+    done.metrics["steps_without_weight"] = static_cast<double>(stepsWithoutWeight_);
+    done.params["weights_hash"] = weightsHash();
+    if (!evalOrderHash_.empty()) {
+        done.params["eval_order_hash"] = evalOrderHash_;
+    }
+    if (!resumeChanges_.empty()) {
+        std::string changes;
+        for (const std::string& change : resumeChanges_) {
+            strAppend(&changes, changes.empty() ? "" : "; ", change);
+        }
+        done.params["resume_changes"] = changes;
+    }
+    return reporter_.finish(std::move(done));
+}
+
+}  // namespace millrace::train

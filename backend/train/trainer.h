@@ -1,0 +1,100 @@
+#pragma once
+// The training loop of one rank: steps, evaluations, checkpoints, reports.
+//
+// A step takes the next G/b micro-batches of its epoch, as far as there are, and has a number from
+// 1. Everything that a resume needs is in the checkpoint, which is cut at a step's end only; a stop
+// request drops a step that is not complete. Threads: one owner. Failure: run() returns the
+// sentence; checkpoints written before stay.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/core/clock.h"
+#include "backend/rank/rank_line.h"
+#include "backend/train/batch_source.h"
+#include "backend/train/learner.h"
+#include "backend/train/reporter.h"
+#include "backend/train/step_meter.h"
+
+namespace millrace::train {
+
+struct TrainerOptions {
+    LearnerOptions learner;
+    std::int64_t microBatchesPerStep = 1;  ///< G / b, over all ranks
+    std::int64_t epochs = 1;
+    std::int64_t maxSteps = 0;  ///< 0: no limit
+    bool hasEval = false;
+    std::int64_t evalEverySteps = 0;        ///< 0: only at the end
+    std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
+    std::int64_t checkpointKeep = 3;
+    std::string checkpointDirectory;
+    int rank = 0, worldSize = 1;
+    std::int64_t attempt = 0;
+    Json identity = Json::object();  ///< run, spec_hash, stream_hash: kept in checkpoints
+    Json numericKeys =
+        Json::object();  ///< must be equal on a resume, else the run says what is not
+};
+
+class Trainer {
+ public:
+    enum class Outcome { kDone, kStopped };
+
+    /// `resume` and `initFrom` may be null. Reporter, clock and opener outlive the trainer.
+    static Result<std::unique_ptr<Trainer>> make(TrainerOptions options, const Checkpoint* resume,
+                                                 const Checkpoint* initFrom, SourceOpener open,
+                                                 Reporter& reporter, const Clock& clock);
+    /// Trains to the end (the last line is acknowledged then) or to a stop request (a checkpoint is
+    /// written then, and no last line).
+    Result<Outcome> run();
+
+    Learner& learner() { return *learner_; }
+    std::int64_t step() const { return step_; }
+
+ private:
+    Trainer(TrainerOptions options, std::unique_ptr<Learner> learner, SourceOpener open,
+            Reporter& reporter, const Clock& clock);
+    Status resumeFrom(const Checkpoint& checkpoint);
+    void compareKeys(const Checkpoint& checkpoint);
+
+    enum class Taken { kStep, kNothing, kStopped };
+    Result<Taken> takeStep();
+    /// Accumulates micro-batches up to a step's number or the end of the epoch.
+    Result<Taken> gather(LossSums& sums, std::int64_t& stepEnd);
+    Result<FeedEvent> nextEvent(BatchSource& source, const char* phase);
+    Status endStep(const LossSums& sums);
+    Status afterStep();
+    bool isFinished() const;
+
+    Status evaluate();
+    Status evaluateStream(std::vector<class EvalAccumulator>& heads, std::vector<bool>& isThere);
+    Status reportEval(std::vector<class EvalAccumulator>& heads, const std::vector<bool>& isThere);
+    Status checkpoint(bool isNeeded);
+    Json checkpointMeta(const std::string& state) const;
+    Status finish();
+    Status progress(const char* phase);
+    std::string weightsHash();
+
+    TrainerOptions options_;
+    std::unique_ptr<Learner> learner_;
+    SourceOpener open_;
+    Reporter& reporter_;
+    const Clock& clock_;
+    StepMeter meter_;
+    std::unique_ptr<BatchSource> source_;
+
+    std::int64_t step_ = 0, rows_ = 0;
+    std::int64_t epoch_ = 0, next_ = 0;  // of the next micro-batch; next_ may be the epoch's total
+    bool epochEnded_ = false;            // next_ is the total and its end was read
+    bool streamEnded_ = false;
+    std::int64_t epochBatches_ = 0;  // micro-batches of an epoch, 0 until one has ended
+    std::int64_t stepsWithoutWeight_ = 0;
+    std::string state_;  // at the last step's end; "" at the start
+    std::int64_t lastEvalStep_ = -1;
+    std::string evalOrderHash_;
+    rank::Values lastValues_;  // loss and the last evaluation, for done
+    std::vector<std::string> resumeChanges_;
+};
+
+}  // namespace millrace::train

@@ -1,0 +1,137 @@
+// The trainer's pauses: evaluation and checkpoints.
+#include "backend/core/hash.h"
+#include "backend/core/log.h"
+#include "backend/train/dense_network.h"
+#include "backend/train/metrics.h"
+#include "backend/train/trainer.h"
+
+namespace millrace::train {
+
+Status Trainer::evaluate() {
+    RETURN_IF_ERROR(progress("evaluating"));
+    std::vector<EvalAccumulator> heads(options_.learner.heads.size());
+    std::vector<bool> isThere(heads.size(), true);
+    RETURN_IF_ERROR(evaluateStream(heads, isThere));
+    if (!reporter_.stopRequested()) {
+        RETURN_IF_ERROR(reportEval(heads, isThere));
+        lastEvalStep_ = step_;
+    }
+    meter_.restart(source_ ? source_->stallNs() : 0);
+    return okStatus();
+}
+
+Status Trainer::evaluateStream(std::vector<EvalAccumulator>& heads, std::vector<bool>& isThere) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<BatchSource> source, open_("eval", ""));
+    std::vector<double> probabilities;
+    while (true) {
+        ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source, "evaluating"));
+        if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
+            ASSIGN_OR_RETURN(const std::string state, source->state(event.epoch, event.number));
+            ASSIGN_OR_RETURN(const Json json, parseJson(state, "eval feed: state"));
+            evalOrderHash_ = jsonString(json, "order_hash");
+            return okStatus();
+        }
+        if (event.kind != FeedEvent::Kind::kBatch) {
+            return okStatus();
+        }
+        RETURN_IF_ERROR(annotate(learner_->predict(event.batch, probabilities),
+                                 strCat("evaluation, micro-batch ", event.number)));
+        for (std::size_t h = 0; h < heads.size(); ++h) {
+            isThere[h] = isThere[h] && event.batch.heads[h].labels;
+            if (isThere[h]) {
+                heads[h].add(event.batch.rows, probabilities.data() + h,
+                             static_cast<std::int64_t>(heads.size()), event.batch.heads[h]);
+            }
+        }
+    }
+}
+
+Status Trainer::reportEval(std::vector<EvalAccumulator>& heads, const std::vector<bool>& isThere) {
+    rank::Values values;
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+        if (!isThere[h]) {
+            continue;
+        }
+        const std::string& name = options_.learner.heads[h];
+        const EvalFigures f = heads[h].figures();
+        const std::string prefix = heads.size() > 1 ? strCat("eval.", name, ".") : "eval.";
+        values[prefix + "auc"] = f.auc;
+        values[prefix + "log_loss"] = f.logLoss;
+        values[prefix + "normalized_entropy"] = f.normalizedEntropy;
+        values[prefix + "calibration"] = f.calibration;
+        values[prefix + "rows"] = static_cast<double>(f.rows);
+        values[prefix + "rows_without_label"] = static_cast<double>(f.rowsWithoutLabel);
+        if (f.rows == 0) {
+            logWarn("train: the evaluation set has no labelled row; its figures are undefined",
+                    {{"head", name}, {"withoutLabel", f.rowsWithoutLabel}});
+        } else if (f.positives == 0 || f.positives == static_cast<double>(f.rows)) {
+            logWarn(
+                "train: all labels of the evaluation set are one class; AUC and normalised "
+                "entropy are undefined",
+                {{"head", name}, {"label", f.positives == 0 ? 0 : 1}, {"rows", f.rows}});
+        }
+    }
+    for (const auto& [key, value] : values) {
+        lastValues_[key] = value;
+    }
+    return reporter_.send(rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)});
+}
+
+Json Trainer::checkpointMeta(const std::string& state) const {
+    Json values = Json::object();
+    for (const auto& [key, value] : lastValues_) {
+        values[key] = jsonNumber(value);
+    }
+    return Json{{"identity", options_.identity},
+                {"numeric_keys", options_.numericKeys},
+                {"attempt", options_.attempt},
+                {"rank", options_.rank},
+                {"world_size", options_.worldSize},
+                {"model", options_.learner.model},
+                {"rows", rows_},
+                {"epoch", epochEnded_ ? epoch_ + 1 : epoch_},
+                {"next_micro_batch", epochEnded_ ? 0 : next_},
+                {"epoch_micro_batches", epochBatches_},
+                {"steps_without_weight", stepsWithoutWeight_},
+                {"state", state},
+                {"values", std::move(values)},
+                {"eval_order_hash", evalOrderHash_},
+                {"eval_step", lastEvalStep_},
+                {"unacked", reporter_.unacked()},
+                {"time", formatTime(clock_.wallMs())},
+                {"versions", {{"torch", torchVersion()}}}};
+}
+
+Status Trainer::checkpoint(bool isNeeded) {
+    RETURN_IF_ERROR(progress("checkpoint"));
+    if (source_) {
+        ASSIGN_OR_RETURN(state_, source_->state(epoch_, next_));
+    }
+    const Result<CheckpointFile> file = writeCheckpoint(
+        options_.checkpointDirectory, step_, checkpointMeta(state_), learner_->tensors());
+    if (!file.ok() && !isNeeded) {
+        // Training goes on and the older checkpoints stay; the one at the end is needed.
+        logError("train: no checkpoint of this step",
+                 {{"step", step_}, {"error", messageOf(file.status())}});
+        meter_.restart(source_ ? source_->stallNs() : 0);
+        return okStatus();
+    }
+    RETURN_IF_ERROR(file.status());
+    retainCheckpoints(options_.checkpointDirectory, options_.checkpointKeep);
+    meter_.restart(source_ ? source_->stallNs() : 0);
+    return reporter_.send(rank::Checkpoint{step_, file->path, file->bytes, file->hash, state_});
+}
+
+std::string Trainer::weightsHash() {
+    std::string bytes;
+    for (const TensorRef& t : learner_->tensors()) {
+        if (t.isWeight) {
+            const std::string_view data(static_cast<const char*>(t.data),
+                                        static_cast<std::size_t>(t.numBytes()));
+            strAppend(&bytes, t.name, shapeText(t.shape), hashHex(data));
+        }
+    }
+    return hashHex(bytes);
+}
+
+}  // namespace millrace::train

@@ -1,0 +1,33 @@
+#pragma once
+// From job.json to what the train room needs: the trainer knows no spec, the spec no trainer.
+#include <string>
+#include <vector>
+
+#include "backend/spec/run_spec.h"
+#include "backend/train/feed_source.h"
+#include "backend/train/trainer.h"
+
+namespace millrace::trainer {
+
+struct TrainerJob {
+    std::string run;
+    std::int64_t attempt = 0;
+    spec::RunSpec spec;
+    std::string specHash, streamHash;
+    std::string resume, initFrom;  ///< checkpoint paths; empty: none
+    std::string checkpointDirectory, rankSocket, feedSocket;
+    std::string directory;  ///< the rank's own
+
+    static Result<TrainerJob> read(const std::string& path, int rank);
+};
+
+/// Model, optimizer and loop of the spec. `vectorsWidth`: floats a row of all `features.vectors`.
+/// Messages name the key of the spec.
+Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
+                                             std::int64_t vectorsWidth);
+
+/// How the frames of `stream` ("train", "eval") become batches for that model.
+train::FeedSourceOptions feedOptions(const TrainerJob& job, const train::TrainerOptions& options,
+                                     const std::string& stream);
+
+}  // namespace millrace::trainer
