@@ -34,13 +34,17 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
       mailbox_(kMailbox) {}
 
 RunController::~RunController() {
+    end();
+    // The doors' threads post into the mailbox: they end before it does.
+    active_.clear();
+}
+
+void RunController::end() {
     mailbox_.close();
     if (thread_.joinable()) {
         thread_.request_stop();
         thread_.join();
     }
-    // The doors' threads post into the mailbox: they end before it does.
-    active_.clear();
 }
 
 void RunController::start() {

@@ -50,6 +50,8 @@ class RunController {
     Status recover();
     /// Starts the thread ("agent").
     void start();
+    /// Ends the thread; what is posted afterwards is dropped. The workers go on.
+    void end();
     /// Deals with all that waits, without the thread: for tests.
     void drain();
 

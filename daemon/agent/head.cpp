@@ -1,0 +1,68 @@
+#include "daemon/agent/head.h"
+
+#include <unistd.h>
+
+#include "backend/core/files.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::int64_t kMaxSpecBytes = std::int64_t{8} << 20;
+
+Status checkPrograms(const std::string& binDir) {
+    for (const char* name : {"millrace-exec", "millrace-loader", "millrace-trainer"}) {
+        const std::string path = strCat(binDir, "/", name);
+        if (::access(path.c_str(), X_OK) != 0) {
+            return notFound(path, ": not there; --bin-dir names the workers' directory");
+        }
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Head>> Head::open(const config::DaemonConfig& config, const Clock& clock) {
+    std::unique_ptr<Head> head(new Head());
+    RETURN_IF_ERROR(head->build(config, clock));
+    return head;
+}
+
+Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
+    RETURN_IF_ERROR(checkPrograms(config.binDir));
+    RETURN_IF_ERROR(makePrivateDirectory(config.runsDir()));
+    ASSIGN_OR_RETURN(store_, runs::RunStore::open(config.storePath(), clock));
+    engines::EmbeddedOptions options;
+    options.root = config.runsDir();
+    options.execProgram = config.binDir + "/millrace-exec";
+    ASSIGN_OR_RETURN(engine_, engines::EmbeddedEngine::open(options, clock));
+    telemetry_ = std::make_unique<TelemetryService>(clock, live_, config.stateDir,
+                                                    std::string(config::daemonVersion()));
+    LoaderInspectorOptions inspect;
+    inspect.program = config.binDir + "/millrace-loader";
+    inspector_ = std::make_unique<LoaderInspector>(std::move(inspect));
+    poller_ = std::make_unique<engines::Poller>(*engine_);
+    ControllerOptions control;
+    control.runsDir = config.runsDir();
+    control.binDir = config.binDir;
+    controller_ = std::make_unique<RunController>(
+        std::move(control),
+        ControllerParts{*store_, *engine_, doors_, live_, clock, [this] { poller_->poke(); }});
+    ServiceOptions service{config.runsDir(), telemetry_->info().hostname, kMaxSpecBytes};
+    service_ =
+        std::make_unique<RunService>(std::move(service), *store_, live_, *inspector_, *controller_);
+    RETURN_IF_ERROR(controller_->recover());
+    controller_->start();
+    poller_->run([this](const engines::Event& event) { controller_->post(event); });
+    return okStatus();
+}
+
+// The controller pokes the poller and the poller posts to the controller: both threads end before
+// either object does.
+Head::~Head() {
+    if (controller_ != nullptr) {
+        controller_->end();
+    }
+    poller_.reset();
+}
+
+}  // namespace millrace::agent

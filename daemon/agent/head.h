@@ -1,0 +1,47 @@
+#pragma once
+// Head: the daemon's parts, put together: store, engine, controller, telemetry.
+//
+// Owns: all of them, and their end in the right order. Failure: open() says in one sentence what
+// could not be had. Runs that an earlier daemon left are adopted in open(), before anything starts.
+#include <memory>
+
+#include "backend/core/clock.h"
+#include "backend/core/status.h"
+#include "backend/engines/embedded_engine.h"
+#include "backend/engines/poller.h"
+#include "backend/runs/run_store.h"
+#include "daemon/agent/run_controller.h"
+#include "daemon/agent/run_service.h"
+#include "daemon/agent/telemetry_service.h"
+#include "daemon/config/daemon_config.h"
+
+namespace millrace::agent {
+
+class Head {
+ public:
+    /// `config` and `clock` outlive it.
+    static Result<std::unique_ptr<Head>> open(const config::DaemonConfig& config,
+                                              const Clock& clock);
+    ~Head();
+
+    RunService& runs() { return *service_; }
+    RunController& controller() { return *controller_; }
+    TelemetryService& telemetry() { return *telemetry_; }
+    runs::RunStore& store() { return *store_; }
+
+ private:
+    Head() = default;
+    Status build(const config::DaemonConfig& config, const Clock& clock);
+
+    LiveTable live_;
+    RankDoorMaker doors_;
+    std::unique_ptr<runs::RunStore> store_;
+    std::unique_ptr<engines::EmbeddedEngine> engine_;
+    std::unique_ptr<TelemetryService> telemetry_;
+    std::unique_ptr<LoaderInspector> inspector_;
+    std::unique_ptr<engines::Poller> poller_;
+    std::unique_ptr<RunController> controller_;
+    std::unique_ptr<RunService> service_;
+};
+
+}  // namespace millrace::agent

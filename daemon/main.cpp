@@ -1,0 +1,111 @@
+// millraced: reads its configuration, takes its premises, serves until it is told to end.
+//
+// SIGTERM and SIGINT end the daemon alone; its workers go on and are adopted by the next one.
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "backend/core/clock.h"
+#include "backend/core/log.h"
+#include "daemon/agent/head.h"
+#include "daemon/config/background.h"
+#include "daemon/config/daemon_config.h"
+#include "daemon/config/instance_lock.h"
+#include "daemon/rpc/rpc_server.h"
+
+namespace millrace {
+namespace {
+
+constexpr int kFailed = 1, kUsage = 2;
+
+// Before any thread is started, so that all of them inherit it.
+sigset_t blockSignals() {
+    ::signal(SIGPIPE, SIG_IGN);
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+        ::sigaddset(&signals, number);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    return signals;
+}
+
+int waitForEnd(const sigset_t& signals) {
+    int number = 0;
+    do {
+        ::sigwait(&signals, &number);
+    } while (number == SIGHUP);
+    return number;
+}
+
+void raiseFileLimit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice) {
+    ASSIGN_OR_RETURN(const config::Premises premises, config::takePremises(config));
+    if (!config.logFile.empty()) {
+        RETURN_IF_ERROR(config::redirectOutput(config.logFile));
+    }
+    const sigset_t signals = blockSignals();
+    raiseFileLimit();
+    const SystemClock clock;
+    ASSIGN_OR_RETURN(const auto head, agent::Head::open(config, clock));
+    ASSIGN_OR_RETURN(auto server, rpc::RpcServer::start({config, head->runs(), head->controller(),
+                                                         head->telemetry(), head->store(), clock,
+                                                         [] { ::kill(::getpid(), SIGTERM); }}));
+    logInfo("daemon: serves", {{"address", server->address()},
+                               {"state", config.stateDir},
+                               {"pid", ::getpid()},
+                               {"version", config::daemonVersion()}});
+    notice.tellReady();
+    const int number = waitForEnd(signals);
+    logInfo("daemon: ends", {{"signal", number}});
+    server.reset();
+    return okStatus();
+}
+
+int run(const std::vector<std::string>& arguments) {
+    const Result<config::CommandLine> line =
+        config::parseCommandLine(arguments, config::Surroundings::ofThisProcess());
+    if (!line.ok()) {
+        std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(line.status())).c_str());
+        return kUsage;
+    }
+    if (!line->print.empty()) {
+        std::fputs(line->print.c_str(), stdout);
+        return 0;
+    }
+    config::ReadyNotice notice;
+    if (!line->config.isForeground) {
+        Result<config::ReadyNotice> background = config::goToBackground();
+        if (!background.ok()) {
+            std::fprintf(stderr, "millraced: %s\n",
+                         std::string(messageOf(background.status())).c_str());
+            return kFailed;
+        }
+        notice = std::move(*background);
+    }
+    const Status status = serve(line->config, notice);
+    if (status.ok()) {
+        return 0;
+    }
+    notice.tellFailure(messageOf(status));
+    std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(status)).c_str());
+    return kFailed;
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+    return millrace::run({argv + 1, argv + argc});
+}

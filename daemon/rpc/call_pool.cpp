@@ -1,0 +1,34 @@
+#include "daemon/rpc/call_pool.h"
+
+#include "backend/core/thread.h"
+
+namespace millrace::rpc {
+
+CallPool::CallPool(const std::string& name, int numThreads, std::size_t capacity)
+    : queue_(capacity) {
+    for (int i = 0; i < numThreads; ++i) {
+        threads_.push_back(startThread(name, [this](std::stop_token) {
+            while (auto work = queue_.pop()) {
+                (*work)();
+            }
+        }));
+    }
+}
+
+CallPool::~CallPool() {
+    queue_.close();
+    threads_.clear();
+}
+
+bool CallPool::tryRun(std::function<void()> work) {
+    return queue_.tryPush(std::move(work));
+}
+
+grpc::Status toGrpc(const Status& status) {
+    if (status.ok()) {
+        return grpc::Status::OK;
+    }
+    return {static_cast<grpc::StatusCode>(status.code()), std::string(messageOf(status))};
+}
+
+}  // namespace millrace::rpc

@@ -1,0 +1,45 @@
+#pragma once
+// CallPool: a few threads for calls that read the store or wait, so that gRPC's own are never held.
+//
+// Threads: any may hand in work. Owns: its threads. Bounded: what finds the queue full is refused.
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <grpcpp/grpcpp.h>
+
+#include "backend/core/bounded_queue.h"
+#include "backend/core/status.h"
+
+namespace millrace::rpc {
+
+class CallPool {
+ public:
+    CallPool(const std::string& name, int numThreads, std::size_t capacity);
+    ~CallPool();  ///< runs what was taken in, then joins
+    /// False when there is no room.
+    bool tryRun(std::function<void()> work);
+
+ private:
+    BoundedQueue<std::function<void()>> queue_;
+    std::vector<std::jthread> threads_;
+};
+
+/// The same code and sentence.
+grpc::Status toGrpc(const Status& status);
+
+/// A unary call whose `work` (-> Status) fills the response on the pool.
+template <class Work>
+grpc::ServerUnaryReactor* answerOn(CallPool& pool, grpc::CallbackServerContext* context,
+                                   Work work) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    const bool isTaken =
+        pool.tryRun([reactor, work = std::move(work)] { reactor->Finish(toGrpc(work())); });
+    if (!isTaken) {
+        reactor->Finish(toGrpc(unavailable("the daemon is busy; try again")));
+    }
+    return reactor;
+}
+
+}  // namespace millrace::rpc

@@ -1,0 +1,67 @@
+#pragma once
+// The services Nodes and Daemon: what this node is, how it does, and its end.
+#include <functional>
+
+#include <millrace/v1/daemon.grpc.pb.h>
+#include <millrace/v1/nodes.grpc.pb.h>
+
+#include "daemon/agent/run_controller.h"
+#include "daemon/agent/telemetry_service.h"
+#include "daemon/config/daemon_config.h"
+#include "daemon/rpc/runs_service.h"
+
+namespace millrace::rpc {
+
+/// What both services tell about the daemon.
+struct DaemonFacts {
+    const config::DaemonConfig& config;
+    std::string address;  ///< where it really listens
+    std::int64_t startedMs = 0;
+};
+
+class NodesService final : public v1::Nodes::CallbackService {
+ public:
+    NodesService(agent::TelemetryService& telemetry, DaemonFacts facts, const Clock& clock,
+                 ServiceParts parts)
+        : telemetry_(telemetry), facts_(std::move(facts)), clock_(clock), parts_(parts) {}
+
+    using Context = grpc::CallbackServerContext;
+    grpc::ServerUnaryReactor* Handshake(Context*, const v1::HandshakeRequest*,
+                                        v1::HandshakeResponse*) override;
+    grpc::ServerUnaryReactor* List(Context*, const v1::ListNodesRequest*,
+                                   v1::ListNodesResponse*) override;
+    grpc::ServerWriteReactor<v1::NodeSample>* WatchTelemetry(
+        Context*, const v1::WatchTelemetryRequest*) override;
+
+ private:
+    agent::TelemetryService& telemetry_;
+    const DaemonFacts facts_;
+    const Clock& clock_;
+    const ServiceParts parts_;
+};
+
+class DaemonService final : public v1::Daemon::CallbackService {
+ public:
+    /// `end` asks the process to end; called after the answer of Down is on its way.
+    DaemonService(agent::RunController& controller, runs::RunStore& store, DaemonFacts facts,
+                  ServiceParts parts, std::function<void()> end)
+        : controller_(controller),
+          store_(store),
+          facts_(std::move(facts)),
+          parts_(parts),
+          end_(std::move(end)) {}
+
+    using Context = grpc::CallbackServerContext;
+    grpc::ServerUnaryReactor* Status(Context*, const v1::DaemonStatusRequest*,
+                                     v1::DaemonStatusResponse*) override;
+    grpc::ServerUnaryReactor* Down(Context*, const v1::DownRequest*, v1::DownResponse*) override;
+
+ private:
+    agent::RunController& controller_;
+    runs::RunStore& store_;
+    const DaemonFacts facts_;
+    const ServiceParts parts_;
+    const std::function<void()> end_;
+};
+
+}  // namespace millrace::rpc

@@ -1,0 +1,129 @@
+#include "daemon/rpc/rpc_server.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/server_posix.h>
+
+#include "backend/core/files.h"
+#include "backend/core/log.h"
+#include "daemon/rpc/node_services.h"
+#include "daemon/rpc/peer_gate.h"
+#include "daemon/rpc/runs_service.h"
+#include "proto/convert/rpc_options.h"
+
+namespace millrace::rpc {
+namespace {
+
+void setLimits(grpc::ServerBuilder& builder) {
+    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    builder.SetMaxSendMessageSize(kMaxMessageBytes);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveTimeMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepAliveTimeoutMs);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                               kMinPingIntervalMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    // Two daemons must not share a port.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 200);
+}
+
+Result<std::shared_ptr<grpc::ServerCredentials>> credentialsOf(const config::DaemonConfig& config) {
+    if (!config.tls.has_value()) {
+        return grpc::InsecureServerCredentials();
+    }
+    grpc::SslServerCredentialsOptions options(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    ASSIGN_OR_RETURN(options.pem_root_certs, readFile(config.tls->authority));
+    grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
+    ASSIGN_OR_RETURN(pair.private_key, readFile(config.tls->key));
+    ASSIGN_OR_RETURN(pair.cert_chain, readFile(config.tls->certificate));
+    options.pem_key_cert_pairs.push_back(std::move(pair));
+    return grpc::SslServerCredentials(options);
+}
+
+}  // namespace
+
+// Members end in reverse order: gate, server, services, pump, pools.
+class RpcServer::Impl {
+ public:
+    explicit Impl(RpcServerParts parts)
+        : parts_(std::move(parts)), address_(parts_.config.address.text()) {}
+
+    ~Impl() {
+        gate_.reset();
+        if (server_ == nullptr) {
+            return;
+        }
+        pump_.endAll();
+        server_->Shutdown(std::chrono::system_clock::now() +
+                          std::chrono::milliseconds(kShutdownDeadlineMs));
+        server_->Wait();
+    }
+
+    Status start() {
+        const Address& address = parts_.config.address;
+        const DaemonFacts facts{parts_.config, address_, parts_.clock.wallMs()};
+        runs_ = std::make_unique<RunsService>(parts_.runs, serviceParts());
+        nodes_ =
+            std::make_unique<NodesService>(parts_.telemetry, facts, parts_.clock, serviceParts());
+        daemon_ = std::make_unique<DaemonService>(parts_.controller, parts_.store, facts,
+                                                  serviceParts(), parts_.end);
+        grpc::ServerBuilder builder;
+        setLimits(builder);
+        int port = 0;
+        if (!address.isUnix()) {
+            ASSIGN_OR_RETURN(const auto credentials, credentialsOf(parts_.config));
+            builder.AddListeningPort(address.text(), credentials, &port);
+        }
+        for (grpc::Service* service :
+             std::initializer_list<grpc::Service*>{runs_.get(), nodes_.get(), daemon_.get()}) {
+            builder.RegisterService(service);
+        }
+        server_ = builder.BuildAndStart();
+        if (server_ == nullptr || (!address.isUnix() && port == 0)) {
+            return unavailable(address.text(),
+                               ": cannot listen here; is the address taken or are "
+                               "the TLS files wrong?");
+        }
+        if (!address.isUnix()) {
+            Address real = address;
+            real.port = port;
+            address_ = real.text();
+            return okStatus();
+        }
+        ASSIGN_OR_RETURN(gate_, PeerGate::open(address.unixPath, [this](int fd) {
+                             grpc::AddInsecureChannelFromFd(server_.get(), fd);
+                         }));
+        return okStatus();
+    }
+
+    const std::string& address() const { return address_; }
+
+ private:
+    ServiceParts serviceParts() { return {quick_, slow_, pump_}; }
+
+    RpcServerParts parts_;
+    std::string address_;
+    CallPool quick_{"calls", 2, 256};
+    CallPool slow_{"submits", 2, 32};
+    StreamPump pump_;
+    std::unique_ptr<RunsService> runs_;
+    std::unique_ptr<NodesService> nodes_;
+    std::unique_ptr<DaemonService> daemon_;
+    std::unique_ptr<grpc::Server> server_;
+    std::unique_ptr<PeerGate> gate_;
+};
+
+RpcServer::RpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RpcServer::~RpcServer() = default;
+
+Result<std::unique_ptr<RpcServer>> RpcServer::start(RpcServerParts parts) {
+    auto impl = std::make_unique<Impl>(std::move(parts));
+    RETURN_IF_ERROR(impl->start());
+    return std::unique_ptr<RpcServer>(new RpcServer(std::move(impl)));
+}
+
+const std::string& RpcServer::address() const {
+    return impl_->address();
+}
+
+}  // namespace millrace::rpc

@@ -1,0 +1,212 @@
+#include "daemon/rpc/run_messages.h"
+
+#include "proto/convert/run_convert.h"
+
+namespace millrace::rpc {
+namespace {
+
+Json documentOf(const std::string& text) {
+    const Result<Json> json = parseJson(text, "stored document");
+    return json.ok() ? *json : Json(nullptr);
+}
+
+std::string paramOf(const runs::RunRecord& run, const std::string& key) {
+    const auto found = run.params.find(key);
+    return found == run.params.end() ? "" : found->second;
+}
+
+convert::RunView convertView(const agent::RunView& view) {
+    convert::RunView out;
+    out.record = view.record;
+    out.queuedReason = view.live.queuedReason;
+    out.epochs = view.live.epochs;
+    out.busyMs = view.live.busyMs;
+    out.stallMs = view.live.stallMs;
+    out.progressMs = view.live.progressMs;
+    out.model = paramOf(view.record, "model.type");
+    out.dataset = paramOf(view.record, "dataset.path");
+    if (!view.record.receipt.empty()) {
+        const Json receipt = documentOf(view.record.receipt);
+        out.rowsRead = jsonInt(receipt, "rows_scanned");
+        out.rowsKept = jsonInt(receipt, "rows_kept");
+        out.orderHash = jsonString(receipt, "order_hash");
+        out.evalOrderHash = jsonString(receipt, "eval_order_hash");
+    }
+    return out;
+}
+
+void fillFile(const Json& json, v1::FileReceipt* out) {
+    out->set_path(jsonString(json, "relative_path", jsonString(json, "path")));
+    out->set_bytes(static_cast<std::uint64_t>(jsonInt(json, "bytes")));
+    out->set_footer_hash(jsonString(json, "footer_hash", jsonString(json, "hash")));
+    out->set_rows(jsonInt(json, "rows"));
+}
+
+void fillReceipt(const std::string& text, v1::Receipt* out) {
+    const Json receipt = documentOf(text);
+    for (const Json& file : jsonMember(receipt, "files")) {
+        fillFile(file, out->add_files());
+    }
+    for (const Json& table : jsonMember(receipt, "side_tables")) {
+        fillFile(table, out->add_side_tables());
+    }
+    for (const Json& step : jsonMember(receipt, "steps")) {
+        v1::StepReceipt* one = out->add_steps();
+        one->set_step(jsonString(step, "name"));
+        one->set_rows_in(jsonInt(step, "rows_in"));
+        one->set_rows_out(jsonInt(step, "rows_out"));
+    }
+    out->set_order_hash(jsonString(receipt, "order_hash"));
+    out->set_eval_order_hash(jsonString(receipt, "eval_order_hash"));
+    out->set_plan_hash(jsonString(receipt, "plan_hash"));
+    out->set_rows_scanned(jsonInt(receipt, "rows_scanned"));
+    out->set_rows_pruned(jsonInt(receipt, "rows_pruned"));
+    out->set_rows_kept(jsonInt(receipt, "rows_kept"));
+    out->set_rows_trained(jsonInt(receipt, "rows_trained"));
+    out->set_json(text);
+}
+
+void fillPlan(const std::string& text, v1::GetRunResponse* out) {
+    const Json plan = documentOf(text);
+    std::uint32_t splits = 0;
+    std::int64_t rows = 0, bytes = 0;
+    const Json& files = jsonMember(plan, "files");
+    for (const Json& file : files) {
+        splits += static_cast<std::uint32_t>(jsonMember(file, "splits").size());
+        rows += jsonInt(file, "rows");
+        bytes += jsonInt(file, "bytes");
+    }
+    out->set_plan_files(static_cast<std::uint32_t>(files.size()));
+    out->set_plan_splits(splits);
+    out->set_plan_rows(rows);
+    out->set_plan_bytes(static_cast<std::uint64_t>(bytes));
+}
+
+}  // namespace
+
+v1::RunSummary toProto(const agent::RunView& view) {
+    return convert::toProto(convertView(view));
+}
+
+void fillDetails(const agent::RunDetails& details, v1::GetRunResponse* out) {
+    const runs::RunRecord& run = details.view.record;
+    *out->mutable_summary() = toProto(details.view);
+    out->mutable_summary()->clear_params();
+    out->set_spec_text(run.specText);
+    out->set_spec_file_name(details.submit.fileName);
+    out->set_resolved_spec(run.resolvedSpec);
+    out->set_plan_hash(run.planHash);
+    fillPlan(run.plan, out);
+    if (!run.receipt.empty()) {
+        fillReceipt(run.receipt, out->mutable_receipt());
+    }
+    out->mutable_params()->insert(run.params.begin(), run.params.end());
+    out->mutable_packages()->insert(run.packages.begin(), run.packages.end());
+    for (const runs::CheckpointRecord& checkpoint : details.checkpoints) {
+        *out->add_checkpoints() = convert::toProto(checkpoint);
+    }
+    out->mutable_git()->set_commit(run.gitCommit);
+    out->mutable_git()->set_is_dirty(run.isGitDirty);
+    out->mutable_git()->set_branch(details.submit.gitBranch);
+    out->mutable_git()->set_remote(details.submit.gitRemote);
+    for (const agent::LiveWorker& worker : details.view.live.workers) {
+        v1::WorkerInfo* one = out->add_workers();
+        one->set_name(worker.name);
+        one->set_pid(worker.pid);
+        one->set_state(worker.state);
+        one->set_exit_code(worker.exitCode);
+        one->set_attempt(worker.attempt);
+    }
+    for (const agent::RunEvent& event : details.events) {
+        v1::RunEvent* one = out->add_events();
+        one->set_time_ms(event.timeMs);
+        one->set_text(event.text);
+    }
+    out->set_directory(details.directory);
+    for (const std::string& name : details.metricNames) {
+        out->add_metric_names(name);
+    }
+    for (const std::string& set : details.submit.sets) {
+        out->add_sets(set);
+    }
+}
+
+void fillOutcome(const agent::SubmitOutcome& outcome, const std::string& fileName,
+                 v1::SubmitResponse* out) {
+    for (const agent::RunView& run : outcome.runs) {
+        agent::RunView light = run;
+        light.record.params.clear();
+        *out->add_runs() = toProto(light);
+    }
+    for (const spec::SpecError& error : outcome.errors) {
+        *out->add_errors() = convert::toProto(error, fileName);
+    }
+    for (const std::string& warning : outcome.warnings) {
+        out->add_warnings()->set_message(warning);
+    }
+    out->set_was_known(outcome.wasKnown);
+}
+
+agent::SubmitOrder fromProto(const v1::SubmitRequest& request) {
+    agent::SubmitOrder order;
+    agent::InspectRequest& spec = order.spec;
+    spec.text = request.spec_text();
+    spec.fileName = request.file_name().empty() ? "spec.yaml" : request.file_name();
+    spec.baseDir = request.base_dir();
+    spec.isAll = request.all_variations();
+    spec.sets = {request.sets().begin(), request.sets().end()};
+    if (!request.without_base() && request.variations_size() > 0) {
+        spec.variations.emplace_back("");
+    }
+    spec.variations.insert(spec.variations.end(), request.variations().begin(),
+                           request.variations().end());
+    order.key = request.key();
+    order.owner = request.owner();
+    order.project = request.project();
+    order.note = request.note();
+    order.tags = {request.tags().begin(), request.tags().end()};
+    order.packages = {request.packages().begin(), request.packages().end()};
+    order.gitCommit = request.git().commit();
+    order.gitBranch = request.git().branch();
+    order.gitRemote = request.git().remote();
+    order.isGitDirty = request.git().is_dirty();
+    return order;
+}
+
+agent::LogQuery fromProto(const v1::LogsRequest& request) {
+    agent::LogQuery query;
+    query.workers = {request.workers().begin(), request.workers().end()};
+    query.attempt = request.attempt();
+    const int level = static_cast<int>(request.min_level());
+    query.minLevel =
+        level >= 0 && level <= 4 ? static_cast<agent::LogLevel>(level) : agent::LogLevel::kNone;
+    query.tailLines = request.tail_lines();
+    query.cursor = request.cursor();
+    return query;
+}
+
+v1::LogChunk toProto(const agent::LogPage& page) {
+    v1::LogChunk out;
+    for (const agent::LogLine& line : page.lines) {
+        *out.add_lines() = convert::toProto(convert::LogLine{
+            line.timeMs, line.worker, line.text, static_cast<convert::LogLevel>(line.level),
+            line.isStderr, line.attempt});
+    }
+    out.set_cursor(page.cursor);
+    out.set_dropped_lines(page.droppedLines);
+    return out;
+}
+
+v1::MetricChunk toProto(const agent::MetricChanges& changes) {
+    v1::MetricChunk out;
+    for (const agent::MetricValue& value : changes.points) {
+        *out.add_points() = convert::toProto(convert::NamedPoint{value.name, value.point});
+    }
+    // 0 says "nothing is replaced", so a restart from the very start is -1.
+    const std::int64_t after = changes.replacesAfterStep;
+    out.set_replaces_after_step(after < 0 ? 0 : (after == 0 ? -1 : after));
+    out.set_is_end(changes.isEnd);
+    return out;
+}
+
+}  // namespace millrace::rpc

@@ -1,0 +1,132 @@
+#pragma once
+// openStream(): a server stream whose messages come from a source, one at a time.
+//
+// The source is asked on the pump's thread, only when the message before has gone out. Only the
+// pump's thread starts writes and finishes, so the call is there whenever the source is asked.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <grpcpp/grpcpp.h>
+
+#include "backend/core/status.h"
+#include "daemon/rpc/call_pool.h"
+#include "daemon/rpc/stream_pump.h"
+
+namespace millrace::rpc {
+
+/// A source's answer. Nothing and no end: ask again after the stream's interval.
+template <class Message>
+struct Produced {
+    std::optional<Message> message;
+    bool isEnd = false;        ///< after `message` the stream is over
+    bool isMoreReady = false;  ///< ask again as soon as `message` has gone out
+};
+
+template <class Message>
+using Source = std::function<Result<Produced<Message>>()>;
+
+template <class Message>
+class StreamWriter final : public grpc::ServerWriteReactor<Message> {
+ public:
+    explicit StreamWriter(StreamPump& pump) : pump_(pump), flags_(std::make_shared<Flags>()) {}
+
+    struct Flags {
+        std::atomic<bool> isWriting{false}, isCancelled{false};
+    };
+    std::shared_ptr<Flags> flags() const { return flags_; }
+
+    void OnWriteDone(bool ok) override {
+        if (!ok) {
+            flags_->isCancelled = true;
+        }
+        flags_->isWriting = false;
+        pump_.poke();
+    }
+    void OnCancel() override {
+        flags_->isCancelled = true;
+        pump_.poke();
+    }
+    void OnDone() override { delete this; }
+
+ private:
+    StreamPump& pump_;
+    std::shared_ptr<Flags> flags_;
+};
+
+template <class Message>
+class WriterTurns final : public PumpedStream {
+ public:
+    WriterTurns(StreamWriter<Message>* writer, Source<Message> source,
+                std::chrono::milliseconds interval)
+        : writer_(writer),
+          flags_(writer->flags()),
+          source_(std::move(source)),
+          interval_(interval) {}
+
+    bool turn(SteadyTime now, bool isEnding) override {
+        if (flags_->isWriting) {
+            due_ = SteadyTime::max();
+            return true;
+        }
+        if (flags_->isCancelled) {
+            return finish(grpc::Status::CANCELLED);
+        }
+        if (isEnding) {
+            return finish(toGrpc(unavailable("the daemon is ending")));
+        }
+        if (isLastSent_) {
+            return finish(grpc::Status::OK);
+        }
+        if (now < notBefore_) {
+            due_ = notBefore_;
+            return true;
+        }
+        return produce(now);
+    }
+    SteadyTime due() const override { return due_; }
+
+ private:
+    bool produce(SteadyTime now) {
+        Result<Produced<Message>> produced = source_();
+        if (!produced.ok()) {
+            return finish(toGrpc(produced.status()));
+        }
+        isLastSent_ = produced->isEnd;
+        notBefore_ = produced->isMoreReady || produced->isEnd ? now : now + interval_;
+        due_ = notBefore_;
+        if (!produced->message.has_value()) {
+            return produced->isEnd ? finish(grpc::Status::OK) : true;
+        }
+        outgoing_ = std::move(*produced->message);
+        flags_->isWriting = true;
+        due_ = SteadyTime::max();
+        writer_->StartWrite(&outgoing_);
+        return true;
+    }
+    // The writer deletes itself in OnDone: it is not touched after this.
+    bool finish(const grpc::Status& status) {
+        writer_->Finish(status);
+        return false;
+    }
+
+    StreamWriter<Message>* writer_;
+    std::shared_ptr<typename StreamWriter<Message>::Flags> flags_;
+    Source<Message> source_;
+    const std::chrono::milliseconds interval_;
+    Message outgoing_;
+    SteadyTime notBefore_{}, due_{};
+    bool isLastSent_ = false;
+};
+
+template <class Message>
+grpc::ServerWriteReactor<Message>* openStream(StreamPump& pump, Source<Message> source,
+                                              std::chrono::milliseconds interval) {
+    auto* writer = new StreamWriter<Message>(pump);
+    pump.add(std::make_shared<WriterTurns<Message>>(writer, std::move(source), interval));
+    return writer;
+}
+
+}  // namespace millrace::rpc
