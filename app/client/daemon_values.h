@@ -13,6 +13,9 @@
 
 namespace millrace::client {
 
+/// A longer spec is refused, here and by the daemon.
+inline constexpr std::int64_t kSpecBytesMax = std::int64_t{8} << 20;
+
 enum class RunState {
     kUnknown,
     kQueued,
@@ -57,7 +60,8 @@ struct RunSummary {
     std::string specHash, streamHash, group, model, dataset, host;
     std::uint64_t revision = 0;
     std::int64_t rowsRead = 0, rowsKept = 0, rowsTrained = 0;
-    std::string orderHash, evalOrderHash;  ///< "" unknown
+    std::string orderHash, evalOrderHash;       ///< "" unknown
+    std::map<std::string, std::string> params;  ///< only where asked for
 
     /// The newest value of a metric.
     std::optional<double> metric(std::string_view metricName) const;
@@ -88,6 +92,8 @@ struct Receipt {
     std::vector<FileReceipt> files, sideTables;
     std::vector<StepReceipt> steps;
     std::string orderHash, evalOrderHash, planHash;
+    std::string weightsHash;  ///< of the final weights, "" where the trainer told none
+    std::string json;         ///< the whole receipt as stored
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsTrained = 0;
 };
 
@@ -125,8 +131,8 @@ struct SubmitRequest {
     GitFacts git;
 };
 struct SpecError {
-    std::string message, code, file;
-    int line = 0, column = 0;  ///< from 1; 0: no place
+    std::string message, code, file, path;  ///< path: of the key, "recipe.sample.keep"
+    int line = 0, column = 0;               ///< from 1; 0: no place
 };
 struct SubmitReply {
     std::vector<RunSummary> runs;  ///< the base first
@@ -141,10 +147,12 @@ struct ListRequest {
     int pageSize = 0;  ///< 0: the daemon's 100
     std::string pageToken;
     RunView view = RunView::kActive;
+    bool withParams = false;
 };
 struct RunPage {
     std::vector<RunSummary> runs;
     std::string nextPageToken;
+    std::int64_t total = 0;  ///< that match, on all pages
 };
 
 struct MetricRangeRequest {
@@ -156,7 +164,8 @@ struct MetricRangeRequest {
 struct MetricSeries {
     std::string name;
     std::vector<std::int64_t> steps, timesMs;
-    std::vector<double> values, minima, maxima;  ///< extremes only where thinned out
+    std::vector<double> values;
+    bool isDecimated = false;  ///< the least and greatest points of each bucket only
     std::uint64_t pointsTotal = 0;
 };
 

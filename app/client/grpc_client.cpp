@@ -10,6 +10,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "app/client/translate.h"
+#include "backend/core/files.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/core/unix_socket.h"
@@ -33,6 +34,22 @@ grpc::ChannelArguments channelArguments() {
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     return arguments;
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> credentialsOf(const ClientTlsFiles& files) {
+    if (files.authority.empty() && files.certificate.empty() && files.key.empty()) {
+        return grpc::InsecureChannelCredentials();
+    }
+    if (files.authority.empty() || files.certificate.empty() || files.key.empty()) {
+        return invalidArgument(
+            "MILLRACE_TLS_CA, MILLRACE_TLS_CERT and MILLRACE_TLS_KEY belong together: set all "
+            "three");
+    }
+    grpc::SslCredentialsOptions options;
+    ASSIGN_OR_RETURN(options.pem_root_certs, readFile(files.authority));
+    ASSIGN_OR_RETURN(options.pem_cert_chain, readFile(files.certificate));
+    ASSIGN_OR_RETURN(options.pem_private_key, readFile(files.key));
+    return grpc::SslCredentials(options);
 }
 
 Status noDaemon(const Address& address, std::string_view why) {
@@ -160,6 +177,7 @@ class GrpcClient final : public DaemonClient {
             page.runs.push_back(toValue(run));
         }
         page.nextPageToken = reply.next_page_token();
+        page.total = static_cast<std::int64_t>(reply.total());
         return page;
     }
 
@@ -275,8 +293,8 @@ class GrpcClient final : public DaemonClient {
     Result<ChannelPtr> newChannel() const {
         const Address& to = options_.address;
         if (!to.isUnix()) {
-            return grpc::CreateCustomChannel(to.text(), grpc::InsecureChannelCredentials(),
-                                             channelArguments());
+            ASSIGN_OR_RETURN(const auto credentials, credentialsOf(options_.tls));
+            return grpc::CreateCustomChannel(to.text(), credentials, channelArguments());
         }
         Result<UniqueFd> fd = connectUnix(to.unixPath);
         if (!fd.ok()) {

@@ -12,9 +12,15 @@
 
 namespace millrace::client {
 
+/// PEM files for a daemon on HOST:PORT; empty: no TLS.
+struct ClientTlsFiles {
+    std::string authority, certificate, key;
+};
+
 struct GrpcClientOptions {
     Address address;
     std::string clientName = "millrace";  ///< program and version, for the daemon's log
+    ClientTlsFiles tls = {};
 };
 
 /// Nothing is connected yet: the first call does that.

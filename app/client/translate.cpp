@@ -2,8 +2,13 @@
 
 #include <utility>
 
+#include "backend/core/json.h"
+#include "proto/convert/rpc_options.h"
+
 namespace millrace::client {
 namespace {
+
+static_assert(kSpecBytesMax == rpc::kMaxSpecBytes);
 
 RunState stateOf(v1::RunState state) {
     switch (state) {
@@ -91,7 +96,11 @@ RunEvent eventOf(const v1::RunEvent& from) {
 }
 
 SpecError errorOf(const v1::SpecError& from) {
-    return {from.message(), from.code(), from.file(), static_cast<int>(from.line()),
+    return {from.message(),
+            from.code(),
+            from.file(),
+            from.path(),
+            static_cast<int>(from.line()),
             static_cast<int>(from.column())};
 }
 
@@ -116,6 +125,10 @@ Receipt receiptOf(const v1::Receipt& from) {
     to.rowsPruned = from.rows_pruned();
     to.rowsKept = from.rows_kept();
     to.rowsTrained = from.rows_trained();
+    to.json = from.json();
+    if (const auto document = parseJson(to.json, "receipt"); document.ok()) {
+        to.weightsHash = jsonString(*document, "weights_hash");
+    }
     return to;
 }
 
@@ -178,6 +191,7 @@ RunSummary toValue(const v1::RunSummary& from) {
     to.rowsTrained = from.rows_trained();
     to.orderHash = from.order_hash();
     to.evalOrderHash = from.eval_order_hash();
+    to.params = texts(from.params());
     return to;
 }
 
@@ -225,8 +239,7 @@ MetricSeries toValue(const v1::MetricSeries& from) {
     to.steps.assign(from.steps().begin(), from.steps().end());
     to.timesMs.assign(from.times_ms().begin(), from.times_ms().end());
     to.values.assign(from.values().begin(), from.values().end());
-    to.minima.assign(from.minima().begin(), from.minima().end());
-    to.maxima.assign(from.maxima().begin(), from.maxima().end());
+    to.isDecimated = from.is_decimated();
     to.pointsTotal = from.points_total();
     return to;
 }
@@ -325,6 +338,7 @@ v1::ListRunsRequest toMessage(const ListRequest& from) {
     to.mutable_order_by()->Add(from.orderBy.begin(), from.orderBy.end());
     to.set_page_size(static_cast<std::uint32_t>(from.pageSize));
     to.set_page_token(from.pageToken);
+    to.set_with_params(from.withParams);
     to.set_view(from.view == RunView::kAll       ? v1::RUN_VIEW_ALL
                 : from.view == RunView::kDeleted ? v1::RUN_VIEW_DELETED
                                                  : v1::RUN_VIEW_ACTIVE);

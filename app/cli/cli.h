@@ -1,0 +1,15 @@
+#pragma once
+// The command line: words in, output and an exit code out.
+//
+// Threads: one. Failure: never throws; an error is one sentence on context.err and an exit code.
+#include <string>
+#include <vector>
+
+#include "app/cli/context.h"
+
+namespace millrace::cli {
+
+/// `words` without the program's name. Fills in context.terminal's colours from --color.
+int runCli(CliContext& context, const std::vector<std::string>& words);
+
+}  // namespace millrace::cli

@@ -1,0 +1,296 @@
+#include <utility>
+
+#include "app/cli/commands.h"
+
+namespace millrace::cli {
+namespace {
+
+const ArgumentSpec kOneRun{"RUN", 1, 1, "id, uid or name, or the beginning of one",
+                           Completes::kRun};
+const ArgumentSpec kRuns{"RUN", 1, 100, "ids, uids or names, or their beginnings", Completes::kRun};
+const ArgumentSpec kSpec{"SPEC", 1, 1, "the run's YAML file", Completes::kFile};
+
+OptionSpec flag(std::string names, std::string help) {
+    return {std::move(names), "", std::move(help)};
+}
+OptionSpec text(std::string names, std::string value, std::string help, bool isRepeatable = false) {
+    return {std::move(names), std::move(value), std::move(help), ValueKind::kText, isRepeatable};
+}
+OptionSpec integer(std::string names, std::string value, std::string help) {
+    return {std::move(names), std::move(value), std::move(help), ValueKind::kInteger};
+}
+
+std::vector<OptionSpec> specOptions() {
+    return {text("--set", "KEY=VALUE", "sets a key of the spec: train.learning_rate=0.01", true),
+            text("--variation", "NAME", "this variation, without the base", true),
+            flag("--all-variations", "the base and every variation of the spec")};
+}
+
+std::vector<OptionSpec> submitOptions() {
+    std::vector<OptionSpec> options = specOptions();
+    const std::vector<OptionSpec> more = {
+        flag("--watch", "follows the runs to their end (default on a terminal)"),
+        flag("--detach", "returns as soon as the runs are queued"),
+        flag("--plain", "with --watch: prints lines, no full-screen view"),
+        text("--key", "KEY", "the same key gives the same runs, however often it is sent"),
+        text("--project", "NAME", "files the runs under this project"),
+        text("--tag", "KEY=VALUE", "adds a tag", true),
+        text("--note", "TEXT", "a note in place of the spec's")};
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+}
+
+std::vector<CommandSpec> runCommands() {
+    return {
+        {"run",
+         "Runs",
+         "submit a spec and follow it",
+         "Reads the spec on the daemon's side, queues the base run (or the variations asked for) "
+         "and "
+         "follows them. Ctrl-C leaves the view; the runs go on.",
+         {kSpec},
+         submitOptions(),
+         {"millrace run movielens.yaml --all-variations",
+          "millrace run movielens.yaml --set train.learning_rate=0.01 --detach",
+          "millrace run movielens.yaml --watch --json | jq 'select(.type == \"end\")'"},
+         &runSubmit},
+        {"wait",
+         "Runs",
+         "wait until runs have ended",
+         "Prints their last state. Exit code 5 when one failed, 3 when one was cancelled.",
+         {kRuns},
+         {integer("--timeout", "SECONDS", "gives up after this long, with exit code 1")},
+         {"millrace wait r-abc23 && echo done"},
+         &runWait},
+        {"resume",
+         "Runs",
+         "continue a stopped or failed run from its last checkpoint",
+         "",
+         {kOneRun},
+         {integer("--step", "N", "from the checkpoint of this step"),
+          flag("--watch", "follows the run"), flag("--plain", "with --watch: prints lines")},
+         {"millrace resume r-abc23 --watch"},
+         &runResume},
+        {"stop",
+         "Runs",
+         "end runs with a checkpoint",
+         "",
+         {kRuns},
+         {integer("--grace", "SECONDS", "time for the checkpoint (15)"),
+          text("--reason", "TEXT", "shown as the reason")},
+         {"millrace stop r-abc23"},
+         &runStop},
+        {"rm",
+         "Runs",
+         "hide runs that have ended, or show them again",
+         "Nothing is lost: 'millrace ls --deleted' lists them, --undo brings them back.",
+         {kRuns},
+         {flag("--undo,--restore", "shows deleted runs again")},
+         {"millrace rm r-abc23", "millrace rm --undo r-abc23"},
+         &runRemove},
+        {"ls",
+         "Runs",
+         "list runs, newest first",
+         "The filter is MLflow's search grammar: metrics.eval.auc > 0.79 and tags.team = 'ads'.",
+         {},
+         {text("-f,--filter", "EXPR", "only runs that match"),
+          text("--order-by", "KEY", "\"metrics.eval.auc DESC\", \"start_time\"", true),
+          integer("-n,--limit", "N", "at most so many (50)"),
+          flag("--deleted", "deleted runs instead"), flag("--all", "deleted runs too"),
+          text("--columns", "NAMES", "comma-separated: id,name,state,loss,params.batch.seed,..."),
+          flag("-q,--quiet", "ids only")},
+         {"millrace ls",
+          "millrace ls --filter \"metrics.eval.auc > 0.79\" --order-by "
+          "\"metrics.eval.auc DESC\""},
+         &runList},
+        {"show",
+         "Runs",
+         "everything about one run",
+         "State, what the variation changes, metrics, the receipt as a funnel, checkpoints, "
+         "environment.",
+         {kOneRun},
+         {flag("--spec", "prints the spec as submitted"),
+          flag("--params", "all keys of the resolved spec too")},
+         {"millrace show movielens-dlrm"},
+         &runShow},
+        {"watch",
+         "Runs",
+         "follow runs live",
+         "Keys: q leaves, Tab and arrows change run and metric. Without a terminal: lines.",
+         {kRuns},
+         {flag("--plain", "prints lines, no full-screen view")},
+         {"millrace watch r-abc23"},
+         &runWatch},
+        {"logs",
+         "Runs",
+         "print the log lines of a run's workers",
+         "",
+         {kOneRun},
+         {flag("-f,--follow", "waits for more until the run has ended"),
+          text("-w,--worker", "NAME", "only this worker: feed, rank0", true),
+          integer("-n,--tail", "N", "only the last N lines")},
+         {"millrace logs -f r-abc23 --worker rank0"},
+         &runLogs},
+        {"compare",
+         "Runs",
+         "runs side by side: what differs, and what came out",
+         "Says whether all were evaluated on the same rows.",
+         {{"RUN", 0, 100, "two or more ids or names", Completes::kRun}},
+         {text("-f,--filter", "EXPR", "all runs that match"),
+          text("-m,--metric", "NAME", "these metrics only", true)},
+         {"millrace compare r-abc23 r-def45", "millrace compare --filter \"tags.team = 'ads'\""},
+         &runCompare},
+        {"metrics",
+         "Runs",
+         "the series of a run's metrics",
+         "",
+         {kOneRun},
+         {text("--name", "NAME", "this metric only", true),
+          integer("--points", "N", "at most so many a series, extremes kept (2000; 20 as text)")},
+         {"millrace metrics r-abc23 --name loss --json"},
+         &runMetrics},
+    };
+}
+
+std::vector<CommandSpec> dataCommands() {
+    CommandSpec stream{"stream",
+                       "Data",
+                       "run the loader alone and report",
+                       "Reads, processes and collates the data of a spec as a run would, without "
+                       "training. Options are the loader's: --epochs N, --threads N, --sink "
+                       "hash|null, --through-ring, --json. Needs no daemon.",
+                       {kSpec},
+                       {},
+                       {"millrace stream movielens.yaml --epochs 1 --json"},
+                       &runStream};
+    stream.needsDaemon = false;
+    stream.passesThrough = true;
+    CommandSpec check{"check",
+                      "Data",
+                      "read a spec and say what is wrong with it",
+                      "Types every expression against the dataset's schema. Needs no daemon.",
+                      {kSpec},
+                      specOptions(),
+                      {"millrace check movielens.yaml --all-variations"},
+                      &runCheck};
+    check.needsDaemon = false;
+    CommandSpec dataset{"dataset",
+                        "Data",
+                        "the schema, rows, row groups and size of a dataset",
+                        "Reads file footers only. Needs no daemon.",
+                        {{"PATH", 1, 1, "a file or a glob in quotes", Completes::kFile}},
+                        {},
+                        {"millrace dataset 'log/day=*/*.parquet'"},
+                        &runDataset};
+    dataset.needsDaemon = false;
+    return {std::move(check), std::move(stream), std::move(dataset)};
+}
+
+std::vector<CommandSpec> daemonCommands() {
+    return {
+        {"up",
+         "Daemon",
+         "start the daemon of this user",
+         "Returns when it answers; one that runs already is fine. --host decides where it listens.",
+         {},
+         {text("--state-dir", "DIR", "where runs are kept"),
+          text("--bin-dir", "DIR", "where the workers' programs are"),
+          text("--log-file", "PATH", "where the daemon writes its log"),
+          text("--tls-cert", "FILE", "PEM certificate of the daemon"),
+          text("--tls-key", "FILE", "its key"), text("--tls-ca", "FILE", "signs the clients'"),
+          flag("--insecure-loopback", "TCP on loopback without TLS, for tests")},
+         {"millrace up"},
+         &runUp},
+        {"down",
+         "Daemon",
+         "end all runs with a checkpoint, and the daemon",
+         "Queued runs stay queued. (A SIGTERM ends the daemon alone; its runs go on.)",
+         {},
+         {integer("--grace", "SECONDS", "time for the checkpoints (15)")},
+         {"millrace down"},
+         &runDown},
+        {"nodes",
+         "Daemon",
+         "the machines: cores, memory, GPUs",
+         "",
+         {},
+         {},
+         {"millrace nodes"},
+         &runNodes},
+        {"top",
+         "Daemon",
+         "live view of machines and running runs",
+         "Keys: q leaves. Without a terminal: one picture, then it ends.",
+         {},
+         {flag("--once", "prints one picture as text and ends")},
+         {"millrace top"},
+         &runTop},
+    };
+}
+
+std::vector<CommandSpec> otherCommands() {
+    CommandSpec completion{"completion",
+                           "Other",
+                           "the completion script of a shell",
+                           "",
+                           {{"SHELL", 1, 1, "bash, zsh or fish", Completes::kNothing}},
+                           {},
+                           {"source <(millrace completion bash)"},
+                           &runCompletion};
+    completion.needsDaemon = completion.printsData = false;
+    CommandSpec version{"version", "Other", "the version of this program", "",
+                        {},        {},      {"millrace version"},          &runVersion};
+    version.needsDaemon = false;
+    CommandSpec help{"help",
+                     "Other",
+                     "this help, or that of a command",
+                     "",
+                     {{"COMMAND", 0, 1, "a command's name", Completes::kCommand}},
+                     {flag("--markdown", "all of it as docs/reference/cli.md")},
+                     {"millrace help run"},
+                     &runHelp};
+    help.needsDaemon = help.printsData = false;
+    return {std::move(completion), std::move(version), std::move(help)};
+}
+
+}  // namespace
+
+const std::vector<CommandSpec>& commandTable() {
+    static const std::vector<CommandSpec> kTable = [] {
+        std::vector<CommandSpec> all;
+        for (auto part : {runCommands(), dataCommands(), daemonCommands(), otherCommands()}) {
+            std::move(part.begin(), part.end(), std::back_inserter(all));
+        }
+        return all;
+    }();
+    return kTable;
+}
+
+const CommandSpec* findCommand(std::string_view name) {
+    for (const CommandSpec& command : commandTable()) {
+        if (command.name == name) {
+            return &command;
+        }
+    }
+    return nullptr;
+}
+
+std::vector<OptionSpec> optionsOf(const CommandSpec& command) {
+    std::vector<OptionSpec> options = command.options;
+    if (command.printsData) {
+        options.push_back(flag("--json", "prints JSON (docs/reference/json.md)"));
+    }
+    if (command.needsDaemon) {
+        options.push_back(
+            text("--host", "ADDRESS", "the daemon: HOST:PORT or unix:PATH (or MILLRACE_HOST)"));
+    }
+    options.push_back({"--color",
+                       "WHEN",
+                       "auto, always or never; NO_COLOR is obeyed",
+                       ValueKind::kChoice,
+                       false,
+                       {"auto", "always", "never"}});
+    return options;
+}
+
+}  // namespace millrace::cli

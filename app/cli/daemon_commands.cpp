@@ -1,0 +1,255 @@
+#include <chrono>
+#include <thread>
+
+#include "app/cli/commands.h"
+#include "app/cli/help.h"
+#include "app/cli/json_shapes.h"
+#include "app/cli/table.h"
+#include "app/session/follower.h"
+#include "app/tui/figures.h"
+#include "backend/core/subprocess.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+
+constexpr int kStartPolls = 100, kPollMs = 50;
+
+Json jsonOf(const client::DaemonStatus& status) {
+    return {{"version", status.version},
+            {"pid", status.pid},
+            {"started", jsonTime(status.startedMs)},
+            {"address", status.address},
+            {"state_dir", status.stateDir},
+            {"bin_dir", status.binDir},
+            {"runs_running", status.runsRunning},
+            {"runs_queued", status.runsQueued},
+            {"runs_total", status.runsTotal},
+            {"warnings", status.warnings}};
+}
+
+void printStatus(CliContext& context, const ParsedArgs& args, const client::DaemonStatus& status,
+                 bool wasThere) {
+    if (args.isJson()) {
+        printDocument(context, {{"daemon", jsonOf(status)}, {"was_running", wasThere}});
+        return;
+    }
+    context.out << (wasThere ? "already running: " : "started: ") << "millraced " << status.version
+                << " at " << status.address << " (pid " << status.pid << ", runs in "
+                << status.stateDir << ")\n";
+    if (wasThere && status.runsRunning + status.runsQueued > 0) {
+        context.out << status.runsRunning << " runs running, " << status.runsQueued << " queued\n";
+    }
+    for (const std::string& warning : status.warnings) {
+        context.err << paint(context.errorTerminal, Tone::kWarn, "warning:") << ' ' << warning
+                    << '\n';
+    }
+}
+
+std::vector<std::string> daemonArguments(const CliContext& context, const ParsedArgs& args,
+                                         const Address& address) {
+    std::vector<std::string> argv = {context.programDirectory + "/millraced", "--socket",
+                                     address.text()};
+    for (const char* option :
+         {"--state-dir", "--bin-dir", "--log-file", "--tls-cert", "--tls-key", "--tls-ca"}) {
+        if (args.has(option)) {
+            argv.insert(argv.end(), {option, args.text(option)});
+        }
+    }
+    if (args.has("--insecure-loopback")) {
+        argv.push_back("--insecure-loopback");
+    }
+    return argv;
+}
+
+// The daemon goes to the background by itself and its starter ends when it serves.
+Result<client::DaemonStatus> startDaemon(CliContext& context, const ParsedArgs& args,
+                                         const Address& address) {
+    SubprocessOptions options;
+    options.argv = daemonArguments(context, args, address);
+    options.newSession = true;
+    ASSIGN_OR_RETURN(Subprocess starter, Subprocess::start(options));
+    ASSIGN_OR_RETURN(const int code, starter.wait());
+    if (code != 0) {
+        return failedPrecondition("the daemon did not start (exit code ", code,
+                                  "); its sentence stands above");
+    }
+    Result<client::DaemonStatus> status = unavailable("");
+    for (int poll = 0; poll < kStartPolls; ++poll) {
+        status = context.connect(address)->status();
+        if (status.status().code() != absl::StatusCode::kUnavailable) {
+            break;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+    }
+    return status;
+}
+
+std::string gpuText(const client::NodeInfo& node) {
+    if (node.gpus.empty()) {
+        return "no GPU";
+    }
+    return node.gpus.size() == 1 ? node.gpus.front().name
+                                 : strCat(node.gpus.size(), " x ", node.gpus.front().name);
+}
+
+// The first sample of the daemon's own node; nothing when none comes within two seconds.
+std::optional<client::NodeSample> firstSample(client::DaemonClient& daemon, const Clock& clock) {
+    session::FollowOptions options;
+    options.withRuns = false;
+    options.withTelemetry = true;
+    session::Follower follower(daemon, clock, options);
+    const std::int64_t end = clock.steadyNs() + 2'000'000'000;
+    while (clock.steadyNs() < end) {
+        auto event = follower.next(std::chrono::milliseconds(500));
+        if (event && std::holds_alternative<session::NodeSampled>(*event)) {
+            return std::get<session::NodeSampled>(std::move(*event)).sample;
+        }
+        if (event && std::holds_alternative<session::Problem>(*event)) {
+            break;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+int runUp(CliContext& context, const ParsedArgs& args) {
+    const Result<Address> address = daemonAddress(context);
+    if (!address.ok()) {
+        return failUsage(context, messageOf(address.status()));
+    }
+    const Result<client::DaemonStatus> there = context.connect(*address)->status();
+    if (there.ok()) {
+        printStatus(context, args, *there, true);
+        return kExitOk;
+    }
+    if (there.status().code() != absl::StatusCode::kUnavailable) {
+        return fail(context, there.status());
+    }
+    const Result<client::DaemonStatus> started = startDaemon(context, args, *address);
+    if (!started.ok()) {
+        return fail(context, started.status());
+    }
+    printStatus(context, args, *started, false);
+    return kExitOk;
+}
+
+int runDown(CliContext& context, const ParsedArgs& args) {
+    const Result<Address> address = daemonAddress(context);
+    if (!address.ok()) {
+        return failUsage(context, messageOf(address.status()));
+    }
+    const Result<client::DownReport> report =
+        context.connect(*address)->down(args.number("--grace", 0));
+    const bool wasThere = report.status().code() != absl::StatusCode::kUnavailable;
+    if (wasThere && !report.ok()) {
+        return fail(context, report.status());
+    }
+    for (int poll = 0; wasThere && poll < kStartPolls; ++poll) {
+        if (context.connect(*address)->status().status().code() == absl::StatusCode::kUnavailable) {
+            break;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+    }
+    const client::DownReport done = wasThere ? *report : client::DownReport{};
+    if (args.isJson()) {
+        printDocument(context, {{"was_running", wasThere},
+                                {"runs_stopped", done.runsStopped},
+                                {"workers_ended", done.workersEnded},
+                                {"runs_queued", done.runsQueued}});
+    } else if (!wasThere) {
+        context.out << "no daemon was running at " << address->text() << '\n';
+    } else {
+        context.out << "stopped: " << done.runsStopped << " runs with a checkpoint, "
+                    << done.workersEnded << " workers ended, " << done.runsQueued
+                    << " runs stay queued\n";
+    }
+    return kExitOk;
+}
+
+int runNodes(CliContext& context, const ParsedArgs& args) {
+    const auto daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const auto nodes = (*daemon)->nodes();
+    if (!nodes.ok()) {
+        return fail(context, nodes.status());
+    }
+    const std::optional<client::NodeSample> sample = firstSample(**daemon, context.clock);
+    if (args.isJson()) {
+        Json list = jsonList(*nodes);
+        for (Json& node : list) {
+            const bool isSampled = sample && node["name"] == sample->node;
+            node["sample"] = isSampled ? cli::jsonOf(*sample) : Json();
+        }
+        printDocument(context, {{"nodes", list}});
+        return kExitOk;
+    }
+    Table table({{"NODE"},
+                 {"ROLE", Align::kLeft, 4, 3},
+                 {"CORES", Align::kRight},
+                 {"CPU", Align::kRight},
+                 {"MEMORY", Align::kRight},
+                 {"GPU", Align::kLeft, 6},
+                 {"VERSION", Align::kLeft, 5, 2},
+                 {"CPU MODEL", Align::kLeft, 12, 4},
+                 {"UP", Align::kRight, 6, 1}});
+    for (const client::NodeInfo& node : *nodes) {
+        const bool isSampled = sample && sample->node == node.name;
+        table.add(
+            {{node.name, Tone::kStrong},
+             node.isHead ? "head" : "node",
+             std::to_string(node.cores),
+             isSampled ? tui::percentText(sample->cpuPercent) : "n/a",
+             isSampled ? tui::usedText(sample->memoryUsedBytes, sample->memoryTotalBytes)
+                       : formatBytes(static_cast<double>(node.memoryBytes)),
+             {gpuText(node), node.gpus.empty() ? Tone::kDim : Tone::kPlain},
+             node.version,
+             node.cpuModel,
+             tui::clockText(static_cast<double>(context.clock.wallMs() - node.startedMs) / 1e3)});
+    }
+    context.out << table.render(context.terminal);
+    return kExitOk;
+}
+
+int runVersion(CliContext& context, const ParsedArgs& args) {
+    if (args.isJson()) {
+        printDocument(context, {{"version", kVersion}});
+    } else {
+        context.out << "millrace " << kVersion << '\n';
+    }
+    return kExitOk;
+}
+
+int runHelp(CliContext& context, const ParsedArgs& args) {
+    if (args.has("--markdown")) {
+        context.out << markdownReference();
+        return kExitOk;
+    }
+    if (args.words.empty()) {
+        context.out << generalHelp(context.terminal);
+        return kExitOk;
+    }
+    const CommandSpec* command = findCommand(args.words.front());
+    if (command == nullptr) {
+        return failUsage(context, strCat("unknown command '", args.words.front(),
+                                         "'; 'millrace help' lists them"));
+    }
+    context.out << commandHelp(*command, context.terminal);
+    return kExitOk;
+}
+
+int runCompletion(CliContext& context, const ParsedArgs& args) {
+    const Result<std::string> script = completionScript(args.words.front());
+    if (!script.ok()) {
+        return failUsage(context, messageOf(script.status()));
+    }
+    context.out << *script;
+    return kExitOk;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,207 @@
+#include "app/cli/follow.h"
+
+#include <algorithm>
+
+#include "app/cli/follow_lines.h"
+#include "app/cli/json_shapes.h"
+#include "app/cli/results.h"
+#include "app/session/follower.h"
+#include "app/tui/watch_view.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+// A daemon that stays away this long ends lines and JSON; the full screen waits for ever.
+constexpr std::int64_t kAwayNs = 120'000'000'000;
+
+enum class Ending { kAllEnded, kLeft, kTimeout, kUnreachable, kProblem };
+
+struct Outcome {
+    Ending ending = Ending::kAllEnded;
+    Status status;
+};
+
+std::vector<std::string> idsOf(const std::vector<client::RunSummary>& runs) {
+    std::vector<std::string> ids;
+    for (const client::RunSummary& run : runs) {
+        ids.push_back(run.id);
+    }
+    return ids;
+}
+
+session::LiveModel modelOf(const std::vector<client::RunSummary>& runs) {
+    session::LiveModel model;
+    for (const client::RunSummary& run : runs) {
+        model.runs[run.id].summary = run;
+    }
+    return model;
+}
+
+session::FollowOptions optionsOf(const FollowJob& job) {
+    session::FollowOptions options;
+    options.runIds = idsOf(job.runs);
+    options.withMetrics = !job.isQuiet;
+    options.withLogs = job.form == FollowForm::kScreen;
+    options.logTail = 200;
+    return options;
+}
+
+Outcome followOnScreen(CliContext& context, client::DaemonClient& daemon, const FollowJob& job,
+                       tui::Screen& screen) {
+    session::LiveModel model = modelOf(job.runs);
+    session::Follower follower(daemon, context.clock, optionsOf(job));
+    tui::WatchView view(idsOf(job.runs));
+    const tui::LoopEnd end = tui::runLiveLoop(screen, follower, model, view, context.clock,
+                                              context.interrupts, {job.leavesAtEnd});
+    return {end == tui::LoopEnd::kAllEnded ? Ending::kAllEnded : Ending::kLeft, okStatus()};
+}
+
+Outcome followInLines(CliContext& context, client::DaemonClient& daemon, const FollowJob& job) {
+    session::LiveModel model = modelOf(job.runs);
+    LinePrinter lines(context, job.isQuiet);
+    JsonPrinter objects(context);
+    FollowPrinter& printer =
+        job.form == FollowForm::kJson ? static_cast<FollowPrinter&>(objects) : lines;
+    session::Follower follower(daemon, context.clock, optionsOf(job));
+    const int interruptsBefore = context.interrupts.load();
+    const std::int64_t startNs = context.clock.steadyNs();
+    std::int64_t awaySinceNs = 0;
+    for (;;) {
+        const auto event = follower.next(std::chrono::milliseconds(100));
+        const std::int64_t nowNs = context.clock.steadyNs();
+        if (event) {
+            model.apply(*event, context.clock.wallMs());
+            printer.take(*event, model);
+        }
+        if (event && std::holds_alternative<session::Problem>(*event)) {
+            return {Ending::kProblem, std::get<session::Problem>(*event).status};
+        }
+        if (model.hasEnded) {
+            return {};
+        }
+        if (context.interrupts.load() != interruptsBefore) {
+            return {Ending::kLeft, okStatus()};
+        }
+        const bool isAway = model.link.state == session::LinkState::kReconnecting;
+        awaySinceNs = !isAway ? 0 : awaySinceNs == 0 ? nowNs : awaySinceNs;
+        if (isAway && nowNs - awaySinceNs > kAwayNs) {
+            return {Ending::kUnreachable, unavailable(model.link.sentence)};
+        }
+        if (job.timeoutSeconds > 0 && nowNs - startNs > job.timeoutSeconds * 1'000'000'000LL) {
+            return {Ending::kTimeout,
+                    deadlineExceeded("the runs had not ended after ", job.timeoutSeconds, " s")};
+        }
+    }
+}
+
+// The runs as they are now, in the order in which they were asked for.
+std::vector<client::RunDetail> lastWord(client::DaemonClient& daemon, const FollowJob& job) {
+    std::vector<client::RunDetail> details;
+    for (const client::RunSummary& run : job.runs) {
+        Result<client::RunDetail> detail = daemon.get(run.id);
+        if (detail.ok()) {
+            details.push_back(*std::move(detail));
+        } else {
+            details.push_back({});
+            details.back().summary = run;
+        }
+    }
+    return details;
+}
+
+void printEnd(CliContext& context, const std::vector<client::RunDetail>& details,
+              const Outcome& outcome, int code) {
+    Json runs = Json::array();
+    for (const client::RunDetail& detail : details) {
+        Json run = jsonOf(detail.summary);
+        run["receipt"] = detail.receipt ? jsonOf(*detail.receipt) : Json();
+        run["weights_hash"] = detail.receipt && !detail.receipt->weightsHash.empty()
+                                  ? Json(detail.receipt->weightsHash)
+                                  : Json();
+        run["checkpoint"] = detail.checkpoints.empty() ? Json() : jsonOf(detail.checkpoints.back());
+        runs.push_back(std::move(run));
+    }
+    static constexpr const char* kReasons[] = {"ended", "left", "timeout", "unreachable",
+                                               "problem"};
+    printLine(context, {{"type", "end"},
+                        {"reason", kReasons[static_cast<int>(outcome.ending)]},
+                        {"ok", code == kExitOk && outcome.ending == Ending::kAllEnded},
+                        {"exit_code", code},
+                        {"runs", runs}});
+}
+
+void sayLeft(CliContext& context, const std::vector<client::RunSummary>& runs) {
+    std::string ids;
+    for (const client::RunSummary& run : runs) {
+        if (!client::isEnded(run.state)) {
+            ids += " " + run.id;
+        }
+    }
+    if (!ids.empty()) {
+        context.err << "The run goes on: 'millrace watch" << ids
+                    << "' shows it again, 'millrace stop" << ids << "' ends it.\n";
+    }
+}
+
+}  // namespace
+
+FollowForm followForm(const CliContext& context, bool isJson, bool isPlain) {
+    if (isJson) {
+        return FollowForm::kJson;
+    }
+    const bool hasScreen = context.terminal.isTty && context.isInputTty && !isPlain;
+    return hasScreen ? FollowForm::kScreen : FollowForm::kLines;
+}
+
+ExitCode exitCodeOf(const std::vector<client::RunSummary>& runs) {
+    const auto any = [&](client::RunState state) {
+        return std::any_of(runs.begin(), runs.end(),
+                           [&](const client::RunSummary& run) { return run.state == state; });
+    };
+    return any(client::RunState::kFailed)      ? kExitRunFailed
+           : any(client::RunState::kCancelled) ? kExitCancelled
+                                               : kExitOk;
+}
+
+int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJob& job) {
+    Outcome outcome;
+    bool isShown = false;
+    if (job.form == FollowForm::kScreen) {
+        Result<std::unique_ptr<tui::Screen>> screen = context.openScreen();
+        if (screen.ok()) {
+            outcome = followOnScreen(context, daemon, job, **screen);
+            isShown = true;
+        }
+    }
+    if (!isShown) {
+        outcome = followInLines(context, daemon, job);
+    }
+    const std::vector<client::RunDetail> details = lastWord(daemon, job);
+    std::vector<client::RunSummary> runs;
+    for (const client::RunDetail& detail : details) {
+        runs.push_back(detail.summary);
+    }
+    int code = exitCodeOf(runs);
+    if (outcome.ending == Ending::kLeft) {
+        code = kExitOk;
+    } else if (!outcome.status.ok()) {
+        code = fail(context, outcome.status);
+    }
+    if (job.form == FollowForm::kJson) {
+        printEnd(context, details, outcome, code);
+    } else if (outcome.ending == Ending::kLeft) {
+        sayLeft(context, runs);
+    } else if (job.printsResult && outcome.ending == Ending::kAllEnded) {
+        context.out << '\n' << resultTable(runs, context.terminal);
+        for (const client::RunSummary& run : runs) {
+            if (run.state == client::RunState::kFailed) {
+                context.err << paint(context.errorTerminal, tui::Tone::kBad, run.id) << ": "
+                            << shown(context.errorTerminal, run.exitReason) << '\n';
+            }
+        }
+    }
+    return code;
+}
+
+}  // namespace millrace::cli

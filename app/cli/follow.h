@@ -1,0 +1,30 @@
+#pragma once
+// Following runs to their end: full screen, lines, or JSON objects.
+#include <string>
+#include <vector>
+
+#include "app/cli/context.h"
+
+namespace millrace::cli {
+
+enum class FollowForm { kScreen, kLines, kJson };
+
+struct FollowJob {
+    std::vector<client::RunSummary> runs;
+    FollowForm form = FollowForm::kLines;
+    bool leavesAtEnd = true;   ///< the full-screen view closes by itself
+    bool printsResult = true;  ///< a table at the end
+    int timeoutSeconds = 0;    ///< 0: none
+    bool isQuiet = false;      ///< lines: only the last state of each run
+};
+
+/// How output is to be shown: --json, else the screen where there is one and --plain is not given.
+FollowForm followForm(const CliContext& context, bool isJson, bool isPlain);
+
+/// Returns when all runs have ended or the user leaves; the exit code says how they ended.
+int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJob& job);
+
+/// 5 when a run failed, else 3 when one was cancelled, else 0 (also while runs still go).
+ExitCode exitCodeOf(const std::vector<client::RunSummary>& runs);
+
+}  // namespace millrace::cli

@@ -1,0 +1,168 @@
+#include "app/cli/follow_lines.h"
+
+#include "app/cli/json_shapes.h"
+#include "app/tui/figures.h"
+#include "app/tui/glyphs.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+
+constexpr std::int64_t kLineEveryNs = 2'000'000'000;
+
+std::string progressText(const session::LiveRun& run) {
+    const client::Progress& progress = run.summary.progress;
+    std::string text = "step " + tui::stepText(progress);
+    if (const auto done = tui::fractionOf(run.summary)) {
+        text += " (" + tui::percentText(*done * 100) + ")";
+    }
+    if (progress.epochs > 1) {
+        strAppend(&text, "  epoch ", std::min(progress.epoch + 1, progress.epochs), "/",
+                  progress.epochs);
+    }
+    if (const auto loss = run.metric("loss")) {
+        text += "  loss " + tui::numberText(loss);
+    }
+    if (const auto rate = run.metric("samples_per_second")) {
+        text += "  " + tui::numberText(rate) + " samples/s";
+    }
+    if (const auto stall = session::stallPercent(run.summary)) {
+        text += "  stall " + tui::percentText(stall);
+    }
+    if (const auto left = run.secondsLeft()) {
+        text += "  ETA " + tui::clockText(left);
+    }
+    return text;
+}
+
+std::string stateText(const client::RunSummary& run) {
+    std::string text(nameOf(run.state));
+    if (run.state == client::RunState::kQueued && !run.queuedReason.empty()) {
+        text += ": " + run.queuedReason;
+    }
+    if (client::isEnded(run.state) && !run.exitReason.empty()) {
+        text += ": " + run.exitReason;
+    }
+    if (run.state == client::RunState::kStarting && run.attempt > 1) {
+        strAppend(&text, " (attempt ", run.attempt, ")");
+    }
+    return text;
+}
+
+}  // namespace
+
+void LinePrinter::line(const client::RunSummary& run, const std::string& text) {
+    context_.out << paint(context_.terminal, Tone::kDim, tui::timeOfDay(context_.clock.wallMs()))
+                 << "  " << paint(context_.terminal, Tone::kAccent, run.id) << "  "
+                 << shown(context_.terminal,
+                          tui::padRight(run.variation.empty() ? run.name : run.variation, 14))
+                 << "  " << text << '\n'
+                 << std::flush;
+}
+
+void LinePrinter::takeRun(const session::LiveRun& run) {
+    const client::RunSummary& summary = run.summary;
+    const std::string state = stateText(summary);
+    if (std::exchange(lastState_[summary.id], state) != state) {
+        if (!isQuiet_ || client::isEnded(summary.state)) {
+            line(summary, paint(context_.terminal, tui::toneOf(summary.state),
+                                shown(context_.terminal, state)));
+        }
+        lastLineNs_[summary.id] = context_.clock.steadyNs();
+        return;
+    }
+    const std::int64_t nowNs = context_.clock.steadyNs();
+    if (isQuiet_ || summary.progress.step == 0 || client::isEnded(summary.state) ||
+        nowNs - lastLineNs_[summary.id] < kLineEveryNs) {
+        return;
+    }
+    lastLineNs_[summary.id] = nowNs;
+    line(summary, progressText(run));
+}
+
+void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model) {
+    std::map<std::int64_t, std::string> evaluations;
+    for (const client::MetricPoint& point : added.points) {
+        if (point.name.rfind("eval.", 0) == 0 && point.name != "eval.rows") {
+            evaluations[point.step] +=
+                "  " + point.name.substr(5) + " " + tui::numberText(point.value);
+        }
+    }
+    const auto run = model.runs.find(added.runId);
+    for (const auto& [step, text] : evaluations) {
+        if (!isQuiet_ && run != model.runs.end() && !run->second.summary.id.empty()) {
+            line(run->second.summary, strCat("evaluated at step ", step, ":", text));
+        }
+    }
+}
+
+void LinePrinter::takeLink(const session::Link& link) {
+    if (link.state == session::LinkState::kReconnecting && !std::exchange(wasLost_, true)) {
+        context_.err << "millrace: connection lost (" << link.sentence << "); trying again\n";
+    }
+    if (link.state == session::LinkState::kConnected && std::exchange(wasLost_, false)) {
+        context_.err << "millrace: connected again\n";
+    }
+}
+
+void LinePrinter::take(const session::FollowEvent& event, const session::LiveModel& model) {
+    if (const auto* changed = std::get_if<session::RunChanged>(&event)) {
+        takeRun(model.runs.at(changed->run.id));
+    } else if (const auto* added = std::get_if<session::MetricsAdded>(&event)) {
+        takeMetrics(*added, model);
+    } else if (const auto* link = std::get_if<session::LinkChanged>(&event)) {
+        takeLink(link->link);
+    }
+}
+
+void JsonPrinter::takeRun(const client::RunSummary& run) {
+    const std::string state(nameOf(run.state));
+    if (std::exchange(lastState_[run.id], state) != state) {
+        const Json whole = jsonOf(run);
+        printLine(context_, {{"type", "state"},
+                             {"run", run.id},
+                             {"state", state},
+                             {"attempt", run.attempt},
+                             {"queued_reason", whole["queued_reason"]},
+                             {"exit_reason", whole["exit_reason"]}});
+    }
+    if (run.progress.step > 0 &&
+        std::exchange(lastStep_[run.id], run.progress.step) != run.progress.step) {
+        Json progress = jsonOf(run)["progress"];
+        progress["type"] = "progress";
+        progress["run"] = run.id;
+        printLine(context_, std::move(progress));
+    }
+}
+
+void JsonPrinter::take(const session::FollowEvent& event, const session::LiveModel&) {
+    if (const auto* changed = std::get_if<session::RunChanged>(&event)) {
+        takeRun(changed->run);
+    } else if (const auto* added = std::get_if<session::MetricsAdded>(&event)) {
+        std::map<std::int64_t, Json> bySteps;
+        for (const client::MetricPoint& point : added->points) {
+            Json& line = bySteps[point.step];
+            line["values"][point.name] = jsonNumber(point.value);
+            line["epoch"] = point.epoch;
+            line["time"] = jsonTime(point.timeMs);
+        }
+        for (auto& [step, line] : bySteps) {
+            line["type"] = "metrics";
+            line["run"] = added->runId;
+            line["step"] = step;
+            printLine(context_, std::move(line));
+        }
+    } else if (const auto* replaced = std::get_if<session::MetricsReplaced>(&event)) {
+        printLine(context_, {{"type", "metrics_replaced"},
+                             {"run", replaced->runId},
+                             {"after_step", std::max<std::int64_t>(0, replaced->afterStep)}});
+    } else if (const auto* link = std::get_if<session::LinkChanged>(&event)) {
+        const bool isConnected = link->link.state == session::LinkState::kConnected;
+        printLine(context_, {{"type", "connection"},
+                             {"connected", isConnected},
+                             {"sentence", isConnected ? Json() : Json(link->link.sentence)}});
+    }
+}
+
+}  // namespace millrace::cli

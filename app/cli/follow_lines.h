@@ -1,0 +1,52 @@
+#pragma once
+// What following prints without a screen: lines for people, or one JSON object a line.
+#include <map>
+#include <set>
+#include <string>
+
+#include "app/cli/context.h"
+#include "app/session/live_model.h"
+
+namespace millrace::cli {
+
+class FollowPrinter {
+ public:
+    virtual ~FollowPrinter() = default;
+    /// `model` has the event applied already.
+    virtual void take(const session::FollowEvent& event, const session::LiveModel& model) = 0;
+};
+
+/// A line a change of state and an evaluation, and one every two seconds while a run trains.
+class LinePrinter final : public FollowPrinter {
+ public:
+    LinePrinter(CliContext& context, bool isQuiet) : context_(context), isQuiet_(isQuiet) {}
+    void take(const session::FollowEvent& event, const session::LiveModel& model) override;
+
+ private:
+    void takeRun(const session::LiveRun& run);
+    void takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model);
+    void takeLink(const session::Link& link);
+    void line(const client::RunSummary& run, const std::string& text);
+
+    CliContext& context_;
+    bool isQuiet_;
+    bool wasLost_ = false;
+    std::map<std::string, std::string> lastState_;
+    std::map<std::string, std::int64_t> lastLineNs_;
+};
+
+/// {"type": "state" | "progress" | "metrics" | "connection", ...}
+class JsonPrinter final : public FollowPrinter {
+ public:
+    explicit JsonPrinter(CliContext& context) : context_(context) {}
+    void take(const session::FollowEvent& event, const session::LiveModel& model) override;
+
+ private:
+    void takeRun(const client::RunSummary& run);
+
+    CliContext& context_;
+    std::map<std::string, std::string> lastState_;
+    std::map<std::string, std::int64_t> lastStep_;
+};
+
+}  // namespace millrace::cli

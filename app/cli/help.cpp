@@ -1,0 +1,313 @@
+#include "app/cli/help.h"
+
+#include <algorithm>
+
+#include "app/tui/glyphs.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+
+constexpr std::pair<int, const char*> kExitTexts[] = {
+    {kExitOk, "done; leaving a view with q or Ctrl-C is this too, the runs go on"},
+    {kExitFailed, "failed: one sentence on stderr says why"},
+    {kExitUsage, "the command line was not understood"},
+    {kExitCancelled, "a run that was waited for was cancelled"},
+    {kExitRunFailed, "a run that was waited for failed"},
+    {kExitUnreachable, "no daemon answers"},
+};
+
+// Words of `text` in lines of at most `width` columns.
+std::vector<std::string> wrapped(const std::string& text, int width) {
+    std::vector<std::string> lines;
+    std::string line;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        const std::string word = text.substr(at, end - at);
+        if (!line.empty() && static_cast<int>(line.size() + 1 + word.size()) > width) {
+            lines.push_back(std::exchange(line, ""));
+        }
+        line += line.empty() ? word : " " + word;
+        at = end + 1;
+    }
+    lines.push_back(line);
+    return lines;
+}
+
+int widthOf(const Terminal& terminal) {
+    return terminal.width > 0 ? std::clamp(terminal.width, 40, 100) : 100;
+}
+
+// "  LEFT   what it does", the second column wrapped.
+std::string twoColumns(const Terminal& terminal, const std::string& left, int leftWidth,
+                       const std::string& right) {
+    std::string text;
+    const std::string indent(static_cast<std::size_t>(leftWidth + 4), ' ');
+    const bool isLong = static_cast<int>(left.size()) > leftWidth;
+    text += "  " + paint(terminal, Tone::kInfo, left);
+    text += isLong ? "\n" + indent : std::string(leftWidth - left.size() + 2, ' ');
+    bool isFirst = true;
+    for (const std::string& line : wrapped(right, widthOf(terminal) - leftWidth - 4)) {
+        text += (isFirst ? "" : indent) + line + "\n";
+        isFirst = false;
+    }
+    return text;
+}
+
+std::string argumentText(const ArgumentSpec& argument) {
+    const std::string dots = argument.most > 1 ? "..." : "";
+    return argument.least == 0 ? "[" + argument.name + "]" + dots : argument.name + dots;
+}
+
+std::string usageOf(const CommandSpec& command) {
+    std::string usage = "millrace " + command.name;
+    for (const ArgumentSpec& argument : command.arguments) {
+        usage += " " + argumentText(argument);
+    }
+    return usage + (command.passesThrough || !optionsOf(command).empty() ? " [options]" : "");
+}
+
+std::string optionText(const OptionSpec& option) {
+    std::string names = option.names;
+    for (std::size_t at = names.find(','); at != std::string::npos; at = names.find(',', at + 2)) {
+        names.replace(at, 1, ", ");
+    }
+    return names + (option.valueName.empty() ? "" : " " + option.valueName);
+}
+
+std::string optionHelp(const OptionSpec& option) {
+    return option.help + (option.isRepeatable ? "; may be repeated" : "");
+}
+
+std::vector<std::string> groups() {
+    std::vector<std::string> all;
+    for (const CommandSpec& command : commandTable()) {
+        if (std::find(all.begin(), all.end(), command.group) == all.end()) {
+            all.push_back(command.group);
+        }
+    }
+    return all;
+}
+
+std::string longNames(const CommandSpec& command) {
+    std::string names = "--help";
+    for (const OptionSpec& option : optionsOf(command)) {
+        names += " " + option.name();
+    }
+    return names;
+}
+
+bool completesRuns(const CommandSpec& command) {
+    return !command.arguments.empty() && command.arguments.front().completes == Completes::kRun;
+}
+
+std::string bashScript() {
+    std::string cases;
+    for (const CommandSpec& command : commandTable()) {
+        strAppend(&cases, "        ", command.name, ") options='", longNames(command), "'",
+                  completesRuns(command) ? "; runs=1" : "", " ;;\n");
+    }
+    std::string names;
+    for (const CommandSpec& command : commandTable()) {
+        names += (names.empty() ? "" : " ") + command.name;
+    }
+    return strCat(R"sh(# millrace completion for bash: source <(millrace completion bash)
+_millrace() {
+    local word=${COMP_WORDS[COMP_CWORD]} command='' options='' runs='' i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        [[ ${COMP_WORDS[i]} != -* ]] && { command=${COMP_WORDS[i]}; break; }
+    done
+    if [[ -z $command ]]; then
+        COMPREPLY=($(compgen -W ')sh",
+                  names, R"sh(' -- "$word"))
+        return
+    fi
+    case $command in
+)sh",
+                  cases, R"sh(    esac
+    if [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$word"))
+    elif [[ -n $runs ]]; then
+        COMPREPLY=($(compgen -W "$(millrace ls --quiet --limit 200 2>/dev/null)" -- "$word"))
+    else
+        COMPREPLY=($(compgen -f -- "$word"))
+    fi
+}
+complete -o filenames -F _millrace millrace
+)sh");
+}
+
+std::string zshScript() {
+    std::string commands, cases;
+    for (const CommandSpec& command : commandTable()) {
+        std::string summary = command.summary;
+        std::replace(summary.begin(), summary.end(), ':', ' ');
+        strAppend(&commands, "        '", command.name, ":", summary, "'\n");
+        strAppend(&cases, "        ", command.name, ") options=(", longNames(command), ")",
+                  completesRuns(command) ? "; runs=1" : "", " ;;\n");
+    }
+    return strCat(R"sh(#compdef millrace
+# millrace completion for zsh: source <(millrace completion zsh)
+_millrace() {
+    local -a commands options
+    local runs=''
+    commands=(
+)sh",
+                  commands, R"sh(    )
+    if (( CURRENT == 2 )); then
+        _describe 'command' commands
+        return
+    fi
+    case $words[2] in
+)sh",
+                  cases, R"sh(    esac
+    if [[ $words[CURRENT] == -* ]]; then
+        compadd -- $options
+    elif [[ -n $runs ]]; then
+        compadd -- ${(f)"$(millrace ls --quiet --limit 200 2>/dev/null)"}
+    else
+        _files
+    fi
+}
+compdef _millrace millrace
+)sh");
+}
+
+std::string fishScript() {
+    std::string text = "# millrace completion for fish: millrace completion fish | source\n";
+    for (const CommandSpec& command : commandTable()) {
+        std::string summary = command.summary;
+        std::replace(summary.begin(), summary.end(), '\'', ' ');
+        strAppend(&text, "complete -c millrace -n __fish_use_subcommand -f -a ", command.name,
+                  " -d '", summary, "'\n");
+        for (const OptionSpec& option : optionsOf(command)) {
+            strAppend(&text, "complete -c millrace -n '__fish_seen_subcommand_from ", command.name,
+                      "' -l ", option.name().substr(2), option.valueName.empty() ? "" : " -r",
+                      "\n");
+        }
+        if (completesRuns(command)) {
+            strAppend(&text, "complete -c millrace -n '__fish_seen_subcommand_from ", command.name,
+                      "' -f -a '(millrace ls --quiet --limit 200 2>/dev/null)'\n");
+        }
+    }
+    return text;
+}
+
+std::string markdownOf(const CommandSpec& command) {
+    std::string text = strCat("### `", usageOf(command), "`\n\n");
+    std::string summary = command.summary;
+    summary.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(summary.front())));
+    strAppend(&text, summary, ".", command.details.empty() ? "" : " ", command.details, "\n\n");
+    if (!command.arguments.empty() || !optionsOf(command).empty()) {
+        text += "| option | meaning |\n|---|---|\n";
+    }
+    for (const ArgumentSpec& argument : command.arguments) {
+        strAppend(&text, "| `", argumentText(argument), "` | ", argument.help, " |\n");
+    }
+    for (const OptionSpec& option : optionsOf(command)) {
+        strAppend(&text, "| `", optionText(option), "` | ", optionHelp(option), " |\n");
+    }
+    text += "\n```\n";
+    for (const std::string& example : command.examples) {
+        text += example + "\n";
+    }
+    return text + "```\n\n";
+}
+
+}  // namespace
+
+std::string generalHelp(const Terminal& terminal) {
+    std::string text =
+        "Usage: millrace COMMAND [options]\n\nStreams data to training runs, starts "
+        "them, shows and compares them.\n";
+    for (const std::string& group : groups()) {
+        text += "\n" + paint(terminal, Tone::kStrong, group) + "\n";
+        for (const CommandSpec& command : commandTable()) {
+            if (command.group == group) {
+                text += twoColumns(terminal, command.name, 11, command.summary);
+            }
+        }
+    }
+    text += "\n" + paint(terminal, Tone::kStrong, "Exit codes") + "\n";
+    for (const auto& [code, meaning] : kExitTexts) {
+        text += twoColumns(terminal, std::to_string(code), 11, meaning);
+    }
+    return text +
+           "\n'millrace COMMAND --help' says more. The daemon is that of this user, or the "
+           "one\nthat --host HOST:PORT|unix:PATH or MILLRACE_HOST names.\n";
+}
+
+std::string commandHelp(const CommandSpec& command, const Terminal& terminal) {
+    std::string text = strCat("Usage: ", usageOf(command), "\n\n");
+    const std::string sentence = command.details.empty() ? command.summary : command.details;
+    std::string paragraph = strCat(command.summary, ". ", command.details);
+    if (command.details.empty()) {
+        paragraph = sentence + ".";
+    }
+    paragraph.front() =
+        static_cast<char>(std::toupper(static_cast<unsigned char>(paragraph.front())));
+    for (const std::string& line : wrapped(paragraph, widthOf(terminal))) {
+        text += line + "\n";
+    }
+    text += "\n";
+    for (const ArgumentSpec& argument : command.arguments) {
+        text += twoColumns(terminal, argument.name, 22, argument.help);
+    }
+    if (!command.passesThrough) {
+        for (const OptionSpec& option : optionsOf(command)) {
+            text += twoColumns(terminal, optionText(option), 22, optionHelp(option));
+        }
+    }
+    text += "\n" + paint(terminal, Tone::kStrong, "Examples") + "\n";
+    for (const std::string& example : command.examples) {
+        text += "  " + example + "\n";
+    }
+    return text;
+}
+
+std::string markdownReference() {
+    std::string text =
+        "# The command line\n\nMade by `millrace help --markdown`; a test compares the two. "
+        "`--json` is described in [json.md](json.md).\n\n## Exit codes\n\n| code | meaning "
+        "|\n|---|---|\n";
+    for (const auto& [code, meaning] : kExitTexts) {
+        strAppend(&text, "| ", code, " | ", meaning, " |\n");
+    }
+    text +=
+        "\n## Environment\n\n| variable | meaning |\n|---|---|\n"
+        "| `MILLRACE_HOST` | the daemon, as `--host` |\n"
+        "| `MILLRACE_TLS_CA`, `MILLRACE_TLS_CERT`, `MILLRACE_TLS_KEY` | PEM files for a daemon "
+        "on `HOST:PORT` (mutual TLS) |\n"
+        "| `NO_COLOR` | no colours |\n| `COLUMNS` | the width of tables |\n"
+        "| `XDG_RUNTIME_DIR`, `XDG_STATE_HOME` | where the daemon's socket and state are |\n\n";
+    for (const std::string& group : groups()) {
+        strAppend(&text, "## ", group, "\n\n");
+        for (const CommandSpec& command : commandTable()) {
+            if (command.group == group) {
+                text += markdownOf(command);
+            }
+        }
+    }
+    while (text.ends_with("\n\n")) {
+        text.pop_back();
+    }
+    return text;
+}
+
+Result<std::string> completionScript(const std::string& shell) {
+    if (shell == "bash") {
+        return bashScript();
+    }
+    if (shell == "zsh") {
+        return zshScript();
+    }
+    if (shell == "fish") {
+        return fishScript();
+    }
+    return invalidArgument("no completion for '", shell, "'",
+                           nameHint(shell, {"bash", "zsh", "fish"}));
+}
+
+}  // namespace millrace::cli

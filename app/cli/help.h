@@ -1,0 +1,16 @@
+#pragma once
+// Texts made from the command table: help, the Markdown reference, completion scripts.
+#include <string>
+
+#include "app/cli/command.h"
+
+namespace millrace::cli {
+
+std::string generalHelp(const Terminal& terminal);
+std::string commandHelp(const CommandSpec& command, const Terminal& terminal);
+/// docs/reference/cli.md
+std::string markdownReference();
+/// kInvalidArgument for a shell that is not known.
+Result<std::string> completionScript(const std::string& shell);
+
+}  // namespace millrace::cli

@@ -1,0 +1,32 @@
+#pragma once
+// The documented --json shapes (docs/reference/json.md): values -> JSON.
+//
+// Times are RFC 3339 in UTC or null; unknown figures are null, never 0; hashes are hex strings; NaN
+// and infinities are the strings "NaN", "Infinity", "-Infinity".
+#include "app/client/daemon_values.h"
+#include "backend/core/json.h"
+
+namespace millrace::cli {
+
+Json jsonOf(const client::RunSummary& run);
+Json jsonOf(const client::Receipt& receipt);
+Json jsonOf(const client::RunDetail& detail);
+Json jsonOf(const client::SpecError& error);
+Json jsonOf(const client::Checkpoint& checkpoint);
+Json jsonOf(const client::MetricSeries& series);
+Json jsonOf(const client::NodeInfo& node);
+Json jsonOf(const client::NodeSample& sample);
+Json jsonOf(const client::LogLine& line);
+
+template <class List>
+Json jsonList(const List& values) {
+    Json all = Json::array();
+    for (const auto& value : values) {
+        all.push_back(jsonOf(value));
+    }
+    return all;
+}
+/// null for 0.
+Json jsonTime(std::int64_t utcMs);
+
+}  // namespace millrace::cli

@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "app/cli/commands.h"
+#include "app/cli/json_shapes.h"
+#include "app/cli/table.h"
+#include "app/session/live_model.h"
+#include "app/session/run_names.h"
+#include "app/tui/charts.h"
+#include "app/tui/figures.h"
+#include "app/tui/glyphs.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using client::RunSummary;
+using tui::Tone;
+
+constexpr int kDefaultLimit = 50, kPageMax = 1000, kDefaultPoints = 2000;
+
+struct ListColumn {
+    Column column;
+    std::function<TableCell(const RunSummary&, const CliContext&)> cell;
+};
+
+ListColumn metricColumn(const std::string& title, const std::string& metric, int drop) {
+    return {{title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
+                return TableCell(tui::numberText(run.metric(metric)));
+            }};
+}
+
+using Cell = TableCell;
+const std::map<std::string, ListColumn>& knownColumns() {
+    using Run = const RunSummary&;
+    using Context = const CliContext&;
+    static const std::map<std::string, ListColumn> kColumns = {
+        {"id",
+         {{"RUN", Align::kLeft, 7}, [](Run r, Context) { return Cell(r.id, Tone::kAccent); }}},
+        {"name",
+         {{"NAME", Align::kLeft, 12},
+          [](Run r, Context) { return Cell(session::labelOf(r), Tone::kStrong); }}},
+        {"state",
+         {{"STATE", Align::kLeft, 9},
+          [](Run r, Context) { return Cell(std::string(nameOf(r.state)), tui::toneOf(r.state)); }}},
+        {"steps",
+         {{"STEPS", Align::kRight, 5, 5},
+          [](Run r, Context) { return Cell(tui::stepText(r.progress)); }}},
+        {"loss", metricColumn("LOSS", "loss", 4)},
+        {"auc", metricColumn("AUC", "eval.auc", 2)},
+        {"ne", metricColumn("NE", "eval.normalized_entropy", 6)},
+        {"rate", metricColumn("SAMPLES/S", "samples_per_second", 7)},
+        {"rows",
+         {{"TRAINED", Align::kRight, 6, 8},
+          [](Run r, Context) {
+              return Cell(formatCount(std::max(r.rowsTrained, r.progress.rows)));
+          }}},
+        {"owner",
+         {{"OWNER", Align::kLeft, 5, 9}, [](Run r, Context) { return Cell(r.owner, Tone::kDim); }}},
+        {"project",
+         {{"PROJECT", Align::kLeft, 6, 9},
+          [](Run r, Context) { return Cell(r.project, Tone::kDim); }}},
+        {"model", {{"MODEL", Align::kLeft, 4, 9}, [](Run r, Context) { return Cell(r.model); }}},
+        {"dataset",
+         {{"DATASET", Align::kLeft, 8, 9}, [](Run r, Context) { return Cell(r.dataset); }}},
+        {"host", {{"HOST", Align::kLeft, 5, 9}, [](Run r, Context) { return Cell(r.host); }}},
+        {"uid", {{"UID", Align::kLeft, 32}, [](Run r, Context) { return Cell(r.uid); }}},
+        {"created",
+         {{"CREATED", Align::kRight, 8, 1},
+          [](Run r, Context c) {
+              return Cell(tui::ageText(r.createdMs, c.clock.wallMs()), Tone::kDim);
+          }}},
+        {"reason",
+         {{"WHY", Align::kLeft, 8, 3},
+          [](Run r, Context) {
+              return Cell(r.exitReason.empty() ? r.queuedReason : r.exitReason, Tone::kDim);
+          }}},
+    };
+    return kColumns;
+}
+
+Result<ListColumn> columnOf(const std::string& name) {
+    const auto known = knownColumns().find(name);
+    if (known != knownColumns().end()) {
+        return known->second;
+    }
+    const std::size_t dot = name.find('.');
+    const std::string kind = name.substr(0, dot),
+                      key = dot == std::string::npos ? "" : name.substr(dot + 1);
+    if (!key.empty() && (kind == "metrics" || kind == "metric")) {
+        return metricColumn(key, key, 0);
+    }
+    if (!key.empty() && (kind == "params" || kind == "tags")) {
+        const bool isParam = kind == "params";
+        return ListColumn{{key, Align::kLeft, 5},
+                          [isParam, key](const RunSummary& run, const CliContext&) {
+                              const auto& all = isParam ? run.params : run.tags;
+                              const auto found = all.find(key);
+                              return TableCell(found == all.end() ? "-" : found->second);
+                          }};
+    }
+    std::vector<std::string> names;
+    for (const auto& [known2, column] : knownColumns()) {
+        names.push_back(known2);
+    }
+    const std::string near = nearestName(name, names);
+    return invalidArgument("--columns: no column '", name, "'",
+                           near.empty()
+                               ? "; there are id, name, state, steps, loss, auc, ne, rate, "
+                                 "rows, owner, project, model, dataset, host, uid, created, "
+                                 "reason, metrics.KEY, params.KEY, tags.KEY"
+                               : strCat("; did you mean '", near, "'?"));
+}
+
+Result<std::vector<ListColumn>> columnsOf(const ParsedArgs& args) {
+    const std::string names =
+        args.text("--columns", "id,name,state,steps,loss,auc,ne,rate,created,reason");
+    std::vector<ListColumn> columns;
+    for (std::size_t at = 0; at <= names.size();) {
+        const std::size_t end = std::min(names.find(',', at), names.size());
+        if (end > at) {
+            ASSIGN_OR_RETURN(ListColumn column, columnOf(names.substr(at, end - at)));
+            columns.push_back(std::move(column));
+        }
+        at = end + 1;
+    }
+    return columns;
+}
+
+// Pages until `limit` runs are there.
+Result<client::RunPage> listRuns(client::DaemonClient& daemon, client::ListRequest request,
+                                 int limit) {
+    client::RunPage all;
+    while (static_cast<int>(all.runs.size()) < limit) {
+        request.pageSize = std::min(kPageMax, limit - static_cast<int>(all.runs.size()));
+        ASSIGN_OR_RETURN(client::RunPage page, daemon.list(request));
+        all.runs.insert(all.runs.end(), std::make_move_iterator(page.runs.begin()),
+                        std::make_move_iterator(page.runs.end()));
+        all.total = page.total;
+        all.nextPageToken = page.nextPageToken;
+        if (page.nextPageToken.empty() || page.runs.empty()) {
+            break;
+        }
+        request.pageToken = page.nextPageToken;
+    }
+    return all;
+}
+
+// "filter, character 9: ..." -> the filter itself and a caret below the place.
+std::string caretBelow(const std::string& filter, std::string_view message) {
+    const std::size_t at = message.find("character ");
+    const int column = at == std::string_view::npos
+                           ? 0
+                           : std::atoi(std::string(message.substr(at + 10, 6)).c_str());
+    if (column < 1 || column > static_cast<int>(filter.size()) + 1) {
+        return "";
+    }
+    return "    " + filter + "\n    " + std::string(static_cast<std::size_t>(column - 1), ' ') +
+           "^\n";
+}
+
+int printRuns(CliContext& context, const client::RunPage& page,
+              const std::vector<ListColumn>& columns) {
+    if (page.runs.empty()) {
+        context.err << "no runs\n";
+        return kExitOk;
+    }
+    std::vector<Column> titles;
+    for (const ListColumn& column : columns) {
+        titles.push_back(column.column);
+    }
+    Table table(std::move(titles));
+    for (const RunSummary& run : page.runs) {
+        std::vector<TableCell> row;
+        for (const ListColumn& column : columns) {
+            row.push_back(column.cell(run, context));
+        }
+        table.add(std::move(row));
+    }
+    context.out << table.render(context.terminal);
+    const auto count = static_cast<std::int64_t>(page.runs.size());
+    if (!page.nextPageToken.empty()) {
+        context.err << count << " of " << formatCount(std::max(page.total, count + 1))
+                    << " runs; --limit N shows more\n";
+    }
+    return kExitOk;
+}
+
+void printSeries(CliContext& context, const client::MetricSeries& series) {
+    const Terminal& terminal = context.terminal;
+    const int width = std::clamp((terminal.width > 0 ? terminal.width : 80) - 4, 20, 120);
+    context.out << paint(terminal, Tone::kStrong, shown(terminal, series.name)) << "  "
+                << formatCount(static_cast<std::int64_t>(series.pointsTotal)) << " points\n  "
+                << paint(terminal, Tone::kInfo,
+                         tui::sparkline(series.values, width, terminal.isUtf8))
+                << '\n';
+    Table table({{"STEP", Align::kRight}, {"VALUE", Align::kRight}, {"TIME", Align::kLeft, 8, 1}});
+    for (std::size_t i = 0; i < series.steps.size() && i < series.values.size(); ++i) {
+        table.add({std::to_string(series.steps[i]),
+                   tui::shortNumber(series.values[i]),
+                   {i < series.timesMs.size() ? formatTime(series.timesMs[i]) : "", Tone::kDim}});
+    }
+    context.out << table.render(terminal) << '\n';
+}
+
+}  // namespace
+
+int runList(CliContext& context, const ParsedArgs& args) {
+    const Result<std::vector<ListColumn>> columns = columnsOf(args);
+    if (!columns.ok()) {
+        return failUsage(context, messageOf(columns.status()));
+    }
+    const auto daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    client::ListRequest request;
+    request.filter = args.text("--filter");
+    request.orderBy = args.list("--order-by");
+    request.view = args.has("--all")       ? client::RunView::kAll
+                   : args.has("--deleted") ? client::RunView::kDeleted
+                                           : client::RunView::kActive;
+    request.withParams = args.text("--columns").find("params.") != std::string::npos;
+    const Result<client::RunPage> page =
+        listRuns(**daemon, request, std::max(1, args.number("--limit", kDefaultLimit)));
+    if (!page.ok()) {
+        const int code = fail(context, page.status());
+        context.err << caretBelow(request.filter, messageOf(page.status()));
+        return code;
+    }
+    if (args.isJson()) {
+        printDocument(
+            context,
+            {{"runs", jsonList(page->runs)},
+             {"total", std::max(page->total, static_cast<std::int64_t>(page->runs.size()))},
+             {"has_more", !page->nextPageToken.empty()}});
+        return kExitOk;
+    }
+    if (args.has("--quiet")) {
+        for (const RunSummary& run : page->runs) {
+            context.out << run.id << '\n';
+        }
+        return kExitOk;
+    }
+    return printRuns(context, *page, *columns);
+}
+
+int runMetrics(CliContext& context, const ParsedArgs& args) {
+    const auto daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const Result<client::RunDetail> run = session::findRun(**daemon, args.words.front());
+    if (!run.ok()) {
+        return fail(context, run.status());
+    }
+    client::MetricRangeRequest request;
+    request.run = run->summary.id;
+    request.names = args.list("--name");
+    for (const std::string& name : request.names) {
+        const auto& known = run->metricNames;
+        if (!known.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
+            return fail(context,
+                        notFound(request.run, ": no metric '", name, "'", nameHint(name, known)));
+        }
+    }
+    request.maxPoints = args.number("--points", args.isJson() ? kDefaultPoints : 20);
+    const auto series = (*daemon)->metricRange(request);
+    if (!series.ok()) {
+        return fail(context, series.status());
+    }
+    if (args.isJson()) {
+        printDocument(context, {{"run", request.run}, {"series", jsonList(*series)}});
+        return kExitOk;
+    }
+    for (const client::MetricSeries& one : *series) {
+        printSeries(context, one);
+    }
+    if (series->empty()) {
+        context.err << "no metrics yet\n";
+    }
+    return kExitOk;
+}
+
+}  // namespace millrace::cli

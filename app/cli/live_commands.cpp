@@ -1,0 +1,172 @@
+#include <algorithm>
+
+#include "app/cli/commands.h"
+#include "app/cli/json_shapes.h"
+#include "app/session/follower.h"
+#include "app/session/run_names.h"
+#include "app/tui/figures.h"
+#include "app/tui/glyphs.h"
+#include "app/tui/top_view.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+
+constexpr std::int64_t kFirstSampleNs = 3'000'000'000;
+
+void printLogLine(CliContext& context, const client::LogLine& line, bool isJson) {
+    if (isJson) {
+        Json object = jsonOf(line);
+        object["type"] = "log";
+        printLine(context, std::move(object));
+        return;
+    }
+    context.out << paint(context.terminal, Tone::kDim, formatTime(line.timeMs)) << ' '
+                << paint(context.terminal, Tone::kAccent, tui::padRight(line.worker, 6)) << ' '
+                << shown(context.terminal, line.text) << '\n';
+}
+
+// Takes chunks as they come; the client's thread writes while this one waits.
+int streamLogs(CliContext& context, client::DaemonClient& daemon,
+               const client::LogsRequest& request, const session::FollowOptions& options,
+               bool isJson) {
+    session::Follower follower(daemon, context.clock, options);
+    const int interruptsBefore = context.interrupts.load();
+    while (context.interrupts.load() == interruptsBefore) {
+        const auto event = follower.next(std::chrono::milliseconds(100));
+        if (!event) {
+            continue;
+        }
+        if (const auto* logs = std::get_if<session::LogsAdded>(&*event)) {
+            if (logs->droppedLines > 0) {
+                context.err << logs->droppedLines << " lines had left the bounded log\n";
+            }
+            for (const client::LogLine& line : logs->lines) {
+                printLogLine(context, line, isJson);
+            }
+            context.out.flush();
+        } else if (const auto* problem = std::get_if<session::Problem>(&*event)) {
+            return fail(context, problem->status);
+        } else if (std::holds_alternative<session::AllEnded>(*event)) {
+            break;
+        } else if (const auto* link = std::get_if<session::LinkChanged>(&*event)) {
+            const bool isLost = link->link.state == session::LinkState::kReconnecting;
+            if (isLost && (!request.follow || link->link.tries > 20)) {
+                return fail(context, unavailable(link->link.sentence));
+            }
+        }
+    }
+    return kExitOk;
+}
+
+session::LiveModel modelWithNodes(client::DaemonClient& daemon) {
+    session::LiveModel model;
+    if (const auto nodes = daemon.nodes(); nodes.ok()) {
+        for (const client::NodeInfo& node : *nodes) {
+            model.nodes[node.name].info = node;
+        }
+    }
+    return model;
+}
+
+// Events until every node has a sample, or three seconds have gone.
+void gather(CliContext& context, session::Follower& follower, session::LiveModel& model) {
+    const std::int64_t end = context.clock.steadyNs() + kFirstSampleNs;
+    const auto isSampled = [&] {
+        return std::any_of(model.nodes.begin(), model.nodes.end(),
+                           [](const auto& node) { return node.second.receivedMs != 0; });
+    };
+    while (context.clock.steadyNs() < end) {
+        const auto event = follower.next(std::chrono::milliseconds(isSampled() ? 150 : 500));
+        if (event) {
+            model.apply(*event, context.clock.wallMs());
+        } else if (isSampled()) {
+            break;
+        }
+    }
+}
+
+void printTopJson(CliContext& context, const session::LiveModel& model) {
+    Json nodes = Json::array(), runs = Json::array();
+    for (const auto& [name, node] : model.nodes) {
+        Json one = jsonOf(node.info);
+        one["sample"] = node.receivedMs != 0 ? jsonOf(node.sample) : Json();
+        nodes.push_back(std::move(one));
+    }
+    for (const session::LiveRun* run : model.ordered()) {
+        runs.push_back(jsonOf(run->summary));
+    }
+    printDocument(context, {{"nodes", nodes}, {"runs", runs}});
+}
+
+int topOnce(CliContext& context, client::DaemonClient& daemon, bool isJson,
+            const session::FollowOptions& options) {
+    session::LiveModel model = modelWithNodes(daemon);
+    session::Follower follower(daemon, context.clock, options);
+    gather(context, follower, model);
+    if (isJson) {
+        printTopJson(context, model);
+        return kExitOk;
+    }
+    const int width = context.terminal.width > 0 ? context.terminal.width : 120;
+    const int height = 12 + static_cast<int>(std::min<std::size_t>(30, model.runs.size()));
+    tui::CellGrid grid(width, height, context.terminal.isUtf8);
+    tui::TopView().draw(grid, model, context.clock.wallMs());
+    std::vector<std::string> lines = grid.lines();
+    lines.pop_back();  // the keys
+    while (!lines.empty() && lines.back().empty()) {
+        lines.pop_back();
+    }
+    for (const std::string& line : lines) {
+        context.out << line << '\n';
+    }
+    return kExitOk;
+}
+
+}  // namespace
+
+int runLogs(CliContext& context, const ParsedArgs& args) {
+    const auto daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const Result<client::RunDetail> run = session::findRun(**daemon, args.words.front());
+    if (!run.ok()) {
+        return fail(context, run.status());
+    }
+    session::FollowOptions options;
+    options.runIds = {run->summary.id};
+    options.withRuns = false;
+    options.withLogs = true;
+    options.logWorkers = args.list("--worker");
+    options.logTail = args.number("--tail", 0);
+    options.followLogs = args.has("--follow");
+    client::LogsRequest request;
+    request.follow = options.followLogs;
+    return streamLogs(context, **daemon, request, options, args.isJson());
+}
+
+int runTop(CliContext& context, const ParsedArgs& args) {
+    const auto daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    session::FollowOptions options;
+    options.withTelemetry = true;
+    const bool hasScreen = context.terminal.isTty && context.isInputTty && !args.has("--once");
+    if (args.isJson() || !hasScreen) {
+        return topOnce(context, **daemon, args.isJson(), options);
+    }
+    session::LiveModel model = modelWithNodes(**daemon);
+    const Result<std::unique_ptr<tui::Screen>> screen = context.openScreen();
+    if (!screen.ok()) {
+        return fail(context, screen.status());
+    }
+    session::Follower follower(**daemon, context.clock, options);
+    tui::TopView view;
+    tui::runLiveLoop(**screen, follower, model, view, context.clock, context.interrupts, {});
+    return kExitOk;
+}
+
+}  // namespace millrace::cli

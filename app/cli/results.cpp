@@ -1,0 +1,126 @@
+#include "app/cli/results.h"
+
+#include <algorithm>
+#include <map>
+
+#include "app/cli/table.h"
+#include "app/session/live_model.h"
+#include "app/tui/charts.h"
+#include "app/tui/figures.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+
+std::string shortTitle(std::string name) {
+    static const std::map<std::string, std::string> kTitles = {{"eval.auc", "AUC"},
+                                                               {"eval.normalized_entropy", "NE"},
+                                                               {"eval.log_loss", "LOGLOSS"},
+                                                               {"eval.calibration", "CALIB"},
+                                                               {"loss", "LOSS"}};
+    const auto known = kTitles.find(name);
+    if (known != kTitles.end()) {
+        return known->second;
+    }
+    return name.rfind("eval.", 0) == 0 ? name.substr(5) : name;
+}
+
+// auc and normalised entropy, of every head where there are several; loss where neither is known.
+std::vector<std::string> metricsToShow(const std::vector<client::RunSummary>& runs) {
+    std::vector<std::string> names;
+    for (const char* ending : {"auc", "normalized_entropy", "calibration"}) {
+        for (const client::RunSummary& run : runs) {
+            for (const client::MetricPoint& point : run.latestMetrics) {
+                const bool isWanted =
+                    point.name.rfind("eval.", 0) == 0 && point.name.ends_with(ending);
+                if (isWanted && std::find(names.begin(), names.end(), point.name) == names.end()) {
+                    names.push_back(point.name);
+                }
+            }
+        }
+    }
+    return names.empty() ? std::vector<std::string>{"loss"} : names;
+}
+
+std::string samplesPerSecond(const client::RunSummary& run) {
+    if (run.startedMs > 0 && run.endedMs > run.startedMs && run.progress.rows > 0) {
+        if (const auto rate = run.metric("samples_per_second")) {
+            return tui::shortNumber(*rate);
+        }
+    }
+    return tui::numberText(run.metric("samples_per_second"));
+}
+
+std::string rowsText(std::int64_t rows) {
+    return rows > 0 ? formatCount(rows) : "-";
+}
+
+}  // namespace
+
+SameRows evaluatedOnSameRows(const std::vector<client::RunSummary>& runs) {
+    std::set<std::string> hashes;
+    int known = 0;
+    for (const client::RunSummary& run : runs) {
+        if (!run.evalOrderHash.empty()) {
+            hashes.insert(run.evalOrderHash);
+            ++known;
+        }
+    }
+    if (hashes.size() > 1) {
+        return SameRows::kDifferent;
+    }
+    return known >= 2 ? SameRows::kSame : SameRows::kUnknown;
+}
+
+std::string resultTable(const std::vector<client::RunSummary>& runs, const Terminal& terminal,
+                        const std::vector<std::string>& metrics) {
+    const std::vector<std::string> names = metrics.empty() ? metricsToShow(runs) : metrics;
+    std::vector<Column> columns = {
+        {"RUN", Align::kLeft, 7, 2}, {"NAME", Align::kLeft, 12}, {"STATE", Align::kLeft, 8, 4}};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        columns.push_back({shortTitle(names[i]), Align::kRight, 6, i >= 2 ? 8 : 0});
+    }
+    const std::vector<Column> rest = {{"ROWS READ", Align::kRight, 6, 6},
+                                      {"KEPT", Align::kRight, 6, 5},
+                                      {"TRAINED", Align::kRight, 6, 3},
+                                      {"SAMPLES/S", Align::kRight, 6, 3},
+                                      {"TIME", Align::kRight, 5, 7}};
+    columns.insert(columns.end(), rest.begin(), rest.end());
+    const bool isOneName = std::all_of(runs.begin(), runs.end(), [&](const client::RunSummary& r) {
+        return r.name == runs.front().name;
+    });
+    Table table(std::move(columns));
+    for (const client::RunSummary& run : runs) {
+        const std::string label =
+            isOneName && !run.variation.empty() ? run.variation : session::labelOf(run);
+        std::vector<TableCell> row = {{run.id, Tone::kAccent},
+                                      {label, Tone::kStrong},
+                                      {std::string(nameOf(run.state)), tui::toneOf(run.state)}};
+        for (const std::string& name : names) {
+            row.push_back(tui::numberText(run.metric(name)));
+        }
+        row.push_back(rowsText(run.rowsRead));
+        row.push_back(rowsText(run.rowsKept));
+        row.push_back(rowsText(run.rowsTrained));
+        row.push_back(samplesPerSecond(run));
+        const bool hasEnded = run.startedMs > 0 && run.endedMs > 0;
+        row.push_back(hasEnded
+                          ? formatDuration(static_cast<double>(run.endedMs - run.startedMs) / 1e3)
+                          : "-");
+        table.add(std::move(row));
+    }
+    std::string text = table.render(terminal);
+    const SameRows same = evaluatedOnSameRows(runs);
+    if (same == SameRows::kSame) {
+        text += paint(terminal, Tone::kGood, "All were evaluated on the same rows") +
+                " (evaluation order hash " + runs.front().evalOrderHash.substr(0, 12) + ").\n";
+    } else if (same == SameRows::kDifferent) {
+        text += paint(terminal, Tone::kWarn, "Not all were evaluated on the same rows:") +
+                " their test figures do not compare.\n";
+    }
+    return text;
+}
+
+}  // namespace millrace::cli

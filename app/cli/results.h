@@ -1,0 +1,20 @@
+#pragma once
+// Tables of several runs side by side: results at the end of following, and `compare`.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/cli/context.h"
+
+namespace millrace::cli {
+
+/// One row a run: state, test metrics, rows read/kept/trained, samples/s; below it, whether all
+/// were evaluated on the same rows.
+std::string resultTable(const std::vector<client::RunSummary>& runs, const Terminal& terminal,
+                        const std::vector<std::string>& metrics = {});
+
+enum class SameRows { kUnknown, kSame, kDifferent };
+/// Whether all runs that have an evaluation hash have the same; kUnknown below two of them.
+SameRows evaluatedOnSameRows(const std::vector<client::RunSummary>& runs);
+
+}  // namespace millrace::cli

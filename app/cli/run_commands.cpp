@@ -1,0 +1,269 @@
+#include "app/cli/commands.h"
+#include "app/cli/follow.h"
+#include "app/cli/json_shapes.h"
+#include "app/cli/spec_errors.h"
+#include "app/session/live_model.h"
+#include "app/session/run_names.h"
+#include "app/session/submission.h"
+#include "app/tui/figures.h"
+
+namespace millrace::cli {
+namespace {
+
+using client::RunSummary;
+using Daemon = std::unique_ptr<client::DaemonClient>;
+
+Status takeTags(const ParsedArgs& args, client::SubmitRequest& request) {
+    for (const std::string& tag : args.list("--tag")) {
+        const std::size_t equals = tag.find('=');
+        if (equals == 0 || equals == std::string::npos) {
+            return invalidArgument("--tag: '", tag, "' is not KEY=VALUE");
+        }
+        request.tags[tag.substr(0, equals)] = tag.substr(equals + 1);
+    }
+    for (const std::string& set : args.list("--set")) {
+        if (set.find('=') == std::string::npos || set.front() == '=') {
+            return invalidArgument("--set: '", set,
+                                   "' is not KEY=VALUE, as train.learning_rate=0.01");
+        }
+    }
+    return okStatus();
+}
+
+Result<client::SubmitRequest> requestOf(const CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(client::SubmitRequest request,
+                     session::readSubmission(args.words.front(), context.clock));
+    request.variations = args.list("--variation");
+    request.allVariations = args.has("--all-variations");
+    request.withoutBase = !request.variations.empty() && !request.allVariations;
+    request.sets = args.list("--set");
+    request.project = args.text("--project");
+    request.note = args.text("--note");
+    request.key = args.text("--key", request.key);
+    request.packages["millrace"] = kVersion;
+    RETURN_IF_ERROR(takeTags(args, request));
+    return request;
+}
+
+int reportErrors(CliContext& context, const ParsedArgs& args, const client::SubmitRequest& request,
+                 const client::SubmitReply& reply) {
+    context.err << describe(reply.errors, request.fileName, request.specText, "error",
+                            context.errorTerminal);
+    if (args.isJson() && args.has("--watch")) {
+        printLine(context, {{"type", "end"},
+                            {"reason", "errors"},
+                            {"ok", false},
+                            {"exit_code", kExitFailed},
+                            {"errors", jsonList(reply.errors)},
+                            {"runs", Json::array()}});
+    } else if (args.isJson()) {
+        printDocument(context, {{"runs", Json::array()}, {"errors", jsonList(reply.errors)}});
+    }
+    return kExitFailed;
+}
+
+void printQueued(CliContext& context, const std::vector<RunSummary>& runs, bool wasKnown) {
+    for (const RunSummary& run : runs) {
+        context.out << paint(context.terminal, tui::Tone::kAccent, run.id) << "  "
+                    << shown(context.terminal, session::labelOf(run)) << "  "
+                    << paint(context.terminal, tui::toneOf(run.state), nameOf(run.state))
+                    << (wasKnown ? "  (submitted before with this key)" : "") << '\n';
+    }
+}
+
+bool wantsToWatch(const CliContext& context, const ParsedArgs& args) {
+    const bool isOnTerminal = context.terminal.isTty && context.isInputTty && !args.isJson();
+    return args.has("--watch") || (isOnTerminal && !args.has("--detach"));
+}
+
+// The runs that the words name, each once.
+Result<std::vector<RunSummary>> findRuns(client::DaemonClient& daemon,
+                                         const std::vector<std::string>& words) {
+    std::vector<RunSummary> runs;
+    for (const std::string& word : words) {
+        ASSIGN_OR_RETURN(const client::RunDetail detail, session::findRun(daemon, word));
+        runs.push_back(detail.summary);
+    }
+    return runs;
+}
+
+// Calls `change` for every run that the words name; all are tried, the first error decides.
+template <class Change>
+int changeRuns(CliContext& context, const ParsedArgs& args, const char* done, Change change) {
+    const Result<Daemon> daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    int code = kExitOk;
+    std::vector<RunSummary> changed;
+    for (const std::string& word : args.words) {
+        const Result<client::RunDetail> found = session::findRun(**daemon, word);
+        const Result<RunSummary> run =
+            found.ok() ? change(**daemon, found->summary) : Result<RunSummary>(found.status());
+        if (!run.ok()) {
+            code = code != kExitOk ? code : fail(context, run.status());
+            continue;
+        }
+        changed.push_back(*run);
+        if (!args.isJson()) {
+            context.out << paint(context.terminal, tui::Tone::kAccent, run->id) << "  "
+                        << shown(context.terminal, session::labelOf(*run)) << "  " << done << '\n';
+        }
+    }
+    if (args.isJson()) {
+        printDocument(context, {{"runs", jsonList(changed)}});
+    }
+    return code;
+}
+
+}  // namespace
+
+int runSubmit(CliContext& context, const ParsedArgs& args) {
+    if (args.has("--watch") && args.has("--detach")) {
+        return failUsage(context, "--watch and --detach exclude each other");
+    }
+    const Result<client::SubmitRequest> request = requestOf(context, args);
+    if (!request.ok()) {
+        const bool isUsage = messageOf(request.status()).rfind("--", 0) == 0;
+        return isUsage ? failUsage(context, messageOf(request.status()))
+                       : static_cast<int>(fail(context, request.status()));
+    }
+    const Result<Daemon> daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const Result<client::SubmitReply> reply = session::submitSurely(**daemon, *request);
+    if (!reply.ok()) {
+        return fail(context, reply.status());
+    }
+    if (!reply->errors.empty()) {
+        return reportErrors(context, args, *request, *reply);
+    }
+    context.err << describe(reply->warnings, request->fileName, request->specText, "warning",
+                            context.errorTerminal);
+    const bool isWatching = wantsToWatch(context, args);
+    if (args.isJson()) {
+        Json document = {{"runs", jsonList(reply->runs)},
+                         {"was_known", reply->wasKnown},
+                         {"warnings", jsonList(reply->warnings)}};
+        if (!isWatching) {
+            printDocument(context, document);
+            return kExitOk;
+        }
+        document["type"] = "submitted";
+        printLine(context, document);
+    } else {
+        printQueued(context, reply->runs, reply->wasKnown);
+    }
+    if (!isWatching) {
+        if (!args.isJson() && !reply->runs.empty()) {
+            context.out << "'millrace watch " << reply->runs.front().id << "' shows it live\n";
+        }
+        return kExitOk;
+    }
+    FollowJob job;
+    job.runs = reply->runs;
+    job.form = followForm(context, args.isJson(), args.has("--plain"));
+    return followRuns(context, **daemon, job);
+}
+
+int runWait(CliContext& context, const ParsedArgs& args) {
+    const Result<Daemon> daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    Result<std::vector<RunSummary>> runs = findRuns(**daemon, args.words);
+    if (!runs.ok()) {
+        return fail(context, runs.status());
+    }
+    FollowJob job;
+    job.runs = *runs;
+    job.isQuiet = true;
+    job.printsResult = false;
+    job.timeoutSeconds = args.number("--timeout", 0);
+    if (!args.isJson()) {
+        return followRuns(context, **daemon, job);
+    }
+    // One document at the end: the lines between are for nobody.
+    std::ostream nowhere(nullptr);
+    CliContext silent{nowhere,
+                      context.err,
+                      context.terminal,
+                      context.errorTerminal,
+                      context.environment,
+                      context.clock,
+                      context.programDirectory,
+                      context.connect,
+                      context.openScreen,
+                      context.interrupts};
+    const int code = followRuns(silent, **daemon, job);
+    runs = findRuns(**daemon, args.words);
+    if (runs.ok()) {
+        printDocument(context, {{"runs", jsonList(*runs)}});
+    }
+    return code;
+}
+
+int runResume(CliContext& context, const ParsedArgs& args) {
+    const Result<Daemon> daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const Result<client::RunDetail> found = session::findRun(**daemon, args.words.front());
+    if (!found.ok()) {
+        return fail(context, found.status());
+    }
+    const Result<RunSummary> run = (*daemon)->resume(found->summary.id, args.number("--step", 0));
+    if (!run.ok()) {
+        return fail(context, run.status());
+    }
+    if (args.isJson() && !args.has("--watch")) {
+        printDocument(context, {{"runs", jsonList(std::vector{*run})}});
+    } else if (args.isJson()) {
+        printLine(context, {{"type", "submitted"}, {"runs", jsonList(std::vector{*run})}});
+    } else {
+        printQueued(context, {*run}, false);
+    }
+    if (!args.has("--watch")) {
+        return kExitOk;
+    }
+    FollowJob job;
+    job.runs = {*run};
+    job.form = followForm(context, args.isJson(), args.has("--plain"));
+    return followRuns(context, **daemon, job);
+}
+
+int runStop(CliContext& context, const ParsedArgs& args) {
+    const int grace = args.number("--grace", 0);
+    const std::string reason = args.text("--reason");
+    return changeRuns(context, args, "stopping, with a checkpoint",
+                      [&](client::DaemonClient& daemon, const RunSummary& run) {
+                          return daemon.stop(run.id, grace, reason);
+                      });
+}
+
+int runRemove(CliContext& context, const ParsedArgs& args) {
+    const bool isUndo = args.has("--restore");
+    return changeRuns(context, args, isUndo ? "shown again" : "hidden; --undo shows it again",
+                      [&](client::DaemonClient& daemon, const RunSummary& run) {
+                          return isUndo ? daemon.restore(run.id) : daemon.remove(run.id);
+                      });
+}
+
+int runWatch(CliContext& context, const ParsedArgs& args) {
+    const Result<Daemon> daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const Result<std::vector<RunSummary>> runs = findRuns(**daemon, args.words);
+    if (!runs.ok()) {
+        return fail(context, runs.status());
+    }
+    FollowJob job;
+    job.runs = *runs;
+    job.form = followForm(context, args.isJson(), args.has("--plain"));
+    job.leavesAtEnd = false;
+    return followRuns(context, **daemon, job);
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,286 @@
+#include <algorithm>
+
+#include "app/cli/commands.h"
+#include "app/cli/json_shapes.h"
+#include "app/cli/table.h"
+#include "app/session/live_model.h"
+#include "app/session/run_names.h"
+#include "app/tui/charts.h"
+#include "app/tui/figures.h"
+#include "app/tui/glyphs.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using client::RunDetail;
+using tui::Tone;
+
+constexpr int kLabelWidth = 13;
+constexpr std::size_t kEventsShown = 12, kFilesShown = 6;
+
+class Page {
+ public:
+    explicit Page(CliContext& context) : context_(context) {}
+    void heading(const std::string& text) {
+        context_.out << '\n' << paint(context_.terminal, Tone::kStrong, text) << '\n';
+    }
+    void field(const std::string& label, const std::string& value, Tone tone = Tone::kPlain) {
+        if (value.empty()) {
+            return;
+        }
+        std::string text = shown(context_.terminal, value);
+        if (context_.terminal.width > 0) {
+            text = tui::elideMiddle(text, context_.terminal.width - kLabelWidth - 2,
+                                    context_.terminal.isUtf8);
+        }
+        context_.out << "  "
+                     << paint(context_.terminal, Tone::kDim, tui::padRight(label, kLabelWidth - 1))
+                     << ' ' << paint(context_.terminal, tone, text) << '\n';
+    }
+    void table(const Table& table) {
+        Terminal narrower = context_.terminal;
+        narrower.width = narrower.width > 0 ? narrower.width - 2 : 0;
+        const std::string text = table.render(narrower);
+        for (std::size_t at = 0; at < text.size();) {
+            const std::size_t end = text.find('\n', at) + 1;
+            context_.out << "  " << text.substr(at, end - at);
+            at = end;
+        }
+    }
+    CliContext& context_;
+};
+
+std::string timeText(std::int64_t utcMs) {
+    return utcMs == 0 ? "" : formatTime(utcMs);
+}
+
+void showState(Page& page, const RunDetail& detail) {
+    const client::RunSummary& run = detail.summary;
+    CliContext& context = page.context_;
+    context.out << paint(context.terminal, Tone::kStrong,
+                         shown(context.terminal, session::labelOf(run)))
+                << "  " << paint(context.terminal, Tone::kAccent, run.id) << "  "
+                << paint(context.terminal, tui::toneOf(run.state), nameOf(run.state)) << '\n';
+    page.field("why", run.exitReason.empty() ? run.queuedReason : run.exitReason,
+               tui::toneOf(run.state));
+    std::string steps = "step " + tui::stepText(run.progress);
+    if (run.progress.epochs > 0) {
+        strAppend(&steps, ", epoch ", std::min(run.progress.epoch + 1, run.progress.epochs), " of ",
+                  run.progress.epochs);
+    }
+    page.field("progress", steps);
+    page.field("created", timeText(run.createdMs) + " by " + run.owner);
+    page.field("started", timeText(run.startedMs));
+    std::string ended = timeText(run.endedMs);
+    if (run.endedMs > run.startedMs && run.startedMs > 0) {
+        ended += " after " + formatDuration(static_cast<double>(run.endedMs - run.startedMs) / 1e3);
+    }
+    page.field("ended", ended);
+    if (run.attempt > 1) {
+        page.field("attempts", strCat(run.attempt, " (", run.restarts, " restarts by itself)"));
+    }
+    page.field("project", run.project);
+    std::string tags;
+    for (const auto& [key, value] : run.tags) {
+        tags += (tags.empty() ? "" : ", ") + key + "=" + value;
+    }
+    page.field("tags", tags);
+    page.field("note", run.note);
+    page.field("uid", run.uid);
+}
+
+// What the variation changes: the keys whose values differ from the base's.
+void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
+    std::string sets;
+    for (const std::string& set : detail.sets) {
+        sets += (sets.empty() ? "" : ", ") + set;
+    }
+    page.heading("Spec");
+    page.field("file", detail.specFileName);
+    page.field("model", detail.summary.model);
+    page.field("dataset", detail.summary.dataset);
+    page.field("--set", sets);
+    page.field("spec hash", detail.summary.specHash, Tone::kDim);
+    page.field("stream hash", detail.summary.streamHash, Tone::kDim);
+    if (base == nullptr) {
+        return;
+    }
+    Table table({{"CHANGED", Align::kLeft, 10},
+                 {strCat("BASE ", base->summary.id), Align::kLeft, 8},
+                 {"THIS RUN", Align::kLeft, 8}});
+    std::map<std::string, std::string> all = base->params;
+    all.insert(detail.params.begin(), detail.params.end());
+    for (const auto& [key, unused] : all) {
+        const auto before = base->params.find(key), after = detail.params.find(key);
+        const std::string was = before == base->params.end() ? "-" : before->second;
+        const std::string is = after == detail.params.end() ? "-" : after->second;
+        if (was != is && key != "variation" && key != "name") {
+            table.add({key, {was, Tone::kDim}, {is, Tone::kInfo}});
+        }
+    }
+    if (!table.isEmpty()) {
+        page.table(table);
+    }
+}
+
+void showMetrics(Page& page, const RunDetail& detail) {
+    if (detail.summary.latestMetrics.empty()) {
+        return;
+    }
+    page.heading("Metrics (newest)");
+    Table table({{"METRIC", Align::kLeft, 12}, {"VALUE", Align::kRight}, {"STEP", Align::kRight}});
+    for (const client::MetricPoint& point : detail.summary.latestMetrics) {
+        table.add({point.name, tui::shortNumber(point.value), std::to_string(point.step)});
+    }
+    page.table(table);
+}
+
+// The rows on their way: read, after each step, kept, trained; a bar shows what is left.
+void showReceipt(Page& page, const RunDetail& detail) {
+    page.heading("Data");
+    page.field("plan", strCat(detail.planFiles, " files, ", detail.planSplits, " splits, ",
+                              formatCount(detail.planRows), " rows, ",
+                              formatBytes(static_cast<double>(detail.planBytes))));
+    if (!detail.receipt) {
+        page.field("receipt", "none before the first checkpoint", Tone::kDim);
+        return;
+    }
+    const client::Receipt& receipt = *detail.receipt;
+    const Terminal& terminal = page.context_.terminal;
+    Table table({{"ROWS", Align::kLeft, 10},
+                 {"COUNT", Align::kRight},
+                 {"LEFT", Align::kRight},
+                 {"", Align::kLeft, 4, 1}});
+    const auto all = static_cast<double>(std::max<std::int64_t>(1, receipt.rowsScanned));
+    const auto row = [&](const std::string& label, std::int64_t count, Tone tone) {
+        const double part = static_cast<double>(count) / all;
+        table.add({{label, tone},
+                   formatCount(count),
+                   tui::percentText(part * 100),
+                   {tui::progressBar(std::min(1.0, part), 24, terminal.isUtf8), Tone::kInfo}});
+    };
+    row("read", receipt.rowsScanned, Tone::kStrong);
+    for (const client::StepReceipt& step : receipt.steps) {
+        row("after " + step.step, step.rowsOut, Tone::kPlain);
+    }
+    row("kept", receipt.rowsKept, Tone::kStrong);
+    row("trained", receipt.rowsTrained, Tone::kStrong);
+    page.table(table);
+    page.field("order hash", receipt.orderHash, Tone::kDim);
+    page.field("eval hash", receipt.evalOrderHash, Tone::kDim);
+    page.field("weights hash", receipt.weightsHash, Tone::kDim);
+    for (std::size_t i = 0; i < receipt.files.size() && i < kFilesShown; ++i) {
+        const client::FileReceipt& file = receipt.files[i];
+        page.field(i == 0 ? "files" : "", strCat(file.path, "  ", formatCount(file.rows), " rows  ",
+                                                 formatBytes(static_cast<double>(file.bytes))));
+    }
+    if (receipt.files.size() > kFilesShown) {
+        page.field("", strCat("and ", receipt.files.size() - kFilesShown, " more"), Tone::kDim);
+    }
+    for (const client::FileReceipt& table2 : receipt.sideTables) {
+        page.field("side table",
+                   strCat(table2.path, "  ", formatBytes(static_cast<double>(table2.bytes))));
+    }
+}
+
+void showCheckpoints(Page& page, const RunDetail& detail) {
+    if (detail.checkpoints.empty()) {
+        return;
+    }
+    page.heading("Checkpoints");
+    Table table({{"STEP", Align::kRight},
+                 {"SIZE", Align::kRight},
+                 {"TIME", Align::kLeft, 10, 2},
+                 {"HASH", Align::kLeft, 8, 1},
+                 {"PATH", Align::kLeft, 12, 3}});
+    for (const client::Checkpoint& checkpoint : detail.checkpoints) {
+        table.add({std::to_string(checkpoint.step),
+                   formatBytes(static_cast<double>(checkpoint.bytes)),
+                   {timeText(checkpoint.timeMs), Tone::kDim},
+                   {checkpoint.hash, Tone::kDim},
+                   {checkpoint.path, Tone::kDim}});
+    }
+    page.table(table);
+}
+
+void showEnvironment(Page& page, const RunDetail& detail) {
+    page.heading("Environment");
+    page.field("host", detail.summary.host);
+    if (!detail.git.commit.empty()) {
+        page.field("git", strCat(detail.git.commit.substr(0, 12), " ", detail.git.branch,
+                                 detail.git.isDirty ? ", with uncommitted changes" : ""));
+    }
+    std::string packages;
+    for (const auto& [name, version] : detail.packages) {
+        packages += (packages.empty() ? "" : ", ") + name + " " + version;
+    }
+    page.field("packages", packages);
+    page.field("directory", detail.directory);
+    for (const client::WorkerInfo& worker : detail.workers) {
+        const bool hasEnded = worker.state == "ended";
+        page.field("worker", strCat(worker.name, "  ", worker.state,
+                                    hasEnded ? strCat(" with ", worker.exitCode)
+                                             : strCat("  pid ", worker.pid)));
+    }
+}
+
+void showEvents(Page& page, const RunDetail& detail) {
+    if (detail.events.empty()) {
+        return;
+    }
+    page.heading("History");
+    const std::size_t first = detail.events.size() - std::min(kEventsShown, detail.events.size());
+    for (std::size_t i = first; i < detail.events.size(); ++i) {
+        page.field(tui::timeOfDay(detail.events[i].timeMs), detail.events[i].text);
+    }
+}
+
+void showParams(Page& page, const RunDetail& detail) {
+    page.heading("Keys of the resolved spec");
+    Table table({{"KEY", Align::kLeft, 16}, {"VALUE", Align::kLeft, 12}});
+    for (const auto& [key, value] : detail.params) {
+        table.add({key, value});
+    }
+    page.table(table);
+}
+
+}  // namespace
+
+int runShow(CliContext& context, const ParsedArgs& args) {
+    const auto daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const Result<RunDetail> detail = session::findRun(**daemon, args.words.front());
+    if (!detail.ok()) {
+        return fail(context, detail.status());
+    }
+    if (args.has("--spec")) {
+        context.out << detail->specText;
+        return kExitOk;
+    }
+    Result<RunDetail> base = notFound("no base");
+    const std::string& baseId = detail->summary.variationOf;
+    if (!baseId.empty() && baseId != detail->summary.id) {
+        base = (*daemon)->get(baseId);
+    }
+    if (args.isJson()) {
+        printDocument(context, {{"run", jsonOf(*detail)}});
+        return kExitOk;
+    }
+    Page page(context);
+    showState(page, *detail);
+    showChanges(page, *detail, base.ok() ? &*base : nullptr);
+    showMetrics(page, *detail);
+    showReceipt(page, *detail);
+    showCheckpoints(page, *detail);
+    showEnvironment(page, *detail);
+    showEvents(page, *detail);
+    if (args.has("--params")) {
+        showParams(page, *detail);
+    }
+    return kExitOk;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,16 @@
+#pragma once
+// Errors of a spec as an editor reads them: FILE:LINE:COLUMN: message, the line, a caret.
+#include <string>
+#include <vector>
+
+#include "app/cli/terminal.h"
+#include "app/client/daemon_values.h"
+
+namespace millrace::cli {
+
+/// `specText` is what was read; `fileName` stands for errors that name none. `word` is "error" or
+/// "warning".
+std::string describe(const std::vector<client::SpecError>& errors, const std::string& fileName,
+                     const std::string& specText, const char* word, const Terminal& terminal);
+
+}  // namespace millrace::cli

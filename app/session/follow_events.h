@@ -1,0 +1,50 @@
+#pragma once
+// What a Follower reports, in the order in which it happened.
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+#include "app/session/link.h"
+#include "backend/core/status.h"
+
+namespace millrace::session {
+
+struct LinkChanged {
+    Link link;
+};
+struct RunChanged {
+    client::RunSummary run;
+};
+struct RunRemoved {
+    std::string runId;
+};
+/// Metrics without a hole or a repetition, across reconnects too.
+struct MetricsAdded {
+    std::string runId;
+    std::vector<client::MetricPoint> points;
+};
+/// A new attempt: points after this step are void (-1: all).
+struct MetricsReplaced {
+    std::string runId;
+    std::int64_t afterStep = 0;
+};
+struct LogsAdded {
+    std::string runId;
+    std::vector<client::LogLine> lines;
+    std::uint64_t droppedLines = 0;
+};
+struct NodeSampled {
+    client::NodeSample sample;
+};
+/// Something that trying again does not mend.
+struct Problem {
+    Status status;
+};
+/// Everything that was followed has ended and been reported.
+struct AllEnded {};
+
+using FollowEvent = std::variant<LinkChanged, RunChanged, RunRemoved, MetricsAdded, MetricsReplaced,
+                                 LogsAdded, NodeSampled, Problem, AllEnded>;
+
+}  // namespace millrace::session

@@ -1,0 +1,192 @@
+#include "app/session/live_model.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace millrace::session {
+namespace {
+
+constexpr std::size_t kSeriesMax = 8'192;
+constexpr std::size_t kLogsMax = 400;
+constexpr std::size_t kHistoryMax = 120;
+constexpr std::int64_t kPaceMs = 30'000;
+constexpr std::int64_t kStaleMs = 3'500;
+
+void keep(std::deque<double>& history, double value) {
+    history.push_back(value);
+    if (history.size() > kHistoryMax) {
+        history.pop_front();
+    }
+}
+
+void notePace(LiveRun& run) {
+    const client::Progress& progress = run.summary.progress;
+    if (progress.step <= 0 || progress.timeMs <= 0) {
+        return;
+    }
+    if (!run.pace.empty() && progress.step < run.pace.back().second) {
+        run.pace.clear();  // a new attempt from a checkpoint
+    }
+    if (run.pace.empty() || run.pace.back().first < progress.timeMs) {
+        run.pace.emplace_back(progress.timeMs, progress.step);
+    }
+    while (run.pace.size() > 2 && run.pace.front().first < progress.timeMs - kPaceMs) {
+        run.pace.pop_front();
+    }
+}
+
+void takeSample(LiveNode& node, const client::NodeSample& sample, std::int64_t nowMs) {
+    node.sample = sample;
+    node.receivedMs = nowMs;
+    keep(node.cpuHistory, sample.cpuPercent.value_or(0));
+    if (!sample.gpus.empty()) {
+        keep(node.gpuHistory, sample.gpus.front().utilizationPercent.value_or(0));
+    }
+}
+
+}  // namespace
+
+void Series::add(std::int64_t step, double value) {
+    points_.emplace_back(static_cast<double>(step), value);
+    if (points_.size() >= kSeriesMax) {
+        thin();
+    }
+}
+
+void Series::dropAfter(std::int64_t step) {
+    while (!points_.empty() && points_.back().first > static_cast<double>(step)) {
+        points_.pop_back();
+    }
+}
+
+void Series::thin() {
+    std::vector<std::pair<double, double>> kept;
+    const auto byValue = [](const auto& a, const auto& b) { return a.second < b.second; };
+    for (std::size_t at = 0; at < points_.size(); at += 4) {
+        const auto first = points_.begin() + static_cast<std::ptrdiff_t>(at);
+        const auto last =
+            first + static_cast<std::ptrdiff_t>(std::min<std::size_t>(4, points_.size() - at));
+        auto [low, high] = std::minmax_element(first, last, byValue);
+        if (high < low) {
+            std::swap(low, high);
+        }
+        kept.push_back(*low);
+        if (high != low) {
+            kept.push_back(*high);
+        }
+    }
+    points_ = std::move(kept);
+}
+
+std::vector<double> Series::tail(std::size_t count) const {
+    std::vector<double> values;
+    for (std::size_t i = points_.size() - std::min(count, points_.size()); i < points_.size();
+         ++i) {
+        values.push_back(points_[i].second);
+    }
+    return values;
+}
+
+std::optional<double> Series::last() const {
+    return points_.empty() ? std::nullopt : std::optional(points_.back().second);
+}
+
+std::optional<double> LiveRun::stepsPerSecond() const {
+    if (pace.size() < 2) {
+        return std::nullopt;
+    }
+    const double seconds = static_cast<double>(pace.back().first - pace.front().first) / 1e3;
+    const auto steps = static_cast<double>(pace.back().second - pace.front().second);
+    return seconds > 0 && steps > 0 ? std::optional(steps / seconds) : std::nullopt;
+}
+
+std::optional<double> LiveRun::secondsLeft() const {
+    const client::Progress& p = summary.progress;
+    const std::optional<double> speed = stepsPerSecond();
+    if (!speed || p.stepsTotal <= 0 || client::isEnded(summary.state)) {
+        return std::nullopt;
+    }
+    return static_cast<double>(std::max<std::int64_t>(0, p.stepsTotal - p.step)) / *speed;
+}
+
+double LiveRun::elapsedSeconds(std::int64_t nowMs) const {
+    if (summary.startedMs == 0) {
+        return 0;
+    }
+    const std::int64_t end = summary.endedMs != 0 ? summary.endedMs : nowMs;
+    return static_cast<double>(std::max<std::int64_t>(0, end - summary.startedMs)) / 1e3;
+}
+
+std::optional<double> LiveRun::metric(const std::string& name) const {
+    const auto found = series.find(name);
+    if (found != series.end() && found->second.last()) {
+        return found->second.last();
+    }
+    return summary.metric(name);
+}
+
+void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
+    const auto visitor = [&](const auto& e) {
+        using T = std::decay_t<decltype(e)>;
+        if constexpr (std::is_same_v<T, LinkChanged>) {
+            link = e.link;
+        } else if constexpr (std::is_same_v<T, RunChanged>) {
+            LiveRun& run = runs[e.run.id];
+            run.summary = e.run;
+            notePace(run);
+        } else if constexpr (std::is_same_v<T, RunRemoved>) {
+            runs.erase(e.runId);
+        } else if constexpr (std::is_same_v<T, MetricsAdded>) {
+            LiveRun& run = runs[e.runId];
+            for (const client::MetricPoint& point : e.points) {
+                run.series[point.name].add(point.step, point.value);
+            }
+        } else if constexpr (std::is_same_v<T, MetricsReplaced>) {
+            for (auto& [name, series] : runs[e.runId].series) {
+                series.dropAfter(e.afterStep);
+            }
+        } else if constexpr (std::is_same_v<T, LogsAdded>) {
+            std::deque<client::LogLine>& logs = runs[e.runId].logs;
+            logs.insert(logs.end(), e.lines.begin(), e.lines.end());
+            logs.erase(logs.begin(),
+                       logs.end() - static_cast<std::ptrdiff_t>(std::min(logs.size(), kLogsMax)));
+        } else if constexpr (std::is_same_v<T, NodeSampled>) {
+            takeSample(nodes[e.sample.node], e.sample, nowMs);
+        } else if constexpr (std::is_same_v<T, Problem>) {
+            problem = messageOf(e.status);
+        } else {
+            hasEnded = true;
+        }
+    };
+    std::visit(visitor, event);
+}
+
+std::vector<const LiveRun*> LiveModel::ordered() const {
+    std::vector<const LiveRun*> all;
+    for (const auto& [id, run] : runs) {
+        all.push_back(&run);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const LiveRun* a, const LiveRun* b) {
+        const bool aEnded = isEnded(a->summary.state), bEnded = isEnded(b->summary.state);
+        return aEnded != bEnded ? bEnded : a->summary.createdMs > b->summary.createdMs;
+    });
+    return all;
+}
+
+bool LiveModel::isStale(const LiveNode& node, std::int64_t nowMs) {
+    return node.receivedMs != 0 && nowMs - node.receivedMs > kStaleMs;
+}
+
+std::string labelOf(const client::RunSummary& run) {
+    return run.variation.empty() ? run.name : strCat(run.name, " / ", run.variation);
+}
+
+std::optional<double> stallPercent(const client::RunSummary& run) {
+    const double total = run.progress.busyMs + run.progress.stallMs;
+    if (total > 0) {
+        return 100.0 * run.progress.stallMs / total;
+    }
+    return run.metric("input_stall_percent");
+}
+
+}  // namespace millrace::session

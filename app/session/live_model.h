@@ -1,0 +1,72 @@
+#pragma once
+// What a live view shows: runs with their series and last log lines, nodes with their history.
+//
+// A plain value that FollowEvents change; bounded. Threads: one owner; copy it to hand it on.
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/session/follow_events.h"
+
+namespace millrace::session {
+
+/// Points by rising step, thinned out to the extremes of neighbours above a limit.
+class Series {
+ public:
+    void add(std::int64_t step, double value);
+    void dropAfter(std::int64_t step);
+    const std::vector<std::pair<double, double>>& points() const { return points_; }
+    /// The values of the last `count` points.
+    std::vector<double> tail(std::size_t count) const;
+    std::optional<double> last() const;
+
+ private:
+    void thin();
+    std::vector<std::pair<double, double>> points_;
+};
+
+struct LiveRun {
+    client::RunSummary summary;
+    std::map<std::string, Series> series;
+    std::deque<client::LogLine> logs;                        ///< the last 400
+    std::deque<std::pair<std::int64_t, std::int64_t>> pace;  ///< (time in ms, step), 30 s
+
+    /// Steps per second over the last seconds; nothing before two reports.
+    std::optional<double> stepsPerSecond() const;
+    /// Seconds left at that pace; nothing where the total or the pace is unknown.
+    std::optional<double> secondsLeft() const;
+    /// Seconds since the first worker started, up to the end.
+    double elapsedSeconds(std::int64_t nowMs) const;
+    /// The newest value, from the series or from the summary.
+    std::optional<double> metric(const std::string& name) const;
+};
+
+struct LiveNode {
+    client::NodeInfo info;
+    client::NodeSample sample;
+    std::int64_t receivedMs = 0;
+    std::deque<double> cpuHistory, gpuHistory;  ///< the last 120 s
+};
+
+struct LiveModel {
+    Link link;
+    std::map<std::string, LiveRun> runs;    ///< by id
+    std::map<std::string, LiveNode> nodes;  ///< by name
+    std::string problem;
+    bool hasEnded = false;
+
+    void apply(const FollowEvent& event, std::int64_t nowMs);
+    /// Newest first; runs that have not ended come before those that have.
+    std::vector<const LiveRun*> ordered() const;
+    /// True when no sample came for 3.5 s from a node that sent some.
+    static bool isStale(const LiveNode& node, std::int64_t nowMs);
+};
+
+/// "movielens-dlrm" or "movielens-dlrm / keep-30".
+std::string labelOf(const client::RunSummary& run);
+/// The share of the last interval that rank 0 waited for data, in percent.
+std::optional<double> stallPercent(const client::RunSummary& run);
+
+}  // namespace millrace::session

@@ -1,0 +1,85 @@
+#include "app/session/run_names.h"
+
+#include <functional>
+
+#include "app/session/live_model.h"
+#include "backend/core/text.h"
+
+namespace millrace::session {
+namespace {
+
+constexpr std::size_t kCandidatesShown = 8;
+
+bool startsWith(std::string_view text, std::string_view prefix) {
+    return text.substr(0, prefix.size()) == prefix;
+}
+
+std::string slashName(const client::RunSummary& run) {
+    return run.variation.empty() ? run.name : strCat(run.name, "/", run.variation);
+}
+
+Status ambiguous(std::string_view text, const std::vector<const client::RunSummary*>& found) {
+    std::string list;
+    for (std::size_t i = 0; i < found.size() && i < kCandidatesShown; ++i) {
+        strAppend(&list, i == 0 ? "" : ", ", found[i]->id, " (", labelOf(*found[i]), ", ",
+                  nameOf(found[i]->state), ")");
+    }
+    if (found.size() > kCandidatesShown) {
+        strAppend(&list, " and ", found.size() - kCandidatesShown, " more");
+    }
+    return invalidArgument("'", text, "' names ", found.size(), " runs: ", list,
+                           "; give an id or more of it");
+}
+
+}  // namespace
+
+Result<client::RunSummary> pickRun(std::string_view text,
+                                   const std::vector<client::RunSummary>& runs) {
+    using Test = std::function<bool(const client::RunSummary&)>;
+    const Test tests[] = {
+        [&](const auto& run) { return run.id == text || run.uid == text; },
+        [&](const auto& run) { return run.name == text || slashName(run) == text; },
+        [&](const auto& run) {
+            return startsWith(run.id, text) || startsWith(run.uid, text) ||
+                   startsWith(run.id, "r-" + std::string(text)) || startsWith(slashName(run), text);
+        }};
+    for (const Test& test : tests) {
+        std::vector<const client::RunSummary*> found;
+        for (const client::RunSummary& run : runs) {
+            if (!text.empty() && test(run)) {
+                found.push_back(&run);
+            }
+        }
+        if (found.size() == 1) {
+            return *found.front();
+        }
+        if (found.size() > 1) {
+            return ambiguous(text, found);
+        }
+    }
+    std::vector<std::string> known;
+    for (const client::RunSummary& run : runs) {
+        known.push_back(run.id);
+        known.push_back(slashName(run));
+    }
+    const std::string near = nearestName(text, known);
+    return notFound("no run is called '", text, "'",
+                    near.empty() ? "; 'millrace ls' shows what there is"
+                                 : strCat("; did you mean '", near, "'?"));
+}
+
+Result<client::RunDetail> findRun(client::DaemonClient& client, const std::string& text) {
+    Result<client::RunDetail> detail = client.get(text);
+    const absl::StatusCode code = detail.status().code();
+    if (code != absl::StatusCode::kNotFound && code != absl::StatusCode::kInvalidArgument) {
+        return detail;
+    }
+    client::ListRequest request;
+    request.pageSize = 1000;
+    request.view = client::RunView::kAll;
+    ASSIGN_OR_RETURN(const client::RunPage page, client.list(request));
+    ASSIGN_OR_RETURN(const client::RunSummary run, pickRun(text, page.runs));
+    return client.get(run.id);
+}
+
+}  // namespace millrace::session

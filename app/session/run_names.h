@@ -1,0 +1,20 @@
+#pragma once
+// Which run a person means by a few letters of its id, uid or name.
+//
+// Failure: kNotFound with the nearest id or name, kInvalidArgument with the candidates.
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_client.h"
+
+namespace millrace::session {
+
+/// An exact id or uid wins, then an exact name or "NAME/VARIATION", then a prefix of any of them;
+/// each must be unique.
+Result<client::RunSummary> pickRun(std::string_view text,
+                                   const std::vector<client::RunSummary>& runs);
+
+/// Asks the daemon; where it knows none or several, says which there are.
+Result<client::RunDetail> findRun(client::DaemonClient& client, const std::string& text);
+
+}  // namespace millrace::session

@@ -1,0 +1,113 @@
+#include "app/session/submission.h"
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include "backend/core/files.h"
+#include "backend/core/ids.h"
+#include "backend/core/subprocess.h"
+#include "backend/core/text.h"
+
+namespace millrace::session {
+namespace {
+
+constexpr std::chrono::milliseconds kGitTimeout{2'000};
+
+std::string trimmed(std::string text) {
+    text.erase(text.find_last_not_of(" \n\r\t") + 1);
+    return text;
+}
+
+// The output of a git command; nothing when it failed.
+std::string git(const std::string& directory, const std::vector<std::string>& arguments) {
+    SubprocessOptions options;
+    options.argv = {"git", "-C", directory, "--no-optional-locks"};
+    options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+    options.environment = {"GIT_TERMINAL_PROMPT=0", "LC_ALL=C"};
+    options.timeout = kGitTimeout;
+    options.maxOutputBytes = 1 << 20;
+    const Result<SubprocessOutput> output = Subprocess::run(options);
+    return output.ok() && output->exitCode == 0 ? trimmed(output->out) : "";
+}
+
+std::string withoutCredentials(std::string url) {
+    const std::size_t scheme = url.find("://");
+    if (scheme == std::string::npos) {
+        return url;
+    }
+    const std::size_t host = scheme + 3;
+    const std::size_t at = url.find('@', host);
+    const std::size_t slash = url.find('/', host);
+    if (at != std::string::npos && (slash == std::string::npos || at < slash)) {
+        url.erase(host, at + 1 - host);
+    }
+    return url;
+}
+
+std::string userName() {
+    if (const passwd* entry = ::getpwuid(::geteuid())) {
+        return entry->pw_name;
+    }
+    return strCat("uid-", ::geteuid());
+}
+
+}  // namespace
+
+client::GitFacts gitFactsOf(const std::string& directory) {
+    client::GitFacts facts;
+    facts.commit = git(directory, {"rev-parse", "HEAD"});
+    if (facts.commit.empty()) {
+        return facts;
+    }
+    facts.branch = git(directory, {"branch", "--show-current"});
+    facts.isDirty = !git(directory, {"status", "--porcelain", "--untracked-files=no"}).empty();
+    facts.remote = withoutCredentials(git(directory, {"config", "--get", "remote.origin.url"}));
+    return facts;
+}
+
+Result<std::string> readSpecText(const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+        return invalidArgument(path, ": is a directory; name the spec's YAML file");
+    }
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (!error && size > static_cast<std::uintmax_t>(client::kSpecBytesMax)) {
+        return invalidArgument(
+            path, ": a spec of ", formatBytes(static_cast<double>(size)), "; at most ",
+            formatBytes(static_cast<double>(client::kSpecBytesMax)), " are read");
+    }
+    return readFile(path);
+}
+
+Result<client::SubmitRequest> readSubmission(const std::string& path, const Clock& clock) {
+    client::SubmitRequest request;
+    ASSIGN_OR_RETURN(request.specText, readSpecText(path));
+    std::error_code error;
+    const std::string absolute = absolutePath(path, std::filesystem::current_path(error).string());
+    request.baseDir = std::filesystem::path(absolute).parent_path().string();
+    request.fileName = path;
+    request.owner = userName();
+    request.key = newUid(clock.wallMs());
+    request.git = gitFactsOf(request.baseDir);
+    return request;
+}
+
+Result<client::SubmitReply> submitSurely(client::DaemonClient& client,
+                                         const client::SubmitRequest& request, int tries) {
+    for (int round = 1;; ++round) {
+        Result<client::SubmitReply> reply = client.submit(request);
+        const bool isLost = reply.status().code() == absl::StatusCode::kUnavailable;
+        // The first failure of all means that there is no daemon: say so at once.
+        const bool isWorthWaiting = isLost && client.status().ok();
+        if (!isWorthWaiting || round >= tries || request.key.empty()) {
+            return reply;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(200 * round));
+    }
+}
+
+}  // namespace millrace::session

@@ -1,0 +1,27 @@
+#pragma once
+// What goes with a spec when it is submitted: its text, its directory, the user's git facts, a key.
+//
+// Failure: an unreadable or too long spec names the path and the limit. git facts never fail: where
+// there is no git or no repository, or git takes longer than two seconds, they are empty.
+#include <string>
+
+#include "app/client/daemon_client.h"
+#include "backend/core/clock.h"
+
+namespace millrace::session {
+
+/// Commit, branch, remote and whether tracked files are changed, of the repository around
+/// `directory`.
+client::GitFacts gitFactsOf(const std::string& directory);
+
+/// The text of a spec of at most 8 MiB.
+Result<std::string> readSpecText(const std::string& path);
+
+/// Reads the spec at `path`; fills text, file name, base directory, owner, key, packages and git.
+Result<client::SubmitRequest> readSubmission(const std::string& path, const Clock& clock);
+
+/// Submits; after a lost connection tries again with the same key, so that no second run is made.
+Result<client::SubmitReply> submitSurely(client::DaemonClient& client,
+                                         const client::SubmitRequest& request, int tries = 4);
+
+}  // namespace millrace::session

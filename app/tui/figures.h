@@ -1,0 +1,32 @@
+#pragma once
+// Figures as people read them, for views and for tables: unknown is "n/a" or "-", never 0.
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "app/client/daemon_values.h"
+#include "app/tui/tone.h"
+
+namespace millrace::tui {
+
+Tone toneOf(client::RunState state);
+/// "12.3 %" or "n/a".
+std::string percentText(const std::optional<double>& value);
+/// "1.2 MB/s" or "n/a".
+std::string rateText(const std::optional<double>& bytesPerSecond);
+/// "3.2/23.9 GB" or "n/a".
+std::string usedText(const std::optional<std::uint64_t>& used,
+                     const std::optional<std::uint64_t>& total);
+std::string numberText(const std::optional<double>& value, const char* unknown = "-");
+/// "120/630", "120".
+std::string stepText(const client::Progress& progress);
+/// Share of the steps that are done; nothing where the total is unknown.
+std::optional<double> fractionOf(const client::RunSummary& run);
+/// "0:12", "1:05:09", "-".
+std::string clockText(const std::optional<double>& seconds);
+/// Hours, minutes and seconds of the local day.
+std::string timeOfDay(std::int64_t utcMs);
+/// "5 s ago", "3 min ago", "2 d ago".
+std::string ageText(std::int64_t utcMs, std::int64_t nowMs);
+
+}  // namespace millrace::tui

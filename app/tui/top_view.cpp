@@ -1,0 +1,262 @@
+#include "app/tui/top_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/tui/charts.h"
+#include "app/tui/figures.h"
+#include "app/tui/glyphs.h"
+#include "app/tui/watch_view.h"
+#include "backend/core/text.h"
+
+namespace millrace::tui {
+namespace {
+
+using session::LiveNode;
+using session::LiveRun;
+
+std::optional<double> share(const std::optional<std::uint64_t>& used,
+                            const std::optional<std::uint64_t>& total) {
+    if (!used || !total || *total == 0) {
+        return std::nullopt;
+    }
+    return static_cast<double>(*used) / static_cast<double>(*total);
+}
+
+std::vector<double> values(const std::deque<double>& history) {
+    return {history.begin(), history.end()};
+}
+
+// "cpu  ████░░░░  43 %": a label, a bar and its figure; returns the column behind it.
+int gauge(CellGrid& grid, int x, int y, std::string_view label, const std::optional<double>& part,
+          int width, const std::string& figure) {
+    x = grid.put(x, y, padRight(label, 5), Tone::kDim);
+    const Tone tone = part.value_or(0) > 0.9 ? Tone::kWarn : Tone::kInfo;
+    x = grid.put(x, y, progressBar(part.value_or(0), width, grid.isUtf8()),
+                 part ? tone : Tone::kDim);
+    return grid.put(x + 1, y, figure);
+}
+
+struct RunColumns {
+    int name, state, step, rate, loss, stall, cpu, memory, eta;
+};
+
+// Where the columns of the run list end (name: where it ends; the others are to the right of it).
+RunColumns columnsFor(int width) {
+    const bool isWide = width >= 110;
+    RunColumns c{};
+    c.eta = width;
+    c.memory = isWide ? c.eta - 9 : c.eta - 8;
+    c.cpu = isWide ? c.memory - 11 : c.memory;
+    c.stall = isWide ? c.cpu - 8 : c.cpu;
+    c.loss = c.stall - 8;
+    c.rate = c.loss - 9;
+    c.step = c.rate - 10;
+    c.state = c.step - (isWide ? 16 : 12);
+    c.name = c.state - 10;
+    return c;
+}
+
+struct Usage {
+    double cpuPercent = 0;
+    std::uint64_t memoryBytes = 0;
+    bool isKnown = false;
+};
+
+Usage usageOf(const session::LiveModel& model, const std::string& runId) {
+    Usage usage;
+    for (const auto& [name, node] : model.nodes) {
+        for (const client::ProcessSample& process : node.sample.processes) {
+            if (process.runId == runId) {
+                usage.isKnown = true;
+                usage.cpuPercent += process.cpuPercent.value_or(0);
+                usage.memoryBytes += process.memoryBytes.value_or(0);
+            }
+        }
+    }
+    return usage;
+}
+
+void drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, const Usage& usage) {
+    const client::RunSummary& summary = run.summary;
+    const bool isEnded = client::isEnded(summary.state);
+    grid.put(1, y, summary.id, Tone::kAccent, 10);
+    grid.put(10, y, session::labelOf(summary), isEnded ? Tone::kDim : Tone::kStrong, c.name - 1);
+    grid.put(c.name, y, nameOf(summary.state), toneOf(summary.state), c.state);
+    grid.putRight(c.step, y, stepText(summary.progress));
+    const auto live = [&](const std::string& text) { return isEnded ? std::string("-") : text; };
+    grid.putRight(c.rate, y, live(numberText(run.metric("samples_per_second"))));
+    grid.putRight(c.loss, y, numberText(run.metric("loss")));
+    grid.putRight(c.stall, y, live(percentText(session::stallPercent(summary))));
+    if (c.cpu != c.stall) {
+        grid.putRight(c.cpu, y, usage.isKnown ? percentText(usage.cpuPercent) : "-");
+        grid.putRight(c.memory, y,
+                      usage.isKnown ? formatBytes(static_cast<double>(usage.memoryBytes)) : "-");
+    }
+    grid.putRight(c.eta, y, live(clockText(run.secondsLeft())));
+}
+
+void drawRunTitles(CellGrid& grid, int y, const RunColumns& c) {
+    grid.put(1, y, "RUN", Tone::kDim);
+    grid.put(10, y, "NAME", Tone::kDim);
+    grid.put(c.name, y, "STATE", Tone::kDim);
+    grid.putRight(c.step, y, "STEP", Tone::kDim);
+    grid.putRight(c.rate, y, "ROWS/S", Tone::kDim);
+    grid.putRight(c.loss, y, "LOSS", Tone::kDim);
+    grid.putRight(c.stall, y, "STALL", Tone::kDim);
+    if (c.cpu != c.stall) {
+        grid.putRight(c.cpu, y, "CPU", Tone::kDim);
+        grid.putRight(c.memory, y, "MEMORY", Tone::kDim);
+    }
+    grid.putRight(c.eta, y, "ETA", Tone::kDim);
+}
+
+}  // namespace
+
+bool TopView::press(const KeyPress& key, const session::LiveModel& model) {
+    const int last = std::max(0, static_cast<int>(model.runs.size()) - 1);
+    switch (key.key) {
+        case Key::kDown:
+            first_ = std::min(first_ + 1, last);
+            return true;
+        case Key::kUp:
+            first_ = std::max(0, first_ - 1);
+            return true;
+        case Key::kPageDown:
+            first_ = std::min(first_ + 10, last);
+            return true;
+        case Key::kPageUp:
+            first_ = std::max(0, first_ - 10);
+            return true;
+        default:
+            return false;
+    }
+}
+
+int TopView::drawGpus(CellGrid& grid, int y, const LiveNode& node) const {
+    if (node.info.gpus.empty() && node.sample.gpus.empty()) {
+        const std::string why =
+            node.info.gpuNote.empty() ? "" : strCat(" (", node.info.gpuNote, ")");
+        grid.put(1, y, "gpu  no GPU" + why, Tone::kDim);
+        return y + 1;
+    }
+    const int barWidth = std::clamp((grid.width() - 50) / 3, 8, 40);
+    for (const client::GpuSample& gpu : node.sample.gpus) {
+        if (y >= grid.height() - 4) {
+            break;
+        }
+        const std::optional<double> part =
+            gpu.utilizationPercent ? std::optional(*gpu.utilizationPercent / 100) : std::nullopt;
+        int x = gauge(grid, 1, y, strCat("gpu", gpu.index), part, barWidth,
+                      padLeft(percentText(gpu.utilizationPercent), 5));
+        x = grid.put(x + 2, y, "mem " + usedText(gpu.memoryUsedBytes, gpu.memoryTotalBytes));
+        if (gpu.powerWatts) {
+            x = grid.put(x + 2, y, shortNumber(std::round(*gpu.powerWatts)) + " W", Tone::kDim);
+        }
+        if (gpu.temperatureCelsius) {
+            x = grid.put(
+                x + 2, y,
+                shortNumber(std::round(*gpu.temperatureCelsius)) + (grid.isUtf8() ? " °C" : " C"),
+                Tone::kDim);
+        }
+        for (const client::GpuInfo& info : node.info.gpus) {
+            if (info.index == gpu.index) {
+                grid.put(x + 2, y, info.name, Tone::kDim);
+            }
+        }
+        ++y;
+    }
+    return y;
+}
+
+int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs) const {
+    const client::NodeSample& s = node.sample;
+    std::string title = node.info.name.empty() ? s.node : node.info.name;
+    if (node.info.cores > 0) {
+        strAppend(&title, "  ", node.info.cores, " cores  ", node.info.cpuModel);
+    }
+    grid.rule(0, y, grid.width(), title);
+    ++y;
+    if (session::LiveModel::isStale(node, nowMs)) {
+        grid.put(1, y, strCat("no sample since ", ageText(node.receivedMs, nowMs)), Tone::kWarn);
+        ++y;
+    }
+    const int barWidth = std::clamp((grid.width() - 50) / 3, 8, 40);
+    const std::optional<double> cpu =
+        s.cpuPercent ? std::optional(*s.cpuPercent / 100) : std::nullopt;
+    int x = gauge(grid, 1, y, "cpu", cpu, barWidth, padLeft(percentText(s.cpuPercent), 5));
+    const int memoryX = grid.width() / 2 + 2;
+    const std::vector<double> history = values(node.cpuHistory);
+    grid.put(x + 2, y,
+             sparkline(history, std::min(60, memoryX - x - 4), grid.isUtf8(), Pick::kMax, 0, 100),
+             Tone::kInfo);
+    gauge(grid, memoryX, y, "mem", share(s.memoryUsedBytes, s.memoryTotalBytes), barWidth,
+          usedText(s.memoryUsedBytes, s.memoryTotalBytes));
+    ++y;
+    x = grid.put(1, y, "disk ", Tone::kDim);
+    x = grid.put(x, y,
+                 strCat("r ", rateText(s.diskReadBytesPerSecond), "  w ",
+                        rateText(s.diskWriteBytesPerSecond)),
+                 Tone::kPlain, memoryX - 1);
+    if (s.diskFreeBytes) {
+        grid.put(x + 2, y, formatBytes(static_cast<double>(*s.diskFreeBytes)) + " free", Tone::kDim,
+                 memoryX - 1);
+    }
+    x = grid.put(memoryX, y, "net  ", Tone::kDim);
+    x = grid.put(x, y,
+                 strCat("in ", rateText(s.networkReceiveBytesPerSecond), "  out ",
+                        rateText(s.networkSendBytesPerSecond)));
+    if (s.load1) {
+        grid.put(x + 2, y, "load " + numberText(s.load1), Tone::kDim);
+    }
+    return drawGpus(grid, y + 1, node);
+}
+
+void TopView::drawRuns(CellGrid& grid, int y, const session::LiveModel& model,
+                       std::int64_t nowMs) const {
+    grid.rule(0, y, grid.width(), "runs");
+    const std::vector<const LiveRun*> runs = model.ordered();
+    const RunColumns columns = columnsFor(grid.width());
+    drawRunTitles(grid, ++y, columns);
+    const int bottom = grid.height() - 1;
+    std::size_t index = std::min<std::size_t>(static_cast<std::size_t>(first_), runs.size());
+    while (++y < bottom && index < runs.size()) {
+        drawRun(grid, y, *runs[index], columns, usageOf(model, runs[index]->summary.id));
+        ++index;
+    }
+    if (runs.empty()) {
+        grid.put(1, y - 1, "no runs yet: millrace run SPEC", Tone::kDim);
+    }
+    std::string keys = "q leave   up/down scroll";
+    if (index < runs.size()) {
+        strAppend(&keys, "   ", runs.size() - index, " more below");
+    }
+    drawStatusRow(grid, model, nowMs, keys);
+}
+
+void TopView::draw(CellGrid& grid, const session::LiveModel& model, std::int64_t nowMs) {
+    grid.fill({0, 0, grid.width(), 1}, " ", Tone::kBar);
+    int running = 0, queued = 0;
+    for (const auto& [id, run] : model.runs) {
+        running += run.summary.state == client::RunState::kRunning ||
+                   run.summary.state == client::RunState::kStarting ||
+                   run.summary.state == client::RunState::kStopping;
+        queued += run.summary.state == client::RunState::kQueued;
+    }
+    grid.put(1, 0, strCat("millrace top   ", running, " running   ", queued, " queued"),
+             Tone::kBar);
+    grid.putRight(grid.width() - 1, 0, timeOfDay(nowMs), Tone::kBar);
+    int y = 1;
+    for (const auto& [name, node] : model.nodes) {
+        if (y > grid.height() - 8) {
+            break;
+        }
+        y = drawNode(grid, y, node, nowMs);
+    }
+    if (model.nodes.empty()) {
+        grid.put(1, y++, "waiting for the first sample ...", Tone::kDim);
+    }
+    drawRuns(grid, y, model, nowMs);
+}
+
+}  // namespace millrace::tui

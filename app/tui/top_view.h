@@ -1,0 +1,20 @@
+#pragma once
+// `millrace top`: the machines (CPU, memory, disk, network, GPUs) and the runs, those that go
+// first.
+#include "app/tui/live_loop.h"
+
+namespace millrace::tui {
+
+class TopView final : public View {
+ public:
+    void draw(CellGrid& grid, const session::LiveModel& model, std::int64_t nowMs) override;
+    bool press(const KeyPress& key, const session::LiveModel& model) override;
+
+ private:
+    int drawNode(CellGrid& grid, int y, const session::LiveNode& node, std::int64_t nowMs) const;
+    int drawGpus(CellGrid& grid, int y, const session::LiveNode& node) const;
+    void drawRuns(CellGrid& grid, int y, const session::LiveModel& model, std::int64_t nowMs) const;
+    int first_ = 0;  ///< of the runs shown
+};
+
+}  // namespace millrace::tui

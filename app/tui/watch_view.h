@@ -1,0 +1,39 @@
+#pragma once
+// `millrace watch`: one run with its progress, figures, a chart and its last log lines; several
+// runs as a list above, one of them chosen.
+#include <string>
+#include <vector>
+
+#include "app/tui/live_loop.h"
+
+namespace millrace::tui {
+
+class WatchView final : public View {
+ public:
+    explicit WatchView(std::vector<std::string> runIds) : runIds_(std::move(runIds)) {}
+    void draw(CellGrid& grid, const session::LiveModel& model, std::int64_t nowMs) override;
+    bool press(const KeyPress& key, const session::LiveModel& model) override;
+
+ private:
+    const session::LiveRun* chosen(const session::LiveModel& model) const;
+    std::string chartMetric(const session::LiveRun& run) const;
+    void drawBar(CellGrid& grid, const session::LiveRun* run, const session::LiveModel& model,
+                 std::int64_t nowMs) const;
+    int drawList(CellGrid& grid, int y, const session::LiveModel& model) const;
+    int drawProgress(CellGrid& grid, int y, const session::LiveRun& run, std::int64_t nowMs) const;
+    int drawFigures(CellGrid& grid, const Rect& area, const session::LiveRun& run) const;
+    void drawChart(CellGrid& grid, const Rect& area, const session::LiveRun& run) const;
+    void drawLog(CellGrid& grid, const Rect& area, const session::LiveRun& run) const;
+    void drawFooter(CellGrid& grid, const session::LiveModel& model, std::int64_t nowMs) const;
+
+    std::vector<std::string> runIds_;
+    std::size_t chosen_ = 0;
+    std::size_t metric_ = 0;
+    bool hasChosen_ = false;  ///< by a key: otherwise the view follows the run that is going
+};
+
+/// What stands in the last row: the connection when it is not well, else `keys`.
+void drawStatusRow(CellGrid& grid, const session::LiveModel& model, std::int64_t nowMs,
+                   std::string_view keys);
+
+}  // namespace millrace::tui
