@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -49,8 +50,8 @@ bool hasVariable(std::string_view environment, std::string_view name, std::strin
     return false;
 }
 
-int killOnce(std::string_view key, std::string_view worker) {
-    int count = 0;
+std::set<pid_t> killOnce(std::string_view key, std::string_view worker) {
+    std::set<pid_t> found;
     std::error_code error;
     std::filesystem::directory_iterator it("/proc", error), end;
     for (; !error && it != end; it.increment(error)) {
@@ -62,10 +63,10 @@ int killOnce(std::string_view key, std::string_view worker) {
         if (environment.ok() && hasVariable(*environment, "MR_KEY", key) &&
             hasVariable(*environment, "MR_WORKER", worker)) {
             ::kill(pid, SIGKILL);
-            ++count;
+            found.insert(pid);
         }
     }
-    return count;
+    return found;
 }
 
 }  // namespace
@@ -102,15 +103,15 @@ Result<Json> askGuardian(const GuardianRecord& guardian, const Json& request) {
 
 int killLeftovers(std::string_view key, std::string_view worker) {
     // Again until none is found: a process may fork while its siblings die.
-    int total = 0;
+    std::set<pid_t> all;
     for (int round = 0; round < 10; ++round) {
-        const int count = killOnce(key, worker);
-        total += count;
-        if (count == 0) {
+        const std::set<pid_t> found = killOnce(key, worker);
+        all.insert(found.begin(), found.end());
+        if (found.empty()) {
             break;
         }
     }
-    return total;
+    return static_cast<int>(all.size());
 }
 
 Result<int> freePort() {

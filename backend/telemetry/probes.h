@@ -23,7 +23,7 @@ class HostProbe {
     /// file system whose fill is reported. `clock` outlives the probe.
     HostProbe(const Clock& clock, std::string diskPath, std::string procRoot = "/proc",
               std::string sysRoot = "/sys", std::string etcRoot = "/etc");
-    /// Without GPUs, which GpuProbe tells.
+    /// Without GPUs, which GpuProbe tells, and without the version and start time of the daemon.
     NodeInfo info() const;
     NodeSample sample();
 

@@ -1,0 +1,148 @@
+// A daemon that is killed and started again finds its gangs as they are.
+#include <sys/wait.h>
+
+#include "backend/engines/gang_files.h"
+#include "tests/unit/engines/fixture.h"
+
+namespace millrace::engines {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::eventually;
+using testing::readText;
+
+using AdoptionTest = EmbeddedEngineTest;
+
+TEST_F(AdoptionTest, ANewEngineOnTheSameDirectoryAdoptsWhatRuns) {
+    const std::string script = "while [ ! -e " + file("go") + " ]; do sleep 0.02; done; echo done";
+    const JobId id = submit(gang({group("rank", script, true, 2)}));
+    restart();
+    const auto all = engine->list();
+    ASSERT_TRUE(all.ok());
+    ASSERT_EQ(all->size(), 1U);
+    EXPECT_EQ((*all)[0].first, id);
+    EXPECT_EQ((*all)[0].second.phase, Phase::kRunning);
+    std::ofstream(file("go")) << "";
+    EXPECT_EQ(waitForEnd(id).cause, Cause::kOk);
+    EXPECT_NE(logOf("rank1").find(" o done\n"), std::string::npos);
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(AdoptionTest, WhatEndedInTheMeantimeIsToldByTheNewEngine) {
+    const JobId id = submit(gang({group("rank", "exit 7", true)}));
+    engine.reset();
+    ASSERT_TRUE(eventually([&] { return !readText(workerFile("rank0", "exit.json")).empty(); }));
+    restart();
+    const State end = waitForEnd(id);
+    EXPECT_EQ(end.cause, Cause::kWorkerFailed);
+    EXPECT_EQ(end.exitCode, 7);
+    restart();
+    EXPECT_TRUE(engine->list()->empty()) << "told and over";
+    EXPECT_EQ(stateOf(id).cause, Cause::kWorkerFailed);
+}
+
+TEST_F(AdoptionTest, TheSameSubmitAfterARestartStartsNothingTwice) {
+    const Gang one = gang({group("rank", "echo x >> " + file("starts") + "; sleep 4343", true)});
+    const JobId id = submit(one);
+    ASSERT_TRUE(eventually([&] { return !readText(file("starts")).empty(); }));
+    restart();
+    EXPECT_EQ(submit(one), id);
+    Gang other = one;
+    other.groups[0].argv.back() = "true";
+    EXPECT_EQ(troubleOf(engine->submit(other).status()), Trouble::kConflict);
+    EXPECT_EQ(readText(file("starts")), "x\n");
+}
+
+TEST_F(AdoptionTest, AStartThatWasInterruptedIsFinishedByTheNextSubmit) {
+    // What a daemon leaves that was killed between its note and the last start: gang.json, and one
+    // of two workers running.
+    const Gang two =
+        gang({group("rank", "echo x >> " + file("starts") + "; exec sleep 4343", true, 2)});
+    submit(two);
+    ASSERT_TRUE(eventually([&] { return readText(file("starts")) == "x\nx\n"; }));
+    const pid_t second = static_cast<pid_t>(readGuardianRecord(file("runs/r-abcde/a1/rank1"))->pid);
+    engine.reset();
+    ::kill(second, SIGKILL);
+    ASSERT_TRUE(eventually([&] { return marked().size() == 2U; })) << "guardian and sleep";
+    std::filesystem::remove_all(file("runs/r-abcde/a1/rank1"));
+
+    restart();
+    ASSERT_TRUE(engine->find(two.key)->has_value());
+    EXPECT_EQ(engine->list()->at(0).second.phase, Phase::kSubmitting);
+    const JobId id = submit(two);
+    EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
+    ASSERT_TRUE(eventually([&] { return readText(file("starts")) == "x\nx\nx\n"; }));
+    ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
+    waitForEnd(id);
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(AdoptionTest, ACancelThatWasAskedForGoesOnAfterTheRestart) {
+    const JobId id = submit(gang({group("rank", deafScript("up"), true)}));
+    ASSERT_TRUE(isReady("up"));
+    ASSERT_TRUE(engine->cancel(id, std::chrono::seconds(60)).ok());
+    restart();
+    EXPECT_EQ(stateOf(id).phase, Phase::kStopping);
+    EXPECT_EQ(waitForEnd(id).cause, Cause::kCancelled) << "with the gang's own grace";
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(AdoptionTest, WorkersSurviveTheKillOfTheProcessThatStartedThem) {
+    const Gang one = gang({group("rank", deafScript("up"), true)});
+    engine.reset();
+    const pid_t daemon = ::fork();
+    if (daemon == 0) {
+        auto own = EmbeddedEngine::open({file("runs"), execProgram(), {4, 0, 0}}, clock);
+        const bool isSubmitted = own.ok() && (*own)->submit(one).ok();
+        std::ofstream(file(isSubmitted ? "submitted" : "failed")) << "";
+        ::pause();
+        ::_exit(0);
+    }
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("submitted")); }));
+    ::kill(daemon, SIGKILL);
+    ::waitpid(daemon, nullptr, 0);
+    ASSERT_TRUE(isReady("up"));
+    restart();
+    const JobId id{"embedded", file("runs"), one.key};
+    EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
+    ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
+    EXPECT_EQ(waitForEnd(id).cause, Cause::kCancelled);
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(AdoptionTest, WithoutAnyDaemonTheOrphanLeaseEndsTheWorkers) {
+    Gang orphan = gang({group("rank", deafScript("up"), true)});
+    orphan.orphanLease = std::chrono::seconds(1);
+    submit(orphan);
+    engine.reset();
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(AdoptionTest, PollingRenewsTheOrphanLease) {
+    Gang short_ = gang({group("rank", deafScript("up"), true)});
+    short_.orphanLease = std::chrono::seconds(1);
+    const JobId id = submit(short_);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2500);
+    while (std::chrono::steady_clock::now() < until) {
+        ASSERT_EQ(stateOf(id).phase, Phase::kRunning);
+        std::this_thread::sleep_for(milliseconds(50));
+    }
+    ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
+    waitForEnd(id);
+}
+
+TEST_F(AdoptionTest, AGangThatCannotBeReadKeepsNoOtherFromBeingAdopted) {
+    const JobId id = submit(gang({group("rank", "sleep 4343", true)}));
+    std::filesystem::create_directories(file("runs/r-torn/a1"));
+    std::ofstream(file("runs/r-torn/a1/gang.json")) << "{torn";
+    std::ofstream(file("runs/.gangs/r-torn.a1")) << "";
+    std::ofstream(file("runs/.gangs/r-gone.a1")) << "";
+    restart();
+    EXPECT_EQ(engine->list()->size(), 1U);
+    EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
+    EXPECT_EQ(troubleOf(engine->state({"embedded", "", "r-torn.a1"}).status()), Trouble::kBadReply);
+    EXPECT_FALSE(std::filesystem::exists(file("runs/.gangs/r-gone.a1")));
+}
+
+}  // namespace
+}  // namespace millrace::engines

@@ -1,0 +1,232 @@
+#include "backend/engines/embedded_engine.h"
+
+#include "backend/engines/gang_files.h"
+#include "tests/unit/engines/fixture.h"
+
+namespace millrace::engines {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::eventually;
+using testing::readJson;
+using testing::readText;
+
+const WorkerState& workerOf(const State& state, const std::string& name) {
+    for (const WorkerState& worker : state.workers) {
+        if (worker.name == name) {
+            return worker;
+        }
+    }
+    static const WorkerState kNone;
+    ADD_FAILURE() << "no worker " << name;
+    return kNone;
+}
+
+TEST_F(EmbeddedEngineTest, AGangWhoseWorkersAllEndWithZeroIsOk) {
+    const JobId id = submit(gang({group("feed", "echo feeding"), group("rank", "true", true)}));
+    const State end = waitForEnd(id);
+    EXPECT_EQ(end.cause, Cause::kOk);
+    EXPECT_EQ(end.worker, "");
+    EXPECT_EQ(workerOf(end, "rank0").exitCode, 0);
+    EXPECT_NE(logOf("feed").find(" o feeding\n"), std::string::npos);
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(EmbeddedEngineTest, RanksGetTheirEnvironmentAndTheirNumber) {
+    Group ranks = group("rank", "", true, 2);
+    ranks.argv = {"sh", "-c",
+                  "echo arg={rank} $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $MASTER_ADDR "
+                  "port=$MASTER_PORT $MR_KEY $MR_ATTEMPT $MR_WORKER $MINE; pwd"};
+    ranks.environment["MINE"] = "yes";
+    Group feed = group("feed", "echo rank=${RANK-none}");
+    Gang both = gang({feed, ranks}, "r-abcde.a3");
+    both.attempt = 3;
+    waitForEnd(submit(both));
+    const std::string log = readText(workerFile("rank1", "out.log", "r-abcde/a3"));
+    EXPECT_NE(log.find(" o arg=1 1/2 1/2 127.0.0.1 port="), std::string::npos) << log;
+    EXPECT_NE(log.find(" r-abcde.a3 3 rank1 yes\n"), std::string::npos) << log;
+    EXPECT_EQ(log.find("port= "), std::string::npos) << log;
+    EXPECT_NE(log.find("runs/r-abcde/a3/rank1\n"), std::string::npos) << log;
+    EXPECT_NE(readText(workerFile("feed", "out.log", "r-abcde/a3")).find("rank=none"),
+              std::string::npos);
+}
+
+TEST_F(EmbeddedEngineTest, TheFirstFailureIsNamedAndEndsTheOthers) {
+    const JobId id = submit(gang(
+        {group("feed", deafScript("up")),
+         group("rank", "while [ ! -e " + file("up") + " ]; do sleep 0.02; done; exit 7", true)}));
+    const State end = waitForEnd(id);
+    EXPECT_EQ(end.cause, Cause::kWorkerFailed);
+    EXPECT_EQ(end.worker, "rank0");
+    EXPECT_EQ(end.exitCode, 7);
+    EXPECT_EQ(end.reason, "rank0 ended with exit code 7");
+    EXPECT_EQ(workerOf(end, "feed").signal, SIGKILL);
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(EmbeddedEngineTest, AKilledWorkerIsAFailureWithItsSignal) {
+    const JobId id = submit(gang({group("rank", deafScript("up"), true, 2)}));
+    ASSERT_TRUE(isReady("up"));
+    const State running = stateOf(id);
+    EXPECT_EQ(running.phase, Phase::kRunning);
+    ::kill(static_cast<pid_t>(workerOf(running, "rank1").pid), SIGKILL);
+    const State end = waitForEnd(id);
+    EXPECT_EQ(end.cause, Cause::kWorkerFailed);
+    EXPECT_EQ(end.worker, "rank1");
+    EXPECT_EQ(end.exitCode, 137);
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(EmbeddedEngineTest, ACommandThatIsNotThereIsAFailureWith127) {
+    Group broken = group("rank", "", true);
+    broken.argv = {"/no/such/trainer"};
+    const State end = waitForEnd(submit(gang({broken})));
+    EXPECT_EQ(end.cause, Cause::kWorkerFailed);
+    EXPECT_EQ(end.exitCode, 127);
+    EXPECT_NE(logOf("rank0").find("/no/such/trainer: No such file"), std::string::npos);
+}
+
+TEST_F(EmbeddedEngineTest, AKilledGuardianTakesItsWorkerAndAllItsChildrenWithIt) {
+    const JobId id = submit(gang({group("rank", deafScript("up"), true)}));
+    ASSERT_TRUE(isReady("up"));
+    const Json guardian = readJson(workerFile("rank0", "guardian.json"));
+    ::kill(static_cast<pid_t>(jsonInt(guardian, "pid")), SIGKILL);
+    const State end = waitForEnd(id);
+    EXPECT_EQ(end.cause, Cause::kWorkerFailed);
+    EXPECT_EQ(end.reason, "rank0 was ended by signal 9 (its guardian was killed)");
+    EXPECT_TRUE(nothingLeft()) << "also the child with a session of its own";
+}
+
+TEST_F(EmbeddedEngineTest, WhatIsNotCriticalNeitherEndsTheGangNorOutlivesIt) {
+    Group helper = group("helper", "exit 9");
+    Group other = group("other", deafScript("up"));
+    helper.isCritical = other.isCritical = false;
+    const JobId id = submit(
+        gang({helper, other,
+              group("rank", "while [ ! -e " + file("go") + " ]; do sleep 0.02; done", true)}));
+    ASSERT_TRUE(isReady("up"));
+    ASSERT_TRUE(eventually([&] { return workerOf(stateOf(id), "helper").exitCode == 9; }));
+    EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
+    std::ofstream(file("go")) << "";
+    EXPECT_EQ(waitForEnd(id).cause, Cause::kOk);
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(EmbeddedEngineTest, CancelEndsPoliteAndDeafWorkersAndMayBeRepeated) {
+    const JobId id = submit(gang({group("feed", deafScript("up")),
+                                  group("rank", foreverScript("up2", "echo bye; exit 3"), true)}));
+    ASSERT_TRUE(isReady("up") && isReady("up2"));
+    ASSERT_TRUE(engine->cancel(id, std::chrono::seconds(60)).ok());
+    EXPECT_EQ(stateOf(id).phase, Phase::kStopping);
+    ASSERT_TRUE(eventually([&] { return workerOf(stateOf(id), "rank0").exitCode == 3; }));
+    ASSERT_TRUE(engine->cancel(id, milliseconds(50)).ok()) << "a shorter grace counts";
+    const State end = waitForEnd(id);
+    EXPECT_EQ(end.cause, Cause::kCancelled);
+    EXPECT_NE(logOf("rank0").find(" o bye\n"), std::string::npos);
+    EXPECT_TRUE(nothingLeft());
+    EXPECT_TRUE(engine->cancel(id, milliseconds(0)).ok());
+    EXPECT_TRUE(engine->cancel({"embedded", "", "r-zzzzz.a1"}, milliseconds(0)).ok());
+}
+
+TEST_F(EmbeddedEngineTest, TheTimeLimitEndsAGang) {
+    Gang limited = gang({group("rank", deafScript("up"), true)});
+    limited.timeLimit = std::chrono::seconds(1);
+    const State end = waitForEnd(submit(limited));
+    EXPECT_EQ(end.cause, Cause::kTimeLimit);
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(EmbeddedEngineTest, TheSameSubmitTwiceStartsOneGangAndAnotherOneIsAConflict) {
+    const Gang one = gang({group("rank", "echo x >> " + file("starts") + "; sleep 4343", true)});
+    const JobId first = submit(one), second = submit(one);
+    EXPECT_EQ(first, second);
+    Gang other = one;
+    other.groups[0].argv.back() = "true";
+    const auto conflict = engine->submit(other);
+    EXPECT_EQ(troubleOf(conflict.status()), Trouble::kConflict);
+    ASSERT_TRUE(eventually([&] { return !readText(file("starts")).empty(); }));
+    EXPECT_EQ(readText(file("starts")), "x\n");
+    EXPECT_EQ(engine->list()->size(), 1U);
+}
+
+TEST_F(EmbeddedEngineTest, TwoThreadsThatSubmitTheSameStartItOnce) {
+    const Gang one = gang({group("rank", "echo x >> " + file("starts") + "; sleep 4343", true)});
+    std::thread other([&] { submit(one); });
+    submit(one);
+    other.join();
+    ASSERT_TRUE(eventually([&] { return !readText(file("starts")).empty(); }));
+    EXPECT_EQ(readText(file("starts")), "x\n");
+}
+
+TEST_F(EmbeddedEngineTest, UnknownIsMissingAndNotEnded) {
+    const JobId unknown{"embedded", "", "r-zzzzz.a1"};
+    EXPECT_EQ(stateOf(unknown).phase, Phase::kMissing);
+    EXPECT_EQ(stateOf(unknown).cause, Cause::kNone);
+    EXPECT_FALSE(engine->find("r-zzzzz.a1")->has_value());
+    EXPECT_FALSE(engine->find("../../etc").ok());
+}
+
+TEST_F(EmbeddedEngineTest, GangsThatMakeNoSenseAreRefusedBeforeAnythingStarts) {
+    Gang bad = gang({group("rank", "true", true)});
+    bad.key = "../up.a1";
+    EXPECT_EQ(engine->submit(bad).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_FALSE(engine->submit(gang({})).ok());
+    EXPECT_FALSE(engine->submit(gang({group("a/b", "true")})).ok());
+    EXPECT_FALSE(engine->submit(gang({group("a", "true"), group("a", "true")})).ok());
+    EXPECT_FALSE(engine->submit(gang({group("a", "true", false, 0)})).ok());
+    Group huge = group("rank", "true", true);
+    huge.resources.cpus = 5;
+    const auto never = engine->submit(gang({huge}));
+    EXPECT_EQ(never.status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_FALSE(std::filesystem::exists(file("runs/r-abcde")));
+}
+
+TEST_F(EmbeddedEngineTest, CapacityCountsWhatLivingGangsHold) {
+    Group ranks = group("rank", "sleep 4343", true);
+    ranks.resources.cpus = 1.5;
+    ranks.slots = 2;
+    const JobId id = submit(gang({ranks}));
+    EXPECT_DOUBLE_EQ(engine->capacity()->free.cpus, 1);
+    EXPECT_DOUBLE_EQ(engine->capacity()->total.cpus, 4);
+    ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
+    waitForEnd(id);
+    EXPECT_DOUBLE_EQ(engine->capacity()->free.cpus, 4);
+}
+
+TEST_F(EmbeddedEngineTest, AMissingShimIsAnEngineFailureInItsOwnWords) {
+    auto broken = EmbeddedEngine::open({file("runs2"), "/no/millrace-exec", {4, 0, 0}}, clock);
+    ASSERT_TRUE(broken.ok());
+    const auto id = (*broken)->submit(gang({group("rank", "true", true)}));
+    ASSERT_TRUE(id.ok()) << id.status();
+    const State end = *(*broken)->state(*id);
+    EXPECT_EQ(end.phase, Phase::kEnded);
+    EXPECT_EQ(end.cause, Cause::kEngineFailed);
+    EXPECT_NE(end.reason.find("/no/millrace-exec"), std::string::npos) << end.reason;
+}
+
+TEST_F(EmbeddedEngineTest, ListTellsAnEndOnceAndTheStateStaysKnown) {
+    const JobId id = submit(gang({group("rank", "true", true)}));
+    State last;
+    ASSERT_TRUE(eventually([&] {
+        const auto all = *engine->list();
+        last = all.empty() ? State{} : all[0].second;
+        return last.phase == Phase::kEnded;
+    }));
+    EXPECT_TRUE(engine->list()->empty());
+    EXPECT_EQ(stateOf(id).cause, Cause::kOk);
+    EXPECT_TRUE(engine->find("r-abcde.a1")->has_value());
+}
+
+TEST_F(EmbeddedEngineTest, LogsAreReadByOffsetToTheirEnd) {
+    const JobId id = submit(gang({group("rank", "echo one; echo two", true)}));
+    waitForEnd(id);
+    const auto chunk = engine->log(id, "rank0", 0, 1 << 20);
+    ASSERT_TRUE(chunk.ok()) << chunk.status();
+    EXPECT_EQ(chunk->bytes, logOf("rank0"));
+    EXPECT_TRUE(chunk->isEnd);
+    EXPECT_TRUE(engine->log(id, "rank0", chunk->nextOffset, 100)->bytes.empty());
+    EXPECT_FALSE(engine->log(id, "../..", 0, 100).ok());
+}
+
+}  // namespace
+}  // namespace millrace::engines

@@ -1,0 +1,45 @@
+#include "backend/engines/engine.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::engines {
+namespace {
+
+TEST(Engine, WorkersAreNumberedWhenThereAreSeveralOrWhenTheyAreRanks) {
+    Group group;
+    group.name = "feed";
+    EXPECT_EQ(workerNames(group), std::vector<std::string>{"feed"});
+    group.slots = 2;
+    EXPECT_EQ(workerNames(group), (std::vector<std::string>{"feed0", "feed1"}));
+    group = Group{};
+    group.name = "rank";
+    group.hasRanks = true;
+    EXPECT_EQ(workerNames(group), std::vector<std::string>{"rank0"});
+}
+
+TEST(Engine, TheFourOutcomesOfAskingStayApart) {
+    EXPECT_EQ(troubleOf(okStatus()), Trouble::kNone);
+    EXPECT_EQ(troubleOf(unavailable("away")), Trouble::kUnreachable);
+    EXPECT_EQ(troubleOf(deadlineExceeded("slow")), Trouble::kUnreachable);
+    EXPECT_EQ(troubleOf(permissionDenied("no")), Trouble::kAuth);
+    EXPECT_EQ(troubleOf(invalidArgument("no")), Trouble::kRefused);
+    EXPECT_EQ(troubleOf(alreadyExists("other")), Trouble::kConflict);
+    EXPECT_EQ(troubleOf(dataLoss("torn")), Trouble::kBadReply);
+    EXPECT_TRUE(isRetryable(unavailable("away")));
+    EXPECT_FALSE(isRetryable(alreadyExists("other")));
+}
+
+TEST(Engine, TheGangHashCoversTheContentsAndNotTheKey) {
+    Gang gang;
+    gang.key = "r-a.a1";
+    gang.groups.resize(1);
+    gang.groups[0].argv = {"true"};
+    const std::string hash = gangHash(gang);
+    gang.key = "r-b.a1";
+    EXPECT_EQ(gangHash(gang), hash);
+    gang.groups[0].environment["X"] = "1";
+    EXPECT_NE(gangHash(gang), hash);
+}
+
+}  // namespace
+}  // namespace millrace::engines

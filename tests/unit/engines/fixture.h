@@ -1,0 +1,72 @@
+#pragma once
+// An embedded engine over a directory of its own, with real processes.
+#include <memory>
+
+#include "backend/core/clock.h"
+#include "backend/engines/embedded_engine.h"
+#include "tests/unit/exec/marked_processes.h"
+
+namespace millrace::engines {
+
+class EmbeddedEngineTest : public testing::MarkedProcessTest {
+ protected:
+    EmbeddedEngineTest() { restart(); }
+
+    /// What a killed and restarted daemon has: a new object over the same directory.
+    void restart() {
+        engine.reset();
+        auto opened = EmbeddedEngine::open({file("runs"), execProgram(), {4, 0, 0}}, clock);
+        EXPECT_TRUE(opened.ok()) << opened.status();
+        if (opened.ok()) {
+            engine = std::move(*opened);
+        }
+    }
+    static Group group(const std::string& name, const std::string& script, bool hasRanks = false,
+                       int procs = 1) {
+        Group group;
+        group.name = name;
+        group.procs = procs;
+        group.hasRanks = hasRanks;
+        group.argv = {"sh", "-c", script};
+        return group;
+    }
+    static Gang gang(std::vector<Group> groups, const std::string& key = "r-abcde.a1") {
+        Gang gang;
+        gang.key = key;
+        gang.groups = std::move(groups);
+        gang.grace = std::chrono::milliseconds(200);
+        return gang;
+    }
+    JobId submit(const Gang& gang) {
+        auto id = engine->submit(gang);
+        EXPECT_TRUE(id.ok()) << id.status();
+        return id.ok() ? *id : JobId{};
+    }
+    State stateOf(const JobId& id) {
+        auto state = engine->state(id);
+        EXPECT_TRUE(state.ok()) << state.status();
+        return state.ok() ? *state : State{};
+    }
+    State waitForEnd(const JobId& id) {
+        State state;
+        EXPECT_TRUE(testing::eventually([&] {
+            state = stateOf(id);
+            return state.phase == Phase::kEnded;
+        })) << textOf(state.phase);
+        return state;
+    }
+    std::string workerFile(const std::string& worker, const std::string& name,
+                           const std::string& gang = "r-abcde/a1") const {
+        return file("runs/" + gang + "/" + worker + "/" + name);
+    }
+    std::string logOf(const std::string& worker) const {
+        return testing::readText(workerFile(worker, "out.log"));
+    }
+    /// Goes on for ever and ignores SIGTERM, with a child in a session of its own.
+    std::string deafScript(const std::string& ready) const { return foreverScript(ready, ""); }
+
+    SystemClock clock;
+    std::unique_ptr<EmbeddedEngine> engine;
+};
+
+}  // namespace millrace::engines

@@ -1,0 +1,74 @@
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "backend/telemetry/probes.h"
+
+namespace millrace::telemetry {
+namespace {
+
+TEST(GpuProbe, WithoutTheLibraryItSaysSo) {
+    const GpuProbe probe("libno-such-nvml.so.1");
+    EXPECT_EQ(probe.note(), "no GPU: libno-such-nvml.so.1 not found");
+    EXPECT_TRUE(probe.gpus().empty());
+    EXPECT_TRUE(probe.sample().empty());
+}
+
+TEST(GpuProbe, ALibraryThatIsNoNvmlIsToldApart) {
+    const GpuProbe probe("libc.so.6");
+    EXPECT_EQ(probe.note(), "no GPU: libc.so.6 is not an NVML that is known");
+}
+
+TEST(GpuProbe, ADriverThatDoesNotStartIsToldInItsOwnWords) {
+    ::setenv("FAKE_NVML_FAILS", "1", 1);
+    const GpuProbe probe(FAKE_NVML);
+    ::unsetenv("FAKE_NVML_FAILS");
+    EXPECT_EQ(probe.note(), "no GPU: the driver did not start (Driver Not Loaded)");
+}
+
+TEST(GpuProbe, EveryFigureIsReadInItsUnit) {
+    const GpuProbe probe(FAKE_NVML);
+    ASSERT_EQ(probe.gpus().size(), 2U) << probe.note();
+    EXPECT_EQ(probe.note(), "");
+    EXPECT_EQ(probe.gpus()[0].name, "Fake H200");
+    EXPECT_EQ(probe.gpus()[1].uuid, "GPU-1");
+    EXPECT_EQ(probe.gpus()[0].driver, "555.1");
+    EXPECT_EQ(probe.gpus()[0].memoryBytes, 100U);
+    GpuSample expected;
+    expected.utilizationPercent = 0;
+    expected.memoryUsedBytes = 40;
+    expected.memoryTotalBytes = 100;
+    expected.powerWatts = 123.5;
+    expected.temperatureCelsius = 40;
+    expected.smClockMhz = 1001;
+    expected.pcieTxBytesPerSecond = 5000;
+    expected.pcieRxBytesPerSecond = 9000;
+    EXPECT_EQ(probe.sample()[0], expected);
+}
+
+TEST(GpuProbe, WhatADeviceDoesNotTellIsAbsentAndNotZero) {
+    const GpuProbe probe(FAKE_NVML);
+    const GpuSample old = probe.sample().at(1);
+    EXPECT_FALSE(old.utilizationPercent.has_value());
+    EXPECT_FALSE(old.powerWatts.has_value());
+    EXPECT_FALSE(old.pcieRxBytesPerSecond.has_value());
+    EXPECT_EQ(old.memoryUsedBytes, 40U);
+}
+
+// Runs where there is a GPU; says why it does not elsewhere.
+TEST(GpuProbe, ARealGpuHasANameAndMemory) {
+    const GpuProbe probe;
+    if (probe.gpus().empty()) {
+        GTEST_SKIP() << probe.note();
+    }
+    EXPECT_FALSE(probe.gpus()[0].name.empty());
+    const GpuSample sample = probe.sample().at(0);
+    ASSERT_TRUE(sample.memoryTotalBytes.has_value());
+    EXPECT_GT(*sample.memoryTotalBytes, std::uint64_t{1} << 30);
+    EXPECT_LE(sample.utilizationPercent.value_or(0), 100);
+    EXPECT_LT(sample.powerWatts.value_or(1), 3000);
+    RecordProperty("gpu", probe.gpus()[0].name);
+}
+
+}  // namespace
+}  // namespace millrace::telemetry
