@@ -192,7 +192,7 @@ const char* FeedProgress::endEpoch(std::uint32_t epoch, std::uint64_t total) {
         return known->total == total ? nullptr : "an epoch's total changed when it came again";
     }
     if (epoch != nextEpoch_ || total < nextFirst_ || total > nextFirst_ + 1) {
-        return "an end of epoch that does not follow the records";
+        return "an epoch's total is not what its segments' records add up to";
     }
     ended_.push_back({epoch, total});
     expectEpoch(epoch + 1);

@@ -51,6 +51,8 @@ class FrameSink {
     virtual Result<Reservation> reserve(std::uint64_t bytes, std::stop_token stop) = 0;
     virtual Status commit(const Reservation& place, std::uint32_t epoch, std::uint64_t number) = 0;
     virtual Status segmentRecord(const SegmentRecord& record, std::stop_token stop) = 0;
+    /// `total` = the counts of all segments' records (each segment has one, empty ones too), and one
+    /// more when the rest was the last micro-batch.
     virtual Status endOfEpoch(std::uint32_t epoch, std::uint64_t total, std::stop_token stop) = 0;
     virtual Status endOfStream(std::stop_token stop) = 0;
     /// The last thing a reader sees: one sentence, cut at 4096 bytes.
