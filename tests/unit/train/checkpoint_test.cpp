@@ -1,0 +1,226 @@
+#include "backend/train/checkpoint.h"
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <gmock/gmock.h>
+
+#include "backend/core/files.h"
+#include "tests/unit/train/fakes.h"
+
+namespace millrace::train {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Scratch;
+
+struct State {
+    std::vector<float> weights = std::vector<float>(600, 1.5F);
+    std::vector<double> sums{1, 2, 3};
+    std::int64_t updates = 9;
+    std::vector<TensorRef> tensors() {
+        return {{"a.weight", DType::kFloat32, {20, 30}, weights.data(), true},
+                {"b", DType::kFloat64, {3}, sums.data()},
+                {"empty", DType::kInt64, {0}, nullptr},
+                {"n", DType::kInt64, {1}, &updates}};
+    }
+};
+
+TEST(Checkpoint, ComesBackAsItWasWritten) {
+    const Scratch scratch;
+    State state;
+    const auto file =
+        writeCheckpoint(scratch.path(), 42, {{"rows", 7}, {"state", "x"}}, state.tensors());
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(file->path, scratch / "step-00000042.ckpt");
+    EXPECT_EQ(file->bytes, static_cast<std::int64_t>(std::filesystem::file_size(file->path)));
+    const auto read = Checkpoint::open(file->path);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(jsonInt(read->meta(), "step"), 42);
+    EXPECT_EQ(jsonInt(read->meta(), "rows"), 7);
+    State other;
+    other.weights.assign(600, 0);
+    other.sums.assign(3, 0);
+    other.updates = 0;
+    ASSERT_TRUE(copyTensors(*read, other.tensors(), false).ok());
+    EXPECT_EQ(other.weights, state.weights);
+    EXPECT_EQ(other.sums, state.sums);
+    EXPECT_EQ(other.updates, 9);
+    EXPECT_TRUE(read->find("a.weight")->isWeight);
+    EXPECT_EQ(read->find("none"), nullptr);
+}
+
+TEST(Checkpoint, CutAnywhereIsDataLossThatNamesTheFile) {
+    const Scratch scratch;
+    State state;
+    const std::string path =
+        writeCheckpoint(scratch.path(), 1, Json::object(), state.tensors())->path;
+    const std::string bytes = *readFile(path);
+    for (std::size_t size = 0; size < bytes.size(); size += 97) {
+        std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes.substr(0, size);
+        const auto read = Checkpoint::open(path);
+        ASSERT_FALSE(read.ok()) << size;
+        EXPECT_EQ(read.status().code(), absl::StatusCode::kDataLoss) << size;
+        EXPECT_THAT(std::string(messageOf(read.status())), HasSubstr(path));
+    }
+}
+
+TEST(Checkpoint, WithAnyBitChangedIsRefused) {
+    const Scratch scratch;
+    State state;
+    const std::string path =
+        writeCheckpoint(scratch.path(), 1, Json::object(), state.tensors())->path;
+    const std::string bytes = *readFile(path);
+    for (std::size_t at = 0; at < bytes.size(); at += 13) {
+        std::string changed = bytes;
+        changed[at] = static_cast<char>(changed[at] ^ (1 << (at % 8)));
+        std::ofstream(path, std::ios::binary | std::ios::trunc) << changed;
+        EXPECT_FALSE(Checkpoint::open(path).ok()) << at;
+    }
+}
+
+TEST(Checkpoint, ThatDoesNotExistIsNotFound) {
+    EXPECT_EQ(Checkpoint::open("/nonexistent/x.ckpt").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(Checkpoint, OfARandomFileIsDataLoss) {
+    const Scratch scratch;
+    std::ofstream(scratch / "x.ckpt") << std::string(4096, 'x');
+    EXPECT_EQ(Checkpoint::open(scratch / "x.ckpt").status().code(), absl::StatusCode::kDataLoss);
+}
+
+std::size_t numEntries(const std::string& directory) {
+    const std::filesystem::directory_iterator entries(directory);
+    return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+/// Runs `body` in a child process; its exit code.
+template <class Body>
+int inChild(Body body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::_exit(body());
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+TEST(Checkpoint, ThatCannotBeWrittenLeavesTheOldOneAndNothingElse) {
+    const Scratch scratch;
+    State state;
+    ASSERT_TRUE(writeCheckpoint(scratch.path(), 1, Json::object(), state.tensors()).ok());
+    const int code = inChild([&] {
+        ::signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{1024, 1024};  // write() fails in the middle
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        return writeCheckpoint(scratch.path(), 2, Json::object(), state.tensors()).ok() ? 1 : 0;
+    });
+    EXPECT_EQ(code, 0);
+    const auto files = listCheckpoints(scratch.path());
+    ASSERT_EQ(files.size(), 1U);
+    EXPECT_EQ(files[0].step, 1);
+    EXPECT_TRUE(Checkpoint::open(files[0].path).ok());
+    EXPECT_EQ(numEntries(scratch.path()), 1U);
+}
+
+TEST(Checkpoint, OnAFullDiskIsResourceExhausted) {
+    const Scratch scratch;
+    State state;
+    constexpr int kNotPermitted = 77;
+    const int code = inChild([&] {
+        if (::unshare(CLONE_NEWNS) != 0 ||
+            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            ::mount("tmpfs", scratch.path().c_str(), "tmpfs", 0, "size=8k") != 0) {
+            return kNotPermitted;
+        }
+        state.weights.assign(600, 1);
+        std::vector<float> large(100'000);
+        const auto file =
+            writeCheckpoint(scratch.path(), 2, Json::object(),
+                            {{"large", DType::kFloat32, {100'000}, large.data(), true}});
+        const bool isFull = file.status().code() == absl::StatusCode::kResourceExhausted;
+        return isFull && numEntries(scratch.path()) == 0 ? 0 : 1;
+    });
+    if (code == kNotPermitted) {
+        GTEST_SKIP() << "needs the right to mount a small file system";
+    }
+    EXPECT_EQ(code, 0);
+}
+
+TEST(Checkpoint, RetentionKeepsTheNewestAndOtherFiles) {
+    const Scratch scratch;
+    State state;
+    for (const int step : {100, 5, 20, 1000}) {
+        ASSERT_TRUE(writeCheckpoint(scratch.path(), step, Json::object(), state.tensors()).ok());
+    }
+    std::ofstream(scratch / "notes.txt") << "mine";
+    retainCheckpoints(scratch.path(), 2);
+    const auto files = listCheckpoints(scratch.path());
+    ASSERT_EQ(files.size(), 2U);
+    EXPECT_EQ(files[0].step, 100);
+    EXPECT_EQ(files[1].step, 1000);
+    EXPECT_TRUE(std::filesystem::exists(scratch / "notes.txt"));
+}
+
+TEST(Checkpoint, RetentionNeverRemovesTheLast) {
+    const Scratch scratch;
+    State state;
+    ASSERT_TRUE(writeCheckpoint(scratch.path(), 1, Json::object(), state.tensors()).ok());
+    retainCheckpoints(scratch.path(), 0);
+    EXPECT_EQ(listCheckpoints(scratch.path()).size(), 1U);
+}
+
+TEST(CopyTensors, NamesTheFirstShapeThatDoesNotFitAndCopiesNothing) {
+    const Scratch scratch;
+    State state;
+    const auto read =
+        Checkpoint::open(writeCheckpoint(scratch.path(), 1, Json::object(), state.tensors())->path);
+    State other;
+    other.sums.assign(3, 0);
+    auto tensors = other.tensors();
+    tensors[0].shape = {30, 20};
+    std::swap(tensors[0], tensors[1]);
+    const Status status = copyTensors(*read, tensors, false);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(messageOf(status)), HasSubstr("a.weight is float32[20, 30]"));
+    EXPECT_THAT(std::string(messageOf(status)), HasSubstr("float32[30, 20]"));
+    EXPECT_EQ(other.sums[0], 0);
+}
+
+TEST(CopyTensors, NamesAMissingAndAnUnknownTensor) {
+    const Scratch scratch;
+    State state;
+    const auto read =
+        Checkpoint::open(writeCheckpoint(scratch.path(), 1, Json::object(), state.tensors())->path);
+    State other;
+    auto tensors = other.tensors();
+    tensors.push_back({"zz", DType::kInt64, {1}, &other.updates});
+    EXPECT_THAT(std::string(messageOf(copyTensors(*read, tensors, false))), HasSubstr("has no zz"));
+    tensors = other.tensors();
+    tensors.erase(tensors.begin());
+    EXPECT_THAT(std::string(messageOf(copyTensors(*read, tensors, false))),
+                HasSubstr("a.weight, which this model does not know"));
+}
+
+TEST(CopyTensors, TakesOnlyWeightsForInitFrom) {
+    const Scratch scratch;
+    State state;
+    const auto read =
+        Checkpoint::open(writeCheckpoint(scratch.path(), 1, Json::object(), state.tensors())->path);
+    State other;
+    other.weights.assign(600, 0);
+    other.updates = 0;
+    ASSERT_TRUE(copyTensors(*read, other.tensors(), true).ok());
+    EXPECT_EQ(other.weights[0], 1.5F);
+    EXPECT_EQ(other.updates, 0);
+}
+
+}  // namespace
+}  // namespace millrace::train

@@ -1,0 +1,259 @@
+#pragma once
+// A stream in memory and a daemon that only listens, for the trainer's tests.
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "backend/core/philox.h"
+#include "backend/train/trainer.h"
+
+namespace millrace::train::testing {
+
+/// Owns the columns of one micro-batch with two dense values, a user, an item and a list of tags.
+struct Columns {
+    std::vector<float> dense, labels, weights;
+    std::vector<std::int64_t> users, items, tags, offsets{0};
+    std::vector<std::uint8_t> masks;
+
+    void addRow(std::uint64_t seed, std::uint64_t row) {
+        const auto draw = [&](std::uint64_t what) { return philox64(seed, what, row); };
+        const auto user = static_cast<std::int64_t>(draw(1) % 20);
+        const auto item = static_cast<std::int64_t>(draw(2) % 30);
+        dense.push_back(static_cast<float>(1000 + 50 * unitInterval(draw(3))));
+        dense.push_back(static_cast<float>(unitInterval(draw(4))));
+        users.push_back(user);
+        items.push_back(item);
+        for (std::uint64_t t = 0; t < draw(5) % 4; ++t) {
+            tags.push_back(static_cast<std::int64_t>(draw(6 + t) % 7));
+        }
+        offsets.push_back(static_cast<std::int64_t>(tags.size()));
+        const bool liked = user % 5 + item % 4 >= 4;
+        labels.push_back(unitInterval(draw(20)) < (liked ? 0.9 : 0.1) ? 1.0F : 0.0F);
+        weights.push_back(1.0F + static_cast<float>(draw(21) % 3));
+        masks.push_back(draw(22) % 8 == 0 ? 0 : 1);
+    }
+    BatchView view(std::size_t heads = 1) const {
+        BatchView batch;
+        batch.rows = static_cast<std::int64_t>(users.size());
+        batch.dense = {{dense.data(), 2}};
+        batch.ids = {{users.data()}, {items.data()}, {tags.data(), offsets.data()}};
+        batch.heads.assign(heads, {labels.data(), weights.data(), masks.data()});
+        return batch;
+    }
+};
+
+inline Columns rowsOf(std::uint64_t seed, std::uint64_t from, std::uint64_t to) {
+    Columns out;
+    for (std::uint64_t row = from; row < to; ++row) {
+        out.addRow(seed, row);
+    }
+    return out;
+}
+
+/// A stream of `rows` rows an epoch in micro-batches of `microRows`.
+struct MemoryStream {
+    std::uint64_t rows = 300, microRows = 16;
+    std::int64_t epochs = 2;
+    std::int64_t stopAfter = -1;  ///< micro-batches until next() says kStopped
+    bool skipsOne = false;        ///< leaves micro-batch 3 out
+    int numOpened = 0, numWaits = 0;
+
+    std::int64_t batchesOfEpoch() const {
+        return static_cast<std::int64_t>((rows + microRows - 1) / microRows);
+    }
+};
+
+class MemorySource final : public BatchSource {
+ public:
+    MemorySource(MemoryStream& stream, std::uint64_t seed, std::int64_t epochs,
+                 const std::string& state)
+        : stream_(stream), seed_(seed), epochs_(epochs) {
+        if (!state.empty()) {
+            const Json json = *parseJson(state, "state");
+            epoch_ = jsonInt(json, "epoch");
+            number_ = jsonInt(json, "next");
+        }
+        ++stream.numOpened;
+    }
+    Result<FeedEvent> next() override {
+        FeedEvent event;
+        if (stream_.numWaits > 0) {
+            --stream_.numWaits;
+            return event;
+        }
+        if (stream_.stopAfter == 0) {
+            event.kind = FeedEvent::Kind::kStopped;
+            return event;
+        }
+        event.epoch = epoch_;
+        event.number = number_;
+        if (epoch_ >= epochs_) {
+            event.kind = FeedEvent::Kind::kEndOfStream;
+        } else if (number_ == stream_.batchesOfEpoch()) {
+            event.kind = FeedEvent::Kind::kEndOfEpoch;
+            ++epoch_;
+            number_ = 0;
+        } else {
+            give(event);
+        }
+        return event;
+    }
+    Result<std::string> state(std::int64_t epoch, std::int64_t next) override {
+        const bool isEnd = next == stream_.batchesOfEpoch() && epoch < epoch_;
+        return dumpJson({{"epoch", isEnd ? epoch + 1 : epoch},
+                         {"next", isEnd ? 0 : next},
+                         {"order_hash", strCat("hash-of-", stream_.rows)}});
+    }
+    std::int64_t stallNs() const override { return 0; }
+
+ private:
+    void give(FeedEvent& event) {
+        if (stream_.skipsOne && number_ == 3) {
+            event.number = ++number_;
+        }
+        const std::uint64_t base = static_cast<std::uint64_t>(epoch_) << 32;
+        const std::uint64_t from = static_cast<std::uint64_t>(number_) * stream_.microRows;
+        columns_ =
+            rowsOf(seed_, base + from, base + std::min(from + stream_.microRows, stream_.rows));
+        event.kind = FeedEvent::Kind::kBatch;
+        event.batch = columns_.view();
+        ++number_;
+        --stream_.stopAfter;
+    }
+    MemoryStream& stream_;
+    std::uint64_t seed_;
+    std::int64_t epochs_, epoch_ = 0, number_ = 0;
+    Columns columns_;
+};
+
+class RecordingReporter final : public Reporter {
+ public:
+    Status send(rank::Body body) override {
+        if (const auto* m = std::get_if<rank::Metrics>(&body)) {
+            metrics.push_back(*m);
+            checkpointAsked = checkpointAsked || m->step == askCheckpointAt;
+            stop = stop || m->step == stopAt;
+        } else if (const auto* c = std::get_if<rank::Checkpoint>(&body)) {
+            checkpoints.push_back(*c);
+        } else if (const auto* p = std::get_if<rank::Progress>(&body)) {
+            progress.push_back(*p);
+        }
+        return okStatus();
+    }
+    Status finish(rank::Body body) override {
+        done = std::get<rank::Done>(body);
+        isDone = true;
+        return okStatus();
+    }
+    std::vector<std::string> unacked() const override { return {"line 1", "line 2"}; }
+    bool stopRequested() const override { return stop; }
+    bool takeCheckpointRequest() override { return std::exchange(checkpointAsked, false); }
+
+    /// Losses by step.
+    std::vector<double> losses() const {
+        std::vector<double> out;
+        for (const rank::Metrics& m : metrics) {
+            if (const auto found = m.values.find("loss"); found != m.values.end()) {
+                out.push_back(found->second);
+            }
+        }
+        return out;
+    }
+    std::vector<rank::Metrics> metrics;
+    std::vector<rank::Checkpoint> checkpoints;
+    std::vector<rank::Progress> progress;
+    rank::Done done;
+    bool isDone = false, stop = false, checkpointAsked = false;
+    std::int64_t stopAt = -1, askCheckpointAt = -1;
+};
+
+/// A directory of its own, removed at the end.
+class Scratch {
+ public:
+    Scratch() {
+        char name[] = "/tmp/millrace-train-XXXXXX";
+        path_ = ::mkdtemp(name);
+    }
+    ~Scratch() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    const std::string& path() const { return path_; }
+    std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+    std::string path_;
+};
+
+inline LearnerOptions smallModel(const std::string& type, std::size_t heads = 1) {
+    LearnerOptions o;
+    o.model = type;
+    o.embeddingDim = 4;
+    o.bottom = {8, 4};
+    o.top = {8, 1};
+    o.hidden = {8, 6};
+    o.keys = {"user", "item"};
+    o.smoothing = 5;
+    o.denseWidth = type == "target_mean" ? 0 : 2;
+    o.features = {{"user", 0}, {"item", 1}, {"tags", 2}};
+    o.tables = {{"user", 20, 4}, {"item", 30, 4}, {"tags", 7, 4}};
+    for (std::size_t h = 0; h < heads; ++h) {
+        o.heads.push_back(strCat("head", h));
+    }
+    o.optimizer.learningRate = 0.01;
+    o.seed = 7;
+    return o;
+}
+
+inline std::unique_ptr<Learner> learnerOf(const LearnerOptions& options) {
+    Result<std::unique_ptr<Learner>> made = makeLearner(options);
+    INVARIANT(made.ok(), "the test's options are valid");
+    return std::move(*made);
+}
+
+/// All tensors' bytes with their names.
+inline std::string bytesOf(Learner& learner) {
+    std::string out;
+    for (const TensorRef& t : learner.tensors()) {
+        out += t.name;
+        out.append(static_cast<const char*>(t.data), static_cast<std::size_t>(t.numBytes()));
+    }
+    return out;
+}
+
+/// One run over MemoryStreams.
+struct TrainerFixture {
+    Scratch scratch;
+    MemoryStream train, eval;
+    RecordingReporter reporter;
+    SystemClock clock;
+    TrainerOptions options;
+
+    explicit TrainerFixture(const std::string& model = "target_mean") {
+        options.learner = smallModel(model);
+        options.microBatchesPerStep = 4;
+        options.epochs = train.epochs;
+        options.checkpointDirectory = scratch / "checkpoints";
+        options.identity = {{"stream_hash", "s"}, {"spec_hash", "t"}};
+        options.numericKeys = {{"train", {{"threads", 1}, {"learning_rate", 0.01}}}};
+        eval.rows = 90;
+    }
+    Result<std::unique_ptr<Trainer>> make(const Checkpoint* resume = nullptr,
+                                          const Checkpoint* initFrom = nullptr) {
+        const auto open = [this](const char* name,
+                                 const std::string& state) -> Result<std::unique_ptr<BatchSource>> {
+            const bool isTrain = std::string_view(name) == "train";
+            return std::unique_ptr<BatchSource>(new MemorySource(
+                isTrain ? train : eval, isTrain ? 1 : 2, isTrain ? train.epochs : 1, state));
+        };
+        return Trainer::make(options, resume, initFrom, open, reporter, clock);
+    }
+};
+
+}  // namespace millrace::train::testing

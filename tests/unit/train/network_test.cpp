@@ -1,0 +1,265 @@
+// Models that need LibTorch.
+#include <cmath>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "backend/train/metrics.h"
+#include "backend/train/network_learner.h"
+#include "tests/unit/train/fakes.h"
+
+namespace millrace::train {
+namespace {
+
+using testing::Columns;
+using ::testing::HasSubstr;
+using testing::learnerOf;
+using testing::rowsOf;
+using testing::smallModel;
+
+double lossOf(Learner& learner, const BatchView& batch) {
+    std::vector<double> p;
+    EXPECT_TRUE(learner.predict(batch, p).ok());
+    LossSums sums;
+    addLoss(batch, p, sums);
+    return sums.totalLoss();
+}
+
+TensorRef tensorOf(Learner& learner, const std::string& name) {
+    for (const TensorRef& t : learner.tensors()) {
+        if (t.name == name) {
+            return t;
+        }
+    }
+    ADD_FAILURE() << "no tensor " << name;
+    return {};
+}
+
+/// d loss / d value by central differences.
+double slope(Learner& learner, const BatchView& batch, float* value) {
+    constexpr float kStep = 2e-3F;
+    const float before = *value;
+    *value = before + kStep;
+    const double up = lossOf(learner, batch);
+    *value = before - kStep;
+    const double down = lossOf(learner, batch);
+    *value = before;
+    return (up - down) / (2 * static_cast<double>(kStep));
+}
+
+void expectGradients(const std::string& model, std::size_t heads) {
+    LearnerOptions o = smallModel(model, heads);
+    const auto learner = learnerOf(o);
+    auto& network = static_cast<NetworkLearner&>(*learner);
+    const Columns columns = rowsOf(3, 0, 24);
+    const BatchView batch = columns.view(heads);
+    LossSums sums;
+    ASSERT_TRUE(learner->accumulate(batch, sums).ok());
+    for (const NetworkParameter& p : network.parameters()) {
+        for (std::int64_t i = 0; i < p.size; i += std::max<std::int64_t>(1, p.size / 5)) {
+            const double expected = slope(*learner, batch, p.values + i);
+            EXPECT_NEAR(p.gradient[i], expected, 0.02 + 0.02 * std::abs(expected))
+                << model << " " << p.name << "[" << i << "]";
+        }
+    }
+    const std::vector<std::string> names{"user", "item", "tags"};
+    for (std::size_t t = 0; t < names.size(); ++t) {
+        const TensorRef weight = tensorOf(*learner, "embedding." + names[t] + ".weight");
+        int checked = 0;
+        for (std::int64_t id = 0; id < weight.shape[0]; ++id) {
+            const float* gradient = network.table(t).gradient(id);
+            if (gradient) {
+                const double expected =
+                    slope(*learner, batch, static_cast<float*>(weight.data) + id * 4 + 1);
+                EXPECT_NEAR(gradient[1], expected, 0.02 + 0.02 * std::abs(expected))
+                    << names[t] << " " << id;
+                ++checked;
+            }
+        }
+        EXPECT_GT(checked, 3);
+    }
+}
+
+TEST(Dlrm, HasTheGradientsOfFiniteDifferences) {
+    expectGradients("dlrm", 1);
+}
+TEST(Dlrm, HasTheGradientsOfFiniteDifferencesForTwoHeads) {
+    expectGradients("dlrm", 2);
+}
+TEST(Mlp, HasTheGradientsOfFiniteDifferences) {
+    expectGradients("mlp", 1);
+}
+
+/// Predictions after a first step of all rows and a second one cut at the given places.
+std::vector<double> afterTwoSteps(const std::string& model,
+                                  const std::vector<std::uint64_t>& cuts) {
+    const auto learner = learnerOf(smallModel(model));
+    for (const bool isCut : {false, true}) {
+        LossSums sums;
+        std::uint64_t from = 0;
+        for (const std::uint64_t to : isCut ? cuts : std::vector<std::uint64_t>{64}) {
+            const Columns columns = rowsOf(3, from, to);
+            EXPECT_TRUE(learner->accumulate(columns.view(), sums).ok());
+            from = to;
+        }
+        EXPECT_TRUE(learner->apply(sums.totalWeight()).ok());
+    }
+    std::vector<double> out;
+    const Columns columns = rowsOf(4, 0, 50);
+    EXPECT_TRUE(learner->predict(columns.view(), out).ok());
+    return out;
+}
+
+TEST(Loss, DoesNotDependOnHowAStepIsCutIntoMicroBatches) {
+    for (const char* model : {"dlrm", "mlp"}) {
+        const auto whole = afterTwoSteps(model, {64}), cut = afterTwoSteps(model, {5, 6, 40, 64});
+        for (std::size_t i = 0; i < whole.size(); ++i) {
+            EXPECT_NEAR(whole[i], cut[i], 2e-6) << model;
+        }
+    }
+}
+
+TEST(Loss, OfScaledWeightsGivesTheSameUpdate) {
+    const auto a = learnerOf(smallModel("dlrm")), b = learnerOf(smallModel("dlrm"));
+    Columns columns = rowsOf(3, 0, 32);
+    LossSums first, second;
+    ASSERT_TRUE(a->accumulate(columns.view(), first).ok());
+    for (float& w : columns.weights) {
+        w *= 4;
+    }
+    ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
+    EXPECT_NEAR(first.mean(), second.mean(), 1e-9);
+    ASSERT_TRUE(a->apply(first.totalWeight()).ok() && b->apply(second.totalWeight()).ok());
+    EXPECT_EQ(testing::bytesOf(*a), testing::bytesOf(*b));
+}
+
+TEST(Loss, IgnoresMaskedRows) {
+    const auto a = learnerOf(smallModel("dlrm")), b = learnerOf(smallModel("dlrm"));
+    Columns columns = rowsOf(3, 0, 32);
+    LossSums first, second;
+    ASSERT_TRUE(a->accumulate(columns.view(), first).ok());
+    for (std::size_t r = 0; r < columns.masks.size(); ++r) {
+        if (!columns.masks[r]) {
+            columns.labels[r] = 1 - columns.labels[r];
+            columns.weights[r] = 1000;
+        }
+    }
+    ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
+    EXPECT_EQ(first.totalLoss(), second.totalLoss());
+    ASSERT_TRUE(a->apply(first.totalWeight()).ok() && b->apply(second.totalWeight()).ok());
+    EXPECT_EQ(testing::bytesOf(*a), testing::bytesOf(*b));
+}
+
+TEST(Loss, OfAStepWithoutWeightChangesNoWeight) {
+    const auto learner = learnerOf(smallModel("dlrm"));
+    Columns columns = rowsOf(3, 0, 32);
+    LossSums sums;
+    ASSERT_TRUE(learner->accumulate(columns.view(), sums).ok());
+    ASSERT_TRUE(learner->apply(sums.totalWeight()).ok());
+    const std::vector<float> weights = columns.weights;
+    columns.weights.assign(32, 0);
+    const TensorRef before = tensorOf(*learner, "embedding.user.weight");
+    const std::string bytes(static_cast<char*>(before.data), before.numBytes());
+    LossSums none;
+    ASSERT_TRUE(learner->accumulate(columns.view(), none).ok());
+    EXPECT_EQ(none.totalWeight(), 0);
+    ASSERT_TRUE(learner->apply(0).ok());
+    const TensorRef after = tensorOf(*learner, "embedding.user.weight");
+    EXPECT_EQ(bytes, std::string(static_cast<char*>(after.data), after.numBytes()));
+    EXPECT_EQ(*static_cast<std::int64_t*>(tensorOf(*learner, "optimizer.updates").data), 1);
+}
+
+TEST(Learner, LearnsWhatTheRowsHold) {
+    for (const char* model : {"dlrm", "mlp"}) {
+        for (const char* optimizer : {"adamw", "adagrad", "sgd"}) {
+            LearnerOptions o = smallModel(model);
+            o.optimizer.kind = *parseOptimizer(optimizer);
+            o.optimizer.learningRate = std::string(optimizer) == "sgd" ? 0.3 : 0.03;
+            o.optimizer.momentum = 0.9;
+            const auto learner = learnerOf(o);
+            for (std::uint64_t step = 0; step < 400; ++step) {
+                const Columns columns = rowsOf(1, step * 64, step * 64 + 64);
+                LossSums sums;
+                ASSERT_TRUE(learner->accumulate(columns.view(), sums).ok());
+                ASSERT_TRUE(learner->apply(sums.totalWeight()).ok());
+            }
+            const Columns test = rowsOf(2, 0, 1000);
+            std::vector<double> p;
+            ASSERT_TRUE(learner->predict(test.view(), p).ok());
+            EvalAccumulator head;
+            head.add(1000, p.data(), 1, {test.labels.data()});
+            EXPECT_GT(head.figures().auc, 0.8) << model << " " << optimizer;
+        }
+    }
+}
+
+TEST(Learner, PredictsTheSameInBatchesOfAnySize) {
+    const auto learner = learnerOf(smallModel("dlrm"));
+    const Columns all = rowsOf(5, 0, 33);
+    std::vector<double> whole, part;
+    ASSERT_TRUE(learner->predict(all.view(), whole).ok());
+    for (std::uint64_t r = 0; r < 33; ++r) {
+        const Columns one = rowsOf(5, r, r + 1);
+        ASSERT_TRUE(learner->predict(one.view(), part).ok());
+        EXPECT_NEAR(part.at(0), whole[r], 1e-6);
+    }
+}
+
+TEST(Learner, SharesATableBetweenFeatures) {
+    LearnerOptions o = smallModel("dlrm");
+    o.features[1].table = 0;
+    o.tables[0].rows = 30;
+    o.tables.erase(o.tables.begin() + 1);
+    o.features[2].table = 1;
+    const auto learner = learnerOf(o);
+    const Columns columns = rowsOf(3, 0, 16);
+    LossSums sums;
+    ASSERT_TRUE(learner->accumulate(columns.view(), sums).ok());
+    std::set<std::int64_t> ids(columns.users.begin(), columns.users.end());
+    ids.insert(columns.items.begin(), columns.items.end());
+    EXPECT_EQ(static_cast<NetworkLearner&>(*learner).table(0).numTouched(),
+              static_cast<std::int64_t>(ids.size()));
+}
+
+TEST(Learner, TrainsWithoutDenseInputAndWithoutEmbeddings) {
+    LearnerOptions noDense = smallModel("dlrm"), noIds = smallModel("dlrm");
+    noDense.denseWidth = 0;
+    noIds.features.clear();
+    noIds.tables.clear();
+    const Columns columns = rowsOf(3, 0, 16);
+    BatchView batch = columns.view();
+    LossSums sums;
+    batch.ids.clear();
+    ASSERT_TRUE(learnerOf(noIds)->accumulate(batch, sums).ok());
+    batch = columns.view();
+    batch.dense.clear();
+    ASSERT_TRUE(learnerOf(noDense)->accumulate(batch, sums).ok());
+    EXPECT_TRUE(std::isfinite(sums.mean()));
+}
+
+TEST(Learner, NamesTheKeyOfAWrongModel) {
+    const auto why = [](const LearnerOptions& o) {
+        return std::string(messageOf(makeLearner(o).status()));
+    };
+    LearnerOptions o = smallModel("dlrm");
+    o.bottom = {8, 5};
+    EXPECT_THAT(why(o), HasSubstr("model.bottom"));
+    o = smallModel("dlrm");
+    o.top = {8};
+    EXPECT_THAT(why(o), HasSubstr("model.top"));
+    o = smallModel("dlrm");
+    o.tables[1].dim = 3;
+    EXPECT_THAT(why(o), HasSubstr("embeddings.item.dim"));
+    o = smallModel("mlp");
+    o.hidden = {0};
+    EXPECT_THAT(why(o), HasSubstr("model.hidden"));
+    o = smallModel("mlp");
+    o.heads.clear();
+    EXPECT_THAT(why(o), HasSubstr("labels"));
+    o = smallModel("mlp");
+    o.optimizer.learningRate = 0;
+    EXPECT_THAT(why(o), HasSubstr("train.learning_rate"));
+}
+
+}  // namespace
+}  // namespace millrace::train

@@ -1,0 +1,272 @@
+#include "backend/train/trainer.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/train/fakes.h"
+
+namespace millrace::train {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::TrainerFixture;
+
+// 300 rows in micro-batches of 16: 19 an epoch, 5 steps of 4 (the last one of 3).
+
+TEST(Trainer, TakesWholeStepsAndWhatIsLeftAtTheEndOfAnEpoch) {
+    TrainerFixture f;
+    auto trainer = f.make();
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    const auto outcome = (*trainer)->run();
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_EQ(*outcome, Trainer::Outcome::kDone);
+    EXPECT_EQ(f.reporter.done.step, 5);  // target_mean: one epoch of two
+    EXPECT_EQ(f.reporter.done.rows, 300);
+    EXPECT_EQ(f.reporter.losses().size(), 5U);
+    for (std::size_t i = 0; i < f.reporter.metrics.size(); ++i) {
+        EXPECT_EQ(f.reporter.metrics[i].step, static_cast<std::int64_t>(i) + 1);
+    }
+    EXPECT_EQ(f.reporter.metrics.back().rows, 300);
+}
+
+TEST(Trainer, WritesACheckpointAtTheEndAndEveryNSteps) {
+    TrainerFixture f;
+    f.options.checkpointEverySteps = 2;
+    ASSERT_TRUE((*f.make())->run().ok());
+    std::vector<std::int64_t> steps;
+    for (const rank::Checkpoint& c : f.reporter.checkpoints) {
+        steps.push_back(c.step);
+    }
+    EXPECT_THAT(steps, ::testing::ElementsAre(2, 4, 5));
+    const auto last = Checkpoint::open(f.reporter.checkpoints.back().path);
+    ASSERT_TRUE(last.ok());
+    EXPECT_EQ(last->meta()["unacked"].size(), 2U);
+    EXPECT_EQ(jsonInt(last->meta(), "rows"), 300);
+    EXPECT_EQ(f.reporter.done.state, f.reporter.checkpoints.back().state);
+}
+
+TEST(Trainer, KeepsTheNewestCheckpoints) {
+    TrainerFixture f;
+    f.options.checkpointEverySteps = 1;
+    f.options.checkpointKeep = 2;
+    ASSERT_TRUE((*f.make())->run().ok());
+    const auto files = listCheckpoints(f.options.checkpointDirectory);
+    ASSERT_EQ(files.size(), 2U);
+    EXPECT_EQ(files[0].step, 4);
+}
+
+TEST(Trainer, WritesACheckpointOnRequest) {
+    TrainerFixture f;
+    f.reporter.askCheckpointAt = 3;
+    ASSERT_TRUE((*f.make())->run().ok());
+    ASSERT_EQ(f.reporter.checkpoints.size(), 2U);
+    EXPECT_EQ(f.reporter.checkpoints[0].step, 3);
+}
+
+TEST(Trainer, StopsAfterTheStepWithACheckpoint) {
+    TrainerFixture f;
+    f.reporter.stopAt = 2;
+    const auto outcome = (*f.make())->run();
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(*outcome, Trainer::Outcome::kStopped);
+    ASSERT_EQ(f.reporter.checkpoints.size(), 1U);
+    EXPECT_EQ(f.reporter.checkpoints[0].step, 2);
+    EXPECT_FALSE(f.reporter.isDone);
+}
+
+TEST(Trainer, DropsAnIncompleteStepWhenStoppedWithinIt) {
+    TrainerFixture f;
+    f.train.stopAfter = 6;
+    const auto outcome = (*f.make())->run();
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(*outcome, Trainer::Outcome::kStopped);
+    const auto file = Checkpoint::open(f.reporter.checkpoints.at(0).path);
+    EXPECT_EQ(jsonInt(file->meta(), "step"), 1);
+    EXPECT_EQ(jsonInt(file->meta(), "next_micro_batch"), 4);
+    EXPECT_EQ(jsonInt(file->meta(), "rows"), 64);
+}
+
+TEST(Trainer, EvaluatesEveryNStepsAndAtTheEndOnce) {
+    TrainerFixture f;
+    f.options.hasEval = true;
+    f.options.evalEverySteps = 2;
+    ASSERT_TRUE((*f.make())->run().ok());
+    std::vector<std::int64_t> steps;
+    for (const rank::Metrics& m : f.reporter.metrics) {
+        if (m.values.count("eval.auc")) {
+            steps.push_back(m.step);
+            EXPECT_EQ(m.values.at("eval.rows") + m.values.at("eval.rows_without_label"), 90);
+        }
+    }
+    EXPECT_THAT(steps, ::testing::ElementsAre(2, 4, 5));
+    EXPECT_EQ(f.reporter.done.params.at("eval_order_hash"), "hash-of-90");
+    EXPECT_GT(f.reporter.done.metrics.at("eval.auc"), 0.6);
+}
+
+TEST(Trainer, EvaluatesOnceWhenTheEndIsDueAnyway) {
+    TrainerFixture f;
+    f.options.hasEval = true;
+    f.options.evalEverySteps = 5;
+    ASSERT_TRUE((*f.make())->run().ok());
+    EXPECT_EQ(f.eval.numOpened, 1);
+}
+
+TEST(Trainer, StopsAtMaxSteps) {
+    TrainerFixture f;
+    f.options.maxSteps = 3;
+    ASSERT_TRUE((*f.make())->run().ok());
+    EXPECT_EQ(f.reporter.done.step, 3);
+    EXPECT_EQ(f.reporter.done.rows, 3 * 64);
+}
+
+TEST(Trainer, RefusesAStreamThatLeavesAMicroBatchOut) {
+    TrainerFixture f;
+    f.train.skipsOne = true;
+    const auto outcome = (*f.make())->run();
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_EQ(outcome.status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(std::string(messageOf(outcome.status())), HasSubstr("expected 3"));
+}
+
+TEST(Trainer, SaysThatItWaitsWhileNoBatchComes) {
+    TrainerFixture f;
+    f.train.numWaits = 3;
+    ASSERT_TRUE((*f.make())->run().ok());
+    EXPECT_EQ(f.reporter.progress.at(0).phase, "waiting");
+}
+
+TEST(Trainer, TrainsOnWhenACheckpointOnTheWayCannotBeWrittenButEndsWithTheReason) {
+    TrainerFixture f;
+    f.options.checkpointEverySteps = 2;
+    f.options.checkpointDirectory = "/proc/self/no-such-place";
+    const auto outcome = (*f.make())->run();
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_EQ(f.reporter.losses().size(), 5U);
+    EXPECT_FALSE(f.reporter.isDone);
+}
+
+TEST(Trainer, RefusesRanksThatDoNotDivideAStep) {
+    TrainerFixture f;
+    f.options.worldSize = 3;
+    EXPECT_THAT(std::string(messageOf(f.make().status())), HasSubstr("do not divide"));
+}
+
+TEST(Trainer, RefusesACheckpointOfAnotherStream) {
+    TrainerFixture f;
+    ASSERT_TRUE((*f.make())->run().ok());
+    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    f.options.identity["stream_hash"] = "other";
+    EXPECT_THAT(std::string(messageOf(f.make(&*file).status())), HasSubstr("another stream"));
+}
+
+TEST(Trainer, SaysWhatChangedSinceTheCheckpoint) {
+    TrainerFixture f;
+    f.options.maxSteps = 2;
+    ASSERT_TRUE((*f.make())->run().ok());
+    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    f.options.maxSteps = 0;
+    f.options.numericKeys["train"]["threads"] = 4;
+    ASSERT_TRUE((*f.make(&*file))->run().ok());
+    EXPECT_EQ(f.reporter.done.params.at("resume_changes"), "train.threads was 1, is 4");
+}
+
+TEST(Trainer, ResumedAfterItsEndOnlyReportsAgain) {
+    TrainerFixture f;
+    f.options.hasEval = true;
+    ASSERT_TRUE((*f.make())->run().ok());
+    const rank::Done first = f.reporter.done;
+    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    ASSERT_TRUE((*f.make(&*file))->run().ok());
+    EXPECT_EQ(f.reporter.done.step, first.step);
+    EXPECT_EQ(f.reporter.done.metrics, first.metrics);
+    EXPECT_EQ(f.reporter.done.params, first.params);
+    EXPECT_EQ(f.train.numOpened, 1);
+}
+
+/// Stops a run after `step`, resumes it from the checkpoint, and compares with an unbroken one.
+void expectResumeIsUnbroken(const std::string& model, std::int64_t step) {
+    TrainerFixture whole(model), broken(model);
+    for (TrainerFixture* f : {&whole, &broken}) {
+        f->options.hasEval = true;
+        f->options.evalEverySteps = 3;
+    }
+    auto trainer = *whole.make();
+    ASSERT_TRUE(trainer->run().ok());
+    const std::string expected = testing::bytesOf(trainer->learner());
+
+    broken.reporter.stopAt = step;
+    ASSERT_EQ(*(*broken.make())->run(), Trainer::Outcome::kStopped);
+    const auto file = Checkpoint::open(broken.reporter.checkpoints.back().path);
+    ASSERT_TRUE(file.ok());
+    broken.reporter.stopAt = -1;
+    broken.reporter.stop = false;
+    auto resumed = broken.make(&*file);
+    ASSERT_TRUE(resumed.ok()) << resumed.status();
+    ASSERT_EQ(*(*resumed)->run(), Trainer::Outcome::kDone);
+    EXPECT_EQ(testing::bytesOf((*resumed)->learner()), expected);
+    EXPECT_EQ(broken.reporter.losses(), whole.reporter.losses());
+    EXPECT_EQ(broken.reporter.done.metrics, whole.reporter.done.metrics);
+    EXPECT_EQ(broken.reporter.done.params, whole.reporter.done.params);
+    EXPECT_EQ(broken.reporter.done.state, whole.reporter.done.state);
+}
+
+TEST(Trainer, ResumesTargetMeanBitForBit) {
+    for (const std::int64_t step : {1, 2, 4}) {
+        expectResumeIsUnbroken("target_mean", step);
+    }
+}
+
+#ifdef MILLRACE_HAS_TORCH
+TEST(Trainer, ResumesDlrmBitForBitAtSeveralSteps) {
+    for (const std::int64_t step : {1, 3, 4, 5, 6, 9}) {  // 5: the end of the first epoch
+        expectResumeIsUnbroken("dlrm", step);
+    }
+}
+
+TEST(Trainer, ResumesMlpBitForBit) {
+    expectResumeIsUnbroken("mlp", 3);
+}
+
+TEST(Trainer, TrainsTwiceToTheSameBits) {
+    TrainerFixture first("dlrm"), second("dlrm");
+    auto a = *first.make(), b = *second.make();
+    ASSERT_TRUE(a->run().ok() && b->run().ok());
+    EXPECT_EQ(testing::bytesOf(a->learner()), testing::bytesOf(b->learner()));
+    EXPECT_EQ(first.reporter.done.params, second.reporter.done.params);
+    EXPECT_EQ(first.reporter.done.step, 10);
+}
+
+TEST(Trainer, StartsFromAnotherRunsWeightsWithAFreshOptimizer) {
+    TrainerFixture f("dlrm"), next("dlrm");
+    ASSERT_TRUE((*f.make())->run().ok());
+    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    auto trainer = *next.make(nullptr, &*file);
+    for (const TensorRef& t : trainer->learner().tensors()) {
+        const std::string_view mine(static_cast<char*>(t.data), t.numBytes());
+        const std::string_view theirs(static_cast<char*>(file->find(t.name)->data), t.numBytes());
+        EXPECT_EQ(mine == theirs, t.isWeight) << t.name;
+    }
+    EXPECT_EQ(trainer->step(), 0);
+}
+
+TEST(Trainer, NamesTheFirstWeightThatDoesNotFitInitFrom) {
+    TrainerFixture f("dlrm"), next("dlrm");
+    ASSERT_TRUE((*f.make())->run().ok());
+    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    next.options.learner.top = {9, 1};
+    const std::string why(messageOf(next.make(nullptr, &*file).status()));
+    EXPECT_THAT(why, HasSubstr("train.init_from"));
+    EXPECT_THAT(why, HasSubstr("top.0.bias is float32[8]; this model needs float32[9]"));
+}
+
+TEST(Trainer, EndsWithTheReasonWhenTheLossDiverges) {
+    TrainerFixture f("mlp");
+    f.options.learner.optimizer.kind = OptimizerKind::kSgd;
+    f.options.learner.optimizer.learningRate = 1e30;
+    const auto outcome = (*f.make())->run();
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_THAT(std::string(messageOf(outcome.status())), HasSubstr("not finite"));
+}
+#endif
+
+}  // namespace
+}  // namespace millrace::train
