@@ -1,0 +1,322 @@
+#include "backend/dataset/dataset.h"
+
+#include <arrow/array/array_binary.h>
+#include <arrow/array/array_nested.h>
+#include <arrow/array/array_primitive.h>
+#include <arrow/array/builder_nested.h>
+#include <gmock/gmock.h>
+
+#include "backend/dataset/plan_builder.h"
+#include "backend/dataset/side_table.h"
+#include "backend/dataset/split_reader.h"
+#include "tests/unit/dataset/data_files.h"
+
+namespace millrace::dataset {
+namespace {
+
+using test::DataDirectory;
+using test::ints;
+using test::reals;
+using test::texts;
+using testing::HasSubstr;
+
+ReadOptions as(const std::string& format) {
+    ReadOptions options;
+    options.format = format;
+    return options;
+}
+
+Result<std::shared_ptr<const Dataset>> openAt(const DataDirectory& dir, const std::string& path,
+                                              const ReadOptions& options) {
+    return Dataset::open({path}, dir.path(), options, std::make_shared<FactsCache>(), 2);
+}
+
+std::vector<std::int64_t> range(std::int64_t from, std::int64_t to) {
+    std::vector<std::int64_t> values;
+    for (; from < to; ++from) {
+        values.push_back(from);
+    }
+    return values;
+}
+
+stream::Plan planOf(const Dataset& dataset, std::int64_t segmentSplits = 0) {
+    spec::RunSpec spec;
+    spec.batch.segmentSplits = segmentSplits;
+    return *buildPlan(spec, dataset, nullptr, dataset.schema().names());
+}
+
+TEST(Dataset, ParquetRowGroupsBecomeSplits) {
+    DataDirectory dir;
+    dir.parquet("a.parquet",
+                {{"x", ints(range(0, 250))}, {"s", texts(std::vector<std::string>(250, "ab"))}},
+                100);
+    const auto dataset = openAt(dir, "a.parquet", as("parquet"));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    const stream::Plan plan = planOf(**dataset);
+    ASSERT_EQ(plan.files.size(), 1);
+    ASSERT_EQ(plan.files[0].splits.size(), 3);
+    EXPECT_EQ(plan.files[0].splits[2].firstRow, 200);
+    EXPECT_EQ(plan.files[0].splits[2].rows, 50);
+    EXPECT_EQ(plan.files[0].rows, 250);
+    EXPECT_GE(plan.files[0].splits[0].decodedBytes, 800);
+    EXPECT_EQ(plan.segmentSplits, 3);
+    EXPECT_TRUE(stream::Plan::fromJson(plan.toJson()).ok());
+}
+
+TEST(Dataset, ColumnsAreReadSplitBySplit) {
+    DataDirectory dir;
+    dir.parquet("a.parquet", {{"x", ints({1, 2, 3, 4, INT64_MIN})}, {"y", reals({1, 2, 3, 4, 5})}},
+                2);
+    SplitReader reader(*openAt(dir, "a.parquet", as("parquet")));
+    const auto columns = reader.readColumns({0, 1, 2, 2}, {"y", "x"});
+    ASSERT_TRUE(columns.ok()) << columns.status();
+    EXPECT_TRUE(columns->at(0)->Equals(reals({3, 4})));
+    EXPECT_TRUE(columns->at(1)->Equals(ints({3, 4})));
+    EXPECT_EQ(reader.readColumns({0, 2, 4, 1}, {"x"})->at(0)->null_count(), 1);
+    EXPECT_GT(reader.bytesRead(), 0);
+}
+
+TEST(Dataset, ARowRangeOfARowGroupIsRead) {
+    DataDirectory dir;
+    dir.parquet("a.parquet", {{"x", ints(range(0, 200'000))}}, 200'000);
+    SplitReader reader(*openAt(dir, "a.parquet", as("parquet")));
+    const auto columns = reader.readColumns({0, 0, 66'000, 70'000}, {"x"});
+    ASSERT_TRUE(columns.ok()) << columns.status();
+    EXPECT_TRUE(columns->at(0)->Equals(ints(range(66'000, 136'000))));
+}
+
+TEST(Dataset, ListsAndTypesArePinned) {
+    DataDirectory dir;
+    auto values = std::make_shared<arrow::Int64Builder>();
+    arrow::LargeListBuilder lists(arrow::default_memory_pool(), values);
+    ASSERT_TRUE(lists.Append().ok() && values->Append(5).ok() && lists.AppendNull().ok());
+    dir.parquet("a.parquet", {{"l", *lists.Finish()}});
+    const auto dataset = openAt(dir, "a.parquet", as("parquet"));
+    EXPECT_EQ((*dataset)->schema().find("l")->type.name(), "int64[]");
+    SplitReader reader(*dataset);
+    const auto columns = reader.readColumns({0, 0, 0, 2}, {"l"});
+    ASSERT_TRUE(columns.ok()) << columns.status();
+    EXPECT_EQ(columns->at(0)->type_id(), arrow::Type::LIST);
+    EXPECT_EQ(columns->at(0)->null_count(), 1);
+}
+
+TEST(Dataset, ATruncatedParquetFileIsDataLoss) {
+    DataDirectory dir;
+    const std::string path = dir.parquet("a.parquet", {{"x", ints(range(0, 100))}});
+    const std::string whole = test::read(path);
+    test::write(path, whole.substr(0, whole.size() / 2));
+    const Status status = openAt(dir, "a.parquet", as("parquet")).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(messageOf(status),
+              path + ": truncated: it begins as a Parquet file but does not end with PAR1");
+}
+
+TEST(Dataset, OtherBrokenParquetFilesAreDataLoss) {
+    DataDirectory dir;
+    const std::string path = dir.parquet("a.parquet", {{"x", ints(range(0, 100))}});
+    const std::string whole = test::read(path);
+    const auto messageWith = [&](const std::string& bytes) {
+        test::write(path, bytes);
+        const Status status = openAt(dir, "a.parquet", as("parquet")).status();
+        EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+        return std::string(messageOf(status));
+    };
+    EXPECT_THAT(messageWith("PAR1"), HasSubstr("too few for a Parquet file"));
+    EXPECT_THAT(messageWith("hello, this is text"), HasSubstr("not a Parquet file"));
+    std::string longFooter = whole;
+    longFooter[longFooter.size() - 5] = '\x7f';
+    EXPECT_THAT(messageWith(longFooter), HasSubstr("the footer claims"));
+    std::string torn = whole;
+    torn.replace(torn.size() - 40, 30, 30, '\xff');
+    EXPECT_THAT(messageWith(torn), HasSubstr(path));
+    EXPECT_THAT(messageWith("PAR1" + whole.substr(whole.size() - 8)), HasSubstr("footer claims"));
+}
+
+TEST(Dataset, CorruptPagesNameRowGroupAndColumn) {
+    DataDirectory dir;
+    const std::string path = dir.parquet("a.parquet", {{"x", ints(range(0, 5000))}}, 5000);
+    std::string bytes = test::read(path);
+    bytes.replace(4, 64, 64, '\xee');
+    test::write(path, bytes);
+    SplitReader reader(*openAt(dir, "a.parquet", as("parquet")));
+    const Status status = reader.readColumns({0, 0, 0, 5000}, {"x"}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr("a.parquet: row group 0, column 'x': "));
+}
+
+TEST(Dataset, SchemaDriftNamesBothFilesAndTheColumn) {
+    DataDirectory dir;
+    dir.parquet("a.parquet", {{"x", ints({1})}});
+    dir.parquet("b.parquet", {{"x", reals({1})}});
+    EXPECT_EQ(messageOf(openAt(dir, "*.parquet", as("parquet")).status()),
+              dir.at("b.parquet") + ": column 'x' is double, but int64 in " + dir.at("a.parquet") +
+                  "; all files of a dataset must have the same columns");
+    dir.parquet("b.parquet", {{"x", ints({1})}, {"y", ints({1})}});
+    EXPECT_THAT(messageOf(openAt(dir, "*.parquet", as("parquet")).status()),
+                HasSubstr("column 'y' is not in " + dir.at("a.parquet")));
+}
+
+TEST(Dataset, MissingColumnsMayBeNull) {
+    DataDirectory dir;
+    dir.parquet("a.parquet", {{"x", ints({1})}, {"y", ints({2})}});
+    dir.parquet("b.parquet", {{"x", ints({3})}});
+    EXPECT_THAT(messageOf(openAt(dir, "*.parquet", as("parquet")).status()),
+                HasSubstr("column 'y' is missing"));
+    ReadOptions options = as("parquet");
+    options.areMissingColumnsNull = true;
+    SplitReader reader(*openAt(dir, "*.parquet", options));
+    const auto columns = reader.readColumns({1, 0, 0, 1}, {"y", "x"});
+    ASSERT_TRUE(columns.ok()) << columns.status();
+    EXPECT_EQ(columns->at(0)->null_count(), 1);
+    EXPECT_TRUE(columns->at(1)->Equals(ints({3})));
+}
+
+TEST(Dataset, CsvSplitsAreReadWithPinnedTypes) {
+    DataDirectory dir;
+    dir.text("a.csv", "i,s,d\n1,\"a\nb\",1\n2,,2.5\n,\"\",3\n");
+    ReadOptions options = as("csv");
+    options.csvSplitRows = 2;
+    SplitReader reader(*openAt(dir, "a.csv", options));
+    const auto first = reader.readColumns({0, 0, 0, 2}, {"i", "s", "d"});
+    ASSERT_TRUE(first.ok()) << first.status();
+    EXPECT_TRUE(first->at(0)->Equals(ints({1, 2})));
+    EXPECT_TRUE(first->at(1)->Equals(texts({"a\nb", "\x01"})));
+    EXPECT_TRUE(first->at(2)->Equals(reals({1, 2.5})));
+    const auto second = reader.readColumns({0, 1, 2, 1}, {"s", "i"});
+    EXPECT_TRUE(second->at(0)->Equals(texts({""})));
+    EXPECT_EQ(second->at(1)->null_count(), 1);
+}
+
+TEST(Dataset, TypesGivenByTheUserWin) {
+    DataDirectory dir;
+    dir.text("a.csv", "zip,x\n01234,1\n99999,oops\n");
+    ReadOptions options = as("csv");
+    options.csvTypes = {{"zip", "string"}, {"x", "int64"}};
+    const auto dataset = openAt(dir, "a.csv", options);
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    SplitReader reader(*dataset);
+    EXPECT_TRUE(
+        reader.readColumns({0, 0, 0, 2}, {"zip"})->at(0)->Equals(texts({"01234", "99999"})));
+    EXPECT_THAT(messageOf(reader.readColumns({0, 0, 0, 2}, {"x"}).status()),
+                HasSubstr("a.csv: row 1, column 'x': 'oops' is not of type int64"));
+    options.csvTypes = {{"zap", "string"}};
+    EXPECT_THAT(messageOf(openAt(dir, "a.csv", options).status()),
+                HasSubstr("did you mean 'zip'?"));
+}
+
+TEST(Dataset, CsvTypesAreUnitedOverFiles) {
+    DataDirectory dir;
+    dir.text("a.csv", "x,y\n1,\n");
+    dir.text("b.csv", "x,y\n1.5,7\n");
+    const auto dataset = openAt(dir, "*.csv", as("csv"));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_EQ((*dataset)->schema().find("x")->type.name(), "double");
+    EXPECT_EQ((*dataset)->schema().find("y")->type.name(), "int64");
+    dir.text("b.csv", "x,y\nabc,7\n");
+    EXPECT_THAT(messageOf(openAt(dir, "*.csv", as("csv")).status()),
+                HasSubstr("b.csv: column 'x' is string, but int64 in " + dir.at("a.csv")));
+}
+
+TEST(Dataset, AnUnknownColumnIsRefusedWithTheNearestName) {
+    DataDirectory dir;
+    dir.parquet("a.parquet", {{"user_id", ints({1})}});
+    SplitReader reader(*openAt(dir, "a.parquet", as("parquet")));
+    EXPECT_THAT(messageOf(reader.readColumns({0, 0, 0, 1}, {"userid"}).status()),
+                HasSubstr("did you mean 'user_id'?"));
+}
+
+TEST(Dataset, AChangedFileStopsTheRunAndIsNamed) {
+    DataDirectory dir;
+    const std::string path = dir.parquet("a.parquet", {{"x", ints({1, 2})}});
+    const stream::Plan plan = planOf(**openAt(dir, "a.parquet", as("parquet")));
+    const auto cache = std::make_shared<FactsCache>();
+    EXPECT_TRUE(Dataset::ofPlan(plan.files, as("parquet"), cache).ok());
+    dir.parquet("a.parquet", {{"y", ints({1, 2})}});
+    const Status status =
+        Dataset::ofPlan(plan.files, as("parquet"), std::make_shared<FactsCache>()).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr(path + ": changed since the run was planned"));
+    std::filesystem::remove(path);
+    EXPECT_EQ(Dataset::ofPlan(plan.files, as("parquet"), cache).status().code(),
+              absl::StatusCode::kNotFound);
+}
+
+TEST(Dataset, FactsComeFromTheDiskCacheWhileTheFileIsTheSame) {
+    DataDirectory dir, cacheDir;
+    const std::string path = dir.text("a.csv", "x\n1\n");
+    const ReadOptions options = as("csv");
+    const DataFile file = *statFile(path, path);
+    ASSERT_TRUE(FactsCache(cacheDir.path()).get(file, options).ok());
+    for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
+        std::string text = test::read(entry.path());
+        text.replace(text.find("\"rows\":1"), 8, "\"rows\":9");
+        test::write(entry.path(), text);
+    }
+    EXPECT_EQ((*FactsCache(cacheDir.path()).get(file, options))->rows, 9);
+    dir.text("a.csv", "x\n1\n2\n");
+    EXPECT_EQ((*FactsCache(cacheDir.path()).get(*statFile(path, path), options))->rows, 2);
+    for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
+        test::write(entry.path(), "{broken");
+    }
+    EXPECT_EQ((*FactsCache(cacheDir.path()).get(*statFile(path, path), options))->rows, 2);
+}
+
+TEST(Dataset, DescribeCounts) {
+    DataDirectory dir;
+    dir.parquet("a.parquet", {{"x", ints(range(0, 20))}}, 10);
+    dir.parquet("b.parquet", {{"x", ints(range(0, 5))}}, 10);
+    const Json json = *describe(**openAt(dir, ".", as("parquet")));
+    EXPECT_EQ(json.at("files"), 2);
+    EXPECT_EQ(json.at("rows"), 25);
+    EXPECT_EQ(json.at("row_groups"), 3);
+    EXPECT_EQ(json.at("decoded_bytes"), 200);
+    EXPECT_EQ(json.at("columns").at(0).at("type"), "int64");
+}
+
+TEST(Plan, DefaultSegmentSplitsFitTheTargetWithTheLargest) {
+    EXPECT_EQ(defaultSegmentSplits({}), 1);
+    EXPECT_EQ(defaultSegmentSplits({300'000'000}), 1);
+    EXPECT_EQ(defaultSegmentSplits({100'000'000, 100'000'000, 100'000'000}), 2);
+    EXPECT_EQ(defaultSegmentSplits({200'000'000, 1, 1, 50'000'000}), 4);
+    EXPECT_EQ(defaultSegmentSplits({255'000'000, 2'000'000}), 1);
+}
+
+TEST(Plan, TheReadColumnsAreThoseThatTheSpecMentions) {
+    spec::RunSpec spec;
+    spec.dataset.where = "a > 1";
+    spec::Step step;
+    step.expr = "b is null and f(c)";
+    spec.recipe.push_back(step);
+    step.expr = "off > 1";
+    step.enabled = false;
+    spec.recipe.push_back(step);
+    spec.labels["y"].expr = "d >= 4";
+    spec.features.ids = {"made", "e"};
+    spec::Schema schema;
+    for (const char* name : {"a", "b", "c", "d", "e", "off", "unused"}) {
+        schema.set(name, {spec::TypeKind::kInt64});
+    }
+    EXPECT_THAT(columnsRead(spec, schema), testing::ElementsAre("a", "b", "c", "d", "e"));
+}
+
+TEST(Plan, SideTablesAreHashedAndChecked) {
+    DataDirectory dir;
+    dir.text("t.csv", "k\n1\n");
+    const auto table = sideTableOf("t.csv", dir.path());
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_EQ(table->bytes, 4);
+    EXPECT_TRUE(verifySideTable(*table).ok());
+    dir.text("t.csv", "k\n2\n");
+    EXPECT_THAT(messageOf(verifySideTable(*table)), HasSubstr("t.csv: changed since"));
+}
+
+TEST(Plan, TheSameFilesElsewhereGiveTheSamePlanHash) {
+    DataDirectory a, b;
+    a.text("x.csv", "k\n1\n");
+    b.text("x.csv", "k\n1\n");
+    EXPECT_EQ(planOf(**openAt(a, "x.csv", as("csv"))).planHash(),
+              planOf(**openAt(b, "x.csv", as("csv"))).planHash());
+}
+
+}  // namespace
+}  // namespace millrace::dataset
