@@ -317,7 +317,7 @@ class Parser {
         }
         std::string name = take().text;
         if (isSymbol("(")) {  // decimal(10, 2): read and ignored beyond its kind
-            while (peek().kind != TokenKind::kEnd && !isSymbol(")")) {
+            while (peek().kind == TokenKind::kInteger || isSymbol(",")) {
                 take();
             }
             if (!expectSymbol(")", "after the type")) {

@@ -309,7 +309,8 @@ TEST(DataTypes, AreReadByTheirSqlAndArrowNames) {
     EXPECT_EQ(typeNamed("varchar[]").name(), "string[]");
     EXPECT_EQ(typeNamed("float[16]").listSize, 16);
     EXPECT_FALSE(parseType("float[x]").ok());
-    EXPECT_EQ(messageOf(parseType("int46").status()), "unknown type 'int46'; did you mean 'int8'?");
+    EXPECT_EQ(messageOf(parseType("int46").status()),
+              "unknown type 'int46'; did you mean 'int16'?");
 }
 
 }  // namespace

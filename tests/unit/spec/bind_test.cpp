@@ -1,0 +1,256 @@
+#include "backend/spec/bind.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/spec/movielens_spec.h"
+
+namespace millrace::spec {
+namespace {
+
+struct Bound {
+    std::optional<RunSpec> spec;
+    BindResult result;
+    std::string errors() const {
+        std::string all;
+        for (const SpecError& e : result.errors) {
+            all += strCat(all.empty() ? "" : "\n", e.line, ":", e.column, " ", e.message);
+        }
+        return all;
+    }
+};
+
+Bound boundOf(const std::string& text, const Schema& schema = ratingsSchema(),
+              std::string_view variation = "") {
+    ResolvedSpec read = readSpec(text, {}, variation);
+    EXPECT_TRUE(read.ok()) << toStatus(read.errors, "spec");
+    Bound bound;
+    bound.spec = std::move(read.spec);
+    if (bound.spec) {
+        bound.result = bindSchema(*bound.spec, schema, movieTables());
+    }
+    return bound;
+}
+
+std::string withRecipe(const std::string& steps,
+                       const std::string& features = "{dense: [rating]}") {
+    return "dataset: {path: ratings.csv}\nlabel: rating >= 4\nfeatures: " + features +
+           "\nrecipe:\n" + steps;
+}
+
+TEST(BindSchema, TypesTheExampleOfTheDesign) {
+    const Bound bound = boundOf(kMovieLens);
+    EXPECT_EQ(bound.errors(), "");
+    EXPECT_EQ(bound.result.columns.find("age_years")->type.name(), "double");
+    EXPECT_EQ(bound.result.columns.find("is_new")->type.name(), "bool");
+    EXPECT_EQ(bound.result.columns.find("genres")->type.name(), "string[]");
+    EXPECT_EQ(bound.result.columns.find("year")->type.name(), "int32");
+    EXPECT_EQ(bound.spec->dataset.csv.types.at("rating"), "double");
+}
+
+TEST(BindSchema, TypesItsVariationsToo) {
+    for (const char* variation : {"keep-30", "no-spam", "label-3.5"}) {
+        EXPECT_EQ(boundOf(kMovieLens, ratingsSchema(), variation).errors(), "") << variation;
+    }
+}
+
+TEST(BindSchema, TwiceChangesNothing) {
+    Bound bound = boundOf(kMovieLens);
+    const Json once = bound.spec->toJson();
+    EXPECT_TRUE(bindSchema(*bound.spec, ratingsSchema(), movieTables()).ok());
+    EXPECT_EQ(bound.spec->toJson(), once);
+    RunSpec again = RunSpec::fromJson(once).value();
+    EXPECT_TRUE(bindSchema(again, ratingsSchema(), movieTables()).ok());
+    EXPECT_EQ(again.toJson(), once);
+}
+
+TEST(BindSchema, UnknownColumnsHaveTheirPlaceInTheFileAndTheNearestName) {
+    EXPECT_EQ(boundOf(withRecipe("  - filter: rating > 1 and usrId = 3\n")).errors(),
+              "5:28 recipe.filter: unknown column 'usrId'; did you mean 'userId'?");
+    EXPECT_EQ(boundOf(withRecipe("  - derive: {a: \"abs(\\\"ratng\\\")\"}\n")).errors(),
+              "5:22 recipe.derive: unknown column 'ratng'; did you mean 'rating'?");
+    EXPECT_EQ(boundOf(withRecipe("  - hash: {column: usrId, buckets: 8}\n")).errors(),
+              "5:20 recipe.hash: unknown column 'usrId'; did you mean 'userId'?");
+}
+
+TEST(BindSchema, TypeErrorsInsideExpressionsHaveTheirPlace) {
+    EXPECT_EQ(boundOf(withRecipe("  - filter: rating > 1 and lower(userId) = 'x'\n")).errors(),
+              "5:34 recipe.filter: lower() needs a string, not int64; cast it, as in cast(x as "
+              "string)");
+    EXPECT_EQ(boundOf(withRecipe("  - filter: rating + 1\n")).errors(),
+              "5:13 recipe.filter: the expression must be true or false, not double; compare it "
+              "with something");
+    EXPECT_EQ(boundOf(withRecipe("  - weight: cast(rating as string)\n")).errors(),
+              "5:13 recipe.weight: the expression must be a number, not string");
+}
+
+TEST(BindSchema, ColumnsComeAndGoAlongTheRecipe) {
+    const Bound early =
+        boundOf(withRecipe("  - filter: twice > 1\n  - derive: {twice: rating * 2}\n"));
+    EXPECT_NE(early.errors().find("unknown column 'twice'"), std::string::npos);
+    const Bound siblings = boundOf(withRecipe("  - derive: {a: rating, b: a + 1}\n"));
+    EXPECT_NE(siblings.errors().find("unknown column 'a'"), std::string::npos);
+    const Bound selected = boundOf(withRecipe("  - select: [rating]\n  - filter: userId > 1\n"));
+    EXPECT_NE(selected.errors().find("unknown column 'userId'"), std::string::npos);
+    EXPECT_EQ(boundOf(withRecipe("  - derive: {a: rating * 2}\n  - filter: a > 1\n")).errors(), "");
+}
+
+TEST(BindSchema, OneMistakeGivesOneMessage) {
+    const Bound bound = boundOf(
+        withRecipe("  - derive: {a: ratig * 2}\n  - filter: a > 1\n", "{dense: [a, rating]}"));
+    EXPECT_EQ(bound.result.errors.size(), 1U) << bound.errors();
+}
+
+TEST(BindSchema, DisabledStepsAreSkipped) {
+    EXPECT_EQ(boundOf(withRecipe("  - {filter: nothing > 1, enabled: false}\n")).errors(), "");
+}
+
+TEST(BindSchema, JoinsCheckTheirTable) {
+    EXPECT_EQ(
+        boundOf(withRecipe("  - join: {table: moves.csv, on: movieId, take: [title]}\n")).errors(),
+        "5:19 recipe.join: moves.csv: no such file");
+    EXPECT_EQ(boundOf(withRecipe("  - join: {table: movies.csv, on: movieId, take: [titl]}\n"))
+                  .result.errors[0]
+                  .message,
+              "recipe.join: unknown column 'titl'; did you mean 'title'?");
+    EXPECT_NE(
+        boundOf(withRecipe("  - join: {table: movies.csv, on: {movieId: title}, take: [genres]}\n"))
+            .errors()
+            .find("cannot match movieId (int64) with title of movies.csv (string)"),
+        std::string::npos);
+    EXPECT_NE(
+        boundOf(withRecipe("  - join: {table: movies.csv, on: movieId, take: {rating: title}}\n"))
+            .errors()
+            .find("have a column 'rating' already"),
+        std::string::npos);
+    EXPECT_NE(boundOf(withRecipe("  - semi_join: {table: movies.csv, on: userId}\n"))
+                  .errors()
+                  .find("movies.csv has no column 'userId'"),
+              std::string::npos);
+}
+
+TEST(BindSchema, LabelsMustReadAColumnAndBeNumbers) {
+    const auto withLabel = [](const std::string& label) {
+        return "dataset: {path: r.csv}\nlabel: " + label + "\nfeatures: {dense: [rating]}\n";
+    };
+    EXPECT_EQ(boundOf(withLabel("1 > 0")).errors(),
+              "2:8 labels.label: the expression is the same for every row: a label must read a "
+              "column");
+    EXPECT_NE(boundOf(withLabel("cast(rating as string)")).errors().find("not string"),
+              std::string::npos);
+    EXPECT_EQ(boundOf(withLabel("rating")).errors(), "");
+}
+
+TEST(BindSchema, ExpandsPatternsInTheOrderOfTheColumns) {
+    Schema schema{{{"y", typeNamed("bool")},
+                   {"d2", typeNamed("float")},
+                   {"d1", typeNamed("float")},
+                   {"s1", typeNamed("int64")},
+                   {"s2", typeNamed("int64")},
+                   {"s3", typeNamed("int64")}}};
+    const Bound bound = boundOf(
+        "dataset: {path: a.parquet}\nlabel: y\n"
+        "features: {dense: [d1, \"d*\"], ids: [\"s?\"]}\n"
+        "embeddings: {\"s*\": {rows: 10}, s2: {rows: 20}}\n",
+        schema);
+    ASSERT_EQ(bound.errors(), "");
+    ASSERT_EQ(bound.spec->features.dense.size(), 2U);
+    EXPECT_EQ(bound.spec->features.dense[0].column, "d1");
+    EXPECT_EQ(bound.spec->features.dense[1].column, "d2");
+    EXPECT_EQ(bound.spec->features.ids, (std::vector<std::string>{"s1", "s2", "s3"}));
+    EXPECT_EQ(bound.spec->embeddings.size(), 3U);
+    EXPECT_EQ(bound.spec->embeddings.at("s2").rows, 20);
+    EXPECT_EQ(bound.spec->embeddings.at("s3").features, std::vector<std::string>{"s3"});
+    EXPECT_NE(
+        boundOf(withRecipe("  []\n", "{dense: [\"q*\"]}")).errors().find("no column matches 'q*'"),
+        std::string::npos);
+}
+
+TEST(BindSchema, FeaturesMustHaveTheRightTypes) {
+    EXPECT_NE(boundOf(withRecipe("  - derive: {t: cast(rating as string)}\n", "{dense: [t]}"))
+                  .errors()
+                  .find("column 't' is string; needed is a number or a bool"),
+              std::string::npos);
+    EXPECT_NE(boundOf(withRecipe("  []\n", "{ids: [rating]}\nembeddings: {rating: {rows: 8}}"))
+                  .errors()
+                  .find("column 'rating' is double; needed is an integer or a string"),
+              std::string::npos);
+    EXPECT_NE(boundOf(withRecipe("  []\n", "{lists: [userId]}\nembeddings: {userId: {rows: 8}}"))
+                  .errors()
+                  .find("needed is a list"),
+              std::string::npos);
+}
+
+TEST(BindSchema, IdsWithoutANumberOfIdsAreRefusedByName) {
+    const Bound bound = boundOf(withRecipe("  []\n", "{ids: [userId]}"));
+    EXPECT_NE(bound.errors().find("id feature 'userId' has no number of ids"), std::string::npos);
+    EXPECT_NE(boundOf(withRecipe("  []\n", "{ids: [userId]}\nembeddings: {userId: {dim: 16}}"))
+                  .errors()
+                  .find("embeddings.userId needs rows"),
+              std::string::npos);
+}
+
+TEST(BindSchema, HashAndBucketizeGiveTheNumberOfIds) {
+    const Bound bound =
+        boundOf(withRecipe("  - hash: {column: userId, as: u, buckets: 100}\n"
+                           "  - bucketize: {column: rating, as: r, boundaries: [1, 2, 3]}\n",
+                           "{ids: [u, r]}"));
+    ASSERT_EQ(bound.errors(), "");
+    EXPECT_EQ(bound.spec->embeddings.at("u").rows, 100);
+    EXPECT_EQ(bound.spec->embeddings.at("u").dim, 16);
+    EXPECT_EQ(bound.spec->embeddings.at("r").rows, 5);
+    EXPECT_TRUE(isMadeId(bound.spec->recipe, "u"));
+    EXPECT_FALSE(isMadeId(bound.spec->recipe, "userId"));
+    EXPECT_NE(boundOf(withRecipe("  - hash: {column: userId, buckets: 100}\n",
+                                 "{ids: [userId]}\nembeddings: {userId: {rows: 50}}"))
+                  .errors()
+                  .find("the recipe makes 100 ids"),
+              std::string::npos);
+}
+
+TEST(BindSchema, AVocabularyGivesTheNumberOfIds) {
+    EXPECT_EQ(boundOf(withRecipe("  []\n",
+                                 "{ids: [movieId]}\nembeddings: {movieId: {vocabulary: "
+                                 "{table: movies.csv, column: movieId}}}"))
+                  .errors(),
+              "");
+    EXPECT_NE(boundOf(withRecipe("  []\n",
+                                 "{ids: [movieId]}\nembeddings: {movieId: {vocabulary: "
+                                 "{table: movies.csv, column: id}}}"))
+                  .errors()
+                  .find("movies.csv has no column 'id'"),
+              std::string::npos);
+}
+
+TEST(BindSchema, EvaluationMustMakeTheSameColumns) {
+    const std::string text = withRecipe("  - derive: {a: rating + 1}\n", "{dense: [a]}") +
+                             "eval: {dataset: {where: rating > nothing}, recipe: [{derive: {b: "
+                             "rating}}]}\n";
+    const std::string errors = boundOf(text).errors();
+    EXPECT_NE(errors.find("eval.dataset.where: unknown column 'nothing'"), std::string::npos);
+    EXPECT_NE(errors.find("in evaluation: unknown column 'a'"), std::string::npos);
+}
+
+TEST(BindSchema, PinsTheTypesOfCsvAndChecksThoseGiven) {
+    const std::string text =
+        "dataset: {path: r.csv, csv: {types: {ratng: double}}}\n"
+        "label: rating\nfeatures: {dense: [rating]}\n";
+    EXPECT_NE(boundOf(text).errors().find("unknown column 'ratng'; did you mean 'rating'?"),
+              std::string::npos);
+}
+
+TEST(ColumnsAfter, FollowsOneStep) {
+    Step step;
+    step.kind = StepKind::kHash;
+    step.name = "h";
+    step.column = "userId";
+    step.as = "u";
+    step.buckets = 10;
+    const Result<Schema> after = columnsAfter(step, ratingsSchema(), movieTables());
+    ASSERT_TRUE(after.ok());
+    EXPECT_EQ(after->fields.back().name, "u");
+    step.column = "x";
+    EXPECT_FALSE(columnsAfter(step, ratingsSchema(), movieTables()).ok());
+}
+
+}  // namespace
+}  // namespace millrace::spec

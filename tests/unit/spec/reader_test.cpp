@@ -1,0 +1,384 @@
+#include <gtest/gtest.h>
+
+#include "backend/spec/spec_reader.h"
+#include "tests/unit/spec/movielens_spec.h"
+
+namespace millrace::spec {
+namespace {
+
+constexpr const char* kSmall = R"(dataset: {path: a.parquet}
+label: y > 0
+features: {dense: [x]}
+)";
+
+/// "LINE:COLUMN message", one a line.
+std::string errorsOf(const std::string& text) {
+    std::string all;
+    for (const SpecError& e : readSpec(text).errors) {
+        all += strCat(all.empty() ? "" : "\n", e.line, ":", e.column, " ", e.message);
+    }
+    return all;
+}
+
+std::string withLine(const std::string& line) {
+    return std::string(kSmall) + line + "\n";
+}
+
+TEST(SpecReader, ReadsTheExampleOfTheDesign) {
+    const ResolvedSpec read = readSpec(kMovieLens, {.fileName = "m.yaml", .baseDir = "/data"});
+    ASSERT_TRUE(read.ok()) << toStatus(read.errors, "m.yaml");
+    const RunSpec& spec = *read.spec;
+    EXPECT_EQ(spec.name, "movielens-dlrm");
+    EXPECT_EQ(spec.dataset.path, std::vector<std::string>{"ratings.csv"});
+    EXPECT_EQ(spec.dataset.format, "csv");
+    ASSERT_EQ(spec.recipe.size(), 5U);
+    EXPECT_EQ(spec.recipe[0].expr, "rating is not null and userId <> 0");
+    EXPECT_EQ(spec.recipe[1].name, "spam");
+    EXPECT_FALSE(spec.recipe[1].enabled);
+    EXPECT_EQ(spec.recipe[1].on[0].right, "userId");
+    EXPECT_EQ(spec.recipe[2].take[1].expr,
+              R"(try_cast(regexp_extract(title, '\((\d{4})\)', 1) as int))");
+    EXPECT_EQ(spec.recipe[3].columns[1].name, "is_new");
+    EXPECT_TRUE(spec.recipe[4].isInverseWeighted);
+    EXPECT_EQ(spec.recipe[4].by, (std::vector<std::string>{"userId", "movieId"}));
+    EXPECT_EQ(spec.labels.at("liked").expr, "rating >= 4.0");
+    EXPECT_EQ(spec.embeddings.at("genres").rows, 1024);
+    EXPECT_EQ(spec.embeddings.at("genres").dim, 16);
+    EXPECT_EQ(spec.batch.microRows, 256);
+    EXPECT_EQ(spec.batch.seed, 7U);
+    EXPECT_EQ(spec.train.checkpointEverySteps, 100);
+    EXPECT_EQ(spec.resources.dataWorkersMax, 8);
+    EXPECT_EQ(spec.baseDir, "/data");
+}
+
+TEST(SpecReader, FillsInDefaults) {
+    const ResolvedSpec read = readSpec(kSmall, {.fileName = "dir/tiny.yaml"});
+    ASSERT_TRUE(read.ok()) << toStatus(read.errors, "");
+    EXPECT_EQ(read.spec->name, "tiny");
+    EXPECT_EQ(read.spec->dataset.format, "parquet");
+    EXPECT_EQ(read.spec->dataset.csvSplitRows, 65536);
+    EXPECT_EQ(read.spec->batch.rows, 1024);
+    EXPECT_EQ(read.spec->batch.microRows, 128);
+    EXPECT_EQ(read.spec->model.bottom, (std::vector<std::int64_t>{64, 16}));
+    EXPECT_EQ(read.spec->model.top, (std::vector<std::int64_t>{64, 1}));
+    EXPECT_FALSE(read.spec->eval.has_value());
+}
+
+TEST(SpecReader, TheDefaultsOfTheTableAreThoseOfTheStruct) {
+    Json read = readSpec(kSmall).spec->toJson();
+    Json plain = RunSpec{}.toJson();
+    for (const char* section : {"batch", "train", "resources"}) {
+        EXPECT_EQ(read[section], plain[section]) << section;
+    }
+    EXPECT_EQ(read["dataset"]["csv"], plain["dataset"]["csv"]);
+    EXPECT_EQ(read["features"]["dedup"], plain["features"]["dedup"]);
+    EXPECT_EQ(read["model"]["smoothing"], plain["model"]["smoothing"]);
+}
+
+TEST(SpecReader, UnknownKeysAreNamedWithPlaceAndNearestName) {
+    EXPECT_EQ(errorsOf(withLine("bach: {rows: 8}")),
+              "4:1 unknown key 'bach'; did you mean 'batch'?");
+    EXPECT_EQ(errorsOf(withLine("batch: {rows: 8, mirco_rows: 1}")),
+              "4:18 unknown key 'mirco_rows' in batch; did you mean 'micro_rows'?");
+    EXPECT_EQ(errorsOf(withLine("train: {checkpoint: {when: 3}}")),
+              "4:22 unknown key 'when' in train.checkpoint; known: every_steps, keep");
+}
+
+TEST(SpecReader, WrongTypesAreNamedWithPlace) {
+    EXPECT_EQ(errorsOf(withLine("batch: {rows: many}")),
+              "4:15 batch.rows must be a whole number, not 'many'");
+    EXPECT_EQ(errorsOf(withLine("batch: {rows: 8.5}")),
+              "4:15 batch.rows must be a whole number, not '8.5'");
+    EXPECT_EQ(errorsOf(withLine("batch: {rows: '8'}")),
+              "4:15 batch.rows must be a whole number, not '8'");
+    EXPECT_EQ(errorsOf(withLine("train: {learning_rate: [1]}")),
+              "4:24 train.learning_rate must be a number, not a list");
+    EXPECT_EQ(errorsOf(withLine("train: fast")).substr(0, 41),
+              "4:8 train must be a map (keys: optimizer,");
+    EXPECT_EQ(errorsOf(withLine("model: {top: [64, x]}")),
+              "4:19 model.top[1] must be a whole number, not 'x'");
+    EXPECT_EQ(errorsOf(withLine("recipe: {filter: x > 1}")),
+              "4:9 recipe must be a list of steps, each beginning with '-', not a map");
+}
+
+TEST(SpecReader, WordsMustBeKnown) {
+    EXPECT_EQ(errorsOf(withLine("train: {optimizer: adam}")),
+              "4:20 train.optimizer must be sgd or adagrad or adamw, not 'adam'; did you mean "
+              "'adamw'?");
+    EXPECT_EQ(errorsOf(withLine("eval: {metrics: [auc, accuracy]}")).substr(0, 36),
+              "4:23 eval.metrics[1] must be auc or ");
+}
+
+TEST(SpecReader, NumbersMustBeInRange) {
+    EXPECT_EQ(errorsOf(withLine("batch: {epochs: 0}")),
+              "4:17 batch.epochs must be at least 1, not 0");
+    EXPECT_EQ(errorsOf(withLine("recipe: [{sample: {keep: 0}}]")),
+              "4:26 recipe[0].sample.keep must be above 0 and at most 1, not 0");
+    EXPECT_EQ(errorsOf(withLine("recipe: [{sample: {keep: 1.5}}]")),
+              "4:26 recipe[0].sample.keep must be above 0 and at most 1, not 1.5");
+    EXPECT_EQ(errorsOf(withLine("batch: {seed: -1}")),
+              "4:15 batch.seed must be a whole number from 0 to 2^64 - 1, not '-1'");
+}
+
+TEST(SpecReader, RequiredKeysAreAskedFor) {
+    EXPECT_EQ(errorsOf("label: y\nfeatures: {dense: [x]}\n"),
+              "1:1 dataset is missing: which rows are read");
+    EXPECT_EQ(errorsOf(withLine("recipe:\n  - join: {table: a.csv, on: x}")),
+              "5:11 recipe[0].join.take is missing: what is added: a list of the table's columns, "
+              "or `name: expression` over them");
+    EXPECT_NE(errorsOf("dataset: {path: a}\nfeatures: {dense: [x]}\n").find("labels is missing"),
+              std::string::npos);
+    EXPECT_NE(errorsOf("dataset: {path: a}\nlabel: y\n").find("features is empty"),
+              std::string::npos);
+    EXPECT_EQ(errorsOf(""), "0:0 the spec is empty; it needs at least dataset and labels");
+}
+
+TEST(SpecReader, DuplicateKeysAreRefused) {
+    EXPECT_EQ(errorsOf("name: a\nname: b\n"), "2:1 the key 'name' stands twice");
+    EXPECT_EQ(errorsOf(withLine("batch: {rows: 8, rows: 16}")), "4:18 the key 'rows' stands twice");
+}
+
+TEST(SpecReader, CollectsSeveralErrorsUpToTwenty) {
+    const ResolvedSpec read =
+        readSpec(withLine("batch: {rows: x, epochs: y, foo: 1}\ntrain: {ranks: z}"));
+    EXPECT_EQ(read.errors.size(), 4U);
+    std::string many = kSmall;
+    for (int i = 0; i < 100; ++i) {
+        many += strCat("unknown_", i, ": 1\n");
+    }
+    EXPECT_EQ(readSpec(many).errors.size(), 20U);
+}
+
+TEST(SpecReader, SyntaxErrorsOfYamlHaveTheirPlace) {
+    const SpecErrors errors = readSpec("name: a\nbatch: {rows: 8\ntrain: [").errors;
+    ASSERT_EQ(errors.size(), 1U);
+    EXPECT_EQ(errors[0].code, "syntax");
+    EXPECT_GE(errors[0].line, 2);
+    EXPECT_EQ(readSpec("- a\n- b\n").errors[0].message, "a spec must be a map of keys, not a list");
+    EXPECT_NE(errorsOf("name: a\n---\nname: b\n").find("one YAML document"), std::string::npos);
+}
+
+TEST(SpecReader, ErrorsInsideExpressionsHaveTheirPlaceInTheFile) {
+    EXPECT_EQ(errorsOf(withLine("recipe:\n  - filter: x > > 1")),
+              "5:17 recipe[0].filter: expected a value, not '>'");
+    EXPECT_EQ(errorsOf(withLine("recipe:\n  - filter: 'a = ''x'' )'")),
+              "5:24 recipe[0].filter: unexpected ')'");
+    EXPECT_EQ(errorsOf(withLine("recipe:\n  - filter: \"a \\x3d '\\\\' )\"")),
+              "5:26 recipe[0].filter: unexpected ')'");
+    EXPECT_EQ(errorsOf(withLine("recipe:\n  - filter: |\n      x > 1\n      and and y")),
+              "7:11 recipe[0].filter: expected a value, not 'and' (put a column of this name in "
+              "double quotes)");
+    EXPECT_EQ(errorsOf(withLine("recipe:\n  - filter: x > 1\n      and and y")),
+              "6:11 recipe[0].filter: expected a value, not 'and' (put a column of this name in "
+              "double quotes)");
+}
+
+TEST(SpecReader, ASpecOfTenMegabytesIsRefusedInOneSentence) {
+    const std::string text(10'000'000, '#');
+    const SpecErrors errors = readSpec(text).errors;
+    ASSERT_EQ(errors.size(), 1U);
+    EXPECT_EQ(errors[0].message,
+              "the spec has 10.0 MB; at most 1 MB is read (is this the right file?)");
+    EXPECT_EQ(errors[0].code, "limit");
+}
+
+TEST(SpecReader, DeepAndMultiplyingYamlIsRefused) {
+    EXPECT_NE(errorsOf("name: " + std::string(200, '[')).find("levels deep"), std::string::npos);
+    EXPECT_FALSE(readSpec("name: " + std::string(100'000, '[')).ok());
+    std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+    for (int i = 1; i < 10; ++i) {
+        bomb += strCat("a", i, ": &a", i, " [");
+        for (int k = 0; k < 10; ++k) {
+            bomb += strCat(k > 0 ? ", " : "", "*a", i - 1);
+        }
+        bomb += "]\n";
+    }
+    EXPECT_NE(errorsOf(bomb).find("at most 100,000 values"), std::string::npos);
+}
+
+TEST(SpecReader, AliasesMayBeUsed) {
+    const ResolvedSpec read = readSpec(withLine("tags: {a: &x hello, b: *x}"));
+    ASSERT_TRUE(read.ok()) << toStatus(read.errors, "");
+    EXPECT_EQ(read.spec->tags.at("b"), "hello");
+}
+
+TEST(SpecReader, LabelsHaveAShortAndAFullForm) {
+    const RunSpec spec = *readSpec(
+                              "dataset: {path: a}\nfeatures: {dense: [x]}\n"
+                              "labels: {b: y > 0, a: {expr: y > 1, weight: w, where: x > 2}}\n")
+                              .spec;
+    EXPECT_EQ(spec.heads(), (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(spec.labels.at("b").expr, "y > 0");
+    EXPECT_EQ(spec.labels.at("a").weight, "w");
+    EXPECT_EQ(readSpec(kSmall).spec->heads(), std::vector<std::string>{"label"});
+    EXPECT_NE(errorsOf(withLine("labels: {a: y}")).find("give label or labels"), std::string::npos);
+}
+
+TEST(SpecReader, ReadsEveryKindOfStep) {
+    const ResolvedSpec read = readSpec(withLine(R"(recipe:
+  - {filter: x > 1, name: x}
+  - join: {table: t.csv, on: {a: b, c: d}, take: [p, q r], on_duplicate: first, missing: drop}
+  - semi_join: {table: t.csv, on: [a, c]}
+  - anti_join: {table: t.csv, on: a}
+  - {name: draw, sample: {keep: 0.5, redraw: each_epoch}}
+  - derive: {z: x + 1}
+  - weight: 2 * x
+  - hash: {column: s, as: s_id, buckets: 100, seed: 18446744073709551615}
+  - bucketize: {column: x, boundaries: [0, 1.5]}
+  - truncate: {column: l, length: 10, from: last}
+  - select: [x, y])"));
+    ASSERT_TRUE(read.ok()) << toStatus(read.errors, "");
+    const std::vector<Step>& r = read.spec->recipe;
+    ASSERT_EQ(r.size(), 11U);
+    EXPECT_EQ(r[1].on[1].right, "d");
+    EXPECT_EQ(r[1].take[1].expr, "\"q r\"");
+    EXPECT_EQ(r[1].missing, "drop");
+    EXPECT_TRUE(r[4].redrawEachEpoch);
+    EXPECT_EQ(r[7].seed, 18446744073709551615U);
+    EXPECT_EQ(r[8].as, "x");
+    EXPECT_EQ(r[9].from, "last");
+    EXPECT_EQ(r[10].select.size(), 2U);
+}
+
+TEST(SpecReader, AStepIsOfOneKnownKind) {
+    EXPECT_EQ(errorsOf(withLine("recipe:\n  - {flter: x > 1}")),
+              "5:6 unknown key 'flter' in recipe[0]; did you mean 'filter'?\n"
+              "5:5 the step has no kind; one of filter, join, semi_join, anti_join, sample, "
+              "derive, weight, hash, bucketize, truncate, select");
+    EXPECT_NE(
+        errorsOf(withLine("recipe:\n  - {filter: x > 1, weight: x}")).find("not filter and weight"),
+        std::string::npos);
+    EXPECT_NE(errorsOf(withLine("recipe:\n  - filter:")).find("must be an expression, not nothing"),
+              std::string::npos);
+}
+
+TEST(SpecReader, TwoDrawsWithoutNamesAskForNames) {
+    EXPECT_NE(errorsOf(withLine("recipe:\n  - sample: {keep: 0.5}\n  - sample: {keep: 0.4}"))
+                  .find("give each a name"),
+              std::string::npos);
+    EXPECT_NE(errorsOf(withLine("recipe:\n  - {name: a, sample: {keep: 0.5}}\n"
+                                "  - {name: a, filter: x > 1}"))
+                  .find("two steps are named 'a'"),
+              std::string::npos);
+    EXPECT_NE(errorsOf(withLine("recipe:\n  - {name: sample, filter: x > 1}"))
+                  .find("cannot be named 'sample'"),
+              std::string::npos);
+}
+
+TEST(SpecReader, MicroRowsMustDivideRows) {
+    EXPECT_NE(errorsOf(withLine("batch: {rows: 100}")).find("not divisible by 8"),
+              std::string::npos);
+    EXPECT_EQ(errorsOf(withLine("batch: {rows: 100, micro_rows: 30}")),
+              "4:32 batch.micro_rows (30) must divide batch.rows (100): one of 1, 2, 4, 5, 10, 20, "
+              "25, 50, 100");
+}
+
+TEST(SpecReader, RanksThatDoNotDivideAreRefusedWithTheAdmissibleCounts) {
+    EXPECT_EQ(errorsOf(withLine("train: {ranks: 3}")),
+              "4:16 train.ranks (3) must divide batch.rows / micro_rows (8): one of 1, 2, 4, 8");
+    EXPECT_TRUE(readSpec(withLine("train: {ranks: 4}")).ok());
+}
+
+TEST(SpecReader, ModelsMustFitTogether) {
+    EXPECT_NE(errorsOf(withLine("model: {bottom: [32, 8]}")).find("must end with embedding_dim"),
+              std::string::npos);
+    EXPECT_NE(errorsOf(withLine("model: {top: [64, 2]}")).find("must end with 1"),
+              std::string::npos);
+    EXPECT_NE(errorsOf(withLine("model: {type: target_mean}")).find("needs keys"),
+              std::string::npos);
+    EXPECT_NE(errorsOf(withLine("model: {type: target_mean, keys: [x]}"))
+                  .find("'x' is not among features.ids"),
+              std::string::npos);
+    EXPECT_NE(errorsOf(withLine("model: {type: mlp}\ncommand: [python, t.py]"))
+                  .find("give command or model"),
+              std::string::npos);
+    EXPECT_TRUE(readSpec(withLine("command: [python, t.py]")).ok());
+}
+
+TEST(SpecReader, EmbeddingsNameKnownFeatures) {
+    EXPECT_NE(errorsOf(withLine("embeddings: {usr: {rows: 8}}")).find("is no id or list feature"),
+              std::string::npos);
+    const std::string two =
+        "dataset: {path: a}\nlabel: y\nfeatures: {ids: [user, item]}\n"
+        "embeddings: {a: {features: [user, item], rows: 8}, user: {rows: 9}}\n";
+    EXPECT_NE(errorsOf(two).find("has two embedding tables"), std::string::npos);
+}
+
+TEST(SpecReader, RequestsAreShuffledOnlyWithARequestColumn) {
+    EXPECT_NE(errorsOf(withLine("batch: {shuffle: requests}")).find("needs features.request"),
+              std::string::npos);
+}
+
+TEST(SpecReader, OrderMayNameAColumn) {
+    const RunSpec spec = *readSpec(withLine("batch: {order: {by: day}}")).spec;
+    EXPECT_EQ(spec.batch.order, "by");
+    EXPECT_EQ(spec.batch.orderBy, "day");
+    EXPECT_NE(errorsOf(withLine("batch: {order: sorted}")).find("permuted, as_is or"),
+              std::string::npos);
+}
+
+TEST(SpecReader, NullIsAsGoodAsAbsent) {
+    const ResolvedSpec read = readSpec(withLine("recipe:\nbatch: {rows: null}\neval: ~"));
+    ASSERT_TRUE(read.ok()) << toStatus(read.errors, "");
+    EXPECT_EQ(read.spec->batch.rows, 1024);
+    EXPECT_FALSE(read.spec->eval);
+}
+
+TEST(SpecReader, MissingColumnsMayBeTheWordNull) {
+    EXPECT_EQ(readSpec("dataset: {path: a, missing_columns: null}\nlabel: y\n"
+                       "features: {dense: [x]}\n")
+                  .spec->dataset.missingColumns,
+              "null");
+}
+
+TEST(SpecReader, EvaluationInheritsFilesButNotWhere) {
+    const RunSpec spec = *readSpec(
+                              "dataset: {path: a.csv, where: x < 1, csv_split_rows: 10}\n"
+                              "label: y > 0\nfeatures: {dense: [x]}\n"
+                              "eval: {dataset: {where: x >= 1}}\n")
+                              .spec;
+    EXPECT_EQ(spec.eval->dataset.path, spec.dataset.path);
+    EXPECT_EQ(spec.eval->dataset.csvSplitRows, 10);
+    EXPECT_EQ(spec.eval->dataset.where, "x >= 1");
+    EXPECT_EQ(spec.eval->metrics.size(), 4U);
+}
+
+TEST(SpecReader, EvaluationLeavesOutWhatDropsOrWeighs) {
+    const RunSpec spec = *readSpec(kMovieLens).spec;
+    ASSERT_EQ(spec.eval->recipe.size(), 2U);
+    EXPECT_EQ(spec.eval->recipe[0].kind, StepKind::kJoin);
+    EXPECT_EQ(spec.eval->recipe[1].kind, StepKind::kDerive);
+    EXPECT_TRUE(spec.eval->labelRecipe.empty()) << "liked needs only the rating";
+}
+
+TEST(SpecReader, EvaluationKeepsTheStepsThatTheLabelsNeed) {
+    const RunSpec spec =
+        *readSpec(
+             "dataset: {path: a}\nlabel: z > 0\nfeatures: {dense: [x]}\neval: {}\nrecipe:\n"
+             "  - join: {table: t.csv, on: k, take: [p], missing: drop}\n"
+             "  - derive: {unused: x + 1}\n"
+             "  - derive: {z: p + x}\n"
+             "  - filter: x > 1\n")
+             .spec;
+    ASSERT_EQ(spec.eval->labelRecipe.size(), 2U);
+    EXPECT_EQ(spec.eval->labelRecipe[0].kind, StepKind::kJoin);
+    EXPECT_EQ(spec.eval->labelRecipe[0].missing, "null");
+    EXPECT_EQ(spec.eval->labelRecipe[1].columns[0].name, "z");
+}
+
+TEST(SpecReader, WarnsAboutDrawsByRowAndEvaluationOnEverything) {
+    const ResolvedSpec read = readSpec(withLine("recipe: [{sample: {keep: 0.5}}]\neval: {}"));
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(read.warnings.size(), 2U);
+}
+
+TEST(SpecReader, ErrorsPrintAsCompilersDo) {
+    const ResolvedSpec read = readSpec(withLine("bach: 1"), {.fileName = "a.yaml"});
+    EXPECT_EQ(read.errors[0].text("a.yaml"),
+              "a.yaml:4:1: unknown key 'bach'; did you mean 'batch'?");
+    EXPECT_EQ(read.errors[0].toJson()["code"], "unknown_key");
+    EXPECT_EQ(toStatus(read.errors, "a.yaml").code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace millrace::spec

@@ -1,0 +1,134 @@
+#include "backend/spec/run_spec.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/spec/bind.h"
+#include "tests/unit/spec/movielens_spec.h"
+
+namespace millrace::spec {
+namespace {
+
+RunSpec movieLens(std::vector<std::string> sets = {}, std::string_view variation = "") {
+    RunSpec spec = readSpec(kMovieLens, {.baseDir = "/b", .sets = std::move(sets)}, variation)
+                       .spec.value_or(RunSpec{});
+    EXPECT_TRUE(bindSchema(spec, ratingsSchema(), movieTables()).ok());
+    return spec;
+}
+
+TEST(RunSpec, GoesThroughJsonUnchanged) {
+    const RunSpec spec = movieLens();
+    const Json json = spec.toJson();
+    const Result<RunSpec> back = RunSpec::fromJson(parseJson(dumpJson(json), "test").value());
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(dumpJson(back->toJson()), dumpJson(json));
+    EXPECT_EQ(specHash(*back), specHash(spec));
+    EXPECT_EQ(streamHash(*back), streamHash(spec));
+}
+
+TEST(RunSpec, EveryKindOfStepGoesThroughJsonUnchanged) {
+    RunSpec spec;
+    for (const std::string& kind : stepKindNames()) {
+        Step step;
+        step.kind = *stepKindOf(kind);
+        step.name = kind;
+        step.expr = "x > 1";
+        step.table = "t";
+        step.on = {{"a", "b"}};
+        step.take = {{"c", "d"}};
+        step.keep = 0.25;
+        step.by = {"a"};
+        step.isInverseWeighted = true;
+        step.columns = {{"e", "f"}};
+        step.column = step.as = "g";
+        step.buckets = 7;
+        step.seed = 0xffffffffffffffffU;
+        step.boundaries = {1, 2.5};
+        step.length = 3;
+        step.select = {"h"};
+        spec.recipe.push_back(step);
+    }
+    const Json json = spec.toJson();
+    EXPECT_EQ(RunSpec::fromJson(json)->toJson(), json);
+}
+
+TEST(RunSpec, JsonOfTheWrongShapeIsAnErrorThatNamesTheKey) {
+    const auto errorOf = [](const char* text) {
+        return std::string(messageOf(RunSpec::fromJson(parseJson(text, "t").value()).status()));
+    };
+    EXPECT_EQ(errorOf("[]"), "resolved spec: the text must be an object, not []");
+    EXPECT_EQ(errorOf(R"({"batch": {"rows": "x"}})"),
+              "resolved spec: batch.rows must be an integer, not \"x\"");
+    EXPECT_EQ(errorOf(R"({"recipe": [{"kind": "fliter"}]})"),
+              "resolved spec: recipe[0].kind must be the kind of a step, not \"fliter\"");
+    EXPECT_EQ(errorOf(R"({"batch": {"micro_rows": 0}})"),
+              "resolved spec: batch.micro_rows must divide batch.rows");
+    EXPECT_EQ(errorOf(R"({"train": {"ranks": 3}})"),
+              "resolved spec: train.ranks must divide batch.rows / batch.micro_rows");
+    EXPECT_EQ(errorOf(R"({"eval": 3})"), "resolved spec: eval must be an object, not 3");
+    EXPECT_EQ(errorOf("{}"), "");
+}
+
+TEST(RunSpec, HoldsEveryKeyOfTheTable) {
+    Json json = movieLens().toJson();
+    EXPECT_EQ(json["batch"]["order"], "permuted");
+    EXPECT_EQ(json["eval"]["label_recipe"], Json::array());
+    EXPECT_EQ(json["recipe"][1]["on"][0]["left"], "userId");
+    EXPECT_EQ(json["features"]["dense"][0]["column"], "age_years");
+    EXPECT_EQ(json["train"]["checkpoint"]["keep"], 3);
+    EXPECT_EQ(json["base_dir"], "/b");
+}
+
+TEST(SpecHash, IsTheKnownOneForTheExample) {
+    EXPECT_EQ(specHash(movieLens()), "029b8e9d1db7b0c57be71087d2c72ddc");
+    EXPECT_EQ(streamHash(movieLens()), "1c8e7c17ec4424f67e38291d2b54c474");
+}
+
+TEST(SpecHash, LeavesOutNamesNotesAndResources) {
+    const std::string hash = specHash(movieLens());
+    EXPECT_EQ(specHash(movieLens({"name=other", "notes=n", "owner=o", "project=p", "tags={a: b}",
+                                  "resources.loader_threads=3"})),
+              hash);
+    EXPECT_NE(specHash(movieLens({"train.learning_rate=0.1"})), hash);
+    EXPECT_NE(specHash(movieLens({"eval.every_steps=7"})), hash);
+}
+
+TEST(StreamHash, CountsWhatDecidesTheStreamAndNothingElse) {
+    const std::string hash = streamHash(movieLens());
+    for (const char* same : {"train.learning_rate=0.1", "batch.epochs=9", "model.type=mlp",
+                             "eval.every_steps=7", "resources.loader_threads=3", "name=x"}) {
+        EXPECT_EQ(streamHash(movieLens({same})), hash) << same;
+    }
+    for (const char* other :
+         {"batch.seed=8", "batch.micro_rows=128", "batch.segment_splits=2", "batch.shuffle=none",
+          "batch.order=as_is", "labels.liked=rating > 3", "recipe.sample.keep=0.5",
+          "dataset.where=null", "embeddings.genres.rows=99", "dataset.csv_split_rows=10"}) {
+        EXPECT_NE(streamHash(movieLens({other})), hash) << other;
+    }
+    RunSpec wider = movieLens();
+    wider.embeddings["genres"].dim = 8;
+    EXPECT_EQ(streamHash(wider), hash);
+}
+
+TEST(DiffSpecs, NamesWhatAVariationChanges) {
+    EXPECT_EQ(diffSpecs(movieLens(), movieLens({}, "keep-30")),
+              (std::vector<SpecDifference>{{"recipe.sample.keep", "1.0", "0.3"}}));
+    EXPECT_EQ(
+        diffSpecs(movieLens(), movieLens({}, "label-3.5")),
+        (std::vector<SpecDifference>{{"labels.liked.expr", "rating >= 4.0", "rating >= 3.5"}}));
+    EXPECT_TRUE(diffSpecs(movieLens(), movieLens()).empty());
+}
+
+TEST(FlattenParams, GivesEveryKeyAText) {
+    const auto params = flattenParams(movieLens().toJson());
+    EXPECT_EQ(params.at("batch.rows"), "1024");
+    EXPECT_EQ(params.at("features.ids"), "userId, movieId");
+    EXPECT_EQ(params.at("features.dense"), "age_years, is_new");
+    EXPECT_EQ(params.at("recipe.join.take.genres"), "split(genres, '|')");
+    EXPECT_EQ(params.at("recipe.spam.enabled"), "false");
+    EXPECT_EQ(params.at("recipe.spam.on.userId"), "userId");
+    EXPECT_EQ(params.at("model.top"), "64, 1");
+    EXPECT_TRUE(flattenParams(Json()).empty());
+}
+
+}  // namespace
+}  // namespace millrace::spec

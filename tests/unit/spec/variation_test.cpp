@@ -1,0 +1,162 @@
+#include "backend/spec/variation.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/spec/movielens_spec.h"
+
+namespace millrace::spec {
+namespace {
+
+RunSpec movieLens(std::string_view variation, std::vector<std::string> sets = {}) {
+    ResolvedSpec read = readSpec(kMovieLens, {.sets = std::move(sets)}, variation);
+    EXPECT_TRUE(read.ok()) << toStatus(read.errors, "spec");
+    return read.spec.value_or(RunSpec{});
+}
+
+std::string errorOf(const std::string& variations, std::string_view name = "v") {
+    const std::string base = kMovieLens;
+    const std::string text = base.substr(0, base.find("variations:")) + variations + "\n";
+    const ResolvedSpec read = readSpec(text, {}, name);
+    return read.errors.empty() ? "" : read.errors[0].message;
+}
+
+std::string setErrorOf(const std::string& set) {
+    const ResolvedSpec read = readSpec(kMovieLens, {.sets = {set}});
+    return read.errors.empty() ? "" : read.errors[0].text("spec");
+}
+
+TEST(Variations, AreListedInOrder) {
+    SpecErrors errors;
+    const auto reader = SpecReader::parse(kMovieLens, {}, errors);
+    ASSERT_TRUE(reader.has_value());
+    EXPECT_EQ(reader->variations(), (std::vector<std::string>{"keep-30", "no-spam", "label-3.5"}));
+}
+
+TEST(Variations, AddressStepsByKindAndByName) {
+    EXPECT_EQ(movieLens("").recipe[4].keep, 1.0);
+    EXPECT_EQ(movieLens("keep-30").recipe[4].keep, 0.3);
+    EXPECT_EQ(movieLens("keep-30").variation, "keep-30");
+    EXPECT_FALSE(movieLens("").recipe[1].enabled);
+    EXPECT_TRUE(movieLens("no-spam").recipe[1].enabled);
+}
+
+TEST(Variations, OfTheLabelEvaluateWithTheBasesLabel) {
+    const RunSpec spec = movieLens("label-3.5");
+    EXPECT_EQ(spec.labels.at("liked").expr, "rating >= 3.5");
+    EXPECT_EQ(spec.eval->labels.at("liked").expr, "rating >= 4.0");
+    EXPECT_EQ(spec.eval->dataset.where, movieLens("").eval->dataset.where);
+}
+
+TEST(Variations, OfTheDatasetEvaluateOnTheBasesFiles) {
+    const std::string base = kMovieLens;
+    const std::string text =
+        base + "  - {name: other, set: {dataset.path: other.csv, dataset.where: null}}\n";
+    const ResolvedSpec read = readSpec(text, {}, "other");
+    ASSERT_TRUE(read.ok()) << toStatus(read.errors, "");
+    EXPECT_EQ(read.spec->dataset.path[0], "other.csv");
+    EXPECT_EQ(read.spec->dataset.where, "");
+    EXPECT_EQ(read.spec->eval->dataset.path[0], "ratings.csv");
+}
+
+TEST(Variations, MaySetWholeSectionsStepsAndNewKeys) {
+    const std::string base = kMovieLens;
+    const std::string text = base +
+                             R"(  - name: mean
+    set:
+      model: {type: target_mean, keys: [movieId], smoothing: 5}
+      recipe.filter: rating > 1
+      recipe.derive.decade: year // 10
+      labels.liked.weight: rating
+      tags.kind: baseline
+)";
+    const ResolvedSpec read = readSpec(text, {}, "mean");
+    ASSERT_TRUE(read.ok()) << toStatus(read.errors, "");
+    EXPECT_EQ(read.spec->model.type, "target_mean");
+    EXPECT_EQ(read.spec->recipe[0].expr, "rating > 1");
+    EXPECT_EQ(read.spec->recipe[3].columns[2].name, "decade");
+    EXPECT_EQ(read.spec->labels.at("liked").expr, "rating >= 4.0");
+    EXPECT_EQ(read.spec->labels.at("liked").weight, "rating");
+    EXPECT_EQ(read.spec->tags.at("kind"), "baseline");
+}
+
+TEST(Variations, UnknownPathsGiveTheNearestName) {
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {recipe.spa.enabled: true}}]"),
+              "variation 'v': the recipe has no step 'spa'; did you mean 'spam'?");
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {batch.row: 8}}]"),
+              "variation 'v': unknown key 'row' in batch; did you mean 'rows'?");
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {batch.rows.x: 8}}]"),
+              "variation 'v': batch.rows is '1024' and has no key 'x'");
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {batch..x: 8}}]"),
+              "variation 'v': 'batch..x' is no path: a part is empty");
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {recipe.sample.kep: 8}}]"),
+              "variation 'v': unknown key 'kep' in recipe[4].sample; did you mean 'keep'?");
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {recipe.filter.x: 8}}]"),
+              "variation 'v': recipe.filter has no keys below it; set it as a whole");
+}
+
+TEST(Variations, ErrorsInTheirValuesPointToTheVariation) {
+    const std::string base = kMovieLens;
+    const ResolvedSpec read =
+        readSpec(base + "  - {name: bad, set: {recipe.sample.keep: 3}}\n", {}, "bad");
+    ASSERT_EQ(read.errors.size(), 1U);
+    EXPECT_EQ(read.errors[0].line, 22);
+    EXPECT_EQ(read.errors[0].column, 43);
+}
+
+TEST(Variations, AmbiguousKindsAskForNames) {
+    const std::string text =
+        "dataset: {path: a}\nlabel: y\nfeatures: {dense: [x]}\nrecipe:\n  - filter: x > 1\n"
+        "  - filter: x > 2\nvariations: [{name: v, set: {recipe.filter.enabled: false}}]\n";
+    EXPECT_EQ(readSpec(text, {}, "v").errors[0].message,
+              "variation 'v': the recipe has 2 steps 'filter'; give each a name and use it in the "
+              "path");
+}
+
+TEST(Variations, NeedUniqueNamesAndASet) {
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {}}, {name: v, set: {}}]"),
+              "two variations are named 'v'");
+    EXPECT_EQ(errorOf("variations: [{name: v}]"), "variation 'v' needs set: {key.path: value}");
+    EXPECT_EQ(errorOf("variations: [{set: {}}]"), "a variation needs a name");
+    EXPECT_EQ(errorOf("variations: 7"),
+              "variations must be a list of {name: x, set: {...}}, not '7'");
+    EXPECT_EQ(errorOf("variations: [{name: keep-30, set: {}}]", "keep-3"),
+              "no variation 'keep-3'; did you mean 'keep-30'?");
+}
+
+TEST(Variations, CannotChangeWhatIsEvaluated) {
+    EXPECT_NE(errorOf("variations: [{name: v, set: {eval.dataset.where: 'true'}}]")
+                  .find("eval.dataset.where is the base's for all variations"),
+              std::string::npos);
+    EXPECT_EQ(errorOf("variations: [{name: v, set: {eval.every_steps: 5}}]"), "");
+}
+
+TEST(SetOption, ChangesTheBaseAndItsVariationsLast) {
+    EXPECT_EQ(movieLens("", {"batch.rows=2048"}).batch.rows, 2048);
+    EXPECT_EQ(movieLens("", {"recipe.sample.keep=0.5"}).recipe[4].keep, 0.5);
+    EXPECT_EQ(movieLens("keep-30", {"recipe.sample.keep=0.5"}).recipe[4].keep, 0.5);
+    EXPECT_EQ(movieLens("", {"labels.liked=rating >= 3", "model.top=[8, 1]"}).model.top[0], 8);
+    EXPECT_EQ(movieLens("", {"recipe.filter=rating = 4"}).recipe[0].expr, "rating = 4");
+    EXPECT_EQ(movieLens("", {"eval.dataset.where=true"}).eval->dataset.where, "true");
+}
+
+TEST(SetOption, SaysWhatIsWrongWithoutAPlace) {
+    EXPECT_EQ(setErrorOf("rows"), "spec: --set 'rows': write key=value, as in batch.rows=512");
+    EXPECT_EQ(setErrorOf("batch.row=8"), "spec: unknown key 'row' in batch; did you mean 'rows'?");
+    EXPECT_EQ(setErrorOf("batch.rows=[1"), setErrorOf("batch.rows=[1"));
+    EXPECT_NE(setErrorOf("batch.rows=[1").find("--set batch.rows: not YAML"), std::string::npos);
+    EXPECT_EQ(setErrorOf("labels.liked=rating >"),
+              "spec: labels.liked.expr: expected a value, not the end");
+}
+
+TEST(SetOption, PathsMayQuoteNamesWithDots) {
+    EXPECT_EQ(*splitPath("a.\"b.c\".d"), (std::vector<std::string>{"a", "b.c", "d"}));
+    EXPECT_FALSE(splitPath("a.").ok());
+    EXPECT_FALSE(splitPath("a.\"b").ok());
+    const Result<Change> change = parseSet("labels.\"a=b\"=x = 1");
+    ASSERT_TRUE(change.ok());
+    EXPECT_EQ(change->path, "labels.\"a=b\"");
+    EXPECT_EQ(change->value, "x = 1");
+}
+
+}  // namespace
+}  // namespace millrace::spec
