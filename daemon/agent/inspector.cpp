@@ -15,6 +15,13 @@ std::string lastWords(const std::string& text) {
     return std::string(rest.substr(rest.rfind('\n') + 1).substr(0, kMost));
 }
 
+// A member that is a list; anything else counts as an empty one.
+const Json& listOf(const Json& json, std::string_view key) {
+    static const Json kNone = Json::array();
+    const Json& member = jsonMember(json, key);
+    return member.is_array() ? member : kNone;
+}
+
 spec::SpecError errorOf(const Json& json) {
     spec::SpecError error;
     error.message = jsonString(json, "message");
@@ -37,7 +44,7 @@ Result<InspectedRun> runOf(const Json& json) {
     if (!run.spec.is_object() || !run.plan.is_object()) {
         return internalError("inspect: a run without spec or plan");
     }
-    for (const Json& warning : jsonMember(json, "warnings")) {
+    for (const Json& warning : listOf(json, "warnings")) {
         run.warnings.push_back(warning.is_string() ? warning.get<std::string>()
                                                    : jsonString(warning, "message"));
     }
@@ -63,7 +70,7 @@ Result<InspectReply> parseInspectReply(const std::string& text) {
     ASSIGN_OR_RETURN(const Json json, parseJson(text, "inspect's reply"));
     InspectReply reply;
     if (!jsonBool(json, "ok")) {
-        for (const Json& error : jsonMember(json, "errors")) {
+        for (const Json& error : listOf(json, "errors")) {
             reply.errors.push_back(errorOf(error));
         }
         if (reply.errors.empty()) {
@@ -71,7 +78,7 @@ Result<InspectReply> parseInspectReply(const std::string& text) {
         }
         return reply;
     }
-    for (const Json& run : jsonMember(json, "runs")) {
+    for (const Json& run : listOf(json, "runs")) {
         ASSIGN_OR_RETURN(InspectedRun one, runOf(run));
         reply.runs.push_back(std::move(one));
     }

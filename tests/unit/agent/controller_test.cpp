@@ -1,0 +1,330 @@
+// Runs from submit to end, with workers and an engine that do what the test says.
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using runs::RunState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST_F(AgentTest, ASubmittedRunIsStartedWithItsJob) {
+    const std::string id = submit();
+    EXPECT_EQ(record(id).state, RunState::kStarting);
+    EXPECT_EQ(record(id).attempt, 1);
+    const engines::Gang& gang = engine.gangs.at(id + ".a1");
+    EXPECT_EQ(gang.groups.at(0).argv.at(0), "/opt/bin/millrace-loader");
+    EXPECT_EQ(gang.groups.at(1).argv.at(0), "/opt/bin/millrace-trainer");
+    const Json job = Json::parse(std::ifstream(root + "/runs/" + id + "/a1/job.json"));
+    EXPECT_EQ(job.at("run"), id);
+    EXPECT_EQ(job.at("resume"), nullptr);
+    EXPECT_EQ(job.at("spec").at("name"), "movielens");
+}
+
+TEST_F(AgentTest, TheFirstHelloOfRank0MakesItRunning) {
+    const std::string id = submit();
+    hello(id);
+    EXPECT_EQ(record(id).state, RunState::kRunning);
+    EXPECT_GT(record(id).startedMs, 0);
+}
+
+TEST_F(AgentTest, MetricsAreAcknowledgedOnceTheyAreStored) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Metrics{1, 0, 1024, 5, {{"loss", 0.5}}});
+    say(id, 2, rank::Metrics{2, 0, 2048, 6, {{"loss", 0.4}}});
+    EXPECT_EQ((door(id)->acks.at({1, 1})), 2u);
+    EXPECT_EQ(store->metrics(id, "loss")->points.size(), 2u);
+}
+
+TEST_F(AgentTest, ARunIsFinishedWhenRank0SaidSoAndTheGangEndedWell) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Done{10, 10240, "", {}, {{"eval_order_hash", "aa"}}});
+    EXPECT_EQ((door(id)->acks.at({1, 1})), 1u);
+    EXPECT_EQ(record(id).state, RunState::kRunning);
+    leave(id);
+    endGang(id, 1, 0);
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+    EXPECT_EQ(record(id).exitReason, "");
+}
+
+TEST_F(AgentTest, ExitCodeZeroAloneIsNoSuccess) {
+    const std::string id = submit(0);
+    hello(id);
+    leave(id);
+    endGang(id, 1, 0);
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_THAT(record(id).exitReason, HasSubstr("without saying that it was done"));
+}
+
+TEST_F(AgentTest, WhatTheSocketsStillHoldIsReadBeforeTheRunEnds) {
+    const std::string id = submit();
+    hello(id);
+    endGang(id, 1, 0);
+    EXPECT_EQ(record(id).state, RunState::kRunning);
+    say(id, 1, rank::Done{10, 10240, "", {}, {}});
+    leave(id);
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+}
+
+TEST_F(AgentTest, AKilledRankGoesOnFromItsLastCheckpoint) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Metrics{120, 0, 1, 5, {{"loss", 0.5}}});
+    checkpoint(id, 2, 100);
+    leave(id);
+    endGang(id, 1, 137);
+    EXPECT_EQ(record(id).state, RunState::kStarting);
+    EXPECT_EQ(record(id).attempt, 2);
+    const Json job = Json::parse(std::ifstream(root + "/runs/" + id + "/a2/job.json"));
+    EXPECT_THAT(job.at("resume").get<std::string>(), HasSubstr("step-100.ckpt"));
+    EXPECT_EQ(store->metrics(id, "loss")->points.size(), 0u) << "step 120 is void now";
+}
+
+TEST_F(AgentTest, RestartsComeToAnEnd) {
+    const std::string id = submit(2);
+    for (int attempt = 1; attempt <= 3; ++attempt) {
+        hello(id, attempt);
+        say(id, 1, rank::Metrics{10, 0, 1, 5, {{"loss", 0.5}}}, attempt);
+        leave(id, attempt);
+        endGang(id, attempt, 139);
+    }
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_THAT(record(id).exitReason, HasSubstr("SIGSEGV"));
+    EXPECT_THAT(record(id).exitReason, HasSubstr("2 restarts"));
+}
+
+TEST_F(AgentTest, AWorkersOwnSentenceIsTheReason) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::ErrorLine{"ratings.csv, line 7: 3 fields instead of 4"});
+    leave(id);
+    endGang(id, 1, kExitDataError);
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_EQ(record(id).exitReason, "rank0: ratings.csv, line 7: 3 fields instead of 4");
+    EXPECT_EQ(record(id).attempt, 1) << "bad input is not tried again";
+}
+
+TEST_F(AgentTest, AStopAsksForACheckpointAndCancels) {
+    const std::string id = submit();
+    hello(id);
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    EXPECT_EQ(record(id).state, RunState::kStopping);
+    EXPECT_THAT(door(id)->stops, ElementsAre(1));
+    checkpoint(id, 1, 50);
+    leave(id);
+    endGang(id, 1, kExitStopped);
+    EXPECT_EQ(record(id).state, RunState::kCancelled);
+    EXPECT_EQ(record(id).exitReason, "enough");
+}
+
+TEST_F(AgentTest, ARankThatIsDeafToAStopIsEndedAfterTheGrace) {
+    const std::string id = submit();
+    hello(id);
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    clock.advanceMs(14'000);
+    controller->drain();
+    EXPECT_TRUE(engine.cancelled.empty());
+    clock.advanceMs(2'000);
+    controller->drain();
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+}
+
+TEST_F(AgentTest, ARankThatSaysHelloLateHearsOfTheStop) {
+    const std::string id = submit();
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    hello(id);
+    EXPECT_THAT(door(id)->stops, ElementsAre(1));
+    EXPECT_EQ(record(id).state, RunState::kStopping);
+}
+
+TEST_F(AgentTest, AResumedRunStartsAnotherAttemptFromItsCheckpoint) {
+    const std::string id = submit();
+    hello(id);
+    checkpoint(id, 1, 50);
+    ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(15)).ok());
+    leave(id);
+    endGang(id, 1, kExitStopped);
+    ASSERT_TRUE(service->resume(id, 0).ok());
+    controller->drain();
+    EXPECT_EQ(record(id).attempt, 2);
+    EXPECT_EQ(record(id).state, RunState::kStarting);
+    EXPECT_EQ(live.get(id).resumeStep, 50);
+}
+
+TEST_F(AgentTest, ResumeOfAStepWithoutCheckpointSaysSo) {
+    const std::string id = submit();
+    ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(15)).ok());
+    endGang(id, 1, kExitStopped);
+    ASSERT_TRUE(service->resume(id, 77).ok());
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_THAT(record(id).exitReason, HasSubstr("no checkpoint of step 77"));
+}
+
+TEST_F(AgentTest, ARunningRunCannotBeResumed) {
+    const std::string id = submit();
+    EXPECT_TRUE(absl::IsFailedPrecondition(service->resume(id, 0).status()));
+}
+
+TEST_F(AgentTest, TheSecondRunWaitsAndSaysWhy) {
+    const std::string first = submit(), second = submit();
+    EXPECT_EQ(record(second).state, RunState::kQueued);
+    EXPECT_NE(live.get(second).queuedReason, "");
+    hello(first);
+    say(first, 1, rank::Done{1, 1, "", {}, {}});
+    leave(first);
+    endGang(first, 1, 0);
+    EXPECT_EQ(record(second).state, RunState::kStarting);
+    EXPECT_EQ(live.get(second).queuedReason, "");
+}
+
+TEST_F(AgentTest, AQueuedRunIsCancelledAtOnce) {
+    submit();
+    const std::string second = submit();
+    ASSERT_TRUE(service->stop(second, "no", std::chrono::seconds(15)).ok());
+    EXPECT_EQ(record(second).state, RunState::kCancelled);
+    EXPECT_TRUE(absl::IsFailedPrecondition(
+        service->stop(second, "again", std::chrono::seconds(15)).status()));
+}
+
+TEST_F(AgentTest, ARunThatNeverFitsIsRefused) {
+    inspector.reply->runs = {someInspected()};
+    inspector.reply->runs[0].spec["resources"]["gpus_per_rank"] = 4;
+    const std::string id = service->submit(order())->runs.at(0).record.id;
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_THAT(record(id).exitReason, HasSubstr("refused"));
+}
+
+TEST_F(AgentTest, AGangThatCannotBeStartedFailsTheRunWithTheReason) {
+    engine.submitError = resourceExhausted("disk full");
+    const std::string id = submit();
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_THAT(record(id).exitReason, HasSubstr("could not be started: disk full"));
+}
+
+TEST_F(AgentTest, ANewDaemonAdoptsWhatRuns) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Metrics{5, 0, 1, 5, {{"loss", 0.5}}});
+    doors.doors.clear();
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    ASSERT_TRUE(doors.doors.contains(id + ".a1")) << "its socket is open again";
+    hello(id);
+    say(id, 1, rank::Metrics{5, 0, 1, 5, {{"loss", 0.5}}});  // sent again: not stored twice
+    say(id, 2, rank::Metrics{6, 0, 2, 6, {{"loss", 0.4}}});
+    EXPECT_EQ(store->metrics(id, "loss")->points.size(), 2u);
+    say(id, 3, rank::Done{6, 2, "", {}, {}});
+    leave(id);
+    endGang(id, 1, 0);
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+}
+
+TEST_F(AgentTest, ARunThatEndedWhileNoDaemonWasThereIsFinished) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Done{6, 2, "", {}, {}});
+    (void)engine.end(id + ".a1", 0);
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    clock.advanceMs(10);
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+}
+
+TEST_F(AgentTest, ARunThatTheEngineNeverGotIsPlacedAfterARestart) {
+    const std::string id = submit();
+    engine.gangs.clear();
+    engine.states.clear();
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    EXPECT_TRUE(engine.gangs.contains(id + ".a1"));
+    EXPECT_EQ(record(id).attempt, 1);
+}
+
+TEST_F(AgentTest, QueuedRunsStayInOrderOverARestart) {
+    const std::string first = submit(), second = submit(), third = submit();
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    controller->drain();
+    endGang(first, 1, kExitDataError);
+    EXPECT_EQ(record(second).state, RunState::kStarting);
+    EXPECT_EQ(record(third).state, RunState::kQueued);
+}
+
+TEST_F(AgentTest, AStopOutlivesARestart) {
+    const std::string id = submit();
+    hello(id);
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    hello(id);
+    EXPECT_THAT(door(id)->stops, ElementsAre(1));
+    leave(id);
+    endGang(id, 1, kExitStopped);
+    EXPECT_EQ(record(id).state, RunState::kCancelled);
+    EXPECT_EQ(record(id).exitReason, "enough");
+}
+
+TEST_F(AgentTest, OldCheckpointsGoByTheRetentionRule) {
+    const std::string id = submit();
+    hello(id);
+    for (int i = 1; i <= 4; ++i) {
+        checkpoint(id, static_cast<std::uint64_t>(i), i * 10);
+    }
+    const auto left = store->checkpoints(id);
+    ASSERT_EQ(left->size(), 2u);
+    EXPECT_EQ(left->front().step, 40);
+    EXPECT_FALSE(std::filesystem::exists(root + "/runs/" + id + "/checkpoints/step-10.ckpt"));
+}
+
+TEST_F(AgentTest, AFeedThatOutlivesItsRanksIsEnded) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Done{6, 2, "", {}, {}});
+    leave(id);
+    engines::Event event;
+    event.kind = engines::Event::Kind::kWorkerExit;
+    event.job = FakeEngine::idOf(id + ".a1");
+    engine.states[id + ".a1"].workers[1].exitCode = 0;
+    event.state = engine.states[id + ".a1"];
+    controller->post(event);
+    controller->drain();
+    EXPECT_TRUE(engine.cancelled.empty());
+    clock.advanceMs(6'000);
+    controller->drain();
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+}
+
+TEST_F(AgentTest, InitFromNamesAnotherRunsCheckpoint) {
+    const std::string first = submit();
+    hello(first);
+    checkpoint(first, 1, 50);
+    say(first, 2, rank::Done{6, 2, "", {}, {}});
+    leave(first);
+    endGang(first, 1, 0);
+    inspector.reply->runs = {someInspected()};
+    inspector.reply->runs[0].spec["train"]["init_from"] = first;
+    const std::string id = service->submit(order())->runs.at(0).record.id;
+    controller->drain();
+    const Json job = Json::parse(std::ifstream(root + "/runs/" + id + "/a1/job.json"));
+    EXPECT_THAT(job.at("init_from").get<std::string>(), HasSubstr("step-50.ckpt"));
+}
+
+TEST_F(AgentTest, DownStopsAllAndStartsNothingMore) {
+    const std::string first = submit(), second = submit();
+    hello(first);
+    const DownReport report = controller->down(std::chrono::seconds(1));
+    EXPECT_EQ(report.runsStopped, 1);
+    EXPECT_EQ(report.runsQueued, 1);
+    leave(first);
+    endGang(first, 1, kExitStopped);
+    EXPECT_EQ(record(first).state, RunState::kCancelled);
+    EXPECT_EQ(record(second).state, RunState::kQueued);
+}
+
+}  // namespace
+}  // namespace millrace::agent

@@ -1,0 +1,256 @@
+#pragma once
+// A machine to test the agent on: a real store in a temporary directory, an engine and doors that
+// do what the test says, an inspector with a ready answer.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/core/clock.h"
+#include "backend/runs/run_store.h"
+#include "daemon/agent/inspector.h"
+#include "daemon/agent/run_controller.h"
+#include "daemon/agent/run_service.h"
+#include "daemon/agent/worker_door.h"
+
+namespace millrace::agent {
+
+class FakeEngine final : public engines::Engine {
+ public:
+    std::string name() const override { return "fake"; }
+    Result<engines::JobId> submit(const engines::Gang& gang) override {
+        if (!submitError.ok()) {
+            return submitError;
+        }
+        gangs[gang.key] = gang;
+        engines::State state;
+        state.phase = engines::Phase::kRunning;
+        for (const char* worker : {"feed", "rank0"}) {
+            engines::WorkerState one;
+            one.name = worker;
+            one.rank = std::string(worker) == "rank0" ? 0 : -1;
+            one.isStarted = true;
+            one.pid = 100;
+            state.workers.push_back(one);
+        }
+        states.try_emplace(gang.key, state);
+        return idOf(gang.key);
+    }
+    Result<std::optional<engines::JobId>> find(std::string_view key) override {
+        const bool isKnown = states.contains(std::string(key));
+        return isKnown ? std::optional(idOf(std::string(key))) : std::nullopt;
+    }
+    Result<engines::State> state(const engines::JobId& id) override { return states[id.native]; }
+    Result<std::vector<std::pair<engines::JobId, engines::State>>> list() override {
+        return std::vector<std::pair<engines::JobId, engines::State>>();
+    }
+    Status cancel(const engines::JobId& id, std::chrono::milliseconds) override {
+        cancelled.push_back(id.native);
+        return okStatus();
+    }
+    Result<engines::LogChunk> log(const engines::JobId&, std::string_view, std::uint64_t,
+                                  std::size_t) override {
+        return engines::LogChunk{};
+    }
+    Result<engines::Capacity> capacity() override {
+        engines::Capacity capacity;
+        capacity.total = capacity.free = {2, 0, std::uint64_t{8} << 30};
+        return capacity;
+    }
+
+    static engines::JobId idOf(const std::string& key) { return {"fake", "here", key}; }
+    /// All of a gang's workers end; rank 0 with `code`, the feed with `feedCode`.
+    engines::Event end(const std::string& key, int code, int feedCode = 0) {
+        engines::State& state = states[key];
+        state.phase = engines::Phase::kEnded;
+        state.cause =
+            code == 0 && feedCode == 0 ? engines::Cause::kOk : engines::Cause::kWorkerFailed;
+        state.worker = code != 0 ? "rank0" : (feedCode != 0 ? "feed" : "");
+        state.exitCode = code != 0 ? code : feedCode;
+        for (engines::WorkerState& worker : state.workers) {
+            worker.exitCode = worker.rank == 0 ? code : feedCode;
+            worker.signal = *worker.exitCode > 128 ? *worker.exitCode - 128 : 0;
+        }
+        engines::Event event;
+        event.kind = engines::Event::Kind::kEnded;
+        event.job = idOf(key);
+        event.state = state;
+        return event;
+    }
+
+    std::map<std::string, engines::Gang> gangs;
+    std::map<std::string, engines::State> states;
+    std::vector<std::string> cancelled;
+    Status submitError;
+};
+
+/// What one door was told, and the way in for the test's workers.
+struct FakeDoorState {
+    DoorListener listener;
+    std::map<std::pair<std::int64_t, rank::ConnectionId>, std::uint64_t> acks;
+    std::vector<rank::ConnectionId> stops, closed;
+    bool isOpen = true;
+};
+
+class FakeDoors final : public DoorMaker {
+ public:
+    Result<std::unique_ptr<WorkerDoor>> open(const std::string&, const std::string& run,
+                                             int attempt, DoorListener listener) override {
+        auto state = std::make_shared<FakeDoorState>();
+        state->listener = std::move(listener);
+        doors[strCat(run, ".a", attempt)] = state;
+        return std::unique_ptr<WorkerDoor>(new Door(state));
+    }
+    std::map<std::string, std::shared_ptr<FakeDoorState>> doors;
+
+ private:
+    class Door final : public WorkerDoor {
+     public:
+        explicit Door(std::shared_ptr<FakeDoorState> state) : state_(std::move(state)) {}
+        ~Door() override { state_->isOpen = false; }
+        void ack(rank::ConnectionId id, std::int64_t attempt, std::uint64_t seq) override {
+            state_->acks[{attempt, id}] = seq;
+        }
+        void stop(rank::ConnectionId id) override { state_->stops.push_back(id); }
+        void checkpointNow(rank::ConnectionId) override {}
+        void close(rank::ConnectionId id) override { state_->closed.push_back(id); }
+
+     private:
+        std::shared_ptr<FakeDoorState> state_;
+    };
+};
+
+class FakeInspector final : public Inspector {
+ public:
+    Result<InspectReply> resolve(const InspectRequest& request) override {
+        ++numCalls;
+        last = request;
+        return reply;
+    }
+    Result<InspectReply> reply = InspectReply{};
+    InspectRequest last;
+    int numCalls = 0;
+};
+
+inline Json someSpec(int maxRestarts = 2) {
+    return {{"name", "movielens"},
+            {"recipe", {{{"kind", "filter"}, {"name", "filter"}, {"enabled", true}}}},
+            {"batch", {{"rows", 1024}, {"epochs", 3}, {"seed", 7}}},
+            {"model", {{"type", "dlrm"}}},
+            {"dataset", {{"path", {"ratings.csv"}}}},
+            {"train",
+             {{"ranks", 1},
+              {"threads", 1},
+              {"max_restarts", maxRestarts},
+              {"checkpoint", {{"keep", 2}}}}},
+            {"resources", {{"memory_limit_mb", 512}}}};
+}
+
+inline InspectedRun someInspected(const std::string& variation = "", int maxRestarts = 2) {
+    InspectedRun run;
+    run.variation = variation;
+    run.name = "movielens";
+    run.spec = someSpec(maxRestarts);
+    run.specHash = "spec";
+    run.streamHash = "stream";
+    run.plan = {{"files", Json::array()}};
+    run.planHash = "plan";
+    return run;
+}
+
+class AgentTest : public ::testing::Test {
+ protected:
+    AgentTest() {
+        char pattern[] = "/tmp/millrace-agent-XXXXXX";
+        root = ::mkdtemp(pattern);
+        store = std::move(runs::RunStore::open(root + "/runs.sqlite", clock).value());
+        makeController();
+    }
+    ~AgentTest() override {
+        service.reset();
+        controller.reset();
+        store.reset();
+        std::filesystem::remove_all(root);
+    }
+    /// A daemon that starts (again) over what is there.
+    void makeController() {
+        service.reset();
+        controller.reset();
+        ControllerOptions options;
+        options.runsDir = root + "/runs";
+        options.binDir = "/opt/bin";
+        controller = std::make_unique<RunController>(
+            options, ControllerParts{*store, engine, doors, live, clock, [] {}});
+        service = std::make_unique<RunService>(ServiceOptions{root + "/runs", "node1", 1 << 20},
+                                               *store, live, inspector, *controller);
+    }
+    SubmitOrder order(const std::string& key = "") const {
+        SubmitOrder order;
+        order.spec.text = "name: movielens\n";
+        order.spec.fileName = "spec.yaml";
+        order.spec.baseDir = "/data";
+        order.owner = "ann";
+        order.key = key;
+        return order;
+    }
+    std::string submit(int maxRestarts = 2) {
+        inspector.reply->runs = {someInspected("", maxRestarts)};
+        const Result<SubmitOutcome> outcome = service->submit(order());
+        EXPECT_TRUE(outcome.ok()) << outcome.status();
+        controller->drain();
+        return outcome->runs.at(0).record.id;
+    }
+    std::shared_ptr<FakeDoorState> door(const std::string& id, int attempt = 1) {
+        return doors.doors.at(strCat(id, ".a", attempt));
+    }
+    void hello(const std::string& id, int attempt = 1, rank::ConnectionId connection = 1) {
+        door(id, attempt)->listener.onHello(connection, sender(id, attempt));
+        controller->drain();
+    }
+    void say(const std::string& id, std::uint64_t seq, rank::Body body, int attempt = 1) {
+        rank::RankLine line;
+        line.seq = seq;
+        line.attempt = attempt;
+        line.body = std::move(body);
+        EXPECT_TRUE(door(id, attempt)->listener.onLine(1, sender(id, attempt), line));
+        clock.advanceMs(50);
+        controller->drain();
+    }
+    void leave(const std::string& id, int attempt = 1) {
+        door(id, attempt)->listener.onClosed(1, sender(id, attempt), "");
+        controller->drain();
+    }
+    void endGang(const std::string& id, int attempt, int code, int feedCode = 0) {
+        controller->post(engine.end(strCat(id, ".a", attempt), code, feedCode));
+        clock.advanceMs(50);
+        controller->drain();
+    }
+    static rank::Sender sender(const std::string& id, int attempt) {
+        return {id, attempt, "rank", 0, 100};
+    }
+    runs::RunRecord record(const std::string& id) { return store->get(id).value(); }
+    /// Writes a checkpoint's file and says so.
+    void checkpoint(const std::string& id, std::uint64_t seq, std::int64_t step, int attempt = 1) {
+        const std::string path = strCat(root, "/runs/", id, "/checkpoints/step-", step, ".ckpt");
+        std::ofstream(path) << "weights";
+        say(id, seq, rank::Checkpoint{step, path, 7, "h", "{}"}, attempt);
+    }
+
+    std::string root;
+    FakeClock clock;
+    LiveTable live;
+    FakeEngine engine;
+    FakeDoors doors;
+    FakeInspector inspector;
+    std::unique_ptr<runs::RunStore> store;
+    std::unique_ptr<RunController> controller;
+    std::unique_ptr<RunService> service;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,119 @@
+// Workers' logs, merged, cut and gone on with.
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::ElementsAre;
+
+class LogReaderTest : public AgentTest {
+ protected:
+    LogReaderTest() : directory(root + "/runs", "r-abc23") {}
+    void write(int attempt, const std::string& worker, const std::string& text) {
+        const std::string folder = directory.attemptPath(attempt) + "/" + worker;
+        std::filesystem::create_directories(folder);
+        std::ofstream(folder + "/out.log", std::ios::app) << text;
+    }
+    static std::string at(int second, const std::string& rest) {
+        return strCat("2026-03-01T12:00:", second < 10 ? "0" : "", second, ".000Z ", rest, "\n");
+    }
+    std::vector<std::string> texts(const LogPage& page) {
+        std::vector<std::string> all;
+        for (const LogLine& line : page.lines) {
+            all.push_back(line.text);
+        }
+        return all;
+    }
+    LogReader open(LogQuery query = {}) { return LogReader::open(directory, query).value(); }
+    RunDirectory directory;
+};
+
+TEST_F(LogReaderTest, WorkersAreMergedByTime) {
+    write(1, "feed", at(1, "o a") + at(3, "o c"));
+    write(1, "rank0", at(2, "e b") + at(4, "o d"));
+    const LogPage page = open().next(100);
+    EXPECT_THAT(texts(page), ElementsAre("a", "b", "c", "d"));
+    EXPECT_TRUE(page.isAtEnd);
+    EXPECT_TRUE(page.lines[1].isStderr);
+    EXPECT_EQ(page.lines[1].worker, "rank0");
+}
+
+TEST_F(LogReaderTest, ReadingGoesOnWhereItStopped) {
+    write(1, "feed", at(1, "o a") + at(3, "o c"));
+    write(1, "rank0", at(2, "o b"));
+    const LogPage first = open().next(2);
+    EXPECT_THAT(texts(first), ElementsAre("a", "b"));
+    write(1, "rank0", at(4, "o d"));
+    write(2, "rank0", at(5, "o e"));
+    LogQuery query;
+    query.cursor = first.cursor;
+    EXPECT_THAT(texts(open(query).next(100)), ElementsAre("c", "d", "e"));
+}
+
+TEST_F(LogReaderTest, AFollowingReaderSeesNewLinesAndWorkers) {
+    write(1, "feed", at(1, "o a"));
+    LogReader reader = open();
+    EXPECT_THAT(texts(reader.next(100)), ElementsAre("a"));
+    EXPECT_TRUE(reader.next(100).lines.empty());
+    write(1, "feed", at(2, "o b"));
+    write(1, "rank0", at(3, "o c"));
+    EXPECT_THAT(texts(reader.next(100)), ElementsAre("b", "c"));
+}
+
+TEST_F(LogReaderTest, TheTailIsTheLastLines) {
+    for (int i = 1; i <= 30; ++i) {
+        write(1, "feed", at(i, strCat("o line ", i)));
+    }
+    LogQuery query;
+    query.tailLines = 2;
+    LogReader reader = open(query);
+    EXPECT_THAT(texts(reader.next(100)), ElementsAre("line 29", "line 30"));
+    write(1, "feed", at(31, "o line 31"));
+    EXPECT_THAT(texts(reader.next(100)), ElementsAre("line 31"));
+}
+
+TEST_F(LogReaderTest, LevelsAreReadFromStructuredLines) {
+    write(1, "feed",
+          at(1, "e 2026-03-01T12:00:01.000Z warn feed: slow ms=5") +
+              at(2, "e 2026-03-01T12:00:02.000Z info feed: fine") + at(3, "o plain"));
+    LogQuery query;
+    query.minLevel = LogLevel::kWarn;
+    const LogPage page = open(query).next(100);
+    EXPECT_THAT(texts(page), ElementsAre("feed: slow ms=5", "plain"));
+    EXPECT_EQ(page.lines[0].level, LogLevel::kWarn);
+}
+
+TEST_F(LogReaderTest, WorkersAndAttemptsCanBeChosen) {
+    write(1, "feed", at(1, "o a"));
+    write(1, "rank0", at(2, "o b"));
+    write(2, "rank0", at(3, "o c"));
+    LogQuery query;
+    query.workers = {"rank0"};
+    query.attempt = 2;
+    EXPECT_THAT(texts(open(query).next(100)), ElementsAre("c"));
+}
+
+TEST_F(LogReaderTest, ACursorThatIsNoneIsRefused) {
+    for (const char* cursor : {"x", "1/feed", "1/feed:abc", "1/feed:-1"}) {
+        LogQuery query;
+        query.cursor = cursor;
+        EXPECT_TRUE(absl::IsInvalidArgument(LogReader::open(directory, query).status())) << cursor;
+    }
+}
+
+TEST_F(LogReaderTest, LinesThatAreNoneAreLeftOut) {
+    EXPECT_FALSE(parseLogLine("").has_value());
+    EXPECT_FALSE(parseLogLine("garbage").has_value());
+    EXPECT_FALSE(parseLogLine("2026-03-01T12:00:01.000Z x text").has_value());
+    EXPECT_FALSE(parseLogLine("2026-03-01T12:00:01.000Z m log-offset 500").has_value());
+    EXPECT_EQ(parseLogLine("2026-03-01T12:00:01.000Z o ")->text, "");
+}
+
+TEST_F(LogReaderTest, TheLastWordsAreTheWorkersOwn) {
+    write(1, "rank0", at(1, "o first") + at(2, "e the end") + at(3, "m ended code=1"));
+    EXPECT_EQ(lastLogLine(directory.attemptPath(1) + "/rank0"), "the end");
+    EXPECT_EQ(lastLogLine("/nowhere"), "");
+}
+
+}  // namespace
+}  // namespace millrace::agent

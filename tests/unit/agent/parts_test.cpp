@@ -1,0 +1,177 @@
+// The agent's small parts: verdicts, jobs, directories, the inspector's words, the live table.
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+engines::State gangOf(int rankCode, int feedCode) {
+    FakeEngine engine;
+    engines::Gang gang;
+    gang.key = "r-a.a1";
+    (void)engine.submit(gang);
+    return engine.end("r-a.a1", rankCode, feedCode).state;
+}
+
+AttemptFacts someFacts() {
+    AttemptFacts facts;
+    facts.maxRestarts = 3;
+    facts.lastStep = 10;
+    return facts;
+}
+
+TEST(Verdict, DoneAndAGoodEndIsFinished) {
+    AttemptFacts facts = someFacts();
+    facts.hasSaidDone = true;
+    EXPECT_EQ(judge(facts, gangOf(0, 0)).kind, Verdict::Kind::kFinished);
+    facts.isStopRequested = true;
+    EXPECT_EQ(judge(facts, gangOf(0, 0)).kind, Verdict::Kind::kFinished);
+}
+
+TEST(Verdict, DoneBeforeACrashIsNoSuccess) {
+    AttemptFacts facts = someFacts();
+    facts.hasSaidDone = true;
+    EXPECT_EQ(judge(facts, gangOf(139, 0)).kind, Verdict::Kind::kRestart);
+}
+
+TEST(Verdict, AStopIsCancelled) {
+    AttemptFacts facts = someFacts();
+    facts.isStopRequested = true;
+    facts.stopReason = "enough";
+    const Verdict verdict = judge(facts, gangOf(kExitStopped, 0));
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kCancelled);
+    EXPECT_EQ(verdict.reason, "enough");
+}
+
+TEST(Verdict, BadInputOfTheFeedIsTheReasonEvenWhenTheRankFellFirst) {
+    AttemptFacts facts = someFacts();
+    facts.errors = {{"feed", "part-3.parquet: truncated"}, {"rank0", "the feed is gone"}};
+    const Verdict verdict = judge(facts, gangOf(5, kExitDataError));
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed);
+    EXPECT_EQ(verdict.reason, "feed: part-3.parquet: truncated");
+}
+
+TEST(Verdict, WithoutRestartsTheFirstFailureIsTheLast) {
+    AttemptFacts facts = someFacts();
+    facts.maxRestarts = 0;
+    facts.lastWords = {{"rank0", "step 10 loss 0.4"}};
+    const Verdict verdict = judge(facts, gangOf(137, 0));
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed);
+    EXPECT_EQ(verdict.reason,
+              "rank0 was ended by SIGKILL after step 10; its last line: step 10 loss 0.4");
+}
+
+TEST(Verdict, ARankThatEndsBeforeAnyStepIsNotStartedAgainAndAgain) {
+    AttemptFacts facts = someFacts();
+    facts.lastStep = 0;
+    EXPECT_EQ(judge(facts, gangOf(5, 0)).kind, Verdict::Kind::kFailed);
+    EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kRestart);
+    facts.idleAttempts = 1;
+    EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kFailed);
+}
+
+TEST(Verdict, ExitsAreDescribedByName) {
+    engines::WorkerState worker;
+    worker.name = "feed";
+    EXPECT_EQ(describeExit(worker), "feed did not start");
+    worker.exitCode = 5;
+    EXPECT_EQ(describeExit(worker), "feed ended with code 5");
+    worker.exitCode = 134;
+    EXPECT_EQ(describeExit(worker), "feed was ended by SIGABRT");
+}
+
+TEST(Job, FactsComeFromTheResolvedSpec) {
+    const Result<JobFacts> facts = JobFacts::read(dumpJson(someSpec()));
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    EXPECT_EQ(facts->maxRestarts, 2);
+    EXPECT_EQ(facts->checkpointKeep, 2);
+    EXPECT_EQ(facts->epochs, 3);
+    EXPECT_THAT(facts->stepNames, ElementsAre("filter"));
+    EXPECT_EQ(facts->dataset, "ratings.csv");
+    EXPECT_FALSE(JobFacts::read("{").ok());
+}
+
+TEST(Job, ARunNeverAsksForMoreCoresOrMemoryThanThereAre) {
+    JobFacts facts;
+    facts.loaderThreads = 64;
+    facts.memoryLimitMb = 1'000'000;
+    facts.gpusPerRank = 2;
+    const schedule::Resources needs = needsOf(facts, {2, 0, 1000});
+    EXPECT_EQ(needs.cpus, 2);
+    EXPECT_EQ(needs.memoryBytes, 1000u);
+    EXPECT_EQ(needs.gpus, 2) << "a GPU that is not there is a reason to refuse";
+}
+
+TEST_F(AgentTest, ADirectoryRemembersEventsDoneAndSubmit) {
+    const RunDirectory directory(root + "/runs", "r-abc23");
+    EXPECT_TRUE(directory.readDone(1).is_null());
+    ASSERT_TRUE(directory.prepare(1).ok());
+    ASSERT_TRUE(directory.prepare(12).ok());
+    ASSERT_TRUE(directory.writeDone(1, {{"rank0", {{"step", 5}}}}).ok());
+    ASSERT_TRUE(directory.writeSubmitFacts({"s.yaml", "main", "git@x", {"a=1"}}).ok());
+    directory.addEvent({1'700'000'000'000, "started"});
+    directory.addEvent({1'700'000'001'000, "ended"});
+    EXPECT_EQ(directory.readDone(1)["rank0"]["step"], 5);
+    EXPECT_EQ(directory.readSubmitFacts().gitBranch, "main");
+    EXPECT_EQ(directory.readEvents().at(1), (RunEvent{1'700'000'001'000, "ended"}));
+    EXPECT_THAT(directory.attempts(), ElementsAre(1, 12));
+}
+
+TEST(Inspect, TheRequestIsOneJsonLine) {
+    InspectRequest request;
+    request.text = "a: 1\n";
+    request.isAll = true;
+    const Json json = Json::parse(formatInspectRequest(request));
+    EXPECT_EQ(json.at("op"), "resolve");
+    EXPECT_EQ(json.at("variations"), "all");
+    request.isAll = false;
+    request.variations = {"", "x"};
+    EXPECT_EQ(Json::parse(formatInspectRequest(request)).at("variations").size(), 2u);
+}
+
+TEST(Inspect, AReplyHasRunsOrErrors) {
+    const Result<InspectReply> errors = parseInspectReply(
+        R"({"ok":false,"errors":[{"message":"m","line":2,"column":3,"code":"type"}]})");
+    ASSERT_TRUE(errors.ok());
+    EXPECT_EQ(errors->errors.at(0).column, 3);
+    const Result<InspectReply> runs = parseInspectReply(
+        R"({"ok":true,"runs":[{"variation":"v","name":"n","spec":{},"plan":{},"warnings":["w"]}]})");
+    ASSERT_TRUE(runs.ok()) << runs.status();
+    EXPECT_EQ(runs->runs.at(0).warnings.at(0), "w");
+}
+
+TEST(Inspect, AReplyThatIsNoneIsAnError) {
+    for (const char* text : {"", "[]", "{}", R"({"ok":true})", R"({"ok":true,"runs":[{}]})",
+                             R"({"ok":false,"errors":7})"}) {
+        EXPECT_FALSE(parseInspectReply(text).ok()) << text;
+    }
+}
+
+TEST(Inspect, AMissingProgramIsASentence) {
+    LoaderInspector inspector({"/nowhere/millrace-loader"});
+    EXPECT_THAT(std::string(messageOf(inspector.resolve({}).status())),
+                HasSubstr("/nowhere/millrace-loader"));
+}
+
+TEST(LiveTable, SubscribersHearOfChangesOnly) {
+    LiveTable table;
+    int calls = 0;
+    {
+        const auto subscription = table.subscribe([&] { ++calls; });
+        LiveRun run;
+        run.queuedReason = "behind 1 run";
+        table.set("r-a", run);
+        table.set("r-a", run);
+        EXPECT_EQ(calls, 1);
+        table.erase("r-a");
+        EXPECT_EQ(calls, 2);
+    }
+    table.touch();
+    EXPECT_EQ(calls, 2);
+    EXPECT_EQ(table.get("r-a").queuedReason, "");
+}
+
+}  // namespace
+}  // namespace millrace::agent

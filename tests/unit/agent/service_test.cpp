@@ -1,0 +1,183 @@
+// Submits and what services ask: RunService, RunWatch, MetricFollower.
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(AgentTest, ErrorsInTheSpecQueueNothing) {
+    spec::SpecError error;
+    error.line = 3;
+    error.column = 5;
+    error.message = "unknown key";
+    inspector.reply->errors = {error};
+    const Result<SubmitOutcome> outcome = service->submit(order());
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    ASSERT_EQ(outcome->errors.size(), 1u);
+    EXPECT_EQ(outcome->errors[0].line, 3);
+    EXPECT_TRUE(service->list({})->runs.empty());
+}
+
+TEST_F(AgentTest, TheSameKeyGivesTheSameRun) {
+    inspector.reply->runs = {someInspected()};
+    const std::string first = service->submit(order("k1"))->runs.at(0).record.id;
+    const Result<SubmitOutcome> again = service->submit(order("k1"));
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_TRUE(again->wasKnown);
+    EXPECT_EQ(again->runs.at(0).record.id, first);
+    EXPECT_EQ(inspector.numCalls, 1);
+}
+
+TEST_F(AgentTest, AKeyIsNotForTwoSpecs) {
+    inspector.reply->runs = {someInspected()};
+    ASSERT_TRUE(service->submit(order("k1")).ok());
+    SubmitOrder other = order("k1");
+    other.spec.text = "name: other\n";
+    EXPECT_TRUE(absl::IsAlreadyExists(service->submit(other).status()));
+}
+
+TEST_F(AgentTest, VariationsKnowTheirBase) {
+    inspector.reply->runs = {someInspected(), someInspected("keep-30"), someInspected("keep-10")};
+    const Result<SubmitOutcome> outcome = service->submit(order("k2"));
+    ASSERT_EQ(outcome->runs.size(), 3u);
+    const std::string base = outcome->runs[0].record.id;
+    EXPECT_EQ(outcome->runs[1].record.baseRunId, base);
+    EXPECT_EQ(outcome->runs[2].record.variation, "keep-10");
+    EXPECT_EQ(service->submit(order("k2"))->runs.size(), 3u);
+}
+
+TEST_F(AgentTest, ASpecThatIsTooLargeIsRefusedWithItsSize) {
+    SubmitOrder big = order();
+    big.spec.text.assign(10 << 20, '#');
+    const Status status = service->submit(big).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status));
+    EXPECT_THAT(std::string(messageOf(status)), HasSubstr("at most"));
+    EXPECT_EQ(inspector.numCalls, 0);
+}
+
+TEST_F(AgentTest, ARelativeBaseDirectoryIsRefused) {
+    SubmitOrder relative = order();
+    relative.spec.baseDir = "data";
+    EXPECT_TRUE(absl::IsInvalidArgument(service->submit(relative).status()));
+}
+
+TEST_F(AgentTest, ARunIsFoundByAUniquePrefix) {
+    const std::string id = submit();
+    const Result<RunDetails> details = service->get(id.substr(0, 5));
+    ASSERT_TRUE(details.ok()) << details.status();
+    EXPECT_EQ(details->view.record.id, id);
+    EXPECT_EQ(details->submit.fileName, "spec.yaml");
+    EXPECT_FALSE(details->events.empty());
+    EXPECT_TRUE(absl::IsNotFound(service->get("nobody").status()));
+}
+
+TEST_F(AgentTest, OnlyAnEndedRunIsDeletedAndRestored) {
+    const std::string id = submit();
+    EXPECT_FALSE(service->remove(id).ok());
+    endGang(id, 1, kExitDataError);
+    ASSERT_TRUE(service->remove(id).ok());
+    EXPECT_TRUE(service->list({})->runs.empty());
+    ASSERT_TRUE(service->restore(id).ok());
+    EXPECT_EQ(service->list({})->runs.size(), 1u);
+}
+
+TEST_F(AgentTest, TagsAndNotesAreChanged) {
+    const std::string id = submit();
+    ASSERT_TRUE(service->setTags(id, {{"team", "x"}}, {}).ok());
+    ASSERT_TRUE(service->setNote(id, "good").ok());
+    EXPECT_EQ(record(id).tags.at("team"), "x");
+    EXPECT_EQ(record(id).note, "good");
+    ASSERT_TRUE(service->setTags(id, {}, {"team"}).ok());
+    EXPECT_FALSE(record(id).tags.contains("team"));
+    EXPECT_FALSE(service->setNote(id, std::string(100'000, 'x')).ok());
+}
+
+TEST_F(AgentTest, AFilterIsCheckedWithItsPlace) {
+    EXPECT_TRUE(service->checkFilter("metrics.loss < 0.5", {"metrics.loss DESC"}).ok());
+    EXPECT_THAT(std::string(messageOf(service->checkFilter("metrics.loss <", {}))),
+                HasSubstr("filter"));
+}
+
+TEST_F(AgentTest, AWatchTellsWhatThereIsThenWhatChanges) {
+    const std::string id = submit();
+    Result<RunWatch> watch = service->watch({id});
+    ASSERT_TRUE(watch.ok());
+    RunChanges changes = watch->next().value();
+    EXPECT_TRUE(changes.isSnapshotEnd);
+    ASSERT_EQ(changes.runs.size(), 1u);
+    EXPECT_TRUE(watch->next()->runs.empty()) << "nothing changed";
+    hello(id);
+    changes = watch->next().value();
+    ASSERT_EQ(changes.runs.size(), 1u);
+    EXPECT_EQ(changes.runs[0].record.state, runs::RunState::kRunning);
+    say(id, 1, rank::Done{1, 1, "", {}, {}});
+    leave(id);
+    endGang(id, 1, 0);
+    changes = watch->next().value();
+    EXPECT_EQ(changes.runs.at(0).record.state, runs::RunState::kFinished);
+    EXPECT_TRUE(changes.isEnd);
+}
+
+TEST_F(AgentTest, AWatchOfAnEndedRunEndsAtOnce) {
+    const std::string id = submit();
+    endGang(id, 1, kExitDataError);
+    Result<RunWatch> watch = service->watch({id});
+    EXPECT_TRUE(watch->next()->isEnd);
+}
+
+TEST_F(AgentTest, AFollowerOfMetricsMissesNone) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Metrics{1, 0, 1, 5, {{"loss", 0.5}}});
+    say(id, 2, rank::Metrics{2, 0, 2, 6, {{"loss", 0.4}, {"eval.auc", 0.7}}});
+    MetricFollower follower = service->followMetrics(id, {}, 0).value();
+    EXPECT_EQ(follower.next(100)->points.size(), 3u);
+    say(id, 3, rank::Metrics{3, 0, 3, 7, {{"loss", 0.3}}});
+    const MetricChanges changes = follower.next(100).value();
+    ASSERT_EQ(changes.points.size(), 1u);
+    EXPECT_EQ(changes.points[0].point.step, 3);
+    EXPECT_FALSE(changes.isEnd);
+}
+
+TEST_F(AgentTest, AFollowerTakesManyPointsInPieces) {
+    const std::string id = submit();
+    hello(id);
+    for (int i = 1; i <= 25; ++i) {
+        say(id, static_cast<std::uint64_t>(i), rank::Metrics{i, 0, i, 5, {{"loss", 1.0 / i}}});
+    }
+    MetricFollower follower = service->followMetrics(id, {"loss"}, 6).value();
+    std::vector<std::int64_t> steps;
+    for (int turn = 0; turn < 3; ++turn) {
+        const MetricChanges changes = follower.next(10).value();
+        for (const MetricValue& value : changes.points) {
+            steps.push_back(value.point.step);
+        }
+    }
+    ASSERT_EQ(steps.size(), 20u);
+    EXPECT_EQ(steps.front(), 6);
+    EXPECT_EQ(steps.back(), 25);
+}
+
+TEST_F(AgentTest, AFollowerHearsWhatARestartMadeVoid) {
+    const std::string id = submit();
+    hello(id);
+    for (int i = 1; i <= 3; ++i) {
+        say(id, static_cast<std::uint64_t>(i), rank::Metrics{i, 0, i, 5, {{"loss", 1.0}}});
+    }
+    checkpoint(id, 4, 2);
+    MetricFollower follower = service->followMetrics(id, {}, 0).value();
+    EXPECT_EQ(follower.next(100)->points.size(), 3u);
+    leave(id);
+    endGang(id, 1, 137);
+    hello(id, 2);
+    say(id, 1, rank::Metrics{3, 0, 3, 9, {{"loss", 2.0}}}, 2);
+    const MetricChanges changes = follower.next(100).value();
+    EXPECT_EQ(changes.replacesAfterStep, 2);
+    ASSERT_EQ(changes.points.size(), 1u);
+    EXPECT_EQ(changes.points[0].point.step, 3);
+    EXPECT_EQ(changes.points[0].point.value, 2.0);
+}
+
+}  // namespace
+}  // namespace millrace::agent
