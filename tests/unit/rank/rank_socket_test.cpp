@@ -1,0 +1,288 @@
+#include <atomic>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/mutex.h"
+#include "backend/core/unix_socket.h"
+#include "backend/rank/rank_client.h"
+#include "backend/rank/rank_server.h"
+
+namespace millrace::rank {
+namespace {
+
+using std::chrono::milliseconds;
+
+class TempFolder {
+ public:
+    TempFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "mr-rank-XXXXXX").string();
+        path = ::mkdtemp(name.data());
+    }
+    ~TempFolder() { std::filesystem::remove_all(path); }
+    std::string path;
+};
+
+/// A daemon with a store that drops what it has seen; it may acknowledge late or never.
+class Daemon {
+ public:
+    explicit Daemon(std::string path, std::size_t ackEvery = 1)
+        : path_(std::move(path)), ackEvery_(ackEvery) {}
+
+    void start() {
+        RankServerOptions options;
+        options.socketPath = path_;
+        options.onHello = [this](ConnectionId id, const Sender& sender) {
+            MutexLock lock(mutex_);
+            connection_ = id;
+            sender_ = sender;
+            changed_.notifyAll();
+            return okStatus();
+        };
+        options.onLine = [this](ConnectionId id, const Sender&, const RankLine& line) {
+            {
+                MutexLock lock(mutex_);
+                ++heard_;
+                if (seen_.emplace(line.attempt, line.seq).second) {
+                    stored_.push_back(line);
+                }
+                changed_.notifyAll();
+                if (ackEvery_ == 0 || heard_ % ackEvery_ != 0) {
+                    return;
+                }
+            }
+            server_.load()->ack(id, line.attempt, line.seq);
+        };
+        options.onClosed = [this](ConnectionId, const Sender&, const std::string& why) {
+            MutexLock lock(mutex_);
+            ++closed_;
+            why_ = why;
+            changed_.notifyAll();
+        };
+        auto server = RankServer::start(std::move(options));
+        ASSERT_TRUE(server.ok()) << server.status();
+        owned_ = *std::move(server);
+        server_ = owned_.get();
+    }
+    void kill() { owned_.reset(); }
+    RankServer& server() { return *owned_; }
+    void ackEvery(std::size_t n) {
+        MutexLock lock(mutex_);
+        ackEvery_ = n;
+    }
+
+    template <class Condition>
+    bool waitFor(Condition condition) {
+        MutexLock lock(mutex_);
+        for (int i = 0; i < 200 && !condition(*this); ++i) {
+            changed_.waitFor(mutex_, milliseconds(100));
+        }
+        return condition(*this);
+    }
+    bool waitStored(std::size_t n) {
+        return waitFor([n](Daemon& d) { return d.stored_.size() >= n; });
+    }
+    std::vector<RankLine> stored() {
+        MutexLock lock(mutex_);
+        return stored_;
+    }
+
+    Mutex mutex_;
+    CondVar changed_;
+    std::vector<RankLine> stored_;
+    std::set<std::pair<std::int64_t, std::uint64_t>> seen_;
+    std::size_t heard_ = 0, closed_ = 0;
+    std::string why_;
+    ConnectionId connection_ = 0;
+    Sender sender_;
+
+ private:
+    const std::string path_;
+    std::size_t ackEvery_;
+    std::unique_ptr<RankServer> owned_;
+    std::atomic<RankServer*> server_{nullptr};
+};
+
+RankClientOptions clientOptions(const TempFolder& folder, std::int64_t attempt = 1) {
+    RankClientOptions options;
+    options.socketPath = folder.path + "/rank.sock";
+    options.directory = folder.path;
+    options.sender = {"r-abcde", attempt, "rank", 0, 42};
+    options.backoffFirst = milliseconds(1);
+    options.backoffMax = milliseconds(5);
+    return options;
+}
+
+Metrics metrics(std::int64_t step) {
+    return Metrics{step, 0, step * 10, 0, {{"loss", 0.5}}};
+}
+
+TEST(RankSocket, LinesArriveInOrderAndAreAcknowledged) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock");
+    daemon.start();
+    auto client = *RankClient::start(clientOptions(folder));
+    for (std::int64_t step = 1; step <= 300; ++step) {
+        EXPECT_EQ(*client->send(metrics(step)), static_cast<std::uint64_t>(step));
+    }
+    ASSERT_TRUE(client->finish(Done{300, 3000, "", {}, {}}, milliseconds(20'000)).ok());
+    EXPECT_TRUE(client->unacked().empty());
+    const std::vector<RankLine> stored = daemon.stored();
+    ASSERT_EQ(stored.size(), 301U);
+    for (std::size_t i = 0; i < 300; ++i) {
+        EXPECT_EQ(stored[i].seq, i + 1);
+        EXPECT_EQ(std::get<Metrics>(stored[i].body).step, static_cast<std::int64_t>(i + 1));
+    }
+    EXPECT_EQ(daemon.sender_, (Sender{"r-abcde", 1, "rank", 0, 42}));
+}
+
+TEST(RankSocket, AKilledDaemonLosesAndDuplicatesNothing) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock", 7);
+    RankClientOptions options = clientOptions(folder);
+    options.memoryBytes = 4000;  // so that it spills
+    auto client = *RankClient::start(options);
+    std::int64_t step = 0;
+    for (int life = 0; life < 8; ++life) {
+        for (int i = 0; i < 100; ++i) {
+            ASSERT_TRUE(client->send(metrics(++step)).ok());
+        }
+        const std::size_t before = daemon.stored().size();
+        daemon.start();
+        ASSERT_TRUE(daemon.waitStored(before + 5));
+        daemon.kill();
+    }
+    daemon.ackEvery(1);
+    daemon.start();
+    ASSERT_TRUE(client->waitAcked(milliseconds(20'000)).ok());
+    const std::vector<RankLine> stored = daemon.stored();
+    ASSERT_EQ(stored.size(), 800U);
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+        ASSERT_EQ(stored[i].seq, i + 1) << "in order too";
+    }
+    EXPECT_GT(daemon.heard_, 800U) << "some came again and were dropped";
+}
+
+TEST(RankSocket, TheNextAttemptSendsWhatTheLastOneLeft) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock", 0);
+    daemon.start();
+    std::vector<std::string> left;
+    {
+        auto client = *RankClient::start(clientOptions(folder));
+        for (std::int64_t step = 1; step <= 5; ++step) {
+            ASSERT_TRUE(client->send(metrics(step)).ok());
+        }
+        ASSERT_TRUE(daemon.waitStored(5));
+        const Status status = client->waitAcked(milliseconds(10));
+        EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+        EXPECT_NE(messageOf(status).find("5 lines"), std::string::npos) << status;
+        left = client->unacked();
+    }
+    ASSERT_EQ(left.size(), 5U);
+    daemon.ackEvery(1);
+    auto client = *RankClient::start(clientOptions(folder, 2), left);
+    EXPECT_EQ(*client->send(metrics(3)), 1U);
+    ASSERT_TRUE(client->waitAcked(milliseconds(20'000)).ok());
+    const std::vector<RankLine> stored = daemon.stored();
+    ASSERT_EQ(stored.size(), 6U) << "the old ones were dropped as seen";
+    EXPECT_EQ(stored[4].attempt, 1);
+    EXPECT_EQ(stored[5].attempt, 2);
+    EXPECT_FALSE(RankClient::start(clientOptions(folder, 3), {"garbage"}).ok());
+}
+
+TEST(RankSocket, StopAndCheckpointRequestsReachTheWorker) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock");
+    daemon.start();
+    RankClientOptions options = clientOptions(folder);
+    Mutex mutex;
+    CondVar called;
+    int checkpoints = 0;
+    options.onCheckpointNow = [&] {
+        MutexLock lock(mutex);
+        ++checkpoints;
+        called.notifyAll();
+    };
+    auto client = *RankClient::start(options);
+    ASSERT_TRUE(daemon.waitFor([](Daemon& d) { return d.connection_ != 0; }));
+    EXPECT_FALSE(client->stopRequested());
+    daemon.server().checkpointNow(daemon.connection_);
+    daemon.server().stop(daemon.connection_);
+    pollfd item{client->stopFd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&item, 1, 20'000), 1);
+    EXPECT_TRUE(client->stopRequested());
+    MutexLock lock(mutex);
+    while (checkpoints == 0) {
+        called.wait(mutex);
+    }
+    EXPECT_TRUE(client->takeCheckpointRequest());
+    EXPECT_FALSE(client->takeCheckpointRequest());
+}
+
+TEST(RankSocket, ALineOverTheLimitIsRefusedAtTheWorker) {
+    TempFolder folder;
+    auto client = *RankClient::start(clientOptions(folder));
+    EXPECT_FALSE(client->send(ErrorLine{std::string(kMaxLineBytes, 'x')}).ok());
+    EXPECT_FALSE(client->send(Hello{}).ok());
+    EXPECT_EQ(*client->send(ErrorLine{"x"}), 1U) << "no seq was used up";
+}
+
+TEST(RankServer, GarbageClosesThatConnectionOnly) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock");
+    daemon.start();
+    auto client = *RankClient::start(clientOptions(folder));
+    ASSERT_TRUE(client->send(metrics(1)).ok());
+    ASSERT_TRUE(daemon.waitStored(1));
+    const std::string hello = R"({"type":"hello","run":"r","attempt":1,"rank":1})"
+                              "\n";
+    const std::vector<std::string> garbage = {
+        "GET / HTTP/1.1\r\n\r\n",
+        std::string(3 << 20, 'x'),
+        std::string(100'000, '[') + "\n",
+        formatLine({1, -1, metrics(1)}) + "\n",
+        hello + hello,
+        hello + "{}\n",
+        std::string("\0\xff\xfe\n", 4),
+    };
+    for (const std::string& bytes : garbage) {
+        const Result<UniqueFd> socket = connectUnix(folder.path + "/rank.sock");
+        ASSERT_TRUE(socket.ok());
+        static_cast<void>(sendWithFds(socket->get(), bytes, {}));
+        char c = 0;
+        EXPECT_LE(::read(socket->get(), &c, 1), 0) << "closed: " << bytes.substr(0, 20);
+    }
+    ASSERT_TRUE(client->send(metrics(2)).ok());
+    EXPECT_TRUE(client->waitAcked(milliseconds(20'000)).ok()) << "the worker's goes on";
+    ASSERT_TRUE(daemon.waitFor([](Daemon& d) { return d.closed_ == 2; }));
+    EXPECT_FALSE(daemon.why_.empty());
+}
+
+TEST(RankServer, ARefusedHelloIsTriedAgainLater) {
+    TempFolder folder;
+    std::atomic<int> hellos{0};
+    std::atomic<RankServer*> server{nullptr};
+    RankServerOptions options;
+    options.socketPath = folder.path + "/rank.sock";
+    options.onHello = [&](ConnectionId, const Sender&) {
+        return ++hellos < 3 ? unavailable("not yet") : okStatus();
+    };
+    options.onLine = [&](ConnectionId id, const Sender&, const RankLine& line) {
+        server.load()->ack(id, line.attempt, line.seq);
+    };
+    auto owned = *RankServer::start(options);
+    server = owned.get();
+    auto client = *RankClient::start(clientOptions(folder));
+    ASSERT_TRUE(client->send(metrics(1)).ok());
+    EXPECT_TRUE(client->waitAcked(milliseconds(20'000)).ok());
+    EXPECT_GE(hellos.load(), 3);
+}
+
+}  // namespace
+}  // namespace millrace::rank

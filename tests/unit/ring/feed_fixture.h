@@ -1,0 +1,135 @@
+#pragma once
+// A feed and a reader in a temporary folder, and frames that can be told apart.
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "backend/frame/frame.h"
+#include "backend/ring/feed_reader.h"
+#include "backend/ring/feed_server.h"
+
+namespace millrace::ring {
+
+class TempFolder {
+ public:
+    TempFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "mr-ring-XXXXXX").string();
+        path_ = ::mkdtemp(name.data());
+    }
+    ~TempFolder() {
+        std::error_code error;
+        std::filesystem::remove_all(path_, error);
+    }
+    std::string file(const char* name) const { return path_ + "/" + name; }
+
+ private:
+    std::string path_;
+};
+
+inline const std::string kStream(32, 'a'), kPlan(32, 'b');
+
+inline FeedServerOptions serverOptions(const std::string& path) {
+    FeedServerOptions options;
+    options.socketPath = path;
+    options.streamHash = kStream;
+    options.planHash = kPlan;
+    options.microRows = 8;
+    options.attempt = 1;
+    options.ring.ringBytes = 64 << 10;
+    options.evalRing.ringBytes = 64 << 10;
+    return options;
+}
+
+inline const frame::FrameLayout& testLayout() {
+    static const frame::FrameLayout layout = *frame::FrameLayout::make(
+        {frame::ColumnSpec::fixed(frame::Role::kId, frame::DType::kInt64, "id"),
+         frame::ColumnSpec::list(frame::Role::kList, frame::DType::kInt64, "list"),
+         frame::ColumnSpec::fixed(frame::Role::kLabel, frame::DType::kFloat32, "y")},
+        kStream);
+    return layout;
+}
+
+/// Frame `number`: `rows` rows (epoch, number * 1000 + i), `values` list values all equal to
+/// number.
+inline frame::FrameBuffer makeFrame(std::uint32_t epoch, std::uint64_t number, std::uint32_t rows,
+                                    std::uint64_t values) {
+    frame::FrameWriter writer(testLayout());
+    const std::vector<std::uint64_t> sizes = {0, 0, 0, values, 0};
+    frame::FrameBuffer buffer(*writer.declare(rows, sizes));
+    const Status bound =
+        writer.bind(buffer.bytes(), {epoch, number / 3, static_cast<std::uint32_t>(number % 3)});
+    INVARIANT(bound.ok(), "the buffer fits");
+    for (std::uint32_t i = 0; i < rows; ++i) {
+        writer.values<std::uint32_t>(0)[i] = epoch;
+        writer.values<std::uint64_t>(1)[i] = number * 1000 + i;
+        writer.values<std::int64_t>(2)[i] = static_cast<std::int64_t>(number);
+        writer.values<float>(4)[i] = static_cast<float>(i);
+        writer.offsets(3)[i] = static_cast<std::int64_t>(values * i / rows);
+    }
+    for (std::int64_t& v : writer.values<std::int64_t>(3)) {
+        v = static_cast<std::int64_t>(number);
+    }
+    return buffer;
+}
+
+inline bool isFrame(const millrace_batch* batch, std::uint64_t number) {
+    millrace_column id{}, list{};
+    if (millrace_batch_number(batch) != number ||
+        millrace_batch_find(batch, MILLRACE_ROLE_ID, "id", &id) != 0 ||
+        millrace_batch_find(batch, MILLRACE_ROLE_LIST, "list", &list) != 0) {
+        return false;
+    }
+    bool right = true;
+    for (std::uint64_t i = 0; i < id.items; ++i) {
+        right &= static_cast<std::int64_t*>(id.data)[i] == static_cast<std::int64_t>(number);
+    }
+    for (std::uint64_t i = 0; i < list.num_values; ++i) {
+        right &= static_cast<std::int64_t*>(list.data)[i] == static_cast<std::int64_t>(number);
+    }
+    return right;
+}
+
+/// A reader with the C library's calls.
+class Reader {
+ public:
+    ~Reader() { millrace_feed_close(feed_); }
+    int open(const std::string& path, const char* state = nullptr, const char* stream = "train",
+             int rank = 0, int world = 1, int abortFd = -1, std::int64_t attempt = 1) {
+        millrace_feed_options options{};
+        options.struct_size = sizeof options;
+        options.rank = rank;
+        options.world_size = world;
+        options.abort_fd = abortFd;
+        options.attempt = attempt;
+        options.stream = stream;
+        options.state = state;
+        options.connect_timeout_ms = 5000;
+        char text[512] = "";
+        const int result = millrace_feed_open(path.c_str(), &options, &feed_, text, sizeof text);
+        error = text;
+        return result;
+    }
+    int next(std::int64_t timeoutMs = 20'000) {
+        const int result = millrace_feed_next(feed_, timeoutMs, &event);
+        error = millrace_feed_error(feed_);
+        return result;
+    }
+    std::string state(std::uint32_t epoch, std::uint64_t number) {
+        char* text = millrace_feed_state(feed_, epoch, number);
+        std::string copy = text == nullptr ? "" : text;
+        std::free(text);
+        return copy;
+    }
+    millrace_feed* feed() { return feed_; }
+    millrace_feed_event event{};
+    std::string error;
+
+ private:
+    millrace_feed* feed_ = nullptr;
+};
+
+}  // namespace millrace::ring

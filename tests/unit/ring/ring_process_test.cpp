@@ -1,0 +1,271 @@
+// The ring between two real processes. The child is the feed; it leaves by _exit.
+#include <csignal>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include <sys/wait.h>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/bounded_queue.h"
+#include "backend/stream/receipt.h"
+#include "tests/unit/ring/feed_fixture.h"
+
+namespace millrace::ring {
+namespace {
+
+using Producer = std::function<Status(const FeedHello&, RingWriter&)>;
+
+/// A feed in a child process: serves one reader, then leaves.
+class ChildFeed {
+ public:
+    ChildFeed(FeedServerOptions options, const Producer& producer) {
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::_exit(serve(std::move(options), producer));
+        }
+    }
+    ~ChildFeed() { wait(SIGKILL); }
+    void kill() { wait(SIGKILL); }
+    int wait(int signal = 0) {
+        int status = 0;
+        if (pid_ > 0) {
+            if (signal != 0) {
+                ::kill(pid_, signal);
+            }
+            ::waitpid(pid_, &status, 0);
+            pid_ = -1;
+        }
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+
+ private:
+    static int serve(FeedServerOptions options, const Producer& producer) {
+        BoundedQueue<std::pair<FeedHello, std::shared_ptr<RingWriter>>> readers(4);
+        auto server = FeedServer::start(
+            std::move(options), [&](const FeedHello& hello, std::shared_ptr<RingWriter> writer) {
+                readers.push({hello, std::move(writer)});
+                return okStatus();
+            });
+        if (!server.ok()) {
+            return 9;
+        }
+        const auto reader = readers.pop();
+        const Status status = producer(reader->first, *reader->second);
+        return status.ok() ? (reader->second->drain({}).ok() ? 0 : 8)
+                           : static_cast<int>(status.code()) + 10;
+    }
+    pid_t pid_ = -1;
+};
+
+/// The sequence of the tests: segments of 3 micro-batches, 8 rows each; record after its frames.
+Status produce(const FeedHello& hello, RingWriter& w, std::uint64_t total, std::uint64_t dieAt,
+               std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::uint64_t from = 0;
+    if (!hello.state.empty()) {
+        const auto state = stream::StreamState::fromText(hello.state);
+        RETURN_IF_ERROR(state.status());
+        from = static_cast<std::uint64_t>(state->cursor.segmentFirst());
+    }
+    for (std::uint64_t n = from; n < total; ++n) {
+        if (n == dieAt) {
+            RETURN_IF_ERROR(w.drain({}));  // so that the reader has had its welcome
+            ::raise(SIGKILL);
+        }
+        if (n >= hello.next->number) {
+            const frame::FrameBuffer frame = makeFrame(0, n, 8, random() % 1500);
+            RETURN_IF_ERROR(w.frame(0, n, frame.bytes(), {}));
+        }
+        if (n % 3 == 2) {
+            SegmentRecord record;
+            record.segment = n / 3;
+            record.first = n - 2;
+            record.count = 3;
+            record.rowsScanned = 100;
+            record.rowsPruned = 10;
+            record.rowsKept = 24;
+            record.numSteps = 2;
+            record.steps[0] = {90, 50};
+            record.steps[1] = {50, 24};
+            RETURN_IF_ERROR(w.segmentRecord(record, {}));
+        }
+    }
+    RETURN_IF_ERROR(w.endOfEpoch(0, total, {}));
+    return w.endOfStream({});
+}
+
+TEST(RingProcess, RandomSizesReleasedOutOfOrder) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        TempFolder folder;
+        const std::string path = folder.file("feed.sock");
+        ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
+            return produce(hello, w, 1500, ~0ULL, seed);
+        });
+        Reader reader;
+        ASSERT_EQ(reader.open(path), 0) << reader.error;
+        std::mt19937_64 random(seed + 100);
+        std::vector<std::pair<std::uint64_t, millrace_batch*>> kept;
+        std::uint64_t n = 0;
+        int result = 0;
+        const auto next = [&] {
+            // Space returns over the dropped prefix: a full ring needs its oldest batch back.
+            int found = reader.next(kept.empty() ? 20'000 : 20);
+            while (found == MILLRACE_FEED_TIMEOUT && !kept.empty()) {
+                millrace_batch_release(kept.front().second);
+                kept.erase(kept.begin());
+                found = reader.next(kept.empty() ? 20'000 : 20);
+            }
+            return found;
+        };
+        while ((result = next()) == MILLRACE_FEED_BATCH) {
+            kept.emplace_back(n++, reader.event.batch);
+            while (kept.size() > random() % 5) {
+                const std::size_t i = random() % kept.size();
+                ASSERT_TRUE(isFrame(kept[i].second, kept[i].first));
+                millrace_batch_release(kept[i].second);
+                kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+            }
+        }
+        EXPECT_EQ(result, MILLRACE_FEED_END_OF_EPOCH) << reader.error;
+        EXPECT_EQ(n, 1500U);
+        EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_STREAM);
+        EXPECT_EQ(child.wait(), 0);
+        for (auto& [number, batch] : kept) {
+            EXPECT_TRUE(isFrame(batch, number)) << "valid after the feed's end";
+            millrace_batch_release(batch);
+        }
+    }
+}
+
+TEST(RingProcess, ADeadWriterIsSeenAfterWhatItPublished) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
+        return produce(hello, w, 100, 5, 1);
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    for (std::uint64_t n = 0; n < 5; ++n) {
+        ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << n << reader.error;
+        EXPECT_TRUE(isFrame(reader.event.batch, n));
+        millrace_batch_release(reader.event.batch);
+    }
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_LOST);
+}
+
+TEST(RingProcess, ADeadReaderEndsABlockedWriter) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
+        return produce(hello, w, 1'000'000, ~0ULL, 1);
+    });
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        Reader reader;
+        if (reader.open(path) == 0) {
+            reader.next();
+        }
+        ::raise(SIGKILL);
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    EXPECT_EQ(child.wait(), static_cast<int>(absl::StatusCode::kUnavailable) + 10);
+}
+
+TEST(RingProcess, AReplacedFeedGoesOnWithoutLossOrRepetition) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    constexpr std::uint64_t kTotal = 60;
+    std::string whole;
+    {
+        ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
+            return produce(hello, w, kTotal, ~0ULL, 7);
+        });
+        Reader reader;
+        ASSERT_EQ(reader.open(path), 0) << reader.error;
+        while (reader.next() == MILLRACE_FEED_BATCH) {
+            millrace_batch_release(reader.event.batch);
+        }
+        whole = reader.state(0, kTotal);
+    }
+    std::mt19937_64 random(3);
+    Reader reader;
+    auto child = std::make_unique<ChildFeed>(
+        serverOptions(path),
+        [&](const FeedHello& hello, RingWriter& w) { return produce(hello, w, kTotal, 4, 7); });
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    std::uint64_t n = 0;
+    int result = 0, lost = 0;
+    while ((result = reader.next()) != MILLRACE_FEED_END_OF_EPOCH) {
+        if (result == MILLRACE_FEED_BATCH) {
+            ASSERT_TRUE(isFrame(reader.event.batch, n++));
+            millrace_batch_release(reader.event.batch);
+            continue;
+        }
+        ASSERT_EQ(result, MILLRACE_FEED_LOST) << reader.error;
+        ++lost;
+        child.reset();
+        const std::uint64_t dieAt = n + 1 + random() % 9;
+        child = std::make_unique<ChildFeed>(serverOptions(path),
+                                            [&, dieAt](const FeedHello& hello, RingWriter& w) {
+                                                return produce(hello, w, kTotal, dieAt, 7);
+                                            });
+        ASSERT_EQ(millrace_feed_reopen(reader.feed(), 5000), 0)
+            << millrace_feed_error(reader.feed());
+        if (n % 2 == 0) {
+            ASSERT_FALSE(reader.state(0, n).empty()) << "a step's end right after";
+        }
+    }
+    EXPECT_EQ(n, kTotal);
+    EXPECT_GT(lost, 3);
+    EXPECT_EQ(reader.state(0, kTotal), whole) << "order hash, sums and cursor as undisturbed";
+}
+
+TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
+    constexpr std::uint64_t kTotal = 15;
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    std::vector<std::string> states;
+    std::string last;
+    const auto run = [&](const char* state, std::uint64_t from, bool keep) {
+        ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
+            return produce(hello, w, kTotal, ~0ULL, 7);
+        });
+        Reader reader;
+        ASSERT_EQ(reader.open(path, state), 0) << reader.error;
+        std::uint64_t n = from;
+        while (reader.next() == MILLRACE_FEED_BATCH) {
+            ASSERT_TRUE(isFrame(reader.event.batch, n++));
+            millrace_batch_release(reader.event.batch);
+            if (keep) {
+                states.push_back(reader.state(0, n));
+            }
+        }
+        ASSERT_EQ(n, kTotal) << reader.error;
+        last = reader.state(0, kTotal);
+    };
+    run(nullptr, 0, true);
+    const std::string whole = last;
+    ASSERT_EQ(states.size(), kTotal);
+    for (std::uint64_t n = 1; n <= kTotal; ++n) {
+        run(states[n - 1].c_str(), n, false);
+        EXPECT_EQ(last, whole) << "from " << n;
+    }
+    const auto state = stream::StreamState::fromText(whole);
+    ASSERT_TRUE(state.ok()) << state.status();
+    EXPECT_EQ(state->cursor.epoch, 1U);
+    EXPECT_EQ(state->rowsDelivered, 8 * 15);
+    EXPECT_EQ(state->sums, (stream::SegmentSums{5, 500, 50, 120, {{450, 250}, {250, 120}}}));
+    stream::OrderHash expected;
+    for (std::uint64_t n = 0; n < kTotal; ++n) {
+        const frame::FrameBuffer frame = makeFrame(0, n, 8, 5);
+        const auto view = frame::FrameView::open(frame.bytes());
+        expected.add(0, n, view->rowFiles(), view->rowNumbers());
+    }
+    EXPECT_EQ(state->orderHash, expected);
+}
+
+}  // namespace
+}  // namespace millrace::ring

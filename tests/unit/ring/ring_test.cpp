@@ -1,0 +1,384 @@
+#include <cstring>
+#include <functional>
+#include <future>
+#include <thread>
+
+#include <sys/eventfd.h>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/mutex.h"
+#include "backend/core/unix_socket.h"
+#include "tests/unit/ring/feed_fixture.h"
+
+namespace millrace::ring {
+namespace {
+
+/// A feed in this process whose producer is a function of the hello.
+class Feed {
+ public:
+    using Producer = std::function<void(const FeedHello&, RingWriter&, std::stop_token)>;
+
+    Feed(FeedServerOptions options, Producer producer) : producer_(std::move(producer)) {
+        auto server = FeedServer::start(
+            std::move(options), [this](const FeedHello& hello, std::shared_ptr<RingWriter> writer) {
+                threads_.emplace_back([this, hello, writer](std::stop_token stop) {
+                    producer_(hello, *writer, stop);
+                });
+                return okStatus();
+            });
+        EXPECT_TRUE(server.ok()) << server.status();
+        server_ = *std::move(server);
+    }
+    ~Feed() {
+        for (std::jthread& thread : threads_) {
+            thread.request_stop();
+        }
+        threads_.clear();
+        server_.reset();
+    }
+
+ private:
+    Producer producer_;
+    std::vector<std::jthread> threads_;  // the server's thread adds, joined before it ends
+    std::unique_ptr<FeedServer> server_;
+};
+
+Status writeFrame(RingWriter& writer, std::uint64_t number, std::stop_token stop,
+                  std::uint32_t rows = 8, std::uint64_t values = 16) {
+    const frame::FrameBuffer frame = makeFrame(0, number, rows, values);
+    return writer.frame(0, number, frame.bytes(), stop);
+}
+
+/// One segment that gave all of them, then the end of the epoch.
+Status endEpoch(RingWriter& writer, std::uint64_t total, std::stop_token stop) {
+    SegmentRecord record;
+    record.count = total;
+    record.rowsScanned = record.rowsKept = total * 8;
+    RETURN_IF_ERROR(writer.segmentRecord(record, stop));
+    return writer.endOfEpoch(0, total, stop);
+}
+
+TEST(Ring, DeliversFramesAndRecordsInOrder) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        for (std::uint64_t n = 0; n < 500; ++n) {
+            ASSERT_TRUE(writeFrame(w, n, stop).ok());
+        }
+        ASSERT_TRUE(endEpoch(w, 500, stop).ok());
+        ASSERT_TRUE(w.endOfStream(stop).ok());
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    for (std::uint64_t n = 0; n < 500; ++n) {
+        ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+        EXPECT_TRUE(isFrame(reader.event.batch, n));
+        millrace_batch_release(reader.event.batch);
+    }
+    ASSERT_EQ(reader.next(), MILLRACE_FEED_END_OF_EPOCH);
+    EXPECT_EQ(reader.event.number, 500U);
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_STREAM);
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_STREAM);
+    millrace_feed_stats stats{};
+    millrace_feed_get_stats(reader.feed(), &stats);
+    EXPECT_EQ(stats.batches, 500U);
+    EXPECT_EQ(stats.rows, 4000U);
+    EXPECT_EQ(stats.held_batches, 0U);
+}
+
+TEST(Ring, GrowsByAContinueRecordAndKeepsOldBatchesValid) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    MemoryBudget budget(64 << 20);
+    FeedServerOptions options = serverOptions(path);
+    options.ring.budget = &budget;
+    std::promise<std::int64_t> usedAtEnd;
+    Feed feed(options, [&](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        for (std::uint64_t n = 0; n < 12; ++n) {
+            ASSERT_TRUE(writeFrame(w, n, stop, 8, 16ULL << n).ok());
+        }
+        ASSERT_TRUE(endEpoch(w, 12, stop).ok());
+        ASSERT_TRUE(w.endOfStream(stop).ok());
+        EXPECT_GT(w.stats().rings, 1U);
+        ASSERT_TRUE(w.drain(stop).ok());
+        while (w.stats().releasedFrames < 12 && !stop.stop_requested()) {
+            std::this_thread::yield();
+        }
+        usedAtEnd.set_value(budget.usedBytes());
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    std::vector<millrace_batch*> kept;
+    for (std::uint64_t n = 0; n < 12; ++n) {
+        ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+        kept.push_back(reader.event.batch);
+        if (n >= 7) {  // the larger ones do not all fit together
+            EXPECT_TRUE(isFrame(kept.back(), n));
+            millrace_batch_release(kept.back());
+            kept.pop_back();
+        }
+    }
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_EPOCH) << reader.error;
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_STREAM);
+    for (std::uint64_t n = 0; n < kept.size(); ++n) {
+        EXPECT_TRUE(isFrame(kept[n], n));
+        millrace_batch_release(kept[n]);
+    }
+    millrace_feed_stats stats{};
+    millrace_feed_get_stats(reader.feed(), &stats);
+    EXPECT_LT(usedAtEnd.get_future().get(), static_cast<std::int64_t>(stats.ring_bytes + (1 << 20)))
+        << "only the newest ring is left";
+}
+
+TEST(Ring, RefusesARingOverTheBudget) {
+    MemoryBudget budget(1 << 20);
+    RingWriterOptions options;
+    options.ringBytes = 64 << 10;
+    options.budget = &budget;
+    auto writer = RingWriter::open(options, [](int, std::uint64_t) { return okStatus(); });
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    const Result<Reservation> place = (*writer)->reserve(2 << 20, {});
+    EXPECT_EQ(place.status().code(), absl::StatusCode::kResourceExhausted) << place.status();
+}
+
+TEST(Ring, AFullRingHeldByItsReaderIsAWarningThenAnError) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    FeedServerOptions options = serverOptions(path);
+    Mutex mutex;
+    std::vector<std::string> warnings;
+    options.ring.heldWarning = std::chrono::milliseconds(20);
+    options.ring.heldError = std::chrono::milliseconds(80);
+    options.ring.warn = [&](std::string_view text) {
+        MutexLock lock(mutex);
+        warnings.emplace_back(text);
+    };
+    std::promise<Status> ended;
+    Feed feed(options, [&](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        Status status;
+        for (std::uint64_t n = 0; status.ok(); ++n) {
+            status = writeFrame(w, n, stop);
+        }
+        EXPECT_GT(w.stats().blockedNs, 50'000'000U);
+        ended.set_value(status);
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    std::vector<millrace_batch*> kept;
+    while (reader.next(200) == MILLRACE_FEED_BATCH) {
+        kept.push_back(reader.event.batch);
+    }
+    const Status status = ended.get_future().get();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_NE(messageOf(status).find(strCat("keeps ", kept.size(), " batches")),
+              std::string_view::npos)
+        << status;
+    MutexLock lock(mutex);
+    EXPECT_EQ(warnings.size(), 1U);
+    for (millrace_batch* batch : kept) {
+        millrace_batch_release(batch);
+    }
+}
+
+TEST(Ring, AStopTokenEndsABlockedWriter) {
+    RingWriterOptions options;
+    options.ringBytes = 8192;
+    auto writer = RingWriter::open(options, [](int, std::uint64_t) { return okStatus(); });
+    ASSERT_TRUE(writer.ok());
+    std::promise<Status> ended;
+    std::jthread thread([&](std::stop_token stop) {
+        Status status;
+        while (status.ok()) {
+            status = (*writer)->reserve(4096, stop).status();
+        }
+        ended.set_value(status);
+    });
+    thread.request_stop();
+    EXPECT_EQ(ended.get_future().get().code(), absl::StatusCode::kCancelled);
+}
+
+TEST(Ring, CommitsInAnyOrderAreSeenInOrder) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        std::vector<Reservation> places;
+        for (std::uint64_t n = 0; n < 6; ++n) {
+            const frame::FrameBuffer frame = makeFrame(0, n, 8, 16);
+            places.push_back(*w.reserve(frame.size(), stop));
+            std::memcpy(places.back().bytes.data(), frame.bytes().data(), frame.size());
+        }
+        for (const std::uint64_t n : {5, 1, 0, 3, 4, 2}) {
+            ASSERT_TRUE(w.commit(places[n], 0, n).ok());
+        }
+        EXPECT_FALSE(w.commit(places[2], 0, 2).ok()) << "twice";
+        ASSERT_TRUE(endEpoch(w, 6, stop).ok());
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    for (std::uint64_t n = 0; n < 6; ++n) {
+        ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+        EXPECT_TRUE(isFrame(reader.event.batch, n));
+        millrace_batch_release(reader.event.batch);
+    }
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_EPOCH);
+}
+
+TEST(Ring, PlantedWrongOrderIsRefusedByTheReader) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        ASSERT_TRUE(writeFrame(w, 0, stop).ok());
+        ASSERT_TRUE(writeFrame(w, 2, stop).ok());
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0);
+    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH);
+    millrace_batch_release(reader.event.batch);
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_CORRUPT);
+    EXPECT_NE(reader.error.find("micro-batch 2"), std::string::npos) << reader.error;
+}
+
+TEST(Ring, ADamagedFrameIsRefusedByTheReader) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        frame::FrameBuffer frame = makeFrame(0, 0, 8, 16);
+        frame.bytes()[0] = std::byte{0};
+        ASSERT_TRUE(w.frame(0, 0, frame.bytes(), stop).ok());
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0);
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_CORRUPT);
+    EXPECT_NE(reader.error.find("magic"), std::string::npos) << reader.error;
+}
+
+TEST(Ring, AnErrorRecordIsTheLastThingAReaderSees) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        ASSERT_TRUE(w.error("a.csv: line 7: a quote is not closed", stop).ok());
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0);
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_FAILED);
+    EXPECT_EQ(reader.error, "a.csv: line 7: a quote is not closed");
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_FAILED);
+}
+
+TEST(Ring, WaitsEndByTimeoutAbortCallAndAbortFd) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter&, std::stop_token) {});
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0);
+    EXPECT_EQ(reader.next(0), MILLRACE_FEED_TIMEOUT);
+    EXPECT_EQ(reader.next(5), MILLRACE_FEED_TIMEOUT);
+    std::jthread aborter([&] { millrace_feed_abort(reader.feed()); });
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_ABORTED);
+
+    const int event = ::eventfd(0, EFD_CLOEXEC);
+    Reader other;
+    ASSERT_EQ(other.open(path, nullptr, "train", 0, 1, event), 0) << other.error;
+    std::jthread signaller([&] {
+        const std::uint64_t one = 1;
+        ASSERT_EQ(::write(event, &one, sizeof one), 8);
+    });
+    EXPECT_EQ(other.next(), MILLRACE_FEED_ABORTED);
+    ::close(event);
+}
+
+TEST(FeedServer, RefusesWrongHellosWithASentence) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter&, std::stop_token) {});
+    const auto refused = [&](const char* state, const char* stream, int rank, int world,
+                             std::int64_t attempt, const char* expected) {
+        Reader reader;
+        EXPECT_EQ(reader.open(path, state, stream, rank, world, -1, attempt),
+                  MILLRACE_FEED_INVALID);
+        EXPECT_NE(reader.error.find(expected), std::string::npos) << reader.error;
+    };
+    refused(nullptr, "train", 0, 2, 1, "this feed serves 1");
+    refused(nullptr, "train", 0, 1, 2, "attempt 2");
+    refused(nullptr, "other", 0, 1, 1, "train or eval");
+    refused("nonsense", "train", 0, 1, 1, "not the text of a state");
+    std::string state;
+    {
+        Reader reader;
+        ASSERT_EQ(reader.open(path), 0);
+        state = reader.state(0, 0);
+        ASSERT_FALSE(state.empty()) << millrace_feed_error(reader.feed());
+    }
+    Reader again;
+    EXPECT_EQ(again.open(path, state.c_str()), 0) << again.error;
+    refused(state.c_str(), "eval", 0, 1, 1, "beginning");
+    const auto changed = [&](char from, char to) {
+        std::string other = state;
+        other.replace(other.find(std::string(32, from)), 32, std::string(32, to));
+        return other;
+    };
+    refused(changed('a', 'c').c_str(), "train", 0, 1, 1, "keys that shape the stream");
+    refused(changed('b', 'c').c_str(), "train", 0, 1, 1, "files are others");
+}
+
+TEST(FeedServer, SurvivesGarbageAndEachRankGetsItsOwnRing) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    FeedServerOptions options = serverOptions(path);
+    options.worldSize = 2;
+    Feed feed(options, [](const FeedHello& hello, RingWriter& w, std::stop_token stop) {
+        for (auto n = static_cast<std::uint64_t>(hello.rank); n < 7; n += 2) {
+            ASSERT_TRUE(writeFrame(w, n, stop).ok());
+        }
+        ASSERT_TRUE(endEpoch(w, 7, stop).ok());
+    });
+    for (const char* garbage : {"\n", "{}\n", "[1,2]\n", "{\"version\":1,\"rank\":-5}\n"}) {
+        const Result<UniqueFd> socket = connectUnix(path);
+        ASSERT_TRUE(socket.ok());
+        ASSERT_GT(::write(socket->get(), garbage, std::strlen(garbage)), 0);
+        char answer[512] = "";
+        EXPECT_GT(::read(socket->get(), answer, sizeof answer - 1), 0);
+        EXPECT_NE(std::string(answer).find("\"error\""), std::string::npos) << answer;
+    }
+    for (int rank = 0; rank < 2; ++rank) {
+        Reader reader;
+        ASSERT_EQ(reader.open(path, nullptr, "train", rank, 2), 0) << reader.error;
+        for (auto n = static_cast<std::uint64_t>(rank); n < 7; n += 2) {
+            ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+            EXPECT_TRUE(isFrame(reader.event.batch, n));
+            millrace_batch_release(reader.event.batch);
+        }
+        EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_EPOCH);
+    }
+}
+
+TEST(FeedServer, ALaterReaderOfARankReplacesTheEarlierOne) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        ASSERT_TRUE(writeFrame(w, 0, stop).ok());
+    });
+    Reader first, second;
+    ASSERT_EQ(first.open(path), 0);
+    EXPECT_EQ(first.next(), MILLRACE_FEED_BATCH);
+    ASSERT_EQ(second.open(path), 0);
+    millrace_batch_release(first.event.batch);
+    EXPECT_EQ(first.next(), MILLRACE_FEED_LOST);
+    EXPECT_EQ(second.next(), MILLRACE_FEED_BATCH);
+    millrace_batch_release(second.event.batch);
+}
+
+TEST(FeedReader, RefusesMissingArguments) {
+    millrace_feed* feed = nullptr;
+    millrace_feed_options options{};
+    char text[8] = "";
+    EXPECT_EQ(millrace_feed_open("x", &options, &feed, text, sizeof text), MILLRACE_FEED_INVALID);
+    EXPECT_EQ(std::string(text), "millrac") << "cut to the caller's room";
+    EXPECT_EQ(millrace_feed_merge_states(nullptr, 0), nullptr);
+    millrace_batch_release(nullptr);
+    millrace_feed_close(nullptr);
+}
+
+}  // namespace
+}  // namespace millrace::ring
