@@ -46,12 +46,21 @@ class Lines {
         const std::size_t end = offset(mark);
         const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
         const std::size_t start = std::min(line < starts_.size() ? starts_[line] : end, end);
-        return {mark.line + 1, positionAt(text_.substr(start, end - start), end - start).column};
+        if (start != lastStart_ || end < lastEnd_) {  // else: go on from the place before
+            lastStart_ = lastEnd_ = start;
+            lastColumn_ = 1;
+        }
+        lastColumn_ +=
+            positionAt(text_.substr(lastEnd_, end - lastEnd_), end - lastEnd_).column - 1;
+        lastEnd_ = end;
+        return {mark.line + 1, lastColumn_};
     }
 
  private:
     std::string_view text_;
     std::vector<std::size_t> starts_;
+    mutable std::size_t lastStart_ = 0, lastEnd_ = 0;
+    mutable int lastColumn_ = 1;
 };
 
 class TreeBuilder final : public YAML::EventHandler {
