@@ -1,14 +1,66 @@
 // hash01 and `hash`: canonical bytes of every row's values, hashed.
+#include <cstring>
+
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_decimal.h>
 #include <arrow/array/array_primitive.h>
+#include <arrow/buffer.h>
 #include <arrow/type.h>
 
+#define XXH_INLINE_ALL  // nine bytes a value: the call would cost more than the hash
+#include <xxhash.h>
+
 #include "backend/core/philox.h"
+#include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
+#include "backend/recipe/id_encoder.h"
+#include "backend/recipe/row_set.h"
 #include "backend/recipe/value_reader.h"
 
 namespace millrace::recipe {
+namespace {
+
+/// hashIds of integers without CanonicalBytes: tag 1 and eight little-endian bytes on the stack.
+template <class Array>
+Result<ArrayPtr> hashIntegers(const arrow::Array& values, std::uint64_t modulus,
+                              std::uint64_t seed) {
+    const auto& in = static_cast<const Array&>(values);
+    auto buffer = arrow::AllocateBuffer(in.length() * 8);
+    RETURN_IF_ERROR(dataset::fromArrow(buffer.status(), "hash"));
+    auto* out = reinterpret_cast<std::int64_t*>((*buffer)->mutable_data());
+    const bool hasNulls = in.null_count() > 0;
+    const auto* from = in.raw_values();
+    for (std::int64_t i = 0; i < in.length(); ++i) {
+        unsigned char bytes[9] = {1};
+        const auto value = static_cast<std::int64_t>(from[i]);
+        std::memcpy(bytes + 1, &value, 8);
+        const std::uint64_t hash = XXH3_64bits_withSeed(bytes, sizeof bytes, seed);
+        out[i] = hasNulls && in.IsNull(i) ? 0 : 1 + static_cast<std::int64_t>(hash % modulus);
+    }
+    return ArrayPtr(
+        std::make_shared<arrow::Int64Array>(in.length(), std::shared_ptr(*std::move(buffer))));
+}
+
+}  // namespace
+
+Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed) {
+    const auto modulus = static_cast<std::uint64_t>(buckets > 1 ? buckets - 1 : 1);
+    if (buckets > 1 && values->type_id() == arrow::Type::INT64) {
+        return hashIntegers<arrow::Int64Array>(*values, modulus, seed);
+    }
+    if (buckets > 1 && values->type_id() == arrow::Type::INT32) {
+        return hashIntegers<arrow::Int32Array>(*values, modulus, seed);
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes,
+                     hashRows({values}, values->length(), &seed));
+    std::vector<std::int64_t> ids(hashes.size(), 0);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (buckets > 1 && values->IsValid(static_cast<std::int64_t>(i))) {
+            ids[i] = 1 + static_cast<std::int64_t>(hashes[i] % modulus);
+        }
+    }
+    return indexArray(ids, false);
+}
 
 Result<ValueReader> ValueReader::of(const arrow::Array& array) {
     ValueReader reader(array);

@@ -45,16 +45,7 @@ Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint
         ASSIGN_OR_RETURN(const ArrayPtr elements, hashIds(elementsOf(values), buckets, seed));
         return withElements(values, elements);
     }
-    ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes,
-                     hashRows({values}, values->length(), &seed));
-    std::vector<std::int64_t> ids(hashes.size(), 0);
-    const auto modulus = static_cast<std::uint64_t>(buckets > 1 ? buckets - 1 : 1);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        if (buckets > 1 && values->IsValid(static_cast<std::int64_t>(i))) {
-            ids[i] = 1 + static_cast<std::int64_t>(hashes[i] % modulus);
-        }
-    }
-    return indexArray(ids, false);
+    return hashScalarIds(values, buckets, seed);
 }
 
 Result<IdEncoder> IdEncoder::make(const spec::RunSpec& spec, const std::vector<spec::Step>& steps,

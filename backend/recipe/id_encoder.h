@@ -16,6 +16,9 @@ namespace millrace::recipe {
 /// A list is hashed element by element; its null lists stay null.
 Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed);
 
+/// The same of scalars (hash_rows.cpp).
+Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed);
+
 /// What one id or list feature does with its column's values.
 class IdEncoder {
  public:

@@ -374,6 +374,24 @@ TEST(Recipe, IdsAreHashedIntoRowsUnlessMade) {
     EXPECT_THAT(std::vector<std::int64_t>(age, age + 4), ElementsAre(1, 2, 3, 0));
 }
 
+TEST(Recipe, AnIntegersIdDoesNotDependOnItsWidth) {
+    Bench bench;
+    bench.derive("small", "cast(x as int32)");
+    bench.derive("tiny", "cast(x as int8)");
+    bench.spec.features.ids = {"x", "small", "tiny"};
+    bench.spec.embeddings["t"].features = {"x", "small", "tiny"};
+    bench.spec.embeddings["t"].rows = 1'000'000;
+    MemoryColumns data({{"x", ints({5, -6, kNull})}});
+    const auto batch = bench.run(data);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    for (std::int64_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(batch->ids[0].values[i], batch->ids[1].values[i]);
+        EXPECT_EQ(batch->ids[0].values[i], batch->ids[2].values[i]);
+    }
+    EXPECT_EQ(batch->ids[0].values[1],
+              static_cast<std::int64_t>(1 + CanonicalBytes().integer(-6).hash() % 999'999));
+}
+
 TEST(Recipe, IdsWithoutCardinalityAreRefusedByName) {
     Bench bench;
     bench.spec.features.ids = {"x"};
