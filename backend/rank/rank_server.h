@@ -1,7 +1,8 @@
 #pragma once
 // The daemon's side of the rank socket: accepts workers, parses their lines with limits.
 //
-// Threads: one, named "rank-server"; callbacks run on it and must not block for long. ack(),
+// Threads: one, named "rank-server"; callbacks run on it, the first maybe before start() returns,
+// and must not block for long; none after the destructor. ack(),
 // stop() and checkpointNow() from any thread. It keeps nothing: lines come again until ack(), and
 // the store drops what it has seen by (run, attempt, role, rank, seq). Failure: a line over 1 MB,
 // one that does not parse, one before hello, or a reader that does not read, closes that connection

@@ -1,10 +1,10 @@
 #pragma once
 // The feed's door: listens on feed.sock, hears each rank's hello, gives it a ring.
 //
-// Threads: one, named "feed-socket"; callbacks run on it and must not block: hand the writer to a
-// producer thread. Owns: the connections; a writer is shared with its producer. When a rank's
-// connection ends its writer turns kUnavailable. Failure: a wrong hello or state is answered with
-// a sentence and logged; the server goes on.
+// Threads: one, named "feed-socket"; callbacks run on it, the first maybe before start()
+// returns, and must not block: hand the writer to a producer thread. Owns: the connections; a
+// writer is shared with its producer. When a rank's connection ends its writer turns kUnavailable.
+// Failure: a wrong hello or state is answered with a sentence and logged; the server goes on.
 #include <cstdint>
 #include <functional>
 #include <memory>

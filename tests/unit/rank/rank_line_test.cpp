@@ -76,6 +76,10 @@ TEST(RankLine, RefusesOtherShapesNamingTheKey) {
         EXPECT_NE(messageOf(line.status()).find(expected), std::string::npos) << line.status();
     }
     EXPECT_FALSE(parseLine(std::string(kMaxLineBytes + 1, ' ')).ok());
+    const std::string deep = R"({"type":"receipt","seq":1,"receipt":{"a":)" +
+                             std::string(400'000, '[') + std::string(400'000, ']') + "}}";
+    EXPECT_NE(messageOf(parseLine(deep).status()).find("deep"), std::string::npos);
+    EXPECT_TRUE(parseLine(R"({"type":"error","seq":1,"message":"[[\"[[["})").ok());
 }
 
 TEST(RankLine, DamagedTextNeverCrashes) {

@@ -56,6 +56,9 @@ class Daemon {
                     return;
                 }
             }
+            while (server_.load() == nullptr) {
+                std::this_thread::yield();  // start() has not returned yet
+            }
             server_.load()->ack(id, line.attempt, line.seq);
         };
         options.onClosed = [this](ConnectionId, const Sender&, const std::string& why) {
@@ -69,7 +72,10 @@ class Daemon {
         owned_ = *std::move(server);
         server_ = owned_.get();
     }
-    void kill() { owned_.reset(); }
+    void kill() {
+        owned_.reset();
+        server_ = nullptr;
+    }
     RankServer& server() { return *owned_; }
     void ackEvery(std::size_t n) {
         MutexLock lock(mutex_);
@@ -274,6 +280,9 @@ TEST(RankServer, ARefusedHelloIsTriedAgainLater) {
         return ++hellos < 3 ? unavailable("not yet") : okStatus();
     };
     options.onLine = [&](ConnectionId id, const Sender&, const RankLine& line) {
+        while (server.load() == nullptr) {
+            std::this_thread::yield();
+        }
         server.load()->ack(id, line.attempt, line.seq);
     };
     auto owned = *RankServer::start(options);
