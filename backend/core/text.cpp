@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
 #include <absl/strings/str_format.h>
 #include <absl/strings/str_join.h>
@@ -12,19 +13,25 @@
 namespace millrace {
 namespace {
 
+// Optimal string alignment: insert, delete, replace, or swap two neighbours. Case does not count.
 std::size_t editDistance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
+    const auto isSame = [](char x, char y) {
+        return std::tolower(static_cast<unsigned char>(x)) ==
+               std::tolower(static_cast<unsigned char>(y));
+    };
+    std::vector<std::size_t> before, last, row(b.size() + 1);
     for (std::size_t j = 0; j <= b.size(); ++j) {
         row[j] = j;
     }
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i);
+        before = std::exchange(last, row);
+        row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const bool isSame = std::tolower(static_cast<unsigned char>(a[i - 1])) ==
-                                std::tolower(static_cast<unsigned char>(b[j - 1]));
-            const std::size_t replaced = diagonal + (isSame ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+            const std::size_t replaced = last[j - 1] + (isSame(a[i - 1], b[j - 1]) ? 0 : 1);
+            row[j] = std::min({replaced, last[j] + 1, row[j - 1] + 1});
+            if (i > 1 && j > 1 && isSame(a[i - 1], b[j - 2]) && isSame(a[i - 2], b[j - 1])) {
+                row[j] = std::min(row[j], before[j - 2] + 1);
+            }
         }
     }
     return row[b.size()];

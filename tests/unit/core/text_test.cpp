@@ -16,6 +16,8 @@ TEST(Text, TheNearestNameIsFound) {
     EXPECT_EQ(nearestName("raitng", names), "rating");
     EXPECT_EQ(nearestName("userid", names), "userId");
     EXPECT_EQ(nearestName("zzz", names), "");
+    EXPECT_EQ(nearestName("bacth", {"batch", "model"}), "batch");
+    EXPECT_EQ(nearestName("spma", {"spam", "join"}), "spam");
     EXPECT_EQ(nameHint("moveId", names), "; did you mean 'movieId'?");
     EXPECT_EQ(nameHint("zzz", names), "; known: userId, movieId, rating, timestamp");
 }
