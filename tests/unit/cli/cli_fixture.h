@@ -1,0 +1,109 @@
+#pragma once
+// Runs `millrace` words against a fake daemon and keeps what they print.
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "app/cli/cli.h"
+#include "tests/unit/session/fake_client.h"
+
+namespace millrace::cli {
+
+/// Lends the fake to the command, which owns a client.
+class Lent final : public client::DaemonClient {
+ public:
+    explicit Lent(client::FakeClient& fake) : fake_(fake) {}
+    std::string address() const override { return fake_.address(); }
+    Result<client::Handshake> handshake() override { return fake_.handshake(); }
+    Result<client::DaemonStatus> status() override { return fake_.status(); }
+    Result<client::DownReport> down(int s) override { return fake_.down(s); }
+    Result<client::SubmitReply> submit(const client::SubmitRequest& r) override {
+        return fake_.submit(r);
+    }
+    Result<client::RunPage> list(const client::ListRequest& r) override { return fake_.list(r); }
+    Result<client::RunDetail> get(const std::string& run) override { return fake_.get(run); }
+    Result<std::vector<client::MetricSeries>> metricRange(
+        const client::MetricRangeRequest& r) override {
+        return fake_.metricRange(r);
+    }
+    Result<client::RunSummary> stop(const std::string& run, int s, const std::string& t) override {
+        return fake_.stop(run, s, t);
+    }
+    Result<client::RunSummary> resume(const std::string& run, std::int64_t step) override {
+        return fake_.resume(run, step);
+    }
+    Result<client::RunSummary> remove(const std::string& run) override { return fake_.remove(run); }
+    Result<client::RunSummary> restore(const std::string& run) override {
+        return fake_.restore(run);
+    }
+    Result<std::vector<client::NodeInfo>> nodes() override { return fake_.nodes(); }
+    std::unique_ptr<client::Subscription> watchRuns(
+        const std::vector<std::string>& runs, client::StreamHandler<client::RunUpdate> h) override {
+        return fake_.watchRuns(runs, std::move(h));
+    }
+    std::unique_ptr<client::Subscription> watchMetrics(
+        const std::string& run, std::int64_t from,
+        client::StreamHandler<client::MetricChunk> h) override {
+        return fake_.watchMetrics(run, from, std::move(h));
+    }
+    std::unique_ptr<client::Subscription> logs(const client::LogsRequest& r,
+                                               client::StreamHandler<client::LogChunk> h) override {
+        return fake_.logs(r, std::move(h));
+    }
+    std::unique_ptr<client::Subscription> watchTelemetry(
+        const std::string& node, client::StreamHandler<client::NodeSample> h) override {
+        return fake_.watchTelemetry(node, std::move(h));
+    }
+
+ private:
+    client::FakeClient& fake_;
+};
+
+class CliTest : public testing::Test {
+ protected:
+    int run(const std::vector<std::string>& words) {
+        out.str("");
+        err.str("");
+        CliContext context{out,
+                           err,
+                           terminal,
+                           terminal,
+                           [this](const char* name) { return environment[name]; },
+                           clock,
+                           "/no/programs/here",
+                           [this](const Address& address) {
+                               connectedTo = address.text();
+                               return std::make_unique<Lent>(fake);
+                           },
+                           [] { return failedPrecondition("no screen in a test"); },
+                           interrupts};
+        return runCli(context, words);
+    }
+    Json json() {
+        const Result<Json> document = parseJson(out.str(), "stdout");
+        EXPECT_TRUE(document.ok()) << document.status() << "\n" << out.str();
+        return document.ok() ? *document : Json();
+    }
+    std::vector<Json> jsonLines() {
+        std::vector<Json> all;
+        std::istringstream lines(out.str());
+        for (std::string line; std::getline(lines, line);) {
+            const Result<Json> one = parseJson(line, "line");
+            EXPECT_TRUE(one.ok()) << line;
+            all.push_back(one.ok() ? *one : Json());
+        }
+        return all;
+    }
+
+    client::FakeClient fake;
+    SystemClock clock;
+    std::atomic<int> interrupts{0};
+    std::map<std::string, std::string> environment;
+    Terminal terminal{false, 100, 0, true};
+    std::ostringstream out, err;
+    std::string connectedTo;
+};
+
+}  // namespace millrace::cli

@@ -1,0 +1,311 @@
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "tests/support/temp_dir.h"
+#include "tests/unit/cli/cli_fixture.h"
+
+namespace millrace::cli {
+namespace {
+
+using client::aDetail;
+using client::aRun;
+using client::RunState;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class CommandsTest : public CliTest {
+ protected:
+    CommandsTest() {
+        std::ofstream(spec()) << "name: a\ntrain:\n  learnig_rate: 0.1\n";
+        fake.runs = {aDetail(aRun("r-abc23")), aDetail(aRun("r-def45", "keep-30"))};
+        fake.runs[1].summary.variationOf = "r-abc23";
+        fake.runs[1].params["recipe.negatives.keep"] = "0.3";
+        fake.runs[0].params["recipe.negatives.keep"] = "1.0";
+    }
+    std::string spec() const { return directory_ / "a.yaml"; }
+    tests::TempDir directory_;
+};
+
+TEST_F(CommandsTest, LsShowsRunsAsATable) {
+    EXPECT_EQ(run({"ls"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("RUN"));
+    EXPECT_THAT(out.str(), HasSubstr("r-def45  movielens-dlrm / keep-30  finished"));
+    EXPECT_THAT(out.str(), HasSubstr("0.7934"));
+}
+
+TEST_F(CommandsTest, LsJsonHasTheDocumentedShape) {
+    EXPECT_EQ(run({"ls", "--json"}), kExitOk);
+    const Json document = json();
+    EXPECT_EQ(document["schema_version"], 1);
+    EXPECT_EQ(document["has_more"], false);
+    ASSERT_EQ(document["runs"].size(), 2U);
+    const Json& one = document["runs"][0];
+    EXPECT_EQ(one["id"], "r-abc23");
+    EXPECT_EQ(one["state"], "finished");
+    EXPECT_EQ(one["variation"], nullptr);
+    EXPECT_EQ(one["metrics"]["eval.auc"], 0.7934);
+    EXPECT_EQ(one["created"], "2023-11-14T22:13:20.000Z");
+    EXPECT_EQ(one["deleted"], nullptr);
+    EXPECT_EQ(out.str().find('\n'), out.str().size() - 1) << "one line where nobody looks";
+}
+
+TEST_F(CommandsTest, LsColumnsMayBeMetricsParamsAndTags) {
+    fake.runs[0].summary.params["batch.seed"] = "7";
+    EXPECT_EQ(run({"ls", "--columns", "id,params.batch.seed,metrics.eval.auc"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("r-abc23  7"));
+    EXPECT_TRUE(fake.lists.back().withParams);
+    EXPECT_EQ(run({"ls", "--columns", "id,stat"}), kExitUsage);
+    EXPECT_THAT(err.str(), HasSubstr("did you mean 'state'?"));
+}
+
+TEST_F(CommandsTest, LsLimitSaysThatThereIsMore) {
+    EXPECT_EQ(run({"ls", "--limit", "1"}), kExitOk);
+    EXPECT_THAT(err.str(), HasSubstr("1 of 2 runs; --limit N shows more"));
+}
+
+TEST_F(CommandsTest, AFilterThatCannotBeReadIsShownWithItsPlace) {
+    fake.listStatus = invalidArgument("filter, character 9: expected a comparison");
+    EXPECT_EQ(run({"ls", "--filter", "metrics. > 1"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("expected a comparison"));
+    EXPECT_THAT(err.str(), HasSubstr("    metrics. > 1\n            ^\n"));
+}
+
+TEST_F(CommandsTest, WithoutADaemonTheExitCodeIsSixAndTheWayOutIsNamed) {
+    fake.reachable = unavailable("no daemon answers at unix:/x; 'millrace up' starts one");
+    for (const auto& words : std::vector<std::vector<std::string>>{
+             {"ls"}, {"show", "r-abc23"}, {"top"}, {"nodes"}, {"wait", "r-abc23"}}) {
+        EXPECT_EQ(run(words), kExitUnreachable) << words[0];
+        EXPECT_THAT(err.str(), HasSubstr("millrace up"));
+        EXPECT_EQ(out.str(), "");
+    }
+}
+
+TEST_F(CommandsTest, HostComesFromTheOptionThenTheEnvironment) {
+    environment["MILLRACE_HOST"] = "node-7:7070";
+    run({"ls"});
+    EXPECT_EQ(connectedTo, "node-7:7070");
+    run({"ls", "--host", "unix:/tmp/x.sock"});
+    EXPECT_EQ(connectedTo, "unix:/tmp/x.sock");
+    EXPECT_EQ(run({"ls", "--host", "nonsense"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("HOST:PORT or unix:PATH"));
+}
+
+TEST_F(CommandsTest, ShowTellsWhatTheVariationChangesAndWhatBecameOfTheRows) {
+    EXPECT_EQ(run({"show", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep  1.0           0.3"));
+    EXPECT_THAT(out.str(), HasSubstr("after filter"));
+    EXPECT_THAT(out.str(), HasSubstr("80,561"));
+    EXPECT_THAT(out.str(), HasSubstr("0123456789abcdef"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("batch.seed")));
+}
+
+TEST_F(CommandsTest, ShowJsonCarriesSpecReceiptAndCheckpoints) {
+    EXPECT_EQ(run({"show", "r-abc23", "--json"}), kExitOk);
+    const Json document = json(), one = document["run"];
+    EXPECT_EQ(one["spec"]["name"], "movielens-dlrm");
+    EXPECT_EQ(one["receipt"]["order_hash"], "0123456789abcdef");
+    EXPECT_EQ(one["receipt"]["rows_kept"], 80'561);
+    EXPECT_EQ(one["checkpoints"][0]["hash"], "beef");
+    EXPECT_EQ(one["params"]["batch.seed"], "7");
+    EXPECT_EQ(one["git"], nullptr);
+}
+
+TEST_F(CommandsTest, CompareSetsRunsSideBySide) {
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep"));
+    EXPECT_THAT(out.str(), HasSubstr("eval.auc"));
+    EXPECT_THAT(out.str(),
+                HasSubstr("Evaluated on the same rows (evaluation order hash aaaabbbbcccc)"));
+    EXPECT_EQ(run({"compare", "r-abc23"}), kExitUsage);
+}
+
+TEST_F(CommandsTest, CompareWarnsWhereTheRowsDiffer) {
+    fake.runs[1].summary.evalOrderHash = "other";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("Not evaluated on the same rows"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    const Json document = json();
+    EXPECT_EQ(document["same_evaluation_rows"], false);
+    EXPECT_EQ(document["differences"]["recipe.negatives.keep"]["r-def45"], "0.3");
+    EXPECT_EQ(document["metrics"]["eval.auc"]["r-abc23"], 0.7934);
+}
+
+TEST_F(CommandsTest, CompareOfManyRunsHasOneRowEach) {
+    for (const char* id : {"r-ghi67", "r-jkm89", "r-nop23"}) {
+        fake.runs.push_back(aDetail(aRun(id, id)));
+    }
+    EXPECT_EQ(run({"compare", "--filter", "tags.quickstart = 'x'"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("AUC"));
+    EXPECT_THAT(out.str(), HasSubstr("CHANGES AGAINST r-abc23"));
+    EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep=0.3"));
+    EXPECT_THAT(out.str(), HasSubstr("All were evaluated on the same rows"));
+}
+
+TEST_F(CommandsTest, MetricsPrintTheSeries) {
+    fake.series = {{"loss", {1, 2, 3}, {0, 0, 0}, {0.7, 0.6, 0.5}, false, 3}};
+    EXPECT_EQ(run({"metrics", "r-abc23", "--name", "loss", "--json"}), kExitOk);
+    const Json document = json();
+    EXPECT_EQ(document["series"][0]["points"][2]["value"], 0.5);
+    EXPECT_EQ(fake.ranges.back().maxPoints, 2000);
+    EXPECT_EQ(run({"metrics", "r-abc23", "--name", "los"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("did you mean 'loss'?"));
+}
+
+TEST_F(CommandsTest, StopAndRmTryEveryRunAndReportTheFirstError) {
+    fake.runs[0].summary.state = RunState::kRunning;
+    EXPECT_EQ(run({"rm", "r-abc23", "r-def45"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("r-abc23 is running"));
+    EXPECT_THAT(out.str(), HasSubstr("r-def45"));
+    EXPECT_EQ(run({"rm", "--undo", "r-def45"}), kExitOk);
+    EXPECT_EQ(run({"stop", "r-abc23", "--json"}), kExitOk);
+    EXPECT_EQ(json()["runs"][0]["state"], "stopping");
+}
+
+TEST_F(CommandsTest, SpecErrorsAreShownWithLineAndCaret) {
+    fake.submitReply.errors = {{"unknown key 'learnig_rate'; did you mean 'learning_rate'?",
+                                "unknown-key", "", "train", 3, 3}};
+    EXPECT_EQ(run({"run", spec(), "--detach"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr(spec() + ":3:3: unknown key 'learnig_rate'"));
+    EXPECT_THAT(err.str(), HasSubstr("      learnig_rate: 0.1\n      ^\n"));
+    EXPECT_EQ(run({"run", spec(), "--detach", "--json"}), kExitFailed);
+    EXPECT_EQ(json()["errors"][0]["line"], 3);
+}
+
+TEST_F(CommandsTest, RunSendsWhatWasAskedFor) {
+    fake.submitReply.runs = {aRun("r-abc23", "keep-30", RunState::kQueued)};
+    EXPECT_EQ(run({"run", spec(), "--variation", "keep-30", "--set", "batch.seed=9", "--tag",
+                   "team=ads", "--project", "p", "--detach"}),
+              kExitOk)
+        << err.str();
+    const client::SubmitRequest& request = fake.submits.back();
+    EXPECT_THAT(request.variations, ElementsAre("keep-30"));
+    EXPECT_TRUE(request.withoutBase);
+    EXPECT_THAT(request.sets, ElementsAre("batch.seed=9"));
+    EXPECT_EQ(request.tags.at("team"), "ads");
+    EXPECT_EQ(request.project, "p");
+    EXPECT_FALSE(request.key.empty());
+    EXPECT_THAT(out.str(), HasSubstr("millrace watch r-abc23"));
+    EXPECT_EQ(run({"run", spec(), "--tag", "team"}), kExitUsage);
+    EXPECT_EQ(run({"run", spec(), "--watch", "--detach"}), kExitUsage);
+}
+
+TEST_F(CommandsTest, WatchJsonIsOneObjectALineAndEndsWithTheEnd) {
+    const client::RunSummary going = aRun("r-abc23", "", RunState::kRunning);
+    fake.submitReply.runs = {aRun("r-abc23", "", RunState::kQueued)};
+    fake.runScripts = {{{client::RunUpdate{going, false, false},
+                         client::RunUpdate{aRun("r-abc23"), false, false}}}};
+    fake.metricScripts = {{{client::MetricChunk{{{"loss", 0.5, 1, 5, 0}}, true, 0}}}};
+    EXPECT_EQ(run({"run", spec(), "--watch", "--json"}), kExitOk) << err.str();
+    const std::vector<Json> lines = jsonLines();
+    std::set<std::string> types;
+    for (const Json& line : lines) {
+        types.insert(line["type"].get<std::string>());
+        EXPECT_EQ(line["schema_version"], 1);
+    }
+    EXPECT_EQ(lines.front()["type"], "submitted");
+    EXPECT_TRUE(types.contains("state") && types.contains("progress") && types.contains("metrics"));
+    const Json& end = lines.back();
+    EXPECT_EQ(end["type"], "end");
+    EXPECT_EQ(end["ok"], true);
+    EXPECT_EQ(end["runs"][0]["receipt"]["order_hash"], "0123456789abcdef");
+    EXPECT_EQ(end["runs"][0]["checkpoint"]["hash"], "beef");
+    EXPECT_EQ(end["runs"][0]["metrics"]["loss"], 0.5123);
+}
+
+TEST_F(CommandsTest, WaitTellsFailedAndCancelledApart) {
+    for (const auto& [state, code] : {std::pair{RunState::kFinished, kExitOk},
+                                      {RunState::kFailed, kExitRunFailed},
+                                      {RunState::kCancelled, kExitCancelled}}) {
+        fake.runs[0].summary.state = state;
+        fake.runs[0].summary.exitReason = "rank0 ended by SIGKILL";
+        fake.runScripts = {{{client::RunUpdate{fake.runs[0].summary, false, false}}}};
+        EXPECT_EQ(run({"wait", "r-abc23"}), code);
+    }
+    EXPECT_THAT(out.str(), HasSubstr("cancelled: rank0 ended by SIGKILL"));
+}
+
+TEST_F(CommandsTest, WaitJsonIsOneDocument) {
+    fake.runScripts = {{{client::RunUpdate{aRun("r-abc23"), false, false}}}};
+    EXPECT_EQ(run({"wait", "r-abc23", "--json"}), kExitOk);
+    EXPECT_EQ(json()["runs"][0]["state"], "finished");
+}
+
+TEST_F(CommandsTest, PlainWatchPrintsStatesEvaluationsAndTheResult) {
+    fake.submitReply.runs = {aRun("r-abc23", "", RunState::kQueued)};
+    fake.runScripts = {{{client::RunUpdate{aRun("r-abc23", "", RunState::kRunning), false, false},
+                         client::RunUpdate{aRun("r-abc23"), false, false}}}};
+    fake.metricScripts = {{{client::MetricChunk{{{"eval.auc", 0.79, 100, 5, 0}}, true, 0}}}};
+    EXPECT_EQ(run({"run", spec(), "--watch", "--plain"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("running"));
+    EXPECT_THAT(out.str(), HasSubstr("finished"));
+    EXPECT_THAT(out.str(), HasSubstr("AUC"));
+    EXPECT_THAT(out.str(), HasSubstr("241,683"));
+}
+
+TEST_F(CommandsTest, LogsAreCleanedForTheTerminalAndExactInJson) {
+    const client::LogLine line{1'700'000'000'000, "rank0", "a\x1b[2Jb", true, 1};
+    fake.logScripts = {{{client::LogChunk{{line}, "c", true, 0}}},
+                       {{client::LogChunk{{line}, "c", true, 0}}}};
+    EXPECT_EQ(run({"logs", "r-abc23", "--tail", "5", "--worker", "rank0"}), kExitOk);
+    EXPECT_EQ(out.str(), "2023-11-14T22:13:20.000Z rank0  a?[2Jb\n");
+    EXPECT_EQ(fake.logRequests().front().tailLines, 5);
+    EXPECT_FALSE(fake.logRequests().front().follow);
+    EXPECT_EQ(run({"logs", "r-abc23", "--json"}), kExitOk);
+    EXPECT_EQ(jsonLines()[0]["text"], "a\x1b[2Jb");
+    EXPECT_EQ(jsonLines()[0]["stream"], "stderr");
+}
+
+TEST_F(CommandsTest, TopOncePrintsAPictureAndJsonItsFigures) {
+    client::NodeInfo node;
+    node.name = "node-a";
+    node.cores = 2;
+    fake.nodeInfos = {node};
+    client::NodeSample sample;
+    sample.node = "node-a";
+    sample.cpuPercent = 43;
+    fake.sampleScripts = {{{sample}, true}, {{sample}, true}};
+    fake.runScripts = {{{client::RunUpdate{aRun("r-abc23"), false, false}}, true},
+                       {{client::RunUpdate{aRun("r-abc23"), false, false}}, true}};
+    EXPECT_EQ(run({"top", "--once"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("node-a"));
+    EXPECT_THAT(out.str(), HasSubstr("no GPU"));
+    EXPECT_EQ(run({"top", "--json"}), kExitOk);
+    const Json document = json();
+    EXPECT_EQ(document["nodes"][0]["sample"]["cpu_percent"], 43.0);
+    EXPECT_EQ(document["nodes"][0]["sample"]["memory_used_bytes"], nullptr);
+    EXPECT_EQ(document["runs"][0]["id"], "r-abc23");
+}
+
+TEST_F(CommandsTest, UpIsContentWithADaemonThatRunsAlready) {
+    EXPECT_EQ(run({"up"}), kExitOk);
+    EXPECT_THAT(out.str(),
+                HasSubstr("already running: millraced 0.1.0 at unix:/fake.sock (pid 42"));
+    EXPECT_EQ(run({"down"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("stopped: 2 runs with a checkpoint, 4 workers ended"));
+    EXPECT_EQ(run({"down"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("no daemon was running"));
+}
+
+TEST_F(CommandsTest, AMissingProgramIsNamed) {
+    EXPECT_EQ(run({"check", spec()}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("/no/programs/here/millrace-loader"));
+    EXPECT_EQ(run({"stream", spec()}), kExitFailed);
+    fake.reachable = unavailable("no daemon");
+    EXPECT_EQ(run({"up"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("/no/programs/here/millraced"));
+}
+
+TEST_F(CommandsTest, VersionAndHelpNeedNoDaemon) {
+    fake.reachable = unavailable("no daemon");
+    EXPECT_EQ(run({"version", "--json"}), kExitOk);
+    EXPECT_EQ(json()["version"], kVersion);
+    EXPECT_EQ(run({"help", "run"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("Usage: millrace run SPEC"));
+    EXPECT_EQ(run({"help", "nothing"}), kExitUsage);
+    EXPECT_EQ(run({"nothing"}), kExitUsage);
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,251 @@
+#pragma once
+// A daemon in memory for the tests of session, tui and cli: answers from its fields, streams from
+// scripts. Threads: as DaemonClient; set it up before use, later changes only through its methods.
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_client.h"
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+
+namespace millrace::client {
+
+/// Plays items, then an end (or waits for cancel when there is none).
+template <class T>
+class ScriptedStream final : public Subscription {
+ public:
+    struct Script {
+        std::vector<T> items;
+        bool staysOpen = false;
+        Status end = okStatus();
+    };
+    ScriptedStream(Script script, StreamHandler<T> handler)
+        : thread_(startThread("mr-fake", [this, script = std::move(script),
+                                          handler = std::move(handler)](std::stop_token) {
+              for (const T& item : script.items) {
+                  handler.onItem(item);
+              }
+              if (script.staysOpen) {
+                  waitForCancel();
+              }
+              handler.onEnd(script.staysOpen ? cancelled("cancelled") : script.end);
+          })) {}
+    ~ScriptedStream() override { cancel(); }
+    void cancel() override {
+        MutexLock lock(mutex_);
+        isCancelled_ = true;
+        changed_.notifyAll();
+    }
+
+ private:
+    void waitForCancel() {
+        MutexLock lock(mutex_);
+        while (!isCancelled_) {
+            changed_.wait(mutex_);
+        }
+    }
+    Mutex mutex_;
+    CondVar changed_;
+    bool isCancelled_ MR_GUARDED_BY(mutex_) = false;
+    std::jthread thread_;
+};
+
+class FakeClient final : public DaemonClient {
+ public:
+    using RunScript = ScriptedStream<RunUpdate>::Script;
+    using MetricScript = ScriptedStream<MetricChunk>::Script;
+    using LogScript = ScriptedStream<LogChunk>::Script;
+    using SampleScript = ScriptedStream<NodeSample>::Script;
+
+    std::string address() const override { return "unix:/fake.sock"; }
+    Result<Handshake> handshake() override {
+        RETURN_IF_ERROR(reachable);
+        return Handshake{"0.1.0", 1, {}, 0};
+    }
+    Result<DaemonStatus> status() override {
+        RETURN_IF_ERROR(reachable);
+        DaemonStatus status;
+        status.version = "0.1.0";
+        status.address = address();
+        status.pid = 42;
+        return status;
+    }
+    Result<DownReport> down(int) override {
+        RETURN_IF_ERROR(reachable);
+        reachable = unavailable("no daemon answers");
+        return DownReport{2, 4, 1};
+    }
+    Result<SubmitReply> submit(const SubmitRequest& request) override {
+        submits.push_back(request);
+        if (submitsLost > 0) {
+            --submitsLost;
+            return unavailable("connection lost");
+        }
+        return submitReply;
+    }
+    Result<RunPage> list(const ListRequest& request) override {
+        lists.push_back(request);
+        RETURN_IF_ERROR(listStatus);
+        RunPage page;
+        page.total = static_cast<std::int64_t>(runs.size());
+        for (const RunDetail& run : runs) {
+            if (static_cast<int>(page.runs.size()) == request.pageSize) {
+                page.nextPageToken = "more";
+                break;
+            }
+            page.runs.push_back(run.summary);
+        }
+        return page;
+    }
+    Result<RunDetail> get(const std::string& run) override {
+        for (const RunDetail& detail : runs) {
+            if (detail.summary.id == run || detail.summary.uid == run) {
+                return detail;
+            }
+        }
+        return notFound("no run '", run, "'");
+    }
+    Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
+        ranges.push_back(request);
+        return series;
+    }
+    Result<RunSummary> stop(const std::string& run, int, const std::string&) override {
+        return changed(run, RunState::kStopping);
+    }
+    Result<RunSummary> resume(const std::string& run, std::int64_t) override {
+        return changed(run, RunState::kQueued);
+    }
+    Result<RunSummary> remove(const std::string& run) override {
+        ASSIGN_OR_RETURN(const RunDetail detail, get(run));
+        if (!isEnded(detail.summary.state)) {
+            return failedPrecondition(run, " is running; 'millrace stop' ends it first");
+        }
+        return detail.summary;
+    }
+    Result<RunSummary> restore(const std::string& run) override {
+        ASSIGN_OR_RETURN(const RunDetail detail, get(run));
+        return detail.summary;
+    }
+    Result<std::vector<NodeInfo>> nodes() override { return nodeInfos; }
+
+    std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
+                                            StreamHandler<RunUpdate> handler) override {
+        return play(runScripts, std::move(handler));
+    }
+    std::unique_ptr<Subscription> watchMetrics(const std::string&, std::int64_t fromStep,
+                                               StreamHandler<MetricChunk> handler) override {
+        {
+            MutexLock lock(mutex_);
+            metricStarts_.push_back(fromStep);
+        }
+        return play(metricScripts, std::move(handler));
+    }
+    std::unique_ptr<Subscription> logs(const LogsRequest& request,
+                                       StreamHandler<LogChunk> handler) override {
+        {
+            MutexLock lock(mutex_);
+            logRequests_.push_back(request);
+        }
+        return play(logScripts, std::move(handler));
+    }
+    std::unique_ptr<Subscription> watchTelemetry(const std::string&,
+                                                 StreamHandler<NodeSample> handler) override {
+        return play(sampleScripts, std::move(handler));
+    }
+
+    std::vector<std::int64_t> metricStarts() {
+        MutexLock lock(mutex_);
+        return metricStarts_;
+    }
+    std::vector<LogsRequest> logRequests() {
+        MutexLock lock(mutex_);
+        return logRequests_;
+    }
+
+    Status reachable, listStatus;
+    SubmitReply submitReply;
+    int submitsLost = 0;
+    std::vector<RunDetail> runs;
+    std::vector<MetricSeries> series;
+    std::vector<NodeInfo> nodeInfos;
+    std::deque<RunScript> runScripts;  ///< one an opening; afterwards streams that stay open
+    std::deque<MetricScript> metricScripts;
+    std::deque<LogScript> logScripts;
+    std::deque<SampleScript> sampleScripts;
+    std::vector<SubmitRequest> submits;
+    std::vector<ListRequest> lists;
+    std::vector<MetricRangeRequest> ranges;
+
+ private:
+    Result<RunSummary> changed(const std::string& run, RunState state) {
+        ASSIGN_OR_RETURN(RunDetail detail, get(run));
+        detail.summary.state = state;
+        return detail.summary;
+    }
+    template <class Scripts, class T>
+    std::unique_ptr<Subscription> play(Scripts& scripts, StreamHandler<T> handler) {
+        typename ScriptedStream<T>::Script script;
+        script.staysOpen = true;
+        {
+            MutexLock lock(mutex_);
+            if (!scripts.empty()) {
+                script = scripts.front();
+                scripts.pop_front();
+            }
+        }
+        return std::make_unique<ScriptedStream<T>>(std::move(script), std::move(handler));
+    }
+    Mutex mutex_;
+    std::vector<std::int64_t> metricStarts_ MR_GUARDED_BY(mutex_);
+    std::vector<LogsRequest> logRequests_ MR_GUARDED_BY(mutex_);
+};
+
+inline RunSummary aRun(const std::string& id, const std::string& variation = "",
+                       RunState state = RunState::kFinished) {
+    RunSummary run;
+    run.id = id;
+    run.uid = "0190" + id.substr(2) + std::string(28 - (id.size() - 2), 'f');
+    run.name = "movielens-dlrm";
+    run.variation = variation;
+    run.owner = "ada";
+    run.state = state;
+    run.attempt = 1;
+    run.createdMs = 1'700'000'000'000;
+    run.startedMs = run.createdMs + 1'000;
+    run.endedMs = isEnded(state) ? run.startedMs + 12'500 : 0;
+    run.progress = {390, 630, 1, 3, 99'840, Phase::kTraining, 990, 10, run.createdMs + 9'000};
+    run.latestMetrics = {{"eval.auc", 0.7934, 390, 0, 1},
+                         {"eval.normalized_entropy", 0.8312, 390, 0, 1},
+                         {"loss", 0.5123, 390, 0, 1},
+                         {"samples_per_second", 42'100, 390, 0, 1}};
+    run.rowsRead = 100'836;
+    run.rowsKept = 80'561;
+    run.rowsTrained = 241'683;
+    run.evalOrderHash = "aaaabbbbccccdddd";
+    run.model = "dlrm";
+    run.dataset = "ratings.csv";
+    return run;
+}
+
+inline RunDetail aDetail(const RunSummary& run) {
+    RunDetail detail;
+    detail.summary = run;
+    detail.specFileName = "movielens.yaml";
+    detail.resolvedSpec = R"({"name":"movielens-dlrm"})";
+    detail.params = {{"batch.seed", "7"}, {"model.type", "dlrm"}};
+    detail.metricNames = {"eval.auc", "loss"};
+    Receipt receipt;
+    receipt.files = {{"ratings.csv", "ff00", 2'483'723, 100'836}};
+    receipt.steps = {{"filter", 80'600, 80'561}, {"negatives", 80'561, 80'561}};
+    receipt.orderHash = "0123456789abcdef";
+    receipt.rowsScanned = 100'836;
+    receipt.rowsKept = 80'561;
+    receipt.rowsTrained = 241'683;
+    detail.receipt = receipt;
+    detail.checkpoints = {{300, run.createdMs, "/state/step-300.ckpt", "beef", 5'000'000, 1}};
+    return detail;
+}
+
+}  // namespace millrace::client

@@ -1,0 +1,90 @@
+#include "app/session/live_model.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/session/fake_client.h"
+
+namespace millrace::session {
+namespace {
+
+using client::aRun;
+using client::RunState;
+
+RunChanged at(std::int64_t timeMs, std::int64_t step) {
+    client::RunSummary run = aRun("r-abc23", "", RunState::kRunning);
+    run.progress.timeMs = timeMs;
+    run.progress.step = step;
+    return {run};
+}
+
+TEST(LiveModel, TheRemainingTimeComesFromTheLastSecondsPace) {
+    LiveModel model;
+    model.apply(at(1'000, 100), 1'000);
+    EXPECT_FALSE(model.runs["r-abc23"].secondsLeft().has_value());
+    model.apply(at(3'000, 120), 3'000);
+    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stepsPerSecond().value(), 10.0);
+    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].secondsLeft().value(), 51.0);
+}
+
+TEST(LiveModel, AStepBackAfterARestartStartsThePaceAnew) {
+    LiveModel model;
+    model.apply(at(1'000, 100), 0);
+    model.apply(at(2'000, 200), 0);
+    model.apply(at(3'000, 150), 0);
+    EXPECT_FALSE(model.runs["r-abc23"].stepsPerSecond().has_value());
+}
+
+TEST(LiveModel, RunsThatGoStandBeforeThoseThatEnded) {
+    LiveModel model;
+    client::RunSummary old = aRun("r-old23", "", RunState::kRunning);
+    client::RunSummary ended = aRun("r-new23");
+    ended.createdMs = old.createdMs + 1;
+    model.apply(RunChanged{ended}, 0);
+    model.apply(RunChanged{old}, 0);
+    ASSERT_EQ(model.ordered().size(), 2U);
+    EXPECT_EQ(model.ordered()[0]->summary.id, "r-old23");
+}
+
+TEST(LiveModel, ANodeIsStaleWhenNoSampleCame) {
+    LiveModel model;
+    client::NodeSample sample;
+    sample.node = "a";
+    model.apply(NodeSampled{sample}, 10'000);
+    EXPECT_FALSE(LiveModel::isStale(model.nodes["a"], 12'000));
+    EXPECT_TRUE(LiveModel::isStale(model.nodes["a"], 14'000));
+}
+
+TEST(Series, ThinningKeepsTheSpike) {
+    Series series;
+    for (int step = 1; step <= 30'000; ++step) {
+        series.add(step, step == 12'345 ? 99.0 : 1.0);
+    }
+    EXPECT_LT(series.points().size(), 8'192U);
+    const bool hasSpike = std::any_of(series.points().begin(), series.points().end(),
+                                      [](const auto& p) { return p.second == 99.0; });
+    EXPECT_TRUE(hasSpike);
+    EXPECT_TRUE(std::is_sorted(series.points().begin(), series.points().end(),
+                               [](const auto& a, const auto& b) { return a.first < b.first; }));
+}
+
+TEST(Stall, IsTheShareOfTheLastIntervalSpentWaiting) {
+    client::RunSummary run = aRun("r-abc23");
+    EXPECT_DOUBLE_EQ(stallPercent(run).value(), 1.0);
+    run.progress.busyMs = run.progress.stallMs = 0;
+    EXPECT_FALSE(stallPercent(run).has_value());
+}
+
+TEST(Backoff, GrowsToFiveSecondsAndStartsAnew) {
+    Backoff backoff;
+    EXPECT_EQ(backoff.nextMs(), 250);
+    EXPECT_EQ(backoff.nextMs(), 500);
+    for (int i = 0; i < 20; ++i) {
+        backoff.nextMs();
+    }
+    EXPECT_EQ(backoff.nextMs(), 5'000);
+    backoff.reset();
+    EXPECT_EQ(backoff.nextMs(), 250);
+}
+
+}  // namespace
+}  // namespace millrace::session

@@ -1,0 +1,64 @@
+#include "app/session/run_names.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/session/fake_client.h"
+
+namespace millrace::session {
+namespace {
+
+using client::aRun;
+using testing::HasSubstr;
+
+const std::vector<client::RunSummary> kRuns = {aRun("r-abc23"), aRun("r-abd45", "keep-30"),
+                                               aRun("r-xyz78", "keep-10")};
+
+TEST(RunNames, AnIdItsPrefixAndThePrefixWithoutRAreAccepted) {
+    for (const char* text : {"r-xyz78", "r-x", "xyz"}) {
+        const auto run = pickRun(text, kRuns);
+        ASSERT_TRUE(run.ok()) << text << run.status();
+        EXPECT_EQ(run->id, "r-xyz78");
+    }
+}
+
+TEST(RunNames, AUidOrItsBeginningIsAccepted) {
+    EXPECT_EQ(pickRun(kRuns[1].uid, kRuns)->id, "r-abd45");
+    EXPECT_EQ(pickRun(kRuns[1].uid.substr(0, 8), kRuns)->id, "r-abd45");
+}
+
+TEST(RunNames, NameSlashVariationNamesOneOfASubmit) {
+    EXPECT_EQ(pickRun("movielens-dlrm/keep-30", kRuns)->id, "r-abd45");
+    EXPECT_EQ(pickRun("movielens-dlrm/keep-1", kRuns)->id, "r-xyz78");
+}
+
+TEST(RunNames, AnAmbiguousPrefixListsTheCandidates) {
+    const auto run = pickRun("r-ab", kRuns);
+    EXPECT_EQ(run.status().code(), absl::StatusCode::kInvalidArgument);
+    const std::string message(messageOf(run.status()));
+    EXPECT_THAT(message, HasSubstr("names 2 runs"));
+    EXPECT_THAT(message, HasSubstr("r-abc23 (movielens-dlrm, finished)"));
+    EXPECT_THAT(message, HasSubstr("r-abd45 (movielens-dlrm / keep-30"));
+}
+
+TEST(RunNames, AnUnknownRunGetsTheNearest) {
+    const auto run = pickRun("r-xyz87", kRuns);
+    EXPECT_EQ(run.status().code(), absl::StatusCode::kNotFound);
+    EXPECT_THAT(std::string(messageOf(run.status())), HasSubstr("did you mean 'r-xyz78'?"));
+}
+
+TEST(RunNames, AnEmptyTextNamesNothing) {
+    EXPECT_FALSE(pickRun("", kRuns).ok());
+}
+
+TEST(RunNames, WhatTheDaemonDoesNotKnowIsSoughtAmongAllRuns) {
+    client::FakeClient fake;
+    fake.runs = {client::aDetail(kRuns[0]), client::aDetail(kRuns[2])};
+    const auto found = findRun(fake, "xyz");
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(found->summary.id, "r-xyz78");
+    EXPECT_EQ(fake.lists.back().view, client::RunView::kAll);
+}
+
+}  // namespace
+}  // namespace millrace::session

@@ -1,0 +1,259 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/tui/top_view.h"
+#include "app/tui/watch_view.h"
+#include "backend/core/text.h"
+#include "tests/unit/session/fake_client.h"
+
+namespace millrace::tui {
+namespace {
+
+using client::aRun;
+using client::RunState;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::int64_t kNow = 1'700'000'010'000;
+
+session::LiveModel aModel(int numRuns) {
+    session::LiveModel model;
+    const char* ids[] = {"r-abc23", "r-def45", "r-ghi67"};
+    const char* names[] = {"", "keep-30", "keep-10"};
+    for (int i = 0; i < numRuns; ++i) {
+        client::RunSummary run =
+            aRun(ids[i], names[i], i == 0 ? RunState::kRunning : RunState::kQueued);
+        run.queuedReason = i == 0 ? "" : "behind 1 run";
+        model.apply(session::RunChanged{run}, kNow);
+    }
+    std::vector<client::MetricPoint> points;
+    for (int step = 1; step <= 390; ++step) {
+        points.push_back({"loss", 0.7 - step * 0.0005, step, kNow, 0});
+        points.push_back({"samples_per_second", 42'000.0 + step, step, kNow, 0});
+        points.push_back({"input_stall_percent", step % 7 == 0 ? 3.0 : 0.1, step, kNow, 0});
+    }
+    points.push_back({"eval.auc", 0.7934, 300, kNow, 1});
+    model.apply(session::MetricsAdded{ids[0], points}, kNow);
+    model.apply(
+        session::LogsAdded{ids[0], {{kNow, "rank0", "step 300: wrote a checkpoint", true, 1}}, 0},
+        kNow);
+    model.apply(session::LinkChanged{{session::LinkState::kConnected, "", kNow, 0}}, kNow);
+    return model;
+}
+
+session::LiveModel aCluster(bool hasGpu) {
+    session::LiveModel model = aModel(3);
+    client::NodeInfo info;
+    info.name = "node-a";
+    info.cores = 16;
+    info.cpuModel = "AMD EPYC 9654";
+    info.gpuNote = "no NVIDIA driver on this machine";
+    client::NodeSample sample;
+    sample.node = "node-a";
+    sample.cpuPercent = 43.2;
+    sample.memoryUsedBytes = 3'200'000'000;
+    sample.memoryTotalBytes = 24'000'000'000;
+    sample.diskReadBytesPerSecond = 1.2e6;
+    sample.networkSendBytesPerSecond = 2e3;
+    sample.load1 = 1.25;
+    sample.processes = {{"r-abc23", "rank0", 7, 98.0, 412'000'000}};
+    if (hasGpu) {
+        info.gpus = {{0, "NVIDIA H200", "u", "570", 141'000'000'000}};
+        client::GpuSample gpu;
+        gpu.utilizationPercent = 83;
+        gpu.memoryUsedBytes = 12'000'000'000;
+        gpu.memoryTotalBytes = 141'000'000'000;
+        gpu.powerWatts = 350;
+        sample.gpus = {gpu};
+    }
+    model.nodes["node-a"].info = info;
+    model.apply(session::NodeSampled{sample}, kNow);
+    return model;
+}
+
+std::vector<std::string> drawn(View& view, const session::LiveModel& model, int width, int height,
+                               bool isUtf8 = true) {
+    CellGrid grid(width, height, isUtf8);
+    view.draw(grid, model, kNow);
+    for (const std::string& line : grid.lines()) {
+        EXPECT_LE(displayWidth(line), width) << line;
+    }
+    return grid.lines();
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) {
+        text += line + "\n";
+    }
+    return text;
+}
+
+TEST(WatchView, AnEightyColumnTerminalShowsProgressFiguresChartAndLog) {
+    WatchView view({"r-abc23"});
+    const auto lines = drawn(view, aModel(1), 80, 24);
+    EXPECT_THAT(lines[0], HasSubstr("movielens-dlrm  r-abc23  running"));
+    EXPECT_THAT(lines[1], HasSubstr("62 %  step 390/630  epoch 2/3  ETA"));
+    EXPECT_THAT(lines[2], HasSubstr("99,840 rows"));
+    const std::string text = joined(lines);
+    EXPECT_THAT(text, HasSubstr("loss"));
+    EXPECT_THAT(text, HasSubstr("samples/s"));
+    EXPECT_THAT(text, HasSubstr("input stall"));
+    EXPECT_THAT(text, HasSubstr("0.7934"));
+    EXPECT_THAT(text, HasSubstr("rank0 step 300: wrote a checkpoint"));
+    EXPECT_THAT(text, HasSubstr("step 390"));
+    EXPECT_THAT(lines[23], HasSubstr("q leave"));
+}
+
+TEST(WatchView, ABigTerminalPutsTheLogBesideTheChart) {
+    WatchView view({"r-abc23"});
+    const auto lines = drawn(view, aModel(1), 200, 50);
+    bool isBeside = false;
+    for (const std::string& line : lines) {
+        isBeside = isBeside || (line.find(" loss ") != std::string::npos &&
+                                line.find(" log ") != std::string::npos);
+    }
+    EXPECT_TRUE(isBeside) << joined(lines);
+}
+
+TEST(WatchView, SeveralRunsStandInAListAndTabChoosesTheNext) {
+    WatchView view({"r-abc23", "r-def45", "r-ghi67"});
+    const session::LiveModel model = aModel(3);
+    EXPECT_THAT(drawn(view, model, 80, 24)[1], HasSubstr("▸ movielens-dlrm"));
+    EXPECT_TRUE(view.press({Key::kTab}, model));
+    const auto lines = drawn(view, model, 80, 24);
+    EXPECT_THAT(lines[0], HasSubstr("keep-30  r-def45  queued"));
+    EXPECT_THAT(lines[2], HasSubstr("▸ movielens-dlrm / keep-30"));
+    EXPECT_THAT(joined(lines), HasSubstr("behind 1 run"));
+}
+
+TEST(WatchView, TheArrowsChooseTheMetricOfTheChart) {
+    WatchView view({"r-abc23"});
+    const session::LiveModel model = aModel(1);
+    EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("─ loss ─"));
+    view.press({Key::kRight}, model);
+    EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("─ samples_per_second ─"));
+    view.press({Key::kLeft}, model);
+    EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("─ loss ─"));
+}
+
+TEST(WatchView, ALostConnectionIsSaidInTheLastRow) {
+    session::LiveModel model = aModel(1);
+    model.apply(session::LinkChanged{{session::LinkState::kReconnecting, "nobody listens",
+                                      kNow - 5'000, 3}},
+                kNow);
+    WatchView view({"r-abc23"});
+    EXPECT_THAT(drawn(view, model, 80, 24)[23],
+                HasSubstr("connection lost 5 s ago, trying again (3): nobody listens"));
+}
+
+TEST(WatchView, WithoutUtf8EveryByteIsAscii) {
+    WatchView view({"r-abc23", "r-def45"});
+    for (const char c : joined(drawn(view, aModel(2), 80, 24, false))) {
+        ASSERT_GE(c, 0) << "not ASCII";
+    }
+}
+
+TEST(WatchView, TheSmallestTerminalBreaksNothing) {
+    WatchView view({"r-abc23", "r-def45"});
+    for (const auto& [width, height] : {std::pair{1, 1}, {20, 5}, {40, 10}, {300, 8}}) {
+        drawn(view, aModel(2), width, height);
+    }
+}
+
+TEST(TopView, AMachineWithoutAGpuSaysSo) {
+    TopView view;
+    const auto lines = drawn(view, aCluster(false), 80, 24);
+    EXPECT_THAT(lines[0], HasSubstr("1 running   2 queued"));
+    const std::string text = joined(lines);
+    EXPECT_THAT(text, HasSubstr("node-a  16 cores  AMD EPYC 9654"));
+    EXPECT_THAT(text, HasSubstr("43 %"));
+    EXPECT_THAT(text, HasSubstr("3.2/24.0 GB"));
+    EXPECT_THAT(text, HasSubstr("r 1.2 MB/s  w n/a"));
+    EXPECT_THAT(text, HasSubstr("no GPU (no NVIDIA driver on this machine)"));
+    EXPECT_THAT(text, HasSubstr("390/630"));
+    EXPECT_THAT(text, HasSubstr("1.0 %"));
+}
+
+TEST(TopView, AGpuHasUseMemoryAndPower) {
+    TopView view;
+    const std::string text = joined(drawn(view, aCluster(true), 200, 50));
+    EXPECT_THAT(text, HasSubstr("gpu0"));
+    EXPECT_THAT(text, HasSubstr("83 %  mem 12.0/141 GB  350 W  NVIDIA H200"));
+    EXPECT_THAT(text, HasSubstr("98 %"));
+    EXPECT_THAT(text, HasSubstr("412 MB"));
+}
+
+TEST(TopView, ANodeThatWentSilentIsMarked) {
+    session::LiveModel model = aCluster(false);
+    model.nodes["node-a"].receivedMs = kNow - 20'000;
+    TopView view;
+    EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("no sample since 20 s ago"));
+}
+
+TEST(TopView, ManyRunsScroll) {
+    session::LiveModel model = aCluster(false);
+    for (int i = 0; i < 60; ++i) {
+        model.apply(session::RunChanged{aRun("r-" + std::to_string(10000 + i))}, kNow);
+    }
+    TopView view;
+    EXPECT_THAT(drawn(view, model, 80, 24)[23], HasSubstr("more below"));
+    view.press({Key::kPageDown}, model);
+    EXPECT_THAT(joined(drawn(view, model, 80, 24)), Not(HasSubstr("r-abc23")));
+}
+
+// A screen in memory: shows into a list, presses keys from a list.
+class FakeScreen final : public Screen {
+ public:
+    explicit FakeScreen(std::deque<KeyPress> keys) : keys_(std::move(keys)) {}
+    int width() const override { return width_; }
+    int height() const override { return 24; }
+    bool isUtf8() const override { return true; }
+    void show(const CellGrid& grid) override { shown.push_back(grid.text()); }
+    KeyPress readKey(std::chrono::milliseconds) override {
+        if (keys_.empty()) {
+            return {};
+        }
+        const KeyPress key = keys_.front();
+        keys_.pop_front();
+        width_ += key.key == Key::kResize ? 40 : 0;
+        return key;
+    }
+    std::vector<std::string> shown;
+
+ private:
+    std::deque<KeyPress> keys_;
+    int width_ = 80;
+};
+
+class LiveLoopTest : public testing::Test {
+ protected:
+    LoopEnd run(Screen& screen, LoopOptions options) {
+        session::FollowOptions follow;
+        follow.runIds = {"r-abc23"};
+        session::Follower follower(fake_, clock_, follow);
+        session::LiveModel model = aModel(1);
+        WatchView view({"r-abc23"});
+        return runLiveLoop(screen, follower, model, view, clock_, interrupts_, options);
+    }
+    client::FakeClient fake_;
+    SystemClock clock_;
+    std::atomic<int> interrupts_{0};
+};
+
+TEST_F(LiveLoopTest, QLeaves) {
+    FakeScreen screen({{Key::kResize}, {Key::kCharacter, 'x'}, {Key::kCharacter, 'q'}});
+    EXPECT_EQ(run(screen, {}), LoopEnd::kLeft);
+    ASSERT_GE(screen.shown.size(), 2U);
+    EXPECT_NE(screen.shown[0].size(), screen.shown[1].size());
+}
+
+TEST_F(LiveLoopTest, TheEndOfTheRunEndsTheViewWhereThatWasAskedFor) {
+    fake_.runScripts = {{{client::RunUpdate{aRun("r-abc23"), false, false}}}};
+    FakeScreen screen({});
+    EXPECT_EQ(run(screen, {true}), LoopEnd::kAllEnded);
+    EXPECT_THAT(screen.shown.back(), HasSubstr("finished"));
+}
+
+}  // namespace
+}  // namespace millrace::tui
