@@ -1,0 +1,244 @@
+"""millrace-trainer with a real feed; this test stands in for the daemon on the rank socket."""
+import copy
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import unittest
+
+BIN = os.environ.get("MILLRACE_BIN_DIR", "build/release/bin")
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+EXAMPLE = os.path.join(ROOT, "resources", "examples", "movielens")
+LIMIT_S = 120
+
+
+def resolve(variations):
+    with open(os.path.join(EXAMPLE, "movielens.yaml"), encoding="utf-8") as f:
+        request = {"op": "resolve", "text": f.read(), "file_name": "movielens.yaml",
+                   "base_dir": EXAMPLE, "variations": variations,
+                   "sets": ["batch.rows=512", "train.checkpoint.every_steps=40"]}
+    out = subprocess.run([f"{BIN}/millrace-loader", "inspect"], input=json.dumps(request),
+                         capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    answer = json.loads(out.stdout)
+    assert answer["ok"], answer
+    return {run["variation"]: run for run in answer["runs"]}
+
+
+class Job:
+    """One attempt: its folder, its rank socket (every line is acknowledged), its two workers."""
+
+    def __init__(self, folder, run, attempt=1, resume=None, init_from=None):
+        self.dir = os.path.join(folder, f"a{attempt}")
+        os.makedirs(self.dir)
+        self.job = os.path.join(self.dir, "job.json")
+        self.lines, self.changed = [], threading.Condition()
+        with open(self.job, "w", encoding="utf-8") as f:
+            json.dump({"run": "r-test1", "attempt": attempt, "resume": resume,
+                       "init_from": init_from, "checkpoint_dir": os.path.join(folder, "checkpoints"),
+                       "rank_socket": os.path.join(self.dir, "rank.sock"),
+                       "feed_socket": os.path.join(self.dir, "feed.sock"), "directory": self.dir,
+                       **{k: run[k] for k in ("spec", "spec_hash", "stream_hash", "plan", "plan_hash")}},
+                      f)
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.bind(os.path.join(self.dir, "rank.sock"))
+        self.server.listen(8)
+        threading.Thread(target=self.accept, daemon=True).start()
+        self.start_feed()
+        self.log = open(os.path.join(self.dir, "trainer.log"), "w", encoding="utf-8")
+        self.trainer = subprocess.Popen(
+            [f"{BIN}/millrace-trainer", "--job", self.job, "--rank", "0"], stderr=self.log)
+
+    def start_feed(self):
+        self.feed = subprocess.Popen([f"{BIN}/millrace-loader", "feed", "--job", self.job],
+                                     stderr=subprocess.DEVNULL)
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with connection, connection.makefile("r") as reader:
+            try:
+                self.acknowledge(connection, reader)
+            except OSError:
+                pass  # a killed worker
+
+    def acknowledge(self, connection, reader):
+        role = ""
+        for text in reader:
+            line = json.loads(text)
+            if line["type"] == "hello":
+                role = line["role"]
+                continue
+            with self.changed:
+                self.lines.append((role, line))
+                self.changed.notify_all()
+            ack = {"ack": line["seq"]}
+            if "attempt" in line:
+                ack["attempt"] = line["attempt"]
+            connection.sendall((json.dumps(ack) + "\n").encode())
+
+    def of_type(self, name):
+        with self.changed:
+            return [line for role, line in self.lines if role == "rank" and line["type"] == name]
+
+    def losses(self):
+        return {m["step"]: m["values"]["loss"] for m in self.of_type("metrics")
+                if "loss" in m["values"]}
+
+    def wait_for_step(self, step):
+        def reached():
+            return any(r == "rank" and m["type"] == "metrics" and m["step"] >= step
+                       for r, m in self.lines)
+        with self.changed:
+            assert self.changed.wait_for(reached, LIMIT_S), "no such step in time"
+
+    def wait(self):
+        code = self.trainer.wait(LIMIT_S)
+        self.close()
+        return code
+
+    def close(self):
+        for process in (self.trainer, self.feed):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        self.log.close()
+        try:
+            self.server.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.server.close()
+
+    def done(self):
+        lines = self.of_type("done")
+        return lines[0] if lines else None
+
+
+class Trainer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.runs = resolve("all")
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="millrace-trainer-")
+        self.jobs = []
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.addCleanup(lambda: [job.close() for job in self.jobs])
+
+    def start(self, run=None, name="run", **options):
+        job = Job(os.path.join(self.folder, name), run or self.runs[""], **options)
+        self.jobs.append(job)
+        return job
+
+    def finished(self, **options):
+        job = self.start(**options)
+        self.assertEqual(job.wait(), 0)
+        self.assertIsNotNone(job.done())
+        return job
+
+    def checkpoint(self, name="run", index=-1):
+        folder = os.path.join(self.folder, name, "checkpoints")
+        return os.path.join(folder, sorted(os.listdir(folder))[index])
+
+    def assert_same_end(self, job, whole):
+        self.assertEqual(job.done()["params"], whole.done()["params"])
+        self.assertEqual(job.done()["metrics"], whole.done()["metrics"])
+        self.assertEqual(job.done()["state"], whole.done()["state"])
+        for step, loss in job.losses().items():
+            self.assertEqual(loss, whole.losses()[step], step)
+
+    def test_trains_the_example_well_and_reports_every_step(self):
+        job = self.finished()
+        done = job.done()
+        self.assertGreaterEqual(done["metrics"]["eval.auc"], 0.79)
+        self.assertEqual(sorted(job.losses()), list(range(1, done["step"] + 1)))
+        self.assertEqual(len(done["params"]["eval_order_hash"]), 32)
+        self.assertLessEqual(len(os.listdir(os.path.join(self.folder, "run", "checkpoints"))), 3)
+
+    def test_trains_twice_to_the_same_bits(self):
+        self.assert_same_end(self.finished(name="b"), self.finished(name="a"))
+
+    def test_resumes_bit_for_bit_after_kill_9(self):
+        whole = self.finished(name="whole")
+        job = self.start()
+        job.wait_for_step(45)
+        job.trainer.kill()
+        job.wait()
+        resumed = self.finished(attempt=2, resume=self.checkpoint())
+        self.assertGreaterEqual(min(resumed.losses()), 41)
+        self.assert_same_end(resumed, whole)
+
+    def test_stops_on_sigterm_with_a_checkpoint_and_exit_3(self):
+        whole = self.finished(name="whole")
+        job = self.start()
+        job.wait_for_step(25)
+        job.trainer.send_signal(signal.SIGTERM)
+        self.assertEqual(job.wait(), 3)
+        self.assertIsNone(job.done())
+        step = job.of_type("checkpoint")[-1]["step"]
+        self.assertEqual(step, max(job.losses()))
+        resumed = self.finished(attempt=2, resume=self.checkpoint())
+        self.assertIn(step + 1, resumed.losses())
+        self.assert_same_end(resumed, whole)
+
+    def test_goes_on_when_the_feed_is_killed_and_replaced(self):
+        whole = self.finished(name="whole")
+        job = self.start()
+        job.wait_for_step(45)
+        job.feed.kill()
+        job.feed.wait()
+        job.start_feed()
+        self.assertEqual(job.wait(), 0)
+        self.assert_same_end(job, whole)
+
+    def test_trains_the_baselines_in_one_epoch_on_the_same_evaluation_rows(self):
+        both = self.finished(run=self.runs["movie-user-mean"], name="both").done()
+        film = self.finished(run=self.runs["movie-mean"], name="film").done()
+        self.assertTrue(0.67 < film["metrics"]["eval.auc"] < 0.71, film)
+        self.assertTrue(0.76 < both["metrics"]["eval.auc"] < 0.79, both)
+        self.assertEqual(film["params"]["eval_order_hash"], both["params"]["eval_order_hash"])
+
+    def test_starts_from_another_runs_weights(self):
+        first = self.finished(name="first")
+        second = self.finished(name="second", init_from=self.checkpoint("first"))
+        self.assertLess(second.losses()[1], first.losses()[1])
+
+    def test_names_a_damaged_checkpoint_and_exits_4(self):
+        self.finished(name="first")
+        path = self.checkpoint("first")
+        with open(path, "r+b") as f:
+            f.seek(5000)
+            f.write(b"x" * 16)
+        job = self.start(attempt=2, resume=path)
+        self.assertEqual(job.wait(), 4)
+        self.assertIn(path, job.of_type("error")[0]["message"])
+
+    def test_names_a_key_that_the_model_cannot_use_and_exits_4(self):
+        run = copy.deepcopy(self.runs[""])
+        run["spec"]["model"]["bottom"] = [32, 15]
+        job = self.start(run=run)
+        self.assertEqual(job.wait(), 4)
+        self.assertIn("model.bottom", job.of_type("error")[0]["message"])
+
+    def test_says_what_is_missing_on_its_command_line(self):
+        out = subprocess.run([f"{BIN}/millrace-trainer"], capture_output=True, text=True,
+                             timeout=LIMIT_S, check=False)
+        self.assertEqual(out.returncode, 2)
+        self.assertIn("usage", out.stderr)
+        out = subprocess.run([f"{BIN}/millrace-trainer", "--job", "/no/job.json", "--rank", "0"],
+                             capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        self.assertEqual(out.returncode, 4)
+        self.assertIn("/no/job.json", out.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
