@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t kWindowNs = 500'000'000;
 constexpr std::int64_t kRatesNs = 100'000'000;
+constexpr double kSecondsMin = 0.02;  // below, a rate says nothing
 constexpr std::int64_t kProgressNs = 200'000'000;
 
 std::int64_t processCpuNs() {
@@ -37,7 +38,7 @@ void StepMeter::endStep(std::int64_t rows, std::int64_t stallNs, rank::Values& v
     stallNs_ = stallNs;
     const Mark mark = now(stallNs);
     const double seconds = static_cast<double>(mark.timeNs - older_.timeNs) * 1e-9;
-    if (seconds > 0 && mark.timeNs - lastRatesNs_ >= kRatesNs) {
+    if (seconds >= kSecondsMin && mark.timeNs - lastRatesNs_ >= kRatesNs) {
         lastRatesNs_ = mark.timeNs;
         values["samples_per_second"] = static_cast<double>(mark.rows - older_.rows) / seconds;
         values["input_stall_percent"] = std::clamp(

@@ -111,7 +111,15 @@ Result<Trainer::Outcome> Trainer::run() {
             return Outcome::kStopped;
         }
     }
-    RETURN_IF_ERROR(finish());
+    if (options_.hasEval && lastEvalStep_ != step_) {
+        RETURN_IF_ERROR(evaluate());
+    }
+    // Also when this step has a checkpoint: that one may lie before the end of the epoch was read.
+    RETURN_IF_ERROR(checkpoint(true));
+    if (options_.hasEval && lastEvalStep_ != step_) {
+        return Outcome::kStopped;
+    }
+    RETURN_IF_ERROR(reporter_.finish(doneLine()));
     return Outcome::kDone;
 }
 
@@ -236,12 +244,7 @@ Status Trainer::progress(const char* phase) {
         rank::Progress{step_, epoch_, rows_, total, phase, meter_.busyMs(), meter_.stallMs()});
 }
 
-Status Trainer::finish() {
-    if (options_.hasEval && lastEvalStep_ != step_) {
-        RETURN_IF_ERROR(evaluate());
-    }
-    // Also when this step has a checkpoint: that one may lie before the end of the epoch was read.
-    RETURN_IF_ERROR(checkpoint(true));
+rank::Done Trainer::doneLine() {
     rank::Done done;
     done.step = step_;
     done.rows = rows_;
@@ -259,7 +262,7 @@ Status Trainer::finish() {
         }
         done.params["resume_changes"] = changes;
     }
-    return reporter_.finish(std::move(done));
+    return done;
 }
 
 }  // namespace millrace::train

@@ -67,12 +67,15 @@ class Trainer {
     Status afterStep();
     bool isFinished() const;
 
+    /// Leaves lastEvalStep_ as it was when a stop request cuts it short.
     Status evaluate();
-    Status evaluateStream(std::vector<class EvalAccumulator>& heads, std::vector<bool>& isThere);
+    /// False when it was cut short.
+    Result<bool> evaluateStream(std::vector<class EvalAccumulator>& heads,
+                                std::vector<bool>& isThere);
     Status reportEval(std::vector<class EvalAccumulator>& heads, const std::vector<bool>& isThere);
     Status checkpoint(bool isNeeded);
     Json checkpointMeta(const std::string& state) const;
-    Status finish();
+    rank::Done doneLine();
     Status progress(const char* phase);
     std::string weightsHash();
 

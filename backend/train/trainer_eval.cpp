@@ -11,8 +11,8 @@ Status Trainer::evaluate() {
     RETURN_IF_ERROR(progress("evaluating"));
     std::vector<EvalAccumulator> heads(options_.learner.heads.size());
     std::vector<bool> isThere(heads.size(), true);
-    RETURN_IF_ERROR(evaluateStream(heads, isThere));
-    if (!reporter_.stopRequested()) {
+    ASSIGN_OR_RETURN(const bool isWhole, evaluateStream(heads, isThere));
+    if (isWhole) {
         RETURN_IF_ERROR(reportEval(heads, isThere));
         lastEvalStep_ = step_;
     }
@@ -20,7 +20,8 @@ Status Trainer::evaluate() {
     return okStatus();
 }
 
-Status Trainer::evaluateStream(std::vector<EvalAccumulator>& heads, std::vector<bool>& isThere) {
+Result<bool> Trainer::evaluateStream(std::vector<EvalAccumulator>& heads,
+                                     std::vector<bool>& isThere) {
     ASSIGN_OR_RETURN(const std::unique_ptr<BatchSource> source, open_("eval", ""));
     std::vector<double> probabilities;
     while (true) {
@@ -29,10 +30,10 @@ Status Trainer::evaluateStream(std::vector<EvalAccumulator>& heads, std::vector<
             ASSIGN_OR_RETURN(const std::string state, source->state(event.epoch, event.number));
             ASSIGN_OR_RETURN(const Json json, parseJson(state, "eval feed: state"));
             evalOrderHash_ = jsonString(json, "order_hash");
-            return okStatus();
+            return true;
         }
         if (event.kind != FeedEvent::Kind::kBatch) {
-            return okStatus();
+            return event.kind == FeedEvent::Kind::kEndOfStream;
         }
         RETURN_IF_ERROR(annotate(learner_->predict(event.batch, probabilities),
                                  strCat("evaluation, micro-batch ", event.number)));

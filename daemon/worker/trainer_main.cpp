@@ -41,7 +41,7 @@ void fixEnvironment(char** argv) {
     const char* dynamic = std::getenv("OMP_DYNAMIC");
     ::setenv("OMP_DYNAMIC", "FALSE", 1);
     ::setenv("MKL_DYNAMIC", "FALSE", 1);
-    ::setenv("MKL_CBWR", __builtin_cpu_supports("avx2") ? "AVX2" : "COMPATIBLE", 0);
+    ::setenv("MKL_CBWR", __builtin_cpu_supports("avx2") ? "AVX2" : "COMPATIBLE", 1);
     if (dynamic && std::strcmp(dynamic, "FALSE") != 0) {
         ::execv("/proc/self/exe", argv);
     }

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/unit/train/fakes.h"
+#include "tests/unit/train/trainer_fixture.h"
 
 namespace millrace::train {
 namespace {
@@ -108,6 +108,21 @@ TEST(Trainer, EvaluatesOnceWhenTheEndIsDueAnyway) {
     f.options.evalEverySteps = 5;
     ASSERT_TRUE((*f.make())->run().ok());
     EXPECT_EQ(f.eval.numOpened, 1);
+}
+
+TEST(Trainer, StoppedInItsLastEvaluationCatchesUpOnItWhenResumed) {
+    TrainerFixture f;
+    f.options.hasEval = true;
+    f.eval.stopAfter = 2;
+    const auto outcome = (*f.make())->run();
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(*outcome, Trainer::Outcome::kStopped);
+    EXPECT_FALSE(f.reporter.isDone);
+    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    f.eval.stopAfter = -1;
+    ASSERT_EQ(*(*f.make(&*file))->run(), Trainer::Outcome::kDone);
+    EXPECT_EQ(f.reporter.done.step, 5);
+    EXPECT_TRUE(f.reporter.done.metrics.count("eval.auc"));
 }
 
 TEST(Trainer, StopsAtMaxSteps) {
