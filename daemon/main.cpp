@@ -50,10 +50,12 @@ void raiseFileLimit() {
     }
 }
 
-Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice) {
+// `isLogging`: stderr has become the log file.
+Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging) {
     ASSIGN_OR_RETURN(const config::Premises premises, config::takePremises(config));
     if (!config.logFile.empty()) {
         RETURN_IF_ERROR(config::redirectOutput(config.logFile));
+        isLogging = true;
     }
     const sigset_t signals = blockSignals();
     raiseFileLimit();
@@ -94,12 +96,16 @@ int run(const std::vector<std::string>& arguments) {
         }
         notice = std::move(*background);
     }
-    const Status status = serve(line->config, notice);
+    bool isLogging = false;
+    const Status status = serve(line->config, notice, isLogging);
     if (status.ok()) {
         return 0;
     }
-    notice.tellFailure(messageOf(status));
-    std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(status)).c_str());
+    // A starter that waits says it on the terminal.
+    const bool isHeard = notice.tellFailure(messageOf(status));
+    if (!isHeard || isLogging) {
+        std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(status)).c_str());
+    }
     return kFailed;
 }
 

@@ -38,6 +38,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     facts.memoryLimitMb = jsonInt(resources, "memory_limit_mb", 0);
     facts.gpusPerRank = jsonInt(resources, "gpus_per_rank", 0);
     facts.epochs = jsonInt(jsonMember(spec, "batch"), "epochs", 1);
+    facts.stepNames.emplace_back("where");  // what the loader counts first
     for (const Json& step : jsonMember(spec, "recipe")) {
         if (jsonBool(step, "enabled", true)) {
             facts.stepNames.push_back(jsonString(step, "name", jsonString(step, "kind")));

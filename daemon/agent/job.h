@@ -23,7 +23,7 @@ struct JobFacts {
     std::int64_t checkpointKeep = 3;
     std::int64_t epochs = 1;
     std::string initFrom;
-    std::vector<std::string> stepNames;  ///< of the recipe's enabled steps, in order
+    std::vector<std::string> stepNames;  ///< that the loader counts: where, then enabled ones
     bool hasCommand = false;
     std::string model, dataset;
 

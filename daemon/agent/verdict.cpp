@@ -54,8 +54,11 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     if (facts.lastStep > 0) {
         strAppend(&reason, " after step ", facts.lastStep);
     }
+    // Whoever was killed from outside has not said why.
+    const int code = worker->exitCode.value_or(0);
+    const bool isKilled = code == 128 + SIGKILL || code == 128 + SIGTERM;
     const auto words = facts.lastWords.find(name);
-    if (words != facts.lastWords.end() && !words->second.empty()) {
+    if (!isKilled && words != facts.lastWords.end() && !words->second.empty()) {
         strAppend(&reason, "; its last line: ", words->second);
     }
     return reason;

@@ -37,11 +37,13 @@ namespace {
 
 }  // namespace
 
-void ReadyNotice::send(std::string_view text) {
-    if (fd_.isOpen()) {
-        [[maybe_unused]] const ssize_t n = ::write(fd_.get(), text.data(), text.size());
-        fd_.reset();
+bool ReadyNotice::send(std::string_view text) {
+    if (!fd_.isOpen()) {
+        return false;
     }
+    [[maybe_unused]] const ssize_t n = ::write(fd_.get(), text.data(), text.size());
+    fd_.reset();
+    return true;
 }
 
 Result<ReadyNotice> goToBackground() {

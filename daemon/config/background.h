@@ -14,11 +14,12 @@ class ReadyNotice {
  public:
     ReadyNotice() = default;
     explicit ReadyNotice(UniqueFd fd) : fd_(std::move(fd)) {}
-    void tellReady() { send("+"); }
-    void tellFailure(std::string_view sentence) { send(sentence); }
+    void tellReady() { (void)send("+"); }
+    /// False when nobody waits for it.
+    bool tellFailure(std::string_view sentence) { return send(sentence); }
 
  private:
-    void send(std::string_view text);
+    bool send(std::string_view text);
     UniqueFd fd_;
 };
 

@@ -66,18 +66,18 @@ Result<InstanceLock> InstanceLock::take(const std::string& path, const std::stri
 
 Result<Premises> takePremises(const DaemonConfig& config) {
     RETURN_IF_ERROR(makePrivateDirectory(config.stateDir));
+    const bool isUnix = config.address.isUnix();
+    const std::string& path = config.address.unixPath;
+    if (isUnix) {
+        RETURN_IF_ERROR(prepareSocketDirectory(std::filesystem::path(path).parent_path().string()));
+    }
+    // Two daemons on one port are refused by the kernel; the file only keeps both cases alike.
+    ASSIGN_OR_RETURN(InstanceLock socket,
+                     InstanceLock::take(isUnix ? path + ".lock" : config.stateDir + "/port.lock",
+                                        isUnix ? "the socket " + path : config.address.text()));
     ASSIGN_OR_RETURN(InstanceLock state,
                      InstanceLock::take(config.stateDir + "/millraced.lock",
                                         "the state directory " + config.stateDir));
-    if (!config.address.isUnix()) {
-        // Two daemons on one port are refused by the kernel; one lock serves for both.
-        ASSIGN_OR_RETURN(InstanceLock port,
-                         InstanceLock::take(config.stateDir + "/port.lock", config.address.text()));
-        return Premises{std::move(state), std::move(port)};
-    }
-    const std::string& path = config.address.unixPath;
-    RETURN_IF_ERROR(prepareSocketDirectory(std::filesystem::path(path).parent_path().string()));
-    ASSIGN_OR_RETURN(InstanceLock socket, InstanceLock::take(path + ".lock", "the socket " + path));
     return Premises{std::move(state), std::move(socket)};
 }
 

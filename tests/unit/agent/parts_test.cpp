@@ -57,10 +57,12 @@ TEST(Verdict, WithoutRestartsTheFirstFailureIsTheLast) {
     AttemptFacts facts = someFacts();
     facts.maxRestarts = 0;
     facts.lastWords = {{"rank0", "step 10 loss 0.4"}};
-    const Verdict verdict = judge(facts, gangOf(137, 0));
+    Verdict verdict = judge(facts, gangOf(134, 0));
     EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed);
     EXPECT_EQ(verdict.reason,
-              "rank0 was ended by SIGKILL after step 10; its last line: step 10 loss 0.4");
+              "rank0 was ended by SIGABRT after step 10; its last line: step 10 loss 0.4");
+    verdict = judge(facts, gangOf(137, 0));
+    EXPECT_EQ(verdict.reason, "rank0 was ended by SIGKILL after step 10");
 }
 
 TEST(Verdict, ARankThatEndsBeforeAnyStepIsNotStartedAgainAndAgain) {
@@ -88,7 +90,7 @@ TEST(Job, FactsComeFromTheResolvedSpec) {
     EXPECT_EQ(facts->maxRestarts, 2);
     EXPECT_EQ(facts->checkpointKeep, 2);
     EXPECT_EQ(facts->epochs, 3);
-    EXPECT_THAT(facts->stepNames, ElementsAre("filter"));
+    EXPECT_THAT(facts->stepNames, ElementsAre("where", "filter"));
     EXPECT_EQ(facts->dataset, "ratings.csv");
     EXPECT_FALSE(JobFacts::read("{").ok());
 }
