@@ -1,0 +1,161 @@
+// The roles stream and inspect as a user meets them.
+#include <thread>
+
+#include <signal.h>
+
+#include "tests/integration/loader/loader_program.h"
+
+namespace millrace {
+namespace {
+
+TEST_F(LoaderProgram, StreamsTheSameForOneTwoAndFourThreadsAndThroughTheRing) {
+    const Json one = report({"--threads", "1"});
+    EXPECT_EQ(one["rows_scanned"], 12000);
+    EXPECT_EQ(one["rows_kept"], 10800);
+    EXPECT_EQ(one["rows_delivered"], 10800);
+    EXPECT_EQ(one["complete"], true);
+    EXPECT_EQ(one["schema_version"], 1);
+    EXPECT_EQ(one["checksum"].get<std::string>().rfind("10800:5200:", 0), 0U) << one["checksum"];
+    EXPECT_GT(one["first_batch_seconds"].get<double>(), 0);
+    EXPECT_EQ(one["cursor"]["epoch"], 2);
+    for (const std::vector<std::string>& more :
+         {std::vector<std::string>{"--threads", "2"}, {"--threads", "4"}, {"--through-ring"}}) {
+        const Json other = report(more);
+        EXPECT_EQ(other["order_hash"], one["order_hash"]) << more.front();
+        EXPECT_EQ(other["checksum"], one["checksum"]) << more.front();
+    }
+    EXPECT_NE(report({"--set", "batch.seed=8"})["order_hash"], one["order_hash"]);
+}
+
+TEST_F(LoaderProgram, AVariationWithFewerNegativesKeepsASubset) {
+    const Json all = report({"--epochs", "1"});
+    const Json half = report({"--epochs", "1", "--variation", "half"});
+    EXPECT_LT(half["rows_kept"], all["rows_kept"]);
+    EXPECT_GT(half["rows_kept"], 3500);
+    EXPECT_EQ(half["steps"].back()["name"], "few");
+    EXPECT_EQ(half["steps"].back()["rows_out"], half["rows_kept"]);
+}
+
+TEST_F(LoaderProgram, GoesOnFromACursor) {
+    Json cursor = report({"--epochs", "1"})["cursor"];
+    EXPECT_EQ(cursor["epoch"], 1);
+    const Json rest = report({"--from", dumpJson(cursor)});
+    EXPECT_EQ(rest["rows_delivered"], 5400);
+    write("cursor.json", dumpJson(cursor));
+    EXPECT_EQ(report({"--from", "cursor.json"})["order_hash"], rest["order_hash"]);
+    cursor["stream_hash"] = std::string(32, '0');
+    EXPECT_EQ(run({"stream", "spec.yaml", "--from", dumpJson(cursor)}).exitCode, 4);
+}
+
+TEST_F(LoaderProgram, StreamsTheEvaluationSet) {
+    const Json eval = report({"--eval"});
+    EXPECT_EQ(eval["rows_delivered"], 600);
+    EXPECT_EQ(eval["part"], "eval");
+}
+
+TEST_F(LoaderProgram, TheNullSinkReadsNoValues) {
+    const Json json = report({"--sink", "null"});
+    EXPECT_TRUE(json["checksum"].is_null());
+    EXPECT_EQ(json["order_hash"], report()["order_hash"]);
+}
+
+TEST_F(LoaderProgram, PrintsATableForPeople) {
+    const SubprocessOutput output = run({"stream", "spec.yaml", "--epochs", "1"});
+    EXPECT_EQ(output.exitCode, 0);
+    EXPECT_NE(output.out.find("order hash"), std::string::npos) << output.out;
+    EXPECT_NE(output.out.find("5,400 kept"), std::string::npos) << output.out;
+    EXPECT_EQ(output.err, "");
+}
+
+TEST_F(LoaderProgram, UsageErrorsEndWithTwo) {
+    EXPECT_EQ(run({}).exitCode, 2);
+    EXPECT_EQ(run({"stream"}).exitCode, 2);
+    EXPECT_EQ(run({"stream", "spec.yaml", "--sink", "bucket"}).exitCode, 2);
+    EXPECT_EQ(run({"--help"}).exitCode, 0);
+    EXPECT_EQ(run({"--version"}).out.rfind("millrace-loader ", 0), 0U);
+}
+
+TEST_F(LoaderProgram, ABrokenRowEndsTheStreamWithFileAndLine) {
+    std::ofstream(directory_ / "part-1.csv", std::ios::app) << "1,2\n";
+    const SubprocessOutput output = run({"stream", "spec.yaml"});
+    EXPECT_EQ(output.exitCode, 4);
+    EXPECT_NE(output.err.find("part-1.csv"), std::string::npos) << output.err;
+    EXPECT_NE(output.err.find("2002"), std::string::npos) << output.err;
+}
+
+TEST_F(LoaderProgram, CtrlCEndsCleanlyAndSaysWhatWasDone) {
+    SubprocessOptions options;
+    options.argv = {loaderProgram(), "stream", "spec.yaml", "--json", "--epochs", "100000"};
+    options.workingDirectory = directory_.path();
+    int fds[2];
+    ASSERT_EQ(::pipe(fds), 0);
+    const UniqueFd ours(fds[0]);
+    UniqueFd theirs(fds[1]);
+    options.stdoutFd = theirs.get();
+    auto child = Subprocess::start(options);
+    ASSERT_TRUE(child.ok()) << child.status();
+    theirs.reset();
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    child->signal(SIGINT);
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n; (n = ::read(ours.get(), buffer, sizeof buffer)) > 0;) {
+        text.append(buffer, static_cast<std::size_t>(n));
+    }
+    EXPECT_EQ(*child->wait(), 3);
+    const auto json = parseJson(text, "report");
+    ASSERT_TRUE(json.ok()) << text;
+    EXPECT_EQ((*json)["complete"], false);
+    const SubprocessOutput rest =
+        run({"stream", "spec.yaml", "--epochs", "1", "--from", dumpJson((*json)["cursor"])});
+    EXPECT_TRUE(rest.exitCode == 0) << rest.err;
+}
+
+TEST_F(LoaderProgram, InspectResolvesTheBaseAndItsVariations) {
+    Json request = resolveRequest(spec());
+    request["variations"] = "all";
+    const Json answer = inspect(request);
+    ASSERT_EQ(answer["ok"], true) << dumpJson(answer);
+    ASSERT_EQ(answer["runs"].size(), 2U);
+    EXPECT_EQ(answer["runs"][0]["variation"], "");
+    EXPECT_EQ(answer["runs"][1]["variation"], "half");
+    EXPECT_EQ(answer["runs"][0]["plan_hash"], answer["runs"][1]["plan_hash"]);
+    EXPECT_NE(answer["runs"][0]["stream_hash"], answer["runs"][1]["stream_hash"]);
+    EXPECT_EQ(answer["runs"][0]["stream_hash"], report()["stream_hash"]);
+}
+
+TEST_F(LoaderProgram, InspectSaysWhereAnUnknownColumnStands) {
+    const Json answer = inspect(resolveRequest(spec("vlue > 3")));
+    ASSERT_EQ(answer["ok"], false);
+    const Json& error = answer["errors"][0];
+    EXPECT_EQ(error["line"], 2);
+    EXPECT_NE(error["message"].get<std::string>().find("value"), std::string::npos) << error;
+}
+
+TEST_F(LoaderProgram, InspectRefusesALabelOfOneClass) {
+    const Json answer = inspect(resolveRequest(spec("label = 1")));
+    ASSERT_EQ(answer["ok"], false) << dumpJson(answer);
+    EXPECT_NE(answer["errors"][0]["message"].get<std::string>().find("both classes"),
+              std::string::npos)
+        << dumpJson(answer);
+}
+
+TEST_F(LoaderProgram, InspectDescribesADataset) {
+    const Json answer =
+        inspect({{"op", "dataset"}, {"path", "part-*.csv"}, {"base_dir", directory_.path()}});
+    EXPECT_EQ(answer["ok"], true) << dumpJson(answer);
+    EXPECT_EQ(answer["rows"], 6000);
+    EXPECT_EQ(answer["files"], 3);
+    EXPECT_EQ(answer["columns"].size(), 4U);
+}
+
+TEST_F(LoaderProgram, InspectAnswersGarbageWithASentence) {
+    for (const char* text : {"", "{", "[]", "{\"op\": \"resolv\"}", "\xff\xfe"}) {
+        const SubprocessOutput output = run({"inspect"}, text);
+        EXPECT_EQ(output.exitCode, 0);
+        EXPECT_NE(output.out.find("\"ok\":false"), std::string::npos) << text << output.out;
+    }
+}
+
+}  // namespace
+}  // namespace millrace
