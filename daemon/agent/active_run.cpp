@@ -129,6 +129,11 @@ void ActiveRun::adopt() {
             logError("run: its socket cannot be opened",
                      {{"run", run_.id}, {"why", messageOf(status)}});
         }
+        if (run_.state == runs::RunState::kStarting) {
+            // A daemon that ended in the middle of a start may have left workers out.
+            (void)place_.engine.submit(
+                makeGang(run_, run_.attempt, facts_, directory_, place_.binDir, needs_));
+        }
         const Result<engines::State> state = place_.engine.state(job_);
         if (state.ok()) {
             engineSays(*state);
