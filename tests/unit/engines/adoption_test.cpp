@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include "backend/engines/gang_files.h"
+#include "tests/support/poll.h"
 #include "tests/unit/engines/fixture.h"
 
 namespace millrace::engines {
@@ -125,7 +126,7 @@ TEST_F(AdoptionTest, PollingRenewsTheOrphanLease) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2500);
     while (std::chrono::steady_clock::now() < until) {
         ASSERT_EQ(stateOf(id).phase, Phase::kRunning);
-        std::this_thread::sleep_for(milliseconds(50));
+        testing::pausePolling(milliseconds(50));
     }
     ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
     waitForEnd(id);

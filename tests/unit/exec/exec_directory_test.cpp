@@ -168,7 +168,7 @@ TEST_F(ExecDirectoryTest, KeepaliveRenewsTheLease) {
     const auto from = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - from < 2 * lease) {
         ASSERT_TRUE(jsonBool(ask(R"({"keepalive":true})"), "ok"));
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        testing::pausePolling(std::chrono::milliseconds(50));
     }
     EXPECT_FALSE(readJson(work() + "/exit.json").is_object());
     waitForExit();

@@ -16,21 +16,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/json.h"
+#include "tests/support/poll.h"
 
 namespace millrace::testing {
-
-/// Asks again and again until `condition` holds; false after `limit`.
-template <class Condition>
-bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
-    const auto end = std::chrono::steady_clock::now() + limit;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > end) {
-            return false;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return true;
-}
 
 inline std::string readText(const std::string& path) {
     std::ifstream file(path, std::ios::binary);

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/poll.h"
+
 namespace millrace::telemetry {
 namespace {
 
@@ -138,7 +140,7 @@ TEST(ProcessProbe, ATreeOfProcessesIsSummed) {
     }
     ProcessSample sample;
     for (int i = 0; i < 2000 && sample.numProcesses < 2; ++i) {
-        ::usleep(1000);
+        testing::pausePolling(std::chrono::milliseconds(1));
         sample = sampleProcessTree(child);
     }
     EXPECT_EQ(sample.numProcesses, 2);
