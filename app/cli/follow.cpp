@@ -116,9 +116,7 @@ void printEnd(CliContext& context, const std::vector<client::RunDetail>& details
     for (const client::RunDetail& detail : details) {
         Json run = jsonOf(detail.summary);
         run["receipt"] = detail.receipt ? jsonOf(*detail.receipt) : Json();
-        run["weights_hash"] = detail.receipt && !detail.receipt->weightsHash.empty()
-                                  ? Json(detail.receipt->weightsHash)
-                                  : Json();
+        run["weights_hash"] = detail.weightsHash.empty() ? Json() : Json(detail.weightsHash);
         run["checkpoint"] = detail.checkpoints.empty() ? Json() : jsonOf(detail.checkpoints.back());
         runs.push_back(std::move(run));
     }

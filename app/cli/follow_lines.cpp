@@ -84,7 +84,7 @@ void LinePrinter::takeRun(const session::LiveRun& run) {
 void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model) {
     std::map<std::int64_t, std::string> evaluations;
     for (const client::MetricPoint& point : added.points) {
-        if (point.name.rfind("eval.", 0) == 0 && point.name != "eval.rows") {
+        if (point.name.rfind("eval.", 0) == 0 && point.name.find("rows") == std::string::npos) {
             evaluations[point.step] +=
                 "  " + point.name.substr(5) + " " + tui::numberText(point.value);
         }

@@ -144,7 +144,7 @@ Json jsonOf(const client::RunDetail& detail) {
                    {"rows", detail.planRows},
                    {"bytes", detail.planBytes}};
     run["receipt"] = detail.receipt ? jsonOf(*detail.receipt) : Json();
-    run["weights_hash"] = detail.receipt ? orNull(detail.receipt->weightsHash) : Json();
+    run["weights_hash"] = orNull(detail.weightsHash);
     run["checkpoints"] = jsonList(detail.checkpoints);
     run["git"] = jsonOf(detail.git);
     run["directory"] = orNull(detail.directory);

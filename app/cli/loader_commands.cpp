@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <absl/strings/str_format.h>
+
 #include "app/cli/commands.h"
 #include "app/cli/json_shapes.h"
 #include "app/cli/spec_errors.h"
@@ -114,7 +116,7 @@ void printDataset(CliContext& context, const std::string& path, const Json& answ
         table.add({{jsonString(column, "name"), Tone::kStrong},
                    jsonString(column, "type"),
                    bytes > 0 ? formatBytes(bytes) : "-",
-                   {bytes > 0 ? tui::shortNumber(bytes / rows) + " B" : "-", Tone::kDim}});
+                   {bytes > 0 ? absl::StrFormat("%.1f B", bytes / rows) : "-", Tone::kDim}});
     }
     context.out << table.render(terminal);
 }

@@ -169,7 +169,7 @@ void showReceipt(Page& page, const RunDetail& detail) {
     page.table(table);
     page.field("order hash", receipt.orderHash, Tone::kDim);
     page.field("eval hash", receipt.evalOrderHash, Tone::kDim);
-    page.field("weights hash", receipt.weightsHash, Tone::kDim);
+    page.field("weights hash", detail.weightsHash, Tone::kDim);
     for (std::size_t i = 0; i < receipt.files.size() && i < kFilesShown; ++i) {
         const client::FileReceipt& file = receipt.files[i];
         page.field(i == 0 ? "files" : "", strCat(file.path, "  ", formatCount(file.rows), " rows  ",

@@ -92,8 +92,7 @@ struct Receipt {
     std::vector<FileReceipt> files, sideTables;
     std::vector<StepReceipt> steps;
     std::string orderHash, evalOrderHash, planHash;
-    std::string weightsHash;  ///< of the final weights, "" where the trainer told none
-    std::string json;         ///< the whole receipt as stored
+    std::string json;  ///< the whole receipt as stored
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsTrained = 0;
 };
 
@@ -118,6 +117,7 @@ struct RunDetail {
     std::vector<WorkerInfo> workers;
     std::vector<RunEvent> events;
     std::string directory, hardware;
+    std::string weightsHash;  ///< of the final weights, "" where the trainer told none
     std::vector<std::string> metricNames, sets;
 };
 

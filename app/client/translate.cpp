@@ -126,10 +126,25 @@ Receipt receiptOf(const v1::Receipt& from) {
     to.rowsKept = from.rows_kept();
     to.rowsTrained = from.rows_trained();
     to.json = from.json();
-    if (const auto document = parseJson(to.json, "receipt"); document.ok()) {
-        to.weightsHash = jsonString(*document, "weights_hash");
-    }
     return to;
+}
+
+// What rank 0 said with `done`: in the receipt, or among the params.
+std::string weightsHashOf(const RunDetail& detail) {
+    if (detail.receipt) {
+        const auto document = parseJson(detail.receipt->json, "receipt");
+        const std::string hash = document.ok() ? jsonString(*document, "weights_hash") : "";
+        if (!hash.empty()) {
+            return hash;
+        }
+    }
+    for (const char* key : {"weights_hash", "done.weights_hash"}) {
+        const auto found = detail.params.find(key);
+        if (found != detail.params.end()) {
+            return found->second;
+        }
+    }
+    return "";
 }
 
 GitFacts gitOf(const v1::GitFacts& from) {
@@ -210,6 +225,7 @@ RunDetail toValue(const v1::GetRunResponse& from) {
         to.receipt = receiptOf(from.receipt());
     }
     to.params = texts(from.params());
+    to.weightsHash = weightsHashOf(to);
     to.packages = texts(from.packages());
     to.checkpoints = listOf(from.checkpoints(), &checkpointOf);
     to.git = gitOf(from.git());

@@ -35,6 +35,11 @@ void notePace(LiveRun& run) {
     }
 }
 
+// Runs that go, then those that wait, then those that ended.
+int rankOf(client::RunState state) {
+    return client::isEnded(state) ? 2 : state == client::RunState::kQueued ? 1 : 0;
+}
+
 void takeSample(LiveNode& node, const client::NodeSample& sample, std::int64_t nowMs) {
     node.sample = sample;
     node.receivedMs = nowMs;
@@ -167,8 +172,8 @@ std::vector<const LiveRun*> LiveModel::ordered() const {
         all.push_back(&run);
     }
     std::stable_sort(all.begin(), all.end(), [](const LiveRun* a, const LiveRun* b) {
-        const bool aEnded = isEnded(a->summary.state), bEnded = isEnded(b->summary.state);
-        return aEnded != bEnded ? bEnded : a->summary.createdMs > b->summary.createdMs;
+        const int aRank = rankOf(a->summary.state), bRank = rankOf(b->summary.state);
+        return aRank != bRank ? aRank < bRank : a->summary.createdMs > b->summary.createdMs;
     });
     return all;
 }
@@ -179,6 +184,11 @@ bool LiveModel::isStale(const LiveNode& node, std::int64_t nowMs) {
 
 std::string labelOf(const client::RunSummary& run) {
     return run.variation.empty() ? run.name : strCat(run.name, " / ", run.variation);
+}
+
+std::string labelOf(const client::RunSummary& run, std::size_t most) {
+    const std::string whole = labelOf(run);
+    return whole.size() <= most || run.variation.empty() ? whole : run.variation;
 }
 
 std::optional<double> stallPercent(const client::RunSummary& run) {

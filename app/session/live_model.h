@@ -58,7 +58,7 @@ struct LiveModel {
     bool hasEnded = false;
 
     void apply(const FollowEvent& event, std::int64_t nowMs);
-    /// Newest first; runs that have not ended come before those that have.
+    /// Runs that go, then those that wait, then those that have ended; each newest first.
     std::vector<const LiveRun*> ordered() const;
     /// True when no sample came for 3.5 s from a node that sent some.
     static bool isStale(const LiveNode& node, std::int64_t nowMs);
@@ -66,6 +66,8 @@ struct LiveModel {
 
 /// "movielens-dlrm" or "movielens-dlrm / keep-30".
 std::string labelOf(const client::RunSummary& run);
+/// The same, or the variation alone where that is longer than `most` bytes.
+std::string labelOf(const client::RunSummary& run, std::size_t most);
 /// The share of the last interval that rank 0 waited for data, in percent.
 std::optional<double> stallPercent(const client::RunSummary& run);
 

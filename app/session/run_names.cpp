@@ -36,13 +36,14 @@ Status ambiguous(std::string_view text, const std::vector<const client::RunSumma
 Result<client::RunSummary> pickRun(std::string_view text,
                                    const std::vector<client::RunSummary>& runs) {
     using Test = std::function<bool(const client::RunSummary&)>;
-    const Test tests[] = {
-        [&](const auto& run) { return run.id == text || run.uid == text; },
-        [&](const auto& run) { return run.name == text || slashName(run) == text; },
-        [&](const auto& run) {
-            return startsWith(run.id, text) || startsWith(run.uid, text) ||
-                   startsWith(run.id, "r-" + std::string(text)) || startsWith(slashName(run), text);
-        }};
+    const Test tests[] = {[&](const auto& run) { return run.id == text || run.uid == text; },
+                          [&](const auto& run) { return slashName(run) == text; },
+                          [&](const auto& run) { return run.name == text; },
+                          [&](const auto& run) {
+                              return startsWith(run.id, text) || startsWith(run.uid, text) ||
+                                     startsWith(run.id, "r-" + std::string(text)) ||
+                                     startsWith(slashName(run), text);
+                          }};
     for (const Test& test : tests) {
         std::vector<const client::RunSummary*> found;
         for (const client::RunSummary& run : runs) {

@@ -9,8 +9,8 @@
 
 namespace millrace::session {
 
-/// An exact id or uid wins, then an exact name or "NAME/VARIATION", then a prefix of any of them;
-/// each must be unique.
+/// An exact id or uid wins, then an exact "NAME/VARIATION" (a base run: NAME), then the name of any
+/// variation, then a prefix; each must be unique.
 Result<client::RunSummary> pickRun(std::string_view text,
                                    const std::vector<client::RunSummary>& runs);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <absl/strings/str_format.h>
+
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -81,7 +83,8 @@ void drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, con
     const client::RunSummary& summary = run.summary;
     const bool isEnded = client::isEnded(summary.state);
     grid.put(1, y, summary.id, Tone::kAccent, 10);
-    grid.put(10, y, session::labelOf(summary), isEnded ? Tone::kDim : Tone::kStrong, c.name - 1);
+    grid.put(10, y, session::labelOf(summary, static_cast<std::size_t>(c.name - 11)),
+             isEnded ? Tone::kDim : Tone::kStrong, c.name - 1);
     grid.put(c.name, y, nameOf(summary.state), toneOf(summary.state), c.state);
     grid.putRight(c.step, y, stepText(summary.progress));
     const auto live = [&](const std::string& text) { return isEnded ? std::string("-") : text; };
@@ -135,9 +138,12 @@ bool TopView::press(const KeyPress& key, const session::LiveModel& model) {
 
 int TopView::drawGpus(CellGrid& grid, int y, const LiveNode& node) const {
     if (node.info.gpus.empty() && node.sample.gpus.empty()) {
-        const std::string why =
-            node.info.gpuNote.empty() ? "" : strCat(" (", node.info.gpuNote, ")");
-        grid.put(1, y, "gpu  no GPU" + why, Tone::kDim);
+        const std::string& note = node.info.gpuNote;
+        const bool saysSo = note.rfind("no GPU", 0) == 0;
+        const std::string why = note.empty() ? "no GPU"
+                                : saysSo     ? note
+                                             : strCat("no GPU (", note, ")");
+        grid.put(1, y, "gpu  " + why, Tone::kDim);
         return y + 1;
     }
     const int barWidth = std::clamp((grid.width() - 50) / 3, 8, 40);
@@ -207,7 +213,7 @@ int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, std::int64_t 
                  strCat("in ", rateText(s.networkReceiveBytesPerSecond), "  out ",
                         rateText(s.networkSendBytesPerSecond)));
     if (s.load1) {
-        grid.put(x + 2, y, "load " + numberText(s.load1), Tone::kDim);
+        grid.put(x + 2, y, absl::StrFormat("load %.2f", *s.load1), Tone::kDim);
     }
     return drawGpus(grid, y + 1, node);
 }
@@ -218,6 +224,7 @@ void TopView::drawRuns(CellGrid& grid, int y, const session::LiveModel& model,
     const std::vector<const LiveRun*> runs = model.ordered();
     const RunColumns columns = columnsFor(grid.width());
     drawRunTitles(grid, ++y, columns);
+    const int first = y + 1;
     const int bottom = grid.height() - 1;
     std::size_t index = std::min<std::size_t>(static_cast<std::size_t>(first_), runs.size());
     while (++y < bottom && index < runs.size()) {
@@ -225,7 +232,7 @@ void TopView::drawRuns(CellGrid& grid, int y, const session::LiveModel& model,
         ++index;
     }
     if (runs.empty()) {
-        grid.put(1, y - 1, "no runs yet: millrace run SPEC", Tone::kDim);
+        grid.put(1, first, "no runs yet: millrace run SPEC", Tone::kDim);
     }
     std::string keys = "q leave   up/down scroll";
     if (index < runs.size()) {

@@ -28,7 +28,7 @@ std::vector<FigureRow> figureRows(const LiveRun& run) {
         {"input stall", "input_stall_percent", " %", Pick::kMax, 0, 100},
     };
     for (const auto& [name, series] : run.series) {
-        if (name.rfind("eval.", 0) == 0 && name != "eval.rows") {
+        if (name.rfind("eval.", 0) == 0 && name.find("rows") == std::string::npos) {
             rows.push_back({name, name, "", Pick::kMean, 0, 0});
         }
     }
@@ -167,8 +167,8 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
         const bool isChosen = &run == current;
         const int nameEnd = std::max(24, grid.width() - 52);
         grid.put(0, y, isChosen ? (grid.isUtf8() ? "▸" : ">") : " ", Tone::kAccent);
-        grid.put(2, y, session::labelOf(run.summary), isChosen ? Tone::kStrong : Tone::kPlain,
-                 nameEnd);
+        grid.put(2, y, session::labelOf(run.summary, static_cast<std::size_t>(nameEnd - 2)),
+                 isChosen ? Tone::kStrong : Tone::kPlain, nameEnd);
         grid.put(nameEnd + 1, y, nameOf(run.summary.state), toneOf(run.summary.state));
         const std::optional<double> done = fractionOf(run.summary);
         grid.put(nameEnd + 12, y, progressBar(done.value_or(0), 10, grid.isUtf8()), Tone::kInfo);

@@ -32,6 +32,10 @@ TEST(RunNames, NameSlashVariationNamesOneOfASubmit) {
     EXPECT_EQ(pickRun("movielens-dlrm/keep-1", kRuns)->id, "r-xyz78");
 }
 
+TEST(RunNames, TheNameAloneIsTheBaseRun) {
+    EXPECT_EQ(pickRun("movielens-dlrm", kRuns)->id, "r-abc23");
+}
+
 TEST(RunNames, AnAmbiguousPrefixListsTheCandidates) {
     const auto run = pickRun("r-ab", kRuns);
     EXPECT_EQ(run.status().code(), absl::StatusCode::kInvalidArgument);
