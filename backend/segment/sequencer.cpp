@@ -39,9 +39,10 @@ class Sequencer::Impl {
           pool_(pool),
           counters_(counters),
           sink_(sink),
-          window_(*input_,
-                  {options_.epochs, options_.window > 0 ? options_.window : options_.threads + 1,
-                   pool.limitBytes(), options_.start}),
+          window_(
+              *input_,
+              {options_.epochs, options_.window > 0 ? options_.window : options_.threads + 1,
+               options_.limitBytes > 0 ? options_.limitBytes : pool.limitBytes(), options_.start}),
           rest_(input_->microRows(), options_.start) {
         MutexLock lock(mutex_);
         position_ = options_.start;

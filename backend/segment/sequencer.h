@@ -69,6 +69,8 @@ struct SequencerOptions {
     stream::Cursor start;
     /// Segments computed or computing beyond the foremost; 0: threads + 1.
     int window = 0;
+    /// What its segments may hold of the pool together; 0: all of it.
+    std::int64_t limitBytes = 0;
 };
 
 /// What was delivered so far.

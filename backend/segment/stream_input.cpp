@@ -1,6 +1,9 @@
 #include "backend/segment/stream_input.h"
 
+#include <arrow/compute/initialize.h>
+
 #include "backend/core/paths.h"
+#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/side_table.h"
 #include "backend/segment/layout.h"
 #include "backend/spec/bind.h"
@@ -40,6 +43,10 @@ Result<stream::SplitOrder> orderOf(const spec::RunSpec& spec) {
 }
 
 }  // namespace
+
+Status initializeKernels() {
+    return dataset::fromArrow(arrow::compute::Initialize(), "arrow's kernels");
+}
 
 Result<std::shared_ptr<const StreamInput>> StreamInput::open(spec::RunSpec spec, stream::Plan plan,
                                                              recipe::Part part,

@@ -22,6 +22,9 @@
 
 namespace millrace::segment {
 
+/// Arrow's kernels, once a process, before anything else of this room.
+Status initializeKernels();
+
 enum class Shuffle { kRows, kRequests, kNone };
 
 class StreamInput {

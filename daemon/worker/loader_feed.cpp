@@ -255,6 +255,9 @@ Status Feed::startTrain() {
     request.input = train_;
     request.worldSize = worldSize();
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
+    if (job_.spec.eval) {
+        request.sequencer.limitBytes = pool_->limitBytes() / 3 * 2;
+    }
     bool isFirst = true;
     for (const auto& [rank, reader] : readers_) {
         if (reader.isClosed || reader.writer->isPeerGone()) {
@@ -296,6 +299,7 @@ Status Feed::startEval(const Reader& reader) {
     ASSIGN_OR_RETURN(request.input, evalInput());
     request.worldSize = reader.hello.worldSize;
     request.sequencer = sequencerOptions(1);
+    request.sequencer.limitBytes = pool_->limitBytes() / 3;
     request.ranks.push_back({reader.hello.rank, reader.writer, std::nullopt});
     ASSIGN_OR_RETURN(
         evalProducers_[reader.hello.rank],

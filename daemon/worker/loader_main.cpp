@@ -7,9 +7,8 @@
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
-#include <arrow/compute/initialize.h>
-#include <arrow/util/thread_pool.h>
 
+#include "backend/segment/stream_input.h"
 #include "daemon/worker/loader_exit.h"
 #include "daemon/worker/loader_feed.h"
 #include "daemon/worker/loader_inspect.h"
@@ -58,9 +57,9 @@ int runRole(const CLI::App& app, Arguments& arguments) {
     if (app.got_subcommand("ring-reader")) {
         return loader::runRingReader(arguments.readerSocket, arguments.readerPart, arguments.reads);
     }
-    const arrow::Status ready = arrow::compute::Initialize();
+    const Status ready = segment::initializeKernels();
     if (!ready.ok()) {
-        return loader::fail(internalError("arrow: ", ready.ToString()));
+        return loader::fail(ready);
     }
     if (app.got_subcommand("inspect")) {
         return loader::runInspect();
