@@ -1,0 +1,215 @@
+#include "app/client/grpc_client.h"
+
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/server_posix.h>
+#include <gtest/gtest.h>
+
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+#include "backend/core/unix_socket.h"
+#include "millrace/v1/daemon.grpc.pb.h"
+#include "millrace/v1/nodes.grpc.pb.h"
+#include "millrace/v1/runs.grpc.pb.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::client {
+namespace {
+
+using testing::HasSubstr;
+
+class FakeNodes final : public v1::Nodes::Service {
+ public:
+    grpc::Status Handshake(grpc::ServerContext*, const v1::HandshakeRequest*,
+                           v1::HandshakeResponse* reply) override {
+        reply->set_version("9.9.9");
+        reply->set_protocol_version(protocol);
+        return grpc::Status::OK;
+    }
+    std::uint32_t protocol = 1;
+};
+
+class FakeRuns final : public v1::Runs::Service {
+ public:
+    grpc::Status Get(grpc::ServerContext*, const v1::GetRunRequest* request,
+                     v1::GetRunResponse* reply) override {
+        if (request->run() != "r-abc23") {
+            return {grpc::StatusCode::NOT_FOUND, "no run '" + request->run() + "'"};
+        }
+        reply->mutable_summary()->set_id("r-abc23");
+        reply->mutable_summary()->set_state(v1::RUN_STATE_RUNNING);
+        reply->mutable_summary()->mutable_progress()->set_phase(v1::PHASE_EVALUATING);
+        reply->mutable_receipt()->set_json(R"({"weights_hash":"beef"})");
+        return grpc::Status::OK;
+    }
+    grpc::Status WatchMetrics(grpc::ServerContext* context, const v1::WatchMetricsRequest* request,
+                              grpc::ServerWriter<v1::MetricChunk>* writer) override {
+        v1::MetricChunk chunk;
+        chunk.add_points()->set_step(request->from_step() + 1);
+        writer->Write(chunk);
+        while (request->run() == "endless" && !context->IsCancelled()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));  // poll: gRPC has no wait
+        }
+        chunk.set_is_end(true);
+        writer->Write(chunk);
+        return grpc::Status::OK;
+    }
+};
+
+// A daemon's door at a path that is too long for sun_path.
+class FakeDaemon {
+ public:
+    explicit FakeDaemon(const std::string& path) : listener_(*listenUnix(path)) {
+        grpc::ServerBuilder builder;
+        builder.RegisterService(&nodes);
+        builder.RegisterService(&runs);
+        server_ = builder.BuildAndStart();
+        acceptor_ = startThread("accept", [this](std::stop_token) {
+            for (int fd; (fd = ::accept(listener_.get(), nullptr, nullptr)) >= 0;) {
+                ::fcntl(fd, F_SETFL, O_NONBLOCK);
+                grpc::AddInsecureChannelFromFd(server_.get(), fd);
+            }
+        });
+    }
+    ~FakeDaemon() {
+        ::shutdown(listener_.get(), SHUT_RDWR);
+        acceptor_.join();
+        server_->Shutdown(std::chrono::system_clock::now());
+    }
+    FakeNodes nodes;
+    FakeRuns runs;
+
+ private:
+    UniqueFd listener_;
+    std::unique_ptr<grpc::Server> server_;
+    std::jthread acceptor_;
+};
+
+class GrpcClientTest : public testing::Test {
+ protected:
+    GrpcClientTest() {
+        const std::string deep = directory_ / std::string(100, 'd') + "/" + std::string(60, 'e');
+        std::filesystem::create_directories(deep);
+        path_ = deep + "/d.sock";
+        GrpcClientOptions options;
+        options.address.unixPath = path_;
+        client_ = makeGrpcClient(options);
+    }
+    tests::TempDir directory_;
+    std::string path_;
+    std::unique_ptr<DaemonClient> client_;
+};
+
+TEST_F(GrpcClientTest, ASocketInADeepDirectoryIsReached) {
+    const FakeDaemon daemon(path_);
+    const auto run = client_->get("r-abc23");
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(run->summary.state, RunState::kRunning);
+    EXPECT_EQ(run->summary.progress.phase, Phase::kEvaluating);
+    EXPECT_EQ(run->weightsHash, "beef");
+    EXPECT_FALSE(run->receipt->json.empty());
+}
+
+TEST_F(GrpcClientTest, WithoutADaemonTheSentenceNamesAddressAndWayOut) {
+    const auto run = client_->get("r-abc23");
+    EXPECT_EQ(run.status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(std::string(messageOf(run.status())), HasSubstr("unix:" + path_));
+    EXPECT_THAT(std::string(messageOf(run.status())), HasSubstr("'millrace up' starts one"));
+}
+
+TEST_F(GrpcClientTest, TheDaemonsOwnErrorsKeepCodeAndSentence) {
+    const FakeDaemon daemon(path_);
+    const auto run = client_->get("r-nope");
+    EXPECT_EQ(run.status().code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(messageOf(run.status()), "no run 'r-nope'");
+}
+
+TEST_F(GrpcClientTest, ARestartedDaemonIsFoundAgainByTheNextCall) {
+    {
+        const FakeDaemon daemon(path_);
+        ASSERT_TRUE(client_->get("r-abc23").ok());
+    }
+    EXPECT_EQ(client_->get("r-abc23").status().code(), absl::StatusCode::kUnavailable);
+    const FakeDaemon daemon(path_);
+    EXPECT_TRUE(client_->get("r-abc23").ok());
+}
+
+TEST_F(GrpcClientTest, ANewerProtocolIsNamed) {
+    FakeDaemon daemon(path_);
+    ASSERT_TRUE(client_->handshake().ok());
+    daemon.nodes.protocol = 7;
+    const auto handshake = client_->handshake();
+    EXPECT_EQ(handshake.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(messageOf(handshake.status())),
+                HasSubstr("millraced 9.9.9) speaks protocol 7, this millrace speaks 1"));
+}
+
+TEST_F(GrpcClientTest, AnOlderDaemonThatLacksACallIsSaidToBeOlder) {
+    const FakeDaemon daemon(path_);
+    const auto status = client_->status();
+    EXPECT_THAT(std::string(messageOf(status.status())), HasSubstr("older than this millrace"));
+}
+
+TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
+    const FakeDaemon daemon(path_);
+    Mutex mutex;
+    CondVar changed;
+    std::vector<std::int64_t> steps;
+    int ends = 0;
+    const auto stream = client_->watchMetrics("r-abc23", 41,
+                                              {[&](MetricChunk chunk) {
+                                                   MutexLock lock(mutex);
+                                                   steps.push_back(chunk.points.at(0).step);
+                                               },
+                                               [&](const Status& status) {
+                                                   EXPECT_TRUE(status.ok()) << status;
+                                                   MutexLock lock(mutex);
+                                                   ++ends;
+                                                   changed.notifyAll();
+                                               }});
+    MutexLock lock(mutex);
+    while (ends == 0) {
+        changed.wait(mutex);
+    }
+    EXPECT_THAT(steps, testing::ElementsAre(42, 42));
+    EXPECT_EQ(ends, 1);
+}
+
+TEST_F(GrpcClientTest, DroppingAnEndlessStreamEndsItAndNoCallbackFollows) {
+    const FakeDaemon daemon(path_);
+    std::atomic<int> calls{0}, ends{0};
+    auto stream = client_->watchMetrics("endless", 0,
+                                        {[&](MetricChunk) { ++calls; },
+                                         [&](const Status& status) {
+                                             EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+                                             ++ends;
+                                         }});
+    stream.reset();
+    EXPECT_EQ(ends.load(), 1);
+    EXPECT_LE(calls.load(), 1);
+}
+
+TEST_F(GrpcClientTest, AStreamWithoutADaemonEndsWithTheSameSentence) {
+    Status ended;
+    {
+        const auto stream = client_->watchRuns(
+            {}, {[](RunUpdate) {}, [&](const Status& status) { ended = status; }});
+    }
+    EXPECT_EQ(ended.code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(GrpcClientTest, HalfOfATlsSetIsRefused) {
+    GrpcClientOptions options;
+    options.address = *Address::parse("localhost:1");
+    options.tls.authority = "/ca.pem";
+    const auto run = makeGrpcClient(options)->get("r-abc23");
+    EXPECT_THAT(std::string(messageOf(run.status())), HasSubstr("belong together"));
+}
+
+}  // namespace
+}  // namespace millrace::client
