@@ -331,7 +331,7 @@ Status RunController::recover() {
         RETURN_IF_ERROR(adoptOne(id));
     }
     std::sort(queued.begin(), queued.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.createdMs, a.uid) < std::tie(b.createdMs, b.uid);
+        return std::tie(a.createdMs, a.change) < std::tie(b.createdMs, b.change);
     });
     for (const runs::RunRecord& run : queued) {
         addToQueue(run.id, 0);

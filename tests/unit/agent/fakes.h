@@ -14,10 +14,10 @@
 
 #include "backend/core/clock.h"
 #include "backend/runs/run_store.h"
-#include "daemon/agent/inspector.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/agent/worker_door.h"
+#include "tests/unit/agent/fake_inspector.h"
 
 namespace millrace::agent {
 
@@ -125,44 +125,6 @@ class FakeDoors final : public DoorMaker {
         std::shared_ptr<FakeDoorState> state_;
     };
 };
-
-class FakeInspector final : public Inspector {
- public:
-    Result<InspectReply> resolve(const InspectRequest& request) override {
-        ++numCalls;
-        last = request;
-        return reply;
-    }
-    Result<InspectReply> reply = InspectReply{};
-    InspectRequest last;
-    int numCalls = 0;
-};
-
-inline Json someSpec(int maxRestarts = 2) {
-    return {{"name", "movielens"},
-            {"recipe", {{{"kind", "filter"}, {"name", "filter"}, {"enabled", true}}}},
-            {"batch", {{"rows", 1024}, {"epochs", 3}, {"seed", 7}}},
-            {"model", {{"type", "dlrm"}}},
-            {"dataset", {{"path", {"ratings.csv"}}}},
-            {"train",
-             {{"ranks", 1},
-              {"threads", 1},
-              {"max_restarts", maxRestarts},
-              {"checkpoint", {{"keep", 2}}}}},
-            {"resources", {{"memory_limit_mb", 512}}}};
-}
-
-inline InspectedRun someInspected(const std::string& variation = "", int maxRestarts = 2) {
-    InspectedRun run;
-    run.variation = variation;
-    run.name = "movielens";
-    run.spec = someSpec(maxRestarts);
-    run.specHash = "spec";
-    run.streamHash = "stream";
-    run.plan = {{"files", Json::array()}};
-    run.planHash = "plan";
-    return run;
-}
 
 class AgentTest : public ::testing::Test {
  protected:

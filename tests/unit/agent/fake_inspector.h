@@ -1,0 +1,47 @@
+#pragma once
+// An inspector with a ready answer, and a resolved spec to answer with.
+#include <string>
+
+#include "daemon/agent/inspector.h"
+
+namespace millrace::agent {
+
+class FakeInspector final : public Inspector {
+ public:
+    Result<InspectReply> resolve(const InspectRequest& request) override {
+        ++numCalls;
+        last = request;
+        return reply;
+    }
+    Result<InspectReply> reply = InspectReply{};
+    InspectRequest last;
+    int numCalls = 0;
+};
+
+inline Json someSpec(int maxRestarts = 2) {
+    return {{"name", "movielens"},
+            {"recipe", {{{"kind", "filter"}, {"name", "filter"}, {"enabled", true}}}},
+            {"batch", {{"rows", 1024}, {"epochs", 3}, {"seed", 7}}},
+            {"model", {{"type", "dlrm"}}},
+            {"dataset", {{"path", {"ratings.csv"}}}},
+            {"train",
+             {{"ranks", 1},
+              {"threads", 1},
+              {"max_restarts", maxRestarts},
+              {"checkpoint", {{"keep", 2}}}}},
+            {"resources", {{"memory_limit_mb", 512}}}};
+}
+
+inline InspectedRun someInspected(const std::string& variation = "", int maxRestarts = 2) {
+    InspectedRun run;
+    run.variation = variation;
+    run.name = "movielens";
+    run.spec = someSpec(maxRestarts);
+    run.specHash = "spec";
+    run.streamHash = "stream";
+    run.plan = {{"files", Json::array()}};
+    run.planHash = "plan";
+    return run;
+}
+
+}  // namespace millrace::agent
