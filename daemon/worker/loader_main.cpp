@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "backend/segment/stream_input.h"
+#include "backend/segment/arrow_start.h"
 #include "daemon/worker/loader_exit.h"
 #include "daemon/worker/loader_feed.h"
 #include "daemon/worker/loader_inspect.h"
