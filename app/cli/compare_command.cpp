@@ -75,13 +75,9 @@ Result<std::vector<RunDetail>> chosenRuns(client::DaemonClient& daemon, const Pa
         client::ListRequest request;
         request.filter = args.text("--filter");
         request.pageSize = kCompareMax;
-        request.orderBy = {"attributes.created ASC"};
         Result<client::RunPage> page = daemon.list(request);
-        if (page.status().code() == absl::StatusCode::kInvalidArgument) {
-            request.orderBy = {};
-            page = daemon.list(request);
-        }
         RETURN_IF_ERROR(page.status());
+        std::reverse(page->runs.begin(), page->runs.end());  // it came newest first
         std::stable_sort(
             page->runs.begin(), page->runs.end(),
             [](const RunSummary& a, const RunSummary& b) { return a.createdMs < b.createdMs; });
@@ -239,14 +235,7 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
         return kExitOk;
     }
     printColumns(context, *runs, differences, metrics);
-    if (same == SameRows::kSame) {
-        context.out << paint(context.terminal, Tone::kGood, "Evaluated on the same rows")
-                    << " (evaluation order hash " << summaries.front().evalOrderHash.substr(0, 12)
-                    << ").\n";
-    } else if (same == SameRows::kDifferent) {
-        context.out << paint(context.terminal, Tone::kWarn, "Not evaluated on the same rows:")
-                    << " the test figures do not compare.\n";
-    }
+    context.out << sameRowsSentence(summaries, context.terminal);
     return kExitOk;
 }
 

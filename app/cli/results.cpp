@@ -74,6 +74,26 @@ SameRows evaluatedOnSameRows(const std::vector<client::RunSummary>& runs) {
     return known >= 2 ? SameRows::kSame : SameRows::kUnknown;
 }
 
+std::string sameRowsSentence(const std::vector<client::RunSummary>& runs,
+                             const Terminal& terminal) {
+    const SameRows same = evaluatedOnSameRows(runs);
+    if (same == SameRows::kUnknown) {
+        return "";
+    }
+    if (same == SameRows::kDifferent) {
+        return paint(terminal, Tone::kWarn, "Not all were evaluated on the same rows:") +
+               " their test figures do not compare.\n";
+    }
+    const auto isKnown = [](const client::RunSummary& run) { return !run.evalOrderHash.empty(); };
+    const auto known = std::count_if(runs.begin(), runs.end(), isKnown);
+    const bool isAll = known == static_cast<std::ptrdiff_t>(runs.size());
+    const std::string hash = std::find_if(runs.begin(), runs.end(), isKnown)->evalOrderHash;
+    return paint(terminal, Tone::kGood,
+                 isAll ? std::string("All were evaluated on the same rows")
+                       : strCat(known, " of ", runs.size(), " were evaluated, on the same rows")) +
+           " (evaluation order hash " + hash.substr(0, 12) + ").\n";
+}
+
 std::string resultTable(const std::vector<client::RunSummary>& runs, const Terminal& terminal,
                         const std::vector<std::string>& metrics) {
     const std::vector<std::string> names = metrics.empty() ? metricsToShow(runs) : metrics;
@@ -112,15 +132,7 @@ std::string resultTable(const std::vector<client::RunSummary>& runs, const Termi
         table.add(std::move(row));
     }
     std::string text = table.render(terminal);
-    const SameRows same = evaluatedOnSameRows(runs);
-    if (same == SameRows::kSame) {
-        text += paint(terminal, Tone::kGood, "All were evaluated on the same rows") +
-                " (evaluation order hash " + runs.front().evalOrderHash.substr(0, 12) + ").\n";
-    } else if (same == SameRows::kDifferent) {
-        text += paint(terminal, Tone::kWarn, "Not all were evaluated on the same rows:") +
-                " their test figures do not compare.\n";
-    }
-    return text;
+    return text + sameRowsSentence(runs, terminal);
 }
 
 }  // namespace millrace::cli

@@ -13,6 +13,9 @@ namespace millrace::cli {
 std::string resultTable(const std::vector<client::RunSummary>& runs, const Terminal& terminal,
                         const std::vector<std::string>& metrics = {});
 
+/// The sentence below a table; "" below two evaluated runs.
+std::string sameRowsSentence(const std::vector<client::RunSummary>& runs, const Terminal& terminal);
+
 enum class SameRows { kUnknown, kSame, kDifferent };
 /// Whether all runs that have an evaluation hash have the same; kUnknown below two of them.
 SameRows evaluatedOnSameRows(const std::vector<client::RunSummary>& runs);

@@ -116,15 +116,16 @@ TEST_F(CommandsTest, CompareSetsRunsSideBySide) {
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep"));
     EXPECT_THAT(out.str(), HasSubstr("eval.auc"));
-    EXPECT_THAT(out.str(),
-                HasSubstr("Evaluated on the same rows (evaluation order hash aaaabbbbcccc)"));
+    EXPECT_THAT(
+        out.str(),
+        HasSubstr("All were evaluated on the same rows (evaluation order hash aaaabbbbcccc)"));
     EXPECT_EQ(run({"compare", "r-abc23"}), kExitUsage);
 }
 
 TEST_F(CommandsTest, CompareWarnsWhereTheRowsDiffer) {
     fake.runs[1].summary.evalOrderHash = "other";
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
-    EXPECT_THAT(out.str(), HasSubstr("Not evaluated on the same rows"));
+    EXPECT_THAT(out.str(), HasSubstr("Not all were evaluated on the same rows"));
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
     const Json document = json();
     EXPECT_EQ(document["same_evaluation_rows"], false);
@@ -138,7 +139,7 @@ TEST_F(CommandsTest, CompareOfManyRunsHasOneRowEach) {
     }
     EXPECT_EQ(run({"compare", "--filter", "tags.quickstart = 'x'"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("AUC"));
-    EXPECT_THAT(out.str(), HasSubstr("CHANGES AGAINST r-abc23"));
+    EXPECT_THAT(out.str(), HasSubstr("CHANGES AGAINST r-nop23"));
     EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep=0.3"));
     EXPECT_THAT(out.str(), HasSubstr("All were evaluated on the same rows"));
 }
