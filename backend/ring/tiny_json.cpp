@@ -1,5 +1,7 @@
 #include "backend/ring/tiny_json.h"
 
+#include <utility>
+
 namespace millrace::ring {
 namespace {
 
@@ -73,8 +75,8 @@ class Parser {
         }
         do {
             skip();
-            std::pair<std::string, TinyJson> member;
-            if (!string(member.first) || !take(':') || !value(member.second, depth + 1)) {
+            TinyJson::Member member;
+            if (!string(member.name) || !take(':') || !value(member.value, depth + 1)) {
                 return false;
             }
             out.members.push_back(std::move(member));
@@ -171,9 +173,9 @@ bool TinyJson::parse(std::string_view text, TinyJson& out) {
 }
 
 const TinyJson* TinyJson::find(std::string_view name) const {
-    for (const auto& member : members) {
-        if (member.first == name) {
-            return &member.second;
+    for (const Member& member : members) {
+        if (member.name == name) {
+            return &member.value;
         }
     }
     return nullptr;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace millrace::ring {
@@ -16,13 +15,19 @@ struct TinyJson {
     std::uint64_t count = 0;
     std::string text;
     std::vector<TinyJson> items;
-    std::vector<std::pair<std::string, TinyJson>> members;
+    struct Member;
+    std::vector<Member> members;
 
     static bool parse(std::string_view text, TinyJson& out);
     const TinyJson* find(std::string_view name) const;
     /// False when there is no such member of that kind.
     bool readCount(std::string_view name, std::uint64_t& out) const;
     bool readText(std::string_view name, std::string& out) const;
+};
+
+struct TinyJson::Member {
+    std::string name;
+    TinyJson value;
 };
 
 /// `text` as a JSON string with its quotes.
