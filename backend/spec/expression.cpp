@@ -23,7 +23,7 @@ void collect(const Expr& expr, std::set<std::string>& seen, std::vector<std::str
     }
 }
 
-std::string quoted(std::string_view text, char quote) {
+std::string inQuotes(std::string_view text, char quote) {
     std::string out(1, quote);
     for (const char c : text) {
         out += c;
@@ -48,7 +48,7 @@ std::string literalText(const Literal& literal) {
         return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
     }
     if (const auto* value = std::get_if<std::string>(&literal)) {
-        return quoted(*value, '\'');
+        return inQuotes(*value, '\'');
     }
     return "null";
 }
@@ -191,7 +191,7 @@ std::string expressionText(const Expr& expr) {
         case ExprOp::kLiteral:
             return literalText(expr->literal);
         case ExprOp::kColumn:
-            return quoted(expr->name, '"');
+            return inQuotes(expr->name, '"');
         case ExprOp::kNegate:
             return strCat("(- ", child(0), ")");
         case ExprOp::kNot:
