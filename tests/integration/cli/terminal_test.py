@@ -39,12 +39,14 @@ class TerminalTest(unittest.TestCase):
         self.env.update(XDG_RUNTIME_DIR=str(self.dir / "run"), XDG_STATE_HOME=str(self.dir / "state"),
                         XDG_CACHE_HOME=str(self.dir / "cache"), LC_ALL="C.UTF-8", TERM="xterm-256color",
                         PS1="$ ", PATH=f"{BIN}:{os.environ['PATH']}", TMUX_TMPDIR=str(self.dir / "run"))
+        self.servers = 0  # one a terminal: a server that ends refuses a new session
         self.addCleanup(self.close)
         self.cli("up")
         self.run_id = self.cli("run", str(spec), "--detach").split()[0]
 
     def close(self):
-        subprocess.run(["tmux", "kill-server"], env=self.env, capture_output=True)
+        for server in range(self.servers + 1):
+            subprocess.run(["tmux", "-L", f"server{server}", "kill-server"], env=self.env, capture_output=True)
         self.cli("down", "--grace", "5", check=False)
         shutil.rmtree(self.dir, ignore_errors=True)
 
@@ -55,12 +57,13 @@ class TerminalTest(unittest.TestCase):
         return p.stdout
 
     def tmux(self, *words):
-        return subprocess.run(["tmux", *words], env=self.env, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(["tmux", "-L", f"server{self.servers}", *words], env=self.env, capture_output=True, text=True, check=True).stdout
 
     def screen(self):
         return self.tmux("capture-pane", "-p", "-t", "t")
 
     def open_terminal(self, width, height):
+        self.servers += 1
         self.tmux("-f", "/dev/null", "new-session", "-d", "-s", "t", "-x", str(width), "-y", str(height),
                   "bash --norc --noprofile")
         self.type("echo be''fore; stty -a | md5sum")
