@@ -86,7 +86,28 @@ CREATE TABLE checkpoint(
 );
 )sql";
 
-constexpr std::array<std::string_view, 1> kSchemas = {kSchema1};
+// What lists show of receipt and spec, and what a resume asked for, stand in the row.
+constexpr std::string_view kSchema2 = R"sql(
+ALTER TABLE run ADD COLUMN resume_from INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN queue_no INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN model TEXT NOT NULL DEFAULT '';
+ALTER TABLE run ADD COLUMN dataset TEXT NOT NULL DEFAULT '';
+ALTER TABLE run ADD COLUMN rows_read INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN rows_kept INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN order_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE run ADD COLUMN eval_order_hash TEXT NOT NULL DEFAULT '';
+UPDATE run SET queue_no = no,
+    model = coalesce((SELECT value FROM run_param WHERE run_no = run.no AND key = 'model.type'), ''),
+    dataset = coalesce((SELECT value FROM run_param
+                        WHERE run_no = run.no AND key = 'dataset.path'), '');
+UPDATE run SET rows_read = coalesce(json_extract(d.text, '$.rows_scanned'), 0),
+    rows_kept = coalesce(json_extract(d.text, '$.rows_kept'), 0),
+    order_hash = coalesce(json_extract(d.text, '$.order_hash'), ''),
+    eval_order_hash = coalesce(json_extract(d.text, '$.eval_order_hash'), '')
+FROM run_document d WHERE d.run_no = run.no AND d.kind = 'receipt' AND json_valid(d.text);
+)sql";
+
+constexpr std::array<std::string_view, 2> kSchemas = {kSchema1, kSchema2};
 
 Status applyStep(Database& db, int version) {
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));

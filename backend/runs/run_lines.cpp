@@ -137,7 +137,8 @@ CheckpointRecord readCheckpoint(const Statement& row) {
 
 }  // namespace
 
-Status RunStore::beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep) {
+Status RunStore::beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep,
+                              bool isRestart) {
     MutexLock lock(writeMutex_);
     Database& db = *writer_;
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
@@ -154,9 +155,10 @@ Status RunStore::beginAttempt(std::string_view id, int attempt, std::int64_t res
     ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT INTO attempt VALUES(?, ?, ?, ?)"));
     RETURN_IF_ERROR(insert.bind(no).bind(attempt).bind(resumeStep).bind(clock_.wallMs()).run());
     ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE run SET attempt = ?1, restarts = ?1 - 1, step = ?2, "
-                                "phase = '' WHERE no = ?3"));
-    RETURN_IF_ERROR(update.bind(attempt).bind(resumeStep).bind(no).run());
+                     db.prepare("UPDATE run SET attempt = ?1, restarts = restarts + ?2, "
+                                "step = ?3, resume_from = 0, phase = '' WHERE no = ?4"));
+    update.bind(attempt).bind(isRestart ? 1 : 0).bind(resumeStep).bind(no);
+    RETURN_IF_ERROR(update.run());
     RETURN_IF_ERROR(recomputeLatest(db, no, resumeStep));
     RETURN_IF_ERROR(touchRun(db, no));
     return transaction.commit();
@@ -197,9 +199,7 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
             RETURN_IF_ERROR(writeProgress(db, no, *batch.progress));
         }
         if (!batch.receipt.empty()) {
-            ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT OR REPLACE INTO run_document "
-                                                          "VALUES(?, 'receipt', ?)"));
-            RETURN_IF_ERROR(insert.bind(no).bind(batch.receipt).run());
+            RETURN_IF_ERROR(writeReceipt(db, no, batch.receipt));
         }
     }
     if (batch.lastSeq > acked) {

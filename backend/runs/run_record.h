@@ -60,7 +60,7 @@ struct MetricSeries {
 };
 
 /// One execution of one variation. Lists leave out the documents (`specText`, `resolvedSpec`,
-/// `plan`, `receipt`, `packages`) and, unless asked for, `params`.
+/// `plan`, `receipt`, `packages`, `hardware`) and, unless asked for, `params`.
 struct RunRecord {
     std::string id;   ///< "r-" and 5 or more characters, never reused
     std::string uid;  ///< UUIDv7, 32 hex digits
@@ -81,8 +81,10 @@ struct RunRecord {
     RunState state = RunState::kQueued;
     std::string exitReason;  ///< one sentence when failed or cancelled
     std::int64_t createdMs = 0, startedMs = 0, endedMs = 0;
-    int attempt = 0;  ///< the newest; 0 before the first start
-    int restarts = 0;
+    int attempt = 0;              ///< the newest; 0 before the first start
+    int restarts = 0;             ///< by itself after a failure; a resume is none
+    std::int64_t resumeFrom = 0;  ///< while queued: the step that a resume asked for; 0: the last
+    std::int64_t queueNo = 0;     ///< place in the queue: grows with every submit and resume
 
     std::string gitCommit;
     bool isGitDirty = false;
@@ -90,8 +92,12 @@ struct RunRecord {
     std::map<std::string, std::string> packages;  ///< name -> version
     std::map<std::string, std::string> params;    ///< scalars of the resolved spec, "batch.rows"
     std::map<std::string, MetricPoint> latestMetrics;
-    std::string receipt;  ///< canonical JSON; "" before the first
+    std::string receipt;   ///< canonical JSON; "" before the first
+    std::string hardware;  ///< JSON of the node that the run was submitted to
 
+    std::string model, dataset;               ///< model.type, path(s) as written
+    std::int64_t rowsRead = 0, rowsKept = 0;  ///< of the receipt
+    std::string orderHash, evalOrderHash;     ///< of the receipt; "" unknown
     std::uint64_t seed = 0;
     std::int64_t step = 0, stepsTotal = 0;  ///< stepsTotal 0: not known
     std::int64_t epoch = 0;

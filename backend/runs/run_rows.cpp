@@ -1,5 +1,7 @@
 #include "backend/runs/run_rows.h"
 
+#include "backend/core/json.h"
+
 namespace millrace::runs {
 
 const std::string_view kRunColumns =
@@ -7,7 +9,9 @@ const std::string_view kRunColumns =
     "r.parent_run_id, r.spec_hash, r.stream_hash, r.plan_hash, r.base_dir, r.submit_key, r.state, "
     "r.exit_reason, r.created_ms, r.started_ms, r.ended_ms, r.attempt, r.restarts, r.git_commit, "
     "r.is_git_dirty, r.host, r.seed, r.step, r.steps_total, r.epoch, r.rows_trained, r.phase, "
-    "r.is_deleted, r.change";
+    "r.is_deleted, r.change, r.resume_from, r.queue_no, r.model, r.dataset, r.rows_read, "
+    "r.rows_kept, "
+    "r.order_hash, r.eval_order_hash";
 
 RunRecord readRun(const Statement& row, std::int64_t& no) {
     int column = 0;
@@ -38,7 +42,38 @@ RunRecord readRun(const Statement& row, std::int64_t& no) {
     run.phase = text();
     run.isDeleted = number() != 0;
     run.change = number();
+    run.resumeFrom = number();
+    run.queueNo = number();
+    run.model = text();
+    run.dataset = text();
+    run.rowsRead = number();
+    run.rowsKept = number();
+    run.orderHash = text();
+    run.evalOrderHash = text();
     return run;
+}
+
+Status writeDocument(Database& db, std::int64_t no, std::string_view kind, std::string_view text) {
+    if (text.empty()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(Statement insert,
+                     db.prepare("INSERT OR REPLACE INTO run_document VALUES(?, ?, ?)"));
+    return insert.bind(no).bind(kind).bind(text).run();
+}
+
+Status writeReceipt(Database& db, std::int64_t no, std::string_view text) {
+    if (text.empty()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const Json receipt, parseJson(text, "receipt"));
+    RETURN_IF_ERROR(writeDocument(db, no, "receipt", text));
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE run SET rows_read = ?, rows_kept = ?, order_hash = ?, "
+                                "eval_order_hash = ? WHERE no = ?"));
+    update.bind(jsonInt(receipt, "rows_scanned")).bind(jsonInt(receipt, "rows_kept"));
+    update.bind(jsonString(receipt, "order_hash")).bind(jsonString(receipt, "eval_order_hash"));
+    return update.bind(no).run();
 }
 
 Result<std::int64_t> runNo(Database& db, std::string_view id) {

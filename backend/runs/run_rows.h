@@ -15,6 +15,10 @@ RunRecord readRun(const Statement& row, std::int64_t& no);
 
 /// The key of a run inside the file; kNotFound names the id.
 Result<std::int64_t> runNo(Database& db, std::string_view id);
+/// Nothing for an empty text.
+Status writeDocument(Database& db, std::int64_t no, std::string_view kind, std::string_view text);
+/// The document and the columns that lists read; nothing for an empty text.
+Status writeReceipt(Database& db, std::int64_t no, std::string_view text);
 /// Takes the next change number and gives it to the run.
 Status touchRun(Database& db, std::int64_t no);
 

@@ -12,15 +12,6 @@ namespace {
 
 constexpr int kShortIdTries = 8;
 
-Status writeDocument(Database& db, std::int64_t no, std::string_view kind, std::string_view text) {
-    if (text.empty()) {
-        return okStatus();
-    }
-    ASSIGN_OR_RETURN(Statement insert,
-                     db.prepare("INSERT OR REPLACE INTO run_document VALUES(?, ?, ?)"));
-    return insert.bind(no).bind(kind).bind(text).run();
-}
-
 Status writePairs(Database& db, std::int64_t no, std::string_view table,
                   const std::map<std::string, std::string>& pairs) {
     ASSIGN_OR_RETURN(Statement insert,
@@ -46,8 +37,8 @@ Status insertRun(Database& db, const RunRecord& run) {
         db.prepare("INSERT INTO run(id, uid, submit_key, name, owner, project, note, variation, "
                    "base_run_id, parent_run_id, spec_hash, stream_hash, plan_hash, base_dir, "
                    "state, exit_reason, created_ms, git_commit, is_git_dirty, host, seed, "
-                   "steps_total, change) "
-                   "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)"));
+                   "steps_total, model, dataset, change) "
+                   "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)"));
     insert.bind(run.id).bind(run.uid);
     if (run.submitKey.empty()) {
         insert.bindNull();
@@ -61,7 +52,15 @@ Status insertRun(Database& db, const RunRecord& run) {
     }
     insert.bind(textOf(run.state)).bind(run.exitReason).bind(run.createdMs);
     insert.bind(run.gitCommit).bind(run.isGitDirty ? 1 : 0).bind(run.host);
-    return insert.bind(static_cast<std::int64_t>(run.seed)).bind(run.stepsTotal).run();
+    insert.bind(static_cast<std::int64_t>(run.seed)).bind(run.stepsTotal);
+    return insert.bind(run.model).bind(run.dataset).run();
+}
+
+// The change number is the place in the queue: whoever comes later waits behind.
+Status touchAndQueue(Database& db, std::int64_t no) {
+    RETURN_IF_ERROR(touchRun(db, no));
+    ASSIGN_OR_RETURN(Statement update, db.prepare("UPDATE run SET queue_no = change WHERE no = ?"));
+    return update.bind(no).run();
 }
 
 Status insertAll(Database& db, const RunRecord& run) {
@@ -70,11 +69,12 @@ Status insertAll(Database& db, const RunRecord& run) {
     RETURN_IF_ERROR(writeDocument(db, no, "spec", run.specText));
     RETURN_IF_ERROR(writeDocument(db, no, "resolved", run.resolvedSpec));
     RETURN_IF_ERROR(writeDocument(db, no, "plan", run.plan));
-    RETURN_IF_ERROR(writeDocument(db, no, "receipt", run.receipt));
+    RETURN_IF_ERROR(writeReceipt(db, no, run.receipt));
+    RETURN_IF_ERROR(writeDocument(db, no, "hardware", run.hardware));
     RETURN_IF_ERROR(writeDocument(db, no, "packages", dumpJson(Json(run.packages))));
     RETURN_IF_ERROR(writePairs(db, no, "run_tag", run.tags));
     RETURN_IF_ERROR(writePairs(db, no, "run_param", run.params));
-    return touchRun(db, no);
+    return touchAndQueue(db, no);
 }
 
 Result<std::map<std::string, std::string>> readPairs(Database& db, std::int64_t no,
@@ -108,6 +108,7 @@ Status readDocuments(Database& db, std::int64_t no, RunRecord& run) {
     run.resolvedSpec = std::move(texts["resolved"]);
     run.plan = std::move(texts["plan"]);
     run.receipt = std::move(texts["receipt"]);
+    run.hardware = std::move(texts["hardware"]);
     ASSIGN_OR_RETURN(const Json packages, parseJson(texts["packages"], "packages"));
     for (const auto& [name, version] : packages.items()) {
         run.packages[name] = version.is_string() ? version.get<std::string>() : "";
@@ -248,8 +249,33 @@ Status RunStore::setState(std::string_view id, const StateChange& change) {
 Status RunStore::setReceipt(std::string_view id, std::string_view receiptJson) {
     MutexLock lock(writeMutex_);
     Database& db = *writer_;
-    return changeRun(
-        db, id, [&](std::int64_t no) { return writeDocument(db, no, "receipt", receiptJson); });
+    return changeRun(db, id, [&](std::int64_t no) { return writeReceipt(db, no, receiptJson); });
+}
+
+Status RunStore::addPackages(std::string_view id,
+                             const std::map<std::string, std::string>& packages) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        RunRecord known;
+        RETURN_IF_ERROR(readDocuments(db, no, known));
+        for (const auto& [name, version] : packages) {
+            known.packages[name] = version;
+        }
+        return writeDocument(db, no, "packages", dumpJson(Json(known.packages)));
+    });
+}
+
+Status RunStore::requeue(std::string_view id, std::int64_t resumeFrom) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(Statement update,
+                         db.prepare("UPDATE run SET state = ?, exit_reason = '', ended_ms = 0, "
+                                    "resume_from = ? WHERE no = ?"));
+        RETURN_IF_ERROR(update.bind(textOf(RunState::kQueued)).bind(resumeFrom).bind(no).run());
+        return touchAndQueue(db, no);
+    });
 }
 
 Status RunStore::setTag(std::string_view id, std::string_view key, std::string_view value) {

@@ -96,7 +96,11 @@ class RunStore {
     Status setState(std::string_view id, const StateChange& change);
     /// A new attempt, resumed after `resumeStep` (0: from the start). Readers no longer see metrics
     /// of older attempts after that step. Beginning the same attempt twice is the same as once.
-    Status beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep);
+    /// `isRestart`: the run restarts by itself, which its `restarts` count.
+    Status beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep,
+                        bool isRestart = false);
+    /// Back to kQueued, behind all that wait; `resumeFrom` is kept until the next attempt begins.
+    Status requeue(std::string_view id, std::int64_t resumeFrom);
     /// Stores a worker's lines in one transaction; lines with a seq seen before are ignored.
     Result<LineCommit> commitLines(const LineBatch& batch);
     /// The newest stored seq of a worker, 0 before the first.
@@ -116,7 +120,10 @@ class RunStore {
     Status setLogOffset(std::string_view id, int attempt, std::string_view worker,
                         std::int64_t offset);
 
+    /// Also what lists show of it.
     Status setReceipt(std::string_view id, std::string_view receiptJson);
+    /// Adds to the run's packages; the newest word counts.
+    Status addPackages(std::string_view id, const std::map<std::string, std::string>& packages);
     Status setTag(std::string_view id, std::string_view key, std::string_view value);
     Status deleteTag(std::string_view id, std::string_view key);
     Status setNote(std::string_view id, std::string_view note);

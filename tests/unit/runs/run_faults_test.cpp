@@ -11,10 +11,11 @@
 namespace millrace::runs {
 namespace {
 
-void runSql(const std::string& path, const char* sql) {
+void runSql(const std::string& path, const std::string& sql) {
     sqlite3* db = nullptr;
     ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
     sqlite3_close(db);
 }
 
@@ -93,6 +94,76 @@ TEST_F(RunStoreTest, ANewerSchemaIsRefusedAndLeftAlone) {
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_NE(messageOf(opened.status()).find("newer Millrace (schema 99"), std::string_view::npos);
+}
+
+constexpr std::string_view kReceipt =
+    R"({"eval_order_hash":"ee","order_hash":"aa","rows_kept":90,"rows_scanned":100})";
+
+TEST_F(RunStoreTest, AStoreOfTheFirstSchemaIsBroughtUpWithWhatListsShow) {
+    RunRecord run = newRun("old");
+    run.resolvedSpec = R"({"dataset":{"path":["r.csv"]},"model":{"type":"dlrm"}})";
+    const std::string id = store->create(run)->run.id;
+    ASSERT_TRUE(store->setReceipt(id, kReceipt).ok());
+    store.reset();
+    for (const char* column : {"resume_from", "queue_no", "model", "dataset", "rows_read",
+                               "rows_kept", "order_hash", "eval_order_hash"}) {
+        runSql(path(), strCat("ALTER TABLE run DROP COLUMN ", column));
+    }
+    runSql(path(), "PRAGMA user_version = 1");
+    reopen();
+    const RunRecord listed = store->list({})->runs.at(0);
+    EXPECT_EQ(listed.model, "dlrm");
+    EXPECT_NE(listed.dataset.find("r.csv"), std::string::npos);
+    EXPECT_EQ(listed.rowsRead, 100);
+    EXPECT_EQ(listed.rowsKept, 90);
+    EXPECT_EQ(listed.orderHash, "aa");
+    EXPECT_EQ(listed.evalOrderHash, "ee");
+    EXPECT_GT(listed.queueNo, 0);
+}
+
+TEST_F(RunStoreTest, ListsShowWhatTheReceiptSays) {
+    RunRecord run = newRun("base");
+    run.model = "mlp";
+    run.dataset = "ratings.csv";
+    const std::string id = store->create(run)->run.id;
+    EXPECT_EQ(store->list({})->runs.at(0).orderHash, "");
+    ASSERT_TRUE(store->setReceipt(id, kReceipt).ok());
+    const RunRecord listed = store->list({})->runs.at(0);
+    EXPECT_EQ(listed.model, "mlp");
+    EXPECT_EQ(listed.dataset, "ratings.csv");
+    EXPECT_EQ(listed.rowsRead, 100);
+    EXPECT_EQ(listed.rowsKept, 90);
+    EXPECT_EQ(listed.orderHash, "aa");
+    EXPECT_EQ(listed.evalOrderHash, "ee");
+    EXPECT_EQ(listed.receipt, "") << "the document itself stays out of lists";
+}
+
+TEST_F(RunStoreTest, ARequeuedRunWaitsBehindTheOthersAndKeepsItsStep) {
+    const std::string first = create("first"), second = create("second");
+    EXPECT_LT(store->get(first)->queueNo, store->get(second)->queueNo);
+    ASSERT_TRUE(store->setState(first, {RunState::kFailed, "broken", 0}).ok());
+    ASSERT_TRUE(store->requeue(first, 40).ok());
+    EXPECT_EQ(store->get(first)->state, RunState::kQueued);
+    EXPECT_EQ(store->get(first)->exitReason, "");
+    EXPECT_EQ(store->get(first)->endedMs, 0);
+    EXPECT_EQ(store->get(first)->resumeFrom, 40);
+    EXPECT_GT(store->get(first)->queueNo, store->get(second)->queueNo);
+    ASSERT_TRUE(store->setNote(second, "later than the resume").ok());
+    EXPECT_GT(store->get(first)->queueNo, store->get(second)->queueNo) << "a note moves nothing";
+    ASSERT_TRUE(store->beginAttempt(first, 1, 40).ok());
+    EXPECT_EQ(store->get(first)->resumeFrom, 0);
+    ASSERT_TRUE(store->beginAttempt(first, 2, 40, true).ok());
+    EXPECT_EQ(store->get(first)->restarts, 1);
+}
+
+TEST_F(RunStoreTest, PackagesAreAddedToThoseThatAreKnown) {
+    RunRecord run = newRun("base");
+    run.packages = {{"millrace", "0.1.0"}, {"torch", "1"}};
+    const std::string id = store->create(run)->run.id;
+    ASSERT_TRUE(store->addPackages(id, {{"torch", "2"}, {"arrow", "20"}}).ok());
+    const std::map<std::string, std::string> expected = {
+        {"arrow", "20"}, {"millrace", "0.1.0"}, {"torch", "2"}};
+    EXPECT_EQ(store->get(id)->packages, expected);
 }
 
 TEST_F(RunStoreTest, ADirectoryThatIsNotThereIsNamed) {
