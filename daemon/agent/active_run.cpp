@@ -19,6 +19,8 @@ constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
 constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
 constexpr std::int64_t kRetryNs = 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kForcedGrace{2'000};
+// Versions that a worker may tell.
+constexpr std::size_t kMostPackages = 50, kMostPackageBytes = 200;
 
 bool isReadable(const std::string& path) {
     return ::access(path.c_str(), R_OK) == 0;
@@ -37,8 +39,8 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
     live_.epochs = facts_.epochs;
 }
 
-void ActiveRun::launch(std::int64_t fromStep) {
-    Status status = prepareAttempt(fromStep);
+void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
+    Status status = prepareAttempt(fromStep, isRestart);
     if (status.ok()) {
         status = place();
     }
@@ -48,7 +50,7 @@ void ActiveRun::launch(std::int64_t fromStep) {
 }
 
 // Writes first: the store knows of the attempt before anything of it exists.
-Status ActiveRun::prepareAttempt(std::int64_t fromStep) {
+Status ActiveRun::prepareAttempt(std::int64_t fromStep, bool isRestart) {
     const int attempt = run_.attempt + 1;
     ASSIGN_OR_RETURN(const auto checkpoint, findCheckpoint(fromStep));
     JobInputs inputs;
@@ -66,8 +68,9 @@ Status ActiveRun::prepareAttempt(std::int64_t fromStep) {
     job["restarts"] = restarts_;
     job["idle_attempts"] = idleAttempts_;
     RETURN_IF_ERROR(directory_.writeJob(attempt, job));
-    RETURN_IF_ERROR(place_.store.beginAttempt(run_.id, attempt, resumeStep_));
+    RETURN_IF_ERROR(place_.store.beginAttempt(run_.id, attempt, resumeStep_, isRestart));
     run_.attempt = attempt;
+    dropCheckpointsAfter(resumeStep_);
     errors_.clear();
     done_ = Json::object();
     state_.reset();
@@ -238,6 +241,24 @@ void ActiveRun::committed(const CommittedLine& line) {
         keepCheckpoints();
     } else if (const auto* done = std::get_if<rank::Done>(&line.line.body)) {
         sayDone(line, *done);
+    } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.line.body)) {
+        notePackages(jsonMember(receipt->receipt, "packages"));
+    }
+}
+
+void ActiveRun::notePackages(const Json& packages) {
+    std::map<std::string, std::string> versions;
+    for (const auto& [name, version] : packages.items()) {
+        const bool isShort = name.size() <= kMostPackageBytes && version.is_string() &&
+                             version.get_ref<const std::string&>().size() <= kMostPackageBytes;
+        if (isShort && versions.size() < kMostPackages) {
+            versions[name] = version.get<std::string>();
+        }
+    }
+    const Status status =
+        versions.empty() ? okStatus() : place_.store.addPackages(run_.id, versions);
+    if (!status.ok()) {
+        logWarn("run: packages not stored", {{"run", run_.id}, {"why", messageOf(status)}});
     }
 }
 
@@ -266,12 +287,25 @@ void ActiveRun::keepCheckpoints() {
     if (!checkpoints.ok() || facts_.checkpointKeep <= 0) {
         return;
     }
-    for (std::size_t i = 0; i < checkpoints->size(); ++i) {
-        const runs::CheckpointRecord& checkpoint = (*checkpoints)[i];
-        const bool isOld = i >= static_cast<std::size_t>(facts_.checkpointKeep);
-        if (isOld && (::unlink(checkpoint.path.c_str()) == 0 || errno == ENOENT)) {
-            (void)place_.store.markCheckpointDeleted(run_.id, checkpoint.step);
+    for (auto i = static_cast<std::size_t>(facts_.checkpointKeep); i < checkpoints->size(); ++i) {
+        dropCheckpoint((*checkpoints)[i]);
+    }
+}
+
+// They belong to a course that the run no longer takes: no attempt may go on from them, and the
+// retention rule must not count them.
+void ActiveRun::dropCheckpointsAfter(std::int64_t step) {
+    const auto checkpoints = place_.store.checkpoints(run_.id);
+    for (std::size_t i = 0; checkpoints.ok() && i < checkpoints->size(); ++i) {
+        if ((*checkpoints)[i].step > step) {
+            dropCheckpoint((*checkpoints)[i]);
         }
+    }
+}
+
+void ActiveRun::dropCheckpoint(const runs::CheckpointRecord& checkpoint) {
+    if (::unlink(checkpoint.path.c_str()) == 0 || errno == ENOENT) {
+        (void)place_.store.markCheckpointDeleted(run_.id, checkpoint.step);
     }
 }
 
@@ -395,7 +429,7 @@ void ActiveRun::conclude() {
             {{"run", run_.id}, {"attempt", run_.attempt}, {"why", verdict.reason}});
     ++restarts_;
     idleAttempts_ = facts.lastStep > facts.resumeStep ? 0 : idleAttempts_ + 1;
-    launch();
+    launch(0, true);
 }
 
 void ActiveRun::end(runs::RunState state, const std::string& reason) {
@@ -428,8 +462,9 @@ void ActiveRun::storeReceipt() {
             inputs.rowsTrained = std::max(inputs.rowsTrained, jsonInt(said, "rows", -1));
         }
     }
-    inputs.evalOrderHash =
-        jsonString(jsonMember(jsonMember(done_, "rank0"), "params"), "eval_order_hash");
+    const Json& params = jsonMember(jsonMember(done_, "rank0"), "params");
+    inputs.evalOrderHash = jsonString(params, "eval_order_hash");
+    inputs.weightsHash = jsonString(params, "weights_hash");
     const Result<runs::RunRecord> full = place_.store.get(run_.id);
     if (!full.ok()) {
         return;

@@ -39,7 +39,8 @@ class ActiveRun {
     ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts, schedule::Resources needs);
 
     /// Starts the next attempt, from the last checkpoint or the one of `fromStep` (0: the last).
-    void launch(std::int64_t fromStep = 0);
+    /// `isRestart`: by itself, after a failure.
+    void launch(std::int64_t fromStep = 0, bool isRestart = false);
     /// Goes on with the present attempt of a run that an earlier daemon started.
     void adopt();
 
@@ -79,13 +80,16 @@ class ActiveRun {
         std::int64_t retryNs = 0;
     };
 
-    Status prepareAttempt(std::int64_t fromStep);
+    Status prepareAttempt(std::int64_t fromStep, bool isRestart);
     Status place();
     Status openDoor();
     Result<std::optional<runs::CheckpointRecord>> findCheckpoint(std::int64_t fromStep) const;
     Result<std::string> findInitFrom() const;
     void readAttemptFile();
     void keepCheckpoints();
+    void dropCheckpointsAfter(std::int64_t step);
+    void dropCheckpoint(const runs::CheckpointRecord& checkpoint);
+    void notePackages(const Json& packages);
     void sayDone(const CommittedLine& line, const rank::Done& done);
     void conclude();
     void end(runs::RunState state, const std::string& reason);

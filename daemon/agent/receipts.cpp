@@ -21,6 +21,9 @@ Result<std::string> makeReceipt(const ReceiptInputs& inputs) {
     if (!inputs.evalOrderHash.empty()) {
         json["eval_order_hash"] = inputs.evalOrderHash;
     }
+    if (!inputs.weightsHash.empty()) {
+        json["weights_hash"] = inputs.weightsHash;
+    }
     return dumpJson(json);
 }
 

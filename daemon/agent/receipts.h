@@ -16,6 +16,7 @@ struct ReceiptInputs {
     std::vector<std::string> stepNames;  ///< of the recipe, in order
     std::int64_t rowsTrained = -1;       ///< -1: the rows delivered up to the cursor
     std::string evalOrderHash;           ///< "" unknown
+    std::string weightsHash;             ///< of the final weights; "" unknown
 };
 
 /// Canonical JSON text.

@@ -330,11 +330,10 @@ Status RunController::recover() {
     for (const std::string& id : unfinished) {
         RETURN_IF_ERROR(adoptOne(id));
     }
-    std::sort(queued.begin(), queued.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.createdMs, a.change) < std::tie(b.createdMs, b.change);
-    });
+    std::sort(queued.begin(), queued.end(),
+              [](const auto& a, const auto& b) { return a.queueNo < b.queueNo; });
     for (const runs::RunRecord& run : queued) {
-        addToQueue(run.id, 0);
+        addToQueue(run.id, run.resumeFrom);
     }
     dropEnded();
     return okStatus();
@@ -427,17 +426,38 @@ Status RunController::stopNow(const std::string& runId, const std::string& reaso
     return okStatus();
 }
 
+Status RunController::checkHasCheckpoint(const std::string& runId, std::int64_t step) const {
+    if (step == 0) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const auto checkpoints, parts_.store.checkpoints(runId));
+    std::string steps;
+    for (auto it = checkpoints.rbegin(); it != checkpoints.rend(); ++it) {
+        if (it->step == step) {
+            return okStatus();
+        }
+        strAppend(&steps, steps.empty() ? "; it has " : ", ", it->step);
+    }
+    return notFound("run ", runId, " has no checkpoint of step ", step, steps);
+}
+
 Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
     return ask<Status>([=, this]() -> Status {
         ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
-        if (run.state != runs::RunState::kCancelled && run.state != runs::RunState::kFailed) {
+        if (!runs::isTerminal(run.state)) {
             return failedPrecondition("run ", runId, " is ", runs::textOf(run.state),
-                                      "; only a cancelled or failed run can be resumed");
+                                      "; only a run that has ended can be resumed");
+        }
+        if (run.state == runs::RunState::kFinished && fromStep == 0) {
+            return failedPrecondition("run ", runId,
+                                      " is finished; --step N repeats it from a "
+                                      "checkpoint");
         }
         if (run.isDeleted) {
             return failedPrecondition("run ", runId, " is deleted; restore it first");
         }
-        RETURN_IF_ERROR(parts_.store.setState(runId, {runs::RunState::kQueued, "", 0}));
+        RETURN_IF_ERROR(checkHasCheckpoint(runId, fromStep));
+        RETURN_IF_ERROR(parts_.store.requeue(runId, fromStep));
         addToQueue(runId, fromStep);
         parts_.live.touch();
         return okStatus();

@@ -60,7 +60,8 @@ class RunController {
     void post(engines::Event event);
     Status stop(const std::string& runId, const std::string& reason,
                 std::chrono::milliseconds grace);
-    /// A run that was cancelled or failed goes back into the queue.
+    /// A run that has ended goes back into the queue, behind all others; a finished one only from a
+    /// checkpoint's step.
     Status resume(const std::string& runId, std::int64_t fromStep);
     /// Stops all and waits; afterwards nothing is started any more.
     DownReport down(std::chrono::milliseconds grace);
@@ -98,6 +99,7 @@ class RunController {
     DoorListener listenerFor(const std::string& runId);
     ActiveRun* active(const std::string& runId);
     schedule::Supply supply();
+    Status checkHasCheckpoint(const std::string& runId, std::int64_t step) const;
     Status stopNow(const std::string& runId, const std::string& reason,
                    std::chrono::milliseconds grace);
     std::chrono::milliseconds patience() const;

@@ -6,6 +6,7 @@
 #include "backend/core/text.h"
 #include "backend/runs/params.h"
 #include "backend/runs/run_filter.h"
+#include "daemon/agent/job.h"
 
 namespace millrace::agent {
 namespace {
@@ -123,7 +124,12 @@ Result<runs::RunRecord> RunService::recordOf(const SubmitOrder& order,
     run.gitCommit = order.gitCommit;
     run.isGitDirty = order.isGitDirty;
     run.host = options_.host;
+    run.hardware = options_.hardware;
     run.packages = order.packages;
+    run.packages.try_emplace("millrace", options_.version);
+    ASSIGN_OR_RETURN(const JobFacts facts, JobFacts::read(run.resolvedSpec));
+    run.model = facts.model;
+    run.dataset = facts.dataset;
     run.seed = static_cast<std::uint64_t>(jsonInt(jsonMember(spec, "batch"), "seed"));
     ASSIGN_OR_RETURN(run.params, runs::flattenParams(run.resolvedSpec));
     RETURN_IF_ERROR(checkTags(run.tags));

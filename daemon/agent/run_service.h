@@ -55,6 +55,8 @@ struct RunPageView {
 struct ServiceOptions {
     std::string runsDir, host;
     std::int64_t maxSpecBytes = 0;
+    std::string version;   ///< of the daemon
+    std::string hardware;  ///< JSON of this node, kept with each run
 };
 
 class RunService {

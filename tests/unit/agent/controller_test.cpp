@@ -157,10 +157,81 @@ TEST_F(AgentTest, ResumeOfAStepWithoutCheckpointSaysSo) {
     const std::string id = submit();
     ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(15)).ok());
     endGang(id, 1, kExitStopped);
-    ASSERT_TRUE(service->resume(id, 77).ok());
+    const Status refused = service->resume(id, 77).status();
+    EXPECT_TRUE(absl::IsNotFound(refused));
+    EXPECT_THAT(std::string(messageOf(refused)), HasSubstr("no checkpoint of step 77"));
+    EXPECT_EQ(record(id).state, RunState::kCancelled) << "it stays as it was";
+}
+
+TEST_F(AgentTest, AFinishedRunIsRepeatedFromAStepOnly) {
+    const std::string id = submit();
+    hello(id);
+    checkpoint(id, 1, 50);
+    checkpoint(id, 2, 100);
+    say(id, 3, rank::Done{100, 2, "", {}, {}});
+    leave(id);
+    endGang(id, 1, 0);
+    EXPECT_TRUE(absl::IsFailedPrecondition(service->resume(id, 0).status()));
+    EXPECT_THAT(std::string(messageOf(service->resume(id, 77).status())), HasSubstr("50, 100"));
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+    ASSERT_TRUE(service->resume(id, 50).ok());
     controller->drain();
-    EXPECT_EQ(record(id).state, RunState::kFailed);
-    EXPECT_THAT(record(id).exitReason, HasSubstr("no checkpoint of step 77"));
+    EXPECT_EQ(record(id).attempt, 2);
+    EXPECT_EQ(record(id).restarts, 0);
+    ASSERT_EQ(store->checkpoints(id)->size(), 1u) << "what lay behind the step is void";
+    EXPECT_EQ(store->checkpoints(id)->front().step, 50);
+}
+
+TEST_F(AgentTest, AResumeKeepsItsStepAndItsPlaceInTheQueueOverARestart) {
+    const std::string first = submit(), second = submit(), third = submit();
+    hello(first);
+    checkpoint(first, 1, 50);
+    checkpoint(first, 2, 60);
+    ASSERT_TRUE(service->stop(first, "", std::chrono::seconds(15)).ok());
+    leave(first);
+    endGang(first, 1, kExitStopped);  // the second starts
+    ASSERT_TRUE(service->resume(first, 50).ok());
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    controller->drain();
+    endGang(second, 1, kExitDataError);
+    EXPECT_EQ(record(third).state, RunState::kStarting) << "it was there before the resume";
+    EXPECT_EQ(record(first).state, RunState::kQueued);
+    endGang(third, 1, kExitDataError);
+    EXPECT_EQ(record(first).state, RunState::kStarting);
+    EXPECT_EQ(live.get(first).resumeStep, 50);
+    EXPECT_EQ(record(first).resumeFrom, 0) << "used up";
+}
+
+TEST_F(AgentTest, OnlyRestartsByItselfAreCounted) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Metrics{10, 0, 1, 5, {{"loss", 0.5}}});
+    leave(id);
+    endGang(id, 1, 137);
+    EXPECT_EQ(record(id).restarts, 1);
+    hello(id, 2);
+    ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(15)).ok());
+    leave(id, 2);
+    endGang(id, 2, kExitStopped);
+    ASSERT_TRUE(service->resume(id, 0).ok());
+    controller->drain();
+    EXPECT_EQ(record(id).attempt, 3);
+    EXPECT_EQ(record(id).restarts, 1);
+}
+
+TEST_F(AgentTest, WorkersTellWhatTheyRunWith) {
+    const std::string id = submit();
+    hello(id);
+    rank::ReceiptLine line;
+    line.receipt["packages"]["torch"] = "2.6.0";
+    line.receipt["packages"]["odd"] = 7;
+    say(id, 1, line);
+    const auto packages = record(id).packages;
+    EXPECT_EQ(packages.at("torch"), "2.6.0");
+    EXPECT_EQ(packages.at("millrace"), "0.1.0");
+    EXPECT_FALSE(packages.contains("odd"));
+    EXPECT_EQ(record(id).hardware, R"({"cores":2})");
 }
 
 TEST_F(AgentTest, ARunningRunCannotBeResumed) {

@@ -149,8 +149,9 @@ class AgentTest : public ::testing::Test {
         options.binDir = "/opt/bin";
         controller = std::make_unique<RunController>(
             options, ControllerParts{*store, engine, doors, live, clock, [] {}});
-        service = std::make_unique<RunService>(ServiceOptions{root + "/runs", "node1", 1 << 20},
-                                               *store, live, inspector, *controller);
+        service = std::make_unique<RunService>(
+            ServiceOptions{root + "/runs", "node1", 1 << 20, "0.1.0", R"({"cores":2})"}, *store,
+            live, inspector, *controller);
     }
     SubmitOrder order(const std::string& key = "") const {
         SubmitOrder order;
