@@ -47,7 +47,9 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     controller_ = std::make_unique<RunController>(
         std::move(control),
         ControllerParts{*store_, *engine_, doors_, live_, clock, [this] { poller_->poke(); }});
-    ServiceOptions service{config.runsDir(), telemetry_->info().hostname, kMaxSpecBytes};
+    const telemetry::NodeInfo& node = telemetry_->info();
+    ServiceOptions service{config.runsDir(), node.hostname, kMaxSpecBytes, node.version,
+                           hardwareJson(node)};
     service_ =
         std::make_unique<RunService>(std::move(service), *store_, live_, *inspector_, *controller_);
     RETURN_IF_ERROR(controller_->recover());

@@ -1,5 +1,6 @@
 #include "daemon/agent/telemetry_service.h"
 
+#include "backend/core/json.h"
 #include "backend/core/thread.h"
 
 namespace millrace::agent {
@@ -9,6 +10,20 @@ constexpr std::chrono::milliseconds kInterval{1000};
 constexpr std::chrono::milliseconds kIdle{60'000};
 
 }  // namespace
+
+std::string hardwareJson(const telemetry::NodeInfo& info) {
+    Json gpus = Json::array();
+    for (const telemetry::GpuInfo& gpu : info.gpus) {
+        gpus.push_back(
+            {{"name", gpu.name}, {"memory_bytes", gpu.memoryBytes}, {"driver", gpu.driver}});
+    }
+    return dumpJson({{"cpu", info.cpuModel},
+                     {"cores", info.cores},
+                     {"memory_bytes", info.memoryBytes},
+                     {"gpus", gpus},
+                     {"os", info.os},
+                     {"kernel", info.kernel}});
+}
 
 TelemetryService::TelemetryService(const Clock& clock, const LiveTable& live, std::string diskPath,
                                    std::string version)

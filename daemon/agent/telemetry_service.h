@@ -34,6 +34,9 @@ struct NodeReport {
     std::vector<WorkerUse> workers;
 };
 
+/// {cpu, cores, memory_bytes, gpus: [{name, memory_bytes, driver}], os, kernel} of a node.
+std::string hardwareJson(const telemetry::NodeInfo& info);
+
 class TelemetryService {
  public:
     /// As long as it lives, samples are taken.

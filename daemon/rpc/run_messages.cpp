@@ -10,11 +10,6 @@ Json documentOf(const std::string& text) {
     return json.ok() ? *json : Json(nullptr);
 }
 
-std::string paramOf(const runs::RunRecord& run, const std::string& key) {
-    const auto found = run.params.find(key);
-    return found == run.params.end() ? "" : found->second;
-}
-
 convert::RunView convertView(const agent::RunView& view) {
     convert::RunView out;
     out.record = view.record;
@@ -23,15 +18,12 @@ convert::RunView convertView(const agent::RunView& view) {
     out.busyMs = view.live.busyMs;
     out.stallMs = view.live.stallMs;
     out.progressMs = view.live.progressMs;
-    out.model = paramOf(view.record, "model.type");
-    out.dataset = paramOf(view.record, "dataset.path");
-    if (!view.record.receipt.empty()) {
-        const Json receipt = documentOf(view.record.receipt);
-        out.rowsRead = jsonInt(receipt, "rows_scanned");
-        out.rowsKept = jsonInt(receipt, "rows_kept");
-        out.orderHash = jsonString(receipt, "order_hash");
-        out.evalOrderHash = jsonString(receipt, "eval_order_hash");
-    }
+    out.model = view.record.model;
+    out.dataset = view.record.dataset;
+    out.rowsRead = view.record.rowsRead;
+    out.rowsKept = view.record.rowsKept;
+    out.orderHash = view.record.orderHash;
+    out.evalOrderHash = view.record.evalOrderHash;
     return out;
 }
 
@@ -123,6 +115,7 @@ void fillDetails(const agent::RunDetails& details, v1::GetRunResponse* out) {
         one->set_text(event.text);
     }
     out->set_directory(details.directory);
+    out->set_hardware(run.hardware);
     for (const std::string& name : details.metricNames) {
         out->add_metric_names(name);
     }

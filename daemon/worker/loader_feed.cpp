@@ -10,6 +10,7 @@
 #include "backend/core/log.h"
 #include "backend/rank/rank_client.h"
 #include "backend/ring/feed_server.h"
+#include "backend/segment/arrow_start.h"
 #include "backend/stream/receipt.h"
 #include "daemon/worker/loader_events.h"
 #include "daemon/worker/loader_exit.h"
@@ -82,6 +83,9 @@ Status Feed::open() {
     client.directory = job_.directory;
     client.sender = {job_.run, job_.attempt, "feed", 0, ::getpid()};
     ASSIGN_OR_RETURN(client_, rank::RankClient::start(std::move(client)));
+    rank::ReceiptLine versions;
+    versions.receipt["packages"]["arrow"] = segment::arrowVersion();
+    RETURN_IF_ERROR(client_->send(std::move(versions)).status());
     ring::FeedServerOptions server;
     server.socketPath = job_.feedSocket;
     server.streamHash = spec::streamHash(job_.spec);

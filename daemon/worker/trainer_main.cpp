@@ -152,6 +152,11 @@ Result<train::Trainer::Outcome> runJob(const TrainerJob& job, int rank,
         rank::RankClient::start(std::move(options), checkpoints.ok() ? checkpoints->unacked
                                                                      : std::vector<std::string>{}));
     RETURN_IF_ERROR(checkpoints.status());
+    if (rank == 0) {
+        rank::ReceiptLine versions;
+        versions.receipt["packages"]["torch"] = train::torchVersion();
+        RETURN_IF_ERROR(client->send(std::move(versions)).status());
+    }
     train::RankReporter reporter(*client, [] { return gStopped != 0; });
     return trainJob(job, rank, *checkpoints, reporter);
 }
