@@ -107,6 +107,12 @@ std::string caseText(const ExprNode& node) {
     return strCat(text, " else ", expressionText(node.children.back()), " end");
 }
 
+/// A digit behind the minus would be read as one literal: -0 becomes 0.
+std::string negationText(const std::string& operand) {
+    const bool isDigit = operand[0] >= '0' && operand[0] <= '9';
+    return isDigit ? strCat("(- (", operand, "))") : strCat("(- ", operand, ")");
+}
+
 }  // namespace
 
 Expr makeNode(ExprOp op, std::uint32_t offset, std::vector<Expr> children) {
@@ -193,7 +199,7 @@ std::string expressionText(const Expr& expr) {
         case ExprOp::kColumn:
             return inQuotes(expr->name, '"');
         case ExprOp::kNegate:
-            return strCat("(- ", child(0), ")");
+            return negationText(child(0));
         case ExprOp::kNot:
             return strCat("(not ", child(0), ")");
         case ExprOp::kIsNull:

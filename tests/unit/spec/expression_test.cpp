@@ -61,6 +61,15 @@ TEST(ExpressionParser, BindsOperatorsAsSqlDoes) {
     }
 }
 
+TEST(ExpressionParser, TheTextOfSeveralMinusesParsesToTheSameTree) {
+    for (const char* text : {"----0", "-(0)", "-(1)", "--1", "-(1.5)", "---a"}) {
+        const std::string written = textOf(text);
+        EXPECT_EQ(textOf(written), written) << text;
+    }
+    EXPECT_EQ(textOf("--0"), "(- (0))");
+    EXPECT_EQ(textOf("--1"), "(- -1)");
+}
+
 TEST(ExpressionParser, TurnsSugarIntoPlainOperations) {
     EXPECT_EQ(textOf("a between 1 and 2"), R"((("a" >= 1) and ("a" <= 2)))");
     EXPECT_EQ(textOf("a not in (1, 2)"), R"((not ("a" in (1, 2))))");
