@@ -27,7 +27,9 @@ set_property(GLOBAL APPEND PROPERTY JOB_POOLS torch_pool=1)
 add_library(millrace_flags INTERFACE)
 target_compile_options(millrace_flags INTERFACE
     -Wall -Wextra -Wno-missing-field-initializers
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -march=x86-64-v2 -ffp-contract=off
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+    # libstdc++ 12's own stable_sort calls what it deprecates
+    $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations> -march=x86-64-v2 -ffp-contract=off
     $<$<BOOL:${MILLRACE_WERROR}>:-Werror>)
 if(MILLRACE_SANITIZE)
     add_compile_options(-fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)

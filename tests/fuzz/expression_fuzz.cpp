@@ -1,0 +1,52 @@
+// libFuzzer target: expressions. A parsed tree's text parses to a tree of the same text.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "backend/spec/expression.h"
+
+namespace {
+
+void require(bool holds) {
+    if (!holds) {
+        std::abort();
+    }
+}
+
+millrace::spec::Schema columns() {
+    millrace::spec::Schema schema;
+    for (const char* type : {"int64", "double", "string", "bool", "date", "timestamp", "int8",
+                             "float", "decimal(10,2)", "int64[]"}) {
+        const auto parsed = millrace::spec::parseType(type);
+        if (parsed.ok()) {
+            schema.fields.push_back(
+                {std::string(1, type[0]) + std::to_string(schema.fields.size()), *parsed});
+        }
+    }
+    return schema;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const millrace::spec::Schema kColumns = columns();
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const auto tree = millrace::spec::parseExpression(text);
+    if (!tree.ok()) {
+        return 0;
+    }
+    const std::string written = millrace::spec::expressionText(*tree);
+    const auto again = millrace::spec::parseExpression(written);
+    // Full brackets may pass the limits of depth and length that the text itself kept.
+    if (again.ok()) {
+        require(millrace::spec::expressionText(*again) == written);
+    } else {
+        require(written.size() > 65536 || (*tree)->depth > 60);
+    }
+    const auto typed = millrace::spec::typeExpression(*tree, kColumns, text);
+    if (typed.ok()) {
+        millrace::spec::expressionText(*typed);
+        millrace::spec::collectColumns(*typed);
+    }
+    return 0;
+}

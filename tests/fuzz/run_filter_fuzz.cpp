@@ -1,0 +1,42 @@
+// libFuzzer target: the run list's filter and order. SQL text never holds what the user wrote:
+// every text from outside is a bound value, so question marks and values count the same.
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "backend/runs/run_filter.h"
+
+namespace {
+
+void require(bool holds) {
+    if (!holds) {
+        std::abort();
+    }
+}
+
+void checkSql(const millrace::runs::SqlText& sql) {
+    const auto numMarks = std::count(sql.text.begin(), sql.text.end(), '?');
+    require(static_cast<std::size_t>(numMarks) == sql.values.size());
+    require(sql.text.find(';') == std::string::npos);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const auto filter = millrace::runs::parseFilter(text);
+    if (filter.ok()) {
+        checkSql(millrace::runs::conditionOf(*filter));
+    }
+    const std::size_t middle = size / 2;
+    const auto order = millrace::runs::parseOrderBy(
+        {std::string(text.substr(0, middle)), std::string(text.substr(middle))});
+    const auto whole = millrace::runs::parseOrderBy({std::string(text)});
+    for (const auto& keys : {order, whole}) {
+        if (keys.ok()) {
+            checkSql(millrace::runs::orderOf(*keys));
+        }
+    }
+    return 0;
+}
