@@ -93,9 +93,12 @@ class Daemon {
     bool waitStored(std::size_t n) {
         return waitFor([n](Daemon& d) { return d.stored_.size() >= n; });
     }
-    std::vector<RankLine> stored() {
+    std::vector<RankLine> stored() { return copy(&Daemon::stored_); }
+    /// A member as it is now; the server's thread writes it.
+    template <class T>
+    T copy(T Daemon::* member) {
         MutexLock lock(mutex_);
-        return stored_;
+        return this->*member;
     }
 
     Mutex mutex_;
@@ -144,7 +147,7 @@ TEST(RankSocket, LinesArriveInOrderAndAreAcknowledged) {
         EXPECT_EQ(stored[i].seq, i + 1);
         EXPECT_EQ(std::get<Metrics>(stored[i].body).step, static_cast<std::int64_t>(i + 1));
     }
-    EXPECT_EQ(daemon.sender_, (Sender{"r-abcde", 1, "rank", 0, 42}));
+    EXPECT_EQ(daemon.copy(&Daemon::sender_), (Sender{"r-abcde", 1, "rank", 0, 42}));
 }
 
 TEST(RankSocket, AKilledDaemonLosesAndDuplicatesNothing) {
@@ -171,7 +174,7 @@ TEST(RankSocket, AKilledDaemonLosesAndDuplicatesNothing) {
     for (std::size_t i = 0; i < stored.size(); ++i) {
         ASSERT_EQ(stored[i].seq, i + 1) << "in order too";
     }
-    EXPECT_GT(daemon.heard_, 800U) << "some came again and were dropped";
+    EXPECT_GT(daemon.copy(&Daemon::heard_), 800U) << "some came again and were dropped";
 }
 
 TEST(RankSocket, TheNextAttemptSendsWhatTheLastOneLeft) {
@@ -218,8 +221,8 @@ TEST(RankSocket, StopAndCheckpointRequestsReachTheWorker) {
     auto client = *RankClient::start(options);
     ASSERT_TRUE(daemon.waitFor([](Daemon& d) { return d.connection_ != 0; }));
     EXPECT_FALSE(client->stopRequested());
-    daemon.server().checkpointNow(daemon.connection_);
-    daemon.server().stop(daemon.connection_);
+    daemon.server().checkpointNow(daemon.copy(&Daemon::connection_));
+    daemon.server().stop(daemon.copy(&Daemon::connection_));
     pollfd item{client->stopFd(), POLLIN, 0};
     ASSERT_EQ(::poll(&item, 1, 20'000), 1);
     EXPECT_TRUE(client->stopRequested());
@@ -267,7 +270,7 @@ TEST(RankServer, GarbageClosesThatConnectionOnly) {
     ASSERT_TRUE(client->send(metrics(2)).ok());
     EXPECT_TRUE(client->waitAcked(milliseconds(20'000)).ok()) << "the worker's goes on";
     ASSERT_TRUE(daemon.waitFor([](Daemon& d) { return d.closed_ == 2; }));
-    EXPECT_FALSE(daemon.why_.empty());
+    EXPECT_FALSE(daemon.copy(&Daemon::why_).empty());
 }
 
 TEST(RankServer, ARefusedHelloIsTriedAgainLater) {

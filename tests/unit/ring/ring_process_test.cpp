@@ -12,6 +12,20 @@
 #include "backend/stream/receipt.h"
 #include "tests/unit/ring/feed_fixture.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define MILLRACE_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MILLRACE_TSAN 1
+#endif
+#endif
+#if defined(MILLRACE_TSAN)
+/// The children are forked and start threads of their own.
+extern "C" const char* __tsan_default_options() {
+    return "die_after_fork=0";
+}
+#endif
+
 namespace millrace::ring {
 namespace {
 

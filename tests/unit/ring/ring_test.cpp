@@ -285,6 +285,7 @@ TEST(Ring, WaitsEndByTimeoutAbortCallAndAbortFd) {
         ASSERT_EQ(::write(event, &one, sizeof one), 8);
     });
     EXPECT_EQ(other.next(), MILLRACE_FEED_ABORTED);
+    signaller.join();
     ::close(event);
 }
 
