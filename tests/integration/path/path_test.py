@@ -68,6 +68,45 @@ class PathTest(unittest.TestCase):
         self.assertEqual(resumed["receipt"]["order_hash"], whole["receipt"]["order_hash"])
         self.assertEqual(place.losses(stopped), place.losses(whole["id"]))
 
+    def test_a_finished_run_repeated_from_a_middle_checkpoint_ends_the_same(self):
+        place = self.place.up()
+        edit(place.spec, FREQUENT)
+        run = place.submit()[0]
+        first = place.wait(run, "finished", "failed")
+        losses = place.losses(run)
+        steps = [c["step"] for c in first["checkpoints"]]
+        middle = steps[len(steps) // 2]
+        self.assertTrue(0 < middle < first["progress"]["step"], steps)
+        place.cli("resume", run, code=1)
+        self.assertIn("--step", place.err)
+        place.cli("resume", run, "--step", middle + 1, code=1)
+        self.assertIn(f"no checkpoint of step {middle + 1}", place.err)
+        place.cli("resume", run, "--step", middle)
+        second = place.wait(run, "finished", "failed")
+        self.assertEqual(second["state"], "finished", second["exit_reason"])
+        self.assertEqual((second["attempt"], second["restarts"]), (2, 0))
+        self.assert_same_weights(second, first)
+        self.assertEqual(second["receipt"]["order_hash"], first["receipt"]["order_hash"])
+        self.assertEqual(second["metrics"]["eval.auc"], first["metrics"]["eval.auc"])
+        self.assertEqual(place.losses(run), losses)
+
+    def test_a_run_says_what_it_ran_with_and_lists_what_it_read(self):
+        place = self.place.up()
+        run = place.submit("--set", "batch.epochs=1")[0]
+        shown = place.wait(run, "finished", "failed")
+        self.assertEqual(sorted(shown["packages"]), ["arrow", "millrace", "torch"])
+        self.assertTrue(all(shown["packages"].values()), shown["packages"])
+        self.assertGreaterEqual(shown["hardware"]["cores"], 1)
+        self.assertGreater(shown["hardware"]["memory_bytes"], 10**8)
+        self.assertEqual(shown["hardware"]["gpus"] is not None, True)
+        listed = place.json("ls")["runs"][0]
+        self.assertEqual(listed["model"], "dlrm")
+        self.assertIn("ratings.csv", listed["dataset"])
+        self.assertEqual(listed["rows_read"], 100836)
+        self.assertEqual(listed["rows_kept"], shown["receipt"]["rows_kept"])
+        self.assertEqual(listed["order_hash"], shown["receipt"]["order_hash"])
+        self.assertEqual(listed["eval_order_hash"], shown["eval_order_hash"])
+
     def test_a_killed_daemon_adopts_its_workers_and_no_metric_is_lost(self):
         place = self.place.up()
         edit(place.spec, LONG)
