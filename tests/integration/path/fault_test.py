@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""What a machine can do to a run: a disk that fills up, processes that are killed.
+
+    fault_test.py [-v] [FullDiskTest.test_name]        ctest runs every test on its own
+"""
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Place, command_of, edit, wait_for  # noqa: E402
+
+MB = 1_000_000
+DISK_MB = 120  # room for three checkpoints of 15 MB, one more on its way, and the store
+FREQUENT = ("every_steps: 100, keep: 3", "every_steps: 40, keep: 3")
+
+
+class FullDiskTest(unittest.TestCase):
+    """The state directory is a small disk of its own."""
+
+    def setUp(self):
+        self.place = Place()
+        self.addCleanup(self.place.close)
+        self.disk = self.place.dir / "state"
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m,mode=0700", "tmpfs", self.disk],
+                                 capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest("no small disk may be mounted here: " + mounted.stderr.strip())
+        self.addCleanup(lambda: subprocess.run(["umount", "-l", self.disk], check=False))
+        self.addCleanup(self.place.down)
+        self.ballast = self.disk / "ballast"
+
+    def fill(self, leave_mb=0):
+        """Takes all space of the disk but `leave_mb`; again and again where others give some back."""
+        with open(self.ballast, "ab", buffering=0) as f:
+            for size in (MB, 4096, 1):
+                while True:
+                    free = os.statvfs(self.disk)
+                    if leave_mb and free.f_bavail * free.f_bsize <= leave_mb * MB:
+                        return
+                    try:
+                        f.write(b"\0" * size)
+                    except OSError as e:
+                        self.assertEqual(e.errno, errno.ENOSPC)
+                        break
+
+    def warnings(self):
+        return self.place.json("up")["daemon"]["warnings"]
+
+    def free(self):
+        self.ballast.unlink()
+
+    def finish(self, run):
+        """To the end, with a resume where the full disk ended the run."""
+        ended = self.place.wait(run, "finished", "failed")
+        if ended["state"] == "failed":
+            self.assertRegex(ended["exit_reason"], r"/.*(disk is full|No space left)")
+            self.assertNotIn("\n", ended["exit_reason"])
+            self.place.cli("resume", run)
+            ended = self.place.wait(run, "finished", "failed")
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        self.assertEqual([s for s, _ in self.place.losses(run)], list(range(1, ended["progress"]["step"] + 1)))
+        return ended
+
+    def test_a_run_outlives_a_disk_that_is_full_for_a_while(self):
+        place = self.place.up()
+        edit(place.spec, ("epochs: 3", "epochs: 12"), FREQUENT)
+        run = place.submit()[0]
+        wait_for("a checkpoint", lambda: place.show(run)["checkpoints"])
+        daemon = place.daemon_pid()
+        self.fill()
+        step = place.show(run)["progress"]["step"]
+        warned = wait_for("the daemon says what is wrong, or the run has ended with it",
+                          lambda: self.fill() or self.warnings() or
+                          place.show(run)["state"] not in ("running", "starting"), 60)
+        for warning in warned if isinstance(warned, list) else []:
+            self.assertRegex(warning, r"/.*sqlite.*disk is full")
+        self.assertGreaterEqual(place.show(run)["progress"]["step"], step)
+        self.assertEqual(place.json("ls")["runs"][0]["id"], run)
+        self.free()
+        self.finish(run)
+        self.assertEqual(place.daemon_pid(), daemon, "the same daemon all the time")
+        place.down()
+        wait_for("no process left", lambda: not place.processes(), 20)
+        place.up()
+        self.assertEqual(place.show(run)["state"], "finished")
+
+    def test_a_checkpoint_that_does_not_fit_is_named_and_the_run_can_go_on_later(self):
+        place = self.place.up()
+        edit(place.spec, ("epochs: 3", "epochs: 1"), FREQUENT, ("max_restarts: 3", "max_restarts: 0"))
+        self.fill(leave_mb=8)
+        run = place.submit()[0]
+        ended = place.wait(run, "finished", "failed")
+        self.assertEqual(ended["state"], "failed")
+        self.assertRegex(ended["exit_reason"], r"rank0: .*/checkpoints/.*No space left")
+        self.assertEqual(ended["checkpoints"], [])
+        checkpoints = self.disk / "millrace" / "runs" / run / "checkpoints"
+        self.assertEqual(os.listdir(checkpoints), [], "nothing half written stays")
+        self.free()
+        self.assertEqual(self.finish(run)["attempt"], 2)
+
+    def test_a_run_that_cannot_be_stored_or_started_says_so(self):
+        place = self.place.up()
+        edit(place.spec, ("epochs: 3", "epochs: 12"), FREQUENT)
+        first, second = place.submit()[0], place.submit("--set", "batch.epochs=1")[0]
+        wait_for("20 steps", lambda: (place.show(first)["progress"]["step"] or 0) >= 20)
+        self.fill()
+        place.cli("run", place.spec, "--detach", code=1)
+        self.assertRegex(place.err, r"disk is full|No space left")
+        self.assertLess(len(place.err.splitlines()), 4, place.err)
+        place.cli("stop", first, code=None)
+        wait_for("the first has no worker any more", lambda: not place.worker("millrace-trainer") or
+                 place.show(second)["state"] != "queued", 60)
+        self.assertIn(place.show(second)["state"], ("queued", "starting", "running", "failed"))
+        self.free()
+        self.finish(second)
+
+
+class KillTest(unittest.TestCase):
+    def setUp(self):
+        self.place = Place()
+        self.addCleanup(self.place.close)
+
+    def guardian_of(self, worker):
+        for pid in self.place.processes():
+            argv = command_of(pid)
+            if argv[0].endswith("millrace-exec") and any(a.endswith("/" + worker) for a in argv):
+                return pid
+        return None
+
+    def victim(self, name):
+        return {"daemon": self.place.daemon_pid,
+                "trainer": lambda: self.place.worker("millrace-trainer"),
+                "feed": lambda: self.place.worker("millrace-loader"),
+                "guardian of feed": lambda: self.guardian_of("feed"),
+                "guardian of rank0": lambda: self.guardian_of("rank0")}[name]()
+
+    def test_whatever_is_killed_the_run_ends_whole_and_nothing_is_left(self):
+        place = self.place.up()
+        edit(place.spec, ("epochs: 3", "epochs: 30"), FREQUENT, ("max_restarts: 3", "max_restarts: 50"))
+        run = place.submit()[0]
+        chance = random.Random(7)
+        rounds = ["daemon", "trainer", "feed", "guardian of feed", "guardian of rank0", "daemon"]
+        chance.shuffle(rounds)
+        for name in rounds:
+            before = place.show(run)
+            steps = chance.randint(10, 90)
+            start = {"attempt": before["attempt"], "step": before["progress"]["step"] or 0}
+
+            def has_got_on():
+                now = place.show(run)
+                self.assertNotIn(now["state"], ("finished", "failed", "cancelled"), (name, now["exit_reason"]))
+                if now["attempt"] != start["attempt"]:  # goes on from a checkpoint before
+                    start.update(attempt=now["attempt"], step=now["progress"]["step"] or 0)
+                return now["state"] == "running" and (now["progress"]["step"] or 0) >= start["step"] + steps
+            wait_for(f"{steps} steps before the {name} is killed", has_got_on)
+            pid = wait_for(f"a {name}", lambda: self.victim(name))
+            os.kill(pid, signal.SIGKILL)
+            if name == "daemon":
+                place.cli("up")
+            else:
+                wait_for(f"another attempt after the {name} was killed",
+                         lambda: place.show(run)["attempt"] > before["attempt"])
+        ended = place.wait(run, "finished", "failed", seconds=200)
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        self.assertEqual(ended["restarts"], ended["attempt"] - 1)
+        losses = place.losses(run)
+        self.assertEqual([step for step, _ in losses], list(range(1, ended["progress"]["step"] + 1)))
+        self.assertEqual(ended["receipt"]["rows_trained"], ended["receipt"]["rows_kept"])
+        place.down()
+        wait_for("no process left", lambda: not place.processes(), 20)
+
+
+class IdleTest(unittest.TestCase):
+    def setUp(self):
+        self.place = Place().up()
+        self.addCleanup(self.place.close)
+
+    def cpu_seconds(self, pid, thread=None):
+        path = f"/proc/{pid}/stat" if thread is None else f"/proc/{pid}/task/{thread}/stat"
+        with open(path) as f:
+            fields = f.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def wakeups(self, pid, name):
+        """How often the thread `name` of the process has gone to sleep."""
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/status") as f:
+                status = dict(line.split(":", 1) for line in f)
+            if status["Name"].strip() == name:
+                return int(status["voluntary_ctxt_switches"])
+        self.fail(f"no thread {name}")
+
+    def pass_time(self, seconds):
+        end = time.monotonic() + seconds
+        wait_for("time to pass", lambda: time.monotonic() >= end, seconds + 10)
+
+    def test_a_daemon_that_nobody_watches_takes_next_to_nothing(self):
+        pid = self.place.daemon_pid()
+        before = self.wakeups(pid, "telemetry")
+        top = self.place.start("top", "--json")
+        wait_for("samples for the one who watches", lambda: self.wakeups(pid, "telemetry") >= before + 3)
+        top.terminate()
+        top.communicate(timeout=20)
+        self.pass_time(2)  # the daemon has seen that the watcher is gone
+        asleep, cpu = self.wakeups(pid, "telemetry"), self.cpu_seconds(pid)
+        self.pass_time(4)
+        self.assertLessEqual(self.wakeups(pid, "telemetry") - asleep, 1, "nobody watches: no samples")
+        self.assertLess((self.cpu_seconds(pid) - cpu) / 4, 0.01)
+        with open(f"/proc/{pid}/status") as f:
+            rss_kb = int(next(line for line in f if line.startswith("VmRSS")).split()[1])
+        self.assertLess(rss_kb * 1024, 60 * MB)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
