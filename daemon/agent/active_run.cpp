@@ -1,6 +1,7 @@
 #include "daemon/agent/active_run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <unistd.h>
 
@@ -73,6 +74,8 @@ Status ActiveRun::prepareAttempt(std::int64_t fromStep, bool isRestart) {
     dropCheckpointsAfter(resumeStep_);
     errors_.clear();
     done_ = Json::object();
+    doneRetryNs_ = 0;
+    heldAcks_.clear();
     state_.reset();
     endSeenNs_ = ranksGoneNs_ = 0;
     isLingerCancelled_ = false;
@@ -270,13 +273,31 @@ void ActiveRun::sayDone(const CommittedLine& line, const rank::Done& done) {
     lastStep_ = std::max(lastStep_, done.step);
     done_[line.worker] = {
         {"step", done.step}, {"rows", done.rows}, {"state", done.state}, {"params", params}};
+    writeDone();
+}
+
+// A worker whose `done` is acknowledged ends and never says it again: the word is on disk first.
+void ActiveRun::writeDone() {
+    const bool isFirst = doneRetryNs_ == 0;
     const Status status = directory_.writeDone(run_.attempt, done_);
     if (!status.ok()) {
-        logWarn("run: done not written", {{"run", run_.id}, {"why", messageOf(status)}});
+        doneRetryNs_ = place_.clock.steadyNs() + kRetryNs;
+        if (isFirst) {
+            logWarn("run: done not written", {{"run", run_.id}, {"why", messageOf(status)}});
+        }
+        return;
+    }
+    doneRetryNs_ = 0;
+    for (const auto& [key, order] : std::exchange(heldAcks_, {})) {
+        ack(order);
     }
 }
 
 void ActiveRun::ack(const AckOrder& order) {
+    if (doneRetryNs_ != 0) {
+        heldAcks_[{order.connection, order.attempt}] = order;
+        return;
+    }
     if (door_ != nullptr && order.doorAttempt == run_.attempt) {
         door_->ack(order.connection, order.attempt, order.seq);
     }
@@ -383,6 +404,9 @@ void ActiveRun::tick(bool isFlushed) {
         return;
     }
     publish();
+    if (doneRetryNs_ != 0 && place_.clock.steadyNs() >= doneRetryNs_) {
+        writeDone();
+    }
     if (endSeenNs_ == 0) {
         endLingering();
         return;

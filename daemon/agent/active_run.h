@@ -91,6 +91,7 @@ class ActiveRun {
     void dropCheckpoint(const runs::CheckpointRecord& checkpoint);
     void notePackages(const Json& packages);
     void sayDone(const CommittedLine& line, const rank::Done& done);
+    void writeDone();
     void conclude();
     void end(runs::RunState state, const std::string& reason);
     void storeReceipt();
@@ -121,6 +122,8 @@ class ActiveRun {
     int idleAttempts_ = 0;
     std::int64_t endSeenNs_ = 0, ranksGoneNs_ = 0;
     bool isLingerCancelled_ = false;
+    std::int64_t doneRetryNs_ = 0;  // done.json could not be written: acks are held until it is
+    std::map<std::pair<rank::ConnectionId, std::int64_t>, AckOrder> heldAcks_;
     std::optional<UnstoredEnd> unstoredEnd_;
     bool hasEnded_ = false;
 };

@@ -80,7 +80,11 @@ void RunDirectory::addEvent(const RunEvent& event) const {
     }
     const Json json = {{"time", formatTime(event.timeMs)}, {"text", event.text}};
     const std::string line = dumpJson(json) + "\n";
-    [[maybe_unused]] const ssize_t n = ::write(fd.get(), line.data(), line.size());
+    const ssize_t n = ::write(fd.get(), line.data(), line.size());
+    if (n >= 0 && n < static_cast<ssize_t>(line.size())) {
+        // A full disk took a piece: the next line must not be glued to it.
+        [[maybe_unused]] const int cut = ::ftruncate(fd.get(), info.st_size);
+    }
 }
 
 std::vector<RunEvent> RunDirectory::readEvents() const {

@@ -1,6 +1,5 @@
 #pragma once
-// TelemetryService: one sample of this node a second, but only while somebody wants it or a run
-// goes.
+// TelemetryService: one sample of this node a second, but only while somebody watches.
 //
 // Threads: any; the samples are taken on its own thread ("telemetry"), which sleeps otherwise.
 // Owns: the probes. Failure: a figure that cannot be had is absent.

@@ -276,6 +276,20 @@ TEST_F(AgentTest, AGangThatCannotBeStartedFailsTheRunWithTheReason) {
     EXPECT_THAT(record(id).exitReason, HasSubstr("could not be started: disk full"));
 }
 
+TEST_F(AgentTest, DoneIsAcknowledgedOnlyOnceItIsOnDisk) {
+    const std::string id = submit();
+    hello(id);
+    const std::string file = strCat(root, "/runs/", id, "/a1/done.json");
+    std::filesystem::create_directories(file + "/in-the-way");
+    say(id, 1, rank::Done{6, 2, "", {}, {}});
+    EXPECT_TRUE(door(id)->acks.empty());
+    std::filesystem::remove_all(file);
+    clock.advanceMs(1'500);
+    controller->drain();
+    EXPECT_EQ((door(id)->acks.at({1, 1})), 1u);
+    EXPECT_TRUE(std::filesystem::is_regular_file(file));
+}
+
 TEST_F(AgentTest, ANewDaemonAdoptsWhatRuns) {
     const std::string id = submit();
     hello(id);
