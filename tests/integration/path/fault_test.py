@@ -73,7 +73,6 @@ class FullDiskTest(unittest.TestCase):
         run = place.submit()[0]
         wait_for("a checkpoint", lambda: place.show(run)["checkpoints"])
         daemon = place.daemon_pid()
-        self.fill()
         step = place.show(run)["progress"]["step"]
         warned = wait_for("the daemon says what is wrong, or the run has ended with it",
                           lambda: self.fill() or self.warnings() or
@@ -109,16 +108,27 @@ class FullDiskTest(unittest.TestCase):
         edit(place.spec, ("epochs: 3", "epochs: 12"), FREQUENT)
         first, second = place.submit()[0], place.submit("--set", "batch.epochs=1")[0]
         wait_for("20 steps", lambda: (place.show(first)["progress"]["step"] or 0) >= 20)
-        self.fill()
+        wait_for("the store has no room", lambda: self.fill() or self.warnings())
         place.cli("run", place.spec, "--detach", code=1)
         self.assertRegex(place.err, r"disk is full|No space left")
         self.assertLess(len(place.err.splitlines()), 4, place.err)
         place.cli("stop", first, code=None)
-        wait_for("the first has no worker any more", lambda: not place.worker("millrace-trainer") or
-                 place.show(second)["state"] != "queued", 60)
-        self.assertIn(place.show(second)["state"], ("queued", "starting", "running", "failed"))
+        wait_for("the first has no worker any more", lambda: self.fill() or
+                 not place.worker("millrace-trainer"), 60)
+        self.assertEqual([r["id"] for r in place.json("ls")["runs"]], [second, first])
         self.free()
+        place.wait(first, "cancelled", "failed", "finished")
         self.finish(second)
+
+    def test_a_disk_that_is_full_to_the_end_of_the_run_costs_no_metric(self):
+        place = self.place.up()
+        edit(place.spec, ("epochs: 3", "epochs: 4"), FREQUENT, ("max_restarts: 3", "max_restarts: 0"))
+        run = place.submit()[0]
+        wait_for("a checkpoint", lambda: place.show(run)["checkpoints"])
+        wait_for("the trainer has come to its end", lambda: self.fill() or not place.worker("millrace-trainer"))
+        self.assertNotEqual(place.show(run)["state"], "finished")
+        self.free()
+        self.finish(run)
 
 
 class KillTest(unittest.TestCase):
