@@ -113,7 +113,8 @@ void Follower::heard(Feed& feed) {
 void Follower::run(std::stop_token stop) {
     bool saidEnd = false;
     while (!stop.stop_requested()) {
-        bool isAllDone = true;
+        // Telemetry never ends: it accompanies the runs.
+        bool isAllDone = options_.withRuns || !options_.runIds.empty();
         for (const auto& feed : feeds_) {
             Status status;
             if (feed->isOpen && takeEnded(*feed, status)) {
@@ -124,7 +125,7 @@ void Follower::run(std::stop_token stop) {
             if (!feed->isOpen && !feed->isDone && clock_.steadyNs() >= feed->nextTryNs) {
                 open(*feed);
             }
-            isAllDone = isAllDone && feed->isDone;
+            isAllDone = isAllDone && (feed->isDone || feed->kind == Kind::kTelemetry);
         }
         if (isAllDone && !std::exchange(saidEnd, true)) {
             emit(AllEnded{});
@@ -148,6 +149,9 @@ void Follower::settle(Feed& feed, const Status& status) {
     }
     if (!isWorthTrying(status)) {
         feed.isDone = true;
+        if (feed.kind == Kind::kTelemetry && !options_.runIds.empty()) {
+            return;  // the runs can be followed without it
+        }
         if (status.code() == absl::StatusCode::kFailedPrecondition) {
             setLink(LinkState::kRefused, std::string(messageOf(status)), 0);
         }

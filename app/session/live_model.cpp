@@ -1,6 +1,7 @@
 #include "app/session/live_model.h"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 namespace millrace::session {
@@ -40,12 +41,14 @@ int rankOf(client::RunState state) {
     return client::isEnded(state) ? 2 : state == client::RunState::kQueued ? 1 : 0;
 }
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 void takeSample(LiveNode& node, const client::NodeSample& sample, std::int64_t nowMs) {
     node.sample = sample;
     node.receivedMs = nowMs;
-    keep(node.cpuHistory, sample.cpuPercent.value_or(0));
+    keep(node.cpuHistory, sample.cpuPercent.value_or(kUnknown));
     if (!sample.gpus.empty()) {
-        keep(node.gpuHistory, sample.gpus.front().utilizationPercent.value_or(0));
+        keep(node.gpuHistory, gpuPercent(sample).value_or(kUnknown));
     }
 }
 
@@ -180,6 +183,26 @@ std::vector<const LiveRun*> LiveModel::ordered() const {
 
 bool LiveModel::isStale(const LiveNode& node, std::int64_t nowMs) {
     return node.receivedMs != 0 && nowMs - node.receivedMs > kStaleMs;
+}
+
+const LiveNode* LiveModel::nodeOf(const client::RunSummary& run) const {
+    const auto found = nodes.find(run.host);
+    if (found != nodes.end()) {
+        return &found->second;
+    }
+    return nodes.empty() ? nullptr : &nodes.begin()->second;
+}
+
+std::optional<double> gpuPercent(const client::NodeSample& sample) {
+    double sum = 0;
+    int known = 0;
+    for (const client::GpuSample& gpu : sample.gpus) {
+        if (gpu.utilizationPercent) {
+            sum += *gpu.utilizationPercent;
+            ++known;
+        }
+    }
+    return known > 0 ? std::optional(sum / known) : std::nullopt;
 }
 
 std::string labelOf(const client::RunSummary& run) {

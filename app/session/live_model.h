@@ -47,7 +47,7 @@ struct LiveNode {
     client::NodeInfo info;
     client::NodeSample sample;
     std::int64_t receivedMs = 0;
-    std::deque<double> cpuHistory, gpuHistory;  ///< the last 120 s
+    std::deque<double> cpuHistory, gpuHistory;  ///< the last 120 s, percent; NaN: unknown
 };
 
 struct LiveModel {
@@ -62,8 +62,12 @@ struct LiveModel {
     std::vector<const LiveRun*> ordered() const;
     /// True when no sample came for 3.5 s from a node that sent some.
     static bool isStale(const LiveNode& node, std::int64_t nowMs);
+    /// The machine that a run is on; null before anything is known of it.
+    const LiveNode* nodeOf(const client::RunSummary& run) const;
 };
 
+/// The mean use of the GPUs that tell theirs.
+std::optional<double> gpuPercent(const client::NodeSample& sample);
 /// "movielens-dlrm" or "movielens-dlrm / keep-30".
 std::string labelOf(const client::RunSummary& run);
 /// The same, or the variation alone where that is longer than `most` bytes.

@@ -9,6 +9,7 @@
 #include "app/client/daemon_client.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
+#include "tests/unit/session/sample_runs.h"
 
 namespace millrace::client {
 
@@ -201,51 +202,5 @@ class FakeClient final : public DaemonClient {
     std::vector<std::int64_t> metricStarts_ MR_GUARDED_BY(mutex_);
     std::vector<LogsRequest> logRequests_ MR_GUARDED_BY(mutex_);
 };
-
-inline RunSummary aRun(const std::string& id, const std::string& variation = "",
-                       RunState state = RunState::kFinished) {
-    RunSummary run;
-    run.id = id;
-    run.uid = "0190" + id.substr(2) + std::string(28 - (id.size() - 2), 'f');
-    run.name = "movielens-dlrm";
-    run.variation = variation;
-    run.owner = "ada";
-    run.state = state;
-    run.attempt = 1;
-    run.createdMs = 1'700'000'000'000;
-    run.startedMs = run.createdMs + 1'000;
-    run.endedMs = isEnded(state) ? run.startedMs + 12'500 : 0;
-    run.progress = {390, 630, 1, 3, 99'840, Phase::kTraining, 990, 10, run.createdMs + 9'000};
-    run.latestMetrics = {{"eval.auc", 0.7934, 390, 0, 1},
-                         {"eval.normalized_entropy", 0.8312, 390, 0, 1},
-                         {"loss", 0.5123, 390, 0, 1},
-                         {"samples_per_second", 42'100, 390, 0, 1}};
-    run.rowsRead = 100'836;
-    run.rowsKept = 80'561;
-    run.rowsTrained = 241'683;
-    run.evalOrderHash = "aaaabbbbccccdddd";
-    run.model = "dlrm";
-    run.dataset = "ratings.csv";
-    return run;
-}
-
-inline RunDetail aDetail(const RunSummary& run) {
-    RunDetail detail;
-    detail.summary = run;
-    detail.specFileName = "movielens.yaml";
-    detail.resolvedSpec = R"({"name":"movielens-dlrm"})";
-    detail.params = {{"batch.seed", "7"}, {"model.type", "dlrm"}};
-    detail.metricNames = {"eval.auc", "loss"};
-    Receipt receipt;
-    receipt.files = {{"ratings.csv", "ff00", 2'483'723, 100'836}};
-    receipt.steps = {{"filter", 80'600, 80'561}, {"negatives", 80'561, 80'561}};
-    receipt.orderHash = "0123456789abcdef";
-    receipt.rowsScanned = 100'836;
-    receipt.rowsKept = 80'561;
-    receipt.rowsTrained = 241'683;
-    detail.receipt = receipt;
-    detail.checkpoints = {{300, run.createdMs, "/state/step-300.ckpt", "beef", 5'000'000, 1}};
-    return detail;
-}
 
 }  // namespace millrace::client

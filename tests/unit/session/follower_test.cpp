@@ -166,5 +166,19 @@ TEST_F(FollowerTest, AFollowerThatIsNotReadEndsWithoutWaitingForItsStreams) {
     EXPECT_TRUE(follower.next(std::chrono::seconds(5)).has_value());
 }
 
+TEST_F(FollowerTest, TelemetryNeitherHoldsUpTheEndNorFailsTheRuns) {
+    FollowOptions options;
+    options.runIds = {"r-abc23"};
+    options.withTelemetry = true;
+    fake_.runScripts = {{{client::RunUpdate{client::aRun("r-abc23"), false, false}}}};
+    EXPECT_TRUE(std::holds_alternative<AllEnded>(followAll(options).back()));
+
+    fake_.runScripts = {{{client::RunUpdate{client::aRun("r-abc23"), false, false}}}};
+    fake_.sampleScripts = {{{}, false, Status(absl::StatusCode::kUnimplemented, "too old")}};
+    for (const FollowEvent& event : followAll(options)) {
+        EXPECT_FALSE(std::holds_alternative<Problem>(event));
+    }
+}
+
 }  // namespace
 }  // namespace millrace::session
