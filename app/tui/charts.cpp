@@ -215,7 +215,10 @@ std::string shortNumber(double value) {
         return std::isnan(value) ? "n/a" : value > 0 ? "inf" : "-inf";
     }
     const double size = std::fabs(value);
-    if (size >= 1e5) {
+    if (size >= 999.5 && size < 999'999.5) {
+        return formatCount(static_cast<std::int64_t>(std::llround(value)));
+    }
+    if (size >= 999.5) {
         static constexpr const char* kUnits[] = {"", "k", "M", "G", "T", "P"};
         int unit = 0;
         double scaled = value;
@@ -231,11 +234,7 @@ std::string shortNumber(double value) {
     if (size < 1e-4) {
         return absl::StrFormat("%.1e", value);
     }
-    return absl::StrFormat(size >= 1000  ? "%.0f"
-                           : size >= 100 ? "%.1f"
-                           : size >= 10  ? "%.2f"
-                                         : "%.4f",
-                           value);
+    return absl::StrFormat(size >= 100 ? "%.1f" : size >= 10 ? "%.2f" : "%.4f", value);
 }
 
 }  // namespace millrace::tui

@@ -56,6 +56,55 @@ std::string numberText(const std::optional<double>& value, const char* unknown) 
     return value ? shortNumber(*value) : unknown;
 }
 
+std::string countText(std::int64_t count, std::string_view noun) {
+    return strCat(formatCount(count), " ", noun, count == 1 ? "" : "s");
+}
+
+std::string metricLabel(const std::string& name) {
+    static constexpr std::pair<std::string_view, std::string_view> kLabels[] = {
+        {"auc", "AUC"},
+        {"normalized_entropy", "normalised entropy"},
+        {"log_loss", "log loss"},
+        {"rows_without_label", "rows without label"},
+        {"samples_per_second", "samples/s"},
+        {"input_stall_percent", "input stall"},
+        {"loader.rows_read_per_second", "rows read/s"},
+        {"loader.rows_kept_per_second", "rows kept/s"},
+        {"loader.cpu_percent", "loader CPU"},
+        {"trainer.cpu_percent", "trainer CPU"},
+    };
+    const bool isEval = name.rfind("eval.", 0) == 0;
+    const std::size_t dot = isEval ? name.rfind('.') : std::string::npos;
+    std::string label = isEval ? name.substr(dot + 1) : name;
+    for (const auto& [metric, text] : kLabels) {
+        label = metric == label ? text : label;
+    }
+    const std::string head = isEval && dot > 5 ? name.substr(5, dot - 5) + " " : "";
+    return isEval ? "test " + head + label : label;
+}
+
+bool isInternalMetric(const std::string& name, const std::optional<double>& value) {
+    if (name.rfind("eval.", 0) == 0 && name.ends_with(".rows")) {
+        return true;
+    }
+    const bool isFault = name.ends_with("rows_without_label") || name == "steps_without_weight";
+    return isFault && value.value_or(0) == 0;
+}
+
+std::string noGpuText(const client::NodeInfo& node) {
+    const bool saysSo = node.gpuNote.rfind("no GPU", 0) == 0;
+    return node.gpuNote.empty() ? "no GPU"
+           : saysSo             ? node.gpuNote
+                                : strCat("no GPU (", node.gpuNote, ")");
+}
+
+std::string gpuText(const session::LiveNode& node) {
+    if (node.info.gpus.empty() && node.sample.gpus.empty()) {
+        return node.info.name.empty() && node.receivedMs == 0 ? "-" : "no GPU";
+    }
+    return percentText(session::gpuPercent(node.sample));
+}
+
 std::string stepText(const client::Progress& progress) {
     return progress.stepsTotal > 0 ? strCat(progress.step, "/", progress.stepsTotal)
                                    : strCat(progress.step);
@@ -81,6 +130,14 @@ std::string clockText(const std::optional<double>& seconds) {
     const std::int64_t hours = total / 3600, minutes = total / 60 % 60, rest = total % 60;
     return hours > 0 ? absl::StrFormat("%d:%02d:%02d", hours, minutes, rest)
                      : absl::StrFormat("%d:%02d", minutes, rest);
+}
+
+std::string localTime(std::int64_t utcMs) {
+    const std::time_t seconds = utcMs / 1000;
+    std::tm local{};
+    ::localtime_r(&seconds, &local);
+    return absl::StrFormat("%04d-%02d-%02d %s", local.tm_year + 1900, local.tm_mon + 1,
+                           local.tm_mday, timeOfDay(utcMs));
 }
 
 std::string timeOfDay(std::int64_t utcMs) {

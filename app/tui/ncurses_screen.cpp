@@ -131,6 +131,12 @@ class NcursesScreen final : public Screen {
     bool isUtf8_;
 };
 
+// False for TERM=dumb and the like, which newterm() takes.
+bool canMoveCursor() {
+    const char* cup = ::tigetstr("cup");
+    return cup != nullptr && cup != reinterpret_cast<const char*>(-1);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Screen>> openScreen(bool hasColor, bool isUtf8) {
@@ -141,6 +147,11 @@ Result<std::unique_ptr<Screen>> openScreen(bool hasColor, bool isUtf8) {
         isUtf8 = std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr && isUtf8;
     }
     SCREEN* screen = ::newterm(nullptr, stdout, stdin);
+    if (screen != nullptr && !canMoveCursor()) {
+        ::endwin();
+        ::delscreen(screen);
+        screen = nullptr;
+    }
     if (screen == nullptr) {
         const char* term = std::getenv("TERM");
         return failedPrecondition("TERM='", term != nullptr ? term : "",

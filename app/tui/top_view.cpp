@@ -138,12 +138,7 @@ bool TopView::press(const KeyPress& key, const session::LiveModel& model) {
 
 int TopView::drawGpus(CellGrid& grid, int y, const LiveNode& node) const {
     if (node.info.gpus.empty() && node.sample.gpus.empty()) {
-        const std::string& note = node.info.gpuNote;
-        const bool saysSo = note.rfind("no GPU", 0) == 0;
-        const std::string why = note.empty() ? "no GPU"
-                                : saysSo     ? note
-                                             : strCat("no GPU (", note, ")");
-        grid.put(1, y, "gpu  " + why, Tone::kDim);
+        grid.put(1, y, "gpu  " + noGpuText(node.info), Tone::kDim);
         return y + 1;
     }
     const int barWidth = std::clamp((grid.width() - 50) / 3, 8, 40);

@@ -16,32 +16,127 @@ constexpr int kListMax = 9;
 constexpr int kWide = 130;  // from here on the log stands beside the chart
 
 struct FigureRow {
-    std::string label, metric, unit;
-    Pick pick;
-    double low, high;  // of the sparkline; equal: the values' own range
+    std::string metric, label, text;
+    const session::Series* series = nullptr;      // by step, or
+    const std::deque<double>* history = nullptr;  // one a second
+    Pick pick = Pick::kMean;
+    double low = 0, high = 0;  // of the sparkline; equal: the values' own range
 };
 
-std::vector<FigureRow> figureRows(const LiveRun& run) {
-    std::vector<FigureRow> rows = {
-        {"loss", "loss", "", Pick::kMean, 0, 0},
-        {"samples/s", "samples_per_second", "", Pick::kMin, 0, 0},
-        {"input stall", "input_stall_percent", " %", Pick::kMax, 0, 100},
-    };
-    for (const auto& [name, series] : run.series) {
-        if (name.rfind("eval.", 0) == 0 && name.find("rows") == std::string::npos) {
-            rows.push_back({name, name, "", Pick::kMean, 0, 0});
+constexpr std::size_t kSparkPoints = 600;
+
+std::vector<double> tailOf(const FigureRow& row) {
+    if (row.history != nullptr) {
+        return {row.history->begin(), row.history->end()};
+    }
+    return row.series != nullptr ? row.series->tail(kSparkPoints) : std::vector<double>{};
+}
+
+std::vector<ChartPoint> pointsOf(const FigureRow& row) {
+    std::vector<ChartPoint> points;
+    if (row.series != nullptr) {
+        for (const auto& [x, y] : row.series->points()) {
+            points.push_back({x, y});
         }
+    }
+    for (std::size_t i = 0; row.history != nullptr && i < row.history->size(); ++i) {
+        points.push_back({static_cast<double>(i), (*row.history)[i]});
+    }
+    return points;
+}
+
+FigureRow metricRow(const LiveRun& run, const std::string& name) {
+    FigureRow row;
+    row.metric = name;
+    row.label = metricLabel(name);
+    std::optional<double> value = run.metric(name);
+    const bool isStall = name == "input_stall_percent";
+    if (isStall && !value) {
+        value = session::stallPercent(run.summary);
+    }
+    const bool isPercent = name.ends_with("percent");
+    row.text = isPercent ? (value ? percentText(value) : "-") : numberText(value);
+    row.pick = isStall ? Pick::kMax : name.ends_with("per_second") ? Pick::kMin : Pick::kMean;
+    row.high = isStall ? 100 : 0;
+    const auto series = run.series.find(name);
+    row.series = series != run.series.end() ? &series->second : nullptr;
+    return row;
+}
+
+// What the machine does: from its samples of the last two minutes.
+std::vector<FigureRow> machineRows(const session::LiveNode* node, std::int64_t nowMs) {
+    FigureRow cpu{.label = "CPU", .text = "-", .pick = Pick::kMax, .high = 100};
+    FigureRow gpu{.label = "GPU", .text = "-", .pick = Pick::kMax, .high = 100};
+    if (node == nullptr) {
+        return {cpu, gpu};
+    }
+    const bool isStale = session::LiveModel::isStale(*node, nowMs);
+    const bool isKnown = node->receivedMs != 0 && !isStale;
+    const bool hasGpu = !node->info.gpus.empty() || !node->sample.gpus.empty();
+    const std::string unknown = isStale ? "n/a" : "-";
+    if (node->info.cores > 0) {
+        strAppend(&cpu.label, " (", countText(node->info.cores, "core"), ")");
+    }
+    if (node->info.gpus.size() > 1) {
+        strAppend(&gpu.label, " (mean of ", node->info.gpus.size(), ")");
+    }
+    cpu.text = isKnown ? percentText(node->sample.cpuPercent) : unknown;
+    gpu.text = isKnown || !hasGpu ? gpuText(*node) : unknown;
+    cpu.history = &node->cpuHistory;
+    gpu.history = &node->gpuHistory;
+    return {cpu, gpu};
+}
+
+// Evaluation by importance: AUC, then normalised entropy, then the rest.
+std::vector<std::string> evaluationNames(const LiveRun& run) {
+    std::vector<std::string> names;
+    for (const auto& [name, series] : run.series) {
+        if (name.rfind("eval.", 0) == 0 && !isInternalMetric(name, run.metric(name))) {
+            names.push_back(name);
+        }
+    }
+    const auto rank = [](const std::string& name) {
+        return name.ends_with("auc") ? 0 : name.ends_with("normalized_entropy") ? 1 : 2;
+    };
+    std::stable_sort(names.begin(), names.end(),
+                     [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+    return names;
+}
+
+// The rows that count first; what does not fit is left out from the end.
+std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* node,
+                                  std::int64_t nowMs) {
+    std::vector<FigureRow> rows;
+    for (const char* name : {"loss", "samples_per_second", "input_stall_percent"}) {
+        rows.push_back(metricRow(run, name));
+    }
+    for (FigureRow& row : machineRows(node, nowMs)) {
+        rows.push_back(std::move(row));
+    }
+    for (const std::string& name : evaluationNames(run)) {
+        rows.push_back(metricRow(run, name));
     }
     for (const char* name :
          {"loader.rows_read_per_second", "loader.cpu_percent", "trainer.cpu_percent"}) {
         if (run.metric(name)) {
-            const bool isPercent = std::string_view(name).ends_with("percent");
-            std::string label = name;
-            label = isPercent ? label.substr(0, label.find('.')) + " CPU" : "rows read/s";
-            rows.push_back({label, name, isPercent ? " %" : "", Pick::kMax, 0, 0});
+            rows.push_back(metricRow(run, name));
         }
     }
     return rows;
+}
+
+// "rank0 142 %  feed 38 %  412 MB": the run's workers, of one core each.
+std::string workersText(const LiveRun& run, const session::LiveNode* node) {
+    std::string text;
+    std::uint64_t memory = 0;
+    for (const client::ProcessSample& process :
+         node != nullptr ? node->sample.processes : std::vector<client::ProcessSample>{}) {
+        if (process.runId == run.summary.id) {
+            strAppend(&text, process.worker, " ", percentText(process.cpuPercent), "  ");
+            memory += process.memoryBytes.value_or(0);
+        }
+    }
+    return memory > 0 ? text + formatBytes(static_cast<double>(memory)) : text;
 }
 
 std::string stateSentence(const client::RunSummary& run) {
@@ -64,10 +159,13 @@ void drawStatusRow(CellGrid& grid, const session::LiveModel& model, std::int64_t
                    std::string_view keys) {
     const int y = grid.height() - 1;
     if (model.link.state == session::LinkState::kReconnecting) {
-        grid.put(1, y,
-                 strCat("connection lost ", ageText(model.link.sinceMs, nowMs), ", trying again (",
-                        model.link.tries, "): ", model.link.sentence),
-                 Tone::kBad);
+        const bool isLocal = model.link.sentence.find("'millrace up'") != std::string::npos;
+        grid.put(
+            1, y,
+            strCat("connection lost ", ageText(model.link.sinceMs, nowMs), ", trying again (",
+                   model.link.tries, ")", isLocal ? "; 'millrace up' starts the daemon: " : ": ",
+                   model.link.sentence),
+            Tone::kBad);
     } else if (model.link.state == session::LinkState::kRefused || !model.problem.empty()) {
         grid.put(1, y, model.problem.empty() ? model.link.sentence : model.problem, Tone::kBad);
     } else {
@@ -93,14 +191,6 @@ const LiveRun* WatchView::chosen(const session::LiveModel& model) const {
     return found == model.runs.end() ? nullptr : &found->second;
 }
 
-std::string WatchView::chartMetric(const LiveRun& run) const {
-    std::vector<std::string> names;
-    for (const FigureRow& row : figureRows(run)) {
-        names.push_back(row.metric);
-    }
-    return names[metric_ % names.size()];
-}
-
 bool WatchView::press(const KeyPress& key, const session::LiveModel& model) {
     const std::size_t count = std::max<std::size_t>(1, runIds_.size());
     if (!hasChosen_) {
@@ -123,7 +213,7 @@ bool WatchView::press(const KeyPress& key, const session::LiveModel& model) {
             ++metric_;
             return true;
         case Key::kLeft:
-            metric_ += metric_ == 0 ? 1000 * figureRows(LiveRun{}).size() - 1 : std::size_t(-1);
+            metric_ += numMetrics_ - 1;
             return true;
         default:
             return false;
@@ -151,6 +241,11 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
         return y;
     }
     const LiveRun* current = chosen(model);
+    const bool isOneName = std::all_of(runIds_.begin(), runIds_.end(), [&](const std::string& id) {
+        const auto run = model.runs.find(id);
+        return current == nullptr || run == model.runs.end() ||
+               run->second.summary.name == current->summary.name;
+    });
     const int rows = std::min<int>({static_cast<int>(runIds_.size()), kListMax, grid.height() / 3});
     std::size_t first = 0;
     for (std::size_t i = 0; current != nullptr && i < runIds_.size(); ++i) {
@@ -167,8 +262,10 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
         const bool isChosen = &run == current;
         const int nameEnd = std::max(24, grid.width() - 52);
         grid.put(0, y, isChosen ? (grid.isUtf8() ? "▸" : ">") : " ", Tone::kAccent);
-        grid.put(2, y, session::labelOf(run.summary, static_cast<std::size_t>(nameEnd - 2)),
-                 isChosen ? Tone::kStrong : Tone::kPlain, nameEnd);
+        const std::string label = isOneName && !run.summary.variation.empty()
+                                      ? run.summary.variation
+                                      : session::labelOf(run.summary);
+        grid.put(2, y, label, isChosen ? Tone::kStrong : Tone::kPlain, nameEnd);
         grid.put(nameEnd + 1, y, nameOf(run.summary.state), toneOf(run.summary.state));
         const std::optional<double> done = fractionOf(run.summary);
         grid.put(nameEnd + 12, y, progressBar(done.value_or(0), 10, grid.isUtf8()), Tone::kInfo);
@@ -179,7 +276,11 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
     return y;
 }
 
-int WatchView::drawProgress(CellGrid& grid, int y, const LiveRun& run, std::int64_t nowMs) const {
+namespace {
+
+// The bar with step and time left, then rows, time and state.
+int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveNode* node,
+                 std::int64_t nowMs) {
     const client::Progress& progress = run.summary.progress;
     const std::optional<double> done = fractionOf(run.summary);
     const int barWidth = std::clamp(grid.width() - 58, 16, 90);
@@ -200,52 +301,40 @@ int WatchView::drawProgress(CellGrid& grid, int y, const LiveRun& run, std::int6
         strAppend(&second, "  attempt ", run.summary.attempt);
     }
     x = grid.put(1, y + 1, second, Tone::kDim);
-    grid.put(x + 2, y + 1, stateSentence(run.summary), toneOf(run.summary.state));
+    x = grid.put(x + 2, y + 1, stateSentence(run.summary), toneOf(run.summary.state));
+    const std::string workers = client::isEnded(run.summary.state) ? "" : workersText(run, node);
+    if (x + 2 + displayWidth(workers) < grid.width()) {
+        grid.putRight(grid.width() - 1, y + 1, workers, Tone::kDim);
+    }
     return y + 2;
 }
 
-int WatchView::drawFigures(CellGrid& grid, const Rect& area, const LiveRun& run) const {
-    const std::vector<FigureRow> rows = figureRows(run);
-    const std::string shownMetric = chartMetric(run);
+// Rows of label, figure and sparkline; returns the row below.
+int drawFigures(CellGrid& grid, const Rect& area, const std::vector<FigureRow>& rows,
+                std::size_t chosen) {
     int y = area.y;
-    for (const FigureRow& row : rows) {
-        if (y >= area.bottom()) {
-            break;
-        }
-        const bool isShown = row.metric == shownMetric;
-        grid.put(area.x + 1, y, row.label, isShown ? Tone::kStrong : Tone::kDim, area.x + 25);
-        std::optional<double> value = run.metric(row.metric);
-        if (row.metric == "input_stall_percent" && !value) {
-            value = session::stallPercent(run.summary);
-        }
-        grid.putRight(area.x + 36, y, value ? shortNumber(*value) + row.unit : "-");
-        const auto series = run.series.find(row.metric);
+    for (std::size_t i = 0; i < rows.size() && y < area.bottom(); ++i, ++y) {
+        const FigureRow& row = rows[i];
+        grid.put(area.x + 1, y, row.label, i == chosen ? Tone::kStrong : Tone::kDim, area.x + 25);
+        grid.putRight(area.x + 36, y, row.text);
         const int width = area.width - 40;
-        if (series != run.series.end() && width > 4) {
-            const std::vector<double> values = series->second.tail(600);
+        const std::vector<double> values = tailOf(row);
+        if (!values.empty() && width > 4) {
             grid.put(area.x + 39, y,
                      sparkline(values, width, grid.isUtf8(), row.pick, row.low, row.high),
                      Tone::kInfo);
         }
-        ++y;
     }
     return y;
 }
 
-void WatchView::drawChart(CellGrid& grid, const Rect& area, const LiveRun& run) const {
-    const std::string name = chartMetric(run);
-    grid.rule(area.x, area.y, area.width, name);
-    ChartSeries series;
-    const auto found = run.series.find(name);
-    if (found != run.series.end()) {
-        for (const auto& [x, y] : found->second.points()) {
-            series.points.push_back({x, y});
-        }
-    }
-    drawLineChart(grid, {area.x, area.y + 1, area.width, area.height - 1}, {series}, "step");
+void drawChart(CellGrid& grid, const Rect& area, const FigureRow& row) {
+    grid.rule(area.x, area.y, area.width, row.label);
+    drawLineChart(grid, {area.x, area.y + 1, area.width, area.height - 1}, {{pointsOf(row)}},
+                  row.history != nullptr ? "second" : "step");
 }
 
-void WatchView::drawLog(CellGrid& grid, const Rect& area, const LiveRun& run) const {
+void drawLog(CellGrid& grid, const Rect& area, const LiveRun& run) {
     grid.rule(area.x, area.y, area.width, "log");
     const int rows = area.height - 1;
     const int count = std::min<int>(rows, static_cast<int>(run.logs.size()));
@@ -261,6 +350,8 @@ void WatchView::drawLog(CellGrid& grid, const Rect& area, const LiveRun& run) co
         grid.put(area.x + 1, area.y + 1, "no lines yet", Tone::kDim, area.right());
     }
 }
+
+}  // namespace
 
 void WatchView::drawFooter(CellGrid& grid, const session::LiveModel& model,
                            std::int64_t nowMs) const {
@@ -287,20 +378,25 @@ void WatchView::draw(CellGrid& grid, const session::LiveModel& model, std::int64
     if (runIds_.size() > 1) {
         grid.rule(0, y++, grid.width(), session::labelOf(run->summary));
     }
-    y = drawProgress(grid, y, *run, nowMs);
+    const session::LiveNode* node = model.nodeOf(run->summary);
+    const std::vector<FigureRow> rows = figureRows(*run, node, nowMs);
+    numMetrics_ = rows.size();
+    metric_ %= numMetrics_;
+    y = drawProgress(grid, y, *run, node, nowMs);
     const int bottom = grid.height() - 1;
     const bool isWide = grid.width() >= kWide;
     const int left = isWide ? grid.width() * 3 / 5 : grid.width();
-    const int figures = std::max(3, std::min(9, (bottom - y) / 2 - 2));
-    y = drawFigures(grid, {0, y, left, figures}, *run);
+    // CPU and GPU stay even where there is room for little else.
+    const int figures = std::clamp((bottom - y) / 2 - 2, 5, grid.height() >= 40 ? 14 : 9);
+    y = drawFigures(grid, {0, y, left, std::min(figures, bottom - y)}, rows, metric_);
     if (isWide) {
-        drawChart(grid, {0, y, left - 1, bottom - y}, *run);
+        drawChart(grid, {0, y, left - 1, bottom - y}, rows[metric_]);
         drawLog(grid, {left, y, grid.width() - left, bottom - y}, *run);
         return;
     }
     const int chart = std::max(0, (bottom - y) * 3 / 5);
     if (chart >= 4) {
-        drawChart(grid, {0, y, left, chart}, *run);
+        drawChart(grid, {0, y, left, chart}, rows[metric_]);
         y += chart;
     }
     drawLog(grid, {0, y, left, bottom - y}, *run);

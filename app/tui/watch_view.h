@@ -16,19 +16,14 @@ class WatchView final : public View {
 
  private:
     const session::LiveRun* chosen(const session::LiveModel& model) const;
-    std::string chartMetric(const session::LiveRun& run) const;
     void drawBar(CellGrid& grid, const session::LiveRun* run, const session::LiveModel& model,
                  std::int64_t nowMs) const;
     int drawList(CellGrid& grid, int y, const session::LiveModel& model) const;
-    int drawProgress(CellGrid& grid, int y, const session::LiveRun& run, std::int64_t nowMs) const;
-    int drawFigures(CellGrid& grid, const Rect& area, const session::LiveRun& run) const;
-    void drawChart(CellGrid& grid, const Rect& area, const session::LiveRun& run) const;
-    void drawLog(CellGrid& grid, const Rect& area, const session::LiveRun& run) const;
     void drawFooter(CellGrid& grid, const session::LiveModel& model, std::int64_t nowMs) const;
 
     std::vector<std::string> runIds_;
     std::size_t chosen_ = 0;
-    std::size_t metric_ = 0;
+    std::size_t metric_ = 0, numMetrics_ = 1;  ///< the row that the chart shows, of so many
     bool hasChosen_ = false;  ///< by a key: otherwise the view follows the run that is going
 };
 

@@ -74,8 +74,8 @@ TEST(Charts, OneFlatSeriesStillHasARange) {
 
 TEST(Figures, NumbersAreShort) {
     EXPECT_EQ(shortNumber(0.51234), "0.5123");
-    EXPECT_EQ(shortNumber(42'123.4), "42123");
-    EXPECT_EQ(shortNumber(421'234), "421 k");
+    EXPECT_EQ(shortNumber(42'123.4), "42,123");
+    EXPECT_EQ(shortNumber(421'234), "421,234");
     EXPECT_EQ(shortNumber(1'050'000), "1.05 M");
     EXPECT_EQ(shortNumber(7), "7");
     EXPECT_EQ(shortNumber(kNan), "n/a");

@@ -11,6 +11,7 @@ namespace {
 
 using client::aRun;
 using client::RunState;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -123,7 +124,7 @@ TEST(WatchView, SeveralRunsStandInAListAndTabChoosesTheNext) {
     EXPECT_TRUE(view.press({Key::kTab}, model));
     const auto lines = drawn(view, model, 80, 24);
     EXPECT_THAT(lines[0], HasSubstr("keep-30  r-def45  queued"));
-    EXPECT_THAT(lines[2], HasSubstr("▸ movielens-dlrm / keep-30"));
+    EXPECT_THAT(lines[2], HasSubstr("▸ keep-30  "));
     EXPECT_THAT(joined(lines), HasSubstr("behind 1 run"));
 }
 
@@ -132,7 +133,7 @@ TEST(WatchView, TheArrowsChooseTheMetricOfTheChart) {
     const session::LiveModel model = aModel(1);
     EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("─ loss ─"));
     view.press({Key::kRight}, model);
-    EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("─ samples_per_second ─"));
+    EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("─ samples/s ─"));
     view.press({Key::kLeft}, model);
     EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("─ loss ─"));
 }
@@ -145,6 +146,53 @@ TEST(WatchView, ALostConnectionIsSaidInTheLastRow) {
     WatchView view({"r-abc23"});
     EXPECT_THAT(drawn(view, model, 80, 24)[23],
                 HasSubstr("connection lost 5 s ago, trying again (3): nobody listens"));
+    model.apply(session::LinkChanged{{session::LinkState::kReconnecting,
+                                      "no daemon answers at unix:/x; 'millrace up' starts one",
+                                      kNow - 5'000, 4}},
+                kNow);
+    EXPECT_THAT(drawn(view, model, 80, 24)[23], HasSubstr("'millrace up' starts the daemon"));
+}
+
+TEST(WatchView, TheMachinesCpuAndGpuStandWithTheFigures) {
+    for (const auto& [width, height] : {std::pair{80, 24}, {120, 40}, {200, 50}}) {
+        WatchView view({"r-abc23"});
+        const std::string without = joined(drawn(view, aCluster(false), width, height));
+        EXPECT_THAT(without, HasSubstr("CPU (16 cores)                 43 %"));
+        EXPECT_THAT(without, HasSubstr("GPU                          no GPU"));
+        EXPECT_THAT(without, HasSubstr("rank0 98 %  412 MB"));
+        EXPECT_THAT(joined(drawn(view, aCluster(true), width, height)),
+                    HasSubstr("GPU                            83 %"));
+    }
+}
+
+TEST(WatchView, CpuAndGpuStayWhereSeveralRunsLeaveLittleRoom) {
+    WatchView view({"r-abc23", "r-def45", "r-ghi67"});
+    const std::string text = joined(drawn(view, aCluster(false), 80, 24));
+    EXPECT_THAT(text, HasSubstr("43 %"));
+    EXPECT_THAT(text, HasSubstr("no GPU"));
+}
+
+TEST(WatchView, AMachineThatWentSilentIsUnknownNeverZero) {
+    session::LiveModel model = aCluster(true);
+    model.nodes["node-a"].receivedMs = kNow - 20'000;
+    WatchView view({"r-abc23"});
+    const std::string text = joined(drawn(view, model, 80, 24));
+    EXPECT_THAT(text, HasSubstr("CPU (16 cores)                  n/a"));
+    EXPECT_THAT(text, HasSubstr("GPU                             n/a"));
+}
+
+TEST(WatchView, CountsOfNothingAreHiddenAndTestFiguresHaveTheirNames) {
+    session::LiveModel model = aModel(1);
+    model.apply(session::MetricsAdded{"r-abc23",
+                                      {{"eval.rows", 90, 300, kNow, 1},
+                                       {"eval.rows_without_label", 0, 300, kNow, 1}}},
+                kNow);
+    WatchView view({"r-abc23"});
+    EXPECT_THAT(joined(drawn(view, model, 120, 40)),
+                AllOf(HasSubstr("test AUC"), Not(HasSubstr("rows without label"))));
+    model.apply(session::MetricsAdded{"r-abc23", {{"eval.rows_without_label", 7, 400, kNow, 1}}},
+                kNow);
+    EXPECT_THAT(joined(drawn(view, model, 120, 40)), HasSubstr("rows without label"));
 }
 
 TEST(WatchView, WithoutUtf8EveryByteIsAscii) {
