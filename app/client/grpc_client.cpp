@@ -53,8 +53,27 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> credentialsOf(const ClientTlsF
 }
 
 Status noDaemon(const Address& address, std::string_view why) {
-    return unavailable("no daemon answers at ", address.text(), " (", why,
-                       "); 'millrace up' starts one");
+    return unavailable(
+        "no daemon answers at ", address.text(), " (", why,
+        address.isUnix() ? "); 'millrace up' starts one" : "); check --host, or start one there");
+}
+
+// gRPC's own words for what hinders a connection, shortened to what a person can act on.
+std::string reasonOf(const std::string& message) {
+    static constexpr std::pair<const char*, const char*> kReasons[] = {
+        {"Connection refused", "nobody listens there"},
+        {"DNS resolution failed", "the host name is not known"},
+        {"Socket closed", "it closed the connection"},
+        {"Handshake", "TLS is refused: see MILLRACE_TLS_CA"},
+        {"No route to host", "there is no way to that host"},
+        {"imed out", "it did not answer in time"},
+    };
+    for (const auto& [words, reason] : kReasons) {
+        if (message.find(words) != std::string::npos) {
+            return reason;
+        }
+    }
+    return message;
 }
 
 // Codes are the same numbers on both sides.
@@ -65,8 +84,9 @@ Status toStatus(const grpc::Status& from, const Address& address) {
     if (from.error_code() == grpc::StatusCode::UNAVAILABLE) {
         const bool isTransport = from.error_message().find("ocket") != std::string::npos ||
                                  from.error_message().find("onnect") != std::string::npos ||
-                                 from.error_message().find("addresses") != std::string::npos;
-        return isTransport ? noDaemon(address, from.error_message())
+                                 from.error_message().find("addresses") != std::string::npos ||
+                                 from.error_message().find("DNS") != std::string::npos;
+        return isTransport ? noDaemon(address, reasonOf(from.error_message()))
                            : unavailable(from.error_message());
     }
     if (from.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {

@@ -170,6 +170,20 @@ ProcessSample processOf(const v1::ProcessSample& from) {
             OPTIONAL_FIELD(from, memory_bytes)};
 }
 
+// The spec's list of paths, as people write it: "a.csv, b.csv".
+std::string pathsOf(const std::string& list) {
+    const Result<Json> json = parseJson(list, "dataset");
+    if (!json.ok() || !json->is_array()) {
+        return list;
+    }
+    std::string text;
+    for (const Json& path : *json) {
+        strAppend(&text, text.empty() ? "" : ", ",
+                  path.is_string() ? path.get<std::string>() : dumpJson(path));
+    }
+    return text;
+}
+
 }  // namespace
 
 RunSummary toValue(const v1::RunSummary& from) {
@@ -198,7 +212,7 @@ RunSummary toValue(const v1::RunSummary& from) {
     to.streamHash = from.stream_hash();
     to.group = from.group();
     to.model = from.model();
-    to.dataset = from.dataset();
+    to.dataset = pathsOf(from.dataset());
     to.host = from.host();
     to.revision = from.revision();
     to.rowsRead = from.rows_read();
