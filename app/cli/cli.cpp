@@ -31,6 +31,12 @@ int dispatch(CliContext& context, const std::vector<std::string>& words) {
                                                  : commandHelp(*line->command, context.terminal));
         return kExitOk;
     }
+    if (line->command->needsDaemon) {
+        const Result<Address> address = daemonAddress(context);
+        if (!address.ok()) {
+            return failUsage(context, messageOf(address.status()));
+        }
+    }
     return line->command->run(context, line->args);
 }
 

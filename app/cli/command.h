@@ -53,9 +53,8 @@ struct CommandSpec {
     std::vector<OptionSpec> options;
     std::vector<std::string> examples;
     int (*run)(CliContext& context, const ParsedArgs& args) = nullptr;
-    bool printsData = true;      ///< takes --json
-    bool needsDaemon = true;     ///< takes --host
-    bool passesThrough = false;  ///< everything after the name goes to `run` as words
+    bool printsData = true;   ///< takes --json
+    bool needsDaemon = true;  ///< takes --host
 };
 
 /// All commands in the order of the help.

@@ -26,6 +26,24 @@ std::vector<OptionSpec> specOptions() {
             flag("--all-variations", "the base and every variation of the spec")};
 }
 
+OptionSpec choice(std::string names, std::string value, std::string help,
+                  std::vector<std::string> choices) {
+    return {std::move(names),  std::move(value), std::move(help), ValueKind::kChoice, false,
+            std::move(choices)};
+}
+
+std::vector<OptionSpec> streamOptions() {
+    return {text("--set", "KEY=VALUE", "sets a key of the spec: batch.seed=8", true),
+            text("--variation", "NAME", "this variation"),
+            integer("--epochs", "N", "epochs to deliver (the spec's)"),
+            integer("--threads", "N", "threads (the spec's, else one a core)"),
+            choice("--sink", "WHAT", "hash reads every value (the default), null none",
+                   {"hash", "null"}),
+            choice("--data", "WHICH", "train (the default) or eval", {"train", "eval"}),
+            text("--from", "CURSOR", "goes on from a cursor: its text, or a file's name"),
+            flag("--through-ring", "through shared memory to a reader process, as in a run")};
+}
+
 std::vector<OptionSpec> submitOptions() {
     std::vector<OptionSpec> options = specOptions();
     const std::vector<OptionSpec> more = {
@@ -91,7 +109,8 @@ std::vector<CommandSpec> runCommands() {
         {"ls",
          "Runs",
          "list runs, newest first",
-         "The filter is MLflow's search grammar: metrics.eval.auc > 0.79 and tags.team = 'ads'.",
+         "The runs of one submit stand together, the base first. The filter is MLflow's search "
+         "grammar: metrics.eval.auc > 0.79 and tags.team = 'ads'.",
          {},
          {text("-f,--filter", "EXPR", "only runs that match"),
           text("--order-by", "KEY", "\"metrics.eval.auc DESC\", \"start_time\"", true),
@@ -157,14 +176,12 @@ std::vector<CommandSpec> dataCommands() {
                        "Data",
                        "run the loader alone and report",
                        "Reads, processes and collates the data of a spec as a run would, without "
-                       "training. Options are the loader's: --epochs N, --threads N, --sink "
-                       "hash|null, --through-ring, --json. Needs no daemon.",
+                       "training, and says how fast. Needs no daemon.",
                        {kSpec},
-                       {},
+                       streamOptions(),
                        {"millrace stream movielens.yaml --epochs 1 --json"},
                        &runStream};
     stream.needsDaemon = false;
-    stream.passesThrough = true;
     CommandSpec check{"check",
                       "Data",
                       "read a spec and say what is wrong with it",

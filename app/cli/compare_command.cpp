@@ -10,6 +10,7 @@
 #include "app/session/run_names.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
+#include "app/tui/glyphs.h"
 #include "backend/core/text.h"
 
 namespace millrace::cli {
@@ -59,7 +60,8 @@ std::vector<std::string> metricNames(const std::vector<RunDetail>& runs, const P
     std::set<std::string> names;
     for (const RunDetail& run : runs) {
         for (const client::MetricPoint& point : run.summary.latestMetrics) {
-            const bool isEval = point.name.rfind("eval.", 0) == 0;
+            const bool isEval = point.name.rfind("eval.", 0) == 0 &&
+                                !tui::isInternalMetric(point.name, point.value);
             if (isEval || point.name == "loss" || point.name == "samples_per_second" ||
                 point.name == "input_stall_percent") {
                 names.insert(point.name);
@@ -126,8 +128,8 @@ void printColumns(CliContext& context, const std::vector<RunDetail>& runs,
         row(
             difference.key,
             [&](std::size_t i) {
-                const std::string& value = difference.values[i];
-                return value.size() > 24 ? value.substr(0, 23) + "…" : value;
+                return tui::elideEnd(shown(context.terminal, difference.values[i]), 24,
+                                     context.terminal.isUtf8);
             },
             Tone::kInfo);
     }
@@ -141,15 +143,21 @@ void printColumns(CliContext& context, const std::vector<RunDetail>& runs,
     context.out << table.render(context.terminal);
 }
 
+// "batch.epochs=1, model.type=mlp, without model.bottom": keys that are gone come last.
 std::string changeText(const std::vector<Difference>& differences, std::size_t run,
                        std::size_t base) {
-    std::string text;
+    std::string text, gone;
     for (const Difference& difference : differences) {
-        if (difference.values[run] != difference.values[base]) {
+        if (difference.values[run] == difference.values[base]) {
+            continue;
+        }
+        if (difference.values[run] == "-") {
+            strAppend(&gone, gone.empty() ? "without " : ", ", difference.key);
+        } else {
             strAppend(&text, text.empty() ? "" : ", ", difference.key, "=", difference.values[run]);
         }
     }
-    return text;
+    return text + (text.empty() || gone.empty() ? "" : ", ") + gone;
 }
 
 // Many runs: results as rows, then what each changes against the first.
@@ -164,7 +172,7 @@ void printRows(CliContext& context, const std::vector<RunDetail>& runs,
                                hasChosenMetrics ? metrics : std::vector<std::string>{});
     Table table({{"RUN", Align::kLeft, 7, 1},
                  {"VARIATION", Align::kLeft, 10},
-                 {strCat("CHANGES AGAINST ", runs.front().summary.id), Align::kLeft, 20}});
+                 {strCat("CHANGES AGAINST ", runs.front().summary.id), Align::kLeft, 20, 0, true}});
     for (std::size_t i = 1; i < runs.size(); ++i) {
         const std::string change = changeText(differences, i, 0);
         table.add({{runs[i].summary.id, Tone::kAccent},
@@ -212,15 +220,23 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
     if (!daemon.ok()) {
         return fail(context, daemon.status());
     }
-    const Result<std::vector<RunDetail>> runs = chosenRuns(**daemon, args);
+    Result<std::vector<RunDetail>> runs = chosenRuns(**daemon, args);
     if (!runs.ok()) {
         return fail(context, runs.status());
     }
     if (runs->empty()) {
         return fail(context, notFound("no run matches the filter"));
     }
+    if (runs->size() == 1 && !args.has("--filter")) {
+        return failUsage(context,
+                         strCat("compare needs two different runs; '", args.words[0], "' and '",
+                                args.words[1], "' are both ", runs->front().summary.id));
+    }
     std::vector<RunSummary> summaries;
-    for (const RunDetail& run : *runs) {
+    for (RunDetail& run : *runs) {
+        if (!args.isJson()) {
+            takeMeanRate(**daemon, run.summary);
+        }
         summaries.push_back(run.summary);
     }
     const std::vector<Difference> differences = differencesOf(*runs);

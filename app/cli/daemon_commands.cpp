@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/help.h"
 #include "app/cli/json_shapes.h"
+#include "app/cli/parse.h"
 #include "app/cli/table.h"
 #include "app/session/follower.h"
 #include "app/tui/figures.h"
@@ -40,7 +41,8 @@ void printStatus(CliContext& context, const ParsedArgs& args, const client::Daem
                 << " at " << status.address << " (pid " << status.pid << ", runs in "
                 << status.stateDir << ")\n";
     if (wasThere && status.runsRunning + status.runsQueued > 0) {
-        context.out << status.runsRunning << " runs running, " << status.runsQueued << " queued\n";
+        context.out << tui::countText(status.runsRunning, "run") << " running, "
+                    << status.runsQueued << " queued\n";
     }
     for (const std::string& warning : status.warnings) {
         context.err << paint(context.errorTerminal, Tone::kWarn, "warning:") << ' ' << warning
@@ -163,9 +165,10 @@ int runDown(CliContext& context, const ParsedArgs& args) {
     } else if (!wasThere) {
         context.out << "no daemon was running at " << address->text() << '\n';
     } else {
-        context.out << "stopped: " << done.runsStopped << " runs with a checkpoint, "
-                    << done.workersEnded << " workers ended, " << done.runsQueued
-                    << " runs stay queued\n";
+        context.out << "stopped: " << tui::countText(done.runsStopped, "run")
+                    << " with a checkpoint, " << tui::countText(done.workersEnded, "worker")
+                    << " ended, " << tui::countText(done.runsQueued, "run")
+                    << (done.runsQueued == 1 ? " stays queued\n" : " stay queued\n");
     }
     return kExitOk;
 }
@@ -236,8 +239,7 @@ int runHelp(CliContext& context, const ParsedArgs& args) {
     }
     const CommandSpec* command = findCommand(args.words.front());
     if (command == nullptr) {
-        return failUsage(context, strCat("unknown command '", args.words.front(),
-                                         "'; 'millrace help' lists them"));
+        return failUsage(context, messageOf(unknownCommand(args.words.front())));
     }
     context.out << commandHelp(*command, context.terminal);
     return kExitOk;

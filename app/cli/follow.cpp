@@ -30,9 +30,9 @@ std::vector<std::string> idsOf(const std::vector<client::RunSummary>& runs) {
     return ids;
 }
 
-session::LiveModel modelOf(const std::vector<client::RunSummary>& runs) {
-    session::LiveModel model;
-    for (const client::RunSummary& run : runs) {
+session::LiveModel modelOf(client::DaemonClient& daemon, const FollowJob& job) {
+    session::LiveModel model = job.isQuiet ? session::LiveModel() : modelWithNodes(daemon);
+    for (const client::RunSummary& run : job.runs) {
         model.runs[run.id].summary = run;
     }
     return model;
@@ -44,12 +44,13 @@ session::FollowOptions optionsOf(const FollowJob& job) {
     options.withMetrics = !job.isQuiet;
     options.withLogs = job.form == FollowForm::kScreen;
     options.logTail = 200;
+    options.withTelemetry = !job.isQuiet && job.form != FollowForm::kJson;
     return options;
 }
 
 Outcome followOnScreen(CliContext& context, client::DaemonClient& daemon, const FollowJob& job,
                        tui::Screen& screen) {
-    session::LiveModel model = modelOf(job.runs);
+    session::LiveModel model = modelOf(daemon, job);
     session::Follower follower(daemon, context.clock, optionsOf(job));
     tui::WatchView view(idsOf(job.runs));
     const tui::LoopEnd end = tui::runLiveLoop(screen, follower, model, view, context.clock,
@@ -58,7 +59,7 @@ Outcome followOnScreen(CliContext& context, client::DaemonClient& daemon, const 
 }
 
 Outcome followInLines(CliContext& context, client::DaemonClient& daemon, const FollowJob& job) {
-    session::LiveModel model = modelOf(job.runs);
+    session::LiveModel model = modelOf(daemon, job);
     LinePrinter lines(context, job.isQuiet);
     JsonPrinter objects(context);
     FollowPrinter& printer =
@@ -152,6 +153,16 @@ FollowForm followForm(const CliContext& context, bool isJson, bool isPlain) {
     return hasScreen ? FollowForm::kScreen : FollowForm::kLines;
 }
 
+session::LiveModel modelWithNodes(client::DaemonClient& daemon) {
+    session::LiveModel model;
+    if (const auto nodes = daemon.nodes(); nodes.ok()) {
+        for (const client::NodeInfo& node : *nodes) {
+            model.nodes[node.name].info = node;
+        }
+    }
+    return model;
+}
+
 ExitCode exitCodeOf(const std::vector<client::RunSummary>& runs) {
     const auto any = [&](client::RunState state) {
         return std::any_of(runs.begin(), runs.end(),
@@ -191,6 +202,9 @@ int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJo
     } else if (outcome.ending == Ending::kLeft) {
         sayLeft(context, runs);
     } else if (job.printsResult && outcome.ending == Ending::kAllEnded) {
+        for (client::RunSummary& run : runs) {
+            takeMeanRate(daemon, run);
+        }
         context.out << '\n' << resultTable(runs, context.terminal);
         for (const client::RunSummary& run : runs) {
             if (run.state == client::RunState::kFailed) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/cli/context.h"
+#include "app/session/live_model.h"
 
 namespace millrace::cli {
 
@@ -20,6 +21,9 @@ struct FollowJob {
 
 /// How output is to be shown: --json, else the screen where there is one and --plain is not given.
 FollowForm followForm(const CliContext& context, bool isJson, bool isPlain);
+
+/// A model that knows the daemon's machines; empty where they cannot be asked for.
+session::LiveModel modelWithNodes(client::DaemonClient& daemon);
 
 /// Returns when all runs have ended or the user leaves; the exit code says how they ended.
 int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJob& job);

@@ -11,7 +11,31 @@ using tui::Tone;
 
 constexpr std::int64_t kLineEveryNs = 2'000'000'000;
 
-std::string progressText(const session::LiveRun& run) {
+// "  cpu 98 %  gpu 83 %"; a machine without a GPU was said to have none before.
+std::string machineText(const session::LiveNode* node) {
+    if (node == nullptr || node->receivedMs == 0) {
+        return "";
+    }
+    std::string text = "  cpu " + tui::percentText(node->sample.cpuPercent);
+    return node->sample.gpus.empty() ? text : text + "  gpu " + tui::gpuText(*node);
+}
+
+// "vm: 2 cores, AMD EPYC, no GPU (no NVIDIA driver)": what trains.
+std::string introduction(const client::NodeInfo& node) {
+    std::string text = strCat(node.name, ": ", tui::countText(node.cores, "core"));
+    if (!node.cpuModel.empty()) {
+        text += ", " + node.cpuModel;
+    }
+    if (node.gpus.empty()) {
+        return text + ", " + tui::noGpuText(node);
+    }
+    for (const client::GpuInfo& gpu : node.gpus) {
+        text += ", " + gpu.name;
+    }
+    return text;
+}
+
+std::string progressText(const session::LiveRun& run, const session::LiveNode* node) {
     const client::Progress& progress = run.summary.progress;
     std::string text = "step " + tui::stepText(progress);
     if (const auto done = tui::fractionOf(run.summary)) {
@@ -30,6 +54,7 @@ std::string progressText(const session::LiveRun& run) {
     if (const auto stall = session::stallPercent(run.summary)) {
         text += "  stall " + tui::percentText(stall);
     }
+    text += machineText(node);
     if (const auto left = run.secondsLeft()) {
         text += "  ETA " + tui::clockText(left);
     }
@@ -61,8 +86,20 @@ void LinePrinter::line(const client::RunSummary& run, const std::string& text) {
                  << std::flush;
 }
 
-void LinePrinter::takeRun(const session::LiveRun& run) {
+void LinePrinter::introduce(const session::LiveNode* node) {
+    if (isQuiet_ || node == nullptr || node->info.name.empty() ||
+        !introduced_.insert(node->info.name).second) {
+        return;
+    }
+    context_.out << paint(context_.terminal, Tone::kDim, tui::timeOfDay(context_.clock.wallMs()))
+                 << "  " << shown(context_.terminal, introduction(node->info)) << '\n';
+}
+
+void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* node) {
     const client::RunSummary& summary = run.summary;
+    if (!client::isEnded(summary.state)) {
+        introduce(node);
+    }
     const std::string state = stateText(summary);
     if (std::exchange(lastState_[summary.id], state) != state) {
         if (!isQuiet_ || client::isEnded(summary.state)) {
@@ -78,16 +115,21 @@ void LinePrinter::takeRun(const session::LiveRun& run) {
         return;
     }
     lastLineNs_[summary.id] = nowNs;
-    line(summary, progressText(run));
+    line(summary, progressText(run, node));
 }
 
 void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model) {
     std::map<std::int64_t, std::string> evaluations;
     for (const client::MetricPoint& point : added.points) {
-        if (point.name.rfind("eval.", 0) == 0 && point.name.find("rows") == std::string::npos) {
-            evaluations[point.step] +=
-                "  " + point.name.substr(5) + " " + tui::numberText(point.value);
+        if (point.name.rfind("eval.", 0) == 0 && !tui::isInternalMetric(point.name, point.value)) {
+            evaluations[point.step] += strCat("  ", tui::metricLabel(point.name).substr(5), " ",
+                                              tui::numberText(point.value));
         }
+    }
+    // Who comes late to a long run is told the newest evaluation, not all of them.
+    const bool isFirst = heardMetrics_.insert(added.runId).second;
+    while (isFirst && evaluations.size() > 1) {
+        evaluations.erase(evaluations.begin());
     }
     const auto run = model.runs.find(added.runId);
     for (const auto& [step, text] : evaluations) {
@@ -108,7 +150,7 @@ void LinePrinter::takeLink(const session::Link& link) {
 
 void LinePrinter::take(const session::FollowEvent& event, const session::LiveModel& model) {
     if (const auto* changed = std::get_if<session::RunChanged>(&event)) {
-        takeRun(model.runs.at(changed->run.id));
+        takeRun(model.runs.at(changed->run.id), model.nodeOf(changed->run));
     } else if (const auto* added = std::get_if<session::MetricsAdded>(&event)) {
         takeMetrics(*added, model);
     } else if (const auto* link = std::get_if<session::LinkChanged>(&event)) {

@@ -23,7 +23,8 @@ class LinePrinter final : public FollowPrinter {
     void take(const session::FollowEvent& event, const session::LiveModel& model) override;
 
  private:
-    void takeRun(const session::LiveRun& run);
+    void introduce(const session::LiveNode* node);
+    void takeRun(const session::LiveRun& run, const session::LiveNode* node);
     void takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model);
     void takeLink(const session::Link& link);
     void line(const client::RunSummary& run, const std::string& text);
@@ -33,6 +34,8 @@ class LinePrinter final : public FollowPrinter {
     bool wasLost_ = false;
     std::map<std::string, std::string> lastState_;
     std::map<std::string, std::int64_t> lastLineNs_;
+    std::set<std::string> introduced_;    ///< machines
+    std::set<std::string> heardMetrics_;  ///< runs
 };
 
 /// {"type": "state" | "progress" | "metrics" | "connection", ...}

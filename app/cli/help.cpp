@@ -1,6 +1,7 @@
 #include "app/cli/help.h"
 
 #include <algorithm>
+#include <map>
 
 #include "app/tui/glyphs.h"
 #include "backend/core/text.h"
@@ -66,7 +67,7 @@ std::string usageOf(const CommandSpec& command) {
     for (const ArgumentSpec& argument : command.arguments) {
         usage += " " + argumentText(argument);
     }
-    return usage + (command.passesThrough || !optionsOf(command).empty() ? " [options]" : "");
+    return usage + (!optionsOf(command).empty() ? " [options]" : "");
 }
 
 std::string optionText(const OptionSpec& option) {
@@ -91,12 +92,62 @@ std::vector<std::string> groups() {
     return all;
 }
 
+std::string commandNames() {
+    std::string names;
+    for (const CommandSpec& command : commandTable()) {
+        names += (names.empty() ? "" : " ") + command.name;
+    }
+    return names;
+}
+
 std::string longNames(const CommandSpec& command) {
     std::string names = "--help";
     for (const OptionSpec& option : optionsOf(command)) {
         names += " " + option.name();
     }
     return names;
+}
+
+// What bash offers for a command's words: "run", "file", or the words themselves.
+std::string wordsOf(const CommandSpec& command) {
+    if (command.name == "completion") {
+        return "bash zsh fish";
+    }
+    const Completes completes =
+        command.arguments.empty() ? Completes::kNothing : command.arguments.front().completes;
+    switch (completes) {
+        case Completes::kRun:
+            return "run";
+        case Completes::kFile:
+            return "file";
+        case Completes::kCommand:
+            return commandNames();
+        case Completes::kNothing:
+            break;
+    }
+    return "";
+}
+
+// "--sink) words='hash null'": options take a value; files where it is not one of a few.
+std::string valueCases() {
+    std::map<std::string, std::string> cases;
+    for (const CommandSpec& command : commandTable()) {
+        for (const OptionSpec& option : optionsOf(command)) {
+            if (option.valueName.empty()) {
+                continue;
+            }
+            std::string choices;
+            for (const std::string& choice : option.choices) {
+                strAppend(&choices, choices.empty() ? "" : " ", choice);
+            }
+            cases[option.name()] = choices.empty() ? "file" : choices;
+        }
+    }
+    std::string text;
+    for (const auto& [name, choices] : cases) {
+        strAppend(&text, "        ", name, ") words='", choices, "' ;;\n");
+    }
+    return text;
 }
 
 bool completesRuns(const CommandSpec& command) {
@@ -106,22 +157,22 @@ bool completesRuns(const CommandSpec& command) {
 std::string bashScript() {
     std::string cases;
     for (const CommandSpec& command : commandTable()) {
-        strAppend(&cases, "        ", command.name, ") options='", longNames(command), "'",
-                  completesRuns(command) ? "; runs=1" : "", " ;;\n");
-    }
-    std::string names;
-    for (const CommandSpec& command : commandTable()) {
-        names += (names.empty() ? "" : " ") + command.name;
+        strAppend(&cases, "        ", command.name, ") options='", longNames(command), "'; words='",
+                  wordsOf(command), "' ;;\n");
     }
     return strCat(R"sh(# millrace completion for bash: source <(millrace completion bash)
 _millrace() {
-    local word=${COMP_WORDS[COMP_CWORD]} command='' options='' runs='' i
+    local word=${COMP_WORDS[COMP_CWORD]} command='' options='' words='' i
     for ((i = 1; i < COMP_CWORD; i++)); do
-        [[ ${COMP_WORDS[i]} != -* ]] && { command=${COMP_WORDS[i]}; break; }
+        case ${COMP_WORDS[i]} in
+            --host | --color) ((i++)) ;;
+            -*) ;;
+            *) command=${COMP_WORDS[i]}; break ;;
+        esac
     done
     if [[ -z $command ]]; then
         COMPREPLY=($(compgen -W ')sh",
-                  names, R"sh(' -- "$word"))
+                  commandNames(), R"sh( --help --version' -- "$word"))
         return
     fi
     case $command in
@@ -129,11 +180,16 @@ _millrace() {
                   cases, R"sh(    esac
     if [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$options" -- "$word"))
-    elif [[ -n $runs ]]; then
-        COMPREPLY=($(compgen -W "$(millrace ls --quiet --limit 200 2>/dev/null)" -- "$word"))
-    else
-        COMPREPLY=($(compgen -f -- "$word"))
+        return
     fi
+    case ${COMP_WORDS[COMP_CWORD-1]} in
+)sh",
+                  valueCases(), R"sh(    esac
+    case $words in
+        run) COMPREPLY=($(compgen -W "$(millrace ls --quiet --limit 200 2>/dev/null)" -- "$word")) ;;
+        file) COMPREPLY=($(compgen -f -- "$word")) ;;
+        *) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
+    esac
 }
 complete -o filenames -F _millrace millrace
 )sh");
@@ -255,10 +311,8 @@ std::string commandHelp(const CommandSpec& command, const Terminal& terminal) {
     for (const ArgumentSpec& argument : command.arguments) {
         text += twoColumns(terminal, argument.name, 22, argument.help);
     }
-    if (!command.passesThrough) {
-        for (const OptionSpec& option : optionsOf(command)) {
-            text += twoColumns(terminal, optionText(option), 22, optionHelp(option));
-        }
+    for (const OptionSpec& option : optionsOf(command)) {
+        text += twoColumns(terminal, optionText(option), 22, optionHelp(option));
     }
     text += "\n" + paint(terminal, Tone::kStrong, "Examples") + "\n";
     for (const std::string& example : command.examples) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <tuple>
 
 #include "app/cli/commands.h"
 #include "app/cli/json_shapes.h"
@@ -39,7 +40,7 @@ const std::map<std::string, ListColumn>& knownColumns() {
         {"id",
          {{"RUN", Align::kLeft, 7}, [](Run r, Context) { return Cell(r.id, Tone::kAccent); }}},
         {"name",
-         {{"NAME", Align::kLeft, 12},
+         {{"NAME", Align::kLeft, 32},
           [](Run r, Context) { return Cell(session::labelOf(r), Tone::kStrong); }}},
         {"state",
          {{"STATE", Align::kLeft, 9},
@@ -72,7 +73,7 @@ const std::map<std::string, ListColumn>& knownColumns() {
               return Cell(tui::ageText(r.createdMs, c.clock.wallMs()), Tone::kDim);
           }}},
         {"reason",
-         {{"WHY", Align::kLeft, 8, 3},
+         {{"WHY", Align::kLeft, 12, 3, true},
           [](Run r, Context) {
               return Cell(r.exitReason.empty() ? r.queuedReason : r.exitReason, Tone::kDim);
           }}},
@@ -147,10 +148,25 @@ Result<client::RunPage> listRuns(client::DaemonClient& daemon, client::ListReque
     return all;
 }
 
+// The runs of one submit stand together where the newest of them is, the base first.
+void groupSubmits(std::vector<RunSummary>& runs) {
+    std::map<std::string, std::size_t> place;
+    for (const RunSummary& run : runs) {
+        place.try_emplace(run.group.empty() ? run.id : run.group, place.size());
+    }
+    const auto key = [&](const RunSummary& run) {
+        const std::string& group = run.group.empty() ? run.id : run.group;
+        return std::tuple(place.at(group), run.id != group, run.createdMs);
+    };
+    std::reverse(runs.begin(), runs.end());  // equal times: as they were submitted
+    std::stable_sort(runs.begin(), runs.end(),
+                     [&](const RunSummary& a, const RunSummary& b) { return key(a) < key(b); });
+}
+
 // "filter, character 9: ..." -> the filter itself and a caret below the place.
 std::string caretBelow(const std::string& filter, std::string_view message) {
     const std::size_t at = message.find("character ");
-    const int column = at == std::string_view::npos
+    const int column = at == std::string_view::npos || filter.empty()
                            ? 0
                            : std::atoi(std::string(message.substr(at + 10, 6)).c_str());
     if (column < 1 || column > static_cast<int>(filter.size()) + 1) {
@@ -161,9 +177,10 @@ std::string caretBelow(const std::string& filter, std::string_view message) {
 }
 
 int printRuns(CliContext& context, const client::RunPage& page,
-              const std::vector<ListColumn>& columns) {
+              const std::vector<ListColumn>& columns, bool isFiltered) {
     if (page.runs.empty()) {
-        context.err << "no runs\n";
+        context.err << (isFiltered ? "no run matches the filter\n"
+                                   : "no runs yet: 'millrace run SPEC' starts one\n");
         return kExitOk;
     }
     std::vector<Column> titles;
@@ -191,7 +208,7 @@ void printSeries(CliContext& context, const client::MetricSeries& series) {
     const Terminal& terminal = context.terminal;
     const int width = std::clamp((terminal.width > 0 ? terminal.width : 80) - 4, 20, 120);
     context.out << paint(terminal, Tone::kStrong, shown(terminal, series.name)) << "  "
-                << formatCount(static_cast<std::int64_t>(series.pointsTotal)) << " points\n  "
+                << tui::countText(static_cast<std::int64_t>(series.pointsTotal), "point") << "\n  "
                 << paint(terminal, Tone::kInfo,
                          tui::sparkline(series.values, width, terminal.isUtf8))
                 << '\n';
@@ -222,12 +239,15 @@ int runList(CliContext& context, const ParsedArgs& args) {
                    : args.has("--deleted") ? client::RunView::kDeleted
                                            : client::RunView::kActive;
     request.withParams = args.text("--columns").find("params.") != std::string::npos;
-    const Result<client::RunPage> page =
+    Result<client::RunPage> page =
         listRuns(**daemon, request, std::max(1, args.number("--limit", kDefaultLimit)));
     if (!page.ok()) {
         const int code = fail(context, page.status());
         context.err << caretBelow(request.filter, messageOf(page.status()));
         return code;
+    }
+    if (request.orderBy.empty()) {
+        groupSubmits(page->runs);
     }
     if (args.isJson()) {
         printDocument(
@@ -243,7 +263,7 @@ int runList(CliContext& context, const ParsedArgs& args) {
         }
         return kExitOk;
     }
-    return printRuns(context, *page, *columns);
+    return printRuns(context, *page, *columns, !request.filter.empty());
 }
 
 int runMetrics(CliContext& context, const ParsedArgs& args) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "app/cli/commands.h"
+#include "app/cli/follow.h"
 #include "app/cli/json_shapes.h"
 #include "app/session/follower.h"
 #include "app/session/run_names.h"
@@ -33,6 +34,7 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
                bool isJson) {
     session::Follower follower(daemon, context.clock, options);
     const int interruptsBefore = context.interrupts.load();
+    bool hasLines = false;
     while (context.interrupts.load() == interruptsBefore) {
         const auto event = follower.next(std::chrono::milliseconds(100));
         if (!event) {
@@ -42,6 +44,7 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
             if (logs->droppedLines > 0) {
                 context.err << logs->droppedLines << " lines had left the bounded log\n";
             }
+            hasLines = hasLines || !logs->lines.empty();
             for (const client::LogLine& line : logs->lines) {
                 printLogLine(context, line, isJson);
             }
@@ -57,17 +60,12 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
             }
         }
     }
-    return kExitOk;
-}
-
-session::LiveModel modelWithNodes(client::DaemonClient& daemon) {
-    session::LiveModel model;
-    if (const auto nodes = daemon.nodes(); nodes.ok()) {
-        for (const client::NodeInfo& node : *nodes) {
-            model.nodes[node.name].info = node;
-        }
+    if (!hasLines) {
+        context.err << (request.workers.empty() ? "no log lines yet\n"
+                                                : "no log lines of such a worker; there are feed "
+                                                  "and rank0, rank1, ...\n");
     }
-    return model;
+    return kExitOk;
 }
 
 // Events until every node has a sample, or three seconds have gone.
@@ -144,6 +142,7 @@ int runLogs(CliContext& context, const ParsedArgs& args) {
     options.followLogs = args.has("--follow");
     client::LogsRequest request;
     request.follow = options.followLogs;
+    request.workers = options.logWorkers;
     return streamLogs(context, **daemon, request, options, args.isJson());
 }
 
@@ -161,7 +160,7 @@ int runTop(CliContext& context, const ParsedArgs& args) {
     session::LiveModel model = modelWithNodes(**daemon);
     const Result<std::unique_ptr<tui::Screen>> screen = context.openScreen();
     if (!screen.ok()) {
-        return fail(context, screen.status());
+        return topOnce(context, **daemon, false, options);
     }
     session::Follower follower(**daemon, context.clock, options);
     tui::TopView view;

@@ -1,12 +1,15 @@
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 
-#include <unistd.h>
+#include <sys/wait.h>
 
 #include <absl/strings/str_format.h>
 
 #include "app/cli/commands.h"
 #include "app/cli/json_shapes.h"
+#include "app/cli/parse.h"
 #include "app/cli/spec_errors.h"
 #include "app/cli/table.h"
 #include "app/session/submission.h"
@@ -102,9 +105,9 @@ void printDataset(CliContext& context, const std::string& path, const Json& answ
     const std::int64_t numFiles =
         files.is_array() ? static_cast<std::int64_t>(files.size()) : jsonInt(answer, "files");
     context.out << paint(terminal, Tone::kStrong, shown(terminal, path)) << "  "
-                << jsonString(answer, "format") << "  " << formatCount(numFiles)
-                << (numFiles == 1 ? " file  " : " files  ") << formatCount(jsonInt(answer, "rows"))
-                << " rows  " << formatCount(jsonInt(answer, "row_groups")) << " row groups  "
+                << jsonString(answer, "format") << "  " << tui::countText(numFiles, "file") << "  "
+                << tui::countText(jsonInt(answer, "rows"), "row") << "  "
+                << tui::countText(jsonInt(answer, "row_groups"), "row group") << "  "
                 << formatBytes(static_cast<double>(jsonInt(answer, "bytes"))) << '\n';
     Table table({{"COLUMN", Align::kLeft, 10},
                  {"TYPE", Align::kLeft, 6},
@@ -121,10 +124,37 @@ void printDataset(CliContext& context, const std::string& path, const Json& answ
     context.out << table.render(terminal);
 }
 
+// The child's exit code; a signal that this process gets is handed on (a terminal's Ctrl-C reaches
+// both by itself).
+int waitForwarding(Subprocess& child, const std::atomic<int>& interrupts) {
+    const pid_t pid = child.pid();
+    const int before = interrupts.load();
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            break;
+        }
+        if (interrupts.load() != before) {
+            child.signal(SIGTERM);
+        }
+    }
+    child.release();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// A worker tells input errors (4) and others (5) apart for the daemon; here both have failed.
+int exitCodeOfLoader(int code) {
+    return code == 4 || code == 5 ? static_cast<int>(kExitFailed) : code;
+}
+
 }  // namespace
 
 int runCheck(CliContext& context, const ParsedArgs& args) {
     const std::string& path = args.words.front();
+    const Status sets = checkSets(args);
+    if (!sets.ok()) {
+        return failUsage(context, messageOf(sets));
+    }
     const Result<std::string> text = session::readSpecText(path);
     if (!text.ok()) {
         return fail(context, text.status());
@@ -194,21 +224,30 @@ int runDataset(CliContext& context, const ParsedArgs& args) {
 }
 
 int runStream(CliContext& context, const ParsedArgs& args) {
-    if (args.words.empty()) {
-        return failUsage(context, "millrace stream needs SPEC; see 'millrace stream --help'");
+    const Status sets = checkSets(args);
+    if (!sets.ok()) {
+        return failUsage(context, messageOf(sets));
     }
-    const std::string program = context.programDirectory + "/millrace-loader";
-    std::vector<std::string> argv = {program, "stream"};
-    argv.insert(argv.end(), args.words.begin(), args.words.end());
-    std::vector<char*> pointers;
-    for (std::string& word : argv) {
-        pointers.push_back(word.data());
+    SubprocessOptions options;
+    options.argv = {context.programDirectory + "/millrace-loader", "stream", args.words.front()};
+    for (const auto& [option, values] : args.options) {
+        if (option == "--color") {
+            continue;
+        }
+        if (values.empty()) {
+            options.argv.push_back(option);
+        }
+        for (const std::string& value : values) {
+            options.argv.insert(options.argv.end(), {option, value});
+        }
     }
-    pointers.push_back(nullptr);
+    options.dieWithParent = true;
     context.out.flush();
-    // The loader takes this process's place: its signals and exit code are ours.
-    ::execv(program.c_str(), pointers.data());
-    return fail(context, errnoStatus(errno, program));
+    Result<Subprocess> loader = Subprocess::start(options);
+    if (!loader.ok()) {
+        return fail(context, loader.status());
+    }
+    return exitCodeOfLoader(waitForwarding(*loader, context.interrupts));
 }
 
 }  // namespace millrace::cli

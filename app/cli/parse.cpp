@@ -25,6 +25,8 @@ std::size_t commandIndex(const std::vector<std::string>& words) {
     return words.size();
 }
 
+}  // namespace
+
 Status unknownCommand(const std::string& word) {
     std::vector<std::string> names;
     for (const CommandSpec& command : commandTable()) {
@@ -35,6 +37,8 @@ Status unknownCommand(const std::string& word) {
         "unknown command '", word, "'",
         near.empty() ? "; 'millrace help' lists them" : strCat("; did you mean '", near, "'?"));
 }
+
+namespace {
 
 std::vector<std::string> optionNames(const std::vector<OptionSpec>& options) {
     std::vector<std::string> names = {"--help"};
@@ -139,6 +143,16 @@ Status parseOptions(const CommandSpec& command, std::vector<std::string> words, 
 
 }  // namespace
 
+Status checkSets(const ParsedArgs& args) {
+    for (const std::string& set : args.list("--set")) {
+        if (set.find('=') == std::string::npos || set.front() == '=') {
+            return invalidArgument("--set: '", set,
+                                   "' is not KEY=VALUE, as train.learning_rate=0.01");
+        }
+    }
+    return okStatus();
+}
+
 bool ParsedArgs::has(std::string_view option) const {
     return options.find(option) != options.end();
 }
@@ -186,11 +200,6 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& words) {
     }
     std::vector<std::string> rest = words;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
-    if (line.command->passesThrough) {
-        line.wantsHelp = rest.size() == 1 && (rest[0] == "--help" || rest[0] == "-h");
-        line.args.words = std::move(rest);
-        return line;
-    }
     RETURN_IF_ERROR(parseOptions(*line.command, std::move(rest), line.args, line.wantsHelp));
     return line;
 }

@@ -15,6 +15,11 @@ struct CommandLine {
     ParsedArgs args;
 };
 
+/// Whether every --set is KEY=VALUE.
+Status checkSets(const ParsedArgs& args);
+/// The sentence for a command that there is not, with the nearest one.
+Status unknownCommand(const std::string& word);
+
 /// `words` without the program's name. Options that all commands share may stand before the
 /// command.
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& words);

@@ -1,6 +1,7 @@
 #include "app/cli/results.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "app/cli/table.h"
@@ -13,6 +14,8 @@ namespace millrace::cli {
 namespace {
 
 using tui::Tone;
+
+constexpr int kRatePoints = 5'000;
 
 std::string shortTitle(std::string name) {
     static const std::map<std::string, std::string> kTitles = {{"eval.auc", "AUC"},
@@ -44,20 +47,35 @@ std::vector<std::string> metricsToShow(const std::vector<client::RunSummary>& ru
     return names.empty() ? std::vector<std::string>{"loss"} : names;
 }
 
-std::string samplesPerSecond(const client::RunSummary& run) {
-    if (run.startedMs > 0 && run.endedMs > run.startedMs && run.progress.rows > 0) {
-        if (const auto rate = run.metric("samples_per_second")) {
-            return tui::shortNumber(*rate);
-        }
-    }
-    return tui::numberText(run.metric("samples_per_second"));
-}
-
 std::string rowsText(std::int64_t rows) {
     return rows > 0 ? formatCount(rows) : "-";
 }
 
 }  // namespace
+
+void takeMeanRate(client::DaemonClient& daemon, client::RunSummary& run) {
+    client::MetricRangeRequest request;
+    request.run = run.id;
+    request.names = {"samples_per_second"};
+    request.maxPoints = kRatePoints;
+    const auto series = daemon.metricRange(request);
+    if (!series.ok() || series->empty()) {
+        return;
+    }
+    double secondsARow = 0;
+    int count = 0;
+    for (const double rate : series->front().values) {
+        if (rate > 0) {
+            secondsARow += 1 / rate;
+            ++count;
+        }
+    }
+    for (client::MetricPoint& point : run.latestMetrics) {
+        if (count > 0 && point.name == request.names.front()) {
+            point.value = count / secondsARow;
+        }
+    }
+}
 
 SameRows evaluatedOnSameRows(const std::vector<client::RunSummary>& runs) {
     std::set<std::string> hashes;
@@ -97,8 +115,13 @@ std::string sameRowsSentence(const std::vector<client::RunSummary>& runs,
 std::string resultTable(const std::vector<client::RunSummary>& runs, const Terminal& terminal,
                         const std::vector<std::string>& metrics) {
     const std::vector<std::string> names = metrics.empty() ? metricsToShow(runs) : metrics;
-    std::vector<Column> columns = {
-        {"RUN", Align::kLeft, 7, 2}, {"NAME", Align::kLeft, 12}, {"STATE", Align::kLeft, 8, 4}};
+    // What all have in common is told last: a state only counts where one did not finish.
+    const bool isAllFinished = std::all_of(runs.begin(), runs.end(), [](const auto& run) {
+        return run.state == client::RunState::kFinished;
+    });
+    std::vector<Column> columns = {{"RUN", Align::kLeft, 7, 2},
+                                   {"NAME", Align::kLeft, 15},
+                                   {"STATE", Align::kLeft, 8, isAllFinished ? 9 : 1}};
     for (std::size_t i = 0; i < names.size(); ++i) {
         columns.push_back({shortTitle(names[i]), Align::kRight, 6, i >= 2 ? 8 : 0});
     }
@@ -124,7 +147,8 @@ std::string resultTable(const std::vector<client::RunSummary>& runs, const Termi
         row.push_back(rowsText(run.rowsRead));
         row.push_back(rowsText(run.rowsKept));
         row.push_back(rowsText(run.rowsTrained));
-        row.push_back(samplesPerSecond(run));
+        const std::optional<double> rate = run.metric("samples_per_second");
+        row.push_back(rate ? formatCount(std::llround(*rate)) : "-");
         const bool hasEnded = run.startedMs > 0 && run.endedMs > 0;
         row.push_back(hasEnded
                           ? formatDuration(static_cast<double>(run.endedMs - run.startedMs) / 1e3)
@@ -132,6 +156,12 @@ std::string resultTable(const std::vector<client::RunSummary>& runs, const Termi
         table.add(std::move(row));
     }
     std::string text = table.render(terminal);
+    if (std::find(names.begin(), names.end(), "eval.normalized_entropy") != names.end()) {
+        text += paint(terminal, Tone::kDim,
+                      "NE: normalised entropy, 1 = no better than the mean; SAMPLES/S: mean of the "
+                      "run.") +
+                "\n";
+    }
     return text + sameRowsSentence(runs, terminal);
 }
 

@@ -1,6 +1,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/follow.h"
 #include "app/cli/json_shapes.h"
+#include "app/cli/parse.h"
 #include "app/cli/spec_errors.h"
 #include "app/session/live_model.h"
 #include "app/session/run_names.h"
@@ -21,13 +22,7 @@ Status takeTags(const ParsedArgs& args, client::SubmitRequest& request) {
         }
         request.tags[tag.substr(0, equals)] = tag.substr(equals + 1);
     }
-    for (const std::string& set : args.list("--set")) {
-        if (set.find('=') == std::string::npos || set.front() == '=') {
-            return invalidArgument("--set: '", set,
-                                   "' is not KEY=VALUE, as train.learning_rate=0.01");
-        }
-    }
-    return okStatus();
+    return checkSets(args);
 }
 
 Result<client::SubmitRequest> requestOf(const CliContext& context, const ParsedArgs& args) {

@@ -52,7 +52,15 @@ class Page {
 };
 
 std::string timeText(std::int64_t utcMs) {
-    return utcMs == 0 ? "" : formatTime(utcMs);
+    return utcMs == 0 ? "" : tui::localTime(utcMs);
+}
+
+// `path` as seen from the spec's directory, where it is inside of it.
+std::string fromSpec(const RunDetail& detail, const std::string& path) {
+    const Result<Json> spec = parseJson(detail.resolvedSpec, "spec");
+    const std::string base = spec.ok() ? jsonString(*spec, "base_dir") : "";
+    const bool isInside = !base.empty() && path.rfind(base + "/", 0) == 0;
+    return isInside ? path.substr(base.size() + 1) : path;
 }
 
 void showState(Page& page, const RunDetail& detail) {
@@ -78,7 +86,8 @@ void showState(Page& page, const RunDetail& detail) {
     }
     page.field("ended", ended);
     if (run.attempt > 1) {
-        page.field("attempts", strCat(run.attempt, " (", run.restarts, " restarts by itself)"));
+        page.field("attempts", strCat(run.attempt, " (", tui::countText(run.restarts, "restart"),
+                                      " by itself)"));
     }
     page.field("project", run.project);
     std::string tags;
@@ -131,7 +140,9 @@ void showMetrics(Page& page, const RunDetail& detail) {
     page.heading("Metrics (newest)");
     Table table({{"METRIC", Align::kLeft, 12}, {"VALUE", Align::kRight}, {"STEP", Align::kRight}});
     for (const client::MetricPoint& point : detail.summary.latestMetrics) {
-        table.add({point.name, tui::shortNumber(point.value), std::to_string(point.step)});
+        if (!tui::isInternalMetric(point.name, point.value)) {
+            table.add({point.name, tui::shortNumber(point.value), formatCount(point.step)});
+        }
     }
     page.table(table);
 }
@@ -139,8 +150,9 @@ void showMetrics(Page& page, const RunDetail& detail) {
 // The rows on their way: read, after each step, kept, trained; a bar shows what is left.
 void showReceipt(Page& page, const RunDetail& detail) {
     page.heading("Data");
-    page.field("plan", strCat(detail.planFiles, " files, ", detail.planSplits, " splits, ",
-                              formatCount(detail.planRows), " rows, ",
+    page.field("plan", strCat(tui::countText(detail.planFiles, "file"), ", ",
+                              tui::countText(detail.planSplits, "split"), ", ",
+                              tui::countText(detail.planRows, "row"), ", ",
                               formatBytes(static_cast<double>(detail.planBytes))));
     if (!detail.receipt) {
         page.field("receipt", "none before the first checkpoint", Tone::kDim);
@@ -172,15 +184,16 @@ void showReceipt(Page& page, const RunDetail& detail) {
     page.field("weights hash", detail.weightsHash, Tone::kDim);
     for (std::size_t i = 0; i < receipt.files.size() && i < kFilesShown; ++i) {
         const client::FileReceipt& file = receipt.files[i];
-        page.field(i == 0 ? "files" : "", strCat(file.path, "  ", formatCount(file.rows), " rows  ",
-                                                 formatBytes(static_cast<double>(file.bytes))));
+        page.field(i == 0 ? "files" : "",
+                   strCat(fromSpec(detail, file.path), "  ", tui::countText(file.rows, "row"), "  ",
+                          formatBytes(static_cast<double>(file.bytes))));
     }
     if (receipt.files.size() > kFilesShown) {
         page.field("", strCat("and ", receipt.files.size() - kFilesShown, " more"), Tone::kDim);
     }
     for (const client::FileReceipt& table2 : receipt.sideTables) {
-        page.field("side table",
-                   strCat(table2.path, "  ", formatBytes(static_cast<double>(table2.bytes))));
+        page.field("side table", strCat(fromSpec(detail, table2.path), "  ",
+                                        formatBytes(static_cast<double>(table2.bytes))));
     }
 }
 

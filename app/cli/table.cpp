@@ -94,8 +94,8 @@ std::string Table::render(const Terminal& terminal) const {
                 continue;
             }
             const TableCell cell = cellAt(c);
-            const std::string cut =
-                tui::elideMiddle(shown(terminal, cell.text), widths[c], terminal.isUtf8);
+            const auto elide = columns_[c].cutsEnd ? tui::elideEnd : tui::elideMiddle;
+            const std::string cut = elide(shown(terminal, cell.text), widths[c], terminal.isUtf8);
             const int blanks = std::max(0, widths[c] - displayWidth(cut));
             const std::string padding(static_cast<std::size_t>(blanks), ' ');
             const bool isRight = columns_[c].align == Align::kRight;

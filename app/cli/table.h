@@ -16,8 +16,9 @@ enum class Align { kLeft, kRight };
 struct Column {
     std::string title;
     Align align = Align::kLeft;
-    int minWidth = 8;  ///< text is not cut below this while other columns can be left out
-    int drop = 0;      ///< 0: never left out; the highest goes first
+    int minWidth = 8;      ///< text is not cut below this while other columns can be left out
+    int drop = 0;          ///< 0: never left out; the highest goes first
+    bool cutsEnd = false;  ///< sentences lose their end, names their middle
 };
 
 struct TableCell {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/core/text.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/cli/cli_fixture.h"
 
@@ -65,6 +66,24 @@ TEST_F(CommandsTest, LsLimitSaysThatThereIsMore) {
     EXPECT_THAT(err.str(), HasSubstr("1 of 2 runs; --limit N shows more"));
 }
 
+TEST_F(CommandsTest, LsShowsTheRunsOfOneSubmitTogetherTheBaseFirst) {
+    fake.runs = {aDetail(aRun("r-late2", "keep-30")), aDetail(aRun("r-base2")),
+                 aDetail(aRun("r-old22"))};
+    fake.runs[0].summary.group = fake.runs[1].summary.group = "r-base2";
+    EXPECT_EQ(run({"ls", "--quiet"}), kExitOk);
+    EXPECT_EQ(out.str(), "r-base2\nr-late2\nr-old22\n");
+    EXPECT_EQ(run({"ls", "--quiet", "--order-by", "name"}), kExitOk);
+    EXPECT_EQ(out.str(), "r-late2\nr-base2\nr-old22\n") << "an order that was asked for stays";
+}
+
+TEST_F(CommandsTest, LsOfNothingSaysWhatToDo) {
+    fake.runs.clear();
+    EXPECT_EQ(run({"ls"}), kExitOk);
+    EXPECT_EQ(err.str(), "no runs yet: 'millrace run SPEC' starts one\n");
+    EXPECT_EQ(run({"ls", "--filter", "name = 'x'"}), kExitOk);
+    EXPECT_EQ(err.str(), "no run matches the filter\n");
+}
+
 TEST_F(CommandsTest, AFilterThatCannotBeReadIsShownWithItsPlace) {
     fake.listStatus = invalidArgument("filter, character 9: expected a comparison");
     EXPECT_EQ(run({"ls", "--filter", "metrics. > 1"}), kExitFailed);
@@ -88,7 +107,7 @@ TEST_F(CommandsTest, HostComesFromTheOptionThenTheEnvironment) {
     EXPECT_EQ(connectedTo, "node-7:7070");
     run({"ls", "--host", "unix:/tmp/x.sock"});
     EXPECT_EQ(connectedTo, "unix:/tmp/x.sock");
-    EXPECT_EQ(run({"ls", "--host", "nonsense"}), kExitFailed);
+    EXPECT_EQ(run({"ls", "--host", "nonsense"}), kExitUsage);
     EXPECT_THAT(err.str(), HasSubstr("HOST:PORT or unix:PATH"));
 }
 
@@ -142,6 +161,29 @@ TEST_F(CommandsTest, CompareOfManyRunsHasOneRowEach) {
     EXPECT_THAT(out.str(), HasSubstr("CHANGES AGAINST r-nop23"));
     EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep=0.3"));
     EXPECT_THAT(out.str(), HasSubstr("All were evaluated on the same rows"));
+}
+
+TEST_F(CommandsTest, TheResultTableFitsEightyColumnsWithRowsReadKeptAndTrained) {
+    terminal.width = 80;
+    for (const char* id : {"r-ghi67", "r-jkm89", "r-nop23"}) {
+        fake.runs.push_back(aDetail(aRun(id, id)));
+    }
+    fake.series = {{"samples_per_second", {1, 2}, {0, 0}, {20'000, 60'000}, false, 2}};
+    EXPECT_EQ(run({"compare", "--filter", "x"}), kExitOk) << err.str();
+    const std::string first = out.str().substr(0, out.str().find('\n'));
+    for (const char* title : {"AUC", "NE", "ROWS READ", "KEPT", "TRAINED", "SAMPLES/S"}) {
+        EXPECT_THAT(first, HasSubstr(title));
+    }
+    EXPECT_THAT(out.str(), HasSubstr(" 30,000\n")) << "the mean over the run, not its end";
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(displayWidth(line), 80) << line;
+    }
+}
+
+TEST_F(CommandsTest, CompareOfARunWithItselfIsRefused) {
+    EXPECT_EQ(run({"compare", "r-abc23", "r-abc23"}), kExitUsage);
+    EXPECT_THAT(err.str(), HasSubstr("are both r-abc23"));
 }
 
 TEST_F(CommandsTest, MetricsPrintTheSeries) {

@@ -49,10 +49,15 @@ TEST(Parse, MistakesNameWhatWasMeant) {
     EXPECT_EQ(refusal({"ls", "--limit", "1", "--limit", "2"}), "--limit is given twice");
 }
 
-TEST(Parse, StreamPassesEverythingOn) {
+TEST(Parse, TheOptionsOfStreamAreCheckedHere) {
     const auto line = parseCommandLine({"stream", "a.yaml", "--threads", "4", "--json"});
     ASSERT_TRUE(line.ok());
-    EXPECT_THAT(line->args.words, ElementsAre("a.yaml", "--threads", "4", "--json"));
+    EXPECT_THAT(line->args.words, ElementsAre("a.yaml"));
+    EXPECT_EQ(line->args.number("--threads", 0), 4);
+    EXPECT_EQ(refusal({"stream", "a.yaml", "--epoch", "1"}),
+              "unknown option '--epoch'; did you mean '--epochs'?");
+    EXPECT_EQ(refusal({"stream", "a.yaml", "--sink", "nul"}),
+              "--sink: 'nul' is not known; did you mean 'null'?");
 }
 
 TEST(Parse, HelpIsAskedForInEveryPlace) {

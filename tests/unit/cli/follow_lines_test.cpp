@@ -1,0 +1,93 @@
+#include "app/cli/follow_lines.h"
+
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/session/sample_runs.h"
+
+namespace millrace::cli {
+namespace {
+
+using client::aRun;
+using testing::HasSubstr;
+using testing::Not;
+
+class LinePrinterTest : public testing::Test {
+ protected:
+    LinePrinterTest() {
+        client::NodeInfo& node = model_.nodes["node-a"].info;
+        node.name = "node-a";
+        node.cores = 2;
+        node.gpuNote = "no NVIDIA driver";
+    }
+    void take(const session::FollowEvent& event) {
+        model_.apply(event, clock_.wallMs());
+        printer_.take(event, model_);
+    }
+    void takeProgress(std::int64_t step) {
+        clock_.advanceMs(2'500);
+        client::RunSummary run = aRun("r-abc23", "", client::RunState::kRunning);
+        run.progress.step = step;
+        run.progress.timeMs = clock_.wallMs();
+        take(session::RunChanged{run});
+    }
+    void takeSample(bool hasGpu) {
+        client::NodeSample sample;
+        sample.node = "node-a";
+        sample.cpuPercent = 43;
+        if (hasGpu) {
+            sample.gpus = {client::GpuSample{0, 83}};
+        }
+        take(session::NodeSampled{sample});
+    }
+
+    std::ostringstream out_, err_;
+    FakeClock clock_;
+    std::atomic<int> interrupts_{0};
+    CliContext context_{out_,
+                        err_,
+                        Terminal{},
+                        Terminal{},
+                        [](const char*) { return std::string(); },
+                        clock_,
+                        "",
+                        [](const Address&) { return nullptr; },
+                        [] { return failedPrecondition("no screen"); },
+                        interrupts_};
+    session::LiveModel model_;
+    LinePrinter printer_{context_, false};
+};
+
+TEST_F(LinePrinterTest, TheMachineIsIntroducedOnceAndSaysThatItHasNoGpu) {
+    takeProgress(100);
+    takeProgress(110);
+    EXPECT_THAT(out_.str(), HasSubstr("node-a: 2 cores, no GPU (no NVIDIA driver)\n"));
+    EXPECT_EQ(out_.str().find("no GPU"), out_.str().rfind("no GPU"));
+}
+
+TEST_F(LinePrinterTest, ProgressTellsCpuAndWhereThereIsOneGpu) {
+    takeProgress(100);
+    takeProgress(110);
+    EXPECT_THAT(out_.str(), Not(HasSubstr("cpu"))) << "unknown is not 0";
+    takeSample(false);
+    takeProgress(120);
+    EXPECT_THAT(out_.str(), HasSubstr("stall 1.0 %  cpu 43 %  ETA"));
+    takeSample(true);
+    takeProgress(130);
+    EXPECT_THAT(out_.str(), HasSubstr("cpu 43 %  gpu 83 %"));
+}
+
+TEST_F(LinePrinterTest, WhoComesLateIsToldTheNewestEvaluationOnly) {
+    takeProgress(300);
+    take(session::MetricsAdded{"r-abc23",
+                               {{"eval.auc", 0.71, 100, 0, 0}, {"eval.auc", 0.72, 200, 0, 0}}});
+    take(session::MetricsAdded{
+        "r-abc23", {{"eval.auc", 0.73, 300, 0, 0}, {"eval.rows_without_label", 0, 300, 0, 0}}});
+    EXPECT_THAT(out_.str(), Not(HasSubstr("0.7100")));
+    EXPECT_THAT(out_.str(), HasSubstr("evaluated at step 200:  AUC 0.7200\n"));
+    EXPECT_THAT(out_.str(), HasSubstr("evaluated at step 300:  AUC 0.7300\n"));
+}
+
+}  // namespace
+}  // namespace millrace::cli
