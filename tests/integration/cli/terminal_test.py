@@ -3,6 +3,7 @@
 
     terminal_test.py BIN_DIR SPEC_DIR
 """
+import json
 import os
 import pathlib
 import re
@@ -18,14 +19,15 @@ BIN = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin").re
 EXAMPLE = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "resources/examples/movielens").resolve()
 
 
-def wait_for(what, condition, seconds=30):
+def wait_for(what, condition, seconds=90):
+    """The condition's value once it holds; `what` may be a function that tells what was there instead."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
         if value:
             return value
         time.sleep(0.1)
-    raise AssertionError(f"not within {seconds} s: {what}")
+    raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
 
 
 class TerminalTest(unittest.TestCase):
@@ -34,7 +36,7 @@ class TerminalTest(unittest.TestCase):
         (self.dir / "run").mkdir(mode=0o700)
         shutil.copytree(EXAMPLE, self.dir / "spec")
         spec = self.dir / "spec" / "movielens.yaml"
-        spec.write_text(spec.read_text().replace("epochs: 3,", "epochs: 300,"))
+        spec.write_text(spec.read_text().replace("epochs: 3,", "epochs: 30000,"))
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("MILLRACE_", "TMUX"))}
         self.env.update(XDG_RUNTIME_DIR=str(self.dir / "run"), XDG_STATE_HOME=str(self.dir / "state"),
                         XDG_CACHE_HOME=str(self.dir / "cache"), LC_ALL="C.UTF-8", TERM="xterm-256color",
@@ -83,13 +85,14 @@ class TerminalTest(unittest.TestCase):
         settings = self.open_terminal(width, height)
         self.type(command)
         for word in words:
-            wait_for(f"{word!r} in\n{self.screen()}", lambda: word in self.screen())
+            wait_for(lambda: f"{word!r} in\n{self.screen()}", lambda: word in self.screen())
         first = wait_for("numbers", lambda: re.search(numbers, self.screen()))[1]
         wait_for("live numbers", lambda: (m := re.search(numbers, self.screen())) and m[1] != first)
-        lines = self.screen().splitlines()
+        # A picture may be caught half drawn: the next one is whole.
+        lines = wait_for(lambda: f"the keys in the last row of\n{self.screen()}",
+                         lambda: (s := self.screen().splitlines()) and "q leave" in s[-1] and s)
         self.assertLessEqual(len(lines), height)
         self.assertTrue(all(len(line) <= width for line in lines))
-        self.assertIn("q leave", lines[-1])
         self.leaves_the_terminal_as_it_was(settings, "q")
         self.tmux("kill-server")
 
@@ -97,13 +100,25 @@ class TerminalTest(unittest.TestCase):
         for width, height in ((80, 24), (200, 50)):
             with self.subTest(f"{width}x{height}"):
                 self.view(f"millrace watch {self.run_id}", width, height, r"step (\d+)/",
-                          ["running", "loss", "samples/s", "input stall", "log"])
+                          ["running", "loss", "samples/s", "input stall", "CPU", "GPU", "log"])
         self.assertIn("running", self.cli("ls"), "leaving the view leaves the run")
 
     def test_top_is_live_and_q_leaves_the_terminal_as_it_was(self):
         for width, height in ((80, 24), (200, 50)):
             with self.subTest(f"{width}x{height}"):
                 self.view("millrace top", width, height, r"running +(\d+)/", ["cpu", "mem", "gpu", self.run_id])
+
+    def test_a_killed_daemon_is_said_and_the_view_goes_on_when_it_is_back(self):
+        self.open_terminal(80, 24)
+        self.type(f"millrace watch {self.run_id}")
+        step = lambda: (m := re.search(r"step (\d+)/", self.screen())) and int(m[1])
+        before = wait_for("a first step", lambda: step())
+        os.kill(json.loads(self.cli("nodes", "--json"))["nodes"][0]["pid"], signal.SIGKILL)
+        wait_for(lambda: f"the lost connection in\n{self.screen()}",
+                 lambda: "connection lost" in self.screen() and "'millrace up'" in self.screen())
+        self.cli("up")
+        wait_for(lambda: f"the keys again in\n{self.screen()}", lambda: "q leave" in self.screen())
+        wait_for("later steps", lambda: (step() or 0) > before)
 
     def test_ctrl_c_leaves_the_view_says_that_the_run_goes_on_and_ends_with_0(self):
         settings = self.open_terminal(100, 30)
@@ -120,7 +135,8 @@ class TerminalTest(unittest.TestCase):
         self.type("millrace top")
         wait_for("the view", lambda: "q leave" in self.screen())
         pane = self.tmux("list-panes", "-t", "t", "-F", "#{pane_pid}").split()[0]
-        child = subprocess.run(["ps", "--ppid", pane, "-o", "pid="], capture_output=True, text=True).stdout.split()[0]
+        child = wait_for("millrace below the shell", lambda: subprocess.run(
+            ["ps", "--ppid", pane, "-o", "pid="], capture_output=True, text=True).stdout.split())[0]
         os.kill(int(child), signal.SIGTERM)
         wait_for("the shell's text again", lambda: "before" in self.screen())
         self.type("stty -a | md5sum")
