@@ -70,7 +70,8 @@ std::vector<client::SpecError> errorsOf(const Json& list) {
 int reportErrors(CliContext& context, const ParsedArgs& args, const Json& answer,
                  const std::string& fileName, const std::string& text) {
     const std::vector<client::SpecError> errors = errorsOf(jsonMember(answer, "errors"));
-    context.err << describe(errors, fileName, text, "error", context.errorTerminal);
+    context.err << describe(errors, fileName, text, "error", context.errorTerminal,
+                            args.has("--set"));
     if (args.isJson()) {
         printDocument(context,
                       {{"ok", false}, {"errors", jsonList(errors)}, {"runs", Json::array()}});

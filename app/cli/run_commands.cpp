@@ -43,7 +43,7 @@ Result<client::SubmitRequest> requestOf(const CliContext& context, const ParsedA
 int reportErrors(CliContext& context, const ParsedArgs& args, const client::SubmitRequest& request,
                  const client::SubmitReply& reply) {
     context.err << describe(reply.errors, request.fileName, request.specText, "error",
-                            context.errorTerminal);
+                            context.errorTerminal, !request.sets.empty());
     if (args.isJson() && args.has("--watch")) {
         printLine(context, {{"type", "end"},
                             {"reason", "errors"},

@@ -9,8 +9,9 @@
 namespace millrace::cli {
 
 /// `specText` is what was read; `fileName` stands for errors that name none. `word` is "error" or
-/// "warning".
+/// "warning". With `hasSets` an error that has no place may come from --set, and is said so.
 std::string describe(const std::vector<client::SpecError>& errors, const std::string& fileName,
-                     const std::string& specText, const char* word, const Terminal& terminal);
+                     const std::string& specText, const char* word, const Terminal& terminal,
+                     bool hasSets = false);
 
 }  // namespace millrace::cli

@@ -51,16 +51,17 @@ int main(int argc, char** argv) {
     std::ios::sync_with_stdio(false);
     const SystemClock clock;
     const Terminal terminal = detectTerminal(STDOUT_FILENO, ColorChoice::kAuto, processEnvironment);
-    CliContext context{std::cout,
-                       std::cerr,
-                       terminal,
-                       detectTerminal(STDERR_FILENO, ColorChoice::kAuto, processEnvironment),
-                       processEnvironment,
-                       clock,
-                       programDirectory(),
-                       connect,
-                       [&] { return tui::openScreen(terminal.colors > 0, terminal.isUtf8); },
-                       interrupts};
+    CliContext context{
+        std::cout,
+        std::cerr,
+        terminal,
+        detectTerminal(STDERR_FILENO, ColorChoice::kAuto, processEnvironment),
+        processEnvironment,
+        clock,
+        programDirectory(),
+        connect,
+        [&] { return tui::openScreen(context.terminal.colors > 0, context.terminal.isUtf8); },
+        interrupts};
     context.isInputTty = ::isatty(STDIN_FILENO) != 0;
     const int code = runCli(context, {argv + 1, argv + argc});
     // gRPC's own tear-down takes longer than most commands: everything of ours is flushed and

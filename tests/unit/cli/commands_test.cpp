@@ -216,6 +216,14 @@ TEST_F(CommandsTest, SpecErrorsAreShownWithLineAndCaret) {
     EXPECT_EQ(json()["errors"][0]["line"], 3);
 }
 
+TEST_F(CommandsTest, AnErrorWithoutAPlaceMayComeFromSet) {
+    fake.submitReply.errors = {{"unknown key 'lr' in train", "unknown-key", "", "train.lr", 0, 0}};
+    EXPECT_EQ(run({"run", spec(), "--detach", "--set", "train.lr=1"}), kExitFailed);
+    EXPECT_EQ(err.str(), spec() + " with --set: unknown key 'lr' in train\n");
+    EXPECT_EQ(run({"run", spec(), "--detach"}), kExitFailed);
+    EXPECT_EQ(err.str(), spec() + ": unknown key 'lr' in train\n");
+}
+
 TEST_F(CommandsTest, RunSendsWhatWasAskedFor) {
     fake.submitReply.runs = {aRun("r-abc23", "keep-30", RunState::kQueued)};
     EXPECT_EQ(run({"run", spec(), "--variation", "keep-30", "--set", "batch.seed=9", "--tag",
