@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "app/cli/table.h"
 #include "app/session/live_model.h"
@@ -62,17 +63,20 @@ void takeMeanRate(client::DaemonClient& daemon, client::RunSummary& run) {
     if (!series.ok() || series->empty()) {
         return;
     }
-    double secondsARow = 0;
-    int count = 0;
-    for (const double rate : series->front().values) {
-        if (rate > 0) {
-            secondsARow += 1 / rate;
-            ++count;
+    // A point tells the rate of the steps since the one before: steps over the time they took.
+    const client::MetricSeries& rates = series->front();
+    double steps = 0, time = 0;
+    std::int64_t last = 0;
+    for (std::size_t i = 0; i < rates.values.size() && i < rates.steps.size(); ++i) {
+        const auto some = static_cast<double>(rates.steps[i] - std::exchange(last, rates.steps[i]));
+        if (rates.values[i] > 0 && some > 0) {
+            steps += some;
+            time += some / rates.values[i];
         }
     }
     for (client::MetricPoint& point : run.latestMetrics) {
-        if (count > 0 && point.name == request.names.front()) {
-            point.value = count / secondsARow;
+        if (time > 0 && point.name == request.names.front()) {
+            point.value = steps / time;
         }
     }
 }
