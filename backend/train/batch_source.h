@@ -2,7 +2,8 @@
 // Where micro-batches come from: the ring, or a test's memory.
 //
 // Threads: one owner. Owns: a batch is valid until the next call of next(). Failure: next() returns
-// the feed's own sentence; a feed that went away is waited for inside (kWaiting in between).
+// the feed's own sentence; a feed that went away is waited for inside (kWaiting in between), but an
+// evaluation stream is kUnavailable then.
 #include <cstdint>
 #include <functional>
 #include <memory>

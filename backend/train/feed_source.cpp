@@ -126,6 +126,9 @@ Result<FeedEvent> FeedSource::next() {
             out.kind = FeedEvent::Kind::kStopped;
             return out;
         case MILLRACE_FEED_LOST:
+            if (options_.stream != "train") {
+                return errorOf(result, options_.stream, millrace_feed_error(feed_));
+            }
             logWarn("train: the feed is gone, waiting for it",
                     {{"stream", options_.stream}, {"why", millrace_feed_error(feed_)}});
             lostSinceNs_ = SystemClock().steadyNs();

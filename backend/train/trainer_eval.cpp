@@ -6,15 +6,34 @@
 #include "backend/train/trainer.h"
 
 namespace millrace::train {
+namespace {
+
+constexpr int kEvalAttemptsMax = 20;
+
+}  // namespace
 
 Status Trainer::evaluate() {
     RETURN_IF_ERROR(progress("evaluating"));
-    std::vector<EvalAccumulator> heads(options_.learner.heads.size());
-    std::vector<bool> isThere(heads.size(), true);
-    ASSIGN_OR_RETURN(const bool isWhole, evaluateStream(heads, isThere));
-    if (isWhole) {
-        RETURN_IF_ERROR(reportEval(heads, isThere));
-        lastEvalStep_ = step_;
+    // A feed that goes away takes its evaluation stream along: the next feed serves it anew. Each
+    // open waits for a feed up to its connect time-out.
+    for (int attempt = 1; attempt <= kEvalAttemptsMax; ++attempt) {
+        std::vector<EvalAccumulator> heads(options_.learner.heads.size());
+        std::vector<bool> isThere(heads.size(), true);
+        const Result<bool> isWhole = evaluateStream(heads, isThere);
+        if (!isWhole.ok() && reporter_.stopRequested()) {
+            break;
+        }
+        if (absl::IsUnavailable(isWhole.status()) && attempt < kEvalAttemptsMax) {
+            logWarn("train: evaluation starts over",
+                    {{"step", step_}, {"why", messageOf(isWhole.status())}});
+            continue;
+        }
+        RETURN_IF_ERROR(isWhole.status());
+        if (*isWhole) {
+            RETURN_IF_ERROR(reportEval(heads, isThere));
+            lastEvalStep_ = step_;
+        }
+        break;
     }
     meter_.restart(source_ ? source_->stallNs() : 0);
     return okStatus();

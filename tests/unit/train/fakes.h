@@ -60,6 +60,7 @@ struct MemoryStream {
     std::int64_t epochs = 2;
     std::int64_t stopAfter = -1;  ///< micro-batches until next() says kStopped
     bool skipsOne = false;        ///< leaves micro-batch 3 out
+    int numLosses = 0;            ///< opened streams that are lost after their first micro-batch
     int numOpened = 0, numWaits = 0;
 
     std::int64_t batchesOfEpoch() const {
@@ -88,6 +89,10 @@ class MemorySource final : public BatchSource {
         if (stream_.stopAfter == 0) {
             event.kind = FeedEvent::Kind::kStopped;
             return event;
+        }
+        if (stream_.numLosses > 0 && number_ == 1) {
+            --stream_.numLosses;
+            return unavailable("the feed is gone");
         }
         event.epoch = epoch_;
         event.number = number_;

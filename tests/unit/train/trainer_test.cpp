@@ -110,6 +110,24 @@ TEST(Trainer, EvaluatesOnceWhenTheEndIsDueAnyway) {
     EXPECT_EQ(f.eval.numOpened, 1);
 }
 
+TEST(Trainer, StartsAnEvaluationOverWhenItsFeedGoesAway) {
+    TrainerFixture whole, lost;
+    whole.options.hasEval = lost.options.hasEval = true;
+    lost.eval.numLosses = 2;
+    ASSERT_TRUE((*whole.make())->run().ok());
+    ASSERT_TRUE((*lost.make())->run().ok());
+    EXPECT_EQ(lost.eval.numOpened, whole.eval.numOpened + 2);
+    EXPECT_EQ(lost.reporter.done.metrics, whole.reporter.done.metrics);
+}
+
+TEST(Trainer, GivesAnEvaluationUpThatNoFeedServes) {
+    TrainerFixture f;
+    f.options.hasEval = true;
+    f.eval.numLosses = 1000;
+    const auto outcome = (*f.make())->run();
+    EXPECT_EQ(outcome.status().code(), absl::StatusCode::kUnavailable);
+}
+
 TEST(Trainer, StoppedInItsLastEvaluationCatchesUpOnItWhenResumed) {
     TrainerFixture f;
     f.options.hasEval = true;
