@@ -36,7 +36,10 @@ Status addOne(runs::RunStore& store, int i) {
     batch.lastSeq = 1;
     runs::MetricLine line{1, 100, 0, 102400, 1'700'000'000'000 + i, {}};
     for (int m = 0; m < 12; ++m) {
-        line.values.emplace_back(strCat("metric", m), 1.0 / (1 + i + m));
+        line.values.emplace_back(m == 0   ? "loss"
+                                 : m == 1 ? "eval.auc"
+                                          : strCat("metric", m),
+                                 1.0 / (1 + i + m));
     }
     batch.metrics.push_back(line);
     RETURN_IF_ERROR(store.commitLines(batch).status());
