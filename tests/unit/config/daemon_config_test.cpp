@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Surroundings surroundings() {
-    return {"/work", "/run/user/1/millrace/millraced.sock", "/home/a/.local/state/millrace",
+    return {"/srv", "/run/user/1/millrace/millraced.sock", "/home/a/.local/state/millrace",
             "/opt/millrace/bin"};
 }
 
@@ -36,10 +36,10 @@ TEST(DaemonConfig, RelativePathsAreMadeAbsolute) {
     const Result<CommandLine> line =
         parse({"--socket", "unix:x/d.sock", "--state-dir=state", "--log-file", "l.log"});
     ASSERT_TRUE(line.ok()) << line.status();
-    EXPECT_EQ(line->config.address.unixPath, "/work/x/d.sock");
-    EXPECT_EQ(line->config.stateDir, "/work/state");
-    EXPECT_EQ(line->config.storePath(), "/work/state/runs.sqlite");
-    EXPECT_EQ(line->config.logFile, "/work/l.log");
+    EXPECT_EQ(line->config.address.unixPath, "/srv/x/d.sock");
+    EXPECT_EQ(line->config.stateDir, "/srv/state");
+    EXPECT_EQ(line->config.storePath(), "/srv/state/runs.sqlite");
+    EXPECT_EQ(line->config.logFile, "/srv/l.log");
 }
 
 TEST(DaemonConfig, TheForegroundLogsToStderrUnlessToldOtherwise) {
@@ -78,7 +78,7 @@ TEST(DaemonConfig, MutualTlsNeedsAllThreeFiles) {
     const Result<CommandLine> line =
         parse({"--socket", "0.0.0.0:7000", "--tls-cert", "c", "--tls-key", "k", "--tls-ca", "/a"});
     ASSERT_TRUE(line.ok()) << line.status();
-    EXPECT_EQ(line->config.tls->certificate, "/work/c");
+    EXPECT_EQ(line->config.tls->certificate, "/srv/c");
     EXPECT_EQ(line->config.tls->authority, "/a");
 }
 

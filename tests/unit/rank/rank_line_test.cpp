@@ -91,8 +91,10 @@ TEST(RankLine, DamagedTextNeverCrashes) {
             for (std::uint64_t k = random() % 4 + 1; k > 0; --k) {
                 damaged[random() % damaged.size()] = static_cast<char>(random());
             }
-            static_cast<void>(parseLine(damaged));
-            static_cast<void>(parseCommand(damaged));
+            const Result<RankLine> line = parseLine(damaged);
+            EXPECT_TRUE(line.ok() || !messageOf(line.status()).empty()) << damaged;
+            const Result<Command> command = parseCommand(damaged);
+            EXPECT_TRUE(command.ok() || !messageOf(command.status()).empty()) << damaged;
         }
     }
 }

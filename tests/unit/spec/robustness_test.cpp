@@ -94,8 +94,10 @@ TEST(Robustness, BrokenJsonOfAResolvedSpecGivesErrors) {
             broken[Json::json_pointer(path)] = other;
             const Result<RunSpec> spec = RunSpec::fromJson(broken);
             if (spec.ok()) {
-                specHash(*spec);
-                flattenParams(spec->toJson());
+                EXPECT_EQ(specHash(*spec).size(), 32U);
+                EXPECT_FALSE(flattenParams(spec->toJson()).empty());
+            } else {
+                EXPECT_FALSE(messageOf(spec.status()).empty()) << path;
             }
         }
     }

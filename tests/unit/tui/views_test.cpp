@@ -205,7 +205,7 @@ TEST(WatchView, WithoutUtf8EveryByteIsAscii) {
 TEST(WatchView, TheSmallestTerminalBreaksNothing) {
     WatchView view({"r-abc23", "r-def45"});
     for (const auto& [width, height] : {std::pair{1, 1}, {20, 5}, {40, 10}, {300, 8}}) {
-        drawn(view, aModel(2), width, height);
+        EXPECT_EQ(drawn(view, aModel(2), width, height).size(), static_cast<std::size_t>(height));
     }
 }
 
