@@ -329,7 +329,23 @@ std::vector<CheckpointFile> listCheckpoints(const std::string& directory) {
     return found;
 }
 
+namespace {
+
+/// Files that a killed writer left aside. One rank writes at a time: none is being written now.
+void removeAsides(const std::string& directory) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+        const std::string name = entry.path().filename().string();
+        if (name.rfind("step-", 0) == 0 && name.find(".ckpt.tmp-") != std::string::npos) {
+            ::unlink(entry.path().c_str());
+        }
+    }
+}
+
+}  // namespace
+
 void retainCheckpoints(const std::string& directory, std::int64_t keep) {
+    removeAsides(directory);
     const std::vector<CheckpointFile> files = listCheckpoints(directory);
     const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(keep, 1));
     for (std::size_t i = 0; i + kept < files.size(); ++i) {

@@ -78,7 +78,7 @@ Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& t
 /// The checkpoints of a directory, oldest first; other files are left out.
 std::vector<CheckpointFile> listCheckpoints(const std::string& directory);
 
-/// Removes all but the newest `keep` (at least 1). Errors are logged: old files do no harm.
+/// Removes all but the newest `keep` (at least 1), and what killed writers left aside. Errors are logged: old files do no harm.
 void retainCheckpoints(const std::string& directory, std::int64_t keep);
 
 }  // namespace millrace::train

@@ -147,7 +147,8 @@ class Trainer(unittest.TestCase):
 
     def checkpoint(self, name="run", index=-1):
         folder = os.path.join(self.folder, name, "checkpoints")
-        return os.path.join(folder, sorted(os.listdir(folder))[index])
+        files = sorted(f for f in os.listdir(folder) if f.endswith(".ckpt"))
+        return os.path.join(folder, files[index])
 
     def assert_same_end(self, job, whole):
         self.assertEqual(job.done()["params"], whole.done()["params"])

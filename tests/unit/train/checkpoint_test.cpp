@@ -177,6 +177,16 @@ TEST(Checkpoint, RetentionNeverRemovesTheLast) {
     EXPECT_EQ(listCheckpoints(scratch.path()).size(), 1U);
 }
 
+TEST(Checkpoint, RetentionRemovesWhatAKilledWriterLeftAside) {
+    const Scratch scratch;
+    State state;
+    ASSERT_TRUE(writeCheckpoint(scratch.path(), 1, Json::object(), state.tensors()).ok());
+    std::ofstream(scratch / "step-00000002.ckpt.tmp-4711") << "half";
+    retainCheckpoints(scratch.path(), 3);
+    EXPECT_FALSE(std::filesystem::exists(scratch / "step-00000002.ckpt.tmp-4711"));
+    EXPECT_EQ(listCheckpoints(scratch.path()).size(), 1U);
+}
+
 TEST(CopyTensors, NamesTheFirstShapeThatDoesNotFitAndCopiesNothing) {
     const Scratch scratch;
     State state;
