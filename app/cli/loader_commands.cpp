@@ -105,11 +105,13 @@ void printDataset(CliContext& context, const std::string& path, const Json& answ
     const auto files = jsonMember(answer, "files");
     const std::int64_t numFiles =
         files.is_array() ? static_cast<std::int64_t>(files.size()) : jsonInt(answer, "files");
-    context.out << paint(terminal, Tone::kStrong, shown(terminal, path)) << "  "
-                << jsonString(answer, "format") << "  " << tui::countText(numFiles, "file") << "  "
+    const std::string format = jsonString(answer, "format");
+    context.out << paint(terminal, Tone::kStrong, shown(terminal, path)) << "  " << format << "  "
+                << tui::countText(numFiles, "file") << "  "
                 << tui::countText(jsonInt(answer, "rows"), "row") << "  "
-                << tui::countText(jsonInt(answer, "row_groups"), "row group") << "  "
-                << formatBytes(static_cast<double>(jsonInt(answer, "bytes"))) << '\n';
+                << tui::countText(jsonInt(answer, "row_groups"),
+                                  format == "parquet" ? "row group" : "split")
+                << "  " << formatBytes(static_cast<double>(jsonInt(answer, "bytes"))) << '\n';
     Table table({{"COLUMN", Align::kLeft, 10},
                  {"TYPE", Align::kLeft, 6},
                  {"DECODED", Align::kRight},
