@@ -32,6 +32,7 @@ class Job:
     """One attempt: its folder, its rank socket (every line is acknowledged), its two workers."""
 
     def __init__(self, folder, run, attempt=1, resume=None, init_from=None):
+        self.attempt = attempt
         self.dir = os.path.join(folder, f"a{attempt}")
         os.makedirs(self.dir)
         self.job = os.path.join(self.dir, "job.json")
@@ -91,8 +92,9 @@ class Job:
             return [line for role, line in self.lines if role == "rank" and line["type"] == name]
 
     def losses(self):
+        """Of this attempt; what an earlier one could not deliver is sent again under its number."""
         return {m["step"]: m["values"]["loss"] for m in self.of_type("metrics")
-                if "loss" in m["values"]}
+                if "loss" in m["values"] and m.get("attempt", self.attempt) == self.attempt}
 
     def wait_for_step(self, step):
         def reached():
