@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/client/daemon_values.h"
+#include "app/client/inspect_values.h"
 #include "backend/core/status.h"
 
 namespace millrace::client {
@@ -51,7 +52,16 @@ class DaemonClient {
     virtual Result<RunSummary> resume(const std::string& run, std::int64_t step) = 0;
     virtual Result<RunSummary> remove(const std::string& run) = 0;
     virtual Result<RunSummary> restore(const std::string& run) = 0;
+    virtual Result<RunSummary> setNote(const std::string& run, const std::string& note) = 0;
+    virtual Result<RunSummary> setTags(const std::string& run,
+                                       const std::map<std::string, std::string>& set,
+                                       const std::vector<std::string>& remove) = 0;
+    virtual Result<FilterCheck> parseFilter(const std::string& filter) = 0;
     virtual Result<std::vector<NodeInfo>> nodes() = 0;
+
+    virtual Result<CheckReply> check(const CheckRequest& request) = 0;
+    virtual Result<DatasetReply> dataset(const DatasetRequest& request) = 0;
+    virtual Result<StepsReply> steps(const StepsRequest& request) = 0;
 
     /// Without ids: all active runs and those that come.
     virtual std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/client/node_values.h"
+#include "app/client/spec_error.h"
 
 namespace millrace::client {
 
@@ -132,10 +133,6 @@ struct SubmitRequest {
     std::map<std::string, std::string> tags, packages;
     GitFacts git;
 };
-struct SpecError {
-    std::string message, code, file, path;  ///< path: of the key, "recipe.sample.keep"
-    int line = 0, column = 0;               ///< from 1; 0: no place
-};
 struct SubmitReply {
     std::vector<RunSummary> runs;  ///< the base first
     std::vector<SpecError> errors, warnings;
@@ -150,11 +147,13 @@ struct ListRequest {
     std::string pageToken;
     RunView view = RunView::kActive;
     bool withParams = false;
+    std::uint64_t changesSince = 0;  ///< only runs with a higher revision, of any view; 0: all
 };
 struct RunPage {
     std::vector<RunSummary> runs;
     std::string nextPageToken;
-    std::int64_t total = 0;  ///< that match, on all pages
+    std::int64_t total = 0;      ///< that match, on all pages
+    std::uint64_t revision = 0;  ///< for the next changesSince
 };
 
 struct MetricRangeRequest {
@@ -165,7 +164,7 @@ struct MetricRangeRequest {
 };
 struct MetricSeries {
     std::string name;
-    std::vector<std::int64_t> steps, timesMs;
+    std::vector<std::int64_t> steps, timesMs, rows;  ///< rows: trained so far
     std::vector<double> values;
     bool isDecimated = false;  ///< the least and greatest points of each bucket only
     std::uint64_t pointsTotal = 0;
@@ -188,9 +187,11 @@ struct LogsRequest {
     bool follow = false;
     std::string cursor;
 };
+enum class LogLevel { kNone, kDebug, kInfo, kWarn, kError };
 struct LogLine {
     std::int64_t timeMs = 0;
     std::string worker, text;
+    LogLevel level = LogLevel::kNone;  ///< kNone: the line names none
     bool isStderr = false;
     int attempt = 0;
 };
@@ -199,6 +200,13 @@ struct LogChunk {
     std::string cursor;
     bool isEnd = false;
     std::uint64_t droppedLines = 0;
+};
+
+/// Whether a filter can be read, and where not.
+struct FilterCheck {
+    bool isOk = false;
+    std::string message;  ///< one sentence when not
+    int column = 0;       ///< from 1, within the filter; 0: no place
 };
 
 struct Handshake {

@@ -104,8 +104,24 @@ SpecError errorOf(const v1::SpecError& from) {
             static_cast<int>(from.column())};
 }
 
+LogLevel levelOf(v1::LogLevel level) {
+    switch (level) {
+        case v1::LOG_LEVEL_DEBUG:
+            return LogLevel::kDebug;
+        case v1::LOG_LEVEL_INFO:
+            return LogLevel::kInfo;
+        case v1::LOG_LEVEL_WARN:
+            return LogLevel::kWarn;
+        case v1::LOG_LEVEL_ERROR:
+            return LogLevel::kError;
+        default:
+            return LogLevel::kNone;
+    }
+}
+
 LogLine lineOf(const v1::LogLine& from) {
-    return {from.time_ms(), from.worker(), from.text(), from.is_stderr(), from.attempt()};
+    return {from.time_ms(), from.worker(),    from.text(),
+            levelOf(from.level()), from.is_stderr(), from.attempt()};
 }
 
 GpuInfo gpuOf(const v1::GpuInfo& from) {
@@ -268,6 +284,7 @@ MetricSeries toValue(const v1::MetricSeries& from) {
     to.name = from.name();
     to.steps.assign(from.steps().begin(), from.steps().end());
     to.timesMs.assign(from.times_ms().begin(), from.times_ms().end());
+    to.rows.assign(from.rows().begin(), from.rows().end());
     to.values.assign(from.values().begin(), from.values().end());
     to.isDecimated = from.is_decimated();
     to.pointsTotal = from.points_total();

@@ -1,0 +1,95 @@
+#pragma once
+// What a daemon tells about specs and datasets (proto/millrace/v1/inspect.proto), as plain values.
+//
+// Optionals that are empty are unknown, never zero.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/client/spec_error.h"
+
+namespace millrace::client {
+
+/// A spec as it is being written.
+struct SpecSource {
+    std::string text, fileName, baseDir;  ///< baseDir: absolute
+    std::vector<std::string> sets;
+};
+
+struct ColumnFacts {
+    std::string name, type;  ///< "list<int64>"
+    bool isNullable = false;
+    std::optional<std::int64_t> nulls;
+    std::optional<std::uint64_t> diskBytes, decodedBytes;
+    std::string min, max, encoding, codec;  ///< "" unknown
+};
+
+struct CheckRequest {
+    SpecSource spec;
+    std::vector<std::string> variations;
+    bool allVariations = false;
+};
+struct CheckedRun {
+    std::string variation, resolvedSpec, specHash, streamHash;
+    std::int64_t rows = 0, files = 0, splits = 0;
+};
+struct CheckReply {
+    std::vector<SpecError> errors, warnings;
+    std::vector<CheckedRun> runs;       ///< the base first; none beside errors
+    std::vector<ColumnFacts> columns;   ///< of the dataset, where it could be opened
+    std::vector<ColumnFacts> derived;   ///< that the base's recipe adds
+};
+
+struct DatasetRequest {
+    std::vector<std::string> paths;  ///< none: those of spec
+    std::string baseDir, format;
+    SpecSource spec;
+    int filesMax = 0;  ///< 0: 1000
+};
+struct RowGroupFacts {
+    std::int64_t rows = 0;
+    std::uint64_t diskBytes = 0, decodedBytes = 0;  ///< decodedBytes 0: unknown
+};
+struct DatasetFile {
+    std::string path;
+    std::uint64_t bytes = 0;
+    std::int64_t rows = 0;
+    std::vector<RowGroupFacts> rowGroups;
+};
+struct DatasetReply {
+    std::vector<SpecError> errors;
+    std::string format;
+    std::vector<DatasetFile> files;
+    std::int64_t filesTotal = 0, rows = 0, rowGroups = 0;
+    std::uint64_t bytes = 0;
+    std::optional<std::uint64_t> decodedBytes;
+    std::vector<ColumnFacts> columns;
+};
+
+struct StepsRequest {
+    SpecSource spec;
+    std::string variation;           ///< "": the base
+    int rows = 0;                    ///< before the recipe; 0: 50
+    std::int64_t split = 0, firstRow = 0;
+};
+struct SampleColumn {
+    std::string name, type;
+    std::vector<std::string> values;  ///< one a row, as text
+    std::vector<bool> isNull;         ///< one a row; empty: no nulls
+};
+/// The rows as they are after a step.
+struct SampleStage {
+    std::string step, kind, text;  ///< the first: "dataset"
+    bool isEnabled = true;
+    std::vector<SampleColumn> columns;
+    std::vector<std::int64_t> rowIds;  ///< row within the split; rows are matched by it
+    std::int64_t rowsIn = 0, rowsOut = 0;
+};
+struct StepsReply {
+    std::vector<SpecError> errors;
+    std::vector<SampleStage> stages;
+    std::int64_t splits = 0, splitRows = 0;
+};
+
+}  // namespace millrace::client
