@@ -1,0 +1,103 @@
+#pragma once
+// What a chart shows, as plain values.
+//
+// Threads: the GUI thread; stores are shared with the model that appends to them.
+#include <QColor>
+#include <QString>
+#include <QStringList>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "app/gui/models/curve_store.h"
+
+namespace millrace::gui {
+
+/// How values are written. kPercent: 42 is "42 %"; kFraction: 0.42 is "42 %"; kBytes in KiB, MiB;
+/// kCount with k, M, G; kPlain as they are.
+enum class UnitKind : std::uint8_t {
+    kPlain,
+    kCount,
+    kBytes,
+    kBytesPerSecond,
+    kPercent,
+    kFraction,
+    kSeconds,
+    kMilliseconds
+};
+struct Unit {
+    UnitKind kind = UnitKind::kPlain;
+    QString suffix;  ///< behind the value: "samples/s", "W", "°C"; may be empty
+    bool operator==(const Unit&) const = default;
+};
+
+/// The axis of curves. Steps and rows as counts, relative time from the curve's first point, wall
+/// time in the zone of the machine.
+enum class XAxis : std::uint8_t { kStep, kRows, kRelativeTime, kWallTime };
+
+struct Curve {
+    QString id;    ///< stable: hidden and highlighted curves are remembered by it
+    QString name;  ///< in the legend, elided where long
+    QColor color;
+    std::shared_ptr<const CurveStore> store;
+    double smoothing = 0;  ///< 0: none; 0.9: strong. The raw line stays, faint
+    bool isDashed = false;
+    /// Where relative time starts, ms since 1970 (the run's start); without it the first point.
+    std::optional<double> startMs;
+};
+struct Curves {
+    std::vector<Curve> curves;
+};
+
+struct BarSeries {
+    QString name;
+    QColor color;
+    std::vector<double> values;  ///< one per category; NaN: none
+};
+struct Bars {
+    QStringList categories;
+    std::vector<BarSeries> series;
+    bool isHorizontal = false;  ///< for long category names
+    bool isStacked = false;
+};
+
+/// Bin i counts the values in [edges[i], edges[i + 1]).
+struct Histogram {
+    std::vector<double> edges;
+    std::vector<double> counts;  ///< one less than edges
+    QColor color;
+    std::optional<double> marker;  ///< a vertical line (a median, a budget)
+    QString markerName;
+};
+
+struct ScatterPoint {
+    double x = 0, y = 0;
+    QString label;  ///< in the tool tip
+};
+struct ScatterSeries {
+    QString name;
+    QColor color;
+    std::vector<ScatterPoint> points;
+};
+struct Scatter {
+    std::vector<ScatterSeries> series;
+    Unit xUnit;
+};
+
+/// Rows in and out of the steps of a recipe, in their order.
+struct FunnelStep {
+    QString name;    ///< "filter", "join movies.csv"
+    QString detail;  ///< the expression; in the tool tip
+    double rowsIn = 0, rowsOut = 0;
+};
+struct Funnel {
+    std::vector<FunnelStep> steps;
+    QColor color;
+};
+
+using ChartContent = std::variant<std::monostate, Curves, Bars, Histogram, Scatter, Funnel>;
+enum class ChartKind : std::uint8_t { kCurves, kBars, kHistogram, kScatter, kFunnel };
+
+}  // namespace millrace::gui

@@ -1,0 +1,127 @@
+#pragma once
+// The points of one curve in columns, with a min/max pyramid over y.
+//
+// A point is what was logged: x (the step), y, and optionally the rows trained so far and the wall
+// time. Points are kept in the order of x; each column is made non-decreasing, so that any of them
+// can be the axis. y may be NaN: a gap, told apart from "no point here".
+//
+// Costs: append is amortised O(1) a point; an envelope of N bins is O(N) whatever the number of
+// points; a look-up by x is O(log points). Memory: 16 bytes a point, 8 more for each of rows and
+// time once one was given, and 1.5 for the pyramid.
+//
+// Bounded: beyond Options::numPointsMax the older half is thinned: of four neighbours the least,
+// the greatest and the first gap stay, with their own x, rows and time. Spikes survive, what stays
+// is exact, and the newest half is complete.
+//
+// Threads: the GUI thread only. Owns: its columns. Failure: points that cannot be placed (x not
+// finite, or below the last x) are refused and counted, never stored out of order.
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace millrace::gui {
+
+inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+
+struct CurvePoint {
+    double x = 0;
+    double y = kNoValue;       ///< NaN: a gap
+    double rows = kNoValue;    ///< rows trained up to here; NaN: not known
+    double timeMs = kNoValue;  ///< wall time, ms since 1970 UTC; NaN: not known
+};
+
+/// Columns for a bulk replacement: rows and timeMs are empty or as long as x.
+struct CurveColumns {
+    std::span<const double> x, y, rows, timeMs;
+};
+
+/// Which column is the axis.
+enum class CurveAxis : std::uint8_t { kX, kRows, kTime };
+
+/// What the points of one pixel column say. min > max: no value in it.
+struct CurveBin {
+    double min = std::numeric_limits<double>::infinity();
+    double max = -std::numeric_limits<double>::infinity();
+    double first = kNoValue;      ///< the first value, where the line enters
+    double last = kNoValue;       ///< the last value, where it leaves
+    std::uint32_t numPoints = 0;  ///< gaps included
+    bool hasGap = false;          ///< a NaN is among the points
+    bool isGapFirst = false;      ///< a NaN before the first value: no line from the left
+    bool isGapLast = false;       ///< a NaN after the last value: no line to the right
+    bool hasValue() const { return min <= max; }
+};
+
+struct CurveRange {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -std::numeric_limits<double>::infinity();
+    bool isEmpty() const { return !(low <= high); }
+    bool operator==(const CurveRange&) const = default;
+};
+
+class CurveStore {
+ public:
+    struct Options {
+        std::size_t numPointsMax = 1'000'000;
+    };
+    CurveStore();
+    explicit CurveStore(const Options& options);
+
+    /// Adds points behind the last one; returns how many were taken.
+    std::size_t append(std::span<const CurvePoint> points);
+    std::size_t append(const CurveColumns& columns);
+    /// Removes the points with an x above `x` (a run resumed from a checkpoint logs them again).
+    void dropAfter(double x);
+    std::size_t replaceAll(const CurveColumns& columns);
+    void clear();
+
+    std::size_t size() const { return x_.size(); }
+    bool isEmpty() const { return x_.empty(); }
+    bool has(CurveAxis axis) const;
+    CurvePoint at(std::size_t i) const;
+    /// Points refused since the start, and points given up to the memory bound.
+    std::uint64_t numRefused() const { return numRefused_; }
+    std::uint64_t numThinned() const { return numThinned_; }
+    std::size_t bytesUsed() const;
+
+    /// Changes with every change.
+    std::uint64_t revision() const { return revision_; }
+    /// Changes only when points that were already there changed: caches start over.
+    std::uint64_t rewrites() const { return rewrites_; }
+
+    /// The first and last value of the axis column; empty without points or without that column.
+    CurveRange extent(CurveAxis axis) const;
+    /// The least and greatest y of the points with `from` <= axis <= `to`.
+    CurveRange valueRange(CurveAxis axis, double from, double to) const;
+    /// The least y above zero of these points, for a logarithmic axis.
+    std::optional<double> leastPositive(CurveAxis axis, double from, double to) const;
+    /// Bin k holds the points with from + k * width <= axis < from + (k + 1) * width.
+    void envelope(CurveAxis axis, double from, double width, std::span<CurveBin> bins) const;
+    /// The index of the first point at or behind `value`; size() where there is none.
+    std::size_t lowerBound(CurveAxis axis, double value) const;
+    /// The logged point nearest to `value`, gaps left out; of equals the newest.
+    std::optional<CurvePoint> nearest(CurveAxis axis, double value) const;
+    /// The last point with a value.
+    std::optional<CurvePoint> newest() const;
+
+ private:
+    struct Block {
+        double min, max;
+    };
+    const std::vector<double>& column(CurveAxis axis) const;
+    bool push(const CurvePoint& point);
+    void grow(std::size_t firstNew);
+    void thin();
+    CurveRange rangeOf(std::size_t begin, std::size_t end) const;
+    void fillBin(std::size_t begin, std::size_t end, CurveBin& bin) const;
+
+    Options options_;
+    std::vector<double> x_, y_, rows_, timeMs_;
+    std::vector<std::vector<Block>> levels_;  // levels_[0]: blocks of kFan points
+    std::vector<std::size_t> gaps_;           // indices of NaN in y
+    std::uint64_t numRefused_ = 0, numThinned_ = 0, revision_ = 0, rewrites_ = 0;
+};
+
+}  // namespace millrace::gui
