@@ -10,11 +10,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include "app/client/translate.h"
+#include "app/client/translate_inspect.h"
 #include "backend/core/files.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/core/unix_socket.h"
 #include "millrace/v1/daemon.grpc.pb.h"
+#include "millrace/v1/inspect.grpc.pb.h"
 #include "millrace/v1/nodes.grpc.pb.h"
 #include "millrace/v1/runs.grpc.pb.h"
 #include "proto/convert/rpc_options.h"
@@ -198,6 +200,7 @@ class GrpcClient final : public DaemonClient {
         }
         page.nextPageToken = reply.next_page_token();
         page.total = static_cast<std::int64_t>(reply.total());
+        page.revision = reply.revision();
         return page;
     }
 
@@ -251,6 +254,46 @@ class GrpcClient final : public DaemonClient {
         return toValue(reply.run());
     }
 
+    Result<RunSummary> setNote(const std::string& run, const std::string& note) override {
+        v1::SetNoteRequest request;
+        request.set_run(run);
+        request.set_note(note);
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::SetNote, request));
+        return toValue(reply.run());
+    }
+
+    Result<RunSummary> setTags(const std::string& run,
+                               const std::map<std::string, std::string>& set,
+                               const std::vector<std::string>& remove) override {
+        v1::SetTagsRequest request;
+        request.set_run(run);
+        for (const auto& [key, value] : set) {
+            (*request.mutable_set())[key] = value;
+        }
+        request.mutable_remove()->Add(remove.begin(), remove.end());
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::SetTags, request));
+        return toValue(reply.run());
+    }
+
+    Result<FilterCheck> parseFilter(const std::string& filter) override {
+        v1::ParseFilterRequest request;
+        request.set_filter(filter);
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::ParseFilter, request));
+        return FilterCheck{reply.ok(), reply.message(), static_cast<int>(reply.column())};
+    }
+
+    Result<CheckReply> check(const CheckRequest& request) override {
+        return inspect(&v1::Inspect::Stub::Check, toMessage(request));
+    }
+
+    Result<DatasetReply> dataset(const DatasetRequest& request) override {
+        return inspect(&v1::Inspect::Stub::Dataset, toMessage(request));
+    }
+
+    Result<StepsReply> steps(const StepsRequest& request) override {
+        return inspect(&v1::Inspect::Stub::Steps, toMessage(request));
+    }
+
     Result<std::vector<NodeInfo>> nodes() override {
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Nodes>(&v1::Nodes::Stub::List, v1::ListNodesRequest()));
@@ -292,6 +335,16 @@ class GrpcClient final : public DaemonClient {
     }
 
  private:
+    // As long as reading the dataset's footers takes.
+    template <class Request, class Reply>
+    auto inspect(grpc::Status (v1::Inspect::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                           Reply*),
+                 const Request& request) -> Result<decltype(toValue(std::declval<Reply>()))> {
+        ASSIGN_OR_RETURN(const Reply reply,
+                         call<v1::Inspect>(method, request, rpc::kSubmitDeadlineMs));
+        return toValue(reply);
+    }
+
     static int stopMs(int graceSeconds) {
         return (graceSeconds > 0 ? graceSeconds : rpc::kDefaultGraceSeconds) * 1000 +
                rpc::kStopExtraMs;

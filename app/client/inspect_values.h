@@ -36,9 +36,9 @@ struct CheckedRun {
 };
 struct CheckReply {
     std::vector<SpecError> errors, warnings;
-    std::vector<CheckedRun> runs;       ///< the base first; none beside errors
-    std::vector<ColumnFacts> columns;   ///< of the dataset, where it could be opened
-    std::vector<ColumnFacts> derived;   ///< that the base's recipe adds
+    std::vector<CheckedRun> runs;      ///< the base first; none beside errors
+    std::vector<ColumnFacts> columns;  ///< of the dataset, where it could be opened
+    std::vector<ColumnFacts> derived;  ///< that the base's recipe adds
 };
 
 struct DatasetRequest {
@@ -69,8 +69,8 @@ struct DatasetReply {
 
 struct StepsRequest {
     SpecSource spec;
-    std::string variation;           ///< "": the base
-    int rows = 0;                    ///< before the recipe; 0: 50
+    std::string variation;  ///< "": the base
+    int rows = 0;           ///< before the recipe; 0: 50
     std::int64_t split = 0, firstRow = 0;
 };
 struct SampleColumn {

@@ -95,13 +95,8 @@ RunEvent eventOf(const v1::RunEvent& from) {
     return {from.time_ms(), from.text()};
 }
 
-SpecError errorOf(const v1::SpecError& from) {
-    return {from.message(),
-            from.code(),
-            from.file(),
-            from.path(),
-            static_cast<int>(from.line()),
-            static_cast<int>(from.column())};
+SpecError specErrorOf(const v1::SpecError& from) {
+    return toValue(from);
 }
 
 LogLevel levelOf(v1::LogLevel level) {
@@ -120,7 +115,7 @@ LogLevel levelOf(v1::LogLevel level) {
 }
 
 LogLine lineOf(const v1::LogLine& from) {
-    return {from.time_ms(), from.worker(),    from.text(),
+    return {from.time_ms(),        from.worker(),    from.text(),
             levelOf(from.level()), from.is_stderr(), from.attempt()};
 }
 
@@ -240,6 +235,15 @@ RunSummary toValue(const v1::RunSummary& from) {
     return to;
 }
 
+SpecError toValue(const v1::SpecError& from) {
+    return {from.message(),
+            from.code(),
+            from.file(),
+            from.path(),
+            static_cast<int>(from.line()),
+            static_cast<int>(from.column())};
+}
+
 RunDetail toValue(const v1::GetRunResponse& from) {
     RunDetail to;
     to.summary = toValue(from.summary());
@@ -273,8 +277,8 @@ SubmitReply toValue(const v1::SubmitResponse& from) {
     for (const auto& run : from.runs()) {
         to.runs.push_back(toValue(run));
     }
-    to.errors = listOf(from.errors(), &errorOf);
-    to.warnings = listOf(from.warnings(), &errorOf);
+    to.errors = listOf(from.errors(), &specErrorOf);
+    to.warnings = listOf(from.warnings(), &specErrorOf);
     to.wasKnown = from.was_known();
     return to;
 }
@@ -386,6 +390,7 @@ v1::ListRunsRequest toMessage(const ListRequest& from) {
     to.set_page_size(static_cast<std::uint32_t>(from.pageSize));
     to.set_page_token(from.pageToken);
     to.set_with_params(from.withParams);
+    to.set_changes_since(from.changesSince);
     to.set_view(from.view == RunView::kAll       ? v1::RUN_VIEW_ALL
                 : from.view == RunView::kDeleted ? v1::RUN_VIEW_DELETED
                                                  : v1::RUN_VIEW_ACTIVE);

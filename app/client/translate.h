@@ -11,6 +11,7 @@ namespace millrace::client {
 
 RunSummary toValue(const v1::RunSummary& from);
 RunDetail toValue(const v1::GetRunResponse& from);
+SpecError toValue(const v1::SpecError& from);
 SubmitReply toValue(const v1::SubmitResponse& from);
 MetricSeries toValue(const v1::MetricSeries& from);
 RunUpdate toValue(const v1::RunUpdate& from);

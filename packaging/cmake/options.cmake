@@ -11,6 +11,7 @@ set(CMAKE_BUILD_RPATH_USE_ORIGIN OFF)
 set(MILLRACE_SANITIZE "" CACHE STRING "address or thread: builds without LibTorch")
 option(MILLRACE_THREAD_SAFETY "clang's lock annotations as errors" OFF)
 option(MILLRACE_WERROR "warnings are errors" ON)
+option(MILLRACE_CONSOLE "the desktop console (Qt 6, Qt Charts)" ON)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)

@@ -38,6 +38,26 @@ class Lent final : public client::DaemonClient {
     Result<client::RunSummary> restore(const std::string& run) override {
         return fake_.restore(run);
     }
+    Result<client::RunSummary> setNote(const std::string& run, const std::string& t) override {
+        return fake_.setNote(run, t);
+    }
+    Result<client::RunSummary> setTags(const std::string& run,
+                                       const std::map<std::string, std::string>& set,
+                                       const std::vector<std::string>& remove) override {
+        return fake_.setTags(run, set, remove);
+    }
+    Result<client::FilterCheck> parseFilter(const std::string& filter) override {
+        return fake_.parseFilter(filter);
+    }
+    Result<client::CheckReply> check(const client::CheckRequest& r) override {
+        return fake_.check(r);
+    }
+    Result<client::DatasetReply> dataset(const client::DatasetRequest& r) override {
+        return fake_.dataset(r);
+    }
+    Result<client::StepsReply> steps(const client::StepsRequest& r) override {
+        return fake_.steps(r);
+    }
     Result<std::vector<client::NodeInfo>> nodes() override { return fake_.nodes(); }
     std::unique_ptr<client::Subscription> watchRuns(
         const std::vector<std::string>& runs, client::StreamHandler<client::RunUpdate> h) override {

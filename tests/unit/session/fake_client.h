@@ -129,6 +129,27 @@ class FakeClient final : public DaemonClient {
         ASSIGN_OR_RETURN(const RunDetail detail, get(run));
         return detail.summary;
     }
+    Result<RunSummary> setNote(const std::string& run, const std::string& note) override {
+        ASSIGN_OR_RETURN(RunDetail detail, get(run));
+        detail.summary.note = note;
+        return detail.summary;
+    }
+    Result<RunSummary> setTags(const std::string& run,
+                               const std::map<std::string, std::string>& set,
+                               const std::vector<std::string>& remove) override {
+        ASSIGN_OR_RETURN(RunDetail detail, get(run));
+        for (const auto& [key, value] : set) {
+            detail.summary.tags[key] = value;
+        }
+        for (const std::string& key : remove) {
+            detail.summary.tags.erase(key);
+        }
+        return detail.summary;
+    }
+    Result<FilterCheck> parseFilter(const std::string&) override { return filterCheck; }
+    Result<CheckReply> check(const CheckRequest&) override { return checkReply; }
+    Result<DatasetReply> dataset(const DatasetRequest&) override { return datasetReply; }
+    Result<StepsReply> steps(const StepsRequest&) override { return stepsReply; }
     Result<std::vector<NodeInfo>> nodes() override { return nodeInfos; }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
@@ -176,6 +197,10 @@ class FakeClient final : public DaemonClient {
     std::deque<LogScript> logScripts;
     std::deque<SampleScript> sampleScripts;
     std::vector<SubmitRequest> submits;
+    FilterCheck filterCheck{true, "", 0};
+    CheckReply checkReply;
+    DatasetReply datasetReply;
+    StepsReply stepsReply;
     std::vector<ListRequest> lists;
     std::vector<MetricRangeRequest> ranges;
 

@@ -1,0 +1,18 @@
+#pragma once
+// Messages of the service Inspect to and from the client's values. Room-private.
+//
+// Threads: any. Failure: none.
+#include "app/client/inspect_values.h"
+#include "millrace/v1/inspect.pb.h"
+
+namespace millrace::client {
+
+CheckReply toValue(const v1::CheckSpecResponse& from);
+DatasetReply toValue(const v1::DescribeDatasetResponse& from);
+StepsReply toValue(const v1::SampleStepsResponse& from);
+
+v1::CheckSpecRequest toMessage(const CheckRequest& from);
+v1::DescribeDatasetRequest toMessage(const DatasetRequest& from);
+v1::SampleStepsRequest toMessage(const StepsRequest& from);
+
+}  // namespace millrace::client

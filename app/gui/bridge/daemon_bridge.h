@@ -1,0 +1,112 @@
+#pragma once
+// The one door between the GUI and a daemon: requests that return at once, live data in batches.
+//
+// Threads: the GUI thread only, for every function, signal and callback here. Inside: a few request
+// threads and one thread a stream, all joined in the destructor. Live data comes in at most 20
+// deliveries a second, all streams together; the newest value of a thing wins, points and lines are
+// batched. Owns: its client and its threads. Failure: a request's Status has the daemon's sentence;
+// a lost connection is a Link (session/link.h) and is tried again for ever; streams then go on
+// where they were. Bounded: when the GUI thread is behind, streams wait; log lines above a limit
+// are counted and left out.
+#include <QObject>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_client.h"
+#include "app/gui/bridge/live_values.h"
+#include "app/session/link.h"
+
+namespace millrace::gui {
+
+/// A stream that somebody looks at; when it dies, nothing is delivered any more.
+class Following {
+ public:
+    virtual ~Following() = default;
+};
+
+class DaemonBridge final : public QObject {
+    Q_OBJECT
+
+ public:
+    using MakeClient =
+        std::function<std::unique_ptr<client::DaemonClient>(const std::string& address)>;
+    /// Called on the GUI thread, not after `context` is gone.
+    template <class T>
+    using Done = std::function<void(Result<T>)>;
+
+    explicit DaemonBridge(MakeClient makeClient, QObject* parent = nullptr);
+    ~DaemonBridge() override;
+
+    /// Leaves the daemon before, if any; followings of it end. "unix:PATH" or "HOST:PORT".
+    void connectTo(const std::string& address);
+    const std::string& address() const;
+    const session::Link& link() const;
+    /// Empty until the first handshake.
+    const client::Handshake& handshake() const;
+    const std::vector<client::NodeInfo>& nodes() const;
+    /// Updates that had to be left out, since the start.
+    std::uint64_t droppedUpdates() const;
+    /// No request is on the way and the first list of runs has been delivered.
+    bool isSettled() const;
+
+    // Requests. `slot`, where given: a newer request of the same context and slot makes an older
+    // one's answer void. `run`: an id.
+    void get(const std::string& run, QObject* context, Done<client::RunDetail> done,
+             const std::string& slot = "");
+    void metricRange(client::MetricRangeRequest request, QObject* context,
+                     Done<std::vector<client::MetricSeries>> done, const std::string& slot = "");
+    void list(client::ListRequest request, QObject* context, Done<client::RunPage> done,
+              const std::string& slot = "");
+    void parseFilter(const std::string& filter, QObject* context, Done<client::FilterCheck> done,
+                     const std::string& slot = "");
+    void check(client::CheckRequest request, QObject* context, Done<client::CheckReply> done,
+               const std::string& slot = "");
+    void dataset(client::DatasetRequest request, QObject* context, Done<client::DatasetReply> done,
+                 const std::string& slot = "");
+    void steps(client::StepsRequest request, QObject* context, Done<client::StepsReply> done,
+               const std::string& slot = "");
+    /// Adds owner, git facts of baseDir and a key, then submits surely (session/submission.h).
+    void submit(client::SubmitRequest request, QObject* context, Done<client::SubmitReply> done);
+    void stop(const std::string& run, QObject* context, Done<client::RunSummary> done);
+    void resume(const std::string& run, std::int64_t step, QObject* context,
+                Done<client::RunSummary> done);
+    void remove(const std::string& run, QObject* context, Done<client::RunSummary> done);
+    void restore(const std::string& run, QObject* context, Done<client::RunSummary> done);
+    void setNote(const std::string& run, const std::string& note, QObject* context,
+                 Done<client::RunSummary> done);
+    void setTags(const std::string& run, std::map<std::string, std::string> set,
+                 std::vector<std::string> remove, QObject* context, Done<client::RunSummary> done);
+    /// The text of a file of this machine, at most 8 MiB, read off the GUI thread.
+    void readSpecFile(const std::string& path, QObject* context, Done<std::string> done);
+    /// Written aside and renamed.
+    void writeSpecFile(const std::string& path, std::string text, QObject* context,
+                       Done<std::string> done);
+
+    // Live data, beside the signals below.
+    using OnMetrics = std::function<void(const std::string& run, const MetricsDelta&)>;
+    [[nodiscard]] std::unique_ptr<Following> followMetrics(std::vector<std::string> runs,
+                                                           OnMetrics onMetrics);
+    using OnLogs = std::function<void(const LogsDelta&)>;
+    [[nodiscard]] std::unique_ptr<Following> followLogs(const std::string& run, int tailLines,
+                                                        OnLogs onLogs);
+
+ Q_SIGNALS:
+    /// Another daemon: forget what the one before said.
+    void switched();
+    void linkChanged(const millrace::session::Link& link);
+    void runsChanged(const millrace::gui::RunsDelta& delta);
+    /// Their fixed facts have been read.
+    void nodesChanged();
+    /// The newest sample of a node, about once a second.
+    void nodeSampled(const millrace::client::NodeSample& sample);
+    /// isSettled() may have become true.
+    void settled();
+
+ private:
+    class Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace millrace::gui

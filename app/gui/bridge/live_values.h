@@ -1,0 +1,35 @@
+#pragma once
+// What the bridge delivers to the GUI thread: batches in which the newest value of a thing wins.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+
+namespace millrace::gui {
+
+/// Changes of the list of runs. To be applied in this order: reset, changed, removed.
+struct RunsDelta {
+    bool isReset = false;                     ///< what was known before is void
+    std::vector<client::RunSummary> changed;  ///< new or changed, each once
+    std::vector<std::string> removed;         ///< deleted: ids
+    bool isComplete = false;                  ///< every run of the store has been delivered
+};
+
+/// Points of a run's metrics. First drop, then append; never a hole, never a point twice.
+struct MetricsDelta {
+    std::optional<std::int64_t> dropAfterStep;  ///< a new attempt: later points are void (-1: all)
+    std::vector<client::MetricPoint> points;
+    bool isComplete = false;  ///< what the store had at the beginning has been delivered
+    bool hasEnded = false;    ///< the run has ended and all of it has been delivered
+};
+
+struct LogsDelta {
+    std::vector<client::LogLine> lines;
+    std::uint64_t droppedLines =
+        0;  ///< that the daemon's bounded log or the bridge had to leave out
+    bool hasEnded = false;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,1 @@
+#include "app/gui/pages/page.h"

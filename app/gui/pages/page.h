@@ -1,0 +1,81 @@
+#pragma once
+// A page of the console: one of the nouns of the side bar.
+//
+// Pages know models, charts, widgets and the bridge; they do not know each other: what leads to
+// another page is a Destination that the window follows. Threads: the GUI thread.
+#include <QKeySequence>
+#include <QSettings>
+#include <QString>
+#include <QWidget>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace millrace::gui {
+
+class DaemonBridge;
+class RunTable;
+class RunColors;
+class SpecDocument;
+
+/// What every page works with; outlives the pages.
+struct PageContext {
+    DaemonBridge& daemon;
+    RunTable& runs;      ///< every run of the daemon, kept up to date by the window
+    RunColors& colors;   ///< one colour a run, the same on every page
+    SpecDocument& spec;  ///< the open spec, shared by Launch and Data
+};
+
+enum class PageName { kWatch, kRuns, kLaunch, kData };
+
+/// Where to go, and with what.
+struct Destination {
+    PageName page = PageName::kRuns;
+    std::vector<std::string> runIds;  ///< to be selected there
+    QString specText, specBaseDir;    ///< to be opened in Launch, where not empty
+};
+
+/// An entry of the command palette and of the sheet of shortcuts.
+struct Command {
+    QString title;     ///< "Stop the selected run"
+    QKeySequence key;  ///< shown beside it; the page handles it itself
+    std::function<void()> run;
+    bool isEnabled = true;
+};
+
+/// A sentence for the user, shown for some seconds at the window's foot; errors stay until closed.
+struct Notice {
+    enum class Kind { kInfo, kDone, kError } kind = Kind::kInfo;
+    QString text;
+    QString actionText;  ///< "Undo"; "": none
+    std::function<void()> action;
+};
+
+class Page : public QWidget {
+    Q_OBJECT
+
+ public:
+    Page(const PageContext& context, QWidget* parent) : QWidget(parent), context_(context) {}
+
+    virtual PageName name() const = 0;
+    /// Asked for each time that the palette opens.
+    virtual std::vector<Command> commands() { return {}; }
+    /// Follows a destination with this page's name.
+    virtual void arrive(const Destination&) {}
+    /// Nothing is on the way that would change the picture (a screenshot waits for it).
+    virtual bool isSettled() const { return true; }
+    virtual void saveState(QSettings&) const {}
+    virtual void restoreState(QSettings&) {}
+
+ Q_SIGNALS:
+    void goTo(const millrace::gui::Destination& destination);
+    void said(const millrace::gui::Notice& notice);
+
+ protected:
+    const PageContext& context() const { return context_; }
+
+ private:
+    const PageContext context_;
+};
+
+}  // namespace millrace::gui
