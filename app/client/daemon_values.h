@@ -164,10 +164,11 @@ struct MetricRangeRequest {
 };
 struct MetricSeries {
     std::string name;
-    std::vector<std::int64_t> steps, timesMs, rows;  ///< rows: trained so far
+    std::vector<std::int64_t> steps, timesMs;
     std::vector<double> values;
     bool isDecimated = false;  ///< the least and greatest points of each bucket only
     std::uint64_t pointsTotal = 0;
+    std::vector<std::int64_t> rows;  ///< trained so far, one a point
 };
 
 struct RunUpdate {
@@ -191,9 +192,9 @@ enum class LogLevel { kNone, kDebug, kInfo, kWarn, kError };
 struct LogLine {
     std::int64_t timeMs = 0;
     std::string worker, text;
-    LogLevel level = LogLevel::kNone;  ///< kNone: the line names none
     bool isStderr = false;
     int attempt = 0;
+    LogLevel level = LogLevel::kNone;  ///< kNone: the line names none
 };
 struct LogChunk {
     std::vector<LogLine> lines;

@@ -115,8 +115,8 @@ LogLevel levelOf(v1::LogLevel level) {
 }
 
 LogLine lineOf(const v1::LogLine& from) {
-    return {from.time_ms(),        from.worker(),    from.text(),
-            levelOf(from.level()), from.is_stderr(), from.attempt()};
+    return {from.time_ms(),   from.worker(),  from.text(),
+            from.is_stderr(), from.attempt(), levelOf(from.level())};
 }
 
 GpuInfo gpuOf(const v1::GpuInfo& from) {
