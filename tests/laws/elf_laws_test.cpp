@@ -62,6 +62,18 @@ TEST(ElfLaws, TheShimLinksNoneOfThem) {
               "");
 }
 
+TEST(ElfLaws, TheConsoleLinksNoTorchOrArrow) {
+    EXPECT_EQ(linked("millrace-console", std::string(kTorch) + "|" + kArrow), "");
+    EXPECT_NE(linked("millrace-console", kQt), "");
+}
+
+TEST(ElfLaws, QtChartsIsInTheConsoleAlone) {
+    for (const char* name : {"millrace", "millraced", "millrace-loader", "millrace-trainer"}) {
+        EXPECT_EQ(linked(name, "Qt6Charts"), "") << name;
+    }
+    EXPECT_NE(linked("millrace-console", "Qt6Charts"), "");
+}
+
 TEST(ElfLaws, AProgramThatLinksWhatItMustNotIsSeen) {
     EXPECT_NE(linked("millrace-trainer", kTorch), "");
     EXPECT_NE(linked("millrace-loader", kArrow), "");

@@ -71,6 +71,16 @@ const std::vector<RoomLaw>& roomLaws() {
         {"app/cli/",
          {"backend/core/", "backend/spec/", "backend/runs/run_record.h",
           "backend/telemetry/node_sample.h", "app/session/", "app/client/", "app/tui/"}},
+        {"app/gui/models/", {"backend/core/", "backend/spec/", "app/client/", "app/session/"}},
+        {"app/gui/bridge/", {"backend/core/", "app/client/", "app/session/", "app/gui/models/"}},
+        {"app/gui/charts/", {"backend/core/", "app/gui/models/"}},
+        {"app/gui/widgets/",
+         {"backend/core/", "backend/spec/", "app/client/", "app/session/link.h", "app/gui/models/",
+          "app/gui/charts/"}},
+        {"app/gui/pages/",
+         {"backend/core/", "backend/spec/", "app/client/", "app/session/link.h", "app/gui/models/",
+          "app/gui/charts/", "app/gui/widgets/", "app/gui/bridge/"}},
+        {"app/gui/", {"backend/core/", "backend/spec/", "app/client/", "app/session/", "app/gui/"}},
         {"app/main", {"backend/core/", "app/client/", "app/session/", "app/cli/", "app/tui/"}},
     };
     return kLaws;
@@ -97,7 +107,20 @@ const std::vector<LibraryLaw>& libraryLaws() {
         {"generated proto types",
          std::regex("\\.pb\\.h$"),
          {"proto/", "daemon/rpc/", "app/client/", "daemon/worker/loader", "tests/"}},
-        {"Qt", std::regex("^(Q[A-Z]|Qt)"), {"app/gui/", "tests/gui/", "tests/bench/gui/"}},
+        {"Qt",
+         std::regex("^(Q[A-Z]|Qt)"),
+         {"app/gui/", "tests/gui/", "tests/bench/gui/", "tests/unit/gui_", "tests/support/gui_"}},
+        {"Qt Charts",
+         std::regex("^(QtCharts/|Q[A-Za-z]*(Chart|Series|Axis|BarSet))"),
+         {"app/gui/charts/"}},
+        {"Qt Widgets in models and bridge",
+         std::regex("^(QtWidgets/|QWidget|QMainWindow|QDialog|QApplication|QTableView|QTreeView|"
+                    "QLabel|QPushButton|QGraphics)"),
+         {"app/gui/charts/", "app/gui/widgets/", "app/gui/pages/", "app/gui/main",
+          "app/gui/console", "app/gui/s", "tests/"}},
+        {"a thread of Qt's or of the language in the GUI",
+         std::regex("^(QThread|QtConcurrent|QFuture|QNetwork)"),
+         {"app/gui/bridge/", "tests/"}},
         {"SQLite", std::regex("^sqlite3\\.h$"), {"backend/runs/", "tests/"}},
         {"ncurses", std::regex("^(ncurses|curses)"), {"app/tui/", "tests/"}},
         {"yaml-cpp", std::regex("^yaml-cpp/"), {"backend/spec/", "tests/"}},
@@ -169,6 +192,25 @@ void checkOne(const SourceFile& file, const Include& include, std::vector<Offenc
     }
 }
 
+// What blocks, starts threads or calls a daemon has one room in the GUI.
+void checkGuiLine(const SourceFile& file, const std::string& line, int number,
+                  std::vector<Offence>& offences) {
+    static const std::regex kThread(
+        "std::j?thread\\b|std::async\\b|makeGrpcClient|DaemonClient\\b|QThread|\\.waitFor|"
+        "std::future\\b");
+    static const std::regex kModal(
+        "::exec\\(\\)|->exec\\(|QMessageBox::(question|critical|warning|"
+        "information|about)\\(|QEventLoop|getOpenFileName|"
+        "getSaveFileName|QInputDialog::get");
+    if (std::regex_search(line, kThread)) {
+        offences.push_back(
+            {file.path, number, "only app/gui/bridge has threads and calls daemons"});
+    }
+    if (std::regex_search(line, kModal)) {
+        offences.push_back({file.path, number, "no nested event loop and no modal box: open()"});
+    }
+}
+
 bool isSource(const std::string& path) {
     return path.ends_with(".cpp") || path.ends_with(".h") || path.ends_with(".c");
 }
@@ -223,6 +265,26 @@ std::vector<Offence> checkSizes(const std::vector<SourceFile>& files) {
             offences.push_back({file.path, static_cast<int>(lines),
                                 "has " + std::to_string(lines) + " lines; at most " +
                                     std::to_string(most) + ": split it by what it does"});
+        }
+    }
+    return offences;
+}
+
+std::vector<Offence> checkGui(const std::vector<SourceFile>& files) {
+    std::vector<Offence> offences;
+    for (const SourceFile& file : files) {
+        const bool isMain =
+            file.path == "app/gui/main.cpp" || file.path == "app/gui/console_app.cpp";
+        if (!startsWith(file.path, "app/gui/") || startsWith(file.path, "app/gui/bridge/") ||
+            isMain) {
+            continue;
+        }
+        std::istringstream lines(file.text);
+        std::string line;
+        for (int number = 1; std::getline(lines, line); ++number) {
+            if (line.find("//") == std::string::npos || line.find("//") > 4) {
+                checkGuiLine(file, line, number, offences);
+            }
         }
     }
     return offences;

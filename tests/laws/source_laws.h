@@ -29,6 +29,8 @@ std::vector<SourceFile> readTree(const std::string& root);
 std::vector<Offence> checkIncludes(const std::vector<SourceFile>& files);
 /// A .cpp has at most 600 lines, a header 250.
 std::vector<Offence> checkSizes(const std::vector<SourceFile>& files);
+/// The console outside of its bridge: no thread, no call of a daemon, nothing that blocks.
+std::vector<Offence> checkGui(const std::vector<SourceFile>& files);
 /// No sleeping in tests, no fixed ports, no paths of one machine.
 std::vector<Offence> checkTests(const std::vector<SourceFile>& files);
 

@@ -23,6 +23,11 @@ TEST(SourceLaws, FilesStayWithinTheirSize) {
     EXPECT_TRUE(offences.empty()) << describe(offences);
 }
 
+TEST(SourceLaws, TheConsoleHasThreadsAndCallsInItsBridgeOnly) {
+    const auto offences = checkGui(readTree(MILLRACE_SOURCE_DIR));
+    EXPECT_TRUE(offences.empty()) << describe(offences);
+}
+
 TEST(SourceLaws, UnitTestsDoNotSleep) {
     const auto offences = checkTests(readTree(MILLRACE_SOURCE_DIR));
     EXPECT_TRUE(offences.empty()) << describe(offences);
@@ -84,6 +89,30 @@ TEST(SourceLaws, AnUpwardArrowIsSeen) {
 
 TEST(SourceLaws, SpdlogInTheTrainersRoomsIsSeen) {
     EXPECT_EQ(planted("backend/rank/a.cpp", "<spdlog/spdlog.h>").size(), 1U);
+}
+
+TEST(SourceLaws, AModelThatIncludesAWidgetIsSeen) {
+    EXPECT_EQ(planted("app/gui/models/a.h", "<QWidget>").size(), 1U);
+    EXPECT_EQ(planted("app/gui/models/a.h", "\"app/gui/widgets/theme.h\"").size(), 1U);
+    EXPECT_TRUE(planted("app/gui/widgets/a.h", "<QWidget>").empty());
+}
+
+TEST(SourceLaws, QtChartsOutsideItsRoomIsSeen) {
+    EXPECT_EQ(planted("app/gui/pages/runs/a.h", "<QChartView>").size(), 1U);
+    EXPECT_EQ(planted("app/gui/pages/runs/a.h", "<QtCharts/QLineSeries>").size(), 1U);
+    EXPECT_TRUE(planted("app/gui/charts/a.h", "<QChartView>").empty());
+}
+
+TEST(SourceLaws, AThreadOrACallOfTheDaemonInAPageIsSeen) {
+    EXPECT_EQ(checkGui({{"app/gui/pages/a.cpp", "std::jthread worker;\n"}}).size(), 1U);
+    EXPECT_EQ(checkGui({{"app/gui/models/a.h", "client::DaemonClient& client_;\n"}}).size(), 1U);
+    EXPECT_TRUE(checkGui({{"app/gui/bridge/a.cpp", "std::jthread worker;\n"}}).empty());
+}
+
+TEST(SourceLaws, ABoxThatBlocksTheWindowIsSeen) {
+    EXPECT_EQ(checkGui({{"app/gui/pages/a.cpp", "dialog.exec(); box->exec();\n"}}).size(), 1U);
+    EXPECT_EQ(checkGui({{"app/gui/pages/a.cpp", "QMessageBox::question(this);\n"}}).size(), 1U);
+    EXPECT_TRUE(checkGui({{"app/gui/pages/a.cpp", "dialog->open();\n"}}).empty());
 }
 
 TEST(SourceLaws, AFileThatGrewTooLongIsSeen) {
