@@ -1,0 +1,55 @@
+#pragma once
+// Pills: a word on a quiet background whose colour says how good it is. Always with a mark (a dot,
+// a ring, a cross ...), never by colour alone.
+//
+// Threads: the GUI thread.
+#include <QPainter>
+#include <QString>
+#include <QWidget>
+
+#include "app/client/daemon_values.h"
+
+namespace millrace::gui {
+
+enum class Tone { kNeutral, kGood, kWarn, kBad, kInfo };
+/// What stands before the word: nothing, a filled dot, a ring (waiting), a half ring (in between),
+/// a tick (done), a cross (failed), a dash (cancelled).
+enum class Mark { kNone, kDot, kRing, kHalf, kTick, kCross, kDash };
+
+struct BadgeLook {
+    QString text;
+    Tone tone = Tone::kNeutral;
+    Mark mark = Mark::kNone;
+    bool operator==(const BadgeLook&) const = default;
+};
+/// "running" with a dot, "failed" with a cross, ...
+BadgeLook badgeOf(client::RunState state);
+
+QColor toneColor(Tone tone, const QPalette& palette);
+QColor toneBack(Tone tone, const QPalette& palette);
+/// For delegates: the size of a pill, and a pill at the left of `rect`, centred in its height and
+/// elided to its width.
+QSize badgeSize(const BadgeLook& look, const QFont& font);
+void paintBadge(QPainter& painter, const QRect& rect, const BadgeLook& look,
+                const QPalette& palette);
+/// The mark alone, in a square.
+void paintMark(QPainter& painter, const QRectF& square, Mark mark, const QColor& color);
+
+class Badge final : public QWidget {
+    Q_OBJECT
+
+ public:
+    explicit Badge(QWidget* parent = nullptr);
+    void setLook(const BadgeLook& look);
+    const BadgeLook& look() const { return look_; }
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+    void paintEvent(QPaintEvent* event) override;
+
+ private:
+    BadgeLook look_;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,50 @@
+#pragma once
+// The console's own icons: line drawings in a 16 x 16 grid, painted in the colours of the theme at
+// any scale. No files.
+//
+// Threads: the GUI thread.
+#include <QColor>
+#include <QIcon>
+#include <QPainter>
+
+namespace millrace::gui {
+
+enum class Glyph {
+    kWatch,
+    kRuns,
+    kLaunch,
+    kData,
+    kSearch,
+    kClose,
+    kPlus,
+    kMore,  ///< three dots
+    kChevronLeft,
+    kChevronRight,
+    kChevronDown,
+    kStop,
+    kPlay,
+    kPause,
+    kRefresh,
+    kCopy,
+    kPin,
+    kTrash,
+    kNote,
+    kFilter,
+    kColumns,
+    kWarning,
+    kInfo,
+    kTick,
+    kDaemon,
+    kKeyboard,
+    kOpen,
+    kSave
+};
+
+void paintGlyph(QPainter& painter, const QRectF& square, Glyph glyph, const QColor& color);
+/// Follows the palette of the application: text colour, dim when disabled, accent when checked.
+QIcon icon(Glyph glyph);
+/// The application's icon: a water wheel over a mill race.
+void paintApplicationIcon(QPainter& painter, const QRectF& square);
+QIcon applicationIcon();
+
+}  // namespace millrace::gui

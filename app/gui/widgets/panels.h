@@ -1,0 +1,128 @@
+#pragma once
+// Small parts of every page: elided labels, cards, figures, empty states, inline messages, and the
+// one question that is asked before a stop or a delete.
+//
+// Threads: the GUI thread. Owns: as every QWidget, by its parent.
+#include <QFrame>
+#include <QLabel>
+#include <QLineEdit>
+#include <functional>
+
+#include "app/gui/widgets/badge.h"
+
+class QHBoxLayout;
+class QPushButton;
+class QVBoxLayout;
+
+namespace millrace::gui {
+
+/// One line of text, cut with an ellipsis where it does not fit; the whole text is its tool tip
+/// then.
+class ElidedLabel final : public QLabel {
+    Q_OBJECT
+
+ public:
+    explicit ElidedLabel(QWidget* parent = nullptr, Qt::TextElideMode mode = Qt::ElideMiddle);
+    void setFullText(const QString& text);
+    const QString& fullText() const { return fullText_; }
+    QSize minimumSizeHint() const override;
+    QSize sizeHint() const override;
+
+ protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+ private:
+    void elide();
+    QString fullText_;
+    Qt::TextElideMode mode_;
+};
+
+/// A titled surface; put things into body(), small controls into header().
+class Card final : public QFrame {
+    Q_OBJECT
+
+ public:
+    explicit Card(const QString& title, QWidget* parent = nullptr);
+    void setTitle(const QString& title);
+    QHBoxLayout* header() const { return header_; }  ///< behind the title
+    QVBoxLayout* body() const { return body_; }
+
+ private:
+    ElidedLabel* title_;
+    QHBoxLayout* header_;
+    QVBoxLayout* body_;
+};
+
+/// A value over its caption: "12.4 M" / "rows".
+class Figure final : public QWidget {
+    Q_OBJECT
+
+ public:
+    explicit Figure(const QString& caption, QWidget* parent = nullptr);
+    void setValue(const QString& value, const QString& toolTip = {});
+    QString value() const;
+
+ private:
+    QLabel* value_;
+};
+
+/// What stands where nothing is: a title, a sentence that says what to do, and at most two ways to
+/// do it.
+class EmptyState final : public QWidget {
+    Q_OBJECT
+
+ public:
+    explicit EmptyState(QWidget* parent = nullptr);
+    void setText(const QString& title, const QString& sentence);
+    /// Buttons stay in the order they were added; the first is the primary one.
+    QPushButton* addButton(const QString& text, QObject* context, std::function<void()> onClick);
+    /// A command to be copied, in the fixed font: "millrace up".
+    void setCommand(const QString& command);
+    const QLabel* title() const { return title_; }
+    const QLabel* sentence() const { return sentence_; }
+
+ private:
+    QLabel *title_, *sentence_, *command_;
+    QHBoxLayout* buttons_;
+};
+
+/// A sentence at its place: an error below a field, a warning above a table. Hidden while empty;
+/// its text can be selected.
+class MessageStrip final : public QFrame {
+    Q_OBJECT
+
+ public:
+    explicit MessageStrip(QWidget* parent = nullptr);
+    void setMessage(Tone tone, const QString& sentence);
+    void clearMessage();
+    QString sentence() const;
+
+ protected:
+    void paintEvent(QPaintEvent* event) override;
+
+ private:
+    QLabel* text_;
+    Tone tone_ = Tone::kBad;
+};
+
+/// A field with a search glyph and a clear button; Down and Return leave it by signals.
+class SearchField final : public QLineEdit {
+    Q_OBJECT
+
+ public:
+    explicit SearchField(const QString& placeholder, QWidget* parent = nullptr);
+
+ Q_SIGNALS:
+    void leftDown();  ///< Down: into the list below
+
+ protected:
+    void keyPressEvent(QKeyEvent* event) override;
+};
+
+/// Asks without blocking; `onYes` is called when `yesText` ("Stop run keep-30") was chosen, Escape
+/// and "Keep" change nothing. The safe button has the focus.
+void askFirst(QWidget* parent, const QString& title, const QString& sentence,
+              const QString& yesText, std::function<void()> onYes);
+
+}  // namespace millrace::gui
