@@ -62,6 +62,7 @@ TEST(ElfLaws, TheShimLinksNoneOfThem) {
               "");
 }
 
+#ifdef MILLRACE_CONSOLE
 TEST(ElfLaws, TheConsoleLinksNoTorchOrArrow) {
     EXPECT_EQ(linked("millrace-console", std::string(kTorch) + "|" + kArrow), "");
     EXPECT_NE(linked("millrace-console", kQt), "");
@@ -73,6 +74,7 @@ TEST(ElfLaws, QtChartsIsInTheConsoleAlone) {
     }
     EXPECT_NE(linked("millrace-console", "Qt6Charts"), "");
 }
+#endif
 
 TEST(ElfLaws, AProgramThatLinksWhatItMustNotIsSeen) {
     EXPECT_NE(linked("millrace-trainer", kTorch), "");
