@@ -248,6 +248,34 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
     return out;
 }
 
+/// The text before line `line`, from 1.
+std::string_view linesBefore(std::string_view text, int line) {
+    std::size_t end = 0;
+    for (int i = 1; i < line && end < text.size(); ++i) {
+        const std::size_t next = text.find('\n', end);
+        end = next == std::string_view::npos ? text.size() : next + 1;
+    }
+    return text.substr(0, end);
+}
+
+/// The tree of the text's longest part that reads, within a few tries.
+std::optional<YamlNode> parsePrefix(std::string_view text) {
+    constexpr int kTries = 8;
+    for (int i = 0; i < kTries; ++i) {
+        SpecErrors errors;
+        std::optional<YamlNode> root = parseYaml(text, false, errors);
+        if (root || errors.empty() || errors[0].line <= 1) {
+            return root;
+        }
+        const std::size_t before = text.size();
+        text = linesBefore(text, errors[0].line);
+        if (text.size() == before) {
+            text = linesBefore(text, errors[0].line - 1);
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::string SpecError::text(std::string_view fileName) const {
@@ -337,6 +365,34 @@ ResolvedSpec readSpec(std::string_view text, const SpecOptions& options,
     ResolvedSpec out;
     const std::optional<SpecReader> reader = SpecReader::parse(text, options, out.errors);
     return reader ? reader->resolve(variation) : out;
+}
+
+std::optional<DatasetSpec> readDataset(std::string_view text, const SpecOptions& options) {
+    std::optional<YamlNode> root = parsePrefix(text);
+    if (!root || !root->isMap()) {
+        return std::nullopt;
+    }
+    SpecErrors ignored, errors;
+    applySets(*root, options.sets, ignored);
+    std::erase_if(root->members, [](const YamlNode::Member& m) { return m.key != "dataset"; });
+    YamlNode* section = root->find("dataset");
+    if (section == nullptr || !section->isMap()) {
+        return std::nullopt;
+    }
+    std::erase_if(section->members, [](const YamlNode::Member& m) { return m.key == "where"; });
+    TreeReader reader(text, errors);
+    const Json read = reader.readRoot(*root);
+    const bool isWrong = std::any_of(errors.begin(), errors.end(), [](const SpecError& error) {
+        return error.path == "dataset" || error.path.rfind("dataset.", 0) == 0;
+    });
+    if (isWrong) {
+        return std::nullopt;
+    }
+    Json json = RunSpec().toJson();
+    json["dataset"] = jsonMember(read, "dataset");
+    fillFormat(json["dataset"]);
+    const Result<RunSpec> spec = RunSpec::fromJson(json);
+    return spec.ok() ? std::optional(spec->dataset) : std::nullopt;
 }
 
 }  // namespace millrace::spec

@@ -72,6 +72,11 @@ class SpecReader {
 ResolvedSpec readSpec(std::string_view text, const SpecOptions& options = {},
                       std::string_view variation = "");
 
+/// The dataset section alone, for what can be said about a spec that has errors elsewhere or is
+/// being typed: `where` is left out, a text that breaks off is read up to the broken line. Nothing
+/// when the section is missing or wrong itself.
+std::optional<DatasetSpec> readDataset(std::string_view text, const SpecOptions& options = {});
+
 /// Where the values of a resolved spec stood in the YAML text, by key path ("recipe[2].keep").
 class SourceMap {
  public:
