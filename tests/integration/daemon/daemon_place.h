@@ -1,12 +1,10 @@
 #pragma once
-// A millraced of a test's own: temporary directories, a unix socket, stubs; nothing of it is left.
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+// A test with a millraced of its own and stubs of its services.
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <millrace/v1/daemon.grpc.pb.h>
@@ -16,9 +14,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/files.h"
-#include "backend/core/subprocess.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/daemon_home.h"
 
 namespace millrace {
 
@@ -36,39 +32,11 @@ inline bool waitUntil(const std::function<bool()>& condition, double seconds = 6
 
 class DaemonPlace : public ::testing::Test {
  protected:
-    DaemonPlace() : marker_("MILLRACE_DAEMON_TEST=" + dir_.path()) {
-        std::filesystem::create_directories(dir_ / "bin");
-        for (const char* name :
-             {"millraced", "millrace-exec", "millrace-loader", "millrace-trainer"}) {
-            const std::string real = strCat(MILLRACE_BIN_DIR, "/", name);
-            const bool isBuilt = std::filesystem::exists(real);
-            hasWorkers_ = hasWorkers_ && isBuilt;
-            std::filesystem::create_symlink(isBuilt ? real : "/bin/false",
-                                            dir_ / (std::string("bin/") + name));
-        }
-    }
-    ~DaemonPlace() override {
-        for (int round = 0; round < 3; ++round) {
-            for (const int pid : processes()) {
-                ::kill(pid, SIGKILL);
-            }
-        }
-    }
+    DaemonPlace() : home_(MILLRACE_BIN_DIR), hasWorkers_(home_.hasWorkers()) {}
 
-    std::string socketPath() const { return dir_ / "run/d.sock"; }
-    SubprocessOutput runDaemon(std::vector<std::string> extra = {}) {
-        SubprocessOptions options;
-        options.argv = {dir_ / "bin/millraced",
-                        "--socket",
-                        "unix:" + socketPath(),
-                        "--state-dir",
-                        dir_ / "state",
-                        "--bin-dir",
-                        dir_ / "bin"};
-        options.argv.insert(options.argv.end(), extra.begin(), extra.end());
-        options.environment = {marker_, "XDG_CACHE_HOME=" + dir_.path() + "/cache"};
-        options.timeout = std::chrono::seconds(30);
-        const Result<SubprocessOutput> output = Subprocess::run(options);
+    std::string socketPath() const { return home_.socketPath(); }
+    SubprocessOutput runDaemon(const std::vector<std::string>& extra = {}) {
+        const Result<SubprocessOutput> output = home_.startDaemon(extra);
         EXPECT_TRUE(output.ok()) << output.status();
         return output.ok() ? *output : SubprocessOutput{};
     }
@@ -86,10 +54,7 @@ class DaemonPlace : public ::testing::Test {
         nodes = v1::Nodes::NewStub(channel);
         daemon = v1::Daemon::NewStub(channel);
     }
-    int daemonPid() const {
-        const Result<std::string> text = readFile(dir_ / "state/millraced.lock");
-        return text.ok() ? std::atoi(text->c_str()) : 0;
-    }
+    int daemonPid() const { return home_.daemonPid(); }
     v1::DaemonStatusResponse status() {
         v1::DaemonStatusResponse response;
         grpc::ClientContext context;
@@ -113,33 +78,12 @@ class DaemonPlace : public ::testing::Test {
         EXPECT_TRUE(status.ok()) << status.error_message();
         return response;
     }
-    /// Every process that carries this place's mark, as /proc tells.
     std::vector<int> processes(const std::string& program = "") const {
-        std::vector<int> found;
-        std::error_code error;
-        for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-            const int pid = std::atoi(entry.path().filename().c_str());
-            if (pid <= 0) {
-                continue;
-            }
-            const std::string environment = slurp(entry.path() / "environ");
-            const std::string command = slurp(entry.path() / "cmdline");
-            const std::string name = command.substr(0, command.find('\0'));
-            if (environment.find(marker_) != std::string::npos &&
-                (program.empty() || name.ends_with("/" + program))) {
-                found.push_back(pid);
-            }
-        }
-        return found;
-    }
-    static std::string slurp(const std::filesystem::path& path) {
-        std::ifstream in(path, std::ios::binary);
-        return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+        return home_.processes(program);
     }
 
-    tests::TempDir dir_;
-    const std::string marker_;
-    bool hasWorkers_ = true;
+    tests::DaemonHome home_;
+    const bool hasWorkers_;
     std::unique_ptr<v1::Runs::Stub> runs;
     std::unique_ptr<v1::Nodes::Stub> nodes;
     std::unique_ptr<v1::Daemon::Stub> daemon;

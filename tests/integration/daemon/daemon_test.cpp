@@ -28,7 +28,7 @@ TEST_F(DaemonPlace, ItStartsInTheBackgroundAndAnswers) {
 TEST_F(DaemonPlace, ItsDirectoriesAndSocketArePrivate) {
     up();
     struct stat info{};
-    ASSERT_EQ(::stat((dir_ / "run").c_str(), &info), 0);
+    ASSERT_EQ(::stat(home_.path("run").c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, 0700u);
     ASSERT_EQ(::stat(socketPath().c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, 0600u);
@@ -86,7 +86,7 @@ TEST_F(DaemonPlace, AForeignAddressWithoutTlsIsRefused) {
 }
 
 TEST_F(DaemonPlace, WithoutWorkersItSaysWhereItLooked) {
-    const SubprocessOutput output = runDaemon({"--bin-dir", dir_ / "nowhere"});
+    const SubprocessOutput output = runDaemon({"--bin-dir", home_.path("nowhere")});
     EXPECT_EQ(output.exitCode, 1);
     EXPECT_THAT(output.err, HasSubstr("millrace-exec"));
 }

@@ -28,7 +28,7 @@ class WorkersTest : public DaemonPlace {
         if (!hasWorkers_) {
             GTEST_SKIP() << "millrace-loader and millrace-trainer are not built here";
         }
-        std::ofstream rows(dir_ / "rows.csv");
+        std::ofstream rows(home_.path("rows.csv"));
         rows << "id,x\n";
         for (int i = 0; i < 10'000; ++i) {
             rows << i % 997 << "," << (i * 37 % 100) / 10.0 << "\n";
@@ -44,7 +44,7 @@ class WorkersTest : public DaemonPlace {
         v1::SubmitRequest request;
         request.set_spec_text(text);
         request.set_file_name("tiny.yaml");
-        request.set_base_dir(dir_.path());
+        request.set_base_dir(home_.path(""));
         request.set_key(key);
         v1::SubmitResponse response;
         grpc::ClientContext context;

@@ -1,0 +1,98 @@
+#pragma once
+// A millraced of a test's own: temporary directories, a unix socket, real workers where they are
+// built (else /bin/false). Nothing of it is left: every process that carries its mark is killed.
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "backend/core/files.h"
+#include "backend/core/subprocess.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::tests {
+
+class DaemonHome {
+ public:
+    /// `binDir`: where the built programs are.
+    explicit DaemonHome(const std::string& binDir)
+        : marker_("MILLRACE_DAEMON_TEST=" + dir_.path()) {
+        std::filesystem::create_directories(dir_ / "bin");
+        for (const char* name :
+             {"millraced", "millrace-exec", "millrace-loader", "millrace-trainer"}) {
+            const std::string real = binDir + "/" + name;
+            const bool isBuilt = std::filesystem::exists(real);
+            hasWorkers_ = hasWorkers_ && isBuilt;
+            std::filesystem::create_symlink(isBuilt ? real : "/bin/false",
+                                            dir_ / (std::string("bin/") + name));
+        }
+    }
+    ~DaemonHome() {
+        for (int round = 0; round < 3; ++round) {
+            killAll();
+        }
+    }
+    DaemonHome(const DaemonHome&) = delete;
+    DaemonHome& operator=(const DaemonHome&) = delete;
+
+    bool hasWorkers() const { return hasWorkers_; }
+    std::string path(const std::string& name) const {
+        return name.empty() ? dir_.path() : dir_ / name;
+    }
+    std::string socketPath() const { return dir_ / "run/d.sock"; }
+    std::string address() const { return "unix:" + socketPath(); }
+
+    /// Starts the daemon, which goes to the background; what that printed.
+    Result<SubprocessOutput> startDaemon(const std::vector<std::string>& extra = {}) const {
+        SubprocessOptions options;
+        options.argv = {dir_ / "bin/millraced", "--socket",  address(),   "--state-dir",
+                        dir_ / "state",         "--bin-dir", dir_ / "bin"};
+        options.argv.insert(options.argv.end(), extra.begin(), extra.end());
+        options.environment = {marker_, "XDG_CACHE_HOME=" + dir_.path() + "/cache"};
+        options.timeout = std::chrono::seconds(30);
+        return Subprocess::run(options);
+    }
+    /// 0: none has been started.
+    int daemonPid() const {
+        const Result<std::string> text = readFile(dir_ / "state/millraced.lock");
+        return text.ok() ? std::atoi(text->c_str()) : 0;
+    }
+    /// Every process that carries this home's mark, as /proc tells.
+    std::vector<int> processes(const std::string& program = "") const {
+        std::vector<int> found;
+        std::error_code error;
+        for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+            const int pid = std::atoi(entry.path().filename().c_str());
+            if (pid <= 0) {
+                continue;
+            }
+            const std::string environment = slurp(entry.path() / "environ");
+            const std::string command = slurp(entry.path() / "cmdline");
+            const std::string name = command.substr(0, command.find('\0'));
+            if (environment.find(marker_) != std::string::npos &&
+                (program.empty() || name.ends_with("/" + program))) {
+                found.push_back(pid);
+            }
+        }
+        return found;
+    }
+    void killAll() const {
+        for (const int pid : processes()) {
+            ::kill(pid, SIGKILL);
+        }
+    }
+    static std::string slurp(const std::filesystem::path& path) {
+        std::ifstream in(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    }
+
+ private:
+    TempDir dir_;
+    const std::string marker_;
+    bool hasWorkers_ = true;
+};
+
+}  // namespace millrace::tests
