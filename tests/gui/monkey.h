@@ -1,0 +1,51 @@
+#pragma once
+// A user without a plan: seeded mouse, wheel, key and window events at whatever is visible.
+//
+// The same seed on the same window does the same. It never closes the window for good and never
+// leaves the process. Each event and what follows from it (all posted events) is timed in CPU time
+// of the GUI thread.
+#include <QPoint>
+#include <QPointer>
+#include <QWidget>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace millrace::tests {
+
+class Monkey {
+ public:
+    struct Turn {
+        double cpuMs = 0;  ///< of the GUI thread: the event and all that was posted by it
+        std::string what;  ///< "key Ctrl+2 at QTableView runs.table"
+    };
+
+    /// `root` outlives the monkey.
+    Monkey(QWidget& root, std::uint64_t seed) : root_(root), random_(seed) {}
+
+    /// One event; called again and again.
+    Turn step();
+
+ private:
+    int below(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+    QWidget* anyTopLevel();
+    QWidget* anyWidget();
+    QPoint anyPoint(const QWidget& widget);
+    std::string click(QWidget& widget);
+    std::string drag(QWidget& widget);
+    std::string wheel(QWidget& widget);
+    std::string key(QWidget& widget);
+    std::string type(QWidget& widget);
+    std::string resize();
+
+    QWidget& root_;
+    std::mt19937_64 random_;
+};
+
+/// The slowest turns first, as text, and a histogram in ms.
+std::string describeSlowest(std::vector<Monkey::Turn> turns, int count);
+std::string histogramOf(const std::vector<Monkey::Turn>& turns);
+
+}  // namespace millrace::tests
