@@ -1,0 +1,98 @@
+#pragma once
+// What one run did over time, from its progress reports: spans of training, waiting for input,
+// checkpoint, evaluating and idle.
+//
+// A report says what the rank does from then on, and how long it computed and waited for data. The
+// time between two reports belongs to the first one's phase when that was a checkpoint or an
+// evaluation; else it is split into waiting and training by what the second one counted. Workers
+// count either since the attempt began or since their last report: whichever fits the time that
+// passed is taken. Time that no report covers stays empty: the strip never guesses.
+//
+// Bounded: beyond Options::numSpansMax the older half is merged by pairs of intervals; the time in
+// each phase stays exact, only its order inside a merged interval is lost.
+//
+// Threads: the GUI thread. Owns: its spans. Failure: reports from the past are left out.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+#include "app/gui/models/lane_phase.h"
+
+namespace millrace::gui {
+
+struct PhaseSpan {
+    double fromMs = 0, toMs = 0;
+    LanePhase phase = LanePhase::kIdle;
+    bool operator==(const PhaseSpan&) const = default;
+};
+
+class LaneTracker {
+ public:
+    struct Options {
+        std::size_t numSpansMax = 8'000;
+    };
+    LaneTracker();
+    explicit LaneTracker(const Options& options);
+
+    /// The run as it is at `nowMs`; true where something changed.
+    bool update(const client::RunSummary& run, std::int64_t nowMs);
+    /// What happened before the first report, from stored "input_stall_percent" points (times
+    /// rising) and the times of evaluations' results. Each point covers the time since the one
+    /// before, up to a second and a half.
+    struct StallPoint {
+        double timeMs = 0, percent = 0;
+    };
+    void setHistory(std::span<const StallPoint> stalls, std::span<const double> evaluationsMs);
+
+    /// By rising time, without overlap.
+    const std::vector<PhaseSpan>& spans() const { return spans_; }
+    /// What goes on now and since when; nothing when the run waits in the queue or has ended.
+    struct Open {
+        double fromMs = 0;
+        LanePhase phase = LanePhase::kIdle;
+    };
+    std::optional<Open> open() const { return open_; }
+    /// The share of the last counted interval that was spent waiting for input, in percent.
+    std::optional<double> stallPercent() const { return stallPercent_; }
+    /// Time in each phase over all spans, ms.
+    std::array<double, kNumLanePhases> durations() const;
+    /// Changes with every change of spans or of what goes on.
+    std::uint64_t revision() const { return revision_; }
+
+ private:
+    struct Counted {
+        double busyMs = 0, stallMs = 0;
+        double sum() const { return busyMs + stallMs; }
+    };
+    /// Splits that follow each other within a second are one: waiting, then training.
+    struct Bucket {
+        std::size_t firstSpan = 0;
+        double fromMs = 0, toMs = 0, waitingMs = 0;
+    };
+    void startAttempt(const client::RunSummary& run, std::int64_t nowMs);
+    void take(const client::Progress& progress);
+    void takeFirst(const client::Progress& progress);
+    void follow(const client::RunSummary& run, std::int64_t nowMs);
+    std::optional<Counted> countedSince(const client::Progress& progress, double passedMs) const;
+    void addSplit(double fromMs, double toMs, const Counted& counted);
+    void add(double fromMs, double toMs, LanePhase phase);
+    void openAs(LanePhase phase, double fromMs);
+    void endAt(double timeMs);
+    void mergeOlder();
+
+    Options options_;
+    std::vector<PhaseSpan> spans_;
+    std::optional<Bucket> bucket_;
+    std::optional<Open> open_;
+    std::optional<client::Progress> last_;
+    std::optional<double> stallPercent_;
+    client::RunState state_ = client::RunState::kUnknown;
+    int attempt_ = 0;
+    std::uint64_t revision_ = 0;
+};
+
+}  // namespace millrace::gui

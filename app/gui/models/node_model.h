@@ -1,0 +1,100 @@
+#pragma once
+// The machines of a cluster as rows: their fixed facts, the newest sample, a minute of history.
+//
+// A node is known by its facts (setNodes) or by its first sample, whichever comes first. A value
+// that nobody told is empty, in the history NaN; never zero. A node is stale when samples came and
+// then stopped for kStaleMs; refresh() moves the clock and touches only rows whose age changed.
+//
+// Threads: the GUI thread. Owns: its rows and their histories. Failure: none.
+#include <QAbstractListModel>
+#include <QString>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "app/client/node_values.h"
+#include "app/gui/models/curve_store.h"
+
+namespace millrace::gui {
+
+/// The last minute of one value, one place a second. A sample holds for kHoldMs, so that an uneven
+/// beat makes no hole; a longer silence is NaN.
+class MinuteHistory {
+ public:
+    static constexpr int kSeconds = 60;
+    static constexpr std::int64_t kHoldMs = 2'500;
+    void add(std::int64_t timeMs, double value);
+    /// Oldest first; the last place is what held at `nowMs`.
+    std::array<double, kSeconds> at(std::int64_t nowMs) const;
+
+ private:
+    std::deque<std::pair<std::int64_t, double>> samples_;
+};
+
+/// What one node's card shows.
+struct NodeState {
+    struct Gpu {
+        client::GpuInfo info;
+        client::GpuSample sample;
+        MinuteHistory utilization;
+        std::shared_ptr<CurveStore> curve;  ///< utilisation in percent over time
+    };
+    client::NodeInfo info;
+    std::optional<client::NodeSample> sample;  ///< the newest
+    std::int64_t receivedMs = 0;               ///< by this machine's clock; 0: no sample yet
+    MinuteHistory cpu, memory, receive, send, read, write;
+    std::vector<Gpu> gpus;                 ///< by index
+    std::shared_ptr<CurveStore> cpuCurve;  ///< percent over time
+
+    QString name() const { return QString::fromStdString(info.name); }
+    /// Seconds since the last sample when it is stale, else nothing.
+    std::optional<int> staleSeconds(std::int64_t nowMs) const;
+    std::optional<double> memoryPercent() const;
+    /// The mean of the GPUs that tell their utilisation.
+    std::optional<double> gpuPercent() const;
+    /// Why there is no GPU to see, in a sentence; empty where there is one.
+    QString gpuSentence() const;
+};
+
+class NodeModel : public QAbstractListModel {
+    Q_OBJECT
+
+ public:
+    static constexpr std::int64_t kStaleMs = 3'500;
+    enum Role { kStaleRole = Qt::UserRole, kCpuRole, kMemoryRole, kGpuRole };
+
+    explicit NodeModel(QObject* parent = nullptr);
+
+    /// The facts of all nodes; those that are no longer named and never sent a sample leave.
+    void setNodes(const std::vector<client::NodeInfo>& nodes);
+    void addSample(const client::NodeSample& sample, std::int64_t nowMs);
+    /// Moves the clock: ages of stale nodes.
+    void refresh(std::int64_t nowMs);
+    void clear();
+
+    int numNodes() const { return static_cast<int>(nodes_.size()); }
+    const NodeState& node(int row) const { return *nodes_[static_cast<std::size_t>(row)]; }
+    /// Null where there is none.
+    const NodeState* find(const std::string& name) const;
+    std::int64_t nowMs() const { return nowMs_; }
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+
+ private:
+    int rowOf(const std::string& name) const;
+    int ensure(const std::string& name);
+    static void takeGpus(NodeState& node, const client::NodeSample& sample);
+
+    std::vector<std::unique_ptr<NodeState>> nodes_;  ///< by name
+    std::map<std::string, std::optional<int>> shownStale_;
+    std::int64_t nowMs_ = 0;
+};
+
+}  // namespace millrace::gui
