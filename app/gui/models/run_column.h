@@ -1,0 +1,98 @@
+#pragma once
+// One typed column of the run table: a field, a metric's newest or best value, a parameter, a tag.
+//
+// A column is named by a key: "state", "rows_trained", "metric:loss", "best:eval.auc",
+// "low:x", "high:x", "trend:loss", "param:batch.rows", "tag:team". Numbers are stored as doubles
+// (NaN: none), texts as codes of a dictionary, so that 10,000 rows sort by one array of integers.
+// Threads: the GUI thread. Failure: a key that nobody knows gives a column of empty texts.
+#include <QHash>
+#include <QString>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+
+namespace millrace::gui {
+
+enum class RunColumnKind : std::uint8_t {
+    kText,
+    kState,
+    kNumber,    ///< as numberText
+    kCount,     ///< rows, steps
+    kRate,      ///< a second
+    kTime,      ///< ms since 1970
+    kDuration,  ///< ms
+    kTrend      ///< a sparkline; sorts by nothing
+};
+
+enum class RunColumnSource : std::uint8_t {
+    kField,
+    kMetric,
+    kBest,
+    kLow,
+    kHigh,
+    kTrend,
+    kParam,
+    kTag
+};
+
+/// What a key says about its column.
+struct RunColumnFacts {
+    QString key;
+    RunColumnSource source = RunColumnSource::kField;
+    RunColumnKind kind = RunColumnKind::kText;
+    QString title;     ///< "Samples/s"
+    QString tip;       ///< one sentence
+    std::string name;  ///< of the metric, parameter or tag
+    int field = -1;    ///< the place in fieldKeys()
+    int width = 110;   ///< pixels at 100 %
+    bool isNumeric() const { return kind != RunColumnKind::kText && kind != RunColumnKind::kTrend; }
+};
+RunColumnFacts factsOf(const QString& key);
+/// The keys of the fields that every run has, in the order of the column chooser.
+const std::vector<QString>& fieldKeys();
+
+/// The value of a field as a number (NaN: none) or as text; metrics and tags too.
+double fieldNumber(const RunColumnFacts& facts, const client::RunSummary& run, std::int64_t nowMs);
+std::string fieldText(const RunColumnFacts& facts, const client::RunSummary& run);
+
+inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+
+class RunColumn {
+ public:
+    explicit RunColumn(const QString& key);
+
+    const RunColumnFacts& facts() const { return facts_; }
+    std::size_t size() const;
+    void resize(std::size_t numRows);
+    void remove(std::size_t first, std::size_t count);
+    /// True where the value is another than before.
+    bool setNumber(std::size_t row, double value);
+    bool setText(std::size_t row, const QString& text);
+
+    double number(std::size_t row) const;  ///< of a text: what it reads as, or NaN
+    const QString& text(std::size_t row) const;
+    bool isEmpty(std::size_t row) const;
+    /// Orders rows: a before b. Empty ones are equal to each other and last whatever the order.
+    bool isLess(std::size_t a, std::size_t b) const { return sortKey(a) < sortKey(b); }
+    double sortKey(std::size_t row) const;
+    /// As it is written in a cell; "" for none.
+    QString display(std::size_t row, std::int64_t nowMs) const;
+
+ private:
+    void rank() const;
+
+    RunColumnFacts facts_;
+    std::vector<double> numbers_;
+    std::vector<int> codes_;
+    std::vector<QString> dictionary_ = {QString()};  ///< code 0: none
+    QHash<QString, int> codeOf_;
+    mutable std::vector<double> ranks_;  ///< of the dictionary, where as long as it
+};
+
+/// How a value of a kind is written.
+QString displayText(RunColumnKind kind, double value, std::int64_t nowMs);
+
+}  // namespace millrace::gui
