@@ -10,6 +10,7 @@
 
 #include "app/gui/models/palette_model.h"
 
+class QGridLayout;
 class QLineEdit;
 class QListView;
 class QLabel;
@@ -91,6 +92,8 @@ class ShortcutSheet final : public Overlay {
 
  private:
     void fill();
+    /// Returns the next free line.
+    int addGroup(QGridLayout& grid, const ShortcutGroup& group, int side, int line);
     std::vector<ShortcutGroup> groups_;
     QWidget* page_ = nullptr;
 };

@@ -1,0 +1,232 @@
+#include "app/gui/widgets/panels.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QMessageBox>
+#include <QPainter>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/gui/models/figures.h"
+#include "app/gui/widgets/icons.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+
+ElidedLabel::ElidedLabel(QWidget* parent, Qt::TextElideMode mode) : QLabel(parent), mode_(mode) {
+    setTextFormat(Qt::PlainText);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+}
+
+void ElidedLabel::setFullText(const QString& text) {
+    if (text == fullText_) {
+        return;
+    }
+    fullText_ = text;
+    setAccessibleName(text);
+    updateGeometry();
+    elide();
+}
+
+QSize ElidedLabel::minimumSizeHint() const {
+    return {fontMetrics().horizontalAdvance(QStringLiteral("abc…")), QLabel::sizeHint().height()};
+}
+
+QSize ElidedLabel::sizeHint() const {
+    const QMargins m = contentsMargins();
+    return {fontMetrics().horizontalAdvance(fullText_) + m.left() + m.right() + 2 * margin() + 2,
+            QLabel::sizeHint().height()};
+}
+
+void ElidedLabel::resizeEvent(QResizeEvent* event) {
+    QLabel::resizeEvent(event);
+    elide();
+}
+
+void ElidedLabel::changeEvent(QEvent* event) {
+    QLabel::changeEvent(event);
+    if (event->type() == QEvent::FontChange) {
+        updateGeometry();
+        elide();
+    }
+}
+
+void ElidedLabel::elide() {
+    const QString shown = fontMetrics().elidedText(fullText_, mode_, contentsRect().width());
+    setText(shown);
+    setToolTip(shown == fullText_ ? QString() : fullText_);
+}
+
+Card::Card(const QString& title, QWidget* parent) : QFrame(parent) {
+    setLook(*this, "card");
+    auto* all = new QVBoxLayout(this);
+    all->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceMedium);
+    all->setSpacing(kSpaceSmall);
+    header_ = new QHBoxLayout;
+    header_->setSpacing(kSpaceSmall);
+    title_ = new ElidedLabel(this, Qt::ElideRight);
+    millrace::gui::setLook(*title_, "heading");
+    title_->setFullText(title);
+    header_->addWidget(title_, 1);
+    all->addLayout(header_);
+    body_ = new QVBoxLayout;
+    body_->setSpacing(kSpaceSmall);
+    all->addLayout(body_, 1);
+}
+
+void Card::setTitle(const QString& title) {
+    title_->setFullText(title);
+}
+
+Figure::Figure(const QString& caption, QWidget* parent) : QWidget(parent) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(1);
+    value_ = new QLabel(kNoFigure, this);
+    setLook(*value_, "title");
+    value_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    auto* below = new QLabel(caption, this);
+    setLook(*below, "caption");
+    column->addWidget(value_);
+    column->addWidget(below);
+    setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
+}
+
+void Figure::setValue(const QString& value, const QString& toolTip) {
+    value_->setText(value.isEmpty() ? kNoFigure : value);
+    setToolTip(toolTip);
+}
+
+QString Figure::value() const {
+    return value_->text();
+}
+
+EmptyState::EmptyState(QWidget* parent) : QWidget(parent) {
+    auto* column = new QVBoxLayout(this);
+    column->setSpacing(kSpaceMedium);
+    column->setContentsMargins(kSpaceHuge, kSpaceHuge, kSpaceHuge, kSpaceHuge);
+    title_ = new QLabel(this);
+    setLook(*title_, "title");
+    sentence_ = new QLabel(this);
+    setLook(*sentence_, "dim");
+    command_ = new QLabel(this);
+    setLook(*command_, "mono");
+    command_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    command_->hide();
+    buttons_ = new QHBoxLayout;
+    buttons_->setSpacing(kSpaceSmall);
+    buttons_->addStretch(1);
+    buttons_->addStretch(1);
+    column->addStretch(2);
+    for (QLabel* label : {title_, sentence_, command_}) {
+        label->setAlignment(Qt::AlignCenter);
+        label->setWordWrap(true);
+        label->setTextFormat(Qt::PlainText);
+        column->addWidget(label);
+    }
+    column->addLayout(buttons_);
+    column->addStretch(3);
+}
+
+void EmptyState::setText(const QString& title, const QString& sentence) {
+    title_->setText(title);
+    sentence_->setText(sentence);
+    sentence_->setVisible(!sentence.isEmpty());
+}
+
+QPushButton* EmptyState::addButton(const QString& text, QObject* context,
+                                   std::function<void()> onClick) {
+    auto* button = new QPushButton(text, this);
+    setLook(*button, buttons_->count() == 2 ? "primary" : "");
+    buttons_->insertWidget(buttons_->count() - 1, button);
+    connect(button, &QPushButton::clicked, context, std::move(onClick));
+    return button;
+}
+
+void EmptyState::setCommand(const QString& command) {
+    command_->setText(command);
+    command_->setVisible(!command.isEmpty());
+}
+
+MessageStrip::MessageStrip(QWidget* parent) : QFrame(parent) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(kSpaceMedium + kSpaceSmall, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    text_ = new QLabel(this);
+    text_->setWordWrap(true);
+    text_->setTextFormat(Qt::PlainText);
+    text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    row->addWidget(text_, 1);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    hide();
+}
+
+void MessageStrip::setMessage(Tone tone, const QString& sentence) {
+    tone_ = tone;
+    text_->setText(sentence);
+    setAccessibleName(sentence);
+    setVisible(!sentence.isEmpty());
+    update();
+}
+
+void MessageStrip::clearMessage() {
+    setMessage(tone_, {});
+}
+
+QString MessageStrip::sentence() const {
+    return text_->text();
+}
+
+void MessageStrip::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(toneBack(tone_, palette()));
+    painter.drawRoundedRect(rect(), kCornerRadius, kCornerRadius);
+    painter.setBrush(toneColor(tone_, palette()));
+    painter.drawRoundedRect(QRectF(5, 6, 3, height() - 12), 1.5, 1.5);
+}
+
+SearchField::SearchField(const QString& placeholder, QWidget* parent) : QLineEdit(parent) {
+    setPlaceholderText(placeholder);
+    setClearButtonEnabled(true);
+    auto* look = addAction(icon(Glyph::kSearch), QLineEdit::LeadingPosition);
+    look->setEnabled(true);
+}
+
+void SearchField::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Escape && !text().isEmpty()) {
+        clear();
+        return;
+    }
+    if (event->key() == Qt::Key_Down) {
+        Q_EMIT leftDown();
+        return;
+    }
+    QLineEdit::keyPressEvent(event);
+}
+
+void askFirst(QWidget* parent, const QString& title, const QString& sentence,
+              const QString& yesText, std::function<void()> onYes) {
+    auto* box = new QMessageBox(QMessageBox::NoIcon, title, title, QMessageBox::NoButton, parent);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setTextFormat(Qt::PlainText);
+    box->setInformativeText(sentence);
+    QPushButton* yes = box->addButton(yesText, QMessageBox::AcceptRole);
+    setLook(*yes, "danger");
+    QPushButton* keep = box->addButton(QObject::tr("Cancel"), QMessageBox::RejectRole);
+    box->setDefaultButton(keep);
+    box->setEscapeButton(keep);
+    QObject::connect(box, &QMessageBox::buttonClicked, parent,
+                     [yes, onYes = std::move(onYes)](QAbstractButton* clicked) {
+                         if (clicked == yes) {
+                             onYes();
+                         }
+                     });
+    box->open();
+}
+
+}  // namespace millrace::gui
