@@ -161,14 +161,13 @@ void LaneModel::apply(bool isReset, const std::vector<client::RunSummary>& chang
     nowMs_ = std::max(nowMs_, nowMs);
     std::set<std::string> touched;
     if (isReset) {
-        // What a strip knows outlives a reconnection: a run that comes again goes on.
-        std::set<std::string> named;
-        for (const client::RunSummary& run : changed) {
-            named.insert(run.id);
+        unconfirmed_.clear();
+        for (const auto& [id, lane] : known_) {
+            unconfirmed_.insert(id);
         }
-        std::erase_if(known_, [&](const auto& entry) { return !named.contains(entry.first); });
     }
     for (const client::RunSummary& run : changed) {
+        unconfirmed_.erase(run.id);
         if (isWanted(run) || known_.contains(run.id)) {
             take(run);
             touched.insert(run.id);
@@ -179,6 +178,18 @@ void LaneModel::apply(bool isReset, const std::vector<client::RunSummary>& chang
         pinned_.erase(id);
     }
     arrange(touched);
+}
+
+void LaneModel::listComplete() {
+    if (unconfirmed_.empty()) {
+        return;
+    }
+    for (const std::string& id : unconfirmed_) {
+        known_.erase(id);
+        pinned_.erase(id);
+    }
+    unconfirmed_.clear();
+    arrange({});
 }
 
 void LaneModel::pin(const std::vector<client::RunSummary>& runs, std::int64_t nowMs) {
@@ -221,6 +232,7 @@ void LaneModel::clear() {
     lanes_.clear();
     known_.clear();
     pinned_.clear();
+    unconfirmed_.clear();
     endResetModel();
 }
 
@@ -231,11 +243,11 @@ std::vector<std::string> LaneModel::wantedOrder() const {
             wanted.push_back(lane.get());
         }
     }
-    const auto key = [](const LaneState* lane) {
-        return std::tuple(rankOf(lane->run.state), lane->run.createdMs, std::cref(lane->run.id));
-    };
-    std::sort(wanted.begin(), wanted.end(),
-              [&](const LaneState* a, const LaneState* b) { return key(a) < key(b); });
+    std::sort(wanted.begin(), wanted.end(), [](const LaneState* a, const LaneState* b) {
+        const int aRank = rankOf(a->run.state), bRank = rankOf(b->run.state);
+        return std::tie(aRank, a->run.createdMs, a->run.id) <
+               std::tie(bRank, b->run.createdMs, b->run.id);
+    });
     std::vector<std::string> ids;
     ids.reserve(wanted.size());
     for (const LaneState* lane : wanted) {

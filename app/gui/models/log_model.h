@@ -20,6 +20,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "app/client/daemon_values.h"
 
@@ -112,8 +113,11 @@ class LogModel : public QAbstractListModel {
 
  private:
     struct Parts;
+    void addRows(const std::vector<std::uint64_t>& sequences);
+    void evict();
+    void refilter();
+    void release();
     void filterSlice(double budgetMs);
-    void scheduleSlice();
     std::unique_ptr<Parts> parts_;
 };
 
