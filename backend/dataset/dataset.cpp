@@ -205,42 +205,4 @@ Result<spec::Schema> schemaOf(const std::vector<std::string>& paths, const std::
     return dataset->schema();
 }
 
-Result<Json> describe(const Dataset& dataset) {
-    std::int64_t rows = 0, bytes = 0, groups = 0, decoded = 0;
-    std::vector<std::int64_t> byColumn(dataset.schema().fields.size(), 0);
-    for (std::size_t i = 0; i < dataset.files().size(); ++i) {
-        ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset.facts(i));
-        rows += facts->rows;
-        bytes += dataset.files()[i].bytes;
-        groups += static_cast<std::int64_t>(facts->chunks.size());
-        for (std::size_t c = 0; c < byColumn.size(); ++c) {
-            const auto& fields = facts->schema.fields;
-            const auto at = std::find_if(fields.begin(), fields.end(), [&](const auto& field) {
-                return field.name == dataset.schema().fields[c].name;
-            });
-            for (const ChunkFacts& chunk : facts->chunks) {
-                const std::int64_t size =
-                    at == fields.end()
-                        ? 0
-                        : chunk.decodedBytes[static_cast<std::size_t>(at - fields.begin())];
-                byColumn[c] += size;
-                decoded += size;
-            }
-        }
-    }
-    Json columns = Json::array();
-    for (std::size_t c = 0; c < byColumn.size(); ++c) {
-        const spec::Field& field = dataset.schema().fields[c];
-        columns.push_back(
-            {{"name", field.name}, {"type", field.type.name()}, {"decoded_bytes", byColumn[c]}});
-    }
-    return Json{{"format", dataset.options().format},
-                {"files", dataset.files().size()},
-                {"rows", rows},
-                {"row_groups", groups},
-                {"bytes", bytes},
-                {"decoded_bytes", decoded},
-                {"columns", columns}};
-}
-
 }  // namespace millrace::dataset

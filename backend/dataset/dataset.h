@@ -63,9 +63,6 @@ class Dataset {
 Result<spec::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,
                               const ReadOptions& options, std::shared_ptr<FactsCache> cache);
 
-/// {format, files, rows, row_groups, bytes, decoded_bytes, columns: [{name, type, decoded_bytes}]}.
-Result<Json> describe(const Dataset& dataset);
-
 /// parquet, csv or arrow by the name's ending ("" when it has none of them).
 std::string formatOfPath(const std::string& path);
 

@@ -261,18 +261,6 @@ TEST(Dataset, FactsComeFromTheDiskCacheWhileTheFileIsTheSame) {
     EXPECT_EQ((*FactsCache(cacheDir.path()).get(*statFile(path, path), options))->rows, 2);
 }
 
-TEST(Dataset, DescribeCounts) {
-    DataDirectory dir;
-    dir.parquet("a.parquet", {{"x", ints(range(0, 20))}}, 10);
-    dir.parquet("b.parquet", {{"x", ints(range(0, 5))}}, 10);
-    const Json json = *describe(**openAt(dir, ".", as("parquet")));
-    EXPECT_EQ(json.at("files"), 2);
-    EXPECT_EQ(json.at("rows"), 25);
-    EXPECT_EQ(json.at("row_groups"), 3);
-    EXPECT_EQ(json.at("decoded_bytes"), 200);
-    EXPECT_EQ(json.at("columns").at(0).at("type"), "int64");
-}
-
 TEST(Plan, DefaultSegmentSplitsFitTheTargetWithTheLargest) {
     EXPECT_EQ(defaultSegmentSplits({}), 1);
     EXPECT_EQ(defaultSegmentSplits({300'000'000}), 1);

@@ -1,0 +1,182 @@
+#include "backend/dataset/description.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "backend/core/thread.h"
+#include "backend/dataset/parquet_statistics.h"
+
+namespace millrace::dataset {
+namespace {
+
+constexpr std::size_t kGroupsOfFileMax = 1000;
+constexpr std::size_t kGroupsMax = 100'000;
+
+std::string joined(const std::set<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        strAppend(&text, text.empty() ? "" : ", ", word);
+    }
+    return text;
+}
+
+/// Sizes that the facts of every file hold.
+Status addDecodedBytes(const Dataset& dataset, std::vector<ColumnFacts>& columns) {
+    for (std::size_t i = 0; i < dataset.files().size(); ++i) {
+        ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset.facts(i));
+        for (ColumnFacts& column : columns) {
+            const auto& fields = facts->schema.fields;
+            const auto at = std::find_if(fields.begin(), fields.end(), [&](const auto& field) {
+                return field.name == column.name;
+            });
+            for (const ChunkFacts& chunk : facts->chunks) {
+                *column.decodedBytes +=
+                    at == fields.end()
+                        ? 0
+                        : chunk.decodedBytes[static_cast<std::size_t>(at - fields.begin())];
+            }
+        }
+    }
+    return okStatus();
+}
+
+Result<std::vector<ColumnStatistics>> statisticsOf(const Dataset& dataset, int threads) {
+    const std::vector<std::string> names = dataset.schema().names();
+    const std::size_t numFiles = dataset.files().size();
+    std::vector<Result<std::vector<ColumnStatistics>>> parts(numFiles, internalError("not read"));
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t i = next++; i < numFiles; i = next++) {
+            parts[i] = readParquetStatistics(dataset.files()[i], names);
+        }
+    };
+    {
+        std::vector<std::jthread> helpers;
+        const auto extra = std::min(static_cast<std::size_t>(std::max(threads, 1)), numFiles);
+        for (std::size_t i = 1; i < extra; ++i) {
+            helpers.push_back(startThread("statistics", [&](std::stop_token) { work(); }));
+        }
+        work();
+    }
+    std::vector<ColumnStatistics> all(names.size());
+    for (const auto& part : parts) {
+        RETURN_IF_ERROR(part.status());
+        for (std::size_t c = 0; c < all.size(); ++c) {
+            all[c].add((*part)[c]);
+        }
+    }
+    return all;
+}
+
+void fill(const ColumnStatistics& from, ColumnFacts& to) {
+    to.isNullable = from.isNullable;
+    to.nulls = from.nulls;
+    to.diskBytes = from.diskBytes;
+    to.encoding = joined(from.encodings);
+    to.codec = joined(from.codecs);
+    if (from.hasBounds) {
+        to.min = boundText(from.min);
+        to.max = boundText(from.max);
+    }
+}
+
+Json fileJson(const DataFile& file, const FileFacts& facts) {
+    Json groups = Json::array();
+    for (const ChunkFacts& chunk : facts.chunks) {
+        if (groups.size() == kGroupsOfFileMax) {
+            break;
+        }
+        std::int64_t decoded = 0;
+        for (const std::int64_t bytes : chunk.decodedBytes) {
+            decoded += bytes;
+        }
+        groups.push_back(
+            {{"rows", chunk.rows}, {"disk_bytes", chunk.bytes}, {"decoded_bytes", decoded}});
+    }
+    return {{"path", file.path},
+            {"bytes", file.bytes},
+            {"rows", facts.rows},
+            {"row_groups", std::move(groups)}};
+}
+
+}  // namespace
+
+Json ColumnFacts::toJson() const {
+    Json json = {{"name", name}, {"type", type}, {"is_nullable", isNullable}};
+    const auto number = [&json](const char* key, const std::optional<std::int64_t>& value) {
+        if (value) {
+            json[key] = *value;
+        }
+    };
+    number("nulls", nulls);
+    number("disk_bytes", diskBytes);
+    number("decoded_bytes", decodedBytes);
+    const auto word = [&json](const char* key, const std::string& value) {
+        if (!value.empty()) {
+            json[key] = value;
+        }
+    };
+    word("min", min);
+    word("max", max);
+    word("encoding", encoding);
+    word("codec", codec);
+    return json;
+}
+
+Result<std::vector<ColumnFacts>> columnFacts(const Dataset& dataset,
+                                             const DescribeOptions& options) {
+    std::vector<ColumnFacts> columns;
+    for (const spec::Field& field : dataset.schema().fields) {
+        ColumnFacts column;
+        column.name = field.name;
+        column.type = field.type.name();
+        column.decodedBytes = 0;
+        columns.push_back(std::move(column));
+    }
+    RETURN_IF_ERROR(addDecodedBytes(dataset, columns));
+    const bool hasStatistics =
+        dataset.options().format == "parquet" &&
+        static_cast<std::int64_t>(dataset.files().size()) <= options.statisticsMax;
+    if (hasStatistics) {
+        ASSIGN_OR_RETURN(const std::vector<ColumnStatistics> statistics,
+                         statisticsOf(dataset, options.threads));
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            fill(statistics[c], columns[c]);
+        }
+    }
+    return columns;
+}
+
+Result<Json> describe(const Dataset& dataset, const DescribeOptions& options) {
+    std::int64_t rows = 0, bytes = 0, groups = 0, decoded = 0;
+    std::size_t listedGroups = 0;
+    Json files = Json::array();
+    for (std::size_t i = 0; i < dataset.files().size(); ++i) {
+        ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset.facts(i));
+        rows += facts->rows;
+        bytes += dataset.files()[i].bytes;
+        groups += static_cast<std::int64_t>(facts->chunks.size());
+        if (static_cast<std::int64_t>(files.size()) < options.filesMax && files.size() == i &&
+            listedGroups < kGroupsMax) {
+            files.push_back(fileJson(dataset.files()[i], *facts));
+            listedGroups += files.back()["row_groups"].size();
+        }
+    }
+    ASSIGN_OR_RETURN(const std::vector<ColumnFacts> facts, columnFacts(dataset, options));
+    Json columns = Json::array();
+    for (const ColumnFacts& column : facts) {
+        decoded += column.decodedBytes.value_or(0);
+        columns.push_back(column.toJson());
+    }
+    return Json{{"format", dataset.options().format},
+                {"files", std::move(files)},
+                {"files_total", dataset.files().size()},
+                {"rows", rows},
+                {"row_groups", groups},
+                {"bytes", bytes},
+                {"decoded_bytes", decoded},
+                {"columns", std::move(columns)}};
+}
+
+}  // namespace millrace::dataset
