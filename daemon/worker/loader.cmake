@@ -2,7 +2,7 @@ if(TARGET millrace_segment AND TARGET millrace_ring AND TARGET millrace_rank)
     add_library(millrace_loader STATIC
         loader_checksum.cpp loader_events.cpp loader_feed.cpp loader_inspect.cpp loader_job.cpp
         loader_labels.cpp loader_process.cpp loader_producer.cpp loader_report.cpp
-        loader_resolve.cpp loader_ring_stream.cpp loader_sinks.cpp loader_stream.cpp)
+        loader_resolve.cpp loader_ring_stream.cpp loader_sample.cpp loader_sinks.cpp loader_stream.cpp)
     target_include_directories(millrace_loader PUBLIC ${CMAKE_SOURCE_DIR})
     target_link_libraries(millrace_loader PUBLIC
         millrace_core millrace_spec millrace_stream millrace_dataset millrace_recipe millrace_frame

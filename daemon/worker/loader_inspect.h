@@ -3,9 +3,13 @@
 //
 // The only process in which user files are parsed on behalf of the daemon. Requests:
 //   {"op": "resolve", "text", "file_name", "base_dir", "variations": [..] or "all", "sets": [..]}
-//   {"op": "check", as resolve}                the same without the plans
-//   {"op": "dataset", "path": text or [..], "base_dir", "format"}
-// Answers: {"ok": true, ...} or {"ok": false, "errors": [{message, line, column, path, code}]}.
+//   {"op": "check", as resolve}        what is wrong and where, without the plans
+//   {"op": "dataset", "path": text or [..], "base_dir", "format", "files_max"}, or in place of the
+//      path a spec: "text", "file_name", "sets"
+//   {"op": "steps", as resolve but "variation", "rows", "split", "first_row"}
+// Answers: {"ok": true, ...} or {"ok": false, "errors": [{message, line, column, path, code}]};
+// those of check, dataset and steps are the JSON form of the responses of
+// proto/millrace/v1/inspect.proto and hold what is known beside errors too.
 #include <string>
 #include <string_view>
 

@@ -43,20 +43,6 @@ class Resolver {
     bool isBaseKnown_ = false;
 };
 
-spec::SpecError errorOf(const Status& status, std::string path, std::string code,
-                        const spec::RunSpec* spec) {
-    spec::SpecError error;
-    error.message = std::string(messageOf(status));
-    error.path = std::move(path);
-    error.code = std::move(code);
-    if (spec != nullptr && spec->source != nullptr) {
-        const spec::Position place = spec->source->find(error.path);
-        error.line = place.line;
-        error.column = place.column;
-    }
-    return error;
-}
-
 std::string keyOf(const spec::DatasetSpec& section) {
     std::string key = dataset::readOptionsOf(section).cacheKey();
     for (const std::string& path : section.path) {
@@ -155,9 +141,15 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     if (!openAll(run, train, eval, reply)) {
         return false;
     }
+    if (variation.empty()) {
+        reply.dataset = train;
+    }
     const spec::BindResult bound = spec::bindSchema(run.spec, train->schema(), tables_.schema,
                                                     eval ? &eval->schema() : nullptr);
     run.warnings.insert(run.warnings.end(), bound.warnings.begin(), bound.warnings.end());
+    if (variation.empty()) {
+        reply.columns = bound.columns;
+    }
     if (!bound.ok()) {
         reply.errors.insert(reply.errors.end(), bound.errors.begin(), bound.errors.end());
         return false;
@@ -197,7 +189,34 @@ void dropRepeats(spec::SpecErrors& errors) {
     errors = std::move(unique);
 }
 
+// The dataset of a spec that could not be read as a whole.
+DatasetPtr openSection(const ResolveRequest& request,
+                       const std::shared_ptr<dataset::FactsCache>& cache) {
+    const auto section =
+        spec::readDataset(request.text, {request.fileName, request.baseDir, request.sets});
+    if (!section) {
+        return nullptr;
+    }
+    const auto opened = dataset::Dataset::open(section->path, request.baseDir,
+                                               dataset::readOptionsOf(*section), cache);
+    return opened.ok() ? *opened : nullptr;
+}
+
 }  // namespace
+
+spec::SpecError errorOf(const Status& status, std::string path, std::string code,
+                        const spec::RunSpec* spec) {
+    spec::SpecError error;
+    error.message = std::string(messageOf(status));
+    error.path = std::move(path);
+    error.code = std::move(code);
+    if (spec != nullptr && spec->source != nullptr) {
+        const spec::Position place = spec->source->find(error.path);
+        error.line = place.line;
+        error.column = place.column;
+    }
+    return error;
+}
 
 std::shared_ptr<dataset::FactsCache> factsCache() {
     return std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
@@ -208,6 +227,7 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
     const auto reader = spec::SpecReader::parse(
         request.text, {request.fileName, request.baseDir, request.sets}, reply.errors);
     if (!reader) {
+        reply.dataset = request.wantsColumns ? openSection(request, factsCache()) : nullptr;
         return reply;
     }
     std::vector<std::string> wanted = request.variations;
@@ -222,6 +242,13 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
     const bool wantsBase = std::find(wanted.begin(), wanted.end(), "") != wanted.end();
     ResolveReply base;
     resolver.resolve("", wantsBase ? reply : base);
+    if (!wantsBase) {
+        reply.dataset = base.dataset;
+        reply.columns = base.columns;
+    }
+    if (reply.dataset == nullptr && request.wantsColumns) {
+        reply.dataset = openSection(request, factsCache());
+    }
     for (const std::string& variation : wanted) {
         if (!variation.empty()) {
             resolver.resolve(variation, reply);

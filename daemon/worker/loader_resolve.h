@@ -23,6 +23,7 @@ struct ResolveRequest {
     std::vector<std::string> variations;  ///< names; "" is the base. Empty: the base alone
     bool isAll = false;                   ///< the base and every variation
     bool checksLabels = false;            ///< reads rows until every head has two values
+    bool wantsColumns = false;            ///< opens the dataset also beside errors
     std::vector<std::string> sets;
 };
 
@@ -37,7 +38,14 @@ struct ResolvedRun {
 struct ResolveReply {
     std::vector<ResolvedRun> runs;  ///< empty exactly when there are errors
     spec::SpecErrors errors;
+    /// The base's dataset, where it could be opened: also beside errors with `wantsColumns`.
+    std::shared_ptr<const dataset::Dataset> dataset;
+    spec::Schema columns;  ///< after the base's recipe, as far as its steps fit; empty: not known
 };
+
+/// A status as an error of a spec, with the place of `path` where `spec` has one.
+spec::SpecError errorOf(const Status& status, std::string path, std::string code,
+                        const spec::RunSpec* spec);
 
 ResolveReply resolveSpec(const ResolveRequest& request);
 
