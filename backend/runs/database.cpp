@@ -12,10 +12,14 @@ namespace {
 constexpr std::size_t kIdleStatementsMax = 128;
 constexpr int kBusyTimeoutMs = 5000;
 
-bool isDiskFull(int code, int systemError) {
+bool isNoSpace(int systemError) {
+    return systemError == ENOSPC || systemError == EDQUOT || systemError == EFBIG;
+}
+
+// SQLite keeps the system's error of a statement, but not that of a failed COMMIT.
+bool isDiskFull(int code, int keptError, int lastError) {
     return code == SQLITE_FULL ||
-           (code == SQLITE_IOERR &&
-            (systemError == ENOSPC || systemError == EDQUOT || systemError == EFBIG));
+           (code == SQLITE_IOERR && (isNoSpace(keptError) || isNoSpace(lastError)));
 }
 
 }  // namespace
@@ -42,12 +46,19 @@ Statement& Statement::bind(std::string_view value) {
     return *this;
 }
 
+Statement& Statement::bindBlob(std::string_view bytes) {
+    sqlite3_bind_blob64(stmt_, next_++, bytes.data() == nullptr ? "" : bytes.data(), bytes.size(),
+                        SQLITE_STATIC);
+    return *this;
+}
+
 Statement& Statement::bindNull() {
     sqlite3_bind_null(stmt_, next_++);
     return *this;
 }
 
 Result<bool> Statement::step() {
+    errno = 0;
     const int code = sqlite3_step(stmt_);
     if (code == SQLITE_ROW) {
         return true;
@@ -82,6 +93,14 @@ std::string Statement::textAt(int column) const {
     return text == nullptr
                ? std::string()
                : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column)));
+}
+
+std::string_view Statement::blobAt(int column) const {
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(stmt_, column));
+    return bytes == nullptr
+               ? std::string_view()
+               : std::string_view(bytes,
+                                  static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column)));
 }
 
 bool Statement::isNullAt(int column) const {
@@ -138,6 +157,7 @@ void Database::giveBack(sqlite3_stmt* stmt) {
 }
 
 Status Database::exec(const std::string& sql) {
+    errno = 0;
     const int code = sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
     return code == SQLITE_OK ? okStatus() : error(code);
 }
@@ -152,9 +172,10 @@ Result<std::int64_t> Database::queryInt(std::string_view sql) {
 }
 
 Status Database::error(int code) const {
+    const int lastError = errno;
     const int primary = code & 0xff;
     const std::string detail = strCat(" (", sqlite3_errmsg(db_), ")");
-    if (isDiskFull(primary, sqlite3_system_errno(db_))) {
+    if (isDiskFull(primary, sqlite3_system_errno(db_), lastError)) {
         return resourceExhausted(path_, ": the disk is full, nothing was stored; free some space",
                                  detail);
     }

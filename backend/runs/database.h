@@ -34,6 +34,9 @@ class Statement {
     Statement& bind(std::string_view value);
     Statement& bind(const std::string& value) { return bind(std::string_view(value)); }
     Statement& bind(const char* value) { return bind(std::string_view(value)); }
+    /// Not copied: `bytes` live until the statement has run.
+    Statement& bindBlob(std::string_view bytes);
+    Statement& bindBlob(std::string&&) = delete;
     Statement& bindNull();
 
     /// True: a row is there.
@@ -44,6 +47,7 @@ class Statement {
     std::int64_t intAt(int column) const;
     double doubleAt(int column) const;  ///< NaN for NULL
     std::string textAt(int column) const;
+    std::string_view blobAt(int column) const;  ///< valid until the next step
     bool isNullAt(int column) const;
 
  private:

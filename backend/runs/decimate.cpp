@@ -4,10 +4,9 @@
 #include <cmath>
 
 namespace millrace::runs {
-namespace {
 
-void keepExtremes(const std::vector<MetricPoint>& points, std::size_t from, std::size_t to,
-                  std::vector<MetricPoint>& out) {
+std::pair<std::size_t, std::size_t> extremes(std::span<const MetricPoint> points, std::size_t from,
+                                             std::size_t to) {
     std::size_t lowest = from, highest = from;
     for (std::size_t i = from + 1; i < to; ++i) {
         const double value = points[i].value;
@@ -18,28 +17,58 @@ void keepExtremes(const std::vector<MetricPoint>& points, std::size_t from, std:
             highest = i;
         }
     }
-    out.push_back(points[std::min(lowest, highest)]);
-    if (lowest != highest) {
-        out.push_back(points[std::max(lowest, highest)]);
+    return {lowest, highest};
+}
+
+Thinner::Thinner(std::int64_t numPoints, int maxPoints)
+    : inner_(std::max<std::int64_t>(numPoints - 2, 1)),
+      numBuckets_(std::max<std::int64_t>((maxPoints - 2) / 2, 1)) {}
+
+void Thinner::add(std::int64_t place, std::span<const MetricPoint> piece) {
+    if (piece.empty()) {
+        return;
+    }
+    while (bucket_ + 1 < numBuckets_ && place >= 1 + (bucket_ + 1) * inner_ / numBuckets_) {
+        close();
+        ++bucket_;
+    }
+    const auto [low, high] = extremes(piece, 0, piece.size());
+    open_.push_back(piece[std::min(low, high)]);
+    if (low != high) {
+        open_.push_back(piece[std::max(low, high)]);
     }
 }
 
-}  // namespace
+void Thinner::close() {
+    if (open_.empty()) {
+        return;
+    }
+    const auto [low, high] = extremes(open_, 0, open_.size());
+    out_.push_back(open_[std::min(low, high)]);
+    if (low != high) {
+        out_.push_back(open_[std::max(low, high)]);
+    }
+    open_.clear();
+}
+
+std::vector<MetricPoint> Thinner::take() {
+    close();
+    out_.push_back(last_);
+    return std::move(out_);
+}
 
 std::vector<MetricPoint> decimate(const std::vector<MetricPoint>& points, int maxPoints) {
     const auto most = static_cast<std::size_t>(std::max(maxPoints, 4));
     if (points.size() <= most) {
         return points;
     }
-    const std::size_t numBuckets = (most - 2) / 2;
-    const std::size_t inner = points.size() - 2;
-    std::vector<MetricPoint> out{points.front()};
-    for (std::size_t bucket = 0; bucket < numBuckets; ++bucket) {
-        keepExtremes(points, 1 + bucket * inner / numBuckets, 1 + (bucket + 1) * inner / numBuckets,
-                     out);
+    Thinner thinner(static_cast<std::int64_t>(points.size()), static_cast<int>(most));
+    thinner.addStart(points.front());
+    for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+        thinner.add(static_cast<std::int64_t>(i), std::span(points).subspan(i, 1));
     }
-    out.push_back(points.back());
-    return out;
+    thinner.addEnd(points.back());
+    return thinner.take();
 }
 
 }  // namespace millrace::runs

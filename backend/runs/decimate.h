@@ -1,13 +1,49 @@
 #pragma once
 // Thinning out of a series for a plot, such that no spike is lost.
+#include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "backend/runs/run_record.h"
 
 namespace millrace::runs {
 
-/// At most `maxPoints` (>= 4) of `points` in their order: the first, the last, and of each bucket
-/// of neighbours its minimum and maximum. A bucket of nothing but NaN keeps one.
+/// The places of the least and of the greatest value in [from, to): the first of equals, NaN only
+/// where there is nothing else.
+std::pair<std::size_t, std::size_t> extremes(std::span<const MetricPoint> points, std::size_t from,
+                                             std::size_t to);
+
+/// Takes a series of `numPoints` in order, piece by piece, and keeps at most `maxPoints` (>= 4):
+/// the first, the last, and of each bucket of neighbours its least and its greatest.
+///
+/// A piece belongs to the bucket in which it begins, as a whole. It may stand for more points than
+/// it has: its extremes are enough.
+class Thinner {
+ public:
+    Thinner(std::int64_t numPoints, int maxPoints);
+
+    /// `place` of the piece's first point in the series, from 0.
+    void add(std::int64_t place, std::span<const MetricPoint> piece);
+    /// The series' own first and last points: they are always kept.
+    void addEnd(const MetricPoint& point) { last_ = point; }
+    void addStart(const MetricPoint& point) { out_.push_back(point); }
+    std::vector<MetricPoint> take();
+
+    /// Points of the series that one bucket stands for.
+    std::int64_t bucketPoints() const { return inner_ / numBuckets_; }
+
+ private:
+    void close();
+
+    const std::int64_t inner_, numBuckets_;
+    std::int64_t bucket_ = 0;
+    std::vector<MetricPoint> open_;  // of the bucket that fills: its extremes so far, in order
+    MetricPoint last_;
+    std::vector<MetricPoint> out_;
+};
+
+/// At most `maxPoints` (>= 4) of `points` in their order, as Thinner keeps them.
 std::vector<MetricPoint> decimate(const std::vector<MetricPoint>& points, int maxPoints);
 
 }  // namespace millrace::runs

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "backend/runs/metric_table.h"
+
 namespace millrace::runs {
 namespace {
 
@@ -107,7 +109,30 @@ UPDATE run SET rows_read = coalesce(json_extract(d.text, '$.rows_scanned'), 0),
 FROM run_document d WHERE d.run_no = run.no AND d.kind = 'receipt' AND json_valid(d.text);
 )sql";
 
-constexpr std::array<std::string_view, 2> kSchemas = {kSchema1, kSchema2};
+// Metric points in a tail of lines and sealed chunks instead of a row each: metric_table.h.
+constexpr std::string_view kSchema3 = R"sql(
+CREATE TABLE metric_line(
+    no INTEGER PRIMARY KEY, attempt INTEGER NOT NULL, step INTEGER NOT NULL,
+    epoch INTEGER NOT NULL, rows INTEGER NOT NULL, time_ms INTEGER NOT NULL, data BLOB NOT NULL
+);
+CREATE TABLE metric_chunk(
+    no INTEGER PRIMARY KEY, run_no INTEGER NOT NULL, key_no INTEGER NOT NULL,
+    position INTEGER NOT NULL, first_step INTEGER NOT NULL, last_step INTEGER NOT NULL,
+    num_points INTEGER NOT NULL, level1024 BLOB, level256 BLOB, level64 BLOB, level16 BLOB,
+    points BLOB NOT NULL
+);
+CREATE UNIQUE INDEX metric_chunk_head ON metric_chunk(
+    run_no, key_no, position, first_step, last_step, num_points
+);
+)sql";
+
+constexpr std::array<std::string_view, 3> kSchemas = {kSchema1, kSchema2, kSchema3};
+constexpr int kChunkSchema = 3;
+
+Status moveOldPoints(Database& db) {
+    RETURN_IF_ERROR(sealOldPoints(db));
+    return db.exec("DROP TABLE metric_point");
+}
 
 Status applyStep(Database& db, int version) {
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
@@ -117,6 +142,9 @@ Status applyStep(Database& db, int version) {
         return okStatus();
     }
     RETURN_IF_ERROR(db.exec(std::string(kSchemas[static_cast<std::size_t>(version) - 1])));
+    if (version == kChunkSchema) {
+        RETURN_IF_ERROR(moveOldPoints(db));
+    }
     RETURN_IF_ERROR(db.exec(strCat("PRAGMA application_id = ", kApplicationId)));
     RETURN_IF_ERROR(db.exec(strCat("PRAGMA user_version = ", version)));
     return transaction.commit();

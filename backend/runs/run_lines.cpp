@@ -1,7 +1,9 @@
 // RunStore, the part that grows while a run runs: attempts, workers' lines, checkpoints, offsets.
 #include <unordered_map>
+#include <unordered_set>
 
 #include "backend/runs/database.h"
+#include "backend/runs/metric_table.h"
 #include "backend/runs/run_rows.h"
 #include "backend/runs/run_store.h"
 
@@ -26,45 +28,41 @@ Status setWorkerNumber(Database& db, std::int64_t no, int attempt, std::string_v
     return upsert.bind(no).bind(attempt).bind(worker).bind(value).run();
 }
 
-Result<std::int64_t> metricKeyNo(Database& db, const std::string& key) {
-    ASSIGN_OR_RETURN(Statement insert,
-                     db.prepare("INSERT OR IGNORE INTO metric_key(name) VALUES(?)"));
-    RETURN_IF_ERROR(insert.bind(key).run());
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT no FROM metric_key WHERE name = ?"));
-    ASSIGN_OR_RETURN(const bool isThere, query.bind(key).step());
-    return isThere ? query.intAt(0) : 0;
-}
-
-// Stores metric lines; keeps the latest value of each metric beside them.
-class MetricWriter {
+// Metric lines of a batch on their way into the tail; the newest value of each metric beside them.
+class LineWriter {
  public:
-    MetricWriter(Database& db, std::int64_t no, const LineBatch& batch, AttemptLimits limits)
-        : db_(db), no_(no), batch_(batch), limits_(std::move(limits)) {}
+    LineWriter(Database& db, std::int64_t no, int attempt, AttemptLimits limits)
+        : db_(db), no_(no), attempt_(attempt), limits_(std::move(limits)), metrics_(db, no) {}
 
+    /// What a newer attempt has made void is not kept.
     Status write(const MetricLine& line) {
-        for (const auto& [key, value] : line.values) {
-            RETURN_IF_ERROR(writeValue(line, key, value));
+        if (!limits_.isVisible(attempt_, line.step)) {
+            return okStatus();
         }
-        return okStatus();
+        for (const auto& [key, value] : line.values) {
+            Newest& newest = newest_[key];
+            const auto order = [](const MetricLine& l) { return std::pair(l.step, l.timeMs); };
+            if (newest.line == nullptr || order(line) >= order(*newest.line)) {
+                newest = {&line, value};
+            }
+        }
+        return metrics_.append(attempt_, line);
+    }
+
+    Status finish() {
+        for (const auto& [key, newest] : newest_) {
+            RETURN_IF_ERROR(writeLatest(key, *newest.line, newest.value));
+        }
+        return newest_.empty() ? okStatus() : metrics_.sealIfLong();
     }
 
  private:
-    Status writeValue(const MetricLine& line, const std::string& key, double value) {
-        auto known = keys_.find(key);
-        if (known == keys_.end()) {
-            ASSIGN_OR_RETURN(const std::int64_t keyNo, metricKeyNo(db_, key));
-            known = keys_.emplace(key, keyNo).first;
-        }
-        ASSIGN_OR_RETURN(Statement insert, db_.prepare("INSERT OR IGNORE INTO metric_point "
-                                                       "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-        insert.bind(no_).bind(known->second).bind(line.step).bind(batch_.attempt);
-        insert.bind(batch_.worker).bind(line.seq).bind(line.epoch).bind(line.rows);
-        RETURN_IF_ERROR(insert.bind(line.timeMs).bind(value).run());
-        return limits_.isVisible(batch_.attempt, line.step) ? writeLatest(line, key, value)
-                                                            : okStatus();
-    }
+    struct Newest {
+        const MetricLine* line = nullptr;
+        double value = 0;
+    };
 
-    Status writeLatest(const MetricLine& line, const std::string& key, double value) {
+    Status writeLatest(std::string_view key, const MetricLine& line, double value) {
         ASSIGN_OR_RETURN(
             Statement upsert,
             db_.prepare(
@@ -73,15 +71,16 @@ class MetricWriter {
                 "rows = excluded.rows, time_ms = excluded.time_ms, value = excluded.value "
                 "WHERE (excluded.attempt, excluded.step, excluded.time_ms) >= "
                 "(latest_metric.attempt, latest_metric.step, latest_metric.time_ms)"));
-        upsert.bind(no_).bind(key).bind(line.step).bind(batch_.attempt).bind(line.epoch);
+        upsert.bind(no_).bind(key).bind(line.step).bind(attempt_).bind(line.epoch);
         return upsert.bind(line.rows).bind(line.timeMs).bind(value).run();
     }
 
     Database& db_;
     const std::int64_t no_;
-    const LineBatch& batch_;
+    const int attempt_;
     const AttemptLimits limits_;
-    std::unordered_map<std::string, std::int64_t> keys_;
+    MetricWriter metrics_;
+    std::unordered_map<std::string_view, Newest> newest_;  // views of the batch's lines
 };
 
 Status writeCheckpoint(Database& db, std::int64_t no, int attempt, const CheckpointRecord& c) {
@@ -105,20 +104,35 @@ Status writeProgress(Database& db, std::int64_t no, const Progress& p) {
         .run();
 }
 
-// The latest values of metrics whose newest points a resume has just hidden.
-Status recomputeLatest(Database& db, std::int64_t no, std::int64_t resumeStep) {
+Result<std::vector<std::string>> takeLatestAfter(Database& db, std::int64_t no, std::int64_t step) {
+    std::vector<std::string> keys;
     ASSIGN_OR_RETURN(Statement remove,
-                     db.prepare("DELETE FROM latest_metric WHERE run_no = ? AND step > ?"));
-    RETURN_IF_ERROR(remove.bind(no).bind(resumeStep).run());
-    ASSIGN_OR_RETURN(
-        Statement insert,
-        db.prepare("INSERT OR IGNORE INTO latest_metric "
-                   "SELECT p.run_no, k.name, p.step, p.attempt, p.epoch, p.rows, p.time_ms, "
-                   "p.value FROM metric_key k JOIN metric_point p ON p.run_no = ?1 AND "
-                   "p.key_no = k.no AND p.step = (SELECT max(step) FROM metric_point q WHERE "
-                   "q.run_no = ?1 AND q.key_no = k.no AND q.step <= ?2) "
-                   "ORDER BY p.attempt DESC, p.time_ms DESC"));
-    return insert.bind(no).bind(resumeStep).run();
+                     db.prepare("DELETE FROM latest_metric WHERE run_no = ? AND step > ? "
+                                "RETURNING key"));
+    remove.bind(no).bind(step);
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, remove.step());
+        if (!isRow) {
+            return keys;
+        }
+        keys.push_back(remove.textAt(0));
+    }
+}
+
+// The latest values of metrics whose newest points a resume has just dropped.
+Status recomputeLatest(Database& db, std::int64_t no, std::int64_t resumeStep) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> keys, takeLatestAfter(db, no, resumeStep));
+    MetricReader reader(db, no, "");
+    ASSIGN_OR_RETURN(Statement insert,
+                     db.prepare("INSERT INTO latest_metric VALUES(?, ?, ?, ?, ?, ?, ?, ?)"));
+    for (const std::string& key : keys) {
+        ASSIGN_OR_RETURN(const std::optional<MetricPoint> last, reader.last(key));
+        if (last) {
+            insert.bind(no).bind(key).bind(last->step).bind(last->attempt).bind(last->epoch);
+            RETURN_IF_ERROR(insert.bind(last->rows).bind(last->timeMs).bind(last->value).run());
+        }
+    }
+    return okStatus();
 }
 
 CheckpointRecord readCheckpoint(const Statement& row) {
@@ -159,6 +173,7 @@ Status RunStore::beginAttempt(std::string_view id, int attempt, std::int64_t res
                                 "step = ?3, resume_from = 0, phase = '' WHERE no = ?4"));
     update.bind(attempt).bind(isRestart ? 1 : 0).bind(resumeStep).bind(no);
     RETURN_IF_ERROR(update.run());
+    RETURN_IF_ERROR(MetricWriter(db, no).cutAfter(resumeStep));
     RETURN_IF_ERROR(recomputeLatest(db, no, resumeStep));
     RETURN_IF_ERROR(touchRun(db, no));
     return transaction.commit();
@@ -179,14 +194,16 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
                      workerNumber(db, no, batch.attempt, batch.worker, "acked_seq"));
     LineCommit commit{std::max(acked, batch.lastSeq), batch.attempt < current};
     ASSIGN_OR_RETURN(AttemptLimits limits, AttemptLimits::read(db, no));
-    MetricWriter writer(db, no, batch, std::move(limits));
+    LineWriter writer(db, no, batch.attempt, std::move(limits));
+    std::unordered_set<std::int64_t> seen;
     for (const MetricLine& line : batch.metrics) {
-        if (line.seq <= acked) {
+        if (line.seq <= acked || !seen.insert(line.seq).second) {
             ++commit.numIgnored;
             continue;
         }
         RETURN_IF_ERROR(writer.write(line));
     }
+    RETURN_IF_ERROR(writer.finish());
     for (const CheckpointRecord& checkpoint : batch.checkpoints) {
         if (checkpoint.seq <= acked || commit.isOldAttempt) {
             ++commit.numIgnored;

@@ -5,7 +5,7 @@
 #include "backend/core/hash.h"
 #include "backend/core/json.h"
 #include "backend/runs/database.h"
-#include "backend/runs/decimate.h"
+#include "backend/runs/metric_table.h"
 #include "backend/runs/run_filter.h"
 #include "backend/runs/run_rows.h"
 #include "backend/runs/run_store.h"
@@ -14,6 +14,10 @@ namespace millrace::runs {
 namespace {
 
 constexpr int kPageSizeMax = 50'000;
+
+// As isSystemMetric.
+constexpr std::string_view kNoSystemMetrics =
+    " AND substr(key, 1, 7) NOT IN ('system.', 'loader.')";
 
 struct Listed {
     std::int64_t no;
@@ -106,11 +110,12 @@ Status fillPairs(Database& db, const std::string& nos, std::string_view table, c
     }
 }
 
-Status fillMetrics(Database& db, const std::string& nos, const Page& page) {
+Status fillMetrics(Database& db, const std::string& nos, const Page& page, bool withSystem) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT run_no, key, step, epoch, rows, time_ms, value, attempt "
-                                "FROM latest_metric WHERE run_no IN "
-                                "(SELECT value FROM json_each(?))"));
+                     db.prepare(strCat("SELECT run_no, key, step, epoch, rows, time_ms, value, "
+                                       "attempt FROM latest_metric WHERE run_no IN "
+                                       "(SELECT value FROM json_each(?))",
+                                       withSystem ? "" : kNoSystemMetrics)));
     query.bind(nos);
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
@@ -158,7 +163,7 @@ Status fillPage(Database& db, const RunQuery& query, const std::vector<Listed>& 
     if (query.withParams) {
         RETURN_IF_ERROR(fillPairs(db, nosText, "run_param", byNo, &RunRecord::params));
     }
-    return query.withMetrics ? fillMetrics(db, nosText, byNo) : okStatus();
+    return query.withMetrics ? fillMetrics(db, nosText, byNo, query.withSystemMetrics) : okStatus();
 }
 
 Result<std::vector<std::string>> idsBy(Database& db, std::string_view condition,
@@ -184,6 +189,15 @@ std::string joined(const std::vector<std::string>& ids) {
     return ids.size() > 8 ? text + ", ..." : text;
 }
 
+// All statements of `read` see the store at one moment.
+template <class T, class Read>
+Result<T> inSnapshot(Database& db, Read read) {
+    RETURN_IF_ERROR(db.exec("BEGIN"));
+    Result<T> result = read();
+    RETURN_IF_ERROR(db.exec("ROLLBACK"));
+    return result;
+}
+
 constexpr std::string_view kChangeSql = "SELECT value FROM counter WHERE name = 'change'";
 
 }  // namespace
@@ -194,9 +208,8 @@ Result<RunPage> RunStore::list(const RunQuery& query) const {
     }
     MutexLock lock(readMutex_);
     Database& db = *reader_;
-    RETURN_IF_ERROR(db.exec("BEGIN"));  // one snapshot for all statements
-    RunPage page;
-    const Status read = [&]() -> Status {
+    return inSnapshot<RunPage>(db, [&]() -> Result<RunPage> {
+        RunPage page;
         ASSIGN_OR_RETURN(page.changeCursor, db.queryInt(kChangeSql));
         ASSIGN_OR_RETURN(const std::vector<Listed> all, matching(db, query));
         ASSIGN_OR_RETURN(const std::size_t from, pageStart(query, all));
@@ -206,11 +219,9 @@ Result<RunPage> RunStore::list(const RunQuery& query) const {
         if (to < all.size()) {
             page.nextPageToken = pageToken(query, all[to - 1].id, to);
         }
-        return fillPage(db, query, all, from, to, page);
-    }();
-    RETURN_IF_ERROR(db.exec("ROLLBACK"));
-    RETURN_IF_ERROR(read);
-    return page;
+        RETURN_IF_ERROR(fillPage(db, query, all, from, to, page));
+        return page;
+    });
 }
 
 Result<std::int64_t> RunStore::changeCursor() const {
@@ -245,40 +256,29 @@ Result<std::string> RunStore::findId(std::string_view text) const {
 
 Result<MetricSeries> RunStore::metrics(std::string_view id, std::string_view key,
                                        const MetricRange& range) const {
+    ASSIGN_OR_RETURN(std::vector<MetricSeries> series, metrics(id, {{std::string(key), range}}));
+    return std::move(series.front());
+}
+
+Result<std::vector<MetricSeries>> RunStore::metrics(
+    std::string_view id, const std::vector<MetricRequest>& requests) const {
     MutexLock lock(readMutex_);
     Database& db = *reader_;
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-    ASSIGN_OR_RETURN(const AttemptLimits limits, AttemptLimits::read(db, no));
-    ASSIGN_OR_RETURN(
-        Statement query,
-        db.prepare("SELECT step, epoch, rows, time_ms, value, attempt FROM metric_point WHERE "
-                   "run_no = ? AND key_no = (SELECT no FROM metric_key WHERE name = ?) AND step "
-                   "BETWEEN ? AND ? ORDER BY step, attempt, worker, seq"));
-    query.bind(no).bind(key).bind(range.fromStep).bind(range.toStep);
-    MetricSeries series{std::string(key)};
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            break;
-        }
-        const MetricPoint point{query.intAt(0),    query.intAt(1),
-                                query.intAt(2),    query.intAt(3),
-                                query.doubleAt(4), static_cast<int>(query.intAt(5))};
-        if (!limits.isVisible(point.attempt, point.step)) {
-            continue;
-        }
-        while (!series.points.empty() && series.points.back().step == point.step &&
-               series.points.back().attempt < point.attempt) {
-            series.points.pop_back();
-        }
-        series.points.push_back(point);
-    }
-    series.numPoints = static_cast<std::int64_t>(series.points.size());
-    if (range.maxPoints > 0 && series.numPoints > range.maxPoints) {
-        series.points = decimate(series.points, range.maxPoints);
-        series.isDecimated = true;
-    }
-    return series;
+    // One snapshot: a seal moves points from the tail into chunks.
+    return inSnapshot<std::vector<MetricSeries>>(db, [&]() -> Result<std::vector<MetricSeries>> {
+        ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+        return MetricReader(db, no, id).read(requests);
+    });
+}
+
+Result<std::optional<std::int64_t>> RunStore::resumedFrom(std::string_view id, int attempt) const {
+    MutexLock lock(readMutex_);
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*reader_, id));
+    ASSIGN_OR_RETURN(Statement query,
+                     reader_->prepare("SELECT min(resume_step) FROM attempt WHERE run_no = ? AND "
+                                      "attempt > ?"));
+    ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).step());
+    return isRow && !query.isNullAt(0) ? std::optional(query.intAt(0)) : std::nullopt;
 }
 
 Result<std::vector<std::string>> RunStore::metricKeys(std::string_view id) const {

@@ -51,12 +51,19 @@ struct MetricPoint {
     bool operator==(const MetricPoint&) const = default;
 };
 
+/// What the daemon measures beside a run ("system.cpu_percent", "loader.rows_read_per_second"), not
+/// what the run itself reports.
+constexpr bool isSystemMetric(std::string_view name) {
+    return name.starts_with("system.") || name.starts_with("loader.");
+}
+
 /// A metric over a range of steps, in order of step.
 struct MetricSeries {
     std::string key;
     std::vector<MetricPoint> points;
     std::int64_t numPoints = 0;  ///< in the range before thinning out
     bool isDecimated = false;    ///< minimum and maximum of each bucket were kept
+    std::string problem;         ///< one sentence when stored points are damaged and left out
 };
 
 /// One execution of one variation. Lists leave out the documents (`specText`, `resolvedSpec`,
@@ -138,6 +145,7 @@ struct RunQuery {
     std::int64_t changedSince = -1;  ///< >= 0: only runs changed after this cursor, of any view
     bool withParams = false;
     bool withMetrics = true;
+    bool withSystemMetrics = false;  ///< also those of isSystemMetric, when with metrics
 };
 
 }  // namespace millrace::runs

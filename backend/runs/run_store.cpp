@@ -3,6 +3,7 @@
 #include "backend/core/ids.h"
 #include "backend/core/json.h"
 #include "backend/runs/database.h"
+#include "backend/runs/metric_table.h"
 #include "backend/runs/migrations.h"
 #include "backend/runs/params.h"
 #include "backend/runs/run_rows.h"
@@ -167,6 +168,13 @@ Status changeRun(Database& db, std::string_view id, Body body) {
     return transaction.commit();
 }
 
+Status sealMetrics(Database& db, std::string_view id) {
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    RETURN_IF_ERROR(MetricWriter(db, no).seal());
+    return transaction.commit();
+}
+
 Status updateText(Database& db, std::int64_t no, std::string_view column, std::string_view value) {
     ASSIGN_OR_RETURN(Statement update,
                      db.prepare(strCat("UPDATE run SET ", column, " = ? WHERE no = ?")));
@@ -225,7 +233,7 @@ Result<RunRecord> RunStore::get(std::string_view id) const {
 Status RunStore::setState(std::string_view id, const StateChange& change) {
     MutexLock lock(writeMutex_);
     Database& db = *writer_;
-    return changeRun(db, id, [&](std::int64_t no) -> Status {
+    RETURN_IF_ERROR(changeRun(db, id, [&](std::int64_t no) -> Status {
         ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT attempt FROM run WHERE no = ?"));
         ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
         if (isThere && change.attempt > 0 && query.intAt(0) > change.attempt) {
@@ -243,7 +251,12 @@ Status RunStore::setState(std::string_view id, const StateChange& change) {
         update.bind(isEnd || change.state == RunState::kStopping ? 1 : 0);
         update.bind(change.state == RunState::kRunning ? 1 : 0).bind(clock_.wallMs());
         return update.bind(isEnd ? 1 : 0).bind(no).run();
-    });
+    }));
+    if (isTerminal(change.state)) {
+        // Only for speed and space: a tail that cannot be sealed now (full disk) serves as well.
+        (void)sealMetrics(db, id);
+    }
+    return okStatus();
 }
 
 Status RunStore::setReceipt(std::string_view id, std::string_view receiptJson) {

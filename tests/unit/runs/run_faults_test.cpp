@@ -87,39 +87,8 @@ TEST_F(RunStoreTest, ADamagedPageIsDataLossNotACrash) {
     EXPECT_NE(messageOf(status).find(path()), std::string_view::npos);
 }
 
-TEST_F(RunStoreTest, ANewerSchemaIsRefusedAndLeftAlone) {
-    store.reset();
-    runSql(path(), "PRAGMA user_version = 99");
-    const auto opened = RunStore::open(path(), clock);
-    ASSERT_FALSE(opened.ok());
-    EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_NE(messageOf(opened.status()).find("newer Millrace (schema 99"), std::string_view::npos);
-}
-
 constexpr std::string_view kReceipt =
     R"({"eval_order_hash":"ee","order_hash":"aa","rows_kept":90,"rows_scanned":100})";
-
-TEST_F(RunStoreTest, AStoreOfTheFirstSchemaIsBroughtUpWithWhatListsShow) {
-    RunRecord run = newRun("old");
-    run.resolvedSpec = R"({"dataset":{"path":["r.csv"]},"model":{"type":"dlrm"}})";
-    const std::string id = store->create(run)->run.id;
-    ASSERT_TRUE(store->setReceipt(id, kReceipt).ok());
-    store.reset();
-    for (const char* column : {"resume_from", "queue_no", "model", "dataset", "rows_read",
-                               "rows_kept", "order_hash", "eval_order_hash"}) {
-        runSql(path(), strCat("ALTER TABLE run DROP COLUMN ", column));
-    }
-    runSql(path(), "PRAGMA user_version = 1");
-    reopen();
-    const RunRecord listed = store->list({})->runs.at(0);
-    EXPECT_EQ(listed.model, "dlrm");
-    EXPECT_NE(listed.dataset.find("r.csv"), std::string::npos);
-    EXPECT_EQ(listed.rowsRead, 100);
-    EXPECT_EQ(listed.rowsKept, 90);
-    EXPECT_EQ(listed.orderHash, "aa");
-    EXPECT_EQ(listed.evalOrderHash, "ee");
-    EXPECT_GT(listed.queueNo, 0);
-}
 
 TEST_F(RunStoreTest, ListsShowWhatTheReceiptSays) {
     RunRecord run = newRun("base");

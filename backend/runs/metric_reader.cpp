@@ -1,0 +1,390 @@
+// MetricReader: series out of chunks and tail, whole or as a plot wants them.
+#include <algorithm>
+#include <optional>
+
+#include <climits>
+
+#include "backend/runs/decimate.h"
+#include "backend/runs/metric_chunk.h"
+#include "backend/runs/metric_table.h"
+#include "backend/runs/tail_line.h"
+
+namespace millrace::runs {
+namespace {
+
+constexpr int kRunNoBits = 32;
+
+ChunkHead readHead(const Statement& row) {
+    return {row.intAt(0), row.intAt(1), row.intAt(2), row.intAt(3), row.intAt(4)};
+}
+
+Result<std::vector<PlacedPoint>> readLevel(Database& db, const ChunkHead& head, int bucket) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare(strCat("SELECT level", bucket, " FROM metric_chunk WHERE no = ?")));
+    ASSIGN_OR_RETURN(const bool isRow, query.bind(head.no).step());
+    if (!isRow) {
+        return dataLoss("it is gone");
+    }
+    ASSIGN_OR_RETURN(std::vector<PlacedPoint> points, decodeLevel(query.blobAt(0)));
+    const auto byPlace = [](const PlacedPoint& a, const PlacedPoint& b) {
+        return a.place >= b.place;
+    };
+    const bool isInOrder =
+        std::adjacent_find(points.begin(), points.end(), byPlace) == points.end();
+    if (!isInOrder || points.front().place != 0 || points.back().place != head.numPoints - 1) {
+        return dataLoss("its places are not those of ", head.numPoints, " points");
+    }
+    return points;
+}
+
+// The coarsest level that a plot with buckets of `bucketPoints` may be drawn from; 0: the points.
+int levelFor(const ChunkHead& head, std::int64_t bucketPoints) {
+    for (const int bucket : kLevelBuckets) {
+        if (bucket <= bucketPoints && hasLevel(head.numPoints, bucket)) {
+            return bucket;
+        }
+    }
+    return 0;
+}
+
+// Feeds a series into a Thinner: its very first and last points apart, the rest in pieces.
+class ThinFeed {
+ public:
+    ThinFeed(std::int64_t numPoints, int maxPoints)
+        : numPoints_(numPoints), thinner_(numPoints, maxPoints) {}
+
+    void addPoints(std::span<const MetricPoint> points) {
+        for (const MetricPoint& point : points) {
+            add(offset_, offset_, {&point, 1});
+            ++offset_;
+        }
+    }
+
+    void addLevel(const std::vector<PlacedPoint>& level, int bucket, std::int64_t numPoints) {
+        for (std::size_t from = 0, to = 0; from < level.size(); from = to) {
+            const std::int64_t number = level[from].place / bucket;
+            piece_.clear();
+            for (to = from; to < level.size() && level[to].place / bucket == number; ++to) {
+                piece_.push_back(level[to].point);
+            }
+            add(offset_ + level[from].place, offset_ + level[to - 1].place, piece_);
+        }
+        offset_ += numPoints;
+    }
+
+    std::int64_t bucketPoints() const { return thinner_.bucketPoints(); }
+    std::vector<MetricPoint> take() { return thinner_.take(); }
+
+ private:
+    // `first` and `last`: the places of the piece's points at its ends.
+    void add(std::int64_t first, std::int64_t last, std::span<const MetricPoint> piece) {
+        if (first == 0) {
+            thinner_.addStart(piece.front());
+            piece = piece.subspan(1);
+        }
+        if (last == numPoints_ - 1 && !piece.empty()) {
+            thinner_.addEnd(piece.back());
+            piece = piece.first(piece.size() - 1);
+        }
+        thinner_.add(first, piece);
+    }
+
+    const std::int64_t numPoints_;
+    Thinner thinner_;
+    std::int64_t offset_ = 0;
+    std::vector<MetricPoint> piece_;
+};
+
+bool isInside(const ChunkHead& head, const MetricRange& range) {
+    return head.firstStep >= range.fromStep && head.lastStep <= range.toStep;
+}
+
+}  // namespace
+
+TailRows tailRowsOf(std::int64_t runNo) {
+    return {runNo << kRunNoBits, ((runNo + 1) << kRunNoBits) - 1};
+}
+
+Result<std::int64_t> findMetricKey(Database& db, std::string_view key) {
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT no FROM metric_key WHERE name = ?"));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(key).step());
+    return isThere ? query.intAt(0) : 0;
+}
+
+Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo, std::int64_t keyNo,
+                                              std::int64_t fromStep, std::int64_t toStep) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT no, position, first_step, last_step, num_points FROM "
+                                "metric_chunk WHERE run_no = ? AND key_no = ? AND last_step >= ? "
+                                "AND first_step <= ? ORDER BY position"));
+    query.bind(runNo).bind(keyNo).bind(fromStep).bind(toStep);
+    std::vector<ChunkHead> heads;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return heads;
+        }
+        heads.push_back(readHead(query));
+    }
+}
+
+Result<std::vector<MetricPoint>> readChunk(Database& db, const ChunkHead& head) {
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT points FROM metric_chunk WHERE no = ?"));
+    ASSIGN_OR_RETURN(const bool isRow, query.bind(head.no).step());
+    if (!isRow) {
+        return dataLoss("it is gone");
+    }
+    ASSIGN_OR_RETURN(std::vector<MetricPoint> points, decodePoints(query.blobAt(0)));
+    if (static_cast<std::int64_t>(points.size()) != head.numPoints ||
+        points.front().step != head.firstStep || points.back().step != head.lastStep) {
+        return dataLoss("its points are not those of its row");
+    }
+    return points;
+}
+
+std::int64_t MetricReader::Piece::numPoints() const {
+    if (isLoaded) {
+        return static_cast<std::int64_t>(points.size());
+    }
+    std::int64_t count = 0;
+    for (const ChunkHead& head : chunks) {
+        count += head.numPoints;
+    }
+    return count;
+}
+
+Result<std::vector<MetricSeries>> MetricReader::read(const std::vector<MetricRequest>& requests) {
+    RETURN_IF_ERROR(readTail(requests));
+    std::vector<MetricSeries> all;
+    all.reserve(requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        ASSIGN_OR_RETURN(MetricSeries series, readOne(requests[i], i));
+        all.push_back(std::move(series));
+    }
+    return all;
+}
+
+// One pass over the tail for all requests.
+Status MetricReader::readTail(const std::vector<MetricRequest>& requests) {
+    std::vector<std::pair<std::uint32_t, std::size_t>> wanted;  // (key number, request)
+    std::int64_t from = INT64_MAX, to = INT64_MIN;
+    keyNos_.assign(requests.size(), 0);
+    tails_.assign(requests.size(), {});
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        ASSIGN_OR_RETURN(keyNos_[i], findMetricKey(db_, requests[i].key));
+        if (keyNos_[i] > 0) {
+            wanted.emplace_back(static_cast<std::uint32_t>(keyNos_[i]), i);
+            from = std::min(from, requests[i].range.fromStep);
+            to = std::max(to, requests[i].range.toStep);
+        }
+    }
+    std::sort(wanted.begin(), wanted.end());
+    const TailRows rows = tailRowsOf(runNo_);
+    ASSIGN_OR_RETURN(Statement query,
+                     db_.prepare("SELECT step, epoch, rows, time_ms, attempt, data FROM "
+                                 "metric_line WHERE no BETWEEN ? AND ? AND step BETWEEN ? AND ? "
+                                 "ORDER BY no"));
+    query.bind(rows.first).bind(rows.last).bind(from).bind(to);
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            break;
+        }
+        const TailValues values(query.blobAt(5));
+        const std::int64_t step = query.intAt(0);
+        std::size_t at = 0;
+        for (const auto& [keyNo, index] : wanted) {
+            at = values.lowerBound(keyNo, at);
+            if (at == values.size()) {
+                break;
+            }
+            const MetricRange& range = requests[index].range;
+            if (values.keyAt(at) == keyNo && step >= range.fromStep && step <= range.toStep) {
+                tails_[index].push_back({step, query.intAt(1), query.intAt(2), query.intAt(3),
+                                         values.valueAt(at), static_cast<int>(query.intAt(4))});
+            }
+        }
+    }
+    for (std::vector<MetricPoint>& tail : tails_) {
+        settle(tail);
+    }
+    return okStatus();
+}
+
+Result<MetricSeries> MetricReader::readOne(const MetricRequest& request, std::size_t index) {
+    MetricSeries series{request.key};
+    const MetricRange& range = request.range;
+    const Status status = [&]() -> Status {
+        ASSIGN_OR_RETURN(std::vector<Piece> pieces, piecesOf(index, range));
+        std::int64_t total = 0;
+        for (const Piece& piece : pieces) {
+            total += piece.numPoints();
+        }
+        series.numPoints = total;
+        const bool isThin = range.maxPoints > 0 && total > std::max(range.maxPoints, 4);
+        return isThin ? readThin(pieces, std::max(range.maxPoints, 4), series)
+                      : readRaw(pieces, range, series);
+    }();
+    if (absl::IsDataLoss(status)) {
+        RETURN_IF_ERROR(readAround(index, range, series));
+        return series;
+    }
+    RETURN_IF_ERROR(status);
+    return series;
+}
+
+// Chunks follow each other in step; where one ends in the step in which the next begins, they are
+// one piece, because a point of the tail may take the place of points of both.
+Result<std::vector<MetricReader::Piece>> MetricReader::piecesOf(std::size_t index,
+                                                                const MetricRange& range) {
+    std::vector<MetricPoint>& tail = tails_[index];
+    ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
+                     readChunkHeads(db_, runNo_, keyNos_[index], range.fromStep, range.toStep));
+    std::vector<Piece> pieces;
+    std::size_t usedTail = 0;
+    for (std::size_t from = 0, to = 0; from < heads.size(); from = to) {
+        Piece piece;
+        std::int64_t last = heads[from].lastStep;
+        bool isWhole = true;
+        for (to = from; to < heads.size() && (to == from || heads[to].firstStep <= last); ++to) {
+            last = std::max(last, heads[to].lastStep);
+            isWhole = isWhole && isInside(heads[to], range);
+            piece.chunks.push_back(heads[to]);
+        }
+        while (usedTail < tail.size() && tail[usedTail].step <= last) {
+            piece.points.push_back(tail[usedTail++]);
+        }
+        if (!isWhole || !piece.points.empty()) {
+            RETURN_IF_ERROR(load(piece, range));
+        }
+        pieces.push_back(std::move(piece));
+    }
+    if (usedTail < tail.size()) {
+        Piece rest;
+        rest.isLoaded = true;
+        rest.points.assign(tail.begin() + static_cast<std::ptrdiff_t>(usedTail), tail.end());
+        pieces.push_back(std::move(rest));
+    }
+    return pieces;
+}
+
+Status MetricReader::load(Piece& piece, const MetricRange& range) {
+    std::vector<MetricPoint> points;
+    for (const ChunkHead& head : piece.chunks) {
+        ASSIGN_OR_RETURN(const std::vector<MetricPoint> part, readChunk(db_, head));
+        points.insert(points.end(), part.begin(), part.end());
+    }
+    std::erase_if(points, [&](const MetricPoint& point) {
+        return point.step < range.fromStep || point.step > range.toStep;
+    });
+    points.insert(points.end(), piece.points.begin(), piece.points.end());
+    settle(points);
+    piece.points = std::move(points);
+    piece.isLoaded = true;
+    return okStatus();
+}
+
+Status MetricReader::readRaw(std::vector<Piece>& pieces, const MetricRange& range,
+                             MetricSeries& series) {
+    const std::size_t most =
+        range.firstPoints > 0 ? static_cast<std::size_t>(range.firstPoints) : SIZE_MAX;
+    series.points.reserve(std::min<std::size_t>(most, static_cast<std::size_t>(series.numPoints)));
+    for (Piece& piece : pieces) {
+        for (std::size_t i = 0; !piece.isLoaded && i < piece.chunks.size(); ++i) {
+            if (series.points.size() >= most) {
+                break;
+            }
+            ASSIGN_OR_RETURN(const std::vector<MetricPoint> part, readChunk(db_, piece.chunks[i]));
+            series.points.insert(series.points.end(), part.begin(), part.end());
+        }
+        series.points.insert(series.points.end(), piece.points.begin(), piece.points.end());
+        if (series.points.size() >= most) {
+            series.points.resize(most);
+            return okStatus();
+        }
+    }
+    return okStatus();
+}
+
+Status MetricReader::readThin(std::vector<Piece>& pieces, int maxPoints, MetricSeries& series) {
+    ThinFeed feed(series.numPoints, maxPoints);
+    for (const Piece& piece : pieces) {
+        if (piece.isLoaded) {
+            feed.addPoints(piece.points);
+            continue;
+        }
+        for (const ChunkHead& head : piece.chunks) {
+            const int bucket = levelFor(head, feed.bucketPoints());
+            if (bucket > 0) {
+                ASSIGN_OR_RETURN(const std::vector<PlacedPoint> level,
+                                 readLevel(db_, head, bucket));
+                feed.addLevel(level, bucket, head.numPoints);
+            } else {
+                ASSIGN_OR_RETURN(const std::vector<MetricPoint> points, readChunk(db_, head));
+                feed.addPoints(points);
+            }
+        }
+    }
+    series.points = feed.take();
+    series.isDecimated = true;
+    return okStatus();
+}
+
+Status MetricReader::readAround(std::size_t index, const MetricRange& range, MetricSeries& series) {
+    ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
+                     readChunkHeads(db_, runNo_, keyNos_[index], range.fromStep, range.toStep));
+    series.points.clear();
+    std::string lost, why;
+    for (const ChunkHead& head : heads) {
+        const Result<std::vector<MetricPoint>> part = readChunk(db_, head);
+        if (part.ok()) {
+            series.points.insert(series.points.end(), part->begin(), part->end());
+            continue;
+        }
+        strAppend(&lost, lost.empty() ? "" : ", ", head.firstStep, " to ", head.lastStep);
+        why = messageOf(part.status());
+    }
+    std::erase_if(series.points, [&](const MetricPoint& point) {
+        return point.step < range.fromStep || point.step > range.toStep;
+    });
+    series.points.insert(series.points.end(), tails_[index].begin(), tails_[index].end());
+    settle(series.points);
+    series.problem =
+        lost.empty() ? strCat("run ", runId_, ", metric '", series.key,
+                              "': an overview is damaged; the points themselves are all there")
+                     : strCat("run ", runId_, ", metric '", series.key, "': the points of steps ",
+                              lost, " cannot be read (", why, "); all others are there. A copy of ",
+                              db_.path(), " may still have them");
+    series.numPoints = static_cast<std::int64_t>(series.points.size());
+    if (range.firstPoints > 0 && series.numPoints > range.firstPoints) {
+        series.points.resize(static_cast<std::size_t>(range.firstPoints));
+    }
+    series.isDecimated = range.maxPoints > 0 && series.numPoints > std::max(range.maxPoints, 4);
+    if (series.isDecimated) {
+        series.points = decimate(series.points, range.maxPoints);
+    }
+    return okStatus();
+}
+
+Result<std::optional<MetricPoint>> MetricReader::last(const std::string& key) {
+    RETURN_IF_ERROR(readTail({{key, {}}}));
+    ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
+                     readChunkHeads(db_, runNo_, keyNos_[0], INT64_MIN, INT64_MAX));
+    std::optional<MetricPoint> newest;
+    if (!tails_[0].empty()) {
+        newest = tails_[0].back();
+    }
+    for (auto head = heads.rbegin(); head != heads.rend(); ++head) {
+        const Result<std::vector<MetricPoint>> part = readChunk(db_, *head);
+        if (!part.ok()) {
+            continue;
+        }
+        if (!newest || newest->step < part->back().step) {
+            newest = part->back();
+        }
+        break;
+    }
+    return newest;
+}
+
+}  // namespace millrace::runs

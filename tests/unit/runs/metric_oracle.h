@@ -1,0 +1,126 @@
+#pragma once
+// What a run's metrics must be, kept in a plain vector: the measure of the store's chunks and
+// levels.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "backend/runs/run_store.h"
+
+namespace millrace::runs {
+
+inline bool isSamePoint(const MetricPoint& a, const MetricPoint& b) {
+    const bool isSameValue =
+        std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value);
+    return isSameValue && a.step == b.step && a.epoch == b.epoch && a.rows == b.rows &&
+           a.timeMs == b.timeMs && a.attempt == b.attempt;
+}
+
+class MetricOracle {
+ public:
+    void add(int attempt, const MetricLine& line) {
+        for (const auto& [key, value] : line.values) {
+            points_[key].push_back({line.step, line.epoch, line.rows, line.timeMs, value, attempt});
+        }
+    }
+    void begin(int attempt, std::int64_t resumeStep) { resumes_.emplace_back(attempt, resumeStep); }
+
+    /// By step, then as they came; of a step's points those of its newest attempt; nothing that an
+    /// attempt wrote after the step from which a newer one went on.
+    std::vector<MetricPoint> series(const std::string& key, std::int64_t from = INT64_MIN,
+                                    std::int64_t to = INT64_MAX) const {
+        std::vector<MetricPoint> seen;
+        const auto found = points_.find(key);
+        if (found == points_.end()) {
+            return seen;
+        }
+        std::map<std::int64_t, int> newest;
+        for (const MetricPoint& point : found->second) {
+            if (isVisible(point)) {
+                newest[point.step] = std::max(newest[point.step], point.attempt);
+            }
+        }
+        for (const MetricPoint& point : found->second) {
+            if (isVisible(point) && newest[point.step] == point.attempt && point.step >= from &&
+                point.step <= to) {
+                seen.push_back(point);
+            }
+        }
+        std::stable_sort(seen.begin(), seen.end(),
+                         [](const auto& a, const auto& b) { return a.step < b.step; });
+        return seen;
+    }
+    std::vector<std::string> keys() const {
+        std::vector<std::string> names;
+        for (const auto& [key, points] : points_) {
+            names.push_back(key);
+        }
+        return names;
+    }
+
+ private:
+    bool isVisible(const MetricPoint& point) const {
+        return std::none_of(resumes_.begin(), resumes_.end(), [&](const auto& resume) {
+            return resume.first > point.attempt && point.step > resume.second;
+        });
+    }
+
+    std::map<std::string, std::vector<MetricPoint>> points_;
+    std::vector<std::pair<int, std::int64_t>> resumes_;
+};
+
+inline void expectWhole(const MetricSeries& got, const std::vector<MetricPoint>& expected) {
+    EXPECT_EQ(got.problem, "");
+    EXPECT_FALSE(got.isDecimated);
+    EXPECT_EQ(got.numPoints, static_cast<std::int64_t>(expected.size()));
+    ASSERT_EQ(got.points.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_TRUE(isSamePoint(got.points[i], expected[i])) << "point " << i;
+    }
+}
+
+/// Real points in order, both ends, and near every point one that is as low and one as high: no
+/// farther than two buckets of the plot.
+inline void expectThin(const MetricSeries& got, const std::vector<MetricPoint>& expected,
+                       int maxPoints) {
+    EXPECT_EQ(got.problem, "");
+    EXPECT_TRUE(got.isDecimated);
+    EXPECT_EQ(got.numPoints, static_cast<std::int64_t>(expected.size()));
+    ASSERT_LE(got.points.size(), static_cast<std::size_t>(maxPoints));
+    std::vector<std::size_t> places;
+    std::size_t at = 0;
+    for (const MetricPoint& point : got.points) {
+        while (at < expected.size() && !isSamePoint(expected[at], point)) {
+            ++at;
+        }
+        ASSERT_LT(at, expected.size()) << "step " << point.step << " is no point of the series";
+        places.push_back(at++);
+    }
+    ASSERT_EQ(places.front(), 0U);
+    ASSERT_EQ(places.back(), expected.size() - 1);
+    const std::size_t buckets = static_cast<std::size_t>((maxPoints - 2) / 2);
+    const std::size_t reach = 2 * (expected.size() / buckets + 1);
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const double value = expected[i].value;
+        if (std::isnan(value)) {
+            continue;
+        }
+        bool hasLow = false, hasHigh = false;
+        while (places[from] + reach < i) {
+            ++from;
+        }
+        for (std::size_t k = from; k < places.size() && places[k] <= i + reach; ++k) {
+            hasLow = hasLow || got.points[k].value <= value;
+            hasHigh = hasHigh || got.points[k].value >= value;
+        }
+        ASSERT_TRUE(hasLow && hasHigh) << "the point at " << i << " of " << expected.size();
+    }
+}
+
+}  // namespace millrace::runs
