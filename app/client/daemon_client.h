@@ -34,6 +34,9 @@ struct StreamHandler {
 class DaemonClient {
  public:
     virtual ~DaemonClient() = default;
+    /// Ends the calls that are under way with kCancelled, and refuses those that come; streams end
+    /// with their Subscriptions. For good: make another client to go on. Returns at once.
+    virtual void cancelAll() = 0;
     /// "unix:PATH" or "HOST:PORT".
     virtual std::string address() const = 0;
 

@@ -49,6 +49,8 @@ struct MetricPoint {
     std::string name;
     double value = 0;
     std::int64_t step = 0, timeMs = 0, epoch = 0;
+    std::int64_t rows = 0;  ///< trained so far
+    int attempt = 0;        ///< that reported it, from 1; 0: not known
 };
 
 struct RunSummary {

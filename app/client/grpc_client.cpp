@@ -1,6 +1,7 @@
 #include "app/client/grpc_client.h"
 
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include <fcntl.h>
@@ -147,6 +148,14 @@ class FailedStream final : public Subscription {
 class GrpcClient final : public DaemonClient {
  public:
     explicit GrpcClient(GrpcClientOptions options) : options_(std::move(options)) {}
+
+    void cancelAll() override MR_EXCLUDES(mutex_) {
+        MutexLock lock(mutex_);
+        isCancelled_ = true;
+        for (grpc::ClientContext* context : underWay_) {
+            context->TryCancel();
+        }
+    }
 
     std::string address() const override { return options_.address.text(); }
 
@@ -394,6 +403,19 @@ class GrpcClient final : public DaemonClient {
         return true;
     }
 
+    // False after cancelAll().
+    bool begin(grpc::ClientContext* context) MR_EXCLUDES(mutex_) {
+        MutexLock lock(mutex_);
+        if (!isCancelled_) {
+            underWay_.insert(context);
+        }
+        return !isCancelled_;
+    }
+    void end(grpc::ClientContext* context) MR_EXCLUDES(mutex_) {
+        MutexLock lock(mutex_);
+        underWay_.erase(context);
+    }
+
     template <class Service, class Stub, class Request, class Reply>
     Result<Reply> call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
                        const Request& request, int deadlineMs = rpc::kUnaryDeadlineMs) {
@@ -409,7 +431,11 @@ class GrpcClient final : public DaemonClient {
                                  std::chrono::milliseconds(deadlineMs));
             Reply reply;
             const auto stub = Service::NewStub(channel);
+            if (!begin(&context)) {
+                return cancelled("the connection to ", address(), " was given up");
+            }
             const grpc::Status status = (stub.get()->*method)(&context, request, &reply);
+            end(&context);
             if (status.ok()) {
                 return reply;
             }
@@ -448,6 +474,8 @@ class GrpcClient final : public DaemonClient {
     const GrpcClientOptions options_;
     Mutex mutex_;
     ChannelPtr channel_ MR_GUARDED_BY(mutex_);
+    std::set<grpc::ClientContext*> underWay_ MR_GUARDED_BY(mutex_);
+    bool isCancelled_ MR_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace

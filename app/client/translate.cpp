@@ -72,7 +72,8 @@ Progress progressOf(const v1::Progress& from) {
 }
 
 MetricPoint pointOf(const v1::Metric& from) {
-    return {from.name(), from.value(), from.step(), from.time_ms(), from.epoch()};
+    return {from.name(),  from.value(), from.step(),   from.time_ms(),
+            from.epoch(), from.rows(),  from.attempt()};
 }
 
 Checkpoint checkpointOf(const v1::Checkpoint& from) {

@@ -37,14 +37,21 @@ struct LogsAdded {
 struct NodeSampled {
     client::NodeSample sample;
 };
+/// A run's metrics or its log have ended and all of it has been reported.
+struct StreamEnded {
+    std::string runId;
+    bool isLog = false;
+};
 /// Something that trying again does not mend.
 struct Problem {
     Status status;
+    std::string runId;   ///< "": all of it
+    bool isLog = false;  ///< the run's log, else its metrics
 };
 /// Everything that was followed has ended and been reported.
 struct AllEnded {};
 
 using FollowEvent = std::variant<LinkChanged, RunChanged, RunRemoved, MetricsAdded, MetricsReplaced,
-                                 LogsAdded, NodeSampled, Problem, AllEnded>;
+                                 LogsAdded, NodeSampled, StreamEnded, Problem, AllEnded>;
 
 }  // namespace millrace::session

@@ -28,11 +28,16 @@ bool isWorthTrying(const Status& status) {
 }  // namespace
 
 Follower::Follower(client::DaemonClient& client, const Clock& clock, FollowOptions options)
-    : client_(client), clock_(clock), options_(std::move(options)) {
+    : Follower(client, clock, std::move(options), nullptr) {}
+
+Follower::Follower(client::DaemonClient& client, const Clock& clock, FollowOptions options,
+                   Sink sink)
+    : client_(client), clock_(clock), options_(std::move(options)), sink_(std::move(sink)) {
     const auto add = [&](Kind kind, const std::string& runId) {
         feeds_.push_back(std::make_unique<Feed>());
         feeds_.back()->kind = kind;
         feeds_.back()->runId = runId;
+        feeds_.back()->fromStep = options_.fromStep;
     };
     if (options_.withRuns) {
         add(Kind::kRuns, "");
@@ -69,8 +74,18 @@ std::optional<FollowEvent> Follower::next(std::chrono::milliseconds timeout) {
     return events_.popFor(timeout);
 }
 
-void Follower::emit(FollowEvent event) {
-    events_.push(std::move(event));
+void Follower::retryNow() {
+    MutexLock lock(mutex_);
+    isHurried_ = true;
+    changed_.notifyAll();
+}
+
+void Follower::tell(FollowEvent event) {
+    if (sink_ != nullptr) {
+        sink_(std::move(event));
+    } else {
+        events_.push(std::move(event));
+    }
 }
 
 void Follower::setLink(LinkState state, std::string sentence, int tries) {
@@ -87,7 +102,7 @@ void Follower::setLink(LinkState state, std::string sentence, int tries) {
         link_.tries = tries;
         link = link_;
     }
-    emit(LinkChanged{std::move(link)});
+    tell(LinkChanged{std::move(link)});
 }
 
 void Follower::ended(Feed& feed, const Status& status) {
@@ -110,32 +125,72 @@ void Follower::heard(Feed& feed) {
     setLink(LinkState::kConnected, "", 0);
 }
 
+bool Follower::isVoid(const Feed& feed) const {
+    MutexLock lock(mutex_);
+    return feed.isVoid;
+}
+
+// The stream's thread asks for it; the supervisor, who owns the stream, does it.
+void Follower::startOver(Feed& feed) {
+    feed.lastSteps.clear();
+    feed.fromStep = 0;
+    feed.attempt = 0;
+    feed.sawEnd = false;
+    MutexLock lock(mutex_);
+    feed.isVoid = true;
+    changed_.notifyAll();
+}
+
+// Closes what has ended and opens what is due; true when nothing more can come of it.
+bool Follower::visit(Feed& feed) {
+    Status status;
+    if (feed.isOpen && isVoid(feed)) {
+        feed.stream->cancel();
+        feed.stream.reset();  // joins its thread: onEnd has been called
+        takeEnded(feed, status);
+        MutexLock lock(mutex_);
+        feed.isOpen = feed.isVoid = false;
+    }
+    if (feed.isOpen && takeEnded(feed, status)) {
+        feed.stream.reset();
+        feed.isOpen = false;
+        settle(feed, status);
+    }
+    if (!feed.isOpen && !feed.isDone && clock_.steadyNs() >= feed.nextTryNs) {
+        open(feed);
+    }
+    return feed.isDone || feed.kind == Kind::kTelemetry;  // which never ends: it accompanies runs
+}
+
 void Follower::run(std::stop_token stop) {
     bool saidEnd = false;
     while (!stop.stop_requested()) {
-        // Telemetry never ends: it accompanies the runs.
         bool isAllDone = options_.withRuns || !options_.runIds.empty();
         for (const auto& feed : feeds_) {
-            Status status;
-            if (feed->isOpen && takeEnded(*feed, status)) {
-                feed->stream.reset();
-                feed->isOpen = false;
-                settle(*feed, status);
-            }
-            if (!feed->isOpen && !feed->isDone && clock_.steadyNs() >= feed->nextTryNs) {
-                open(*feed);
-            }
-            isAllDone = isAllDone && (feed->isDone || feed->kind == Kind::kTelemetry);
+            isAllDone = visit(*feed) && isAllDone;
         }
         if (isAllDone && !std::exchange(saidEnd, true)) {
-            emit(AllEnded{});
+            tell(AllEnded{});
         }
-        MutexLock lock(mutex_);
-        const bool isWaiting = std::none_of(feeds_.begin(), feeds_.end(), [](const auto& feed) {
-            return feed->isOpen && feed->ended.has_value();
-        });
-        if (!isStopping_ && isWaiting) {
-            changed_.waitFor(mutex_, std::chrono::milliseconds(isAllDone ? 1'000 : 100));
+        rest(isAllDone);
+    }
+}
+
+// Until a stream ends, or its next try may be due.
+void Follower::rest(bool isAllDone) {
+    const bool hasTries = std::any_of(feeds_.begin(), feeds_.end(), [](const auto& feed) {
+        return !feed->isOpen && !feed->isDone;
+    });
+    MutexLock lock(mutex_);
+    const bool hasEnded = std::any_of(feeds_.begin(), feeds_.end(), [](const auto& feed) {
+        return feed->isOpen && (feed->ended.has_value() || feed->isVoid);
+    });
+    if (!isStopping_ && !hasEnded && !isHurried_) {
+        changed_.waitFor(mutex_, std::chrono::milliseconds(hasTries && !isAllDone ? 100 : 60'000));
+    }
+    if (std::exchange(isHurried_, false)) {
+        for (const auto& feed : feeds_) {
+            feed->nextTryNs = 0;
         }
     }
 }
@@ -145,6 +200,9 @@ void Follower::settle(Feed& feed, const Status& status) {
         feed.sawEnd || (feed.kind == Kind::kRuns && status.ok() && !options_.runIds.empty());
     if (isComplete) {
         feed.isDone = true;
+        if (feed.kind == Kind::kMetrics || feed.kind == Kind::kLogs) {
+            tell(StreamEnded{feed.runId, feed.kind == Kind::kLogs});
+        }
         return;
     }
     if (!isWorthTrying(status)) {
@@ -155,7 +213,7 @@ void Follower::settle(Feed& feed, const Status& status) {
         if (status.code() == absl::StatusCode::kFailedPrecondition) {
             setLink(LinkState::kRefused, std::string(messageOf(status)), 0);
         }
-        emit(Problem{status});
+        tell(Problem{status, feed.runId, feed.kind == Kind::kLogs});
         return;
     }
     if (std::exchange(feed.sawItem, false)) {
@@ -172,11 +230,12 @@ std::int64_t Follower::resumeStep(const Feed& feed) const {
     for (const auto& [name, step] : feed.lastSteps) {
         last = std::max(last, step);
     }
-    return std::max<std::int64_t>(0, last - kOverlapSteps);
+    return std::max(feed.fromStep, last - kOverlapSteps);
 }
 
 void Follower::open(Feed& feed) {
     feed.isOpen = true;
+    feed.isResumed = !feed.lastSteps.empty();
     const auto onEnd = [this, &feed](const Status& status) { ended(feed, status); };
     switch (feed.kind) {
         case Kind::kRuns:
@@ -207,7 +266,7 @@ void Follower::open(Feed& feed) {
         case Kind::kTelemetry:
             feed.stream = client_.watchTelemetry("", {[this, &feed](client::NodeSample sample) {
                                                           heard(feed);
-                                                          emit(NodeSampled{std::move(sample)});
+                                                          tell(NodeSampled{std::move(sample)});
                                                       },
                                                       onEnd});
             break;
@@ -219,23 +278,41 @@ void Follower::takeRun(client::RunUpdate update) {
         return;
     }
     if (update.isRemoved) {
-        emit(RunRemoved{update.run.id});
+        tell(RunRemoved{update.run.id});
     } else {
-        emit(RunChanged{std::move(update.run)});
+        tell(RunChanged{std::move(update.run)});
     }
 }
 
+// A new attempt began while the connection was lost: the daemon, who sees a new reader, does not
+// say from where its points replace those that are known.
+bool Follower::missedAttempt(const Feed& feed, const client::MetricChunk& chunk) const {
+    return feed.isResumed && feed.attempt > 0 &&
+           std::any_of(chunk.points.begin(), chunk.points.end(),
+                       [&](const auto& point) { return point.attempt > feed.attempt; });
+}
+
 void Follower::takeMetrics(Feed& feed, client::MetricChunk chunk) {
+    if (isVoid(feed)) {
+        return;
+    }
+    if (chunk.replacesAfterStep == 0 && missedAttempt(feed, chunk)) {
+        tell(MetricsReplaced{feed.runId, -1});
+        startOver(feed);
+        return;
+    }
     feed.sawEnd = feed.sawEnd || chunk.isEnd;
     if (chunk.replacesAfterStep != 0) {
         const std::int64_t after = std::max<std::int64_t>(0, chunk.replacesAfterStep);
         for (auto& [name, step] : feed.lastSteps) {
             step = std::min(step, after);
         }
-        emit(MetricsReplaced{feed.runId, chunk.replacesAfterStep});
+        feed.fromStep = std::min(feed.fromStep, after);
+        tell(MetricsReplaced{feed.runId, chunk.replacesAfterStep});
     }
     std::vector<client::MetricPoint> fresh;
     for (client::MetricPoint& point : chunk.points) {
+        feed.attempt = std::max(feed.attempt, point.attempt);
         const auto [last, isNew] = feed.lastSteps.try_emplace(point.name, -1);
         if (point.step > last->second) {
             last->second = point.step;
@@ -243,7 +320,7 @@ void Follower::takeMetrics(Feed& feed, client::MetricChunk chunk) {
         }
     }
     if (!fresh.empty()) {
-        emit(MetricsAdded{feed.runId, std::move(fresh)});
+        tell(MetricsAdded{feed.runId, std::move(fresh)});
     }
 }
 
@@ -253,7 +330,7 @@ void Follower::takeLogs(Feed& feed, client::LogChunk chunk) {
         feed.logCursor = chunk.cursor;
     }
     if (!chunk.lines.empty() || chunk.droppedLines > 0) {
-        emit(LogsAdded{feed.runId, std::move(chunk.lines), chunk.droppedLines});
+        tell(LogsAdded{feed.runId, std::move(chunk.lines), chunk.droppedLines});
     }
 }
 

@@ -90,10 +90,20 @@ Result<client::SubmitRequest> readSubmission(const std::string& path, const Cloc
     const std::string absolute = absolutePath(path, std::filesystem::current_path(error).string());
     request.baseDir = std::filesystem::path(absolute).parent_path().string();
     request.fileName = path;
-    request.owner = userName();
-    request.key = newUid(clock.wallMs());
-    request.git = gitFactsOf(request.baseDir);
+    completeSubmission(request, clock);
     return request;
+}
+
+void completeSubmission(client::SubmitRequest& request, const Clock& clock) {
+    if (request.owner.empty()) {
+        request.owner = userName();
+    }
+    if (request.key.empty()) {
+        request.key = newUid(clock.wallMs());
+    }
+    if (request.git.commit.empty() && !request.baseDir.empty()) {
+        request.git = gitFactsOf(request.baseDir);
+    }
 }
 
 Result<client::SubmitReply> submitSurely(client::DaemonClient& client,

@@ -20,6 +20,9 @@ Result<std::string> readSpecText(const std::string& path);
 /// Reads the spec at `path`; fills text, file name, base directory, owner, key, packages and git.
 Result<client::SubmitRequest> readSubmission(const std::string& path, const Clock& clock);
 
+/// Fills what is empty of owner, key and git facts of the base directory.
+void completeSubmission(client::SubmitRequest& request, const Clock& clock);
+
 /// Submits; after a lost connection tries again with the same key, so that no second run is made.
 Result<client::SubmitReply> submitSurely(client::DaemonClient& client,
                                          const client::SubmitRequest& request, int tries = 4);

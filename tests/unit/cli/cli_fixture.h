@@ -15,6 +15,7 @@ namespace millrace::cli {
 class Lent final : public client::DaemonClient {
  public:
     explicit Lent(client::FakeClient& fake) : fake_(fake) {}
+    void cancelAll() override { fake_.cancelAll(); }
     std::string address() const override { return fake_.address(); }
     Result<client::Handshake> handshake() override { return fake_.handshake(); }
     Result<client::DaemonStatus> status() override { return fake_.status(); }

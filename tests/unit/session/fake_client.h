@@ -60,6 +60,7 @@ class FakeClient final : public DaemonClient {
     using LogScript = ScriptedStream<LogChunk>::Script;
     using SampleScript = ScriptedStream<NodeSample>::Script;
 
+    void cancelAll() override {}
     std::string address() const override { return "unix:/fake.sock"; }
     Result<Handshake> handshake() override {
         RETURN_IF_ERROR(reachable);
