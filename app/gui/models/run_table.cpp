@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <unordered_set>
 
 #include "app/gui/models/metric_facts.h"
 #include "app/gui/models/run_text.h"
@@ -46,10 +47,31 @@ RunTable::~RunTable() = default;
 void RunTable::apply(bool isReset, const std::vector<RunSummary>& changed,
                      const std::vector<std::string>& removed) {
     if (isReset) {
-        clear();
+        keepOnly(changed);
     }
     change(changed);
     removeRuns(removed);
+}
+
+// Runs that come again keep their rows: what is selected stays selected over a reconnection.
+void RunTable::keepOnly(const std::vector<RunSummary>& runs) {
+    std::unordered_set<std::string> kept;
+    for (const RunSummary& run : runs) {
+        if (rowOf(run.id) >= 0) {
+            kept.insert(run.id);
+        }
+    }
+    if (kept.empty()) {
+        clear();
+        return;
+    }
+    std::vector<std::string> gone;
+    for (const RunSummary& run : runs_) {
+        if (kept.count(run.id) == 0) {
+            gone.push_back(run.id);
+        }
+    }
+    removeRuns(gone);
 }
 
 void RunTable::clear() {

@@ -79,6 +79,7 @@ class RunTable : public QAbstractTableModel {
         int codeOf(const QString& text);
     };
 
+    void keepOnly(const std::vector<client::RunSummary>& runs);
     void removeRuns(const std::vector<std::string>& ids);
     void change(const std::vector<client::RunSummary>& changed);
     void appendRuns(const std::vector<const client::RunSummary*>& runs);
