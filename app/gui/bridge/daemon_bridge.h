@@ -39,8 +39,11 @@ class DaemonBridge final : public QObject {
     explicit DaemonBridge(MakeClient makeClient, QObject* parent = nullptr);
     ~DaemonBridge() override;
 
-    /// Leaves the daemon before, if any; followings of it end. "unix:PATH" or "HOST:PORT".
+    /// Leaves the daemon before, if any: its followings end, its requests are not answered any
+    /// more. "unix:PATH" or "HOST:PORT". Says switched() and linkChanged() before it returns.
     void connectTo(const std::string& address);
+    /// Does not wait for the next try.
+    void retryNow();
     const std::string& address() const;
     const session::Link& link() const;
     /// Empty until the first handshake.
@@ -48,6 +51,8 @@ class DaemonBridge final : public QObject {
     const std::vector<client::NodeInfo>& nodes() const;
     /// Updates that had to be left out, since the start.
     std::uint64_t droppedUpdates() const;
+    /// Deliveries of live data, since the start.
+    std::uint64_t numDeliveries() const;
     /// No request is on the way and the first list of runs has been delivered.
     bool isSettled() const;
 
@@ -78,16 +83,19 @@ class DaemonBridge final : public QObject {
                  Done<client::RunSummary> done);
     void setTags(const std::string& run, std::map<std::string, std::string> set,
                  std::vector<std::string> remove, QObject* context, Done<client::RunSummary> done);
-    /// The text of a file of this machine, at most 8 MiB, read off the GUI thread.
+    /// The text of a file of this machine, at most 8 MiB, read off the GUI thread. Without a daemon
+    /// too, as the next.
     void readSpecFile(const std::string& path, QObject* context, Done<std::string> done);
-    /// Written aside and renamed.
+    /// Written aside and renamed; answers with the path.
     void writeSpecFile(const std::string& path, std::string text, QObject* context,
                        Done<std::string> done);
 
     // Live data, beside the signals below.
     using OnMetrics = std::function<void(const std::string& run, const MetricsDelta&)>;
+    /// Points from `fromStep` on: earlier ones may have been read with metricRange().
     [[nodiscard]] std::unique_ptr<Following> followMetrics(std::vector<std::string> runs,
-                                                           OnMetrics onMetrics);
+                                                           OnMetrics onMetrics,
+                                                           std::int64_t fromStep = 0);
     using OnLogs = std::function<void(const LogsDelta&)>;
     [[nodiscard]] std::unique_ptr<Following> followLogs(const std::string& run, int tailLines,
                                                         OnLogs onLogs);

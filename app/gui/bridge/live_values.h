@@ -11,10 +11,11 @@ namespace millrace::gui {
 
 /// Changes of the list of runs. To be applied in this order: reset, changed, removed.
 struct RunsDelta {
-    bool isReset = false;                     ///< what was known before is void
-    std::vector<client::RunSummary> changed;  ///< new or changed, each once
-    std::vector<std::string> removed;         ///< deleted: ids
-    bool isComplete = false;                  ///< every run of the store has been delivered
+    bool isReset = false;  ///< what was known before is void
+    /// New or changed, each once. `params` may be empty where the run is known: they are as before.
+    std::vector<client::RunSummary> changed;
+    std::vector<std::string> removed;  ///< deleted: ids
+    bool isComplete = false;           ///< every run of the store has been delivered
 };
 
 /// Points of a run's metrics. First drop, then append; never a hole, never a point twice.

@@ -1,0 +1,372 @@
+#include "app/gui/bridge/daemon_bridge.h"
+
+#include <QPointer>
+#include <utility>
+
+#include "app/gui/bridge/daemon_link.h"
+#include "app/gui/bridge/delivery_clock.h"
+#include "app/gui/bridge/live_followings.h"
+#include "app/gui/bridge/mailbox.h"
+#include "app/gui/bridge/requests.h"
+#include "app/session/submission.h"
+#include "backend/core/files.h"
+
+namespace millrace::gui {
+namespace {
+
+/// All that belongs to one daemon. The members end in the reverse order, after what they wait for
+/// has been released.
+struct Connection {
+    Connection(std::shared_ptr<client::DaemonClient> to, std::function<void()> wake)
+        : client(std::move(to)),
+          mailbox(std::move(wake)),
+          followings(*client, mailbox),
+          link(*client, mailbox) {}
+    ~Connection() {
+        mailbox.shut();
+        client->cancelAll();
+    }
+    const std::shared_ptr<client::DaemonClient> client;  // requests on the way hold it too
+    Mailbox mailbox;
+    LiveFollowings followings;
+    DaemonLink link;
+};
+
+class LiveFollowing final : public Following {
+ public:
+    LiveFollowing(std::weak_ptr<Connection> connection, std::uint64_t id)
+        : connection_(std::move(connection)), id_(id) {}
+    ~LiveFollowing() override {
+        if (const auto connection = connection_.lock()) {
+            connection->followings.end(id_);
+        }
+    }
+
+ private:
+    const std::weak_ptr<Connection> connection_;
+    const std::uint64_t id_;
+};
+
+}  // namespace
+
+class DaemonBridge::Parts {
+ public:
+    Parts(DaemonBridge* bridge, MakeClient makeClient)
+        : bridge_(bridge), makeClient_(std::move(makeClient)), clock_([this] { deliver(); }) {
+        connect(&requests_, &Requests::emptied, bridge, [this] { saySettled(); });
+    }
+    ~Parts() { leave(); }
+
+    void connectTo(const std::string& address);
+    void leave();
+    void deliver();
+    void saySettled();
+    bool isSettled() const { return requests_.isEmpty() && isListDelivered_; }
+    std::uint64_t numDropped() const {
+        return numDropped_ + (connection_ ? connection_->mailbox.numDropped() : 0);
+    }
+
+    template <class T>
+    struct Question {
+        QObject* context;
+        std::string slot;
+        bool isSlow;
+        Done<T> done;
+    };
+    /// `call` runs on a thread of the pool.
+    template <class T, class Call>
+    void ask(Question<T> question, Call call);
+    template <class T, class Work>
+    void work(Question<T> question, bool isOfDaemon, Work work);
+
+    DaemonBridge* const bridge_;
+    const MakeClient makeClient_;
+    DeliveryClock clock_;
+    std::string address_;
+    session::Link link_;
+    DaemonFacts facts_;
+    std::shared_ptr<Connection> connection_;
+    Requests requests_;
+    std::uint64_t numDropped_ = 0;  // by connections before
+    bool isListDelivered_ = false;
+};
+
+void DaemonBridge::Parts::leave() {
+    isListDelivered_ = false;
+    if (connection_ != nullptr) {
+        numDropped_ += connection_->mailbox.numDropped();
+        connection_.reset();
+    }
+    requests_.dropDaemon();
+}
+
+void DaemonBridge::Parts::connectTo(const std::string& address) {
+    leave();
+    address_ = address;
+    facts_ = {};
+    link_ = {};
+    link_.sinceMs = SystemClock().wallMs();
+    std::shared_ptr<client::DaemonClient> client = makeClient_(address);
+    if (client == nullptr) {
+        link_.state = session::LinkState::kRefused;
+        link_.sentence = strCat("'", address, "' is no address: unix:PATH or HOST:PORT");
+    } else {
+        connection_ = std::make_shared<Connection>(client, [this] { clock_.wake(); });
+    }
+    const QPointer<DaemonBridge> self(bridge_);
+    Q_EMIT bridge_->switched();
+    if (self != nullptr && address_ == address) {
+        Q_EMIT bridge_->linkChanged(link_);
+    }
+}
+
+void DaemonBridge::Parts::saySettled() {
+    if (isSettled()) {
+        Q_EMIT bridge_->settled();
+    }
+}
+
+// Whoever is called may connect to another daemon or end everything: then the rest is void.
+void DaemonBridge::Parts::deliver() {
+    const std::weak_ptr<Connection> current = connection_;
+    if (connection_ == nullptr) {
+        return;
+    }
+    Parcel parcel = connection_->mailbox.take();
+    const auto isVoid = [&current] { return current.expired(); };
+    if (parcel.facts) {
+        facts_ = *std::move(parcel.facts);
+    }
+    if (parcel.link) {
+        link_ = *std::move(parcel.link);
+        if (link_.state == session::LinkState::kConnected) {
+            connection_->followings.retryNow();
+        }
+        Q_EMIT bridge_->linkChanged(link_);
+    }
+    if (!isVoid() && parcel.facts) {
+        Q_EMIT bridge_->nodesChanged();
+    }
+    if (!isVoid() && parcel.runs) {
+        const bool isFirst = parcel.runs->isComplete && !std::exchange(isListDelivered_, true);
+        Q_EMIT bridge_->runsChanged(*parcel.runs);
+        if (isFirst && !isVoid()) {
+            saySettled();
+        }
+    }
+    for (std::size_t i = 0; !isVoid() && i < parcel.samples.size(); ++i) {
+        Q_EMIT bridge_->nodeSampled(parcel.samples[i]);
+    }
+    for (std::size_t i = 0; !isVoid() && i < parcel.live.size(); ++i) {
+        connection_->followings.deliver(parcel.live[i].first, std::move(parcel.live[i].second));
+    }
+}
+
+template <class T, class Work>
+void DaemonBridge::Parts::work(Question<T> question, bool isOfDaemon, Work work) {
+    Requests::Order order;
+    order.context = question.context;
+    order.slot = std::move(question.slot);
+    order.isSlow = question.isSlow;
+    order.isOfDaemon = isOfDaemon;
+    order.work = [work = std::move(work)]() -> Requests::Answer {
+        return std::make_shared<Result<T>>(work());
+    };
+    order.done = [done = std::move(question.done)](Requests::Answer answer) {
+        done(std::move(*static_cast<Result<T>*>(answer.get())));
+    };
+    order.refused = []() -> Requests::Answer {
+        return std::make_shared<Result<T>>(
+            resourceExhausted("too many requests wait for the daemon; try again in a moment"));
+    };
+    requests_.add(std::move(order));
+}
+
+template <class T, class Call>
+void DaemonBridge::Parts::ask(Question<T> question, Call call) {
+    const auto client = connection_ ? connection_->client : nullptr;
+    work(std::move(question), true, [client, call = std::move(call)]() -> Result<T> {
+        if (client == nullptr) {
+            return unavailable("no daemon is connected");
+        }
+        return call(*client);
+    });
+}
+
+DaemonBridge::DaemonBridge(MakeClient makeClient, QObject* parent)
+    : QObject(parent), parts_(std::make_unique<Parts>(this, std::move(makeClient))) {}
+
+DaemonBridge::~DaemonBridge() = default;
+
+void DaemonBridge::connectTo(const std::string& address) {
+    parts_->connectTo(address);
+}
+
+void DaemonBridge::retryNow() {
+    if (parts_->connection_ != nullptr) {
+        parts_->connection_->link.retryNow();
+    }
+}
+
+const std::string& DaemonBridge::address() const {
+    return parts_->address_;
+}
+
+const session::Link& DaemonBridge::link() const {
+    return parts_->link_;
+}
+
+const client::Handshake& DaemonBridge::handshake() const {
+    return parts_->facts_.handshake;
+}
+
+const std::vector<client::NodeInfo>& DaemonBridge::nodes() const {
+    return parts_->facts_.nodes;
+}
+
+std::uint64_t DaemonBridge::droppedUpdates() const {
+    return parts_->numDropped();
+}
+
+std::uint64_t DaemonBridge::numDeliveries() const {
+    return parts_->clock_.numDeliveries();
+}
+
+bool DaemonBridge::isSettled() const {
+    return parts_->isSettled();
+}
+
+void DaemonBridge::get(const std::string& run, QObject* context, Done<client::RunDetail> done,
+                       const std::string& slot) {
+    parts_->ask<client::RunDetail>({context, slot, false, std::move(done)},
+                                   [run](client::DaemonClient& to) { return to.get(run); });
+}
+
+void DaemonBridge::metricRange(client::MetricRangeRequest request, QObject* context,
+                               Done<std::vector<client::MetricSeries>> done,
+                               const std::string& slot) {
+    parts_->ask<std::vector<client::MetricSeries>>(
+        {context, slot, false, std::move(done)},
+        [request = std::move(request)](client::DaemonClient& to) {
+            return to.metricRange(request);
+        });
+}
+
+void DaemonBridge::list(client::ListRequest request, QObject* context, Done<client::RunPage> done,
+                        const std::string& slot) {
+    parts_->ask<client::RunPage>(
+        {context, slot, false, std::move(done)},
+        [request = std::move(request)](client::DaemonClient& to) { return to.list(request); });
+}
+
+void DaemonBridge::parseFilter(const std::string& filter, QObject* context,
+                               Done<client::FilterCheck> done, const std::string& slot) {
+    parts_->ask<client::FilterCheck>(
+        {context, slot, false, std::move(done)},
+        [filter](client::DaemonClient& to) { return to.parseFilter(filter); });
+}
+
+void DaemonBridge::check(client::CheckRequest request, QObject* context,
+                         Done<client::CheckReply> done, const std::string& slot) {
+    parts_->ask<client::CheckReply>(
+        {context, slot, true, std::move(done)},
+        [request = std::move(request)](client::DaemonClient& to) { return to.check(request); });
+}
+
+void DaemonBridge::dataset(client::DatasetRequest request, QObject* context,
+                           Done<client::DatasetReply> done, const std::string& slot) {
+    parts_->ask<client::DatasetReply>(
+        {context, slot, true, std::move(done)},
+        [request = std::move(request)](client::DaemonClient& to) { return to.dataset(request); });
+}
+
+void DaemonBridge::steps(client::StepsRequest request, QObject* context,
+                         Done<client::StepsReply> done, const std::string& slot) {
+    parts_->ask<client::StepsReply>(
+        {context, slot, true, std::move(done)},
+        [request = std::move(request)](client::DaemonClient& to) { return to.steps(request); });
+}
+
+void DaemonBridge::submit(client::SubmitRequest request, QObject* context,
+                          Done<client::SubmitReply> done) {
+    parts_->ask<client::SubmitReply>({context, "", true, std::move(done)},
+                                     [request = std::move(request)](client::DaemonClient& to) {
+                                         client::SubmitRequest whole = request;
+                                         session::completeSubmission(whole, SystemClock());
+                                         return session::submitSurely(to, whole);
+                                     });
+}
+
+void DaemonBridge::stop(const std::string& run, QObject* context, Done<client::RunSummary> done) {
+    parts_->ask<client::RunSummary>(
+        {context, "", true, std::move(done)},
+        [run](client::DaemonClient& to) { return to.stop(run, 0, ""); });
+}
+
+void DaemonBridge::resume(const std::string& run, std::int64_t step, QObject* context,
+                          Done<client::RunSummary> done) {
+    parts_->ask<client::RunSummary>(
+        {context, "", false, std::move(done)},
+        [run, step](client::DaemonClient& to) { return to.resume(run, step); });
+}
+
+void DaemonBridge::remove(const std::string& run, QObject* context, Done<client::RunSummary> done) {
+    parts_->ask<client::RunSummary>({context, "", false, std::move(done)},
+                                    [run](client::DaemonClient& to) { return to.remove(run); });
+}
+
+void DaemonBridge::restore(const std::string& run, QObject* context,
+                           Done<client::RunSummary> done) {
+    parts_->ask<client::RunSummary>({context, "", false, std::move(done)},
+                                    [run](client::DaemonClient& to) { return to.restore(run); });
+}
+
+void DaemonBridge::setNote(const std::string& run, const std::string& note, QObject* context,
+                           Done<client::RunSummary> done) {
+    parts_->ask<client::RunSummary>(
+        {context, "", false, std::move(done)},
+        [run, note](client::DaemonClient& to) { return to.setNote(run, note); });
+}
+
+void DaemonBridge::setTags(const std::string& run, std::map<std::string, std::string> set,
+                           std::vector<std::string> remove, QObject* context,
+                           Done<client::RunSummary> done) {
+    parts_->ask<client::RunSummary>(
+        {context, "", false, std::move(done)},
+        [run, set = std::move(set), remove = std::move(remove)](client::DaemonClient& to) {
+            return to.setTags(run, set, remove);
+        });
+}
+
+void DaemonBridge::readSpecFile(const std::string& path, QObject* context, Done<std::string> done) {
+    parts_->work<std::string>({context, "", false, std::move(done)}, false,
+                              [path] { return session::readSpecText(path); });
+}
+
+void DaemonBridge::writeSpecFile(const std::string& path, std::string text, QObject* context,
+                                 Done<std::string> done) {
+    parts_->work<std::string>({context, "", false, std::move(done)}, false,
+                              [path, text = std::move(text)]() -> Result<std::string> {
+                                  RETURN_IF_ERROR(writeFileAtomic(path, text));
+                                  return path;
+                              });
+}
+
+std::unique_ptr<Following> DaemonBridge::followMetrics(std::vector<std::string> runs,
+                                                       OnMetrics onMetrics, std::int64_t fromStep) {
+    const auto& connection = parts_->connection_;
+    const std::uint64_t id = connection ? connection->followings.followMetrics(
+                                              std::move(runs), fromStep, std::move(onMetrics))
+                                        : 0;
+    return std::make_unique<LiveFollowing>(connection, id);
+}
+
+std::unique_ptr<Following> DaemonBridge::followLogs(const std::string& run, int tailLines,
+                                                    OnLogs onLogs) {
+    const auto& connection = parts_->connection_;
+    const std::uint64_t id =
+        connection ? connection->followings.followLogs(run, tailLines, std::move(onLogs)) : 0;
+    return std::make_unique<LiveFollowing>(connection, id);
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,38 @@
+#pragma once
+// Says when the next delivery may be made: at most every 50 ms, and never while nothing waits.
+//
+// Threads: wake() from any; everything else the GUI thread. After a quiet time a delivery is made
+// at once. Where deliveries themselves take long, a pause as long as half of the interval follows
+// each.
+#include <QElapsedTimer>
+#include <QObject>
+#include <QTimer>
+#include <atomic>
+#include <functional>
+
+namespace millrace::gui {
+
+class DeliveryClock final : public QObject {
+    Q_OBJECT
+
+ public:
+    static constexpr int kIntervalMs = 50;
+
+    explicit DeliveryClock(std::function<void()> deliver);
+    /// Something waits.
+    void wake();
+    std::uint64_t numDeliveries() const { return numDeliveries_; }
+    bool isResting() const { return !isAwake_ && !timer_.isActive(); }
+
+ private:
+    void schedule();
+    void fire();
+
+    const std::function<void()> deliver_;
+    std::atomic<bool> isAwake_{false};
+    QTimer timer_;
+    QElapsedTimer sinceStart_, sinceEnd_;
+    std::uint64_t numDeliveries_ = 0;
+};
+
+}  // namespace millrace::gui

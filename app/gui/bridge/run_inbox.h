@@ -1,0 +1,55 @@
+#pragma once
+// Changes of the list of runs that wait for the GUI thread: of every run the newest one only.
+//
+// Pages of a list and updates of a stream come in any order; of two values of a run the one with
+// the higher revision stays (of equal ones the later, for progress changes no revision). A plain
+// value without locks. Bounded by the number of runs.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "app/gui/bridge/live_values.h"
+
+namespace millrace::gui {
+
+class RunInbox {
+ public:
+    /// What was known is void; the next delivery says so.
+    void reset();
+    /// From a list, which has the parameters and may have deleted runs.
+    void addListed(client::RunSummary run);
+    /// From a stream, which has no parameters.
+    void addUpdate(client::RunUpdate update);
+    /// Every run of the store has been added.
+    void setComplete();
+
+    bool isPending() const { return isPending_; }
+    std::size_t numPending() const { return changed_.size() + removed_.size(); }
+    RunsDelta take();
+
+    /// Runs came that no list has told of: their parameters are not known.
+    bool hasUnlisted() const { return hasUnlisted_; }
+    bool takeUnlisted() { return std::exchange(hasUnlisted_, false); }
+    /// Newest step of every metric of a run that has not ended; null where that is not known.
+    const std::map<std::string, std::int64_t>* newestSteps(const std::string& id) const;
+
+ private:
+    struct Known {
+        std::uint64_t revision = 0;
+        bool isListed = false;
+    };
+    void put(client::RunSummary run, bool isRemoved);
+    void noteSteps(const client::RunSummary& run);
+
+    std::unordered_map<std::string, Known> known_;
+    std::unordered_map<std::string, client::RunSummary> changed_;
+    std::vector<std::string> order_;  // of changed_, oldest first
+    std::unordered_set<std::string> removed_;
+    std::map<std::string, std::map<std::string, std::int64_t>> steps_;
+    bool isReset_ = false, isComplete_ = false, isPending_ = false, hasUnlisted_ = false;
+};
+
+}  // namespace millrace::gui

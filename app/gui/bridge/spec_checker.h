@@ -1,0 +1,34 @@
+#pragma once
+// Runs the spec reader beside the GUI thread, newest text wins.
+//
+// Threads: the GUI thread outside; one thread inside, joined in the destructor. Failure: none;
+// mistakes in the spec are values.
+#include <QObject>
+#include <memory>
+
+#include "app/client/inspect_values.h"
+#include "app/gui/models/spec_local_check.h"
+
+namespace millrace::gui {
+
+class SpecChecker final : public QObject {
+    Q_OBJECT
+
+ public:
+    explicit SpecChecker(QObject* parent = nullptr);
+    ~SpecChecker() override;
+
+    /// Answers with checked(), unless a newer text comes first.
+    void check(client::SpecSource spec, int revision);
+    bool isBusy() const { return numPending_ > 0; }
+
+ Q_SIGNALS:
+    void checked(int revision, const millrace::gui::LocalCheck& check);
+
+ private:
+    class Worker;
+    std::unique_ptr<Worker> worker_;
+    int newest_ = -1, numPending_ = 0;
+};
+
+}  // namespace millrace::gui
