@@ -15,6 +15,7 @@
 
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/decoders.h"
+#include "backend/dataset/page_decoder.h"
 
 namespace millrace::dataset {
 namespace {
@@ -24,7 +25,7 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 class ParquetDecoder : public SplitReader::FileDecoder {
  public:
     ParquetDecoder(const DecoderInput& input, std::unique_ptr<parquet::arrow::FileReader> reader)
-        : input_(input), reader_(std::move(reader)) {
+        : input_(input), reader_(std::move(reader)), pages_(input.pool) {
         footer_ = reader_->parquet_reader()->metadata();
         for (int leaf = 0; leaf < footer_->num_columns(); ++leaf) {
             leaves_[footer_->schema()->GetColumnRoot(leaf)->name()].push_back(leaf);
@@ -66,6 +67,10 @@ class ParquetDecoder : public SplitReader::FileDecoder {
             bytesRead_ += footer_->RowGroup(group)->ColumnChunk(leaf)->total_compressed_size();
         }
         try {
+            ASSIGN_OR_RETURN(ArrayPtr fast, decodePages(split, group, leaves->second, type, place));
+            if (fast != nullptr) {
+                return fast;
+            }
             ASSIGN_OR_RETURN(const std::shared_ptr<arrow::ChunkedArray> values,
                              decode(split, group, leaves->second, place));
             if (values->length() != split.rows) {
@@ -77,6 +82,26 @@ class ParquetDecoder : public SplitReader::FileDecoder {
             std::string_view what = e.what();
             return dataLoss(place, ": corrupt: ", what.substr(0, what.find('\n')));
         }
+    }
+
+    /// Null where Arrow's reader is to do it.
+    Result<ArrayPtr> decodePages(const SplitRange& split, int group, const std::vector<int>& leaves,
+                                 const spec::DataType& type, const std::string& place) {
+        const std::int64_t rows = footer_->RowGroup(group)->num_rows();
+        if (leaves.size() != 1 || split.rows != rows ||
+            split.firstRow != firstRows_[static_cast<std::size_t>(group)]) {
+            return ArrayPtr();
+        }
+        if (group_ != group) {
+            groupReader_ = reader_->parquet_reader()->RowGroup(group);
+            group_ = group;
+        }
+        Result<ArrayPtr> array =
+            pages_.readChunk(*groupReader_, leaves.front(), toArrowType(type), rows);
+        if (!array.ok()) {
+            return Status(array.status().code(), strCat(place, ": ", messageOf(array.status())));
+        }
+        return array;
     }
 
     Result<std::shared_ptr<arrow::ChunkedArray>> decode(const SplitRange& split, int group,
@@ -136,6 +161,9 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     std::map<std::string, std::vector<int>> leaves_;
     std::vector<std::int64_t> firstRows_;
     std::int64_t bytesRead_ = 0;
+    PageDecoder pages_;
+    int group_ = -1;
+    std::shared_ptr<parquet::RowGroupReader> groupReader_;
 };
 
 }  // namespace

@@ -1,0 +1,265 @@
+#include "backend/dataset/page_decoder.h"
+
+#include <random>
+
+#include <arrow/array/builder_nested.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/buffer.h>
+#include <arrow/io/memory.h>
+#include <gtest/gtest.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/exception.h>
+#include <parquet/file_reader.h>
+
+#include "backend/dataset/bit_unpack.h"
+#include "tests/unit/dataset/data_files.h"
+
+namespace millrace::dataset {
+namespace {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+struct Kind {
+    double nullShare = 0, emptyShare = 0, nullItemShare = 0;
+    std::int64_t distinct = 100;  ///< values
+    int repeats = 1;              ///< equal neighbours
+    bool isRequired = false;
+};
+
+std::int64_t drawn(std::mt19937_64& random, const Kind& kind) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(kind.distinct)) * 7 - 3;
+}
+bool chance(std::mt19937_64& random, double share) {
+    return static_cast<double>(random() % 10'000) < share * 10'000;
+}
+
+template <class Builder>
+ArrayPtr flat(std::mt19937_64& random, const Kind& kind, int rows) {
+    Builder builder;
+    for (int r = 0; r < rows; r += kind.repeats) {
+        const bool isNull = chance(random, kind.nullShare);
+        const auto value = static_cast<typename Builder::value_type>(drawn(random, kind));
+        for (int k = 0; k < kind.repeats && r + k < rows; ++k) {
+            EXPECT_TRUE((isNull ? builder.AppendNull() : builder.Append(value)).ok());
+        }
+    }
+    return *builder.Finish();
+}
+
+ArrayPtr lists(std::mt19937_64& random, const Kind& kind, int rows) {
+    auto items = std::make_shared<arrow::Int64Builder>();
+    arrow::ListBuilder builder(
+        arrow::default_memory_pool(), items,
+        arrow::list(arrow::field("element", arrow::int64(), kind.nullItemShare > 0)));
+    for (int r = 0; r < rows; r += kind.repeats) {
+        const bool isNull = chance(random, kind.nullShare);
+        const auto length = chance(random, kind.emptyShare) ? 0 : 1 + random() % 60;
+        std::vector<std::int64_t> values;
+        for (std::uint64_t i = 0; i < length; ++i) {
+            values.push_back(drawn(random, kind));
+        }
+        for (int k = 0; k < kind.repeats && r + k < rows; ++k) {
+            if (isNull) {
+                EXPECT_TRUE(builder.AppendNull().ok());
+                continue;
+            }
+            EXPECT_TRUE(builder.Append().ok());
+            for (const std::int64_t value : values) {
+                const bool isNullItem = chance(random, kind.nullItemShare);
+                EXPECT_TRUE((isNullItem ? items->AppendNull() : items->Append(value)).ok());
+            }
+        }
+    }
+    return *builder.Finish();
+}
+
+struct Writing {
+    bool hasDictionary = true;
+    std::int64_t pageBytes = 1 << 20;
+    std::int64_t dictionaryBytes = 1 << 20;
+    arrow::Compression::type codec = arrow::Compression::ZSTD;
+    parquet::ParquetDataPageVersion pages = parquet::ParquetDataPageVersion::V1;
+};
+
+std::shared_ptr<arrow::Buffer> write(const ArrayPtr& array, const Writing& writing,
+                                     bool isRequired) {
+    const auto table =
+        arrow::Table::Make(arrow::schema({arrow::field("c", array->type(), !isRequired)}), {array});
+    parquet::WriterProperties::Builder builder;
+    builder.compression(writing.codec)
+        ->data_pagesize(writing.pageBytes)
+        ->dictionary_pagesize_limit(writing.dictionaryBytes)
+        ->write_batch_size(64)
+        ->data_page_version(writing.pages);
+    if (!writing.hasDictionary) {
+        builder.disable_dictionary();
+    }
+    auto sink = *arrow::io::BufferOutputStream::Create();
+    EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), sink, 1 << 20,
+                                           builder.build())
+                    .ok());
+    return *sink->Finish();
+}
+
+Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& file,
+                         const std::shared_ptr<arrow::DataType>& type, std::int64_t rows) {
+    try {
+        const auto reader =
+            parquet::ParquetFileReader::Open(std::make_shared<arrow::io::BufferReader>(file));
+        PageDecoder decoder(arrow::default_memory_pool());
+        return decoder.readChunk(*reader->RowGroup(0), 0, type, rows);
+    } catch (const std::exception& e) {
+        return dataLoss(e.what());
+    }
+}
+
+ArrayPtr byArrow(const std::shared_ptr<arrow::Buffer>& file) {
+    auto reader = parquet::arrow::OpenFile(std::make_shared<arrow::io::BufferReader>(file),
+                                           arrow::default_memory_pool());
+    const auto table = *(*reader)->ReadTable();
+    return *arrow::Concatenate(table->column(0)->chunks());
+}
+
+std::vector<Writing> writings() {
+    return {{},
+            {false},
+            {true, 300},
+            {true, 300, 200},  // falls back to plain in the middle of the chunk
+            {false, 100, 1 << 20, arrow::Compression::UNCOMPRESSED},
+            {true, 1 << 20, 1 << 20, arrow::Compression::SNAPPY}};
+}
+
+void expectEqual(const ArrayPtr& array, bool isRequired, const std::string& what) {
+    for (const Writing& writing : writings()) {
+        const auto file = write(array, writing, isRequired);
+        const ArrayPtr wanted = byArrow(file);
+        const auto got = decoded(file, wanted->type(), wanted->length());
+        ASSERT_TRUE(got.ok()) << what << ": " << got.status();
+        ASSERT_NE(*got, nullptr) << what;
+        ASSERT_TRUE((*got)->ValidateFull().ok()) << what;
+        EXPECT_TRUE((*got)->Equals(wanted)) << what;
+    }
+}
+
+TEST(PageDecoder, FlatColumnsEqualArrows) {
+    std::mt19937_64 random(3);
+    for (const Kind& kind :
+         {Kind{}, Kind{.isRequired = true}, Kind{.nullShare = 0.3}, Kind{.nullShare = 1},
+          Kind{.nullShare = 0.02, .repeats = 90}, Kind{.distinct = 1}, Kind{.distinct = 70'000},
+          Kind{.nullShare = 0.5, .distinct = 2, .repeats = 8}}) {
+        for (const int rows : {1, 7, 64, 65, 4'000, 20'011}) {
+            const std::string what = strCat(kind.nullShare, " ", kind.distinct, " ", rows);
+            expectEqual(flat<arrow::Int64Builder>(random, kind, rows), kind.isRequired, what);
+            expectEqual(flat<arrow::Int32Builder>(random, kind, rows), kind.isRequired, what);
+            expectEqual(flat<arrow::FloatBuilder>(random, kind, rows), kind.isRequired, what);
+            expectEqual(flat<arrow::DoubleBuilder>(random, kind, rows), kind.isRequired, what);
+        }
+    }
+}
+
+TEST(PageDecoder, ListsEqualArrows) {
+    std::mt19937_64 random(4);
+    for (const Kind& kind :
+         {Kind{}, Kind{.isRequired = true}, Kind{.repeats = 16}, Kind{.emptyShare = 0.2},
+          Kind{.nullShare = 0.2, .emptyShare = 0.2}, Kind{.nullShare = 1}, Kind{.emptyShare = 1},
+          Kind{.emptyShare = 0.1, .isRequired = true}, Kind{.distinct = 60'000, .repeats = 4}}) {
+        for (const int rows : {1, 63, 1'500}) {
+            expectEqual(lists(random, kind, rows), kind.isRequired,
+                        strCat(kind.nullShare, " ", kind.emptyShare, " ", rows));
+        }
+    }
+}
+
+TEST(PageDecoder, WhatItDoesNotReadIsLeftToArrow) {
+    std::mt19937_64 random(5);
+    const auto isLeft = [](const ArrayPtr& array, const Writing& writing = {}) {
+        const auto file = write(array, writing, false);
+        const auto got = decoded(file, array->type(), array->length());
+        return got.ok() && *got == nullptr;
+    };
+    EXPECT_TRUE(isLeft(lists(random, {.nullItemShare = 0.1}, 500)));
+    EXPECT_TRUE(isLeft(flat<arrow::Int16Builder>(random, {}, 500)));
+    EXPECT_TRUE(isLeft(test::texts({"a", "b"})));
+    EXPECT_TRUE(isLeft(flat<arrow::Int64Builder>(random, {}, 500),
+                       {.pages = parquet::ParquetDataPageVersion::V2}));
+    EXPECT_FALSE(isLeft(flat<arrow::Int64Builder>(random, {}, 500)));
+}
+
+TEST(PageDecoder, ADamagedChunkIsAnErrorOrOtherValuesButNeverACrash) {
+    std::mt19937_64 random(6);
+    int numErrors = 0;
+    for (const bool isList : {false, true}) {
+        const ArrayPtr array = isList
+                                   ? lists(random, {.nullShare = 0.1, .emptyShare = 0.1}, 400)
+                                   : flat<arrow::Int64Builder>(random, {.nullShare = 0.1}, 4'000);
+        for (const Writing& writing : writings()) {
+            const auto file = write(array, writing, false);
+            for (int round = 0; round < 150; ++round) {
+                auto bytes = *arrow::AllocateBuffer(file->size());
+                std::memcpy(bytes->mutable_data(), file->data(),
+                            static_cast<std::size_t>(file->size()));
+                // Behind the magic, before the footer: pages and their headers.
+                const std::uint64_t most = static_cast<std::uint64_t>(file->size()) * 3 / 4;
+                bytes->mutable_data()[4 + random() % most] ^=
+                    static_cast<std::uint8_t>(1U << (random() % 8));
+                const auto got = decoded(std::shared_ptr<arrow::Buffer>(std::move(bytes)),
+                                         array->type(), array->length());
+                numErrors += got.ok() ? 0 : 1;
+                if (got.ok() && *got != nullptr) {
+                    EXPECT_TRUE((*got)->ValidateFull().ok());
+                }
+            }
+        }
+    }
+    EXPECT_GT(numErrors, 100);
+}
+
+TEST(BitUnpack, EveryVariantGivesTheSameIntegers) {
+    std::mt19937_64 random(7);
+    for (int width = 0; width <= 32; ++width) {
+        for (const std::int64_t count : {1, 7, 8, 31, 32, 33, 1'000}) {
+            std::vector<std::uint8_t> bytes(static_cast<std::size_t>((count * width + 7) / 8));
+            for (auto& byte : bytes) {
+                byte = static_cast<std::uint8_t>(random());
+            }
+            const std::uint8_t* const end = bytes.data() + bytes.size();
+            std::vector<std::uint32_t> wanted(static_cast<std::size_t>(count));
+            for (std::int64_t i = 0; i < count * width; ++i) {
+                const auto bit = static_cast<std::uint32_t>(
+                    (bytes[static_cast<std::size_t>(i / 8)] >> (i % 8)) & 1);
+                wanted[static_cast<std::size_t>(i / width)] |= bit << (i % width);
+            }
+            for (const auto variant :
+                 {UnpackVariant::kAvx512Vbmi, UnpackVariant::kAvx2, UnpackVariant::kScalar}) {
+                if (canUnpack(variant)) {
+                    std::vector<std::uint32_t> got(wanted.size(), 99);
+                    unpackBits(variant, bytes.data(), end, width, count, got.data());
+                    EXPECT_EQ(got, wanted) << width << " bits, " << count;
+                }
+            }
+        }
+    }
+}
+
+TEST(HybridRuns, AStreamThatEndsTooEarlyIsDamaged) {
+    const auto values = [](std::vector<std::uint8_t> bytes, int width, std::int64_t count) {
+        std::int64_t seen = 0;
+        const bool isFine = forEachRun(
+            {bytes.data(), bytes.data() + bytes.size()}, width, count,
+            [&](std::uint32_t, std::int64_t n) { return (seen += n) > 0; },
+            [&](ByteSpan, std::int64_t n) { return (seen += n) > 0; });
+        return isFine ? seen : -1;
+    };
+    EXPECT_EQ(values({8, 1}, 1, 4), 4);       // a run of four
+    EXPECT_EQ(values({3, 0x88}, 1, 8), 8);    // a group of eight
+    EXPECT_EQ(values({8}, 1, 4), -1);         // no value
+    EXPECT_EQ(values({5, 0x88}, 1, 16), -1);  // the second group is missing
+    EXPECT_EQ(values({8, 1}, 1, 5), -1);      // one too few
+    EXPECT_EQ(values({0, 1}, 1, 1), -1);      // a run of none
+    EXPECT_EQ(values({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 1, 1), -1);
+    EXPECT_EQ(values({}, 1, 0), 0);
+}
+
+}  // namespace
+}  // namespace millrace::dataset
