@@ -395,21 +395,32 @@ int LogModel::rowOfSequence(std::uint64_t sequence) const {
     return static_cast<int>(std::lower_bound(rows.begin(), rows.end(), sequence) - rows.begin());
 }
 
-int LogModel::find(const QString& text, int from, bool isBackward) const {
+int LogModel::search(const std::function<bool(const LogRow&)>& wanted, int from,
+                     bool isBackward) const {
     const int count = rowCount();
-    if (count == 0 || text.isEmpty()) {
+    if (count == 0) {
         return -1;
     }
-    const TextMatcher matcher(text, false, parts_->filter.isCaseSensitive);
     const int start = ((from % count) + count) % count;
     for (int i = 0; i < count; ++i) {
         const int at = isBackward ? (start - i + count) % count : (start + i) % count;
         const LogRow candidate = row(at);
-        if (!candidate.isGap() && matcher.matches(candidate.text)) {
+        if (!candidate.isGap() && wanted(candidate)) {
             return at;
         }
     }
     return -1;
+}
+
+int LogModel::find(const TextMatcher& what, int from, bool isBackward) const {
+    if (what.isTrivial()) {
+        return -1;
+    }
+    return search([&](const LogRow& line) { return what.matches(line.text); }, from, isBackward);
+}
+
+int LogModel::findLevel(client::LogLevel level, int from, bool isBackward) const {
+    return search([&](const LogRow& line) { return line.level >= level; }, from, isBackward);
 }
 
 QString LogModel::textOf(int firstRow, int lastRow) const {

@@ -17,6 +17,7 @@
 #include <QString>
 #include <QStringList>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -25,6 +26,8 @@
 #include "app/client/daemon_values.h"
 
 namespace millrace::gui {
+
+class TextMatcher;
 
 struct LogFilter {
     QString text;  ///< empty: every line
@@ -98,9 +101,11 @@ class LogModel : public QAbstractListModel {
     LogRow row(int row) const;
     /// The row with this sequence, or the next one behind it; rowCount() where there is none.
     int rowOfSequence(std::uint64_t sequence) const;
-    /// The row at or after `from` (before it, with `isBackward`) whose text has `text`; goes round;
-    /// -1: none. By the filter's case rule.
-    int find(const QString& text, int from, bool isBackward) const;
+    /// The row at or after `from` (before it, with `isBackward`) that matches; goes round; -1:
+    /// none.
+    int find(const TextMatcher& what, int from, bool isBackward) const;
+    /// The same for a line of this level or worse.
+    int findLevel(client::LogLevel level, int from, bool isBackward) const;
     /// "2026-03-01 14:03:10.123  rank-0  error  text", one line a row.
     QString textOf(int firstRow, int lastRow) const;
 
@@ -113,6 +118,7 @@ class LogModel : public QAbstractListModel {
 
  private:
     struct Parts;
+    int search(const std::function<bool(const LogRow&)>& wanted, int from, bool isBackward) const;
     void addRows(const std::vector<std::uint64_t>& sequences);
     void evict();
     void refilter();

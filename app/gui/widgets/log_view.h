@@ -5,10 +5,10 @@
 // lines a second cost no more than fifty. Scrolling up stops following; End or the button at the
 // foot goes on with the newest line.
 //
-// Keys: / or Ctrl+F to the filter, Enter and Shift+Enter (F3, Shift+F3) to the next and previous
-// match of the find field, Space pauses, End follows, W wraps, Ctrl+A and Ctrl+C select and copy,
-// E and Shift+E to the next and previous error. Threads: the GUI thread. Owns: its widgets, not the
-// model.
+// One field searches: with the funnel on only the lines that match are shown, off they are marked.
+// Keys: / or Ctrl+F to the field, Enter and Shift+Enter (F3, Shift+F3) to the next and previous
+// match, Space pauses, End follows, W wraps, Ctrl+A and Ctrl+C select and copy, E and Shift+E to
+// the next and previous error. Threads: the GUI thread. Owns: its widgets, not the model.
 #include <QPointer>
 #include <QSettings>
 #include <QWidget>
@@ -16,8 +16,10 @@
 #include "app/gui/models/log_model.h"
 
 class QComboBox;
+class QHBoxLayout;
 class QLabel;
 class QLineEdit;
+class QTimer;
 class QToolButton;
 
 namespace millrace::gui {
@@ -56,14 +58,17 @@ class LogView : public QWidget {
 
  protected:
     void keyPressEvent(QKeyEvent* event) override;
-    void changeEvent(QEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
     void build();
     QWidget* buildBar();
-    QWidget* buildFoot();
+    QToolButton* addButton(QHBoxLayout* bar, const QString& text, const QString& toolTip);
+    void addLevels();
     void connectBar();
+    void connectCanvas();
     void applyFilter();
+    void placeFollowButton();
     void refreshStatus();
     void refreshWorkers();
     void findNext(bool isBackward);
@@ -71,13 +76,14 @@ class LogView : public QWidget {
     void copy();
 
     QPointer<LogModel> model_;
-    QLineEdit* filterEdit_ = nullptr;
-    QLineEdit* findEdit_ = nullptr;
+    QLineEdit* field_ = nullptr;
+    QToolButton* onlyButton_ = nullptr;
     QToolButton* regexButton_ = nullptr;
     QToolButton* caseButton_ = nullptr;
     QToolButton* wrapButton_ = nullptr;
     QToolButton* pauseButton_ = nullptr;
     QToolButton* followButton_ = nullptr;
+    QTimer* typing_ = nullptr;  ///< a word is searched when it is typed, not letter by letter
     QComboBox* levelBox_ = nullptr;
     QComboBox* workerBox_ = nullptr;
     QLabel* statusLabel_ = nullptr;

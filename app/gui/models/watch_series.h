@@ -1,0 +1,71 @@
+#pragma once
+// The curves of one run's metrics: stored history first, then what comes live, without a hole and
+// without a point twice.
+//
+// History may be decimated (the least and greatest points of buckets). Then a part that somebody
+// zooms into is replaced by exact points (refine), and wantsDetail() says whether that is worth a
+// question. A point of a series with a step not above its last one is a repetition and left out.
+//
+// Threads: the GUI thread. Owns: the stores; charts share them. Failure: none; a name nobody logged
+// has no curve.
+#include <QString>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+#include "app/gui/models/curve_store.h"
+
+namespace millrace::gui {
+
+class WatchSeries {
+ public:
+    /// What the store has, as metricRange gave it. Points that came live behind it stay.
+    void setHistory(const std::vector<client::MetricSeries>& history);
+    /// A delivery: first the drop, then the points (live_values.h). True where a name is new.
+    bool apply(std::optional<std::int64_t> dropAfterStep,
+               std::span<const client::MetricPoint> points);
+    /// Exact (or finer) points of [fromStep, toStep].
+    void refine(const std::vector<client::MetricSeries>& finer, std::int64_t fromStep,
+                std::int64_t toStep);
+
+    bool hasHistory() const { return hasHistory_; }
+    /// Where to follow from so that no series has a hole; 0: from the start.
+    std::int64_t followFrom() const;
+    std::vector<std::string> names() const;
+    /// Null where nobody logged it.
+    std::shared_ptr<const CurveStore> curve(const std::string& name) const;
+    std::optional<CurvePoint> newest(const std::string& name) const;
+    /// The points of a name that the daemon has in [fromStep, toStep] may be more than are here.
+    bool wantsDetail(const std::string& name, std::int64_t fromStep, std::int64_t toStep) const;
+    /// The steps whose points lie in [fromMs, toMs], over all curves of these names.
+    struct Steps {
+        std::int64_t from = 0, to = 0;
+    };
+    std::optional<Steps> stepsIn(const std::set<std::string>& names, CurveAxis axis, double from,
+                                 double to) const;
+    std::size_t bytesUsed() const;
+    /// When a new attempt last voided points, and how often.
+    int numDrops() const { return numDrops_; }
+
+ private:
+    struct Series {
+        std::shared_ptr<CurveStore> store;
+        std::int64_t decimatedTo = 0;  ///< up to this step; 0: all points are here
+        std::vector<std::pair<std::int64_t, std::int64_t>> exact;  ///< ranges that were refined
+    };
+    Series& ensure(const std::string& name, bool& isNew);
+    static void replace(CurveStore& store, const client::MetricSeries& points, double from,
+                        double to);
+
+    std::map<std::string, Series> series_;
+    bool hasHistory_ = false;
+    int numDrops_ = 0;
+};
+
+}  // namespace millrace::gui
