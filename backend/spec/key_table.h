@@ -1,6 +1,6 @@
 #pragma once
 // The declarative table of every key of a spec: what the reader, the defaults, the reference and
-// completion are made from. Private to the room.
+// completion are made from.
 #include <limits>
 #include <span>
 #include <string>

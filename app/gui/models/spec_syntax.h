@@ -22,14 +22,14 @@ struct SyntaxNode {
 
     Kind kind = Kind::kNull;
     Style style = Style::kPlain;
-    bool hasColon = true;              ///< false: a word where `key:` should stand
-    bool isOpen = false;               ///< a quote or bracket without its end
-    int begin = 0, end = 0;            ///< of the value: UTF-16, [begin, end)
-    int keyBegin = -1, keyEnd = -1;    ///< of a member's key, quotes included
-    int entryBegin = 0;                ///< the item's '-', or the member's key
+    bool hasColon = true;            ///< false: a word where `key:` should stand
+    bool isOpen = false;             ///< a quote or bracket without its end
+    int begin = 0, end = 0;          ///< of the value: UTF-16, [begin, end)
+    int keyBegin = -1, keyEnd = -1;  ///< of a member's key, quotes included
+    int entryBegin = 0;              ///< the item's '-', or the member's key
     int parent = -1;
-    int column = 0;                    ///< of a block collection's entries, from 0
-    QString key;                       ///< without quotes
+    int column = 0;  ///< of a block collection's entries, from 0
+    QString key;     ///< without quotes
     std::vector<int> children;
 
     bool isMap() const { return kind == Kind::kMap; }

@@ -1,0 +1,24 @@
+#pragma once
+// What can be said about a spec without its dataset: syntax, keys, types, ranges, variations.
+//
+// The same reader as `millrace check`; columns and files are for the daemon. Threads: any; some
+// milliseconds for a real spec, a second for the worst one, so not on the GUI thread
+// (bridge/spec_checker.h).
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/client/inspect_values.h"
+
+namespace millrace::gui {
+
+struct LocalCheck {
+    std::vector<client::SpecError> errors;
+    std::vector<std::string> variations;  ///< their names, where the text could be read
+};
+
+/// `isStopped` is asked between variations: true gives up.
+LocalCheck checkLocally(const client::SpecSource& spec,
+                        const std::function<bool()>& isStopped = {});
+
+}  // namespace millrace::gui
