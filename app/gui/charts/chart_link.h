@@ -3,6 +3,9 @@
 // newest data, the crosshair, and a selected range. Give one link to all PlotWidgets (and lane
 // strips) of a page.
 //
+// LIVE with everything visible grows the view a little ahead of the data, so that most updates draw
+// a few columns instead of the whole.
+//
 // Positions are in units of the axis: steps, rows, or ms (relative time: ms since the start of the
 // curve).
 //
@@ -49,6 +52,8 @@ class ChartLink : public QObject {
     /// Members say what they have; the union is what live follows and fit shows.
     void reportExtent(const QObject* member, CurveRange extent);
     CurveRange extent() const { return extent_; }
+    /// A member leaves; one that is destroyed is forgotten by itself.
+    void forget(const QObject* member);
 
  Q_SIGNALS:
     void axisChanged();
@@ -58,7 +63,6 @@ class ChartLink : public QObject {
     void selectionChanged();
 
  private:
-    void forget(const QObject* member);
     void mergeExtents();
     void followNewest();
     void moveView(CurveRange view);

@@ -84,18 +84,27 @@ class LaneStrip : public QWidget {
  private:
     int laneAt(const QPoint& position) const;
     QRectF stripRect(int lane) const;
-    int nameWidth() const;
-    void paintName(QPainter& painter, int lane) const;
+    double nameWidth() const;
+    double axisTop() const;
+    bool isLinkedInTime() const;
+    /// What is added to a place on the axis to get wall time.
+    double offsetOf(const Lane& lane) const;
+    double timeAt(int lane, double pixel) const;
+    double pixelAt(double place) const;
+    void paintRow(QPainter& painter, int lane) const;
     void paintTimeAxis(QPainter& painter) const;
     void paintLegend(QPainter& painter) const;
-    void updateDescription();
+    void paintHover(QPainter& painter) const;
+    void setHover(std::optional<double> place);
+    void select(int lane);
+    void describe();
 
     std::vector<Lane> lanes_;
     QPointer<ChartLink> link_;
     double nowMs_ = 0, windowMs_ = 0;
     int nameWidth_ = 0;
     QString emptyText_, selected_;
-    std::optional<double> hoverMs_;
+    std::optional<double> hover_;  // a place on the axis, where there is no link to keep it
 };
 
 }  // namespace millrace::gui

@@ -49,6 +49,8 @@ class PlotWidget : public Chart {
     /// the data.
     void setYBounds(std::optional<double> low, std::optional<double> high);
     void setLegendVisible(bool isVisible);
+    /// Whether LIVE or FROZEN is written; off for runs that have ended. On from the start.
+    void setBadgeVisible(bool isVisible);
 
     bool isLive() const { return link()->isLive(); }
     void follow() { link()->follow(); }

@@ -3,7 +3,8 @@
 //
 // A point is what was logged: x (the step), y, and optionally the rows trained so far and the wall
 // time. Points are kept in the order of x; each column is made non-decreasing, so that any of them
-// can be the axis. y may be NaN: a gap, told apart from "no point here".
+// can be the axis. y may be NaN: a gap, told apart from "no point here". Infinities are kept as
+// they were logged, and drawn as gaps.
 //
 // Costs: append is amortised O(1) a point; an envelope of N bins is O(N) whatever the number of
 // points; a look-up by x is O(log points). Memory: 16 bytes a point, 8 more for each of rows and
@@ -81,6 +82,9 @@ class CurveStore {
     bool isEmpty() const { return x_.empty(); }
     bool has(CurveAxis axis) const;
     CurvePoint at(std::size_t i) const;
+    double value(std::size_t i) const { return y_[i]; }
+    /// Where point i stands on the axis; the store must have it.
+    double place(std::size_t i, CurveAxis axis) const { return column(axis)[i]; }
     /// Points refused since the start, and points given up to the memory bound.
     std::uint64_t numRefused() const { return numRefused_; }
     std::uint64_t numThinned() const { return numThinned_; }
@@ -97,8 +101,10 @@ class CurveStore {
     CurveRange valueRange(CurveAxis axis, double from, double to) const;
     /// The least y above zero of these points, for a logarithmic axis.
     std::optional<double> leastPositive(CurveAxis axis, double from, double to) const;
-    /// Bin k holds the points with from + k * width <= axis < from + (k + 1) * width.
-    void envelope(CurveAxis axis, double from, double width, std::span<CurveBin> bins) const;
+    /// Bin k holds the points of [from + (firstBin + k) * width, from + (firstBin + k + 1) *
+    /// width): a call for other bins of the same grid has exactly the same borders.
+    void envelope(CurveAxis axis, double from, double width, std::span<CurveBin> bins,
+                  std::int64_t firstBin = 0) const;
     /// The index of the first point at or behind `value`; size() where there is none.
     std::size_t lowerBound(CurveAxis axis, double value) const;
     /// The logged point nearest to `value`, gaps left out; of equals the newest.
@@ -108,19 +114,29 @@ class CurveStore {
 
  private:
     struct Block {
-        double min, max;
+        double min = std::numeric_limits<double>::infinity();
+        double max = -std::numeric_limits<double>::infinity();
+        double leastPositive = std::numeric_limits<double>::infinity();
+        void take(double value);
+        void take(const Block& other);
     };
     const std::vector<double>& column(CurveAxis axis) const;
-    bool push(const CurvePoint& point);
+    void push(const CurvePoint& point);
+    void pushOptional(std::vector<double>& column, double value);
     void grow(std::size_t firstNew);
+    void cut(std::size_t size);
     void thin();
-    CurveRange rangeOf(std::size_t begin, std::size_t end) const;
+    std::size_t keepOfFour(std::size_t begin, std::size_t end, std::size_t to);
+    void move(std::size_t from, std::size_t to);
+    Block blockOf(std::size_t begin, std::size_t end) const;
+    void takeBlocks(std::size_t level, std::size_t begin, std::size_t end, Block& result) const;
     void fillBin(std::size_t begin, std::size_t end, CurveBin& bin) const;
+    void fillGaps(std::size_t begin, std::size_t end, CurveBin& bin) const;
 
     Options options_;
     std::vector<double> x_, y_, rows_, timeMs_;
-    std::vector<std::vector<Block>> levels_;  // levels_[0]: blocks of kFan points
-    std::vector<std::size_t> gaps_;           // indices of NaN in y
+    std::vector<std::vector<Block>> levels_;  // levels_[0]: blocks of 16 points; above: of 4 blocks
+    std::vector<std::size_t> gaps_;           // indices of y that are not finite
     std::uint64_t numRefused_ = 0, numThinned_ = 0, revision_ = 0, rewrites_ = 0;
 };
 

@@ -1,0 +1,80 @@
+#pragma once
+// What a PlotWidget keeps between events. Shared by plot_widget.cpp (content, layout),
+// plot_paint.cpp and plot_input.cpp; nobody else includes it.
+#include <QPixmap>
+#include <QPointer>
+#include <QSet>
+#include <optional>
+#include <vector>
+
+#include "app/gui/charts/chart_link.h"
+#include "app/gui/charts/curve_layer.h"
+#include "app/gui/charts/plot_legend.h"
+#include "app/gui/charts/plot_scale.h"
+#include "app/gui/charts/plot_widget.h"
+#include "app/gui/charts/tick_marks.h"
+
+namespace millrace::gui {
+
+struct PlotWidget::State {
+    enum class Drag { kNone, kPan, kSelect };
+
+    ChartContent content;
+    ChartLink ownLink;
+    QPointer<ChartLink> link;
+
+    CurveLayer layer;
+    PlotLegend legend;
+    PlotScale scale;
+    LayerGeometry geometry;
+    TickMarks xTicks, yTicks;
+    QRectF legendRect, headerRect;
+    QPixmap frame;
+    bool isFrameStale = true;   // title, unit, ticks, legend: everything but curves and overlays
+    bool isLayoutStale = true;  // where things stand
+    bool isSyncNeeded = true;   // data or view moved
+    bool isSyncPosted = false;
+
+    QSet<QString> hidden;
+    QString highlighted;
+    std::optional<double> yLow, yHigh;
+    bool isLogY = false, isLegendVisible = true, isBadgeVisible = true;
+
+    Drag drag = Drag::kNone;
+    QPointF pressed;
+    CurveRange pressedView;
+    std::optional<QPointF> hover;  // the mouse over the plot
+
+    const std::vector<Curve>& curves() const {
+        static const std::vector<Curve> kNone;
+        const auto* curves = std::get_if<Curves>(&content);
+        return curves != nullptr ? curves->curves : kNone;
+    }
+    bool isVisible(const Curve& curve) const { return !hidden.contains(curve.id); }
+    CurveAxis axis() const { return storeAxis(link->xAxis()); }
+    bool hasPoints() const;
+    CurveRange extent() const;
+    CurveRange wantedY(CurveRange& data) const;
+
+    /// Brings layout, ranges and the curves' image up to date; returns what has to be painted.
+    QRect sync(PlotWidget& widget);
+    void place(PlotWidget& widget);
+    void placeLegend(PlotWidget& widget);
+    void moveView();
+    QRect dirtyRect(const DirtyColumns& dirty) const;
+
+    void paintFrame(PlotWidget& widget);
+    void paintGrid(QPainter& painter, const PlotWidget& widget) const;
+    void paintTickTexts(QPainter& painter, const PlotWidget& widget) const;
+    void paintSelection(QPainter& painter, const PlotWidget& widget) const;
+    void paintCrosshair(QPainter& painter, const PlotWidget& widget) const;
+    void paintBox(QPainter& painter, const PlotWidget& widget) const;
+
+    QString curveAt(const QPointF& position) const;
+    std::optional<QString> legendAt(const QPointF& position) const;
+    bool handleKey(PlotWidget& widget, int key, Qt::KeyboardModifiers modifiers);
+    void stepCrosshair(int direction);
+    void clickLegend(PlotWidget& widget, const QString& id, bool isAlone);
+};
+
+}  // namespace millrace::gui

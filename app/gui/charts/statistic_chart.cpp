@@ -1,0 +1,394 @@
+#include "app/gui/charts/statistic_chart.h"
+
+#include <QFontMetricsF>
+#include <QGraphicsLayout>
+#include <QGraphicsScene>
+#include <QHelpEvent>
+#include <QPaintEvent>
+#include <QPainter>
+#include <QPixmap>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/charts/chart_accessible.h"
+#include "app/gui/charts/chart_style.h"
+#include "app/gui/charts/statistic_series.h"
+#include "app/gui/charts/value_text.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr double kSide = 10, kHeader = 26, kBottom = 6;
+constexpr double kNameShare = 0.34;  // of the width, for names on the left
+
+struct EmptyCheck {
+    bool operator()(const std::monostate&) const { return true; }
+    bool operator()(const Curves&) const { return true; }
+    bool operator()(const Bars& bars) const {
+        return bars.categories.isEmpty() || bars.series.empty();
+    }
+    bool operator()(const Histogram& histogram) const {
+        return histogram.edges.size() < 2 || histogram.counts.empty() ||
+               !(histogram.edges.back() > histogram.edges.front());
+    }
+    bool operator()(const Scatter& scatter) const {
+        return std::all_of(scatter.series.begin(), scatter.series.end(),
+                           [](const ScatterSeries& series) { return series.points.empty(); });
+    }
+    bool operator()(const Funnel& funnel) const { return funnel.steps.empty(); }
+};
+
+ChartKind kindOf(const ChartContent& content) {
+    return std::holds_alternative<Bars>(content)        ? ChartKind::kBars
+           : std::holds_alternative<Histogram>(content) ? ChartKind::kHistogram
+           : std::holds_alternative<Scatter>(content)   ? ChartKind::kScatter
+           : std::holds_alternative<Funnel>(content)    ? ChartKind::kFunnel
+                                                        : ChartKind::kCurves;
+}
+
+QString quoted(const QString& text) {
+    QString copy = text;
+    return QLatin1Char('"') + copy.replace(QLatin1Char('"'), QStringLiteral("\"\"")) +
+           QLatin1Char('"');
+}
+
+QString barsCsv(const Bars& bars) {
+    QString csv = QStringLiteral("category,series,value\n");
+    for (int i = 0; i < bars.categories.size(); ++i) {
+        for (const BarSeries& series : bars.series) {
+            const auto at = static_cast<std::size_t>(i);
+            csv += quoted(bars.categories[i]) + QLatin1Char(',') + quoted(series.name) +
+                   QLatin1Char(',') +
+                   exactText(at < series.values.size() ? series.values[at] : kNoValue) +
+                   QLatin1Char('\n');
+        }
+    }
+    return csv;
+}
+
+QString histogramCsv(const Histogram& histogram) {
+    QString csv = QStringLiteral("from,to,count\n");
+    for (std::size_t i = 0; i < histogram.counts.size() && i + 1 < histogram.edges.size(); ++i) {
+        csv += exactText(histogram.edges[i]) + QLatin1Char(',') +
+               exactText(histogram.edges[i + 1]) + QLatin1Char(',') +
+               exactText(histogram.counts[i]) + QLatin1Char('\n');
+    }
+    return csv;
+}
+
+QString scatterCsv(const Scatter& scatter) {
+    QString csv = QStringLiteral("series,label,x,y\n");
+    for (const ScatterSeries& series : scatter.series) {
+        for (const ScatterPoint& point : series.points) {
+            csv += quoted(series.name) + QLatin1Char(',') + quoted(point.label) + QLatin1Char(',') +
+                   exactText(point.x) + QLatin1Char(',') + exactText(point.y) + QLatin1Char('\n');
+        }
+    }
+    return csv;
+}
+
+QString funnelCsv(const Funnel& funnel) {
+    QString csv = QStringLiteral("step,rows_in,rows_out\n");
+    for (const FunnelStep& step : funnel.steps) {
+        csv += quoted(step.name) + QLatin1Char(',') + exactText(step.rowsIn) + QLatin1Char(',') +
+               exactText(step.rowsOut) + QLatin1Char('\n');
+    }
+    return csv;
+}
+
+}  // namespace
+
+struct StatisticChart::State {
+    ChartKind kind;
+    ChartContent content;
+    QGraphicsScene scene;
+    StatisticPlot plot;
+    PlotLegend legend;
+    std::vector<HitArea> hits;
+    QRectF chartRect, legendRect;
+    QPixmap image;
+    bool isStale = true;
+
+    explicit State(ChartKind chartKind) : kind(chartKind) {}
+    ~State() { dropChart(); }
+    void dropChart() {
+        if (plot.chart != nullptr) {
+            scene.removeItem(plot.chart.get());
+        }
+        plot = StatisticPlot{};
+    }
+    void paintTexts(QPainter& painter, const StatisticChart& widget) const;
+    void paintFunnelTexts(QPainter& painter, const StatisticChart& widget) const;
+    void paintNames(QPainter& painter, const QFontMetricsF& metrics) const;
+    double leftMargin(const QFontMetricsF& metrics, double width) const;
+};
+
+StatisticChart::StatisticChart(ChartKind kind, QWidget* parent)
+    : Chart(parent), s_(std::make_unique<State>(kind)) {
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+    setFocusPolicy(Qt::TabFocus);
+    setEmptyText(tr("Nothing to show yet."));
+    installChartAccessibility();
+}
+
+StatisticChart::~StatisticChart() = default;
+
+void StatisticChart::setContent(ChartContent content) {
+    s_->content = std::move(content);
+    dataChanged();
+}
+
+const ChartContent& StatisticChart::content() const {
+    return s_->content;
+}
+
+void StatisticChart::dataChanged() {
+    s_->isStale = true;
+    update();
+}
+
+bool StatisticChart::isEmpty() const {
+    return kindOf(s_->content) != s_->kind || std::visit(EmptyCheck{}, s_->content);
+}
+
+void StatisticChart::appearanceChanged() {
+    dataChanged();
+}
+QSize StatisticChart::sizeHint() const {
+    return {420, 220};
+}
+QSize StatisticChart::minimumSizeHint() const {
+    return {160, 96};
+}
+
+double StatisticChart::State::leftMargin(const QFontMetricsF& metrics, double width) const {
+    double widest = 0;
+    for (const AxisText& text : plot.yTexts) {
+        widest = std::max(widest, metrics.horizontalAdvance(text.text));
+    }
+    const double most = plot.isYCategories ? kNameShare * width : 0.5 * width;
+    return std::ceil(std::min(widest, most) + 10);
+}
+
+// Lays the chart out and paints everything into one image; painting again costs a copy.
+void StatisticChart::rebuild() {
+    State& s = *s_;
+    s.isStale = false;
+    s.dropChart();
+    s.hits.clear();
+    const ChartColors colors = ChartColors::of(palette());
+    const QFont small = chartSmallFont(font());
+    const QFontMetricsF metrics(small);
+    const double ratio = devicePixelRatioF();
+    s.image = QPixmap((QSizeF(size()) * ratio).toSize());
+    s.image.setDevicePixelRatio(ratio);
+    s.image.fill(colors.background);
+    QPainter painter(&s.image);
+    const QString unitText = unit().kind == UnitKind::kPlain || unit().kind == UnitKind::kCount
+                                 ? unit().suffix
+                                 : QString();
+    const bool isUnitOnX = s.kind == ChartKind::kHistogram;
+    paintChartTitle(painter, QRectF(kSide, 3, width() - 2 * kSide, kHeader - 5), title(),
+                    isUnitOnX ? yLabel() : unitText, colors, font());
+    const QRectF body(0, kHeader, width(), height() - kHeader - kBottom);
+    if (isEmpty() || body.height() < 30) {
+        paintEmptyText(painter, body, emptyText(), colors, font());
+        return;
+    }
+    s.plot = buildStatisticPlot(s.content, unit(), body.size(), colors);
+    s.legend.place(s.plot.legend, width() - 2 * kSide, 2, small);
+    placeChart();
+    s.scene.render(&painter, s.chartRect, s.chartRect);
+    s.hits = hitAreas(s.content, *s.plot.chart, unit());
+    painter.setFont(small);
+    painter.setPen(colors.muted);
+    s.paintTexts(painter, *this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    s.legend.paint(painter, s.legendRect.topLeft(), {}, colors);
+}
+
+void StatisticChart::placeChart() {
+    State& s = *s_;
+    const QFontMetricsF metrics(chartSmallFont(font()));
+    const double tickRow = s.kind == ChartKind::kFunnel ? 4 : metrics.height() + 6;
+    const double legendHeight = s.legend.height() > 0 ? s.legend.height() + 2 : 0;
+    const double left = kSide + s.leftMargin(metrics, width());
+    // A funnel's figures stand on the right.
+    const double right = s.kind == ChartKind::kFunnel
+                             ? metrics.horizontalAdvance(QStringLiteral("88.8 M  -88.8 %")) + 12
+                             : 14;
+    const QRectF area(left, kHeader + 2, std::max(20.0, width() - left - right - 4),
+                      std::max(20.0, height() - kHeader - 2 - kBottom - tickRow - legendHeight));
+    s.chartRect = QRectF(0, 0, width(), height());
+    s.legendRect = QRectF(kSide, height() - kBottom - s.legend.height(), width() - 2 * kSide,
+                          s.legend.height());
+    s.scene.setSceneRect(s.chartRect);
+    s.scene.addItem(s.plot.chart.get());
+    s.plot.chart->resize(s.chartRect.size());
+    s.plot.chart->setPlotArea(area);
+    s.plot.chart->layout()->activate();
+}
+
+void StatisticChart::State::paintNames(QPainter& painter, const QFontMetricsF& metrics) const {
+    const QRectF area = plot.chart->plotArea();
+    for (const AxisText& text : plot.yTexts) {
+        const double y = placeInChart(*plot.chart, 0, text.value).y();
+        const QString shown = plot.isYCategories ? metrics.elidedText(text.text, Qt::ElideMiddle,
+                                                                      area.left() - kSide - 8)
+                                                 : text.text;
+        painter.drawText(QRectF(0, y - metrics.height() / 2, area.left() - 7, metrics.height()),
+                         Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, shown);
+    }
+}
+
+void StatisticChart::State::paintTexts(QPainter& painter, const StatisticChart& widget) const {
+    const QFontMetricsF metrics(chartSmallFont(widget.font()));
+    const QRectF area = plot.chart->plotArea();
+    paintNames(painter, metrics);
+    if (kind == ChartKind::kFunnel) {
+        paintFunnelTexts(painter, widget);
+        return;
+    }
+    const bool isCategories = kind == ChartKind::kBars && !plot.isYCategories;
+    const double slot = isCategories && !plot.xTexts.empty()
+                            ? area.width() / static_cast<double>(plot.xTexts.size()) - 6
+                            : 1e6;
+    const QString name = widget.xLabel();
+    const double nameLeft = area.right() - (name.isEmpty() ? -20 : metrics.horizontalAdvance(name));
+    const double baseline = area.bottom() + 4 + metrics.ascent();
+    double free = -1e6;
+    for (const AxisText& text : plot.xTexts) {
+        const QString shown = metrics.elidedText(text.text, Qt::ElideRight, std::max(slot, 12.0));
+        const double width = metrics.horizontalAdvance(shown);
+        const double x = placeInChart(*plot.chart, text.value, 0).x() - width / 2;
+        if (x > free && x + width < nameLeft - (name.isEmpty() ? 0 : 10)) {
+            painter.drawText(QPointF(x, baseline), shown);
+            free = x + width + 2;
+        }
+    }
+    painter.drawText(QPointF(nameLeft, baseline), name);
+}
+
+void StatisticChart::State::paintFunnelTexts(QPainter& painter,
+                                             const StatisticChart& widget) const {
+    const auto* funnel = std::get_if<Funnel>(&content);
+    const ChartColors colors = ChartColors::of(widget.palette());
+    const QFontMetricsF metrics(chartSmallFont(widget.font()));
+    const QRectF area = plot.chart->plotArea();
+    const auto numSteps = static_cast<int>(funnel->steps.size());
+    for (int i = 0; i < numSteps; ++i) {
+        const FunnelStep& step = funnel->steps[static_cast<std::size_t>(i)];
+        const double y = placeInChart(*plot.chart, 0, numSteps - 1 - i).y();
+        const QRectF line(area.right() + 8, y - metrics.height() / 2,
+                          widget.width() - area.right() - 8 - kSide, metrics.height());
+        const QString rows = shortText(step.rowsOut, {UnitKind::kCount, {}});
+        painter.setPen(colors.text);
+        painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, rows);
+        const double change =
+            step.rowsIn > 0 ? 100 * (step.rowsOut - step.rowsIn) / step.rowsIn : 0;
+        const QString share = change == 0 ? QStringLiteral("all")
+                                          : (change > 0 ? QStringLiteral("+") : QString()) +
+                                                groupedText(change, std::abs(change) < 10 ? 1 : 0) +
+                                                QStringLiteral(" %");
+        painter.setPen(colors.muted);
+        painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, share);
+    }
+}
+
+void StatisticChart::paintEvent(QPaintEvent*) {
+    if (s_->isStale || s_->image.devicePixelRatio() != devicePixelRatioF()) {
+        rebuild();
+    }
+    QPainter painter(this);
+    painter.drawPixmap(0, 0, s_->image);
+    if (hasFocus()) {
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(ChartColors::of(palette()).accent, 1.5));
+        painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 4, 4);
+    }
+}
+
+bool StatisticChart::event(QEvent* event) {
+    if (event->type() == QEvent::ToolTip) {
+        const auto* help = static_cast<QHelpEvent*>(event);
+        const auto hit = std::find_if(s_->hits.rbegin(), s_->hits.rend(), [&](const HitArea& area) {
+            return area.rect.contains(help->pos());
+        });
+        const QString text = hit != s_->hits.rend()
+                                 ? hit->text
+                                 : s_->legend.toolTipAt(help->pos() - s_->legendRect.topLeft());
+        QToolTip::showText(help->globalPos(), text, this);
+        return true;
+    }
+    return Chart::event(event);
+}
+
+void StatisticChart::resizeEvent(QResizeEvent* event) {
+    s_->isStale = true;
+    Chart::resizeEvent(event);
+}
+
+void StatisticChart::changeEvent(QEvent* event) {
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
+        dataChanged();
+    }
+    Chart::changeEvent(event);
+}
+
+QString StatisticChart::summary() const {
+    const QString head = (title().isEmpty() ? tr("Chart") : title()) + QStringLiteral(": ");
+    if (isEmpty()) {
+        return head + emptyText();
+    }
+    if (const auto* funnel = std::get_if<Funnel>(&s_->content)) {
+        QStringList steps;
+        for (const FunnelStep& step : funnel->steps) {
+            steps << step.name + QLatin1Char(' ') + funnelText(step);
+        }
+        return head + steps.join(QStringLiteral("; "));
+    }
+    if (const auto* bars = std::get_if<Bars>(&s_->content)) {
+        QStringList parts;
+        for (int i = 0; i < bars->categories.size() && i < 20; ++i) {
+            for (const BarSeries& series : bars->series) {
+                const auto at = static_cast<std::size_t>(i);
+                parts << bars->categories[i] + QLatin1Char(' ') +
+                             valueText(at < series.values.size() ? series.values[at] : kNoValue,
+                                       unit());
+            }
+        }
+        return head + parts.join(QStringLiteral("; "));
+    }
+    if (const auto* histogram = std::get_if<Histogram>(&s_->content)) {
+        return head + tr("%1 bins from %2 to %3")
+                          .arg(histogram->counts.size())
+                          .arg(valueText(histogram->edges.front(), unit()),
+                               valueText(histogram->edges.back(), unit()));
+    }
+    std::size_t numPoints = 0;
+    for (const ScatterSeries& series : std::get<Scatter>(s_->content).series) {
+        numPoints += series.points.size();
+    }
+    return head + tr("%1 points").arg(numPoints);
+}
+
+QString StatisticChart::visibleCsv() const {
+    if (const auto* bars = std::get_if<Bars>(&s_->content)) {
+        return barsCsv(*bars);
+    }
+    if (const auto* histogram = std::get_if<Histogram>(&s_->content)) {
+        return histogramCsv(*histogram);
+    }
+    if (const auto* scatter = std::get_if<Scatter>(&s_->content)) {
+        return scatterCsv(*scatter);
+    }
+    const auto* funnel = std::get_if<Funnel>(&s_->content);
+    return funnel != nullptr ? funnelCsv(*funnel) : QString();
+}
+
+std::unique_ptr<Chart> makeStatisticChart(ChartKind kind, QWidget* parent) {
+    return std::make_unique<StatisticChart>(kind, parent);
+}
+
+}  // namespace millrace::gui

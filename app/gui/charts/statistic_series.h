@@ -1,0 +1,47 @@
+#pragma once
+// Builds the QChart of a statistical chart: series, ranges and grid. The texts around it are
+// painted by StatisticChart, so that they look as PlotWidget's do. Only statistic_chart.cpp
+// includes this.
+//
+// Threads: the GUI thread. Owns: nothing; the caller owns the chart.
+#include <QChart>
+#include <QRectF>
+#include <memory>
+#include <vector>
+
+#include "app/gui/charts/chart_content.h"
+#include "app/gui/charts/chart_style.h"
+#include "app/gui/charts/plot_legend.h"
+#include "app/gui/charts/tick_marks.h"
+
+namespace millrace::gui {
+
+/// A text at a place of an axis: a tick, or the middle of a category.
+struct AxisText {
+    double value = 0;
+    QString text;
+};
+/// What the mouse finds: where a bar or point is drawn, in the chart's coordinates.
+struct HitArea {
+    QRectF rect;
+    QString text;
+};
+
+struct StatisticPlot {
+    std::unique_ptr<QChart> chart;
+    std::vector<AxisText> xTexts, yTexts;
+    std::vector<LegendEntry> legend;
+    bool isYCategories = false;  ///< names on the left: horizontal bars, funnel
+};
+
+/// `size` decides how many ticks fit. The content must not be empty.
+StatisticPlot buildStatisticPlot(const ChartContent& content, const Unit& unit, const QSizeF& size,
+                                 const ChartColors& colors);
+/// After the chart has its plot area.
+std::vector<HitArea> hitAreas(const ChartContent& content, const QChart& chart, const Unit& unit);
+/// A place in axis values as a place in the chart.
+QPointF placeInChart(const QChart& chart, double x, double y);
+/// "1,200,000 in, 900,000 out (25 % removed)".
+QString funnelText(const FunnelStep& step);
+
+}  // namespace millrace::gui

@@ -1,0 +1,435 @@
+#include "app/gui/models/curve_store.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace millrace::gui {
+namespace {
+
+constexpr std::size_t kFirstFan = 16;
+constexpr std::size_t kFan = 4;
+
+std::size_t divideUp(std::size_t value, std::size_t by) {
+    return (value + by - 1) / by;
+}
+
+/// The first index in [begin, size) with column[index] >= value, searched outwards from begin +
+/// hint: neighbouring pixel columns hold about as many points.
+std::size_t gallop(const std::vector<double>& column, std::size_t begin, std::size_t hint,
+                   double value) {
+    const std::size_t size = column.size();
+    std::size_t low = begin, high = std::min(size, begin + hint);
+    std::size_t stride = std::max<std::size_t>(1, hint / 8);
+    if (high < size && column[high] < value) {
+        while (high < size && column[high] < value) {
+            low = high + 1;
+            high = std::min(size, high + stride);
+            stride *= 2;
+        }
+    } else {
+        while (high > begin && high - begin > stride && column[high - stride] >= value) {
+            high -= stride;
+            stride *= 2;
+        }
+        low = high - begin > stride ? high - stride : begin;
+    }
+    const auto first = column.begin();
+    return static_cast<std::size_t>(std::lower_bound(first + static_cast<std::ptrdiff_t>(low),
+                                                     first + static_cast<std::ptrdiff_t>(high),
+                                                     value) -
+                                    first);
+}
+
+}  // namespace
+
+void CurveStore::Block::take(double value) {
+    if (!std::isfinite(value)) {
+        return;
+    }
+    min = std::min(min, value);
+    max = std::max(max, value);
+    if (value > 0) {
+        leastPositive = std::min(leastPositive, value);
+    }
+}
+
+void CurveStore::Block::take(const Block& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+    leastPositive = std::min(leastPositive, other.leastPositive);
+}
+
+CurveStore::CurveStore() : CurveStore(Options{}) {}
+
+CurveStore::CurveStore(const Options& options) : options_(options) {
+    options_.numPointsMax = std::max<std::size_t>(options_.numPointsMax, 64);
+}
+
+std::size_t CurveStore::append(std::span<const CurvePoint> points) {
+    const std::size_t before = x_.size();
+    const std::uint64_t refusedBefore = numRefused_;
+    for (const CurvePoint& point : points) {
+        push(point);
+    }
+    grow(before);
+    return points.size() - static_cast<std::size_t>(numRefused_ - refusedBefore);
+}
+
+std::size_t CurveStore::append(const CurveColumns& columns) {
+    const std::size_t before = x_.size();
+    const std::uint64_t refusedBefore = numRefused_;
+    const std::size_t size = std::min(columns.x.size(), columns.y.size());
+    if (before + size > x_.capacity()) {
+        const std::size_t capacity = std::max(before + size, 2 * x_.capacity());
+        x_.reserve(capacity);
+        y_.reserve(capacity);
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+        push({columns.x[i], columns.y[i], i < columns.rows.size() ? columns.rows[i] : kNoValue,
+              i < columns.timeMs.size() ? columns.timeMs[i] : kNoValue});
+    }
+    grow(before);
+    return size - static_cast<std::size_t>(numRefused_ - refusedBefore);
+}
+
+void CurveStore::push(const CurvePoint& point) {
+    if (!std::isfinite(point.x) || (!x_.empty() && point.x < x_.back())) {
+        ++numRefused_;
+        return;
+    }
+    if (!std::isfinite(point.y)) {
+        gaps_.push_back(x_.size());
+    }
+    pushOptional(rows_, point.rows);
+    pushOptional(timeMs_, point.timeMs);
+    x_.push_back(point.x);
+    y_.push_back(point.y);
+}
+
+// A column exists from the first known value on; points before it stand where it begins, points
+// without a value where the one before them stands.
+void CurveStore::pushOptional(std::vector<double>& column, double value) {
+    const bool isKnown = std::isfinite(value);
+    if (column.empty()) {
+        if (isKnown) {
+            column.assign(x_.size() + 1, value);
+            if (x_.size() > 0) {
+                ++rewrites_;
+            }
+        }
+        return;
+    }
+    column.push_back(isKnown ? std::max(value, column.back()) : column.back());
+}
+
+void CurveStore::grow(std::size_t firstNew) {
+    if (firstNew == x_.size()) {
+        return;
+    }
+    ++revision_;
+    std::size_t numBelow = x_.size();
+    std::size_t fan = kFirstFan;
+    std::size_t first = firstNew;
+    for (std::size_t level = 0; numBelow > 1; ++level) {
+        if (level == levels_.size()) {
+            levels_.emplace_back();
+            first = 0;
+        }
+        first /= fan;
+        std::vector<Block>& blocks = levels_[level];
+        blocks.resize(divideUp(numBelow, fan));
+        for (std::size_t b = first; b < blocks.size(); ++b) {
+            Block block;
+            const std::size_t end = std::min(numBelow, (b + 1) * fan);
+            for (std::size_t i = b * fan; i < end; ++i) {
+                if (level == 0) {
+                    block.take(y_[i]);
+                } else {
+                    block.take(levels_[level - 1][i]);
+                }
+            }
+            blocks[b] = block;
+        }
+        numBelow = blocks.size();
+        fan = kFan;
+    }
+    while (x_.size() > options_.numPointsMax) {
+        thin();
+    }
+}
+
+void CurveStore::cut(std::size_t size) {
+    x_.resize(size);
+    y_.resize(size);
+    rows_.resize(rows_.empty() ? 0 : size);
+    timeMs_.resize(timeMs_.empty() ? 0 : size);
+    gaps_.erase(std::lower_bound(gaps_.begin(), gaps_.end(), size), gaps_.end());
+    levels_.clear();
+    ++revision_;
+    ++rewrites_;
+    grow(0);
+}
+
+void CurveStore::dropAfter(double x) {
+    const auto end = std::upper_bound(x_.begin(), x_.end(), x);
+    if (end != x_.end()) {
+        cut(static_cast<std::size_t>(end - x_.begin()));
+    }
+}
+
+std::size_t CurveStore::replaceAll(const CurveColumns& columns) {
+    clear();
+    return append(columns);
+}
+
+void CurveStore::clear() {
+    x_.clear();
+    y_.clear();
+    rows_.clear();
+    timeMs_.clear();
+    gaps_.clear();
+    levels_.clear();
+    ++revision_;
+    ++rewrites_;
+}
+
+void CurveStore::move(std::size_t from, std::size_t to) {
+    x_[to] = x_[from];
+    y_[to] = y_[from];
+    if (!rows_.empty()) {
+        rows_[to] = rows_[from];
+    }
+    if (!timeMs_.empty()) {
+        timeMs_[to] = timeMs_[from];
+    }
+}
+
+// Keeps the least, the greatest and the first gap of [begin, end), in their order, from `to` on.
+std::size_t CurveStore::keepOfFour(std::size_t begin, std::size_t end, std::size_t to) {
+    std::size_t least = end, greatest = end, gap = end;
+    for (std::size_t i = begin; i < end; ++i) {
+        if (!std::isfinite(y_[i])) {
+            gap = gap == end ? i : gap;
+            continue;
+        }
+        least = least == end || y_[i] < y_[least] ? i : least;
+        greatest = greatest == end || y_[i] >= y_[greatest] ? i : greatest;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+        if (i == least || i == greatest || i == gap) {
+            move(i, to++);
+        }
+    }
+    return to;
+}
+
+void CurveStore::thin() {
+    const std::size_t size = x_.size(), half = size / 2 / kFan * kFan;
+    std::size_t to = 0;
+    for (std::size_t i = 0; i < half; i += kFan) {
+        to = keepOfFour(i, i + kFan, to);
+    }
+    for (std::size_t i = half; i < size; ++i) {
+        move(i, to++);
+    }
+    numThinned_ += size - to;
+    gaps_.clear();
+    for (std::size_t i = 0; i < to; ++i) {
+        if (!std::isfinite(y_[i])) {
+            gaps_.push_back(i);
+        }
+    }
+    cut(to);
+}
+
+const std::vector<double>& CurveStore::column(CurveAxis axis) const {
+    return axis == CurveAxis::kX ? x_ : axis == CurveAxis::kRows ? rows_ : timeMs_;
+}
+
+bool CurveStore::has(CurveAxis axis) const {
+    return !column(axis).empty();
+}
+
+CurvePoint CurveStore::at(std::size_t i) const {
+    return {x_[i], y_[i], rows_.empty() ? kNoValue : rows_[i],
+            timeMs_.empty() ? kNoValue : timeMs_[i]};
+}
+
+std::size_t CurveStore::bytesUsed() const {
+    std::size_t bytes =
+        (x_.capacity() + y_.capacity() + rows_.capacity() + timeMs_.capacity()) * sizeof(double) +
+        gaps_.capacity() * sizeof(std::size_t);
+    for (const std::vector<Block>& blocks : levels_) {
+        bytes += blocks.capacity() * sizeof(Block);
+    }
+    return bytes;
+}
+
+CurveRange CurveStore::extent(CurveAxis axis) const {
+    const std::vector<double>& values = column(axis);
+    return values.empty() ? CurveRange{} : CurveRange{values.front(), values.back()};
+}
+
+void CurveStore::takeBlocks(std::size_t level, std::size_t begin, std::size_t end,
+                            Block& result) const {
+    const std::vector<Block>& blocks = levels_[level];
+    for (std::size_t b = begin; b < end; ++b) {
+        result.take(blocks[b]);
+    }
+}
+
+// Single points at both ends, then the blocks of ever higher levels between them.
+CurveStore::Block CurveStore::blockOf(std::size_t begin, std::size_t end) const {
+    Block result;
+    std::size_t fan = kFirstFan;
+    if (divideUp(begin, fan) >= end / fan) {
+        for (std::size_t i = begin; i < end; ++i) {
+            result.take(y_[i]);
+        }
+        return result;
+    }
+    for (; begin % fan != 0; ++begin) {
+        result.take(y_[begin]);
+    }
+    for (; end % fan != 0; --end) {
+        result.take(y_[end - 1]);
+    }
+    begin /= fan;
+    end /= fan;
+    for (std::size_t level = 0; begin < end; ++level) {
+        fan = kFan;
+        const std::size_t inner = divideUp(begin, fan), outer = end / fan;
+        if (inner >= outer || level + 1 == levels_.size()) {
+            takeBlocks(level, begin, end, result);
+            break;
+        }
+        takeBlocks(level, begin, inner * fan, result);
+        takeBlocks(level, outer * fan, end, result);
+        begin = inner;
+        end = outer;
+    }
+    return result;
+}
+
+std::size_t CurveStore::lowerBound(CurveAxis axis, double value) const {
+    const std::vector<double>& values = column(axis);
+    return static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), value) -
+                                    values.begin());
+}
+
+CurveRange CurveStore::valueRange(CurveAxis axis, double from, double to) const {
+    const std::vector<double>& values = column(axis);
+    const std::size_t begin = lowerBound(axis, from);
+    const auto end = std::upper_bound(values.begin(), values.end(), to) - values.begin();
+    if (begin >= static_cast<std::size_t>(end)) {
+        return {};
+    }
+    const Block block = blockOf(begin, static_cast<std::size_t>(end));
+    return {block.min, block.max};
+}
+
+std::optional<double> CurveStore::leastPositive(CurveAxis axis, double from, double to) const {
+    const std::vector<double>& values = column(axis);
+    const std::size_t begin = lowerBound(axis, from);
+    const auto end = std::upper_bound(values.begin(), values.end(), to) - values.begin();
+    if (begin >= static_cast<std::size_t>(end)) {
+        return std::nullopt;
+    }
+    const double least = blockOf(begin, static_cast<std::size_t>(end)).leastPositive;
+    return std::isfinite(least) ? std::optional<double>(least) : std::nullopt;
+}
+
+void CurveStore::envelope(CurveAxis axis, double from, double width, std::span<CurveBin> bins,
+                          std::int64_t firstBin) const {
+    const std::vector<double>& values = column(axis);
+    std::size_t begin = lowerBound(axis, from + static_cast<double>(firstBin) * width);
+    std::size_t hint = 1;
+    for (std::size_t k = 0; k < bins.size(); ++k) {
+        bins[k] = CurveBin{};
+        if (begin >= values.size()) {
+            continue;
+        }
+        const double edge =
+            from + static_cast<double>(firstBin + static_cast<std::int64_t>(k) + 1) * width;
+        const std::size_t end = gallop(values, begin, hint, edge);
+        if (end > begin) {
+            fillBin(begin, end, bins[k]);
+            hint = end - begin;
+        }
+        begin = end;
+    }
+}
+
+void CurveStore::fillBin(std::size_t begin, std::size_t end, CurveBin& bin) const {
+    const Block block = blockOf(begin, end);
+    bin.min = block.min;
+    bin.max = block.max;
+    bin.numPoints = static_cast<std::uint32_t>(end - begin);
+    bin.first = y_[begin];
+    bin.last = y_[end - 1];
+    if (!gaps_.empty()) {
+        fillGaps(begin, end, bin);
+    }
+}
+
+void CurveStore::fillGaps(std::size_t begin, std::size_t end, CurveBin& bin) const {
+    const auto gap = std::lower_bound(gaps_.begin(), gaps_.end(), begin);
+    bin.hasGap = gap != gaps_.end() && *gap < end;
+    if (!bin.hasGap) {
+        return;
+    }
+    bin.isGapFirst = !std::isfinite(bin.first);
+    bin.isGapLast = !std::isfinite(bin.last);
+    for (std::size_t i = begin; bin.isGapFirst && bin.hasValue(); ++i) {
+        if (std::isfinite(y_[i])) {
+            bin.first = y_[i];
+            break;
+        }
+    }
+    for (std::size_t i = end; bin.isGapLast && bin.hasValue(); --i) {
+        if (std::isfinite(y_[i - 1])) {
+            bin.last = y_[i - 1];
+            break;
+        }
+    }
+}
+
+std::optional<CurvePoint> CurveStore::nearest(CurveAxis axis, double value) const {
+    const std::vector<double>& values = column(axis);
+    if (values.empty() || std::isnan(value)) {
+        return std::nullopt;
+    }
+    const std::size_t middle = static_cast<std::size_t>(
+        std::upper_bound(values.begin(), values.end(), value) - values.begin());
+    std::size_t below = middle, above = middle;
+    while (below > 0 && std::isnan(y_[below - 1])) {
+        --below;
+    }
+    while (above < values.size() && std::isnan(y_[above])) {
+        ++above;
+    }
+    if (below == 0 && above == values.size()) {
+        return std::nullopt;
+    }
+    while (above + 1 < values.size() && values[above + 1] == values[above] &&
+           !std::isnan(y_[above + 1])) {
+        ++above;
+    }
+    if (below == 0) {
+        return at(above);
+    }
+    const bool isAboveNearer =
+        above < values.size() && values[above] - value < value - values[below - 1];
+    return at(isAboveNearer ? above : below - 1);
+}
+
+std::optional<CurvePoint> CurveStore::newest() const {
+    for (std::size_t i = y_.size(); i > 0; --i) {
+        if (!std::isnan(y_[i - 1])) {
+            return at(i - 1);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace millrace::gui
