@@ -10,6 +10,7 @@
 #include "backend/engines/embedded_engine.h"
 #include "backend/engines/poller.h"
 #include "backend/runs/run_store.h"
+#include "daemon/agent/inspection.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/agent/telemetry_service.h"
@@ -25,6 +26,7 @@ class Head {
     ~Head();
 
     RunService& runs() { return *service_; }
+    const Inspection& inspection() const { return *inspection_; }
     RunController& controller() { return *controller_; }
     TelemetryService& telemetry() { return *telemetry_; }
     runs::RunStore& store() { return *store_; }
@@ -39,6 +41,7 @@ class Head {
     std::unique_ptr<engines::EmbeddedEngine> engine_;
     std::unique_ptr<TelemetryService> telemetry_;
     std::unique_ptr<LoaderInspector> inspector_;
+    std::unique_ptr<Inspection> inspection_;
     std::unique_ptr<engines::Poller> poller_;
     std::unique_ptr<RunController> controller_;
     std::unique_ptr<RunService> service_;

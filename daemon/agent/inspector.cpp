@@ -1,6 +1,9 @@
 #include "daemon/agent/inspector.h"
 
+#include <cstring>
+
 #include "backend/core/subprocess.h"
+#include "backend/core/text.h"
 
 namespace millrace::agent {
 namespace {
@@ -13,6 +16,16 @@ std::string lastWords(const std::string& text) {
     }
     constexpr std::size_t kMost = 500;
     return std::string(rest.substr(rest.rfind('\n') + 1).substr(0, kMost));
+}
+
+// "ended with code 3", "was ended by signal 11 (Segmentation fault)".
+std::string endOf(int exitCode) {
+    constexpr int kSignal = 128;
+    if (exitCode <= kSignal) {
+        return strCat("ended with code ", exitCode);
+    }
+    return strCat("was ended by signal ", exitCode - kSignal, " (", ::strsignal(exitCode - kSignal),
+                  ")");
 }
 
 // A member that is a list; anything else counts as an empty one.
@@ -53,8 +66,8 @@ Result<InspectedRun> runOf(const Json& json) {
 
 }  // namespace
 
-std::string formatInspectRequest(const InspectRequest& request) {
-    Json json = {{"op", "resolve"},
+Json inspectQuestion(const InspectRequest& request, std::string_view op) {
+    Json json = {{"op", std::string(op)},
                  {"text", request.text},
                  {"file_name", request.fileName},
                  {"base_dir", request.baseDir},
@@ -63,7 +76,7 @@ std::string formatInspectRequest(const InspectRequest& request) {
     if (request.isAll) {
         json["variations"] = "all";
     }
-    return dumpJson(json) + "\n";
+    return json;
 }
 
 Result<InspectReply> parseInspectReply(const std::string& text) {
@@ -89,23 +102,38 @@ Result<InspectReply> parseInspectReply(const std::string& text) {
 }
 
 Result<InspectReply> LoaderInspector::resolve(const InspectRequest& request) {
+    ASSIGN_OR_RETURN(const std::string answer, ask(inspectQuestion(request), request.fileName));
+    return parseInspectReply(answer);
+}
+
+Result<std::string> LoaderInspector::ask(const Json& question, const std::string& about) {
     SubprocessOptions options;
     options.argv = {options_.program, "inspect"};
-    options.input = formatInspectRequest(request);
+    options.input = dumpJson(question) + "\n";
     options.timeout = options_.timeout;
     options.memoryLimitBytes = options_.memoryLimitBytes;
-    const Result<SubprocessOutput> output = Subprocess::run(options);
+    options.maxOutputBytes = options_.maxAnswerBytes;
+    Result<SubprocessOutput> output = Subprocess::run(options);
     if (absl::IsDeadlineExceeded(output.status())) {
-        return deadlineExceeded(request.fileName,
-                                ": reading the spec and its dataset took more than ",
-                                options_.timeout.count() / 1000, " s");
+        return deadlineExceeded(about, ": reading the spec and its dataset took more than ",
+                                static_cast<double>(options_.timeout.count()) / 1000, " s");
+    }
+    if (absl::IsResourceExhausted(output.status())) {
+        return resourceExhausted(about, ": the answer is larger than ",
+                                 formatBytes(static_cast<double>(options_.maxAnswerBytes)));
     }
     RETURN_IF_ERROR(output.status());
-    if (output->out.empty()) {
-        return internalError(request.fileName, ": millrace-loader inspect ended with code ",
-                             output->exitCode, ": ", lastWords(output->err));
+    if (output->exitCode == 0 && !output->out.empty()) {
+        return std::move(output->out);
     }
-    return parseInspectReply(output->out);
+    if (output->err.find("bad_alloc") != std::string::npos) {
+        return resourceExhausted(about, ": reading it takes more memory than the ",
+                                 formatBytes(static_cast<double>(options_.memoryLimitBytes)),
+                                 " that are allowed");
+    }
+    const std::string words = lastWords(output->err);
+    return internalError(about, ": millrace-loader inspect ", endOf(output->exitCode),
+                         words.empty() ? "" : ": ", words);
 }
 
 }  // namespace millrace::agent

@@ -39,22 +39,29 @@ class Inspector {
  public:
     virtual ~Inspector() = default;
     virtual Result<InspectReply> resolve(const InspectRequest& request) = 0;
+    /// The worker's answer to any of its questions, one line of JSON; `about` names in a message
+    /// what was asked about ("spec.yaml").
+    virtual Result<std::string> ask(const Json& question, const std::string& about) = 0;
 };
 
-/// What the worker reads and writes, apart from starting it.
-std::string formatInspectRequest(const InspectRequest& request);
+/// What the worker reads and writes, apart from starting it. `op`: "resolve" or "check".
+Json inspectQuestion(const InspectRequest& request, std::string_view op = "resolve");
 Result<InspectReply> parseInspectReply(const std::string& text);
 
 struct LoaderInspectorOptions {
     std::string program;  ///< millrace-loader
     std::chrono::milliseconds timeout{120'000};
     std::int64_t memoryLimitBytes = std::int64_t{16} << 30;  ///< of address space
+    std::int64_t maxAnswerBytes = std::int64_t{256} << 20;
 };
 
 class LoaderInspector final : public Inspector {
  public:
     explicit LoaderInspector(LoaderInspectorOptions options) : options_(std::move(options)) {}
     Result<InspectReply> resolve(const InspectRequest& request) override;
+    /// kDeadlineExceeded after `timeout`, kResourceExhausted when its memory or its answer grows
+    /// too large, kInternal when it crashes: each with one sentence that begins with `about`.
+    Result<std::string> ask(const Json& question, const std::string& about) override;
 
  private:
     const LoaderInspectorOptions options_;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "backend/core/log.h"
-#include "backend/core/text.h"
 #include "backend/runs/params.h"
 #include "backend/runs/run_filter.h"
+#include "daemon/agent/inspection.h"
 #include "daemon/agent/job.h"
 
 namespace millrace::agent {
@@ -47,14 +47,7 @@ std::string submitKeyOf(const std::string& key, const std::string& variation) {
 }
 
 Status RunService::checkOrder(const SubmitOrder& order) const {
-    const auto bytes = static_cast<std::int64_t>(order.spec.text.size());
-    if (bytes > options_.maxSpecBytes) {
-        return invalidArgument(order.spec.fileName, ": has ", formatBytes(double(bytes)),
-                               "; a spec has at most ", formatBytes(double(options_.maxSpecBytes)));
-    }
-    if (order.spec.baseDir.empty() || order.spec.baseDir[0] != '/') {
-        return invalidArgument("base directory '", order.spec.baseDir, "': must be absolute");
-    }
+    RETURN_IF_ERROR(checkSpecText(order.spec, options_.maxSpecBytes));
     RETURN_IF_ERROR(checkShort("key", order.key));
     RETURN_IF_ERROR(checkShort("owner", order.owner));
     RETURN_IF_ERROR(checkShort("project", order.project));
@@ -197,6 +190,8 @@ Result<RunDetails> RunService::get(const std::string& run) const {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
     RunDetails details;
     ASSIGN_OR_RETURN(details.view.record, store_.get(id));
+    std::erase_if(details.view.record.latestMetrics,
+                  [](const auto& metric) { return runs::isSystemMetric(metric.first); });
     details.view.live = live_.get(id);
     ASSIGN_OR_RETURN(details.checkpoints, store_.checkpoints(id));
     std::reverse(details.checkpoints.begin(), details.checkpoints.end());
@@ -265,18 +260,24 @@ Status RunService::checkFilter(const std::string& filter,
 
 Result<RunService::MetricAnswer> RunService::metrics(const std::string& run,
                                                      const std::vector<std::string>& names,
-                                                     const runs::MetricRange& range) const {
+                                                     const runs::MetricRange& range,
+                                                     bool withSystem) const {
     MetricAnswer answer;
     ASSIGN_OR_RETURN(answer.runId, store_.findId(run));
     std::vector<std::string> wanted = names;
     if (wanted.empty()) {
         ASSIGN_OR_RETURN(wanted, store_.metricKeys(answer.runId));
+        std::erase_if(wanted, [&](const std::string& name) {
+            return !withSystem && runs::isSystemMetric(name);
+        });
     }
     std::sort(wanted.begin(), wanted.end());
-    for (const std::string& name : wanted) {
-        ASSIGN_OR_RETURN(runs::MetricSeries series, store_.metrics(answer.runId, name, range));
-        answer.series.push_back(std::move(series));
+    std::vector<runs::MetricRequest> requests;
+    requests.reserve(wanted.size());
+    for (std::string& name : wanted) {
+        requests.push_back({std::move(name), range});
     }
+    ASSIGN_OR_RETURN(answer.series, store_.metrics(answer.runId, requests));
     return answer;
 }
 
@@ -290,10 +291,9 @@ Result<RunWatch> RunService::watch(const std::vector<std::string>& runs) const {
 }
 
 Result<MetricFollower> RunService::followMetrics(const std::string& run,
-                                                 const std::vector<std::string>& names,
-                                                 std::int64_t fromStep) const {
+                                                 MetricWish wish) const {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
-    return MetricFollower(store_, id, names, fromStep);
+    return MetricFollower(store_, id, std::move(wish));
 }
 
 Result<LogReader> RunService::readLogs(const std::string& run, const LogQuery& query) const {

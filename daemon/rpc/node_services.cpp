@@ -36,7 +36,7 @@ grpc::ServerUnaryReactor* NodesService::Handshake(Context* context,
     }
     response->set_version(std::string(config::daemonVersion()));
     response->set_protocol_version(std::min(request->protocol_version(), kProtocolVersion));
-    for (const char* name : {"runs", "telemetry", "embedded"}) {
+    for (const char* name : {"runs", "telemetry", "inspect", "embedded"}) {
         response->add_capabilities(name);
     }
     if (!telemetry_.info().gpus.empty()) {

@@ -5,6 +5,7 @@
 
 #include "backend/core/files.h"
 #include "backend/core/log.h"
+#include "daemon/rpc/inspect_service.h"
 #include "daemon/rpc/node_services.h"
 #include "daemon/rpc/peer_gate.h"
 #include "daemon/rpc/runs_service.h"
@@ -67,6 +68,7 @@ class RpcServer::Impl {
             std::make_unique<NodesService>(parts_.telemetry, facts, parts_.clock, serviceParts());
         daemon_ = std::make_unique<DaemonService>(parts_.controller, parts_.store, facts,
                                                   serviceParts(), parts_.end);
+        inspect_ = std::make_unique<InspectService>(parts_.inspection);
         grpc::ServerBuilder builder;
         setLimits(builder);
         int port = 0;
@@ -74,8 +76,8 @@ class RpcServer::Impl {
             ASSIGN_OR_RETURN(const auto credentials, credentialsOf(parts_.config));
             builder.AddListeningPort(address.text(), credentials, &port);
         }
-        for (grpc::Service* service :
-             std::initializer_list<grpc::Service*>{runs_.get(), nodes_.get(), daemon_.get()}) {
+        for (grpc::Service* service : std::initializer_list<grpc::Service*>{
+                 runs_.get(), nodes_.get(), daemon_.get(), inspect_.get()}) {
             builder.RegisterService(service);
         }
         server_ = builder.BuildAndStart();
@@ -109,6 +111,7 @@ class RpcServer::Impl {
     std::unique_ptr<RunsService> runs_;
     std::unique_ptr<NodesService> nodes_;
     std::unique_ptr<DaemonService> daemon_;
+    std::unique_ptr<InspectService> inspect_;
     std::unique_ptr<grpc::Server> server_;
     std::unique_ptr<PeerGate> gate_;
 };

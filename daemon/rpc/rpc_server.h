@@ -8,6 +8,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/status.h"
+#include "daemon/agent/inspection.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/agent/telemetry_service.h"
@@ -20,6 +21,7 @@ struct RpcServerParts {
     agent::RunService& runs;
     agent::RunController& controller;
     agent::TelemetryService& telemetry;
+    const agent::Inspection& inspection;
     runs::RunStore& store;
     const Clock& clock;
     std::function<void()> end;  ///< asks the process to end

@@ -13,7 +13,16 @@ class FakeInspector final : public Inspector {
         last = request;
         return reply;
     }
+    Result<std::string> ask(const Json& question, const std::string& about) override {
+        ++numCalls;
+        asked = question;
+        askedAbout = about;
+        return answer;
+    }
     Result<InspectReply> reply = InspectReply{};
+    Result<std::string> answer = std::string("{}");
+    Json asked;
+    std::string askedAbout;
     InspectRequest last;
     int numCalls = 0;
 };

@@ -121,16 +121,16 @@ TEST_F(AgentTest, ADirectoryRemembersEventsDoneAndSubmit) {
     EXPECT_THAT(directory.attempts(), ElementsAre(1, 12));
 }
 
-TEST(Inspect, TheRequestIsOneJsonLine) {
+TEST(Inspect, TheQuestionHoldsTheSpecAndItsVariations) {
     InspectRequest request;
     request.text = "a: 1\n";
     request.isAll = true;
-    const Json json = Json::parse(formatInspectRequest(request));
+    const Json json = inspectQuestion(request);
     EXPECT_EQ(json.at("op"), "resolve");
     EXPECT_EQ(json.at("variations"), "all");
     request.isAll = false;
     request.variations = {"", "x"};
-    EXPECT_EQ(Json::parse(formatInspectRequest(request)).at("variations").size(), 2u);
+    EXPECT_EQ(inspectQuestion(request).at("variations").size(), 2u);
 }
 
 TEST(Inspect, AReplyHasRunsOrErrors) {

@@ -1,0 +1,33 @@
+#pragma once
+// The service Inspect: translates between messages and agent::Inspection, and nothing else.
+//
+// Owns: the pool that its questions wait on, so that a slow dataset holds up no submit. Two are
+// answered at a time; one whose client has gone meanwhile is not asked.
+#include <millrace/v1/inspect.grpc.pb.h>
+
+#include "daemon/agent/inspection.h"
+#include "daemon/rpc/call_pool.h"
+
+namespace millrace::rpc {
+
+class InspectService final : public v1::Inspect::CallbackService {
+ public:
+    explicit InspectService(const agent::Inspection& inspection) : inspection_(inspection) {}
+
+    using Context = grpc::CallbackServerContext;
+    using Unary = grpc::ServerUnaryReactor;
+
+    Unary* Check(Context*, const v1::CheckSpecRequest*, v1::CheckSpecResponse*) override;
+    Unary* Dataset(Context*, const v1::DescribeDatasetRequest*,
+                   v1::DescribeDatasetResponse*) override;
+    Unary* Steps(Context*, const v1::SampleStepsRequest*, v1::SampleStepsResponse*) override;
+
+ private:
+    static constexpr int kAtOnce = 2;
+    static constexpr std::size_t kWaiting = 32;
+
+    const agent::Inspection& inspection_;
+    CallPool pool_{"inspects", kAtOnce, kWaiting};
+};
+
+}  // namespace millrace::rpc

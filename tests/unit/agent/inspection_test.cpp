@@ -1,0 +1,156 @@
+// Questions about specs and datasets: what is asked of the worker, and what becomes of its end.
+#include "daemon/agent/inspection.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "tests/support/temp_dir.h"
+#include "tests/unit/agent/fake_inspector.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::int64_t kSpecBytes = 1000;
+
+InspectRequest someSource() {
+    InspectRequest spec;
+    spec.text = "dataset: {path: a.csv}\n";
+    spec.fileName = "my.yaml";
+    spec.baseDir = "/data";
+    spec.sets = {"train.ranks=2"};
+    return spec;
+}
+
+class InspectionTest : public ::testing::Test {
+ protected:
+    FakeInspector inspector;
+    Inspection inspection{inspector, kSpecBytes};
+};
+
+TEST_F(InspectionTest, ACheckAsksWithTheSpecAndItsVariations) {
+    InspectRequest request = someSource();
+    request.variations = {"", "v"};
+    inspector.answer = std::string("{\"errors\":[]}");
+    EXPECT_EQ(*inspection.check(request), "{\"errors\":[]}");
+    EXPECT_EQ(inspector.asked["op"], "check");
+    EXPECT_EQ(inspector.asked["variations"], Json({"", "v"}));
+    EXPECT_EQ(inspector.asked["base_dir"], "/data");
+    EXPECT_EQ(inspector.asked["sets"], Json({"train.ranks=2"}));
+    EXPECT_EQ(inspector.askedAbout, "my.yaml");
+}
+
+TEST_F(InspectionTest, ADatasetIsNamedByPathsOrByASpec) {
+    DatasetQuestion question;
+    question.paths = {"/log/*.parquet"};
+    question.filesMax = 1'000'000;
+    ASSERT_TRUE(inspection.dataset(question).ok());
+    EXPECT_EQ(inspector.asked["path"], Json({"/log/*.parquet"}));
+    EXPECT_EQ(inspector.asked["files_max"], 10'000);
+    EXPECT_EQ(inspector.askedAbout, "/log/*.parquet");
+    question.paths.clear();
+    question.spec = someSource();
+    ASSERT_TRUE(inspection.dataset(question).ok());
+    EXPECT_EQ(inspector.asked["text"], someSource().text);
+    EXPECT_FALSE(inspector.asked.contains("path"));
+}
+
+TEST_F(InspectionTest, StepsTakeFiftyRowsUnlessAskedForMore) {
+    StepsQuestion question;
+    question.spec = someSource();
+    question.variation = "v";
+    ASSERT_TRUE(inspection.steps(question).ok());
+    EXPECT_EQ(inspector.asked["rows"], 50);
+    EXPECT_EQ(inspector.asked["variation"], "v");
+    question.rows = 1000;
+    question.split = 3;
+    question.firstRow = 7;
+    ASSERT_TRUE(inspection.steps(question).ok());
+    EXPECT_EQ(inspector.asked["rows"], 1000);
+    EXPECT_EQ(inspector.asked["split"], 3);
+    EXPECT_EQ(inspector.asked["first_row"], 7);
+}
+
+TEST_F(InspectionTest, QuestionsThatCannotBeAskedNeverReachTheWorker) {
+    InspectRequest large = someSource();
+    large.text.assign(kSpecBytes + 1, '#');
+    EXPECT_THAT(messageOf(inspection.check(large).status()), HasSubstr("at most"));
+    InspectRequest relative = someSource();
+    relative.baseDir = "data";
+    EXPECT_THAT(messageOf(inspection.check(relative).status()), HasSubstr("absolute"));
+    DatasetQuestion nothing;
+    EXPECT_THAT(messageOf(inspection.dataset(nothing).status()), HasSubstr("neither paths nor"));
+    DatasetQuestion lost;
+    lost.paths = {"/a", "b"};
+    EXPECT_THAT(messageOf(inspection.dataset(lost).status()), HasSubstr("absolute"));
+    StepsQuestion many;
+    many.spec = someSource();
+    many.rows = 1001;
+    EXPECT_THAT(messageOf(inspection.steps(many).status()), HasSubstr("at most 1000"));
+    StepsQuestion far;
+    far.spec = someSource();
+    far.split = ~std::uint64_t{0};
+    EXPECT_EQ(inspection.steps(far).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(inspector.numCalls, 0);
+}
+
+// A worker that is a shell script.
+class WorkerEnds : public ::testing::Test {
+ protected:
+    Status askOf(const std::string& script, std::chrono::milliseconds timeout = {},
+                 std::int64_t maxAnswerBytes = 1 << 20) {
+        const std::string path = dir_ / "worker";
+        std::ofstream(path) << "#!/bin/sh\n" << script;
+        std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+        LoaderInspectorOptions options;
+        options.program = path;
+        options.timeout = timeout.count() > 0 ? timeout : options.timeout;
+        options.maxAnswerBytes = maxAnswerBytes;
+        return LoaderInspector(options).ask({{"op", "check"}}, "my.yaml").status();
+    }
+    tests::TempDir dir_;
+};
+
+TEST_F(WorkerEnds, WithAnAnswer) {
+    EXPECT_TRUE(askOf("cat > /dev/null; echo '{}'").ok());
+}
+
+TEST_F(WorkerEnds, ByASignalIsOneSentence) {
+    const Status status = askOf("echo 'last words' >&2; kill -SEGV $$");
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+    EXPECT_THAT(messageOf(status),
+                AllOf(HasSubstr("my.yaml: millrace-loader inspect was ended by signal 11"),
+                      HasSubstr("last words"), Not(HasSubstr("\n"))));
+}
+
+TEST_F(WorkerEnds, HalfWayThroughItsAnswerIsNoAnswer) {
+    const Status status = askOf("echo '{\"ok\":'; exit 5");
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+    EXPECT_THAT(messageOf(status), HasSubstr("ended with code 5"));
+}
+
+TEST_F(WorkerEnds, ForWantOfMemoryIsSaidSo) {
+    const Status status = askOf("echo \"what():  std::bad_alloc\" >&2; kill -ABRT $$");
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(messageOf(status), HasSubstr("memory"));
+}
+
+TEST_F(WorkerEnds, TooLateIsSaidSo) {
+    const Status status = askOf("exec sleep 60", std::chrono::milliseconds(300));
+    EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+    EXPECT_THAT(messageOf(status), HasSubstr("my.yaml"));
+}
+
+TEST_F(WorkerEnds, WithTooLargeAnAnswerIsSaidSo) {
+    const Status status = askOf("yes | head -c 100000; sleep 5", {}, 1000);
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(messageOf(status), HasSubstr("larger than"));
+}
+
+}  // namespace
+}  // namespace millrace::agent
