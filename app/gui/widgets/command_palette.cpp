@@ -213,7 +213,7 @@ void CommandPalette::search(const QString& query) {
                        : tr("\u2191 \u2193 to choose \u00b7 Enter to do it \u00b7 Esc to close"));
 }
 
-void CommandPalette::move(int rows) {
+void CommandPalette::moveBy(int rows) {
     const int count = model_.rowCount();
     if (count == 0) {
         return;
@@ -248,16 +248,16 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
     }
     switch (static_cast<QKeyEvent*>(event)->key()) {
         case Qt::Key_Down:
-            move(1);
+            moveBy(1);
             return true;
         case Qt::Key_Up:
-            move(-1);
+            moveBy(-1);
             return true;
         case Qt::Key_PageDown:
-            move(8);
+            moveBy(8);
             return true;
         case Qt::Key_PageUp:
-            move(-8);
+            moveBy(-8);
             return true;
         case Qt::Key_Return:
         case Qt::Key_Enter:

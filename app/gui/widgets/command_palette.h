@@ -60,7 +60,7 @@ class CommandPalette final : public Overlay {
  private:
     void build();
     void search(const QString& query);
-    void move(int rows);
+    void moveBy(int rows);
     void runCurrent();
 
     PaletteModel model_;

@@ -11,7 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "app/gui/models/figures.h"
+#include "app/gui/models/run_text.h"
 #include "app/gui/widgets/icons.h"
 #include "app/gui/widgets/theme.h"
 
@@ -86,7 +86,7 @@ Figure::Figure(const QString& caption, QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(1);
-    value_ = new QLabel(kNoFigure, this);
+    value_ = new QLabel(noneText(), this);
     setLook(*value_, "title");
     value_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     auto* below = new QLabel(caption, this);
@@ -97,7 +97,7 @@ Figure::Figure(const QString& caption, QWidget* parent) : QWidget(parent) {
 }
 
 void Figure::setValue(const QString& value, const QString& toolTip) {
-    value_->setText(value.isEmpty() ? kNoFigure : value);
+    value_->setText(value.isEmpty() ? noneText() : value);
     setToolTip(toolTip);
 }
 

@@ -1,0 +1,105 @@
+#include "app/gui/console_app.h"
+
+#include <QFileInfo>
+#include <QTimer>
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kClockTickMs = 1000;
+
+QString sentenceOf(const Status& status) {
+    const std::string_view why = messageOf(status);
+    return QString::fromUtf8(why.data(), static_cast<qsizetype>(why.size()));
+}
+
+}  // namespace
+
+ConsoleApp::ConsoleApp(const Parts& parts, const ConsoleOptions& options)
+    : parts_(parts), daemons_(parts.ownAddress), bridge_(parts.makeClient) {
+    restore(options);
+    const WindowParts window{{bridge_, runs_, colors_, spec_},
+                             daemons_,
+                             parts_.theme,
+                             parts_.settings,
+                             parts_.makePage,
+                             parts_.nowMs};
+    window_ = std::make_unique<MainWindow>(window);
+    window_->restoreLayout();
+    connectDaemon();
+}
+
+ConsoleApp::~ConsoleApp() = default;
+
+void ConsoleApp::restore(const ConsoleOptions& options) {
+    QSettings& settings = parts_.settings;
+    daemons_.restore(settings);
+    colors_.restore(settings);
+    for (const std::string& address : options.connect) {
+        const QString text = QString::fromStdString(address);
+        const Result<std::string> added = daemons_.add(text);
+        // One that is in the bar already is gone to as well.
+        daemons_.setCurrent(added.ok() ? *added : address);
+    }
+    const QString page = settings.value(QStringLiteral("window/page")).toString();
+    firstPage_ = options.page.value_or(parsePage(page).value_or(PageName::kRuns));
+    const QString theme = settings.value(QStringLiteral("window/theme")).toString();
+    parts_.theme.choose(options.theme.value_or(parseTheme(theme).value_or(ThemeChoice::kSystem)));
+    specFile_ = options.spec;
+}
+
+void ConsoleApp::connectDaemon() {
+    connect(&bridge_, &DaemonBridge::switched, this, [this] { runs_.clear(); });
+    connect(&bridge_, &DaemonBridge::runsChanged, this, [this](const RunsDelta& delta) {
+        runs_.apply(delta.isReset, delta.changed, delta.removed);
+        daemons_.heard(bridge_.address(), parts_.nowMs());
+    });
+    connect(&bridge_, &DaemonBridge::nodeSampled, this,
+            [this] { daemons_.heard(bridge_.address(), parts_.nowMs()); });
+    connect(&bridge_, &DaemonBridge::linkChanged, this, [this](const session::Link& link) {
+        daemons_.setLink(bridge_.address(), link, bridge_.handshake().version);
+    });
+    connect(&daemons_, &KnownDaemons::currentChanged, this, [this] {
+        if (bridge_.address() != daemons_.current()) {
+            bridge_.connectTo(daemons_.current());
+        }
+    });
+    auto* clock = new QTimer(this);
+    clock->setInterval(kClockTickMs);
+    connect(clock, &QTimer::timeout, this, [this] { runs_.setNow(parts_.nowMs()); });
+    clock->start();
+    runs_.setNow(parts_.nowMs());
+}
+
+void ConsoleApp::start() {
+    connect(window_.get(), &MainWindow::painted, this, &ConsoleApp::goOn);
+    window_->showPage(firstPage_);
+    window_->show();
+}
+
+void ConsoleApp::goOn() {
+    if (!daemons_.current().empty()) {
+        bridge_.connectTo(daemons_.current());
+    }
+    openSpec();
+    QTimer::singleShot(0, window_.get(), &MainWindow::makeOtherPages);
+}
+
+void ConsoleApp::openSpec() {
+    if (specFile_.empty()) {
+        return;
+    }
+    const QFileInfo file(QString::fromStdString(specFile_));
+    const QString path = file.absoluteFilePath();
+    bridge_.readSpecFile(
+        path.toStdString(), this,
+        [this, path, base = file.absolutePath()](Result<std::string> text) {
+            if (text.ok()) {
+                spec_.open(QString::fromStdString(*text), path, base);
+            } else {
+                window_->tell({Notice::Kind::kError, sentenceOf(text.status()), {}, {}});
+            }
+        });
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,61 @@
+#pragma once
+// What lives as long as the console: the bridge, the tables it fills, and the window.
+//
+// Threads: the GUI thread. Owns: everything named here. Failure: a daemon that cannot be reached is
+// a sentence in the connection bar, never an end.
+#include <QObject>
+#include <QSettings>
+#include <memory>
+
+#include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/console_options.h"
+#include "app/gui/main_window.h"
+#include "app/gui/models/run_colors.h"
+#include "app/gui/models/run_table.h"
+#include "app/gui/models/spec_document.h"
+
+namespace millrace::gui {
+
+class ConsoleApp final : public QObject {
+    Q_OBJECT
+
+ public:
+    struct Parts {
+        DaemonBridge::MakeClient makeClient;
+        MakePage makePage;
+        QSettings& settings;
+        ThemeControl& theme;
+        std::string ownAddress;  ///< of the daemon that is known without being added
+        std::function<std::int64_t()> nowMs;
+    };
+    ConsoleApp(const Parts& parts, const ConsoleOptions& options);
+    ~ConsoleApp() override;
+
+    /// Shows the window, then connects: the first paint waits for nobody.
+    void start();
+    MainWindow& window() { return *window_; }
+    DaemonBridge& daemon() { return bridge_; }
+    RunTable& runs() { return runs_; }
+    const RunTable& runs() const { return runs_; }
+    SpecDocument& spec() { return spec_; }
+    KnownDaemons& daemons() { return daemons_; }
+    RunColors& colors() { return colors_; }
+
+ private:
+    void restore(const ConsoleOptions& options);
+    void connectDaemon();
+    void goOn();
+    void openSpec();
+
+    Parts parts_;
+    KnownDaemons daemons_;
+    DaemonBridge bridge_;
+    RunTable runs_;
+    RunColors colors_;
+    SpecDocument spec_;
+    std::unique_ptr<MainWindow> window_;
+    PageName firstPage_ = PageName::kRuns;
+    std::string specFile_;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,140 @@
+// The program millrace-console: the process's own things (options, signals, TLS files, settings)
+// around ConsoleApp.
+#include <QApplication>
+#include <QSocketNotifier>
+#include <QTemporaryDir>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "app/client/grpc_client.h"
+#include "app/gui/console_app.h"
+#include "app/gui/screenshot.h"
+#include "app/gui/widgets/icons.h"
+#include "backend/core/paths.h"
+
+namespace {
+
+using namespace millrace;
+
+constexpr int kExitUsage = 2;
+int signalPipe[2] = {-1, -1};
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+// A handler may do next to nothing: it writes a byte, the event loop reads it.
+void onSignal(int) {
+    const char byte = 1;
+    if (::write(signalPipe[1], &byte, 1) < 0) {
+        ::_exit(130);
+    }
+}
+
+bool installSignals() {
+    if (::pipe2(signalPipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return false;
+    }
+    struct sigaction action{};
+    action.sa_handler = onSignal;
+    // The second one ends it at once.
+    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+    ::sigaction(SIGINT, &action, nullptr);
+    ::sigaction(SIGTERM, &action, nullptr);
+    ::sigaction(SIGHUP, &action, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+    return true;
+}
+
+std::unique_ptr<client::DaemonClient> makeClient(const std::string& text) {
+    client::GrpcClientOptions options;
+    // Addresses were read by KnownDaemons before; an empty one answers with its own sentence.
+    options.address = Address::parse(text).value_or(Address{});
+    options.clientName = "millrace-console " + gui::consoleVersion();
+    options.tls = {environment("MILLRACE_TLS_CA"), environment("MILLRACE_TLS_CERT"),
+                   environment("MILLRACE_TLS_KEY")};
+    return client::makeGrpcClient(std::move(options));
+}
+
+std::int64_t nowMs() {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+// What is known before there is a window: answers, or nothing when the window is wanted.
+std::optional<int> answerAtOnce(const Result<gui::ConsoleOptions>& options) {
+    if (!options.ok()) {
+        std::cerr << "millrace-console: " << messageOf(options.status()) << '\n';
+        return kExitUsage;
+    }
+    if (options->wantsHelp) {
+        std::cout << gui::consoleHelp();
+        return 0;
+    }
+    if (options->wantsVersion) {
+        std::cout << "millrace-console " << gui::consoleVersion() << '\n';
+        return 0;
+    }
+    return std::nullopt;
+}
+
+int runConsole(QApplication& application, const gui::ConsoleOptions& options, QSettings& settings) {
+    gui::ThemeControl theme(application);
+    const std::string host = environment("MILLRACE_HOST");
+    gui::ConsoleApp app({makeClient, gui::makePage, settings, theme,
+                         host.empty() ? "unix:" + defaultSocketPath() : host, nowMs},
+                        options);
+    QSocketNotifier signalled(signalPipe[0], QSocketNotifier::Read);
+    QObject::connect(&signalled, &QSocketNotifier::activated, &app, [&] { app.window().close(); });
+    std::unique_ptr<gui::Screenshot> screenshot;
+    if (!options.screenshotDir.empty()) {
+        screenshot = std::make_unique<gui::Screenshot>(
+            app, theme, options, [](int code, const std::string& sentence) {
+                if (!sentence.empty()) {
+                    std::cerr << "millrace-console: " << sentence << '\n';
+                }
+                QCoreApplication::exit(code);
+            });
+        screenshot->start();
+    } else {
+        app.start();
+    }
+    return QApplication::exec();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const Result<gui::ConsoleOptions> options = gui::parseConsoleOptions({argv + 1, argv + argc});
+    if (const std::optional<int> code = answerAtOnce(options)) {
+        return *code;
+    }
+    if (!installSignals()) {
+        std::cerr << "millrace-console: cannot make a pipe for signals\n";
+        return 1;
+    }
+    if (options->scale != 1) {
+        qputenv("QT_SCALE_FACTOR", QByteArray::number(options->scale));
+    }
+    QApplication::setApplicationName(QStringLiteral("millrace-console"));
+    QApplication::setDesktopFileName(QStringLiteral("millrace-console"));
+    QApplication::setHighDpiScaleFactorRoundingPolicy(
+        Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
+    int qtArgc = 1;
+    QApplication application(qtArgc, argv);
+    application.setWindowIcon(gui::applicationIcon());
+    if (options->screenshotDir.empty()) {
+        QSettings settings(QStringLiteral("millrace"), QStringLiteral("console"));
+        return runConsole(application, *options, settings);
+    }
+    // Pictures are the same for everybody: nobody's settings are read or changed.
+    QTemporaryDir folder;
+    QSettings settings(folder.filePath(QStringLiteral("console.ini")), QSettings::IniFormat);
+    return runConsole(application, *options, settings);
+}

@@ -1,0 +1,326 @@
+#include "app/gui/main_window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QScreen>
+#include <QStackedWidget>
+#include <QTextEdit>
+#include <QTimer>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/console_options.h"
+#include "app/gui/models/run_colors.h"
+#include "app/gui/models/run_table.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/status_line.h"
+#include "app/gui/widgets/connection_bar.h"
+#include "app/gui/widgets/notice_stack.h"
+#include "app/gui/widgets/side_bar.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kStatusTickMs = 500;
+
+struct PageLook {
+    const char* title;
+    Glyph glyph;
+};
+constexpr PageLook kLooks[] = {{"Watch", Glyph::kWatch},
+                               {"Runs", Glyph::kRuns},
+                               {"Launch", Glyph::kLaunch},
+                               {"Data", Glyph::kData}};
+
+std::size_t placeOf(PageName name) {
+    return static_cast<std::size_t>(name);
+}
+
+QString titleOf(PageName name) {
+    return QString::fromLatin1(kLooks[placeOf(name)].title);
+}
+
+// Where a "?" is a letter.
+bool isTyping() {
+    const QWidget* focus = QApplication::focusWidget();
+    return qobject_cast<const QLineEdit*>(focus) != nullptr ||
+           qobject_cast<const QPlainTextEdit*>(focus) != nullptr ||
+           qobject_cast<const QTextEdit*>(focus) != nullptr;
+}
+
+}  // namespace
+
+MainWindow::MainWindow(const WindowParts& parts) : parts_(parts) {
+    setWindowTitle(QStringLiteral("Millrace"));
+    setWindowIcon(applicationIcon());
+    setCentralWidget(makeContent());
+    makeOverlays();
+    makeShortcuts();
+    connectBar();
+    connectDaemon();
+    showDaemon();
+}
+
+MainWindow::~MainWindow() = default;
+
+QWidget* MainWindow::makeContent() {
+    auto* content = new QWidget(this);
+    auto* columns = new QHBoxLayout(content);
+    columns->setContentsMargins(0, 0, 0, 0);
+    columns->setSpacing(0);
+    side_ = new SideBar(content);
+    for (const PageName name : kAllPages) {
+        side_->addPage(kLooks[placeOf(name)].glyph, titleOf(name),
+                       tr("Ctrl+%1").arg(placeOf(name) + 1));
+    }
+    side_->addFootButton(Glyph::kKeyboard, tr("Keys"), tr("Shortcuts  ?"), this,
+                         [this] { openShortcuts(); });
+    connect(side_, &SideBar::chosen, this,
+            [this](int place) { showPage(kAllPages[static_cast<std::size_t>(place)]); });
+    columns->addWidget(side_);
+    auto* rows = new QVBoxLayout;
+    rows->setSpacing(0);
+    connections_ = new ConnectionBar(parts_.daemons, parts_.nowMs, content);
+    stack_ = new QStackedWidget(content);
+    status_ = new StatusLine(content);
+    rows->addWidget(connections_);
+    rows->addWidget(stack_, 1);
+    rows->addWidget(status_);
+    columns->addLayout(rows, 1);
+    return content;
+}
+
+void MainWindow::makeOverlays() {
+    notices_ = new NoticeStack(stack_);
+    palette_ = new CommandPalette(this);
+    sheet_ = new ShortcutSheet(this);
+}
+
+void MainWindow::addShortcut(const QKeySequence& key, std::function<void()> run) {
+    auto* action = new QAction(this);
+    action->setShortcut(key);
+    action->setShortcutContext(Qt::WindowShortcut);
+    connect(action, &QAction::triggered, this, std::move(run));
+    addAction(action);
+}
+
+void MainWindow::makeShortcuts() {
+    for (const Command& command : ownCommands()) {
+        // "?" is handled in keyPressEvent: fields must be able to take it.
+        if (!command.key.isEmpty() && command.key != QKeySequence(QStringLiteral("?"))) {
+            addShortcut(command.key, command.run);
+        }
+    }
+}
+
+void MainWindow::connectBar() {
+    connect(connections_, &ConnectionBar::paletteAsked, this, [this] { openPalette(); });
+    connect(connections_, &ConnectionBar::themeAsked, this, [this] { parts_.theme.toggle(); });
+    connect(connections_, &ConnectionBar::retryAsked, this,
+            [this] { parts_.pages.daemon.retryNow(); });
+    connect(connections_, &ConnectionBar::said, this,
+            [this](const QString& sentence) { tell({Notice::Kind::kDone, sentence, {}, {}}); });
+}
+
+void MainWindow::connectDaemon() {
+    DaemonBridge& daemon = parts_.pages.daemon;
+    connect(&daemon, &DaemonBridge::linkChanged, this, [this] { showDaemon(); });
+    auto* tick = new QTimer(this);
+    tick->setInterval(kStatusTickMs);
+    connect(tick, &QTimer::timeout, this, &MainWindow::refreshStatus);
+    tick->start();
+}
+
+void MainWindow::refreshStatus() {
+    status_->setTotals(totalsOf(parts_.pages.runs));
+    status_->setDropped(parts_.pages.daemon.droppedUpdates());
+}
+
+void MainWindow::showDaemon() {
+    const KnownDaemon* daemon = parts_.daemons.currentDaemon();
+    const bool isLive = parts_.pages.daemon.link().state == session::LinkState::kConnected;
+    QString sentence;
+    if (daemon != nullptr && isLive) {
+        sentence = tr("millraced %1, %2")
+                       .arg(qtext(parts_.pages.daemon.handshake().version), qtext(daemon->address));
+    } else if (daemon != nullptr) {
+        sentence = stateWord(*daemon) + QLatin1String(", ") + qtext(daemon->address);
+    }
+    status_->setDaemon(sentence, isLive);
+    setWindowTitle(
+        daemon == nullptr
+            ? QStringLiteral("Millrace")
+            : tr("%1 \u2013 %2 \u2013 Millrace").arg(titleOf(current_), shortName(*daemon)));
+    refreshStatus();
+}
+
+Page& MainWindow::page(PageName name) {
+    Page*& place = pages_[placeOf(name)];
+    if (place == nullptr) {
+        place = parts_.makePage(name, parts_.pages).release();
+        place->setParent(stack_);
+        stack_->addWidget(place);
+        connect(place, &Page::goTo, this, &MainWindow::goTo);
+        connect(place, &Page::said, this, &MainWindow::tell);
+        parts_.settings.beginGroup(nameOf(name));
+        place->restoreState(parts_.settings);
+        parts_.settings.endGroup();
+        notices_->raise();
+    }
+    return *place;
+}
+
+void MainWindow::makeOtherPages() {
+    for (const PageName name : kAllPages) {
+        if (pages_[placeOf(name)] == nullptr) {
+            page(name);
+            QTimer::singleShot(0, this, &MainWindow::makeOtherPages);
+            return;
+        }
+    }
+}
+
+void MainWindow::showPage(PageName name) {
+    Page& shown = page(name);
+    current_ = name;
+    stack_->setCurrentWidget(&shown);
+    side_->setCurrent(static_cast<int>(placeOf(name)));
+    showDaemon();
+    notices_->raise();
+    if (shown.focusWidget() != nullptr) {
+        shown.focusWidget()->setFocus(Qt::OtherFocusReason);
+    } else {
+        shown.setFocus(Qt::OtherFocusReason);
+    }
+}
+
+void MainWindow::goTo(const Destination& destination) {
+    showPage(destination.page);
+    page(destination.page).arrive(destination);
+}
+
+void MainWindow::tell(const Notice& notice) {
+    const Toast::Kind kind = notice.kind == Notice::Kind::kError  ? Toast::Kind::kError
+                             : notice.kind == Notice::Kind::kDone ? Toast::Kind::kDone
+                                                                  : Toast::Kind::kInfo;
+    notices_->add({kind, notice.text, notice.actionText, notice.action});
+}
+
+std::vector<Command> MainWindow::ownCommands() {
+    std::vector<Command> commands;
+    for (const PageName name : kAllPages) {
+        commands.push_back({tr("Go to %1").arg(titleOf(name)),
+                            QKeySequence(tr("Ctrl+%1").arg(placeOf(name) + 1)),
+                            [this, name] { showPage(name); }});
+    }
+    const auto add = [&](const QString& title, const char* key, std::function<void()> run) {
+        commands.push_back({title, QKeySequence(QString::fromLatin1(key)), std::move(run)});
+    };
+    add(tr("Find a command"), "Ctrl+Shift+P", [this] { openPalette(); });
+    add(tr("Show the shortcuts"), "?", [this] { openShortcuts(); });
+    add(tr("Add a daemon"), "Ctrl+Shift+A", [this] { connections_->startAdding(); });
+    add(tr("Try the connection now"), "Ctrl+Shift+R", [this] { parts_.pages.daemon.retryNow(); });
+    add(tr("Do what the newest notice offers (undo)"), "Ctrl+Shift+U", [this] {
+        if (ToastCard* card = notices_->newestAction()) {
+            card->act();
+        }
+    });
+    add(tr("Close the newest notice"), "Ctrl+Shift+X", [this] { notices_->closeNewest(); });
+    add(tr("Switch between dark and light"), "Ctrl+Shift+T", [this] { parts_.theme.toggle(); });
+    add(tr("Theme: dark"), "", [this] { parts_.theme.choose(ThemeChoice::kDark); });
+    add(tr("Theme: light"), "", [this] { parts_.theme.choose(ThemeChoice::kLight); });
+    add(tr("Theme: as the desktop"), "", [this] { parts_.theme.choose(ThemeChoice::kSystem); });
+    add(tr("Full screen"), "F11", [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+    add(tr("Quit"), "Ctrl+Q", [this] { close(); });
+    return commands;
+}
+
+std::vector<PageCommands> MainWindow::allCommands() {
+    std::vector<PageCommands> all{{titleOf(current_), page(current_).commands()}};
+    for (const PageName name : kAllPages) {
+        if (name != current_) {
+            // A command of another page needs that page in front.
+            PageCommands other{titleOf(name), page(name).commands()};
+            for (Command& command : other.commands) {
+                command.run = [this, name, run = command.run] {
+                    showPage(name);
+                    run();
+                };
+            }
+            all.push_back(std::move(other));
+        }
+    }
+    all.insert(all.begin() + 1, {tr("Window"), ownCommands()});
+    return all;
+}
+
+void MainWindow::openPalette(const QString& query) {
+    sheet_->dismiss();
+    CommandSources sources{allCommands(), &parts_.pages.runs, &parts_.daemons, {}, {}};
+    sources.openRun = [this](const std::string& id) { goTo({PageName::kRuns, {id}, {}, {}}); };
+    sources.openDaemon = [this](const std::string& address) { parts_.daemons.setCurrent(address); };
+    palette_->openWith(paletteEntries(sources), query);
+}
+
+void MainWindow::openShortcuts() {
+    palette_->dismiss();
+    sheet_->openWith(shortcutGroups(allCommands()));
+}
+
+void MainWindow::savePage(const Page& page) const {
+    parts_.settings.beginGroup(nameOf(page.name()));
+    page.saveState(parts_.settings);
+    parts_.settings.endGroup();
+}
+
+void MainWindow::saveState() const {
+    QSettings& settings = parts_.settings;
+    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    settings.setValue(QStringLiteral("window/page"), nameOf(current_));
+    settings.setValue(QStringLiteral("window/theme"), nameOf(parts_.theme.choice()));
+    for (const Page* page : pages_) {
+        if (page != nullptr) {
+            savePage(*page);
+        }
+    }
+    parts_.pages.colors.save(settings);
+    parts_.daemons.save(settings);
+}
+
+void MainWindow::restoreLayout() {
+    if (!restoreGeometry(parts_.settings.value(QStringLiteral("window/geometry")).toByteArray())) {
+        const QSize room = screen()->availableSize();
+        resize(std::min(1440, room.width() * 9 / 10), std::min(900, room.height() * 9 / 10));
+    }
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    saveState();
+    event->accept();
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+    if (event->text() == QLatin1String("?") && !isTyping()) {
+        openShortcuts();
+        return;
+    }
+    QMainWindow::keyPressEvent(event);
+}
+
+bool MainWindow::event(QEvent* event) {
+    const bool isTaken = QMainWindow::event(event);
+    if (event->type() == QEvent::Paint && !hasPainted_) {
+        hasPainted_ = true;
+        QTimer::singleShot(0, this, [this] { Q_EMIT painted(); });
+    }
+    return isTaken;
+}
+
+}  // namespace millrace::gui

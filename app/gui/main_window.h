@@ -1,0 +1,96 @@
+#pragma once
+// The window: side bar, connection bar, the pages, status line, notices, palette and sheet.
+//
+// Pages are made when they are first shown, or one by one after the first paint. The window
+// forwards: pages say where to go and what to tell, the bridge says what runs; it decides nothing
+// about runs. Threads: the GUI thread. Owns: its widgets and pages; what WindowParts names outlives
+// it.
+#include <QMainWindow>
+#include <QPointer>
+#include <array>
+#include <functional>
+
+#include "app/gui/console_pages.h"
+#include "app/gui/models/known_daemons.h"
+#include "app/gui/shell_commands.h"
+
+class QStackedWidget;
+
+namespace millrace::gui {
+
+class ConnectionBar;
+class NoticeStack;
+class SideBar;
+class StatusLine;
+class ThemeControl;
+
+struct WindowParts {
+    PageContext pages;
+    KnownDaemons& daemons;
+    ThemeControl& theme;
+    QSettings& settings;
+    MakePage makePage;
+    std::function<std::int64_t()> nowMs;  ///< UTC
+};
+
+class MainWindow final : public QMainWindow {
+    Q_OBJECT
+
+ public:
+    explicit MainWindow(const WindowParts& parts);
+    ~MainWindow() override;
+
+    void showPage(PageName name);
+    PageName currentPage() const { return current_; }
+    /// Made when there is none yet.
+    Page& page(PageName name);
+    /// Makes the pages that nobody has opened yet, one a turn of the event loop.
+    void makeOtherPages();
+    void goTo(const Destination& destination);
+    void tell(const Notice& notice);
+    void openPalette(const QString& query = {});
+    void openShortcuts();
+    void saveState() const;
+    void restoreLayout();
+
+    ConnectionBar& connectionBar() const { return *connections_; }
+    StatusLine& statusLine() const { return *status_; }
+    NoticeStack& notices() const { return *notices_; }
+    CommandPalette& commandPalette() const { return *palette_; }
+    ShortcutSheet& shortcuts() const { return *sheet_; }
+
+ Q_SIGNALS:
+    void painted();  ///< for the first time
+
+ protected:
+    void closeEvent(QCloseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    bool event(QEvent* event) override;
+
+ private:
+    QWidget* makeContent();
+    void makeOverlays();
+    void makeShortcuts();
+    void addShortcut(const QKeySequence& key, std::function<void()> run);
+    void connectBar();
+    void connectDaemon();
+    void refreshStatus();
+    void showDaemon();
+    std::vector<Command> ownCommands();
+    std::vector<PageCommands> allCommands();
+    void savePage(const Page& page) const;
+
+    WindowParts parts_;
+    SideBar* side_ = nullptr;
+    ConnectionBar* connections_ = nullptr;
+    QStackedWidget* stack_ = nullptr;
+    StatusLine* status_ = nullptr;
+    NoticeStack* notices_ = nullptr;
+    CommandPalette* palette_ = nullptr;
+    ShortcutSheet* sheet_ = nullptr;
+    std::array<Page*, 4> pages_{};
+    PageName current_ = PageName::kRuns;
+    bool hasPainted_ = false;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,110 @@
+#pragma once
+// A dataset as the Data page shows it: its columns and its files as tables, its totals, and how its
+// row groups are spread.
+//
+// Values are the daemon's (DatasetReply); what it does not know is empty, never zero. Sort by
+// Qt::UserRole (kSortRole). Threads: the GUI thread.
+#include <QAbstractTableModel>
+#include <QString>
+#include <memory>
+#include <vector>
+
+#include "app/client/inspect_values.h"
+
+namespace millrace::gui {
+
+inline constexpr int kSortRole = Qt::UserRole;
+/// 0 to 1: how long the bar behind a figure is; invalid: no bar.
+inline constexpr int kShareRole = Qt::UserRole + 1;
+
+struct DatasetTotals {
+    QString format, files, rows, rowGroups, disk, decoded;
+    QString ratio;  ///< "2.4x": decoded by disk; "" not known
+};
+DatasetTotals totalsOf(const client::DatasetReply& reply);
+
+class DatasetColumnsModel final : public QAbstractTableModel {
+    Q_OBJECT
+
+ public:
+    enum Column {
+        kName,
+        kType,
+        kNullable,
+        kNulls,
+        kMin,
+        kMax,
+        kDisk,
+        kDecoded,
+        kEncoding,
+        kCodec,
+        kNumColumns
+    };
+    using QAbstractTableModel::QAbstractTableModel;
+    void setReply(const client::DatasetReply& reply);
+    void clear() { setReply({}); }
+    const client::ColumnFacts& column(int row) const {
+        return columns_[static_cast<std::size_t>(row)];
+    }
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation,
+                        int role = Qt::DisplayRole) const override;
+
+ private:
+    QVariant text(const client::ColumnFacts& facts, int column) const;
+    QVariant sortKey(const client::ColumnFacts& facts, int column) const;
+    QVariant share(const client::ColumnFacts& facts, int column) const;
+    QString toolTip(const client::ColumnFacts& facts, int column) const;
+
+    std::vector<client::ColumnFacts> columns_;
+    std::int64_t numRows_ = 0;
+    double mostDisk_ = 0, mostDecoded_ = 0;
+};
+
+class DatasetFilesModel final : public QAbstractTableModel {
+    Q_OBJECT
+
+ public:
+    enum Column { kPath, kRows, kRowGroups, kDisk, kStrip, kNumColumns };
+    /// Of kStrip: QList<double>, the share of each row group of the largest file, in order.
+    static constexpr int kStripRole = Qt::UserRole + 2;
+    using QAbstractTableModel::QAbstractTableModel;
+    void setReply(const client::DatasetReply& reply);
+    void clear() { setReply({}); }
+    const client::DatasetFile& file(int row) const { return files_[static_cast<std::size_t>(row)]; }
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation,
+                        int role = Qt::DisplayRole) const override;
+
+ private:
+    QVariant text(const client::DatasetFile& file, int column) const;
+    QVariant sortKey(const client::DatasetFile& file, int column) const;
+    QVariant strip(const client::DatasetFile& file) const;
+    QString toolTip(const client::DatasetFile& file, int column) const;
+
+    std::vector<client::DatasetFile> files_;
+    QString prefix_;  ///< the directory that all paths share, left out of names
+    double mostBytes_ = 0;
+    std::int64_t mostRows_ = 0;
+};
+
+/// How many row groups have which size; decoded sizes where they are known, else those on disk.
+struct RowGroupSizes {
+    std::vector<double> edges, counts;
+    bool isDecoded = false;
+    double medianBytes = 0;
+    std::int64_t numRowGroups = 0;
+};
+RowGroupSizes rowGroupSizes(const std::vector<client::DatasetFile>& files, int numBins = 16);
+
+/// Rows of a table as tab-separated text, header first; tabs and line ends within become blanks.
+QString tsvOf(const QAbstractItemModel& model, const std::vector<int>& rows,
+              const std::vector<int>& columns);
+
+}  // namespace millrace::gui

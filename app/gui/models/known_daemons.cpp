@@ -1,0 +1,216 @@
+#include "app/gui/models/known_daemons.h"
+
+#include <QFileInfo>
+#include <algorithm>
+
+#include "backend/core/paths.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr const char* kListKey = "daemons/list";
+constexpr const char* kCurrentKey = "daemons/current";
+
+QString qtextOf(std::string_view text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+QString capitalised(QString text) {
+    if (!text.isEmpty()) {
+        text[0] = text[0].toUpper();
+    }
+    return text;
+}
+
+}  // namespace
+
+KnownDaemons::KnownDaemons(const std::string& own, QObject* parent) : QObject(parent) {
+    const Result<Address> address = Address::parse(own);
+    if (address.ok()) {
+        KnownDaemon first;
+        first.address = address->text();
+        first.isOwn = true;
+        daemons_.push_back(std::move(first));
+        current_ = daemons_.front().address;
+    }
+}
+
+const KnownDaemon* KnownDaemons::find(const std::string& address) const {
+    const auto at = std::find_if(daemons_.begin(), daemons_.end(),
+                                 [&](const KnownDaemon& d) { return d.address == address; });
+    return at == daemons_.end() ? nullptr : &*at;
+}
+
+KnownDaemon* KnownDaemons::findMine(const std::string& address) {
+    return const_cast<KnownDaemon*>(find(address));
+}
+
+Result<std::string> KnownDaemons::check(const QString& text) {
+    QString word = text.trimmed();
+    if (word.isEmpty()) {
+        return invalidArgument(
+            "write where the daemon listens: unix:/run/user/1000/millrace/millraced.sock, or "
+            "host:7443");
+    }
+    if (word.startsWith(QLatin1String("~/"))) {
+        word = QString::fromLocal8Bit(qgetenv("HOME")) + word.mid(1);
+    }
+    ASSIGN_OR_RETURN(const Address address, Address::parse(word.toStdString()));
+    return address.text();
+}
+
+Result<std::string> KnownDaemons::add(const QString& text) {
+    ASSIGN_OR_RETURN(const std::string address, check(text));
+    if (find(address) != nullptr) {
+        return alreadyExists(address, " is in the bar already");
+    }
+    KnownDaemon daemon;
+    daemon.address = address;
+    daemons_.push_back(std::move(daemon));
+    Q_EMIT changed();
+    return address;
+}
+
+void KnownDaemons::remove(const std::string& address) {
+    const KnownDaemon* daemon = find(address);
+    if (daemon == nullptr || daemon->isOwn) {
+        return;
+    }
+    const auto place = daemon - daemons_.data();
+    daemons_.erase(daemons_.begin() + place);
+    const bool wasCurrent = current_ == address;
+    if (wasCurrent) {
+        current_ = daemons_.empty()
+                       ? std::string()
+                       : daemons_[static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, place - 1))]
+                             .address;
+    }
+    Q_EMIT changed();
+    if (wasCurrent) {
+        Q_EMIT currentChanged();
+    }
+}
+
+void KnownDaemons::setCurrent(const std::string& address) {
+    if (address == current_ || find(address) == nullptr) {
+        return;
+    }
+    current_ = address;
+    Q_EMIT changed();
+    Q_EMIT currentChanged();
+}
+
+void KnownDaemons::setLink(const std::string& address, const session::Link& link,
+                           const std::string& version) {
+    KnownDaemon* daemon = findMine(address);
+    if (daemon == nullptr) {
+        return;
+    }
+    daemon->isProbed = true;
+    daemon->link = link;
+    if (!version.empty()) {
+        daemon->version = version;
+    }
+    Q_EMIT changed();
+}
+
+void KnownDaemons::heard(const std::string& address, std::int64_t nowMs) {
+    if (KnownDaemon* daemon = findMine(address)) {
+        daemon->heardMs = nowMs;
+    }
+}
+
+void KnownDaemons::save(QSettings& settings) const {
+    QStringList others;
+    for (const KnownDaemon& daemon : daemons_) {
+        if (!daemon.isOwn) {
+            others.append(QString::fromStdString(daemon.address));
+        }
+    }
+    settings.setValue(kListKey, others);
+    settings.setValue(kCurrentKey, QString::fromStdString(current_));
+}
+
+void KnownDaemons::restore(QSettings& settings) {
+    for (const QString& text : settings.value(kListKey).toStringList()) {
+        // Somebody may have edited the file: what cannot be read, or is there twice, is left out.
+        add(text).status().IgnoreError();
+    }
+    setCurrent(settings.value(kCurrentKey).toString().toStdString());
+}
+
+QString shortName(const KnownDaemon& daemon) {
+    if (daemon.isOwn) {
+        return QStringLiteral("this machine");
+    }
+    const QString address = QString::fromStdString(daemon.address);
+    if (address.startsWith(QLatin1String("unix:"))) {
+        return QFileInfo(address.mid(5)).fileName();
+    }
+    return address;
+}
+
+QString stateWord(const KnownDaemon& daemon) {
+    if (!daemon.isProbed) {
+        return QStringLiteral("not asked yet");
+    }
+    switch (daemon.link.state) {
+        case session::LinkState::kConnecting:
+            return QStringLiteral("connecting");
+        case session::LinkState::kConnected:
+            return QStringLiteral("connected");
+        case session::LinkState::kReconnecting:
+            return QStringLiteral("reconnecting");
+        case session::LinkState::kRefused:
+            return QStringLiteral("refused");
+    }
+    return {};
+}
+
+QString staleText(const KnownDaemon& daemon, std::int64_t nowMs) {
+    if (!daemon.heardMs.has_value()) {
+        return {};
+    }
+    const std::int64_t silence = nowMs - *daemon.heardMs;
+    const bool isLost = daemon.isProbed && daemon.link.state != session::LinkState::kConnected;
+    if (silence < (isLost ? 1000 : kStaleAfterMs)) {
+        return {};
+    }
+    const std::int64_t seconds = silence / 1000;
+    if (seconds < 100) {
+        return QStringLiteral("stale %1 s").arg(seconds);
+    }
+    return seconds < 6000 ? QStringLiteral("stale %1 min").arg(seconds / 60)
+                          : QStringLiteral("stale %1 h").arg(seconds / 3600);
+}
+
+QString problemSentence(const KnownDaemon& daemon) {
+    if (!daemon.isProbed || daemon.link.state == session::LinkState::kConnected) {
+        return {};
+    }
+    if (daemon.link.sentence.empty()) {
+        return {};
+    }
+    QString text = capitalised(qtextOf(daemon.link.sentence));
+    if (!text.endsWith(QLatin1Char('.'))) {
+        text += QLatin1Char('.');
+    }
+    if (daemon.link.state == session::LinkState::kReconnecting) {
+        text += QStringLiteral(" Trying again by itself.");
+    }
+    return text;
+}
+
+QString helpfulCommand(const KnownDaemon& daemon) {
+    const bool isAway =
+        daemon.isProbed && (daemon.link.state == session::LinkState::kReconnecting ||
+                            daemon.link.state == session::LinkState::kConnecting);
+    if (!isAway || daemon.link.sentence.empty() || daemon.address.rfind("unix:", 0) != 0) {
+        return {};
+    }
+    return daemon.isOwn ? QStringLiteral("millrace up")
+                        : QStringLiteral("millrace --host %1 up")
+                              .arg(QString::fromStdString(daemon.address));
+}
+
+}  // namespace millrace::gui

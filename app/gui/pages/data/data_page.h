@@ -1,0 +1,63 @@
+#pragma once
+// Data: what a dataset is made of, and what the recipe does to its rows.
+//
+// Shows the dataset of the open spec, or of a path that somebody typed; rows go through the recipe
+// of the open spec. Asks the daemon when it is looked at and something changed; the newest question
+// wins. Threads: the GUI thread. Failure: the daemon's sentences stand above what they are about;
+// what was read before stays until something else was read.
+#include <memory>
+
+#include "app/client/inspect_values.h"
+#include "app/gui/pages/page.h"
+#include "backend/core/status.h"
+
+class QTimer;
+
+namespace millrace::gui {
+
+class DatasetView;
+class StepsView;
+
+class DataPage final : public Page {
+    Q_OBJECT
+
+ public:
+    explicit DataPage(const PageContext& context, QWidget* parent = nullptr);
+    ~DataPage() override;
+
+    PageName name() const override { return PageName::kData; }
+    std::vector<Command> commands() override;
+    void arrive(const Destination& destination) override;
+    bool isSettled() const override;
+    void saveState(QSettings& settings) const override;
+    void restoreState(QSettings& settings) override;
+
+    /// Another dataset than the spec's; "" goes back to that.
+    void showPath(const QString& path);
+    DatasetView& datasetView() const;
+    StepsView& stepsView() const;
+    /// The sentence above the dataset; "" while all is well.
+    QString problem() const;
+
+ protected:
+    void showEvent(QShowEvent* event) override;
+
+ private:
+    class Parts;
+    void build();
+    QWidget* makeSource();
+    void connectViews();
+    void addKey(const QKeySequence& key, std::function<void()> run);
+    void specChanged();
+    void askSoon();
+    void ask();
+    void askDataset();
+    void askSteps();
+    void takeDataset(Result<client::DatasetReply> reply);
+    void takeSteps(Result<client::StepsReply> reply);
+    void showState();
+
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,33 @@
+#pragma once
+// What the command palette lists and the sheet of shortcuts shows: put together from the pages'
+// commands, the window's own, the runs, the pages, the themes and the daemons.
+//
+// Threads: the GUI thread. Plain functions over values, so that tests need no window.
+#include <functional>
+#include <vector>
+
+#include "app/gui/models/known_daemons.h"
+#include "app/gui/pages/page.h"
+#include "app/gui/widgets/command_palette.h"
+
+namespace millrace::gui {
+
+/// A page's commands under its title.
+struct PageCommands {
+    QString title;  ///< "Runs"
+    std::vector<Command> commands;
+};
+
+struct CommandSources {
+    std::vector<PageCommands> pages;  ///< the current one first, then the window's own ("Window")
+    const RunTable* runs = nullptr;
+    const KnownDaemons* daemons = nullptr;
+    std::function<void(const std::string& runId)> openRun;
+    std::function<void(const std::string& address)> openDaemon;
+};
+
+std::vector<PaletteEntry> paletteEntries(const CommandSources& sources);
+/// Only commands with keys; of a page that has none there is no group.
+std::vector<ShortcutGroup> shortcutGroups(const std::vector<PageCommands>& pages);
+
+}  // namespace millrace::gui

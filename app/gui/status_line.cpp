@@ -1,0 +1,87 @@
+#include "app/gui/status_line.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+
+#include "app/gui/models/run_table.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/widgets/panels.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+
+RunTotals totalsOf(const RunTable& runs) {
+    using client::RunState;
+    RunTotals totals;
+    totals.numRuns = runs.numRuns();
+    totals.numQueued = runs.numInState(RunState::kQueued);
+    totals.numRunning = runs.numInState(RunState::kStarting) + runs.numInState(RunState::kRunning) +
+                        runs.numInState(RunState::kStopping);
+    // Rows keep their order of arrival: running ones may stand anywhere, but there is none to look
+    // for most of the time.
+    int left = runs.numInState(RunState::kRunning);
+    for (int row = runs.numRuns(); row-- > 0 && left > 0;) {
+        const client::RunSummary& run = runs.run(row);
+        if (run.state == RunState::kRunning) {
+            totals.samplesPerSecond += run.metric("samples_per_second").value_or(0);
+            --left;
+        }
+    }
+    return totals;
+}
+
+StatusLine::StatusLine(QWidget* parent) : QFrame(parent) {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(kSpaceMedium, 4, kSpaceMedium, 4);
+    row->setSpacing(kSpaceHuge);
+    totals_ = new QLabel(this);
+    dropped_ = new QLabel(this);
+    daemon_ = new ElidedLabel(this, Qt::ElideMiddle);
+    daemon_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    for (QLabel* label : {totals_, dropped_, daemon_}) {
+        setLook(*label, "caption");
+    }
+    row->addWidget(totals_);
+    row->addWidget(dropped_);
+    row->addWidget(daemon_, 1);
+    setTotals({});
+    setDropped(0);
+}
+
+void StatusLine::setTotals(const RunTotals& totals) {
+    const QString text = tr("%1 running   %2 queued   %3 samples/s")
+                             .arg(totals.numRunning)
+                             .arg(totals.numQueued)
+                             .arg(shortCountText(totals.samplesPerSecond));
+    if (text != totals_->text()) {
+        totals_->setText(text);
+        totals_->setToolTip(tr("%1 runs in all").arg(countText(totals.numRuns)));
+    }
+}
+
+void StatusLine::setDropped(std::uint64_t updates) {
+    const QString text = tr("%1 dropped updates").arg(countText(static_cast<double>(updates)));
+    if (text != dropped_->text()) {
+        dropped_->setText(text);
+        setLook(*dropped_, updates == 0 ? "caption" : "error");
+        dropped_->setToolTip(
+            updates == 0 ? tr("Every update of the daemon has been shown")
+                         : tr("The console was too busy to take these: figures are the newest, log "
+                              "lines may be missing"));
+    }
+}
+
+void StatusLine::setDaemon(const QString& sentence, bool isLive) {
+    static_cast<ElidedLabel*>(daemon_)->setFullText(sentence);
+    totals_->setEnabled(isLive);
+}
+
+QString StatusLine::totalsText() const {
+    return totals_->text();
+}
+
+QString StatusLine::droppedText() const {
+    return dropped_->text();
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,181 @@
+#include "app/gui/widgets/notice_stack.h"
+
+#include <QApplication>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QTimerEvent>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/gui/widgets/badge.h"
+#include "app/gui/widgets/icons.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kWidth = 440, kTickMs = 500, kInfoMs = 6000, kActionMs = 12'000;
+
+Tone toneOf(Toast::Kind kind) {
+    return kind == Toast::Kind::kError  ? Tone::kBad
+           : kind == Toast::Kind::kDone ? Tone::kGood
+                                        : Tone::kInfo;
+}
+
+Glyph glyphOf(Toast::Kind kind) {
+    return kind == Toast::Kind::kError  ? Glyph::kWarning
+           : kind == Toast::Kind::kDone ? Glyph::kTick
+                                        : Glyph::kInfo;
+}
+
+}  // namespace
+
+ToastCard::ToastCard(const Toast& toast, QWidget* parent) : QFrame(parent), toast_(toast) {
+    setAccessibleName(toast.text);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(38, kSpaceSmall, kSpaceSmall, kSpaceSmall);
+    row->setSpacing(kSpaceSmall);
+    auto* text = new QLabel(toast.text, this);
+    text->setWordWrap(true);
+    text->setTextFormat(Qt::PlainText);
+    text->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    row->addWidget(text, 1);
+    if (!toast.actionText.isEmpty()) {
+        auto* action = new QPushButton(toast.actionText, this);
+        connect(action, &QPushButton::clicked, this, &ToastCard::act);
+        row->addWidget(action);
+    }
+    auto* close = new QToolButton(this);
+    setLook(*close, "flat");
+    close->setIcon(icon(Glyph::kClose));
+    close->setToolTip(tr("Close"));
+    close->setAccessibleName(tr("Close this notice"));
+    connect(close, &QToolButton::clicked, this, &ToastCard::done);
+    row->addWidget(close, 0, Qt::AlignTop);
+    if (toast.kind != Toast::Kind::kError) {
+        msLeft_ = toast.actionText.isEmpty() ? kInfoMs : kActionMs;
+        startTimer(kTickMs);
+    }
+}
+
+void ToastCard::act() {
+    if (toast_.action) {
+        toast_.action();
+    }
+    Q_EMIT done();
+}
+
+void ToastCard::timerEvent(QTimerEvent* event) {
+    QWidget* focus = QApplication::focusWidget();
+    if (underMouse() || (focus != nullptr && isAncestorOf(focus))) {
+        return;
+    }
+    msLeft_ -= kTickMs;
+    if (msLeft_ <= 0) {
+        killTimer(event->timerId());
+        Q_EMIT done();
+    }
+}
+
+void ToastCard::keyPressEvent(QKeyEvent* event) {
+    if (event->key() == Qt::Key_Escape) {
+        Q_EMIT done();
+        return;
+    }
+    QFrame::keyPressEvent(event);
+}
+
+void ToastCard::paintEvent(QPaintEvent*) {
+    const ThemeColors& colors = colorsOf(palette());
+    const Tone tone = toneOf(toast_.kind);
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(toneColor(tone, palette()), 1));
+    painter.setBrush(mixed(colors.raised, toneBack(tone, palette()), 0.6));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCornerRadius,
+                            kCornerRadius);
+    paintGlyph(painter, QRectF(12, height() / 2.0 - 8, 16, 16), glyphOf(toast_.kind),
+               toneColor(tone, palette()));
+}
+
+NoticeStack::NoticeStack(QWidget* area) : QWidget(area) {
+    column_ = new QVBoxLayout(this);
+    column_->setContentsMargins(0, 0, 0, 0);
+    column_->setSpacing(kSpaceSmall);
+    area->installEventFilter(this);
+    hide();
+}
+
+void NoticeStack::add(const Toast& toast) {
+    // The same sentence again stays one notice.
+    for (ToastCard* card : std::vector<ToastCard*>(cards_)) {
+        if (card->toast().text == toast.text && card->toast().kind == toast.kind) {
+            drop(card);
+        }
+    }
+    if (static_cast<int>(cards_.size()) >= kMostShown) {
+        const auto old = std::find_if(cards_.begin(), cards_.end(), [](const ToastCard* card) {
+            return card->toast().kind != Toast::Kind::kError;
+        });
+        drop(old == cards_.end() ? cards_.front() : *old);
+    }
+    auto* card = new ToastCard(toast, this);
+    connect(card, &ToastCard::done, this, [this, card] { drop(card); });
+    cards_.push_back(card);
+    column_->addWidget(card);
+    card->show();
+    place();
+}
+
+void NoticeStack::drop(ToastCard* card) {
+    const auto at = std::find(cards_.begin(), cards_.end(), card);
+    if (at == cards_.end()) {
+        return;
+    }
+    cards_.erase(at);
+    column_->removeWidget(card);
+    card->hide();
+    card->deleteLater();
+    place();
+}
+
+ToastCard* NoticeStack::newestAction() const {
+    const auto at = std::find_if(cards_.rbegin(), cards_.rend(), [](const ToastCard* card) {
+        return !card->toast().actionText.isEmpty();
+    });
+    return at == cards_.rend() ? nullptr : *at;
+}
+
+void NoticeStack::closeNewest() {
+    if (!cards_.empty()) {
+        drop(cards_.back());
+    }
+}
+
+void NoticeStack::place() {
+    setVisible(!cards_.empty());
+    if (cards_.empty()) {
+        return;
+    }
+    const QWidget* area = parentWidget();
+    const int width = std::min(kWidth, area->width() - 2 * kSpaceLarge);
+    const int height = std::min(column_->heightForWidth(width) > 0 ? column_->heightForWidth(width)
+                                                                   : column_->sizeHint().height(),
+                                area->height() - kSpaceLarge);
+    setGeometry(area->width() - width - kSpaceLarge, area->height() - height - kSpaceLarge, width,
+                height);
+    raise();
+}
+
+bool NoticeStack::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == parentWidget() && event->type() == QEvent::Resize) {
+        place();
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace millrace::gui
