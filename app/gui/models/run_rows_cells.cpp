@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/gui/models/metric_facts.h"
+#include "app/gui/models/run_diff.h"
 #include "app/gui/models/run_rows.h"
 #include "app/gui/models/run_text.h"
 
@@ -10,7 +10,6 @@ namespace millrace::gui {
 namespace {
 
 using client::RunSummary;
-using Verdict = BaseDifference::Verdict;
 
 /// The metric of a column whose values compare; "" for none.
 std::string metricOf(const RunColumnFacts& facts) {
@@ -23,50 +22,6 @@ std::string metricOf(const RunColumnFacts& facts) {
         default:
             return facts.key == QLatin1String("rate") ? "samples_per_second" : "";
     }
-}
-
-Verdict verdictOf(const std::string& metric, const RunSummary& run, const RunSummary& base,
-                  double difference) {
-    if (isEvalMetric(metric)) {
-        if (run.evalOrderHash.empty() || base.evalOrderHash.empty()) {
-            return Verdict::kUnknownRows;
-        }
-        if (run.evalOrderHash != base.evalOrderHash) {
-            return Verdict::kOtherRows;
-        }
-    }
-    if (difference == 0) {
-        return Verdict::kSame;
-    }
-    switch (senseOf(metric)) {
-        case MetricSense::kLowerIsBetter:
-            return difference < 0 ? Verdict::kBetter : Verdict::kWorse;
-        case MetricSense::kHigherIsBetter:
-            return difference > 0 ? Verdict::kBetter : Verdict::kWorse;
-        default:
-            return Verdict::kNeutral;
-    }
-}
-
-QString sentenceOf(Verdict verdict, double difference, double base) {
-    const QString size = numberText(std::abs(difference));
-    const QString of = QString(" the base (%1)").arg(numberText(base));
-    switch (verdict) {
-        case Verdict::kBetter:
-            return size + " better than" + of;
-        case Verdict::kWorse:
-            return size + " worse than" + of;
-        case Verdict::kSame:
-            return "The same as" + of;
-        case Verdict::kOtherRows:
-            return "Evaluated on other rows than" + of + ": the figures do not compare";
-        case Verdict::kUnknownRows:
-            return size + (difference < 0 ? " below" : " above") + of +
-                   "; not known yet whether on the same rows";
-        case Verdict::kNeutral:
-            break;
-    }
-    return size + (difference < 0 ? " below" : " above") + of;
 }
 
 QString fullValue(const RunColumn& column, std::size_t row) {
@@ -104,12 +59,10 @@ std::optional<BaseDifference> RunRows::difference(int row, int column) const {
     }
     const double own = values.number(static_cast<std::size_t>(sourceRow(row)));
     const double other = values.number(static_cast<std::size_t>(base));
-    const double difference = own - other;
-    if (!std::isfinite(difference)) {
+    if (!std::isfinite(own - other)) {
         return std::nullopt;
     }
-    const Verdict verdict = verdictOf(metric, run(row), table_->run(base), difference);
-    return BaseDifference{difference, verdict, sentenceOf(verdict, difference, other)};
+    return compareMetric(metric, run(row), own, table_->run(base), other, "the base");
 }
 
 QString RunRows::tsv(const std::vector<int>& rows, const std::vector<int>& columns) const {

@@ -1,0 +1,28 @@
+#pragma once
+// What is known of one run, as rows of "section, name, value": overview, environment, receipt,
+// resolved spec. Pure functions on the daemon's answer.
+//
+// Threads: any.
+#include <QString>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+
+namespace millrace::gui {
+
+struct RunFact {
+    QString section, name, value;
+    QString tip;  ///< in full, where the value is shortened; else ""
+    bool operator==(const RunFact&) const = default;
+};
+
+/// Git, packages, hardware, host, directory.
+std::vector<RunFact> environmentFacts(const client::RunDetail& run);
+/// Rows scanned, pruned, kept, trained; every step; files; hashes.
+std::vector<RunFact> receiptFacts(const client::RunDetail& run);
+/// The resolved spec's keys, by name.
+std::vector<RunFact> specFacts(const client::RunDetail& run);
+
+}  // namespace millrace::gui
