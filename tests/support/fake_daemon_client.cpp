@@ -1,0 +1,557 @@
+#include "tests/support/fake_daemon_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/support/fake_stream.h"
+
+namespace millrace::client {
+
+constexpr std::size_t kChunk = 1'000;
+
+namespace {
+
+class FakeSubscription final : public Subscription {
+ public:
+    explicit FakeSubscription(std::shared_ptr<FakeStream> stream) : stream_(std::move(stream)) {}
+    ~FakeSubscription() override { stream_->finish(); }
+    void cancel() override { stream_->end(millrace::cancelled("cancelled")); }
+
+ private:
+    std::shared_ptr<FakeStream> stream_;
+};
+
+template <class T>
+std::vector<std::vector<T>> chunksOf(std::vector<T> all) {
+    std::vector<std::vector<T>> chunks;
+    for (std::size_t at = 0; at < all.size(); at += kChunk) {
+        const auto end =
+            all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), at + kChunk));
+        chunks.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(at), end);
+    }
+    return chunks;
+}
+
+}  // namespace
+
+class FakeDaemonClient final : public DaemonClient {
+ public:
+    FakeDaemonClient(FakeDaemon& daemon, std::string address)
+        : daemon_(daemon), address_(std::move(address)) {}
+
+    void cancelAll() override { daemon_.cancelled(isCancelled_); }
+    std::string address() const override { return address_; }
+
+    Result<Handshake> handshake() override {
+        RETURN_IF_ERROR(enter("handshake"));
+        MutexLock lock(daemon_.mutex_);
+        if (daemon_.protocol_ > 1) {
+            return failedPrecondition("the daemon at ", address_,
+                                      " (millraced 9.0.0) speaks protocol ", daemon_.protocol_,
+                                      ", this millrace speaks 1: update millrace");
+        }
+        return Handshake{"0.1.0", daemon_.protocol_, {}, 0};
+    }
+    Result<DaemonStatus> status() override {
+        RETURN_IF_ERROR(enter("status"));
+        return DaemonStatus{"0.1.0", address_};
+    }
+    Result<DownReport> down(int) override {
+        RETURN_IF_ERROR(enter("down"));
+        return DownReport{};
+    }
+    Result<SubmitReply> submit(const SubmitRequest& request) override {
+        RETURN_IF_ERROR(enter("submit"));
+        return answer(daemon_.onSubmit, request);
+    }
+    Result<RunPage> list(const ListRequest& request) override {
+        RETURN_IF_ERROR(enter("list"));
+        return daemon_.list(request);
+    }
+    Result<RunDetail> get(const std::string& run) override {
+        RETURN_IF_ERROR(enter("get"));
+        return daemon_.detail(run);
+    }
+    Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
+        RETURN_IF_ERROR(enter("metricRange"));
+        return answer(daemon_.onMetricRange, request);
+    }
+    Result<RunSummary> stop(const std::string& run, int, const std::string& reason) override {
+        RETURN_IF_ERROR(enter("stop"));
+        return daemon_.change(run, [&](RunSummary& r) {
+            r.state = RunState::kCancelled;
+            r.exitReason = reason.empty() ? "stopped on request" : reason;
+        });
+    }
+    Result<RunSummary> resume(const std::string& run, std::int64_t) override {
+        RETURN_IF_ERROR(enter("resume"));
+        return daemon_.change(run, [](RunSummary& r) { r.state = RunState::kQueued; });
+    }
+    Result<RunSummary> remove(const std::string& run) override {
+        RETURN_IF_ERROR(enter("remove"));
+        return daemon_.change(run, [](RunSummary& r) { r.deletedMs = 1'700'000'000'000; });
+    }
+    Result<RunSummary> restore(const std::string& run) override {
+        RETURN_IF_ERROR(enter("restore"));
+        return daemon_.change(run, [](RunSummary& r) { r.deletedMs = 0; });
+    }
+    Result<RunSummary> setNote(const std::string& run, const std::string& note) override {
+        RETURN_IF_ERROR(enter("setNote"));
+        return daemon_.change(run, [&](RunSummary& r) { r.note = note; });
+    }
+    Result<RunSummary> setTags(const std::string& run,
+                               const std::map<std::string, std::string>& set,
+                               const std::vector<std::string>& remove) override {
+        RETURN_IF_ERROR(enter("setTags"));
+        return daemon_.change(run, [&](RunSummary& r) {
+            for (const auto& [key, value] : set) {
+                r.tags[key] = value;
+            }
+            for (const std::string& key : remove) {
+                r.tags.erase(key);
+            }
+        });
+    }
+    Result<FilterCheck> parseFilter(const std::string& filter) override {
+        RETURN_IF_ERROR(enter("parseFilter"));
+        return daemon_.onParseFilter ? daemon_.onParseFilter(filter) : FilterCheck{true, "", 0};
+    }
+    Result<std::vector<NodeInfo>> nodes() override {
+        RETURN_IF_ERROR(enter("nodes"));
+        MutexLock lock(daemon_.mutex_);
+        return daemon_.nodes_;
+    }
+    Result<CheckReply> check(const CheckRequest& request) override {
+        RETURN_IF_ERROR(enter("check"));
+        return answer(daemon_.onCheck, request);
+    }
+    Result<DatasetReply> dataset(const DatasetRequest& request) override {
+        RETURN_IF_ERROR(enter("dataset"));
+        return answer(daemon_.onDataset, request);
+    }
+    Result<StepsReply> steps(const StepsRequest& request) override {
+        RETURN_IF_ERROR(enter("steps"));
+        return answer(daemon_.onSteps, request);
+    }
+
+    std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
+                                            StreamHandler<RunUpdate> handler) override {
+        return std::make_unique<FakeSubscription>(daemon_.openRuns(std::move(handler)));
+    }
+    std::unique_ptr<Subscription> watchMetrics(const std::string& run, std::int64_t fromStep,
+                                               StreamHandler<MetricChunk> handler) override {
+        return std::make_unique<FakeSubscription>(
+            daemon_.openMetrics(run, fromStep, std::move(handler)));
+    }
+    std::unique_ptr<Subscription> logs(const LogsRequest& request,
+                                       StreamHandler<LogChunk> handler) override {
+        return std::make_unique<FakeSubscription>(daemon_.openLogs(request, std::move(handler)));
+    }
+    std::unique_ptr<Subscription> watchTelemetry(const std::string&,
+                                                 StreamHandler<NodeSample> handler) override {
+        return std::make_unique<FakeSubscription>(daemon_.openTelemetry(std::move(handler)));
+    }
+
+ private:
+    Status enter(const std::string& call) { return daemon_.enter(call, isCancelled_); }
+    template <class Reply, class Request>
+    static Result<Reply> answer(const std::function<Result<Reply>(const Request&)>& hook,
+                                const Request& request) {
+        return hook ? hook(request) : Reply{};
+    }
+
+    FakeDaemon& daemon_;
+    const std::string address_;
+    bool isCancelled_ = false;  // guarded by the daemon's mutex
+};
+
+FakeDaemon::FakeDaemon() = default;
+FakeDaemon::~FakeDaemon() = default;
+
+std::unique_ptr<DaemonClient> FakeDaemon::makeClient(const std::string& address) {
+    return std::make_unique<FakeDaemonClient>(*this, address);
+}
+
+Status FakeDaemon::reachableLocked() const {
+    return isAway_ ? unavailable("no daemon answers at unix:/fake.sock (nobody listens there)")
+                   : okStatus();
+}
+
+Status FakeDaemon::enter(const std::string& call, const bool& isCancelled) {
+    MutexLock lock(mutex_);
+    ++calls_[call];
+    ++numHanging_;
+    while (hanging_.contains(call) && !isCancelled) {
+        changed_.wait(mutex_);
+    }
+    --numHanging_;
+    if (isCancelled) {
+        return millrace::cancelled("the connection was given up");
+    }
+    RETURN_IF_ERROR(reachableLocked());
+    const auto failure = failures_.find(call);
+    return failure == failures_.end() ? okStatus() : failure->second;
+}
+
+void FakeDaemon::cancelled(bool& flag) {
+    MutexLock lock(mutex_);
+    flag = true;
+    changed_.notifyAll();
+}
+
+// Calls `what` with every open stream of the kind, and of the run where one is given.
+void FakeDaemon::tellLocked(const std::string& kind, const std::string& run,
+                            const std::function<void(FakeStream&)>& what) {
+    std::erase_if(streams_, [](const Stream& stream) { return stream.feed.expired(); });
+    for (const Stream& stream : streams_) {
+        const auto feed = stream.feed.lock();
+        if (feed != nullptr && (kind.empty() || stream.kind == kind) &&
+            (run.empty() || stream.run == run)) {
+            what(*feed);
+        }
+    }
+}
+
+void FakeDaemon::storeLocked(RunSummary run) {
+    run.revision = ++revision_;
+    RunDetail& detail = runs_[run.id];
+    detail.summary = run;
+    run.params.clear();
+    tellLocked("runs", "", [&](FakeStream& feed) {
+        static_cast<FakeFeed<RunUpdate>&>(feed).add({run, run.deletedMs != 0, false});
+    });
+}
+
+void FakeDaemon::putRun(RunSummary run) {
+    MutexLock lock(mutex_);
+    storeLocked(std::move(run));
+}
+
+void FakeDaemon::putDetail(RunDetail detail) {
+    MutexLock lock(mutex_);
+    const RunSummary summary = detail.summary;
+    runs_[summary.id] = std::move(detail);
+    storeLocked(summary);
+}
+
+void FakeDaemon::addRuns(int count) {
+    MutexLock lock(mutex_);
+    for (int i = 0; i < count; ++i) {
+        const std::string digits = std::to_string(100'000 + i).substr(1);
+        RunSummary run;
+        run.id = "r-" + digits;
+        run.uid = std::string(27, '0') + digits;
+        run.name = "movielens-dlrm";
+        run.owner = "ada";
+        run.state = RunState::kFinished;
+        run.attempt = 1;
+        run.createdMs = 1'700'000'000'000 + i * 60'000;
+        run.startedMs = run.createdMs + 1'000;
+        run.endedMs = run.startedMs + 12'500 + i;
+        run.progress.step = run.progress.stepsTotal = 630;
+        run.rowsTrained = 241'683 + i;
+        run.latestMetrics = {{"eval.auc", 0.7 + 0.00001 * i, 630, run.endedMs, 2},
+                             {"loss", 0.6 - 0.00001 * i, 630, run.endedMs, 2}};
+        run.model = "dlrm";
+        run.dataset = "ratings.csv";
+        run.params = {{"batch.size", std::to_string(64 << (i % 4))},
+                      {"batch.seed", std::to_string(i % 7)},
+                      {"model.type", "dlrm"},
+                      {"optimizer.rate", i % 2 == 0 ? "0.01" : "0.003"},
+                      {"train.epochs", "3"}};
+        storeLocked(std::move(run));
+    }
+}
+
+void FakeDaemon::removeRun(const std::string& id) {
+    change(id, [](RunSummary& run) { run.deletedMs = 1'700'000'000'000; }).IgnoreError();
+}
+
+void FakeDaemon::restoreRun(const std::string& id) {
+    change(id, [](RunSummary& run) { run.deletedMs = 0; }).IgnoreError();
+}
+
+void FakeDaemon::setState(const std::string& id, RunState state) {
+    change(id, [state](RunSummary& run) { run.state = state; }).IgnoreError();
+    if (!isEnded(state)) {
+        return;
+    }
+    MutexLock lock(mutex_);
+    tellLocked("metrics", id, [](FakeStream& feed) {
+        static_cast<FakeFeed<MetricChunk>&>(feed).add({{}, true, 0});
+        feed.end(okStatus(), true);
+    });
+    tellLocked("logs", id, [](FakeStream& feed) {
+        static_cast<FakeFeed<LogChunk>&>(feed).add({{}, "", true, 0});
+        feed.end(okStatus(), true);
+    });
+}
+
+std::vector<RunSummary> FakeDaemon::runs() const {
+    MutexLock lock(mutex_);
+    std::vector<RunSummary> all;
+    for (const auto& [id, detail] : runs_) {
+        all.push_back(detail.summary);
+    }
+    return all;
+}
+
+Result<RunSummary> FakeDaemon::change(const std::string& id,
+                                      const std::function<void(RunSummary&)>& what) {
+    MutexLock lock(mutex_);
+    const auto found = runs_.find(id);
+    if (found == runs_.end()) {
+        return notFound("no run '", id, "'");
+    }
+    RunSummary run = found->second.summary;
+    what(run);
+    storeLocked(run);
+    return found->second.summary;
+}
+
+Result<RunDetail> FakeDaemon::detail(const std::string& run) {
+    MutexLock lock(mutex_);
+    const auto found = runs_.find(run);
+    if (found == runs_.end()) {
+        return notFound("no run '", run, "'");
+    }
+    return found->second;
+}
+
+Result<RunPage> FakeDaemon::list(const ListRequest& request) {
+    MutexLock lock(mutex_);
+    lists_.push_back(request);
+    std::vector<const RunSummary*> all;
+    for (const auto& [id, detail] : runs_) {
+        const RunSummary& run = detail.summary;
+        if (request.changesSince > 0 ? run.revision > request.changesSince : run.deletedMs == 0) {
+            all.push_back(&run);
+        }
+    }
+    std::sort(all.begin(), all.end(), [](const RunSummary* a, const RunSummary* b) {
+        return std::pair(a->createdMs, a->id) > std::pair(b->createdMs, b->id);
+    });
+    RunPage page;
+    page.total = static_cast<std::int64_t>(all.size());
+    page.revision = revision_;
+    std::size_t from = request.pageToken.empty() ? 0 : std::stoul(request.pageToken);
+    const std::size_t size =
+        request.pageSize > 0 ? static_cast<std::size_t>(request.pageSize) : 100;
+    for (; from < all.size() && page.runs.size() < size; ++from) {
+        page.runs.push_back(*all[from]);
+        if (!request.withParams) {
+            page.runs.back().params.clear();
+        }
+    }
+    page.nextPageToken = from < all.size() ? std::to_string(from) : "";
+    return page;
+}
+
+void FakeDaemon::addPoints(const std::string& run, std::vector<MetricPoint> points) {
+    MutexLock lock(mutex_);
+    auto& stored = points_[run];
+    stored.insert(stored.end(), points.begin(), points.end());
+    for (const auto& chunk : chunksOf(std::move(points))) {
+        tellLocked("metrics", run, [&](FakeStream& feed) {
+            static_cast<FakeFeed<MetricChunk>&>(feed).add({chunk, false, 0});
+        });
+    }
+}
+
+void FakeDaemon::beginAttempt(const std::string& run, std::int64_t step) {
+    MutexLock lock(mutex_);
+    std::erase_if(points_[run], [step](const MetricPoint& point) { return point.step > step; });
+    tellLocked("metrics", run, [&](FakeStream& feed) {
+        static_cast<FakeFeed<MetricChunk>&>(feed).add({{}, false, step > 0 ? step : -1});
+    });
+}
+
+void FakeDaemon::addLines(const std::string& run, std::vector<LogLine> lines) {
+    MutexLock lock(mutex_);
+    auto& stored = lines_[run];
+    for (auto& chunk : chunksOf(std::move(lines))) {
+        stored.insert(stored.end(), chunk.begin(), chunk.end());
+        tellLocked("logs", run, [&](FakeStream& feed) {
+            static_cast<FakeFeed<LogChunk>&>(feed).add(
+                {chunk, std::to_string(stored.size()), false, 0});
+        });
+    }
+}
+
+void FakeDaemon::tellOld(RunSummary run) {
+    MutexLock lock(mutex_);
+    tellLocked("runs", "", [&](FakeStream& feed) {
+        static_cast<FakeFeed<RunUpdate>&>(feed).add({run, false, false});
+    });
+}
+
+void FakeDaemon::setNodes(std::vector<NodeInfo> nodes) {
+    MutexLock lock(mutex_);
+    nodes_ = std::move(nodes);
+}
+
+void FakeDaemon::sample(NodeSample sample) {
+    MutexLock lock(mutex_);
+    tellLocked("telemetry", "",
+               [&](FakeStream& feed) { static_cast<FakeFeed<NodeSample>&>(feed).add(sample); });
+}
+
+void FakeDaemon::goAway() {
+    MutexLock lock(mutex_);
+    isAway_ = true;
+    const Status status = reachableLocked();
+    tellLocked("", "", [&](FakeStream& feed) { feed.end(status); });
+    streams_.clear();
+}
+
+void FakeDaemon::comeBack() {
+    MutexLock lock(mutex_);
+    isAway_ = false;
+}
+
+void FakeDaemon::forgetEverything() {
+    MutexLock lock(mutex_);
+    runs_.clear();
+    points_.clear();
+    lines_.clear();
+    revision_ = 0;
+}
+
+void FakeDaemon::fail(const std::string& call, Status status) {
+    MutexLock lock(mutex_);
+    failures_.erase(call);
+    if (!status.ok()) {
+        failures_[call] = std::move(status);
+    }
+}
+
+void FakeDaemon::hang(const std::string& call) {
+    MutexLock lock(mutex_);
+    hanging_.insert(call);
+}
+
+void FakeDaemon::release(const std::string& call) {
+    MutexLock lock(mutex_);
+    hanging_.erase(call);
+    changed_.notifyAll();
+}
+
+void FakeDaemon::speakProtocol(std::uint32_t version) {
+    MutexLock lock(mutex_);
+    protocol_ = version;
+}
+
+int FakeDaemon::numCalls(const std::string& call) const {
+    MutexLock lock(mutex_);
+    const auto found = calls_.find(call);
+    return found == calls_.end() ? 0 : found->second;
+}
+
+int FakeDaemon::numHanging() const {
+    MutexLock lock(mutex_);
+    return numHanging_;
+}
+
+int FakeDaemon::numStreams(const std::string& kind) const {
+    MutexLock lock(mutex_);
+    return static_cast<int>(std::count_if(streams_.begin(), streams_.end(), [&](const Stream& s) {
+        return s.kind == kind && !s.feed.expired();
+    }));
+}
+
+std::vector<ListRequest> FakeDaemon::lists() const {
+    MutexLock lock(mutex_);
+    return lists_;
+}
+
+std::vector<std::int64_t> FakeDaemon::metricStarts() const {
+    MutexLock lock(mutex_);
+    return metricStarts_;
+}
+
+std::vector<LogsRequest> FakeDaemon::logRequests() const {
+    MutexLock lock(mutex_);
+    return logRequests_;
+}
+
+// Takes the stream in; one that cannot be opened ends at once.
+void FakeDaemon::admitLocked(const std::string& kind, const std::string& run,
+                             const std::shared_ptr<FakeStream>& feed) {
+    if (isAway_) {
+        feed->end(reachableLocked());
+        return;
+    }
+    const auto failure = failures_.find(kind);
+    if (failure != failures_.end()) {
+        feed->end(failure->second);
+        return;
+    }
+    streams_.push_back({feed, kind, run});
+}
+
+std::shared_ptr<FakeStream> FakeDaemon::openRuns(StreamHandler<RunUpdate> handler) {
+    auto feed = std::make_shared<FakeFeed<RunUpdate>>(std::move(handler));
+    MutexLock lock(mutex_);
+    for (auto one = runs_.rbegin(); one != runs_.rend() && feed->size() < 100; ++one) {
+        RunSummary run = one->second.summary;
+        run.params.clear();
+        if (run.deletedMs == 0) {
+            feed->add({std::move(run), false, false});
+        }
+    }
+    feed->add({{}, false, true});
+    admitLocked("runs", "", feed);
+    return feed;
+}
+
+std::shared_ptr<FakeStream> FakeDaemon::openMetrics(const std::string& run, std::int64_t fromStep,
+                                                    StreamHandler<MetricChunk> handler) {
+    auto feed = std::make_shared<FakeFeed<MetricChunk>>(std::move(handler));
+    MutexLock lock(mutex_);
+    metricStarts_.push_back(fromStep);
+    std::vector<MetricPoint> points = points_[run];
+    std::erase_if(points, [&](const MetricPoint& point) { return point.step < fromStep; });
+    for (auto& chunk : chunksOf(std::move(points))) {
+        feed->add({std::move(chunk), false, 0});
+    }
+    admitLocked("metrics", run, feed);
+    const auto found = runs_.find(run);
+    if (!isAway_ && found != runs_.end() && isEnded(found->second.summary.state)) {
+        feed->add({{}, true, 0});
+        feed->end(okStatus(), true);
+    }
+    return feed;
+}
+
+std::shared_ptr<FakeStream> FakeDaemon::openLogs(const LogsRequest& request,
+                                                 StreamHandler<LogChunk> handler) {
+    auto feed = std::make_shared<FakeFeed<LogChunk>>(std::move(handler));
+    MutexLock lock(mutex_);
+    logRequests_.push_back(request);
+    const std::vector<LogLine>& all = lines_[request.run];
+    const std::size_t tail = static_cast<std::size_t>(request.tailLines);
+    std::size_t from = tail > 0 && all.size() > tail ? all.size() - tail : 0;
+    from = request.cursor.empty() ? from : std::stoul(request.cursor);
+    std::vector<LogLine> lines(
+        all.begin() + static_cast<std::ptrdiff_t>(std::min(from, all.size())), all.end());
+    for (auto& chunk : chunksOf(std::move(lines))) {
+        from += chunk.size();
+        feed->add({std::move(chunk), std::to_string(from), false, 0});
+    }
+    admitLocked("logs", request.run, feed);
+    const auto found = runs_.find(request.run);
+    if (!isAway_ && found != runs_.end() && isEnded(found->second.summary.state)) {
+        feed->add({{}, "", true, 0});
+        feed->end(okStatus(), true);
+    }
+    return feed;
+}
+
+std::shared_ptr<FakeStream> FakeDaemon::openTelemetry(StreamHandler<NodeSample> handler) {
+    auto feed = std::make_shared<FakeFeed<NodeSample>>(std::move(handler));
+    MutexLock lock(mutex_);
+    admitLocked("telemetry", "", feed);
+    return feed;
+}
+
+}  // namespace millrace::client

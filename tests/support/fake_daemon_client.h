@@ -1,0 +1,120 @@
+#pragma once
+// A daemon in memory for the tests of the console: a store of runs with revisions, metrics, logs
+// and telemetry that tests change while clients look, and the ways in which a daemon can fail.
+//
+// Tests build with tests/support/fake_daemon_client.cpp. Threads: every function from any thread;
+// hooks (on...) are set before clients are made and run on the caller's thread. The daemon must
+// outlive its clients. Order and chunks are as the real daemon's: a list of changes has deleted
+// runs too, a page is newest first, metrics and logs come in chunks of 1,000.
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_client.h"
+#include "backend/core/mutex.h"
+
+namespace millrace::client {
+
+class FakeStream;
+
+class FakeDaemon {
+ public:
+    FakeDaemon();
+    ~FakeDaemon();
+
+    /// For DaemonBridge::MakeClient: a client of its own each time.
+    std::unique_ptr<DaemonClient> makeClient(const std::string& address = "unix:/fake.sock");
+
+    // The store. Every change of a run gets the next revision and is told to those who watch.
+    void putRun(RunSummary run);
+    void putDetail(RunDetail detail);
+    /// `count` finished runs with two metrics and five parameters each: r-00000, r-00001, ...
+    void addRuns(int count);
+    void removeRun(const std::string& id);
+    void restoreRun(const std::string& id);
+    void setState(const std::string& id, RunState state);
+    std::vector<RunSummary> runs() const;
+    void addPoints(const std::string& run, std::vector<MetricPoint> points);
+    /// A new attempt from behind `step`: later points are void.
+    void beginAttempt(const std::string& run, std::int64_t step);
+    void addLines(const std::string& run, std::vector<LogLine> lines);
+    /// Tells watchers a run of an older revision, as a slow stream might.
+    void tellOld(RunSummary run);
+    void setNodes(std::vector<NodeInfo> nodes);
+    void sample(NodeSample sample);
+
+    // Trouble.
+    void goAway();  ///< connections break, nobody answers
+    void comeBack();
+    void forgetEverything();                            ///< another store, at revision 0
+    void fail(const std::string& call, Status status);  ///< "get", "list", ...; OK mends it
+    void hang(const std::string& call);                 ///< until release() or cancelAll()
+    void release(const std::string& call);
+    void speakProtocol(std::uint32_t version);
+
+    // What was asked for.
+    int numCalls(const std::string& call) const;
+    int numHanging() const;
+    int numStreams(const std::string& kind) const;  ///< open ones
+    std::vector<ListRequest> lists() const;
+    std::vector<std::int64_t> metricStarts() const;
+    std::vector<LogsRequest> logRequests() const;
+
+    // Answers of the other calls.
+    std::function<Result<std::vector<MetricSeries>>(const MetricRangeRequest&)> onMetricRange;
+    std::function<Result<FilterCheck>(const std::string&)> onParseFilter;
+    std::function<Result<CheckReply>(const CheckRequest&)> onCheck;
+    std::function<Result<DatasetReply>(const DatasetRequest&)> onDataset;
+    std::function<Result<StepsReply>(const StepsRequest&)> onSteps;
+    std::function<Result<SubmitReply>(const SubmitRequest&)> onSubmit;
+
+ private:
+    friend class FakeDaemonClient;
+    struct Stream {
+        std::weak_ptr<FakeStream> feed;
+        std::string kind, run;  // kind: "runs", "metrics", "logs", "telemetry"
+    };
+    /// Whether a call may be answered; waits where it hangs.
+    Status enter(const std::string& call, const bool& isCancelled) MR_EXCLUDES(mutex_);
+    void cancelled(bool& flag) MR_EXCLUDES(mutex_);
+    Result<RunPage> list(const ListRequest& request) MR_EXCLUDES(mutex_);
+    Result<RunSummary> change(const std::string& id, const std::function<void(RunSummary&)>& what)
+        MR_EXCLUDES(mutex_);
+    Result<RunDetail> detail(const std::string& run) MR_EXCLUDES(mutex_);
+    void admitLocked(const std::string& kind, const std::string& run,
+                     const std::shared_ptr<FakeStream>& feed) MR_REQUIRES(mutex_);
+    std::shared_ptr<FakeStream> openRuns(StreamHandler<RunUpdate> handler) MR_EXCLUDES(mutex_);
+    std::shared_ptr<FakeStream> openMetrics(const std::string& run, std::int64_t fromStep,
+                                            StreamHandler<MetricChunk> handler) MR_EXCLUDES(mutex_);
+    std::shared_ptr<FakeStream> openLogs(const LogsRequest& request,
+                                         StreamHandler<LogChunk> handler) MR_EXCLUDES(mutex_);
+    std::shared_ptr<FakeStream> openTelemetry(StreamHandler<NodeSample> handler)
+        MR_EXCLUDES(mutex_);
+    void storeLocked(RunSummary run) MR_REQUIRES(mutex_);
+    void tellLocked(const std::string& kind, const std::string& run,
+                    const std::function<void(FakeStream&)>& what) MR_REQUIRES(mutex_);
+    Status reachableLocked() const MR_REQUIRES(mutex_);
+
+    mutable Mutex mutex_;
+    CondVar changed_;
+    std::map<std::string, RunDetail> runs_ MR_GUARDED_BY(mutex_);
+    std::map<std::string, std::vector<MetricPoint>> points_ MR_GUARDED_BY(mutex_);
+    std::map<std::string, std::vector<LogLine>> lines_ MR_GUARDED_BY(mutex_);
+    std::vector<NodeInfo> nodes_ MR_GUARDED_BY(mutex_);
+    std::vector<Stream> streams_ MR_GUARDED_BY(mutex_);
+    std::uint64_t revision_ MR_GUARDED_BY(mutex_) = 0;
+    std::map<std::string, Status> failures_ MR_GUARDED_BY(mutex_);
+    std::set<std::string> hanging_ MR_GUARDED_BY(mutex_);
+    std::map<std::string, int> calls_ MR_GUARDED_BY(mutex_);
+    std::vector<ListRequest> lists_ MR_GUARDED_BY(mutex_);
+    std::vector<std::int64_t> metricStarts_ MR_GUARDED_BY(mutex_);
+    std::vector<LogsRequest> logRequests_ MR_GUARDED_BY(mutex_);
+    int numHanging_ MR_GUARDED_BY(mutex_) = 0;
+    bool isAway_ MR_GUARDED_BY(mutex_) = false;
+    std::uint32_t protocol_ MR_GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace millrace::client
