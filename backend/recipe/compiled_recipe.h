@@ -22,6 +22,7 @@
 
 namespace arrow {
 class Array;
+class MemoryPool;
 class Table;
 }  // namespace arrow
 
@@ -47,6 +48,7 @@ struct SplitInput {
     std::uint64_t firstRow = 0;     ///< row number in the file of the split's first row
     std::int64_t rows = 0;
     ColumnSource* source = nullptr;
+    arrow::MemoryPool* pool = nullptr;  ///< of what features are made in; null: Arrow's default
 };
 
 /// Where side tables come from, by their path as written in the spec.

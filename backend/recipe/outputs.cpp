@@ -1,10 +1,14 @@
 #include "backend/recipe/outputs.h"
 
 #include <cmath>
+#include <cstring>
 
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
+#include <arrow/buffer.h>
+#include <arrow/memory_pool.h>
 #include <arrow/type.h>
+#include <arrow/util/bit_block_counter.h>
 
 #include "backend/core/text.h"
 #include "backend/dataset/arrow_bridge.h"
@@ -50,6 +54,34 @@ const T* ownValues(FeatureBatch& batch, std::vector<T> values) {
     const T* data = owner->data();
     batch.owners.push_back(std::move(owner));
     return data;
+}
+
+// Room for `count` floats that lives as long as the batch.
+Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int64_t count) {
+    arrow::MemoryPool* const pool =
+        split.pool != nullptr ? split.pool : arrow::default_memory_pool();
+    ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer,
+                     dataset::fromArrow(arrow::AllocateBuffer(count * 4, pool), "features"));
+    auto* const values = reinterpret_cast<float*>(buffer->mutable_data());
+    batch.decodedBytes += count * 4;
+    batch.owners.push_back(std::move(buffer));
+    return values;
+}
+
+// Nulls are few in most columns: all values are copied, then whole words of valid bits are skipped.
+void copyWithFill(const arrow::FloatArray& in, float fill, float* out) {
+    const std::int64_t rows = in.length();
+    std::memcpy(out, in.raw_values(), static_cast<std::size_t>(rows) * sizeof(float));
+    arrow::internal::BitBlockCounter blocks(in.null_bitmap_data(), in.offset(), rows);
+    for (std::int64_t row = 0; row < rows;) {
+        const auto block = blocks.NextWord();
+        for (std::int64_t i = row; !block.AllSet() && i < row + block.length; ++i) {
+            if (block.NoneSet() || in.IsNull(i)) {
+                out[i] = fill;
+            }
+        }
+        row += block.length;
+    }
 }
 
 }  // namespace
@@ -213,14 +245,12 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
         ArrayPtr cast = raw;
         if (feature.type.kind == spec::TypeKind::kDouble) {
             // A double outside float's range becomes infinite here, not an error.
-            std::vector<float> values(static_cast<std::size_t>(rows.rows()), feature.fill);
+            ASSIGN_OR_RETURN(float* const values, ownFloats(batch, rows.split(), rows.rows()));
             const auto& in = static_cast<const arrow::DoubleArray&>(*raw);
             for (std::int64_t i = 0; i < rows.rows(); ++i) {
-                if (in.IsValid(i)) {
-                    values[static_cast<std::size_t>(i)] = static_cast<float>(in.Value(i));
-                }
+                values[i] = in.IsValid(i) ? static_cast<float>(in.Value(i)) : feature.fill;
             }
-            batch.dense.push_back({feature.name, ownValues(batch, std::move(values))});
+            batch.dense.push_back({feature.name, values});
             continue;
         }
         ASSIGN_OR_RETURN(cast, castValues(raw, feature.type, floatType, false));
@@ -231,11 +261,9 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
             batch.owners.push_back(cast);
             continue;
         }
-        std::vector<float> values(static_cast<std::size_t>(rows.rows()));
-        for (std::int64_t i = 0; i < rows.rows(); ++i) {
-            values[static_cast<std::size_t>(i)] = in.IsValid(i) ? in.Value(i) : feature.fill;
-        }
-        batch.dense.push_back({feature.name, ownValues(batch, std::move(values))});
+        ASSIGN_OR_RETURN(float* const values, ownFloats(batch, rows.split(), rows.rows()));
+        copyWithFill(in, feature.fill, values);
+        batch.dense.push_back({feature.name, values});
     }
     return okStatus();
 }

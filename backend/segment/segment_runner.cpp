@@ -95,8 +95,9 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
     if (input_->shuffle() == Shuffle::kRequests) {
         RETURN_IF_ERROR(findRequests(columns, split.firstRow, split.rows));
     }
-    const recipe::SplitInput in{ref.file, file.relativePath,
-                                static_cast<std::uint64_t>(split.firstRow), split.rows, &columns};
+    const recipe::SplitInput in{
+        ref.file,   file.relativePath, static_cast<std::uint64_t>(split.firstRow),
+        split.rows, &columns,          &pool_};
     ASSIGN_OR_RETURN(recipe::FeatureBatch batch, input_->recipe().run(in, epoch));
     for (std::size_t s = 0; s < batch.steps.size() && s < output.steps.size(); ++s) {
         output.steps[s].rowsIn += batch.steps[s].rowsIn;
