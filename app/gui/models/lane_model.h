@@ -57,9 +57,11 @@ class LaneModel : public QAbstractListModel {
 
     explicit LaneModel(QObject* parent = nullptr);
 
-    /// A delivery of the bridge; nowMs: this machine's clock.
+    /// A delivery of the bridge (live_values.h has the shape); nowMs: this machine's clock. What a
+    /// strip knows outlives a reset: runs that are not named again leave when the list is complete.
     void apply(bool isReset, const std::vector<client::RunSummary>& changed,
                const std::vector<std::string>& removed, std::int64_t nowMs);
+    void listComplete();
     /// These stay whatever their state, until others are pinned. `runs`: as they are now.
     void pin(const std::vector<client::RunSummary>& runs, std::int64_t nowMs);
     /// Moves the clock: runs that ended too long ago leave. Cheap where nothing does.
@@ -88,7 +90,7 @@ class LaneModel : public QAbstractListModel {
 
     std::map<std::string, std::shared_ptr<LaneState>> known_;  ///< also while no row shows it
     std::vector<std::shared_ptr<LaneState>> lanes_;
-    std::set<std::string> pinned_;
+    std::set<std::string> pinned_, unconfirmed_;
     std::int64_t nowMs_ = 0;
 };
 

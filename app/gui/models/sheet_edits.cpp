@@ -83,9 +83,9 @@ QString SheetModel::problemWith(const QModelIndex& index, const QString& value) 
     source.text = applyEdits(syntax_.text(), edits).toStdString();
     SheetModel after;
     after.setText(QString::fromStdString(source.text));
-    after.setErrors(checkLocally(source).errors);
-    const int column = static_cast<int>(after.columns_.indexOf(keyOf(index.column())));
-    return after.errorOf(index.row(), column < 0 ? QString() : after.columns_[column]);
+    after.setErrors(checkOneLocally(source, nameOf(index.row()).toStdString()).errors);
+    const QString error = after.errorOf(index.row(), keyOf(index.column()));
+    return error.isEmpty() ? after.errorOf(index.row(), {}) : error;
 }
 
 void SheetModel::addRow(const QString& name) {

@@ -26,6 +26,15 @@ void SpecDocument::setText(const QString& text) {
     Q_EMIT changed();
 }
 
+void SpecDocument::setBaseDir(const QString& baseDir) {
+    if (baseDir == baseDir_) {
+        return;
+    }
+    baseDir_ = baseDir;
+    ++revision_;
+    Q_EMIT changed();
+}
+
 void SpecDocument::saved(const QString& path) {
     savedText_ = text_;
     path_ = path;

@@ -30,6 +30,8 @@ class SpecDocument final : public QObject {
     /// A file, or (path "") a pasted or a run's spec.
     void open(const QString& text, const QString& path, const QString& baseDir);
     void setText(const QString& text);
+    /// Of a spec that was pasted, or whose data lies elsewhere.
+    void setBaseDir(const QString& baseDir);
     void saved(const QString& path);
 
     client::SpecSource source() const;

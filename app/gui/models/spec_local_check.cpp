@@ -20,6 +20,16 @@ void take(const spec::SpecErrors& errors, const client::SpecSource& source, Loca
 
 }  // namespace
 
+LocalCheck checkOneLocally(const client::SpecSource& source, const std::string& variation) {
+    LocalCheck out;
+    spec::SpecOptions options;
+    options.fileName = source.fileName;
+    spec::SpecErrors errors;
+    const auto reader = spec::SpecReader::parse(source.text, options, errors);
+    take(reader ? reader->resolve(variation).errors : errors, source, out);
+    return out;
+}
+
 LocalCheck checkLocally(const client::SpecSource& source, const std::function<bool()>& isStopped) {
     LocalCheck out;
     spec::SpecOptions options;

@@ -17,7 +17,9 @@ struct LocalCheck {
     std::vector<std::string> variations;  ///< their names, where the text could be read
 };
 
-/// `isStopped` is asked between variations: true gives up.
+/// The base, or one variation alone: for a cell while it is typed.
+LocalCheck checkOneLocally(const client::SpecSource& spec, const std::string& variation);
+/// Everything. `isStopped` is asked between variations: true gives up.
 LocalCheck checkLocally(const client::SpecSource& spec,
                         const std::function<bool()>& isStopped = {});
 

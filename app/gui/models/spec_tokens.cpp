@@ -89,8 +89,9 @@ bool isNumber(const QString& text) {
 
 class Tokens {
  public:
-    Tokens(const SpecSyntax& syntax, std::vector<SpecToken>& out)
-        : syntax_(syntax), meanings_(meaningsOf(syntax)), out_(out) {}
+    Tokens(const SpecSyntax& syntax, const std::vector<Meaning>& meanings,
+           std::vector<SpecToken>& out)
+        : syntax_(syntax), meanings_(meanings), out_(out) {}
 
     void add(int index) {
         const SyntaxNode& node = syntax_.node(index);
@@ -188,7 +189,7 @@ class Tokens {
     }
 
     const SpecSyntax& syntax_;
-    const std::vector<Meaning> meanings_;
+    const std::vector<Meaning>& meanings_;
     std::vector<SpecToken>& out_;
 };
 
@@ -220,11 +221,11 @@ void expressionTokens(QStringView text, int begin, std::vector<SpecToken>& out) 
     }
 }
 
-std::vector<SpecToken> specTokens(const SpecSyntax& syntax) {
+std::vector<SpecToken> specTokens(const SpecSyntax& syntax, const std::vector<Meaning>& meanings) {
     std::vector<SpecToken> out;
     out.reserve(static_cast<std::size_t>(syntax.numNodes()) * 3);
     if (syntax.root() >= 0) {
-        Tokens(syntax, out).add(syntax.root());
+        Tokens(syntax, meanings, out).add(syntax.root());
     }
     for (const TextRange& comment : syntax.comments()) {
         out.push_back({comment.begin, comment.end, Kind::kComment});

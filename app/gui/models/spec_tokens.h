@@ -34,7 +34,7 @@ struct SpecToken {
 };
 
 /// In their order, without overlaps; a token may span lines.
-std::vector<SpecToken> specTokens(const SpecSyntax& syntax);
+std::vector<SpecToken> specTokens(const SpecSyntax& syntax, const std::vector<Meaning>& meanings);
 /// Of an expression as it stands in the text (escapes of quotes included); places from `begin`.
 void expressionTokens(QStringView text, int begin, std::vector<SpecToken>& out);
 

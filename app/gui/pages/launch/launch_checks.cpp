@@ -1,0 +1,287 @@
+// Checking and launching of the Launch page.
+#include <QApplication>
+#include <QClipboard>
+#include <QFileInfo>
+#include <QStackedWidget>
+#include <algorithm>
+
+#include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/models/spec_document.h"
+#include "app/gui/pages/launch/editor_panel.h"
+#include "app/gui/pages/launch/launch_bar.h"
+#include "app/gui/pages/launch/launch_parts.h"
+#include "app/gui/pages/launch/sheet_panel.h"
+
+namespace millrace::gui {
+namespace {
+
+EditorProblem problemOf(const client::SpecError& error, bool isWarning) {
+    return {error.line, error.column, QString::fromStdString(error.message), isWarning};
+}
+
+bool isSame(const client::SpecError& a, const client::SpecError& b) {
+    return a.line == b.line && a.column == b.column && a.message == b.message;
+}
+
+}  // namespace
+
+bool LaunchPage::Parts::isConnected() const {
+    return context_.daemon.link().state == session::LinkState::kConnected;
+}
+
+void LaunchPage::Parts::readText() {
+    readTimer_.stop();
+    const SpecDocument& document = context_.spec;
+    sheet_.setText(document.text());
+    sheetPanel_->setKeys(changePaths(sheet_.syntax()));
+    sheet_.setRuns(document.checkReply().runs, document.isChecked());
+    if (document.isEmpty()) {
+        localErrors_.clear();
+        localRevision_ = document.revision();
+        showProblems();
+        return;
+    }
+    checker_.check(document.source(), document.revision());
+    showSummary();
+}
+
+void LaunchPage::Parts::askDaemon() {
+    const SpecDocument& document = context_.spec;
+    if (document.isEmpty() || !isConnected()) {
+        showProblems();
+        return;
+    }
+    const int revision = document.revision();
+    client::CheckRequest request;
+    request.spec = document.source();
+    request.allVariations = true;
+    ++numAsked_;
+    askedRevision_ = revision;
+    showProblems();
+    context_.daemon.check(
+        std::move(request), this,
+        [this, revision](Result<client::CheckReply> reply) { takeReply(revision, reply); });
+}
+
+void LaunchPage::Parts::takeReply(int revision, const Result<client::CheckReply>& reply) {
+    --numAsked_;
+    if (revision != askedRevision_) {
+        return;  // a newer one is on its way
+    }
+    daemonTrouble_ =
+        reply.ok() ? QString() : QString::fromStdString(std::string(messageOf(reply.status())));
+    if (!reply.ok()) {
+        showProblems();
+        return;
+    }
+    SpecDocument& document = context_.spec;
+    document.setCheckReply(revision, *reply);
+    const KnownColumns columns = knownColumns(document.checkReply());
+    editor_->setColumns(columns);
+    sheetPanel_->setColumns(columns);
+    sheet_.setRuns(document.checkReply().runs, document.isChecked());
+}
+
+void LaunchPage::Parts::showProblems() {
+    const SpecDocument& document = context_.spec;
+    std::vector<client::SpecError> errors = localErrors_;
+    const bool hasReply = document.checkedRevision() >= 0 && !document.isEmpty();
+    // The daemon reads no columns of a text with mistakes; its older ones would stand beside them.
+    if (hasReply && (localErrors_.empty() || document.isChecked())) {
+        for (const client::SpecError& error : document.checkReply().errors) {
+            const bool isKnown = std::any_of(errors.begin(), errors.end(),
+                                             [&](const auto& e) { return isSame(e, error); });
+            if (!isKnown) {
+                errors.push_back(error);
+            }
+        }
+    }
+    std::stable_sort(errors.begin(), errors.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+    });
+    sheet_.setErrors(errors);
+    std::vector<EditorProblem> problems;
+    for (const client::SpecError& error : errors) {
+        problems.push_back(problemOf(error, false));
+    }
+    if (hasReply && document.isChecked()) {
+        for (const client::SpecError& warning : document.checkReply().warnings) {
+            problems.push_back(problemOf(warning, true));
+        }
+    }
+    numErrors_ = static_cast<int>(errors.size());
+    panel_->showProblems(problems);
+    showCheckState(numErrors_);
+    showSummary();
+}
+
+void LaunchPage::Parts::showCheckState(int numErrors) {
+    const SpecDocument& document = context_.spec;
+    if (document.isEmpty()) {
+        panel_->showCheck(Tone::kNeutral, {});
+    } else if (numErrors > 0) {
+        panel_->showCheck(Tone::kBad,
+                          numErrors == 1
+                              ? QStringLiteral("1 problem (F8 goes to it)")
+                              : QStringLiteral("%1 problems (F8 goes to the next)").arg(numErrors));
+    } else if (!isConnected()) {
+        panel_->showCheck(Tone::kWarn,
+                          QStringLiteral("Columns are not checked: no daemon is connected"));
+    } else if (!daemonTrouble_.isEmpty()) {
+        panel_->showCheck(Tone::kWarn,
+                          QStringLiteral("Columns are not checked: %1").arg(daemonTrouble_));
+    } else if (document.isChecked()) {
+        panel_->showCheck(Tone::kGood, QStringLiteral("No problems"));
+    } else {
+        panel_->showCheck(Tone::kNeutral, QStringLiteral("Checking\u2026"));
+    }
+}
+
+QStringList LaunchPage::Parts::ticked() const {
+    return sheet_.tickedNames();
+}
+
+void LaunchPage::Parts::showSummary() {
+    if (isLaunching_) {
+        return;
+    }
+    QString summary = launchSummary(ticked(), sheet_.isBaseTicked());
+    const bool hasRuns = sheet_.numTicked() > 0;
+    if (numErrors_ > 0) {
+        summary = numErrors_ == 1
+                      ? QStringLiteral("1 problem to fix before launching")
+                      : QStringLiteral("%1 problems to fix before launching").arg(numErrors_);
+    }
+    launchBar_->showSummary(summary, hasRuns && numErrors_ == 0 && !context_.spec.isEmpty());
+}
+
+client::SubmitRequest LaunchPage::Parts::request() const {
+    const client::SpecSource source = context_.spec.source();
+    client::SubmitRequest request;
+    request.specText = source.text;
+    request.fileName = source.fileName;
+    request.baseDir = source.baseDir;
+    request.variations = sheet_.tickedVariations();
+    request.withoutBase = !sheet_.isBaseTicked();
+    request.project = launchBar_->project().toStdString();
+    request.note = launchBar_->note().toStdString();
+    request.tags = launchBar_->tags();
+    return request;
+}
+
+void LaunchPage::Parts::launch() {
+    if (isLaunching_ || context_.spec.isEmpty()) {
+        return;
+    }
+    QString tagProblem;
+    launchBar_->tags(&tagProblem);
+    QString problem;
+    if (numErrors_ > 0) {
+        problem = QStringLiteral("Nothing was launched: the spec has mistakes.");
+        editor_->goToProblem(0);
+    } else if (sheet_.numTicked() == 0) {
+        problem = QStringLiteral("Nothing was launched: tick the base or a variation first.");
+    } else if (context_.spec.baseDir().isEmpty()) {
+        problem = QStringLiteral(
+            "Nothing was launched: give the base directory that relative paths start from.");
+    } else if (!tagProblem.isEmpty()) {
+        problem = tagProblem;
+    } else if (!isConnected()) {
+        problem = QStringLiteral("Nothing was launched: no daemon is connected.");
+    }
+    if (!problem.isEmpty()) {
+        say(Notice::Kind::kError, problem);
+        return;
+    }
+    isLaunching_ = true;
+    launchBar_->showLaunching(true);
+    context_.daemon.submit(
+        request(), this, [this](Result<client::SubmitReply> reply) { launched(std::move(reply)); });
+}
+
+void LaunchPage::Parts::launched(Result<client::SubmitReply> reply) {
+    isLaunching_ = false;
+    launchBar_->showLaunching(false);
+    if (!reply.ok()) {
+        say(Notice::Kind::kError, QString::fromStdString(std::string(messageOf(reply.status()))));
+        return;
+    }
+    if (!reply->errors.empty()) {
+        refusedBy(*reply);
+        return;
+    }
+    Destination destination;
+    destination.page = PageName::kWatch;
+    for (const client::RunSummary& run : reply->runs) {
+        destination.runIds.push_back(run.id);
+    }
+    const auto count = reply->runs.size();
+    say(Notice::Kind::kDone, count == 1 ? QStringLiteral("Launched 1 run")
+                                        : QStringLiteral("Launched %1 runs").arg(count));
+    Q_EMIT page_.goTo(destination);
+}
+
+void LaunchPage::Parts::refusedBy(const client::SubmitReply& reply) {
+    client::CheckReply check;
+    check.errors = reply.errors;
+    check.warnings = reply.warnings;
+    context_.spec.setCheckReply(context_.spec.revision(), std::move(check));
+    editor_->goToProblem(0);
+    say(Notice::Kind::kError, QStringLiteral("Nothing was launched: %1")
+                                  .arg(QString::fromStdString(reply.errors.front().message)));
+}
+
+void LaunchPage::Parts::copyCommand() {
+    const QString path =
+        context_.spec.path().isEmpty() ? QStringLiteral("spec.yaml") : context_.spec.path();
+    const bool areAll = ticked().size() == sheet_.rowCount() - 1;
+    QApplication::clipboard()->setText(
+        launchCommand(path, ticked(), sheet_.isBaseTicked(), areAll, *launchBar_));
+    const bool isSaved = !context_.spec.isModified() && !context_.spec.path().isEmpty();
+    say(Notice::Kind::kInfo,
+        isSaved
+            ? QStringLiteral("The command is on the clipboard")
+            : QStringLiteral(
+                  "The command is on the clipboard; it reads the file, so save the spec first"));
+}
+
+std::vector<Command> LaunchPage::Parts::commands() {
+    const bool hasSpec = stack_->currentIndex() == 1;
+    const bool canLaunch = hasSpec && numErrors_ == 0 && sheet_.numTicked() > 0 && !isLaunching_;
+    return {
+        {QStringLiteral("Launch the ticked runs"), QKeySequence(Qt::CTRL | Qt::Key_Return),
+         [this] { launch(); }, canLaunch},
+        {QStringLiteral("Open a spec"), QKeySequence(Qt::CTRL | Qt::Key_O),
+         [this] { chooseFile(); }},
+        {QStringLiteral("New spec from the example"), QKeySequence(Qt::CTRL | Qt::Key_N),
+         [this] { newSpec(); }},
+        {QStringLiteral("Save the spec"), QKeySequence(Qt::CTRL | Qt::Key_S), [this] { save(); },
+         hasSpec},
+        {QStringLiteral("Save the spec as another file"),
+         QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { saveAs(); }, hasSpec},
+        {QStringLiteral("Find in the spec"), QKeySequence(Qt::CTRL | Qt::Key_F),
+         [this] { panel_->openFind(); }, hasSpec},
+        {QStringLiteral("Complete at the cursor"), QKeySequence(Qt::CTRL | Qt::Key_Space),
+         [this] {
+             editor_->setFocus();
+             editor_->complete();
+         },
+         hasSpec},
+        {QStringLiteral("Comment or uncomment lines"), QKeySequence(Qt::CTRL | Qt::Key_Slash),
+         [this] { editor_->toggleComment(); }, hasSpec},
+        {QStringLiteral("Go to the next problem"), QKeySequence(Qt::Key_F8),
+         [this] { editor_->goToNextProblem(1); }, numErrors_ > 0},
+        {QStringLiteral("Go to the editor, the variations, the launch button"),
+         QKeySequence(Qt::Key_F6), [this] { moveFocus(1); }, hasSpec},
+        {QStringLiteral("Add a variation"), QKeySequence(), [this] { sheetPanel_->addRow(); },
+         hasSpec},
+        {QStringLiteral("Duplicate the variation"), QKeySequence(Qt::CTRL | Qt::Key_D),
+         [this] { sheetPanel_->duplicateRow(); }, hasSpec},
+        {QStringLiteral("Tick every variation"), QKeySequence(), [this] { sheet_.tickAll(true); },
+         hasSpec},
+        {QStringLiteral("Copy the launch as CLI"), QKeySequence(), [this] { copyCommand(); },
+         canLaunch},
+    };
+}
+
+}  // namespace millrace::gui

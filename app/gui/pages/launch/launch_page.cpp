@@ -1,0 +1,45 @@
+#include "app/gui/pages/launch/launch_page.h"
+
+#include <QVBoxLayout>
+
+#include "app/gui/pages/launch/launch_parts.h"
+
+namespace millrace::gui {
+
+LaunchPage::LaunchPage(const PageContext& context, QWidget* parent) : Page(context, parent) {
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    parts_ = std::make_unique<Parts>(*this, this->context());
+    layout->addWidget(parts_->widget());
+}
+
+LaunchPage::~LaunchPage() = default;
+
+std::vector<Command> LaunchPage::commands() {
+    return parts_->commands();
+}
+
+void LaunchPage::arrive(const Destination& destination) {
+    if (!destination.specText.isEmpty()) {
+        parts_->openText(destination.specText, destination.specBaseDir);
+    }
+    parts_->focusEditor();
+}
+
+bool LaunchPage::isSettled() const {
+    return parts_->isSettled();
+}
+
+void LaunchPage::saveState(QSettings& settings) const {
+    parts_->saveState(settings);
+}
+
+void LaunchPage::restoreState(QSettings& settings) {
+    parts_->restoreState(settings);
+}
+
+void LaunchPage::openFile(const QString& path) {
+    parts_->openFile(path);
+}
+
+}  // namespace millrace::gui

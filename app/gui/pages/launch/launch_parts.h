@@ -1,0 +1,104 @@
+#pragma once
+// What the Launch page is made of, and how the parts talk. Private to the room.
+#include <QObject>
+#include <QTimer>
+#include <vector>
+
+#include "app/gui/bridge/spec_checker.h"
+#include "app/gui/models/sheet_model.h"
+#include "app/gui/pages/launch/launch_page.h"
+#include "app/gui/pages/launch/spec_files.h"
+#include "app/gui/widgets/yaml_editor.h"
+#include "backend/core/status.h"
+
+class QSplitter;
+class QStackedWidget;
+class QVBoxLayout;
+
+namespace millrace::client {
+struct SubmitReply;
+struct SubmitRequest;
+}  // namespace millrace::client
+
+namespace millrace::gui {
+
+class EditorPanel;
+class LaunchBar;
+class SheetPanel;
+class SpecBar;
+
+class LaunchPage::Parts final : public QObject {
+ public:
+    Parts(LaunchPage& page, const PageContext& context);
+    ~Parts() override;
+
+    QWidget* widget() const;
+    std::vector<Command> commands();
+    void openFile(const QString& path) { files_.open(path); }
+    void openText(const QString& text, const QString& baseDir);
+    void focusEditor();
+    bool isSettled() const;
+    void saveState(QSettings& settings) const;
+    void restoreState(QSettings& settings);
+
+ protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+    void buildWork();
+    QWidget* buildEmpty();
+    void fillRecent();
+    void connectFiles();
+    void connectText();
+    void connectLaunch();
+    void connectKeys();
+    void addKey(const QKeySequence& key, std::function<void()> run);
+
+    // The document
+    void showDocument();
+    void textChanged();
+    void newSpec();
+    void chooseFile();
+    void save();
+    void saveAs();
+    void say(Notice::Kind kind, const QString& text);
+
+    // Checking
+    bool isConnected() const;
+    void readText();
+    void askDaemon();
+    void takeReply(int revision, const Result<client::CheckReply>& reply);
+    void showProblems();
+    void showCheckState(int numErrors);
+
+    // Launching
+    QStringList ticked() const;
+    void showSummary();
+    void launch();
+    client::SubmitRequest request() const;
+    void launched(Result<client::SubmitReply> reply);
+    void refusedBy(const client::SubmitReply& reply);
+    void copyCommand();
+    void moveFocus(int direction);
+
+    LaunchPage& page_;
+    PageContext context_;
+    SpecFiles files_;
+    SpecChecker checker_;
+    SheetModel sheet_;
+    QStackedWidget* stack_;
+    QVBoxLayout* recentList_ = nullptr;
+    SpecBar* bar_ = nullptr;
+    QSplitter* splitter_ = nullptr;
+    EditorPanel* panel_ = nullptr;
+    YamlEditor* editor_ = nullptr;
+    SheetPanel* sheetPanel_ = nullptr;
+    LaunchBar* launchBar_ = nullptr;
+    QTimer readTimer_, daemonTimer_;
+    std::vector<client::SpecError> localErrors_;
+    QString daemonTrouble_;
+    int localRevision_ = -1, numAsked_ = 0, numErrors_ = 0, askedRevision_ = -1;
+    bool isStarted_ = false, isLaunching_ = false, isShowing_ = false;
+};
+
+}  // namespace millrace::gui

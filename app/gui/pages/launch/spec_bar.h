@@ -1,0 +1,51 @@
+#pragma once
+// Where the spec is: path, base directory, open, save, recent ones; and what is not saved.
+//
+// Threads: the GUI thread.
+#include <QFrame>
+#include <QLabel>
+#include <QLineEdit>
+#include <QToolButton>
+
+class QMenu;
+
+namespace millrace::gui {
+
+class SpecBar final : public QFrame {
+    Q_OBJECT
+
+ public:
+    explicit SpecBar(QWidget* parent = nullptr);
+
+    void showDocument(const QString& path, const QString& baseDir, bool isModified);
+    void showRecent(const QStringList& paths, const QStringList& drafts);
+    void showDisk(bool isChanged);
+    void focusPath();
+    QLineEdit* pathField() const { return path_; }
+    QLineEdit* baseField() const { return base_; }
+
+ Q_SIGNALS:
+    void openWanted(const QString& path);
+    void chooseWanted();
+    void newWanted();
+    void saveWanted();
+    void saveAsWanted();
+    void draftWanted(int index);
+    void baseDirGiven(const QString& path);
+    void reloadWanted();
+    void keepWanted();
+
+ private:
+    void buildPath();
+    void buildBase();
+    void buildDisk();
+    QToolButton* button(const QString& text, const QString& tip);
+
+    QLineEdit *path_, *base_;
+    QLabel* state_;
+    QToolButton *recent_, *save_;
+    QFrame* disk_;
+    QMenu* menu_;
+};
+
+}  // namespace millrace::gui
