@@ -29,7 +29,7 @@ constexpr double kBadgeMark = 14;  // the dot or the bars, and what is around th
 
 }  // namespace
 
-QColor mixed(const QColor& a, const QColor& b, double part) {
+QColor blended(const QColor& a, const QColor& b, double part) {
     const auto mix = [part](float x, float y) {
         return static_cast<float>(x * (1 - part) + y * part);
     };
@@ -43,14 +43,14 @@ ChartColors ChartColors::of(const QPalette& palette) {
     colors.isDark = base.lightnessF() < 0.5;
     colors.background = base;
     colors.text = text;
-    colors.muted = mixed(text, base, colors.isDark ? 0.36 : 0.38);
-    colors.grid = mixed(base, text, colors.isDark ? 0.10 : 0.09);
-    colors.axis = mixed(base, text, colors.isDark ? 0.26 : 0.28);
-    colors.accent = palette.color(QPalette::Highlight);
+    colors.muted = blended(text, base, colors.isDark ? 0.36 : 0.38);
+    colors.grid = blended(base, text, colors.isDark ? 0.10 : 0.09);
+    colors.axis = blended(base, text, colors.isDark ? 0.26 : 0.28);
+    colors.accent = palette.color(QPalette::Link);
     colors.live = colors.isDark ? QColor(0x2f, 0xc4, 0x97) : QColor(0x00, 0x7a, 0x59);
     colors.frozen = colors.isDark ? QColor(0x7c, 0xc4, 0xf2) : QColor(0x00, 0x5f, 0x9e);
-    colors.box = colors.isDark ? mixed(base, text, 0.07) : QColor(Qt::white);
-    colors.boxBorder = mixed(base, text, colors.isDark ? 0.24 : 0.22);
+    colors.box = colors.isDark ? blended(base, text, 0.07) : QColor(Qt::white);
+    colors.boxBorder = blended(base, text, colors.isDark ? 0.24 : 0.22);
     return colors;
 }
 
@@ -69,8 +69,8 @@ double badgeWidth(const QFont& base) {
            8;
 }
 
-void paintBadge(QPainter& painter, const QRectF& rect, bool isLive, const ChartColors& colors,
-                const QFont& base) {
+void paintLiveBadge(QPainter& painter, const QRectF& rect, bool isLive, const ChartColors& colors,
+                    const QFont& base) {
     const QString text = isLive ? QStringLiteral("LIVE") : QStringLiteral("FROZEN");
     const QColor color = isLive ? colors.live : colors.frozen;
     const QFont font = badgeFont(base);
@@ -81,7 +81,7 @@ void paintBadge(QPainter& painter, const QRectF& rect, bool isLive, const ChartC
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(Qt::NoPen);
-    painter.setBrush(mixed(colors.background, color, colors.isDark ? 0.18 : 0.12));
+    painter.setBrush(blended(colors.background, color, colors.isDark ? 0.18 : 0.12));
     painter.drawRoundedRect(pill, height / 2, height / 2);
     painter.setBrush(color);
     const double middle = pill.center().y();

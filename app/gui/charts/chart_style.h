@@ -19,14 +19,14 @@ struct ChartColors {
 };
 
 /// `part` of b in a.
-QColor mixed(const QColor& a, const QColor& b, double part);
+QColor blended(const QColor& a, const QColor& b, double part);
 QFont chartSmallFont(const QFont& base);
 QFont chartTitleFont(const QFont& base);
 /// The width that LIVE and FROZEN need.
 double badgeWidth(const QFont& base);
 /// LIVE with a filled dot, or FROZEN with two bars; right-aligned in rect.
-void paintBadge(QPainter& painter, const QRectF& rect, bool isLive, const ChartColors& colors,
-                const QFont& base);
+void paintLiveBadge(QPainter& painter, const QRectF& rect, bool isLive, const ChartColors& colors,
+                    const QFont& base);
 /// Centred, wrapped, muted.
 void paintEmptyText(QPainter& painter, const QRectF& rect, const QString& text,
                     const ChartColors& colors, const QFont& base);

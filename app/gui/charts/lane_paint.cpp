@@ -129,7 +129,7 @@ QColor lanePhaseColor(LanePhase phase, const QPalette& palette) {
         case LanePhase::kIdle:
             break;
     }
-    return mixed(base, text, isDark ? 0.30 : 0.24);
+    return blended(base, text, isDark ? 0.30 : 0.24);
 }
 
 QString lanePhaseName(LanePhase phase) {
@@ -170,7 +170,7 @@ void paintLane(QPainter& painter, const QRectF& rect, const Lane& lane, double f
     columns.endMs = std::min(lane.endedMs.value_or(nowMs), nowMs);
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing, false);
-    painter.fillRect(columns.rect, mixed(style.background, style.text, 0.05));
+    painter.fillRect(columns.rect, blended(style.background, style.text, 0.05));
     paintColumns(painter, columns, lane.spans, colors);
     paintSpanNames(painter, columns, lane.spans, colors);
     painter.restore();

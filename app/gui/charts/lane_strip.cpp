@@ -178,7 +178,7 @@ QString LaneStrip::textAt(const QPoint& position) const {
             const double end = spanEnd(span, lane, nowMs_);
             if (at >= span.fromMs && at < end) {
                 lines << tr("%1 for %2, %3 to %4")
-                             .arg(lanePhaseName(span.phase), durationText(end - span.fromMs),
+                             .arg(lanePhaseName(span.phase), durationLabel(end - span.fromMs),
                                   clockText(span.fromMs),
                                   span.toMs > nowMs_ ? tr("now") : clockText(end));
                 break;
@@ -229,7 +229,7 @@ void LaneStrip::paintRow(QPainter& painter, int row) const {
     const QRectF whole(4, kTop + row * kRowHeight, width() - 8, kRowHeight);
     if (lane.id == selected_ && !selected_.isEmpty()) {
         painter.setPen(Qt::NoPen);
-        painter.setBrush(mixed(colors.background, colors.accent, 0.16));
+        painter.setBrush(blended(colors.background, colors.accent, 0.16));
         painter.drawRoundedRect(whole, 5, 5);
     }
     const double middle = strip.center().y();

@@ -44,7 +44,7 @@ QString spanText(double from, double to, XAxis axis) {
         case XAxis::kWallTime:
             break;
     }
-    return durationText(to - from);
+    return durationLabel(to - from);
 }
 
 }  // namespace
@@ -89,9 +89,12 @@ void PlotWidget::State::paintTickTexts(QPainter& painter, const PlotWidget& widg
     const QString name = xTicks.context.isEmpty() ? label : xTicks.context;
     const double row = area.bottom() + 3;
     const double nameWidth = metrics.horizontalAdvance(name);
-    const double nameLeft = area.right() - nameWidth;
-    painter.drawText(QRectF(nameLeft, row, nameWidth + 2, metrics.height() + 2),
-                     Qt::AlignLeft | Qt::AlignTop | Qt::TextDontClip, name);
+    const bool hasName = 4 * nameWidth < area.width();
+    const double nameLeft = area.right() + (hasName ? -nameWidth : 16);
+    if (hasName) {
+        painter.drawText(QRectF(nameLeft, row, nameWidth + 2, metrics.height() + 2),
+                         Qt::AlignLeft | Qt::AlignTop | Qt::TextDontClip, name);
+    }
     for (const TickMark& mark : xTicks.marks) {
         const double width = metrics.horizontalAdvance(mark.text);
         const double x = std::max(scale.xToPixel(mark.value) - width / 2, area.left() - 10);
@@ -244,7 +247,7 @@ void PlotWidget::paintEvent(QPaintEvent* event) {
     }
     const ChartColors colors = ChartColors::of(palette());
     if (s_->isBadgeVisible && s_->hasPoints() && clip.top() < s_->headerRect.bottom()) {
-        paintBadge(painter, s_->headerRect, isLive(), colors, font());
+        paintLiveBadge(painter, s_->headerRect, isLive(), colors, font());
     }
     if (s_->hasPoints()) {
         s_->paintSelection(painter, *this);

@@ -108,15 +108,20 @@ QRect PlotWidget::State::sync(PlotWidget& widget) {
         placeLegend(widget);
         isFrameStale = true;
     }
-    // The y axis decides the width of its texts, the width decides the view, the view the y axis:
-    // the axis of the last view is near enough to start from.
-    CurveRange data;
-    moveView();
-    CurveRange wanted = wantedY(data);
-    const bool isSteady = link->isLive() && scale.isLogY == isLogY && !isLayoutStale;
-    scale.y = isSteady && !yLow && !yHigh ? steadyRange(scale.y, data, wanted) : wanted;
+    // The y axis decides the width of its texts, that decides the width of the view, and that the y
+    // axis: after one round more the place stays.
+    const bool isSteady =
+        link->isLive() && scale.isLogY == isLogY && !isLayoutStale && !yLow && !yHigh;
     scale.isLogY = isLogY;
-    place(widget);
+    QRectF areaBefore;
+    for (int round = 0; round < 3 && (round == 0 || scale.area != areaBefore); ++round) {
+        areaBefore = scale.area;
+        moveView();
+        CurveRange data;
+        const CurveRange wanted = wantedY(data);
+        scale.y = isSteady ? steadyRange(scale.y, data, wanted) : wanted;
+        place(widget);
+    }
     moveView();
     geometry.y = scale.y;
     geometry.isLogY = isLogY;
@@ -160,7 +165,7 @@ void PlotWidget::State::place(PlotWidget& widget) {
     scale.area = QRectF(left, snap(top), std::max(10.0, right - left),
                         std::max(10.0, snap(bottom) - snap(top)));
     headerRect = QRectF(kSide, 3, widget.width() - 2 * kSide, kHeader - 5);
-    const double perTick = link->xAxis() == XAxis::kWallTime ? 84 : 74;
+    const double perTick = link->xAxis() == XAxis::kWallTime ? 80 : 64;
     const int numX = std::clamp(static_cast<int>(scale.area.width() / perTick), 2, 12);
     xTicks = axisTicks(scale.x.low, scale.x.high, numX, link->xAxis());
 }

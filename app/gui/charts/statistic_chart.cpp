@@ -118,6 +118,7 @@ struct StatisticChart::State {
         }
         plot = StatisticPlot{};
     }
+    void paintGrid(QPainter& painter, const ChartColors& colors) const;
     void paintTexts(QPainter& painter, const StatisticChart& widget) const;
     void paintFunnelTexts(QPainter& painter, const StatisticChart& widget) const;
     void paintNames(QPainter& painter, const QFontMetricsF& metrics) const;
@@ -199,6 +200,8 @@ void StatisticChart::rebuild() {
     s.plot = buildStatisticPlot(s.content, unit(), body.size(), colors);
     s.legend.place(s.plot.legend, width() - 2 * kSide, 2, small);
     placeChart();
+    s.paintGrid(painter, colors);
+    painter.setRenderHint(QPainter::Antialiasing);
     s.scene.render(&painter, s.chartRect, s.chartRect);
     s.hits = hitAreas(s.content, *s.plot.chart, unit());
     painter.setFont(small);
@@ -228,6 +231,35 @@ void StatisticChart::placeChart() {
     s.plot.chart->resize(s.chartRect.size());
     s.plot.chart->setPlotArea(area);
     s.plot.chart->layout()->activate();
+}
+
+// Lines at the values of an axis; none at names.
+void StatisticChart::State::paintGrid(QPainter& painter, const ChartColors& colors) const {
+    const QRectF area = plot.chart->plotArea();
+    const double ratio = painter.device()->devicePixelRatioF();
+    const auto crisp = [ratio](double at) { return (std::floor(at * ratio) + 0.5) / ratio; };
+    painter.setPen(QPen(colors.grid, 1 / ratio));
+    const bool hasXValues = kind != ChartKind::kBars || plot.isYCategories;
+    for (const AxisText& text : plot.xTexts) {
+        const double x = crisp(placeInChart(*plot.chart, text.value, 0).x());
+        if (hasXValues) {
+            painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
+        }
+    }
+    for (const AxisText& text : plot.yTexts) {
+        const double y = crisp(placeInChart(*plot.chart, 0, text.value).y());
+        if (!plot.isYCategories) {
+            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
+        }
+    }
+    painter.setPen(QPen(colors.axis, 1 / ratio));
+    if (plot.isYCategories) {
+        painter.drawLine(QPointF(crisp(area.left()), area.top()),
+                         QPointF(crisp(area.left()), area.bottom()));
+    } else {
+        painter.drawLine(QPointF(area.left(), crisp(area.bottom())),
+                         QPointF(area.right(), crisp(area.bottom())));
+    }
 }
 
 void StatisticChart::State::paintNames(QPainter& painter, const QFontMetricsF& metrics) const {

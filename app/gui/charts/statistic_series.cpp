@@ -33,22 +33,11 @@ std::unique_ptr<QChart> emptyChart() {
     return chart;
 }
 
-// The axis draws the grid alone; its texts are painted by the widget.
-QValueAxis* addAxis(QChart& chart, Qt::Alignment side, const CurveRange& range,
-                    const std::vector<TickMark>& ticks, const ChartColors& colors) {
+// The axis gives the range alone; grid and texts are painted by the widget, as PlotWidget does.
+QValueAxis* addAxis(QChart& chart, Qt::Alignment side, const CurveRange& range) {
     auto* axis = new QValueAxis(&chart);
     axis->setRange(range.low, range.high);
-    axis->setLabelsVisible(false);
-    axis->setMinorGridLineVisible(false);
-    axis->setGridLineVisible(!ticks.empty());
-    axis->setGridLinePen(QPen(colors.grid, 1));
-    axis->setLinePen(QPen(colors.axis, 1));
-    axis->setLineVisible(side == Qt::AlignBottom);
-    if (ticks.size() > 1) {
-        axis->setTickType(QValueAxis::TicksDynamic);
-        axis->setTickAnchor(ticks.front().value);
-        axis->setTickInterval(ticks[1].value - ticks[0].value);
-    }
+    axis->setVisible(false);
     chart.addAxis(axis, side);
     return axis;
 }
@@ -70,9 +59,9 @@ struct Axes {
     TickMarks xTicks, yTicks;
 };
 
-void addAxes(StatisticPlot& plot, const Axes& axes, const ChartColors& colors) {
-    QValueAxis* x = addAxis(*plot.chart, Qt::AlignBottom, axes.x, axes.xTicks.marks, colors);
-    QValueAxis* y = addAxis(*plot.chart, Qt::AlignLeft, axes.y, axes.yTicks.marks, colors);
+void addAxes(StatisticPlot& plot, const Axes& axes) {
+    QValueAxis* x = addAxis(*plot.chart, Qt::AlignBottom, axes.x);
+    QValueAxis* y = addAxis(*plot.chart, Qt::AlignLeft, axes.y);
     for (QAbstractSeries* series : plot.chart->series()) {
         series->attachAxis(x);
         series->attachAxis(y);
@@ -124,8 +113,7 @@ int placeOf(const Bars& bars, int category) {
     return bars.isHorizontal ? static_cast<int>(bars.categories.size()) - 1 - category : category;
 }
 
-StatisticPlot buildBars(const Bars& bars, const Unit& unit, const QSizeF& size,
-                        const ChartColors& colors) {
+StatisticPlot buildBars(const Bars& bars, const Unit& unit, const QSizeF& size) {
     StatisticPlot plot;
     plot.chart = emptyChart();
     plot.isYCategories = bars.isHorizontal;
@@ -152,7 +140,7 @@ StatisticPlot buildBars(const Bars& bars, const Unit& unit, const QSizeF& size,
     axes.x = bars.isHorizontal ? values : places;
     axes.y = bars.isHorizontal ? places : values;
     (bars.isHorizontal ? axes.xTicks : axes.yTicks) = ticks;
-    addAxes(plot, axes, colors);
+    addAxes(plot, axes);
     (bars.isHorizontal ? plot.xTexts : plot.yTexts) = textsOf(ticks);
     for (int i = 0; i < numCategories; ++i) {
         (bars.isHorizontal ? plot.yTexts : plot.xTexts)
@@ -204,7 +192,7 @@ StatisticPlot buildHistogram(const Histogram& histogram, const Unit& unit, const
     axes.xTicks = valueTicks(axes.x.low, axes.x.high, numTicks(size.width(), kTickWidth), unit);
     axes.yTicks = valueTicks(axes.y.low, axes.y.high, numTicks(size.height(), kTickHeight),
                              {UnitKind::kCount, {}});
-    addAxes(plot, axes, colors);
+    addAxes(plot, axes);
     plot.xTexts = textsOf(axes.xTicks);
     plot.yTexts = textsOf(axes.yTicks);
     return plot;
@@ -238,7 +226,7 @@ StatisticPlot buildScatter(const Scatter& scatter, const Unit& unit, const QSize
     axes.xTicks =
         valueTicks(axes.x.low, axes.x.high, numTicks(size.width(), kTickWidth), scatter.xUnit);
     axes.yTicks = valueTicks(axes.y.low, axes.y.high, numTicks(size.height(), kTickHeight), unit);
-    addAxes(plot, axes, colors);
+    addAxes(plot, axes);
     plot.xTexts = textsOf(axes.xTicks);
     plot.yTexts = textsOf(axes.yTicks);
     if (plot.legend.size() < 2) {
@@ -260,7 +248,7 @@ StatisticPlot buildFunnel(const Funnel& funnel, const ChartColors& colors) {
         added.push_back(std::max(0.0, step->rowsOut - step->rowsIn));
         most = std::max({most, step->rowsIn, step->rowsOut});
     }
-    const QColor removedColor = mixed(colors.background, funnel.color, 0.28);
+    const QColor removedColor = blended(colors.background, funnel.color, 0.28);
     const QColor addedColor(0xe6, 0x9f, 0x00);
     auto* series = new QHorizontalStackedBarSeries;
     series->setBarWidth(0.62);
@@ -271,7 +259,7 @@ StatisticPlot buildFunnel(const Funnel& funnel, const ChartColors& colors) {
     Axes axes;
     axes.x = {0, most};
     axes.y = {-0.5, numSteps - 0.5};
-    addAxes(plot, axes, colors);
+    addAxes(plot, axes);
     plot.legend = {{QStringLiteral("kept"), QStringLiteral("rows kept"), funnel.color},
                    {QStringLiteral("removed"), QStringLiteral("removed"), removedColor}};
     if (std::any_of(added.begin(), added.end(), [](double rows) { return rows > 0; })) {
@@ -366,7 +354,7 @@ std::vector<HitArea> funnelAreas(const Funnel& funnel, const QChart& chart) {
 StatisticPlot buildStatisticPlot(const ChartContent& content, const Unit& unit, const QSizeF& size,
                                  const ChartColors& colors) {
     if (const auto* bars = std::get_if<Bars>(&content)) {
-        return buildBars(*bars, unit, size, colors);
+        return buildBars(*bars, unit, size);
     }
     if (const auto* histogram = std::get_if<Histogram>(&content)) {
         return buildHistogram(*histogram, unit, size, colors);

@@ -123,9 +123,9 @@ QString valueText(double value, const Unit& unit) {
         case UnitKind::kFraction:
             return significantText(100 * value, 4) + QStringLiteral(" %");
         case UnitKind::kSeconds:
-            return durationText(1000 * value);
+            return durationLabel(1000 * value);
         case UnitKind::kMilliseconds:
-            return durationText(value);
+            return durationLabel(value);
         case UnitKind::kCount:
         case UnitKind::kPlain:
             break;
@@ -148,7 +148,7 @@ QString exactText(double value) {
                              : QString::number(value, 'g', QLocale::FloatingPointShortest);
 }
 
-QString durationText(double ms) {
+QString durationLabel(double ms) {
     const double size = std::abs(ms);
     const QString sign = ms < 0 ? QStringLiteral("-") : QString();
     if (size < 1) {
@@ -186,7 +186,7 @@ QString axisPlaceText(double x, XAxis axis) {
         case XAxis::kRows:
             return groupedText(x, 0) + QStringLiteral(" rows");
         case XAxis::kRelativeTime:
-            return durationText(x);
+            return durationLabel(x);
         case XAxis::kWallTime:
             break;
     }

@@ -18,7 +18,7 @@ QString shortText(double value, const Unit& unit);
 /// All digits, so that reading it back gives the same double. For CSV; empty for NaN.
 QString exactText(double value);
 /// "850 ms", "12.3 s", "4 m 05 s", "2 h 05 m", "3 d 04 h".
-QString durationText(double ms);
+QString durationLabel(double ms);
 /// "21 Nov 2026, 14:03:10" in the machine's zone.
 QString wallTimeText(double msSinceEpoch);
 /// A place on the axis: "step 1,200", "1.5 M rows", "12 m 04 s", a wall time.

@@ -15,8 +15,7 @@ std::size_t divideUp(std::size_t value, std::size_t by) {
 
 /// The first index in [begin, size) with column[index] >= value, searched outwards from begin +
 /// hint: neighbouring pixel columns hold about as many points.
-std::size_t gallop(const std::vector<double>& column, std::size_t begin, std::size_t hint,
-                   double value) {
+std::size_t gallop(const CurveColumn& column, std::size_t begin, std::size_t hint, double value) {
     const std::size_t size = column.size();
     std::size_t low = begin, high = std::min(size, begin + hint);
     std::size_t stride = std::max<std::size_t>(1, hint / 8);
@@ -33,11 +32,18 @@ std::size_t gallop(const std::vector<double>& column, std::size_t begin, std::si
         }
         low = high - begin > stride ? high - stride : begin;
     }
-    const auto first = column.begin();
-    return static_cast<std::size_t>(std::lower_bound(first + static_cast<std::ptrdiff_t>(low),
-                                                     first + static_cast<std::ptrdiff_t>(high),
-                                                     value) -
-                                    first);
+    return column.search(low, high, value);
+}
+
+bool isAxis(const std::vector<double>& values) {
+    if (values.empty() || !std::isfinite(values.front()) || !std::isfinite(values.back())) {
+        return values.empty();
+    }
+    bool isRising = true;
+    for (std::size_t i = 1; i < values.size(); ++i) {
+        isRising &= values[i] >= values[i - 1];  // NaN fails too
+    }
+    return isRising;
 }
 
 }  // namespace
@@ -71,7 +77,7 @@ std::size_t CurveStore::append(std::span<const CurvePoint> points) {
     for (const CurvePoint& point : points) {
         push(point);
     }
-    grow(before);
+    appended(before);
     return points.size() - static_cast<std::size_t>(numRefused_ - refusedBefore);
 }
 
@@ -79,17 +85,30 @@ std::size_t CurveStore::append(const CurveColumns& columns) {
     const std::size_t before = x_.size();
     const std::uint64_t refusedBefore = numRefused_;
     const std::size_t size = std::min(columns.x.size(), columns.y.size());
-    if (before + size > x_.capacity()) {
-        const std::size_t capacity = std::max(before + size, 2 * x_.capacity());
-        x_.reserve(capacity);
-        y_.reserve(capacity);
-    }
     for (std::size_t i = 0; i < size; ++i) {
         push({columns.x[i], columns.y[i], i < columns.rows.size() ? columns.rows[i] : kNoValue,
               i < columns.timeMs.size() ? columns.timeMs[i] : kNoValue});
     }
-    grow(before);
+    appended(before);
     return size - static_cast<std::size_t>(numRefused_ - refusedBefore);
+}
+
+std::size_t CurveStore::adopt(std::vector<double> x, std::vector<double> y,
+                              std::vector<double> rows, std::vector<double> timeMs) {
+    const auto fits = [&x](const std::vector<double>& column) {
+        return column.empty() || (column.size() == x.size() && isAxis(column));
+    };
+    if (x.size() != y.size() || !isAxis(x) || !fits(rows) || !fits(timeMs)) {
+        return replaceAll({x, y, rows, timeMs});
+    }
+    clear();
+    x_.adopt(std::move(x));
+    y_.adopt(std::move(y));
+    rows_.adopt(std::move(rows));
+    timeMs_.adopt(std::move(timeMs));
+    const std::size_t taken = x_.size();
+    appended(0);
+    return taken;
 }
 
 void CurveStore::push(const CurvePoint& point) {
@@ -97,83 +116,94 @@ void CurveStore::push(const CurvePoint& point) {
         ++numRefused_;
         return;
     }
-    if (!std::isfinite(point.y)) {
-        gaps_.push_back(x_.size());
-    }
     pushOptional(rows_, point.rows);
     pushOptional(timeMs_, point.timeMs);
-    x_.push_back(point.x);
-    y_.push_back(point.y);
+    x_.push(point.x);
+    y_.push(point.y);
 }
 
 // A column exists from the first known value on; points before it stand where it begins, points
 // without a value where the one before them stands.
-void CurveStore::pushOptional(std::vector<double>& column, double value) {
+void CurveStore::pushOptional(CurveColumn& column, double value) {
     const bool isKnown = std::isfinite(value);
     if (column.empty()) {
         if (isKnown) {
-            column.assign(x_.size() + 1, value);
-            if (x_.size() > 0) {
-                ++rewrites_;
-            }
+            column.adopt(std::vector<double>(x_.size() + 1, value));
+            rewrites_ += x_.empty() ? 0 : 1;
         }
         return;
     }
-    column.push_back(isKnown ? std::max(value, column.back()) : column.back());
+    column.push(isKnown ? std::max(value, column.back()) : column.back());
 }
 
-void CurveStore::grow(std::size_t firstNew) {
-    if (firstNew == x_.size()) {
-        return;
-    }
-    ++revision_;
-    std::size_t numBelow = x_.size();
-    std::size_t fan = kFirstFan;
-    std::size_t first = firstNew;
-    for (std::size_t level = 0; numBelow > 1; ++level) {
-        if (level == levels_.size()) {
-            levels_.emplace_back();
-            first = 0;
-        }
-        first /= fan;
-        std::vector<Block>& blocks = levels_[level];
-        blocks.resize(divideUp(numBelow, fan));
-        for (std::size_t b = first; b < blocks.size(); ++b) {
-            Block block;
-            const std::size_t end = std::min(numBelow, (b + 1) * fan);
-            for (std::size_t i = b * fan; i < end; ++i) {
-                if (level == 0) {
-                    block.take(y_[i]);
-                } else {
-                    block.take(levels_[level - 1][i]);
-                }
-            }
-            blocks[b] = block;
-        }
-        numBelow = blocks.size();
-        fan = kFan;
-    }
+void CurveStore::appended(std::size_t before) {
+    revision_ += x_.size() == before ? 0 : 1;
     while (x_.size() > options_.numPointsMax) {
         thin();
     }
 }
 
-void CurveStore::cut(std::size_t size) {
-    x_.resize(size);
-    y_.resize(size);
-    rows_.resize(rows_.empty() ? 0 : size);
-    timeMs_.resize(timeMs_.empty() ? 0 : size);
-    gaps_.erase(std::lower_bound(gaps_.begin(), gaps_.end(), size), gaps_.end());
+void CurveStore::indexLevel(std::size_t level, std::size_t numBelow, std::size_t firstBlock) const {
+    const std::size_t fan = level == 0 ? kFirstFan : kFan;
+    std::vector<Block>& blocks = levels_[level];
+    blocks.resize(divideUp(numBelow, fan));
+    for (std::size_t b = firstBlock; b < blocks.size(); ++b) {
+        Block block;
+        const std::size_t end = std::min(numBelow, (b + 1) * fan);
+        for (std::size_t i = b * fan; i < end; ++i) {
+            if (level == 0) {
+                block.take(y_[i]);
+            } else {
+                block.take(levels_[level - 1][i]);
+            }
+        }
+        blocks[b] = block;
+    }
+}
+
+// Brings pyramid and gaps up to the last point.
+void CurveStore::index() const {
+    if (numIndexed_ == x_.size()) {
+        return;
+    }
+    for (std::size_t i = numIndexed_; i < x_.size(); ++i) {
+        if (!std::isfinite(y_[i])) {
+            gaps_.push_back(i);
+        }
+    }
+    std::size_t first = numIndexed_, numBelow = x_.size();
+    for (std::size_t level = 0; numBelow > 1; ++level) {
+        first /= level == 0 ? kFirstFan : kFan;
+        if (level == levels_.size()) {
+            levels_.emplace_back();
+            first = 0;
+        }
+        indexLevel(level, numBelow, first);
+        numBelow = levels_[level].size();
+    }
+    numIndexed_ = x_.size();
+}
+
+void CurveStore::forgetIndex() {
     levels_.clear();
+    gaps_.clear();
+    numIndexed_ = 0;
+}
+
+void CurveStore::cut(std::size_t size) {
+    x_.cut(size);
+    y_.cut(size);
+    rows_.cut(rows_.empty() ? 0 : size);
+    timeMs_.cut(timeMs_.empty() ? 0 : size);
+    forgetIndex();
     ++revision_;
     ++rewrites_;
-    grow(0);
 }
 
 void CurveStore::dropAfter(double x) {
-    const auto end = std::upper_bound(x_.begin(), x_.end(), x);
-    if (end != x_.end()) {
-        cut(static_cast<std::size_t>(end - x_.begin()));
+    const std::size_t end = x_.search(0, x_.size(), x, true);
+    if (end < x_.size()) {
+        cut(end);
     }
 }
 
@@ -187,20 +217,19 @@ void CurveStore::clear() {
     y_.clear();
     rows_.clear();
     timeMs_.clear();
-    gaps_.clear();
-    levels_.clear();
+    forgetIndex();
     ++revision_;
     ++rewrites_;
 }
 
 void CurveStore::move(std::size_t from, std::size_t to) {
-    x_[to] = x_[from];
-    y_[to] = y_[from];
+    x_.set(to, x_[from]);
+    y_.set(to, y_[from]);
     if (!rows_.empty()) {
-        rows_[to] = rows_[from];
+        rows_.set(to, rows_[from]);
     }
     if (!timeMs_.empty()) {
-        timeMs_[to] = timeMs_[from];
+        timeMs_.set(to, timeMs_[from]);
     }
 }
 
@@ -233,16 +262,10 @@ void CurveStore::thin() {
         move(i, to++);
     }
     numThinned_ += size - to;
-    gaps_.clear();
-    for (std::size_t i = 0; i < to; ++i) {
-        if (!std::isfinite(y_[i])) {
-            gaps_.push_back(i);
-        }
-    }
     cut(to);
 }
 
-const std::vector<double>& CurveStore::column(CurveAxis axis) const {
+const CurveColumn& CurveStore::column(CurveAxis axis) const {
     return axis == CurveAxis::kX ? x_ : axis == CurveAxis::kRows ? rows_ : timeMs_;
 }
 
@@ -256,9 +279,8 @@ CurvePoint CurveStore::at(std::size_t i) const {
 }
 
 std::size_t CurveStore::bytesUsed() const {
-    std::size_t bytes =
-        (x_.capacity() + y_.capacity() + rows_.capacity() + timeMs_.capacity()) * sizeof(double) +
-        gaps_.capacity() * sizeof(std::size_t);
+    std::size_t bytes = x_.bytesUsed() + y_.bytesUsed() + rows_.bytesUsed() + timeMs_.bytesUsed() +
+                        gaps_.capacity() * sizeof(std::size_t);
     for (const std::vector<Block>& blocks : levels_) {
         bytes += blocks.capacity() * sizeof(Block);
     }
@@ -266,7 +288,7 @@ std::size_t CurveStore::bytesUsed() const {
 }
 
 CurveRange CurveStore::extent(CurveAxis axis) const {
-    const std::vector<double>& values = column(axis);
+    const CurveColumn& values = column(axis);
     return values.empty() ? CurveRange{} : CurveRange{values.front(), values.back()};
 }
 
@@ -312,36 +334,32 @@ CurveStore::Block CurveStore::blockOf(std::size_t begin, std::size_t end) const 
 }
 
 std::size_t CurveStore::lowerBound(CurveAxis axis, double value) const {
-    const std::vector<double>& values = column(axis);
-    return static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), value) -
-                                    values.begin());
+    const CurveColumn& values = column(axis);
+    return values.search(0, values.size(), value);
+}
+
+CurveStore::Block CurveStore::blockBetween(CurveAxis axis, double from, double to) const {
+    const CurveColumn& values = column(axis);
+    const std::size_t begin = lowerBound(axis, from);
+    const std::size_t end = values.search(begin, values.size(), to, true);
+    index();
+    return begin < end ? blockOf(begin, end) : Block{};
 }
 
 CurveRange CurveStore::valueRange(CurveAxis axis, double from, double to) const {
-    const std::vector<double>& values = column(axis);
-    const std::size_t begin = lowerBound(axis, from);
-    const auto end = std::upper_bound(values.begin(), values.end(), to) - values.begin();
-    if (begin >= static_cast<std::size_t>(end)) {
-        return {};
-    }
-    const Block block = blockOf(begin, static_cast<std::size_t>(end));
+    const Block block = blockBetween(axis, from, to);
     return {block.min, block.max};
 }
 
 std::optional<double> CurveStore::leastPositive(CurveAxis axis, double from, double to) const {
-    const std::vector<double>& values = column(axis);
-    const std::size_t begin = lowerBound(axis, from);
-    const auto end = std::upper_bound(values.begin(), values.end(), to) - values.begin();
-    if (begin >= static_cast<std::size_t>(end)) {
-        return std::nullopt;
-    }
-    const double least = blockOf(begin, static_cast<std::size_t>(end)).leastPositive;
+    const double least = blockBetween(axis, from, to).leastPositive;
     return std::isfinite(least) ? std::optional<double>(least) : std::nullopt;
 }
 
 void CurveStore::envelope(CurveAxis axis, double from, double width, std::span<CurveBin> bins,
                           std::int64_t firstBin) const {
-    const std::vector<double>& values = column(axis);
+    const CurveColumn& values = column(axis);
+    index();
     std::size_t begin = lowerBound(axis, from + static_cast<double>(firstBin) * width);
     std::size_t hint = 1;
     for (std::size_t k = 0; k < bins.size(); ++k) {
@@ -395,12 +413,11 @@ void CurveStore::fillGaps(std::size_t begin, std::size_t end, CurveBin& bin) con
 }
 
 std::optional<CurvePoint> CurveStore::nearest(CurveAxis axis, double value) const {
-    const std::vector<double>& values = column(axis);
+    const CurveColumn& values = column(axis);
     if (values.empty() || std::isnan(value)) {
         return std::nullopt;
     }
-    const std::size_t middle = static_cast<std::size_t>(
-        std::upper_bound(values.begin(), values.end(), value) - values.begin());
+    const std::size_t middle = values.search(0, values.size(), value, true);
     std::size_t below = middle, above = middle;
     while (below > 0 && std::isnan(y_[below - 1])) {
         --below;

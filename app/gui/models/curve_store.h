@@ -6,9 +6,9 @@
 // can be the axis. y may be NaN: a gap, told apart from "no point here". Infinities are kept as
 // they were logged, and drawn as gaps.
 //
-// Costs: append is amortised O(1) a point; an envelope of N bins is O(N) whatever the number of
-// points; a look-up by x is O(log points). Memory: 16 bytes a point, 8 more for each of rows and
-// time once one was given, and 1.5 for the pyramid.
+// Costs: append is O(1) a point and copies nothing that is there; an envelope of N bins is O(N)
+// whatever the number of points; a look-up by x is O(log points). Memory: 16 bytes a point, 8 more
+// for each of rows and time once one was given, and 1.5 for the pyramid.
 //
 // Bounded: beyond Options::numPointsMax the older half is thinned: of four neighbours the least,
 // the greatest and the first gap stay, with their own x, rows and time. Spikes survive, what stays
@@ -22,6 +22,8 @@
 #include <optional>
 #include <span>
 #include <vector>
+
+#include "app/gui/models/curve_column.h"
 
 namespace millrace::gui {
 
@@ -76,6 +78,9 @@ class CurveStore {
     /// Removes the points with an x above `x` (a run resumed from a checkpoint logs them again).
     void dropAfter(double x);
     std::size_t replaceAll(const CurveColumns& columns);
+    /// The same for columns that the caller gives away: where they are in order nothing is copied.
+    std::size_t adopt(std::vector<double> x, std::vector<double> y, std::vector<double> rows = {},
+                      std::vector<double> timeMs = {});
     void clear();
 
     std::size_t size() const { return x_.size(); }
@@ -120,24 +125,31 @@ class CurveStore {
         void take(double value);
         void take(const Block& other);
     };
-    const std::vector<double>& column(CurveAxis axis) const;
+    const CurveColumn& column(CurveAxis axis) const;
     void push(const CurvePoint& point);
-    void pushOptional(std::vector<double>& column, double value);
-    void grow(std::size_t firstNew);
+    void pushOptional(CurveColumn& column, double value);
+    void appended(std::size_t before);
     void cut(std::size_t size);
     void thin();
     std::size_t keepOfFour(std::size_t begin, std::size_t end, std::size_t to);
     void move(std::size_t from, std::size_t to);
+    void index() const;
+    void indexLevel(std::size_t level, std::size_t numBelow, std::size_t firstBlock) const;
+    void forgetIndex();
     Block blockOf(std::size_t begin, std::size_t end) const;
+    Block blockBetween(CurveAxis axis, double from, double to) const;
     void takeBlocks(std::size_t level, std::size_t begin, std::size_t end, Block& result) const;
     void fillBin(std::size_t begin, std::size_t end, CurveBin& bin) const;
     void fillGaps(std::size_t begin, std::size_t end, CurveBin& bin) const;
 
     Options options_;
-    std::vector<double> x_, y_, rows_, timeMs_;
-    std::vector<std::vector<Block>> levels_;  // levels_[0]: blocks of 16 points; above: of 4 blocks
-    std::vector<std::size_t> gaps_;           // indices of y that are not finite
+    CurveColumn x_, y_, rows_, timeMs_;
     std::uint64_t numRefused_ = 0, numThinned_ = 0, revision_ = 0, rewrites_ = 0;
+    // Made when first asked for: a curve that nobody looks at costs its points alone.
+    mutable std::vector<std::vector<Block>>
+        levels_;                             // [0]: blocks of 16 points; above: of 4 blocks
+    mutable std::vector<std::size_t> gaps_;  // indices of y that are not finite
+    mutable std::size_t numIndexed_ = 0;
 };
 
 }  // namespace millrace::gui
