@@ -181,10 +181,14 @@ Json jsonOf(const client::MetricSeries& series) {
              {"time", i < series.timesMs.size() ? jsonTime(series.timesMs[i]) : Json()},
              {"value", jsonNumber(series.values[i])}});
     }
-    return {{"name", series.name},
-            {"points_total", series.pointsTotal},
-            {"thinned_out", series.isDecimated},
-            {"points", points}};
+    Json out = {{"name", series.name},
+                {"points_total", series.pointsTotal},
+                {"thinned_out", series.isDecimated},
+                {"points", points}};
+    if (!series.problem.empty()) {
+        out["problem"] = series.problem;
+    }
+    return out;
 }
 
 Json jsonOf(const client::NodeInfo& node) {

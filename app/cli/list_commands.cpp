@@ -296,6 +296,9 @@ int runMetrics(CliContext& context, const ParsedArgs& args) {
     }
     for (const client::MetricSeries& one : *series) {
         printSeries(context, one);
+        if (!one.problem.empty()) {
+            context.err << one.problem << '\n';
+        }
     }
     if (series->empty()) {
         context.err << "no metrics yet\n";

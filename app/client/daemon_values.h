@@ -149,6 +149,7 @@ struct ListRequest {
     std::string pageToken;
     RunView view = RunView::kActive;
     bool withParams = false;
+    bool withSystemMetrics = false;  ///< also "system.*" in RunSummary::latestMetrics
     std::uint64_t changesSince = 0;  ///< only runs with a higher revision, of any view; 0: all
 };
 struct RunPage {
@@ -163,6 +164,7 @@ struct MetricRangeRequest {
     std::vector<std::string> names;
     std::int64_t fromStep = 0, toStep = 0;
     int maxPoints = 0;
+    bool withSystem = false;  ///< without names: also "system.*"
 };
 struct MetricSeries {
     std::string name;
@@ -171,6 +173,14 @@ struct MetricSeries {
     bool isDecimated = false;  ///< the least and greatest points of each bucket only
     std::uint64_t pointsTotal = 0;
     std::vector<std::int64_t> rows;  ///< trained so far, one a point
+    std::string problem;             ///< one sentence when stored points are damaged; "" else
+};
+
+/// A run's points from a step on, and those that come.
+struct MetricsRequest {
+    std::string run;
+    std::int64_t fromStep = 0;  ///< inclusive; 0: the first
+    bool withSystem = false;    ///< also "system.*", which the daemon measures
 };
 
 struct RunUpdate {

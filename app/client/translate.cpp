@@ -292,6 +292,7 @@ MetricSeries toValue(const v1::MetricSeries& from) {
     to.rows.assign(from.rows().begin(), from.rows().end());
     to.values.assign(from.values().begin(), from.values().end());
     to.isDecimated = from.is_decimated();
+    to.problem = from.problem();
     to.pointsTotal = from.points_total();
     return to;
 }
@@ -391,6 +392,7 @@ v1::ListRunsRequest toMessage(const ListRequest& from) {
     to.set_page_size(static_cast<std::uint32_t>(from.pageSize));
     to.set_page_token(from.pageToken);
     to.set_with_params(from.withParams);
+    to.set_with_system_metrics(from.withSystemMetrics);
     to.set_changes_since(from.changesSince);
     to.set_view(from.view == RunView::kAll       ? v1::RUN_VIEW_ALL
                 : from.view == RunView::kDeleted ? v1::RUN_VIEW_DELETED
@@ -405,6 +407,7 @@ v1::MetricRangeRequest toMessage(const MetricRangeRequest& from) {
     to.set_from_step(from.fromStep);
     to.set_to_step(from.toStep);
     to.set_max_points(static_cast<std::uint32_t>(from.maxPoints));
+    to.set_with_system(from.withSystem);
     return to;
 }
 

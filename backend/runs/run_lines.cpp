@@ -203,6 +203,9 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
         }
         RETURN_IF_ERROR(writer.write(line));
     }
+    for (const MetricLine& line : batch.own) {
+        RETURN_IF_ERROR(writer.write(line));
+    }
     RETURN_IF_ERROR(writer.finish());
     for (const CheckpointRecord& checkpoint : batch.checkpoints) {
         if (checkpoint.seq <= acked || commit.isOldAttempt) {
@@ -222,6 +225,8 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
     if (batch.lastSeq > acked) {
         RETURN_IF_ERROR(
             setWorkerNumber(db, no, batch.attempt, batch.worker, "acked_seq", batch.lastSeq));
+    }
+    if (batch.lastSeq > acked || !batch.own.empty()) {
         RETURN_IF_ERROR(touchRun(db, no));
     }
     RETURN_IF_ERROR(transaction.commit());

@@ -16,8 +16,7 @@ namespace {
 constexpr int kPageSizeMax = 50'000;
 
 // As isSystemMetric.
-constexpr std::string_view kNoSystemMetrics =
-    " AND substr(key, 1, 7) NOT IN ('system.', 'loader.')";
+constexpr std::string_view kNoSystemMetrics = " AND substr(key, 1, 7) <> 'system.'";
 
 struct Listed {
     std::int64_t no;

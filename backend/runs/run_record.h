@@ -51,10 +51,9 @@ struct MetricPoint {
     bool operator==(const MetricPoint&) const = default;
 };
 
-/// What the daemon measures beside a run ("system.cpu_percent", "loader.rows_read_per_second"), not
-/// what the run itself reports.
+/// What the daemon measures beside a run ("system.cpu_percent"), not what the run itself reports.
 constexpr bool isSystemMetric(std::string_view name) {
-    return name.starts_with("system.") || name.starts_with("loader.");
+    return name.starts_with("system.");
 }
 
 /// A metric over a range of steps, in order of step.

@@ -53,6 +53,7 @@ struct LineBatch {
     std::vector<CheckpointRecord> checkpoints;  ///< refused from an attempt that is not the newest
     std::optional<Progress> progress;           ///< ignored from an attempt that is not the newest
     std::string receipt;                        ///< canonical JSON; likewise; "" for none
+    std::vector<MetricLine> own;                ///< the daemon's: without seq, never sent again
 };
 
 struct LineCommit {

@@ -225,6 +225,8 @@ void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
         return;
     }
     lastStep_ = std::max(lastStep_, progress->step);
+    lastEpoch_ = progress->epoch;
+    lastRows_ = progress->rows;
     live_.busyMs = progress->busyMs;
     live_.stallMs = progress->stallMs;
     live_.progressMs = place_.clock.wallMs();
@@ -291,6 +293,14 @@ void ActiveRun::writeDone() {
     for (const auto& [key, order] : std::exchange(heldAcks_, {})) {
         ack(order);
     }
+}
+
+runs::MetricLine ActiveRun::position() const {
+    runs::MetricLine line;
+    line.step = lastStep_;
+    line.epoch = lastEpoch_;
+    line.rows = lastRows_;
+    return line;
 }
 
 void ActiveRun::ack(const AckOrder& order) {

@@ -64,6 +64,8 @@ class ActiveRun {
     bool hasEnded() const { return hasEnded_; }
     const std::string& id() const { return run_.id; }
     int attempt() const { return run_.attempt; }
+    /// The last step that was reported, with its epoch and rows; no values.
+    runs::MetricLine position() const;
     const std::string& jobNative() const { return job_.native; }
     const schedule::Resources& needs() const { return needs_; }
 
@@ -118,6 +120,7 @@ class ActiveRun {
     Json done_;                                  // worker -> what it said
     LiveRun live_;
     std::int64_t resumeStep_ = 0, lastStep_ = 0;
+    std::int64_t lastEpoch_ = 0, lastRows_ = 0;
     std::int64_t restarts_ = 0;
     int idleAttempts_ = 0;
     std::int64_t endSeenNs_ = 0, ranksGoneNs_ = 0;

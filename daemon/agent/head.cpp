@@ -46,8 +46,8 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.runsDir = config.runsDir();
     control.binDir = config.binDir;
     controller_ = std::make_unique<RunController>(
-        std::move(control),
-        ControllerParts{*store_, *engine_, doors_, live_, clock, [this] { poller_->poke(); }});
+        std::move(control), ControllerParts{*store_, *engine_, doors_, live_, clock,
+                                            [this] { poller_->poke(); }, telemetry_.get()});
     const telemetry::NodeInfo& node = telemetry_->info();
     ServiceOptions service{config.runsDir(), node.hostname, kMaxSpecBytes, node.version,
                            hardwareJson(node)};

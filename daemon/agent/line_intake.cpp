@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kRetryNs = 1'000'000'000;
 constexpr std::size_t kMostInBatch = 2'000;
+constexpr std::size_t kMostOwn = 60;
 
 runs::MetricLine metricLine(std::uint64_t seq, const rank::Metrics& metrics) {
     runs::MetricLine line;
@@ -71,6 +72,18 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender,
     return true;
 }
 
+void LineIntake::addOwn(const std::string& runId, int attempt, runs::MetricLine line) {
+    Own& own = own_[runId];
+    if (own.attempt != attempt) {
+        own = {attempt, {}};
+    }
+    if (own.lines.size() >= kMostOwn) {
+        own.lines.erase(own.lines.begin());
+    }
+    isOwnDue_ = isOwnDue_ || !own.lines.empty();
+    own.lines.push_back(std::move(line));
+}
+
 runs::LineBatch LineIntake::batchOf(const Key& key, const Waiting& waiting) const {
     runs::LineBatch batch;
     std::tie(batch.runId, batch.attempt, batch.worker) = key;
@@ -94,19 +107,49 @@ runs::LineBatch LineIntake::batchOf(const Key& key, const Waiting& waiting) cons
     return batch;
 }
 
-bool LineIntake::flushOne(const Key& key, Waiting& waiting, IntakeReport& report) {
-    const runs::LineBatch batch = batchOf(key, waiting);
-    const Result<runs::LineCommit> commit = store_.commitLines(batch);
-    if (!commit.ok() && !isHopeless(commit.status())) {
-        trouble_ = strCat("run store: ", messageOf(commit.status()),
-                          "; metrics wait and nothing is acknowledged");
+// True: it can only be tried again later.
+bool LineIntake::hasFailed(const Status& status, const runs::LineBatch& batch) {
+    if (status.ok()) {
         return false;
     }
-    if (!commit.ok()) {
-        logWarn("intake: lines refused", {{"run", batch.runId},
-                                          {"attempt", batch.attempt},
-                                          {"worker", batch.worker},
-                                          {"why", messageOf(commit.status())}});
+    if (!isHopeless(status)) {
+        trouble_ =
+            strCat("run store: ", messageOf(status), "; metrics wait and nothing is acknowledged");
+        return true;
+    }
+    logWarn("intake: lines refused", {{"run", batch.runId},
+                                      {"attempt", batch.attempt},
+                                      {"worker", batch.worker},
+                                      {"why", messageOf(status)}});
+    return false;
+}
+
+bool LineIntake::flushOwn(const std::string& runId, Own& own) {
+    if (own.lines.empty()) {
+        return true;
+    }
+    runs::LineBatch batch{runId, own.attempt, "daemon"};
+    batch.own = own.lines;
+    if (hasFailed(store_.commitLines(batch).status(), batch)) {
+        return false;
+    }
+    own.lines.clear();
+    return true;
+}
+
+bool LineIntake::flushOne(const Key& key, Waiting& waiting, IntakeReport& report) {
+    runs::LineBatch batch = batchOf(key, waiting);
+    const auto own = own_.find(batch.runId);
+    const bool isRiding = own != own_.end() && own->second.attempt == batch.attempt;
+    if (isRiding) {
+        batch.own = own->second.lines;
+    }
+    const Result<runs::LineCommit> commit = store_.commitLines(batch);
+    if (hasFailed(commit.status(), batch)) {
+        return false;
+    }
+    if (isRiding) {
+        own->second.lines.clear();
     }
     const std::size_t count = std::min(kMostInBatch, waiting.lines.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -135,6 +178,13 @@ IntakeReport LineIntake::flush() {
             isWell = flushOne(key, waiting, report);
         }
     }
+    for (auto& [runId, own] : own_) {
+        // A single line waits for company.
+        if (isWell && own.lines.size() > 1) {
+            isWell = flushOwn(runId, own);
+        }
+    }
+    isOwnDue_ = !isWell;
     if (isWell) {
         trouble_.clear();
         retryAtNs_ = 0;
@@ -145,6 +195,10 @@ IntakeReport LineIntake::flush() {
 }
 
 void LineIntake::forget(const std::string& runId) {
+    if (const auto own = own_.find(runId); own != own_.end()) {
+        (void)flushOwn(runId, own->second);
+        own_.erase(own);
+    }
     for (auto it = waiting_.begin(); it != waiting_.end();) {
         if (std::get<0>(it->first) == runId) {
             numPending_ -= it->second.lines.size();

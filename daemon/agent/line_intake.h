@@ -47,7 +47,10 @@ class LineIntake {
 
     /// False: no room, drop the connection.
     bool add(rank::ConnectionId connection, const rank::Sender& sender, rank::RankLine line);
-    bool isEmpty() const { return numPending_ == 0; }
+    /// A line of the daemon's own. It is stored with the next lines of the run, or alone when the
+    /// one after it comes first; only a full disk makes it lose one.
+    void addOwn(const std::string& runId, int attempt, runs::MetricLine line);
+    bool isEmpty() const { return numPending_ == 0 && !isOwnDue_; }
     /// Commits what is there; nothing while the last failure is younger than a second.
     IntakeReport flush();
     /// What is wrong now, a sentence; empty when all is well.
@@ -64,12 +67,21 @@ class LineIntake {
     };
     using Key = std::tuple<std::string, int, std::string>;  // run, attempt of the lines, worker
 
+    struct Own {
+        int attempt = 1;
+        std::vector<runs::MetricLine> lines;
+    };
+
     bool flushOne(const Key& key, Waiting& waiting, IntakeReport& report);
+    bool flushOwn(const std::string& runId, Own& own);
+    bool hasFailed(const Status& status, const runs::LineBatch& batch);
     runs::LineBatch batchOf(const Key& key, const Waiting& waiting) const;
 
     runs::RunStore& store_;
     const Clock& clock_;
     std::map<Key, Waiting> waiting_;
+    std::map<std::string, Own> own_;  // by run
+    bool isOwnDue_ = false;
     std::size_t numPending_ = 0;
     std::string trouble_;
     std::int64_t retryAtNs_ = 0;

@@ -31,6 +31,7 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              parts_.pokeEngine ? parts_.pokeEngine : [] {},
              [this](const std::string& runId) { return listenerFor(runId); }},
       intake_(parts_.store, parts_.clock),
+      system_(parts_.system),
       mailbox_(kMailbox) {}
 
 RunController::~RunController() {
@@ -89,6 +90,7 @@ std::chrono::milliseconds RunController::patience() const {
 }
 
 void RunController::step() {
+    recordSystem();
     flushLines();
     const bool isFlushed = intake_.isEmpty();
     for (auto& [id, run] : active_) {
@@ -133,6 +135,21 @@ void RunController::flushLines() {
     }
     if (!report.committed.empty()) {
         parts_.live.touch();
+    }
+}
+
+void RunController::recordSystem() {
+    const auto report = system_.due(!active_.empty(), parts_.clock.steadyNs());
+    if (!report) {
+        return;
+    }
+    for (const auto& [id, run] : active_) {
+        runs::MetricLine line = run->position();
+        line.timeMs = report->sample.timeMs;
+        line.values = systemValues(*report, id);
+        if (run->attempt() > 0 && !line.values.empty()) {
+            intake_.addOwn(id, run->attempt(), std::move(line));
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 #include "backend/core/mutex.h"
 #include "daemon/agent/active_run.h"
 #include "daemon/agent/line_intake.h"
+#include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {
 
@@ -35,6 +36,7 @@ struct ControllerParts {
     LiveTable& live;
     const Clock& clock;
     std::function<void()> pokeEngine;
+    SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
 };
 
 struct DownReport {
@@ -89,6 +91,7 @@ class RunController {
     T ask(std::function<T()> question);
 
     void flushLines();
+    void recordSystem();
     void startWaiting();
     void startOne(const Waiting& waiting);
     void addToQueue(const std::string& id, std::int64_t fromStep);
@@ -108,6 +111,7 @@ class RunController {
     ControllerParts parts_;
     Workplace place_;
     LineIntake intake_;
+    SystemRecorder system_;
     BoundedQueue<Message> mailbox_;
     // Of the controller's thread:
     std::vector<Waiting> queue_;

@@ -290,8 +290,7 @@ Result<RunWatch> RunService::watch(const std::vector<std::string>& runs) const {
     return RunWatch(store_, live_, std::move(ids));
 }
 
-Result<MetricFollower> RunService::followMetrics(const std::string& run,
-                                                 MetricWish wish) const {
+Result<MetricFollower> RunService::followMetrics(const std::string& run, MetricWish wish) const {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
     return MetricFollower(store_, id, std::move(wish));
 }

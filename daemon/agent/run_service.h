@@ -88,13 +88,12 @@ class RunService {
         std::string runId;
         std::vector<runs::MetricSeries> series;
     };
+    /// `names`: none for all of the run's own and, `withSystem`, what is measured beside it.
     Result<MetricAnswer> metrics(const std::string& run, const std::vector<std::string>& names,
-                                 const runs::MetricRange& range) const;
+                                 const runs::MetricRange& range, bool withSystem = false) const;
 
     Result<RunWatch> watch(const std::vector<std::string>& runs) const;
-    Result<MetricFollower> followMetrics(const std::string& run,
-                                         const std::vector<std::string>& names,
-                                         std::int64_t fromStep) const;
+    Result<MetricFollower> followMetrics(const std::string& run, MetricWish wish) const;
     Result<LogReader> readLogs(const std::string& run, const LogQuery& query) const;
     /// True when no line can follow any more.
     bool hasEnded(const std::string& runId) const;

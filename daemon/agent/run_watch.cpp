@@ -109,23 +109,25 @@ void RunWatch::addLive(RunChanges& changes) {
     }
 }
 
-MetricFollower::MetricFollower(const runs::RunStore& store, std::string runId,
-                               std::vector<std::string> names, std::int64_t fromStep)
+MetricFollower::MetricFollower(const runs::RunStore& store, std::string runId, MetricWish wish)
     : store_(store),
       runId_(std::move(runId)),
-      names_(names.begin(), names.end()),
-      fromStep_(fromStep) {}
+      names_(wish.names.begin(), wish.names.end()),
+      fromStep_(wish.fromStep),
+      withSystem_(wish.withSystem) {}
+
+bool MetricFollower::isWanted(const std::string& name) const {
+    return names_.empty() ? withSystem_ || !runs::isSystemMetric(name) : names_.contains(name);
+}
 
 Result<MetricChanges> MetricFollower::next(std::size_t most) {
     MetricChanges changes;
     // The state is read before the points: an ended run's points are all there then.
     ASSIGN_OR_RETURN(const runs::RunRecord run, readSummary(store_, runId_));
     RETURN_IF_ERROR(noticeAttempt(run, changes));
-    ASSIGN_OR_RETURN(const std::vector<std::string> names, store_.metricKeys(runId_));
-    for (const std::string& name : names) {
-        if (names_.empty() || names_.contains(name)) {
-            RETURN_IF_ERROR(addNew(name, most, changes));
-        }
+    if (run.change != readChange_) {
+        readChange_ = run.change;
+        RETURN_IF_ERROR(addNew(most, changes));
     }
     std::stable_sort(
         changes.points.begin(), changes.points.end(),
@@ -134,49 +136,77 @@ Result<MetricChanges> MetricFollower::next(std::size_t most) {
     return changes;
 }
 
-// After a restart the store hides what the old attempt wrote after the step the new one began at:
-// everything that was sent beyond what is visible now is void.
+// After a restart the store drops what older attempts wrote after the step the new one began at:
+// what was sent of it is void.
 Status MetricFollower::noticeAttempt(const runs::RunRecord& run, MetricChanges& changes) {
-    if (attempt_ == run.attempt) {
+    const int before = attempt_;
+    if (before == run.attempt) {
         return okStatus();
     }
-    const bool isFirst = attempt_ == 0;
     attempt_ = run.attempt;
-    if (isFirst) {
+    if (before == 0) {
         return okStatus();
     }
-    std::int64_t keep = INT64_MAX;
-    for (auto& [name, step] : sentTo_) {
-        ASSIGN_OR_RETURN(const runs::MetricSeries visible,
-                         store_.metrics(runId_, name, {0, INT64_MAX, 0}));
-        std::int64_t common = 0;
-        for (const runs::MetricPoint& point : visible.points) {
-            common = point.attempt < attempt_ ? std::max(common, point.step) : common;
+    ASSIGN_OR_RETURN(const std::optional<std::int64_t> resumed, store_.resumedFrom(runId_, before));
+    const std::int64_t keep = resumed.value_or(0);
+    for (auto& [name, sent] : sent_) {
+        if (sent.step > keep) {
+            sent = {keep, before, INT64_MAX};
         }
-        keep = std::min(keep, std::min(step, common));
     }
-    for (auto& [name, step] : sentTo_) {
-        step = std::min(step, keep);
-    }
-    changes.replacesAfterStep = keep == INT64_MAX ? 0 : keep;
+    changes.replacesAfterStep = keep;
     return okStatus();
 }
 
-Status MetricFollower::addNew(const std::string& name, std::size_t most, MetricChanges& changes) {
-    const auto sent = sentTo_.find(name);
-    const std::int64_t from = sent == sentTo_.end() ? fromStep_ : sent->second + 1;
-    // All from there on (0: no thinning out); what is more than `most` waits for the next call.
-    ASSIGN_OR_RETURN(const runs::MetricSeries series,
-                     store_.metrics(runId_, name, {from, INT64_MAX, 0}));
-    std::size_t count = 0;
-    for (const runs::MetricPoint& point : series.points) {
-        if (++count > most) {
-            break;
+Status MetricFollower::addNew(std::size_t most, MetricChanges& changes) {
+    constexpr std::int64_t kMostAtOneStep = 10'000;
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, store_.metricKeys(runId_));
+    std::vector<runs::MetricRequest> requests;
+    for (const std::string& name : names) {
+        if (!isWanted(name)) {
+            continue;
         }
-        changes.points.push_back({name, point});
-        sentTo_[name] = point.step;
+        const auto sent = sent_.find(name);
+        // No thinning out; what is more than `most` waits for the next call.
+        runs::MetricRange range{fromStep_, INT64_MAX, 0, static_cast<int>(most) + 1};
+        if (sent != sent_.end()) {
+            range.fromStep = sent->second.step;
+            range.firstPoints += static_cast<int>(std::min(sent->second.count, kMostAtOneStep));
+        }
+        requests.push_back({name, range});
+    }
+    ASSIGN_OR_RETURN(const std::vector<runs::MetricSeries> all, store_.metrics(runId_, requests));
+    for (const runs::MetricSeries& series : all) {
+        if (!addSeries(series, most, changes)) {
+            readChange_ = -1;
+        }
     }
     return okStatus();
+}
+
+// False: there is more than `most`.
+bool MetricFollower::addSeries(const runs::MetricSeries& series, std::size_t most,
+                               MetricChanges& changes) {
+    const auto known = sent_.find(series.key);
+    const Sent before = known == sent_.end() ? Sent{INT64_MIN, 0, 0} : known->second;
+    std::int64_t toSkip = before.count;
+    std::size_t count = 0;
+    for (const runs::MetricPoint& point : series.points) {
+        if (point.step == before.step && point.attempt <= before.attempt) {
+            const bool isOlder = point.attempt < before.attempt;
+            if (isOlder || toSkip-- > 0) {
+                continue;
+            }
+        }
+        if (count++ == most) {
+            return false;
+        }
+        Sent& sent = sent_[series.key];
+        const bool isSame = sent.step == point.step && sent.attempt == point.attempt;
+        sent = {point.step, point.attempt, isSame ? sent.count + 1 : 1};
+        changes.points.push_back({series.key, point});
+    }
+    return true;
 }
 
 }  // namespace millrace::agent

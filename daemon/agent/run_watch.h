@@ -64,24 +64,40 @@ struct MetricChanges {
     bool isEnd = false;                   ///< the run has ended and all was sent
 };
 
+/// Which points of a run are asked for.
+struct MetricWish {
+    std::vector<std::string> names;  ///< none: all of the run's own
+    std::int64_t fromStep = 0;       ///< inclusive
+    bool withSystem = false;         ///< without names: also what the daemon measures beside it
+};
+
 class MetricFollower {
  public:
-    /// `names`: none for all. `fromStep` is inclusive.
-    MetricFollower(const runs::RunStore& store, std::string runId, std::vector<std::string> names,
-                   std::int64_t fromStep);
+    MetricFollower(const runs::RunStore& store, std::string runId, MetricWish wish);
     /// The next points, about `most` at most.
     Result<MetricChanges> next(std::size_t most);
 
  private:
-    Status addNew(const std::string& name, std::size_t most, MetricChanges& changes);
+    /// The last point sent of a metric: several may stand at one step.
+    struct Sent {
+        std::int64_t step = 0;
+        int attempt = 0;
+        std::int64_t count = 0;  // of this attempt's points at this step
+    };
+
+    bool isWanted(const std::string& name) const;
+    Status addNew(std::size_t most, MetricChanges& changes);
+    bool addSeries(const runs::MetricSeries& series, std::size_t most, MetricChanges& changes);
     Status noticeAttempt(const runs::RunRecord& run, MetricChanges& changes);
 
     const runs::RunStore& store_;
     const std::string runId_;
     const std::set<std::string> names_;
     const std::int64_t fromStep_;
-    std::map<std::string, std::int64_t> sentTo_;  // name -> last step sent
+    const bool withSystem_;
+    std::map<std::string, Sent> sent_;  // by name
     int attempt_ = 0;
+    std::int64_t readChange_ = -1;  // of the run, when all its points were sent
 };
 
 }  // namespace millrace::agent

@@ -7,6 +7,7 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{1000};
+constexpr std::chrono::milliseconds kSlowInterval{2000};
 constexpr std::chrono::milliseconds kIdle{60'000};
 
 }  // namespace
@@ -46,9 +47,9 @@ TelemetryService::~TelemetryService() {
     thread_.join();
 }
 
-void TelemetryService::addWatch(int change) {
+void TelemetryService::addWatch(int change, bool isSlow) {
     MutexLock lock(mutex_);
-    numWatches_ += change;
+    (isSlow ? numSlowWatches_ : numWatches_) += change;
     wake_.notifyAll();
 }
 
@@ -66,10 +67,12 @@ void TelemetryService::loop(std::stop_token stop) {
             if (isEnding_) {
                 return;
             }
-            isWanted = numWatches_ > 0;
+            isWanted = numWatches_ + numSlowWatches_ > 0;
             if (!isWanted || wasWanted) {
-                wake_.waitFor(mutex_, isWanted ? kInterval : kIdle);
-                isWanted = numWatches_ > 0 && !isEnding_;
+                wake_.waitFor(mutex_, numWatches_ > 0 ? kInterval
+                                      : isWanted      ? kSlowInterval
+                                                      : kIdle);
+                isWanted = numWatches_ + numSlowWatches_ > 0 && !isEnding_;
             }
         }
         if (!isWanted) {

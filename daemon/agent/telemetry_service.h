@@ -1,5 +1,6 @@
 #pragma once
-// TelemetryService: one sample of this node a second, but only while somebody watches.
+// TelemetryService: samples of this node, one a second while somebody watches, one in two seconds
+// while runs are active, none otherwise.
 //
 // Threads: any; the samples are taken on its own thread ("telemetry"), which sleeps otherwise.
 // Owns: the probes. Failure: a figure that cannot be had is absent.
@@ -16,52 +17,44 @@
 #include "backend/core/mutex.h"
 #include "backend/telemetry/probes.h"
 #include "daemon/agent/live_table.h"
+#include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {
-
-/// What a worker of a running run takes.
-struct WorkerUse {
-    std::string runId, worker;
-    int pid = 0;
-    std::optional<double> cpuPercent;  ///< of one core
-    std::optional<std::uint64_t> memoryBytes;
-};
-
-struct NodeReport {
-    std::uint64_t number = 0;  ///< grows with every sample; 0: none yet
-    telemetry::NodeSample sample;
-    std::vector<WorkerUse> workers;
-};
 
 /// {cpu, cores, memory_bytes, gpus: [{name, memory_bytes, driver}], os, kernel} of a node.
 std::string hardwareJson(const telemetry::NodeInfo& info);
 
-class TelemetryService {
+class TelemetryService final : public SystemSource {
  public:
     /// As long as it lives, samples are taken.
     class Watch {
      public:
-        explicit Watch(TelemetryService* service) : service_(service) { service_->addWatch(1); }
-        ~Watch() { service_->addWatch(-1); }
+        explicit Watch(TelemetryService* service, bool isSlow = false)
+            : service_(service), isSlow_(isSlow) {
+            service_->addWatch(1, isSlow_);
+        }
+        ~Watch() { service_->addWatch(-1, isSlow_); }
         Watch(const Watch&) = delete;
         Watch& operator=(const Watch&) = delete;
 
      private:
         TelemetryService* service_;
+        const bool isSlow_;
     };
 
     TelemetryService(const Clock& clock, const LiveTable& live, std::string diskPath,
                      std::string version);
-    ~TelemetryService();
+    ~TelemetryService() override;
 
     const telemetry::NodeInfo& info() const { return info_; }
     std::unique_ptr<Watch> watch() { return std::make_unique<Watch>(this); }
-    NodeReport latest() const;
+    std::shared_ptr<void> record() override { return std::make_shared<Watch>(this, true); }
+    NodeReport latest() const override;
     /// Called after each sample, on the thread; set before the first watch.
     void onSample(std::function<void()> listener) { listener_ = std::move(listener); }
 
  private:
-    void addWatch(int change);
+    void addWatch(int change, bool isSlow);
     void loop(std::stop_token stop);
     NodeReport takeSample();
     std::vector<WorkerUse> sampleWorkers();
@@ -76,6 +69,7 @@ class TelemetryService {
     mutable Mutex mutex_;
     CondVar wake_;
     int numWatches_ MR_GUARDED_BY(mutex_) = 0;
+    int numSlowWatches_ MR_GUARDED_BY(mutex_) = 0;
     bool isEnding_ MR_GUARDED_BY(mutex_) = false;
     NodeReport latest_ MR_GUARDED_BY(mutex_);
     std::jthread thread_;

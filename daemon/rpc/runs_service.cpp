@@ -137,9 +137,10 @@ RunsService::Unary* RunsService::MetricRange(Context* context,
         range.maxPoints = request->max_points() == 0
                               ? kDefaultPoints
                               : std::clamp(static_cast<int>(request->max_points()), 4, kMostPoints);
-        ASSIGN_OR_RETURN(const agent::RunService::MetricAnswer answer,
-                         runs_.metrics(request->run(),
-                                       {request->names().begin(), request->names().end()}, range));
+        ASSIGN_OR_RETURN(
+            const agent::RunService::MetricAnswer answer,
+            runs_.metrics(request->run(), {request->names().begin(), request->names().end()}, range,
+                          request->with_system()));
         response->set_run_id(answer.runId);
         for (const runs::MetricSeries& series : answer.series) {
             *response->add_series() = convert::toProto(series);
@@ -150,8 +151,10 @@ RunsService::Unary* RunsService::MetricRange(Context* context,
 
 grpc::ServerWriteReactor<v1::MetricChunk>* RunsService::WatchMetrics(
     Context*, const v1::WatchMetricsRequest* request) {
-    Result<agent::MetricFollower> follower = runs_.followMetrics(
-        request->run(), {request->names().begin(), request->names().end()}, request->from_step());
+    agent::MetricWish wish{{request->names().begin(), request->names().end()},
+                           request->from_step(),
+                           request->with_system()};
+    Result<agent::MetricFollower> follower = runs_.followMetrics(request->run(), std::move(wish));
     if (!follower.ok()) {
         return refuse<v1::MetricChunk>(parts_.pump, follower.status());
     }

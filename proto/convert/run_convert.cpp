@@ -208,6 +208,14 @@ v1::MetricSeries toProto(const runs::MetricSeries& series) {
     out.set_name(series.key);
     out.set_points_total(static_cast<std::uint64_t>(series.numPoints));
     out.set_is_decimated(series.isDecimated);
+    out.set_problem(series.problem);
+    const auto count = static_cast<int>(series.points.size());
+    out.mutable_steps()->Reserve(count);
+    out.mutable_times_ms()->Reserve(count);
+    out.mutable_values()->Reserve(count);
+    out.mutable_epochs()->Reserve(count);
+    out.mutable_rows()->Reserve(count);
+    out.mutable_attempts()->Reserve(count);
     for (const runs::MetricPoint& point : series.points) {
         out.add_steps(point.step);
         out.add_times_ms(point.timeMs);
@@ -224,6 +232,7 @@ runs::MetricSeries fromProto(const v1::MetricSeries& series) {
     out.key = series.name();
     out.numPoints = static_cast<std::int64_t>(series.points_total());
     out.isDecimated = series.is_decimated();
+    out.problem = series.problem();
     const int count = std::min(series.steps_size(), series.values_size());
     for (int i = 0; i < count; ++i) {
         runs::MetricPoint point;
@@ -337,6 +346,7 @@ v1::ListRunsRequest toProto(const runs::RunQuery& query) {
     out.set_changes_since(query.changedSince > 0 ? static_cast<std::uint64_t>(query.changedSince)
                                                  : 0);
     out.set_with_params(query.withParams);
+    out.set_with_system_metrics(query.withSystemMetrics);
     return out;
 }
 
@@ -352,6 +362,7 @@ runs::RunQuery fromProto(const v1::ListRunsRequest& request) {
     out.changedSince =
         request.changes_since() == 0 ? -1 : static_cast<std::int64_t>(request.changes_since());
     out.withParams = request.with_params();
+    out.withSystemMetrics = request.with_system_metrics();
     return out;
 }
 

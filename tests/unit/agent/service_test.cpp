@@ -131,7 +131,7 @@ TEST_F(AgentTest, AFollowerOfMetricsMissesNone) {
     hello(id);
     say(id, 1, rank::Metrics{1, 0, 1, 5, {{"loss", 0.5}}});
     say(id, 2, rank::Metrics{2, 0, 2, 6, {{"loss", 0.4}, {"eval.auc", 0.7}}});
-    MetricFollower follower = service->followMetrics(id, {}, 0).value();
+    MetricFollower follower = service->followMetrics(id, {}).value();
     EXPECT_EQ(follower.next(100)->points.size(), 3u);
     say(id, 3, rank::Metrics{3, 0, 3, 7, {{"loss", 0.3}}});
     const MetricChanges changes = follower.next(100).value();
@@ -146,7 +146,7 @@ TEST_F(AgentTest, AFollowerTakesManyPointsInPieces) {
     for (int i = 1; i <= 25; ++i) {
         say(id, static_cast<std::uint64_t>(i), rank::Metrics{i, 0, i, 5, {{"loss", 1.0 / i}}});
     }
-    MetricFollower follower = service->followMetrics(id, {"loss"}, 6).value();
+    MetricFollower follower = service->followMetrics(id, {{"loss"}, 6}).value();
     std::vector<std::int64_t> steps;
     for (int turn = 0; turn < 3; ++turn) {
         const MetricChanges changes = follower.next(10).value();
@@ -166,7 +166,7 @@ TEST_F(AgentTest, AFollowerHearsWhatARestartMadeVoid) {
         say(id, static_cast<std::uint64_t>(i), rank::Metrics{i, 0, i, 5, {{"loss", 1.0}}});
     }
     checkpoint(id, 4, 2);
-    MetricFollower follower = service->followMetrics(id, {}, 0).value();
+    MetricFollower follower = service->followMetrics(id, {}).value();
     EXPECT_EQ(follower.next(100)->points.size(), 3u);
     leave(id);
     endGang(id, 1, 137);

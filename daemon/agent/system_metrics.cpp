@@ -1,0 +1,62 @@
+#include "daemon/agent/system_metrics.h"
+
+#include "backend/core/status.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::int64_t kIntervalNs = 2'000'000'000;
+
+using Values = std::vector<std::pair<std::string, double>>;
+
+template <class Number>
+void add(Values& values, std::string name, const std::optional<Number>& value) {
+    if (value) {
+        values.emplace_back(std::move(name), static_cast<double>(*value));
+    }
+}
+
+}  // namespace
+
+Values systemValues(const NodeReport& report, const std::string& runId) {
+    Values values;
+    add(values, "system.cpu_percent", report.sample.cpuPercent);
+    add(values, "system.memory_used_bytes", report.sample.memoryUsedBytes);
+    for (const telemetry::GpuSample& gpu : report.sample.gpus) {
+        const std::string prefix = strCat("system.gpu", gpu.index, ".");
+        add(values, prefix + "utilization_percent", gpu.utilizationPercent);
+        add(values, prefix + "memory_used_bytes", gpu.memoryUsedBytes);
+    }
+    for (const WorkerUse& use : report.workers) {
+        if (use.runId == runId) {
+            const std::string prefix = strCat("system.", use.worker, ".");
+            add(values, prefix + "cpu_percent", use.cpuPercent);
+            add(values, prefix + "memory_bytes", use.memoryBytes);
+        }
+    }
+    return values;
+}
+
+std::optional<NodeReport> SystemRecorder::due(bool isActive, std::int64_t steadyNs) {
+    if (source_ == nullptr || !isActive) {
+        recording_.reset();
+        return std::nullopt;
+    }
+    if (recording_ == nullptr) {
+        // What was sampled before, for somebody else, is of another time.
+        stored_ = source_->latest().number;
+        recording_ = source_->record();
+    }
+    if (steadyNs < nextNs_) {
+        return std::nullopt;
+    }
+    NodeReport report = source_->latest();
+    if (report.number == stored_) {
+        return std::nullopt;
+    }
+    stored_ = report.number;
+    nextNs_ = steadyNs + kIntervalNs;
+    return report;
+}
+
+}  // namespace millrace::agent

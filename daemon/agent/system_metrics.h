@@ -1,0 +1,63 @@
+#pragma once
+// What the daemon measures beside a run and stores with its metrics: "system.cpu_percent" and the
+// others of docs/reference/metrics.md.
+//
+// Threads: a SystemRecorder has one owner; a SystemSource is asked from any. Cheap: no more than a
+// line a run in two seconds, and nothing is sampled while no run is active. Failure: a figure that
+// cannot be had is absent, never zero.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/telemetry/node_sample.h"
+
+namespace millrace::agent {
+
+/// What a worker of a running run takes.
+struct WorkerUse {
+    std::string runId, worker;
+    int pid = 0;
+    std::optional<double> cpuPercent;  ///< of one core
+    std::optional<std::uint64_t> memoryBytes;
+};
+
+struct NodeReport {
+    std::uint64_t number = 0;  ///< grows with every sample; 0: none yet
+    telemetry::NodeSample sample;
+    std::vector<WorkerUse> workers;
+};
+
+/// Samples of this node.
+class SystemSource {
+ public:
+    virtual ~SystemSource() = default;
+    /// As long as the answer lives, a sample is taken every two seconds at least.
+    virtual std::shared_ptr<void> record() = 0;
+    virtual NodeReport latest() const = 0;
+};
+
+/// Names and values of what `report` says of the node and of a run's workers on it.
+std::vector<std::pair<std::string, double>> systemValues(const NodeReport& report,
+                                                         const std::string& runId);
+
+/// Decides when there is something to store.
+class SystemRecorder {
+ public:
+    /// Null: nothing is ever stored.
+    explicit SystemRecorder(SystemSource* source) : source_(source) {}
+
+    /// A report that has not been stored, no more than one in two seconds. `isActive`: runs are on
+    /// their way; without them nothing is sampled.
+    std::optional<NodeReport> due(bool isActive, std::int64_t steadyNs);
+
+ private:
+    SystemSource* source_;
+    std::shared_ptr<void> recording_;
+    std::uint64_t stored_ = 0;
+    std::int64_t nextNs_ = 0;
+};
+
+}  // namespace millrace::agent
