@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 namespace millrace::gui {
 namespace {
@@ -185,6 +186,45 @@ void NodeModel::addSample(const client::NodeSample& sample, std::int64_t nowMs) 
     addPoint(*node.cpuCurve, sample.timeMs, known(sample.cpuPercent));
     takeGpus(node, sample);
     shownStale_[sample.node] = std::nullopt;
+    Q_EMIT dataChanged(index(row), index(row));
+}
+
+void NodeModel::prependHistory(const std::string& name, int gpu,
+                               std::span<const std::int64_t> timesMs,
+                               std::span<const double> values) {
+    const int row = rowOf(name);
+    if (row < 0) {
+        return;
+    }
+    NodeState& node = *nodes_[static_cast<std::size_t>(row)];
+    CurveStore* curve = gpu < 0 ? node.cpuCurve.get() : nullptr;
+    for (NodeState::Gpu& candidate : node.gpus) {
+        if (candidate.info.index == gpu) {
+            candidate.curve = candidate.curve ? candidate.curve : newCurve();
+            curve = candidate.curve.get();
+        }
+    }
+    if (curve == nullptr) {
+        return;
+    }
+    const double first =
+        curve->isEmpty() ? std::numeric_limits<double>::infinity() : curve->at(0).x;
+    std::vector<double> x, y;
+    for (std::size_t i = 0; i < std::min(timesMs.size(), values.size()); ++i) {
+        const auto time = static_cast<double>(timesMs[i]);
+        if (time < first && (x.empty() || time > x.back())) {
+            x.push_back(time);
+            y.push_back(values[i]);
+        }
+    }
+    if (x.empty()) {
+        return;
+    }
+    for (std::size_t i = 0; i < curve->size(); ++i) {
+        x.push_back(curve->at(i).x);
+        y.push_back(curve->at(i).y);
+    }
+    curve->replaceAll({x, y, {}, x});
     Q_EMIT dataChanged(index(row), index(row));
 }
 

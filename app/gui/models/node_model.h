@@ -74,6 +74,9 @@ class NodeModel : public QAbstractListModel {
     /// The facts of all nodes; those that are no longer named and never sent a sample leave.
     void setNodes(const std::vector<client::NodeInfo>& nodes);
     void addSample(const client::NodeSample& sample, std::int64_t nowMs);
+    /// What was measured before the first sample (times rising), for the curves; gpu -1: CPU.
+    void prependHistory(const std::string& node, int gpu, std::span<const std::int64_t> timesMs,
+                        std::span<const double> values);
     /// Moves the clock: ages of stale nodes.
     void refresh(std::int64_t nowMs);
     void clear();

@@ -125,6 +125,21 @@ bool WatchSeries::apply(std::optional<std::int64_t> dropAfterStep,
     return isNew;
 }
 
+bool WatchSeries::addSample(const std::string& name, std::int64_t step, std::int64_t timeMs,
+                            double value) {
+    bool isNew = false;
+    Series& series = ensure(name, isNew);
+    const CurveStore& store = *series.store;
+    CurvePoint point;
+    point.x = std::max(static_cast<double>(step), lastStep(store));
+    point.y = value;
+    point.timeMs = static_cast<double>(timeMs);
+    if (store.isEmpty() || point.timeMs > store.at(store.size() - 1).timeMs) {
+        series.store->append(std::span(&point, 1));
+    }
+    return isNew;
+}
+
 void WatchSeries::refine(const std::vector<client::MetricSeries>& finer, std::int64_t fromStep,
                          std::int64_t toStep) {
     for (const client::MetricSeries& points : finer) {

@@ -1,0 +1,146 @@
+#include "app/gui/models/lane_model.h"
+
+#include <QAbstractItemModelTester>
+#include <QSignalSpy>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace millrace::gui {
+namespace {
+
+using client::RunState;
+
+client::RunSummary runOf(const std::string& id, RunState state, std::int64_t createdMs = 1'000) {
+    client::RunSummary run;
+    run.id = id;
+    run.name = "movielens";
+    run.state = state;
+    run.createdMs = createdMs;
+    run.startedMs = state == RunState::kQueued ? 0 : createdMs;
+    run.endedMs = client::isEnded(state) ? createdMs + 1'000 : 0;
+    run.attempt = 1;
+    return run;
+}
+
+struct LaneModelTest : testing::Test {
+    LaneModel model;
+    QAbstractItemModelTester tester{&model, QAbstractItemModelTester::FailureReportingMode::Fatal};
+
+    std::string order() const {
+        std::string ids;
+        for (int row = 0; row < model.numLanes(); ++row) {
+            ids += model.lane(row).run.id + " ";
+        }
+        return ids;
+    }
+};
+
+TEST_F(LaneModelTest, StandsGoingThenQueuedThenEndedInTheOrderOfTheirLaunch) {
+    model.apply(true,
+                {runOf("e", RunState::kFinished, 500), runOf("q", RunState::kQueued, 100),
+                 runOf("b", RunState::kRunning, 300), runOf("a", RunState::kStarting, 200)},
+                {}, 2'000);
+    EXPECT_EQ(order(), "a b q e ");
+    model.apply(false, {runOf("q", RunState::kRunning, 100)}, {}, 2'000);
+    EXPECT_EQ(order(), "q a b e ");
+    model.apply(false, {}, {"a"}, 2'000);
+    EXPECT_EQ(order(), "q b e ");
+}
+
+TEST_F(LaneModelTest, LetsAnEndedRunGoAfterAWhileUnlessItIsPinned) {
+    const client::RunSummary ended = runOf("e", RunState::kFailed, 0);
+    const client::RunSummary old = runOf("o", RunState::kFinished, 0);
+    model.apply(true, {ended}, {}, 2'000);
+    model.pin({old}, 2'000);
+    EXPECT_EQ(order(), "e o ");
+    model.refresh(1'000 + LaneModel::kRecentMs + 1);
+    EXPECT_EQ(order(), "o ");
+}
+
+TEST_F(LaneModelTest, LeavesOldEndedRunsOut) {
+    model.apply(true, {runOf("e", RunState::kFinished, 0)}, {}, LaneModel::kRecentMs * 3);
+    EXPECT_EQ(model.numLanes(), 0);
+}
+
+TEST_F(LaneModelTest, KeepsStripsOverAResetUntilTheListIsComplete) {
+    client::RunSummary run = runOf("a", RunState::kRunning);
+    run.progress.timeMs = 5'000;
+    run.progress.phase = client::Phase::kCheckpoint;
+    model.apply(true, {run, runOf("gone", RunState::kRunning)}, {}, 5'000);
+    run.progress.timeMs = 8'000;
+    model.apply(true, {}, {}, 8'000);
+    model.apply(false, {run}, {}, 8'000);
+    model.listComplete();
+    EXPECT_EQ(order(), "a ");
+    const auto durations = model.lane(0).tracker.durations();
+    EXPECT_DOUBLE_EQ(durations[static_cast<std::size_t>(LanePhase::kCheckpoint)], 3'000);
+}
+
+TEST_F(LaneModelTest, TellsTheTimeLeftFromThePace) {
+    client::RunSummary run = runOf("a", RunState::kRunning);
+    run.progress.stepsTotal = 1'000;
+    for (int i = 0; i <= 10; ++i) {
+        run.progress.step = 100 + i * 10;
+        run.progress.timeMs = 10'000 + i * 1'000;
+        model.apply(i == 0, {run}, {}, 30'000);
+    }
+    EXPECT_DOUBLE_EQ(*model.lane(0).stepsPerSecond(), 10);
+    EXPECT_DOUBLE_EQ(*model.lane(0).secondsLeft(), 80);
+    EXPECT_DOUBLE_EQ(*model.lane(0).progressShare(), 0.2);
+}
+
+TEST_F(LaneModelTest, SaysWhyARunWaitsOrFailed) {
+    client::RunSummary queued = runOf("q", RunState::kQueued);
+    queued.queuedReason = "behind 2 runs";
+    client::RunSummary failed = runOf("f", RunState::kFailed);
+    failed.exitReason = "rank-0 ended with signal 9";
+    model.apply(true, {queued, failed}, {}, 2'000);
+    EXPECT_EQ(model.lane(0).sentence(), "behind 2 runs");
+    EXPECT_EQ(model.lane(1).sentence(), "rank-0 ended with signal 9");
+    EXPECT_FALSE(model.lane(0).secondsLeft());
+    EXPECT_FALSE(model.lane(0).stallPercent());
+}
+
+TEST_F(LaneModelTest, TouchesOnlyTheRowThatChanged) {
+    model.apply(true, {runOf("a", RunState::kRunning, 1), runOf("b", RunState::kRunning, 2)}, {},
+                2'000);
+    QSignalSpy changes(&model, &LaneModel::dataChanged);
+    model.apply(false, {runOf("b", RunState::kRunning, 2)}, {}, 2'100);
+    ASSERT_EQ(changes.size(), 1);
+    EXPECT_EQ(changes.at(0).at(0).toModelIndex().row(), 1);
+}
+
+TEST_F(LaneModelTest, SurvivesRandomChanges) {
+    std::mt19937 random(11);
+    constexpr RunState kStates[] = {RunState::kQueued,   RunState::kStarting, RunState::kRunning,
+                                    RunState::kStopping, RunState::kFinished, RunState::kFailed};
+    for (int i = 0; i < 3'000; ++i) {
+        const std::int64_t now = 1'000 + i * 700;
+        std::vector<client::RunSummary> changed;
+        for (unsigned k = 0; k < random() % 4; ++k) {
+            const auto number = static_cast<std::int64_t>(random() % 12);
+            changed.push_back(
+                runOf("r" + std::to_string(number), kStates[random() % 6], now - number * 13));
+        }
+        std::vector<std::string> removed;
+        if (random() % 10 == 0) {
+            removed.push_back("r" + std::to_string(random() % 12));
+        }
+        model.apply(random() % 50 == 0, changed, removed, now);
+        if (random() % 20 == 0) {
+            model.listComplete();
+        }
+        model.refresh(now);
+        for (int row = 1; row < model.numLanes(); ++row) {
+            const auto rank = [&](int r) {
+                const RunState state = model.lane(r).run.state;
+                return client::isEnded(state) ? 2 : state == RunState::kQueued ? 1 : 0;
+            };
+            ASSERT_LE(rank(row - 1), rank(row));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace millrace::gui

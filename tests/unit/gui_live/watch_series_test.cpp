@@ -1,0 +1,151 @@
+#include "app/gui/models/watch_series.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace millrace::gui {
+namespace {
+
+client::MetricPoint pointOf(const std::string& name, std::int64_t step) {
+    client::MetricPoint point;
+    point.name = name;
+    point.step = step;
+    point.value = static_cast<double>(step) * 10;
+    point.timeMs = step * 100;
+    return point;
+}
+
+client::MetricSeries seriesOf(const std::string& name, std::int64_t from, std::int64_t to,
+                              std::int64_t every = 1) {
+    client::MetricSeries series;
+    series.name = name;
+    for (std::int64_t step = from; step <= to; step += every) {
+        series.steps.push_back(step);
+        series.timesMs.push_back(step * 100);
+        series.values.push_back(static_cast<double>(step) * 10);
+        series.rows.push_back(step * 32);
+    }
+    series.isDecimated = every > 1;
+    return series;
+}
+
+std::vector<double> stepsOf(const WatchSeries& series, const std::string& name) {
+    std::vector<double> steps;
+    const auto curve = series.curve(name);
+    for (std::size_t i = 0; curve && i < curve->size(); ++i) {
+        steps.push_back(curve->at(i).x);
+    }
+    return steps;
+}
+
+TEST(WatchSeriesTest, JoinsHistoryAndLiveWithoutHoleOrDouble) {
+    WatchSeries series;
+    series.setHistory({seriesOf("loss", 1, 5), seriesOf("eval.auc", 4, 4)});
+    EXPECT_EQ(series.followFrom(), 4) << "the evaluation of step 5 may still come";
+    const std::vector<client::MetricPoint> live{pointOf("loss", 4), pointOf("loss", 5),
+                                                pointOf("eval.auc", 5), pointOf("loss", 6)};
+    EXPECT_FALSE(series.apply(std::nullopt, live));
+    EXPECT_EQ(stepsOf(series, "loss"), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(stepsOf(series, "eval.auc"), (std::vector<double>{4, 5}));
+}
+
+TEST(WatchSeriesTest, ForgetsASeriesThatEndedLongAgoWhenItSaysWhereToFollowFrom) {
+    WatchSeries series;
+    series.setHistory({seriesOf("warmup", 1, 5), seriesOf("loss", 1, 900'001, 1'000)});
+    EXPECT_EQ(series.followFrom(), 900'001);
+}
+
+TEST(WatchSeriesTest, DropsVoidPointsBeforeItAddsNewOnes) {
+    WatchSeries series;
+    series.setHistory({seriesOf("loss", 1, 10)});
+    const std::vector<client::MetricPoint> again{pointOf("loss", 5), pointOf("loss", 6)};
+    series.apply(4, again);
+    EXPECT_EQ(stepsOf(series, "loss"), (std::vector<double>{1, 2, 3, 4, 5, 6}));
+    series.apply(-1, {});
+    EXPECT_TRUE(stepsOf(series, "loss").empty());
+    EXPECT_EQ(series.numDrops(), 2);
+}
+
+TEST(WatchSeriesTest, SaysWhenANameIsNew) {
+    WatchSeries series;
+    const std::vector<client::MetricPoint> first{pointOf("loss", 1)}, second{pointOf("loss", 2)};
+    EXPECT_TRUE(series.apply(std::nullopt, first));
+    EXPECT_FALSE(series.apply(std::nullopt, second));
+    EXPECT_EQ(series.curve("other"), nullptr);
+}
+
+TEST(WatchSeriesTest, ReplacesAPartByItsExactPoints) {
+    WatchSeries series;
+    series.setHistory({seriesOf("loss", 0, 100, 10)});
+    const std::vector<client::MetricPoint> live{pointOf("loss", 101)};
+    series.apply(std::nullopt, live);
+    EXPECT_TRUE(series.wantsDetail("loss", 20, 40));
+    EXPECT_FALSE(series.wantsDetail("loss", 101, 110)) << "live points are exact";
+    series.refine({seriesOf("loss", 20, 40)}, 20, 40);
+    EXPECT_FALSE(series.wantsDetail("loss", 25, 40));
+    EXPECT_TRUE(series.wantsDetail("loss", 10, 40));
+    const std::vector<double> steps = stepsOf(series, "loss");
+    EXPECT_EQ(std::count_if(steps.begin(), steps.end(),
+                            [](double step) { return step >= 20 && step <= 40; }),
+              21);
+    EXPECT_EQ(steps.front(), 0);
+    EXPECT_EQ(steps.back(), 101);
+    EXPECT_TRUE(std::is_sorted(steps.begin(), steps.end()));
+}
+
+TEST(WatchSeriesTest, FindsTheStepsOfAVisibleTime) {
+    WatchSeries series;
+    series.setHistory({seriesOf("loss", 1, 100)});
+    const auto steps = series.stepsIn({"loss", "absent"}, CurveAxis::kTime, 2'050, 3'050);
+    ASSERT_TRUE(steps);
+    EXPECT_EQ(steps->from, 20);
+    EXPECT_EQ(steps->to, 31);
+    EXPECT_FALSE(series.stepsIn({"absent"}, CurveAxis::kTime, 0, 1));
+}
+
+TEST(WatchSeriesTest, TakesTelemetryInTheOrderOfTime) {
+    WatchSeries series;
+    EXPECT_TRUE(series.addSample("system.rank-0.cpu_percent", 3, 1'000, 50));
+    EXPECT_FALSE(series.addSample("system.rank-0.cpu_percent", 3, 2'000, 60));
+    series.addSample("system.rank-0.cpu_percent", 3, 2'000, 99);
+    EXPECT_EQ(stepsOf(series, "system.rank-0.cpu_percent"), (std::vector<double>{3, 3}));
+    EXPECT_EQ(series.newest("system.rank-0.cpu_percent")->y, 60);
+}
+
+TEST(WatchSeriesTest, EqualsAPlainMapWhateverComesInWhichOrder) {
+    std::mt19937 random(17);
+    for (int round = 0; round < 50; ++round) {
+        WatchSeries series;
+        std::map<std::int64_t, double> truth;
+        const auto stored = static_cast<std::int64_t>(random() % 50 + 1);
+        for (std::int64_t step = 1; step <= stored; ++step) {
+            truth[step] = static_cast<double>(step) * 10;
+        }
+        series.setHistory({seriesOf("loss", 1, stored)});
+        std::int64_t next = std::max<std::int64_t>(
+            1, series.followFrom() - static_cast<std::int64_t>(random() % 5));
+        for (int delivery = 0; delivery < 30; ++delivery) {
+            std::optional<std::int64_t> drop;
+            if (random() % 8 == 0) {
+                drop = static_cast<std::int64_t>(random() % static_cast<unsigned>(next));
+                truth.erase(truth.upper_bound(*drop), truth.end());
+                next = *drop + 1;
+            }
+            std::vector<client::MetricPoint> points;
+            for (unsigned i = 0; i < random() % 6; ++i, ++next) {
+                points.push_back(pointOf("loss", next));
+                truth[next] = static_cast<double>(next) * 10;
+            }
+            series.apply(drop, points);
+        }
+        std::vector<double> expected;
+        for (const auto& [step, value] : truth) {
+            expected.push_back(static_cast<double>(step));
+        }
+        ASSERT_EQ(stepsOf(series, "loss"), expected) << round;
+    }
+}
+
+}  // namespace
+}  // namespace millrace::gui
