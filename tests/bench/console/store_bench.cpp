@@ -118,8 +118,13 @@ void readRun(runs::RunStore& store, const std::string& id, const Sizes& sizes) {
     timed("one metric at 1,000 points", 15,
           [&] { expect(must(store.metrics(id, "loss", {0, INT64_MAX, 1000})), 1000); });
     timed("all metrics at 1,000 points each", 5, [&] {
-        for (const std::string& name : must(store.metricKeys(id))) {
-            expect(must(store.metrics(id, name, {0, INT64_MAX, 1000})), 1000);
+        std::vector<runs::MetricRequest> requests;
+        std::vector<std::string> names = must(store.metricKeys(id));
+        for (std::string& name : names) {
+            requests.push_back({std::move(name), {0, INT64_MAX, 1000}});
+        }
+        for (const runs::MetricSeries& series : must(store.metrics(id, requests))) {
+            expect(series, 1000);
         }
     });
     const int middle = sizes.points / 2;

@@ -270,6 +270,64 @@ TEST_F(RunStoreTest, ChangedSinceTellsOfEveryChangedRunOnce) {
     EXPECT_TRUE(store->list(query)->runs.empty());
 }
 
+// A client that was away hears, page by page, of all that happened, also while it reads.
+TEST_F(RunStoreTest, AReconnectingClientHasWhatAFreshListHas) {
+    std::vector<std::string> ids;
+    for (int i = 0; i < 6; ++i) {
+        ids.push_back(create(strCat("run-", i)));
+        ASSERT_TRUE(store->setState(ids.back(), {RunState::kFailed, "x", 0}).ok());
+        clock.advanceMs(1);
+    }
+    ASSERT_TRUE(store->markDeleted(ids[5]).ok());
+    std::map<std::string, RunRecord> known;
+    const RunPage before = *store->list({});
+    for (const RunRecord& run : before.runs) {
+        known[run.id] = run;
+    }
+    ASSERT_EQ(known.size(), 5U);
+
+    ASSERT_TRUE(store->markDeleted(ids[0]).ok());
+    ASSERT_TRUE(store->markDeleted(ids[1]).ok());
+    ASSERT_TRUE(store->restore(ids[1]).ok());
+    ASSERT_TRUE(store->restore(ids[5]).ok());
+    ASSERT_TRUE(store->setNote(ids[2], "seen").ok());
+    reopen();
+    RunQuery query;
+    query.pageSize = 1;
+    query.changedSince = before.changeCursor;
+    std::int64_t next = -1;
+    int numPages = 0;
+    do {
+        const RunPage page = *store->list(query);
+        // The first page's cursor is the one to go on from.
+        next = next < 0 ? page.changeCursor : next;
+        for (const RunRecord& run : page.runs) {
+            known.erase(run.id);
+            if (!run.isDeleted) {
+                known[run.id] = run;
+            }
+        }
+        if (++numPages == 2) {
+            ASSERT_TRUE(store->setNote(ids[3], "while it reads").ok());
+        }
+        query.pageToken = page.nextPageToken;
+    } while (!query.pageToken.empty());
+    EXPECT_GE(numPages, 4);
+    query = {};
+    query.changedSince = next;
+    const RunPage rest = *store->list(query);
+    for (const RunRecord& run : rest.runs) {
+        known[run.id] = run;
+    }
+    const RunPage fresh = *store->list({});
+    ASSERT_EQ(fresh.runs.size(), known.size());
+    for (const RunRecord& run : fresh.runs) {
+        ASSERT_TRUE(known.contains(run.id)) << run.name;
+        EXPECT_EQ(known[run.id].change, run.change) << run.name;
+        EXPECT_EQ(known[run.id].note, run.note) << run.name;
+    }
+}
+
 TEST_F(RunStoreTest, UnknownRunsAreNamed) {
     EXPECT_EQ(messageOf(store->get("r-zzzzz").status()), "run 'r-zzzzz': not known");
     EXPECT_FALSE(store->setNote("r-zzzzz", "x").ok());
