@@ -19,3 +19,9 @@ endforeach()
 add_program(millrace-console SOURCES main.cpp
     DEPS ${MILLRACE_STATIC_GRPC} gui_shell)
 target_link_options(millrace-console PRIVATE -Wl,--as-needed -Wl,--gc-sections)
+
+install(TARGETS millrace-console RUNTIME DESTINATION bin)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/desktop/millrace-console.desktop
+        DESTINATION share/applications)
+install(FILES ${CMAKE_SOURCE_DIR}/resources/icons/millrace.svg
+        DESTINATION share/icons/hicolor/scalable/apps)
