@@ -1,0 +1,237 @@
+// The console on a live daemon: a session of a user from the spec to the restored run, and a daemon
+// that is killed under a watching console.
+#include <QAbstractItemView>
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "app/gui/models/run_diff.h"
+#include "app/gui/models/sheet_model.h"
+#include "app/gui/pages/launch/launch_page.h"
+#include "app/gui/pages/runs/runs_page.h"
+#include "app/gui/pages/runs/runs_view.h"
+#include "app/gui/pages/watch/watch_charts.h"
+#include "app/gui/pages/watch/watch_page.h"
+#include "app/gui/widgets/connection_bar.h"
+#include "app/gui/widgets/notice_stack.h"
+#include "tests/gui/console_place.h"
+#include "tests/support/newer_daemon.h"
+
+namespace millrace::gui {
+namespace {
+
+using tests::eventually;
+
+class Live : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        if (!place_.home().hasWorkers()) {
+            GTEST_SKIP() << "the workers are not built";
+        }
+        const auto started = place_.home().startDaemon();
+        ASSERT_TRUE(started.ok()) << started.status();
+        ASSERT_EQ(started->exitCode, 0) << started->err;
+        place_.open();
+        ASSERT_TRUE(eventually([&] { return place_.isConnected() && app().daemon().isSettled(); }))
+            << app().daemon().link().sentence;
+    }
+
+    ConsoleApp& app() { return place_.app(); }
+    MainWindow& window() { return place_.window(); }
+    LaunchPage& launch() { return dynamic_cast<LaunchPage&>(window().page(PageName::kLaunch)); }
+    WatchPage& watch() { return dynamic_cast<WatchPage&>(window().page(PageName::kWatch)); }
+    Page& runs() { return window().page(PageName::kRuns); }
+    SheetModel& sheet() { return place_.model<SheetModel>(PageName::kLaunch); }
+    RunsView& table() { return *runs().findChild<RunsView*>(); }
+
+    void openExample() {
+        window().showPage(PageName::kLaunch);
+        launch().openFile(QString::fromStdString(place_.specPath()));
+        ASSERT_TRUE(eventually([&] {
+            return app().spec().isChecked() && !app().spec().checkReply().runs.empty();
+        })) << "the spec was not checked";
+        ASSERT_TRUE(app().spec().checkReply().errors.empty());
+    }
+    int rowOf(const QString& variation) {
+        for (int row = 0; row < sheet().rowCount(); ++row) {
+            if (sheet().nameOf(row) == variation) {
+                return row;
+            }
+        }
+        return -1;
+    }
+    QModelIndex cell(const QString& variation, const QString& key) {
+        for (int column = SheetModel::kFirstKey; column < sheet().columnCount(); ++column) {
+            if (sheet().keyOf(column) == key) {
+                return sheet().index(rowOf(variation), column);
+            }
+        }
+        return {};
+    }
+    void launchOnly(const QStringList& variations) {
+        sheet().tickAll(false);
+        for (const QString& name : variations) {
+            ASSERT_GE(rowOf(name), 0) << name.toStdString();
+            sheet().setTicked(rowOf(name), true);
+        }
+        ASSERT_EQ(sheet().numTicked(), variations.size());
+        QTest::keyClick(&launch(), Qt::Key_Return, Qt::ControlModifier);
+        ASSERT_TRUE(eventually([&] { return window().currentPage() == PageName::kWatch; }))
+            << "the launch did not lead to Watch";
+    }
+    bool areAll(client::RunState state, int count) {
+        return app().runs().numInState(state) == count && app().runs().numRuns() == count;
+    }
+    const client::RunSummary* runOf(const std::string& variation) {
+        for (int row = 0; row < app().runs().numRuns(); ++row) {
+            if (app().runs().run(row).variation == variation) {
+                return &app().runs().run(row);
+            }
+        }
+        return nullptr;
+    }
+    PlotWidget* chartWith(const QString& title) {
+        for (int i = 0; i < watch().charts()->numCharts(); ++i) {
+            if (watch().charts()->chart(i)->title().contains(title, Qt::CaseInsensitive)) {
+                return watch().charts()->chart(i);
+            }
+        }
+        return nullptr;
+    }
+    static std::size_t numPoints(const Chart& chart) {
+        std::size_t count = 0;
+        for (const Curve& curve : std::get<Curves>(chart.content()).curves) {
+            count += curve.store->size();
+        }
+        return count;
+    }
+
+    tests::ConsolePlace place_;
+};
+
+TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores) {
+    openExample();
+    const QModelIndex keep = cell("keep-30", "recipe.sample.keep");
+    ASSERT_TRUE(keep.isValid());
+    ASSERT_TRUE(sheet().setData(keep, "0.25", Qt::EditRole));
+    EXPECT_TRUE(app().spec().text().contains("0.25"));
+    ASSERT_TRUE(eventually([&] { return app().spec().isChecked(); }));
+    launchOnly({"keep-30", "keep-10", "since-1990"});
+    ASSERT_TRUE(eventually([&] { return app().runs().numRuns() == 3; }));
+    EXPECT_EQ(watch().lanes().numLanes(), 3);
+
+    // Lanes and charts move.
+    ASSERT_TRUE(eventually([&] { return watch().lanes().numGoing() > 0; }));
+    PlotWidget* const loss = chartWith("loss");
+    ASSERT_NE(loss, nullptr);
+    ASSERT_TRUE(eventually([&] { return numPoints(*loss) > 20; }));
+    const std::size_t before = numPoints(*loss);
+    const QImage early = loss->grabImage();
+    ASSERT_TRUE(eventually([&] { return numPoints(*loss) > before + 50; }));
+    EXPECT_NE(loss->grabImage(), early);
+    ASSERT_TRUE(eventually([&] { return areAll(client::RunState::kFinished, 3); }, 180));
+    EXPECT_EQ(app().daemon().droppedUpdates(), 0U);
+
+    // Two runs: what differs, and by how much.
+    const client::RunSummary a = *runOf("keep-30"), b = *runOf("keep-10");
+    window().goTo({PageName::kRuns, {a.id, b.id}, {}, {}});
+    RunDiff& diff = place_.model<RunDiff>(PageName::kRuns);
+    ASSERT_TRUE(eventually([&] { return diff.runs().size() == 2 && diff.rowCount() > 0; }));
+    bool hasKeep = false, hasDifference = false;
+    for (int row = 0; row < diff.rowCount(); ++row) {
+        const QString name = diff.index(row, 0).data().toString();
+        if (name.contains("recipe.sample.keep")) {
+            hasKeep = true;
+            std::set<QString> values;
+            for (int column = 1; column < diff.columnCount(); ++column) {
+                values.insert(diff.index(row, column).data().toString());
+            }
+            EXPECT_TRUE(values.count("0.25") == 1 && values.count("0.1") == 1);
+        }
+        hasDifference =
+            hasDifference || (name == "eval.auc" && diff.difference(row, 2).has_value());
+    }
+    EXPECT_TRUE(hasKeep) << "recipe.sample.keep is not among what differs";
+    EXPECT_TRUE(hasDifference) << "eval.auc has no difference";
+
+    // One is deleted and comes back.
+    table().select({b.id});
+    table().focusRows();
+    QTest::keyClick(&table().rowsView(), Qt::Key_Delete);
+    ASSERT_TRUE(eventually([&] { return app().runs().find(b.id) == nullptr; }));
+    ASSERT_TRUE(eventually([&] { return window().notices().newestAction() != nullptr; }));
+    window().notices().newestAction()->act();
+    ASSERT_TRUE(eventually([&] { return app().runs().find(b.id) != nullptr; }));
+    EXPECT_EQ(app().runs().numRuns(), 3);
+}
+
+// Steps that a chart's first curve has; each once, none missing.
+std::vector<double> stepsOf(const Chart& chart) {
+    std::vector<double> steps;
+    for (const Curve& curve : std::get<Curves>(chart.content()).curves) {
+        for (std::size_t i = 0; i < curve.store->size(); ++i) {
+            steps.push_back(curve.store->at(i).x);
+        }
+        break;
+    }
+    return steps;
+}
+
+TEST_F(Live, ADaemonKilledUnderAWatchingConsoleComesBackWithoutAGapInTheCharts) {
+    openExample();
+    app().spec().setText(app().spec().text().replace("epochs: 3", "epochs: 12"));
+    ASSERT_TRUE(eventually([&] { return app().spec().isChecked(); }));
+    sheet().tickAll(false);
+    sheet().setTicked(0, true);
+    QTest::keyClick(&launch(), Qt::Key_Return, Qt::ControlModifier);
+    ASSERT_TRUE(eventually([&] { return app().runs().numRuns() == 1; }));
+    ASSERT_TRUE(eventually([&] {
+        PlotWidget* loss = chartWith("loss");
+        return loss != nullptr && !std::get<Curves>(loss->content()).curves.empty() &&
+               numPoints(*loss) > 30;
+    }));
+
+    ::kill(place_.home().daemonPid(), SIGKILL);
+    ASSERT_TRUE(eventually([&] { return !place_.isConnected(); }));
+    EXPECT_EQ(app().daemon().link().state, session::LinkState::kReconnecting);
+    ASSERT_TRUE(eventually([&] { return !window().connectionBar().problem().isEmpty(); }));
+    EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
+    EXPECT_EQ(app().runs().numRuns(), 1) << "what was known stays in sight";
+
+    const auto started = place_.home().startDaemon();
+    ASSERT_TRUE(started.ok() && started->exitCode == 0);
+    ASSERT_TRUE(eventually([&] { return place_.isConnected(); }));
+    EXPECT_TRUE(eventually([&] { return window().connectionBar().problem().isEmpty(); }));
+    ASSERT_TRUE(eventually([&] { return areAll(client::RunState::kFinished, 1); }, 180));
+    const double last = static_cast<double>(app().runs().run(0).progress.step);
+    PlotWidget* const loss = chartWith("loss");
+    ASSERT_TRUE(eventually([&] {
+        const auto steps = stepsOf(*loss);
+        return !steps.empty() && steps.back() == last;
+    })) << "the end did not arrive";
+    const std::vector<double> steps = stepsOf(*loss);
+    ASSERT_EQ(steps.size(), static_cast<std::size_t>(last));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        ASSERT_EQ(steps[i], static_cast<double>(i + 1)) << "a hole or a repetition";
+    }
+}
+
+TEST_F(Live, ADaemonOfANewerProtocolIsToldApartAndNamed) {
+    const tests::NewerDaemon newer;
+    ASSERT_TRUE(newer.isServing());
+    app().daemon().connectTo(newer.address());
+    ASSERT_TRUE(
+        eventually([&] { return app().daemon().link().state == session::LinkState::kRefused; }));
+    const std::string sentence = app().daemon().link().sentence;
+    EXPECT_NE(sentence.find(tests::NewerDaemon::kVersion), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("99"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("update"), std::string::npos) << sentence;
+    EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
+}
+
+}  // namespace
+}  // namespace millrace::gui
