@@ -69,8 +69,7 @@ class DaemonClient {
     /// Without ids: all active runs and those that come.
     virtual std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,
                                                     StreamHandler<RunUpdate> handler) = 0;
-    virtual std::unique_ptr<Subscription> watchMetrics(const std::string& run,
-                                                       std::int64_t fromStep,
+    virtual std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
                                                        StreamHandler<MetricChunk> handler) = 0;
     virtual std::unique_ptr<Subscription> logs(const LogsRequest& request,
                                                StreamHandler<LogChunk> handler) = 0;

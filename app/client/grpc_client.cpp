@@ -320,12 +320,13 @@ class GrpcClient final : public DaemonClient {
         return stream<v1::Runs>("mr-runs", &v1::Runs::Stub::Watch, request, std::move(handler));
     }
 
-    std::unique_ptr<Subscription> watchMetrics(const std::string& run, std::int64_t fromStep,
+    std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
                                                StreamHandler<MetricChunk> handler) override {
-        v1::WatchMetricsRequest request;
-        request.set_run(run);
-        request.set_from_step(fromStep);
-        return stream<v1::Runs>("mr-metrics", &v1::Runs::Stub::WatchMetrics, request,
+        v1::WatchMetricsRequest message;
+        message.set_run(request.run);
+        message.set_from_step(request.fromStep);
+        message.set_with_system(request.withSystem);
+        return stream<v1::Runs>("mr-metrics", &v1::Runs::Stub::WatchMetrics, message,
                                 std::move(handler));
     }
 

@@ -246,7 +246,7 @@ void Follower::open(Feed& feed) {
                                                               onEnd});
             break;
         case Kind::kMetrics:
-            feed.stream = client_.watchMetrics(feed.runId, resumeStep(feed),
+            feed.stream = client_.watchMetrics({feed.runId, resumeStep(feed), options_.withSystem},
                                                {[this, &feed](client::MetricChunk chunk) {
                                                     heard(feed);
                                                     takeMetrics(feed, std::move(chunk));

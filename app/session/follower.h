@@ -32,6 +32,7 @@ struct FollowOptions {
     int logTail = 0;                             ///< lines to begin with; 0: all
     bool withTelemetry = false;
     std::int64_t fromStep = 0;  ///< metrics before it are known; 0: all
+    bool withSystem = false;    ///< also "system.*", which the daemon measures
 };
 
 class Follower {

@@ -138,10 +138,10 @@ class FakeDaemonClient final : public DaemonClient {
                                             StreamHandler<RunUpdate> handler) override {
         return std::make_unique<FakeSubscription>(daemon_.openRuns(std::move(handler)));
     }
-    std::unique_ptr<Subscription> watchMetrics(const std::string& run, std::int64_t fromStep,
+    std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
                                                StreamHandler<MetricChunk> handler) override {
         return std::make_unique<FakeSubscription>(
-            daemon_.openMetrics(run, fromStep, std::move(handler)));
+            daemon_.openMetrics(request.run, request.fromStep, std::move(handler)));
     }
     std::unique_ptr<Subscription> logs(const LogsRequest& request,
                                        StreamHandler<LogChunk> handler) override {

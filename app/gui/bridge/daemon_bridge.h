@@ -92,7 +92,8 @@ class DaemonBridge final : public QObject {
 
     // Live data, beside the signals below.
     using OnMetrics = std::function<void(const std::string& run, const MetricsDelta&)>;
-    /// Points from `fromStep` on: earlier ones may have been read with metricRange().
+    /// Points from `fromStep` on, "system.*" too: earlier ones may have been read with
+    /// metricRange().
     [[nodiscard]] std::unique_ptr<Following> followMetrics(std::vector<std::string> runs,
                                                            OnMetrics onMetrics,
                                                            std::int64_t fromStep = 0);

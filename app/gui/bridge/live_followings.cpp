@@ -33,6 +33,7 @@ std::uint64_t LiveFollowings::followMetrics(std::vector<std::string> runs, std::
     options.withRuns = false;
     options.withMetrics = true;
     options.fromStep = fromStep;
+    options.withSystem = true;
     auto live = std::make_shared<Live>();
     live->onMetrics = std::move(onMetrics);
     mailbox_.open(lastId_ + 1, std::move(runs), fromStep);

@@ -65,9 +65,8 @@ class Lent final : public client::DaemonClient {
         return fake_.watchRuns(runs, std::move(h));
     }
     std::unique_ptr<client::Subscription> watchMetrics(
-        const std::string& run, std::int64_t from,
-        client::StreamHandler<client::MetricChunk> h) override {
-        return fake_.watchMetrics(run, from, std::move(h));
+        const client::MetricsRequest& r, client::StreamHandler<client::MetricChunk> h) override {
+        return fake_.watchMetrics(r, std::move(h));
     }
     std::unique_ptr<client::Subscription> logs(const client::LogsRequest& r,
                                                client::StreamHandler<client::LogChunk> h) override {

@@ -1,5 +1,6 @@
 #include "app/client/grpc_client.h"
 
+#include <atomic>
 #include <filesystem>
 
 #include <fcntl.h>
@@ -36,8 +37,13 @@ class FakeNodes final : public v1::Nodes::Service {
 
 class FakeRuns final : public v1::Runs::Service {
  public:
-    grpc::Status Get(grpc::ServerContext*, const v1::GetRunRequest* request,
+    grpc::Status Get(grpc::ServerContext* context, const v1::GetRunRequest* request,
                      v1::GetRunResponse* reply) override {
+        isHanging = request->run() == "endless";
+        isHanging.notify_all();
+        while (isHanging && !context->IsCancelled()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));  // poll: gRPC has no wait
+        }
         if (request->run() != "r-abc23") {
             return {grpc::StatusCode::NOT_FOUND, "no run '" + request->run() + "'"};
         }
@@ -59,6 +65,7 @@ class FakeRuns final : public v1::Runs::Service {
         writer->Write(chunk);
         return grpc::Status::OK;
     }
+    std::atomic<bool> isHanging{false};
 };
 
 // A daemon's door at a path that is too long for sun_path.
@@ -161,17 +168,17 @@ TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
     CondVar changed;
     std::vector<std::int64_t> steps;
     int ends = 0;
-    const auto stream = client_->watchMetrics("r-abc23", 41,
-                                              {[&](MetricChunk chunk) {
-                                                   MutexLock lock(mutex);
-                                                   steps.push_back(chunk.points.at(0).step);
-                                               },
-                                               [&](const Status& status) {
-                                                   EXPECT_TRUE(status.ok()) << status;
-                                                   MutexLock lock(mutex);
-                                                   ++ends;
-                                                   changed.notifyAll();
-                                               }});
+    const auto stream =
+        client_->watchMetrics({"r-abc23", 41}, {[&](MetricChunk chunk) {
+                                                    MutexLock lock(mutex);
+                                                    steps.push_back(chunk.points.at(0).step);
+                                                },
+                                                [&](const Status& status) {
+                                                    EXPECT_TRUE(status.ok()) << status;
+                                                    MutexLock lock(mutex);
+                                                    ++ends;
+                                                    changed.notifyAll();
+                                                }});
     MutexLock lock(mutex);
     while (ends == 0) {
         changed.wait(mutex);
@@ -180,15 +187,29 @@ TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
     EXPECT_EQ(ends, 1);
 }
 
+TEST_F(GrpcClientTest, CancellingEndsTheCallsUnderWayAndRefusesThoseThatCome) {
+    const FakeDaemon daemon(path_);
+    Status ended;
+    const auto start = std::chrono::steady_clock::now();
+    {
+        const std::jthread caller([&] { ended = client_->get("endless").status(); });
+        daemon.runs.isHanging.wait(false);
+        client_->cancelAll();
+    }
+    EXPECT_EQ(ended.code(), absl::StatusCode::kCancelled);
+    EXPECT_EQ(client_->get("r-abc23").status().code(), absl::StatusCode::kCancelled);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
 TEST_F(GrpcClientTest, DroppingAnEndlessStreamEndsItAndNoCallbackFollows) {
     const FakeDaemon daemon(path_);
     std::atomic<int> calls{0}, ends{0};
-    auto stream = client_->watchMetrics("endless", 0,
-                                        {[&](MetricChunk) { ++calls; },
-                                         [&](const Status& status) {
-                                             EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
-                                             ++ends;
-                                         }});
+    auto stream = client_->watchMetrics({"endless"}, {[&](MetricChunk) { ++calls; },
+                                                      [&](const Status& status) {
+                                                          EXPECT_EQ(status.code(),
+                                                                    absl::StatusCode::kCancelled);
+                                                          ++ends;
+                                                      }});
     stream.reset();
     EXPECT_EQ(ends.load(), 1);
     EXPECT_LE(calls.load(), 1);

@@ -157,11 +157,11 @@ class FakeClient final : public DaemonClient {
                                             StreamHandler<RunUpdate> handler) override {
         return play(runScripts, std::move(handler));
     }
-    std::unique_ptr<Subscription> watchMetrics(const std::string&, std::int64_t fromStep,
+    std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
                                                StreamHandler<MetricChunk> handler) override {
         {
             MutexLock lock(mutex_);
-            metricStarts_.push_back(fromStep);
+            metricStarts_.push_back(request.fromStep);
         }
         return play(metricScripts, std::move(handler));
     }

@@ -180,5 +180,91 @@ TEST_F(FollowerTest, TelemetryNeitherHoldsUpTheEndNorFailsTheRuns) {
     }
 }
 
+TEST_F(FollowerTest, AFollowingFromAStepAsksForItAndResumesNoEarlier) {
+    FollowOptions options = metricsOf("r-abc23");
+    options.fromStep = 500;
+    fake_.metricScripts = {
+        {{MetricChunk{{loss(500), loss(501)}, false, 0}}, false, unavailable("lost")},
+        {{MetricChunk{{loss(500), loss(501), loss(502)}, true, 0}}}};
+    EXPECT_THAT(stepsOf(followAll(options)), ElementsAre(500, 501, 502));
+    EXPECT_THAT(fake_.metricStarts(), ElementsAre(500, 500));
+}
+
+TEST_F(FollowerTest, AnAttemptThatBeganWhileTheConnectionWasLostIsReadFromTheStart) {
+    const auto point = [](std::int64_t step, int attempt) {
+        return MetricPoint{"loss", 0.5, step, 0, 0, 0, attempt};
+    };
+    const MetricChunk both{{point(1, 1), point(2, 2), point(3, 2)}, true, 0};
+    fake_.metricScripts = {{{MetricChunk{{point(1, 1), point(2, 1), point(3, 1)}, false, 0}},
+                            false,
+                            unavailable("lost")},
+                           {{both}},
+                           {{both}}};
+    LiveModel model;
+    std::vector<int> attempts;
+    for (const FollowEvent& event : followAll(metricsOf("r-abc23"))) {
+        if (const auto* added = std::get_if<MetricsAdded>(&event)) {
+            for (const MetricPoint& one : added->points) {
+                attempts.push_back(one.attempt);
+            }
+        }
+        if (const auto* replaced = std::get_if<MetricsReplaced>(&event)) {
+            EXPECT_EQ(replaced->afterStep, -1);
+            attempts.clear();
+        }
+    }
+    EXPECT_THAT(attempts, ElementsAre(1, 2, 2));
+}
+
+TEST_F(FollowerTest, TheEndOfEachRunIsToldBeforeTheEndOfAll) {
+    FollowOptions options = metricsOf("r-abc23");
+    options.withLogs = true;
+    fake_.metricScripts = {{{MetricChunk{{loss(1)}, true, 0}}}};
+    fake_.logScripts = {{{LogChunk{{}, "", true, 0}}}};
+    int numMetrics = 0, numLogs = 0;
+    for (const FollowEvent& event : followAll(options)) {
+        if (const auto* ended = std::get_if<StreamEnded>(&event)) {
+            EXPECT_EQ(ended->runId, "r-abc23");
+            (ended->isLog ? numLogs : numMetrics) += 1;
+        }
+    }
+    EXPECT_EQ(numMetrics, 1);
+    EXPECT_EQ(numLogs, 1);
+}
+
+TEST_F(FollowerTest, ASinkGetsTheEventsInTheirOrder) {
+    fake_.metricScripts = {{{MetricChunk{{loss(1)}, false, 0}}, false, unavailable("lost")},
+                           {{MetricChunk{{loss(1), loss(2)}, true, 0}}}};
+    BoundedQueue<FollowEvent> seen(64);
+    Follower follower(fake_, clock_, metricsOf("r-abc23"),
+                      [&](FollowEvent event) { seen.push(std::move(event)); });
+    std::vector<FollowEvent> events;
+    while (events.empty() || !std::holds_alternative<AllEnded>(events.back())) {
+        auto event = seen.popFor(std::chrono::seconds(5));
+        ASSERT_TRUE(event.has_value());
+        events.push_back(*std::move(event));
+    }
+    EXPECT_THAT(stepsOf(events), ElementsAre(1, 2));
+    EXPECT_FALSE(follower.next(std::chrono::milliseconds(0)).has_value());
+}
+
+TEST_F(FollowerTest, ATryThatIsDueLaterIsMadeAtOnceWhenAskedTo) {
+    FakeClock still;  // on which the pause before the next try never passes
+    fake_.metricScripts = {{{}, false, unavailable("lost")}, {{MetricChunk{{loss(1)}, true, 0}}}};
+    Follower follower(fake_, still, metricsOf("r-abc23"));
+    const auto lost = follower.next(std::chrono::seconds(5));
+    ASSERT_TRUE(lost.has_value());
+    EXPECT_EQ(std::get<LinkChanged>(*lost).link.state, LinkState::kReconnecting);
+    follower.retryNow();
+    bool hasPoints = false;
+    while (const auto event = follower.next(std::chrono::seconds(5))) {
+        hasPoints = hasPoints || std::holds_alternative<MetricsAdded>(*event);
+        if (std::holds_alternative<AllEnded>(*event)) {
+            break;
+        }
+    }
+    EXPECT_TRUE(hasPoints);
+}
+
 }  // namespace
 }  // namespace millrace::session
