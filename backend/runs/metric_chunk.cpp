@@ -15,8 +15,11 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the layout is little-endian");
 
 constexpr int kZstdLevel = 1;
+// A plot reads many small levels: to decompress them would cost more than their few bytes.
+constexpr std::size_t kMostPlainPoints = 256;
 constexpr std::uint8_t kVersion = 1;
 enum class Kind : std::uint8_t { kPoints = 1, kLevel = 2 };
+enum class Codec : std::uint8_t { kZstd = 0, kPlain = 1 };
 enum class Deltas : std::uint8_t { kVarying = 0, kConstant = 1 };
 
 // What stands before the compressed columns.
@@ -24,7 +27,8 @@ struct Header {
     std::uint64_t checksum;  // XXH3-64 of all that follows
     std::uint8_t version;
     std::uint8_t kind;
-    std::uint16_t reserved;
+    std::uint8_t codec;
+    std::uint8_t reserved;
     std::uint32_t numPoints;
     std::uint32_t columnBytes;  // decompressed
     std::uint32_t reserved2;
@@ -97,15 +101,22 @@ void putColumns(std::span<const Item> items, Get get, std::string& out) {
 }
 
 std::string packed(Kind kind, std::size_t numPoints, const std::string& columns) {
-    std::string out(sizeof(Header) + ZSTD_compressBound(columns.size()), '\0');
-    const std::size_t bytes =
-        ZSTD_compress(out.data() + sizeof(Header), out.size() - sizeof(Header), columns.data(),
-                      columns.size(), kZstdLevel);
-    INVARIANT(ZSTD_isError(bytes) == 0, "the buffer holds the worst case");
-    out.resize(sizeof(Header) + bytes);
+    const bool isPlain = kind == Kind::kLevel && numPoints <= kMostPlainPoints;
+    std::string out(sizeof(Header), '\0');
+    if (isPlain) {
+        out += columns;
+    } else {
+        out.resize(sizeof(Header) + ZSTD_compressBound(columns.size()));
+        const std::size_t bytes =
+            ZSTD_compress(out.data() + sizeof(Header), out.size() - sizeof(Header), columns.data(),
+                          columns.size(), kZstdLevel);
+        INVARIANT(ZSTD_isError(bytes) == 0, "the buffer holds the worst case");
+        out.resize(sizeof(Header) + bytes);
+    }
     Header header{0,
                   kVersion,
                   static_cast<std::uint8_t>(kind),
+                  static_cast<std::uint8_t>(isPlain ? Codec::kPlain : Codec::kZstd),
                   0,
                   static_cast<std::uint32_t>(numPoints),
                   static_cast<std::uint32_t>(columns.size()),
@@ -139,10 +150,13 @@ Result<Unpacked> unpacked(Kind kind, std::string_view bytes) {
     if (header.numPoints == 0 || header.numPoints > kMostPoints || header.columnBytes > most) {
         return dataLoss("its header makes no sense");
     }
+    const std::string_view rest = bytes.substr(sizeof(header));
+    if (header.codec == static_cast<std::uint8_t>(Codec::kPlain)) {
+        return Unpacked{header.numPoints, std::string(rest)};
+    }
     Unpacked out{header.numPoints, std::string(header.columnBytes, '\0')};
     const std::size_t got =
-        ZSTD_decompress(out.columns.data(), out.columns.size(), bytes.data() + sizeof(header),
-                        bytes.size() - sizeof(header));
+        ZSTD_decompress(out.columns.data(), out.columns.size(), rest.data(), rest.size());
     if (ZSTD_isError(got) != 0 || got != out.columns.size()) {
         return dataLoss("it does not decompress");
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <sys/stat.h>
+#include <time.h>
 
 #include "backend/core/clock.h"
 #include "backend/runs/run_store.h"
@@ -47,18 +48,28 @@ void row(const char* what, double value, const char* unit) {
     std::fflush(stdout);
 }
 
-// The median of `times` calls, in ms.
+double cpuSeconds() {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// The medians of `times` calls: elapsed, and what the processor was busy with it.
 void timed(const char* what, int times, const std::function<void()>& call) {
-    std::vector<double> all;
+    std::vector<double> elapsed, busy;
     for (int i = 0; i < times + 1; ++i) {
-        const double start = seconds();
+        const double start = seconds(), cpu = cpuSeconds();
         call();
         if (i > 0) {
-            all.push_back((seconds() - start) * 1e3);
+            elapsed.push_back((seconds() - start) * 1e3);
+            busy.push_back((cpuSeconds() - cpu) * 1e3);
         }
     }
-    std::sort(all.begin(), all.end());
-    row(what, all[all.size() / 2], "ms");
+    std::sort(elapsed.begin(), elapsed.end());
+    std::sort(busy.begin(), busy.end());
+    std::printf("%-52s %10.2f ms  (%.2f ms of a processor)\n", what, elapsed[elapsed.size() / 2],
+                busy[busy.size() / 2]);
+    std::fflush(stdout);
 }
 
 double fileMegabytes(const std::string& path) {
