@@ -1,0 +1,434 @@
+#include "app/gui/pages/watch/watch_charts.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QMenu>
+#include <QResizeEvent>
+#include <QScrollArea>
+#include <QToolButton>
+#include <algorithm>
+
+#include "app/gui/models/metric_facts.h"
+#include "app/gui/pages/watch/watch_feed.h"
+#include "app/gui/widgets/live_badge.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kChartWidthMin = 300;
+constexpr int kChartHeightMin = 170;
+constexpr int kColumnsMax = 3;
+constexpr std::size_t kMachinesMax = 8;
+
+Unit unitOf(const std::string& metric) {
+    if (metric.ends_with("_percent")) {
+        return {UnitKind::kPercent, {}};
+    }
+    if (metric.ends_with("_per_second")) {
+        return {UnitKind::kCount, QStringLiteral("/s")};
+    }
+    if (metric.ends_with("_bytes")) {
+        return {UnitKind::kBytes, {}};
+    }
+    return {};
+}
+
+std::string gpuMetric(int index) {
+    return "system.gpu" + std::to_string(index) + ".utilization_percent";
+}
+
+}  // namespace
+
+WatchCharts::WatchCharts(const Sources& sources, QHBoxLayout* bar, QWidget* parent)
+    : QWidget(parent), sources_(sources) {
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    area_ = new QScrollArea(this);
+    area_->setFrameShape(QFrame::NoFrame);
+    area_->setWidgetResizable(true);
+    area_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    page_ = new QWidget(area_);
+    grid_ = new QGridLayout(page_);
+    grid_->setContentsMargins(0, 0, 0, 0);
+    grid_->setSpacing(kSpaceSmall);
+    area_->setWidget(page_);
+    column->addWidget(area_);
+    link_.setXAxis(XAxis::kWallTime);
+    buildBar(bar);
+    addDefaults();
+    connect(&link_, &ChartLink::liveChanged, this, &WatchCharts::refreshBadge);
+    connect(&link_, &ChartLink::viewChanged, this, &WatchCharts::askDetail);
+    connect(&link_, &ChartLink::axisChanged, this, &WatchCharts::rebuild);
+    refreshBadge();
+    arrange();
+}
+
+void WatchCharts::buildBar(QHBoxLayout* bar) {
+    badge_ = new LiveBadge(this);
+    connect(badge_, &LiveBadge::clicked, this, &WatchCharts::follow);
+    axisBox_ = new QComboBox(this);
+    axisBox_->setToolTip(tr("What the horizontal axis is"));
+    windowBox_ = new QComboBox(this);
+    windowBox_->setToolTip(tr("How much of the newest LIVE shows"));
+    addAxes();
+    addWindows();
+    metricButton_ = new QToolButton(this);
+    metricButton_->setText(tr("Metrics"));
+    metricButton_->setToolTip(tr("Charts of more metrics"));
+    metricButton_->setPopupMode(QToolButton::InstantPopup);
+    metricButton_->setMenu(new QMenu(metricButton_));
+    connect(metricButton_->menu(), &QMenu::aboutToShow, this, &WatchCharts::fillMetricMenu);
+    for (QWidget* control :
+         std::initializer_list<QWidget*>{badge_, axisBox_, windowBox_, metricButton_}) {
+        bar->addWidget(control);
+    }
+}
+
+void WatchCharts::addAxes() {
+    const auto add = [this](const QString& text, XAxis axis) {
+        axisBox_->addItem(text, static_cast<int>(axis));
+    };
+    add(tr("Time of day"), XAxis::kWallTime);
+    add(tr("Since the start"), XAxis::kRelativeTime);
+    add(tr("Step"), XAxis::kStep);
+    add(tr("Rows"), XAxis::kRows);
+    connect(axisBox_, &QComboBox::currentIndexChanged, this, [this] {
+        const auto axis = static_cast<XAxis>(axisBox_->currentData().toInt());
+        const bool isTime = axis == XAxis::kWallTime || axis == XAxis::kRelativeTime;
+        windowBox_->setEnabled(isTime);
+        link_.setXAxis(axis);
+        link_.setLiveWindow(isTime ? windowBox_->currentData().toDouble() : 0);
+    });
+}
+
+void WatchCharts::addWindows() {
+    windowBox_->addItem(tr("Everything"), 0.0);
+    windowBox_->addItem(tr("Last hour"), 3'600'000.0);
+    windowBox_->addItem(tr("Last 10 min"), 600'000.0);
+    windowBox_->addItem(tr("Last minute"), 60'000.0);
+    connect(windowBox_, &QComboBox::currentIndexChanged, this, [this] {
+        link_.setLiveWindow(windowBox_->currentData().toDouble());
+        link_.follow();
+    });
+}
+
+void WatchCharts::addDefaults() {
+    const Unit percent{UnitKind::kPercent, {}};
+    add(QStringLiteral("rate"), Kind::kMetrics, tr("Training speed"),
+        {UnitKind::kCount, tr("samples/s")}, {"samples_per_second"});
+    add(QStringLiteral("loss"), Kind::kMetrics, tr("Loss"), {}, {"loss"});
+    add(QStringLiteral("stall"), Kind::kMetrics, tr("Input stall"), percent,
+        {"input_stall_percent"})
+        .plot->setYBounds(0, 100);
+    add(QStringLiteral("cpu"), Kind::kCpu, tr("CPU"), percent, {}).plot->setYBounds(0, 100);
+    add(QStringLiteral("gpu"), Kind::kGpu, tr("GPU"), percent, {}).plot->setYBounds(0, 100);
+    add(QStringLiteral("rows"), Kind::kMetrics, tr("Rows read and kept"),
+        {UnitKind::kCount, tr("rows/s")},
+        {"loader.rows_read_per_second", "loader.rows_kept_per_second"})
+        .suffixes = QStringList{tr("read"), tr("kept")};
+}
+
+WatchCharts::Entry& WatchCharts::add(const QString& key, Kind kind, const QString& title,
+                                     const Unit& unit, std::vector<std::string> metrics) {
+    Entry entry;
+    entry.key = key;
+    entry.kind = kind;
+    entry.metrics = std::move(metrics);
+    entry.plot = new PlotWidget(page_);
+    entry.plot->setLink(&link_);
+    entry.plot->setTitle(title);
+    entry.plot->setUnit(unit);
+    entry.plot->setBadgeVisible(false);
+    entry.plot->setMinimumHeight(kChartHeightMin);
+    connect(entry.plot, &Chart::copied, this, &WatchCharts::copied);
+    charts_.push_back(std::move(entry));
+    return charts_.back();
+}
+
+PlotWidget* WatchCharts::chart(const QString& key) const {
+    for (const Entry& entry : charts_) {
+        if (entry.key == key) {
+            return entry.plot;
+        }
+    }
+    return nullptr;
+}
+
+void WatchCharts::setRuns(const std::vector<std::string>& runs) {
+    if (runs != runs_) {
+        runs_ = runs;
+        rebuild();
+    }
+}
+
+void WatchCharts::rebuild() {
+    for (Entry& entry : charts_) {
+        fill(entry);
+    }
+}
+
+void WatchCharts::dataChanged(const std::string& run) {
+    for (Entry& entry : charts_) {
+        const bool isOfRun = entry.kind == Kind::kMetrics;
+        if (isOfRun != run.empty()) {
+            entry.plot->dataChanged();
+        }
+    }
+}
+
+void WatchCharts::fill(Entry& entry) {
+    Curves curves;
+    if (entry.kind == Kind::kMetrics) {
+        for (const std::string& run : runs_) {
+            addRunCurves(entry, run, curves);
+        }
+    } else if (link_.xAxis() == XAxis::kWallTime) {
+        addMachineCurves(entry.kind, curves);
+    } else {
+        addSystemCurves(entry.kind, curves);
+    }
+    entry.plot->setEmptyText(emptyText(entry));
+    entry.plot->setLegendVisible(curves.curves.size() > 1);
+    entry.plot->setContent(std::move(curves));
+}
+
+void WatchCharts::addRunCurves(const Entry& entry, const std::string& run, Curves& curves) const {
+    for (std::size_t i = 0; i < entry.metrics.size(); ++i) {
+        const QString suffix = entry.suffixes.value(static_cast<int>(i));
+        addCurve(run, entry.metrics[i], suffix, i > 0, curves);
+    }
+}
+
+void WatchCharts::addCurve(const std::string& run, const std::string& metric, const QString& suffix,
+                           bool isDashed, Curves& curves) const {
+    const WatchSeries* series = sources_.feed.series(run);
+    const auto store = series != nullptr ? series->curve(metric) : nullptr;
+    if (!store) {
+        return;
+    }
+    const LaneState* lane = sources_.lanes.find(run);
+    const RunColors::Look look = sources_.colors.of(run);
+    Curve curve;
+    curve.id = QString::fromStdString(run + "/" + metric);
+    curve.name = lane != nullptr ? lane->title() : QString::fromStdString(run);
+    if (!suffix.isEmpty()) {
+        curve.name += QLatin1Char(' ') + suffix;
+    }
+    curve.color = look.color;
+    curve.isDashed = look.isDashed || isDashed;
+    curve.store = store;
+    if (lane != nullptr && lane->run.startedMs > 0) {
+        curve.startMs = static_cast<double>(lane->run.startedMs);
+    }
+    curves.curves.push_back(std::move(curve));
+}
+
+// The machines that the selected runs are on; without any, all of them.
+std::vector<const NodeState*> WatchCharts::machines() const {
+    std::vector<const NodeState*> found;
+    const auto take = [&](const NodeState* node) {
+        if (node != nullptr && std::find(found.begin(), found.end(), node) == found.end() &&
+            found.size() < kMachinesMax) {
+            found.push_back(node);
+        }
+    };
+    for (const std::string& run : runs_) {
+        const LaneState* lane = sources_.lanes.find(run);
+        take(lane != nullptr ? sources_.nodes.find(lane->run.host) : nullptr);
+    }
+    const int numAll = found.empty() ? sources_.nodes.numNodes() : 0;
+    for (int row = 0; row < numAll; ++row) {
+        take(&sources_.nodes.node(row));
+    }
+    return found;
+}
+
+void WatchCharts::addMachineCurves(Kind kind, Curves& curves) const {
+    const std::vector<QColor>& palette = RunColors::palette();
+    const auto add = [&](const QString& id, const QString& name,
+                         const std::shared_ptr<CurveStore>& store) {
+        if (store && !store->isEmpty()) {
+            Curve curve;
+            curve.id = id;
+            curve.name = name;
+            curve.color = palette[curves.curves.size() % palette.size()];
+            curve.store = store;
+            curves.curves.push_back(std::move(curve));
+        }
+    };
+    const std::vector<const NodeState*> shown = machines();
+    for (const NodeState* node : shown) {
+        if (kind == Kind::kCpu) {
+            add(node->name(), node->name(), node->cpuCurve);
+            continue;
+        }
+        for (const NodeState::Gpu& gpu : node->gpus) {
+            const QString name = tr("GPU %1").arg(gpu.info.index);
+            add(node->name() + QLatin1Char('/') + QString::number(gpu.info.index),
+                shown.size() > 1 ? node->name() + QLatin1Char(' ') + name : name, gpu.curve);
+        }
+    }
+}
+
+// By step or since the start a machine's values belong to a run.
+void WatchCharts::addSystemCurves(Kind kind, Curves& curves) const {
+    for (const std::string& run : runs_) {
+        if (kind == Kind::kCpu) {
+            addCurve(run, "system.cpu_percent", {}, false, curves);
+            continue;
+        }
+        for (int gpu = 0; gpu < 16; ++gpu) {
+            addCurve(run, gpuMetric(gpu), tr("GPU %1").arg(gpu), gpu > 0, curves);
+        }
+    }
+}
+
+QString WatchCharts::emptyText(const Entry& entry) const {
+    if (entry.kind == Kind::kGpu) {
+        const std::vector<const NodeState*> shown = machines();
+        if (shown.size() == 1 && shown.front()->gpus.empty()) {
+            return shown.front()->name() + QStringLiteral(": ") + shown.front()->gpuSentence();
+        }
+        const bool hasNone = std::all_of(shown.begin(), shown.end(),
+                                         [](const NodeState* node) { return node->gpus.empty(); });
+        return hasNone && !shown.empty() ? tr("no GPU on these machines") : tr("no GPU sample yet");
+    }
+    if (entry.kind == Kind::kCpu) {
+        return tr("no sample of a machine yet");
+    }
+    return runs_.empty() ? tr("Select a job to see it here.")
+                         : tr("not logged yet by the selected jobs");
+}
+
+void WatchCharts::fillMetricMenu() {
+    QMenu* menu = metricButton_->menu();
+    menu->clear();
+    std::set<std::string> usual;
+    for (const Entry& entry : charts_) {
+        if (!extra_.contains(entry.key.toStdString())) {
+            usual.insert(entry.metrics.begin(), entry.metrics.end());
+        }
+    }
+    std::vector<std::string> names = sources_.feed.metricNames();
+    names.insert(names.end(), extra_.begin(), extra_.end());
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::erase_if(names, [&](const std::string& name) {
+        return usual.contains(name) || isInternalMetric(name);
+    });
+    for (const std::string& name : inUsualOrder(names)) {
+        QAction* action = menu->addAction(metricTitle(name));
+        action->setCheckable(true);
+        action->setChecked(extra_.contains(name));
+        connect(action, &QAction::toggled, this,
+                [this, name](bool isShown) { setMetricShown(name, isShown); });
+    }
+    if (menu->isEmpty()) {
+        menu->addAction(tr("No other metric is logged"))->setEnabled(false);
+    }
+}
+
+void WatchCharts::setMetricShown(const std::string& metric, bool isShown) {
+    if (isShown == extra_.contains(metric)) {
+        return;
+    }
+    const QString key = QString::fromStdString(metric);
+    if (isShown) {
+        extra_.insert(metric);
+        fill(add(key, Kind::kMetrics, metricTitle(metric), unitOf(metric), {metric}));
+    } else {
+        extra_.erase(metric);
+        const auto entry = std::find_if(charts_.begin(), charts_.end(),
+                                        [&](const Entry& e) { return e.key == key; });
+        link_.forget(entry->plot);
+        entry->plot->hide();
+        entry->plot->deleteLater();
+        charts_.erase(entry);
+    }
+    numColumns_ = 0;
+    arrange();
+}
+
+bool WatchCharts::isMetricShown(const std::string& metric) const {
+    return extra_.contains(metric);
+}
+
+void WatchCharts::arrange() {
+    const int columns = std::clamp(area_->viewport()->width() / kChartWidthMin, 1, kColumnsMax);
+    if (columns == numColumns_) {
+        return;
+    }
+    numColumns_ = columns;
+    for (int column = 0; column < kColumnsMax; ++column) {
+        grid_->setColumnStretch(column, column < columns ? 1 : 0);
+    }
+    QWidget* before = nullptr;
+    for (std::size_t i = 0; i < charts_.size(); ++i) {
+        const int place = static_cast<int>(i);
+        grid_->addWidget(charts_[i].plot, place / columns, place % columns);
+        charts_[i].plot->show();
+        if (before != nullptr) {
+            QWidget::setTabOrder(before, charts_[i].plot);
+        }
+        before = charts_[i].plot;
+    }
+}
+
+void WatchCharts::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    arrange();
+    sources_.feed.setPixelWidth(
+        static_cast<int>(width() / std::max(1, numColumns_) * devicePixelRatioF()));
+}
+
+void WatchCharts::focusChart(int place) {
+    if (place >= 0 && place < numCharts()) {
+        area_->ensureWidgetVisible(chart(place));
+        chart(place)->setFocus(Qt::ShortcutFocusReason);
+    }
+}
+
+void WatchCharts::follow() {
+    link_.follow();
+}
+
+void WatchCharts::refreshBadge() {
+    badge_->setLive(link_.isLive());
+}
+
+void WatchCharts::askDetail() {
+    if (link_.isLive() && link_.liveWindow() <= 0) {
+        return;
+    }
+    std::set<std::string> names;
+    for (const Entry& entry : charts_) {
+        names.insert(entry.metrics.begin(), entry.metrics.end());
+    }
+    sources_.feed.detail(names, link_.xAxis(), link_.view());
+}
+
+void WatchCharts::saveState(QSettings& settings) const {
+    QStringList extra;
+    for (const std::string& name : extra_) {
+        extra << QString::fromStdString(name);
+    }
+    settings.setValue(QStringLiteral("charts/metrics"), extra);
+    settings.setValue(QStringLiteral("charts/axis"), axisBox_->currentIndex());
+    settings.setValue(QStringLiteral("charts/window"), windowBox_->currentIndex());
+}
+
+void WatchCharts::restoreState(QSettings& settings) {
+    for (const QString& name : settings.value(QStringLiteral("charts/metrics")).toStringList()) {
+        setMetricShown(name.toStdString(), true);
+    }
+    const auto restore = [&](QComboBox* box, const QString& key) {
+        box->setCurrentIndex(qBound(0, settings.value(key, 0).toInt(), box->count() - 1));
+    };
+    restore(windowBox_, QStringLiteral("charts/window"));
+    restore(axisBox_, QStringLiteral("charts/axis"));
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,251 @@
+#include "app/gui/pages/watch/watch_feed.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kLogTail = 5'000;
+constexpr int kDetailMs = 150;
+constexpr int kPointsMin = 800, kPointsMax = 8'000;
+
+CurveAxis columnOf(XAxis axis) {
+    switch (axis) {
+        case XAxis::kRows:
+            return CurveAxis::kRows;
+        case XAxis::kRelativeTime:
+        case XAxis::kWallTime:
+            return CurveAxis::kTime;
+        case XAxis::kStep:
+            break;
+    }
+    return CurveAxis::kX;
+}
+
+}  // namespace
+
+WatchFeed::WatchFeed(DaemonBridge& daemon, QObject* parent)
+    : QObject(parent), daemon_(daemon), log_(this) {
+    detailTimer_.setSingleShot(true);
+    detailTimer_.setInterval(kDetailMs);
+    connect(&detailTimer_, &QTimer::timeout, this, [this] {
+        for (auto& [run, shown] : shown_) {
+            askDetail(run, *shown);
+        }
+    });
+    connect(&daemon, &DaemonBridge::switched, this, &WatchFeed::clear);
+    connect(&daemon, &DaemonBridge::linkChanged, this, &WatchFeed::linkChanged);
+}
+
+WatchFeed::~WatchFeed() = default;
+
+void WatchFeed::clear() {
+    shown_.clear();
+    logFollowing_.reset();
+    logRun_.clear();
+    log_.clear();
+    hasLogAnswer_ = true;
+    Q_EMIT curvesChanged();
+}
+
+void WatchFeed::linkChanged() {
+    if (daemon_.link().state != session::LinkState::kConnected) {
+        return;
+    }
+    for (const auto& [run, shown] : shown_) {
+        if (!shown->series.hasHistory() && !shown->isAsking) {
+            askHistory(run);
+        }
+    }
+}
+
+void WatchFeed::show(const std::vector<std::string>& runs) {
+    const std::set<std::string> wanted(runs.begin(), runs.end());
+    bool isChanged =
+        std::erase_if(shown_, [&](const auto& entry) { return !wanted.contains(entry.first); }) > 0;
+    for (const std::string& run : runs) {
+        if (!shown_.contains(run)) {
+            shown_[run] = std::make_unique<Shown>();
+            askHistory(run);
+            isChanged = true;
+        }
+    }
+    if (isChanged) {
+        Q_EMIT curvesChanged();
+    }
+}
+
+WatchSeries* WatchFeed::series(const std::string& run) const {
+    const auto found = shown_.find(run);
+    return found == shown_.end() ? nullptr : &found->second->series;
+}
+
+void WatchFeed::setPixelWidth(int pixels) {
+    maxPoints_ = std::clamp(2 * pixels, kPointsMin, kPointsMax);
+}
+
+void WatchFeed::setStart(const std::string& run, std::int64_t startedMs) {
+    if (const auto found = shown_.find(run); found != shown_.end()) {
+        found->second->startedMs = startedMs;
+    }
+}
+
+void WatchFeed::askHistory(const std::string& run) {
+    shown_[run]->isAsking = true;
+    client::MetricRangeRequest request;
+    request.run = run;
+    request.maxPoints = maxPoints_;
+    request.withSystem = true;
+    daemon_.metricRange(
+        request, this,
+        [this, run](Result<std::vector<client::MetricSeries>> history) {
+            takeHistory(run, std::move(history));
+        },
+        "watch-history-" + run);
+}
+
+void WatchFeed::takeHistory(const std::string& run,
+                            Result<std::vector<client::MetricSeries>> history) {
+    const auto found = shown_.find(run);
+    if (found == shown_.end()) {
+        return;
+    }
+    found->second->isAsking = false;
+    if (!history.ok()) {
+        // Away: asked again when it is back. Anything else does not mend: what comes live is shown.
+        if (!absl::IsUnavailable(history.status())) {
+            found->second->series.setHistory({});
+            follow(run);
+        }
+        return;
+    }
+    found->second->series.setHistory(*history);
+    follow(run);
+    Q_EMIT historyRead(run, *history);
+    Q_EMIT curvesChanged();
+}
+
+void WatchFeed::follow(const std::string& run) {
+    Shown& shown = *shown_[run];
+    shown.following = daemon_.followMetrics(
+        {run},
+        [this](const std::string& id, const MetricsDelta& delta) {
+            const auto found = shown_.find(id);
+            if (found == shown_.end()) {
+                return;
+            }
+            Shown& target = *found->second;
+            for (const client::MetricPoint& point : delta.points) {
+                target.lastStep = std::max(target.lastStep, point.step);
+            }
+            const bool isNew = target.series.apply(delta.dropAfterStep, delta.points);
+            if (isNew || delta.dropAfterStep) {
+                Q_EMIT curvesChanged();
+            } else if (!delta.points.empty()) {
+                Q_EMIT pointsAdded(id);
+            }
+        },
+        shown.series.followFrom());
+}
+
+void WatchFeed::detail(const std::set<std::string>& names, XAxis axis, CurveRange view) {
+    detailNames_ = names;
+    detailAxis_ = axis;
+    detailView_ = view;
+    detailTimer_.start();
+}
+
+void WatchFeed::askDetail(const std::string& run, Shown& shown) {
+    if (detailView_.isEmpty() || !shown.series.hasHistory()) {
+        return;
+    }
+    const double shift =
+        detailAxis_ == XAxis::kRelativeTime ? static_cast<double>(shown.startedMs) : 0;
+    const auto steps = shown.series.stepsIn(detailNames_, columnOf(detailAxis_),
+                                            detailView_.low + shift, detailView_.high + shift);
+    if (!steps) {
+        return;
+    }
+    client::MetricRangeRequest request;
+    request.run = run;
+    request.fromStep = std::max<std::int64_t>(1, steps->from);
+    request.toStep = steps->to;
+    request.maxPoints = maxPoints_;
+    for (const std::string& name : detailNames_) {
+        if (shown.series.wantsDetail(name, request.fromStep, request.toStep)) {
+            request.names.push_back(name);
+        }
+    }
+    const std::pair asked(request.fromStep, request.toStep);
+    if (request.names.empty() || asked == shown.asked || request.toStep < request.fromStep) {
+        return;
+    }
+    shown.asked = asked;
+    daemon_.metricRange(
+        request, this,
+        [this, run, asked](Result<std::vector<client::MetricSeries>> finer) {
+            WatchSeries* const target = series(run);
+            if (target != nullptr && finer.ok()) {
+                target->refine(*finer, asked.first, asked.second);
+                Q_EMIT curvesChanged();
+            }
+        },
+        "watch-detail-" + run);
+}
+
+void WatchFeed::showLog(const std::string& run) {
+    if (run == logRun_) {
+        return;
+    }
+    logRun_ = run;
+    logFollowing_.reset();
+    log_.clear();
+    hasLogAnswer_ = run.empty();
+    if (run.empty()) {
+        return;
+    }
+    logFollowing_ = daemon_.followLogs(run, kLogTail, [this](const LogsDelta& delta) {
+        hasLogAnswer_ = true;
+        log_.append(delta.lines, delta.droppedLines);
+    });
+}
+
+void WatchFeed::addSample(const client::NodeSample& sample) {
+    bool isNew = false;
+    std::set<std::string> touched;
+    for (const client::ProcessSample& process : sample.processes) {
+        const auto found = shown_.find(process.runId);
+        if (found == shown_.end() || !process.cpuPercent || !found->second->series.hasHistory()) {
+            continue;
+        }
+        Shown& shown = *found->second;
+        isNew |= shown.series.addSample("system." + process.worker + ".cpu_percent", shown.lastStep,
+                                        sample.timeMs, *process.cpuPercent);
+        touched.insert(process.runId);
+    }
+    if (isNew) {
+        Q_EMIT curvesChanged();
+    }
+    for (const std::string& run : touched) {
+        Q_EMIT pointsAdded(run);
+    }
+}
+
+bool WatchFeed::isSettled() const {
+    const bool isAsking = std::any_of(shown_.begin(), shown_.end(),
+                                      [](const auto& entry) { return entry.second->isAsking; });
+    return !isAsking && !detailTimer_.isActive() && !log_.isFiltering();
+}
+
+std::vector<std::string> WatchFeed::metricNames() const {
+    std::set<std::string> names;
+    for (const auto& [run, shown] : shown_) {
+        for (const std::string& name : shown->series.names()) {
+            names.insert(name);
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
+}  // namespace millrace::gui

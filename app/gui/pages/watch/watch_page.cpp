@@ -1,0 +1,487 @@
+#include "app/gui/pages/watch/watch_page.h"
+
+#include <QDateTime>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QPushButton>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/gui/models/run_colors.h"
+#include "app/gui/models/run_table.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/pages/watch/watch_charts.h"
+#include "app/gui/pages/watch/watch_stop.h"
+#include "app/gui/widgets/lane_list.h"
+#include "app/gui/widgets/log_view.h"
+#include "app/gui/widgets/node_card.h"
+#include "app/gui/widgets/node_deck.h"
+#include "app/gui/widgets/panels.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kTickMs = 500;
+constexpr std::size_t kNumLastRuns = 3;
+
+std::int64_t nowMs() {
+    return QDateTime::currentMSecsSinceEpoch();
+}
+
+}  // namespace
+
+WatchPage::WatchPage(const PageContext& context, QWidget* parent)
+    : Page(context, parent), feed_(context.daemon) {
+    build();
+    connectDaemon();
+    connectWidgets();
+    takeKnownRuns();
+    nodes_.setNodes(context.daemon.nodes());
+    auto* clock = new QTimer(this);
+    connect(clock, &QTimer::timeout, this, [this] { tick(nowMs()); });
+    clock->start(kTickMs);
+    tick(nowMs());
+}
+
+WatchPage::~WatchPage() = default;
+
+void WatchPage::build() {
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(kSpaceMedium, kSpaceMedium, kSpaceMedium, kSpaceMedium);
+    across_ = new QSplitter(Qt::Horizontal, this);
+    across_->setChildrenCollapsible(false);
+    stack_ = new QStackedWidget(across_);
+    empty_ = new EmptyState(stack_);
+    stack_->addWidget(empty_);
+    stack_->addWidget(buildMain());
+    across_->addWidget(stack_);
+    across_->addWidget(buildMachines());
+    across_->setStretchFactor(0, 1);
+    across_->setStretchFactor(1, 0);
+    across_->setSizes({1'000, 320});
+    row->addWidget(across_);
+    stop_ = new WatchStop(context().daemon, this);
+    setFocusProxy(laneList_);
+}
+
+QWidget* WatchPage::buildMain() {
+    down_ = new QSplitter(Qt::Vertical, stack_);
+    down_->setChildrenCollapsible(false);
+    down_->addWidget(buildJobs());
+    down_->addWidget(buildCharts());
+    down_->addWidget(buildLog());
+    down_->setStretchFactor(0, 0);
+    down_->setStretchFactor(1, 3);
+    down_->setStretchFactor(2, 2);
+    down_->setSizes({200, 420, 220});
+    return down_;
+}
+
+QWidget* WatchPage::buildJobs() {
+    jobsCard_ = new Card(tr("Jobs"), this);
+    laneList_ = new LaneList(lanes_, context().colors, jobsCard_);
+    jobsCard_->body()->addWidget(laneList_);
+    return jobsCard_;
+}
+
+QWidget* WatchPage::buildCharts() {
+    auto* card = new Card(tr("Live"), this);
+    charts_ = new WatchCharts({feed_, nodes_, lanes_, context().colors}, card->header(), card);
+    laneList_->setLink(charts_->link());
+    card->body()->addWidget(charts_);
+    return card;
+}
+
+QWidget* WatchPage::buildLog() {
+    logCard_ = new Card(tr("Log"), this);
+    logView_ = new LogView(logCard_);
+    logView_->setModel(&feed_.log());
+    logCard_->body()->setSpacing(0);
+    logCard_->body()->addWidget(logView_);
+    return logCard_;
+}
+
+QWidget* WatchPage::buildMachines() {
+    machinesCard_ = new Card(tr("Machines"), across_);
+    nodeDeck_ = new NodeDeck(nodes_, machinesCard_);
+    machinesCard_->body()->addWidget(nodeDeck_);
+    return machinesCard_;
+}
+
+void WatchPage::connectDaemon() {
+    DaemonBridge& daemon = context().daemon;
+    connect(&daemon, &DaemonBridge::switched, this, &WatchPage::reset);
+    connect(&daemon, &DaemonBridge::linkChanged, this, &WatchPage::refreshEmpty);
+    connect(&daemon, &DaemonBridge::runsChanged, this, &WatchPage::takeRuns);
+    connect(&daemon, &DaemonBridge::nodesChanged, this, [this] {
+        nodes_.setNodes(context().daemon.nodes());
+        refreshTitles();
+        charts_->rebuild();
+    });
+    connect(&daemon, &DaemonBridge::nodeSampled, this, [this](const client::NodeSample& sample) {
+        const NodeState* before = nodes_.find(sample.node);
+        const bool isFirst = before == nullptr || before->receivedMs == 0;
+        nodes_.addSample(sample, nowMs());
+        feed_.addSample(sample);
+        if (isFirst) {
+            charts_->rebuild();
+            refreshTitles();
+        } else {
+            charts_->dataChanged({});
+        }
+    });
+}
+
+void WatchPage::connectWidgets() {
+    connect(laneList_, &LaneList::selectionChanged, this, [this] {
+        isAuto_ = isAuto_ && isSelecting_;
+        applySelection();
+    });
+    connect(laneList_, &LaneList::runActivated, this,
+            [this](const std::string& id) { Q_EMIT goTo({PageName::kRuns, {id}, {}, {}}); });
+    const auto runOf = [this](const std::string& id) {
+        const LaneState* lane = lanes_.find(id);
+        return lane != nullptr ? lane->run : client::RunSummary{};
+    };
+    connect(laneList_, &LaneList::stopAsked, this,
+            [this, runOf](const std::string& id) { stop_->stop({runOf(id)}); });
+    connect(laneList_, &LaneList::resumeAsked, this,
+            [this, runOf](const std::string& id) { stop_->resume(runOf(id)); });
+    connect(stop_, &WatchStop::said, this, &Page::said);
+    const auto tell = [this](const QString& sentence) {
+        Q_EMIT said({Notice::Kind::kInfo, sentence, {}, {}});
+    };
+    connect(logView_, &LogView::copied, this, tell);
+    connect(charts_, &WatchCharts::copied, this, tell);
+    connect(&feed_, &WatchFeed::curvesChanged, charts_, &WatchCharts::rebuild);
+    connect(&feed_, &WatchFeed::pointsAdded, charts_, &WatchCharts::dataChanged);
+    connect(&feed_, &WatchFeed::historyRead, this, &WatchPage::takeHistory);
+}
+
+void WatchPage::reset() {
+    nodes_.clear();
+    lanes_.clear();
+    isAuto_ = true;
+    laneList_->select({}, {});
+    nodes_.setNodes(context().daemon.nodes());
+    refreshEmpty();
+}
+
+// The page may be made after the first list has come.
+void WatchPage::takeKnownRuns() {
+    const RunTable& table = context().runs;
+    std::vector<client::RunSummary> runs;
+    for (int row = 0; row < table.numRuns(); ++row) {
+        runs.push_back(table.run(row));
+    }
+    lanes_.apply(true, runs, {}, nowMs());
+    selectAutomatically();
+    refreshEmpty();
+}
+
+void WatchPage::takeRuns(const RunsDelta& delta) {
+    lanes_.apply(delta.isReset, delta.changed, delta.removed, nowMs());
+    if (delta.isComplete) {
+        lanes_.listComplete();
+    }
+    selectAutomatically();
+    refreshTitles();
+    refreshEmpty();
+}
+
+// What the store knows of the time before the page looked.
+void WatchPage::takeHistory(const std::string& run,
+                            const std::vector<client::MetricSeries>& series) {
+    const LaneState* lane = lanes_.find(run);
+    const std::string host = lane != nullptr ? lane->run.host : std::string();
+    for (const client::MetricSeries& known : series) {
+        if (known.name == "input_stall_percent" && !known.isDecimated) {
+            std::vector<LaneTracker::StallPoint> stalls;
+            for (std::size_t i = 0; i < known.values.size() && i < known.timesMs.size(); ++i) {
+                stalls.push_back({static_cast<double>(known.timesMs[i]), known.values[i]});
+            }
+            lanes_.setHistory(run, stalls, {});
+        } else if (known.name == "system.cpu_percent") {
+            nodes_.prependHistory(host, -1, known.timesMs, known.values);
+        } else if (known.name.starts_with("system.gpu") &&
+                   known.name.ends_with(".utilization_percent")) {
+            nodes_.prependHistory(host, std::atoi(known.name.c_str() + 10), known.timesMs,
+                                  known.values);
+        }
+    }
+}
+
+void WatchPage::selectAutomatically() {
+    const auto& selected = laneList_->selected();
+    std::vector<std::string> standing;
+    std::copy_if(selected.begin(), selected.end(), std::back_inserter(standing),
+                 [&](const std::string& id) { return lanes_.rowOf(id) >= 0; });
+    isAuto_ = isAuto_ || standing.empty();
+    if (isAuto_) {
+        std::vector<std::string> going;
+        for (int row = 0; row < lanes_.numLanes() && going.size() < kNumAutoMax; ++row) {
+            if (lanes_.lane(row).isGoing()) {
+                going.push_back(lanes_.lane(row).run.id);
+            }
+        }
+        if (going.empty() && lanes_.numLanes() > 0) {
+            going = standing.empty() ? std::vector<std::string>{lanes_.lane(0).run.id} : standing;
+        }
+        standing = going;
+    }
+    const bool keepsCurrent =
+        std::find(standing.begin(), standing.end(), laneList_->current()) != standing.end();
+    const std::string current = keepsCurrent       ? laneList_->current()
+                                : standing.empty() ? std::string()
+                                                   : standing.front();
+    isSelecting_ = true;
+    laneList_->select(standing, current);
+    isSelecting_ = false;
+}
+
+void WatchPage::applySelection() {
+    const std::vector<std::string>& runs = laneList_->selected();
+    context().colors.assign(runs);
+    feed_.show(runs);
+    for (const std::string& run : runs) {
+        if (const LaneState* lane = lanes_.find(run)) {
+            feed_.setStart(run, lane->run.startedMs);
+        }
+    }
+    charts_->setRuns(runs);
+    feed_.showLog(laneList_->current());
+    refreshTitles();
+}
+
+void WatchPage::refreshTitles() {
+    const int going = lanes_.numGoing();
+    jobsCard_->setTitle(going == 0 ? tr("Jobs") : tr("Jobs  ·  %1 running").arg(going));
+    const int numNodes = nodes_.numNodes();
+    machinesCard_->setTitle(numNodes > 1 ? tr("Machines  ·  %1").arg(numNodes) : tr("Machines"));
+    const LaneState* lane = lanes_.find(feed_.logRun());
+    logCard_->setTitle(lane != nullptr ? tr("Log of %1").arg(lane->label()) : tr("Log"));
+    logView_->setEmptyText(
+        lane == nullptr ? tr("Select a job to read its log.")
+        : lane->run.state == client::RunState::kQueued
+            ? tr("It waits in the queue: %1. The log begins when it starts.").arg(lane->sentence())
+            : tr("No line yet."));
+}
+
+bool WatchPage::isEmptyShown() const {
+    return stack_->currentWidget() == empty_;
+}
+
+void WatchPage::refreshEmpty() {
+    const session::Link& link = context().daemon.link();
+    const bool isAway = link.state != session::LinkState::kConnected;
+    if (lanes_.numLanes() > 0) {
+        stack_->setCurrentIndex(1);
+        return;
+    }
+    stack_->setCurrentWidget(empty_);
+    if (isAway) {
+        empty_->setText(
+            link.state == session::LinkState::kConnecting ? tr("Connecting") : tr("No daemon"),
+            link.sentence.empty() ? tr("Waiting for the daemon's first answer.")
+                                  : QString::fromStdString(link.sentence));
+        empty_->setCommand(QStringLiteral("millrace up"));
+    } else {
+        showNothingRuns();
+    }
+}
+
+void WatchPage::showNothingRuns() {
+    empty_->setText(tr("Nothing is running"),
+                    tr("Open a spec in Launch and press Ctrl+Enter, or start one in a terminal."));
+    empty_->setCommand(QStringLiteral("millrace run spec.yaml"));
+    std::vector<const client::RunSummary*> last;
+    for (int row = 0; row < context().runs.numRuns(); ++row) {
+        last.push_back(&context().runs.run(row));
+    }
+    const std::size_t count = std::min(kNumLastRuns, last.size());
+    std::partial_sort(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(count), last.end(),
+                      [](const auto* a, const auto* b) { return a->createdMs > b->createdMs; });
+    QString key;
+    for (std::size_t i = 0; i < count; ++i) {
+        key += QString::fromStdString(last[i]->id) + QLatin1Char(' ');
+    }
+    if (key == emptyKey_ && !emptyKey_.isNull()) {
+        return;
+    }
+    emptyKey_ = key.isNull() ? QStringLiteral("") : key;
+    qDeleteAll(empty_->findChildren<QPushButton*>(QStringLiteral("link")));
+    const auto add = [this](const QString& text, const Destination& destination) {
+        QPushButton* button =
+            empty_->addButton(text, this, [this, destination] { Q_EMIT goTo(destination); });
+        button->setObjectName(QStringLiteral("link"));
+    };
+    add(tr("Open Launch"), {PageName::kLaunch, {}, {}, {}});
+    for (std::size_t i = 0; i < count; ++i) {
+        const client::RunSummary& run = *last[i];
+        const std::string& name = run.variation.empty() ? run.name : run.variation;
+        add(tr("Last: %1").arg(QString::fromStdString(name)), {PageName::kRuns, {run.id}, {}, {}});
+    }
+}
+
+void WatchPage::tick(std::int64_t now) {
+    nodes_.refresh(now);
+    if (context().daemon.link().state != session::LinkState::kConnected) {
+        return;  // nobody knows what goes on: the strips stand still
+    }
+    lanes_.refresh(now);
+    CurveRange extent;
+    for (const std::string& run : laneList_->selected()) {
+        const LaneState* lane = lanes_.find(run);
+        if (lane != nullptr && lane->run.startedMs > 0) {
+            extent.low = std::min(extent.low, static_cast<double>(lane->run.startedMs));
+            extent.high = std::max(extent.high,
+                                   static_cast<double>(lane->isEnded() ? lane->run.endedMs : now));
+        }
+    }
+    if (charts_->link()->xAxis() == XAxis::kWallTime) {
+        charts_->link()->reportExtent(laneList_, extent);
+    }
+    if (isVisible() && lanes_.numLanes() > 0) {
+        laneList_->setNow(now);
+    }
+}
+
+void WatchPage::arrive(const Destination& destination) {
+    std::vector<client::RunSummary> runs;
+    for (const std::string& id : destination.runIds) {
+        if (const client::RunSummary* run = context().runs.find(id)) {
+            runs.push_back(*run);
+        }
+    }
+    if (runs.empty()) {
+        return;
+    }
+    isAuto_ = false;
+    lanes_.pin(runs, nowMs());
+    std::vector<std::string> ids;
+    for (int row = 0; row < lanes_.numLanes(); ++row) {
+        const std::string& id = lanes_.lane(row).run.id;
+        if (std::find(destination.runIds.begin(), destination.runIds.end(), id) !=
+            destination.runIds.end()) {
+            ids.push_back(id);
+        }
+    }
+    refreshEmpty();
+    laneList_->select(ids, runs.front().id);
+    charts_->follow();
+    laneList_->setFocus(Qt::OtherFocusReason);
+}
+
+std::vector<client::RunSummary> WatchPage::selectedRuns() const {
+    std::vector<client::RunSummary> runs;
+    for (const std::string& id : laneList_->selected()) {
+        if (const LaneState* lane = lanes_.find(id)) {
+            runs.push_back(lane->run);
+        }
+    }
+    return runs;
+}
+
+// With the automatic choice nobody pointed at more than the current job.
+void WatchPage::stopSelected() {
+    const LaneState* current = lanes_.find(laneList_->current());
+    stop_->stop(isAuto_ && current != nullptr ? std::vector{current->run} : selectedRuns());
+}
+
+void WatchPage::resumeSelected() {
+    const LaneState* current = lanes_.find(laneList_->current());
+    const bool canResume = current != nullptr && current->isEnded() &&
+                           current->run.state != client::RunState::kFinished;
+    if (canResume) {
+        stop_->resume(current->run);
+    }
+}
+
+void WatchPage::focusMachines() {
+    if (nodes_.numNodes() > 0) {
+        nodeDeck_->card(nodes_.node(0).info.name)->setFocus(Qt::ShortcutFocusReason);
+    }
+}
+
+void WatchPage::keyPressEvent(QKeyEvent* event) {
+    if (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) {
+        Page::keyPressEvent(event);
+        return;
+    }
+    const int key = event->key();
+    if (key >= Qt::Key_1 && key <= Qt::Key_9) {
+        charts_->focusChart(key - Qt::Key_1);
+    } else if (key == Qt::Key_S) {
+        stopSelected();
+    } else if (key == Qt::Key_L) {
+        logView_->focusLog();
+    } else if (key == Qt::Key_F) {
+        charts_->follow();
+    } else if (key == Qt::Key_J) {
+        laneList_->setFocus(Qt::ShortcutFocusReason);
+    } else if (key == Qt::Key_M) {
+        focusMachines();
+    } else {
+        Page::keyPressEvent(event);
+    }
+}
+
+void WatchPage::showEvent(QShowEvent* event) {
+    Page::showEvent(event);
+    tick(nowMs());
+}
+
+std::vector<Command> WatchPage::commands() {
+    const LaneState* current = lanes_.find(laneList_->current());
+    const bool canStop = current != nullptr && !current->isEnded();
+    const bool canResume = current != nullptr && current->isEnded() &&
+                           current->run.state != client::RunState::kFinished;
+    return {
+        {tr("Stop the selected jobs"), QKeySequence(Qt::Key_S), [this] { stopSelected(); },
+         canStop},
+        {tr("Resume the selected job"), {}, [this] { resumeSelected(); }, canResume},
+        {tr("Select all jobs that go"),
+         {},
+         [this] {
+             isAuto_ = true;
+             selectAutomatically();
+         }},
+        {tr("Follow the newest values"), QKeySequence(Qt::Key_F), [this] { charts_->follow(); }},
+        {tr("Show everything in the charts"), {}, [this] { charts_->link()->fit(); }},
+        {tr("Go to the jobs"), QKeySequence(Qt::Key_J), [this] { laneList_->setFocus(); }},
+        {tr("Go to the log"), QKeySequence(Qt::Key_L), [this] { logView_->focusLog(); }},
+        {tr("Search the log"), QKeySequence(Qt::CTRL | Qt::Key_F),
+         [this] { logView_->focusFilter(); }},
+        {tr("Go to the machines"), QKeySequence(Qt::Key_M), [this] { focusMachines(); }},
+        {tr("Go to a chart"), QKeySequence(Qt::Key_1), [this] { charts_->focusChart(0); }},
+        {tr("Open all machines"), {}, [this] { nodeDeck_->setAllOpen(true); }},
+        {tr("Close all machines"), {}, [this] { nodeDeck_->setAllOpen(false); }},
+    };
+}
+
+bool WatchPage::isSettled() const {
+    return feed_.isSettled();
+}
+
+void WatchPage::saveState(QSettings& settings) const {
+    settings.setValue(QStringLiteral("across"), across_->saveState());
+    settings.setValue(QStringLiteral("down"), down_->saveState());
+    nodeDeck_->saveState(settings);
+    charts_->saveState(settings);
+    logView_->saveState(settings);
+}
+
+void WatchPage::restoreState(QSettings& settings) {
+    across_->restoreState(settings.value(QStringLiteral("across")).toByteArray());
+    down_->restoreState(settings.value(QStringLiteral("down")).toByteArray());
+    nodeDeck_->restoreState(settings);
+    charts_->restoreState(settings);
+    logView_->restoreState(settings);
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,29 @@
+#pragma once
+// LIVE or FROZEN, as a button: pressing it follows the newest data again.
+//
+// Threads: the GUI thread.
+#include <QAbstractButton>
+
+#include "app/gui/widgets/badge.h"
+
+namespace millrace::gui {
+
+class LiveBadge final : public QAbstractButton {
+    Q_OBJECT
+
+ public:
+    explicit LiveBadge(QWidget* parent = nullptr);
+    void setLive(bool isLive);
+    bool isLive() const { return isLive_; }
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+    void paintEvent(QPaintEvent* event) override;
+
+ private:
+    BadgeLook look() const;
+    bool isLive_ = true;
+};
+
+}  // namespace millrace::gui

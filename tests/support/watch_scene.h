@@ -1,0 +1,169 @@
+#pragma once
+// A cluster with jobs in a fake daemon, for tests, pictures and benchmarks of the page Watch.
+//
+// Threads: the test's own. Times are taken from `nowMs`, so that a picture can be repeated.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/support/fake_daemon_client.h"
+
+namespace millrace::client {
+
+inline NodeInfo sceneNode(const std::string& name, int cores, int numGpus) {
+    NodeInfo node;
+    node.name = name;
+    node.cores = cores;
+    node.cpuModel = numGpus > 0 ? "AMD EPYC 9654 96-Core Processor" : "Intel Xeon Gold 6338";
+    node.memoryBytes = std::uint64_t{numGpus > 0 ? 1'536U : 256U} << 30;
+    node.gpuNote = numGpus > 0 ? "" : "libnvidia-ml.so.1 is not installed";
+    for (int i = 0; i < numGpus; ++i) {
+        node.gpus.push_back({i, "NVIDIA H100 80GB HBM3", "GPU-" + std::to_string(i), "550.54",
+                             std::uint64_t{80} << 30});
+    }
+    return node;
+}
+
+inline NodeSample sceneSample(const NodeInfo& node, std::int64_t timeMs) {
+    const double t = static_cast<double>(timeMs) / 1e3;
+    NodeSample sample;
+    sample.node = node.name;
+    sample.timeMs = timeMs;
+    sample.cpuPercent = 58 + 22 * std::sin(t / 5) + 5 * std::sin(t * 1.7);
+    sample.load1 = node.cores * 0.6 + 2 * std::sin(t / 20);
+    for (int core = 0; core < node.cores; ++core) {
+        sample.corePercent.push_back(
+            std::clamp(55 + 45 * std::sin(t / 3 + core * 1.3), 0.0, 100.0));
+    }
+    sample.memoryTotalBytes = node.memoryBytes;
+    sample.memoryUsedBytes = node.memoryBytes / 100 * 43;
+    sample.diskTotalBytes = std::uint64_t{7'000} << 30;
+    sample.diskFreeBytes = std::uint64_t{2'310} << 30;
+    sample.diskReadBytesPerSecond = 6.1e8 + 2e8 * std::sin(t / 4);
+    sample.diskWriteBytesPerSecond = 2.2e7 * (1 + std::sin(t / 9));
+    sample.networkReceiveBytesPerSecond = 1.1e9 + 3e8 * std::sin(t / 6);
+    sample.networkSendBytesPerSecond = 4e6 * (1.2 + std::sin(t / 2));
+    for (const GpuInfo& gpu : node.gpus) {
+        GpuSample g;
+        g.index = gpu.index;
+        g.utilizationPercent = std::clamp(91 + 8 * std::sin(t / 3 + gpu.index), 0.0, 100.0);
+        g.memoryTotalBytes = gpu.memoryBytes;
+        g.memoryUsedBytes = gpu.memoryBytes / 100 * static_cast<std::uint64_t>(62 + gpu.index * 3);
+        g.powerWatts = 560 + 80 * std::sin(t / 3 + gpu.index);
+        g.temperatureCelsius = 61 + gpu.index * 3.5;
+        sample.gpus.push_back(g);
+    }
+    return sample;
+}
+
+inline RunSummary sceneRun(const std::string& id, const std::string& variation, RunState state,
+                           std::int64_t startedMs) {
+    RunSummary run;
+    run.id = id;
+    run.uid = id;
+    run.name = "movielens-dlrm";
+    run.variation = variation;
+    run.state = state;
+    run.createdMs = startedMs - 2'000;
+    run.startedMs = state == RunState::kQueued ? 0 : startedMs;
+    run.attempt = state == RunState::kQueued ? 0 : 1;
+    run.host = "h100-01";
+    run.owner = "ada";
+    if (state == RunState::kQueued) {
+        run.queuedReason = "waits for 1 GPU: 2 runs are before it";
+    }
+    return run;
+}
+
+/// The run after `seconds` of training, five steps a second: every 40 s an evaluation of 4 s, every
+/// 60 s a checkpoint of 2 s.
+inline void sceneAdvance(RunSummary& run, double seconds) {
+    const auto at = [](double t, double every, double length) {
+        return t > every && std::fmod(t, every) < length;
+    };
+    Progress& p = run.progress;
+    p.step = static_cast<std::int64_t>(seconds * 5);
+    p.stepsTotal = 3'000;
+    p.epochs = 3;
+    p.epoch = p.step / 1'000;
+    p.rows = p.step * 1'024;
+    p.timeMs = run.startedMs + static_cast<std::int64_t>(seconds * 1e3);
+    p.phase = at(seconds, 40, 4)   ? Phase::kEvaluating
+              : at(seconds, 60, 2) ? Phase::kCheckpoint
+                                   : Phase::kTraining;
+    const double number = static_cast<double>(run.id.back() - '0');
+    p.stallMs = seconds * 1e3 * 0.02 * (1 + number);
+    p.busyMs = seconds * 1e3 - p.stallMs;
+}
+
+inline std::vector<MetricPoint> scenePoints(const RunSummary& run, std::int64_t step) {
+    const double t = static_cast<double>(step), number = static_cast<double>(run.id.back() - '0');
+    const std::int64_t time = run.startedMs + step * 200;
+    const double noise = std::sin(t * 12.9898 + number * 78.233);
+    const auto point = [&](const char* name, double value) {
+        MetricPoint metric;
+        metric.name = name;
+        metric.value = value;
+        metric.step = step;
+        metric.timeMs = time;
+        return metric;
+    };
+    return {point("loss", 0.42 + 0.3 * std::exp(-t / 300) + 0.02 * noise + 0.01 * number),
+            point("samples_per_second", 41'000 - 2'400 * number + 1'500 * noise),
+            point("input_stall_percent", std::max(0.0, 2 * (1 + number) + 2 * noise)),
+            point("learning_rate", 0.003 * std::exp(-t / 2'000)),
+            point("loader.rows_read_per_second", 61'000 + 4'000 * noise),
+            point("loader.rows_kept_per_second", 44'000 + 2'500 * noise)};
+}
+
+/// The stored points of steps [from, to], as metricRange gives them.
+inline std::vector<MetricSeries> sceneHistory(const RunSummary& run, std::int64_t from,
+                                              std::int64_t to) {
+    std::map<std::string, MetricSeries> series;
+    for (std::int64_t step = std::max<std::int64_t>(1, from); step <= to; ++step) {
+        for (const MetricPoint& point : scenePoints(run, step)) {
+            MetricSeries& one = series[point.name];
+            one.name = point.name;
+            one.steps.push_back(point.step);
+            one.timesMs.push_back(point.timeMs);
+            one.values.push_back(point.value);
+            one.rows.push_back(point.step * 1'024);
+        }
+    }
+    std::vector<MetricSeries> result;
+    for (auto& [name, one] : series) {
+        one.pointsTotal = one.values.size();
+        result.push_back(std::move(one));
+    }
+    return result;
+}
+
+inline std::vector<LogLine> sceneLog(const RunSummary& run, int first, int count) {
+    std::vector<LogLine> lines;
+    for (int i = first; i < first + count; ++i) {
+        LogLine line;
+        line.timeMs = run.startedMs + i * 100;
+        line.attempt = 1;
+        line.worker = i % 7 == 3 ? "feed" : "rank-0";
+        line.level = LogLevel::kInfo;
+        line.text = "train: step step=" + std::to_string(i) + " loss=0.49" +
+                    std::to_string(i % 100) + " samples_per_second=41203 grad_norm=0.8421";
+        if (i % 23 == 5) {
+            line.level = LogLevel::kWarn;
+            line.text = "feed: slow split file=ratings-0" + std::to_string(i % 10) +
+                        ".parquet row_group=12 readMs=842; the ring ran empty for 310 ms";
+        } else if (i % 61 == 40) {
+            line.level = LogLevel::kError;
+            line.text = "train: no checkpoint of this step step=" + std::to_string(i) +
+                        " error=no space left on device: /state/runs/r-1/attempt-1/checkpoints";
+        } else if (i % 11 == 0) {
+            line.level = LogLevel::kDebug;
+            line.text = "ring: frame bytes=184320 waitedUs=12";
+        }
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+}  // namespace millrace::client

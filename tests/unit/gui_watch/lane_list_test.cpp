@@ -1,0 +1,109 @@
+#include "app/gui/widgets/lane_list.h"
+
+#include <QSignalSpy>
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/watch_scene.h"
+
+namespace millrace::gui {
+namespace {
+
+using client::RunState;
+
+struct LaneListTest : testing::Test {
+    LaneListTest() {
+        list.resize(1'100, 400);
+        std::vector<client::RunSummary> runs;
+        for (int i = 0; i < 4; ++i) {
+            client::RunSummary run =
+                client::sceneRun("r-" + std::to_string(i), "v" + std::to_string(i),
+                                 RunState::kRunning, 1'000'000 + i);
+            client::sceneAdvance(run, 10);
+            runs.push_back(run);
+        }
+        model.apply(true, runs, {}, kNow);
+        for (client::RunSummary& run : runs) {
+            client::sceneAdvance(run, 20);
+        }
+        model.apply(false, runs, {}, kNow);
+        list.setNow(kNow);
+        list.show();
+    }
+    static constexpr std::int64_t kNow = 1'020'500;
+    LaneModel model;
+    RunColors colors;
+    LaneList list{model, colors};
+};
+
+TEST_F(LaneListTest, SelectsByKeyboard) {
+    QSignalSpy changes(&list, &LaneList::selectionChanged);
+    QTest::keyClick(&list, Qt::Key_Down);
+    EXPECT_EQ(list.current(), "r-0");
+    QTest::keyClick(&list, Qt::Key_Down, Qt::ShiftModifier);
+    QTest::keyClick(&list, Qt::Key_Down, Qt::ShiftModifier);
+    EXPECT_EQ(list.selected(), (std::vector<std::string>{"r-0", "r-1", "r-2"}));
+    QTest::keyClick(&list, Qt::Key_Space);
+    EXPECT_EQ(list.selected(), (std::vector<std::string>{"r-0", "r-1"}));
+    QTest::keyClick(&list, Qt::Key_A, Qt::ControlModifier);
+    EXPECT_EQ(list.selected().size(), 4U);
+    QTest::keyClick(&list, Qt::Key_End);
+    EXPECT_EQ(list.selected(), std::vector<std::string>{"r-3"});
+    EXPECT_GE(changes.size(), 5);
+    EXPECT_EQ(list.accessibleDescription(), "selected: movielens-dlrm / v3");
+}
+
+TEST_F(LaneListTest, OpensARunWithEnterAndAsksToStopWithItsButton) {
+    QSignalSpy opened(&list, &LaneList::runActivated), stops(&list, &LaneList::stopAsked);
+    QTest::keyClick(&list, Qt::Key_Down);
+    QTest::keyClick(&list, Qt::Key_Return);
+    ASSERT_EQ(opened.size(), 1);
+    const int y = list.stripRect(2).center().y() + 8;
+    QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, {list.viewport()->width() - 24, y});
+    ASSERT_EQ(stops.size(), 1);
+    EXPECT_EQ(stops.at(0).at(0).value<std::string>(), "r-2");
+}
+
+TEST_F(LaneListTest, SaysWhatARunDidUnderTheCursor) {
+    const QRect strip = list.stripRect(1);
+    const QString atEnd = list.textAt({strip.right() - 1, strip.center().y()});
+    EXPECT_TRUE(atEnd.contains("training for")) << atEnd.toStdString();
+    const QString name = list.textAt({20, strip.center().y()});
+    EXPECT_TRUE(name.contains("movielens-dlrm / v1"));
+}
+
+TEST_F(LaneListTest, ShowsTheTimeOfTheChartsAndTheirCrosshair) {
+    ChartLink link;
+    link.setXAxis(XAxis::kWallTime);
+    list.setLink(&link);
+    link.setView({1'010'000, 1'020'000});
+    const QRect strip = list.stripRect(0);
+    QTest::mouseMove(list.viewport(), {strip.left() + strip.width() / 2, strip.center().y()});
+    if (link.crosshair()) {
+        EXPECT_NEAR(*link.crosshair(), 1'015'000, 40);
+    }
+    QSignalSpy crosshairs(&link, &ChartLink::crosshairChanged);
+    QTest::mouseMove(list.viewport(), {strip.left() + strip.width() / 4, strip.center().y()});
+    ASSERT_TRUE(QTest::qWaitFor([&] { return link.crosshair().has_value(); }, 5'000));
+    EXPECT_NEAR(*link.crosshair(), 1'012'500, 40);
+}
+
+TEST_F(LaneListTest, PaintsAnyNumberOfLanesInAnySize) {
+    for (int lanes : {0, 1, 4, 64}) {
+        std::vector<client::RunSummary> runs;
+        for (int i = 0; i < lanes; ++i) {
+            runs.push_back(client::sceneRun("s-" + std::to_string(i), std::string(200, 'x'),
+                                            static_cast<RunState>(1 + i % 7), 1'000'000));
+        }
+        model.clear();
+        model.apply(true, runs, {}, kNow);
+        for (const QSize& size : {QSize(420, 90), QSize(700, 300), QSize(2'000, 900)}) {
+            list.resize(size);
+            EXPECT_FALSE(list.grab().isNull());
+        }
+    }
+}
+
+}  // namespace
+}  // namespace millrace::gui

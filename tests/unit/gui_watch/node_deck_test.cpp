@@ -1,0 +1,90 @@
+#include "app/gui/widgets/node_deck.h"
+
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+#include "app/gui/widgets/node_card.h"
+#include "tests/support/watch_scene.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr std::int64_t kNow = 1'700'000'000'000;
+
+struct NodeDeckTest : testing::Test {
+    void fill(int nodes, int gpus) {
+        std::vector<client::NodeInfo> infos;
+        for (int i = 0; i < nodes; ++i) {
+            infos.push_back(client::sceneNode("node-" + std::to_string(10 + i), 16, gpus));
+        }
+        model.setNodes(infos);
+        for (const client::NodeInfo& info : infos) {
+            model.addSample(client::sceneSample(info, kNow), kNow);
+        }
+    }
+    NodeModel model;
+};
+
+TEST_F(NodeDeckTest, OpensFewMachinesAndClosesMany) {
+    NodeDeck deck(model);
+    deck.resize(320, 800);
+    deck.show();
+    fill(2, 0);
+    EXPECT_TRUE(deck.card("node-10")->isOpen());
+    fill(64, 0);
+    EXPECT_FALSE(deck.card("node-10")->isOpen());
+    QTest::keyClick(deck.card("node-10"), Qt::Key_Return);
+    EXPECT_TRUE(deck.card("node-10")->isOpen());
+    EXPECT_FALSE(deck.card("node-11")->isOpen());
+}
+
+TEST_F(NodeDeckTest, FlowsIntoAsManyColumnsAsFit) {
+    NodeDeck deck(model);
+    fill(6, 0);
+    deck.show();
+    deck.resize(300, 800);
+    EXPECT_EQ(deck.numColumns(), 1);
+    deck.resize(900, 800);
+    EXPECT_EQ(deck.numColumns(), 3);
+    for (int i = 10; i < 16; ++i) {
+        for (int j = 10; j < i; ++j) {
+            const QRect a = deck.card("node-" + std::to_string(i))->geometry();
+            const QRect b = deck.card("node-" + std::to_string(j))->geometry();
+            EXPECT_FALSE(a.intersects(b)) << i << " " << j;
+        }
+    }
+}
+
+TEST_F(NodeDeckTest, SaysUnknownAndNoGpuInWords) {
+    model.setNodes({client::sceneNode("bare", 4, 0)});
+    NodeCard card(model, "bare");
+    EXPECT_TRUE(card.summary().contains("CPU n/a"));
+    EXPECT_TRUE(card.summary().contains("no GPU: libnvidia-ml.so.1 is not installed"));
+    client::NodeSample sample;
+    sample.node = "bare";
+    sample.timeMs = kNow;
+    sample.cpuPercent = 0;
+    model.addSample(sample, kNow);
+    EXPECT_TRUE(card.summary().contains("CPU 0 %"));
+    EXPECT_TRUE(card.summary().contains("memory n/a"));
+    model.refresh(kNow + 12'100);
+    EXPECT_TRUE(card.summary().contains("stale 12 s"));
+}
+
+TEST_F(NodeDeckTest, GrowsWithGpusAndPaintsInAnySize) {
+    NodeDeck deck(model);
+    deck.show();
+    fill(1, 0);
+    const int without = deck.card("node-10")->height();
+    fill(1, 8);
+    QTest::qWaitFor([&] { return deck.card("node-10")->height() > without; }, 5'000);
+    EXPECT_GT(deck.card("node-10")->height(), without + 200);
+    for (int width : {240, 320, 1'000}) {
+        deck.resize(width, 600);
+        EXPECT_FALSE(deck.grab().isNull());
+    }
+}
+
+}  // namespace
+}  // namespace millrace::gui

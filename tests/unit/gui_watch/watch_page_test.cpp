@@ -1,0 +1,275 @@
+#include <QDateTime>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QSettings>
+#include <QTemporaryDir>
+
+#include "app/gui/widgets/panels.h"
+#include "tests/unit/gui_watch/watch_fixture.h"
+
+namespace millrace::gui {
+namespace {
+
+using client::RunState;
+
+TEST_F(WatchTest, SaysHowToStartADaemonWhereNoneAnswers) {
+    daemon.goAway();
+    page = std::make_unique<WatchPage>(PageContext{bridge, table, colors, spec}, nullptr);
+    page->show();
+    bridge.connectTo("unix:/fake.sock");
+    EXPECT_TRUE(until([this] { return page->emptyState()->title()->text() == "No daemon"; }));
+    EXPECT_TRUE(page->isEmptyShown());
+}
+
+TEST_F(WatchTest, LeadsToTheLastRunsAndToLaunchWhereNothingRuns) {
+    client::RunSummary old = running("r-1", "keep-30");
+    old.state = RunState::kFinished;
+    old.createdMs = old.startedMs = 1'000;
+    old.endedMs = 2'000;
+    daemon.putRun(old);
+    open();
+    ASSERT_TRUE(
+        until([this] { return page->emptyState()->title()->text() == "Nothing is running"; }));
+    const auto buttons = page->emptyState()->findChildren<QPushButton*>("link");
+    ASSERT_EQ(buttons.size(), 2);
+    buttons[0]->click();
+    buttons[1]->click();
+    ASSERT_EQ(gone.size(), 2U);
+    EXPECT_EQ(gone[0].page, PageName::kLaunch);
+    EXPECT_EQ(gone[1].page, PageName::kRuns);
+    EXPECT_EQ(gone[1].runIds, std::vector<std::string>{"r-1"});
+}
+
+TEST_F(WatchTest, ShowsHistoryAndFollowsFromThereWithoutHoleOrDouble) {
+    const client::RunSummary run = running("r-1", "keep-30");
+    history["r-1"] = client::sceneHistory(run, 1, 100);
+    for (std::int64_t step = 1; step <= 120; ++step) {
+        daemon.addPoints("r-1", client::scenePoints(run, step));
+    }
+    daemon.putRun(run);
+    open();
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 120; }));
+    for (std::int64_t step = 121; step <= 150; ++step) {
+        daemon.addPoints("r-1", client::scenePoints(run, step));
+    }
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 150; }));
+    const auto curve = page->feed().series("r-1")->curve("loss");
+    for (std::size_t i = 0; i < curve->size(); ++i) {
+        ASSERT_EQ(curve->at(i).x, static_cast<double>(i + 1));
+    }
+    ASSERT_FALSE(daemon.metricStarts().empty());
+    EXPECT_GE(daemon.metricStarts().front(), 90) << "history is not sent again";
+    EXPECT_FALSE(page->charts()->chart("loss")->isEmpty());
+    EXPECT_FALSE(page->charts()->chart("rows")->isEmpty());
+}
+
+TEST_F(WatchTest, GoesOnWithoutAGapWhenTheDaemonComesBack) {
+    const client::RunSummary run = running("r-1");
+    history["r-1"] = client::sceneHistory(run, 1, 10);
+    for (std::int64_t step = 1; step <= 10; ++step) {
+        daemon.addPoints("r-1", client::scenePoints(run, step));
+    }
+    daemon.putRun(run);
+    open();
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 10; }));
+    daemon.goAway();
+    ASSERT_TRUE(until([&] { return bridge.link().state == session::LinkState::kReconnecting; }));
+    for (std::int64_t step = 11; step <= 40; ++step) {
+        daemon.addPoints("r-1", client::scenePoints(run, step));
+    }
+    daemon.comeBack();
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 40; }));
+    const auto curve = page->feed().series("r-1")->curve("loss");
+    for (std::size_t i = 0; i < curve->size(); ++i) {
+        ASSERT_EQ(curve->at(i).x, static_cast<double>(i + 1));
+    }
+}
+
+TEST_F(WatchTest, VoidsPointsOfAnOlderAttempt) {
+    const client::RunSummary run = running("r-1");
+    history["r-1"] = client::sceneHistory(run, 1, 20);
+    for (std::int64_t step = 1; step <= 20; ++step) {
+        daemon.addPoints("r-1", client::scenePoints(run, step));
+    }
+    daemon.putRun(run);
+    open();
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 20; }));
+    daemon.beginAttempt("r-1", 5);
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 5; }));
+}
+
+TEST_F(WatchTest, SelectsWhatGoesAndKeepsAChoiceOfTheUser) {
+    daemon.putRun(running("r-1", "a"));
+    daemon.putRun(running("r-2", "b"));
+    open();
+    LaneList* list = page->laneList();
+    ASSERT_TRUE(until([&] { return list->selected().size() == 2; }));
+    QTest::keyClick(list, Qt::Key_Down);
+    ASSERT_EQ(list->selected().size(), 1U);
+    const std::string chosen = list->selected().front();
+    daemon.putRun(running("r-3", "c"));
+    ASSERT_TRUE(until([&] { return page->lanes().numLanes() == 3; }));
+    EXPECT_EQ(list->selected(), std::vector<std::string>{chosen});
+    EXPECT_EQ(page->feed().logRun(), chosen);
+}
+
+TEST_F(WatchTest, ArrivesWithRunsSelectedEvenThoseThatEnded) {
+    client::RunSummary ended = running("r-9", "old");
+    ended.state = RunState::kFinished;
+    ended.createdMs = 1'000;
+    ended.endedMs = 5'000;
+    daemon.putRun(ended);
+    daemon.putRun(running("r-1", "a"));
+    open();
+    ASSERT_TRUE(until([&] { return table.find("r-9") != nullptr; }));
+    page->arrive({PageName::kWatch, {"r-9"}, {}, {}});
+    EXPECT_EQ(page->laneList()->selected(), std::vector<std::string>{"r-9"});
+    EXPECT_EQ(page->lanes().numLanes(), 2);
+}
+
+TEST_F(WatchTest, StopsARunOnlyAfterItsNameWasConfirmed) {
+    daemon.putRun(running("r-1", "keep-30"));
+    open();
+    ASSERT_TRUE(until([&] { return page->lanes().numLanes() == 1; }));
+    const auto question = [&]() -> QMessageBox* { return page->findChild<QMessageBox*>(); };
+    QTest::keyClick(page->laneList(), Qt::Key_S);
+    ASSERT_NE(question(), nullptr);
+    EXPECT_TRUE(
+        (question()->text() + question()->informativeText()).contains("movielens-dlrm / keep-30"));
+    EXPECT_TRUE((question()->text() + question()->informativeText()).contains("checkpoint"));
+    question()->reject();
+    EXPECT_EQ(daemon.numCalls("stop"), 0);
+    ASSERT_TRUE(until([&] { return question() == nullptr; }));
+    QTest::keyClick(page->laneList(), Qt::Key_S);
+    for (QAbstractButton* button : question()->buttons()) {
+        if (button->text().contains("Stop")) {
+            button->click();
+        }
+    }
+    ASSERT_TRUE(until([&] { return daemon.numCalls("stop") == 1; }));
+    EXPECT_TRUE(until([&] { return page->lanes().lane(0).run.state == RunState::kCancelled; }));
+    EXPECT_TRUE(until([&] { return !notices.empty(); }));
+}
+
+TEST_F(WatchTest, SaysWhyAStopFailed) {
+    daemon.putRun(running("r-1", "keep-30"));
+    open();
+    ASSERT_TRUE(until([&] { return page->lanes().numLanes() == 1; }));
+    daemon.fail("stop", failedPrecondition("the run has just ended"));
+    QTest::keyClick(page->laneList(), Qt::Key_S);
+    for (QAbstractButton* button : page->findChild<QMessageBox*>()->buttons()) {
+        if (button->text().contains("Stop")) {
+            button->click();
+        }
+    }
+    ASSERT_TRUE(until([&] { return !notices.empty(); }));
+    EXPECT_EQ(notices[0].kind, Notice::Kind::kError);
+    EXPECT_TRUE(notices[0].text.contains("the run has just ended"));
+}
+
+TEST_F(WatchTest, ShowsMachinesWithTheirSamples) {
+    const client::NodeInfo node = client::sceneNode("h100-01", 8, 2);
+    daemon.setNodes({node});
+    open();
+    ASSERT_TRUE(until([&] { return page->nodes().numNodes() == 1; }));
+    daemon.sample(client::sceneSample(node, nowMs()));
+    ASSERT_TRUE(until([&] { return page->nodes().node(0).sample.has_value(); }));
+    EXPECT_EQ(page->nodes().node(0).gpus.size(), 2U);
+    EXPECT_TRUE(until([&] { return !page->charts()->chart("gpu")->isEmpty(); }));
+    page->tick(nowMs() + 12'500);
+    EXPECT_TRUE(page->nodes().node(0).staleSeconds(page->nodes().nowMs()).has_value());
+}
+
+TEST_F(WatchTest, SaysPlainlyThatThereIsNoGpu) {
+    daemon.setNodes({client::sceneNode("cpu-01", 8, 0)});
+    open();
+    ASSERT_TRUE(until([&] { return page->nodes().numNodes() == 1; }));
+    EXPECT_TRUE(page->charts()->chart("gpu")->isEmpty());
+    EXPECT_EQ(page->charts()->chart("gpu")->emptyText(),
+              "cpu-01: no GPU: libnvidia-ml.so.1 is not installed");
+}
+
+TEST_F(WatchTest, FreezesOnAZoomAndFollowsAgainWithF) {
+    const client::RunSummary run = running("r-1");
+    history["r-1"] = client::sceneHistory(run, 1, 200);
+    daemon.putRun(run);
+    open();
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 200; }));
+    ChartLink* link = page->charts()->link();
+    link->setView(
+        {static_cast<double>(run.startedMs) + 4'000, static_cast<double>(run.startedMs) + 8'000});
+    EXPECT_FALSE(link->isLive());
+    QTest::keyClick(page->laneList(), Qt::Key_F);
+    EXPECT_TRUE(link->isLive());
+}
+
+TEST_F(WatchTest, AsksForExactPointsWhenSomebodyZoomsIntoAThinnedHistory) {
+    const client::RunSummary run = running("r-1");
+    history["r-1"] = client::sceneHistory(run, 1, 200);
+    for (client::MetricSeries& series : history["r-1"]) {
+        series.isDecimated = true;
+    }
+    daemon.putRun(run);
+    open();
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 200; }));
+    const std::size_t before = asked.size();
+    page->charts()->link()->setView(
+        {static_cast<double>(run.startedMs) + 4'000, static_cast<double>(run.startedMs) + 8'000});
+    ASSERT_TRUE(until([&] { return asked.size() > before; }));
+    EXPECT_LE(asked.back().fromStep, 20);
+    EXPECT_GE(asked.back().fromStep, 15);
+    EXPECT_GE(asked.back().toStep, 40);
+    EXPECT_LE(asked.back().toStep, 45);
+    EXPECT_THAT(asked.back().names, testing::Contains("loss"));
+}
+
+TEST_F(WatchTest, ShowsAChartOfAnyMetricAndRemembersIt) {
+    const client::RunSummary run = running("r-1");
+    history["r-1"] = client::sceneHistory(run, 1, 20);
+    daemon.putRun(run);
+    open();
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "learning_rate") == 20; }));
+    const int before = page->charts()->numCharts();
+    page->charts()->setMetricShown("learning_rate", true);
+    EXPECT_EQ(page->charts()->numCharts(), before + 1);
+    EXPECT_FALSE(page->charts()->chart("learning_rate")->isEmpty());
+    QTemporaryDir folder;
+    QSettings settings(folder.filePath("console.ini"), QSettings::IniFormat);
+    page->saveState(settings);
+    page->charts()->setMetricShown("learning_rate", false);
+    EXPECT_EQ(page->charts()->numCharts(), before);
+    page->restoreState(settings);
+    EXPECT_TRUE(page->charts()->isMetricShown("learning_rate"));
+}
+
+TEST_F(WatchTest, ReadsTheLogOfTheCurrentRun) {
+    const client::RunSummary a = running("r-1", "a"), b = running("r-2", "b");
+    daemon.addLines("r-1", client::sceneLog(a, 0, 10));
+    daemon.addLines("r-2", client::sceneLog(b, 0, 30));
+    daemon.putRun(a);
+    daemon.putRun(b);
+    open();
+    ASSERT_TRUE(until([&] { return page->feed().log().rowCount() > 0; }));
+    page->laneList()->select({"r-2"}, "r-2");
+    ASSERT_TRUE(until([&] { return page->feed().log().rowCount() == 30; }));
+    page->laneList()->select({"r-1"}, "r-1");
+    ASSERT_TRUE(until([&] { return page->feed().log().rowCount() == 10; }));
+}
+
+TEST_F(WatchTest, HasACommandForEverythingThatAKeyDoes) {
+    daemon.putRun(running("r-1"));
+    open();
+    ASSERT_TRUE(until([&] { return page->lanes().numLanes() == 1; }));
+    const std::vector<Command> commands = page->commands();
+    ASSERT_GE(commands.size(), 8U);
+    for (const Command& command : commands) {
+        EXPECT_FALSE(command.title.isEmpty());
+        EXPECT_TRUE(command.run);
+    }
+    EXPECT_TRUE(commands.front().isEnabled);
+    QTest::keyClick(page->laneList(), Qt::Key_2);
+    EXPECT_TRUE(page->charts()->chart(1)->hasFocus() || !page->isActiveWindow());
+}
+
+}  // namespace
+}  // namespace millrace::gui
