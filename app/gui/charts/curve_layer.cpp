@@ -23,8 +23,8 @@ int reachOf(double scale) {
     return static_cast<int>(std::ceil(4 * scale)) + 1;
 }
 
-void clearColumns(QImage& image, int from) {
-    const auto bytes = static_cast<std::size_t>(image.width() - from) * 4;
+void clearColumns(QImage& image, int from, int to) {
+    const auto bytes = static_cast<std::size_t>(to - from) * 4;
     for (int row = 0; row < image.height(); ++row) {
         std::memset(image.scanLine(row) + static_cast<std::ptrdiff_t>(from) * 4, 0, bytes);
     }
@@ -213,23 +213,33 @@ DirtyColumns CurveLayer::update(const LayerGeometry& geometry) {
         return {};
     }
     first = std::max(0, first - reachOf(geometry.scale));
-    draw(first);
-    return {shifted > 0 ? 0 : first, geometry.columns};
+    const int last = isAnew || first == 0 || shifted > 0 ? geometry.columns : lastColumn();
+    draw(first, std::max(first, last));
+    return {shifted > 0 ? 0 : first, last};
 }
 
-void CurveLayer::draw(int from) {
-    clearColumns(image_, from);
-    numColumnsDrawn_ += static_cast<std::uint64_t>(geometry_.columns - from);
+// Where the newest points end: behind them nothing was drawn.
+int CurveLayer::lastColumn() const {
+    int last = 0;
+    for (const Line& line : lines_) {
+        last = std::max(last, floorToInt(geometry_.xToColumn(line.raw.lastX - line.offset)));
+    }
+    return std::clamp(last + 1 + reachOf(geometry_.scale), 0, geometry_.columns);
+}
+
+void CurveLayer::draw(int from, int to) {
+    clearColumns(image_, from, to);
+    numColumnsDrawn_ += static_cast<std::uint64_t>(to - from);
     for (const bool isTop : {false, true}) {
         for (const Line& line : lines_) {
             if ((line.curve.id == highlighted_) == isTop && !hidden_.contains(line.curve.id)) {
-                drawLine(line, from);
+                drawLine(line, from, to);
             }
         }
     }
 }
 
-void CurveLayer::drawLine(const Line& line, int from) {
+void CurveLayer::drawLine(const Line& line, int from, int to) {
     const bool isHighlighted = line.curve.id == highlighted_;
     const double opacity = highlighted_.isEmpty() || isHighlighted ? 1 : kDimmedOpacity;
     const double extra = isHighlighted ? kHighlightExtra : 0;
@@ -237,17 +247,17 @@ void CurveLayer::drawLine(const Line& line, int from) {
     const int dash = line.curve.isDashed ? static_cast<int>(std::lround(6 * geometry_.scale)) : 0;
     const int period = std::max(1, dash + dash / 2);
     const int phase = static_cast<int>(((geometry_.firstBin % period) + period) % period);
-    drawTrace(line.raw, rawSource(line), {half(kLineWidth), from});
+    drawTrace(line.raw, rawSource(line), {half(kLineWidth), from, to});
     raster_.blend(image_, line.curve.color, opacity * (isSmoothed(line) ? kRawOpacity : 1), dash,
                   phase);
     if (isSmoothed(line)) {
-        drawTrace(line.smooth, smoothSource(line), {half(kSmoothWidth), from});
+        drawTrace(line.smooth, smoothSource(line), {half(kSmoothWidth), from, to});
         raster_.blend(image_, line.curve.color, opacity, dash, phase);
     }
 }
 
 void CurveLayer::drawTrace(const Trace& trace, const Source& source, const Pen& pen) {
-    raster_.begin(pen.from, geometry_.columns);
+    raster_.begin(pen.from, pen.to);
     if (!trace.isFresh || !source.store.has(source.axis)) {
         return;
     }
@@ -291,11 +301,13 @@ void CurveLayer::drawPoints(const Trace& trace, const Source& source, const Pen&
 
 void CurveLayer::drawBins(const Trace& trace, const Source&, const Pen& pen) {
     const auto hasValue = [&](int k) { return trace.bins[static_cast<std::size_t>(k)].hasValue(); };
-    int left = pen.from - 1;
+    // Round ends reach over columns: what stands a little before is drawn as well.
+    const int from = std::max(0, pen.from - reachOf(geometry_.scale));
+    int left = from - 1;
     while (left >= 0 && !hasValue(left)) {
         --left;
     }
-    for (int k = pen.from; k < geometry_.columns; ++k) {
+    for (int k = from; k < geometry_.columns; ++k) {
         if (!hasValue(k)) {
             continue;
         }

@@ -85,7 +85,7 @@ class CurveLayer {
     };
     struct Pen {
         double halfWidth;
-        int from;  // the first column to draw
+        int from, to;  // the columns to draw: [from, to)
     };
     static bool isSmoothed(const Line& line) { return line.curve.smoothing > 0; }
     Source rawSource(const Line& line) const;
@@ -96,8 +96,9 @@ class CurveLayer {
     int refresh(Line& line);
     int refreshTrace(Trace& trace, const Source& source);
     Density densityOf(const Source& source) const;
-    void draw(int from);
-    void drawLine(const Line& line, int from);
+    int lastColumn() const;
+    void draw(int from, int to);
+    void drawLine(const Line& line, int from, int to);
     void drawTrace(const Trace& trace, const Source& source, const Pen& pen);
     void drawPoints(const Trace& trace, const Source& source, const Pen& pen);
     void drawBins(const Trace& trace, const Source& source, const Pen& pen);

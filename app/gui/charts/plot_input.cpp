@@ -182,8 +182,12 @@ bool PlotWidget::event(QEvent* event) {
     switch (event->type()) {
         case QEvent::User:
             s_->isSyncPosted = false;
-            if (isVisible() && s_->isSyncNeeded) {
+            // Out of sight only the extent is told, for the charts that share it; a paint does the
+            // rest.
+            if (!visibleRegion().isEmpty() && s_->isSyncNeeded) {
                 update(s_->sync(*this));
+            } else {
+                link()->reportExtent(this, s_->extent());
             }
             return true;
         case QEvent::ShortcutOverride: {
