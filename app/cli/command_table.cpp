@@ -191,16 +191,34 @@ std::vector<CommandSpec> dataCommands() {
                       {"millrace check movielens.yaml --all-variations"},
                       &runCheck};
     check.needsDaemon = false;
-    CommandSpec dataset{"dataset",
-                        "Data",
-                        "the schema, rows, row groups and size of a dataset",
-                        "Reads file footers only. Needs no daemon.",
-                        {{"PATH", 1, 1, "a file or a glob in quotes", Completes::kFile}},
-                        {},
-                        {"millrace dataset 'log/day=*/*.parquet'"},
-                        &runDataset};
+    CommandSpec dataset{
+        "dataset",
+        "Data",
+        "the schema, rows, row groups and size of a dataset",
+        "Reads file footers only. Needs no daemon.",
+        {{"PATH", 1, 1, "a file or a glob in quotes", Completes::kFile}},
+        {flag("--files", "files and their row groups too")},
+        {"millrace dataset 'log/day=*/*.parquet'", "millrace dataset ratings.csv --files"},
+        &runDataset};
     dataset.needsDaemon = false;
-    return {std::move(check), std::move(stream), std::move(dataset)};
+    CommandSpec sample{
+        "sample",
+        "Data",
+        "rows of the dataset before the recipe and after each of its steps",
+        "Runs the recipe over a few rows as training would in its first epoch; rows "
+        "that a step removes are marked with '-', columns that it adds with '+'. "
+        "Needs no daemon.",
+        {kSpec},
+        {text("--set", "KEY=VALUE", "sets a key of the spec: batch.seed=8", true),
+         text("--variation", "NAME", "this variation's recipe"),
+         integer("--rows", "N", "rows before the recipe, at most 1000 (10)"),
+         integer("--split", "N", "the split of the plan to read, from 0 (0)"),
+         integer("--first-row", "N", "the row of the split to begin at, from 0 (0)")},
+        {"millrace sample movielens.yaml --variation keep-30",
+         "millrace sample movielens.yaml --rows 50 --split 3 --json"},
+        &runSample};
+    sample.needsDaemon = false;
+    return {std::move(check), std::move(sample), std::move(stream), std::move(dataset)};
 }
 
 std::vector<CommandSpec> daemonCommands() {

@@ -28,6 +28,7 @@ int runTop(CliContext& context, const ParsedArgs& args);
 
 int runCheck(CliContext& context, const ParsedArgs& args);
 int runStream(CliContext& context, const ParsedArgs& args);
+int runSample(CliContext& context, const ParsedArgs& args);
 int runDataset(CliContext& context, const ParsedArgs& args);
 
 }  // namespace millrace::cli

@@ -1,0 +1,132 @@
+// `millrace check`, `dataset` and `sample` with the real loader as their child; no daemon.
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "backend/core/json.h"
+#include "backend/core/subprocess.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class QuestionsTest : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        std::ofstream rows(dir_ / "rows.csv");
+        rows << "user,value,label,word\n";
+        for (int r = 0; r < 40; ++r) {
+            rows << r % 7 << ',' << r << ',' << r % 2 << ',' << (r % 4 == 0 ? "" : "null") << '\n';
+        }
+        writeSpec("value % 3 = 0");
+    }
+    void writeSpec(const std::string& filter) const {
+        std::ofstream(dir_ / "spec.yaml")
+            << "name: small\ndataset: {path: rows.csv}\nrecipe:\n  - {name: thirds, filter: \""
+            << filter
+            << "\"}\n  - {name: off, enabled: false, filter: \"false\"}\n"
+               "  - derive: {half: value / 2.0}\nlabels: {label: label}\n"
+               "features: {dense: [half], ids: [user]}\nembeddings: {user: {rows: 16}}\n"
+               "model: {type: mlp, hidden: [4]}\nbatch: {rows: 64, micro_rows: 16}\n"
+               "variations:\n  - {name: all, set: {recipe.thirds.enabled: false}}\n";
+    }
+    SubprocessOutput run(std::vector<std::string> words) const {
+        SubprocessOptions options;
+        options.argv = {std::string(MILLRACE_BIN_DIR) + "/millrace"};
+        options.argv.insert(options.argv.end(), words.begin(), words.end());
+        options.environment = {"XDG_CACHE_HOME=" + dir_.path() + "/cache", "NO_COLOR=1"};
+        options.workingDirectory = dir_.path();
+        options.timeout = std::chrono::seconds(60);
+        const Result<SubprocessOutput> output = Subprocess::run(options);
+        EXPECT_TRUE(output.ok()) << output.status();
+        return output.ok() ? *output : SubprocessOutput{};
+    }
+    Json json(const std::vector<std::string>& words, int exitCode = 0) const {
+        const SubprocessOutput output = run(words);
+        EXPECT_EQ(output.exitCode, exitCode) << output.err;
+        const Result<Json> document = parseJson(output.out, "stdout");
+        EXPECT_TRUE(document.ok()) << document.status() << output.out;
+        return document.ok() ? *document : Json::object();
+    }
+    tests::TempDir dir_;
+};
+
+TEST_F(QuestionsTest, SampleMarksTheRowsThatAStepRemoves) {
+    const SubprocessOutput output = run({"sample", "spec.yaml", "--rows", "4"});
+    EXPECT_EQ(output.exitCode, 0) << output.err;
+    EXPECT_THAT(output.out, HasSubstr("4 of 4 rows"));
+    EXPECT_THAT(output.out, HasSubstr("removes 2 of 4 rows"));
+    EXPECT_THAT(output.out, HasSubstr("\n-    1 "));
+    EXPECT_THAT(output.out, HasSubstr("switched off"));
+    EXPECT_THAT(output.out, HasSubstr("adds half"));
+    EXPECT_THAT(output.out, HasSubstr("+ half"));
+    EXPECT_THAT(output.out, HasSubstr("\"null\""));  // the text, not the absence
+}
+
+TEST_F(QuestionsTest, SampleOfAVariationRunsItsRecipe) {
+    const SubprocessOutput output =
+        run({"sample", "spec.yaml", "--rows", "4", "--variation", "all"});
+    EXPECT_EQ(output.exitCode, 0) << output.err;
+    EXPECT_THAT(output.out, Not(HasSubstr("removes")));
+    EXPECT_EQ(run({"sample", "spec.yaml", "--variation", "al"}).exitCode, 1);
+}
+
+TEST_F(QuestionsTest, SampleJsonHasNullsAndMatchesRowsById) {
+    const Json document = json({"sample", "spec.yaml", "--rows", "5", "--json"});
+    EXPECT_EQ(document["schema_version"], 1);
+    EXPECT_EQ(document["split_rows"], 40);
+    ASSERT_EQ(document["stages"].size(), 4U);
+    const Json& before = document["stages"][0];
+    EXPECT_EQ(before["columns"][3]["values"], Json({nullptr, "null", "null", "null", nullptr}));
+    EXPECT_FALSE(before["columns"][3].contains("is_null"));
+    EXPECT_EQ(document["stages"][1]["row_ids"], Json({0, 3}));
+    EXPECT_EQ(document["stages"][2]["enabled"], false);
+    EXPECT_EQ(document["stages"][3]["columns"][4]["values"], Json({"0", "1.5"}));
+}
+
+TEST_F(QuestionsTest, SampleShowsTheStagesBeforeABrokenStep) {
+    writeSpec("vlue % 3 = 0");
+    const SubprocessOutput output = run({"sample", "spec.yaml", "--rows", "3"});
+    EXPECT_EQ(output.exitCode, 1);
+    EXPECT_THAT(output.err, HasSubstr("spec.yaml:4:"));
+    EXPECT_THAT(output.err, HasSubstr("did you mean 'value'"));
+    EXPECT_THAT(output.out, HasSubstr("3 of 3 rows"));
+}
+
+TEST_F(QuestionsTest, SampleRefusesNumbersThatMakeNoSense) {
+    EXPECT_EQ(run({"sample", "spec.yaml", "--rows", "0"}).exitCode, 2);
+    EXPECT_EQ(run({"sample", "spec.yaml", "--rows", "1001"}).exitCode, 2);
+    EXPECT_EQ(run({"sample", "spec.yaml", "--split", "-1"}).exitCode, 2);
+    EXPECT_EQ(run({"sample", "nowhere.yaml"}).exitCode, 1);
+    const SubprocessOutput far = run({"sample", "spec.yaml", "--split", "9"});
+    EXPECT_EQ(far.exitCode, 1);
+    EXPECT_THAT(far.err, HasSubstr("split 9 is not in the plan"));
+}
+
+TEST_F(QuestionsTest, CheckJsonHasTheResolvedSpecAsADocument) {
+    const Json document = json({"check", "spec.yaml", "--all-variations", "--json"});
+    EXPECT_EQ(document["ok"], true);
+    ASSERT_EQ(document["runs"].size(), 2U);
+    EXPECT_EQ(document["runs"][0]["spec"]["name"], "small");
+    EXPECT_EQ(document["runs"][1]["spec"]["recipe"][0]["enabled"], false);
+    EXPECT_FALSE(document["runs"][0].contains("resolved_spec"));
+}
+
+TEST_F(QuestionsTest, DatasetListsFilesWhenAskedTo) {
+    EXPECT_THAT(run({"dataset", "rows.csv"}).out, Not(HasSubstr("SPLIT")));
+    const SubprocessOutput output = run({"dataset", "rows.csv", "--files"});
+    EXPECT_THAT(output.out, HasSubstr("SPLIT"));
+    EXPECT_THAT(output.out, HasSubstr("NULLS"));
+    const Json document = json({"dataset", "rows.csv", "--json"});
+    EXPECT_EQ(document["files"], 1);
+    EXPECT_EQ(document["rows"], 40);
+    EXPECT_EQ(document["file_list"][0]["row_groups"][0]["rows"], 40);
+    EXPECT_EQ(document["columns"][0]["nulls"], nullptr);
+    EXPECT_EQ(document["columns"][0]["nullable"], true);
+}
+
+}  // namespace
+}  // namespace millrace
