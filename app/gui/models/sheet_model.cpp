@@ -78,11 +78,10 @@ void SheetModel::showRows(SpecSyntax syntax, const Sheet& sheet, const QStringLi
     const int oldEnd = static_cast<int>(columns_.size()) - tail;
     const int newEnd = static_cast<int>(columns.size()) - tail;
     const QStringList oldNames = rowNames(sheet_), newNames = rowNames(sheet);
-    const int bottom = commonEnds(oldNames, newNames).second;
+    const auto [top, bottom] = commonEnds(oldNames, newNames);
     const int oldLast = static_cast<int>(oldNames.size()) - bottom;
     const int newLast = static_cast<int>(newNames.size()) - bottom;
-    // A renamed row stays the row that it is.
-    const int kept = std::min(oldLast, newLast);
+    const bool isSameCount = oldLast == newLast;  // a renamed row stays the row that it is
     // Rows and the text that they point into change together.
     const auto take = [&] {
         syntax_ = std::move(syntax);
@@ -99,12 +98,13 @@ void SheetModel::showRows(SpecSyntax syntax, const Sheet& sheet, const QStringLi
         columns_ = columns;
         endInsertColumns();
     }
-    if (oldLast > kept) {
-        beginRemoveRows({}, 1 + kept, oldLast);
-        take();
+    if (oldLast > top && !isSameCount) {
+        beginRemoveRows({}, 1 + top, oldLast);
+        sheet_.rows.erase(sheet_.rows.begin() + top, sheet_.rows.begin() + oldLast);
         endRemoveRows();
-    } else if (newLast > kept) {
-        beginInsertRows({}, 1 + kept, newLast);
+    }
+    if (newLast > top && !isSameCount) {
+        beginInsertRows({}, 1 + top, newLast);
         take();
         endInsertRows();
     } else {

@@ -133,7 +133,7 @@ bool isPlainSafe(const QString& text, bool isFlow) {
         return false;
     }
     const auto isMark = [](QChar c) {
-        return c == u',' || c == u'[' || c == u']' || c == u'{' || c == u'}';
+        return c == u',' || c == u'[' || c == u']' || c == u'{' || c == u'}' || c == u'?';
     };
     return !isFlow || (std::none_of(text.begin(), text.end(), isMark) && !text.contains(u':'));
 }

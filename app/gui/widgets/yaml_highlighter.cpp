@@ -65,8 +65,12 @@ QString textOf(const QTextDocument& document) {
     return text;
 }
 
-YamlHighlighter::YamlHighlighter(QTextDocument* document) : QSyntaxHighlighter(document) {
+YamlHighlighter::YamlHighlighter(QTextDocument* document)
+    : QSyntaxHighlighter(static_cast<QObject*>(document)) {
     formats_.resize(static_cast<std::size_t>(kNumKinds));
+    // Before setDocument, so that the old analysis is gone when the base class paints the change.
+    connect(document, &QTextDocument::contentsChange, this, [this] { analysis_.reset(); });
+    setDocument(document);
 }
 
 void YamlHighlighter::setColors(const ThemeColors& colors) {
@@ -81,8 +85,7 @@ void YamlHighlighter::setColors(const ThemeColors& colors) {
 }
 
 const SpecAnalysis& YamlHighlighter::analysis() const {
-    if (analysis_ == nullptr || revision_ != document()->revision()) {
-        revision_ = document()->revision();
+    if (analysis_ == nullptr) {
         const bool isTooLong = document()->characterCount() > kSpecTextMax;
         analysis_ = std::make_unique<SpecAnalysis>(isTooLong ? QString() : textOf(*document()));
     }

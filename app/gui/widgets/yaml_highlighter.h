@@ -35,7 +35,6 @@ class YamlHighlighter final : public QSyntaxHighlighter {
 
  private:
     mutable std::unique_ptr<SpecAnalysis> analysis_;
-    mutable int revision_ = -1;
     std::vector<QTextCharFormat> formats_;
 };
 

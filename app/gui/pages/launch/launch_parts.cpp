@@ -1,8 +1,10 @@
 #include "app/gui/pages/launch/launch_parts.h"
 
+#include <QClipboard>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QGuiApplication>
 #include <QMimeData>
 #include <QPushButton>
 #include <QShortcut>
@@ -176,6 +178,10 @@ void LaunchPage::Parts::connectText() {
         isShowing_ = false;
         localErrors_.clear();
         isStarted_ = isStarted_ || !context_.spec.isEmpty();
+        if (isStarted_ && page_.isVisible()) {
+            stack_->setCurrentIndex(1);
+            editor_->setFocus();
+        }
     });
     connect(&document, &SpecDocument::changed, this, [this] {
         showDocument();
@@ -222,6 +228,12 @@ void LaunchPage::Parts::connectKeys() {
     addKey(QKeySequence(Qt::SHIFT | Qt::Key_F8), [this] { editor_->goToNextProblem(-1); });
     addKey(QKeySequence(Qt::Key_F6), [this] { moveFocus(1); });
     addKey(QKeySequence(Qt::SHIFT | Qt::Key_F6), [this] { moveFocus(-1); });
+    auto* paste = new QShortcut(QKeySequence(QKeySequence::Paste), stack_->widget(0));
+    paste->setContext(Qt::WidgetWithChildrenShortcut);
+    connect(paste, &QShortcut::activated, this, [this] {
+        openText(QGuiApplication::clipboard()->text(), context_.spec.baseDir());
+        editor_->setFocus();
+    });
     for (const auto& [key, isUndo] :
          {std::pair(QKeySequence::Undo, true), std::pair(QKeySequence::Redo, false)}) {
         auto* shortcut = new QShortcut(QKeySequence(key), sheetPanel_);

@@ -1,6 +1,5 @@
 #include "app/gui/pages/launch/sheet_delegate.h"
 
-#include <QApplication>
 #include <QComboBox>
 #include <QCompleter>
 #include <QLineEdit>
@@ -20,6 +19,18 @@ constexpr int kCheckMs = 120;
 QStringList twoLines(const QString& key) {
     const auto dot = key.lastIndexOf(u'.');
     return dot < 0 ? QStringList{{}, key} : QStringList{key.left(dot), key.mid(dot + 1)};
+}
+
+void paintBox(QPainter& painter, const QRectF& box, bool isTicked, const ThemeColors& colors) {
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(isTicked ? colors.accent : colors.strongBorder, 1));
+    painter.setBrush(isTicked ? QBrush(colors.accent) : QBrush(Qt::NoBrush));
+    painter.drawRoundedRect(box, 3, 3);
+    if (isTicked) {
+        paintMark(painter, box.adjusted(2, 2, -2, -2), Mark::kTick, colors.onAccent);
+    }
+    painter.restore();
 }
 
 /// Red while the value is wrong; the reader's sentence as its tool tip.
@@ -67,14 +78,10 @@ void SheetDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     }
     QRect rect = option.rect.adjusted(kSpaceMedium, 0, -kSpaceSmall, 0);
     if (index.column() == SheetModel::kNameColumn) {
-        QStyleOptionViewItem box(option);
-        box.rect = QRect(option.rect.left() + kSpaceSmall, option.rect.center().y() - 8, 17, 17);
-        box.state = QStyle::State_Enabled |
-                    (index.data(Qt::CheckStateRole).toInt() == Qt::Checked ? QStyle::State_On
-                                                                           : QStyle::State_Off);
-        QApplication::style()->drawPrimitive(QStyle::PE_IndicatorItemViewItemCheck, &box, painter,
-                                             option.widget);
-        rect.setLeft(box.rect.right() + kSpaceSmall);
+        const QRectF box(option.rect.left() + kSpaceSmall + 0.5, option.rect.center().y() - 7.5, 15,
+                         15);
+        paintBox(*painter, box, index.data(Qt::CheckStateRole).toInt() == Qt::Checked, colors);
+        rect.setLeft(static_cast<int>(box.right()) + kSpaceSmall);
     }
     if (hasError) {
         const QRectF mark(rect.right() - 12, rect.center().y() - 6, 12, 12);

@@ -1,0 +1,305 @@
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QPushButton>
+#include <QStackedWidget>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <gtest/gtest.h>
+
+#include "app/gui/pages/launch/launch_bar.h"
+#include "app/gui/pages/launch/spec_template.h"
+#include "app/gui/widgets/yaml_editor.h"
+#include "tests/unit/gui_launch/launch_world.h"
+
+namespace millrace::gui {
+namespace {
+
+class LaunchPageTest : public testing::Test {
+ protected:
+    YamlEditor& editor() { return *world.child<YamlEditor>(); }
+    QString summary() { return world.child<LaunchBar>()->summary()->fullText(); }
+    QStringList problems() {
+        QStringList all;
+        for (const EditorProblem& problem : editor().problems()) {
+            all << problem.message;
+        }
+        return all;
+    }
+    QModelIndex cell(int row, const QString& key) {
+        SheetModel& sheet = *world.sheet();
+        for (int column = SheetModel::kFirstKey; column < sheet.columnCount(); ++column) {
+            if (sheet.keyOf(column) == key) {
+                return sheet.index(row, column);
+            }
+        }
+        return {};
+    }
+    void replace(const QString& from, const QString& to) {
+        const auto place = static_cast<int>(editor().text().indexOf(from));
+        ASSERT_GE(place, 0);
+        editor().apply({{place, place + static_cast<int>(from.size()), to}});
+    }
+    bool until(const std::function<bool()>& condition) {
+        return QTest::qWaitFor(condition, 20'000);
+    }
+    void launchByKey() { QTest::keyClick(world.page.get(), Qt::Key_Return, Qt::ControlModifier); }
+
+    LaunchWorld world;
+    const QString keep = QStringLiteral("recipe.negatives.keep");
+};
+
+TEST_F(LaunchPageTest, BeginsWithWaysToBegin) {
+    EXPECT_EQ(world.page->findChild<QStackedWidget*>()->currentIndex(), 0);
+    QTest::keyClick(world.page.get(), Qt::Key_N, Qt::ControlModifier);
+    EXPECT_EQ(world.page->findChild<QStackedWidget*>()->currentIndex(), 1);
+    EXPECT_EQ(editor().text(), specTemplate());
+}
+
+TEST_F(LaunchPageTest, HasATemplateWithoutMistakes) {
+    client::SpecSource source;
+    source.text = specTemplate().toStdString();
+    const LocalCheck check = checkLocally(source);
+    EXPECT_TRUE(check.errors.empty()) << check.errors[0].message;
+    EXPECT_EQ(check.variations.size(), 2U);
+}
+
+TEST_F(LaunchPageTest, OpensAFileAndHasItChecked) {
+    ASSERT_TRUE(world.openExample());
+    EXPECT_EQ(editor().text(), exampleText());
+    EXPECT_EQ(world.document.baseDir(), exampleDirectory());
+    EXPECT_EQ(world.sheet()->rowCount(), 8);
+    EXPECT_TRUE(problems().isEmpty());
+    EXPECT_EQ(world.sheet()->index(1, SheetModel::kCheckColumn).data().toString(),
+              QStringLiteral("80.7 k rows"));
+    EXPECT_FALSE(world.document.isModified());
+}
+
+TEST_F(LaunchPageTest, SaysWhyAFileCannotBeOpened) {
+    world.page->openFile(QStringLiteral("/nowhere/spec.yaml"));
+    ASSERT_TRUE(until([&] { return !world.notices.empty(); }));
+    EXPECT_EQ(world.notices[0].kind, Notice::Kind::kError);
+    EXPECT_TRUE(world.notices[0].text.contains(QStringLiteral("/nowhere/spec.yaml")));
+}
+
+TEST_F(LaunchPageTest, ShowsMistakesAsOneTypesWithoutADaemon) {
+    world.page->arrive({PageName::kLaunch, {}, exampleText(), exampleDirectory()});
+    ASSERT_TRUE(world.settle());
+    replace(QStringLiteral("learning_rate"), QStringLiteral("learning_rat"));
+    ASSERT_TRUE(until([&] { return !problems().isEmpty(); }));
+    EXPECT_TRUE(problems()[0].contains(QStringLiteral("learning_rate")));
+    EXPECT_EQ(editor().problems()[0].line, 42);
+    EXPECT_TRUE(summary().contains(QStringLiteral("1 problem")));
+    QTest::keyClick(world.page.get(), Qt::Key_F8);
+    EXPECT_EQ(editor().textCursor().blockNumber(), 41);
+    editor().undo();
+    EXPECT_TRUE(until([&] { return problems().isEmpty(); }));
+}
+
+TEST_F(LaunchPageTest, ShowsTheDaemonsMistakesAtTheirPlace) {
+    world.daemonErrors = {{"unknown column 'ratng'; did you mean 'rating'?", "unknown_column",
+                           "movielens.yaml", "dataset.where", 11, 10}};
+    ASSERT_TRUE(world.openExample());
+    ASSERT_EQ(problems().size(), 1);
+    EXPECT_TRUE(problems()[0].contains(QStringLiteral("did you mean 'rating'")));
+    EXPECT_FALSE(world.child<LaunchBar>()->button()->isEnabled());
+}
+
+TEST_F(LaunchPageTest, AsksTheDaemonOnceForManyKeys) {
+    ASSERT_TRUE(world.openExample());
+    const int before = world.daemon.numCalls("check");
+    for (const char16_t c : u"# a comment") {
+        if (c != u'\0') {
+            QTest::keyClick(&editor(), static_cast<char>(c));
+        }
+    }
+    ASSERT_TRUE(until([&] { return world.document.isChecked() && world.page->isSettled(); }));
+    EXPECT_EQ(world.daemon.numCalls("check"), before + 1);
+}
+
+TEST_F(LaunchPageTest, EditsACellInTheTextAndUndoesBoth) {
+    ASSERT_TRUE(world.openExample());
+    ASSERT_TRUE(world.sheet()->setData(cell(1, keep), QStringLiteral("0.25"), Qt::EditRole));
+    EXPECT_TRUE(editor().text().contains(QStringLiteral("recipe.negatives.keep: 0.25")));
+    EXPECT_TRUE(world.document.isModified());
+    editor().undo();
+    ASSERT_TRUE(until([&] { return cell(1, keep).data().toString() == QStringLiteral("0.3"); }));
+    EXPECT_EQ(editor().text(), exampleText());
+    EXPECT_FALSE(world.document.isModified());
+}
+
+TEST_F(LaunchPageTest, ShowsAMistakeInItsCell) {
+    ASSERT_TRUE(world.openExample());
+    world.sheet()->setData(cell(1, keep), QStringLiteral("3"), Qt::EditRole);
+    EXPECT_TRUE(
+        until([&] { return !cell(1, keep).data(SheetModel::kErrorRole).toString().isEmpty(); }));
+}
+
+TEST_F(LaunchPageTest, LaunchesWhatIsTickedAndGoesToWatch) {
+    ASSERT_TRUE(world.openExample());
+    world.sheet()->setTicked(1, true);
+    world.sheet()->setTicked(2, true);
+    EXPECT_EQ(summary(), QStringLiteral("3 runs: base, keep-30, keep-10"));
+    world.child<LaunchBar>()->setFields(QStringLiteral("films"), QStringLiteral("by=me, try=2"),
+                                        QStringLiteral("why"));
+    launchByKey();
+    ASSERT_TRUE(until([&] { return !world.destinations.empty(); }));
+    ASSERT_EQ(world.submits.size(), 1U);
+    const client::SubmitRequest& sent = world.submits[0];
+    EXPECT_EQ(sent.variations, (std::vector<std::string>{"keep-30", "keep-10"}));
+    EXPECT_FALSE(sent.withoutBase);
+    EXPECT_FALSE(sent.allVariations);
+    EXPECT_EQ(sent.project, "films");
+    EXPECT_EQ(sent.note, "why");
+    EXPECT_EQ(sent.tags, (std::map<std::string, std::string>{{"by", "me"}, {"try", "2"}}));
+    EXPECT_EQ(sent.specText, exampleText().toStdString());
+    EXPECT_EQ(sent.baseDir, exampleDirectory().toStdString());
+    EXPECT_FALSE(sent.key.empty());
+    EXPECT_EQ(world.destinations[0].page, PageName::kWatch);
+    EXPECT_EQ(world.destinations[0].runIds, (std::vector<std::string>{"r-0", "r-1", "r-2"}));
+}
+
+TEST_F(LaunchPageTest, LaunchesVariationsWithoutTheBase) {
+    ASSERT_TRUE(world.openExample());
+    world.sheet()->tickAll(false);
+    EXPECT_FALSE(world.child<LaunchBar>()->button()->isEnabled());
+    world.sheet()->setTicked(4, true);
+    world.child<LaunchBar>()->button()->click();
+    ASSERT_TRUE(until([&] { return !world.destinations.empty(); }));
+    EXPECT_TRUE(world.submits[0].withoutBase);
+    EXPECT_EQ(world.submits[0].variations, std::vector<std::string>{"liked-3.5"});
+}
+
+TEST_F(LaunchPageTest, DoesNotLaunchTwice) {
+    ASSERT_TRUE(world.openExample());
+    world.daemon.hang("submit");
+    launchByKey();
+    launchByKey();
+    EXPECT_EQ(world.child<LaunchBar>()->button()->text(), QStringLiteral("Launching\u2026"));
+    EXPECT_FALSE(world.page->isSettled());
+    world.daemon.release("submit");
+    ASSERT_TRUE(until([&] { return !world.destinations.empty() && world.page->isSettled(); }));
+    EXPECT_EQ(world.submits.size(), 1U);
+    EXPECT_EQ(world.destinations.size(), 1U);
+}
+
+TEST_F(LaunchPageTest, ShowsWhyALaunchWasRefusedAtItsPlace) {
+    ASSERT_TRUE(world.openExample());
+    world.submitErrors = {
+        {"no file 'ratings.csv'", "file", "movielens.yaml", "dataset.path", 10, 9}};
+    launchByKey();
+    ASSERT_TRUE(until([&] { return !problems().isEmpty(); }));
+    EXPECT_EQ(editor().textCursor().blockNumber(), 9);
+    EXPECT_TRUE(world.destinations.empty());
+    ASSERT_FALSE(world.notices.empty());
+    EXPECT_TRUE(world.notices.back().text.contains(QStringLiteral("no file 'ratings.csv'")));
+}
+
+TEST_F(LaunchPageTest, DoesNotLaunchWithoutADaemonOrABaseDirectory) {
+    world.page->arrive({PageName::kLaunch, {}, exampleText(), QString()});
+    ASSERT_TRUE(world.settle());
+    launchByKey();
+    ASSERT_FALSE(world.notices.empty());
+    EXPECT_TRUE(world.notices.back().text.contains(QStringLiteral("base directory")));
+    world.document.setBaseDir(QStringLiteral("/tmp"));
+    ASSERT_TRUE(world.settle());
+    launchByKey();
+    EXPECT_TRUE(world.notices.back().text.contains(QStringLiteral("no daemon")));
+    EXPECT_TRUE(world.submits.empty());
+}
+
+TEST_F(LaunchPageTest, SavesAndNoticesChangesOnTheDisk) {
+    QTemporaryDir directory;
+    const QString path = directory.filePath(QStringLiteral("spec.yaml"));
+    ASSERT_TRUE(QFile::copy(exampleDirectory() + QStringLiteral("/movielens.yaml"), path));
+    QFile::setPermissions(path, QFile::ReadOwner | QFile::WriteOwner);
+    world.connectDaemon();
+    world.page->openFile(path);
+    ASSERT_TRUE(until([&] { return world.document.path() == path && world.page->isSettled(); }));
+    replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 8"));
+    EXPECT_TRUE(world.document.isModified());
+    QTest::keyClick(world.page.get(), Qt::Key_S, Qt::ControlModifier);
+    ASSERT_TRUE(until([&] { return !world.document.isModified(); }));
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    EXPECT_EQ(QString::fromUtf8(file.readAll()), editor().text());
+    file.close();
+    ASSERT_TRUE(world.settle());
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
+    file.write("name: other\n");
+    file.close();
+    QPushButton* reload = nullptr;
+    for (QPushButton* button : world.page->findChildren<QPushButton*>()) {
+        reload = button->text() == QStringLiteral("Reload") ? button : reload;
+    }
+    ASSERT_TRUE(until([&] { return reload->isVisible(); }));
+    reload->click();
+    EXPECT_TRUE(until([&] { return editor().text() == QStringLiteral("name: other\n"); }));
+    EXPECT_TRUE(until([&] { return !reload->isVisible(); }));
+}
+
+TEST_F(LaunchPageTest, KeepsAnUnsavedSpecWhenAnotherArrives) {
+    ASSERT_TRUE(world.openExample());
+    const QString changed =
+        exampleText().replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 9"));
+    replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 9"));
+    world.page->arrive(
+        {PageName::kLaunch, {}, QStringLiteral("name: arrived\n"), QStringLiteral("/tmp")});
+    EXPECT_EQ(editor().text(), QStringLiteral("name: arrived\n"));
+    EXPECT_EQ(world.document.baseDir(), QStringLiteral("/tmp"));
+    ASSERT_FALSE(world.notices.empty());
+    ASSERT_EQ(world.notices.back().actionText, QStringLiteral("Undo"));
+    world.notices.back().action();
+    EXPECT_EQ(editor().text(), changed);
+    EXPECT_TRUE(world.document.isModified());
+}
+
+TEST_F(LaunchPageTest, AsksNothingWhenTheOpenSpecIsSaved) {
+    ASSERT_TRUE(world.openExample());
+    const std::size_t before = world.notices.size();
+    world.page->arrive(
+        {PageName::kLaunch, {}, QStringLiteral("name: arrived\n"), QStringLiteral("/tmp")});
+    EXPECT_EQ(editor().text(), QStringLiteral("name: arrived\n"));
+    EXPECT_EQ(world.notices.size(), before);
+}
+
+TEST_F(LaunchPageTest, CopiesTheLaunchAsCommands) {
+    ASSERT_TRUE(world.openExample());
+    world.sheet()->setTicked(1, true);
+    for (const Command& command : world.page->commands()) {
+        if (command.title.contains(QStringLiteral("as CLI"))) {
+            command.run();
+        }
+    }
+    const QString path = exampleDirectory() + QStringLiteral("/movielens.yaml");
+    EXPECT_EQ(QGuiApplication::clipboard()->text(),
+              QStringLiteral("millrace run %1 && millrace run %1 --variation keep-30").arg(path));
+}
+
+TEST_F(LaunchPageTest, KeepsItsStateOverARestart) {
+    QTemporaryDir directory;
+    QSettings settings(directory.filePath(QStringLiteral("s.ini")), QSettings::IniFormat);
+    ASSERT_TRUE(world.openExample());
+    world.sheet()->setTicked(2, true);
+    world.page->saveState(settings);
+    LaunchWorld next;
+    next.page->restoreState(settings);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return next.sheet()->rowCount() == 8; }, 20'000));
+    EXPECT_EQ(next.sheet()->tickedVariations(), std::vector<std::string>{"keep-10"});
+}
+
+TEST_F(LaunchPageTest, StaysUsableWithGarbage) {
+    QTemporaryDir directory;
+    const QString path = directory.filePath(QStringLiteral("big.yaml"));
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(QByteArray(7 << 20, 'x'));
+    file.close();
+    world.page->openFile(path);
+    ASSERT_TRUE(until([&] { return !world.notices.empty(); }));
+    EXPECT_TRUE(world.notices.back().text.contains(QStringLiteral("1 MB")));
+    EXPECT_TRUE(editor().text().isEmpty());
+}
+
+}  // namespace
+}  // namespace millrace::gui
