@@ -94,8 +94,8 @@ class Bench {
         page_->resize(1'600, 1'000);
         page_->show();
         bridge_.connectTo("unix:/fake.sock");
-        QTest::qWaitFor([&] { return bridge_.isSettled() && page_->lanes().numLanes() == kRuns; },
-                        10'000);
+        isReady_ = QTest::qWaitFor(
+            [&] { return bridge_.isSettled() && page_->lanes().numLanes() == kRuns; }, 10'000);
         std::vector<std::string> ids;
         for (const client::RunSummary& run : runs_) {
             ids.push_back(run.id);
@@ -106,6 +106,8 @@ class Bench {
         }
         QTest::qWait(300);
     }
+
+    bool isReady() const { return isReady_; }
 
     // Pushes on a thread of its own, in real time; each turn of the event loop is one measurement.
     Json live(int seconds) {
@@ -222,6 +224,7 @@ class Bench {
     client::FakeDaemon daemon_;
     client::NodeInfo node_;
     std::vector<client::RunSummary> runs_;
+    bool isReady_ = false;
     std::int64_t startMs_ = 0, linesPushed_ = 0;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
     DaemonBridge bridge_{
@@ -242,6 +245,10 @@ int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "live";
     const int seconds = argc > 2 ? std::atoi(argv[2]) : what == "hour" ? 36'000 : 20;
     millrace::gui::Bench bench;
+    if (!bench.isReady()) {
+        std::fprintf(stderr, "the page did not settle\n");
+        return 1;
+    }
     const millrace::Json result = what == "hour" ? bench.hour(seconds) : bench.live(seconds);
     std::printf("%s\n", result.dump(2).c_str());
     return 0;

@@ -61,7 +61,9 @@ class Stage {
     }
 
     bool save(const QDir& folder, const std::string& theme) {
-        QTest::qWaitFor([&] { return scene_.isAway || bridge_.isSettled(); }, 10'000);
+        if (!QTest::qWaitFor([&] { return scene_.isAway || bridge_.isSettled(); }, 10'000)) {
+            return false;
+        }
         const std::int64_t now = QDateTime::currentMSecsSinceEpoch();
         replay(now);
         QTest::qWait(900);

@@ -78,7 +78,7 @@ TEST_F(NodeDeckTest, GrowsWithGpusAndPaintsInAnySize) {
     fill(1, 0);
     const int without = deck.card("node-10")->height();
     fill(1, 8);
-    QTest::qWaitFor([&] { return deck.card("node-10")->height() > without; }, 5'000);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return deck.card("node-10")->height() > without; }, 5'000));
     EXPECT_GT(deck.card("node-10")->height(), without + 200);
     for (int width : {240, 320, 1'000}) {
         deck.resize(width, 600);
