@@ -35,7 +35,8 @@ int variationNode(const SpecSyntax& syntax, const QString& name) {
 }  // namespace
 
 std::vector<SpecChange> changesOf(const client::RunDetail& run) {
-    const SpecSyntax syntax(qtext(run.specText));
+    // Editors count a line end as one character.
+    const SpecSyntax syntax(qtext(run.specText).replace("\r\n", "\n"));
     const std::vector<RecipeStep> steps = recipeSteps(syntax);
     std::vector<SpecChange> changes;
     for (const std::string& set : run.sets) {

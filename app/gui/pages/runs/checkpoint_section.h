@@ -1,0 +1,51 @@
+#pragma once
+// The checkpoints of one run; it can be resumed from any of them once it has stopped.
+//
+// Threads: the GUI thread.
+#include <QWidget>
+#include <cstdint>
+#include <string>
+
+#include "app/client/daemon_values.h"
+
+class QLabel;
+class QPushButton;
+class QStackedWidget;
+class QTableView;
+
+namespace millrace::gui {
+
+class CheckpointTable;
+class EmptyState;
+
+class CheckpointSection final : public QWidget {
+    Q_OBJECT
+
+ public:
+    explicit CheckpointSection(QWidget* parent);
+
+    void showDetail(const client::RunDetail& run);
+    void clear();
+    CheckpointTable& model() const { return *model_; }
+    QTableView& table() const { return *table_; }
+    QPushButton& resumeButton() const { return *resume_; }
+
+ Q_SIGNALS:
+    void resumeAsked(std::int64_t step);
+    void copyAsked(std::int64_t step);
+
+ private:
+    void build();
+    void showButtons();
+    std::int64_t chosenStep() const;  ///< 0: none
+
+    CheckpointTable* model_;
+    QTableView* table_;
+    QStackedWidget* stack_;
+    EmptyState* empty_;
+    QPushButton *resume_ = nullptr, *copy_ = nullptr;
+    QLabel* hint_ = nullptr;
+    client::RunState state_ = client::RunState::kUnknown;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,87 @@
+#pragma once
+// Runs side by side: their charts in one, and below what differs between them.
+//
+// Threads: the GUI thread. Owns: the fetched details, for the runs that are compared. Failure: a
+// run that cannot be read is left out and named in a sentence.
+#include <QSettings>
+#include <QTimer>
+#include <QWidget>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+
+class QLabel;
+class QSplitter;
+class QTableView;
+class QToolButton;
+
+namespace millrace::gui {
+
+class ChartBoard;
+class DaemonBridge;
+class EmptyState;
+class MessageStrip;
+class RunColors;
+class RunDiff;
+class RunTable;
+struct BoardRun;
+
+/// What a chart needs of a run.
+BoardRun boardRunOf(const client::RunSummary& run);
+
+class ComparePanel final : public QWidget {
+    Q_OBJECT
+
+ public:
+    static constexpr std::size_t kMostRuns = 24;
+
+    ComparePanel(DaemonBridge& daemon, RunTable& runs, const RunColors& colors, QWidget* parent);
+
+    void setRuns(const std::vector<std::string>& ids);
+    const std::vector<std::string>& runs() const { return ids_; }
+    /// Summaries have changed.
+    void refresh();
+    void clear();
+    bool isSettled() const;
+    void setOnlyDifferent(bool isOnly);
+    RunDiff& diff() const { return *diff_; }
+    ChartBoard& board() const { return *board_; }
+    QTableView& table() const { return *table_; }
+    void copyTable() const;
+
+    void save(QSettings& settings) const;
+    void restore(QSettings& settings);
+
+ Q_SIGNALS:
+    void said(const QString& sentence);
+
+ private:
+    void build();
+    QWidget* buildTableSide();
+    void fetchMissing();
+    void show();
+    void showBoard();
+    void spanSections();
+    std::vector<std::string> metricNames() const;
+
+    DaemonBridge& daemon_;
+    RunTable& runs_;
+    const RunColors& colors_;
+    std::vector<std::string> ids_;
+    std::map<std::string, std::shared_ptr<const client::RunDetail>> details_;
+    std::set<std::string> onTheWay_;
+    RunDiff* diff_;
+    ChartBoard* board_ = nullptr;
+    QSplitter* splitter_ = nullptr;
+    QTableView* table_ = nullptr;
+    QLabel* summary_ = nullptr;
+    QToolButton* all_ = nullptr;
+    MessageStrip* error_ = nullptr;
+    int epoch_ = 0;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,34 @@
+#pragma once
+// Paints the cells of comparisons and of tables of facts: titles of sections, marks, differences.
+//
+// Threads: the GUI thread.
+#include <QStyledItemDelegate>
+
+namespace millrace::gui {
+
+class RunColors;
+class RunDiff;
+
+class DiffDelegate final : public QStyledItemDelegate {
+    Q_OBJECT
+
+ public:
+    DiffDelegate(const RunDiff& diff, QObject* parent);
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override;
+
+ private:
+    const RunDiff& diff_;
+};
+
+/// Of FactTable.
+class FactDelegate final : public QStyledItemDelegate {
+    Q_OBJECT
+
+ public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,61 @@
+#pragma once
+// What one looks at first: state with its reason, progress, key figures, the main curve, history.
+//
+// Threads: the GUI thread.
+#include <QWidget>
+#include <map>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+
+class QGridLayout;
+class QLabel;
+class QProgressBar;
+class QVBoxLayout;
+
+namespace millrace::gui {
+
+class ChartBoard;
+class DaemonBridge;
+class FactView;
+class Figure;
+class MessageStrip;
+class RunColors;
+
+class OverviewSection final : public QWidget {
+    Q_OBJECT
+
+ public:
+    OverviewSection(DaemonBridge& daemon, const RunColors& colors, QWidget* parent);
+
+    /// `base`: the run that it is a variation of, where known.
+    void showRun(const client::RunSummary& run, const client::RunSummary* base, std::int64_t nowMs);
+    void showDetail(const client::RunDetail& run);
+    void clear();
+    ChartBoard& board() const { return *board_; }
+    QString figure(const QString& caption) const;  ///< its value; "" where it is not shown
+    QString reason() const;
+
+ protected:
+    void resizeEvent(QResizeEvent* event) override;
+
+ private:
+    void setFigure(const QString& caption, const QString& value, const QString& tip = {});
+    void arrangeFigures();
+    void showReason(const client::RunSummary& run);
+    void showProgress(const client::RunSummary& run);
+    void showMetrics(const client::RunSummary& run, const client::RunSummary* base);
+
+    std::string runId_;
+    MessageStrip* reason_;
+    QLabel* progressText_;
+    QProgressBar* progress_;
+    QGridLayout* grid_;
+    ChartBoard* board_;
+    FactView* facts_;
+    std::vector<std::pair<QString, Figure*>> figures_;
+    std::vector<QString> used_;
+    int columns_ = 0;
+};
+
+}  // namespace millrace::gui

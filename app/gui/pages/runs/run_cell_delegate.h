@@ -1,0 +1,57 @@
+#pragma once
+// Paints the cells of the table of runs: tick, state pill, fold mark, curve, value with the
+// difference to the base.
+//
+// Threads: the GUI thread. Owns: nothing.
+#include <QStyledItemDelegate>
+
+namespace millrace::gui {
+
+class RunColors;
+class RunRows;
+class RunTrends;
+struct BaseDifference;
+struct ThemeColors;
+
+class RunCellDelegate final : public QStyledItemDelegate {
+    Q_OBJECT
+
+ public:
+    RunCellDelegate(const RunRows& rows, const RunTrends& trends, const RunColors& colors,
+                    QObject* parent);
+
+    /// The row under the mouse; -1: none.
+    void setHoveredRow(int row) { hoveredRow_ = row; }
+    int hoveredRow() const { return hoveredRow_; }
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+    static int rowHeight(const QFont& font);
+    /// Where the fold mark of a row stands within its name's cell.
+    static QRect foldRect(const QRect& cell, int depth);
+    /// The whole width that a cell needs.
+    int widthOf(const QModelIndex& index, const QFont& font) const;
+
+ private:
+    struct Cell;
+    void paintBack(const Cell& cell) const;
+    void paintTick(const Cell& cell) const;
+    void paintState(const Cell& cell) const;
+    void paintName(const Cell& cell) const;
+    void paintTrend(const Cell& cell) const;
+    void paintValue(const Cell& cell) const;
+    int differenceWidth(int column, const QFont& font) const;
+
+    const RunRows& rows_;
+    const RunTrends& trends_;
+    const RunColors& colors_;
+    int hoveredRow_ = -1;
+};
+
+/// The difference as it stands in a cell: "+0.0021", "≠ rows".
+QString differenceLabel(const BaseDifference& difference);
+QColor differenceColor(const BaseDifference& difference, const ThemeColors& colors);
+
+}  // namespace millrace::gui

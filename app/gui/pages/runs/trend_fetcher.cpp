@@ -1,0 +1,167 @@
+#include "app/gui/pages/runs/trend_fetcher.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/models/run_rows.h"
+
+namespace millrace::gui {
+namespace {
+
+using client::MetricSeries;
+
+constexpr std::size_t kMostInFlight = 6;
+constexpr std::size_t kMostQueued = 20'000;
+constexpr qint64 kAgainMs = 4'000;  ///< a run that goes on
+constexpr int kLookMs = 40;
+
+struct Range {
+    double low = kNoNumber, high = kNoNumber;
+};
+
+Range rangeOf(const MetricSeries& series) {
+    Range range;
+    for (const double value : series.values) {
+        range.low = std::fmin(range.low, value);
+        range.high = std::fmax(range.high, value);
+    }
+    return range;
+}
+
+}  // namespace
+
+TrendFetcher::TrendFetcher(DaemonBridge& daemon, RunRows& rows, RunTrends& trends, QObject* parent)
+    : QObject(parent), daemon_(daemon), rows_(rows), trends_(trends) {
+    timer_.setSingleShot(true);
+    timer_.setInterval(kLookMs);
+    clock_.start();
+    connect(&timer_, &QTimer::timeout, this, [this] { fill(); });
+}
+
+void TrendFetcher::look(int firstRow, int lastRow) {
+    firstRow_ = firstRow;
+    lastRow_ = lastRow;
+    if (!timer_.isActive()) {
+        timer_.start();
+    }
+}
+
+void TrendFetcher::clear() {
+    ++epoch_;
+    queue_.clear();
+    inFlight_.clear();
+    askedMs_.clear();
+}
+
+std::vector<std::string> TrendFetcher::shownMetrics() const {
+    std::set<std::string> names;
+    for (const QString& key : rows_.columnKeys()) {
+        const RunColumnFacts facts = factsOf(key);
+        const bool isFetched =
+            facts.source == RunColumnSource::kTrend || facts.source == RunColumnSource::kBest ||
+            facts.source == RunColumnSource::kLow || facts.source == RunColumnSource::kHigh;
+        if (isFetched) {
+            names.insert(facts.name);
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
+bool TrendFetcher::isWanted(int row, const std::string& metric) const {
+    const client::RunSummary& run = rows_.table().run(row);
+    if (run.startedMs == 0 || !trends_.isStale(run, metric)) {
+        return false;
+    }
+    const auto asked = askedMs_.find(run.id);
+    return asked == askedMs_.end() || client::isEnded(run.state) ||
+           clock_.elapsed() - asked->second >= kAgainMs;
+}
+
+void TrendFetcher::fillRow(int row) {
+    const std::vector<std::string> metrics = shownMetrics();
+    const std::string& id = rows_.table().run(row).id;
+    const bool isMissing = std::any_of(metrics.begin(), metrics.end(),
+                                       [&](const auto& metric) { return isWanted(row, metric); });
+    if (isMissing && inFlight_.count(id) == 0) {
+        queue_.push_back(id);
+    }
+}
+
+// Sorted by a best value: runs that were not looked at must have theirs.
+void TrendFetcher::fillUnseen() {
+    const RunColumnFacts sorted = factsOf(rows_.sortKey());
+    const bool isFetched = sorted.source == RunColumnSource::kBest ||
+                           sorted.source == RunColumnSource::kLow ||
+                           sorted.source == RunColumnSource::kHigh;
+    for (int row = 0; isFetched && row < rows_.table().numRuns(); ++row) {
+        const client::RunSummary& run = rows_.table().run(row);
+        if (run.startedMs > 0 && run.metric(sorted.name) && queue_.size() < kMostQueued &&
+            !rows_.table().hasExtremes(row, sorted.name) && askedMs_.count(run.id) == 0) {
+            queue_.push_back(run.id);
+        }
+    }
+}
+
+void TrendFetcher::fill() {
+    queue_.clear();
+    fillUnseen();
+    for (int row = std::min(lastRow_, rows_.rowCount() - 1); row >= firstRow_; --row) {
+        fillRow(rows_.sourceRow(row));
+    }
+    send();
+}
+
+void TrendFetcher::send() {
+    const std::vector<std::string> metrics = shownMetrics();
+    while (!queue_.empty() && inFlight_.size() < kMostInFlight && !metrics.empty()) {
+        const std::string run = queue_.back();
+        queue_.pop_back();
+        if (inFlight_.count(run) == 0) {
+            ask(run, metrics);
+        }
+    }
+}
+
+void TrendFetcher::ask(const std::string& run, std::vector<std::string> metrics) {
+    const client::RunSummary* summary = rows_.table().find(run);
+    if (summary == nullptr) {
+        return;
+    }
+    inFlight_.insert(run);
+    askedMs_[run] = clock_.elapsed();
+    RunTrend stamp;
+    stamp.step = summary->progress.step;
+    stamp.attempt = summary->attempt;
+    stamp.hasEnded = client::isEnded(summary->state);
+    client::MetricRangeRequest request;
+    request.run = run;
+    request.names = metrics;
+    request.maxPoints = RunTrends::kPoints;
+    daemon_.metricRange(
+        std::move(request), this,
+        [this, run, metrics, stamp, epoch = epoch_](Result<std::vector<MetricSeries>> reply) {
+            if (epoch != epoch_) {
+                return;
+            }
+            inFlight_.erase(run);
+            for (const std::string& metric : metrics) {
+                RunTrend trend = stamp;
+                for (const MetricSeries& series :
+                     reply.ok() ? *reply : std::vector<MetricSeries>()) {
+                    if (series.name == metric) {
+                        trend.values = series.values;
+                        const Range range = rangeOf(series);
+                        rows_.table().setExtremes(run, metric, range.low, range.high);
+                    }
+                }
+                if (reply.ok()) {
+                    trends_.put(run, metric, std::move(trend));
+                }
+            }
+            rows_.announceTrend(run);
+            send();
+        });
+}
+
+}  // namespace millrace::gui

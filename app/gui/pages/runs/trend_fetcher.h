@@ -1,0 +1,56 @@
+#pragma once
+// Fetches the small curves and the least and greatest values that the visible rows show.
+//
+// A few requests at a time, the visible rows first; runs that go on are asked again after a while.
+// When the table is sorted by a best value, the runs that were never seen are asked for in the
+// background. Threads: the GUI thread. Failure: a run that cannot be read stays without a curve and
+// is asked again when it is seen again.
+#include <QElapsedTimer>
+#include <QObject>
+#include <QTimer>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/gui/models/run_trends.h"
+
+namespace millrace::gui {
+
+class DaemonBridge;
+class RunRows;
+
+class TrendFetcher final : public QObject {
+    Q_OBJECT
+
+ public:
+    TrendFetcher(DaemonBridge& daemon, RunRows& rows, RunTrends& trends, QObject* parent);
+
+    /// These rows are seen; more of them come first next time.
+    void look(int firstRow, int lastRow);
+    /// Forgets what is on the way (another daemon).
+    void clear();
+    bool isSettled() const { return inFlight_.empty() && queue_.empty() && !timer_.isActive(); }
+
+ private:
+    void fill();
+    void fillRow(int row);
+    void fillUnseen();
+    std::vector<std::string> shownMetrics() const;
+    bool isWanted(int row, const std::string& metric) const;
+    void send();
+    void ask(const std::string& run, std::vector<std::string> metrics);
+
+    DaemonBridge& daemon_;
+    RunRows& rows_;
+    RunTrends& trends_;
+    QTimer timer_;
+    int firstRow_ = 0, lastRow_ = -1;
+    std::vector<std::string> queue_;  ///< the last is asked for first
+    std::set<std::string> inFlight_;
+    std::map<std::string, qint64> askedMs_;
+    QElapsedTimer clock_;
+    int epoch_ = 0;
+};
+
+}  // namespace millrace::gui
