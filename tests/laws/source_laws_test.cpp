@@ -69,7 +69,7 @@ TEST(SourceLaws, AppThatReachesIntoTheEngineIsSeen) {
 }
 
 TEST(SourceLaws, TheTerminalProgramThatIncludesQtIsSeen) {
-    EXPECT_EQ(planted("app/cli/a.h", "<QApplication>").size(), 1U);
+    EXPECT_FALSE(planted("app/cli/a.h", "<QApplication>").empty());
 }
 
 TEST(SourceLaws, LinuxOnlyHeadersInTheAppAreSeen) {
