@@ -56,7 +56,11 @@ YamlEditor::YamlEditor(QWidget* parent)
     applyTheme();
 }
 
-YamlEditor::~YamlEditor() = default;
+// The document is cleared as the base class goes; nobody hears of it then.
+YamlEditor::~YamlEditor() {
+    disconnect();
+    delete highlighter_;
+}
 
 QString YamlEditor::problemWithText(const QString& text) {
     if (text.size() > kSpecTextMax) {

@@ -73,6 +73,13 @@ YamlHighlighter::YamlHighlighter(QTextDocument* document)
     setDocument(document);
 }
 
+// The base class takes its colours off the document as it goes, which is a change once more.
+YamlHighlighter::~YamlHighlighter() {
+    if (document() != nullptr) {
+        disconnect(document(), nullptr, this, nullptr);
+    }
+}
+
 void YamlHighlighter::setColors(const ThemeColors& colors) {
     for (int i = 0; i < kNumKinds; ++i) {
         const Kind kind = static_cast<Kind>(i);

@@ -25,6 +25,7 @@ class YamlHighlighter final : public QSyntaxHighlighter {
 
  public:
     explicit YamlHighlighter(QTextDocument* document);
+    ~YamlHighlighter() override;
 
     void setColors(const ThemeColors& colors);
     /// Of the document as it is now.

@@ -15,6 +15,7 @@
 #include "app/gui/models/spec_document.h"
 #include "app/gui/models/spec_local_check.h"
 #include "app/gui/pages/launch/launch_page.h"
+#include "backend/core/status.h"
 #include "tests/support/fake_daemon_client.h"
 
 namespace millrace::gui {
@@ -40,13 +41,17 @@ class LaunchWorld {
                          [this](const Destination& to) { destinations.push_back(to); });
         page->resize(1180, 800);
         page->show();
+        page->activateWindow();
+        page->setFocus();
+        const bool isActive = QTest::qWaitForWindowActive(page.get());
+        INVARIANT(isActive, "shortcuts need the active window");
     }
 
     void connectDaemon() { bridge.connectTo("unix:/fake.sock"); }
     bool settle() {
         // A page that has just begun settles only after its timers have started.
         QTest::qWait(0);
-        return QTest::qWaitFor([this] { return page->isSettled() && bridge.isSettled(); }, 20'000);
+        return QTest::qWaitFor([this] { return page->isSettled(); }, 20'000);
     }
     bool openExample() {
         connectDaemon();
@@ -77,6 +82,7 @@ class LaunchWorld {
     std::vector<client::SubmitRequest> submits;
     std::vector<client::SpecError> daemonErrors, submitErrors;
     std::unique_ptr<LaunchPage> page;
+
 
  private:
     Result<client::CheckReply> check(const client::CheckRequest& request) const {

@@ -201,6 +201,7 @@ TEST(YamlHighlighter, RepaintsTheLinesThatAChangeAboveConcerns) {
         }
         return QColor();
     };
+    QTest::qWait(0);  // the base class paints a new document when the event loop turns
     const QColor column = tokenColor(SpecToken::Kind::kColumn, darkColors());
     EXPECT_NE(colorAt(3, 9), column);
     QTextCursor cursor(&document);

@@ -63,7 +63,15 @@ LaunchPage::Parts::Parts(LaunchPage& page, const PageContext& context)
     fillRecent();
 }
 
-LaunchPage::Parts::~Parts() = default;
+// Widgets first, and unheard: a field that loses the focus as it goes would still tell its text.
+LaunchPage::Parts::~Parts() {
+    for (QObject* speaker : std::initializer_list<QObject*>{
+             &context_.spec, &context_.daemon, &files_, &sheet_, bar_, editor_, launchBar_}) {
+        speaker->disconnect(this);
+    }
+    sheetPanel_->disconnect();
+    delete stack_;
+}
 
 QWidget* LaunchPage::Parts::widget() const {
     return stack_;
