@@ -76,12 +76,18 @@ inline RunSummary sceneRun(const std::string& id, const std::string& variation, 
     return run;
 }
 
+inline bool isAt(double seconds, double every, double length) {
+    return seconds > every && std::fmod(seconds, every) < length;
+}
+inline Phase scenePhase(double seconds) {
+    return isAt(seconds, 40, 4)   ? Phase::kEvaluating
+           : isAt(seconds, 60, 2) ? Phase::kCheckpoint
+                                  : Phase::kTraining;
+}
+
 /// The run after `seconds` of training, five steps a second: every 40 s an evaluation of 4 s, every
 /// 60 s a checkpoint of 2 s.
 inline void sceneAdvance(RunSummary& run, double seconds) {
-    const auto at = [](double t, double every, double length) {
-        return t > every && std::fmod(t, every) < length;
-    };
     Progress& p = run.progress;
     p.step = static_cast<std::int64_t>(seconds * 5);
     p.stepsTotal = 3'000;
@@ -89,9 +95,7 @@ inline void sceneAdvance(RunSummary& run, double seconds) {
     p.epoch = p.step / 1'000;
     p.rows = p.step * 1'024;
     p.timeMs = run.startedMs + static_cast<std::int64_t>(seconds * 1e3);
-    p.phase = at(seconds, 40, 4)   ? Phase::kEvaluating
-              : at(seconds, 60, 2) ? Phase::kCheckpoint
-                                   : Phase::kTraining;
+    p.phase = scenePhase(seconds);
     const double number = static_cast<double>(run.id.back() - '0');
     p.stallMs = seconds * 1e3 * 0.02 * (1 + number);
     p.busyMs = seconds * 1e3 - p.stallMs;

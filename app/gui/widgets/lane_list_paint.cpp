@@ -18,8 +18,7 @@ namespace {
 
 constexpr int kPad = kSpaceMedium;
 constexpr int kStripHeight = 16;
-constexpr int kWide = 860;    // from here on the time left has a column
-constexpr int kNarrow = 620;  // below, the name and the state are cut
+constexpr int kWide = 860;  // from here on the time left has a column
 
 QString percent(const std::optional<double>& value) {
     return value ? QString::number(std::lround(*value)) + QStringLiteral(" %") : QString();
@@ -56,7 +55,7 @@ QString epochText(const client::Progress& progress) {
 }
 
 int LaneList::rowHeight() const {
-    return fontMetrics().height() + QFontMetrics(captionFont(font())).height() + 16;
+    return fontMetrics().height() + QFontMetrics(captionFont(font())).height() + 20;
 }
 
 int LaneList::headerHeight() const {
@@ -72,16 +71,14 @@ LaneList::Columns LaneList::columns() const {
     const int unit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
     Columns c;
     c.hasLeft = width >= kWide;
-    c.end = width - kPad;
+    c.end = width - kSpaceSmall;
     c.button = c.end - 24;
-    c.left = c.button - (c.hasLeft ? 11 * unit : 0);
-    c.stall = c.left - 7 * unit;
-    c.rate = c.stall - 11 * unit;
+    c.left = c.button - (c.hasLeft ? 12 * unit : kSpaceSmall);
+    c.stall = c.left - 6 * unit;
+    c.rate = c.stall - 9 * unit;
     c.name = kPad;
-    const int nameWidth =
-        width >= kNarrow ? std::clamp(width / 5, 20 * unit, 38 * unit) : 16 * unit;
-    c.state = c.name + nameWidth + kPad;
-    const int stateWidth = width >= kNarrow ? 25 * unit : 15 * unit;
+    c.state = c.name + std::clamp(width / 6, 14 * unit, 36 * unit) + kPad;
+    const int stateWidth = width >= kWide ? 25 * unit : 18 * unit;
     c.strip = c.state + stateWidth + kPad;
     return c;
 }
@@ -216,7 +213,11 @@ void LaneList::paintFoot(QPainter& painter) {
     painter.fillRect(QRect(0, top, viewport()->width(), footHeight()), colors.surface);
     painter.setFont(captionFont(font()));
     const QFontMetrics metrics = painter.fontMetrics();
-    int x = columns().strip;
+    int width = 0;
+    for (int i = 0; i < kNumLanePhases; ++i) {
+        width += 12 + metrics.horizontalAdvance(lanePhaseName(static_cast<LanePhase>(i))) + kPad;
+    }
+    int x = std::max(kPad, std::min(columns().strip, viewport()->width() - width));
     for (int i = 0; i < kNumLanePhases; ++i) {
         const auto phase = static_cast<LanePhase>(i);
         const QString name = lanePhaseName(phase);
@@ -236,8 +237,11 @@ void LaneList::paintRow(QPainter& painter, int row) {
     const Columns c = columns();
     const bool isSelected =
         std::find(selected_.begin(), selected_.end(), state.run.id) != selected_.end();
+    const bool isCurrent = isSelected && state.run.id == current_;
     if (isSelected || row == hovered_) {
-        painter.fillRect(rect, isSelected ? colors.selection : colors.raised);
+        painter.fillRect(rect, isCurrent    ? colors.selection
+                               : isSelected ? mixed(colors.surface, colors.selection, 0.4)
+                                            : colors.raised);
     }
     if (state.run.id == current_ && hasFocus()) {
         painter.setPen(QPen(colors.accent, 1));
@@ -306,7 +310,7 @@ void LaneList::paintState(QPainter& painter, const QRect& rect, const LaneState&
         smallMetrics.elidedText(stepText(state.run.progress), Qt::ElideRight,
                                 bottom.width() - smallMetrics.horizontalAdvance(shareText) - 6));
     if (share && !state.isEnded()) {
-        const QRectF bar(rect.left(), rect.bottom() - 1, rect.width(), 3);
+        const QRectF bar(rect.left(), rect.bottom(), rect.width(), 3);
         painter.setPen(Qt::NoPen);
         painter.setBrush(colors.neutralBack);
         painter.drawRoundedRect(bar, 1.5, 1.5);

@@ -66,6 +66,7 @@ QWidget* LogView::buildBar() {
     row->setSpacing(kSpaceTiny);
     field_ = new SearchField(tr("Search the log  /"), bar);
     field_->setMaximumWidth(kFieldWidth);
+    field_->setMinimumWidth(kFieldWidth / 2);
     field_->installEventFilter(this);
     row->addWidget(field_, 2);
     onlyButton_ = addButton(row, {}, tr("Show only the lines that match"));
@@ -107,8 +108,8 @@ void LogView::addLevels() {
     };
     levelBox_->setToolTip(tr("The least serious level that is shown"));
     add(tr("All levels"), client::LogLevel::kNone);
-    add(tr("Info and worse"), client::LogLevel::kInfo);
-    add(tr("Warnings and errors"), client::LogLevel::kWarn);
+    add(tr("Info +"), client::LogLevel::kInfo);
+    add(tr("Warnings +"), client::LogLevel::kWarn);
     add(tr("Errors"), client::LogLevel::kError);
 }
 

@@ -13,8 +13,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kLabelShare = 24;  // percent of the width
-constexpr int kValueShare = 42;
+constexpr int kSparkShare = 28;  // percent of the width
 constexpr int kCoreBarHeight = 14;
 constexpr double kHot = 85;  // from here a temperature is worth a look, °C
 
@@ -164,8 +163,8 @@ void NodePainter::paintValueRow(const QString& label, const QString& value,
                                 std::span<const double> history, const CurveRange& bounds,
                                 std::span<const double> second) {
     const int height = rowHeight(font_);
-    const int labelWidth = area_.width() * kLabelShare / 100;
-    const int valueWidth = area_.width() * kValueShare / 100;
+    const int labelWidth = labelRoom();
+    const int valueWidth = area_.width() - labelWidth - area_.width() * kSparkShare / 100;
     painter_.setFont(small_);
     painter_.setPen(colors_.dim);
     painter_.drawText(QRect(area_.left(), y_, labelWidth, height), Qt::AlignVCenter, label);
@@ -195,6 +194,10 @@ void NodePainter::paintValueRow(const QString& label, const QString& value,
         paintSparkline(painter_, rect, history, style);
     }
     y_ += height;
+}
+
+int NodePainter::labelRoom() const {
+    return QFontMetrics(small_).horizontalAdvance(QStringLiteral("Disk write")) + 10;
 }
 
 void NodePainter::paintBar(const QRectF& rect, const std::optional<double>& percent,
@@ -294,7 +297,7 @@ void NodePainter::paintBody(const NodeState& node, std::int64_t nowMs) {
 // Two lines: utilisation with its minute; memory, power and temperature.
 void NodePainter::paintGpu(const NodeState::Gpu& gpu, std::int64_t nowMs) {
     const QString label = QStringLiteral("GPU %1").arg(gpu.info.index);
-    const int left = area_.left() + area_.width() * kLabelShare / 100;
+    const int left = area_.left() + labelRoom();
     paintValueRow(label, percentText(gpu.sample.utilizationPercent), gpu.utilization.at(nowMs),
                   {0, 100});
     const QFontMetrics metrics(small_);

@@ -40,6 +40,7 @@ class NodePainter {
  private:
     void paintValueRow(const QString& label, const QString& value, std::span<const double> history,
                        const CurveRange& bounds, std::span<const double> second = {});
+    int labelRoom() const;
     void paintCores(std::span<const double> cores);
     void paintCpu(const NodeState& node, std::int64_t nowMs);
     void paintTraffic(const NodeState& node, std::int64_t nowMs);

@@ -31,6 +31,25 @@ struct Scene {
     bool isFrozen = false;
 };
 
+// Nothing is logged while a run evaluates or writes a checkpoint.
+std::vector<client::MetricSeries> whileTraining(std::vector<client::MetricSeries> all) {
+    for (client::MetricSeries& series : all) {
+        client::MetricSeries kept;
+        kept.name = series.name;
+        for (std::size_t i = 0; i < series.steps.size(); ++i) {
+            if (client::scenePhase(static_cast<double>(series.steps[i]) / 5) ==
+                client::Phase::kTraining) {
+                kept.steps.push_back(series.steps[i]);
+                kept.timesMs.push_back(series.timesMs[i]);
+                kept.values.push_back(series.values[i]);
+                kept.rows.push_back(series.rows[i]);
+            }
+        }
+        series = std::move(kept);
+    }
+    return all;
+}
+
 class Stage {
  public:
     explicit Stage(const Scene& scene) : scene_(scene) {
@@ -43,7 +62,7 @@ class Stage {
             -> Result<std::vector<client::MetricSeries>> {
             for (const RunSummary& run : runs_) {
                 if (run.id == request.run) {
-                    return client::sceneHistory(run, 1, run.progress.step);
+                    return whileTraining(client::sceneHistory(run, 1, run.progress.step));
                 }
             }
             return std::vector<client::MetricSeries>{};
@@ -58,6 +77,9 @@ class Stage {
         page_->resize(scene.size);
         page_->show();
         bridge_.connectTo("unix:/run/millrace/daemon.sock");
+        if (!scene.isAway) {
+            replay(now);
+        }
     }
 
     bool save(const QDir& folder, const std::string& theme) {
@@ -65,7 +87,7 @@ class Stage {
             return false;
         }
         const std::int64_t now = QDateTime::currentMSecsSinceEpoch();
-        replay(now);
+        page_->tick(now);
         QTest::qWait(900);
         if (scene_.isFrozen) {
             const auto start = static_cast<double>(now);

@@ -50,7 +50,7 @@ TEST_F(LogViewTest, KeepsItsPlaceWhenOldLinesLeave) {
     small.append(client::sceneLog(run, 0, 2'000));
     QTest::keyClick(canvas(), Qt::Key_PageUp);
     const std::uint64_t sequence = small.row(view.topRow()).sequence;
-    small.append(client::sceneLog(run, 2'000, 1'500));
+    small.append(client::sceneLog(run, 2'000, 600));
     EXPECT_GT(small.numEvicted(), 0U);
     EXPECT_EQ(small.row(view.topRow()).sequence, sequence);
 }
@@ -115,7 +115,10 @@ TEST_F(LogViewTest, WrapsLongLinesOfAnyScript) {
         view.resize(width, 300);
         EXPECT_FALSE(view.grab().isNull());
     }
-    EXPECT_EQ(view.topRow(), 0);
+    view.resize(900, 900);
+    EXPECT_EQ(view.topRow(), 0) << "all of it fits";
+    view.resize(320, 120);
+    EXPECT_GT(view.topRow(), 0) << "the last line stands at the bottom";
 }
 
 }  // namespace

@@ -19,9 +19,10 @@ namespace millrace::gui {
 namespace {
 
 constexpr int kChartWidthMin = 300;
-constexpr int kChartHeightMin = 170;
+constexpr int kChartHeightMin = 150;
 constexpr int kColumnsMax = 3;
 constexpr std::size_t kMachinesMax = 8;
+constexpr std::size_t kLegendRunsMax = 3;
 
 Unit unitOf(const std::string& metric) {
     if (metric.ends_with("_percent")) {
@@ -61,6 +62,7 @@ WatchCharts::WatchCharts(const Sources& sources, QHBoxLayout* bar, QWidget* pare
     addDefaults();
     connect(&link_, &ChartLink::liveChanged, this, &WatchCharts::refreshBadge);
     connect(&link_, &ChartLink::viewChanged, this, &WatchCharts::askDetail);
+    connect(&link_, &ChartLink::liveChanged, this, &WatchCharts::askDetail);
     connect(&link_, &ChartLink::axisChanged, this, &WatchCharts::rebuild);
     refreshBadge();
     arrange();
@@ -125,7 +127,7 @@ void WatchCharts::addDefaults() {
         .plot->setYBounds(0, 100);
     add(QStringLiteral("cpu"), Kind::kCpu, tr("CPU"), percent, {}).plot->setYBounds(0, 100);
     add(QStringLiteral("gpu"), Kind::kGpu, tr("GPU"), percent, {}).plot->setYBounds(0, 100);
-    add(QStringLiteral("rows"), Kind::kMetrics, tr("Rows read and kept"),
+    add(QStringLiteral("rows"), Kind::kMetrics, tr("Rows read, and kept (dashed)"),
         {UnitKind::kCount, tr("rows/s")},
         {"loader.rows_read_per_second", "loader.rows_kept_per_second"})
         .suffixes = QStringList{tr("read"), tr("kept")};
@@ -191,7 +193,9 @@ void WatchCharts::fill(Entry& entry) {
         addSystemCurves(entry.kind, curves);
     }
     entry.plot->setEmptyText(emptyText(entry));
-    entry.plot->setLegendVisible(curves.curves.size() > 1);
+    // Many runs: the lanes above are the legend, and the curves need the room.
+    const bool isCrowded = entry.kind == Kind::kMetrics && runs_.size() > kLegendRunsMax;
+    entry.plot->setLegendVisible(curves.curves.size() > 1 && !isCrowded);
     entry.plot->setContent(std::move(curves));
 }
 
@@ -357,7 +361,7 @@ bool WatchCharts::isMetricShown(const std::string& metric) const {
 }
 
 void WatchCharts::arrange() {
-    const int columns = std::clamp(area_->viewport()->width() / kChartWidthMin, 1, kColumnsMax);
+    const int columns = std::clamp(width() / kChartWidthMin, 1, kColumnsMax);
     if (columns == numColumns_) {
         return;
     }

@@ -3,6 +3,7 @@
 #include <QDateTime>
 #include <QHBoxLayout>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QPushButton>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -28,9 +29,19 @@ namespace {
 
 constexpr int kTickMs = 500;
 constexpr std::size_t kNumLastRuns = 3;
+// Borders between panels are seen under the mouse only: the panels have their own.
+constexpr const char* kQuietHandles =
+    "QSplitter::handle { background: transparent; } QSplitter::handle:hover { background: "
+    "palette(highlight); }";
 
 std::int64_t nowMs() {
     return QDateTime::currentMSecsSinceEpoch();
+}
+
+QLabel* heading(const QString& text, QWidget* parent) {
+    auto* label = new QLabel(text, parent);
+    setLook(*label, "heading");
+    return label;
 }
 
 }  // namespace
@@ -63,7 +74,9 @@ void WatchPage::build() {
     across_->addWidget(buildMachines());
     across_->setStretchFactor(0, 1);
     across_->setStretchFactor(1, 0);
-    across_->setSizes({1'000, 320});
+    across_->setSizes({1'000, 330});
+    across_->setHandleWidth(kSpaceMedium);
+    across_->setStyleSheet(kQuietHandles);
     row->addWidget(across_);
     stop_ = new WatchStop(context().daemon, this);
     setFocusProxy(laneList_);
@@ -78,7 +91,8 @@ QWidget* WatchPage::buildMain() {
     down_->setStretchFactor(0, 0);
     down_->setStretchFactor(1, 3);
     down_->setStretchFactor(2, 2);
-    down_->setSizes({200, 420, 220});
+    down_->setHandleWidth(kSpaceMedium);
+    connect(down_, &QSplitter::splitterMoved, this, [this] { isSized_ = true; });
     return down_;
 }
 
@@ -90,11 +104,19 @@ QWidget* WatchPage::buildJobs() {
 }
 
 QWidget* WatchPage::buildCharts() {
-    auto* card = new Card(tr("Live"), this);
-    charts_ = new WatchCharts({feed_, nodes_, lanes_, context().colors}, card->header(), card);
+    auto* panel = new QWidget(this);
+    auto* column = new QVBoxLayout(panel);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kSpaceSmall);
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(kSpaceMedium, 0, 0, 0);
+    bar->setSpacing(kSpaceSmall);
+    bar->addWidget(heading(tr("Live"), panel), 1);
+    column->addLayout(bar);
+    charts_ = new WatchCharts({feed_, nodes_, lanes_, context().colors}, bar, panel);
     laneList_->setLink(charts_->link());
-    card->body()->addWidget(charts_);
-    return card;
+    column->addWidget(charts_, 1);
+    return panel;
 }
 
 QWidget* WatchPage::buildLog() {
@@ -107,10 +129,15 @@ QWidget* WatchPage::buildLog() {
 }
 
 QWidget* WatchPage::buildMachines() {
-    machinesCard_ = new Card(tr("Machines"), across_);
-    nodeDeck_ = new NodeDeck(nodes_, machinesCard_);
-    machinesCard_->body()->addWidget(nodeDeck_);
-    return machinesCard_;
+    auto* panel = new QWidget(across_);
+    auto* column = new QVBoxLayout(panel);
+    column->setContentsMargins(0, kSpaceSmall, 0, 0);
+    column->setSpacing(kSpaceSmall);
+    machinesTitle_ = heading(tr("Machines"), panel);
+    column->addWidget(machinesTitle_);
+    nodeDeck_ = new NodeDeck(nodes_, panel);
+    column->addWidget(nodeDeck_, 1);
+    return panel;
 }
 
 void WatchPage::connectDaemon() {
@@ -142,6 +169,9 @@ void WatchPage::connectWidgets() {
         isAuto_ = isAuto_ && isSelecting_;
         applySelection();
     });
+    for (const auto signal : {&LaneModel::rowsInserted, &LaneModel::rowsRemoved}) {
+        connect(&lanes_, signal, this, &WatchPage::fitJobs, Qt::QueuedConnection);
+    }
     connect(laneList_, &LaneList::runActivated, this,
             [this](const std::string& id) { Q_EMIT goTo({PageName::kRuns, {id}, {}, {}}); });
     const auto runOf = [this](const std::string& id) {
@@ -199,13 +229,19 @@ void WatchPage::takeHistory(const std::string& run,
                             const std::vector<client::MetricSeries>& series) {
     const LaneState* lane = lanes_.find(run);
     const std::string host = lane != nullptr ? lane->run.host : std::string();
+    std::vector<double> evaluations;
+    for (const client::MetricSeries& known : series) {
+        if (known.name.starts_with("eval.") && evaluations.empty()) {
+            evaluations.assign(known.timesMs.begin(), known.timesMs.end());
+        }
+    }
     for (const client::MetricSeries& known : series) {
         if (known.name == "input_stall_percent" && !known.isDecimated) {
             std::vector<LaneTracker::StallPoint> stalls;
             for (std::size_t i = 0; i < known.values.size() && i < known.timesMs.size(); ++i) {
                 stalls.push_back({static_cast<double>(known.timesMs[i]), known.values[i]});
             }
-            lanes_.setHistory(run, stalls, {});
+            lanes_.setHistory(run, stalls, evaluations);
         } else if (known.name == "system.cpu_percent") {
             nodes_.prependHistory(host, -1, known.timesMs, known.values);
         } else if (known.name.starts_with("system.gpu") &&
@@ -258,11 +294,23 @@ void WatchPage::applySelection() {
     refreshTitles();
 }
 
+// The jobs take the room that they need, up to a third; the rest is the charts' and the log's.
+void WatchPage::fitJobs() {
+    const int all = down_->height();
+    if (isSized_ || all < 100) {
+        return;
+    }
+    const int frame = jobsCard_->sizeHint().height() - laneList_->sizeHint().height();
+    const int jobs = std::min(laneList_->sizeHint().height() + frame, all * 2 / 5);
+    const int rest = all - jobs;
+    down_->setSizes({jobs, rest * 62 / 100, rest * 38 / 100});
+}
+
 void WatchPage::refreshTitles() {
     const int going = lanes_.numGoing();
     jobsCard_->setTitle(going == 0 ? tr("Jobs") : tr("Jobs  ·  %1 running").arg(going));
     const int numNodes = nodes_.numNodes();
-    machinesCard_->setTitle(numNodes > 1 ? tr("Machines  ·  %1").arg(numNodes) : tr("Machines"));
+    machinesTitle_->setText(numNodes > 1 ? tr("Machines  ·  %1").arg(numNodes) : tr("Machines"));
     const LaneState* lane = lanes_.find(feed_.logRun());
     logCard_->setTitle(lane != nullptr ? tr("Log of %1").arg(lane->label()) : tr("Log"));
     logView_->setEmptyText(
@@ -431,8 +479,14 @@ void WatchPage::keyPressEvent(QKeyEvent* event) {
     }
 }
 
+void WatchPage::resizeEvent(QResizeEvent* event) {
+    Page::resizeEvent(event);
+    fitJobs();
+}
+
 void WatchPage::showEvent(QShowEvent* event) {
     Page::showEvent(event);
+    fitJobs();
     tick(nowMs());
 }
 
@@ -470,7 +524,9 @@ bool WatchPage::isSettled() const {
 
 void WatchPage::saveState(QSettings& settings) const {
     settings.setValue(QStringLiteral("across"), across_->saveState());
-    settings.setValue(QStringLiteral("down"), down_->saveState());
+    if (isSized_) {
+        settings.setValue(QStringLiteral("down"), down_->saveState());
+    }
     nodeDeck_->saveState(settings);
     charts_->saveState(settings);
     logView_->saveState(settings);
@@ -478,7 +534,7 @@ void WatchPage::saveState(QSettings& settings) const {
 
 void WatchPage::restoreState(QSettings& settings) {
     across_->restoreState(settings.value(QStringLiteral("across")).toByteArray());
-    down_->restoreState(settings.value(QStringLiteral("down")).toByteArray());
+    isSized_ = down_->restoreState(settings.value(QStringLiteral("down")).toByteArray());
     nodeDeck_->restoreState(settings);
     charts_->restoreState(settings);
     logView_->restoreState(settings);

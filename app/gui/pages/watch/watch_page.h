@@ -11,6 +11,7 @@
 #include "app/gui/pages/page.h"
 #include "app/gui/pages/watch/watch_feed.h"
 
+class QLabel;
 class QSplitter;
 class QStackedWidget;
 class QVBoxLayout;
@@ -56,6 +57,7 @@ class WatchPage final : public Page {
 
  protected:
     void keyPressEvent(QKeyEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
     void showEvent(QShowEvent* event) override;
 
  private:
@@ -74,6 +76,7 @@ class WatchPage final : public Page {
     void selectAutomatically();
     void applySelection();
     void refreshTitles();
+    void fitJobs();
     void refreshEmpty();
     void showNothingRuns();
     std::vector<client::RunSummary> selectedRuns() const;
@@ -91,13 +94,14 @@ class WatchPage final : public Page {
     QSplitter* down_ = nullptr;
     Card* jobsCard_ = nullptr;
     Card* logCard_ = nullptr;
-    Card* machinesCard_ = nullptr;
+    QLabel* machinesTitle_ = nullptr;
     LaneList* laneList_ = nullptr;
     WatchCharts* charts_ = nullptr;
     LogView* logView_ = nullptr;
     NodeDeck* nodeDeck_ = nullptr;
     QString emptyKey_;
     bool isAuto_ = true, isSelecting_ = false;
+    bool isSized_ = false;  ///< the user moved the border between jobs and charts
 };
 
 }  // namespace millrace::gui
