@@ -115,10 +115,10 @@ void DaemonLink::openStreams() {
     }
     runs_ =
         client_.watchRuns({}, {[this](client::RunUpdate update) { takeUpdate(std::move(update)); },
-                               [this](const Status& status) { ended(runsEnded_, status); }});
+                               [this](const Status& status) { ended(status, false); }});
     telemetry_ = client_.watchTelemetry(
         "", {[this](client::NodeSample sample) { takeSample(std::move(sample)); },
-             [this](const Status& status) { ended(telemetryEnded_, status); }});
+             [this](const Status& status) { ended(status, true); }});
 }
 
 void DaemonLink::closeStreams() {
@@ -132,9 +132,9 @@ void DaemonLink::closeStreams() {
 }
 
 // These streams have no end of their own.
-void DaemonLink::ended(std::optional<Status>& stream, const Status& status) {
+void DaemonLink::ended(const Status& status, bool isTelemetry) {
     MutexLock lock(mutex_);
-    stream =
+    (isTelemetry ? telemetryEnded_ : runsEnded_) =
         status.ok() ? unavailable("the daemon at ", client_.address(), " said goodbye") : status;
     changed_.notifyAll();
 }

@@ -43,7 +43,7 @@ class DaemonLink {
     Status waitForSnapshot() MR_EXCLUDES(mutex_);
     Status attend() MR_EXCLUDES(mutex_);
     std::optional<Status> endedLocked() const MR_REQUIRES(mutex_);
-    void ended(std::optional<Status>& stream, const Status& status) MR_EXCLUDES(mutex_);
+    void ended(const Status& status, bool isTelemetry) MR_EXCLUDES(mutex_);
     void takeUpdate(client::RunUpdate update) MR_EXCLUDES(mutex_);
     void takeSample(client::NodeSample sample) MR_EXCLUDES(mutex_);
     void notify() MR_EXCLUDES(mutex_);

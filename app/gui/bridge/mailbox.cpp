@@ -62,6 +62,7 @@ void Mailbox::addListed(std::vector<client::RunSummary> runs, bool isReset) {
             taken_.wait(mutex_);
         }
         if (isReset) {
+            hasList_ = true;
             runs_.reset();
         }
         for (client::RunSummary& run : runs) {
@@ -75,6 +76,9 @@ void Mailbox::addListed(std::vector<client::RunSummary> runs, bool isReset) {
 bool Mailbox::addUpdate(client::RunUpdate update) {
     bool isUnlisted = false;
     change([&]() MR_REQUIRES(mutex_) {
+        if (!hasList_) {
+            return false;
+        }
         runs_.addUpdate(std::move(update));
         isUnlisted = runs_.hasUnlisted();
         expectLocked();

@@ -2,8 +2,8 @@
 // Where the threads of one connection put what the GUI thread shall see, and wait when it is full.
 //
 // Threads: any; take() from the GUI thread. Bounded: a stream whose points wait in too large a
-// number is held until the next take(); so are log lines, for a quarter of a second, then the
-// oldest are left out and counted. After shut() nothing is taken in and nobody waits.
+// number is held until the next take(); so are log lines, for a second, then the oldest
+// are left out and counted. After shut() nothing is taken in and nobody waits.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,7 +38,7 @@ class Mailbox {
     static constexpr std::size_t kPointsMax = 20'000;  ///< that wait, a following
     static constexpr std::size_t kLinesMax = 5'000;
     static constexpr std::size_t kListedMax = 2'000;
-    static constexpr std::chrono::milliseconds kLinesWait{250};
+    static constexpr std::chrono::milliseconds kLinesWait{1'000};
 
     /// `wake` is called, from any thread, when something begins to wait.
     explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
@@ -50,7 +50,8 @@ class Mailbox {
     bool takeUnknownNode();
 
     void addListed(std::vector<client::RunSummary> runs, bool isReset);
-    /// True when no list has told of the run; takeUnlisted() then says so once.
+    /// Left out before the first list, which has it. True when no list has told of the run;
+    /// takeUnlisted() then says so once.
     bool addUpdate(client::RunUpdate update);
     void setListComplete();
     bool takeUnlisted();
@@ -87,6 +88,7 @@ class Mailbox {
     std::vector<std::string> nodeNames_ MR_GUARDED_BY(mutex_);
     bool hasUnknownNode_ MR_GUARDED_BY(mutex_) = false;
     RunInbox runs_ MR_GUARDED_BY(mutex_);
+    bool hasList_ MR_GUARDED_BY(mutex_) = false;
     std::map<std::string, client::NodeSample> samples_ MR_GUARDED_BY(mutex_);
     std::map<std::uint64_t, LiveInbox> live_ MR_GUARDED_BY(mutex_);
     std::uint64_t numDropped_ MR_GUARDED_BY(mutex_) = 0;
