@@ -2,6 +2,8 @@
 // The whole console in this process, on a real daemon with real workers and the MovieLens example.
 //
 // Waiting is on conditions, with the event loop running; nothing of it outlives the test.
+#include <QAbstractItemView>
+#include <QAbstractProxyModel>
 #include <QApplication>
 #include <QSettings>
 #include <QtTest/QTest>
@@ -63,12 +65,19 @@ class ConsolePlace {
     gui::ThemeControl& theme() { return theme_; }
     bool isConnected() { return app_->daemon().link().state == session::LinkState::kConnected; }
 
-    /// The model of this type on a page.
+    /// The model of this type that a view of the page shows; the test ends where there is none.
     template <class Model>
     Model& model(gui::PageName page) {
-        Model* found = window().page(page).template findChild<Model*>();
-        Q_ASSERT(found != nullptr);
-        return *found;
+        for (QAbstractItemView* view : window().page(page).findChildren<QAbstractItemView*>()) {
+            QAbstractItemModel* model = view->model();
+            while (auto* proxy = qobject_cast<QAbstractProxyModel*>(model)) {
+                model = proxy->sourceModel();
+            }
+            if (auto* found = dynamic_cast<Model*>(model)) {
+                return *found;
+            }
+        }
+        qFatal("no view of the page shows a %s", Model::staticMetaObject.className());
     }
 
  private:

@@ -115,7 +115,7 @@ class Live : public ::testing::Test {
 
 TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores) {
     openExample();
-    const QModelIndex keep = cell("keep-30", "recipe.sample.keep");
+    const QModelIndex keep = cell("keep-30", "recipe.negatives.keep");
     ASSERT_TRUE(keep.isValid());
     ASSERT_TRUE(sheet().setData(keep, "0.25", Qt::EditRole));
     EXPECT_TRUE(app().spec().text().contains("0.25"));
@@ -144,7 +144,7 @@ TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores)
     bool hasKeep = false, hasDifference = false;
     for (int row = 0; row < diff.rowCount(); ++row) {
         const QString name = diff.index(row, 0).data().toString();
-        if (name.contains("recipe.sample.keep")) {
+        if (name.contains("recipe.negatives.keep")) {
             hasKeep = true;
             std::set<QString> values;
             for (int column = 1; column < diff.columnCount(); ++column) {
@@ -153,10 +153,10 @@ TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores)
             EXPECT_TRUE(values.count("0.25") == 1 && values.count("0.1") == 1);
         }
         hasDifference =
-            hasDifference || (name == "eval.auc" && diff.difference(row, 2).has_value());
+            hasDifference || (name == "test AUC" && diff.difference(row, 2).has_value());
     }
-    EXPECT_TRUE(hasKeep) << "recipe.sample.keep is not among what differs";
-    EXPECT_TRUE(hasDifference) << "eval.auc has no difference";
+    EXPECT_TRUE(hasKeep) << "recipe.negatives.keep is not among what differs";
+    EXPECT_TRUE(hasDifference) << "test AUC has no difference";
 
     // One is deleted and comes back.
     table().select({b.id});
@@ -183,7 +183,7 @@ std::vector<double> stepsOf(const Chart& chart) {
 
 TEST_F(Live, ADaemonKilledUnderAWatchingConsoleComesBackWithoutAGapInTheCharts) {
     openExample();
-    app().spec().setText(app().spec().text().replace("epochs: 3", "epochs: 12"));
+    app().spec().setText(QString(app().spec().text()).replace("epochs: 3", "epochs: 12"));
     ASSERT_TRUE(eventually([&] { return app().spec().isChecked(); }));
     sheet().tickAll(false);
     sheet().setTicked(0, true);
