@@ -165,7 +165,8 @@ void CompletionPopup::showHint(const std::optional<CallHint>& hint, const QRect&
                             hint->doc.toHtmlEscaped()));
     hint_->adjustSize();
     const int y = line.top() - hint_->height() - 2;
-    const bool isBelow = y < 0;
+    // Where the list is not.
+    const bool isBelow = y < 0 || (isVisible() && geometry().top() < line.top());
     const int x = std::clamp(line.left(), 0, std::max(0, parentWidget()->width() - hint_->width()));
     hint_->move(x, isBelow ? line.bottom() + 2 : y);
     hint_->raise();

@@ -153,11 +153,12 @@ void YamlEditor::indentLines(int direction) {
         cursor.insertText(QString(2 - cursor.positionInBlock() % 2, u' '));
         return;
     }
-    QTextBlock block = document()->findBlock(cursor.selectionStart());
-    const int last = cursor.selectionEnd() - (cursor.hasSelection() ? 1 : 0);
+    const int first = document()->findBlock(cursor.selectionStart()).blockNumber();
+    const int end = cursor.selectionEnd() - (cursor.hasSelection() ? 1 : 0);
+    const int last = std::max(first, document()->findBlock(end).blockNumber());
     cursor.beginEditBlock();
-    for (; block.isValid() && block.position() <= std::max(last, block.position() - 1);
-         block = block.next()) {
+    for (int number = first; number <= last; ++number) {
+        const QTextBlock block = document()->findBlockByNumber(number);
         QTextCursor line(block);
         if (direction > 0 && !block.text().trimmed().isEmpty()) {
             line.insertText(QStringLiteral("  "));
@@ -165,9 +166,6 @@ void YamlEditor::indentLines(int direction) {
             const int blanks = std::min(2, indentOf(block.text()));
             line.movePosition(QTextCursor::Right, QTextCursor::KeepAnchor, blanks);
             line.removeSelectedText();
-        }
-        if (block.position() + block.length() > last) {
-            break;
         }
     }
     cursor.endEditBlock();

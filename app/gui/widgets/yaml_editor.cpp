@@ -58,7 +58,8 @@ YamlEditor::YamlEditor(QWidget* parent)
 
 // The document is cleared as the base class goes; nobody hears of it then.
 YamlEditor::~YamlEditor() {
-    disconnect();
+    disconnect(this, nullptr, this, nullptr);
+    disconnect(this, nullptr, gutter_, nullptr);
     delete highlighter_;
 }
 
@@ -361,7 +362,12 @@ void YamlEditor::layOutGutter() {
 void YamlEditor::resizeEvent(QResizeEvent* event) {
     QPlainTextEdit::resizeEvent(event);
     layOutGutter();
+    if (hasFocus()) {
+        ensureCursorVisible();
+    }
+    isTyped_ = popup_->isOpen();
     popup_->dismiss();
+    typingTimer_.start();
 }
 
 void YamlEditor::scrollContentsBy(int dx, int dy) {

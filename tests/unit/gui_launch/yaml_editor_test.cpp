@@ -201,13 +201,18 @@ TEST(YamlHighlighter, RepaintsTheLinesThatAChangeAboveConcerns) {
         }
         return QColor();
     };
-    QTest::qWait(0);  // the base class paints a new document when the event loop turns
+    QTest::qWait(1);  // the base class paints a new document when the event loop turns
     const QColor column = tokenColor(SpecToken::Kind::kColumn, darkColors());
     EXPECT_NE(colorAt(3, 9), column);
     QTextCursor cursor(&document);
     cursor.setPosition(static_cast<int>(document.toPlainText().indexOf(QStringLiteral("deriv:"))) +
                        5);
     cursor.insertText(QStringLiteral("e"));
+    EXPECT_EQ(document.findBlockByNumber(3).text(), QStringLiteral("      b: y"));
+    EXPECT_EQ(highlighter.analysis().tokensOf(3).back().kind, SpecToken::Kind::kColumn);
+    EXPECT_EQ(document.findBlockByNumber(1).text(), QStringLiteral("  - derive:"));
+    EXPECT_EQ(document.findBlockByNumber(1).userState(), highlighter.analysis().stateBehind(1));
+    EXPECT_EQ(document.findBlockByNumber(2).userState(), highlighter.analysis().stateBehind(2));
     EXPECT_EQ(colorAt(3, 9), column);
 }
 

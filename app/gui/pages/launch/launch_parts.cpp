@@ -69,7 +69,7 @@ LaunchPage::Parts::~Parts() {
              &context_.spec, &context_.daemon, &files_, &sheet_, bar_, editor_, launchBar_}) {
         speaker->disconnect(this);
     }
-    sheetPanel_->disconnect();
+    QObject::disconnect(&sheet_, nullptr, sheetPanel_, nullptr);
     delete stack_;
 }
 
