@@ -201,7 +201,9 @@ void PlotWidget::State::paintBox(QPainter& painter, const PlotWidget& widget) co
         });
     const double place = isShared ? values.front().x : at;
     box.heading = axisPlaceText(place, link->xAxis());
-    if (isShared && link->xAxis() != XAxis::kStep) {
+    // Curves of machines have the time in place of a step.
+    const bool hasStep = isShared && values.front().point.x != place;
+    if (hasStep && link->xAxis() != XAxis::kStep) {
         box.heading +=
             QStringLiteral("  ·  ") + axisPlaceText(values.front().point.x, XAxis::kStep);
     }
