@@ -61,7 +61,7 @@ BaseDifference compareMetric(const std::string& metric, const RunSummary& run, d
     const double difference = value - otherValue;
     const Verdict verdict = verdictOf(metric, run, other, difference);
     return {
-        difference, verdict,
+        difference, verdict, otherValue,
         sentenceOf(verdict, difference, QString("%1 (%2)").arg(otherName, numberText(otherValue)))};
 }
 

@@ -51,7 +51,7 @@ const std::vector<Field>& fields() {
         {"state", "State", RunColumnKind::kState, 104, "What the run does now",
          [](const RunSummary& run, std::int64_t) { return static_cast<double>(run.state); },
          nullptr},
-        {"name", "Name", kText, 200, "From the spec", nullptr,
+        {"name", "Name", kText, 190, "From the spec", nullptr,
          [](const RunSummary& run) { return run.name; }},
         {"variation", "Variation", kText, 130, "What was varied; empty for the base", nullptr,
          [](const RunSummary& run) { return run.variation; }},
@@ -66,7 +66,8 @@ const std::vector<Field>& fields() {
              return orNone(std::max(run.rowsTrained, run.progress.rows));
          },
          nullptr},
-        {"rate", "Samples/s", RunColumnKind::kRate, 88, "Rows trained a second, at the last report",
+        {"rate", "Samples/s", RunColumnKind::kRate, 140,
+         "Rows trained a second, at the last report",
          [](const RunSummary& run, std::int64_t) {
              return run.metric("samples_per_second").value_or(kNoNumber);
          },
@@ -158,10 +159,12 @@ void nameFacts(RunColumnFacts& facts) {
     const QString metric = metricTitle(facts.name);
     switch (facts.source) {
         case RunColumnSource::kMetric:
+            facts.width = 150;
             facts.title = capital(metric);
             facts.tip = "The newest value of " + name;
             break;
         case RunColumnSource::kBest:
+            facts.width = 150;
             facts.title = "Best " + metric;
             facts.tip =
                 (senseOf(facts.name) == MetricSense::kLowerIsBetter ? "The lowest value of "

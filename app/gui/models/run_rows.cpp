@@ -234,6 +234,14 @@ std::vector<int> RunRows::sortedRows() const {
     return rows;
 }
 
+void RunRows::sortAsSubmitted(std::vector<int>& variations) const {
+    std::sort(variations.begin(), variations.end(), [this](int a, int b) {
+        const RunSummary &runA = table_->run(a), &runB = table_->run(b);
+        return runA.createdMs != runB.createdMs ? runA.createdMs < runB.createdMs
+                                                : runA.uid < runB.uid;
+    });
+}
+
 std::vector<RunRows::Entry> RunRows::wanted() {
     const std::vector<char> isMatch = matches();
     numMatching_ = static_cast<int>(std::count(isMatch.begin(), isMatch.end(), 1));
@@ -251,11 +259,14 @@ std::vector<RunRows::Entry> RunRows::wanted() {
     std::vector<Entry> entries;
     for (const int row : sorted) {
         const auto at = static_cast<std::size_t>(row);
-        const std::vector<int>& below = variations[at];
+        std::vector<int>& below = variations[at];
         if (isNestedRow[at] || (!isMatch[at] && below.empty())) {
             continue;
         }
         entries.push_back({row, 0, static_cast<int>(below.size()), !isMatch[at]});
+        if (sortKey_ == QLatin1String("created")) {
+            sortAsSubmitted(below);
+        }
         if (!below.empty() && !folded_.contains(qtext(table_->run(row).id))) {
             for (const int variation : below) {
                 entries.push_back({variation, 1, 0, false});

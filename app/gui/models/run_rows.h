@@ -40,6 +40,7 @@ struct BaseDifference {
     enum class Verdict { kBetter, kWorse, kSame, kNeutral, kOtherRows, kUnknownRows };
     double value = 0;  ///< the variation's minus the base's
     Verdict verdict = Verdict::kNeutral;
+    double other = 0;  ///< what it is measured against
     /// One sentence for tool tips: "0.0021 better than the base (0.7913)".
     QString sentence;
 };
@@ -133,6 +134,7 @@ class RunRows : public QAbstractTableModel {
     std::vector<char> matches() const;
     bool matchesWords(int source) const;
     std::vector<int> sortedRows() const;
+    void sortAsSubmitted(std::vector<int>& variations) const;
     int baseOf(int source) const;  ///< -1: none
     void moveTo(std::vector<Entry> wanted);
     void removeStale(const std::vector<int>& places);

@@ -167,7 +167,10 @@ bool RunRows::setData(const QModelIndex& index, const QVariant& value, int role)
 }
 
 Qt::ItemFlags RunRows::flags(const QModelIndex& index) const {
-    Qt::ItemFlags flags = QAbstractTableModel::flags(index) | Qt::ItemNeverHasChildren;
+    if (!index.isValid()) {
+        return Qt::NoItemFlags;
+    }
+    const Qt::ItemFlags flags = QAbstractTableModel::flags(index) | Qt::ItemNeverHasChildren;
     return index.column() == kTickColumn ? flags | Qt::ItemIsUserCheckable : flags;
 }
 

@@ -42,6 +42,14 @@ QString qtext(const std::string& text) {
     return QString::fromStdString(text);
 }
 
+QString asSentence(const std::string& message) {
+    QString text = qtext(message);
+    if (!text.isEmpty()) {
+        text[0] = text[0].toUpper();
+    }
+    return text.isEmpty() || text.endsWith('.') || text.endsWith('?') ? text : text + '.';
+}
+
 QString numberText(double value) {
     if (!std::isfinite(value)) {
         return notFinite(value);
@@ -56,15 +64,19 @@ QString numberText(double value) {
     return withMinus(grouped(value, size < 10 ? 4 : size < 100 ? 2 : size < 1000 ? 1 : 0));
 }
 
-QString differenceText(double difference) {
+QString differenceText(double difference, double value) {
     if (!std::isfinite(difference)) {
         return notFinite(difference);
     }
-    const QString size = numberText(std::abs(difference));
     if (difference == 0) {
         return QString(QChar(0x00b1)) + '0';
     }
-    return (difference > 0 ? QString('+') : QString(QChar(0x2212))) + size;
+    const double size = std::abs(difference);
+    const double beside = std::abs(value);
+    const int decimals = beside < 10 ? 4 : beside < 100 ? 2 : beside < 1e6 ? 1 : 0;
+    const bool isLost = size < 0.5 * std::pow(10, -decimals);
+    const QString text = isLost ? QString::number(size, 'g', 2) : grouped(size, decimals);
+    return (difference > 0 ? QString('+') : QString(QChar(0x2212))) + withMinus(text);
 }
 
 QString countText(double value) {

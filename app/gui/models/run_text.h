@@ -14,8 +14,9 @@ QString noneText();
 
 /// "0.7934", "42,100", "1.2e-07", "NaN", "∞": as many digits as tell runs apart.
 QString numberText(double value);
-/// "+0.0021", "−0.0104"; the sign is U+2212, and "±0" stands for no difference.
-QString differenceText(double difference);
+/// "+0.0021", "−0.0104", "+9.8" beside 41,639: as many decimals as the value it belongs to has,
+/// more where it would be lost. The sign is U+2212, "±0" stands for no difference.
+QString differenceText(double difference, double value);
 /// "241,683".
 QString countText(double value);
 /// "241.7 k", "1.3 M": where there is little room.
@@ -30,6 +31,8 @@ QString timeText(std::int64_t timeMs, std::int64_t nowMs);
 QString fullTimeText(std::int64_t timeMs);
 /// The first 12 digits of a hash.
 QString shortHash(const std::string& hash);
+/// "No daemon answers at unix:/x.sock." of a message that begins in lower case.
+QString asSentence(const std::string& message);
 /// UTF-8 to QString.
 QString qtext(const std::string& text);
 

@@ -276,6 +276,8 @@ void ChartBoard::fillPlot(std::size_t place) {
         curves.curves.push_back(std::move(curve));
     }
     plots_[place]->setLegendVisible(runs_.size() > 1);
+    plots_[place]->setBadgeVisible(
+        std::any_of(runs_.begin(), runs_.end(), [](const BoardRun& run) { return !run.hasEnded; }));
     plots_[place]->setContent(std::move(curves));
 }
 

@@ -23,6 +23,11 @@
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
+namespace {
+
+constexpr int kNameWidth = 190, kLeastWidth = 130, kMostWidth = 320;  // of the table's columns
+
+}  // namespace
 
 BoardRun boardRunOf(const client::RunSummary& run) {
     BoardRun board;
@@ -56,6 +61,7 @@ void ComparePanel::build() {
     splitter_->addWidget(buildTableSide());
     splitter_->setStretchFactor(0, 3);
     splitter_->setStretchFactor(1, 2);
+    splitter_->setSizes({480, 320});
     layout->addWidget(splitter_, 1);
 }
 
@@ -194,10 +200,25 @@ void ComparePanel::spanSections() {
             table_->setSpan(row, 0, 1, diff_->columnCount());
         }
     }
-    QHeaderView* header = table_->horizontalHeader();
-    for (int column = 0; column < diff_->columnCount(); ++column) {
-        header->resizeSection(column, column == 0 ? 200 : 150);
+    fitColumns();
+}
+
+void ComparePanel::fitColumns() {
+    const int numRuns = diff_->columnCount() - 1;
+    if (numRuns < 1) {
+        return;
     }
+    const int room = table_->viewport()->width() - kNameWidth;
+    QHeaderView* header = table_->horizontalHeader();
+    header->resizeSection(0, kNameWidth);
+    for (int column = 1; column <= numRuns; ++column) {
+        header->resizeSection(column, std::clamp(room / numRuns, kLeastWidth, kMostWidth));
+    }
+}
+
+void ComparePanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fitColumns();
 }
 
 void ComparePanel::clear() {

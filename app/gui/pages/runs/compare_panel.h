@@ -59,7 +59,11 @@ class ComparePanel final : public QWidget {
  Q_SIGNALS:
     void said(const QString& sentence);
 
+ protected:
+    void resizeEvent(QResizeEvent* event) override;
+
  private:
+    void fitColumns();
     void build();
     QWidget* buildTableSide();
     void fetchMissing();

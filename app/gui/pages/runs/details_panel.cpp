@@ -237,7 +237,7 @@ void DetailsPanel::fetch() {
             }
             isFetching_ = false;
             if (!reply.ok()) {
-                error_->setMessage(Tone::kBad, qtext(std::string(messageOf(reply.status()))));
+                error_->setMessage(Tone::kBad, asSentence(std::string(messageOf(reply.status()))));
                 return;
             }
             error_->clearMessage();

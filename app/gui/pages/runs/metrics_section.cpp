@@ -57,6 +57,7 @@ MetricsSection::MetricsSection(DaemonBridge& daemon, const RunColors& colors, QW
     splitter_->addWidget(board_);
     splitter_->setStretchFactor(0, 2);
     splitter_->setStretchFactor(1, 3);
+    splitter_->setSizes({230, 500});
 }
 
 void MetricsSection::buildTable() {

@@ -183,7 +183,7 @@ void OverviewSection::arrangeFigures() {
     columns_ = std::max(1, room / kFigureWidth);
     for (std::size_t i = 0; i < figures_.size(); ++i) {
         const int place = static_cast<int>(i);
-        grid_->addWidget(figures_[i].second, place / columns_, place % columns_);
+        grid_->addWidget(figures_[i].second, place / columns_, place % columns_, Qt::AlignLeft);
     }
     for (int column = 0; column < 12; ++column) {
         grid_->setColumnStretch(column, column < columns_ ? 1 : 0);

@@ -78,6 +78,7 @@ void ReceiptSection::showDetail(const client::RunDetail& run) {
     const int steps = static_cast<int>(run.receipt->steps.size());
     funnel_->setContent(funnelOf(*run.receipt, colorsOf(palette()).accent));
     funnel_->setMinimumHeight(std::clamp(60 + 34 * steps, 130, 360));
+    funnel_->setMaximumHeight(std::max(130, 80 + 52 * steps));
     facts_->facts().setFacts(allFacts(run));
     stack_->setCurrentWidget(content_);
 }

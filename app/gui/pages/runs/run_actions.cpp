@@ -13,12 +13,7 @@ namespace millrace::gui {
 namespace {
 
 QString sentence(const Status& status) {
-    const std::string_view text = messageOf(status);
-    QString result = QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-    if (!result.isEmpty()) {
-        result[0] = result[0].toUpper();
-    }
-    return result;
+    return asSentence(std::string(messageOf(status)));
 }
 
 }  // namespace

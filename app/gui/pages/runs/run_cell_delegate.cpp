@@ -130,7 +130,7 @@ void RunCellDelegate::paintBack(const Cell& cell) const {
 void RunCellDelegate::paintTick(const Cell& cell) const {
     QPainter& painter = cell.painter;
     const QRect& rect = cell.option.rect;
-    if ((cell.option.state & QStyle::State_HasFocus) != 0) {
+    if (cell.index.row() == focusRow_) {
         painter.fillRect(QRect(rect.left(), rect.top(), 3, rect.height()), cell.colors.accent);
     }
     const std::string& id = rows_.idAt(cell.index.row());
@@ -221,8 +221,9 @@ void RunCellDelegate::paintValue(const Cell& cell) const {
 }
 
 QString differenceLabel(const BaseDifference& difference) {
-    return difference.verdict == Verdict::kOtherRows ? QString(QChar(0x2260)) + " rows"
-                                                     : differenceText(difference.value);
+    return difference.verdict == Verdict::kOtherRows
+               ? QString(QChar(0x2260)) + " rows"
+               : differenceText(difference.value, difference.other);
 }
 
 QColor differenceColor(const BaseDifference& difference, const ThemeColors& colors) {

@@ -23,6 +23,8 @@ class RunCellDelegate final : public QStyledItemDelegate {
     /// The row under the mouse; -1: none.
     void setHoveredRow(int row) { hoveredRow_ = row; }
     int hoveredRow() const { return hoveredRow_; }
+    /// The current row while the table has the focus; else -1.
+    void setFocusRow(int row) { focusRow_ = row; }
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
                const QModelIndex& index) const override;
@@ -47,7 +49,7 @@ class RunCellDelegate final : public QStyledItemDelegate {
     const RunRows& rows_;
     const RunTrends& trends_;
     const RunColors& colors_;
-    int hoveredRow_ = -1;
+    int hoveredRow_ = -1, focusRow_ = -1;
 };
 
 /// The difference as it stands in a cell: "+0.0021", "≠ rows".

@@ -20,6 +20,8 @@ RunTableView::RunTableView(RunRows& rows, RunCellDelegate& delegate, QWidget* pa
     setShowGrid(false);
     setWordWrap(false);
     setFrameShape(QFrame::NoFrame);
+    // The focus is marked at the current row.
+    setStyleSheet("QTableView, QTableView:focus { border: none; }");
     setMouseTracking(true);
     setTabKeyNavigation(false);
     setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
@@ -139,6 +141,16 @@ void RunTableView::mouseDoubleClickEvent(QMouseEvent* event) {
         event->button() == Qt::LeftButton) {
         Q_EMIT opened(index.row());
     }
+}
+
+void RunTableView::focusInEvent(QFocusEvent* event) {
+    QTableView::focusInEvent(event);
+    Q_EMIT focusChanged();
+}
+
+void RunTableView::focusOutEvent(QFocusEvent* event) {
+    QTableView::focusOutEvent(event);
+    Q_EMIT focusChanged();
 }
 
 void RunTableView::leaveEvent(QEvent* event) {

@@ -59,10 +59,10 @@ void RunsPage::build() {
     layout->addWidget(splitter_);
     buildLeft();
     buildRight();
-    splitter_->setStretchFactor(0, 3);
-    splitter_->setStretchFactor(1, 2);
+    splitter_->setStretchFactor(0, 1);
+    splitter_->setStretchFactor(1, 0);
     splitter_->setCollapsible(0, false);
-    splitter_->setSizes({900, 560});
+    splitter_->setSizes({880, 560});
 }
 
 void RunsPage::buildLeft() {
@@ -102,8 +102,7 @@ void RunsPage::buildTools() {
     connect(nestButton_, &QToolButton::toggled, this,
             [this](bool isOn) { rows_->setNested(isOn); });
     connect(columnsButton_, &QToolButton::clicked, this, [this] { openChooser(); });
-    connect(panelButton_, &QToolButton::toggled, this,
-            [this](bool isOn) { tabs_->setVisible(isOn); });
+    connect(panelButton_, &QToolButton::toggled, this, [this] { showEmpty(); });
 }
 
 void RunsPage::buildEmpty() {

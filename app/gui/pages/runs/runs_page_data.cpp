@@ -61,7 +61,7 @@ void RunsPage::askFilter() {
                 return;
             }
             if (!reply.ok()) {
-                filter_->setError(qtext(std::string(messageOf(reply.status()))), 0);
+                filter_->setError(asSentence(std::string(messageOf(reply.status()))), 0);
             } else if (!reply->isOk) {
                 filter_->setError(qtext(reply->message), reply->column);
             } else {
@@ -89,8 +89,8 @@ void RunsPage::fetchIds(const std::string& filter, const std::string& pageToken,
                                   return;
                               }
                               if (!reply.ok()) {
-                                  filter_->setError(qtext(std::string(messageOf(reply.status()))),
-                                                    0);
+                                  filter_->setError(
+                                      asSentence(std::string(messageOf(reply.status()))), 0);
                                   return;
                               }
                               for (const client::RunSummary& run : reply->runs) {
@@ -212,7 +212,7 @@ void RunsPage::fetchDeleted(const std::string& pageToken) {
             if (!reply.ok()) {
                 Notice notice;
                 notice.kind = Notice::Kind::kError;
-                notice.text = qtext(std::string(messageOf(reply.status())));
+                notice.text = asSentence(std::string(messageOf(reply.status())));
                 Q_EMIT said(notice);
                 return;
             }

@@ -46,7 +46,7 @@ void RunsPage::showEmpty() {
     } else if (!hasRuns && (isAway || context().daemon.address().empty())) {
         noDaemon_->setText("No daemon", link.sentence.empty()
                                             ? "Start one on this machine, or choose another above."
-                                            : qtext(link.sentence));
+                                            : asSentence(link.sentence));
         shown = noDaemon_;
     } else if (!hasRuns) {
         shown = isComplete_ ? noRuns_ : reading_;
@@ -57,6 +57,7 @@ void RunsPage::showEmpty() {
         shown = noMatch_;
     }
     body_->setCurrentWidget(shown);
+    tabs_->setVisible(panelButton_->isChecked() && (hasRuns || filter_->isDeletedShown()));
 }
 
 // The first runs tell which metrics there are to show.

@@ -6,6 +6,7 @@
 #include <QHeaderView>
 #include <QScrollBar>
 #include <QTimer>
+#include <QVBoxLayout>
 #include <algorithm>
 
 #include "app/gui/models/run_rows.h"
@@ -40,8 +41,14 @@ void RunsView::build() {
     pinned_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->setSpacing(0);
-    layout->addWidget(pinned_);
+    layout->setSpacing(1);
+    auto* left = new QVBoxLayout;
+    left->setSpacing(0);
+    gap_ = new QWidget(this);
+    gap_->hide();
+    left->addWidget(pinned_, 1);
+    left->addWidget(gap_);
+    layout->addLayout(left);
     layout->addWidget(main_, 1);
     for (RunTableView* view : {pinned_, main_}) {
         buildHeader(*view);
@@ -101,8 +108,8 @@ void RunsView::connectScrolling() {
     // Both halves have the same height, whether or not the right one scrolls sideways.
     connect(main_->horizontalScrollBar(), &QScrollBar::rangeChanged, this,
             [this](int low, int high) {
-                pinned_->setHorizontalScrollBarPolicy(low < high ? Qt::ScrollBarAlwaysOn
-                                                                 : Qt::ScrollBarAlwaysOff);
+                gap_->setFixedHeight(main_->horizontalScrollBar()->sizeHint().height());
+                gap_->setVisible(low < high);
             });
 }
 
@@ -111,9 +118,10 @@ void RunsView::connectSelection() {
     connect(selection, &QItemSelectionModel::selectionChanged, this,
             [this] { Q_EMIT selectionChanged(); });
     connect(selection, &QItemSelectionModel::currentRowChanged, this, [this] {
-        pinned_->viewport()->update();
+        showFocus();
         Q_EMIT selectionChanged();
     });
+    connect(main_, &RunTableView::focusChanged, this, [this] { showFocus(); });
     connect(&rows_, &QAbstractItemModel::modelAboutToBeReset, this, [this] {
         keptIds_ = selectedIds();
         keptCurrent_ = currentId();
@@ -328,6 +336,11 @@ void RunsView::focusRows() {
     if (!main_->currentIndex().isValid() && rows_.rowCount() > 0) {
         main_->setCurrentIndex(rows_.index(0, 1));
     }
+}
+
+void RunsView::showFocus() {
+    delegate_->setFocusRow(main_->hasFocus() ? main_->currentIndex().row() : -1);
+    pinned_->viewport()->update();
 }
 
 void RunsView::hover(int row) {

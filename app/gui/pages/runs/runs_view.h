@@ -32,8 +32,11 @@ class RunTableView final : public QTableView {
  Q_SIGNALS:
     void hovered(int row);
     void opened(int row);
+    void focusChanged();
 
  protected:
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
@@ -97,10 +100,12 @@ class RunsView final : public QWidget {
     void hover(int row);
     void keepSelection();
     void setRowHeights();
+    void showFocus();
 
     RunRows& rows_;
     RunCellDelegate* delegate_;
     RunTableView *pinned_ = nullptr, *main_ = nullptr;
+    QWidget* gap_ = nullptr;  // as high as the scroll bar beside it
     RunColumns columns_;
     bool isArranging_ = false;
     std::vector<std::string> keptIds_;  // over a reset of the model

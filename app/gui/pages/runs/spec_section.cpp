@@ -145,6 +145,7 @@ void SpecSection::mark() {
     if (first >= 0) {
         QTextCursor cursor(text_->document());
         cursor.setPosition(std::min(first, text_->document()->characterCount() - 1));
+        cursor.movePosition(QTextCursor::StartOfBlock);
         text_->setTextCursor(cursor);
         text_->centerCursor();
     }
