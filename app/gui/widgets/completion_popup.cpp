@@ -164,11 +164,11 @@ void CompletionPopup::showHint(const std::optional<CallHint>& hint, const QRect&
                             all.mid(from, to - from).toHtmlEscaped(), all.mid(to).toHtmlEscaped(),
                             hint->doc.toHtmlEscaped()));
     hint_->adjustSize();
-    const int y = line.top() - hint_->height() - 2;
-    // Where the list is not.
-    const bool isBelow = y < 0 || (isVisible() && geometry().top() < line.top());
+    // Above the line, or above the list where that stands there.
+    const bool isListAbove = isVisible() && geometry().top() < line.top();
+    const int y = (isListAbove ? geometry().top() : line.top()) - hint_->height() - 2;
     const int x = std::clamp(line.left(), 0, std::max(0, parentWidget()->width() - hint_->width()));
-    hint_->move(x, isBelow ? line.bottom() + 2 : y);
+    hint_->move(x, y < 0 ? line.bottom() + 2 : y);
     hint_->raise();
     hint_->show();
 }

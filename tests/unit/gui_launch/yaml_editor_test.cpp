@@ -189,6 +189,7 @@ TEST(YamlColors, HaveEnoughContrastInBothThemes) {
 
 TEST(YamlHighlighter, RepaintsTheLinesThatAChangeAboveConcerns) {
     QTextDocument document;
+    document.documentLayout();  // a document that nobody shows tells no changes
     document.setPlainText(QStringLiteral("recipe:\n  - deriv:\n      a: x + 1\n      b: y\n"));
     YamlHighlighter highlighter(&document);
     highlighter.setColors(darkColors());
@@ -208,7 +209,6 @@ TEST(YamlHighlighter, RepaintsTheLinesThatAChangeAboveConcerns) {
     cursor.setPosition(static_cast<int>(document.toPlainText().indexOf(QStringLiteral("deriv:"))) +
                        5);
     cursor.insertText(QStringLiteral("e"));
-    EXPECT_EQ(document.findBlockByNumber(3).text(), QStringLiteral("      b: y"));
     EXPECT_EQ(highlighter.analysis().tokensOf(3).back().kind, SpecToken::Kind::kColumn);
     EXPECT_EQ(document.findBlockByNumber(1).text(), QStringLiteral("  - derive:"));
     EXPECT_EQ(document.findBlockByNumber(1).userState(), highlighter.analysis().stateBehind(1));
