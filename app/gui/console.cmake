@@ -1,21 +1,10 @@
 # The program millrace-console: the shell around the pages.
-set(shell_pages)
-foreach(page watch runs launch data)
-    if(TARGET millrace_gui_${page})
-        list(APPEND shell_pages gui_${page})
-    endif()
-endforeach()
 add_room(gui_shell
     SOURCES console_app.cpp console_options.cpp console_pages.cpp main_window.cpp screenshot.cpp
             shell_commands.cpp status_line.cpp
-    DEPS core client session gui_models gui_bridge gui_charts gui_widgets gui_page ${shell_pages}
-         Qt6::Widgets)
+    DEPS core client session gui_models gui_bridge gui_charts gui_widgets gui_page gui_watch
+         gui_runs gui_launch gui_data Qt6::Widgets)
 target_compile_definitions(millrace_gui_shell PRIVATE MILLRACE_VERSION="${PROJECT_VERSION}")
-foreach(page ${shell_pages})
-    string(REPLACE "gui_" "" name ${page})
-    string(TOUPPER ${name} name)
-    target_compile_definitions(millrace_gui_shell PRIVATE MILLRACE_HAS_${name})
-endforeach()
 add_program(millrace-console SOURCES main.cpp
     DEPS ${MILLRACE_STATIC_GRPC} gui_shell)
 target_link_options(millrace-console PRIVATE -Wl,--as-needed -Wl,--gc-sections)

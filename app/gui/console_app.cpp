@@ -16,7 +16,10 @@ QString sentenceOf(const Status& status) {
 }  // namespace
 
 ConsoleApp::ConsoleApp(const Parts& parts, const ConsoleOptions& options)
-    : parts_(parts), daemons_(parts.ownAddress), bridge_(parts.makeClient) {
+    : parts_(parts),
+      daemons_(parts.ownAddress),
+      bridge_(parts.makeClient),
+      probe_(parts.makeClient) {
     restore(options);
     const WindowParts window{{bridge_, runs_, colors_, spec_},
                              daemons_,
@@ -27,6 +30,7 @@ ConsoleApp::ConsoleApp(const Parts& parts, const ConsoleOptions& options)
     window_ = std::make_unique<MainWindow>(window);
     window_->restoreLayout();
     connectDaemon();
+    connectProbe();
 }
 
 ConsoleApp::~ConsoleApp() = default;
@@ -71,6 +75,44 @@ void ConsoleApp::connectDaemon() {
     runs_.setNow(parts_.nowMs());
 }
 
+// The others in the bar are only asked whether they are there.
+void ConsoleApp::connectProbe() {
+    connect(&probe_, &DaemonProbe::changed, this,
+            [this](const QString& address) { takeProbe(address.toStdString()); });
+    connect(&daemons_, &KnownDaemons::changed, this, [this] {
+        if (isStarted_) {
+            probeOthers();
+        }
+    });
+}
+
+void ConsoleApp::probeOthers() {
+    std::vector<std::string> others;
+    for (const KnownDaemon& daemon : daemons_.all()) {
+        if (daemon.address != daemons_.current()) {
+            others.push_back(daemon.address);
+        }
+    }
+    if (others != probed_) {
+        probed_ = others;
+        probe_.setAddresses(others);
+    }
+}
+
+void ConsoleApp::takeProbe(const std::string& address) {
+    const ProbeState state = probe_.state(address);
+    if (address == daemons_.current() || state.answer == ProbeState::Answer::kNone) {
+        return;
+    }
+    session::Link link;
+    link.state = state.answer == ProbeState::Answer::kReachable ? session::LinkState::kConnected
+                 : state.answer == ProbeState::Answer::kRefused ? session::LinkState::kRefused
+                                                                : session::LinkState::kReconnecting;
+    link.sentence = state.sentence;
+    link.sinceMs = state.sinceMs;
+    daemons_.setLink(address, link, state.version);
+}
+
 void ConsoleApp::start() {
     connect(window_.get(), &MainWindow::painted, this, &ConsoleApp::goOn);
     window_->showPage(firstPage_);
@@ -78,9 +120,11 @@ void ConsoleApp::start() {
 }
 
 void ConsoleApp::goOn() {
+    isStarted_ = true;
     if (!daemons_.current().empty()) {
         bridge_.connectTo(daemons_.current());
     }
+    probeOthers();
     openSpec();
     QTimer::singleShot(0, window_.get(), &MainWindow::makeOtherPages);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/bridge/daemon_probe.h"
 #include "app/gui/console_options.h"
 #include "app/gui/main_window.h"
 #include "app/gui/models/run_colors.h"
@@ -44,18 +45,24 @@ class ConsoleApp final : public QObject {
  private:
     void restore(const ConsoleOptions& options);
     void connectDaemon();
+    void connectProbe();
+    void probeOthers();
+    void takeProbe(const std::string& address);
     void goOn();
     void openSpec();
 
     Parts parts_;
     KnownDaemons daemons_;
     DaemonBridge bridge_;
+    DaemonProbe probe_;
+    std::vector<std::string> probed_;
     RunTable runs_;
     RunColors colors_;
     SpecDocument spec_;
     std::unique_ptr<MainWindow> window_;
     PageName firstPage_ = PageName::kRuns;
     std::string specFile_;
+    bool isStarted_ = false;
 };
 
 }  // namespace millrace::gui

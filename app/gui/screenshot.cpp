@@ -1,5 +1,6 @@
 #include "app/gui/screenshot.h"
 
+#include <QCursor>
 #include <QDir>
 #include <QPixmap>
 #include <algorithm>
@@ -37,6 +38,8 @@ void Screenshot::start() {
         end(kExitFailed, "cannot make the directory " + options_.screenshotDir);
         return;
     }
+    // No button looks as if the mouse were on it.
+    QCursor::setPos(-1, -1);
     app_.window().resize(options_.width, options_.height);
     app_.start();
     app_.window().resize(options_.width, options_.height);

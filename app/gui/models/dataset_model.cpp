@@ -326,8 +326,7 @@ QString DatasetFilesModel::toolTip(const client::DatasetFile& file, int column) 
 }
 
 QVariant DatasetFilesModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* const kTitles[] = {"File", "Rows", "Row groups", "On disk",
-                                          "Rows by row group"};
+    static const char* const kTitles[] = {"File", "Rows", "Groups", "On disk", "Row groups"};
     if (orientation != Qt::Horizontal || section < 0 || section >= kNumColumns) {
         return {};
     }

@@ -231,7 +231,7 @@ QVariant SampleStepsModel::data(const QModelIndex& index, int role) const {
         case kEnabledRole:
             return s.isEnabled;
         case kRowsRole:
-            return index.row() == 0
+            return index.row() == 0 && s.rowsIn == s.rowsOut
                        ? tr("%1 rows").arg(countText(static_cast<double>(s.rowsOut)))
                        : countText(static_cast<double>(s.rowsIn)) + QChar(0x2009) + QChar(0x2192) +
                              QChar(0x2009) + countText(static_cast<double>(s.rowsOut));

@@ -216,11 +216,7 @@ QWidget* ConnectionBar::makeRow() {
     search->setToolTip(tr("Every command, run, page and daemon"));
     connect(search, &QPushButton::clicked, this, &ConnectionBar::paletteAsked);
     all->addWidget(search);
-    theme_ = new QToolButton(row);
-    setLook(*theme_, "flat");
-    theme_->setText(QStringLiteral("◐"));
-    theme_->setToolTip(tr("Dark or light (Ctrl+Shift+T)"));
-    theme_->setAccessibleName(tr("Switch between dark and light"));
+    theme_ = flatButton(Glyph::kTheme, tr("Dark or light  Ctrl+Shift+T"), row);
     connect(theme_, &QToolButton::clicked, this, &ConnectionBar::themeAsked);
     all->addWidget(theme_);
     return row;
@@ -295,7 +291,8 @@ DaemonChip* ConnectionBar::makeChip() {
         moveFocus(chip, -1);
         daemons_.remove(std::string(chip->address()));
     });
-    connect(chip, &DaemonChip::leave, this, [this, chip](int direction) { moveFocus(chip, direction); });
+    connect(chip, &DaemonChip::leave, this,
+            [this, chip](int direction) { moveFocus(chip, direction); });
     return chip;
 }
 

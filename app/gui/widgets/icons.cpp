@@ -46,6 +46,10 @@ Drawing drawingOf(Glyph glyph) {
             return {"M6 3.5 L10.5 8 L6 12.5"};
         case Glyph::kChevronDown:
             return {"M3.5 6 L8 10.5 L12.5 6"};
+        case Glyph::kChevronUp:
+            return {"M3.5 10 L8 5.5 L12.5 10"};
+        case Glyph::kTheme:
+            return {"O8 8 5.6 M8 2.4 L8 13.6 M9.8 3.2 L9.8 12.8 M11.6 4.4 L11.6 11.6"};
         case Glyph::kStop:
             return {"R3.5 3.5 9 9 1.2"};
         case Glyph::kPlay:

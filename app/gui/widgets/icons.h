@@ -21,6 +21,7 @@ enum class Glyph {
     kChevronLeft,
     kChevronRight,
     kChevronDown,
+    kChevronUp,
     kStop,
     kPlay,
     kPause,
@@ -37,7 +38,8 @@ enum class Glyph {
     kDaemon,
     kKeyboard,
     kOpen,
-    kSave
+    kSave,
+    kTheme
 };
 
 void paintGlyph(QPainter& painter, const QRectF& square, Glyph glyph, const QColor& color);

@@ -89,16 +89,20 @@ Figure::Figure(const QString& caption, QWidget* parent) : QWidget(parent) {
     value_ = new QLabel(noneText(), this);
     setLook(*value_, "title");
     value_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    auto* below = new QLabel(caption, this);
-    setLook(*below, "caption");
+    caption_ = new QLabel(caption, this);
+    setLook(*caption_, "caption");
     column->addWidget(value_);
-    column->addWidget(below);
+    column->addWidget(caption_);
     setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
 }
 
 void Figure::setValue(const QString& value, const QString& toolTip) {
     value_->setText(value.isEmpty() ? noneText() : value);
     setToolTip(toolTip);
+}
+
+void Figure::setCaption(const QString& caption) {
+    caption_->setText(caption);
 }
 
 QString Figure::value() const {
@@ -193,8 +197,14 @@ void MessageStrip::paintEvent(QPaintEvent*) {
 SearchField::SearchField(const QString& placeholder, QWidget* parent) : QLineEdit(parent) {
     setPlaceholderText(placeholder);
     setClearButtonEnabled(true);
-    auto* look = addAction(icon(Glyph::kSearch), QLineEdit::LeadingPosition);
-    look->setEnabled(true);
+    setTextMargins(20, 0, 0, 0);
+}
+
+void SearchField::paintEvent(QPaintEvent* event) {
+    QLineEdit::paintEvent(event);
+    QPainter painter(this);
+    paintGlyph(painter, QRectF(8, (height() - 14) / 2.0, 14, 14), Glyph::kSearch,
+               colorsOf(palette()).faint);
 }
 
 void SearchField::keyPressEvent(QKeyEvent* event) {

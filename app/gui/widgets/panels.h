@@ -61,10 +61,11 @@ class Figure final : public QWidget {
  public:
     explicit Figure(const QString& caption, QWidget* parent = nullptr);
     void setValue(const QString& value, const QString& toolTip = {});
+    void setCaption(const QString& caption);
     QString value() const;
 
  private:
-    QLabel* value_;
+    QLabel *value_, *caption_;
 };
 
 /// What stands where nothing is: a title, a sentence that says what to do, and at most two ways to
@@ -118,6 +119,7 @@ class SearchField final : public QLineEdit {
 
  protected:
     void keyPressEvent(QKeyEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
 };
 
 /// Asks without blocking; `onYes` is called when `yesText` ("Stop run keep-30") was chosen, Escape

@@ -4,11 +4,12 @@
 #include <QEvent>
 #include <QFontDatabase>
 #include <QStyle>
-#include <QStyleFactory>
 #include <QVariant>
 #include <QWidget>
 #include <algorithm>
 #include <cmath>
+
+#include "app/gui/widgets/console_style.h"
 
 namespace millrace::gui {
 namespace {
@@ -99,12 +100,14 @@ QPushButton[look="flat"], QToolButton[look="flat"] { background: transparent;
 QPushButton[look="flat"]:hover, QToolButton[look="flat"]:hover { background: %hover; }
 QPushButton[look="flat"]:focus, QToolButton[look="flat"]:focus { border-color: %accent; }
 QToolButton::menu-indicator { image: none; }
-QLineEdit, QPlainTextEdit, QTextEdit, QAbstractSpinBox { background: %surface; color: %text;
+QLineEdit, QPlainTextEdit, QTextEdit { background: %surface; color: %text;
   border: 1px solid %border; border-radius: 5px; padding: 3px 6px;
   selection-background-color: %accent; selection-color: %onAccent; }
 QLineEdit { min-height: 20px; }
-QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus {
+QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus {
   border-color: %accent; }
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: none; background: transparent;
+  padding: 0; min-height: 0; }
 QLineEdit[look="error"] { border-color: %bad; }
 QAbstractItemView { background: %surface; alternate-background-color: %surface; color: %text;
   border: 1px solid %border; selection-background-color: %selection; selection-color: %text;
@@ -114,16 +117,18 @@ QTableView:focus, QTreeView:focus, QListView:focus { border-color: %accent; }
 QHeaderView { background: %sunken; border: none; }
 QHeaderView::section { background: %sunken; color: %dim; border: none;
   border-right: 1px solid %border; border-bottom: 1px solid %border; padding: 4px 8px; }
+QTableCornerButton::section { background: %sunken; border: none;
+  border-right: 1px solid %border; border-bottom: 1px solid %border; }
+QProgressBar { background: transparent; border: none; }
+QProgressBar::chunk { background: %accent; }
 QTabWidget::pane { border: none; border-top: 1px solid %border; }
 QTabBar::tab { background: transparent; color: %dim; padding: 6px 12px; border: none;
   border-bottom: 2px solid transparent; }
 QTabBar::tab:hover { color: %text; }
 QTabBar::tab:selected { color: %text; border-bottom-color: %accent; }
 QTabBar::tab:focus { color: %accent; }
-QSplitter::handle { background: %border; }
-QSplitter::handle:horizontal { width: 1px; margin: 0 3px; }
-QSplitter::handle:vertical { height: 1px; margin: 3px 0; }
-QSplitter::handle:hover { background: %accent; }
+QSplitter::handle { background: transparent; }
+QSplitter::handle:hover { background: %selection; }
 QMenu { background: %raised; border: 1px solid %border; padding: 4px; }
 QMenu::item { padding: 5px 20px 5px 12px; border-radius: 4px; color: %text; }
 QMenu::item:selected { background: %selection; }
@@ -343,7 +348,7 @@ void ThemeControl::readSystem() {
 void ThemeControl::apply() {
     isApplying_ = true;
     if (!isApplied_) {
-        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+        QApplication::setStyle(new ConsoleStyle);
         isApplied_ = true;
     }
     const ThemeColors& colors = isDark_ ? darkColors() : lightColors();

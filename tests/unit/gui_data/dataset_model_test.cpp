@@ -27,6 +27,7 @@ TEST(DatasetTotals, WhatIsNotKnownIsNeverZero) {
     client::DatasetReply reply = sampleDataset();
     reply.format = "csv";
     reply.decodedBytes.reset();
+    reply.rowGroups = 0;
     const DatasetTotals totals = totalsOf(reply);
     EXPECT_EQ(totals.decoded, noneText());
     EXPECT_EQ(totals.rowGroups, noneText());

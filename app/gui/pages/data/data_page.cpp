@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListView>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QShortcut>
@@ -119,7 +120,8 @@ void DataPage::build() {
     parts_->halves->setChildrenCollapsible(false);
     parts_->dataset = new DatasetView(parts_->halves);
     parts_->steps = new StepsView(parts_->halves);
-    parts_->halves->setSizes({430, 400});
+    parts_->halves->setSizes({400, 430});
+    setFocusProxy(parts_->steps->list());
     parts_->empty = new EmptyState(this);
     parts_->empty->addButton(tr("Open a spec in Launch"), this,
                              [this] { Q_EMIT goTo({PageName::kLaunch, {}, {}, {}}); });

@@ -16,6 +16,14 @@
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
+namespace {
+
+// A CSV file is read in parts of so many rows.
+QString groupWord(const std::string& format) {
+    return format == "csv" ? QObject::tr("splits") : QObject::tr("row groups");
+}
+
+}  // namespace
 
 DatasetView::DatasetView(QWidget* parent) : QWidget(parent) {
     auto* column = new QVBoxLayout(this);
@@ -49,7 +57,7 @@ QWidget* DatasetView::makeTotals() {
     numGroups_ = add(tr("row groups"));
     disk_ = add(tr("on disk"));
     decoded_ = add(tr("decoded"));
-    ratio_ = add(tr("decoded by disk"));
+    ratio_ = add(tr("compression"));
     all->addStretch(1);
     return row;
 }
@@ -120,6 +128,8 @@ void DatasetView::setReply(const client::DatasetReply& reply) {
     numRows_->setValue(totals.rows);
     numFiles_->setValue(totals.files, tr("Format: %1").arg(totals.format));
     numGroups_->setValue(totals.rowGroups);
+    numGroups_->setCaption(groupWord(reply.format));
+    format_ = qtext(reply.format);
     disk_->setValue(totals.disk);
     decoded_->setValue(totals.decoded,
                        tr("What all columns take once decompressed, as the footers say"));
@@ -161,25 +171,24 @@ void DatasetView::showSizes() {
     }
     const bool isAll = files.empty();
     const RowGroupSizes sizes = rowGroupSizes(isAll ? listed_ : files);
-    sizes_->setTitle(
-        (sizes.isDecoded ? tr("Row groups by decoded size") : tr("Row groups by size")) +
-        (isAll ? QString() : tr(", of the selected files")));
-    sizes_->setAxisLabels({}, {});
+    const QString what = format_ == QLatin1String("csv") ? tr("Splits") : tr("Row groups");
+    sizes_->setTitle((sizes.isDecoded ? tr("%1 by decoded size") : tr("%1 by size")).arg(what) +
+                     (isAll ? QString() : tr(", of the selected files")));
     if (sizes.numRowGroups == 0) {
         sizes_->setContent({});
         return;
     }
-    sizes_->setUnit({UnitKind::kCount, tr("row groups")});
+    const bool isSmall = sizes.edges.back() < 4 << 20;
     Histogram histogram;
-    const double mib = 1 << 20;
+    const double unit = isSmall ? 1 << 10 : 1 << 20;
     for (const double edge : sizes.edges) {
-        histogram.edges.push_back(edge / mib);
+        histogram.edges.push_back(edge / unit);
     }
     histogram.counts = sizes.counts;
     histogram.color = colorsOf(palette()).accent;
-    histogram.marker = sizes.medianBytes / mib;
+    histogram.marker = sizes.medianBytes / unit;
     histogram.markerName = tr("median %1").arg(bytesText(sizes.medianBytes));
-    sizes_->setAxisLabels(tr("MiB"), {});
+    sizes_->setAxisLabels(isSmall ? tr("KiB") : tr("MiB"), {});
     sizes_->setContent(std::move(histogram));
 }
 

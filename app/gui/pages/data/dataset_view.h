@@ -51,6 +51,7 @@ class DatasetView final : public QWidget {
     DatasetFilesModel files_;
     std::vector<client::DatasetFile> listed_;
     std::int64_t filesTotal_ = 0;
+    QString format_;
     Figure *numFiles_ = nullptr, *numRows_ = nullptr, *numGroups_ = nullptr, *disk_ = nullptr,
            *decoded_ = nullptr, *ratio_ = nullptr;
     QSplitter* split_ = nullptr;

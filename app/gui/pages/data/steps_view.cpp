@@ -43,7 +43,7 @@ StepsView::StepsView(QWidget* parent)
     : QWidget(parent), before_(SampleModel::Side::kBefore), after_(SampleModel::Side::kAfter) {
     auto* all = new QVBoxLayout(this);
     all->setContentsMargins(0, 0, 0, 0);
-    auto* card = new Card(tr("Rows through the recipe"), this);
+    auto* card = new Card(tr("Recipe"), this);
     all->addWidget(card);
     card->header()->addWidget(makeHeader());
     error_ = new MessageStrip(card);
@@ -99,9 +99,11 @@ QWidget* StepsView::makeHeader() {
     rows_->setCurrentIndex(1);
     split_ = makeNumber(tr("Split"),
                         tr("Which split of the plan: a row group, or a part of a file"), row);
-    firstRow_ = makeNumber(tr("from row"), tr("The first row within the split"), row);
     splits_ = captionLabel({}, row);
     all->addWidget(splits_);
+    firstRow_ = makeNumber(tr("from row"), tr("The first row within the split"), row);
+    splitRows_ = captionLabel({}, row);
+    all->addWidget(splitRows_);
     another_ = new QToolButton(row);
     another_->setText(tr("Another sample"));
     another_->setIcon(icon(Glyph::kRefresh));
@@ -206,9 +208,8 @@ void StepsView::limitNumbers(const client::StepsReply& reply) {
     isFilling_ = true;
     split_->setRange(0, asInt(std::max<std::int64_t>(0, reply.splits - 1)));
     firstRow_->setRange(0, asInt(std::max<std::int64_t>(0, reply.splitRows - 1)));
-    splits_->setText(tr("of %1 splits, %2 rows in this one")
-                         .arg(countText(static_cast<double>(reply.splits)),
-                              countText(static_cast<double>(reply.splitRows))));
+    splits_->setText(tr("of %1").arg(countText(static_cast<double>(reply.splits))));
+    splitRows_->setText(tr("of %1").arg(countText(static_cast<double>(reply.splitRows))));
     isFilling_ = false;
 }
 
@@ -223,10 +224,22 @@ void StepsView::setReply(const client::StepsReply& reply) {
     body_->setVisible(hasRows);
     empty_->setVisible(!hasRows);
     if (hasRows) {
-        // The step that was looked at stays, else the first one that does something.
         const int last = steps_.rowCount() - 1;
-        choose(current_ < 0 ? std::min(1, last) : std::min(current_, last));
+        choose(current_ < 0 ? firstWithChange() : std::min(current_, last));
     }
+}
+
+// Where there is something to see.
+int StepsView::firstWithChange() const {
+    for (std::size_t i = 1; i < reply_.stages.size(); ++i) {
+        const SampleDiff diff = sampleDiff(reply_.stages[i - 1], reply_.stages[i]);
+        if (diff.numRemoved + diff.numAdded + diff.numColumnsAdded + diff.numColumnsRemoved +
+                diff.numChangedCells >
+            0) {
+            return static_cast<int>(i);
+        }
+    }
+    return std::min(1, steps_.rowCount() - 1);
 }
 
 void StepsView::setProblem(const QString& title, const QString& sentence) {

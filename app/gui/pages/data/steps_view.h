@@ -70,6 +70,7 @@ class StepsView final : public QWidget {
     QSpinBox* makeNumber(const QString& caption, const QString& toolTip, QWidget* row);
     void connectTables();
     void compare();
+    int firstWithChange() const;
     void showSides(const SampleComparison& comparison);
     void limitNumbers(const client::StepsReply& reply);
 
@@ -83,7 +84,8 @@ class StepsView final : public QWidget {
     QCheckBox* onlyChanges_ = nullptr;
     QToolButton* another_ = nullptr;
     MessageStrip* error_ = nullptr;
-    QLabel *summary_ = nullptr, *splits_ = nullptr, *beforeTitle_ = nullptr, *afterTitle_ = nullptr;
+    QLabel *summary_ = nullptr, *splits_ = nullptr, *splitRows_ = nullptr, *beforeTitle_ = nullptr,
+           *afterTitle_ = nullptr;
     QListView* list_ = nullptr;
     QSplitter* body_ = nullptr;
     QWidget* beforeSide_ = nullptr;
