@@ -141,14 +141,23 @@ double LaneState::elapsedMs(std::int64_t nowMs) const {
 LaneModel::LaneModel(QObject* parent) : QAbstractListModel(parent) {}
 
 bool LaneModel::isWanted(const client::RunSummary& run) const {
-    return !client::isEnded(run.state) || pinned_.contains(run.id) ||
-           run.endedMs >= nowMs_ - kRecentMs;
+    if (!client::isEnded(run.state) || pinned_.contains(run.id)) {
+        return true;
+    }
+    const auto lane = known_.find(run.id);
+    const std::int64_t sawEndMs = lane != known_.end() ? lane->second->sawEndMs : 0;
+    return std::max(run.endedMs, sawEndMs) >= nowMs_ - kRecentMs;
 }
 
 LaneState& LaneModel::take(const client::RunSummary& run) {
     std::shared_ptr<LaneState>& lane = known_[run.id];
     if (!lane) {
         lane = std::make_shared<LaneState>();
+    }
+    if (!client::isEnded(run.state)) {
+        lane->sawEndMs = 0;
+    } else if (!lane->run.id.empty() && !lane->isEnded()) {
+        lane->sawEndMs = nowMs_;
     }
     lane->run = run;
     lane->tracker.update(run, nowMs_);

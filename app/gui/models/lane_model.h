@@ -29,6 +29,7 @@ struct LaneState {
     client::RunSummary run;
     LaneTracker tracker;
     std::deque<std::pair<std::int64_t, std::int64_t>> pace;  ///< (time in ms, step), 30 s
+    std::int64_t sawEndMs = 0;  ///< when it was seen to end, by this machine's clock; 0: it was not
 
     /// "keep-30" of "movielens-dlrm", or the name where there is no variation.
     QString title() const;

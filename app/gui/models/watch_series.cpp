@@ -6,7 +6,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr std::size_t kPointsMax = 250'000;  // a series; older ones are thinned to their extremes
+constexpr std::size_t kPointsMax = 32'000;  // a series; older ones are thinned to their extremes
 constexpr std::int64_t kLateSteps = 20'000;
 constexpr std::size_t kExactRangesMax = 64;
 
@@ -80,6 +80,16 @@ void WatchSeries::replace(CurveStore& store, const client::MetricSeries& points,
     store.replaceAll(merged.view());
 }
 
+// What the store gave up to its bound can be asked for again.
+void WatchSeries::noteThinning(Series& series) {
+    if (series.store->numThinned() != series.numThinned) {
+        series.numThinned = series.store->numThinned();
+        const CurvePoint middle = series.store->at(series.store->size() / 2);
+        series.decimatedTo = std::max(series.decimatedTo, static_cast<std::int64_t>(middle.x));
+        series.exact.clear();
+    }
+}
+
 void WatchSeries::setHistory(const std::vector<client::MetricSeries>& history) {
     hasHistory_ = true;
     for (const client::MetricSeries& stored : history) {
@@ -121,6 +131,7 @@ bool WatchSeries::apply(std::optional<std::int64_t> dropAfterStep,
         };
         std::erase_if(fresh, isRepeated);
         series.store->append(fresh);
+        noteThinning(series);
     }
     return isNew;
 }
@@ -157,6 +168,14 @@ void WatchSeries::refine(const std::vector<client::MetricSeries>& finer, std::in
         if (!points.isDecimated && series.exact.size() < kExactRangesMax) {
             series.exact.emplace_back(fromStep, to);
         }
+    }
+}
+
+void WatchSeries::clear() {
+    for (auto& [name, series] : series_) {
+        series.store->clear();
+        series.decimatedTo = 0;
+        series.exact.clear();
     }
 }
 

@@ -36,6 +36,8 @@ class WatchSeries {
     void refine(const std::vector<client::MetricSeries>& finer, std::int64_t fromStep,
                 std::int64_t toStep);
 
+    /// Forgets every point; the stores that charts share stay.
+    void clear();
     bool hasHistory() const { return hasHistory_; }
     /// Where to follow from so that no series has a hole; 0: from the start.
     std::int64_t followFrom() const;
@@ -59,8 +61,10 @@ class WatchSeries {
     struct Series {
         std::shared_ptr<CurveStore> store;
         std::int64_t decimatedTo = 0;  ///< up to this step; 0: all points are here
+        std::uint64_t numThinned = 0;  ///< by the store's bound, as far as noted
         std::vector<std::pair<std::int64_t, std::int64_t>> exact;  ///< ranges that were refined
     };
+    static void noteThinning(Series& series);
     Series& ensure(const std::string& name, bool& isNew);
     static void replace(CurveStore& store, const client::MetricSeries& points, double from,
                         double to);

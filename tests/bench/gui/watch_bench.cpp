@@ -91,7 +91,7 @@ class Bench {
             daemon_.putRun(run);
         }
         page_ = std::make_unique<WatchPage>(PageContext{bridge_, table_, colors_, spec_}, nullptr);
-        page_->resize(1'600, 1'000);
+        page_->resize(1'800, 2'200);
         page_->show();
         bridge_.connectTo("unix:/fake.sock");
         isReady_ = QTest::qWaitFor(

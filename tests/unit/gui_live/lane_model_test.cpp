@@ -58,6 +58,16 @@ TEST_F(LaneModelTest, LetsAnEndedRunGoAfterAWhileUnlessItIsPinned) {
     EXPECT_EQ(order(), "o ");
 }
 
+TEST_F(LaneModelTest, KeepsARunInSightThatWasSeenToEnd) {
+    client::RunSummary run = runOf("a", RunState::kRunning);
+    model.apply(true, {run}, {}, 2'000);
+    run.state = RunState::kCancelled;  // the daemon's clock may be far from ours
+    model.apply(false, {run}, {}, 90'000'000);
+    EXPECT_EQ(order(), "a ");
+    model.refresh(90'000'001 + LaneModel::kRecentMs);
+    EXPECT_EQ(order(), "");
+}
+
 TEST_F(LaneModelTest, LeavesOldEndedRunsOut) {
     model.apply(true, {runOf("e", RunState::kFinished, 0)}, {}, LaneModel::kRecentMs * 3);
     EXPECT_EQ(model.numLanes(), 0);

@@ -94,6 +94,20 @@ TEST(WatchSeriesTest, ReplacesAPartByItsExactPoints) {
     EXPECT_TRUE(std::is_sorted(steps.begin(), steps.end()));
 }
 
+TEST(WatchSeriesTest, AsksAgainForWhatItGaveUpToItsBound) {
+    WatchSeries series;
+    std::vector<client::MetricPoint> points;
+    for (std::int64_t step = 1; step <= 100'000; ++step) {
+        points.push_back(pointOf("loss", step));
+    }
+    series.apply(std::nullopt, points);
+    EXPECT_LT(series.bytesUsed(), std::size_t{2} << 20);
+    EXPECT_TRUE(series.wantsDetail("loss", 100, 200));
+    EXPECT_FALSE(series.wantsDetail("loss", 99'900, 100'000));
+    series.refine({seriesOf("loss", 100, 200)}, 100, 200);
+    EXPECT_FALSE(series.wantsDetail("loss", 100, 200));
+}
+
 TEST(WatchSeriesTest, FindsTheStepsOfAVisibleTime) {
     WatchSeries series;
     series.setHistory({seriesOf("loss", 1, 100)});

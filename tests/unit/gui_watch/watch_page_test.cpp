@@ -94,7 +94,11 @@ TEST_F(WatchTest, VoidsPointsOfAnOlderAttempt) {
     daemon.putRun(run);
     open();
     ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 20; }));
+    history["r-1"] = client::sceneHistory(run, 1, 5);
+    client::RunSummary again = run;
+    again.attempt = 2;
     daemon.beginAttempt("r-1", 5);
+    daemon.putRun(again);
     ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 5; }));
 }
 
@@ -147,7 +151,10 @@ TEST_F(WatchTest, StopsARunOnlyAfterItsNameWasConfirmed) {
         }
     }
     ASSERT_TRUE(until([&] { return daemon.numCalls("stop") == 1; }));
-    EXPECT_TRUE(until([&] { return page->lanes().lane(0).run.state == RunState::kCancelled; }));
+    EXPECT_TRUE(until([&] {
+        const LaneState* lane = page->lanes().find("r-1");
+        return lane != nullptr && lane->run.state == RunState::kCancelled;
+    })) << "what was stopped stays in sight";
     EXPECT_TRUE(until([&] { return !notices.empty(); }));
 }
 

@@ -85,9 +85,17 @@ void WatchFeed::setPixelWidth(int pixels) {
     maxPoints_ = std::clamp(2 * pixels, kPointsMin, kPointsMax);
 }
 
-void WatchFeed::setStart(const std::string& run, std::int64_t startedMs) {
-    if (const auto found = shown_.find(run); found != shown_.end()) {
-        found->second->startedMs = startedMs;
+void WatchFeed::noteRun(const client::RunSummary& run) {
+    const auto found = shown_.find(run.id);
+    if (found == shown_.end()) {
+        return;
+    }
+    Shown& shown = *found->second;
+    shown.startedMs = run.startedMs;
+    const bool isNew = shown.attempt > 0 && run.attempt > shown.attempt;
+    shown.attempt = std::max(shown.attempt, run.attempt);
+    if (isNew) {
+        askHistory(run.id);
     }
 }
 
@@ -120,6 +128,8 @@ void WatchFeed::takeHistory(const std::string& run,
         }
         return;
     }
+    found->second->following.reset();
+    found->second->series.clear();
     found->second->series.setHistory(*history);
     follow(run);
     Q_EMIT historyRead(run, *history);

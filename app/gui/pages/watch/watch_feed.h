@@ -37,8 +37,9 @@ class WatchFeed final : public QObject {
     void setPixelWidth(int pixels);
     /// The visible part of the axis: asks for what is there only thinned out.
     void detail(const std::set<std::string>& names, XAxis axis, CurveRange view);
-    /// The run started there; for relative time.
-    void setStart(const std::string& run, std::int64_t startedMs);
+    /// A shown run as it is now: its start, for relative time, and its attempt. A new attempt may
+    /// have voided points between the history and the stream: both are begun anew.
+    void noteRun(const client::RunSummary& run);
 
     /// The run whose log is wanted; "" for none.
     void showLog(const std::string& run);
@@ -63,6 +64,7 @@ class WatchFeed final : public QObject {
         std::unique_ptr<Following> following;
         std::int64_t startedMs = 0, lastStep = 0;
         std::pair<std::int64_t, std::int64_t> asked;  ///< of the last detail
+        int attempt = 0;
         bool isAsking = false;
     };
     void askHistory(const std::string& run);

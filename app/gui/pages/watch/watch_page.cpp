@@ -216,6 +216,9 @@ void WatchPage::takeKnownRuns() {
 
 void WatchPage::takeRuns(const RunsDelta& delta) {
     lanes_.apply(delta.isReset, delta.changed, delta.removed, nowMs());
+    for (const client::RunSummary& run : delta.changed) {
+        feed_.noteRun(run);
+    }
     if (delta.isComplete) {
         lanes_.listComplete();
     }
@@ -286,7 +289,7 @@ void WatchPage::applySelection() {
     feed_.show(runs);
     for (const std::string& run : runs) {
         if (const LaneState* lane = lanes_.find(run)) {
-            feed_.setStart(run, lane->run.startedMs);
+            feed_.noteRun(lane->run);
         }
     }
     charts_->setRuns(runs);
@@ -328,7 +331,10 @@ void WatchPage::refreshEmpty() {
     const session::Link& link = context().daemon.link();
     const bool isAway = link.state != session::LinkState::kConnected;
     if (lanes_.numLanes() > 0) {
-        stack_->setCurrentIndex(1);
+        if (isEmptyShown()) {
+            stack_->setCurrentIndex(1);
+            QTimer::singleShot(0, this, &WatchPage::fitJobs);
+        }
         return;
     }
     stack_->setCurrentWidget(empty_);
