@@ -38,6 +38,15 @@ std::int64_t nowMs() {
     return QDateTime::currentMSecsSinceEpoch();
 }
 
+QString sentenceOf(const session::Link& link) {
+    QString text = QString::fromStdString(link.sentence);
+    if (text.isEmpty()) {
+        return QObject::tr("Waiting for the daemon's first answer.");
+    }
+    text[0] = text[0].toUpper();
+    return text;
+}
+
 QLabel* heading(const QString& text, QWidget* parent) {
     auto* label = new QLabel(text, parent);
     setLook(*label, "heading");
@@ -51,8 +60,8 @@ WatchPage::WatchPage(const PageContext& context, QWidget* parent)
     build();
     connectDaemon();
     connectWidgets();
-    takeKnownRuns();
     nodes_.setNodes(context.daemon.nodes());
+    takeKnownRuns();
     auto* clock = new QTimer(this);
     connect(clock, &QTimer::timeout, this, [this] { tick(nowMs()); });
     clock->start(kTickMs);
@@ -199,6 +208,7 @@ void WatchPage::reset() {
     isAuto_ = true;
     laneList_->select({}, {});
     nodes_.setNodes(context().daemon.nodes());
+    refreshTitles();
     refreshEmpty();
 }
 
@@ -211,6 +221,7 @@ void WatchPage::takeKnownRuns() {
     }
     lanes_.apply(true, runs, {}, nowMs());
     selectAutomatically();
+    refreshTitles();
     refreshEmpty();
 }
 
@@ -313,6 +324,7 @@ void WatchPage::refreshTitles() {
     const int going = lanes_.numGoing();
     jobsCard_->setTitle(going == 0 ? tr("Jobs") : tr("Jobs  ·  %1 running").arg(going));
     const int numNodes = nodes_.numNodes();
+    nodeDeck_->parentWidget()->setVisible(numNodes > 0);
     machinesTitle_->setText(numNodes > 1 ? tr("Machines  ·  %1").arg(numNodes) : tr("Machines"));
     const LaneState* lane = lanes_.find(feed_.logRun());
     logCard_->setTitle(lane != nullptr ? tr("Log of %1").arg(lane->label()) : tr("Log"));
@@ -341,8 +353,7 @@ void WatchPage::refreshEmpty() {
     if (isAway) {
         empty_->setText(
             link.state == session::LinkState::kConnecting ? tr("Connecting") : tr("No daemon"),
-            link.sentence.empty() ? tr("Waiting for the daemon's first answer.")
-                                  : QString::fromStdString(link.sentence));
+            sentenceOf(link));
         empty_->setCommand(QStringLiteral("millrace up"));
     } else {
         showNothingRuns();
