@@ -11,6 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_table.h"
@@ -36,6 +37,17 @@ constexpr const char* kQuietHandles =
 
 std::int64_t nowMs() {
     return QDateTime::currentMSecsSinceEpoch();
+}
+
+// A little more than the time so far: each new border draws every curve anew.
+CurveRange ahead(CurveRange extent) {
+    if (extent.isEmpty()) {
+        return extent;
+    }
+    const double step = std::clamp((extent.high - extent.low) / 10, 5'000.0, 60'000.0);
+    const double coarse = std::exp2(std::floor(std::log2(step)));  // or the step itself would move
+    extent.high = extent.low + std::ceil((extent.high - extent.low) / coarse) * coarse;
+    return extent;
 }
 
 QString sentenceOf(const session::Link& link) {
@@ -409,7 +421,7 @@ void WatchPage::tick(std::int64_t now) {
         }
     }
     if (charts_->link()->xAxis() == XAxis::kWallTime) {
-        charts_->link()->reportExtent(laneList_, extent);
+        charts_->link()->reportExtent(laneList_, ahead(extent));
     }
     if (isVisible() && lanes_.numLanes() > 0) {
         laneList_->setNow(now);
