@@ -191,7 +191,7 @@ std::string consoleHelp() {
         "user's own socket. A daemon on HOST:PORT wants TLS: MILLRACE_TLS_CA,\n"
         "MILLRACE_TLS_CERT and MILLRACE_TLS_KEY name the PEM files, as for millrace.\n"
         "Settings are kept in $XDG_CONFIG_HOME/millrace/console.conf.\n\n"
-        "Exit codes: 0, 2 (the command line is wrong), 6 (--screenshot: no daemon answers).\n\n"
+        "Exit codes: 0; 2, the command line is wrong; 6, no daemon answers --screenshot.\n\n"
         "Pages: Ctrl+1 Watch, Ctrl+2 Runs, Ctrl+3 Launch, Ctrl+4 Data. Ctrl+Shift+P finds\n"
         "every command, ? shows the shortcuts.\n";
     return text;

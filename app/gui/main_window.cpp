@@ -59,6 +59,16 @@ bool isTyping() {
            qobject_cast<const QTextEdit*>(focus) != nullptr;
 }
 
+// Messages of the engine begin in lower case, "the disk is full"; names keep theirs, "r-81 ...".
+QString asSentence(QString text) {
+    const QString word = text.section(QLatin1Char(' '), 0, 0);
+    const bool isPlain = std::all_of(word.begin(), word.end(), [](QChar c) { return c.isLower(); });
+    if (isPlain && word.size() < text.size()) {
+        text[0] = text[0].toUpper();
+    }
+    return text;
+}
+
 }  // namespace
 
 MainWindow::MainWindow(const WindowParts& parts) : parts_(parts) {
@@ -193,14 +203,15 @@ void MainWindow::makeOtherPages() {
 
 void MainWindow::showPage(PageName name) {
     Page& shown = page(name);
+    QWidget* inside = shown.focusWidget();
     current_ = name;
     stack_->setCurrentWidget(&shown);
     side_->setCurrent(static_cast<int>(placeOf(name)));
     showDaemon();
     notices_->raise();
-    if (shown.focusWidget() != nullptr) {
-        shown.focusWidget()->setFocus(Qt::OtherFocusReason);
-    } else {
+    if (inside != nullptr) {
+        inside->setFocus(Qt::OtherFocusReason);
+    } else if (shown.focusPolicy() != Qt::NoFocus) {
         shown.setFocus(Qt::OtherFocusReason);
     }
 }
@@ -214,7 +225,7 @@ void MainWindow::tell(const Notice& notice) {
     const Toast::Kind kind = notice.kind == Notice::Kind::kError  ? Toast::Kind::kError
                              : notice.kind == Notice::Kind::kDone ? Toast::Kind::kDone
                                                                   : Toast::Kind::kInfo;
-    notices_->add({kind, notice.text, notice.actionText, notice.action});
+    notices_->add({kind, asSentence(notice.text), notice.actionText, notice.action});
 }
 
 std::vector<Command> MainWindow::ownCommands() {

@@ -86,8 +86,14 @@ DatasetTotals totalsOf(const client::DatasetReply& reply) {
     totals.format = qtext(reply.format);
     totals.files = countText(static_cast<double>(reply.filesTotal));
     totals.rows = countText(static_cast<double>(reply.rows));
-    totals.rowGroups =
-        reply.format == "csv" ? noneText() : countText(static_cast<double>(reply.rowGroups));
+    std::int64_t rowGroups = reply.rowGroups;
+    if (rowGroups == 0 && static_cast<std::int64_t>(reply.files.size()) == reply.filesTotal) {
+        // The parts that a CSV file is read in.
+        for (const client::DatasetFile& file : reply.files) {
+            rowGroups += static_cast<std::int64_t>(file.rowGroups.size());
+        }
+    }
+    totals.rowGroups = rowGroups > 0 ? countText(static_cast<double>(rowGroups)) : noneText();
     totals.disk = bytesText(static_cast<double>(reply.bytes));
     totals.decoded = optionalBytes(reply.decodedBytes);
     if (reply.decodedBytes.has_value() && reply.bytes > 0) {

@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QGridLayout>
+#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -291,56 +292,59 @@ void ShortcutSheet::fill() {
     page_ = new QWidget(this);
     auto* column = new QVBoxLayout(page_);
     column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kSpaceMedium);
     auto* title = new QLabel(tr("Shortcuts"), page_);
     setLook(*title, "title");
     column->addWidget(title);
-    auto* grid = new QGridLayout;
-    grid->setHorizontalSpacing(kSpaceHuge);
-    grid->setVerticalSpacing(3);
-    int line = 0;
-    const auto total = [this] {
-        std::size_t lines = 0;
-        for (const ShortcutGroup& group : groups_) {
-            lines += group.lines.size() + 2;
-        }
-        return static_cast<int>(lines);
-    }();
-    int side = 0;
+    auto* sides = new QHBoxLayout;
+    sides->setSpacing(kSpaceHuge);
+    std::size_t numLines = 0, numPlaced = 0;
     for (const ShortcutGroup& group : groups_) {
-        if (side == 0 && line > 0 && line + static_cast<int>(group.lines.size()) / 2 > total / 2) {
-            side = 1;
-            line = 0;
-        }
-        line = addGroup(*grid, group, side, line);
+        numLines += group.lines.size() + 2;
     }
-    grid->setRowStretch(grid->rowCount(), 1);
-    column->addLayout(grid, 1);
+    QVBoxLayout* sideColumns[] = {new QVBoxLayout, new QVBoxLayout};
+    for (const ShortcutGroup& group : groups_) {
+        // A group stands where its middle falls.
+        const std::size_t size = group.lines.size() + 2;
+        addGroup(*sideColumns[numPlaced + size / 2 > numLines / 2 ? 1 : 0], group);
+        numPlaced += size;
+    }
+    for (QVBoxLayout* side : sideColumns) {
+        side->setSpacing(kSpaceMedium);
+        side->addStretch(1);
+        sides->addLayout(side, 1);
+    }
+    column->addLayout(sides, 1);
     auto* foot = new QLabel(tr("Esc closes this sheet. Ctrl+Shift+P finds every command."), page_);
     setLook(*foot, "caption");
     column->addWidget(foot);
     layout()->addWidget(page_);
 }
 
-int ShortcutSheet::addGroup(QGridLayout& grid, const ShortcutGroup& group, int side, int line) {
+void ShortcutSheet::addGroup(QVBoxLayout& column, const ShortcutGroup& group) {
     auto* heading = new QLabel(group.title, page_);
     setLook(*heading, "heading");
-    heading->setContentsMargins(0, line == 0 ? 0 : kSpaceMedium, 0, 2);
-    grid.addWidget(heading, line++, side * 2, 1, 2);
+    column.addWidget(heading);
+    auto* grid = new QGridLayout;
+    grid->setHorizontalSpacing(kSpaceMedium);
+    grid->setVerticalSpacing(2);
+    grid->setColumnMinimumWidth(0, 112);
+    grid->setColumnStretch(1, 1);
+    int line = 0;
     for (const ShortcutGroup::Line& entry : group.lines) {
         auto* keys = new QLabel(entry.keys, page_);
         setLook(*keys, "mono");
         auto* text = new ElidedLabel(page_, Qt::ElideRight);
         setLook(*text, "dim");
         text->setFullText(entry.text);
-        grid.addWidget(keys, line, side * 2);
-        grid.addWidget(text, line++, side * 2 + 1);
-        grid.setColumnStretch(side * 2 + 1, 1);
+        grid->addWidget(keys, line, 0);
+        grid->addWidget(text, line++, 1);
     }
-    return line;
+    column.addLayout(grid);
 }
 
 QRect ShortcutSheet::placeIn(const QSize& window) const {
-    const int width = std::min(860 + 2 * kShadow, window.width() - 2 * kSpaceSmall);
+    const int width = std::min(900 + 2 * kShadow, window.width() - 2 * kSpaceSmall);
     const int height =
         std::min(std::max(layout()->sizeHint().height(), 300), window.height() - 2 * kSpaceSmall);
     return {(window.width() - width) / 2, (window.height() - height) / 2, width, height};

@@ -10,7 +10,6 @@
 
 #include "app/gui/models/palette_model.h"
 
-class QGridLayout;
 class QLineEdit;
 class QListView;
 class QLabel;
@@ -92,8 +91,7 @@ class ShortcutSheet final : public Overlay {
 
  private:
     void fill();
-    /// Returns the next free line.
-    int addGroup(QGridLayout& grid, const ShortcutGroup& group, int side, int line);
+    void addGroup(QVBoxLayout& column, const ShortcutGroup& group);
     std::vector<ShortcutGroup> groups_;
     QWidget* page_ = nullptr;
 };

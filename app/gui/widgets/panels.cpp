@@ -197,6 +197,10 @@ void MessageStrip::paintEvent(QPaintEvent*) {
 SearchField::SearchField(const QString& placeholder, QWidget* parent) : QLineEdit(parent) {
     setPlaceholderText(placeholder);
     setClearButtonEnabled(true);
+    // Qt's own picture is for light themes.
+    if (auto* clear = findChild<QAction*>(QStringLiteral("_q_qlineeditclearaction"))) {
+        clear->setIcon(icon(Glyph::kClose));
+    }
     setTextMargins(20, 0, 0, 0);
 }
 

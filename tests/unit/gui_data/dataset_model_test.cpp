@@ -19,7 +19,7 @@ TEST(DatasetTotals, HaveUnitsAndARatio) {
     EXPECT_EQ(totals.files, "3");
     EXPECT_EQ(totals.rows, "12,190");
     EXPECT_EQ(totals.rowGroups, "12");
-    EXPECT_EQ(totals.disk, "234.4 KiB");
+    EXPECT_EQ(totals.disk, "234 KiB");
     EXPECT_EQ(totals.ratio, QString::fromUtf8("3.0×"));
 }
 
@@ -28,6 +28,7 @@ TEST(DatasetTotals, WhatIsNotKnownIsNeverZero) {
     reply.format = "csv";
     reply.decodedBytes.reset();
     reply.rowGroups = 0;
+    reply.files.clear();
     const DatasetTotals totals = totalsOf(reply);
     EXPECT_EQ(totals.decoded, noneText());
     EXPECT_EQ(totals.rowGroups, noneText());

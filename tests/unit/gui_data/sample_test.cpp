@@ -145,7 +145,7 @@ TEST(SampleSteps, SayRowsInAndOutAndWhichAreOff) {
     ASSERT_EQ(model.rowCount(), 5);
     EXPECT_EQ(model.index(0).data(SampleStepsModel::kRowsRole).toString(), "4 rows");
     EXPECT_EQ(model.index(1).data(SampleStepsModel::kRowsRole).toString(),
-              QString::fromUtf8("4 → 3"));
+              QString("4 → 3").replace(' ', QChar(0x2009)));
     EXPECT_DOUBLE_EQ(model.index(1).data(SampleStepsModel::kKeptRole).toDouble(), 0.75);
     EXPECT_FALSE(model.index(2).data(SampleStepsModel::kEnabledRole).toBool());
     model.setStages({});

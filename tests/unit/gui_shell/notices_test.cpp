@@ -1,3 +1,4 @@
+#include <QLineEdit>
 #include <QPushButton>
 #include <QTest>
 
@@ -13,8 +14,10 @@ class NoticesTest : public testing::Test {
     NoticesTest() {
         area.resize(900, 600);
         area.show();
+        elsewhere.setFocus();
     }
     QWidget area;
+    QLineEdit elsewhere{&area};
     NoticeStack stack{&area};
 };
 

@@ -182,6 +182,7 @@ TEST_F(WindowTest, AQuestionMarkShowsTheShortcutsButNotWhileTyping) {
     QTest::keyClicks(pageOf(PageName::kRuns).field, "?");
     EXPECT_FALSE(window().shortcuts().isVisible());
     EXPECT_EQ(pageOf(PageName::kRuns).field->text(), "?");
+    pageOf(PageName::kRuns).field->clearFocus();
     QTest::keyClicks(&window(), "?");
     ASSERT_TRUE(window().shortcuts().isVisible());
     std::vector<std::string> keys;

@@ -121,7 +121,7 @@ void DataPage::build() {
     parts_->dataset = new DatasetView(parts_->halves);
     parts_->steps = new StepsView(parts_->halves);
     parts_->halves->setSizes({400, 430});
-    setFocusProxy(parts_->steps->list());
+    setFocusPolicy(Qt::StrongFocus);
     parts_->empty = new EmptyState(this);
     parts_->empty->addButton(tr("Open a spec in Launch"), this,
                              [this] { Q_EMIT goTo({PageName::kLaunch, {}, {}, {}}); });
@@ -353,6 +353,9 @@ void DataPage::takeSteps(Result<client::StepsReply> reply) {
         parts_->steps->setError(sentenceOf(reply->errors));
     } else {
         parts_->steps->setReply(*reply);
+        if (hasFocus()) {
+            parts_->steps->list()->setFocus(Qt::OtherFocusReason);
+        }
     }
     showState();
 }

@@ -16,7 +16,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kRowsMeasured = 60, kWidthLeast = 56;
+constexpr int kRowsMeasured = 60, kWidthLeast = 56, kHeaderPad = 26;
 
 std::vector<int> asVector(const std::set<int>& numbers) {
     return {numbers.begin(), numbers.end()};
@@ -48,7 +48,8 @@ void DataTable::fitColumns(int most) {
     const QFontMetrics metrics(font());
     const int rows = std::min(kRowsMeasured, model()->rowCount());
     for (int column = 0; column < model()->columnCount(); ++column) {
-        int width = horizontalHeader()->sectionSizeHint(column);
+        const QString title = model()->headerData(column, Qt::Horizontal).toString();
+        int width = metrics.horizontalAdvance(title) + kHeaderPad;
         for (int row = 0; row < rows; ++row) {
             const QString text = model()->index(row, column).data().toString().left(80);
             width = std::max(width, metrics.horizontalAdvance(text) + 20);

@@ -138,8 +138,10 @@ void DatasetView::setReply(const client::DatasetReply& reply) {
     files_.setReply(reply);
     listed_ = reply.files;
     filesTotal_ = reply.filesTotal;
-    columnsTable_->fitColumns();
-    filesTable_->fitColumns(230);
+    columnsTable_->fitColumns(190);
+    filesTable_->fitColumns(210);
+    // The strip takes what is left.
+    filesTable_->setColumnWidth(DatasetFilesModel::kStrip, 96);
     showCounts();
     showSizes();
 }

@@ -302,11 +302,15 @@ void StepsView::showSides(const SampleComparison& comparison) {
             .arg(countText(static_cast<double>(stage.rowIds.size())),
                  countText(static_cast<double>(stage.columns.size())));
     };
+    // A step that is switched off is not what the rows come from.
+    int from = isComparingWithDataset() ? 0 : std::max(0, current_ - 1);
+    while (from > 0 && !steps_.stage(from).isEnabled) {
+        --from;
+    }
+    const QString source =
+        from == 0 ? tr("Dataset") : tr("After %1").arg(qtext(steps_.stage(from).step));
     static_cast<ElidedLabel*>(beforeTitle_)
-        ->setFullText((comparison.before.kind == "dataset"
-                           ? tr("Dataset")
-                           : tr("After %1").arg(qtext(comparison.before.step))) +
-                      QStringLiteral(" \u00b7 ") + rowsOf(comparison.before));
+        ->setFullText(source + QStringLiteral(" \u00b7 ") + rowsOf(comparison.before));
     static_cast<ElidedLabel*>(afterTitle_)
         ->setFullText((isAlone ? tr("Dataset") : tr("After %1").arg(qtext(comparison.after.step))) +
                       QStringLiteral(" \u00b7 ") + rowsOf(comparison.after));
