@@ -324,7 +324,11 @@ Result<RunPage> FakeDaemon::list(const ListRequest& request) {
     std::vector<const RunSummary*> all;
     for (const auto& [id, detail] : runs_) {
         const RunSummary& run = detail.summary;
-        if (request.changesSince > 0 ? run.revision > request.changesSince : run.deletedMs == 0) {
+        const bool isSeen = request.changesSince > 0
+                                ? run.revision > request.changesSince
+                                : request.view == RunView::kAll ||
+                                      (run.deletedMs == 0) != (request.view == RunView::kDeleted);
+        if (isSeen && (request.filter.empty() || !onFilter || onFilter(request.filter, run))) {
             all.push_back(&run);
         }
     }

@@ -66,6 +66,8 @@ class FakeDaemon {
     // Answers of the other calls.
     std::function<Result<std::vector<MetricSeries>>(const MetricRangeRequest&)> onMetricRange;
     std::function<Result<FilterCheck>(const std::string&)> onParseFilter;
+    /// Whether a run fits a filter; without it all do.
+    std::function<bool(const std::string& filter, const RunSummary& run)> onFilter;
     std::function<Result<CheckReply>(const CheckRequest&)> onCheck;
     std::function<Result<DatasetReply>(const DatasetRequest&)> onDataset;
     std::function<Result<StepsReply>(const StepsRequest&)> onSteps;
