@@ -5,6 +5,7 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QScrollBar>
 #include <QSplitter>
 #include <QTableView>
 #include <QToolButton>
@@ -208,7 +209,7 @@ void ComparePanel::fitColumns() {
     if (numRuns < 1) {
         return;
     }
-    const int room = table_->viewport()->width() - kNameWidth;
+    const int room = table_->width() - table_->verticalScrollBar()->sizeHint().width() - kNameWidth;
     QHeaderView* header = table_->horizontalHeader();
     header->resizeSection(0, kNameWidth);
     for (int column = 1; column <= numRuns; ++column) {

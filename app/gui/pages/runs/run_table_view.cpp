@@ -3,6 +3,7 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
+#include <algorithm>
 
 #include "app/gui/models/run_rows.h"
 #include "app/gui/pages/runs/run_cell_delegate.h"
@@ -40,6 +41,38 @@ void RunTableView::scrollTo(const QModelIndex& index, ScrollHint hint) {
     const int column = horizontalHeader()->logicalIndexAt(viewport()->width() / 2);
     QTableView::scrollTo(column >= 0 ? index.siblingAtColumn(column) : index, hint);
     bar->setValue(scrolled);
+}
+
+QModelIndex RunTableView::moveCursor(CursorAction action, Qt::KeyboardModifiers) {
+    const int last = rows_.rowCount() - 1;
+    const int column = currentIndex().isValid() ? currentIndex().column() : 1;
+    const int page = std::max(1, viewport()->height() / std::max(1, rowHeight(0)) - 1);
+    int row = currentIndex().row();
+    switch (action) {
+        case MoveUp:
+        case MovePrevious:
+            row -= 1;
+            break;
+        case MoveDown:
+        case MoveNext:
+            row += 1;
+            break;
+        case MovePageUp:
+            row -= page;
+            break;
+        case MovePageDown:
+            row += page;
+            break;
+        case MoveHome:
+            row = 0;
+            break;
+        case MoveEnd:
+            row = last;
+            break;
+        default:
+            break;
+    }
+    return last < 0 ? QModelIndex() : rows_.index(std::clamp(row, 0, last), column);
 }
 
 void RunTableView::fold(bool isExpanded) {

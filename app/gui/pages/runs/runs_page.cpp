@@ -28,7 +28,6 @@ namespace {
 constexpr int kFilterMs = 180;     ///< after the last letter of an expression
 constexpr int kRefilterMs = 1500;  ///< after a change of the runs
 constexpr int kParamMs = 400;
-constexpr int kSelectionMs = 30;
 constexpr int kClockMs = 1000;
 
 }  // namespace
@@ -134,6 +133,7 @@ void RunsPage::buildRight() {
     details_ =
         new DetailsPanel(context().daemon, context().runs, context().colors, *actions_, tabs_);
     compare_ = new ComparePanel(context().daemon, context().runs, context().colors, tabs_);
+    tabs_->setMinimumWidth(520);
     tabs_->addTab(details_, "Details");
     tabs_->addTab(compare_, "Compare");
     splitter_->addWidget(tabs_);
@@ -147,7 +147,6 @@ void RunsPage::connectTable() {
     paramTimer_.setSingleShot(true);
     paramTimer_.setInterval(kParamMs);
     selectionTimer_.setSingleShot(true);
-    selectionTimer_.setInterval(kSelectionMs);
     clockTimer_.setInterval(kClockMs);
     connect(&filterTimer_, &QTimer::timeout, this, [this] { askFilter(); });
     connect(&refilterTimer_, &QTimer::timeout, this, [this] { askFilter(); });

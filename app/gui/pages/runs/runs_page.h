@@ -5,6 +5,7 @@
 // note, Delete deletes, Ctrl+C copies the rows, Ctrl+Shift+C the ids, Escape back to the table.
 // Threads: the GUI thread. Owns: its models and widgets. Failure: the daemon's sentences as
 // notices.
+#include <QElapsedTimer>
 #include <QTimer>
 #include <functional>
 #include <memory>
@@ -118,6 +119,7 @@ class RunsPage final : public Page {
     QToolButton *columnsButton_ = nullptr, *nestButton_ = nullptr, *panelButton_ = nullptr;
     RunFilter wanted_;
     QTimer filterTimer_, refilterTimer_, paramTimer_, clockTimer_, selectionTimer_;
+    QElapsedTimer sinceSelection_;
     int filterSerial_ = 0, numOpen_ = 0, epoch_ = 0;
     bool isByDaemon_ = false, hasColumns_ = false, isComplete_ = false, isReadingParams_ = false;
     std::unordered_set<std::string> foundIds_;

@@ -22,6 +22,13 @@ namespace millrace::gui {
 
 using client::RunState;
 
+namespace {
+
+/// Selections that follow faster than this (an arrow key that is held) are shown one in so long.
+constexpr int kFastMs = 80;
+
+}  // namespace
+
 void RunsPage::showCounts() {
     std::map<RunState, int> counts;
     const RunTable& runs = rows_->table();
@@ -56,7 +63,11 @@ void RunsPage::showEmpty() {
                               .arg(countText(rows_->table().numRuns())));
         shown = noMatch_;
     }
+    const bool isNew = shown == view_ && body_->currentWidget() != view_;
     body_->setCurrentWidget(shown);
+    if (isNew && isVisible() && filter_->text().isEmpty()) {
+        view_->focusRows();
+    }
     tabs_->setVisible(panelButton_->isChecked() && (hasRuns || filter_->isDeletedShown()));
 }
 
@@ -81,8 +92,10 @@ void RunsPage::chooseUsualColumns() {
 
 void RunsPage::showSelection() {
     if (!selectionTimer_.isActive()) {
-        selectionTimer_.start();
+        const bool isFast = sinceSelection_.isValid() && sinceSelection_.elapsed() < kFastMs;
+        selectionTimer_.start(isFast ? kFastMs : 0);
     }
+    sinceSelection_.start();
 }
 
 // Compared are the ticked runs; with fewer than two of them, the selected ones too.

@@ -35,6 +35,8 @@ class RunTableView final : public QTableView {
     void focusChanged();
 
  protected:
+    /// By rows: the current cell may be in the other half.
+    QModelIndex moveCursor(CursorAction action, Qt::KeyboardModifiers modifiers) override;
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;

@@ -1,0 +1,196 @@
+// What the page of runs costs: runs_bench prints one JSON object. Offscreen, a daemon in memory.
+#include <QApplication>
+#include <QDateTime>
+#include <QElapsedTimer>
+#include <QTest>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/gui/charts/plot_widget.h"
+#include "app/gui/models/run_colors.h"
+#include "app/gui/models/run_table.h"
+#include "app/gui/models/spec_document.h"
+#include "app/gui/pages/runs/chart_board.h"
+#include "app/gui/pages/runs/details_panel.h"
+#include "app/gui/pages/runs/filter_bar.h"
+#include "app/gui/pages/runs/metrics_section.h"
+#include "app/gui/pages/runs/run_actions.h"
+#include "app/gui/pages/runs/runs_page.h"
+#include "app/gui/pages/runs/runs_view.h"
+#include "app/gui/widgets/theme.h"
+#include "backend/core/json.h"
+#include "tests/support/runs_scene.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kNumRuns = 10'000;
+constexpr int kNumMetrics = 100;
+constexpr std::int64_t kNumPoints = 100'000;
+
+double secondsOf(const QElapsedTimer& timer) {
+    return static_cast<double>(timer.nsecsElapsed()) / 1e9;
+}
+
+/// Milliseconds: the middle one and the worst of `times` calls.
+Json timed(int times, const std::function<void(int)>& call) {
+    std::vector<double> all;
+    for (int i = 0; i < times; ++i) {
+        QElapsedTimer timer;
+        timer.start();
+        call(i);
+        all.push_back(secondsOf(timer) * 1e3);
+    }
+    std::sort(all.begin(), all.end());
+    return {{"median_ms", all[all.size() / 2]}, {"worst_ms", all.back()}};
+}
+
+class Bench {
+ public:
+    Bench() : runs_(client::sceneRuns(kNumRuns, QDateTime::currentMSecsSinceEpoch(), 200)) {
+        client::RunDetail& heavy = runs_[5];
+        for (int i = 0; i < kNumMetrics; ++i) {
+            heavy.summary.latestMetrics.push_back(
+                {"custom." + std::to_string(i), 0.5, kNumPoints, 1'700'000'000'000, 1});
+            heavy.metricNames.push_back("custom." + std::to_string(i));
+        }
+        for (int i = 0; i < kNumMetrics; ++i) {
+            series_.push_back(client::sceneSeries("custom." + std::to_string(i), 0.5,
+                                                  static_cast<unsigned>(i), kNumPoints, 2'000));
+        }
+        for (const client::RunDetail& run : runs_) {
+            summaries_.push_back(run.summary);
+        }
+        daemon_.putDetail(heavy);
+        daemon_.onMetricRange = [this](const client::MetricRangeRequest& request) {
+            return answer(request);
+        };
+    }
+
+    Json table() {
+        QElapsedTimer timer;
+        timer.start();
+        page_ = std::make_unique<RunsPage>(PageContext{bridge_, table_, colors_, spec_}, nullptr);
+        page_->resize(1'440, 900);
+        page_->show();
+        table_.apply(true, summaries_, {});
+        RunsDelta delta;
+        delta.isComplete = true;
+        Q_EMIT bridge_.runsChanged(delta);
+        paint();
+        const double seconds = secondsOf(timer);
+        return {{"runs", page_->rows().numMatching()},
+                {"rows", page_->rows().rowCount()},
+                {"usable_ms", seconds * 1e3}};
+    }
+
+    Json filter() {
+        static const char* const kTexts[] = {
+            "keep", "keep-3", "wide", "r-0123", "movielens wide", "nothing-is-called-so", ""};
+        return timed(21, [&](int i) {
+            page_->filterBar().setText(kTexts[i % 7]);
+            paint();
+        });
+    }
+
+    Json sort() {
+        static const char* const kKeys[] = {"metric:loss", "name",  "variation", "started",
+                                            "duration",    "state", "rate",      "id"};
+        return timed(24, [&](int i) {
+            page_->rows().setSort(kKeys[i % 8],
+                                  i % 2 == 0 ? Qt::AscendingOrder : Qt::DescendingOrder);
+            paint();
+        });
+    }
+
+    Json changes() {
+        return timed(20, [&](int i) {
+            std::vector<client::RunSummary> changed(summaries_.begin() + i * 100,
+                                                    summaries_.begin() + i * 100 + 200);
+            for (client::RunSummary& run : changed) {
+                run.progress.step += 1;
+                run.latestMetrics[3].value += 0.001 * i;
+            }
+            table_.apply(false, changed, {});
+            page_->rows().settle();
+            paint();
+        });
+    }
+
+    /// From the selection to a curve on the screen, with the daemon's answer on another thread.
+    Json select() {
+        bridge_.connectTo("unix:/fake.sock");
+        require(QTest::qWaitFor([&] { return bridge_.isSettled(); }, 20'000), "connected");
+        table_.apply(false, summaries_, {});
+        page_->rows().setFolded({});
+        page_->details().showTab(DetailsPanel::Tab::kMetrics);
+        ChartBoard& board = page_->details().metrics().board();
+        return timed(9, [&](int i) {
+            page_->view().select({i % 2 == 0 ? "r-00005" : "r-00010"});
+            const auto isDrawn = [&] {
+                return page_->details().runId() == (i % 2 == 0 ? "r-00005" : "r-00010") &&
+                       !board.plots().empty() && !board.plots()[0]->isEmpty();
+            };
+            require(QTest::qWaitFor(isDrawn, 10'000), "drawn");
+            paint();
+        });
+    }
+
+ private:
+    Result<std::vector<client::MetricSeries>> answer(const client::MetricRangeRequest& request) {
+        std::vector<client::MetricSeries> found =
+            client::sceneAnswer(request, {runs_[5], runs_[10]});
+        for (const client::MetricSeries& one : series_) {
+            if (std::find(request.names.begin(), request.names.end(), one.name) !=
+                    request.names.end() &&
+                request.run == runs_[5].summary.id) {
+                std::erase_if(found, [&](const auto& other) { return other.name == one.name; });
+                found.push_back(one);
+            }
+        }
+        return found;
+    }
+    static void require(bool isTrue, const char* what) {
+        if (!isTrue) {
+            std::fprintf(stderr, "runs_bench: not %s\n", what);
+            std::exit(1);
+        }
+    }
+    void paint() {
+        QCoreApplication::sendPostedEvents();
+        page_->grab();
+    }
+
+    std::vector<client::RunDetail> runs_;
+    std::vector<client::RunSummary> summaries_;
+    std::vector<client::MetricSeries> series_;
+    client::FakeDaemon daemon_;
+    DaemonBridge bridge_{[this](const std::string& a) { return daemon_.makeClient(a); }};
+    RunTable table_;
+    RunColors colors_;
+    SpecDocument spec_;
+    std::unique_ptr<RunsPage> page_;
+};
+
+}  // namespace
+}  // namespace millrace::gui
+
+int main(int argc, char** argv) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    QApplication application(argc, argv);
+    millrace::gui::ThemeControl theme(application);
+    theme.choose(millrace::gui::ThemeChoice::kDark);
+    millrace::gui::Bench bench;
+    millrace::Json report;
+    report["table"] = bench.table();
+    report["filter"] = bench.filter();
+    report["sort"] = bench.sort();
+    report["changes_200_runs"] = bench.changes();
+    report["select_100_metrics"] = bench.select();
+    std::printf("%s\n", millrace::dumpJsonPretty(report).c_str());
+    return 0;
+}

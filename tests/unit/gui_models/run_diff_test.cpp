@@ -1,0 +1,134 @@
+#include "app/gui/models/run_diff.h"
+
+#include <QAbstractItemModelTester>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/runs_scene.h"
+
+namespace millrace::gui {
+namespace {
+
+using Detail = std::shared_ptr<const client::RunDetail>;
+using Verdict = BaseDifference::Verdict;
+
+class RunDiffTest : public testing::Test {
+ protected:
+    static Detail detail(int place) {
+        static const auto kRuns = client::sceneRuns(5, 1'800'000'000'000, 0);
+        return std::make_shared<client::RunDetail>(kRuns[static_cast<std::size_t>(place)]);
+    }
+    int rowOf(const QString& name) const {
+        for (int row = 0; row < diff.rowCount(); ++row) {
+            if (!diff.isSection(row) && diff.index(row, 0).data().toString() == name) {
+                return row;
+            }
+        }
+        return -1;
+    }
+    QString cell(const QString& name, int column) const {
+        return diff.index(rowOf(name), column).data().toString();
+    }
+    RunDiff diff;
+    QAbstractItemModelTester tester{&diff, QAbstractItemModelTester::FailureReportingMode::Fatal};
+};
+
+TEST_F(RunDiffTest, ShowsOnlyWhatDiffers) {
+    diff.setRuns({detail(0), detail(1)});
+    EXPECT_EQ(cell("recipe.negatives.keep", 1), "1");
+    EXPECT_EQ(cell("recipe.negatives.keep", 2), "0.3");
+    EXPECT_EQ(rowOf("batch.rows"), -1);
+    EXPECT_EQ(rowOf("Packages: torch"), -1);
+    EXPECT_EQ(cell("Steps: negatives", 1), "80,561 of 80,561");
+    EXPECT_NE(cell("Steps: negatives", 2), cell("Steps: negatives", 1));
+    const int different = diff.numDifferent();
+    diff.setOnlyDifferent(false);
+    EXPECT_EQ(cell("batch.rows", 2), "512");
+    EXPECT_EQ(cell("Packages: torch", 1), "2.11.0");
+    EXPECT_EQ(diff.numDifferent(), different);
+    EXPECT_FALSE(diff.index(rowOf("batch.rows"), 1).data(RunDiff::kDiffersRole).toBool());
+}
+
+TEST_F(RunDiffTest, TellsEnvironmentsApart) {
+    diff.setRuns({detail(0), detail(4)});
+    EXPECT_EQ(cell("Git: Working tree", 1), "clean");
+    EXPECT_EQ(cell("Git: Working tree", 2), "with uncommitted changes");
+}
+
+TEST_F(RunDiffTest, MeasuresMetricsAgainstTheFirstRun) {
+    diff.setRuns({detail(0), detail(1), detail(4)});
+    EXPECT_FALSE(diff.difference(rowOf("loss"), 1));
+    EXPECT_EQ(diff.difference(rowOf("loss"), 2)->verdict, Verdict::kWorse);
+    EXPECT_EQ(diff.difference(rowOf("loss"), 3)->verdict, Verdict::kBetter);
+    EXPECT_EQ(diff.difference(rowOf("test AUC"), 3)->verdict, Verdict::kBetter);
+    EXPECT_FALSE(diff.difference(rowOf("recipe.negatives.keep"), 2));
+}
+
+TEST_F(RunDiffTest, SaysNothingDiffersOfARunAndItself) {
+    diff.setRuns({detail(2), detail(2)});
+    EXPECT_EQ(diff.numDifferent(), 0);
+    EXPECT_EQ(diff.rowCount(), 0);
+    diff.setRuns({});
+    EXPECT_EQ(diff.columnCount(), 1);
+}
+
+TEST_F(RunDiffTest, FollowsARunThatGoesOn) {
+    diff.setRuns({detail(0), detail(1)});
+    client::RunSummary later = detail(1)->summary;
+    later.latestMetrics[3].value = 0.25;
+    diff.update(later);
+    EXPECT_EQ(cell("loss", 2), "0.2500");
+    later.state = client::RunState::kFailed;
+    diff.update(later);
+    EXPECT_EQ(cell("State", 2), "failed");
+}
+
+TEST_F(RunDiffTest, ShowsAValueThatARunDoesNotHave) {
+    auto other = std::make_shared<client::RunDetail>(*detail(1));
+    other->params.erase("batch.seed");
+    diff.setRuns({detail(0), other});
+    EXPECT_EQ(cell("batch.seed", 1), "7");
+    EXPECT_EQ(cell("batch.seed", 2), QString(QChar(0x2013)));
+}
+
+TEST_F(RunDiffTest, CopiesWhatItShows) {
+    diff.setRuns({detail(0), detail(1)});
+    const QString text = diff.tsv();
+    EXPECT_TRUE(text.startsWith("name\tr-00000 movielens-dlrm\tr-00001 keep-30\n"));
+    EXPECT_TRUE(text.contains("recipe.negatives.keep\t1\t0.3\n"));
+    EXPECT_FALSE(text.contains("batch.rows"));
+}
+
+TEST_F(RunDiffTest, AgreesWithAPlainComparisonOfRandomParameters) {
+    std::mt19937 random(5);
+    for (int round = 0; round < 60; ++round) {
+        std::vector<Detail> runs;
+        for (unsigned i = 0; i < 2 + random() % 3; ++i) {
+            client::RunDetail run;
+            run.summary.id = "r-" + std::to_string(i);
+            for (unsigned k = 0; k < 12; ++k) {
+                if (random() % 4 != 0) {
+                    run.params["k." + std::to_string(k)] = std::to_string(random() % 2);
+                }
+            }
+            runs.push_back(std::make_shared<client::RunDetail>(run));
+        }
+        diff.setRuns(runs);
+        for (unsigned k = 0; k < 12; ++k) {
+            const std::string key = "k." + std::to_string(k);
+            bool differs = false;
+            for (const Detail& run : runs) {
+                const auto first = runs[0]->params.find(key), other = run->params.find(key);
+                const bool isIn = first != runs[0]->params.end(),
+                           isOther = other != run->params.end();
+                differs = differs || isIn != isOther || (isIn && first->second != other->second);
+            }
+            EXPECT_EQ(rowOf(QString::fromStdString(key)) >= 0, differs) << key;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace millrace::gui

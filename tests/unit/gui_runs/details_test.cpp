@@ -1,0 +1,202 @@
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QPushButton>
+
+#include "app/gui/charts/chart.h"
+#include "app/gui/charts/plot_widget.h"
+#include "app/gui/models/checkpoint_table.h"
+#include "app/gui/models/log_model.h"
+#include "app/gui/models/run_metrics.h"
+#include "app/gui/pages/runs/chart_board.h"
+#include "app/gui/pages/runs/checkpoint_section.h"
+#include "app/gui/pages/runs/fact_view.h"
+#include "app/gui/pages/runs/log_section.h"
+#include "app/gui/pages/runs/metrics_section.h"
+#include "app/gui/pages/runs/note_section.h"
+#include "app/gui/pages/runs/overview_section.h"
+#include "app/gui/pages/runs/receipt_section.h"
+#include "app/gui/pages/runs/spec_section.h"
+#include "tests/unit/gui_runs/runs_fixture.h"
+
+namespace millrace::gui {
+namespace {
+
+using Tab = DetailsPanel::Tab;
+
+class DetailsTest : public RunsTest {
+ protected:
+    DetailsPanel& details() { return page->details(); }
+    std::string storedNote(const std::string& id) {
+        for (const client::RunSummary& run : daemon.runs()) {
+            if (run.id == id) {
+                return run.note;
+            }
+        }
+        return {};
+    }
+};
+
+TEST_F(DetailsTest, ShowsStateReasonAndKeyFigures) {
+    open(5);
+    ASSERT_TRUE(choose("r-00003"));
+    EXPECT_EQ(details().overview().reason(),
+              "rank0 ended by SIGKILL: the machine ran out of memory (limit 1024 MB)");
+    EXPECT_EQ(details().overview().figure("rows trained"), "242 k");
+    EXPECT_EQ(details().overview().figure("loss  " + QString(QChar(0x2212)) + "0.0025"), "0.5098");
+    ASSERT_TRUE(settle());
+    EXPECT_FALSE(details().overview().board().plots().empty());
+    EXPECT_FALSE(details().overview().board().plots()[0]->isEmpty());
+    ASSERT_TRUE(choose("r-00000"));
+    EXPECT_EQ(details().overview().reason(), "");
+}
+
+TEST_F(DetailsTest, MarksWhatTheVariationChangedInTheSpec) {
+    open(5);
+    ASSERT_TRUE(choose("r-00004"));
+    details().showTab(Tab::kSpec);
+    EXPECT_EQ(details().spec().changes().size(), 2U);
+    QStringList marked;
+    for (const QTextEdit::ExtraSelection& mark : details().spec().text().extraSelections()) {
+        marked.append(mark.cursor.selectedText());
+    }
+    EXPECT_TRUE(marked.contains("16"));
+    EXPECT_TRUE(marked.contains("model.embedding_dim: 32"));
+    EXPECT_FALSE(marked.contains("recipe.negatives.keep: 0.3"));
+    details().spec().showResolved(true);
+    const FactTable& resolved = details().spec().resolved().facts();
+    bool isMarked = false;
+    for (int row = 0; row < resolved.rowCount(); ++row) {
+        isMarked = isMarked || (resolved.index(row, 0).data() == "model.embedding_dim" &&
+                                resolved.index(row, 0).data(FactTable::kIsMarkedRole).toBool());
+    }
+    EXPECT_TRUE(isMarked);
+}
+
+TEST_F(DetailsTest, ShowsTheRecipeAsAFunnel) {
+    open(5);
+    ASSERT_TRUE(choose("r-00001"));
+    ASSERT_TRUE(details().receipt().hasReceipt());
+    const auto& funnel = std::get<Funnel>(details().receipt().funnel().content());
+    ASSERT_EQ(funnel.steps.size(), 4U);
+    EXPECT_EQ(funnel.steps[1].name, "filter");
+    EXPECT_EQ(funnel.steps[1].rowsIn, 80'600);
+    EXPECT_EQ(funnel.steps[1].rowsOut, 80'561);
+}
+
+TEST_F(DetailsTest, SaysThatThereIsNoReceiptYet) {
+    open(5);
+    stored[0].receipt.reset();
+    stored[0].checkpoints.clear();
+    stored[0].summary.rowsRead = 0;
+    daemon.putDetail(stored[0]);
+    ASSERT_TRUE(choose("r-00000"));
+    EXPECT_TRUE(until([&] { return !details().receipt().hasReceipt(); }));
+    EXPECT_EQ(details().checkpoints().model().rowCount(), 0);
+}
+
+TEST_F(DetailsTest, ShowsMetricsWithExtremesAndChartsOfTheChosenOnes) {
+    open(5);
+    details().showTab(Tab::kMetrics);
+    ASSERT_TRUE(choose("r-00000"));
+    RunMetrics& metrics = details().metrics().model();
+    ASSERT_TRUE(until(
+        [&] { return metrics.rowCount() > 0 && !metrics.trendAt(metrics.rowOf("loss")).empty(); }));
+    EXPECT_NE(metrics.index(metrics.rowOf("loss"), RunMetrics::kHighest).data(),
+              metrics.index(metrics.rowOf("loss"), RunMetrics::kLowest).data());
+    details().metrics().table().selectRow(metrics.rowOf("input_stall_percent"));
+    EXPECT_THAT(details().metrics().board().chosen(), testing::ElementsAre("input_stall_percent"));
+    details().metrics().table().clearSelection();
+    EXPECT_GT(details().metrics().board().chosen().size(), 1U) << "the usual ones again";
+}
+
+TEST_F(DetailsTest, FollowsTheLogWhileItIsSeen) {
+    open(5);
+    daemon.addLines("r-00001", {{1, "rank0", "first", false, 1, client::LogLevel::kInfo}});
+    ASSERT_TRUE(choose("r-00001"));
+    EXPECT_EQ(daemon.numStreams("logs"), 0);
+    details().showTab(Tab::kLog);
+    ASSERT_TRUE(until([&] { return details().log().model().numLines() == 1; }));
+    daemon.addLines("r-00001", {{2, "rank0", "second", false, 1, client::LogLevel::kInfo}});
+    ASSERT_TRUE(until([&] { return details().log().model().numLines() == 2; }));
+    details().showTab(Tab::kOverview);
+    EXPECT_FALSE(details().log().isFollowing());
+    EXPECT_TRUE(until([&] { return daemon.numStreams("logs") == 0; }));
+}
+
+TEST_F(DetailsTest, ResumesFromAChosenCheckpoint) {
+    open(5);
+    details().showTab(Tab::kCheckpoints);
+    ASSERT_TRUE(choose("r-00003"));
+    CheckpointSection& section = details().checkpoints();
+    section.table().selectRow(1);
+    ASSERT_TRUE(section.resumeButton().isEnabled());
+    section.resumeButton().click();
+    ASSERT_TRUE(until([&] { return daemon.numCalls("resume") == 1 && !notices.empty(); }));
+    EXPECT_EQ(notices.back().text, "Resumed movielens-dlrm no-power-users from step 600.");
+    ASSERT_TRUE(choose("r-00000"));
+    EXPECT_FALSE(section.resumeButton().isEnabled()) << "it has finished";
+}
+
+TEST_F(DetailsTest, SavesANoteAndShowsItAtOnce) {
+    open(5);
+    ASSERT_TRUE(choose("r-00000"));
+    QTest::keyClick(&page->view().rowsView(), Qt::Key_F2);
+    NoteSection& note = details().note();
+    ASSERT_TRUE(note.isEditing());
+    note.editor().setPlainText("**works**");
+    daemon.hang("setNote");
+    QTest::keyClick(&note.editor(), Qt::Key_Return, Qt::ControlModifier);
+    EXPECT_FALSE(note.isEditing());
+    EXPECT_EQ(note.note(), "**works**") << "before the daemon has answered";
+    daemon.release("setNote");
+    EXPECT_TRUE(until([&] { return storedNote("r-00000") == "**works**" && !note.isSaving(); }));
+}
+
+TEST_F(DetailsTest, BringsTheOldNoteBackWhenTheDaemonRefuses) {
+    open(5);
+    ASSERT_TRUE(choose("r-00002"));
+    NoteSection& note = details().note();
+    const QString before = note.note();
+    ASSERT_FALSE(before.isEmpty());
+    daemon.fail("setNote", unavailable("the disk is full"));
+    details().editNote();
+    note.editor().setPlainText("something else");
+    note.save();
+    ASSERT_TRUE(until([&] { return !note.error().isEmpty(); }));
+    EXPECT_TRUE(note.error().contains("the disk is full"));
+    EXPECT_EQ(note.note(), before);
+    EXPECT_TRUE(note.isEditing());
+    EXPECT_EQ(note.editor().toPlainText(), "something else") << "nothing written is lost";
+    note.cancel();
+    EXPECT_FALSE(note.isEditing());
+}
+
+TEST_F(DetailsTest, KeepsATextThatIsBeingEditedWhenTheNoteChanges) {
+    open(5);
+    ASSERT_TRUE(choose("r-00000"));
+    details().editNote();
+    details().note().editor().setPlainText("mine");
+    client::RunSummary run = stored[0].summary;
+    run.note = "theirs";
+    daemon.putRun(run);
+    ASSERT_TRUE(until([&] { return details().note().note() == "theirs"; }));
+    EXPECT_EQ(details().note().editor().toPlainText(), "mine");
+    EXPECT_TRUE(details().note().isEditing());
+}
+
+TEST_F(DetailsTest, KeepsWhatTheListKnowsWhenARunCannotBeRead) {
+    open(5);
+    daemon.fail("get", unavailable("connection lost"));
+    page->view().select({"r-00004"});
+    ASSERT_TRUE(until([&] { return details().runId() == "r-00004" && details().isSettled(); }));
+    EXPECT_EQ(details().detail(), nullptr);
+    EXPECT_EQ(details().overview().figure("rows trained"), "242 k");
+    daemon.fail("get", okStatus());
+    client::RunSummary run = stored[4].summary;
+    run.note = "again";
+    daemon.putRun(run);
+    EXPECT_TRUE(until([&] { return details().detail() != nullptr; }));
+}
+
+}  // namespace
+}  // namespace millrace::gui

@@ -1,0 +1,227 @@
+#include "app/gui/pages/runs/runs_page.h"
+
+#include <QAbstractButton>
+#include <QMessageBox>
+#include <QTabWidget>
+
+#include "app/gui/charts/plot_widget.h"
+#include "app/gui/pages/runs/chart_board.h"
+#include "tests/unit/gui_runs/runs_fixture.h"
+
+namespace millrace::gui {
+namespace {
+
+using testing::ElementsAre;
+
+class RunsPageTest : public RunsTest {
+ protected:
+    ChartBoard& board() { return page->compare().board(); }
+    const Curves& curves(std::size_t plot) {
+        return std::get<Curves>(board().plots()[plot]->content());
+    }
+    /// Ticks two runs and waits for their curves.
+    void compareTwo() {
+        open(5);
+        page->view().select({"r-00000"});
+        press(Qt::Key_Space);
+        page->view().select({"r-00004"});
+        press(Qt::Key_Space);
+        ASSERT_TRUE(until([&] { return page->compare().diff().runs().size() == 2; }));
+        ASSERT_TRUE(settle());
+    }
+    bool hasCommand(const QString& title) {
+        for (const Command& command : page->commands()) {
+            if (command.title == title && command.isEnabled) {
+                return true;
+            }
+        }
+        return false;
+    }
+    QAbstractButton* question(const QString& text) {
+        for (QWidget* window : QApplication::topLevelWidgets()) {
+            for (QAbstractButton* button : window->findChildren<QAbstractButton*>()) {
+                if (qobject_cast<QMessageBox*>(window) != nullptr && button->text() == text) {
+                    return button;
+                }
+            }
+        }
+        return nullptr;
+    }
+};
+
+TEST_F(RunsPageTest, ComparesTickedRuns) {
+    compareTwo();
+    EXPECT_THAT(page->compare().runs(), ElementsAre("r-00000", "r-00004"));
+    EXPECT_TRUE(page->compare().isVisible());
+    const RunDiff& diff = page->compare().diff();
+    QStringList names;
+    for (int row = 0; row < diff.rowCount(); ++row) {
+        names.append(diff.index(row, 0).data().toString());
+    }
+    EXPECT_TRUE(names.contains("model.embedding_dim"));
+    EXPECT_TRUE(names.contains("Git: Working tree"));
+    EXPECT_FALSE(names.contains("batch.rows"));
+    page->compare().setOnlyDifferent(false);
+    EXPECT_GT(diff.rowCount(), names.size());
+}
+
+TEST_F(RunsPageTest, OverlaysTheCurvesOfComparedRunsInTheirColours) {
+    compareTwo();
+    ASSERT_EQ(board().plots().size(), 4U);
+    EXPECT_EQ(board().chosen().front(), "loss");
+    ASSERT_EQ(curves(0).curves.size(), 2U);
+    EXPECT_EQ(curves(0).curves[0].color, colors.of("r-00000").color);
+    EXPECT_NE(curves(0).curves[0].color, curves(0).curves[1].color);
+    EXPECT_EQ(curves(0).curves[0].store->size(), 630U);
+    board().setSmoothing(0.9);
+    EXPECT_NEAR(curves(0).curves[0].smoothing, 0.9, 0.011);
+    board().setXAxis(XAxis::kRows);
+    EXPECT_EQ(board().plots()[2]->xAxis(), XAxis::kRows) << "all charts share the axis";
+    board().setLog(true);
+    EXPECT_TRUE(board().plots()[0]->isLogY());
+    board().choose({"samples_per_second"});
+    EXPECT_EQ(board().plots().size(), 1U);
+    EXPECT_TRUE(until([&] { return curves(0).curves.size() == 2; }));
+}
+
+TEST_F(RunsPageTest, FetchesMorePointsWhereSomebodyZoomsIn) {
+    stored.clear();
+    open(5);
+    for (client::RunDetail& run : stored) {
+        run.summary.progress.step = 100'000;
+        daemon.putDetail(run);
+    }
+    page->rows().setTicked("r-00000", true);
+    page->rows().setTicked("r-00004", true);
+    ASSERT_TRUE(until([&] {
+        return page->isSettled() && !board().plots().empty() && !curves(0).curves.empty() &&
+               curves(0).curves[0].store->size() > 1'000;
+    }));
+    const int asked = daemon.numCalls("metricRange");
+    board().link().setView({10'000, 10'500});
+    EXPECT_TRUE(until([&] { return daemon.numCalls("metricRange") >= asked + 2; }));
+}
+
+TEST_F(RunsPageTest, ReadsARunningRunAgain) {
+    open(5);
+    page->rows().setTicked("r-00000", true);
+    page->rows().setTicked("r-00001", true);
+    ASSERT_TRUE(until([&] { return page->isSettled() && !board().plots().empty(); }));
+    stored[1].summary.progress.step = 500;
+    daemon.putDetail(stored[1]);
+    EXPECT_TRUE(until(
+        [&] { return curves(0).curves.size() == 2 && curves(0).curves[1].store->size() == 500; }));
+}
+
+TEST_F(RunsPageTest, ComparesWhatIsSelectedWhenNothingIsTicked) {
+    open(5);
+    page->view().select({"r-00000", "r-00002"});
+    EXPECT_TRUE(until([&] { return page->compare().runs().size() == 2; }));
+    page->view().select({"r-00002"});
+    EXPECT_TRUE(until([&] { return page->compare().runs().empty(); }));
+    EXPECT_EQ(page->details().runId(), "r-00002");
+}
+
+TEST_F(RunsPageTest, DeletesSeveralWithOneUndo) {
+    open(10);
+    page->view().select({"r-00008", "r-00009"});
+    press(Qt::Key_Delete);
+    ASSERT_TRUE(until([&] { return page->rows().rowCount() == 8 && !notices.empty(); }));
+    ASSERT_EQ(notices.back().actionText, "Undo");
+    EXPECT_EQ(notices.back().text, "Deleted 2 runs.");
+    notices.back().action();
+    EXPECT_TRUE(until([&] { return page->rows().rowCount() == 10; }));
+    EXPECT_EQ(daemon.numCalls("restore"), 2);
+}
+
+TEST_F(RunsPageTest, SaysWhyARunCannotBeDeletedAndDeletesTheOthers) {
+    open(5);
+    daemon.fail("remove", failedPrecondition("r-00001 is running; 'millrace stop' ends it first"));
+    page->actions().remove({"r-00001"});
+    ASSERT_TRUE(until([&] { return !notices.empty(); }));
+    EXPECT_EQ(notices.back().kind, Notice::Kind::kError);
+    EXPECT_TRUE(notices.back().text.contains("is running"));
+    EXPECT_EQ(page->rows().rowCount(), 5);
+}
+
+TEST_F(RunsPageTest, AsksBeforeItStopsARun) {
+    open(5);
+    page->view().select({"r-00001"});
+    page->actions().stop(page->selected());
+    ASSERT_TRUE(until([&] { return question("Stop movielens-dlrm keep-30") != nullptr; }));
+    EXPECT_EQ(daemon.numCalls("stop"), 0);
+    question("Stop movielens-dlrm keep-30")->click();
+    EXPECT_TRUE(until([&] { return daemon.numCalls("stop") == 1; }));
+    EXPECT_TRUE(
+        until([&] { return table.find("r-00001")->state == client::RunState::kCancelled; }));
+    page->actions().stop({"r-00000"});
+    EXPECT_TRUE(notices.back().text.contains("have ended"));
+}
+
+TEST_F(RunsPageTest, CopiesTheCommandAndLaunchesAgain) {
+    open(5);
+    page->actions().copyCommand("r-00001");
+    ASSERT_TRUE(until([&] { return clipboard().startsWith("millrace run "); }));
+    EXPECT_EQ(clipboard(), "millrace run /home/ada/movielens/movielens.yaml --variation keep-30");
+    page->actions().launchAgain("r-00001");
+    ASSERT_TRUE(until([&] { return !gone.empty(); }));
+    EXPECT_EQ(gone[0].page, PageName::kLaunch);
+    EXPECT_TRUE(gone[0].specText.contains("variations:"));
+    EXPECT_EQ(gone[0].specBaseDir, "/home/ada/movielens");
+    page->actions().watch({"r-00001"});
+    EXPECT_EQ(gone.back().page, PageName::kWatch);
+    EXPECT_THAT(gone.back().runIds, ElementsAre("r-00001"));
+}
+
+TEST_F(RunsPageTest, OffersCommandsForWhatIsSelected) {
+    open(5);
+    page->view().select({"r-00001"});
+    EXPECT_TRUE(hasCommand("Stop the selected run"));
+    EXPECT_TRUE(hasCommand("Launch again"));
+    page->view().select({"r-00001", "r-00002"});
+    EXPECT_TRUE(hasCommand("Delete 2 selected runs"));
+    EXPECT_FALSE(hasCommand("Launch again"));
+}
+
+TEST_F(RunsPageTest, ArrivesAtRunsThatAFilterHides) {
+    open(10);
+    page->filterBar().setText("wide");
+    page->arrive({PageName::kRuns, {"r-00002"}, {}, {}});
+    EXPECT_EQ(page->view().currentId(), "r-00002");
+    EXPECT_EQ(page->filterBar().text(), "");
+}
+
+TEST_F(RunsPageTest, ArrivesAtARunThatComesLater) {
+    open(5);
+    page->arrive({PageName::kRuns, {"r-late"}, {}, {}});
+    client::RunDetail late = stored[0];
+    late.summary.id = "r-late";
+    daemon.putDetail(late);
+    EXPECT_TRUE(until([&] { return page->view().currentId() == "r-late"; }));
+}
+
+TEST_F(RunsPageTest, ForgetsTheRunsOfADaemonThatItLeft) {
+    compareTwo();
+    bridge.connectTo("unix:/other.sock");
+    table.clear();
+    EXPECT_TRUE(until([&] { return bridge.isSettled(); }));
+    EXPECT_TRUE(page->rows().ticked().empty());
+    EXPECT_TRUE(page->compare().runs().empty());
+    EXPECT_TRUE(until([&] { return page->rows().rowCount() == 5; }));
+}
+
+TEST_F(RunsPageTest, GoesBackToTheTableWithEscapeAndToTheFilterWithSlash) {
+    open(5);
+    page->view().select({"r-00001"});
+    press(Qt::Key_Return);
+    EXPECT_TRUE(until([&] { return page->details().isVisible(); }));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    EXPECT_EQ(QApplication::focusWidget(), &page->view().rowsView());
+    press(Qt::Key_Slash);
+    EXPECT_NE(QApplication::focusWidget(), &page->view().rowsView());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Down);
+    EXPECT_EQ(QApplication::focusWidget(), &page->view().rowsView());
+}
+
+}  // namespace
+}  // namespace millrace::gui
