@@ -20,6 +20,7 @@
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_table.h"
 #include "app/gui/models/run_text.h"
+#include "app/gui/scrolled_page.h"
 #include "app/gui/status_line.h"
 #include "app/gui/widgets/connection_bar.h"
 #include "app/gui/widgets/notice_stack.h"
@@ -49,6 +50,11 @@ std::size_t placeOf(PageName name) {
 
 QString titleOf(PageName name) {
     return QString::fromLatin1(kLooks[placeOf(name)].title);
+}
+
+// A page stands in the viewport of its scroll area.
+QWidget* areaOf(const Page& page) {
+    return page.parentWidget()->parentWidget();
 }
 
 // Where a "?" is a letter.
@@ -179,8 +185,8 @@ Page& MainWindow::page(PageName name) {
     Page*& place = pages_[placeOf(name)];
     if (place == nullptr) {
         place = parts_.makePage(name, parts_.pages).release();
-        place->setParent(stack_);
-        stack_->addWidget(place);
+        auto* area = new ScrolledPage(place, stack_);
+        stack_->addWidget(area);
         connect(place, &Page::goTo, this, &MainWindow::goTo);
         connect(place, &Page::said, this, &MainWindow::tell);
         parts_.settings.beginGroup(nameOf(name));
@@ -205,7 +211,7 @@ void MainWindow::showPage(PageName name) {
     Page& shown = page(name);
     QWidget* inside = shown.focusWidget();
     current_ = name;
-    stack_->setCurrentWidget(&shown);
+    stack_->setCurrentIndex(stack_->indexOf(areaOf(shown)));
     side_->setCurrent(static_cast<int>(placeOf(name)));
     showDaemon();
     notices_->raise();

@@ -133,7 +133,8 @@ void Screenshot::draw() {
 
 void Screenshot::end(int code, const std::string& sentence) {
     timer_.stop();
-    onDone_(code, sentence);
+    // Also heard when it ends before the event loop begins.
+    QTimer::singleShot(0, this, [this, code, sentence] { onDone_(code, sentence); });
 }
 
 void Screenshot::openNewestSpec(PageName page) {

@@ -332,7 +332,7 @@ QString DatasetFilesModel::toolTip(const client::DatasetFile& file, int column) 
 }
 
 QVariant DatasetFilesModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* const kTitles[] = {"File", "Rows", "Groups", "On disk", "Row groups"};
+    static const char* const kTitles[] = {"File", "Rows", "Groups", "On disk", "Sizes"};
     if (orientation != Qt::Horizontal || section < 0 || section >= kNumColumns) {
         return {};
     }

@@ -117,7 +117,9 @@ QSize DaemonChip::sizeHint() const {
 }
 
 QSize DaemonChip::minimumSizeHint() const {
-    return {std::min(sizeHint().width(), 120), sizeHint().height()};
+    // The badge is what must be read.
+    const int badge = stale_.isEmpty() ? 0 : badgeSize({stale_, Tone::kWarn}, font()).width();
+    return {std::min(sizeHint().width(), 110 + badge), sizeHint().height()};
 }
 
 void DaemonChip::paintEvent(QPaintEvent*) {

@@ -135,6 +135,8 @@ QMenu::item:selected { background: %selection; }
 QMenu::item:disabled { color: %faint; }
 QMenu::separator { height: 1px; background: %border; margin: 4px 8px; }
 QScrollBar { background: transparent; border: none; }
+QAbstractScrollArea::corner { background: transparent; border: none; }
+QScrollArea { background: transparent; border: none; }
 QScrollBar:vertical { width: 11px; }
 QScrollBar:horizontal { height: 11px; }
 QScrollBar::handle { background: %scroll; border-radius: 4px; margin: 2px; }
@@ -213,8 +215,12 @@ const ThemeColors& lightColors() {
 }
 
 const ThemeColors& colorsOf(const QPalette& palette) {
-    return palette.color(QPalette::Active, QPalette::Window).lightness() < 128 ? darkColors()
-                                                                               : lightColors();
+    QColor ground = palette.color(QPalette::Active, QPalette::Window);
+    if (ground.alpha() < 255) {
+        // A style sheet made it see-through: what is behind it is the application's.
+        ground = QApplication::palette().color(QPalette::Active, QPalette::Window);
+    }
+    return ground.lightness() < 128 ? darkColors() : lightColors();
 }
 
 QPalette paletteOf(const ThemeColors& c) {

@@ -85,5 +85,11 @@ TEST(ConsoleProgram, AScreenshotWithoutADaemonEndsWithSixAndASentence) {
         << ended.err.constData();
 }
 
+TEST(ConsoleProgram, AScreenshotThatCannotBeWrittenEndsWithASentence) {
+    const Ended ended = runProgram({"--screenshot", "/proc/nowhere"});
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_TRUE(ended.err.contains("/proc/nowhere")) << ended.err.constData();
+}
+
 }  // namespace
 }  // namespace millrace::gui

@@ -81,11 +81,13 @@ TEST(PaletteModel, WhatWasUsedLatelyStandsFirstWithoutAQuery) {
 TEST(PaletteModel, ShowsABoundedNumberOfRows) {
     PaletteModel model;
     std::vector<PaletteEntry> many(10'000);
-    for (PaletteEntry& entry : many) {
-        entry.title = "run";
+    for (std::size_t i = 0; i < many.size(); ++i) {
+        many[i].title = QString("movielens-dlrm / learning rate %1").arg(i);
+        many[i].group = "Run";
+        many[i].detail = QString("r-%1 finished").arg(i);
     }
     model.setEntries(std::move(many));
-    model.setQuery("run");
+    model.setQuery("lens rate");
     EXPECT_EQ(model.rowCount(), PaletteModel::kMostShown);
 }
 

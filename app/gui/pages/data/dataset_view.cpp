@@ -141,7 +141,7 @@ void DatasetView::setReply(const client::DatasetReply& reply) {
     columnsTable_->fitColumns(190);
     filesTable_->fitColumns(210);
     // The strip takes what is left.
-    filesTable_->setColumnWidth(DatasetFilesModel::kStrip, 96);
+    filesTable_->setColumnWidth(DatasetFilesModel::kStrip, 64);
     showCounts();
     showSizes();
 }

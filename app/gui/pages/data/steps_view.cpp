@@ -48,9 +48,6 @@ StepsView::StepsView(QWidget* parent)
     card->header()->addWidget(makeHeader());
     error_ = new MessageStrip(card);
     card->body()->addWidget(error_);
-    summary_ = new QLabel(card);
-    summary_->setTextFormat(Qt::PlainText);
-    summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     empty_ = new EmptyState(card);
     body_ = qobject_cast<QSplitter*>(makeBody());
     card->body()->addWidget(body_, 1);
@@ -110,9 +107,26 @@ QWidget* StepsView::makeHeader() {
     another_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     another_->setToolTip(tr("Rows from somewhere else  N"));
     all->addWidget(another_);
-    against_ = addBox(tr("Compare with"), tr("What stands on the left"));
+    return row;
+}
+
+QWidget* StepsView::makeComparison(QWidget* parent) {
+    auto* row = new QWidget(parent);
+    auto* all = new QHBoxLayout(row);
+    all->setContentsMargins(0, 0, 0, 0);
+    all->setSpacing(kSpaceSmall);
+    summary_ = new QLabel(row);
+    summary_->setTextFormat(Qt::PlainText);
+    summary_->setWordWrap(true);
+    summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    all->addWidget(summary_, 1);
+    all->addWidget(captionLabel(tr("Compare with"), row));
+    against_ = new QComboBox(row);
+    against_->setToolTip(tr("What stands on the left"));
+    against_->setAccessibleName(tr("Compare with"));
     against_->addItem(tr("the step before"));
     against_->addItem(tr("the dataset"));
+    all->addWidget(against_);
     onlyChanges_ = new QCheckBox(tr("Only changed rows"), row);
     all->addWidget(onlyChanges_);
     return row;
@@ -151,7 +165,7 @@ QWidget* StepsView::makeBody() {
     auto* right = new QWidget(split);
     auto* column = new QVBoxLayout(right);
     column->setContentsMargins(0, 0, 0, 0);
-    column->addWidget(summary_);
+    column->addWidget(makeComparison(right));
     auto* sides = new QSplitter(Qt::Horizontal, right);
     sides->setChildrenCollapsible(false);
     beforeSide_ = makeSide(before_, beforeTitle_, beforeTable_);

@@ -66,6 +66,7 @@ class StepsView final : public QWidget {
  private:
     QWidget* makeHeader();
     QWidget* makeBody();
+    QWidget* makeComparison(QWidget* parent);
     QWidget* makeSide(SampleModel& model, QLabel*& title, DataTable*& table);
     QSpinBox* makeNumber(const QString& caption, const QString& toolTip, QWidget* row);
     void connectTables();
