@@ -38,6 +38,8 @@ class Live : public ::testing::Test {
         place_.open();
         ASSERT_TRUE(eventually([&] { return place_.isConnected() && app().daemon().isSettled(); }))
             << app().daemon().link().sentence;
+        // A bare X server has no window manager to give the focus.
+        QApplication::setActiveWindow(&window());
     }
 
     ConsoleApp& app() { return place_.app(); }

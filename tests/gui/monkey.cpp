@@ -1,9 +1,12 @@
 #include "tests/gui/monkey.h"
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QCursor>
+#include <QFileDialog>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QTimer>
 #include <QWheelEvent>
 #include <QtTest/QTest>
 #include <algorithm>
@@ -23,6 +26,10 @@ double threadCpuMs() {
 
 std::string nameOf(const QWidget& widget) {
     std::string name = widget.metaObject()->className();
+    if (const auto* button = qobject_cast<const QAbstractButton*>(&widget)) {
+        return name + " '" +
+               (button->text().isEmpty() ? button->toolTip() : button->text()).toStdString() + "'";
+    }
     for (const QWidget* w = &widget; w != nullptr; w = w->parentWidget()) {
         if (!w->objectName().isEmpty() && !w->objectName().startsWith("qt_")) {
             return name + " " + w->objectName().toStdString();
@@ -206,40 +213,80 @@ std::string Monkey::resize() {
     return "resize";
 }
 
-Monkey::Turn Monkey::step() {
+// Its dialog for files works on the real disk: the monkey looks at it and leaves.
+void Monkey::leaveFileDialogs() {
+    for (QWidget* widget : QApplication::topLevelWidgets()) {
+        if (auto* dialog = qobject_cast<QFileDialog*>(widget)) {
+            dialog->reject();
+        }
+    }
+}
+
+void Monkey::start(int events) {
+    left_ = events;
+    turnBeganMs_ = threadCpuMs();
+    next();
+}
+
+void Monkey::next() {
+    const double now = threadCpuMs();
+    if (!turns_.empty()) {
+        turns_.back().cpuMs = now - turnBeganMs_;
+    }
+    turnBeganMs_ = now;
+    if (left_-- <= 0) {
+        finish();
+        return;
+    }
+    // Asked for first: the event may not return before the next one has come.
+    QTimer::singleShot(0, &root_, [this] { next(); });
+    leaveFileDialogs();
+    if (!root_.isVisible()) {
+        root_.show();
+    }
+    turns_.emplace_back();
+    const std::size_t place = turns_.size() - 1;
+    turns_[place].what = "...";
+    const std::string what = act();
+    turns_[place].what = what;
+}
+
+// Leaves every menu and dialog, one at a time, so that loops inside of events come to their ends.
+void Monkey::finish() {
+    leaveFileDialogs();
+    if (QWidget* popup = QApplication::activePopupWidget(); popup != nullptr) {
+        popup->close();
+    } else if (QWidget* modal = QApplication::activeModalWidget(); modal != nullptr) {
+        modal->close();
+    } else {
+        isDone_ = true;
+        return;
+    }
+    QTimer::singleShot(0, &root_, [this] { finish(); });
+}
+
+std::string Monkey::act() {
     QWidget& widget = *anyWidget();
-    const double before = threadCpuMs();
-    Turn turn;
     switch (below(20)) {
         case 0:
-            turn.what = below(10) == 0 ? resize() : wheel(widget);
-            break;
+            return below(10) == 0 ? resize() : wheel(widget);
         case 1:
         case 2:
-            turn.what = wheel(widget);
-            break;
+            return wheel(widget);
         case 3:
         case 4:
-            turn.what = drag(widget);
-            break;
+            return drag(widget);
         case 5:
-            turn.what = type(widget);
-            break;
+            return type(widget);
         case 6:
         case 7:
         case 8:
         case 9:
         case 10:
-            turn.what = key(widget);
-            break;
+            return key(widget);
         default:
-            turn.what = click(widget);
+            return click(widget);
     }
-    QCoreApplication::sendPostedEvents();
-    QCoreApplication::processEvents();
-    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
-    turn.cpuMs = threadCpuMs() - before;
-    return turn;
 }
 
 std::string describeSlowest(std::vector<Monkey::Turn> turns, int count) {

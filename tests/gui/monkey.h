@@ -25,10 +25,16 @@ class Monkey {
     /// `root` outlives the monkey.
     Monkey(QWidget& root, std::uint64_t seed) : root_(root), random_(seed) {}
 
-    /// One event; called again and again.
-    Turn step();
+    /// Begins; the event loop does the rest. Call once.
+    void start(int events);
+    /// All events have been, and no menu or dialog is open any more.
+    bool isDone() const { return isDone_; }
+    const std::vector<Turn>& turns() const { return turns_; }
 
  private:
+    void next();
+    void finish();
+    std::string act();
     int below(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
     QWidget* anyTopLevel();
     QWidget* anyWidget();
@@ -39,9 +45,14 @@ class Monkey {
     std::string key(QWidget& widget);
     std::string type(QWidget& widget);
     std::string resize();
+    void leaveFileDialogs();
 
     QWidget& root_;
     std::mt19937_64 random_;
+    int left_ = 0;
+    bool isDone_ = false;
+    double turnBeganMs_ = 0;
+    std::vector<Turn> turns_;
 };
 
 /// The slowest turns first, as text, and a histogram in ms.

@@ -224,13 +224,10 @@ TEST(MonkeyTest, ManyEventsCrashNothingAndKeepTheWindowQuick) {
     const int events = numberFrom("MILLRACE_MONKEY_EVENTS", 20'000);
     const int seed = numberFrom("MILLRACE_MONKEY_SEED", 7);
     tests::Monkey monkey(app.window(), static_cast<std::uint64_t>(seed));
-    std::vector<tests::Monkey::Turn> turns;
-    for (int i = 0; i < events; ++i) {
-        turns.push_back(monkey.step());
-        if (!app.window().isVisible()) {
-            app.window().show();
-        }
-    }
+    monkey.start(events);
+    ASSERT_TRUE(QTest::qWaitFor([&] { return monkey.isDone(); }, 1'500'000));
+    const std::vector<tests::Monkey::Turn>& turns = monkey.turns();
+    EXPECT_EQ(turns.size(), static_cast<std::size_t>(events));
     double most = 0;
     for (const auto& turn : turns) {
         most = std::max(most, turn.cpuMs);
