@@ -46,8 +46,8 @@ constexpr auto kText = RunColumnKind::kText;
 constexpr auto kCount = RunColumnKind::kCount;
 constexpr auto kTime = RunColumnKind::kTime;
 
-const std::vector<Field>& fields() {
-    static const std::vector<Field> kFields = {
+std::vector<Field> usualFields() {
+    return {
         {"state", "State", RunColumnKind::kState, 104, "What the run does now",
          [](const RunSummary& run, std::int64_t) { return static_cast<double>(run.state); },
          nullptr},
@@ -81,6 +81,11 @@ const std::vector<Field>& fields() {
              return run.progress.step > 0 ? static_cast<double>(run.progress.epoch) : kNoNumber;
          },
          nullptr},
+    };
+}
+
+std::vector<Field> furtherFields() {
+    return {
         {"rows_read", "Rows read", kCount, 100, "Rows read from the dataset",
          [](const RunSummary& run, std::int64_t) { return orNone(run.rowsRead); }, nullptr},
         {"rows_kept", "Rows kept", kCount, 100, "Rows that left the recipe",
@@ -118,6 +123,16 @@ const std::vector<Field>& fields() {
          "Equal where runs were evaluated on the same rows", nullptr,
          [](const RunSummary& run) { return run.evalOrderHash; }},
     };
+}
+
+const std::vector<Field>& fields() {
+    static const std::vector<Field> kFields = [] {
+        std::vector<Field> all = usualFields();
+        for (const Field& field : furtherFields()) {
+            all.push_back(field);
+        }
+        return all;
+    }();
     return kFields;
 }
 

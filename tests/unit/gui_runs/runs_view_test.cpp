@@ -117,6 +117,16 @@ TEST_F(RunsViewTest, KeepsTheSelectionWhileRowsChange) {
     EXPECT_THAT(view().selectedIds(), ElementsAre("r-00001"));
 }
 
+TEST_F(RunsViewTest, SelectsWholeRowsOfColumnsThatCameLater) {
+    open(5);
+    view().select({"r-00001"});
+    RunColumns columns = view().columns();
+    columns.add("owner");
+    view().setColumns(columns);
+    EXPECT_TRUE(view().rowsView().selectionModel()->isSelected(
+        page->rows().index(page->rows().rowOf("r-00001"), columnOf("owner"))));
+}
+
 TEST_F(RunsViewTest, FetchesCurvesForVisibleRowsOnly) {
     open(400);
     EXPECT_GT(daemon.numCalls("metricRange"), 10);

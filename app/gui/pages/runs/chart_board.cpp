@@ -109,6 +109,12 @@ QWidget* ChartBoard::buildBar() {
     row->addWidget(smoothingText_);
     row->addWidget(smoothing_);
     row->addWidget(logButton_);
+    connectBar();
+    smoothing_->setValue(60);
+    return bar;
+}
+
+void ChartBoard::connectBar() {
     connect(metricButton_, &QToolButton::clicked, this, [this] { openPicker(); });
     connect(axis_, &QComboBox::currentIndexChanged, this, [this](int place) {
         static constexpr XAxis kAxes[] = {XAxis::kStep, XAxis::kRows, XAxis::kRelativeTime};
@@ -121,8 +127,6 @@ QWidget* ChartBoard::buildBar() {
             plot->setLogY(isLog);
         }
     });
-    smoothing_->setValue(60);
-    return bar;
 }
 
 double ChartBoard::smoothing() const {
@@ -347,47 +351,49 @@ void ChartBoard::ask(const BoardRun& run, const std::vector<std::string>& names)
 
 // The visible part of thinned curves, with all its points or at least more of them.
 void ChartBoard::refine() {
-    if (link_->isLive()) {
+    if (link_->isLive() || link_->view().isEmpty()) {
         return;
     }
+    for (const BoardRun& run : runs_) {
+        if (loaded_.count(run.id) > 0) {
+            refineRun(run, loaded_[run.id]->series);
+        }
+    }
+}
+
+void ChartBoard::refineRun(const BoardRun& run, const WatchSeries& series) {
     const CurveRange view = link_->view();
     const std::set<std::string> names(plotMetrics_.begin(), plotMetrics_.end());
-    for (const BoardRun& run : runs_) {
-        const auto loaded = loaded_.find(run.id);
-        if (loaded == loaded_.end() || view.isEmpty()) {
-            continue;
+    const double start = link_->xAxis() == XAxis::kRelativeTime ? run.startMs : 0;
+    const auto steps =
+        series.stepsIn(names, columnOf(link_->xAxis()), view.low + start, view.high + start);
+    client::MetricRangeRequest request;
+    for (const std::string& name : names) {
+        if (steps && series.wantsDetail(name, steps->from, steps->to)) {
+            request.names.push_back(name);
         }
-        const double start = link_->xAxis() == XAxis::kRelativeTime ? run.startMs : 0;
-        const auto steps = loaded->second->series.stepsIn(names, columnOf(link_->xAxis()),
-                                                          view.low + start, view.high + start);
-        client::MetricRangeRequest request;
-        for (const std::string& name : names) {
-            if (steps && loaded->second->series.wantsDetail(name, steps->from, steps->to)) {
-                request.names.push_back(name);
-            }
-        }
-        if (request.names.empty()) {
-            continue;
-        }
-        request.run = run.id;
-        request.fromStep = steps->from;
-        request.toStep = steps->to;
-        request.maxPoints = kPoints;
-        ++numOpen_;
-        daemon_.metricRange(std::move(request), this,
-                            [this, id = run.id, steps = *steps,
-                             epoch = epoch_](Result<std::vector<client::MetricSeries>> reply) {
-                                if (epoch != epoch_) {
-                                    return;
-                                }
-                                --numOpen_;
-                                const auto still = loaded_.find(id);
-                                if (reply.ok() && still != loaded_.end()) {
-                                    still->second->series.refine(*reply, steps.from, steps.to);
-                                    fill();
-                                }
-                            });
     }
+    if (request.names.empty()) {
+        return;
+    }
+    request.run = run.id;
+    request.fromStep = steps->from;
+    request.toStep = steps->to;
+    request.maxPoints = kPoints;
+    ++numOpen_;
+    daemon_.metricRange(std::move(request), this,
+                        [this, id = run.id, steps = *steps,
+                         epoch = epoch_](Result<std::vector<client::MetricSeries>> reply) {
+                            if (epoch != epoch_) {
+                                return;
+                            }
+                            --numOpen_;
+                            const auto still = loaded_.find(id);
+                            if (reply.ok() && still != loaded_.end()) {
+                                still->second->series.refine(*reply, steps.from, steps.to);
+                                fill();
+                            }
+                        });
 }
 
 void ChartBoard::openPicker() {

@@ -88,6 +88,7 @@ class ChartBoard final : public QWidget {
     };
     void build();
     QWidget* buildBar();
+    void connectBar();
     void showPlots();
     PlotWidget* makePlot(const std::string& metric);
     void fill();
@@ -96,6 +97,7 @@ class ChartBoard final : public QWidget {
     void fetchRun(const BoardRun& run);
     void ask(const BoardRun& run, const std::vector<std::string>& names);
     void refine();
+    void refineRun(const BoardRun& run, const WatchSeries& series);
     void openPicker();
     void showChoice();
 

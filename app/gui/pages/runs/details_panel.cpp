@@ -288,6 +288,10 @@ void DetailsPanel::focusTabs() {
     tabs_->tabBar()->setFocus(Qt::ShortcutFocusReason);
 }
 
+int DetailsPanel::tabsWidth() const {
+    return tabs_->tabBar()->sizeHint().width() + 2;
+}
+
 void DetailsPanel::save(QSettings& settings) const {
     settings.setValue("tab", tabs_->currentIndex());
     metrics_->save(settings);

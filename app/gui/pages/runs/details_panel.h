@@ -67,6 +67,8 @@ class DetailsPanel final : public QWidget {
     Tab tab() const;
     void editNote();
     void focusTabs();
+    /// What all tabs need side by side.
+    int tabsWidth() const;
 
     OverviewSection& overview() const { return *overview_; }
     MetricsSection& metrics() const { return *metrics_; }

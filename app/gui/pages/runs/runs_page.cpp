@@ -61,7 +61,7 @@ void RunsPage::build() {
     splitter_->setStretchFactor(0, 1);
     splitter_->setStretchFactor(1, 0);
     splitter_->setCollapsible(0, false);
-    splitter_->setSizes({880, 560});
+    splitter_->setSizes({840, 600});
 }
 
 void RunsPage::buildLeft() {
@@ -133,7 +133,6 @@ void RunsPage::buildRight() {
     details_ =
         new DetailsPanel(context().daemon, context().runs, context().colors, *actions_, tabs_);
     compare_ = new ComparePanel(context().daemon, context().runs, context().colors, tabs_);
-    tabs_->setMinimumWidth(520);
     tabs_->addTab(details_, "Details");
     tabs_->addTab(compare_, "Compare");
     splitter_->addWidget(tabs_);
@@ -380,6 +379,7 @@ void RunsPage::restoreState(QSettings& settings) {
 
 void RunsPage::showEvent(QShowEvent* event) {
     Page::showEvent(event);
+    tabs_->setMinimumWidth(details_->tabsWidth());
     clockTimer_.start();
     tick();
     if (view_->currentId().empty()) {

@@ -162,6 +162,9 @@ void RunsView::setColumns(const RunColumns& columns) {
     rows_.setColumns(columns_.keys());
     arrange();
     isArranging_ = false;
+    QItemSelectionModel* selection = main_->selectionModel();
+    selection->select(selection->selection(),
+                      QItemSelectionModel::Select | QItemSelectionModel::Rows);
     showSort();
     Q_EMIT viewportChanged();
 }
