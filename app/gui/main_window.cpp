@@ -209,6 +209,8 @@ void MainWindow::makeOtherPages() {
 
 void MainWindow::showPage(PageName name) {
     Page& shown = page(name);
+    palette_->dismiss();
+    sheet_->dismiss();
     QWidget* inside = shown.focusWidget();
     current_ = name;
     stack_->setCurrentIndex(stack_->indexOf(areaOf(shown)));

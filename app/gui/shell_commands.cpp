@@ -2,6 +2,7 @@
 
 #include "app/gui/models/run_table.h"
 #include "app/gui/models/run_text.h"
+#include "app/session/live_model.h"
 
 namespace millrace::gui {
 namespace {
@@ -15,7 +16,7 @@ void addRuns(const CommandSources& sources, std::vector<PaletteEntry>& entries) 
         const client::RunSummary& run = sources.runs->run(row);
         const std::string_view state = client::nameOf(run.state);
         PaletteEntry entry;
-        entry.title = qtext(run.name);
+        entry.title = qtext(session::labelOf(run));
         entry.group = QObject::tr("Run");
         entry.detail = qtext(run.id) + QLatin1String("  ") +
                        QString::fromUtf8(state.data(), static_cast<qsizetype>(state.size()));

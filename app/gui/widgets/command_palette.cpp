@@ -20,7 +20,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kRowHeight = 32, kShadow = 14;
+constexpr int kRowHeight = 32, kMostRows = 11, kShadow = 14;
 
 // Title with the letters found in bold, detail and group dim, the keys at the right.
 class EntryDelegate final : public QStyledItemDelegate {
@@ -212,6 +212,7 @@ void CommandPalette::search(const QString& query) {
     hint_->setText(model_.rowCount() == 0
                        ? tr("Nothing is called \u201c%1\u201d. Try a shorter word.").arg(query)
                        : tr("\u2191 \u2193 to choose \u00b7 Enter to do it \u00b7 Esc to close"));
+    setGeometry(placeIn(parentWidget()->size()));
 }
 
 void CommandPalette::moveBy(int rows) {
@@ -237,9 +238,14 @@ void CommandPalette::runCurrent() {
     run();
 }
 
+// As tall as what was found, so that it covers no more of the page than it must.
 QRect CommandPalette::placeIn(const QSize& window) const {
+    const int row = list_->sizeHintForRow(0) > 0 ? list_->sizeHintForRow(0) : kRowHeight;
+    const int rows = std::clamp(model_.rowCount(), 1, kMostRows);
+    const int frame = field_->sizeHint().height() + hint_->sizeHint().height() +
+                      2 * (kShadow + kSpaceSmall) + 2 * kSpaceSmall + 2;
     const int width = std::min(640 + 2 * kShadow, window.width() - 2 * kSpaceSmall);
-    const int height = std::min(440 + 2 * kShadow, window.height() - 60);
+    const int height = std::min(frame + rows * row, window.height() - 60);
     return {(window.width() - width) / 2, std::min(56, window.height() / 10), width, height};
 }
 

@@ -6,6 +6,7 @@
 #include <QPalette>
 #include <QPixmap>
 #include <algorithm>
+#include <iterator>
 
 #include "app/gui/widgets/theme.h"
 
@@ -20,79 +21,44 @@ struct Drawing {
     bool isFilled = false;
 };
 
-Drawing drawingOf(Glyph glyph) {
-    switch (glyph) {
-        case Glyph::kWatch:
-            return {"M1.5 9 L4 9 L6 3 L9.5 13 L11.5 7.5 L12.3 9 L14.5 9"};
-        case Glyph::kRuns:
-            return {"R1.5 2.5 13 11 1.5 M1.5 6 L14.5 6 M1.5 9.7 L14.5 9.7 M6 6 L6 13.5"};
-        case Glyph::kLaunch:
-            return {"M4 2.5 L13.5 8 L4 13.5 Z"};
-        case Glyph::kData:
-            return {
-                "M2.5 4 C2.5 1.7 13.5 1.7 13.5 4 C13.5 6.3 2.5 6.3 2.5 4 Z M2.5 4 L2.5 12 "
-                "C2.5 14.3 13.5 14.3 13.5 12 L13.5 4 M2.5 8 C2.5 10.3 13.5 10.3 13.5 8"};
-        case Glyph::kSearch:
-            return {"O7 7 4.5 M10.4 10.4 L14 14"};
-        case Glyph::kClose:
-            return {"M4 4 L12 12 M12 4 L4 12"};
-        case Glyph::kPlus:
-            return {"M8 3 L8 13 M3 8 L13 8"};
-        case Glyph::kMore:
-            return {"O3.2 8 1.1 O8 8 1.1 O12.8 8 1.1", true};
-        case Glyph::kChevronLeft:
-            return {"M10 3.5 L5.5 8 L10 12.5"};
-        case Glyph::kChevronRight:
-            return {"M6 3.5 L10.5 8 L6 12.5"};
-        case Glyph::kChevronDown:
-            return {"M3.5 6 L8 10.5 L12.5 6"};
-        case Glyph::kChevronUp:
-            return {"M3.5 10 L8 5.5 L12.5 10"};
-        case Glyph::kTheme:
-            return {"O8 8 5.6 M8 2.4 L8 13.6 M9.8 3.2 L9.8 12.8 M11.6 4.4 L11.6 11.6"};
-        case Glyph::kStop:
-            return {"R3.5 3.5 9 9 1.2"};
-        case Glyph::kPlay:
-            return {"M5 3 L12.5 8 L5 13 Z", true};
-        case Glyph::kPause:
-            return {"M5.5 3.5 L5.5 12.5 M10.5 3.5 L10.5 12.5"};
-        case Glyph::kRefresh:
-            return {
-                "M13 8 C13 11 10.8 13 8 13 C5.2 13 3 10.8 3 8 C3 5.2 5.2 3 8 3 C9.8 3 11.4 3.9 "
-                "12.4 5.4 M12.8 2.4 L12.6 5.6 L9.4 5.4"};
-        case Glyph::kCopy:
-            return {"R5.5 5.5 8 8.5 1.3 M3.5 10.5 L2.5 10.5 L2.5 2.5 L10.5 2.5 L10.5 3.3"};
-        case Glyph::kPin:
-            return {"M8 10 L8 14.5 M4.5 10 L11.5 10 L10 7 L10 2 L6 2 L6 7 Z"};
-        case Glyph::kTrash:
-            return {
-                "M2.5 4.5 L13.5 4.5 M6 4.5 L6 2.5 L10 2.5 L10 4.5 M4 4.5 L4.7 13.5 L11.3 13.5 "
-                "L12 4.5 M6.7 7 L6.9 11 M9.3 7 L9.1 11"};
-        case Glyph::kNote:
-            return {"M3 2.5 L13 2.5 L13 10 L9.5 13.5 L3 13.5 Z M5.5 6 L10.5 6 M5.5 9 L8.5 9"};
-        case Glyph::kFilter:
-            return {"M2 3.5 L14 3.5 L9.5 8.5 L9.5 13 L6.5 11.5 L6.5 8.5 Z"};
-        case Glyph::kColumns:
-            return {"R2 2.5 12 11 1.3 M6 2.5 L6 13.5 M10 2.5 L10 13.5"};
-        case Glyph::kWarning:
-            return {"M8 2.2 L14.6 13.5 L1.4 13.5 Z M8 6.4 L8 9.6 M8 11.6 L8 11.7"};
-        case Glyph::kInfo:
-            return {"O8 8 6 M8 7.4 L8 11 M8 5 L8 5.1"};
-        case Glyph::kTick:
-            return {"M3 8.5 L6.5 12 L13 4.5"};
-        case Glyph::kDaemon:
-            return {"R2 2.5 12 4.6 1.2 R2 8.9 12 4.6 1.2 M4.6 4.8 L4.7 4.8 M4.6 11.2 L4.7 11.2"};
-        case Glyph::kKeyboard:
-            return {
-                "R1.5 3.8 13 8.4 1.4 M4 6.5 L4.1 6.5 M6.6 6.5 L6.7 6.5 M9.3 6.5 L9.4 6.5 M12 6.5 "
-                "L12.1 6.5 M5 9.6 L11 9.6"};
-        case Glyph::kOpen:
-            return {"M2 12.8 L2 3.2 L6.2 3.2 L7.6 5 L14 5 L14 12.8 Z"};
-        case Glyph::kSave:
-            return {"M8 2.5 L8 10 M4.8 7 L8 10.2 L11.2 7 M2.5 13.3 L13.5 13.3"};
-    }
-    return {""};
-}
+// In the order of Glyph.
+constexpr Drawing kDrawings[] = {
+    {"M1.5 9 L4 9 L6 3 L9.5 13 L11.5 7.5 L12.3 9 L14.5 9"},                 // kWatch
+    {"R1.5 2.5 13 11 1.5 M1.5 6 L14.5 6 M1.5 9.7 L14.5 9.7 M6 6 L6 13.5"},  // kRuns
+    {"M4 2.5 L13.5 8 L4 13.5 Z"},                                           // kLaunch
+    {"M2.5 4 C2.5 1.7 13.5 1.7 13.5 4 C13.5 6.3 2.5 6.3 2.5 4 Z M2.5 4 L2.5 12 "
+     "C2.5 14.3 13.5 14.3 13.5 12 L13.5 4 M2.5 8 C2.5 10.3 13.5 10.3 13.5 8"},  // kData
+    {"O7 7 4.5 M10.4 10.4 L14 14"},                                             // kSearch
+    {"M4 4 L12 12 M12 4 L4 12"},                                                // kClose
+    {"M8 3 L8 13 M3 8 L13 8"},                                                  // kPlus
+    {"O3.2 8 1.1 O8 8 1.1 O12.8 8 1.1", true},                                  // kMore
+    {"M10 3.5 L5.5 8 L10 12.5"},                                                // kChevronLeft
+    {"M6 3.5 L10.5 8 L6 12.5"},                                                 // kChevronRight
+    {"M3.5 6 L8 10.5 L12.5 6"},                                                 // kChevronDown
+    {"M3.5 10 L8 5.5 L12.5 10"},                                                // kChevronUp
+    {"R3.5 3.5 9 9 1.2"},                                                       // kStop
+    {"M5 3 L12.5 8 L5 13 Z", true},                                             // kPlay
+    {"M5.5 3.5 L5.5 12.5 M10.5 3.5 L10.5 12.5"},                                // kPause
+    {"M13 8 C13 11 10.8 13 8 13 C5.2 13 3 10.8 3 8 C3 5.2 5.2 3 8 3 C9.8 3 11.4 3.9 "
+     "12.4 5.4 M12.8 2.4 L12.6 5.6 L9.4 5.4"},                                // kRefresh
+    {"R5.5 5.5 8 8.5 1.3 M3.5 10.5 L2.5 10.5 L2.5 2.5 L10.5 2.5 L10.5 3.3"},  // kCopy
+    {"M8 10 L8 14.5 M4.5 10 L11.5 10 L10 7 L10 2 L6 2 L6 7 Z"},               // kPin
+    {"M2.5 4.5 L13.5 4.5 M6 4.5 L6 2.5 L10 2.5 L10 4.5 M4 4.5 L4.7 13.5 L11.3 13.5 "
+     "L12 4.5 M6.7 7 L6.9 11 M9.3 7 L9.1 11"},                                      // kTrash
+    {"M3 2.5 L13 2.5 L13 10 L9.5 13.5 L3 13.5 Z M5.5 6 L10.5 6 M5.5 9 L8.5 9"},     // kNote
+    {"M2 3.5 L14 3.5 L9.5 8.5 L9.5 13 L6.5 11.5 L6.5 8.5 Z"},                       // kFilter
+    {"R2 2.5 12 11 1.3 M6 2.5 L6 13.5 M10 2.5 L10 13.5"},                           // kColumns
+    {"M8 2.2 L14.6 13.5 L1.4 13.5 Z M8 6.4 L8 9.6 M8 11.6 L8 11.7"},                // kWarning
+    {"O8 8 6 M8 7.4 L8 11 M8 5 L8 5.1"},                                            // kInfo
+    {"M3 8.5 L6.5 12 L13 4.5"},                                                     // kTick
+    {"R2 2.5 12 4.6 1.2 R2 8.9 12 4.6 1.2 M4.6 4.8 L4.7 4.8 M4.6 11.2 L4.7 11.2"},  // kDaemon
+    {"R1.5 3.8 13 8.4 1.4 M4 6.5 L4.1 6.5 M6.6 6.5 L6.7 6.5 M9.3 6.5 L9.4 6.5 M12 6.5 "
+     "L12.1 6.5 M5 9.6 L11 9.6"},                                         // kKeyboard
+    {"M2 12.8 L2 3.2 L6.2 3.2 L7.6 5 L14 5 L14 12.8 Z"},                  // kOpen
+    {"M8 2.5 L8 10 M4.8 7 L8 10.2 L11.2 7 M2.5 13.3 L13.5 13.3"},         // kSave
+    {"O8 8 5.6 M8 2.4 L8 13.6 M9.8 3.2 L9.8 12.8 M11.6 4.4 L11.6 11.6"},  // kTheme
+};
+static_assert(std::size(kDrawings) == static_cast<std::size_t>(Glyph::kTheme) + 1);
 
 class PathReader {
  public:
@@ -194,7 +160,7 @@ class ApplicationIconEngine final : public PaintedEngine {
 }  // namespace
 
 void paintGlyph(QPainter& painter, const QRectF& square, Glyph glyph, const QColor& color) {
-    const Drawing drawing = drawingOf(glyph);
+    const Drawing& drawing = kDrawings[static_cast<std::size_t>(glyph)];
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.translate(square.topLeft());

@@ -103,7 +103,7 @@ QToolButton::menu-indicator { image: none; }
 QLineEdit, QPlainTextEdit, QTextEdit { background: %surface; color: %text;
   border: 1px solid %border; border-radius: 5px; padding: 3px 6px;
   selection-background-color: %accent; selection-color: %onAccent; }
-QLineEdit { min-height: 20px; }
+QLineEdit { min-height: 26px; padding: 0 6px; }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus {
   border-color: %accent; }
 QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: none; background: transparent;

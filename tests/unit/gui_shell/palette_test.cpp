@@ -144,6 +144,7 @@ TEST(PaletteEntries, HoldCommandsDaemonsAndRunsTheNewestFirst) {
     old.name = "first";
     young.id = "r-2";
     young.name = "second";
+    young.variation = "keep-30";
     runs.apply(true, {old, young}, {});
     KnownDaemons daemons("unix:/own.sock");
     ASSERT_TRUE(daemons.add("gpu-01:7443").ok());
@@ -158,7 +159,7 @@ TEST(PaletteEntries, HoldCommandsDaemonsAndRunsTheNewestFirst) {
     EXPECT_FALSE(all[1].isEnabled) << "the daemon that is connected";
     all[2].run();
     EXPECT_EQ(openedDaemon, "gpu-01:7443");
-    EXPECT_EQ(all[3].title, "second");
+    EXPECT_EQ(all[3].title, "second / keep-30");
     all[3].run();
     EXPECT_EQ(openedRun, "r-2");
 }

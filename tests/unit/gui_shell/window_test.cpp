@@ -166,6 +166,15 @@ TEST_F(WindowTest, ThePaletteRunsCommandsOfOtherPagesThere) {
     EXPECT_EQ(pageOf(PageName::kData).numRun, 1);
 }
 
+TEST_F(WindowTest, AKeyOfThePagesClosesThePalette) {
+    startAndConnect();
+    window().openPalette();
+    window().activateWindow();
+    QTest::keyClick(&window(), Qt::Key_1, Qt::ControlModifier);
+    EXPECT_EQ(window().currentPage(), PageName::kWatch);
+    EXPECT_FALSE(window().commandPalette().isVisible());
+}
+
 TEST_F(WindowTest, ThePaletteFindsARunByItsName) {
     daemon.addRuns(5);
     startAndConnect();
