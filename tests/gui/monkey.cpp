@@ -251,6 +251,12 @@ void Monkey::next() {
     turns_[place].what = what;
 }
 
+void Monkey::markTheme() {
+    if (!turns_.empty()) {
+        turns_.back().isTheme = true;
+    }
+}
+
 // Leaves every menu and dialog, one at a time, so that loops inside of events come to their ends.
 void Monkey::finish() {
     leaveFileDialogs();
@@ -296,7 +302,7 @@ std::string describeSlowest(std::vector<Monkey::Turn> turns, int count) {
     for (std::size_t i = 0; i < turns.size() && i < static_cast<std::size_t>(count); ++i) {
         char line[64];
         std::snprintf(line, sizeof line, "  %7.2f ms  ", turns[i].cpuMs);
-        text += line + turns[i].what + "\n";
+        text += line + turns[i].what + (turns[i].isTheme ? " (theme)\n" : "\n");
     }
     return text;
 }

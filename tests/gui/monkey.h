@@ -18,8 +18,9 @@ namespace millrace::tests {
 class Monkey {
  public:
     struct Turn {
-        double cpuMs = 0;  ///< of the GUI thread: the event and all that was posted by it
-        std::string what;  ///< "key Ctrl+2 at QTableView runs.table"
+        double cpuMs = 0;      ///< of the GUI thread: the event and all that was posted by it
+        std::string what;      ///< "key Ctrl+2 at QTableView runs.table"
+        bool isTheme = false;  ///< it switched the theme: every widget is styled anew
     };
 
     /// `root` outlives the monkey.
@@ -30,6 +31,8 @@ class Monkey {
     /// All events have been, and no menu or dialog is open any more.
     bool isDone() const { return isDone_; }
     const std::vector<Turn>& turns() const { return turns_; }
+    /// The turn that goes on switched the theme.
+    void markTheme();
 
  private:
     void next();
