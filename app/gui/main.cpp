@@ -22,6 +22,7 @@ using namespace millrace;
 
 constexpr int kExitUsage = 2;
 int signalPipe[2] = {-1, -1};
+QtMessageHandler usualHandler = nullptr;
 
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
@@ -59,6 +60,16 @@ std::unique_ptr<client::DaemonClient> makeClient(const std::string& text) {
     options.tls = {environment("MILLRACE_TLS_CA"), environment("MILLRACE_TLS_CERT"),
                    environment("MILLRACE_TLS_KEY")};
     return client::makeGrpcClient(std::move(options));
+}
+
+// The offscreen platform remarks once a window that it cannot size, raise or mask one: nothing that
+// whoever asked for pictures needs to know. Everything else is told as usual.
+void tellMessage(QtMsgType type, const QMessageLogContext& context, const QString& message) {
+    const bool isRemark = message.startsWith(QLatin1String("This plugin does not support ")) &&
+                          QGuiApplication::platformName() == QLatin1String("offscreen");
+    if (!isRemark) {
+        usualHandler(type, context, message);
+    }
 }
 
 std::int64_t nowMs() {
@@ -119,6 +130,7 @@ int main(int argc, char** argv) {
         std::cerr << "millrace-console: cannot make a pipe for signals\n";
         return 1;
     }
+    usualHandler = qInstallMessageHandler(tellMessage);
     if (options->scale != 1) {
         qputenv("QT_SCALE_FACTOR", QByteArray::number(options->scale));
     }
