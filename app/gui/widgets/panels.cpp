@@ -8,6 +8,7 @@
 #include <QMessageBox>
 #include <QPainter>
 #include <QPushButton>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -209,6 +210,14 @@ void SearchField::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
     paintGlyph(painter, QRectF(8, (height() - 14) / 2.0, 14, 14), Glyph::kSearch,
                colorsOf(palette()).faint);
+}
+
+// Qt centres the clear button without a thought for the style sheet's border.
+void SearchField::resizeEvent(QResizeEvent* event) {
+    QLineEdit::resizeEvent(event);
+    for (QToolButton* button : findChildren<QToolButton*>()) {
+        button->move(button->x(), (height() - button->height()) / 2);
+    }
 }
 
 void SearchField::keyPressEvent(QKeyEvent* event) {
