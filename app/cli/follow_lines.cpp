@@ -51,7 +51,7 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
     if (const auto rate = run.metric("samples_per_second")) {
         text += "  " + tui::numberText(rate) + " samples/s";
     }
-    if (const auto stall = session::stallPercent(run.summary)) {
+    if (const auto stall = run.stallPercent()) {
         text += "  stall " + tui::percentText(stall);
     }
     text += machineText(node);

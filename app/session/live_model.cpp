@@ -36,6 +36,17 @@ void notePace(LiveRun& run) {
     }
 }
 
+// Before the summary is replaced by `next`.
+void noteReport(LiveRun& run, const client::RunSummary& next) {
+    const client::Progress& last = run.summary.progress;
+    if (next.attempt != run.summary.attempt) {
+        run.reportBefore.reset();
+        run.attemptFromMs = last.timeMs;  // `next` may still carry it
+    } else if (next.progress.timeMs > last.timeMs) {
+        run.reportBefore = last.timeMs > run.attemptFromMs ? std::optional(last) : std::nullopt;
+    }
+}
+
 // Runs that go, then those that wait, then those that ended.
 int rankOf(client::RunState state) {
     return client::isEnded(state) ? 2 : state == client::RunState::kQueued ? 1 : 0;
@@ -133,6 +144,19 @@ std::optional<double> LiveRun::metric(const std::string& name) const {
     return summary.metric(name);
 }
 
+std::optional<double> LiveRun::stallPercent() const {
+    if (reportBefore) {
+        // Busy may shrink: a wait is known as one only when it is over.
+        const client::Progress& newest = summary.progress;
+        const double waited = newest.stallMs - reportBefore->stallMs;
+        const double passed = waited + newest.busyMs - reportBefore->busyMs;
+        if (waited >= 0 && passed > 0) {
+            return std::min(100.0, 100 * waited / passed);
+        }
+    }
+    return metric("input_stall_percent");
+}
+
 void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
     const auto visitor = [&](const auto& e) {
         using T = std::decay_t<decltype(e)>;
@@ -140,6 +164,7 @@ void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
             link = e.link;
         } else if constexpr (std::is_same_v<T, RunChanged>) {
             LiveRun& run = runs[e.run.id];
+            noteReport(run, e.run);
             run.summary = e.run;
             notePace(run);
         } else if constexpr (std::is_same_v<T, RunRemoved>) {
@@ -212,14 +237,6 @@ std::string labelOf(const client::RunSummary& run) {
 std::string labelOf(const client::RunSummary& run, std::size_t most) {
     const std::string whole = labelOf(run);
     return whole.size() <= most || run.variation.empty() ? whole : run.variation;
-}
-
-std::optional<double> stallPercent(const client::RunSummary& run) {
-    const double total = run.progress.busyMs + run.progress.stallMs;
-    if (total > 0) {
-        return 100.0 * run.progress.stallMs / total;
-    }
-    return run.metric("input_stall_percent");
 }
 
 }  // namespace millrace::session

@@ -32,6 +32,9 @@ struct LiveRun {
     std::map<std::string, Series> series;
     std::deque<client::LogLine> logs;                        ///< the last 400
     std::deque<std::pair<std::int64_t, std::int64_t>> pace;  ///< (time in ms, step), 30 s
+    /// The report before the newest one, of the same attempt; nothing before two reports.
+    std::optional<client::Progress> reportBefore;
+    std::int64_t attemptFromMs = 0;  ///< reports up to then are of attempts before
 
     /// Steps per second over the last seconds; nothing before two reports.
     std::optional<double> stepsPerSecond() const;
@@ -39,6 +42,9 @@ struct LiveRun {
     std::optional<double> secondsLeft() const;
     /// Seconds since the first worker started, up to the end.
     double elapsedSeconds(std::int64_t nowMs) const;
+    /// The share of the time between the last two reports that rank 0 waited for data, in percent;
+    /// before two reports what the trainer logged last.
+    std::optional<double> stallPercent() const;
     /// The newest value, from the series or from the summary.
     std::optional<double> metric(const std::string& name) const;
 };
@@ -72,7 +78,5 @@ std::optional<double> gpuPercent(const client::NodeSample& sample);
 std::string labelOf(const client::RunSummary& run);
 /// The same, or the variation alone where that is longer than `most` bytes.
 std::string labelOf(const client::RunSummary& run, std::size_t most);
-/// The share of the last interval that rank 0 waited for data, in percent.
-std::optional<double> stallPercent(const client::RunSummary& run);
 
 }  // namespace millrace::session

@@ -90,7 +90,7 @@ void drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, con
     const auto live = [&](const std::string& text) { return isEnded ? std::string("-") : text; };
     grid.putRight(c.rate, y, live(numberText(run.metric("samples_per_second"))));
     grid.putRight(c.loss, y, numberText(run.metric("loss")));
-    grid.putRight(c.stall, y, live(percentText(session::stallPercent(summary))));
+    grid.putRight(c.stall, y, live(percentText(run.stallPercent())));
     if (c.cpu != c.stall) {
         grid.putRight(c.cpu, y, usage.isKnown ? percentText(usage.cpuPercent) : "-");
         grid.putRight(c.memory, y,

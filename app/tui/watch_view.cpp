@@ -52,7 +52,7 @@ FigureRow metricRow(const LiveRun& run, const std::string& name) {
     std::optional<double> value = run.metric(name);
     const bool isStall = name == "input_stall_percent";
     if (isStall && !value) {
-        value = session::stallPercent(run.summary);
+        value = run.stallPercent();
     }
     const bool isPercent = name.ends_with("percent");
     row.text = isPercent ? (value ? percentText(value) : "-") : numberText(value);

@@ -30,6 +30,8 @@ class LinePrinterTest : public testing::Test {
         client::RunSummary run = aRun("r-abc23", "", client::RunState::kRunning);
         run.progress.step = step;
         run.progress.timeMs = clock_.wallMs();
+        run.progress.busyMs = 99.0 * static_cast<double>(step);
+        run.progress.stallMs = static_cast<double>(step);
         take(session::RunChanged{run});
     }
     void takeSample(bool hasGpu) {

@@ -67,11 +67,54 @@ TEST(Series, ThinningKeepsTheSpike) {
                                [](const auto& a, const auto& b) { return a.first < b.first; }));
 }
 
-TEST(Stall, IsTheShareOfTheLastIntervalSpentWaiting) {
-    client::RunSummary run = aRun("r-abc23");
-    EXPECT_DOUBLE_EQ(stallPercent(run).value(), 1.0);
-    run.progress.busyMs = run.progress.stallMs = 0;
-    EXPECT_FALSE(stallPercent(run).has_value());
+RunChanged report(std::int64_t timeMs, double busyMs, double stallMs, int attempt = 1) {
+    client::RunSummary run = aRun("r-abc23", "", RunState::kRunning);
+    run.attempt = attempt;
+    run.progress.timeMs = timeMs;
+    run.progress.busyMs = busyMs;
+    run.progress.stallMs = stallMs;
+    return {run};
+}
+
+TEST(Stall, IsTheShareOfTheTimeBetweenTheLastTwoReports) {
+    LiveModel model;
+    const LiveRun& run = model.runs["r-abc23"];
+    model.apply(report(10'000, 5'000, 5'000), 0);
+    EXPECT_FALSE(run.stallPercent().has_value()) << "one report says nothing of now";
+    model.apply(report(11'000, 5'900, 5'100), 0);
+    EXPECT_DOUBLE_EQ(run.stallPercent().value(), 10.0);
+    model.apply(report(11'000, 5'900, 5'100), 0);
+    EXPECT_DOUBLE_EQ(run.stallPercent().value(), 10.0) << "the same report again";
+    model.apply(report(12'000, 6'900, 5'100), 0);
+    EXPECT_DOUBLE_EQ(run.stallPercent().value(), 0.0);
+}
+
+TEST(Stall, IsAllOfTheTimeWhereAWaitThatEndedBeganBefore) {
+    LiveModel model;
+    model.apply(report(10'000, 10'000, 0), 0);
+    model.apply(report(11'000, 9'500, 1'500), 0);
+    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stallPercent().value(), 100.0);
+}
+
+TEST(Stall, StartsAnewWithAnAttempt) {
+    LiveModel model;
+    const LiveRun& run = model.runs["r-abc23"];
+    model.apply(report(10'000, 1'000, 0), 0);
+    model.apply(report(11'000, 1'500, 500), 0);
+    ASSERT_DOUBLE_EQ(run.stallPercent().value(), 50.0);
+    model.apply(report(11'000, 1'500, 500, 2), 0);  // still carries the old report
+    EXPECT_FALSE(run.stallPercent().has_value());
+    model.apply(report(20'000, 3'000, 1'000, 2), 0);
+    EXPECT_FALSE(run.stallPercent().has_value()) << "the old attempt's totals are not its own";
+    model.apply(report(21'000, 3'800, 1'200, 2), 0);
+    EXPECT_DOUBLE_EQ(run.stallPercent().value(), 20.0);
+}
+
+TEST(Stall, IsWhatTheTrainerLoggedBeforeTwoReports) {
+    LiveModel model;
+    model.apply(report(10'000, 5'000, 5'000), 0);
+    model.apply(MetricsAdded{"r-abc23", {{"input_stall_percent", 4.5, 100, 10'000, 0}}}, 0);
+    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stallPercent().value(), 4.5);
 }
 
 TEST(Backoff, GrowsToFiveSecondsAndStartsAnew) {
