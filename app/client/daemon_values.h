@@ -41,7 +41,7 @@ struct Progress {
     std::int64_t epoch = 0, epochs = 0;
     std::int64_t rows = 0;
     Phase phase = Phase::kUnknown;
-    double busyMs = 0, stallMs = 0;  ///< of the last report's interval
+    double busyMs = 0, stallMs = 0;  ///< since the attempt began
     std::int64_t timeMs = 0;
 };
 

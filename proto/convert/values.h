@@ -18,7 +18,7 @@ struct RunView {
     runs::RunRecord record;                   ///< without documents
     std::string queuedReason;                 ///< why it still waits, one sentence
     std::int64_t epochs = 0;                  ///< that the spec asks for; 0: not known
-    double busyMs = 0;                        ///< of rank 0 in its last report's interval
+    double busyMs = 0;                        ///< of rank 0 since its attempt began
     double stallMs = 0;                       ///< likewise, waiting for data
     std::int64_t progressMs = 0;              ///< time of that report, UTC ms; 0: none
     std::string model;                        ///< "dlrm"
