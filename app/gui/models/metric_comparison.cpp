@@ -24,6 +24,9 @@ Verdict verdictOf(const std::string& metric, const RunSummary& run, const RunSum
     if (difference == 0) {
         return Verdict::kSame;
     }
+    if (isTrainMetric(metric) && run.streamHash != other.streamHash) {
+        return Verdict::kOtherTraining;
+    }
     switch (senseOf(metric)) {
         case MetricSense::kLowerIsBetter:
             return difference < 0 ? Verdict::kBetter : Verdict::kWorse;
@@ -48,6 +51,9 @@ QString sentenceOf(Verdict verdict, double difference, const QString& other) {
         case Verdict::kUnknownRows:
             return size + (difference < 0 ? " below " : " above ") + other +
                    "; not known yet whether on the same rows";
+        case Verdict::kOtherTraining:
+            return size + (difference < 0 ? " below " : " above ") + other +
+                   "; trained on other rows, so this says little";
         case Verdict::kNeutral:
             break;
     }

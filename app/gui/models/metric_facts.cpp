@@ -61,6 +61,11 @@ bool isEvalMetric(std::string_view metric) {
     return startsWith(metric, "eval.");
 }
 
+bool isTrainMetric(std::string_view metric) {
+    return !isEvalMetric(metric) && senseOf(metric) != MetricSense::kUnknown &&
+           metric != "samples_per_second" && metric != "input_stall_percent";
+}
+
 QString metricTitle(const std::string& metric) {
     const bool isEval = isEvalMetric(metric);
     const std::size_t dot = isEval ? metric.rfind('.') : std::string::npos;

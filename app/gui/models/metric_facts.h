@@ -16,6 +16,8 @@ enum class MetricSense { kUnknown, kLowerIsBetter, kHigherIsBetter };
 MetricSense senseOf(std::string_view metric);
 /// Measured on the evaluation rows: only runs with the same rows compare.
 bool isEvalMetric(std::string_view metric);
+/// Depends on which rows were trained: only runs of the same stream compare.
+bool isTrainMetric(std::string_view metric);
 /// "test AUC", "loss", "samples/s"; others as they are.
 QString metricTitle(const std::string& metric);
 /// Of two or more: loss, test figures, speed, then the others by name.

@@ -37,7 +37,17 @@ struct RunFilter {
 
 /// A variation's metric against its base's.
 struct BaseDifference {
-    enum class Verdict { kBetter, kWorse, kSame, kNeutral, kOtherRows, kUnknownRows };
+    /// kOtherRows: evaluated on other rows, not to be compared. kOtherTraining: a figure of the
+    /// training rows, which are others; neither better nor worse.
+    enum class Verdict {
+        kBetter,
+        kWorse,
+        kSame,
+        kNeutral,
+        kOtherRows,
+        kUnknownRows,
+        kOtherTraining
+    };
     double value = 0;  ///< the variation's minus the base's
     Verdict verdict = Verdict::kNeutral;
     double other = 0;  ///< what it is measured against

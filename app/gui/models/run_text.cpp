@@ -73,7 +73,7 @@ QString differenceText(double difference, double value) {
     }
     const double size = std::abs(difference);
     const double beside = std::abs(value);
-    const int decimals = beside < 10 ? 4 : beside < 100 ? 2 : beside < 1e6 ? 1 : 0;
+    const int decimals = beside < 10 ? 4 : beside < 100 ? 2 : beside < 1000 ? 1 : 0;
     const bool isLost = size < 0.5 * std::pow(10, -decimals);
     const QString text = isLost ? QString::number(size, 'g', 2) : grouped(size, decimals);
     return (difference > 0 ? QString('+') : QString(QChar(0x2212))) + withMinus(text);

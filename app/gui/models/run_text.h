@@ -14,7 +14,7 @@ QString noneText();
 
 /// "0.7934", "42,100", "1.2e-07", "NaN", "∞": as many digits as tell runs apart.
 QString numberText(double value);
-/// "+0.0021", "−0.0104", "+9.8" beside 41,639: as many decimals as the value it belongs to has,
+/// "+0.0021", "−0.0104", "+10" beside 41,639: as many decimals as the value it belongs to has,
 /// more where it would be lost. The sign is U+2212, "±0" stands for no difference.
 QString differenceText(double difference, double value);
 /// "241,683".

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,14 +54,18 @@ class Bench {
  public:
     Bench() : runs_(client::sceneRuns(kNumRuns, QDateTime::currentMSecsSinceEpoch(), 200)) {
         client::RunDetail& heavy = runs_[5];
+        light_ = heavy.summary;
         for (int i = 0; i < kNumMetrics; ++i) {
             heavy.summary.latestMetrics.push_back(
                 {"custom." + std::to_string(i), 0.5, kNumPoints, 1'700'000'000'000, 1});
             heavy.metricNames.push_back("custom." + std::to_string(i));
         }
-        for (int i = 0; i < kNumMetrics; ++i) {
-            series_.push_back(client::sceneSeries("custom." + std::to_string(i), 0.5,
-                                                  static_cast<unsigned>(i), kNumPoints, 2'000));
+        for (const int maxPoints : {120, 2'000}) {
+            for (int i = 0; i < kNumMetrics; ++i) {
+                series_[maxPoints].push_back(client::sceneSeries("custom." + std::to_string(i), 0.5,
+                                                                 static_cast<unsigned>(i),
+                                                                 kNumPoints, maxPoints));
+            }
         }
         for (const client::RunDetail& run : runs_) {
             summaries_.push_back(run.summary);
@@ -142,13 +147,14 @@ class Bench {
 
  private:
     Result<std::vector<client::MetricSeries>> answer(const client::MetricRangeRequest& request) {
+        const bool isHeavy = request.run == runs_[5].summary.id;
         std::vector<client::MetricSeries> found =
-            client::sceneAnswer(request, {runs_[5], runs_[10]});
-        for (const client::MetricSeries& one : series_) {
+            client::sceneAnswer(request, {isHeavy ? client::sceneDetail(light_) : runs_[10]});
+        const auto stored = series_.find(request.maxPoints);
+        for (std::size_t i = 0; isHeavy && stored != series_.end() && i < kNumMetrics; ++i) {
+            const client::MetricSeries& one = stored->second[i];
             if (std::find(request.names.begin(), request.names.end(), one.name) !=
-                    request.names.end() &&
-                request.run == runs_[5].summary.id) {
-                std::erase_if(found, [&](const auto& other) { return other.name == one.name; });
+                request.names.end()) {
                 found.push_back(one);
             }
         }
@@ -167,7 +173,8 @@ class Bench {
 
     std::vector<client::RunDetail> runs_;
     std::vector<client::RunSummary> summaries_;
-    std::vector<client::MetricSeries> series_;
+    client::RunSummary light_;  // the heavy run without its hundred metrics
+    std::map<int, std::vector<client::MetricSeries>> series_;  // by points
     client::FakeDaemon daemon_;
     DaemonBridge bridge_{[this](const std::string& a) { return daemon_.makeClient(a); }};
     RunTable table_;

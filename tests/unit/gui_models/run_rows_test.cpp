@@ -168,6 +168,16 @@ TEST_F(RunRowsTest, DoesNotCompareWhatWasEvaluatedOnOtherRows) {
     EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), loss)->verdict, Verdict::kBetter);
 }
 
+TEST_F(RunRowsTest, DoesNotJudgeTheLossOfOtherTrainingRows) {
+    addFamily();
+    RunSummary fewer = sampleRun("r-v1", 0.2, "r-base", "keep-10");
+    fewer.streamHash = "other";
+    table.apply(false, {fewer}, {});
+    const int loss = rows.columnOfKey("metric:loss"), auc = rows.columnOfKey("metric:eval.auc");
+    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), loss)->verdict, Verdict::kOtherTraining);
+    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kBetter);
+}
+
 TEST_F(RunRowsTest, KeepsTicksUntilTheRunIsGone) {
     addFamily();
     QSignalSpy ticks(&rows, &RunRows::ticksChanged);

@@ -28,7 +28,8 @@ TEST(RunText, WritesNumbersWithAsManyDigitsAsTellRunsApart) {
 TEST(RunText, WritesDifferencesWithTheDecimalsOfTheirValue) {
     EXPECT_EQ(differenceText(0.0118, 0.5241), "+0.0118");
     EXPECT_EQ(differenceText(-0.0013, 0.7921), kMinus + "0.0013");
-    EXPECT_EQ(differenceText(9.81, 41'649), "+9.8");
+    EXPECT_EQ(differenceText(-9.81, 41'649), kMinus + "10");
+    EXPECT_EQ(differenceText(0.2, 41'649), "+0.2");
     EXPECT_EQ(differenceText(0.00001234, 0.5), "+1.2e" + kMinus + "05") << "never a rounded 0";
     EXPECT_EQ(differenceText(0, 0.5), QString(QChar(0x00b1)) + "0");
 }

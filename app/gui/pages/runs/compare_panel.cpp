@@ -26,7 +26,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kNameWidth = 170, kLeastWidth = 120, kMostWidth = 320;  // of the table's columns
+constexpr int kNameWidth = 170, kLeastWidth = 150, kMostWidth = 320;  // of the table's columns
 
 }  // namespace
 

@@ -27,6 +27,7 @@
 namespace millrace::gui {
 namespace {
 
+constexpr int kClockMs = 1'000;  ///< the duration of a run that goes on
 constexpr int kAgainMs = 2'000;  ///< between two readings of a run that goes on
 
 }  // namespace
@@ -175,7 +176,8 @@ void DetailsPanel::refresh() {
         stack_->setCurrentWidget(empty_);
         return;
     }
-    if (run->revision != shownRevision_ || !client::isEnded(run->state)) {
+    const bool isOld = !sinceShown_.isValid() || sinceShown_.elapsed() >= kClockMs;
+    if (run->revision != shownRevision_ || (isOld && !client::isEnded(run->state))) {
         showSummary(*run);
     }
     if (run->revision != fetchedRevision_ && !isFetching_ && !fetchTimer_.isActive()) {
@@ -186,6 +188,7 @@ void DetailsPanel::refresh() {
 
 void DetailsPanel::showSummary(const client::RunSummary& run) {
     shownRevision_ = run.revision;
+    sinceShown_.start();
     badge_->setLook(badgeOf(run.state));
     title_->setFullText(
         qtext(run.variation.empty() ? run.name : run.name + "  ·  " + run.variation));

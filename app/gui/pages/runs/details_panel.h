@@ -106,7 +106,7 @@ class DetailsPanel final : public QWidget {
     std::uint64_t shownRevision_ = 0, fetchedRevision_ = 0;
     bool isFetching_ = false;
     QTimer fetchTimer_;
-    QElapsedTimer sinceFetch_;
+    QElapsedTimer sinceFetch_, sinceShown_;
     QStackedWidget* stack_ = nullptr;
     QWidget* content_ = nullptr;
     EmptyState* empty_ = nullptr;

@@ -6,6 +6,7 @@
 #include <QResizeEvent>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "app/gui/models/metric_facts.h"
 #include "app/gui/models/run_diff.h"
@@ -140,40 +141,41 @@ void OverviewSection::showMetrics(const client::RunSummary& run, const client::R
             const BaseDifference against =
                 compareMetric(name, run, value, *base, *baseValue, "the base");
             tip += "\n" + against.sentence;
-            setFigure(metricTitle(name) + "  " + differenceLabel(against), text, tip);
+            setFigure(metricTitle(name), text, tip, differenceLabel(against));
         } else {
             setFigure(metricTitle(name), text, tip);
         }
     }
 }
 
-void OverviewSection::setFigure(const QString& caption, const QString& value, const QString& tip) {
+// `addition`: behind the name, may change while the figure stays.
+void OverviewSection::setFigure(const QString& name, const QString& value, const QString& tip,
+                                const QString& addition) {
     if (value.isEmpty()) {
         return;
     }
-    used_.push_back(caption);
+    used_.push_back(name);
     auto known = std::find_if(figures_.begin(), figures_.end(),
-                              [&](const auto& figure) { return figure.first == caption; });
+                              [&](const auto& figure) { return figure.first == name; });
     if (known == figures_.end()) {
-        figures_.emplace_back(caption, new Figure(caption, this));
+        figures_.emplace_back(name, new Figure(name, this));
         known = figures_.end() - 1;
-        columns_ = 0;
     }
     known->second->setValue(value, tip);
+    known->second->setCaption(addition.isEmpty() ? name : name + "  " + addition);
 }
 
 // Figures that are no longer used leave; the others stand in as many columns as there is room.
 void OverviewSection::arrangeFigures() {
     std::vector<std::pair<QString, Figure*>> kept;
-    for (const QString& caption : used_) {
+    for (const QString& name : used_) {
         for (auto& figure : figures_) {
-            if (figure.second != nullptr && figure.first == caption) {
-                kept.push_back(figure);
-                figure.second = nullptr;
+            if (figure.second != nullptr && figure.first == name) {
+                kept.push_back(std::exchange(figure, {QString(), nullptr}));
             }
         }
     }
-    for (const auto& [caption, figure] : figures_) {
+    for (const auto& [name, figure] : figures_) {
         if (figure != nullptr) {
             figure->deleteLater();
         }
@@ -228,9 +230,9 @@ void OverviewSection::clear() {
     facts_->facts().setFacts({});
 }
 
-QString OverviewSection::figure(const QString& caption) const {
-    for (const auto& [name, figure] : figures_) {
-        if (name == caption) {
+QString OverviewSection::figure(const QString& name) const {
+    for (const auto& [known, figure] : figures_) {
+        if (known == name) {
             return figure->value();
         }
     }

@@ -33,14 +33,16 @@ class OverviewSection final : public QWidget {
     void showDetail(const client::RunDetail& run);
     void clear();
     ChartBoard& board() const { return *board_; }
-    QString figure(const QString& caption) const;  ///< its value; "" where it is not shown
+    /// The value of a figure by its name ("loss", "step"); "" where it is not shown.
+    QString figure(const QString& name) const;
     QString reason() const;
 
  protected:
     void resizeEvent(QResizeEvent* event) override;
 
  private:
-    void setFigure(const QString& caption, const QString& value, const QString& tip = {});
+    void setFigure(const QString& name, const QString& value, const QString& tip = {},
+                   const QString& addition = {});
     void arrangeFigures();
     void showReason(const client::RunSummary& run);
     void showProgress(const client::RunSummary& run);

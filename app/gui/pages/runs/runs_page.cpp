@@ -135,6 +135,7 @@ void RunsPage::buildRight() {
     compare_ = new ComparePanel(context().daemon, context().runs, context().colors, tabs_);
     tabs_->addTab(details_, "Details");
     tabs_->addTab(compare_, "Compare");
+    tabs_->setMinimumWidth(details_->tabsWidth());
     splitter_->addWidget(tabs_);
 }
 
@@ -202,6 +203,7 @@ void RunsPage::connectDaemon() {
         ++filterSerial_;
         numOpen_ = 0;
         isComplete_ = isReadingParams_ = false;
+        paramRevision_ = 0;
         trends_.clear();
         fetcher_->clear();
         details_->clear();

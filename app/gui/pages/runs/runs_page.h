@@ -119,7 +119,8 @@ class RunsPage final : public Page {
     QToolButton *columnsButton_ = nullptr, *nestButton_ = nullptr, *panelButton_ = nullptr;
     RunFilter wanted_;
     QTimer filterTimer_, refilterTimer_, paramTimer_, clockTimer_, selectionTimer_;
-    QElapsedTimer sinceSelection_;
+    QElapsedTimer sinceSelection_, sinceColumns_;
+    std::uint64_t paramRevision_ = 0;  ///< parameters of runs up to it have been read
     int filterSerial_ = 0, numOpen_ = 0, epoch_ = 0;
     bool isByDaemon_ = false, hasColumns_ = false, isComplete_ = false, isReadingParams_ = false;
     std::unordered_set<std::string> foundIds_;

@@ -158,6 +158,7 @@ void RunsPage::fetchParams(const std::string& pageToken, int serial) {
     request.pageSize = kPageSize;
     request.pageToken = pageToken;
     request.withParams = true;
+    request.changesSince = paramRevision_;
     ++numOpen_;
     context().daemon.list(std::move(request), this,
                           [this, serial, epoch = epoch_](Result<client::RunPage> reply) {
@@ -171,6 +172,7 @@ void RunsPage::fetchParams(const std::string& pageToken, int serial) {
                               }
                               context().runs.setParams(reply->runs);
                               isReadingParams_ = !reply->nextPageToken.empty();
+                              paramRevision_ = isReadingParams_ ? paramRevision_ : reply->revision;
                               if (isReadingParams_) {
                                   fetchParams(reply->nextPageToken, serial + 1);
                               } else {

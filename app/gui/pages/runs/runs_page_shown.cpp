@@ -26,6 +26,8 @@ namespace {
 
 /// Selections that follow faster than this (an arrow key that is held) are shown one in so long.
 constexpr int kFastMs = 80;
+/// While no run has been evaluated yet, the columns are chosen anew this often.
+constexpr int kColumnsMs = 3'000;
 
 }  // namespace
 
@@ -73,9 +75,11 @@ void RunsPage::showEmpty() {
 
 // The first runs tell which metrics there are to show.
 void RunsPage::chooseUsualColumns() {
-    if (hasColumns_) {
+    const bool isSoon = sinceColumns_.isValid() && sinceColumns_.elapsed() < kColumnsMs;
+    if (hasColumns_ || context().runs.numRuns() == 0 || isSoon) {
         return;
     }
+    sinceColumns_.start();
     std::vector<std::string> evaluated;
     for (const std::string& name : inUsualOrder(context().runs.metricNames())) {
         if (isEvalMetric(name)) {
@@ -156,6 +160,7 @@ ColumnChooser* RunsPage::openChooser() {
             [this](const RunColumns& columns) { setColumns(columns); });
     connect(chooser, &ColumnChooser::resetAsked, this, [this] {
         hasColumns_ = false;
+        sinceColumns_.invalidate();
         view_->setColumns(RunColumns());
         chooseUsualColumns();
     });
