@@ -132,6 +132,7 @@ void PlotWidget::State::stepCrosshair(int direction) {
         }
     }
     link->setCrosshair(store.place(std::min(i, store.size() - 1), axis()) - offset);
+    isSteered = true;
 }
 
 bool PlotWidget::State::handleKey(PlotWidget& widget, int key, Qt::KeyboardModifiers modifiers) {

@@ -13,6 +13,7 @@ namespace millrace::gui {
 namespace {
 
 constexpr double kTickTextGap = 6;
+constexpr double kMark = 6, kMarkGap = 4, kValueGap = 10;
 
 // On the middle of a device pixel, so that hair lines are one pixel wide.
 double crisp(double value, double ratio) {
@@ -116,8 +117,8 @@ void PlotWidget::State::paintFrame(PlotWidget& widget) {
     frame.fill(colors.background);
     QPainter painter(&frame);
     const double badge = isBadgeVisible ? badgeWidth(widget.font()) + 8 : 0;
-    paintChartTitle(painter, headerRect.adjusted(0, 0, -badge, 0), widget.title(),
-                    headerUnit(widget), colors, widget.font());
+    titleEnd = paintChartTitle(painter, headerRect.adjusted(0, 0, -badge, 0), widget.title(),
+                               headerUnit(widget), colors, widget.font());
     if (hasPoints()) {
         paintGrid(painter, widget);
         paintTickTexts(painter, widget);
@@ -186,7 +187,47 @@ void PlotWidget::State::paintCrosshair(QPainter& painter, const PlotWidget& widg
             painter.drawEllipse(place, 3.6, 3.6);
         }
     }
-    paintBox(painter, widget);
+    // Charts beside the one that is pointed at keep their curves free.
+    if (hover || isSteered) {
+        paintBox(painter, widget);
+    } else {
+        paintValues(painter, widget);
+    }
+}
+
+// In the header, to the right: a mark and the value of each curve, as many as there is room for.
+void PlotWidget::State::paintValues(QPainter& painter, const PlotWidget& widget) const {
+    const ChartColors colors = ChartColors::of(widget.palette());
+    const QFont font = chartSmallFont(widget.font());
+    const QFontMetricsF metrics(font);
+    const double badge = isBadgeVisible ? badgeWidth(widget.font()) + 8 : 0;
+    const double left = titleEnd + 12;
+    double right = headerRect.right() - badge;
+    const std::vector<CrosshairValue> values = widget.crosshairValues();
+    std::size_t numFit = 0;
+    double width = 0;
+    QStringList texts;
+    for (const CrosshairValue& value : values) {
+        const Unit unit{widget.unit().kind, {}};
+        texts << shortText(value.point.y, unit);
+        width += kMark + kMarkGap + metrics.horizontalAdvance(texts.back()) + kValueGap;
+        numFit += width - kValueGap <= right - left ? 1 : 0;
+    }
+    painter.setFont(font);
+    for (std::size_t i = numFit; i-- > 0;) {
+        const QString& text = texts[static_cast<qsizetype>(i)];
+        const double textWidth = metrics.horizontalAdvance(text);
+        painter.setPen(colors.text);
+        painter.drawText(
+            QRectF(right - textWidth, headerRect.top(), textWidth, headerRect.height()),
+            Qt::AlignVCenter | Qt::AlignLeft | Qt::TextDontClip, text);
+        right -= textWidth + kMarkGap + kMark;
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(values[i].color);
+        painter.drawEllipse(QPointF(right + kMark / 2, headerRect.center().y()), kMark / 2,
+                            kMark / 2);
+        right -= kValueGap;
+    }
 }
 
 void PlotWidget::State::paintBox(QPainter& painter, const PlotWidget& widget) const {

@@ -39,11 +39,14 @@ struct PlotWidget::State {
     QString highlighted;
     std::optional<double> yLow, yHigh;
     bool isLogY = false, isLegendVisible = true, isBadgeVisible = true;
+    bool isLeading = true;  // its extent counts for what all linked charts show
 
     Drag drag = Drag::kNone;
     QPointF pressed;
     CurveRange pressedView;
     std::optional<QPointF> hover;  // the mouse over the plot
+    bool isSteered = false;        // the crosshair stands where this chart's keys moved it
+    double titleEnd = 0;
 
     const std::vector<Curve>& curves() const {
         static const std::vector<Curve> kNone;
@@ -69,6 +72,7 @@ struct PlotWidget::State {
     void paintSelection(QPainter& painter, const PlotWidget& widget) const;
     void paintCrosshair(QPainter& painter, const PlotWidget& widget) const;
     void paintBox(QPainter& painter, const PlotWidget& widget) const;
+    void paintValues(QPainter& painter, const PlotWidget& widget) const;
 
     QString curveAt(const QPointF& position) const;
     std::optional<QString> legendAt(const QPointF& position) const;

@@ -100,7 +100,9 @@ QRect PlotWidget::State::dirtyRect(const DirtyColumns& dirty) const {
 
 QRect PlotWidget::State::sync(PlotWidget& widget) {
     isSyncNeeded = false;
-    link->reportExtent(&widget, extent());
+    if (isLeading) {
+        link->reportExtent(&widget, extent());
+    }
     const LayerGeometry geometryBefore = geometry;
     const double scaleBefore = geometry.scale;
     geometry.scale = widget.devicePixelRatioF();
@@ -148,7 +150,7 @@ void PlotWidget::State::placeLegend(PlotWidget& widget) {
 
 void PlotWidget::State::place(PlotWidget& widget) {
     const QFontMetricsF small(chartSmallFont(widget.font()));
-    const double top = kHeader, tickRow = small.height() + 6;
+    const double top = kHeader + small.height() / 2 - 2, tickRow = small.height() + 6;
     const double legendHeight = legend.height() > 0 ? legend.height() + 2 : 0;
     const double bottom = widget.height() - kBottom - legendHeight - tickRow;
     const int numY = std::clamp(static_cast<int>((bottom - top) / 32), 2, 9);
@@ -205,7 +207,10 @@ void PlotWidget::setLink(ChartLink* link) {
         dataChanged();
     });
     connect(next, &ChartLink::liveChanged, this, [this] { update(); });
-    connect(next, &ChartLink::crosshairChanged, this, [this] { update(); });
+    connect(next, &ChartLink::crosshairChanged, this, [this] {
+        s_->isSteered = false;
+        update();
+    });
     connect(next, &ChartLink::selectionChanged, this, [this] { update(); });
     connect(next, &QObject::destroyed, this, [this] { setLink(nullptr); });
     s_->isLayoutStale = true;
@@ -246,6 +251,16 @@ void PlotWidget::setBadgeVisible(bool isVisible) {
     s_->isBadgeVisible = isVisible;
     s_->isFrameStale = true;
     update();
+}
+
+void PlotWidget::setLeading(bool isLeading) {
+    if (isLeading != s_->isLeading) {
+        s_->isLeading = isLeading;
+        if (!isLeading) {
+            link()->forget(this);
+        }
+        dataChanged();
+    }
 }
 
 void PlotWidget::setCurveHidden(const QString& id, bool isHidden) {

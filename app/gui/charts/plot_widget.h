@@ -51,6 +51,9 @@ class PlotWidget : public Chart {
     void setLegendVisible(bool isVisible);
     /// Whether LIVE or FROZEN is written; off for runs that have ended. On from the start.
     void setBadgeVisible(bool isVisible);
+    /// Whether what it has widens the view of all linked charts; off for what merely accompanies
+    /// the others. On from the start.
+    void setLeading(bool isLeading);
 
     bool isLive() const { return link()->isLive(); }
     void follow() { link()->follow(); }

@@ -14,9 +14,24 @@ constexpr double kBucketMs = 1'000;
 // A clock may jitter, a report may come late: what is missing by so little belongs to the interval.
 constexpr double kSlackMs = 1'000;
 constexpr double kHistoryStepMs = 1'500;  // the window of the trainer's rates, and its jitter
+constexpr double kThinnedSteps = 4;
 
 bool isPause(Phase phase) {
     return phase == Phase::kCheckpoint || phase == Phase::kEvaluating;
+}
+
+// From here on the trainer logged no rate: it paused. Points of a long run were thinned out.
+double longestStep(std::span<const LaneTracker::StallPoint> stalls) {
+    std::vector<double> steps;
+    for (std::size_t i = 1; i < stalls.size(); ++i) {
+        steps.push_back(stalls[i].timeMs - stalls[i - 1].timeMs);
+    }
+    if (steps.empty()) {
+        return kHistoryStepMs;
+    }
+    const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+    std::nth_element(steps.begin(), middle, steps.end());
+    return std::max(kHistoryStepMs, kThinnedSteps * *middle);
 }
 
 LanePhase lanePhaseOf(Phase phase) {
@@ -217,12 +232,13 @@ void LaneTracker::setHistory(std::span<const StallPoint> stalls,
     const double border = !spans_.empty() ? spans_.front().fromMs
                           : open_         ? open_->fromMs
                                           : std::numeric_limits<double>::infinity();
+    const double stepMax = longestStep(stalls);
     std::vector<PhaseSpan> known = std::move(spans_);
     spans_.clear();
     bucket_.reset();
     for (std::size_t i = 1; i < stalls.size(); ++i) {
         const double from = stalls[i - 1].timeMs, to = std::min(stalls[i].timeMs, border);
-        if (to - from > kHistoryStepMs) {
+        if (to - from > stepMax) {
             // The trainer logs no rate while it pauses; a result in between says what for.
             const auto result = std::lower_bound(evaluationsMs.begin(), evaluationsMs.end(), from);
             if (result != evaluationsMs.end() && *result <= to) {

@@ -42,7 +42,8 @@ class LaneTracker {
     bool update(const client::RunSummary& run, std::int64_t nowMs);
     /// What happened before the first report, from stored "input_stall_percent" points (times
     /// rising) and the times of evaluations' results. Each point covers the time since the one
-    /// before, up to a second and a half.
+    /// before, up to a second and a half, or a few times the usual distance of points that were
+    /// thinned out.
     struct StallPoint {
         double timeMs = 0, percent = 0;
     };

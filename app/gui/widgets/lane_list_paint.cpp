@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "app/gui/charts/tick_marks.h"
+#include "app/gui/charts/value_text.h"
 #include "app/gui/models/run_text.h"
 #include "app/gui/widgets/badge.h"
 #include "app/gui/widgets/icons.h"
@@ -28,8 +29,40 @@ QString leftText(const LaneState& state, std::int64_t nowMs) {
     if (const std::optional<double> left = state.secondsLeft()) {
         return durationText(std::ceil(*left) * 1e3);
     }
-    return state.isEnded() && state.run.startedMs > 0 ? durationText(state.elapsedMs(nowMs))
-                                                      : QString();
+    return state.isEnded() && state.run.startedMs > 0
+               ? QObject::tr("took %1").arg(durationText(state.elapsedMs(nowMs)))
+               : QString();
+}
+
+// Where a run that has ended ran, whether or not anything is known of what it did there.
+QRectF ranRect(const QRect& strip, const CurveRange& time, const client::RunSummary& run) {
+    if (!client::isEnded(run.state) || run.startedMs <= 0 || run.endedMs <= run.startedMs) {
+        return {};
+    }
+    const auto xOf = [&](std::int64_t timeMs) {
+        const double share = (static_cast<double>(timeMs) - time.low) / (time.high - time.low);
+        return strip.left() + std::clamp(share, 0.0, 1.0) * strip.width();
+    };
+    const double from = xOf(run.startedMs), to = xOf(run.endedMs);
+    return {from, static_cast<double>(strip.top()), to - from, static_cast<double>(strip.height())};
+}
+
+// A run that has ended outside of what is shown says on which side, and when.
+void paintElsewhere(QPainter& painter, const QRect& strip, const CurveRange& time,
+                    const client::RunSummary& run, const QColor& color) {
+    if (!client::isEnded(run.state) || run.startedMs <= 0) {
+        return;
+    }
+    const QString when = wallTimeText(static_cast<double>(run.startedMs));
+    const QRect text = strip.adjusted(4, 0, -4, 0);
+    painter.setPen(color);
+    if (static_cast<double>(run.endedMs) < time.low) {
+        painter.drawText(text, Qt::AlignVCenter | Qt::AlignLeft,
+                         QObject::tr("\u2039 ran at %1").arg(when));
+    } else if (static_cast<double>(run.startedMs) > time.high) {
+        painter.drawText(text, Qt::AlignVCenter | Qt::AlignRight,
+                         QObject::tr("ran at %1 \u203a").arg(when));
+    }
 }
 
 }  // namespace
@@ -73,7 +106,7 @@ LaneList::Columns LaneList::columns() const {
     c.hasLeft = width >= kWide;
     c.end = width - kSpaceSmall;
     c.button = c.end - 24;
-    c.left = c.button - (c.hasLeft ? 12 * unit : kSpaceSmall);
+    c.left = c.button - (c.hasLeft ? 15 * unit : kSpaceSmall);
     c.stall = c.left - 6 * unit;
     c.rate = c.stall - 9 * unit;
     c.name = kPad;
@@ -181,7 +214,8 @@ void LaneList::paintHeader(QPainter& painter) {
     title(c.rate, c.stall, tr("samples/s"), Qt::AlignRight);
     title(c.stall, c.left, tr("stall"), Qt::AlignRight);
     if (c.hasLeft) {
-        title(c.left, c.button - 6, tr("time left"), Qt::AlignRight);
+        title(c.left, c.button - 6, model_.numGoing() > 0 ? tr("time left") : tr("time"),
+              Qt::AlignRight);
     }
     paintTimes(painter);
     painter.setPen(colors.border);
@@ -329,6 +363,7 @@ void LaneList::paintStrip(QPainter& painter, int row, const LaneState& state) {
     painter.fillRect(strip, colors.sunken);
     if (time.high > time.low) {
         painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.fillRect(ranRect(strip, time, state.run), mixed(colors.sunken, colors.faint, 0.35));
         paintLane(painter, strip, laneOf(state), time.low, time.high, static_cast<double>(nowMs_),
                   palette());
         painter.setRenderHint(QPainter::Antialiasing, true);
@@ -337,6 +372,7 @@ void LaneList::paintStrip(QPainter& painter, int row, const LaneState& state) {
     const QFontMetrics metrics(small);
     const bool isBad = state.run.state == client::RunState::kFailed;
     painter.setFont(small);
+    paintElsewhere(painter, strip, time, state.run, colors.dim);
     painter.setPen(isBad ? colors.bad : colors.dim);
     painter.drawText(QRect(strip.left(), strip.bottom() + 3, strip.width(), metrics.height()),
                      Qt::AlignVCenter,

@@ -187,6 +187,51 @@ TEST_F(WatchTest, ShowsMachinesWithTheirSamples) {
     EXPECT_TRUE(page->nodes().node(0).staleSeconds(page->nodes().nowMs()).has_value());
 }
 
+TEST_F(WatchTest, FillsTheStripsOfLanesThatAreNotSelected) {
+    const client::RunSummary going = running("r-1", "keep-30");
+    client::RunSummary ended = running("r-2", "keep-10");
+    ended.state = RunState::kFinished;
+    ended.endedMs = ended.startedMs + 30'000;
+    history["r-1"] = client::sceneHistory(going, 1, 100);
+    history["r-2"] = client::sceneHistory(ended, 1, 100);
+    daemon.putRun(going);
+    daemon.putRun(ended);
+    open();
+    ASSERT_TRUE(until([this] {
+        const LaneState* lane = page->lanes().find("r-2");
+        return lane != nullptr && !lane->tracker.spans().empty();
+    }));
+    EXPECT_EQ(page->laneList()->selected(), std::vector<std::string>{"r-1"});
+    daemon.putRun(going);
+    page->tick(nowMs());
+    ASSERT_TRUE(until([this] { return page->isSettled(); }));
+    const auto numAsked = std::count_if(asked.begin(), asked.end(),
+                                        [](const auto& request) { return request.run == "r-2"; });
+    EXPECT_EQ(numAsked, 1) << "once is enough";
+}
+
+TEST_F(WatchTest, EndsTheAxisWithTheLastPointWhereEveryRunHasEnded) {
+    client::RunSummary ended = running("r-1");
+    ended.state = RunState::kFinished;
+    ended.endedMs = ended.startedMs + 30'000;
+    history["r-1"] = client::sceneHistory(ended, 1, 100);
+    daemon.putRun(ended);
+    const client::NodeInfo node = client::sceneNode("node-1", 8, 0);
+    daemon.setNodes({node});
+    open();
+    ASSERT_TRUE(until([this] { return !page->charts()->chart("loss")->isEmpty(); }));
+    daemon.sample(client::sceneSample(node, nowMs()));
+    ASSERT_TRUE(until([this] { return !page->charts()->chart("cpu")->isEmpty(); }));
+    page->tick(nowMs());
+    ASSERT_TRUE(until([&] {
+        return page->charts()->link()->view().high <= static_cast<double>(ended.endedMs);
+    })) << "the machine's newest sample must not stretch it";
+    EXPECT_FALSE(page->charts()->isBadgeShown());
+    page->charts()->link()->setView(
+        {static_cast<double>(ended.startedMs), static_cast<double>(ended.startedMs) + 5'000});
+    EXPECT_TRUE(page->charts()->isBadgeShown()) << "it leads back";
+}
+
 TEST_F(WatchTest, SaysPlainlyThatThereIsNoGpu) {
     daemon.setNodes({client::sceneNode("cpu-01", 8, 0)});
     open();

@@ -196,6 +196,8 @@ void WatchCharts::fill(Entry& entry) {
     // Many runs: the lanes above are the legend, and the curves need the room.
     const bool isCrowded = entry.kind == Kind::kMetrics && runs_.size() > kLegendRunsMax;
     entry.plot->setLegendVisible(curves.curves.size() > 1 && !isCrowded);
+    // A machine goes on after its runs have ended; the axis is the runs'.
+    entry.plot->setLeading(entry.kind == Kind::kMetrics || runs_.empty());
     entry.plot->setContent(std::move(curves));
 }
 
@@ -401,6 +403,18 @@ void WatchCharts::follow() {
 
 void WatchCharts::refreshBadge() {
     badge_->setLive(link_.isLive());
+    badge_->setVisible(isGoing_ || !link_.isLive());
+}
+
+bool WatchCharts::isBadgeShown() const {
+    return !badge_->isHidden();
+}
+
+void WatchCharts::setGoing(bool isGoing) {
+    if (isGoing != isGoing_) {
+        isGoing_ = isGoing;
+        refreshBadge();
+    }
 }
 
 void WatchCharts::askDetail() {

@@ -44,6 +44,9 @@ class WatchCharts final : public QWidget {
     ChartLink* link() { return &link_; }
     /// In the order of the rows.
     void setRuns(const std::vector<std::string>& runs);
+    /// Whether one of the runs goes or waits: without one there is nothing to follow.
+    void setGoing(bool isGoing);
+    bool isBadgeShown() const;
     /// Makes the contents again: names or runs are new.
     void rebuild();
     /// Points of this run ("" of a machine) were appended.
@@ -108,6 +111,7 @@ class WatchCharts final : public QWidget {
     QComboBox* axisBox_ = nullptr;
     QComboBox* windowBox_ = nullptr;
     int numColumns_ = 0;
+    bool isGoing_ = true;
 };
 
 }  // namespace millrace::gui

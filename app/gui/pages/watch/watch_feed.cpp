@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kLogTail = 5'000;
 constexpr int kDetailMs = 150;
+constexpr int kStripPoints = 2'000;
 constexpr int kPointsMin = 800, kPointsMax = 8'000;
 
 CurveAxis columnOf(XAxis axis) {
@@ -42,6 +43,7 @@ WatchFeed::~WatchFeed() = default;
 
 void WatchFeed::clear() {
     shown_.clear();
+    strips_.clear();
     logFollowing_.reset();
     logRun_.clear();
     log_.clear();
@@ -58,6 +60,44 @@ void WatchFeed::linkChanged() {
             askHistory(run);
         }
     }
+    for (const auto& [run, strip] : strips_) {
+        if (strip == Strip::kWanted) {
+            askStrip(run);
+        }
+    }
+}
+
+void WatchFeed::showStrips(const std::vector<std::string>& runs) {
+    const std::set<std::string> wanted(runs.begin(), runs.end());
+    std::erase_if(strips_, [&](const auto& entry) { return !wanted.contains(entry.first); });
+    for (const std::string& run : runs) {
+        // The whole history of a run that is shown has its strip's, too.
+        if (!shown_.contains(run) && strips_.emplace(run, Strip::kWanted).second) {
+            askStrip(run);
+        }
+    }
+}
+
+void WatchFeed::askStrip(const std::string& run) {
+    strips_[run] = Strip::kAsked;
+    client::MetricRangeRequest request;
+    request.run = run;
+    request.names = {"input_stall_percent", "eval.rows"};
+    request.maxPoints = kStripPoints;
+    daemon_.metricRange(
+        request, this,
+        [this, run](Result<std::vector<client::MetricSeries>> history) {
+            const auto strip = strips_.find(run);
+            if (strip == strips_.end()) {
+                return;
+            }
+            const bool isAway = !history.ok() && absl::IsUnavailable(history.status());
+            strip->second = isAway ? Strip::kWanted : Strip::kRead;
+            if (history.ok()) {
+                Q_EMIT historyRead(run, *history);
+            }
+        },
+        "watch-strip-" + run);
 }
 
 void WatchFeed::show(const std::vector<std::string>& runs) {
@@ -132,6 +172,7 @@ void WatchFeed::takeHistory(const std::string& run,
     found->second->series.clear();
     found->second->series.setHistory(*history);
     follow(run);
+    strips_[run] = Strip::kRead;
     Q_EMIT historyRead(run, *history);
     Q_EMIT curvesChanged();
 }
@@ -245,7 +286,10 @@ void WatchFeed::addSample(const client::NodeSample& sample) {
 bool WatchFeed::isSettled() const {
     const bool isAsking = std::any_of(shown_.begin(), shown_.end(),
                                       [](const auto& entry) { return entry.second->isAsking; });
-    return !isAsking && !detailTimer_.isActive() && !log_.isFiltering();
+    const bool isStripAsked = std::any_of(strips_.begin(), strips_.end(), [](const auto& entry) {
+        return entry.second == Strip::kAsked;
+    });
+    return !isAsking && !isStripAsked && !detailTimer_.isActive() && !log_.isFiltering();
 }
 
 std::vector<std::string> WatchFeed::metricNames() const {

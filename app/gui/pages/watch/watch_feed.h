@@ -41,6 +41,10 @@ class WatchFeed final : public QObject {
     /// have voided points between the history and the stream: both are begun anew.
     void noteRun(const client::RunSummary& run);
 
+    /// Reads once what is stored of these runs' strips, also of those that are not shown;
+    /// historyRead() tells it.
+    void showStrips(const std::vector<std::string>& runs);
+
     /// The run whose log is wanted; "" for none.
     void showLog(const std::string& run);
     const std::string& logRun() const { return logRun_; }
@@ -68,6 +72,7 @@ class WatchFeed final : public QObject {
         bool isAsking = false;
     };
     void askHistory(const std::string& run);
+    void askStrip(const std::string& run);
     void takeHistory(const std::string& run, Result<std::vector<client::MetricSeries>> history);
     void follow(const std::string& run);
     void askDetail(const std::string& run, Shown& shown);
@@ -76,6 +81,8 @@ class WatchFeed final : public QObject {
 
     DaemonBridge& daemon_;
     std::map<std::string, std::unique_ptr<Shown>> shown_;
+    enum class Strip { kWanted, kAsked, kRead };
+    std::map<std::string, Strip> strips_;
     LogModel log_;
     std::string logRun_;
     std::unique_ptr<Following> logFollowing_;

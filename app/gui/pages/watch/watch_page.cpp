@@ -29,6 +29,8 @@ namespace millrace::gui {
 namespace {
 
 constexpr int kTickMs = 500;
+constexpr int kJobsPercent = 30;  // of the height, at most
+constexpr int kLogPercent = 27;   // of what the jobs leave
 constexpr std::size_t kNumLastRuns = 3;
 // Borders between panels are seen under the mouse only: the panels have their own.
 constexpr const char* kQuietHandles =
@@ -111,7 +113,7 @@ QWidget* WatchPage::buildMain() {
     down_->addWidget(buildLog());
     down_->setStretchFactor(0, 0);
     down_->setStretchFactor(1, 3);
-    down_->setStretchFactor(2, 2);
+    down_->setStretchFactor(2, 1);
     down_->setHandleWidth(kSpaceMedium);
     connect(down_, &QSplitter::splitterMoved, this, [this] { isSized_ = true; });
     return down_;
@@ -132,7 +134,7 @@ QWidget* WatchPage::buildCharts() {
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(kSpaceMedium, 0, 0, 0);
     bar->setSpacing(kSpaceSmall);
-    bar->addWidget(heading(tr("Live"), panel), 1);
+    bar->addWidget(heading(tr("Charts"), panel), 1);
     column->addLayout(bar);
     charts_ = new WatchCharts({feed_, nodes_, lanes_, context().colors}, bar, panel);
     laneList_->setLink(charts_->link());
@@ -262,7 +264,7 @@ void WatchPage::takeHistory(const std::string& run,
         }
     }
     for (const client::MetricSeries& known : series) {
-        if (known.name == "input_stall_percent" && !known.isDecimated) {
+        if (known.name == "input_stall_percent") {
             std::vector<LaneTracker::StallPoint> stalls;
             for (std::size_t i = 0; i < known.values.size() && i < known.timesMs.size(); ++i) {
                 stalls.push_back({static_cast<double>(known.timesMs[i]), known.values[i]});
@@ -304,6 +306,17 @@ void WatchPage::selectAutomatically() {
     isSelecting_ = true;
     laneList_->select(standing, current);
     isSelecting_ = false;
+    showStrips();
+}
+
+void WatchPage::showStrips() {
+    std::vector<std::string> started;
+    for (int row = 0; row < lanes_.numLanes(); ++row) {
+        if (lanes_.lane(row).run.startedMs > 0) {
+            started.push_back(lanes_.lane(row).run.id);
+        }
+    }
+    feed_.showStrips(started);
 }
 
 void WatchPage::applySelection() {
@@ -320,16 +333,18 @@ void WatchPage::applySelection() {
     refreshTitles();
 }
 
-// The jobs take the room that they need, up to a third; the rest is the charts' and the log's.
+// The jobs take the room that they need, up to a part; the log gets a few lines more than it must
+// have, the charts the rest.
 void WatchPage::fitJobs() {
     const int all = down_->height();
     if (isSized_ || all < 100) {
         return;
     }
     const int frame = jobsCard_->sizeHint().height() - laneList_->sizeHint().height();
-    const int jobs = std::min(laneList_->sizeHint().height() + frame, all * 2 / 5);
+    const int jobs = std::min(laneList_->sizeHint().height() + frame, all * kJobsPercent / 100);
     const int rest = all - jobs;
-    down_->setSizes({jobs, rest * 62 / 100, rest * 38 / 100});
+    const int log = std::max(logCard_->minimumSizeHint().height(), rest * kLogPercent / 100);
+    down_->setSizes({jobs, rest - log, log});
 }
 
 void WatchPage::refreshTitles() {
@@ -412,8 +427,10 @@ void WatchPage::tick(std::int64_t now) {
     }
     lanes_.refresh(now);
     CurveRange extent;
+    bool isGoing = false;
     for (const std::string& run : laneList_->selected()) {
         const LaneState* lane = lanes_.find(run);
+        isGoing = isGoing || (lane != nullptr && !lane->isEnded());
         if (lane != nullptr && lane->run.startedMs > 0) {
             extent.low = std::min(extent.low, static_cast<double>(lane->run.startedMs));
             extent.high = std::max(extent.high,
@@ -421,8 +438,9 @@ void WatchPage::tick(std::int64_t now) {
         }
     }
     if (charts_->link()->xAxis() == XAxis::kWallTime) {
-        charts_->link()->reportExtent(laneList_, ahead(extent));
+        charts_->link()->reportExtent(laneList_, isGoing ? ahead(extent) : extent);
     }
+    charts_->setGoing(isGoing);
     if (isVisible() && lanes_.numLanes() > 0) {
         laneList_->setNow(now);
     }

@@ -74,6 +74,7 @@ class WatchPage final : public Page {
     void takeHistory(const std::string& run, const std::vector<client::MetricSeries>& series);
     void reset();
     void selectAutomatically();
+    void showStrips();
     void applySelection();
     void refreshTitles();
     void fitJobs();
