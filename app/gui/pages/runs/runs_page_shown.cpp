@@ -25,7 +25,7 @@ using client::RunState;
 namespace {
 
 /// Selections that follow faster than this (an arrow key that is held) are shown one in so long.
-constexpr int kFastMs = 80;
+constexpr int kFastMs = 40;
 /// While no run has been evaluated yet, the columns are chosen anew this often.
 constexpr int kColumnsMs = 3'000;
 
