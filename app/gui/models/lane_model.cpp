@@ -225,12 +225,12 @@ void LaneModel::refresh(std::int64_t nowMs) {
 }
 
 void LaneModel::setHistory(const std::string& id, std::span<const LaneTracker::StallPoint> stalls,
-                           std::span<const double> evaluationsMs) {
+                           std::span<const double> evaluationsMs, bool isThinned) {
     const auto found = known_.find(id);
     if (found == known_.end()) {
         return;
     }
-    found->second->tracker.setHistory(stalls, evaluationsMs);
+    found->second->tracker.setHistory(stalls, evaluationsMs, isThinned);
     if (const int row = rowOf(id); row >= 0) {
         Q_EMIT dataChanged(index(row), index(row));
     }

@@ -68,7 +68,7 @@ class LaneModel : public QAbstractListModel {
     /// Moves the clock: runs that ended too long ago leave. Cheap where nothing does.
     void refresh(std::int64_t nowMs);
     void setHistory(const std::string& id, std::span<const LaneTracker::StallPoint> stalls,
-                    std::span<const double> evaluationsMs);
+                    std::span<const double> evaluationsMs, bool isThinned = false);
     void clear();
 
     int numLanes() const { return static_cast<int>(lanes_.size()); }

@@ -228,11 +228,11 @@ void LaneTracker::endAt(double timeMs) {
 }
 
 void LaneTracker::setHistory(std::span<const StallPoint> stalls,
-                             std::span<const double> evaluationsMs) {
+                             std::span<const double> evaluationsMs, bool isThinned) {
     const double border = !spans_.empty() ? spans_.front().fromMs
                           : open_         ? open_->fromMs
                                           : std::numeric_limits<double>::infinity();
-    const double stepMax = longestStep(stalls);
+    const double stepMax = isThinned ? longestStep(stalls) : kHistoryStepMs;
     std::vector<PhaseSpan> known = std::move(spans_);
     spans_.clear();
     bucket_.reset();

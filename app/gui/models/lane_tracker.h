@@ -47,7 +47,8 @@ class LaneTracker {
     struct StallPoint {
         double timeMs = 0, percent = 0;
     };
-    void setHistory(std::span<const StallPoint> stalls, std::span<const double> evaluationsMs);
+    void setHistory(std::span<const StallPoint> stalls, std::span<const double> evaluationsMs,
+                    bool isThinned = false);
 
     /// By rising time, without overlap.
     const std::vector<PhaseSpan>& spans() const { return spans_; }

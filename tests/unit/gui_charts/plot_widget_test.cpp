@@ -140,6 +140,45 @@ TEST_F(PlotWidgetTest, ShowsTheExactLoggedValuesOfAllLinkedChartsUnderTheCrossha
     EXPECT_TRUE(two.crosshairValues().empty());
 }
 
+TEST_F(PlotWidgetTest, LeavesTheCurvesFreeInChartsThatTheMouseIsNotOver) {
+    ChartLink link;
+    PlotWidget one, two;
+    one.setLink(&link);
+    two.setLink(&link);
+    show(one, flatStore(100));
+    show(two, flatStore(100));
+    const QImage oneBefore = one.grab().toImage(), twoBefore = two.grab().toImage();
+    mouse(one, QEvent::MouseMove, at(one, 0.3, 0.5));
+    const QImage oneAfter = one.grab().toImage(), twoAfter = two.grab().toImage();
+    // To the right of the line and its mark, where the box would be.
+    const QRect beside(two.plotArea().adjusted(0.3 * two.plotArea().width() + 8, 0, 0, 0).toRect());
+    EXPECT_NE(oneBefore.copy(beside), oneAfter.copy(beside));
+    EXPECT_EQ(twoBefore.copy(beside), twoAfter.copy(beside));
+    const QRect header(0, 0, two.width(), static_cast<int>(two.plotArea().top()) - 8);
+    EXPECT_NE(twoBefore.copy(header), twoAfter.copy(header)) << "its value stands there";
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(&one, &leave);
+    QTest::keyClick(&two, Qt::Key_Right, Qt::ControlModifier);
+    ASSERT_TRUE(link.crosshair().has_value());
+    EXPECT_NE(two.grab().toImage().copy(beside), twoBefore.copy(beside)) << "keys point as well";
+}
+
+TEST_F(PlotWidgetTest, AccompaniesOthersWithoutWideningTheirView) {
+    ChartLink link;
+    PlotWidget one, two;
+    one.setLink(&link);
+    two.setLink(&link);
+    two.setLeading(false);
+    show(one, flatStore(100));
+    show(two, flatStore(1'000));
+    EXPECT_EQ(link.extent().high, 99);
+    two.setLeading(true);
+    settle(two);
+    EXPECT_EQ(link.extent().high, 999);
+    two.setLeading(false);
+    EXPECT_EQ(link.extent().high, 99);
+}
+
 TEST_F(PlotWidgetTest, FollowsTheNewestUntilAZoomFreezesItAndFFollowsAgain) {
     auto store = flatStore(1000);
     PlotWidget plot;

@@ -180,5 +180,22 @@ TEST(LaneTrackerTest, DrawsTheStoredTimeBeforeTheFirstReport) {
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kEvaluating), 3'500);
 }
 
+TEST(LaneTrackerTest, DrawsALongRunOfWhichOnlyThinnedPointsAreKnown) {
+    std::vector<LaneTracker::StallPoint> stalls;
+    for (int minute = 0; minute < 20; ++minute) {
+        stalls.push_back({kStart + minute * 60'000.0, 25});
+    }
+    for (int minute = 40; minute < 60; ++minute) {
+        stalls.push_back({kStart + minute * 60'000.0, 25});
+    }
+    LaneTracker exact, thinned;
+    exact.setHistory(stalls, {});
+    EXPECT_TRUE(exact.spans().empty()) << "exact points a minute apart are pauses";
+    thinned.setHistory(stalls, {}, true);
+    expectOrdered(thinned);
+    EXPECT_DOUBLE_EQ(timeIn(thinned, LanePhase::kTraining), 38 * 45'000);
+    EXPECT_DOUBLE_EQ(timeIn(thinned, LanePhase::kWaiting), 38 * 15'000);
+}
+
 }  // namespace
 }  // namespace millrace::gui

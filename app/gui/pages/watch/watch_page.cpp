@@ -269,7 +269,7 @@ void WatchPage::takeHistory(const std::string& run,
             for (std::size_t i = 0; i < known.values.size() && i < known.timesMs.size(); ++i) {
                 stalls.push_back({static_cast<double>(known.timesMs[i]), known.values[i]});
             }
-            lanes_.setHistory(run, stalls, evaluations);
+            lanes_.setHistory(run, stalls, evaluations, known.isDecimated);
         } else if (known.name == "system.cpu_percent") {
             nodes_.prependHistory(host, -1, known.timesMs, known.values);
         } else if (known.name.starts_with("system.gpu") &&
