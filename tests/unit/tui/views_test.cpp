@@ -26,6 +26,11 @@ session::LiveModel aModel(int numRuns) {
             aRun(ids[i], names[i], i == 0 ? RunState::kRunning : RunState::kQueued);
         run.queuedReason = i == 0 ? "" : "behind 1 run";
         model.apply(session::RunChanged{run}, kNow);
+        // A second later it waited for 10 ms more.
+        run.progress.busyMs += 990;
+        run.progress.stallMs += 10;
+        run.progress.timeMs += 1'000;
+        model.apply(session::RunChanged{run}, kNow);
     }
     std::vector<client::MetricPoint> points;
     for (int step = 1; step <= 390; ++step) {
