@@ -187,7 +187,7 @@ void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
             takeSample(nodes[e.sample.node], e.sample, nowMs);
         } else if constexpr (std::is_same_v<T, Problem>) {
             problem = messageOf(e.status);
-        } else {
+        } else if constexpr (std::is_same_v<T, AllEnded>) {
             hasEnded = true;
         }
     };

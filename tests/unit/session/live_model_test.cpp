@@ -45,6 +45,14 @@ TEST(LiveModel, RunsThatGoStandBeforeThoseThatEnded) {
     EXPECT_EQ(model.ordered()[0]->summary.id, "r-old23");
 }
 
+TEST(LiveModel, AStreamThatEndedIsNotTheEndOfAll) {
+    LiveModel model;
+    model.apply(StreamEnded{"r-aaaaa", false}, 0);
+    EXPECT_FALSE(model.hasEnded);
+    model.apply(AllEnded{}, 0);
+    EXPECT_TRUE(model.hasEnded);
+}
+
 TEST(LiveModel, ANodeIsStaleWhenNoSampleCame) {
     LiveModel model;
     client::NodeSample sample;
