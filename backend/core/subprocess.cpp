@@ -109,12 +109,41 @@ void drain(UniqueFd& fd, std::string& into) {
     }
 }
 
+// A child that ends before it has read everything is an error to write to, not this program's end.
+class NoPipeSignal {
+ public:
+    NoPipeSignal() {
+        sigemptyset(&pipe_);
+        sigaddset(&pipe_, SIGPIPE);
+        ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    ~NoPipeSignal() {
+        const timespec atOnce{};
+        if (sigismember(&before_, SIGPIPE) == 0) {
+            while (::sigtimedwait(&pipe_, nullptr, &atOnce) > 0) {
+            }
+        }
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    NoPipeSignal(const NoPipeSignal&) = delete;
+    NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+    sigset_t pipe_, before_;
+};
+
 void feed(UniqueFd& fd, std::string_view& rest) {
-    const ssize_t n = ::write(fd.get(), rest.data(), rest.size());
+    ssize_t n = 0;
+    int error = 0;
+    {
+        const NoPipeSignal quiet;
+        n = ::write(fd.get(), rest.data(), rest.size());
+        error = errno;
+    }
     if (n > 0) {
         rest.remove_prefix(static_cast<std::size_t>(n));
     }
-    if (rest.empty() || (n < 0 && errno != EINTR && errno != EAGAIN)) {
+    if (rest.empty() || (n < 0 && error != EINTR && error != EAGAIN)) {
         fd.reset();
     }
 }

@@ -142,7 +142,8 @@ TEST(StagedRecipe, ASliceDrawsAsTheWholeSplitDoes) {
     }
     MemoryColumns whole({{"x", ints(values)}});
     std::vector<std::string> expected;
-    for (const std::string& value : column(stagesOf(bench, whole).stages[1], "x").values) {
+    const StagedRows staged = stagesOf(bench, whole);
+    for (const std::string& value : column(staged.stages[1], "x").values) {
         if (std::stoi(value) >= 120) {
             expected.push_back(value);
         }
