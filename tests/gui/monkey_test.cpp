@@ -1,7 +1,9 @@
 // 20,000 seeded events at the whole console, on a daemon in memory that goes on reporting: no
 // crash, no leak (under AddressSanitizer), no turn that takes the GUI thread's processor for long.
 //
-// MILLRACE_MONKEY_EVENTS and MILLRACE_MONKEY_SEED give another length and another seed.
+// MILLRACE_MONKEY_EVENTS and MILLRACE_MONKEY_SEED give another length and another seed. Times are
+// printed, and held against the budget only where MILLRACE_MONKEY_BUDGET is set (tests/bench/gui):
+// a machine that does other work has none to keep.
 #include "tests/gui/monkey.h"
 
 #include <QSettings>
@@ -21,13 +23,6 @@
 namespace millrace::gui {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kIsSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kIsSanitized = false;
-#endif
 constexpr double kMostCpuMs = 100;
 // A switch of the theme styles every widget of all four pages anew, once, because somebody asked.
 constexpr double kMostThemeMs = 1'500;
@@ -239,7 +234,7 @@ TEST(MonkeyTest, ManyEventsCrashNothingAndKeepTheWindowQuick) {
     std::printf("seed %d, %d events; CPU ms of the GUI thread a turn:\n%s slowest:\n%s", seed,
                 events, tests::histogramOf(turns).c_str(),
                 tests::describeSlowest(turns, 8).c_str());
-    if (!kIsSanitized) {
+    if (qEnvironmentVariableIsSet("MILLRACE_MONKEY_BUDGET")) {
         EXPECT_LE(most, kMostCpuMs);
         EXPECT_LE(mostTheme, kMostThemeMs);
     }
