@@ -210,8 +210,13 @@ TEST_F(SheetModelTest, FollowsRandomTexts) {
             }
         }
         model.setText(some.join(u'\n'));
+        // The base always has its row; every further one is a line of the text at most.
+        EXPECT_GE(model.rowCount(), 1);
+        EXPECT_LE(model.rowCount(), 1 + some.size());
+        EXPECT_TRUE(model.isBase(0) && model.nameOf(0).isEmpty());
         for (int row = 0; row < model.rowCount(); ++row) {
             for (int column = 0; column < model.columnCount(); ++column) {
+                EXPECT_TRUE(model.index(row, column).isValid());
                 model.index(row, column).data();
             }
         }
