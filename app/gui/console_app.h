@@ -12,8 +12,8 @@
 #include "app/gui/console_options.h"
 #include "app/gui/main_window.h"
 #include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_table.h"
-#include "app/gui/models/spec_document.h"
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/models/spec/spec_document.h"
 
 namespace millrace::gui {
 

@@ -18,13 +18,13 @@
 #include "app/gui/bridge/daemon_bridge.h"
 #include "app/gui/console_options.h"
 #include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_table.h"
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/run_table.h"
 #include "app/gui/scrolled_page.h"
 #include "app/gui/status_line.h"
-#include "app/gui/widgets/connection_bar.h"
 #include "app/gui/widgets/notice_stack.h"
-#include "app/gui/widgets/side_bar.h"
+#include "app/gui/widgets/shell/connection_bar.h"
+#include "app/gui/widgets/shell/side_bar.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
@@ -145,8 +145,9 @@ void MainWindow::connectBar() {
     connect(connections_, &ConnectionBar::themeAsked, this, [this] { parts_.theme.toggle(); });
     connect(connections_, &ConnectionBar::retryAsked, this,
             [this] { parts_.pages.daemon.retryNow(); });
-    connect(connections_, &ConnectionBar::said, this,
-            [this](const QString& sentence) { tell({Notice::Kind::kDone, sentence, {}, {}}); });
+    connect(connections_, &ConnectionBar::said, this, [this](const QString& sentence) {
+        tell({Notice::Kind::kDone, sentence, {}, {}});
+    });
 }
 
 void MainWindow::connectDaemon() {

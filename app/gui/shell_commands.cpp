@@ -1,7 +1,7 @@
 #include "app/gui/shell_commands.h"
 
-#include "app/gui/models/run_table.h"
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/run_table.h"
 #include "app/session/live_model.h"
 
 namespace millrace::gui {

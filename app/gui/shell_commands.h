@@ -8,7 +8,7 @@
 
 #include "app/gui/models/known_daemons.h"
 #include "app/gui/pages/page.h"
-#include "app/gui/widgets/command_palette.h"
+#include "app/gui/widgets/shell/command_palette.h"
 
 namespace millrace::gui {
 

@@ -3,8 +3,8 @@
 #include <QHBoxLayout>
 #include <QLabel>
 
-#include "app/gui/models/run_table.h"
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/run_table.h"
 #include "app/gui/widgets/panels.h"
 #include "app/gui/widgets/theme.h"
 

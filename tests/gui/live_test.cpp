@@ -9,15 +9,15 @@
 
 #include <gtest/gtest.h>
 
-#include "app/gui/models/run_diff.h"
-#include "app/gui/models/sheet_model.h"
+#include "app/gui/models/runs/run_diff.h"
+#include "app/gui/models/sheet/sheet_model.h"
 #include "app/gui/pages/launch/launch_page.h"
 #include "app/gui/pages/runs/runs_page.h"
 #include "app/gui/pages/runs/runs_view.h"
 #include "app/gui/pages/watch/watch_charts.h"
 #include "app/gui/pages/watch/watch_page.h"
-#include "app/gui/widgets/connection_bar.h"
 #include "app/gui/widgets/notice_stack.h"
+#include "app/gui/widgets/shell/connection_bar.h"
 #include "tests/gui/console_place.h"
 #include "tests/support/newer_daemon.h"
 

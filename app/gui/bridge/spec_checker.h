@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "app/client/inspect_values.h"
-#include "app/gui/models/spec_local_check.h"
+#include "app/gui/models/spec/spec_local_check.h"
 
 namespace millrace::gui {
 

@@ -10,7 +10,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "app/gui/charts/chart_content.h"
+#include "app/gui/charts/parts/chart_content.h"
 
 class QContextMenuEvent;
 class QMenu;

@@ -12,8 +12,8 @@
 #include <QString>
 #include <vector>
 
-#include "app/gui/charts/chart_content.h"
 #include "app/gui/charts/line_raster.h"
+#include "app/gui/charts/parts/chart_content.h"
 #include "app/gui/charts/smoothed_curve.h"
 
 namespace millrace::gui {

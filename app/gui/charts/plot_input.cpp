@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/gui/charts/curve_extremes.h"
+#include "app/gui/charts/parts/curve_extremes.h"
+#include "app/gui/charts/parts/value_text.h"
 #include "app/gui/charts/plot_state.h"
-#include "app/gui/charts/value_text.h"
 
 namespace millrace::gui {
 namespace {

@@ -7,12 +7,12 @@
 #include <optional>
 #include <vector>
 
-#include "app/gui/charts/chart_link.h"
 #include "app/gui/charts/curve_layer.h"
-#include "app/gui/charts/plot_legend.h"
-#include "app/gui/charts/plot_scale.h"
+#include "app/gui/charts/parts/chart_link.h"
+#include "app/gui/charts/parts/plot_legend.h"
+#include "app/gui/charts/parts/plot_scale.h"
+#include "app/gui/charts/parts/tick_marks.h"
 #include "app/gui/charts/plot_widget.h"
-#include "app/gui/charts/tick_marks.h"
 
 namespace millrace::gui {
 

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "app/gui/charts/chart_accessible.h"
-#include "app/gui/charts/chart_style.h"
+#include "app/gui/charts/parts/chart_style.h"
+#include "app/gui/charts/parts/value_text.h"
 #include "app/gui/charts/plot_state.h"
-#include "app/gui/charts/value_text.h"
 
 namespace millrace::gui {
 namespace {

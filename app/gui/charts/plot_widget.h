@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "app/gui/charts/chart.h"
-#include "app/gui/charts/chart_link.h"
+#include "app/gui/charts/parts/chart_link.h"
 
 namespace millrace::gui {
 

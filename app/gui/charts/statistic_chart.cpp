@@ -12,9 +12,9 @@
 #include <cmath>
 
 #include "app/gui/charts/chart_accessible.h"
-#include "app/gui/charts/chart_style.h"
+#include "app/gui/charts/parts/chart_style.h"
+#include "app/gui/charts/parts/value_text.h"
 #include "app/gui/charts/statistic_series.h"
-#include "app/gui/charts/value_text.h"
 
 namespace millrace::gui {
 namespace {

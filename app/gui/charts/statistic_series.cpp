@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/gui/charts/plot_scale.h"
-#include "app/gui/charts/value_text.h"
+#include "app/gui/charts/parts/plot_scale.h"
+#include "app/gui/charts/parts/value_text.h"
 
 namespace millrace::gui {
 namespace {

@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "app/gui/charts/chart_content.h"
-#include "app/gui/charts/chart_style.h"
-#include "app/gui/charts/plot_legend.h"
-#include "app/gui/charts/tick_marks.h"
+#include "app/gui/charts/parts/chart_content.h"
+#include "app/gui/charts/parts/chart_style.h"
+#include "app/gui/charts/parts/plot_legend.h"
+#include "app/gui/charts/parts/tick_marks.h"
 
 namespace millrace::gui {
 

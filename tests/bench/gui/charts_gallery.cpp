@@ -11,10 +11,10 @@
 #include <functional>
 #include <random>
 
-#include "app/gui/charts/chart_style.h"
-#include "app/gui/charts/lane_strip.h"
+#include "app/gui/charts/parts/chart_style.h"
+#include "app/gui/charts/parts/lane_strip.h"
+#include "app/gui/charts/parts/sparkline.h"
 #include "app/gui/charts/plot_widget.h"
-#include "app/gui/charts/sparkline.h"
 
 namespace millrace::gui {
 namespace {

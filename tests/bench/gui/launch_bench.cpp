@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/models/spec_analysis.h"
-#include "app/gui/models/spec_completion.h"
+#include "app/gui/models/spec/spec_analysis.h"
+#include "app/gui/models/spec/spec_completion.h"
 #include "app/gui/widgets/theme.h"
-#include "app/gui/widgets/yaml_editor.h"
+#include "app/gui/widgets/yaml/yaml_editor.h"
 #include "tests/unit/gui_launch/launch_world.h"
 
 namespace millrace::gui {

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <functional>
 
-#include "app/gui/widgets/completion_popup.h"
 #include "app/gui/widgets/theme.h"
-#include "app/gui/widgets/yaml_editor.h"
+#include "app/gui/widgets/yaml/completion_popup.h"
+#include "app/gui/widgets/yaml/yaml_editor.h"
 #include "tests/unit/gui_launch/launch_world.h"
 
 namespace millrace::gui {

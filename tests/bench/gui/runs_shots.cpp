@@ -8,12 +8,12 @@
 #include <string>
 
 #include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_table.h"
-#include "app/gui/models/spec_document.h"
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/models/spec/spec_document.h"
 #include "app/gui/pages/runs/column_chooser.h"
-#include "app/gui/pages/runs/details_panel.h"
+#include "app/gui/pages/runs/details/details_panel.h"
 #include "app/gui/pages/runs/filter_bar.h"
-#include "app/gui/pages/runs/run_actions.h"
+#include "app/gui/pages/runs/parts/run_actions.h"
 #include "app/gui/pages/runs/runs_page.h"
 #include "app/gui/pages/runs/runs_view.h"
 #include "app/gui/widgets/theme.h"

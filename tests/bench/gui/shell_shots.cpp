@@ -15,8 +15,8 @@
 #include "app/gui/console_app.h"
 #include "app/gui/pages/data/data_page.h"
 #include "app/gui/pages/data/steps_view.h"
-#include "app/gui/widgets/connection_bar.h"
 #include "app/gui/widgets/notice_stack.h"
+#include "app/gui/widgets/shell/connection_bar.h"
 #include "tests/support/fake_daemon_client.h"
 #include "tests/unit/gui_data/sample_replies.h"
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_table.h"
-#include "app/gui/models/spec_document.h"
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/models/spec/spec_document.h"
 #include "app/gui/pages/watch/watch_charts.h"
 #include "app/gui/pages/watch/watch_page.h"
-#include "app/gui/widgets/lane_list.h"
+#include "app/gui/widgets/live/lane_list.h"
 #include "app/gui/widgets/theme.h"
 #include "tests/support/watch_scene.h"
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/gui/charts/curve_extremes.h"
+#include "app/gui/charts/parts/curve_extremes.h"
 #include "app/gui/charts/smoothed_curve.h"
 
 namespace millrace::gui {

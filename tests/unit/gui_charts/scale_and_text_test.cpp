@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "app/gui/charts/plot_scale.h"
-#include "app/gui/charts/tick_marks.h"
-#include "app/gui/charts/value_text.h"
+#include "app/gui/charts/parts/plot_scale.h"
+#include "app/gui/charts/parts/tick_marks.h"
+#include "app/gui/charts/parts/value_text.h"
 
 namespace millrace::gui {
 namespace {

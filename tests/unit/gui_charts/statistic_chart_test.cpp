@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/charts/chart.h"
-#include "app/gui/charts/lane_strip.h"
-#include "app/gui/charts/sparkline.h"
+#include "app/gui/charts/parts/lane_strip.h"
+#include "app/gui/charts/parts/sparkline.h"
 
 namespace millrace::gui {
 namespace {

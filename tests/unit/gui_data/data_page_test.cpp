@@ -16,8 +16,8 @@
 
 #include "app/gui/bridge/daemon_bridge.h"
 #include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_table.h"
-#include "app/gui/models/spec_document.h"
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/models/spec/spec_document.h"
 #include "app/gui/pages/data/data_table.h"
 #include "app/gui/pages/data/dataset_view.h"
 #include "app/gui/pages/data/steps_view.h"

@@ -1,4 +1,4 @@
-#include "app/gui/models/dataset_model.h"
+#include "app/gui/models/data/dataset_model.h"
 
 #include <QAbstractItemModelTester>
 #include <QSortFilterProxyModel>

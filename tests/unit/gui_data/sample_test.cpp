@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/gui/models/sample_model.h"
+#include "app/gui/models/data/sample_model.h"
 #include "tests/unit/gui_data/sample_replies.h"
 
 namespace millrace::gui {

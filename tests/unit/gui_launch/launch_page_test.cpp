@@ -9,7 +9,7 @@
 
 #include "app/gui/pages/launch/launch_bar.h"
 #include "app/gui/pages/launch/spec_template.h"
-#include "app/gui/widgets/yaml_editor.h"
+#include "app/gui/widgets/yaml/yaml_editor.h"
 #include "tests/unit/gui_launch/launch_world.h"
 
 namespace millrace::gui {

@@ -10,10 +10,10 @@
 
 #include "app/gui/bridge/daemon_bridge.h"
 #include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_table.h"
-#include "app/gui/models/sheet_model.h"
-#include "app/gui/models/spec_document.h"
-#include "app/gui/models/spec_local_check.h"
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/models/sheet/sheet_model.h"
+#include "app/gui/models/spec/spec_document.h"
+#include "app/gui/models/spec/spec_local_check.h"
 #include "app/gui/pages/launch/launch_page.h"
 #include "backend/core/status.h"
 #include "tests/support/fake_daemon_client.h"
@@ -82,7 +82,6 @@ class LaunchWorld {
     std::vector<client::SubmitRequest> submits;
     std::vector<client::SpecError> daemonErrors, submitErrors;
     std::unique_ptr<LaunchPage> page;
-
 
  private:
     Result<client::CheckReply> check(const client::CheckRequest& request) const {

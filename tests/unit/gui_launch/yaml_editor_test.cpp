@@ -1,4 +1,4 @@
-#include "app/gui/widgets/yaml_editor.h"
+#include "app/gui/widgets/yaml/yaml_editor.h"
 
 #include <QClipboard>
 #include <QGuiApplication>
@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/gui/widgets/completion_popup.h"
 #include "app/gui/widgets/theme.h"
+#include "app/gui/widgets/yaml/completion_popup.h"
 
 namespace millrace::gui {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/gui/models/lane_model.h"
+#include "app/gui/models/live/lane_model.h"
 
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>

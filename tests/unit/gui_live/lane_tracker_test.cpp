@@ -1,4 +1,4 @@
-#include "app/gui/models/lane_tracker.h"
+#include "app/gui/models/live/lane_tracker.h"
 
 #include <cmath>
 #include <random>

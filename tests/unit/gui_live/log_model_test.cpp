@@ -1,4 +1,4 @@
-#include "app/gui/models/log_model.h"
+#include "app/gui/models/live/log_model.h"
 
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/gui/models/log_matcher.h"
+#include "app/gui/models/live/log_matcher.h"
 
 namespace millrace::gui {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/gui/models/node_model.h"
+#include "app/gui/models/live/node_model.h"
 
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>

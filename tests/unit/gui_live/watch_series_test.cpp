@@ -1,4 +1,4 @@
-#include "app/gui/models/watch_series.h"
+#include "app/gui/models/live/watch_series.h"
 
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "app/gui/models/filter_text.h"
+#include "app/gui/models/runs/filter_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "app/gui/models/run_columns.h"
+#include "app/gui/models/runs/run_columns.h"
 
 #include <QTemporaryDir>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/gui/models/run_trends.h"
+#include "app/gui/models/runs/run_trends.h"
 
 namespace millrace::gui {
 namespace {

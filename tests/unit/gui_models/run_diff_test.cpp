@@ -1,4 +1,4 @@
-#include "app/gui/models/run_diff.h"
+#include "app/gui/models/runs/run_diff.h"
 
 #include <QAbstractItemModelTester>
 #include <random>

@@ -1,13 +1,13 @@
-#include "app/gui/models/run_facts.h"
+#include "app/gui/models/runs/run_facts.h"
 
 #include <QAbstractItemModelTester>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/gui/models/checkpoint_table.h"
-#include "app/gui/models/fact_table.h"
-#include "app/gui/models/run_metrics.h"
+#include "app/gui/models/details/checkpoint_table.h"
+#include "app/gui/models/details/fact_table.h"
+#include "app/gui/models/details/run_metrics.h"
 #include "tests/support/runs_scene.h"
 
 namespace millrace::gui {

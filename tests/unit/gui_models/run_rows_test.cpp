@@ -1,4 +1,4 @@
-#include "app/gui/models/run_rows.h"
+#include "app/gui/models/runs/run_rows.h"
 
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>

@@ -1,4 +1,4 @@
-#include "app/gui/models/run_table.h"
+#include "app/gui/models/runs/run_table.h"
 
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/gui/models/metric_facts.h"
-#include "app/gui/models/run_cli.h"
+#include "app/gui/models/details/run_cli.h"
+#include "app/gui/models/runs/metric_facts.h"
 
 namespace millrace::gui {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/gui/models/spec_changes.h"
+#include "app/gui/models/details/spec_changes.h"
 
 #include <gtest/gtest.h>
 

@@ -12,13 +12,13 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_diff.h"
 #include "app/gui/models/run_text.h"
-#include "app/gui/models/spec_document.h"
-#include "app/gui/pages/runs/compare_panel.h"
-#include "app/gui/pages/runs/details_panel.h"
+#include "app/gui/models/runs/run_diff.h"
+#include "app/gui/models/spec/spec_document.h"
+#include "app/gui/pages/runs/details/details_panel.h"
 #include "app/gui/pages/runs/filter_bar.h"
-#include "app/gui/pages/runs/run_actions.h"
+#include "app/gui/pages/runs/parts/compare_panel.h"
+#include "app/gui/pages/runs/parts/run_actions.h"
 #include "app/gui/pages/runs/runs_page.h"
 #include "app/gui/pages/runs/runs_view.h"
 #include "tests/support/runs_scene.h"

@@ -5,7 +5,7 @@
 #include <QTabWidget>
 
 #include "app/gui/charts/plot_widget.h"
-#include "app/gui/pages/runs/chart_board.h"
+#include "app/gui/pages/runs/parts/chart_board.h"
 #include "tests/unit/gui_runs/runs_fixture.h"
 
 namespace millrace::gui {

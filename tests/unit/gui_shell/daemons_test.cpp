@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/models/known_daemons.h"
-#include "app/gui/widgets/connection_bar.h"
+#include "app/gui/widgets/shell/connection_bar.h"
 
 namespace millrace::gui {
 namespace {

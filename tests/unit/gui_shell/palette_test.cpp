@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/models/palette_model.h"
-#include "app/gui/models/run_table.h"
+#include "app/gui/models/runs/run_table.h"
 #include "app/gui/shell_commands.h"
-#include "app/gui/widgets/command_palette.h"
+#include "app/gui/widgets/shell/command_palette.h"
 
 namespace millrace::gui {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "app/gui/console_app.h"
 #include "app/gui/status_line.h"
-#include "app/gui/widgets/connection_bar.h"
 #include "app/gui/widgets/notice_stack.h"
+#include "app/gui/widgets/shell/connection_bar.h"
 #include "tests/support/fake_daemon_client.h"
 
 namespace millrace::gui {

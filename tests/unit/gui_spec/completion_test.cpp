@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "app/gui/models/spec_completion.h"
+#include "app/gui/models/spec/spec_completion.h"
 #include "tests/unit/gui_spec/samples.h"
 
 namespace millrace::gui {

@@ -1,11 +1,11 @@
-#include "app/gui/models/sheet_model.h"
+#include "app/gui/models/sheet/sheet_model.h"
 
 #include <QAbstractItemModelTester>
 #include <QRandomGenerator>
 
 #include <gtest/gtest.h>
 
-#include "app/gui/models/spec_local_check.h"
+#include "app/gui/models/spec/spec_local_check.h"
 #include "tests/unit/gui_spec/samples.h"
 
 namespace millrace::gui {

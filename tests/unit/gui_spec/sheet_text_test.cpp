@@ -1,11 +1,11 @@
-#include "app/gui/models/sheet_text.h"
+#include "app/gui/models/sheet/sheet_text.h"
 
 #include <QRandomGenerator>
 
 #include <gtest/gtest.h>
 
-#include "app/gui/models/sheet_tsv.h"
-#include "app/gui/models/spec_local_check.h"
+#include "app/gui/models/sheet/sheet_tsv.h"
+#include "app/gui/models/spec/spec_local_check.h"
 #include "backend/spec/yaml_tree.h"
 #include "tests/unit/gui_spec/samples.h"
 
@@ -152,12 +152,14 @@ TEST(SheetText, DuplicatesARowAsItIsWritten) {
 }
 
 TEST(SheetText, RemovesRowsAndKeepsTheCommentsOfOthers) {
-    const QString after =
-        edited(movielens(), [](const SheetEditor& e) { return e.remove({1, 6}); });
+    const QString after = edited(movielens(), [](const SheetEditor& e) {
+        return e.remove({1, 6});
+    });
     EXPECT_EQ(linesGone(movielens(), after).size(), 3);
     EXPECT_TRUE(after.contains(QStringLiteral("# What a model has to beat")));
-    const QString none =
-        edited(after, [](const SheetEditor& e) { return e.remove({0, 1, 2, 3, 4}); });
+    const QString none = edited(after, [](const SheetEditor& e) {
+        return e.remove({0, 1, 2, 3, 4});
+    });
     EXPECT_TRUE(none.contains(QStringLiteral("variations: []")));
     EXPECT_TRUE(isYaml(none));
 }

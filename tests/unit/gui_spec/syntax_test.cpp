@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "app/gui/models/spec_meaning.h"
-#include "app/gui/models/spec_syntax.h"
+#include "app/gui/models/spec/spec_meaning.h"
+#include "app/gui/models/spec/spec_syntax.h"
 #include "backend/spec/yaml_tree.h"
 #include "tests/unit/gui_spec/samples.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "app/gui/models/spec_analysis.h"
+#include "app/gui/models/spec/spec_analysis.h"
 #include "tests/unit/gui_spec/samples.h"
 
 namespace millrace::gui {

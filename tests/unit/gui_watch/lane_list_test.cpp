@@ -1,4 +1,4 @@
-#include "app/gui/widgets/lane_list.h"
+#include "app/gui/widgets/live/lane_list.h"
 
 #include <QSignalSpy>
 #include <QTest>

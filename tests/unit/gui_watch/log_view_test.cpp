@@ -1,4 +1,4 @@
-#include "app/gui/widgets/log_view.h"
+#include "app/gui/widgets/live/log_view.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/gui/widgets/log_canvas.h"
+#include "app/gui/widgets/live/log_canvas.h"
 #include "tests/support/watch_scene.h"
 
 namespace millrace::gui {

@@ -1,10 +1,10 @@
-#include "app/gui/widgets/node_deck.h"
+#include "app/gui/widgets/live/node_deck.h"
 
 #include <QTest>
 
 #include <gtest/gtest.h>
 
-#include "app/gui/widgets/node_card.h"
+#include "app/gui/widgets/live/node_card.h"
 #include "tests/support/watch_scene.h"
 
 namespace millrace::gui {

@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_table.h"
-#include "app/gui/models/spec_document.h"
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/models/spec/spec_document.h"
 #include "app/gui/pages/watch/watch_charts.h"
 #include "app/gui/pages/watch/watch_page.h"
-#include "app/gui/widgets/lane_list.h"
-#include "app/gui/widgets/log_view.h"
-#include "app/gui/widgets/node_deck.h"
+#include "app/gui/widgets/live/lane_list.h"
+#include "app/gui/widgets/live/log_view.h"
+#include "app/gui/widgets/live/node_deck.h"
 #include "tests/support/watch_scene.h"
 
 namespace millrace::gui {

@@ -4,8 +4,8 @@
 #include <QPainter>
 #include <algorithm>
 
-#include "app/gui/models/dataset_model.h"
-#include "app/gui/models/sample_model.h"
+#include "app/gui/models/data/dataset_model.h"
+#include "app/gui/models/data/sample_model.h"
 #include "app/gui/widgets/badge.h"
 #include "app/gui/widgets/theme.h"
 

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "app/gui/models/dataset_model.h"
+#include "app/gui/models/data/dataset_model.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {

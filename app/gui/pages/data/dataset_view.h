@@ -5,7 +5,7 @@
 // Threads: the GUI thread.
 #include <QWidget>
 
-#include "app/gui/models/dataset_model.h"
+#include "app/gui/models/data/dataset_model.h"
 
 class QLabel;
 class QSettings;

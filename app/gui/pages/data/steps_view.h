@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "app/gui/models/sample_model.h"
+#include "app/gui/models/data/sample_model.h"
 
 class QCheckBox;
 class QComboBox;

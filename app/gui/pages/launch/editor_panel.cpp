@@ -6,8 +6,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "app/gui/widgets/find_bar.h"
 #include "app/gui/widgets/theme.h"
+#include "app/gui/widgets/yaml/find_bar.h"
 
 namespace millrace::gui {
 namespace {

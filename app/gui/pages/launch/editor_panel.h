@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/gui/widgets/panels.h"
-#include "app/gui/widgets/yaml_editor.h"
+#include "app/gui/widgets/yaml/yaml_editor.h"
 
 namespace millrace::gui {
 

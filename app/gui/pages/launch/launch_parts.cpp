@@ -13,7 +13,7 @@
 #include <QVBoxLayout>
 
 #include "app/gui/bridge/daemon_bridge.h"
-#include "app/gui/models/spec_document.h"
+#include "app/gui/models/spec/spec_document.h"
 #include "app/gui/pages/launch/editor_panel.h"
 #include "app/gui/pages/launch/launch_bar.h"
 #include "app/gui/pages/launch/sheet_panel.h"

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "app/gui/bridge/spec_checker.h"
-#include "app/gui/models/sheet_model.h"
+#include "app/gui/models/sheet/sheet_model.h"
 #include "app/gui/pages/launch/launch_page.h"
 #include "app/gui/pages/launch/spec_files.h"
-#include "app/gui/widgets/yaml_editor.h"
+#include "app/gui/widgets/yaml/yaml_editor.h"
 #include "backend/core/status.h"
 
 class QSplitter;

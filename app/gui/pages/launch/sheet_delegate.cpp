@@ -7,7 +7,7 @@
 #include <QPersistentModelIndex>
 #include <QTimer>
 
-#include "app/gui/models/sheet_model.h"
+#include "app/gui/models/sheet/sheet_model.h"
 #include "app/gui/widgets/badge.h"
 #include "app/gui/widgets/theme.h"
 

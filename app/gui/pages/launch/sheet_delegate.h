@@ -5,7 +5,7 @@
 #include <QHeaderView>
 #include <QStyledItemDelegate>
 
-#include "app/gui/models/spec_completion.h"
+#include "app/gui/models/spec/spec_completion.h"
 
 namespace millrace::gui {
 

@@ -9,8 +9,8 @@
 #include <QToolButton>
 #include <functional>
 
-#include "app/gui/models/sheet_model.h"
-#include "app/gui/models/spec_completion.h"
+#include "app/gui/models/sheet/sheet_model.h"
+#include "app/gui/models/spec/spec_completion.h"
 
 class QCompleter;
 class QHBoxLayout;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "app/gui/bridge/daemon_bridge.h"
-#include "app/gui/models/spec_document.h"
-#include "app/gui/widgets/yaml_editor.h"
+#include "app/gui/models/spec/spec_document.h"
+#include "app/gui/widgets/yaml/yaml_editor.h"
 
 namespace millrace::gui {
 namespace {

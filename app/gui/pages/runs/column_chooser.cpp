@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "app/gui/models/fuzzy_match.h"
-#include "app/gui/models/metric_facts.h"
-#include "app/gui/models/run_column.h"
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
+#include "app/gui/models/runs/run_column.h"
 #include "app/gui/widgets/icons.h"
 #include "app/gui/widgets/panels.h"
 #include "app/gui/widgets/theme.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/models/run_columns.h"
+#include "app/gui/models/runs/run_columns.h"
 
 class QListWidget;
 class QListWidgetItem;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "app/client/daemon_values.h"
-#include "app/gui/models/filter_text.h"
+#include "app/gui/models/runs/filter_text.h"
 
 class QCompleter;
 class QHBoxLayout;

@@ -5,8 +5,8 @@
 #include <QScrollBar>
 #include <algorithm>
 
-#include "app/gui/models/run_rows.h"
-#include "app/gui/pages/runs/run_cell_delegate.h"
+#include "app/gui/models/runs/run_rows.h"
+#include "app/gui/pages/runs/parts/run_cell_delegate.h"
 #include "app/gui/pages/runs/runs_view.h"
 
 namespace millrace::gui {

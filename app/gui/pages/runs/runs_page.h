@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "app/client/daemon_values.h"
-#include "app/gui/models/run_columns.h"
-#include "app/gui/models/run_rows.h"
-#include "app/gui/models/run_table.h"
-#include "app/gui/models/run_trends.h"
+#include "app/gui/models/runs/run_columns.h"
+#include "app/gui/models/runs/run_rows.h"
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/models/runs/run_trends.h"
 #include "app/gui/pages/page.h"
 
 class QSplitter;

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "app/gui/bridge/daemon_bridge.h"
-#include "app/gui/models/filter_text.h"
 #include "app/gui/models/run_text.h"
-#include "app/gui/pages/runs/details_panel.h"
+#include "app/gui/models/runs/filter_text.h"
+#include "app/gui/pages/runs/details/details_panel.h"
 #include "app/gui/pages/runs/filter_bar.h"
 #include "app/gui/pages/runs/runs_page.h"
 #include "app/gui/pages/runs/runs_view.h"

@@ -6,14 +6,14 @@
 #include <algorithm>
 
 #include "app/gui/bridge/daemon_bridge.h"
-#include "app/gui/models/metric_facts.h"
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/pages/runs/column_chooser.h"
-#include "app/gui/pages/runs/compare_panel.h"
-#include "app/gui/pages/runs/details_panel.h"
+#include "app/gui/pages/runs/details/details_panel.h"
 #include "app/gui/pages/runs/filter_bar.h"
-#include "app/gui/pages/runs/run_actions.h"
+#include "app/gui/pages/runs/parts/compare_panel.h"
+#include "app/gui/pages/runs/parts/run_actions.h"
 #include "app/gui/pages/runs/runs_page.h"
 #include "app/gui/pages/runs/runs_view.h"
 #include "app/gui/widgets/panels.h"

@@ -9,9 +9,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "app/gui/models/run_rows.h"
 #include "app/gui/models/run_text.h"
-#include "app/gui/pages/runs/run_cell_delegate.h"
+#include "app/gui/models/runs/run_rows.h"
+#include "app/gui/pages/runs/parts/run_cell_delegate.h"
 
 namespace millrace::gui {
 namespace {

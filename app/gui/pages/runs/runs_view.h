@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/gui/models/run_columns.h"
+#include "app/gui/models/runs/run_columns.h"
 
 namespace millrace::gui {
 

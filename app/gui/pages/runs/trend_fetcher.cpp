@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "app/gui/bridge/daemon_bridge.h"
-#include "app/gui/models/run_rows.h"
+#include "app/gui/models/runs/run_rows.h"
 
 namespace millrace::gui {
 namespace {

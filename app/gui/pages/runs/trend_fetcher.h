@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/models/run_trends.h"
+#include "app/gui/models/runs/run_trends.h"
 
 namespace millrace::gui {
 

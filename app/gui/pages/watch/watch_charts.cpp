@@ -10,7 +10,7 @@
 #include <QToolButton>
 #include <algorithm>
 
-#include "app/gui/models/metric_facts.h"
+#include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/pages/watch/watch_feed.h"
 #include "app/gui/widgets/live_badge.h"
 #include "app/gui/widgets/theme.h"

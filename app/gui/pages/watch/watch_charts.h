@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "app/gui/charts/chart_link.h"
+#include "app/gui/charts/parts/chart_link.h"
 #include "app/gui/charts/plot_widget.h"
-#include "app/gui/models/lane_model.h"
-#include "app/gui/models/node_model.h"
+#include "app/gui/models/live/lane_model.h"
+#include "app/gui/models/live/node_model.h"
 #include "app/gui/models/run_colors.h"
 
 class QComboBox;

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "app/gui/bridge/daemon_bridge.h"
-#include "app/gui/charts/chart_content.h"
-#include "app/gui/models/log_model.h"
-#include "app/gui/models/watch_series.h"
+#include "app/gui/charts/parts/chart_content.h"
+#include "app/gui/models/live/log_model.h"
+#include "app/gui/models/live/watch_series.h"
 
 namespace millrace::gui {
 

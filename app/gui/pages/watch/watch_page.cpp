@@ -14,14 +14,14 @@
 #include <cmath>
 
 #include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_table.h"
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/run_table.h"
 #include "app/gui/pages/watch/watch_charts.h"
 #include "app/gui/pages/watch/watch_stop.h"
-#include "app/gui/widgets/lane_list.h"
-#include "app/gui/widgets/log_view.h"
-#include "app/gui/widgets/node_card.h"
-#include "app/gui/widgets/node_deck.h"
+#include "app/gui/widgets/live/lane_list.h"
+#include "app/gui/widgets/live/log_view.h"
+#include "app/gui/widgets/live/node_card.h"
+#include "app/gui/widgets/live/node_deck.h"
 #include "app/gui/widgets/panels.h"
 #include "app/gui/widgets/theme.h"
 
@@ -195,8 +195,9 @@ void WatchPage::connectWidgets() {
     for (const auto signal : {&LaneModel::rowsInserted, &LaneModel::rowsRemoved}) {
         connect(&lanes_, signal, this, &WatchPage::fitJobs, Qt::QueuedConnection);
     }
-    connect(laneList_, &LaneList::runActivated, this,
-            [this](const std::string& id) { Q_EMIT goTo({PageName::kRuns, {id}, {}, {}}); });
+    connect(laneList_, &LaneList::runActivated, this, [this](const std::string& id) {
+        Q_EMIT goTo({PageName::kRuns, {id}, {}, {}});
+    });
     const auto runOf = [this](const std::string& id) {
         const LaneState* lane = lanes_.find(id);
         return lane != nullptr ? lane->run : client::RunSummary{};

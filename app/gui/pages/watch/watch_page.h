@@ -6,8 +6,8 @@
 // the jobs, M to the machines.
 //
 // Threads: the GUI thread. Owns: its models, the feed and the widgets.
-#include "app/gui/models/lane_model.h"
-#include "app/gui/models/node_model.h"
+#include "app/gui/models/live/lane_model.h"
+#include "app/gui/models/live/node_model.h"
 #include "app/gui/pages/page.h"
 #include "app/gui/pages/watch/watch_feed.h"
 

@@ -1,0 +1,29 @@
+#pragma once
+// Values as people read them: thousands, SI and binary prefixes, percent, durations, times of day.
+// Always with "." and ",", so that screenshots, CSV and sentences agree.
+//
+// Threads: any.
+#include <QString>
+
+#include "app/gui/charts/parts/chart_content.h"
+
+namespace millrace::gui {
+
+/// "12,345"; "0.4931"; "1.2e-5": `decimals` digits behind the point, thousands parted.
+QString groupedText(double value, int decimals);
+/// For a value box: as logged where that is short, else 7 significant digits. "n/a" for NaN.
+QString valueText(double value, const Unit& unit);
+/// In few characters: "1.23 M", "45 %", "3.1 GiB", "2 h 05 m".
+QString shortText(double value, const Unit& unit);
+/// All digits, so that reading it back gives the same double. For CSV; empty for NaN.
+QString exactText(double value);
+/// "850 ms", "12.3 s", "4 m 05 s", "2 h 05 m", "3 d 04 h".
+QString durationLabel(double ms);
+/// "21 Nov 2026, 14:03:10" in the machine's zone.
+QString wallTimeText(double msSinceEpoch);
+/// A place on the axis: "step 1,200", "1.5 M rows", "12 m 04 s", a wall time.
+QString axisPlaceText(double x, XAxis axis);
+/// "step", "rows", "time since the start", "time".
+QString axisName(XAxis axis);
+
+}  // namespace millrace::gui

@@ -1,0 +1,159 @@
+#include "app/gui/models/details/run_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
+#include "app/gui/models/runs/run_column.h"
+
+namespace millrace::gui {
+
+void RunMetrics::setRun(const client::RunSummary& run, const std::vector<std::string>& names) {
+    std::set<std::string> all(names.begin(), names.end());
+    for (const client::MetricPoint& point : run.latestMetrics) {
+        all.insert(point.name);
+    }
+    const std::vector<std::string> ordered = inUsualOrder({all.begin(), all.end()});
+    const bool isSame = run.id == runId_ && ordered == this->names();
+    if (!isSame) {
+        beginResetModel();
+        std::vector<Row> rows;
+        for (const std::string& name : ordered) {
+            const int known = run.id == runId_ ? rowOf(name) : -1;
+            rows.push_back(known >= 0 ? rows_[static_cast<std::size_t>(known)]
+                                      : Row{name, kNoNumber, kNoNumber, kNoNumber, 0, {}});
+        }
+        rows_ = std::move(rows);
+        runId_ = run.id;
+    }
+    for (const client::MetricPoint& point : run.latestMetrics) {
+        Row& row = rows_[static_cast<std::size_t>(rowOf(point.name))];
+        row.newest = point.value;
+        row.step = point.step;
+        row.low = std::isnan(row.low) ? row.low : std::fmin(row.low, point.value);
+        row.high = std::isnan(row.high) ? row.high : std::fmax(row.high, point.value);
+    }
+    if (!isSame) {
+        endResetModel();
+    } else if (!rows_.empty()) {
+        Q_EMIT dataChanged(index(0, kNewest), index(rowCount() - 1, kNumColumns - 1));
+    }
+}
+
+void RunMetrics::setSeries(const std::vector<client::MetricSeries>& series) {
+    for (const client::MetricSeries& one : series) {
+        const int at = rowOf(one.name);
+        if (at < 0) {
+            continue;
+        }
+        Row& row = rows_[static_cast<std::size_t>(at)];
+        row.trend = one.values;
+        row.low = row.high = kNoNumber;
+        for (const double value : one.values) {
+            row.low = std::fmin(row.low, value);
+            row.high = std::fmax(row.high, value);
+        }
+        if (std::isnan(row.newest) && !one.values.empty()) {
+            row.newest = one.values.back();
+        }
+    }
+    if (!rows_.empty()) {
+        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, kNumColumns - 1));
+    }
+}
+
+void RunMetrics::clear() {
+    beginResetModel();
+    rows_.clear();
+    runId_.clear();
+    endResetModel();
+}
+
+const std::vector<double>& RunMetrics::trendAt(int row) const {
+    return rows_[static_cast<std::size_t>(row)].trend;
+}
+
+int RunMetrics::rowOf(const std::string& metric) const {
+    const auto found = std::find_if(rows_.begin(), rows_.end(),
+                                    [&](const Row& row) { return row.name == metric; });
+    return found == rows_.end() ? -1 : static_cast<int>(found - rows_.begin());
+}
+
+std::vector<std::string> RunMetrics::names() const {
+    std::vector<std::string> names;
+    for (const Row& row : rows_) {
+        names.push_back(row.name);
+    }
+    return names;
+}
+
+int RunMetrics::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
+
+int RunMetrics::columnCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(kNumColumns);
+}
+
+double RunMetrics::value(const Row& row, int column) const {
+    switch (column) {
+        case kNewest:
+            return row.newest;
+        case kLowest:
+            return row.low;
+        case kHighest:
+            return row.high;
+        case kBest: {
+            const MetricSense sense = senseOf(row.name);
+            return sense == MetricSense::kUnknown         ? kNoNumber
+                   : sense == MetricSense::kLowerIsBetter ? row.low
+                                                          : row.high;
+        }
+        default:
+            return kNoNumber;
+    }
+}
+
+QVariant RunMetrics::data(const QModelIndex& index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
+        return {};
+    }
+    const Row& row = rows_[static_cast<std::size_t>(index.row())];
+    const int column = index.column();
+    if (role == Qt::TextAlignmentRole) {
+        return QVariant::fromValue((column >= kNewest ? Qt::AlignRight : Qt::AlignLeft) |
+                                   Qt::AlignVCenter);
+    }
+    if (column == kName) {
+        return role == Qt::DisplayRole   ? QVariant(metricTitle(row.name))
+               : role == Qt::ToolTipRole ? QVariant(qtext(row.name))
+                                         : QVariant();
+    }
+    const double number = value(row, column);
+    if (role == Qt::DisplayRole && column >= kNewest) {
+        return std::isnan(number) && column != kNewest ? noneText() : numberText(number);
+    }
+    if (role == Qt::ToolTipRole && column >= kNewest) {
+        const QString exact = QString::number(number, 'g', 17);
+        return column == kNewest ? exact + " at step " + countText(static_cast<double>(row.step))
+                                 : exact;
+    }
+    return {};
+}
+
+QVariant RunMetrics::headerData(int section, Qt::Orientation orientation, int role) const {
+    static const char* const kTitles[] = {"Metric", "Over steps", "Newest",
+                                          "Best",   "Lowest",     "Highest"};
+    if (orientation != Qt::Horizontal || section < 0 || section >= kNumColumns) {
+        return {};
+    }
+    return role == Qt::DisplayRole ? QVariant(kTitles[section])
+           : role == Qt::TextAlignmentRole
+               ? QVariant::fromValue((section >= kNewest ? Qt::AlignRight : Qt::AlignLeft) |
+                                     Qt::AlignVCenter)
+               : QVariant();
+}
+
+}  // namespace millrace::gui

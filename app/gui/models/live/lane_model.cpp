@@ -1,0 +1,345 @@
+#include "app/gui/models/live/lane_model.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace millrace::gui {
+namespace {
+
+using client::RunState;
+
+constexpr std::int64_t kPaceMs = 30'000;
+
+int rankOf(RunState state) {
+    return client::isEnded(state) ? 2 : state == RunState::kQueued ? 1 : 0;
+}
+
+void notePace(LaneState& lane) {
+    const client::Progress& progress = lane.run.progress;
+    if (progress.step <= 0 || progress.timeMs <= 0) {
+        return;
+    }
+    if (!lane.pace.empty() && progress.step < lane.pace.back().second) {
+        lane.pace.clear();  // a new attempt from a checkpoint
+    }
+    if (lane.pace.empty() || lane.pace.back().first < progress.timeMs) {
+        lane.pace.emplace_back(progress.timeMs, progress.step);
+    }
+    while (lane.pace.size() > 2 && lane.pace.front().first < progress.timeMs - kPaceMs) {
+        lane.pace.pop_front();
+    }
+}
+
+QString text(std::string_view value) {
+    return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
+}
+
+QString doing(client::Phase phase) {
+    switch (phase) {
+        case client::Phase::kWaiting:
+            return QStringLiteral("waiting for input");
+        case client::Phase::kCheckpoint:
+            return QStringLiteral("writing a checkpoint");
+        case client::Phase::kEvaluating:
+            return QStringLiteral("evaluating");
+        case client::Phase::kTraining:
+            return QStringLiteral("training");
+        case client::Phase::kUnknown:
+            break;
+    }
+    return QStringLiteral("no report yet");
+}
+
+}  // namespace
+
+QString LaneState::title() const {
+    return text(run.variation.empty() ? run.name : run.variation);
+}
+
+QString LaneState::label() const {
+    return run.variation.empty() ? text(run.name) : text(run.name) + " / " + text(run.variation);
+}
+
+QString LaneState::sentence() const {
+    switch (run.state) {
+        case RunState::kQueued:
+            return run.queuedReason.empty() ? QStringLiteral("waits for its turn")
+                                            : text(run.queuedReason);
+        case RunState::kStarting:
+            return QStringLiteral("starting its workers");
+        case RunState::kStopping:
+            return run.progress.phase == client::Phase::kCheckpoint
+                       ? QStringLiteral("stopping: writing a checkpoint")
+                       : QStringLiteral("stopping: a checkpoint is written first");
+        case RunState::kFailed:
+        case RunState::kCancelled:
+            return text(run.exitReason);
+        case RunState::kFinished:
+            return {};
+        default:
+            return doing(run.progress.phase);
+    }
+}
+
+std::optional<double> LaneState::progressShare() const {
+    if (run.state == RunState::kFinished) {
+        return 1.0;
+    }
+    if (run.progress.stepsTotal <= 0) {
+        return std::nullopt;
+    }
+    return std::clamp(
+        static_cast<double>(run.progress.step) / static_cast<double>(run.progress.stepsTotal), 0.0,
+        1.0);
+}
+
+std::optional<double> LaneState::stepsPerSecond() const {
+    if (pace.size() < 2) {
+        return std::nullopt;
+    }
+    const double seconds = static_cast<double>(pace.back().first - pace.front().first) / 1e3;
+    const auto steps = static_cast<double>(pace.back().second - pace.front().second);
+    return seconds > 0 && steps > 0 ? std::optional(steps / seconds) : std::nullopt;
+}
+
+std::optional<double> LaneState::secondsLeft() const {
+    const std::optional<double> speed = stepsPerSecond();
+    if (!speed || run.progress.stepsTotal <= 0 || !isGoing()) {
+        return std::nullopt;
+    }
+    const std::int64_t left =
+        std::max<std::int64_t>(0, run.progress.stepsTotal - run.progress.step);
+    return static_cast<double>(left) / *speed;
+}
+
+std::optional<double> LaneState::samplesPerSecond() const {
+    if (isGoing()) {
+        return run.metric("samples_per_second");
+    }
+    const double seconds = elapsedMs(run.endedMs) / 1e3;
+    const bool isKnown = isEnded() && run.rowsTrained > 0 && seconds > 0 && run.restarts == 0;
+    return isKnown ? std::optional(static_cast<double>(run.rowsTrained) / seconds)
+                   : run.metric("samples_per_second");
+}
+
+std::optional<double> LaneState::stallPercent() const {
+    if (!isGoing()) {
+        return std::nullopt;
+    }
+    const std::optional<double> logged = run.metric("input_stall_percent");
+    return logged ? logged : tracker.stallPercent();
+}
+
+double LaneState::elapsedMs(std::int64_t nowMs) const {
+    if (run.startedMs <= 0) {
+        return 0;
+    }
+    const std::int64_t end = run.endedMs > 0 ? run.endedMs : nowMs;
+    return static_cast<double>(std::max<std::int64_t>(0, end - run.startedMs));
+}
+
+LaneModel::LaneModel(QObject* parent) : QAbstractListModel(parent) {}
+
+bool LaneModel::isWanted(const client::RunSummary& run) const {
+    if (!client::isEnded(run.state) || pinned_.contains(run.id)) {
+        return true;
+    }
+    const auto lane = known_.find(run.id);
+    const std::int64_t sawEndMs = lane != known_.end() ? lane->second->sawEndMs : 0;
+    return std::max(run.endedMs, sawEndMs) >= nowMs_ - kRecentMs;
+}
+
+LaneState& LaneModel::take(const client::RunSummary& run) {
+    std::shared_ptr<LaneState>& lane = known_[run.id];
+    if (!lane) {
+        lane = std::make_shared<LaneState>();
+    }
+    if (!client::isEnded(run.state)) {
+        lane->sawEndMs = 0;
+    } else if (!lane->run.id.empty() && !lane->isEnded()) {
+        lane->sawEndMs = nowMs_;
+    }
+    lane->run = run;
+    lane->tracker.update(run, nowMs_);
+    notePace(*lane);
+    return *lane;
+}
+
+void LaneModel::apply(bool isReset, const std::vector<client::RunSummary>& changed,
+                      const std::vector<std::string>& removed, std::int64_t nowMs) {
+    nowMs_ = std::max(nowMs_, nowMs);
+    std::set<std::string> touched;
+    if (isReset) {
+        unconfirmed_.clear();
+        for (const auto& [id, lane] : known_) {
+            unconfirmed_.insert(id);
+        }
+    }
+    for (const client::RunSummary& run : changed) {
+        unconfirmed_.erase(run.id);
+        if (isWanted(run) || known_.contains(run.id)) {
+            take(run);
+            touched.insert(run.id);
+        }
+    }
+    for (const std::string& id : removed) {
+        known_.erase(id);
+        pinned_.erase(id);
+    }
+    arrange(touched);
+}
+
+void LaneModel::listComplete() {
+    if (unconfirmed_.empty()) {
+        return;
+    }
+    for (const std::string& id : unconfirmed_) {
+        known_.erase(id);
+        pinned_.erase(id);
+    }
+    unconfirmed_.clear();
+    arrange({});
+}
+
+void LaneModel::pin(const std::vector<client::RunSummary>& runs, std::int64_t nowMs) {
+    nowMs_ = std::max(nowMs_, nowMs);
+    std::set<std::string> touched;
+    pinned_.clear();
+    for (const client::RunSummary& run : runs) {
+        pinned_.insert(run.id);
+        if (!known_.contains(run.id)) {
+            take(run);
+        }
+        touched.insert(run.id);
+    }
+    arrange(touched);
+}
+
+void LaneModel::refresh(std::int64_t nowMs) {
+    nowMs_ = std::max(nowMs_, nowMs);
+    const bool isLate = std::any_of(lanes_.begin(), lanes_.end(),
+                                    [&](const auto& lane) { return !isWanted(lane->run); });
+    if (isLate) {
+        arrange({});
+    }
+}
+
+void LaneModel::setHistory(const std::string& id, std::span<const LaneTracker::StallPoint> stalls,
+                           std::span<const double> evaluationsMs, bool isThinned) {
+    const auto found = known_.find(id);
+    if (found == known_.end()) {
+        return;
+    }
+    found->second->tracker.setHistory(stalls, evaluationsMs, isThinned);
+    if (const int row = rowOf(id); row >= 0) {
+        Q_EMIT dataChanged(index(row), index(row));
+    }
+}
+
+void LaneModel::clear() {
+    beginResetModel();
+    lanes_.clear();
+    known_.clear();
+    pinned_.clear();
+    unconfirmed_.clear();
+    endResetModel();
+}
+
+std::vector<std::string> LaneModel::wantedOrder() const {
+    std::vector<const LaneState*> wanted;
+    for (const auto& [id, lane] : known_) {
+        if (isWanted(lane->run)) {
+            wanted.push_back(lane.get());
+        }
+    }
+    std::sort(wanted.begin(), wanted.end(), [](const LaneState* a, const LaneState* b) {
+        const int aRank = rankOf(a->run.state), bRank = rankOf(b->run.state);
+        return std::tie(aRank, a->run.createdMs, a->run.id) <
+               std::tie(bRank, b->run.createdMs, b->run.id);
+    });
+    std::vector<std::string> ids;
+    ids.reserve(wanted.size());
+    for (const LaneState* lane : wanted) {
+        ids.push_back(lane->run.id);
+    }
+    return ids;
+}
+
+void LaneModel::removeUnwanted(const std::set<std::string>& wanted) {
+    for (int row = numLanes() - 1; row >= 0; --row) {
+        if (!wanted.contains(lane(row).run.id)) {
+            beginRemoveRows({}, row, row);
+            lanes_.erase(lanes_.begin() + row);
+            endRemoveRows();
+        }
+    }
+}
+
+void LaneModel::arrange(const std::set<std::string>& touched) {
+    const std::vector<std::string> order = wantedOrder();
+    const std::set<std::string> wanted(order.begin(), order.end());
+    removeUnwanted(wanted);
+    for (int row = 0; row < static_cast<int>(order.size()); ++row) {
+        const std::string& id = order[static_cast<std::size_t>(row)];
+        const int from = rowOf(id);
+        if (from < 0) {
+            beginInsertRows({}, row, row);
+            lanes_.insert(lanes_.begin() + row, known_.at(id));
+            endInsertRows();
+        } else if (from != row) {
+            beginMoveRows({}, from, from, {}, row);
+            std::rotate(lanes_.begin() + row, lanes_.begin() + from, lanes_.begin() + from + 1);
+            endMoveRows();
+        }
+        if (touched.contains(id)) {
+            lanes_[static_cast<std::size_t>(row)] = known_.at(id);
+            Q_EMIT dataChanged(index(row), index(row));
+        }
+    }
+    std::erase_if(known_, [&](const auto& entry) { return !wanted.contains(entry.first); });
+}
+
+const LaneState* LaneModel::find(const std::string& id) const {
+    const auto found = known_.find(id);
+    return found == known_.end() ? nullptr : found->second.get();
+}
+
+int LaneModel::rowOf(const std::string& id) const {
+    const auto found = std::find_if(lanes_.begin(), lanes_.end(),
+                                    [&](const auto& lane) { return lane->run.id == id; });
+    return found == lanes_.end() ? -1 : static_cast<int>(found - lanes_.begin());
+}
+
+int LaneModel::numGoing() const {
+    return static_cast<int>(std::count_if(lanes_.begin(), lanes_.end(),
+                                          [](const auto& lane) { return lane->isGoing(); }));
+}
+
+int LaneModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : numLanes();
+}
+
+QVariant LaneModel::data(const QModelIndex& index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
+        return {};
+    }
+    const LaneState& state = lane(index.row());
+    switch (role) {
+        case Qt::DisplayRole:
+            return state.label();
+        case kIdRole:
+            return QString::fromStdString(state.run.id);
+        case kStateRole:
+            return static_cast<int>(state.run.state);
+        case kShareRole: {
+            const std::optional<double> share = state.progressShare();
+            return share ? QVariant(*share) : QVariant();
+        }
+        case kSentenceRole:
+            return state.sentence();
+        default:
+            return {};
+    }
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,98 @@
+#pragma once
+// The runs that Watch shows as lanes: those that go or wait, those that ended a moment ago, and
+// those that the user asked for.
+//
+// Order: going, queued, ended; within each the oldest first, so that variations stand as they were
+// launched. Rows move when their state does. Every report of a run goes through its LaneTracker,
+// also while the lane is not in sight.
+//
+// Threads: the GUI thread. Owns: its rows. Failure: none; what a run does not tell is empty.
+#include <QAbstractListModel>
+#include <QString>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+#include "app/gui/models/live/lane_tracker.h"
+
+namespace millrace::gui {
+
+struct LaneState {
+    client::RunSummary run;
+    LaneTracker tracker;
+    std::deque<std::pair<std::int64_t, std::int64_t>> pace;  ///< (time in ms, step), 30 s
+    std::int64_t sawEndMs = 0;  ///< when it was seen to end, by this machine's clock; 0: it was not
+
+    /// "keep-30" of "movielens-dlrm", or the name where there is no variation.
+    QString title() const;
+    /// "movielens-dlrm / keep-30".
+    QString label() const;
+    /// The state's own sentence: why it waits, why it failed, what it does now.
+    QString sentence() const;
+    std::optional<double> progressShare() const;  ///< 0 to 1
+    std::optional<double> stepsPerSecond() const;
+    std::optional<double> secondsLeft() const;
+    std::optional<double> samplesPerSecond() const;
+    /// Of the last second or so, while it goes.
+    std::optional<double> stallPercent() const;
+    double elapsedMs(std::int64_t nowMs) const;
+    bool isEnded() const { return client::isEnded(run.state); }
+    bool isGoing() const { return !isEnded() && run.state != client::RunState::kQueued; }
+};
+
+class LaneModel : public QAbstractListModel {
+    Q_OBJECT
+
+ public:
+    /// An ended run stays for so long.
+    static constexpr std::int64_t kRecentMs = 5 * 60'000;
+    enum Role { kIdRole = Qt::UserRole, kStateRole, kShareRole, kSentenceRole };
+
+    explicit LaneModel(QObject* parent = nullptr);
+
+    /// A delivery of the bridge (live_values.h has the shape); nowMs: this machine's clock. What a
+    /// strip knows outlives a reset: runs that are not named again leave when the list is complete.
+    void apply(bool isReset, const std::vector<client::RunSummary>& changed,
+               const std::vector<std::string>& removed, std::int64_t nowMs);
+    void listComplete();
+    /// These stay whatever their state, until others are pinned. `runs`: as they are now.
+    void pin(const std::vector<client::RunSummary>& runs, std::int64_t nowMs);
+    /// Moves the clock: runs that ended too long ago leave. Cheap where nothing does.
+    void refresh(std::int64_t nowMs);
+    void setHistory(const std::string& id, std::span<const LaneTracker::StallPoint> stalls,
+                    std::span<const double> evaluationsMs, bool isThinned = false);
+    void clear();
+
+    int numLanes() const { return static_cast<int>(lanes_.size()); }
+    const LaneState& lane(int row) const { return *lanes_[static_cast<std::size_t>(row)]; }
+    /// Null where there is none. Valid until the next change.
+    const LaneState* find(const std::string& id) const;
+    int rowOf(const std::string& id) const;  ///< -1: none
+    int numGoing() const;
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+
+ private:
+    bool isWanted(const client::RunSummary& run) const;
+    LaneState& take(const client::RunSummary& run);
+    /// Brings the rows into order; `touched`: ids whose rows changed.
+    void arrange(const std::set<std::string>& touched);
+    std::vector<std::string> wantedOrder() const;
+    void removeUnwanted(const std::set<std::string>& wanted);
+
+    std::map<std::string, std::shared_ptr<LaneState>> known_;  ///< also while no row shows it
+    std::vector<std::shared_ptr<LaneState>> lanes_;
+    std::set<std::string> pinned_, unconfirmed_;
+    std::int64_t nowMs_ = 0;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,94 @@
+#include "app/gui/models/runs/metric_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace millrace::gui {
+namespace {
+
+constexpr std::array<std::string_view, 9> kLowerIsBetter = {
+    "loss",  "normalized_entropy",  "log_loss",  "mse", "rmse", "mae",
+    "error", "input_stall_percent", "perplexity"};
+constexpr std::array<std::string_view, 9> kHigherIsBetter = {
+    "auc", "accuracy", "precision", "recall", "f1", "ndcg", "map", "samples_per_second", "pr_auc"};
+
+constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
+    {"auc", "AUC"},
+    {"normalized_entropy", "normalised entropy"},
+    {"log_loss", "log loss"},
+    {"rows_without_label", "rows without label"},
+    {"samples_per_second", "samples/s"},
+    {"input_stall_percent", "input stall %"},
+    {"loader.rows_read_per_second", "rows read/s"},
+    {"loader.rows_kept_per_second", "rows kept/s"},
+    {"loader.cpu_percent", "loader CPU %"},
+    {"trainer.cpu_percent", "trainer CPU %"},
+};
+
+std::string_view lastPart(std::string_view metric) {
+    const std::size_t at = metric.find_last_of("./");
+    return at == std::string_view::npos ? metric : metric.substr(at + 1);
+}
+
+bool startsWith(std::string_view text, std::string_view prefix) {
+    return text.substr(0, prefix.size()) == prefix;
+}
+
+int usualPlace(const std::string& metric) {
+    if (metric == "loss") {
+        return 0;
+    }
+    if (isEvalMetric(metric)) {
+        return senseOf(metric) != MetricSense::kUnknown ? 1 : 2;
+    }
+    return metric == "samples_per_second" ? 3 : metric == "input_stall_percent" ? 4 : 5;
+}
+
+}  // namespace
+
+MetricSense senseOf(std::string_view metric) {
+    const std::string_view part = lastPart(metric);
+    const auto isIn = [&](const auto& names) {
+        return std::find(names.begin(), names.end(), part) != names.end();
+    };
+    return isIn(kLowerIsBetter)    ? MetricSense::kLowerIsBetter
+           : isIn(kHigherIsBetter) ? MetricSense::kHigherIsBetter
+                                   : MetricSense::kUnknown;
+}
+
+bool isEvalMetric(std::string_view metric) {
+    return startsWith(metric, "eval.");
+}
+
+bool isTrainMetric(std::string_view metric) {
+    return !isEvalMetric(metric) && senseOf(metric) != MetricSense::kUnknown &&
+           metric != "samples_per_second" && metric != "input_stall_percent";
+}
+
+QString metricTitle(const std::string& metric) {
+    const bool isEval = isEvalMetric(metric);
+    const std::size_t dot = isEval ? metric.rfind('.') : std::string::npos;
+    std::string title = isEval ? metric.substr(dot + 1) : metric;
+    for (const auto& [name, text] : kTitles) {
+        title = title == name ? std::string(text) : title;
+    }
+    const std::string head = isEval && dot > 5 ? metric.substr(5, dot - 5) + " " : "";
+    return QString::fromStdString(isEval ? "test " + head + title : title);
+}
+
+std::vector<std::string> inUsualOrder(std::vector<std::string> metrics) {
+    std::sort(metrics.begin(), metrics.end(), [](const std::string& a, const std::string& b) {
+        return std::pair(usualPlace(a), std::string_view(a)) <
+               std::pair(usualPlace(b), std::string_view(b));
+    });
+    return metrics;
+}
+
+bool isInternalMetric(std::string_view metric) {
+    const std::string_view part = lastPart(metric);
+    return (isEvalMetric(metric) && part == "rows") || part == "rows_without_label" ||
+           metric == "steps_without_weight";
+}
+
+}  // namespace millrace::gui

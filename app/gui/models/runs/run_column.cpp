@@ -1,0 +1,409 @@
+#include "app/gui/models/runs/run_column.h"
+
+#include <QCollator>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
+
+namespace millrace::gui {
+namespace {
+
+using client::RunSummary;
+
+struct Field {
+    const char* key;
+    const char* title;
+    RunColumnKind kind;
+    int width;
+    const char* tip;
+    double (*number)(const RunSummary& run, std::int64_t nowMs);  ///< null: a text
+    std::string (*text)(const RunSummary& run);
+};
+
+double orNone(std::int64_t value) {
+    return value > 0 ? static_cast<double>(value) : kNoNumber;
+}
+
+double durationOf(const RunSummary& run, std::int64_t nowMs) {
+    if (run.startedMs == 0) {
+        return kNoNumber;
+    }
+    const std::int64_t end = run.endedMs > 0 ? run.endedMs : nowMs;
+    return static_cast<double>(std::max<std::int64_t>(0, end - run.startedMs));
+}
+
+double progressOf(const RunSummary& run, std::int64_t) {
+    const auto& progress = run.progress;
+    return progress.stepsTotal > 0 ? 100.0 * static_cast<double>(progress.step) /
+                                         static_cast<double>(progress.stepsTotal)
+                                   : kNoNumber;
+}
+
+constexpr auto kText = RunColumnKind::kText;
+constexpr auto kCount = RunColumnKind::kCount;
+constexpr auto kTime = RunColumnKind::kTime;
+
+std::vector<Field> usualFields() {
+    return {
+        {"state", "State", RunColumnKind::kState, 104, "What the run does now",
+         [](const RunSummary& run, std::int64_t) { return static_cast<double>(run.state); },
+         nullptr},
+        {"name", "Name", kText, 190, "From the spec", nullptr,
+         [](const RunSummary& run) { return run.name; }},
+        {"variation", "Variation", kText, 130, "What was varied; empty for the base", nullptr,
+         [](const RunSummary& run) { return run.variation; }},
+        {"id", "Run", kText, 84, "The run's id", nullptr,
+         [](const RunSummary& run) { return run.id; }},
+        {"started", "Started", kTime, 104, "When the first worker was started",
+         [](const RunSummary& run, std::int64_t) { return orNone(run.startedMs); }, nullptr},
+        {"duration", "Duration", RunColumnKind::kDuration, 92,
+         "From the start to the end, or to now", &durationOf, nullptr},
+        {"rows_trained", "Rows trained", kCount, 100, "Rows of committed steps, all epochs",
+         [](const RunSummary& run, std::int64_t) {
+             return orNone(std::max(run.rowsTrained, run.progress.rows));
+         },
+         nullptr},
+        {"rate", "Samples/s", RunColumnKind::kRate, 140,
+         "Rows trained a second, at the last report",
+         [](const RunSummary& run, std::int64_t) {
+             return run.metric("samples_per_second").value_or(kNoNumber);
+         },
+         nullptr},
+        {"progress", "Progress", RunColumnKind::kNumber, 80, "Steps done, in per cent", &progressOf,
+         nullptr},
+        {"step", "Step", kCount, 72, "The last optimizer step",
+         [](const RunSummary& run, std::int64_t) { return orNone(run.progress.step); }, nullptr},
+        {"epoch", "Epoch", kCount, 64, "From 0",
+         [](const RunSummary& run, std::int64_t) {
+             return run.progress.step > 0 ? static_cast<double>(run.progress.epoch) : kNoNumber;
+         },
+         nullptr},
+    };
+}
+
+std::vector<Field> furtherFields() {
+    return {
+        {"rows_read", "Rows read", kCount, 100, "Rows read from the dataset",
+         [](const RunSummary& run, std::int64_t) { return orNone(run.rowsRead); }, nullptr},
+        {"rows_kept", "Rows kept", kCount, 100, "Rows that left the recipe",
+         [](const RunSummary& run, std::int64_t) { return orNone(run.rowsKept); }, nullptr},
+        {"created", "Submitted", kTime, 104, "When the run was submitted",
+         [](const RunSummary& run, std::int64_t) { return orNone(run.createdMs); }, nullptr},
+        {"ended", "Ended", kTime, 104, "When the run ended",
+         [](const RunSummary& run, std::int64_t) { return orNone(run.endedMs); }, nullptr},
+        {"attempt", "Attempt", kCount, 70, "Of the newest start, from 1",
+         [](const RunSummary& run, std::int64_t) { return orNone(run.attempt); }, nullptr},
+        {"restarts", "Restarts", kCount, 72, "How often it was restarted by itself",
+         [](const RunSummary& run, std::int64_t) { return static_cast<double>(run.restarts); },
+         nullptr},
+        {"reason", "Reason", kText, 220, "Why it waits, failed or was cancelled", nullptr,
+         [](const RunSummary& run) {
+             return run.exitReason.empty() ? run.queuedReason : run.exitReason;
+         }},
+        {"model", "Model", kText, 92, "model.type of the spec", nullptr,
+         [](const RunSummary& run) { return run.model; }},
+        {"dataset", "Dataset", kText, 150, "The dataset's paths as written", nullptr,
+         [](const RunSummary& run) { return run.dataset; }},
+        {"note", "Note", kText, 180, "Free text, Markdown", nullptr,
+         [](const RunSummary& run) { return run.note; }},
+        {"owner", "Owner", kText, 84, "Who submitted it", nullptr,
+         [](const RunSummary& run) { return run.owner; }},
+        {"project", "Project", kText, 96, "Where it is filed", nullptr,
+         [](const RunSummary& run) { return run.project; }},
+        {"host", "Host", kText, 96, "The node of rank 0", nullptr,
+         [](const RunSummary& run) { return run.host; }},
+        {"spec_hash", "Spec hash", kText, 110, "Equal where the resolved specs are equal", nullptr,
+         [](const RunSummary& run) { return run.specHash; }},
+        {"stream_hash", "Stream hash", kText, 110, "Equal where the data's order is equal", nullptr,
+         [](const RunSummary& run) { return run.streamHash; }},
+        {"eval_order_hash", "Evaluated on", kText, 110,
+         "Equal where runs were evaluated on the same rows", nullptr,
+         [](const RunSummary& run) { return run.evalOrderHash; }},
+    };
+}
+
+const std::vector<Field>& fields() {
+    static const std::vector<Field> kFields = [] {
+        std::vector<Field> all = usualFields();
+        for (const Field& field : furtherFields()) {
+            all.push_back(field);
+        }
+        return all;
+    }();
+    return kFields;
+}
+
+int fieldPlace(const QString& key) {
+    const auto found = std::find_if(fields().begin(), fields().end(), [&](const Field& field) {
+        return key == QLatin1String(field.key);
+    });
+    return found == fields().end() ? -1 : static_cast<int>(found - fields().begin());
+}
+
+const Field* fieldOf(const RunColumnFacts& facts) {
+    return facts.field < 0 ? nullptr : &fields()[static_cast<std::size_t>(facts.field)];
+}
+
+struct Prefix {
+    const char* text;
+    RunColumnSource source;
+    RunColumnKind kind;
+};
+constexpr Prefix kPrefixes[] = {
+    {"metric:", RunColumnSource::kMetric, RunColumnKind::kNumber},
+    {"best:", RunColumnSource::kBest, RunColumnKind::kNumber},
+    {"low:", RunColumnSource::kLow, RunColumnKind::kNumber},
+    {"high:", RunColumnSource::kHigh, RunColumnKind::kNumber},
+    {"trend:", RunColumnSource::kTrend, RunColumnKind::kTrend},
+    {"param:", RunColumnSource::kParam, RunColumnKind::kText},
+    {"tag:", RunColumnSource::kTag, RunColumnKind::kText},
+};
+
+QString capital(QString text) {
+    if (!text.isEmpty()) {
+        text[0] = text[0].toUpper();
+    }
+    return text;
+}
+
+void nameFacts(RunColumnFacts& facts) {
+    const QString name = qtext(facts.name);
+    const QString metric = metricTitle(facts.name);
+    switch (facts.source) {
+        case RunColumnSource::kMetric:
+            facts.width = 150;
+            facts.title = capital(metric);
+            facts.tip = "The newest value of " + name;
+            break;
+        case RunColumnSource::kBest:
+            facts.width = 150;
+            facts.title = "Best " + metric;
+            facts.tip =
+                (senseOf(facts.name) == MetricSense::kLowerIsBetter ? "The lowest value of "
+                                                                    : "The highest value of ") +
+                name + " so far";
+            break;
+        case RunColumnSource::kLow:
+            facts.title = "Lowest " + metric;
+            facts.tip = "The lowest value of " + name + " so far";
+            break;
+        case RunColumnSource::kHigh:
+            facts.title = "Highest " + metric;
+            facts.tip = "The highest value of " + name + " so far";
+            break;
+        case RunColumnSource::kTrend:
+            facts.title = capital(metric) + " over steps";
+            facts.tip = name + " from the first to the last step, least and greatest values kept";
+            facts.width = 130;
+            break;
+        case RunColumnSource::kParam:
+            facts.title = name;
+            facts.tip = name + " of the resolved spec";
+            break;
+        default:
+            facts.title = name;
+            facts.tip = "The tag " + name;
+    }
+}
+
+}  // namespace
+
+RunColumnFacts factsOf(const QString& key) {
+    RunColumnFacts facts;
+    facts.key = key;
+    facts.field = fieldPlace(key);
+    if (const Field* field = fieldOf(facts)) {
+        facts.kind = field->kind;
+        facts.title = field->title;
+        facts.tip = field->tip;
+        facts.width = field->width;
+        return facts;
+    }
+    for (const Prefix& prefix : kPrefixes) {
+        if (key.startsWith(QLatin1String(prefix.text))) {
+            facts.source = prefix.source;
+            facts.kind = prefix.kind;
+            facts.name = key.mid(static_cast<int>(qstrlen(prefix.text))).toStdString();
+            nameFacts(facts);
+            return facts;
+        }
+    }
+    facts.title = key;
+    facts.tip = "No run knows this column";
+    return facts;
+}
+
+const std::vector<QString>& fieldKeys() {
+    static const std::vector<QString> kKeys = [] {
+        std::vector<QString> keys;
+        for (const Field& field : fields()) {
+            keys.push_back(field.key);
+        }
+        return keys;
+    }();
+    return kKeys;
+}
+
+double fieldNumber(const RunColumnFacts& facts, const RunSummary& run, std::int64_t nowMs) {
+    if (facts.source == RunColumnSource::kMetric) {
+        return run.metric(facts.name).value_or(kNoNumber);
+    }
+    const Field* field = fieldOf(facts);
+    return field != nullptr && field->number != nullptr ? field->number(run, nowMs) : kNoNumber;
+}
+
+std::string fieldText(const RunColumnFacts& facts, const RunSummary& run) {
+    if (facts.source == RunColumnSource::kTag) {
+        const auto found = run.tags.find(facts.name);
+        return found == run.tags.end() ? std::string() : found->second;
+    }
+    const Field* field = fieldOf(facts);
+    return field != nullptr && field->text != nullptr ? field->text(run) : std::string();
+}
+
+RunColumn::RunColumn(const QString& key) : facts_(factsOf(key)) {}
+
+std::size_t RunColumn::size() const {
+    return facts_.isNumeric() ? numbers_.size() : codes_.size();
+}
+
+void RunColumn::resize(std::size_t numRows) {
+    if (facts_.isNumeric()) {
+        numbers_.resize(numRows, kNoNumber);
+    } else {
+        codes_.resize(numRows, 0);
+    }
+}
+
+void RunColumn::remove(std::size_t first, std::size_t count) {
+    const auto erase = [&](auto& values) {
+        const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+        values.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
+    };
+    if (facts_.isNumeric()) {
+        erase(numbers_);
+    } else {
+        erase(codes_);
+    }
+}
+
+bool RunColumn::setNumber(std::size_t row, double value) {
+    double& place = numbers_[row];
+    const bool isSame = place == value || (std::isnan(place) && std::isnan(value));
+    place = value;
+    return !isSame;
+}
+
+bool RunColumn::setText(std::size_t row, const QString& text) {
+    int code = 0;
+    if (!text.isEmpty()) {
+        const auto known = codeOf_.constFind(text);
+        code = known != codeOf_.constEnd() ? *known : static_cast<int>(dictionary_.size());
+        if (known == codeOf_.constEnd()) {
+            codeOf_.insert(text, code);
+            dictionary_.push_back(text);
+        }
+    }
+    const bool isSame = codes_[row] == code;
+    codes_[row] = code;
+    return !isSame;
+}
+
+double RunColumn::number(std::size_t row) const {
+    if (facts_.isNumeric()) {
+        return numbers_[row];
+    }
+    bool isNumber = false;
+    const double value = text(row).toDouble(&isNumber);
+    return isNumber ? value : kNoNumber;
+}
+
+const QString& RunColumn::text(std::size_t row) const {
+    return dictionary_[facts_.isNumeric() ? 0 : static_cast<std::size_t>(codes_[row])];
+}
+
+bool RunColumn::isEmpty(std::size_t row) const {
+    return facts_.isNumeric() ? std::isnan(numbers_[row]) : codes_[row] == 0;
+}
+
+double RunColumn::sortKey(std::size_t row) const {
+    if (facts_.isNumeric()) {
+        return numbers_[row];
+    }
+    rank();
+    return codes_[row] == 0 ? kNoNumber : ranks_[static_cast<std::size_t>(codes_[row])];
+}
+
+// Numbers before texts, texts as people sort them: r-9 before r-10, whatever the case.
+void RunColumn::rank() const {
+    if (ranks_.size() == dictionary_.size()) {
+        return;
+    }
+    struct Entry {
+        bool isText;
+        double number;
+        QCollatorSortKey key;
+        std::size_t code;
+    };
+    QCollator collator(QLocale(QLocale::English));
+    collator.setNumericMode(true);
+    collator.setCaseSensitivity(Qt::CaseInsensitive);
+    std::vector<Entry> entries;
+    entries.reserve(dictionary_.size());
+    for (std::size_t code = 0; code < dictionary_.size(); ++code) {
+        bool isNumber = false;
+        const double number = dictionary_[code].toDouble(&isNumber);
+        entries.push_back({!isNumber || std::isnan(number), isNumber ? number : 0,
+                           collator.sortKey(dictionary_[code]), code});
+    }
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        if (a.isText != b.isText) {
+            return b.isText;
+        }
+        if (!a.isText && a.number != b.number) {
+            return a.number < b.number;
+        }
+        const int order = a.key.compare(b.key);
+        return order != 0 ? order < 0 : a.code < b.code;
+    });
+    ranks_.assign(dictionary_.size(), 0);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        ranks_[entries[i].code] = static_cast<double>(i);
+    }
+}
+
+QString RunColumn::display(std::size_t row, std::int64_t nowMs) const {
+    if (!facts_.isNumeric()) {
+        return text(row);
+    }
+    if (facts_.key == QLatin1String("progress") && !std::isnan(numbers_[row])) {
+        return QString::number(std::floor(numbers_[row])) + " %";
+    }
+    return displayText(facts_.kind, numbers_[row], nowMs);
+}
+
+QString displayText(RunColumnKind kind, double value, std::int64_t nowMs) {
+    if (std::isnan(value)) {
+        return {};
+    }
+    switch (kind) {
+        case RunColumnKind::kState: {
+            const auto name = nameOf(static_cast<client::RunState>(static_cast<int>(value)));
+            return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+        }
+        case RunColumnKind::kCount:
+        case RunColumnKind::kRate:
+            return countText(value);
+        case RunColumnKind::kTime:
+            return timeText(static_cast<std::int64_t>(value), nowMs);
+        case RunColumnKind::kDuration:
+            return durationText(value);
+        default:
+            return numberText(value);
+    }
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,260 @@
+#include "app/gui/models/runs/run_diff.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
+
+namespace millrace::gui {
+namespace {
+
+using client::RunDetail;
+using client::RunSummary;
+
+QString labelOf(const RunSummary& run) {
+    return run.variation.empty() ? qtext(run.name) : qtext(run.variation);
+}
+
+bool isIdentity(const QString& name) {
+    return name == QLatin1String("variation") || name == QLatin1String("name") ||
+           name == QLatin1String("Directory");
+}
+
+}  // namespace
+
+void RunDiff::setRuns(std::vector<std::shared_ptr<const RunDetail>> runs) {
+    beginResetModel();
+    runs_ = std::move(runs);
+    compute();
+    endResetModel();
+}
+
+void RunDiff::update(const RunSummary& run) {
+    for (auto& known : runs_) {
+        if (known->summary.id == run.id) {
+            auto changed = std::make_shared<RunDetail>(*known);
+            changed->summary = run;
+            known = std::move(changed);
+            const std::vector<int> before = shown_;
+            const std::size_t numRows = rows_.size();
+            compute();
+            if (before == shown_ && numRows == rows_.size() && !shown_.empty()) {
+                Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+            } else {
+                const std::vector<int> after = std::exchange(shown_, before);
+                beginResetModel();
+                shown_ = after;
+                endResetModel();
+            }
+            return;
+        }
+    }
+}
+
+void RunDiff::setOnlyDifferent(bool isOnly) {
+    if (isOnlyDifferent_ != isOnly) {
+        beginResetModel();
+        isOnlyDifferent_ = isOnly;
+        show();
+        endResetModel();
+    }
+}
+
+void RunDiff::compute() {
+    rows_.clear();
+    addMetrics();
+    addFacts(&specFacts, "Spec");
+    addFacts(&receiptFacts, "Receipt");
+    addFacts(&environmentFacts, "Environment");
+    numDifferent_ = static_cast<int>(
+        std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.differs; }));
+    show();
+}
+
+void RunDiff::addMetrics() {
+    std::set<std::string> names;
+    for (const auto& run : runs_) {
+        for (const client::MetricPoint& point : run->summary.latestMetrics) {
+            if (!isInternalMetric(point.name)) {
+                names.insert(point.name);
+            }
+        }
+    }
+    Row state{"Result", "State", {}, {}, "", false};
+    for (const auto& run : runs_) {
+        const auto word = nameOf(run->summary.state);
+        state.values.push_back(QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())));
+        state.tips.push_back(qtext(run->summary.exitReason));
+        state.differs = state.differs || state.values.back() != state.values.front();
+    }
+    rows_.push_back(std::move(state));
+    for (const std::string& name : inUsualOrder({names.begin(), names.end()})) {
+        Row row{"Result", metricTitle(name), {}, {}, name, false};
+        for (const auto& run : runs_) {
+            const auto value = run->summary.metric(name);
+            row.values.push_back(value ? numberText(*value) : QString());
+            row.tips.push_back(value ? QString::number(*value, 'g', 17) : QString());
+            row.differs = row.differs || row.tips.back() != row.tips.front();
+        }
+        rows_.push_back(std::move(row));
+    }
+}
+
+void RunDiff::addFacts(std::vector<RunFact> (*factsOf)(const RunDetail&), const QString& title) {
+    struct Cells {
+        std::size_t place;
+        std::vector<QString> values, tips;
+    };
+    std::map<QString, Cells> byName;
+    std::vector<QString> order;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+        for (const RunFact& fact : factsOf(*runs_[i])) {
+            const QString name =
+                title == QLatin1String("Spec") ? fact.name : fact.section + ": " + fact.name;
+            if (isIdentity(fact.name)) {
+                continue;
+            }
+            const auto [cells, isNew] = byName.try_emplace(name);
+            if (isNew) {
+                cells->second = {order.size(), std::vector<QString>(runs_.size()),
+                                 std::vector<QString>(runs_.size())};
+                order.push_back(name);
+            }
+            cells->second.values[i] = fact.value;
+            cells->second.tips[i] = fact.tip.isEmpty() ? fact.value : fact.tip;
+        }
+    }
+    if (title == QLatin1String("Spec")) {
+        std::sort(order.begin(), order.end());
+    }
+    for (const QString& name : order) {
+        Cells& cells = byName[name];
+        const bool differs = std::any_of(cells.tips.begin(), cells.tips.end(),
+                                         [&](const auto& t) { return t != cells.tips.front(); });
+        rows_.push_back({title, name, std::move(cells.values), std::move(cells.tips), "", differs});
+    }
+}
+
+void RunDiff::show() {
+    shown_.clear();
+    QString section;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        if (isOnlyDifferent_ && !rows_[i].differs) {
+            continue;
+        }
+        if (rows_[i].section != section) {
+            section = rows_[i].section;
+            shown_.push_back(-1 - static_cast<int>(i));
+        }
+        shown_.push_back(static_cast<int>(i));
+    }
+}
+
+std::optional<BaseDifference> RunDiff::difference(int row, int column) const {
+    const int place = shown_[static_cast<std::size_t>(row)];
+    if (place < 0 || column < 2) {
+        return std::nullopt;
+    }
+    const Row& one = rows_[static_cast<std::size_t>(place)];
+    if (one.metric.empty()) {
+        return std::nullopt;
+    }
+    const RunSummary& run = runs_[static_cast<std::size_t>(column - 1)]->summary;
+    const RunSummary& other = runs_.front()->summary;
+    const auto value = run.metric(one.metric), otherValue = other.metric(one.metric);
+    if (!value || !otherValue || !std::isfinite(*value - *otherValue)) {
+        return std::nullopt;
+    }
+    return compareMetric(one.metric, run, *value, other, *otherValue, labelOf(other));
+}
+
+QString RunDiff::tsv() const {
+    QString text = "name";
+    for (const auto& run : runs_) {
+        text += '\t' + qtext(run->summary.id) + ' ' + labelOf(run->summary);
+    }
+    text += '\n';
+    for (const int place : shown_) {
+        if (place >= 0) {
+            const Row& row = rows_[static_cast<std::size_t>(place)];
+            text += row.name;
+            for (QString value : row.tips) {
+                text += '\t' + value.replace('\t', ' ').replace('\n', ' ');
+            }
+            text += '\n';
+        }
+    }
+    return text;
+}
+
+int RunDiff::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(shown_.size());
+}
+
+int RunDiff::columnCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(runs_.size()) + 1;
+}
+
+QVariant RunDiff::data(const QModelIndex& index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
+        return {};
+    }
+    const int place = shown_[static_cast<std::size_t>(index.row())];
+    const Row& row = rows_[static_cast<std::size_t>(place < 0 ? -1 - place : place)];
+    if (place < 0) {
+        return role == Qt::DisplayRole && index.column() == 0 ? QVariant(row.section)
+               : role == kIsSectionRole                       ? QVariant(true)
+                                                              : QVariant();
+    }
+    const auto column = static_cast<std::size_t>(index.column());
+    switch (role) {
+        case Qt::DisplayRole:
+            return column == 0                        ? row.name
+                   : row.values[column - 1].isEmpty() ? noneText()
+                                                      : row.values[column - 1];
+        case Qt::ToolTipRole: {
+            const auto against = difference(index.row(), index.column());
+            return column == 0 ? row.name : against ? against->sentence : row.tips[column - 1];
+        }
+        case kDiffersRole:
+            return row.differs;
+        case kIsSectionRole:
+            return false;
+        default:
+            return {};
+    }
+}
+
+QVariant RunDiff::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) {
+        return {};
+    }
+    if (section == 0) {
+        return {};
+    }
+    const RunSummary& run = runs_[static_cast<std::size_t>(section - 1)]->summary;
+    switch (role) {
+        case Qt::DisplayRole:
+            return labelOf(run);
+        case Qt::ToolTipRole:
+            return qtext(run.id + "  " + run.name +
+                         (run.variation.empty() ? "" : ", variation " + run.variation));
+        case kRunIdRole:
+            return qtext(run.id);
+        default:
+            return {};
+    }
+}
+
+Qt::ItemFlags RunDiff::flags(const QModelIndex& index) const {
+    if (!index.isValid()) {
+        return Qt::NoItemFlags;
+    }
+    return isSection(index.row()) ? Qt::ItemFlags(Qt::ItemIsEnabled)
+                                  : Qt::ItemIsEnabled | Qt::ItemIsSelectable;
+}
+
+}  // namespace millrace::gui

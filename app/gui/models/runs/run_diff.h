@@ -1,0 +1,69 @@
+#pragma once
+// Runs side by side: what differs between them, or everything.
+//
+// One row a fact, one column a run behind the names; titles of sections between the rows. The first
+// run is what the others are measured against: their metrics tell the difference. Threads: the GUI
+// thread. Owns: the runs' details, shared.
+#include <QAbstractTableModel>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "app/gui/models/runs/run_facts.h"
+#include "app/gui/models/runs/run_rows.h"
+
+namespace millrace::gui {
+
+class RunDiff : public QAbstractTableModel {
+    Q_OBJECT
+
+ public:
+    enum Role { kIsSectionRole = Qt::UserRole + 1, kDiffersRole, kRunIdRole };
+    using QAbstractTableModel::QAbstractTableModel;
+
+    void setRuns(std::vector<std::shared_ptr<const client::RunDetail>> runs);
+    const std::vector<std::shared_ptr<const client::RunDetail>>& runs() const { return runs_; }
+    /// A newer summary of one of them: state and metrics follow.
+    void update(const client::RunSummary& run);
+    void setOnlyDifferent(bool isOnly);
+    bool isOnlyDifferent() const { return isOnlyDifferent_; }
+    /// Facts that differ, titles not counted.
+    int numDifferent() const { return numDifferent_; }
+    bool isSection(int row) const { return shown_[static_cast<std::size_t>(row)] < 0; }
+    /// Of a metric's cell, against the first run.
+    std::optional<BaseDifference> difference(int row, int column) const;
+    /// A header line and all rows that are shown.
+    QString tsv() const;
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation,
+                        int role = Qt::DisplayRole) const override;
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+ private:
+    struct Row {
+        QString section, name;
+        std::vector<QString> values, tips;
+        std::string metric;  ///< "": no metric
+        bool differs = false;
+    };
+    void compute();
+    void addMetrics();
+    void addFacts(std::vector<RunFact> (*factsOf)(const client::RunDetail&), const QString& title);
+    void show();
+
+    std::vector<std::shared_ptr<const client::RunDetail>> runs_;
+    std::vector<Row> rows_;
+    std::vector<int> shown_;  ///< index of the row; below 0: the title above row -1 - n
+    bool isOnlyDifferent_ = true;
+    int numDifferent_ = 0;
+};
+
+/// What a difference of a metric between two runs is worth; `other` is measured against.
+BaseDifference compareMetric(const std::string& metric, const client::RunSummary& run, double value,
+                             const client::RunSummary& other, double otherValue,
+                             const QString& otherName);
+
+}  // namespace millrace::gui

@@ -1,0 +1,105 @@
+#pragma once
+// Every run of the daemon, in columns: what tables, lanes and comparisons read from.
+//
+// A QAbstractTableModel over a column store: one typed column a field, metric, parameter or tag,
+// made when somebody asks for it, so that sorting and filtering 10,000 runs touch one column only.
+// Rows keep their place as runs change; new runs are appended; removed ones leave. Parameters and
+// least and greatest metric values come separately (setParams, setExtremes): lists of runs do not
+// hold them. Threads: the GUI thread. Failure: none; an unknown column is empty.
+#include <QAbstractTableModel>
+#include <QHash>
+#include <QString>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+#include "app/gui/models/runs/run_column.h"
+
+namespace millrace::gui {
+
+class RunTable : public QAbstractTableModel {
+    Q_OBJECT
+
+ public:
+    explicit RunTable(QObject* parent = nullptr);
+    ~RunTable() override;
+
+    /// Applies a delivery of the bridge: reset, changed, removed (live_values.h has the shape).
+    void apply(bool isReset, const std::vector<client::RunSummary>& changed,
+               const std::vector<std::string>& removed);
+    void clear();
+
+    int numRuns() const;
+    const client::RunSummary& run(int row) const;
+    /// Null where there is none. Valid until the next change.
+    const client::RunSummary* find(const std::string& id) const;
+    int rowOf(const std::string& id) const;  ///< -1: none
+    int numInState(client::RunState state) const;
+
+    /// The index of a key's column (run_column.h), made when it is new.
+    int columnOf(const QString& key);
+    const RunColumn& column(int index) const;
+
+    /// Takes the parameters of runs that were listed with them; of runs not in the table: nothing.
+    void setParams(const std::vector<client::RunSummary>& runs);
+    bool hasParams(int row) const;
+    /// "" where the run has no such parameter.
+    QString param(int row, const std::string& name) const;
+    /// The least and greatest value of a metric over the whole run.
+    void setExtremes(const std::string& id, const std::string& metric, double low, double high);
+    bool hasExtremes(int row, const std::string& metric) const;
+
+    /// Names that at least one run has, for choosers and completion.
+    std::vector<std::string> metricNames() const;
+    std::vector<std::string> paramNames() const;
+    std::vector<std::string> tagNames() const;
+
+    /// The clock of durations: the ones of running runs grow.
+    void setNow(std::int64_t nowMs);
+    std::int64_t now() const { return nowMs_; }
+
+    // QAbstractTableModel
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation,
+                        int role = Qt::DisplayRole) const override;
+
+ private:
+    struct Range {
+        double low = kNoNumber, high = kNoNumber;
+    };
+    using ParamCodes = std::vector<std::pair<int, int>>;  ///< name and value, by name
+    struct Pool {
+        QHash<QString, int> codes;
+        std::vector<QString> texts;
+        int codeOf(const QString& text);
+    };
+
+    void keepOnly(const std::vector<client::RunSummary>& runs);
+    void removeRuns(const std::vector<std::string>& ids);
+    void change(const std::vector<client::RunSummary>& changed);
+    void appendRuns(const std::vector<const client::RunSummary*>& runs);
+    void store(int row, const client::RunSummary& run);
+    void takeParams(int row, const client::RunSummary& run);
+    void fill(RunColumn& column, int row) const;
+    void fillRow(int row);
+    void announce(std::vector<int> rows);
+    void reindex(int firstRow);
+    Range extremes(int row, const std::string& metric) const;
+
+    std::vector<client::RunSummary> runs_;
+    std::vector<ParamCodes> params_;
+    std::unordered_map<std::string, int> rows_;
+    std::unordered_map<std::string, std::unordered_map<std::string, Range>> extremes_;  // by metric
+    std::vector<std::unique_ptr<RunColumn>> columns_;
+    QHash<QString, int> columnOf_;
+    Pool paramNames_, paramValues_;
+    std::vector<int> numInState_;
+    std::int64_t nowMs_ = 0;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,131 @@
+#pragma once
+// The variations of the open spec as a table: the base and one row each, the keys they change as
+// columns.
+//
+// The text is the truth: the model reads it (setText), and an edit is a signal with the edits of
+// the text that make it; who holds the text applies them and gives it back. So undo and comments
+// are the text's. Ticks (what is to be launched) and columns without a cell yet are the model's
+// own. Threads: the GUI thread. Failure: an edit that cannot be made changes nothing and refused()
+// says why.
+#include <QAbstractTableModel>
+#include <QColor>
+#include <QHash>
+#include <QSet>
+#include <QString>
+#include <QStringList>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "app/client/inspect_values.h"
+#include "app/gui/models/sheet/sheet_text.h"
+
+namespace millrace::gui {
+
+class SheetModel final : public QAbstractTableModel {
+    Q_OBJECT
+
+ public:
+    enum Column { kNameColumn, kCheckColumn, kFirstKey };
+    enum Role {
+        kErrorRole = Qt::UserRole,  ///< the message of the cell; "" fine
+        kIsChangedRole,             ///< the variation sets this key
+        kIsDefaultRole,             ///< of the base: not in the text, the reader's default
+        kKeyRole,                   ///< the key path of the column
+        kIsTickedRole
+    };
+    enum class EditorKind : std::uint8_t { kText, kBool, kChoice, kNumber, kExpression };
+
+    explicit SheetModel(QObject* parent = nullptr);
+
+    void setText(const QString& text);
+    const SpecSyntax& syntax() const { return syntax_; }
+    const Sheet& sheet() const { return sheet_; }
+    /// Why the rows cannot be edited; "": they can.
+    const QString& why() const { return sheet_.why; }
+
+    /// Errors of the reader or the daemon, and the runs that were planned.
+    void setErrors(const std::vector<client::SpecError>& errors);
+    void setRuns(const std::vector<client::CheckedRun>& runs, bool isCurrent);
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+    bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+
+    // Rows of variations; 0 is the base.
+    QString nameOf(int row) const;  ///< "" for the base
+    bool isBase(int row) const { return row == 0; }
+    QStringList names() const;
+    QString keyOf(int column) const;  ///< "" for the first columns
+    EditorKind editorKind(const QModelIndex& index) const;
+    QStringList choices(const QModelIndex& index) const;
+    QString rowError(int row) const;
+
+    /// Why the cell cannot have this value; "" it can (the reader's own sentence).
+    QString problemWith(const QModelIndex& index, const QString& value) const;
+
+    void addRow(const QString& name = {});
+    void duplicateRow(int row);
+    void removeRows(const std::vector<int>& rows);
+    /// False when the key is no path of a change.
+    bool addColumn(const QString& key);
+    void removeColumnOfKey(const QString& key);
+    void clearCells(const QModelIndexList& cells);
+
+    /// Cells from the current one on; rows below the last are added. With a header line (its first
+    /// cell is "name", or its cells are keys) columns are found by key and rows by name.
+    bool paste(const QModelIndex& current, const QString& tsv);
+    QString copy(const QModelIndexList& cells) const;
+
+    void setTicked(int row, bool isTicked);
+    void tickAll(bool isTicked);
+    bool isTicked(int row) const;
+    std::vector<std::string> tickedVariations() const;
+    bool isBaseTicked() const { return isBaseTicked_; }
+    int numTicked() const;
+    /// Those that the spec still has; for another session.
+    QStringList tickedNames() const;
+    void setTickedNames(const QStringList& names, bool isBase);
+
+ Q_SIGNALS:
+    void textEdits(const millrace::gui::TextEdits& edits, const QString& what);
+    void refused(const QString& sentence);
+    void ticksChanged();
+
+ private:
+    struct Found {
+        QString message;
+        int row = -1;
+        QString key;  ///< "": of the whole row
+    };
+    void showRows(SpecSyntax syntax, const Sheet& sheet, const QStringList& columns);
+    void placeErrors();
+    int placeOf(const client::SpecError& error) const;
+    QVariant nameData(int row, int role) const;
+    QVariant checkData(int row, int role) const;
+    QVariant cellData(int row, const QString& key, int role) const;
+    QString checkText(int row) const;
+    QString changesText(int row) const;
+    QString errorOf(int row, const QString& key) const;
+    QString baseText(const QString& key) const;
+    bool edit(const TextEdits& edits, const QString& what);
+    TextEdits cellEdit(const QModelIndex& index, const QString& value) const;
+    bool pasteWithHeader(const std::vector<QStringList>& rows);
+    bool pasteCells(const QModelIndex& current, const std::vector<QStringList>& rows);
+    QString nameProblem(int row, const QString& name) const;
+
+    SpecSyntax syntax_;
+    Sheet sheet_;
+    std::vector<RecipeStep> steps_;
+    QStringList columns_, ownColumns_;
+    std::vector<client::SpecError> errors_;
+    std::vector<Found> found_;
+    QHash<QString, client::CheckedRun> runs_;
+    bool areRunsCurrent_ = false, isBaseTicked_ = true;
+    QSet<QString> ticked_;
+};
+
+}  // namespace millrace::gui

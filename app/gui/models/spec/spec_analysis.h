@@ -1,0 +1,42 @@
+#pragma once
+// A text with all that an editor asks about it: tree, meanings, coloured pieces by line.
+//
+// Threads: an immutable value.
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "app/gui/models/spec/spec_meaning.h"
+#include "app/gui/models/spec/spec_tokens.h"
+
+namespace millrace::gui {
+
+class SpecAnalysis {
+ public:
+    explicit SpecAnalysis(const QString& text = {});
+
+    const QString& text() const { return syntax_.text(); }
+    const SpecSyntax& syntax() const { return syntax_; }
+    const std::vector<Meaning>& meanings() const { return meanings_; }
+
+    int numLines() const { return static_cast<int>(lines_.size()); }
+    /// Places are within the line, from 0; no token spans lines.
+    std::span<const SpecToken> tokensOf(int line) const;
+    /// Changes exactly when a token below the line changed: how far a change has to be painted.
+    int stateBehind(int line) const;
+
+ private:
+    struct Line {
+        std::size_t firstToken = 0;
+        std::size_t hashBehind = 0;
+    };
+    void splitTokens(const std::vector<SpecToken>& tokens);
+    void hashLines();
+
+    SpecSyntax syntax_;
+    std::vector<Meaning> meanings_;
+    std::vector<SpecToken> tokens_;
+    std::vector<Line> lines_;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,59 @@
+#pragma once
+// What may stand at a place of a spec: keys, words, columns, functions, steps; and what a call
+// wants next.
+//
+// Threads: any; pure functions. 2,000 lines take a few milliseconds.
+#include <QString>
+#include <QStringList>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "app/client/inspect_values.h"
+#include "app/gui/models/spec/spec_meaning.h"
+
+namespace millrace::gui {
+
+struct Completion {
+    enum class Kind : std::uint8_t { kKey, kWord, kColumn, kFunction, kOperator, kStep };
+    QString label, detail, doc;  ///< detail: a type, beside the label; doc: one sentence
+    QString insert;              ///< takes the place of [begin, end)
+    int cursorBack = 0;          ///< how far the cursor stands before the end of `insert`
+    Kind kind = Kind::kKey;
+};
+
+struct CompletionList {
+    int begin = 0, end = 0;
+    QString prefix;
+    std::vector<Completion> items;  ///< the best first
+};
+
+/// Columns of the dataset and those that the recipe adds: name and type.
+struct KnownColumns {
+    std::vector<std::pair<QString, QString>> dataset, derived;
+};
+KnownColumns knownColumns(const client::CheckReply& reply);
+
+CompletionList completionsAt(const QString& text, int place, const KnownColumns& columns);
+/// For the field that adds a column to the sheet.
+std::vector<Completion> changeCompletions(const SpecSyntax& syntax);
+/// For a cell of the sheet: what the value of a change may be.
+std::vector<Completion> valueCompletions(const SpecSyntax& syntax, const QString& changePath,
+                                         const KnownColumns& columns);
+
+/// The call around a place inside an expression: "round(x[, digits])" and which argument is typed.
+struct CallHint {
+    QString signature, doc;
+    int argumentBegin = 0, argumentEnd = 0;  ///< within `signature`, what is typed now
+    int callPlace = 0;                       ///< of the function's name in the text
+};
+std::optional<CallHint> callHintAt(const QString& text, int place);
+
+/// "recipe.sample.keep", "number, above 0 to 1", "probability of staying; ..."; empty: no key.
+struct KeyHelp {
+    QString path, kind, fallback, doc;
+};
+KeyHelp keyHelpAt(const SpecSyntax& syntax, const std::vector<Meaning>& meanings, int place);
+
+}  // namespace millrace::gui

@@ -1,0 +1,67 @@
+#include "app/gui/models/spec/spec_document.h"
+
+#include <QFileInfo>
+#include <utility>
+
+namespace millrace::gui {
+
+void SpecDocument::open(const QString& text, const QString& path, const QString& baseDir) {
+    text_ = text;
+    savedText_ = text;
+    path_ = path;
+    baseDir_ = baseDir;
+    reply_ = {};
+    checkedRevision_ = -1;
+    ++revision_;
+    Q_EMIT opened();
+    Q_EMIT changed();
+}
+
+void SpecDocument::setText(const QString& text) {
+    if (text == text_) {
+        return;
+    }
+    text_ = text;
+    ++revision_;
+    Q_EMIT changed();
+}
+
+void SpecDocument::setBaseDir(const QString& baseDir) {
+    if (baseDir == baseDir_) {
+        return;
+    }
+    baseDir_ = baseDir;
+    ++revision_;
+    Q_EMIT changed();
+}
+
+void SpecDocument::saved(const QString& path) {
+    savedText_ = text_;
+    path_ = path;
+    baseDir_ = QFileInfo(path).absolutePath();
+    ++revision_;
+    Q_EMIT changed();
+}
+
+client::SpecSource SpecDocument::source() const {
+    client::SpecSource source;
+    source.text = text_.toStdString();
+    source.fileName = path_.isEmpty() ? "spec.yaml" : QFileInfo(path_).fileName().toStdString();
+    source.baseDir = baseDir_.toStdString();
+    return source;
+}
+
+void SpecDocument::setCheckReply(int revision, client::CheckReply reply) {
+    if (revision < checkedRevision_) {
+        return;
+    }
+    if (reply.columns.empty()) {
+        reply.columns = std::move(reply_.columns);
+        reply.derived = std::move(reply_.derived);
+    }
+    reply_ = std::move(reply);
+    checkedRevision_ = revision;
+    Q_EMIT checked();
+}
+
+}  // namespace millrace::gui

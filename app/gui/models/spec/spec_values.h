@@ -1,0 +1,26 @@
+#pragma once
+// The words that completion offers for a meaning. Private to the room (spec_completion.h is the
+// public part).
+#include "app/gui/models/spec/spec_completion.h"
+#include "backend/spec/functions.h"
+
+namespace millrace::gui {
+
+struct KeyPlace {
+    bool isFlow = false;    ///< inside of brackets
+    bool hasColon = false;  ///< the key stands already and is changed
+    QString indent;         ///< of the key's line
+};
+
+std::vector<Completion> keysFor(const Meaning& map, const QStringList& present,
+                                const KeyPlace& place, const SpecSyntax& syntax,
+                                const KnownColumns& columns);
+std::vector<Completion> changeKeys(const SpecSyntax& syntax, const QStringList& present,
+                                   const KeyPlace& place);
+std::vector<Completion> valuesFor(const Meaning& meaning, const SpecSyntax& syntax,
+                                  const KnownColumns& columns);
+/// Columns, functions and operators.
+std::vector<Completion> expressionWords(const Meaning& meaning, const KnownColumns& columns,
+                                        bool hasCall);
+
+}  // namespace millrace::gui

@@ -1,0 +1,246 @@
+#include "app/gui/pages/runs/details/overview_section.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QResizeEvent>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <utility>
+
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
+#include "app/gui/models/runs/run_diff.h"
+#include "app/gui/pages/runs/parts/chart_board.h"
+#include "app/gui/pages/runs/parts/compare_panel.h"
+#include "app/gui/pages/runs/parts/fact_view.h"
+#include "app/gui/pages/runs/parts/run_cell_delegate.h"
+#include "app/gui/widgets/panels.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kFigureWidth = 128;
+constexpr std::size_t kMostMetrics = 4;
+
+QString phaseText(const client::RunSummary& run) {
+    const auto word = nameOf(run.progress.phase);
+    return run.state == client::RunState::kRunning && run.progress.phase != client::Phase::kUnknown
+               ? QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size()))
+               : QString();
+}
+
+}  // namespace
+
+OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, QWidget* parent)
+    : QWidget(parent),
+      reason_(new MessageStrip(this)),
+      progressText_(new QLabel(this)),
+      progress_(new QProgressBar(this)),
+      grid_(new QGridLayout),
+      board_(new ChartBoard(daemon, colors, this)),
+      facts_(new FactView("Facts of the run", this)) {
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(kSpaceMedium, kSpaceMedium, kSpaceMedium, kSpaceSmall);
+    layout->setSpacing(kSpaceSmall);
+    layout->addWidget(reason_);
+    layout->addWidget(progressText_);
+    layout->addWidget(progress_);
+    setLook(*progressText_, "dim");
+    progress_->setTextVisible(false);
+    progress_->setMaximumHeight(6);
+    progress_->setAccessibleName("Progress");
+    grid_->setHorizontalSpacing(kSpaceMedium);
+    grid_->setVerticalSpacing(kSpaceMedium);
+    layout->addLayout(grid_);
+    board_->setBarVisible(false);
+    layout->addWidget(board_, 3);
+    layout->addWidget(facts_, 2);
+}
+
+void OverviewSection::showRun(const client::RunSummary& run, const client::RunSummary* base,
+                              std::int64_t nowMs) {
+    runId_ = run.id;
+    used_.clear();
+    showReason(run);
+    showProgress(run);
+    showMetrics(run, base);
+    const auto rate = run.metric("samples_per_second");
+    setFigure("samples/s", rate ? countText(*rate) : QString());
+    const double rows = static_cast<double>(std::max(run.rowsTrained, run.progress.rows));
+    setFigure("rows trained", rows > 0 ? shortCountText(rows) : QString(), countText(rows));
+    const std::int64_t end = run.endedMs > 0 ? run.endedMs : nowMs;
+    setFigure(
+        run.endedMs > 0 ? "duration" : "running for",
+        run.startedMs > 0 ? durationText(static_cast<double>(end - run.startedMs)) : QString());
+    setFigure("step", run.progress.step > 0 ? countText(static_cast<double>(run.progress.step))
+                                            : QString());
+    setFigure("restarts", run.restarts > 0 ? QString::number(run.restarts) : QString());
+    arrangeFigures();
+    board_->setRuns({boardRunOf(run)});
+    std::vector<std::string> names;
+    for (const client::MetricPoint& point : run.latestMetrics) {
+        names.push_back(point.name);
+    }
+    names = inUsualOrder(names);
+    names.resize(std::min<std::size_t>(names.size(), 1));
+    board_->setMetrics(names);
+    board_->setVisible(!names.empty());
+}
+
+void OverviewSection::showReason(const client::RunSummary& run) {
+    using client::RunState;
+    if (!run.exitReason.empty()) {
+        reason_->setMessage(run.state == RunState::kFailed ? Tone::kBad : Tone::kInfo,
+                            qtext(run.exitReason));
+    } else if (run.state == RunState::kQueued && !run.queuedReason.empty()) {
+        reason_->setMessage(Tone::kInfo, "Waits: " + qtext(run.queuedReason));
+    } else {
+        reason_->clearMessage();
+    }
+}
+
+void OverviewSection::showProgress(const client::RunSummary& run) {
+    const auto& progress = run.progress;
+    const bool isShown = progress.stepsTotal > 0 && !client::isEnded(run.state);
+    progress_->setVisible(isShown);
+    progressText_->setVisible(isShown);
+    if (!isShown) {
+        return;
+    }
+    progress_->setRange(0, 1000);
+    progress_->setValue(static_cast<int>(1000 * progress.step / progress.stepsTotal));
+    QString text = QString("Step %1 of %2, epoch %3 of %4")
+                       .arg(countText(static_cast<double>(progress.step)),
+                            countText(static_cast<double>(progress.stepsTotal)))
+                       .arg(progress.epoch + 1)
+                       .arg(progress.epochs);
+    if (const QString phase = phaseText(run); !phase.isEmpty()) {
+        text += ", " + phase;
+    }
+    progressText_->setText(text);
+}
+
+void OverviewSection::showMetrics(const client::RunSummary& run, const client::RunSummary* base) {
+    std::vector<std::string> names;
+    for (const client::MetricPoint& point : run.latestMetrics) {
+        const bool isKey = point.name == "loss" || (isEvalMetric(point.name) &&
+                                                    senseOf(point.name) != MetricSense::kUnknown);
+        if (isKey) {
+            names.push_back(point.name);
+        }
+    }
+    names = inUsualOrder(names);
+    names.resize(std::min(names.size(), kMostMetrics));
+    for (const std::string& name : names) {
+        const double value = *run.metric(name);
+        const auto baseValue = base != nullptr ? base->metric(name) : std::nullopt;
+        QString text = numberText(value), tip = qtext(name) + " " + QString::number(value, 'g', 17);
+        if (baseValue) {
+            const BaseDifference against =
+                compareMetric(name, run, value, *base, *baseValue, "the base");
+            tip += "\n" + against.sentence;
+            setFigure(metricTitle(name), text, tip, differenceLabel(against));
+        } else {
+            setFigure(metricTitle(name), text, tip);
+        }
+    }
+}
+
+// `addition`: behind the name, may change while the figure stays.
+void OverviewSection::setFigure(const QString& name, const QString& value, const QString& tip,
+                                const QString& addition) {
+    if (value.isEmpty()) {
+        return;
+    }
+    used_.push_back(name);
+    auto known = std::find_if(figures_.begin(), figures_.end(),
+                              [&](const auto& figure) { return figure.first == name; });
+    if (known == figures_.end()) {
+        figures_.emplace_back(name, new Figure(name, this));
+        known = figures_.end() - 1;
+    }
+    known->second->setValue(value, tip);
+    known->second->setCaption(addition.isEmpty() ? name : name + "  " + addition);
+}
+
+// Figures that are no longer used leave; the others stand in as many columns as there is room.
+void OverviewSection::arrangeFigures() {
+    std::vector<std::pair<QString, Figure*>> kept;
+    for (const QString& name : used_) {
+        for (auto& figure : figures_) {
+            if (figure.second != nullptr && figure.first == name) {
+                kept.push_back(std::exchange(figure, {QString(), nullptr}));
+            }
+        }
+    }
+    for (const auto& [name, figure] : figures_) {
+        if (figure != nullptr) {
+            figure->deleteLater();
+        }
+    }
+    figures_ = std::move(kept);
+    const int room = std::max(width(), kFigureWidth) - 2 * kSpaceMedium;
+    columns_ = std::max(1, room / kFigureWidth);
+    for (std::size_t i = 0; i < figures_.size(); ++i) {
+        const int place = static_cast<int>(i);
+        grid_->addWidget(figures_[i].second, place / columns_, place % columns_, Qt::AlignLeft);
+    }
+    for (int column = 0; column < 12; ++column) {
+        grid_->setColumnStretch(column, column < columns_ ? 1 : 0);
+    }
+}
+
+void OverviewSection::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    if (event->oldSize().width() != event->size().width()) {
+        arrangeFigures();
+    }
+}
+
+void OverviewSection::showDetail(const client::RunDetail& run) {
+    std::vector<RunFact> facts;
+    const auto add = [&](const char* section, const QString& name, const QString& value,
+                         const QString& tip = {}) {
+        if (!value.isEmpty()) {
+            facts.push_back({section, name, value, tip});
+        }
+    };
+    const client::RunSummary& summary = run.summary;
+    add("Run", "Id", qtext(summary.id), qtext(summary.uid));
+    add("Run", "Submitted", fullTimeText(summary.createdMs) + " by " + qtext(summary.owner));
+    add("Run", "Started", fullTimeText(summary.startedMs));
+    add("Run", "Ended", fullTimeText(summary.endedMs));
+    add("Run", "Project", qtext(summary.project));
+    add("Run", "Model", qtext(summary.model));
+    add("Run", "Dataset", qtext(summary.dataset));
+    for (const auto& [key, value] : summary.tags) {
+        add("Tags", qtext(key), qtext(value));
+    }
+    for (auto event = run.events.rbegin(); event != run.events.rend(); ++event) {
+        add("History", fullTimeText(event->timeMs), qtext(event->text));
+    }
+    facts_->facts().setFacts(std::move(facts));
+}
+
+void OverviewSection::clear() {
+    runId_.clear();
+    board_->clear();
+    facts_->facts().setFacts({});
+}
+
+QString OverviewSection::figure(const QString& name) const {
+    for (const auto& [known, figure] : figures_) {
+        if (known == name) {
+            return figure->value();
+        }
+    }
+    return {};
+}
+
+QString OverviewSection::reason() const {
+    return reason_->sentence();
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,95 @@
+#include "app/gui/pages/runs/details/receipt_section.h"
+
+#include <QStackedWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/gui/charts/chart.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/pages/runs/parts/fact_view.h"
+#include "app/gui/widgets/panels.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr std::size_t kMostFiles = 2'000;
+
+std::vector<RunFact> allFacts(const client::RunDetail& run) {
+    std::vector<RunFact> facts = receiptFacts(run);
+    const auto& files = run.receipt->files;
+    for (std::size_t i = 0; i < std::min(files.size(), kMostFiles); ++i) {
+        const client::FileReceipt& file = files[i];
+        facts.push_back({"Files read", qtext(file.path),
+                         QString("%1 rows, %2")
+                             .arg(countText(static_cast<double>(file.rows)),
+                                  bytesText(static_cast<double>(file.bytes))),
+                         "Footer " + qtext(file.footerHash)});
+    }
+    if (files.size() > kMostFiles) {
+        facts.push_back(
+            {"Files read", "", QString("and %1 more").arg(files.size() - kMostFiles), ""});
+    }
+    return facts;
+}
+
+Funnel funnelOf(const client::Receipt& receipt, const QColor& color) {
+    Funnel funnel;
+    funnel.color = color;
+    for (const client::StepReceipt& step : receipt.steps) {
+        funnel.steps.push_back({qtext(step.step), "", static_cast<double>(step.rowsIn),
+                                static_cast<double>(step.rowsOut)});
+    }
+    return funnel;
+}
+
+}  // namespace
+
+ReceiptSection::ReceiptSection(QWidget* parent)
+    : QWidget(parent),
+      stack_(new QStackedWidget(this)),
+      empty_(new EmptyState(this)),
+      content_(new QWidget(this)),
+      funnel_(makeChart(ChartKind::kFunnel, content_).release()),
+      facts_(new FactView("Receipt", content_)) {
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(stack_);
+    empty_->setText("No receipt yet",
+                    "A run writes its receipt with the first checkpoint and at its end: which "
+                    "files it read, and how many rows each step of the recipe kept.");
+    auto* inside = new QVBoxLayout(content_);
+    inside->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    funnel_->setTitle("Rows through the recipe");
+    funnel_->setUnit({UnitKind::kCount, ""});
+    funnel_->setEmptyText("The recipe has no steps: every row is trained");
+    inside->addWidget(funnel_, 1);
+    inside->addWidget(facts_, 1);
+    stack_->addWidget(content_);
+    stack_->addWidget(empty_);
+    stack_->setCurrentWidget(empty_);
+}
+
+void ReceiptSection::showDetail(const client::RunDetail& run) {
+    if (!run.receipt) {
+        clear();
+        return;
+    }
+    const int steps = static_cast<int>(run.receipt->steps.size());
+    funnel_->setContent(funnelOf(*run.receipt, colorsOf(palette()).accent));
+    funnel_->setMinimumHeight(std::clamp(60 + 34 * steps, 130, 360));
+    funnel_->setMaximumHeight(std::max(130, 80 + 52 * steps));
+    facts_->facts().setFacts(allFacts(run));
+    stack_->setCurrentWidget(content_);
+}
+
+bool ReceiptSection::hasReceipt() const {
+    return stack_->currentWidget() == content_;
+}
+
+void ReceiptSection::clear() {
+    stack_->setCurrentWidget(empty_);
+    facts_->facts().setFacts({});
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,55 @@
+#pragma once
+// The spec of one run: the text as submitted with what the run changed marked, and the resolved
+// keys.
+//
+// Threads: the GUI thread.
+#include <QWidget>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+#include "app/gui/models/details/spec_changes.h"
+
+class QLabel;
+class QPlainTextEdit;
+class QStackedWidget;
+class QToolButton;
+
+namespace millrace::gui {
+
+class FactView;
+class SearchField;
+class YamlHighlighter;
+
+class SpecSection final : public QWidget {
+    Q_OBJECT
+
+ public:
+    explicit SpecSection(QWidget* parent);
+
+    void showDetail(const client::RunDetail& run);
+    void clear();
+    void showResolved(bool isResolved);
+    const std::vector<SpecChange>& changes() const { return changes_; }
+    QPlainTextEdit& text() const { return *text_; }
+    FactView& resolved() const { return *resolved_; }
+
+ protected:
+    void changeEvent(QEvent* event) override;
+
+ private:
+    QWidget* buildBar();
+    void showChanges();
+    void mark();
+
+    std::vector<SpecChange> changes_;
+    std::string runId_, shownText_;
+    QLabel* summary_ = nullptr;
+    QToolButton *textButton_ = nullptr, *resolvedButton_ = nullptr;
+    SearchField* search_ = nullptr;
+    QStackedWidget* stack_;
+    QPlainTextEdit* text_;
+    YamlHighlighter* highlighter_;
+    FactView *resolved_, *list_;
+};
+
+}  // namespace millrace::gui

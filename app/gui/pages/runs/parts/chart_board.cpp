@@ -1,0 +1,432 @@
+#include "app/gui/pages/runs/parts/chart_board.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <QSlider>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/charts/parts/chart_link.h"
+#include "app/gui/charts/plot_widget.h"
+#include "app/gui/models/run_colors.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
+#include "app/gui/pages/runs/parts/metric_picker.h"
+#include "app/gui/widgets/icons.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kPoints = 2'000;   ///< of one curve
+constexpr int kRefineMs = 150;   ///< after the last move of the view
+constexpr int kAgainMs = 2'000;  ///< a run that goes on
+constexpr std::size_t kMostPlots = 24;
+constexpr std::size_t kUsualPlots = 4;
+constexpr int kPlotHeight = 190;
+
+Unit unitOf(const std::string& metric) {
+    if (metric.ends_with("_percent")) {
+        return {UnitKind::kPercent, ""};
+    }
+    if (metric.ends_with("_per_second")) {
+        return {UnitKind::kCount, "/s"};
+    }
+    return {};
+}
+
+CurveAxis columnOf(XAxis axis) {
+    return axis == XAxis::kStep   ? CurveAxis::kX
+           : axis == XAxis::kRows ? CurveAxis::kRows
+                                  : CurveAxis::kTime;
+}
+
+}  // namespace
+
+ChartBoard::ChartBoard(DaemonBridge& daemon, const RunColors& colors, QWidget* parent)
+    : QWidget(parent), daemon_(daemon), colors_(colors), link_(new ChartLink(this)) {
+    clock_.start();
+    refineTimer_.setSingleShot(true);
+    refineTimer_.setInterval(kRefineMs);
+    againTimer_.setSingleShot(true);
+    againTimer_.setInterval(kAgainMs);
+    connect(&refineTimer_, &QTimer::timeout, this, [this] { refine(); });
+    connect(&againTimer_, &QTimer::timeout, this, [this] { fetch(); });
+    connect(link_, &ChartLink::viewChanged, this, [this] { refineTimer_.start(); });
+    build();
+}
+
+ChartBoard::~ChartBoard() = default;
+
+void ChartBoard::build() {
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(kSpaceTiny);
+    bar_ = buildBar();
+    layout->addWidget(bar_);
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    auto* inside = new QWidget(scroll);
+    column_ = new QVBoxLayout(inside);
+    column_->setContentsMargins(0, 0, 0, 0);
+    column_->setSpacing(kSpaceSmall);
+    scroll->setWidget(inside);
+    layout->addWidget(scroll, 1);
+}
+
+QWidget* ChartBoard::buildBar() {
+    auto* bar = new QWidget(this);
+    auto* row = new QHBoxLayout(bar);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(kSpaceSmall);
+    metricButton_ = new QToolButton(bar);
+    metricButton_->setText("Metrics");
+    metricButton_->setToolTip("Which metrics are drawn");
+    axis_ = new QComboBox(bar);
+    axis_->addItems({"over steps", "over rows", "over time since start"});
+    axis_->setAccessibleName("Axis");
+    smoothing_ = new QSlider(Qt::Horizontal, bar);
+    smoothing_->setRange(0, 99);
+    smoothing_->setMaximumWidth(110);
+    smoothing_->setAccessibleName("Smoothing");
+    smoothing_->setToolTip("Smoothing; the raw line stays, faint");
+    smoothingText_ = new QLabel(bar);
+    setLook(*smoothingText_, "caption");
+    logButton_ = new QToolButton(bar);
+    logButton_->setText("log");
+    logButton_->setCheckable(true);
+    logButton_->setToolTip("Logarithmic scale (L in a chart)");
+    row->addWidget(metricButton_);
+    row->addWidget(axis_);
+    row->addStretch(1);
+    row->addWidget(smoothingText_);
+    row->addWidget(smoothing_);
+    row->addWidget(logButton_);
+    connectBar();
+    smoothing_->setValue(60);
+    return bar;
+}
+
+void ChartBoard::connectBar() {
+    connect(metricButton_, &QToolButton::clicked, this, [this] { openPicker(); });
+    connect(axis_, &QComboBox::currentIndexChanged, this, [this](int place) {
+        static constexpr XAxis kAxes[] = {XAxis::kStep, XAxis::kRows, XAxis::kRelativeTime};
+        link_->setXAxis(kAxes[std::clamp(place, 0, 2)]);
+        link_->follow();
+    });
+    connect(smoothing_, &QSlider::valueChanged, this, [this] { fill(); });
+    connect(logButton_, &QToolButton::toggled, this, [this](bool isLog) {
+        for (PlotWidget* plot : plots_) {
+            plot->setLogY(isLog);
+        }
+    });
+}
+
+double ChartBoard::smoothing() const {
+    return smoothing_->value() / 100.0;
+}
+
+void ChartBoard::setSmoothing(double share) {
+    smoothing_->setValue(static_cast<int>(std::lround(share * 100)));
+}
+
+void ChartBoard::setXAxis(XAxis axis) {
+    axis_->setCurrentIndex(axis == XAxis::kStep ? 0 : axis == XAxis::kRows ? 1 : 2);
+}
+
+void ChartBoard::setLog(bool isLog) {
+    logButton_->setChecked(isLog);
+}
+
+// --- what is drawn ---------------------------------------------------------------------------
+
+void ChartBoard::setRuns(std::vector<BoardRun> runs) {
+    const auto isSameRun = [](const BoardRun& a, const BoardRun& b) { return a.id == b.id; };
+    const bool isSame = runs.size() == runs_.size() &&
+                        std::equal(runs.begin(), runs.end(), runs_.begin(), isSameRun);
+    runs_ = std::move(runs);
+    std::erase_if(loaded_, [this](const auto& loaded) {
+        return std::none_of(runs_.begin(), runs_.end(),
+                            [&](const BoardRun& run) { return run.id == loaded.first; });
+    });
+    if (!isSame) {
+        link_->follow();
+        fill();
+    }
+    fetch();
+}
+
+void ChartBoard::setMetrics(const std::vector<std::string>& names) {
+    if (offered_ == names && !plots_.empty()) {
+        return;
+    }
+    offered_ = names;
+    if (!isChosenByHand_) {
+        chosen_.clear();
+        for (const std::string& name : inUsualOrder(names)) {
+            if (!isInternalMetric(name) && chosen_.size() < kUsualPlots) {
+                chosen_.push_back(name);
+            }
+        }
+    }
+    showPlots();
+}
+
+void ChartBoard::choose(std::vector<std::string> metrics) {
+    isChosenByHand_ = !metrics.empty();
+    chosen_ = std::move(metrics);
+    if (chosen_.size() > kMostPlots) {
+        chosen_.resize(kMostPlots);
+    }
+    if (!isChosenByHand_) {
+        setMetrics(std::exchange(offered_, {}));
+    }
+    showPlots();
+    Q_EMIT chosenChanged();
+}
+
+void ChartBoard::clear() {
+    ++epoch_;
+    numOpen_ = 0;
+    loaded_.clear();
+    runs_.clear();
+    fill();
+}
+
+bool ChartBoard::isSettled() const {
+    return numOpen_ == 0 && !refineTimer_.isActive();
+}
+
+PlotWidget* ChartBoard::makePlot(const std::string& metric) {
+    auto* plot = new PlotWidget(this);
+    plot->setTitle(metricTitle(metric));
+    plot->setUnit(unitOf(metric));
+    plot->setEmptyText("No values of " + qtext(metric) + " yet");
+    plot->setLink(link_);
+    plot->setLogY(logButton_->isChecked());
+    plot->setMinimumHeight(kPlotHeight);
+    connect(plot, &Chart::copied, this, &ChartBoard::copied);
+    return plot;
+}
+
+void ChartBoard::showPlots() {
+    std::vector<std::string> wanted;
+    for (const std::string& metric : chosen_) {
+        const bool isKnown = std::find(offered_.begin(), offered_.end(), metric) != offered_.end();
+        if (isKnown || isChosenByHand_) {
+            wanted.push_back(metric);
+        }
+    }
+    if (wanted != plotMetrics_) {
+        std::map<std::string, PlotWidget*> old;
+        for (std::size_t i = 0; i < plots_.size(); ++i) {
+            old[plotMetrics_[i]] = plots_[i];
+            column_->removeWidget(plots_[i]);
+        }
+        plots_.clear();
+        for (const std::string& metric : wanted) {
+            const auto known = old.find(metric);
+            plots_.push_back(known != old.end() ? known->second : makePlot(metric));
+            column_->addWidget(plots_.back(), 1);
+            old.erase(metric);
+        }
+        for (const auto& [metric, plot] : old) {
+            plot->deleteLater();
+        }
+        plotMetrics_ = std::move(wanted);
+    }
+    metricButton_->setText(QString("Metrics  %1").arg(plotMetrics_.size()));
+    fill();
+    fetch();
+}
+
+void ChartBoard::fill() {
+    smoothingText_->setText(smoothing_->value() == 0
+                                ? QString("no smoothing")
+                                : QString("smoothing %1").arg(smoothing(), 0, 'f', 2));
+    for (std::size_t i = 0; i < plots_.size(); ++i) {
+        fillPlot(i);
+    }
+}
+
+void ChartBoard::fillPlot(std::size_t place) {
+    Curves curves;
+    for (const BoardRun& run : runs_) {
+        const auto loaded = loaded_.find(run.id);
+        const auto store =
+            loaded == loaded_.end() ? nullptr : loaded->second->series.curve(plotMetrics_[place]);
+        if (!store) {
+            continue;
+        }
+        const RunColors::Look look = colors_.of(run.id);
+        Curve curve;
+        curve.id = qtext(run.id);
+        curve.name = run.label;
+        curve.color = look.color;
+        curve.isDashed = look.isDashed;
+        curve.store = store;
+        // A curve of few points says everything itself.
+        curve.smoothing = store->size() > 40 ? smoothing() : 0;
+        if (run.startMs > 0) {
+            curve.startMs = run.startMs;
+        }
+        curves.curves.push_back(std::move(curve));
+    }
+    plots_[place]->setLegendVisible(runs_.size() > 1);
+    plots_[place]->setBadgeVisible(
+        std::any_of(runs_.begin(), runs_.end(), [](const BoardRun& run) { return !run.hasEnded; }));
+    plots_[place]->setContent(std::move(curves));
+}
+
+// --- fetching ---------------------------------------------------------------------------------
+
+void ChartBoard::fetch() {
+    for (const BoardRun& run : runs_) {
+        fetchRun(run);
+    }
+}
+
+void ChartBoard::fetchRun(const BoardRun& run) {
+    std::unique_ptr<Loaded>& loaded = loaded_[run.id];
+    if (!loaded || loaded->attempt != run.attempt) {
+        loaded = std::make_unique<Loaded>();
+        loaded->attempt = run.attempt;
+        loaded->askedMs = -kAgainMs;
+    }
+    const bool isOld = loaded->step != run.step || loaded->hasEnded != run.hasEnded;
+    if (isOld && clock_.elapsed() - loaded->askedMs >= kAgainMs) {
+        loaded->names.clear();
+        loaded->step = run.step;
+        loaded->hasEnded = run.hasEnded;
+        loaded->askedMs = clock_.elapsed();
+    } else if (isOld && !againTimer_.isActive()) {
+        againTimer_.start();
+    }
+    std::vector<std::string> missing;
+    for (const std::string& metric : plotMetrics_) {
+        if (loaded->names.count(metric) == 0 && loaded->onTheWay.count(metric) == 0) {
+            missing.push_back(metric);
+        }
+    }
+    if (!missing.empty()) {
+        loaded->onTheWay.insert(missing.begin(), missing.end());
+        ask(run, missing);
+    }
+}
+
+void ChartBoard::ask(const BoardRun& run, const std::vector<std::string>& names) {
+    client::MetricRangeRequest request;
+    request.run = run.id;
+    request.names = names;
+    request.maxPoints = kPoints;
+    ++numOpen_;
+    daemon_.metricRange(std::move(request), this,
+                        [this, id = run.id, names,
+                         epoch = epoch_](Result<std::vector<client::MetricSeries>> reply) {
+                            if (epoch != epoch_) {
+                                return;
+                            }
+                            --numOpen_;
+                            const auto loaded = loaded_.find(id);
+                            if (loaded == loaded_.end()) {
+                                return;
+                            }
+                            for (const std::string& name : names) {
+                                loaded->second->onTheWay.erase(name);
+                            }
+                            if (reply.ok()) {
+                                loaded->second->names.insert(names.begin(), names.end());
+                                loaded->second->series.setHistory(*reply);
+                                fill();
+                            }
+                        });
+}
+
+// The visible part of thinned curves, with all its points or at least more of them.
+void ChartBoard::refine() {
+    if (link_->isLive() || link_->view().isEmpty()) {
+        return;
+    }
+    for (const BoardRun& run : runs_) {
+        if (loaded_.count(run.id) > 0) {
+            refineRun(run, loaded_[run.id]->series);
+        }
+    }
+}
+
+void ChartBoard::refineRun(const BoardRun& run, const WatchSeries& series) {
+    const CurveRange view = link_->view();
+    const std::set<std::string> names(plotMetrics_.begin(), plotMetrics_.end());
+    const double start = link_->xAxis() == XAxis::kRelativeTime ? run.startMs : 0;
+    const auto steps =
+        series.stepsIn(names, columnOf(link_->xAxis()), view.low + start, view.high + start);
+    client::MetricRangeRequest request;
+    for (const std::string& name : names) {
+        if (steps && series.wantsDetail(name, steps->from, steps->to)) {
+            request.names.push_back(name);
+        }
+    }
+    if (request.names.empty()) {
+        return;
+    }
+    request.run = run.id;
+    request.fromStep = steps->from;
+    request.toStep = steps->to;
+    request.maxPoints = kPoints;
+    ++numOpen_;
+    daemon_.metricRange(std::move(request), this,
+                        [this, id = run.id, steps = *steps,
+                         epoch = epoch_](Result<std::vector<client::MetricSeries>> reply) {
+                            if (epoch != epoch_) {
+                                return;
+                            }
+                            --numOpen_;
+                            const auto still = loaded_.find(id);
+                            if (reply.ok() && still != loaded_.end()) {
+                                still->second->series.refine(*reply, steps.from, steps.to);
+                                fill();
+                            }
+                        });
+}
+
+void ChartBoard::openPicker() {
+    auto* picker = new MetricPicker(offered_, chosen_, this);
+    picker->setAttribute(Qt::WA_DeleteOnClose);
+    connect(picker, &MetricPicker::changed, this,
+            [this](const std::vector<std::string>& chosen) { choose(chosen); });
+    picker->move(metricButton_->mapToGlobal(QPoint(0, metricButton_->height() + 2)));
+    picker->show();
+}
+
+void ChartBoard::save(QSettings& settings) const {
+    settings.setValue("smoothing", smoothing_->value());
+    settings.setValue("axis", axis_->currentIndex());
+    settings.setValue("log", logButton_->isChecked());
+    QStringList names;
+    for (const std::string& name : chosen_) {
+        names.append(qtext(name));
+    }
+    settings.setValue("metrics", isChosenByHand_ ? names : QStringList());
+}
+
+void ChartBoard::restore(QSettings& settings) {
+    smoothing_->setValue(settings.value("smoothing", 60).toInt());
+    axis_->setCurrentIndex(std::clamp(settings.value("axis", 0).toInt(), 0, 2));
+    logButton_->setChecked(settings.value("log", false).toBool());
+    std::vector<std::string> names;
+    for (const QString& name : settings.value("metrics").toStringList()) {
+        names.push_back(name.toStdString());
+    }
+    if (!names.empty()) {
+        choose(std::move(names));
+    }
+}
+
+}  // namespace millrace::gui

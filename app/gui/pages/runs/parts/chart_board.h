@@ -1,0 +1,124 @@
+#pragma once
+// Charts of chosen metrics over chosen runs, one above the other, with one axis and crosshair.
+//
+// Points come thinned to the least and greatest of each stretch and are fetched finer where
+// somebody zooms in, so spikes survive. Runs that go on are read again. Threads: the GUI thread.
+// Owns: the curves it fetched, for the runs that are shown. Failure: a run that cannot be read has
+// no curve and is tried again with the next change.
+#include <QElapsedTimer>
+#include <QHash>
+#include <QPointer>
+#include <QSettings>
+#include <QTimer>
+#include <QWidget>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+#include "app/gui/charts/parts/chart_content.h"
+#include "app/gui/models/live/watch_series.h"
+
+class QComboBox;
+class QLabel;
+class QSlider;
+class QToolButton;
+class QVBoxLayout;
+
+namespace millrace::gui {
+
+class ChartLink;
+class DaemonBridge;
+class MetricPicker;
+class PlotWidget;
+class RunColors;
+
+/// A run whose curves are drawn.
+struct BoardRun {
+    std::string id;
+    QString label;
+    double startMs = 0;
+    std::int64_t step = 0;  ///< newest; a change reads the run again
+    int attempt = 0;
+    bool hasEnded = false;
+};
+
+class ChartBoard final : public QWidget {
+    Q_OBJECT
+
+ public:
+    ChartBoard(DaemonBridge& daemon, const RunColors& colors, QWidget* parent);
+    ~ChartBoard() override;
+
+    void setRuns(std::vector<BoardRun> runs);
+    /// What can be drawn. The chosen ones stay; of none, the usual ones are chosen.
+    void setMetrics(const std::vector<std::string>& names);
+    void choose(std::vector<std::string> metrics);
+    const std::vector<std::string>& chosen() const { return chosen_; }
+    /// Forgets every curve (another daemon).
+    void clear();
+    bool isSettled() const;
+    double smoothing() const;
+    void setSmoothing(double share);
+    void setXAxis(XAxis axis);
+    void setLog(bool isLog);
+    /// Without the bar: what is drawn is chosen elsewhere.
+    void setBarVisible(bool isVisible) { bar_->setVisible(isVisible); }
+    /// One a chosen metric, from top to bottom.
+    const std::vector<PlotWidget*>& plots() const { return plots_; }
+    ChartLink& link() const { return *link_; }
+
+    void save(QSettings& settings) const;
+    void restore(QSettings& settings);
+
+ Q_SIGNALS:
+    void chosenChanged();
+    void copied(const QString& sentence);
+
+ private:
+    struct Loaded {
+        WatchSeries series;
+        std::set<std::string> names, onTheWay;
+        std::int64_t step = -1;
+        int attempt = 0;
+        bool hasEnded = false;
+        qint64 askedMs = 0;
+    };
+    void build();
+    QWidget* buildBar();
+    void connectBar();
+    void showPlots();
+    PlotWidget* makePlot(const std::string& metric);
+    void fill();
+    void fillPlot(std::size_t place);
+    void fetch();
+    void fetchRun(const BoardRun& run);
+    void ask(const BoardRun& run, const std::vector<std::string>& names);
+    void refine();
+    void refineRun(const BoardRun& run, const WatchSeries& series);
+    void openPicker();
+    void showChoice();
+
+    DaemonBridge& daemon_;
+    const RunColors& colors_;
+    ChartLink* link_;
+    std::vector<BoardRun> runs_;
+    std::vector<std::string> offered_, chosen_;
+    bool isChosenByHand_ = false;
+    std::map<std::string, std::unique_ptr<Loaded>> loaded_;
+    std::vector<PlotWidget*> plots_;
+    std::vector<std::string> plotMetrics_;
+    QToolButton *metricButton_ = nullptr, *logButton_ = nullptr;
+    QSlider* smoothing_ = nullptr;
+    QLabel* smoothingText_ = nullptr;
+    QComboBox* axis_ = nullptr;
+    QVBoxLayout* column_ = nullptr;
+    QWidget* bar_ = nullptr;
+    QTimer refineTimer_, againTimer_;
+    QElapsedTimer clock_;
+    int numOpen_ = 0, epoch_ = 0;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,262 @@
+#include "app/gui/pages/runs/parts/compare_panel.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QTableView>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/models/run_colors.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/run_diff.h"
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/pages/runs/parts/chart_board.h"
+#include "app/gui/pages/runs/parts/diff_delegate.h"
+#include "app/gui/pages/runs/parts/run_header.h"
+#include "app/gui/widgets/panels.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kNameWidth = 170, kLeastWidth = 150, kMostWidth = 320;  // of the table's columns
+
+}  // namespace
+
+BoardRun boardRunOf(const client::RunSummary& run) {
+    BoardRun board;
+    board.id = run.id;
+    board.label = run.variation.empty() ? qtext(run.name) : qtext(run.variation);
+    board.startMs = static_cast<double>(run.startedMs);
+    board.step = run.progress.step;
+    board.attempt = run.attempt;
+    board.hasEnded = client::isEnded(run.state);
+    return board;
+}
+
+ComparePanel::ComparePanel(DaemonBridge& daemon, RunTable& runs, const RunColors& colors,
+                           QWidget* parent)
+    : QWidget(parent), daemon_(daemon), runs_(runs), colors_(colors), diff_(new RunDiff(this)) {
+    build();
+    connect(diff_, &QAbstractItemModel::modelReset, this, [this] { spanSections(); });
+}
+
+void ComparePanel::build() {
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    layout->setSpacing(kSpaceSmall);
+    error_ = new MessageStrip(this);
+    layout->addWidget(error_);
+    splitter_ = new QSplitter(Qt::Vertical, this);
+    splitter_->setChildrenCollapsible(false);
+    board_ = new ChartBoard(daemon_, colors_, splitter_);
+    connect(board_, &ChartBoard::copied, this, &ComparePanel::said);
+    splitter_->addWidget(board_);
+    splitter_->addWidget(buildTableSide());
+    splitter_->setStretchFactor(0, 3);
+    splitter_->setStretchFactor(1, 2);
+    splitter_->setSizes({480, 320});
+    layout->addWidget(splitter_, 1);
+}
+
+QWidget* ComparePanel::buildTableSide() {
+    auto* side = new QWidget(splitter_);
+    auto* layout = new QVBoxLayout(side);
+    layout->setContentsMargins(0, kSpaceSmall, 0, 0);
+    layout->setSpacing(kSpaceTiny);
+    auto* bar = new QHBoxLayout;
+    summary_ = new QLabel(side);
+    setLook(*summary_, "dim");
+    all_ = new QToolButton(side);
+    all_->setText("Show equal ones");
+    all_->setCheckable(true);
+    all_->setToolTip("Also what is the same in all of these runs");
+    connect(all_, &QToolButton::toggled, this,
+            [this](bool isAll) { diff_->setOnlyDifferent(!isAll); });
+    bar->addWidget(summary_, 1);
+    bar->addWidget(all_);
+    layout->addLayout(bar);
+    table_ = new QTableView(side);
+    table_->setHorizontalHeader(new RunHeader(colors_, table_));
+    table_->setModel(diff_);
+    table_->setItemDelegate(new DiffDelegate(*diff_, table_));
+    table_->setAccessibleName("What differs");
+    table_->setShowGrid(false);
+    table_->setFrameShape(QFrame::NoFrame);
+    table_->setWordWrap(false);
+    table_->setTabKeyNavigation(false);
+    table_->verticalHeader()->hide();
+    table_->verticalHeader()->setDefaultSectionSize(QFontMetrics(font()).height() + 9);
+    table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    layout->addWidget(table_, 1);
+    return side;
+}
+
+void ComparePanel::setRuns(const std::vector<std::string>& ids) {
+    std::vector<std::string> wanted = ids;
+    if (wanted.size() > kMostRuns) {
+        wanted.resize(kMostRuns);
+        error_->setMessage(
+            Tone::kInfo,
+            QString("The first %1 of %2 runs are compared.").arg(kMostRuns).arg(ids.size()));
+    } else {
+        error_->clearMessage();
+    }
+    if (wanted == ids_) {
+        return;
+    }
+    ids_ = std::move(wanted);
+    std::erase_if(details_, [this](const auto& detail) {
+        return std::find(ids_.begin(), ids_.end(), detail.first) == ids_.end();
+    });
+    fetchMissing();
+    showBoard();
+    show();
+}
+
+void ComparePanel::fetchMissing() {
+    for (const std::string& id : ids_) {
+        if (details_.count(id) > 0 || !onTheWay_.insert(id).second) {
+            continue;
+        }
+        daemon_.get(id, this, [this, id, epoch = epoch_](Result<client::RunDetail> reply) {
+            if (epoch != epoch_) {
+                return;
+            }
+            onTheWay_.erase(id);
+            if (!reply.ok()) {
+                const std::string_view why = messageOf(reply.status());
+                error_->setMessage(Tone::kBad, qtext(id + ": " + std::string(why)));
+            } else if (std::find(ids_.begin(), ids_.end(), id) != ids_.end()) {
+                details_[id] = std::make_shared<client::RunDetail>(*std::move(reply));
+            }
+            if (onTheWay_.empty()) {
+                show();
+            }
+        });
+    }
+}
+
+void ComparePanel::show() {
+    std::vector<std::shared_ptr<const client::RunDetail>> runs;
+    for (const std::string& id : ids_) {
+        if (const auto detail = details_.find(id); detail != details_.end()) {
+            runs.push_back(detail->second);
+        }
+    }
+    diff_->setRuns(std::move(runs));
+    const int number = diff_->numDifferent();
+    summary_->setText(!onTheWay_.empty() ? QString("Reading %1 runs …").arg(ids_.size())
+                      : number == 0      ? QString("Nothing differs between these runs")
+                                         : QString("%1 facts differ").arg(number));
+}
+
+std::vector<std::string> ComparePanel::metricNames() const {
+    std::set<std::string> names;
+    for (const std::string& id : ids_) {
+        if (const client::RunSummary* run = runs_.find(id)) {
+            for (const client::MetricPoint& point : run->latestMetrics) {
+                names.insert(point.name);
+            }
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
+void ComparePanel::showBoard() {
+    std::vector<BoardRun> board;
+    for (const std::string& id : ids_) {
+        if (const client::RunSummary* run = runs_.find(id)) {
+            board.push_back(boardRunOf(*run));
+        }
+    }
+    board_->setRuns(std::move(board));
+    board_->setMetrics(metricNames());
+}
+
+void ComparePanel::refresh() {
+    if (ids_.empty()) {
+        return;
+    }
+    showBoard();
+    for (const auto& shown : std::vector(diff_->runs())) {
+        const client::RunSummary* run = runs_.find(shown->summary.id);
+        if (run != nullptr && run->revision != shown->summary.revision) {
+            diff_->update(*run);
+        }
+    }
+}
+
+void ComparePanel::spanSections() {
+    table_->clearSpans();
+    for (int row = 0; row < diff_->rowCount(); ++row) {
+        if (diff_->isSection(row) && diff_->columnCount() > 1) {
+            table_->setSpan(row, 0, 1, diff_->columnCount());
+        }
+    }
+    fitColumns();
+}
+
+void ComparePanel::fitColumns() {
+    const int numRuns = diff_->columnCount() - 1;
+    if (numRuns < 1) {
+        return;
+    }
+    const int room = table_->width() - table_->verticalScrollBar()->sizeHint().width() - kNameWidth;
+    QHeaderView* header = table_->horizontalHeader();
+    header->resizeSection(0, kNameWidth);
+    for (int column = 1; column <= numRuns; ++column) {
+        header->resizeSection(column, std::clamp(room / numRuns, kLeastWidth, kMostWidth));
+    }
+}
+
+void ComparePanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    fitColumns();
+}
+
+void ComparePanel::clear() {
+    ++epoch_;
+    onTheWay_.clear();
+    details_.clear();
+    ids_.clear();
+    board_->clear();
+    show();
+}
+
+bool ComparePanel::isSettled() const {
+    return onTheWay_.empty() && board_->isSettled();
+}
+
+void ComparePanel::setOnlyDifferent(bool isOnly) {
+    all_->setChecked(!isOnly);
+}
+
+void ComparePanel::copyTable() const {
+    QGuiApplication::clipboard()->setText(diff_->tsv());
+}
+
+void ComparePanel::save(QSettings& settings) const {
+    settings.beginGroup("compare");
+    board_->save(settings);
+    settings.setValue("splitter", splitter_->saveState());
+    settings.setValue("all", all_->isChecked());
+    settings.endGroup();
+}
+
+void ComparePanel::restore(QSettings& settings) {
+    settings.beginGroup("compare");
+    board_->restore(settings);
+    splitter_->restoreState(settings.value("splitter").toByteArray());
+    all_->setChecked(settings.value("all", false).toBool());
+    settings.endGroup();
+}
+
+}  // namespace millrace::gui

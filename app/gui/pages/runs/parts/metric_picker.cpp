@@ -1,0 +1,75 @@
+#include "app/gui/pages/runs/parts/metric_picker.h"
+
+#include <QListWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/gui/models/fuzzy_match.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
+#include "app/gui/widgets/panels.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+
+MetricPicker::MetricPicker(const std::vector<std::string>& offered,
+                           const std::vector<std::string>& chosen, QWidget* parent)
+    : QFrame(parent, Qt::Popup),
+      chosen_(chosen),
+      search_(new SearchField("Search metrics", this)),
+      list_(new QListWidget(this)) {
+    millrace::gui::setLook(*this, "card");
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(kSpaceSmall, kSpaceSmall, kSpaceSmall, kSpaceSmall);
+    layout->addWidget(search_);
+    layout->addWidget(list_, 1);
+    list_->setFrameShape(QFrame::NoFrame);
+    list_->setAccessibleName("Metrics");
+    for (const std::string& metric : inUsualOrder(offered)) {
+        auto* item = new QListWidgetItem(metricTitle(metric), list_);
+        item->setData(Qt::UserRole, qtext(metric));
+        item->setToolTip(qtext(metric));
+        item->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsUserCheckable);
+        const bool isChosen = std::find(chosen.begin(), chosen.end(), metric) != chosen.end();
+        item->setCheckState(isChosen ? Qt::Checked : Qt::Unchecked);
+    }
+    connect(list_, &QListWidget::itemChanged, this, [this] { toggle(); });
+    connect(search_, &QLineEdit::textChanged, this, [this](const QString& text) { search(text); });
+    connect(search_, &SearchField::leftDown, this, [this] { list_->setFocus(); });
+    resize(340, 420);
+    search_->setFocus();
+}
+
+void MetricPicker::setSearch(const QString& text) {
+    search_->setText(text);
+}
+
+void MetricPicker::search(const QString& text) {
+    QListWidgetItem* first = nullptr;
+    for (int i = 0; i < list_->count(); ++i) {
+        QListWidgetItem* item = list_->item(i);
+        const QString name = item->data(Qt::UserRole).toString();
+        const bool isShown = fuzzyMatch(text, item->text() + ' ' + name).has_value();
+        item->setHidden(!isShown);
+        first = first == nullptr && isShown ? item : first;
+    }
+    list_->setCurrentItem(first);
+}
+
+// Those that were chosen before keep their order, new ones follow.
+void MetricPicker::toggle() {
+    for (int i = 0; i < list_->count(); ++i) {
+        const QListWidgetItem* item = list_->item(i);
+        const std::string name = item->data(Qt::UserRole).toString().toStdString();
+        const auto place = std::find(chosen_.begin(), chosen_.end(), name);
+        const bool isChosen = item->checkState() == Qt::Checked;
+        if (isChosen && place == chosen_.end()) {
+            chosen_.push_back(name);
+        } else if (!isChosen && place != chosen_.end()) {
+            chosen_.erase(place);
+        }
+    }
+    Q_EMIT changed(chosen_);
+}
+
+}  // namespace millrace::gui

@@ -1,0 +1,199 @@
+#include "app/gui/pages/runs/parts/run_actions.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <memory>
+
+#include "app/gui/models/details/run_cli.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/widgets/panels.h"
+
+namespace millrace::gui {
+namespace {
+
+QString sentence(const Status& status) {
+    return asSentence(std::string(messageOf(status)));
+}
+
+}  // namespace
+
+RunActions::RunActions(DaemonBridge& daemon, RunTable& runs, QWidget* parent)
+    : QObject(parent), daemon_(daemon), runs_(runs), window_(parent) {}
+
+QString RunActions::labelOf(const std::string& id) const {
+    const client::RunSummary* run = runs_.find(id);
+    return run == nullptr           ? qtext(id)
+           : run->variation.empty() ? qtext(run->name)
+                                    : qtext(run->name + " " + run->variation);
+}
+
+QString RunActions::labelOf(const std::vector<std::string>& ids) const {
+    return ids.size() == 1 ? labelOf(ids.front()) : QString("%1 runs").arg(ids.size());
+}
+
+void RunActions::say(Notice::Kind kind, const QString& text) {
+    Notice notice;
+    notice.kind = kind;
+    notice.text = text;
+    Q_EMIT said(notice);
+}
+
+void RunActions::runAll(const std::vector<std::string>& ids, Call call,
+                        std::function<void(const Batch&)> onEnd) {
+    auto batch = std::make_shared<Batch>();
+    batch->numOpen = ids.size();
+    for (const std::string& id : ids) {
+        (daemon_.*call)(id, this, [this, id, batch, onEnd](Result<client::RunSummary> reply) {
+            if (reply.ok()) {
+                batch->done.push_back(id);
+                Q_EMIT touched(qtext(id));
+            } else {
+                batch->error = sentence(reply.status());
+            }
+            if (--batch->numOpen == 0) {
+                onEnd(*batch);
+            }
+        });
+    }
+}
+
+void RunActions::stop(const std::vector<std::string>& ids) {
+    std::vector<std::string> active;
+    for (const std::string& id : ids) {
+        const client::RunSummary* run = runs_.find(id);
+        if (run != nullptr && !client::isEnded(run->state)) {
+            active.push_back(id);
+        }
+    }
+    if (active.empty()) {
+        say(Notice::Kind::kInfo, "Nothing to stop: the selected runs have ended.");
+        return;
+    }
+    const QString label = labelOf(active);
+    askFirst(window_, "Stop " + label + "?",
+             active.size() == 1
+                 ? "It writes a checkpoint and ends; it can be resumed from there."
+                 : "They write a checkpoint and end; they can be resumed from there.",
+             "Stop " + label, [this, active, label] {
+                 runAll(active, &DaemonBridge::stop, [this, label](const Batch& batch) {
+                     if (batch.error.isEmpty()) {
+                         say(Notice::Kind::kDone, "Asked " + label + " to stop.");
+                     } else {
+                         say(Notice::Kind::kError, batch.error);
+                     }
+                 });
+             });
+}
+
+void RunActions::resume(const std::string& id, std::int64_t step) {
+    daemon_.resume(id, step, this, [this, id, step](Result<client::RunSummary> reply) {
+        if (!reply.ok()) {
+            say(Notice::Kind::kError, sentence(reply.status()));
+            return;
+        }
+        Q_EMIT touched(qtext(id));
+        Notice notice;
+        notice.kind = Notice::Kind::kDone;
+        notice.text = step > 0 ? QString("Resumed %1 from step %2.").arg(labelOf(id)).arg(step)
+                               : "Resumed " + labelOf(id) + " from its last checkpoint.";
+        notice.actionText = "Watch";
+        notice.action = [this, id] { watch({id}); };
+        Q_EMIT said(notice);
+    });
+}
+
+void RunActions::remove(const std::vector<std::string>& ids) {
+    if (ids.empty()) {
+        return;
+    }
+    const QString label = labelOf(ids);
+    runAll(ids, &DaemonBridge::remove, [this, ids, label](const Batch& batch) {
+        Q_EMIT deletedChanged();
+        if (!batch.error.isEmpty()) {
+            say(Notice::Kind::kError, batch.error);
+        }
+        if (batch.done.empty()) {
+            return;
+        }
+        Notice notice;
+        notice.kind = Notice::Kind::kDone;
+        notice.text = "Deleted " +
+                      (batch.done.size() == ids.size()
+                           ? label
+                           : QString("%1 of %2 runs").arg(batch.done.size()).arg(ids.size())) +
+                      ".";
+        notice.actionText = "Undo";
+        notice.action = [this, done = batch.done] { restore(done); };
+        Q_EMIT said(notice);
+    });
+}
+
+void RunActions::restore(const std::vector<std::string>& ids) {
+    if (ids.empty()) {
+        return;
+    }
+    runAll(ids, &DaemonBridge::restore, [this](const Batch& batch) {
+        Q_EMIT deletedChanged();
+        if (batch.error.isEmpty()) {
+            say(Notice::Kind::kDone, "Restored " + labelOf(batch.done) + ".");
+        } else {
+            say(Notice::Kind::kError, batch.error);
+        }
+    });
+}
+
+void RunActions::copy(const QString& text, const QString& sentence) {
+    QGuiApplication::clipboard()->setText(text);
+    say(Notice::Kind::kInfo, sentence);
+}
+
+void RunActions::copyCommand(const std::string& id) {
+    daemon_.get(id, this, [this](Result<client::RunDetail> reply) {
+        if (!reply.ok()) {
+            say(Notice::Kind::kError, sentence(reply.status()));
+            return;
+        }
+        const QString line = runCommandLine(*reply);
+        copy(line, "Copied: " + line);
+    });
+}
+
+void RunActions::copyResume(const std::string& id, std::int64_t step) {
+    const QString line = resumeCommandLine(id, step);
+    copy(line, "Copied: " + line);
+}
+
+void RunActions::copyIds(const std::vector<std::string>& ids) {
+    QStringList texts;
+    for (const std::string& id : ids) {
+        texts.append(qtext(id));
+    }
+    if (!texts.isEmpty()) {
+        copy(texts.join(' '), texts.size() == 1 ? "Copied " + texts.front() + "."
+                                                : QString("Copied %1 ids.").arg(texts.size()));
+    }
+}
+
+void RunActions::launchAgain(const std::string& id) {
+    daemon_.get(id, this, [this](Result<client::RunDetail> reply) {
+        if (!reply.ok()) {
+            say(Notice::Kind::kError, sentence(reply.status()));
+            return;
+        }
+        Destination destination;
+        destination.page = PageName::kLaunch;
+        destination.specText = qtext(reply->specText);
+        destination.specBaseDir = baseDirOf(*reply);
+        Q_EMIT goTo(destination);
+    });
+}
+
+void RunActions::watch(const std::vector<std::string>& ids) {
+    Destination destination;
+    destination.page = PageName::kWatch;
+    destination.runIds = ids;
+    Q_EMIT goTo(destination);
+}
+
+}  // namespace millrace::gui

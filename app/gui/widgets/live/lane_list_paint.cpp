@@ -1,0 +1,435 @@
+// How the lanes look; lane_list.cpp has what the user does with them.
+#include <QPaintEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "app/gui/charts/parts/tick_marks.h"
+#include "app/gui/charts/parts/value_text.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/widgets/badge.h"
+#include "app/gui/widgets/icons.h"
+#include "app/gui/widgets/live/lane_list.h"
+#include "app/gui/widgets/theme.h"
+
+namespace millrace::gui {
+namespace {
+
+constexpr int kPad = kSpaceMedium;
+constexpr int kStripHeight = 16;
+constexpr int kWide = 860;  // from here on the time left has a column
+
+QString percent(const std::optional<double>& value) {
+    return value ? QString::number(std::lround(*value)) + QStringLiteral(" %") : QString();
+}
+
+QString leftText(const LaneState& state, std::int64_t nowMs) {
+    if (const std::optional<double> left = state.secondsLeft()) {
+        return durationText(std::ceil(*left) * 1e3);
+    }
+    return state.isEnded() && state.run.startedMs > 0
+               ? QObject::tr("took %1").arg(durationText(state.elapsedMs(nowMs)))
+               : QString();
+}
+
+// Where a run that has ended ran, whether or not anything is known of what it did there.
+QRectF ranRect(const QRect& strip, const CurveRange& time, const client::RunSummary& run) {
+    if (!client::isEnded(run.state) || run.startedMs <= 0 || run.endedMs <= run.startedMs) {
+        return {};
+    }
+    const auto xOf = [&](std::int64_t timeMs) {
+        const double share = (static_cast<double>(timeMs) - time.low) / (time.high - time.low);
+        return strip.left() + std::clamp(share, 0.0, 1.0) * strip.width();
+    };
+    const double from = xOf(run.startedMs), to = xOf(run.endedMs);
+    return {from, static_cast<double>(strip.top()), to - from, static_cast<double>(strip.height())};
+}
+
+// A run that has ended outside of what is shown says on which side, and when.
+void paintElsewhere(QPainter& painter, const QRect& strip, const CurveRange& time,
+                    const client::RunSummary& run, const QColor& color) {
+    if (!client::isEnded(run.state) || run.startedMs <= 0) {
+        return;
+    }
+    const QString when = wallTimeText(static_cast<double>(run.startedMs));
+    const QRect text = strip.adjusted(4, 0, -4, 0);
+    painter.setPen(color);
+    if (static_cast<double>(run.endedMs) < time.low) {
+        painter.drawText(text, Qt::AlignVCenter | Qt::AlignLeft,
+                         QObject::tr("\u2039 ran at %1").arg(when));
+    } else if (static_cast<double>(run.startedMs) > time.high) {
+        painter.drawText(text, Qt::AlignVCenter | Qt::AlignRight,
+                         QObject::tr("ran at %1 \u203a").arg(when));
+    }
+}
+
+}  // namespace
+
+QString stepText(const client::Progress& progress) {
+    if (progress.step <= 0 && progress.stepsTotal <= 0) {
+        return {};
+    }
+    const QString step = countText(static_cast<double>(progress.step));
+    return progress.stepsTotal > 0
+               ? QStringLiteral("step %1 of %2")
+                     .arg(step, countText(static_cast<double>(progress.stepsTotal)))
+               : QStringLiteral("step %1").arg(step);
+}
+
+QString epochText(const client::Progress& progress) {
+    if (progress.epochs <= 0 || (progress.step <= 0 && progress.stepsTotal <= 0)) {
+        return {};
+    }
+    return QStringLiteral("epoch %1 of %2")
+        .arg(std::min(progress.epoch + 1, progress.epochs))
+        .arg(progress.epochs);
+}
+
+int LaneList::rowHeight() const {
+    return fontMetrics().height() + QFontMetrics(captionFont(font())).height() + 20;
+}
+
+int LaneList::headerHeight() const {
+    return QFontMetrics(captionFont(font())).height() + 10;
+}
+
+int LaneList::footHeight() const {
+    return QFontMetrics(captionFont(font())).height() + 8;
+}
+
+LaneList::Columns LaneList::columns() const {
+    const int width = viewport()->width();
+    const int unit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
+    Columns c;
+    c.hasLeft = width >= kWide;
+    c.end = width - kSpaceSmall;
+    c.button = c.end - 24;
+    c.left = c.button - (c.hasLeft ? 15 * unit : kSpaceSmall);
+    c.stall = c.left - 6 * unit;
+    c.rate = c.stall - 9 * unit;
+    c.name = kPad;
+    c.state = c.name + std::clamp(width / 6, 14 * unit, 36 * unit) + kPad;
+    const int stateWidth = width >= kWide ? 25 * unit : 18 * unit;
+    c.strip = c.state + stateWidth + kPad;
+    return c;
+}
+
+QRect LaneList::rowRect(int row) const {
+    return {0, headerHeight() + row * rowHeight() - verticalScrollBar()->value(),
+            viewport()->width(), rowHeight()};
+}
+
+QRect LaneList::stripRect(int row) const {
+    const Columns c = columns();
+    const QRect rect = rowRect(row);
+    return {c.strip, rect.top() + 8, std::max(0, c.rate - c.strip - kPad), kStripHeight};
+}
+
+QRect LaneList::buttonRect(int row) const {
+    const QRect rect = rowRect(row);
+    return {columns().button, rect.center().y() - 11, 24, 24};
+}
+
+int LaneList::rowAt(const QPoint& position) const {
+    if (position.y() < headerHeight() || position.y() >= viewport()->height() - footHeight()) {
+        return -1;
+    }
+    const int row = (position.y() - headerHeight() + verticalScrollBar()->value()) / rowHeight();
+    return row < model_.numLanes() ? row : -1;
+}
+
+CurveRange LaneList::visibleTime() const {
+    if (link_ != nullptr && link_->xAxis() == XAxis::kWallTime && !link_->view().isEmpty() &&
+        link_->view().high > link_->view().low) {
+        return link_->view();
+    }
+    double low = static_cast<double>(nowMs_) - 60'000;
+    for (int row = 0; row < model_.numLanes(); ++row) {
+        const LaneTracker& tracker = model_.lane(row).tracker;
+        if (!tracker.spans().empty()) {
+            low = std::min(low, tracker.spans().front().fromMs);
+        } else if (tracker.open()) {
+            low = std::min(low, tracker.open()->fromMs);
+        }
+    }
+    return {low, static_cast<double>(nowMs_)};
+}
+
+const Lane& LaneList::laneOf(const LaneState& state) {
+    Cached& cached = lanes_[QString::fromStdString(state.run.id)];
+    const auto open = state.tracker.open();
+    if (cached.revision != state.tracker.revision() || cached.lane.id.isEmpty()) {
+        cached.revision = state.tracker.revision();
+        cached.lane.id = QString::fromStdString(state.run.id);
+        cached.lane.name = state.label();
+        cached.lane.spans.clear();
+        cached.lane.spans.reserve(state.tracker.spans().size() + 1);
+        for (const PhaseSpan& span : state.tracker.spans()) {
+            cached.lane.spans.push_back({span.fromMs, span.toMs, span.phase});
+        }
+        if (open) {
+            cached.lane.spans.push_back(
+                {open->fromMs, std::numeric_limits<double>::infinity(), open->phase});
+        }
+        cached.lane.endedMs = state.isEnded() && state.run.endedMs > 0
+                                  ? std::optional<double>(static_cast<double>(state.run.endedMs))
+                                  : std::nullopt;
+    }
+    cached.lane.color = colors_.of(state.run.id).color;
+    return cached.lane;
+}
+
+void LaneList::paintEvent(QPaintEvent* event) {
+    QPainter painter(viewport());
+    painter.fillRect(event->rect(), colorsOf(palette()).surface);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setFont(font());
+    const QRect rows(0, headerHeight(), viewport()->width(),
+                     viewport()->height() - headerHeight() - footHeight());
+    painter.save();
+    painter.setClipRect(rows.intersected(event->rect()));
+    for (int row = 0; row < model_.numLanes(); ++row) {
+        if (rowRect(row).intersects(event->rect()) && rowRect(row).intersects(rows)) {
+            paintRow(painter, row);
+        }
+    }
+    paintCrosshair(painter);
+    painter.restore();
+    paintHeader(painter);
+    paintFoot(painter);
+}
+
+void LaneList::paintHeader(QPainter& painter) {
+    const ThemeColors& colors = colorsOf(palette());
+    const Columns c = columns();
+    painter.setFont(captionFont(font()));
+    painter.setPen(colors.faint);
+    const auto title = [&](int from, int to, const QString& text, Qt::Alignment side) {
+        painter.drawText(QRect(from, 0, to - from, headerHeight()), side | Qt::AlignVCenter, text);
+    };
+    title(c.name, c.state, tr("Job"), Qt::AlignLeft);
+    title(c.state, c.strip, tr("State"), Qt::AlignLeft);
+    title(c.rate, c.stall, tr("samples/s"), Qt::AlignRight);
+    title(c.stall, c.left, tr("stall"), Qt::AlignRight);
+    if (c.hasLeft) {
+        title(c.left, c.button - 6, model_.numGoing() > 0 ? tr("time left") : tr("time"),
+              Qt::AlignRight);
+    }
+    paintTimes(painter);
+    painter.setPen(colors.border);
+    painter.drawLine(0, headerHeight() - 1, viewport()->width(), headerHeight() - 1);
+}
+
+void LaneList::paintTimes(QPainter& painter) {
+    const QRect strip = stripRect(0);
+    const CurveRange time = visibleTime();
+    if (strip.width() < 80 || !(time.high > time.low)) {
+        return;
+    }
+    const QFontMetrics metrics = painter.fontMetrics();
+    const TickMarks ticks =
+        axisTicks(time.low, time.high, std::max(2, strip.width() / 90), XAxis::kWallTime);
+    for (const TickMark& mark : ticks.marks) {
+        const double x =
+            strip.left() + (mark.value - time.low) / (time.high - time.low) * strip.width();
+        const int width = metrics.horizontalAdvance(mark.text);
+        const double left = std::clamp(x - width / 2.0, static_cast<double>(strip.left()),
+                                       static_cast<double>(strip.right() - width));
+        painter.drawText(QRectF(left, 0, width + 1, headerHeight()), Qt::AlignVCenter, mark.text);
+    }
+}
+
+void LaneList::paintFoot(QPainter& painter) {
+    const ThemeColors& colors = colorsOf(palette());
+    const int top = viewport()->height() - footHeight();
+    painter.fillRect(QRect(0, top, viewport()->width(), footHeight()), colors.surface);
+    painter.setFont(captionFont(font()));
+    const QFontMetrics metrics = painter.fontMetrics();
+    int width = 0;
+    for (int i = 0; i < kNumLanePhases; ++i) {
+        width += 12 + metrics.horizontalAdvance(lanePhaseName(static_cast<LanePhase>(i))) + kPad;
+    }
+    int x = std::max(kPad, std::min(columns().strip, viewport()->width() - width));
+    for (int i = 0; i < kNumLanePhases; ++i) {
+        const auto phase = static_cast<LanePhase>(i);
+        const QString name = lanePhaseName(phase);
+        painter.fillRect(QRectF(x, top + footHeight() / 2.0 - 4, 8, 8),
+                         lanePhaseColor(phase, palette()));
+        painter.setPen(colors.dim);
+        painter.drawText(QRect(x + 12, top, metrics.horizontalAdvance(name) + 2, footHeight()),
+                         Qt::AlignVCenter, name);
+        x += 12 + metrics.horizontalAdvance(name) + kPad;
+    }
+}
+
+void LaneList::paintRow(QPainter& painter, int row) {
+    const ThemeColors& colors = colorsOf(palette());
+    const LaneState& state = model_.lane(row);
+    const QRect rect = rowRect(row);
+    const Columns c = columns();
+    const bool isSelected =
+        std::find(selected_.begin(), selected_.end(), state.run.id) != selected_.end();
+    const bool isCurrent = isSelected && state.run.id == current_;
+    if (isSelected || row == hovered_) {
+        painter.fillRect(rect, isCurrent    ? colors.selection
+                               : isSelected ? mixed(colors.surface, colors.selection, 0.4)
+                                            : colors.raised);
+    }
+    if (state.run.id == current_ && hasFocus()) {
+        painter.setPen(QPen(colors.accent, 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5));
+    }
+    const QRect inner = rect.adjusted(0, 5, 0, -5);
+    paintName(painter, {c.name, inner.top(), c.state - c.name - kPad, inner.height()}, state);
+    paintState(painter, {c.state, inner.top(), c.strip - c.state - kPad, inner.height()}, state);
+    paintStrip(painter, row, state);
+    paintRates(painter, row, state);
+    paintButton(painter, row, state);
+    painter.setPen(colors.border);
+    painter.drawLine(rect.bottomLeft(), rect.bottomRight());
+}
+
+void LaneList::paintName(QPainter& painter, const QRect& rect, const LaneState& state) {
+    const ThemeColors& colors = colorsOf(palette());
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(colors_.of(state.run.id).color);
+    painter.drawRoundedRect(QRectF(rect.left(), rect.top() + 1, 4, rect.height() - 3), 2, 2);
+    const QRect text = rect.adjusted(12, 0, 0, 0);
+    QFont bold = font();
+    bold.setWeight(QFont::DemiBold);
+    const QFontMetrics metrics(bold);
+    painter.setFont(bold);
+    painter.setPen(colors.text);
+    painter.drawText(QRect(text.left(), text.top(), text.width(), metrics.height()),
+                     Qt::AlignVCenter,
+                     metrics.elidedText(state.title(), Qt::ElideMiddle, text.width()));
+    const QFont small = captionFont(font());
+    const QFontMetrics smallMetrics(small);
+    const QString id = QString::fromStdString(state.run.id);
+    const QString detail = state.run.variation.empty() ? id
+                                                       : QString::fromStdString(state.run.name) +
+                                                             QStringLiteral(" · ") + id;
+    painter.setFont(small);
+    painter.setPen(colors.dim);
+    painter.drawText(QRect(text.left(), text.bottom() - smallMetrics.height() + 1, text.width(),
+                           smallMetrics.height()),
+                     Qt::AlignVCenter,
+                     smallMetrics.elidedText(detail, Qt::ElideMiddle, text.width()));
+}
+
+void LaneList::paintState(QPainter& painter, const QRect& rect, const LaneState& state) {
+    const ThemeColors& colors = colorsOf(palette());
+    const QFont small = captionFont(font());
+    const QFontMetrics smallMetrics(small);
+    painter.setFont(small);
+    const BadgeLook badge = badgeOf(state.run.state);
+    const QRect top(rect.left(), rect.top() - 1, rect.width(), fontMetrics().height() + 1);
+    paintBadge(painter, top, badge, palette());
+    const int badgeWidth = badgeSize(badge, small).width() + 6;
+    painter.setFont(small);
+    painter.setPen(colors.dim);
+    const QString epoch = epochText(state.run.progress);
+    painter.drawText(top.adjusted(badgeWidth, 0, 0, 0), Qt::AlignVCenter | Qt::AlignRight,
+                     smallMetrics.elidedText(epoch, Qt::ElideRight, top.width() - badgeWidth));
+    const QRect bottom(rect.left(), rect.bottom() - smallMetrics.height() - 2, rect.width(),
+                       smallMetrics.height());
+    const std::optional<double> share = state.progressShare();
+    const QString shareText = share ? percent(100 * *share) : QString();
+    painter.drawText(bottom, Qt::AlignVCenter | Qt::AlignRight, shareText);
+    painter.drawText(
+        bottom, Qt::AlignVCenter,
+        smallMetrics.elidedText(stepText(state.run.progress), Qt::ElideRight,
+                                bottom.width() - smallMetrics.horizontalAdvance(shareText) - 6));
+    if (share && !state.isEnded()) {
+        const QRectF bar(rect.left(), rect.bottom(), rect.width(), 3);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(colors.neutralBack);
+        painter.drawRoundedRect(bar, 1.5, 1.5);
+        painter.setBrush(colors_.of(state.run.id).color);
+        painter.drawRoundedRect(QRectF(bar.left(), bar.top(), bar.width() * *share, 3), 1.5, 1.5);
+    }
+}
+
+void LaneList::paintStrip(QPainter& painter, int row, const LaneState& state) {
+    const ThemeColors& colors = colorsOf(palette());
+    const QRect strip = stripRect(row);
+    const CurveRange time = visibleTime();
+    if (strip.width() < 20) {
+        return;
+    }
+    painter.fillRect(strip, colors.sunken);
+    if (time.high > time.low) {
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.fillRect(ranRect(strip, time, state.run), mixed(colors.sunken, colors.faint, 0.35));
+        paintLane(painter, strip, laneOf(state), time.low, time.high, static_cast<double>(nowMs_),
+                  palette());
+        painter.setRenderHint(QPainter::Antialiasing, true);
+    }
+    const QFont small = captionFont(font());
+    const QFontMetrics metrics(small);
+    const bool isBad = state.run.state == client::RunState::kFailed;
+    painter.setFont(small);
+    paintElsewhere(painter, strip, time, state.run, colors.dim);
+    painter.setPen(isBad ? colors.bad : colors.dim);
+    painter.drawText(QRect(strip.left(), strip.bottom() + 3, strip.width(), metrics.height()),
+                     Qt::AlignVCenter,
+                     metrics.elidedText(state.sentence(), Qt::ElideRight, strip.width()));
+}
+
+void LaneList::paintRates(QPainter& painter, int row, const LaneState& state) {
+    const ThemeColors& colors = colorsOf(palette());
+    const Columns c = columns();
+    const QRect rect = rowRect(row);
+    painter.setFont(font());
+    const auto value = [&](int from, int to, const QString& text, const QColor& color) {
+        painter.setPen(text.isEmpty() ? colors.faint : color);
+        painter.drawText(QRect(from, rect.top(), to - from, rect.height()),
+                         Qt::AlignVCenter | Qt::AlignRight, text.isEmpty() ? noneText() : text);
+    };
+    const std::optional<double> rate = state.samplesPerSecond();
+    const std::optional<double> stall = state.stallPercent();
+    const QColor& stallColor = stall.value_or(0) >= 20 ? colors.warn : colors.text;
+    value(c.rate, c.stall, rate ? shortCountText(*rate) : QString(), colors.text);
+    value(c.stall, c.left, percent(stall), stallColor);
+    if (c.hasLeft) {
+        value(c.left, c.button - 6, leftText(state, nowMs_),
+              state.isEnded() ? colors.dim : colors.text);
+    }
+}
+
+void LaneList::paintButton(QPainter& painter, int row, const LaneState& state) {
+    const ThemeColors& colors = colorsOf(palette());
+    const bool canStop = !state.isEnded() && state.run.state != client::RunState::kStopping;
+    const bool canResume = state.isEnded() && state.run.state != client::RunState::kFinished;
+    if (!canStop && !canResume) {
+        return;
+    }
+    const QRectF rect = QRectF(buttonRect(row));
+    const bool isNear = row == hovered_ || state.run.id == current_;
+    if (isNear) {
+        painter.setPen(QPen(colors.border, 1));
+        painter.setBrush(colors.raised);
+        painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    }
+    paintGlyph(painter, rect.adjusted(5, 5, -5, -5), canStop ? Glyph::kStop : Glyph::kPlay,
+               isNear ? (canStop ? colors.bad : colors.accent) : colors.faint);
+}
+
+void LaneList::paintCrosshair(QPainter& painter) {
+    if (link_ == nullptr || link_->xAxis() != XAxis::kWallTime || !link_->crosshair()) {
+        return;
+    }
+    const QRect strip = stripRect(0);
+    const CurveRange time = visibleTime();
+    const double x =
+        strip.left() + (*link_->crosshair() - time.low) / (time.high - time.low) * strip.width();
+    if (x >= strip.left() && x <= strip.right()) {
+        painter.setPen(QPen(colorsOf(palette()).text, 1, Qt::DotLine));
+        painter.drawLine(QPointF(x, headerHeight()), QPointF(x, viewport()->height()));
+    }
+}
+
+}  // namespace millrace::gui
