@@ -1,6 +1,7 @@
 #include "backend/dataset/bit_unpack.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <immintrin.h>
@@ -37,7 +38,8 @@ struct Lanes {
     alignas(64) std::uint8_t index[64];
     alignas(64) std::uint32_t shift[16];
 
-    explicit Lanes(int width) {
+    constexpr Lanes() : index{}, shift{} {}
+    constexpr explicit Lanes(int width) : Lanes() {
         for (int k = 0; k < 16; ++k) {
             const int bit = k * width;
             for (int b = 0; b < 4; ++b) {
@@ -48,13 +50,24 @@ struct Lanes {
     }
 };
 
+constexpr int kWidestShuffled = 25;
+
+// By width: runs are short (Arrow writes 504 values), so nothing is made anew for each.
+constexpr std::array<Lanes, kWidestShuffled + 1> kLanes = [] {
+    std::array<Lanes, kWidestShuffled + 1> lanes;
+    for (int width = 0; width <= kWidestShuffled; ++width) {
+        lanes[static_cast<std::size_t>(width)] = Lanes(width);
+    }
+    return lanes;
+}();
+
 // 16 values a turn: one byte shuffle brings the 4 bytes that hold a value to its lane, one variable
 // shift and one mask finish it. Up to 25 bits fit 4 bytes at any shift. (The zero-masking forms do
 // the same; the plain ones make g++ 12 warn of its own header.)
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) std::int64_t unpackVbmi(
     const std::uint8_t* bytes, const std::uint8_t* end, int width, std::int64_t count,
     std::uint32_t* out) {
-    const Lanes lanes(width);
+    const Lanes& lanes = kLanes[static_cast<std::size_t>(width)];
     const __m512i index = _mm512_load_si512(lanes.index);
     const __m512i shift = _mm512_load_si512(lanes.shift);
     const __m512i mask = _mm512_set1_epi32(static_cast<int>(maskOf(width)));
@@ -131,7 +144,7 @@ bool canUnpack(UnpackVariant variant) {
 void unpackBits(UnpackVariant variant, const std::uint8_t* bytes, const std::uint8_t* end,
                 int width, std::int64_t count, std::uint32_t* out) {
     std::int64_t done = 0;
-    if (width > 0 && width <= 25) {
+    if (width > 0 && width <= kWidestShuffled) {
         if (variant == UnpackVariant::kAvx512Vbmi) {
             done = unpackVbmi(bytes, end, width, count, out);
         } else if (variant == UnpackVariant::kAvx2) {

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
+#include <absl/cleanup/cleanup.h>
 #include <arrow/array/data.h>
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
 #include <arrow/memory_pool.h>
 #include <arrow/type.h>
-#include <parquet/column_page.h>
-#include <parquet/column_reader.h>
-#include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
 
@@ -27,22 +26,21 @@ struct PageDecoder::Shape {
 };
 
 struct PageDecoder::Target {
-    std::shared_ptr<arrow::Buffer> values, offsets, validity;
-    std::int64_t rows = 0, rowsMost = 0;    ///< begun so far, and of the row group
-    std::int64_t items = 0, itemsMost = 0;  ///< values written, and room
-    std::int64_t levels = 0, nulls = 0;
+    Target(const RowWish& wish, const RowStretch& stretch)
+        : walk(wish, stretch.begin, stretch.rows), rowsMost(stretch.groupRows) {}
 
-    std::int32_t* offset() { return reinterpret_cast<std::int32_t*>(offsets->mutable_data()); }
-    void setValid(std::int64_t row, bool isValid) {
-        std::uint8_t& byte = validity->mutable_data()[row >> 3];
-        const auto bit = static_cast<std::uint8_t>(1U << (row & 7));
-        byte = static_cast<std::uint8_t>(isValid ? byte | bit : byte & ~bit);
-    }
+    WishWalk walk;
+    std::int64_t rowsMost;  ///< of the row group
+    std::int64_t seen = 0;  ///< rows that have begun
+    std::int64_t levels = 0, levelsMost = 0;
+    // Flat columns.
+    std::shared_ptr<arrow::Buffer> values, validity;
+    std::int64_t rows = 0, nulls = 0;  ///< written
+    // Lists.
+    std::optional<ListTarget> lists;
 };
 
 namespace {
-
-constexpr std::int64_t kBlock = 4096;  // indices that stay in the first level cache
 
 Status damaged(std::string_view what) {
     return dataLoss("corrupt: ", what);
@@ -167,6 +165,27 @@ void copyBits(const std::vector<std::uint64_t>& from, std::int64_t count, std::i
     }
 }
 
+// Ones of `bits` before bit `at`, asked for ascending places.
+class Rank {
+ public:
+    explicit Rank(const std::vector<std::uint64_t>& bits) : bits_(bits) {}
+    std::int64_t before(std::int64_t at) {
+        for (; word_ < at / 64; ++word_) {
+            ones_ += std::popcount(bits_[static_cast<std::size_t>(word_)]);
+        }
+        const std::uint64_t mask = (std::uint64_t{1} << (at & 63)) - 1;
+        return ones_ + std::popcount(bits_[static_cast<std::size_t>(word_)] & mask);
+    }
+
+ private:
+    const std::vector<std::uint64_t>& bits_;
+    std::int64_t word_ = 0, ones_ = 0;
+};
+
+bool isSet(const std::vector<std::uint64_t>& bits, std::int64_t at) {
+    return ((bits[static_cast<std::size_t>(at >> 6)] >> (at & 63)) & 1) != 0;
+}
+
 bool hasWidthOf(const parquet::ColumnDescriptor& column, arrow::Type::type type, int& width) {
     const auto& logical = column.logical_type();
     const auto isPlainInt = [&](int bits) {
@@ -222,82 +241,88 @@ bool PageDecoder::shapeOf(const parquet::ColumnDescriptor& column, const arrow::
     return shape.maxDefinition == levels && hasWidthOf(column, items.id(), shape.width);
 }
 
-Result<PageDecoder::Target> PageDecoder::allocate(const Shape& shape, std::int64_t rows,
-                                                  std::int64_t levels) {
-    Target target;
-    target.rowsMost = rows;
-    target.itemsMost = shape.isList ? levels : rows;
-    if (levels < 0 || (!shape.isList && levels != rows) || levels > std::int64_t{0x7fffffff} ||
-        rows > std::int64_t{0x7ffffffe}) {
+Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
+                             std::int64_t levels, Target& target) {
+    const std::int64_t wanted = wish.count(stretch.rows);
+    target.levelsMost = levels;
+    if (levels < 0 || (!shape.isList && levels != stretch.groupRows) ||
+        levels > std::int64_t{0x7fffffff} || stretch.groupRows > std::int64_t{0x7ffffffe}) {
         return damaged("a column chunk of another length than its row group");
     }
-    const auto buffer = [&](std::int64_t bytes) -> Result<std::shared_ptr<arrow::Buffer>> {
-        ASSIGN_OR_RETURN(auto made, fromArrow(arrow::AllocateBuffer(bytes, pool_), "decode"));
-        return std::shared_ptr<arrow::Buffer>(std::move(made));
-    };
-    ASSIGN_OR_RETURN(target.values, buffer(target.itemsMost * shape.width));
     if (shape.isList) {
-        ASSIGN_OR_RETURN(target.offsets, buffer((rows + 1) * 4));
+        ASSIGN_OR_RETURN(target.lists,
+                         ListTarget::make(shape.width, wanted, levels, wish.mayRepeat, pool_));
+        return okStatus();
     }
-    const bool isNullable = shape.isList ? shape.hasNullLists : shape.maxDefinition > 0;
-    if (isNullable) {
-        ASSIGN_OR_RETURN(target.validity, buffer((rows + 7) / 8));
-        std::memset(target.validity->mutable_data(), 0xff,
-                    static_cast<std::size_t>((rows + 7) / 8));
+    ASSIGN_OR_RETURN(target.values,
+                     fromArrow(arrow::AllocateBuffer(wanted * shape.width, pool_), "decode"));
+    if (shape.maxDefinition > 0) {
+        const std::int64_t bytes = (wanted + 7) / 8;
+        ASSIGN_OR_RETURN(target.validity, fromArrow(arrow::AllocateBuffer(bytes, pool_), "decode"));
+        std::memset(target.validity->mutable_data(), 0xff, static_cast<std::size_t>(bytes));
     }
-    return target;
+    return okStatus();
 }
 
 Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunk(
-    parquet::RowGroupReader& group, int leaf, const std::shared_ptr<arrow::DataType>& pinned,
-    std::int64_t rows) {
+    arrow::io::RandomAccessFile& file, parquet::FileMetaData& footer, int group, int leaf,
+    const std::shared_ptr<arrow::DataType>& pinned, const RowStretch& stretch,
+    const RowWish& wish) {
     Shape shape;
-    if (pinned == nullptr || !shapeOf(*group.metadata()->schema()->Column(leaf), *pinned, shape)) {
+    if (pinned == nullptr || !shapeOf(*footer.schema()->Column(leaf), *pinned, shape)) {
         return std::shared_ptr<arrow::Array>();
     }
-    const auto chunk = group.metadata()->ColumnChunk(leaf);
-    ASSIGN_OR_RETURN(Target target, allocate(shape, rows, chunk->num_values()));
-    dictionarySize_ = -1;
-    const auto pages = group.GetColumnPageReader(leaf);
-    ASSIGN_OR_RETURN(const bool isRead, readPages(*pages, shape, target));
+    const auto chunk = footer.RowGroup(group)->ColumnChunk(leaf);
+    ASSIGN_OR_RETURN(const bool isOpen, pages_.open(file, *chunk));
+    if (!isOpen) {
+        return std::shared_ptr<arrow::Array>();
+    }
+    const absl::Cleanup close = [this] { pages_.close(); };
+    Target target(wish, stretch);
+    RETURN_IF_ERROR(allocate(shape, wish, stretch, chunk->num_values(), target));
+    dictionary_ = {};
+    ASSIGN_OR_RETURN(const bool isRead, readPages(shape, target));
     if (!isRead) {
         return std::shared_ptr<arrow::Array>();
     }
-    if (target.rows != rows) {
-        return damaged(strCat(target.rows, " rows instead of ", rows));
+    if (target.walk.left() > 0) {
+        return damaged(strCat(target.seen, " rows instead of ", stretch.groupRows));
+    }
+    if (shape.isList) {
+        return target.lists->finish(pinned);
     }
     const auto validity = target.nulls > 0 ? target.validity : nullptr;
-    if (!shape.isList) {
-        return arrow::MakeArray(
-            arrow::ArrayData::Make(pinned, rows, {validity, target.values}, target.nulls));
-    }
-    const auto item = static_cast<const arrow::ListType&>(*pinned).value_type();
-    target.offset()[rows] = static_cast<std::int32_t>(target.items);
-    auto items = arrow::ArrayData::Make(item, target.items, {nullptr, target.values}, 0);
-    return arrow::MakeArray(arrow::ArrayData::Make(pinned, rows, {validity, target.offsets},
-                                                   {std::move(items)}, target.nulls));
+    return arrow::MakeArray(
+        arrow::ArrayData::Make(pinned, target.rows, {validity, target.values}, target.nulls));
 }
 
-Result<bool> PageDecoder::readPages(parquet::PageReader& pages, const Shape& shape,
-                                    Target& target) {
-    while (const std::shared_ptr<parquet::Page> page = pages.NextPage()) {
-        if (page->type() == parquet::PageType::DICTIONARY_PAGE) {
-            const auto& dictionary = static_cast<const parquet::DictionaryPage&>(*page);
-            dictionarySize_ = dictionary.num_values();
-            const std::int64_t bytes = dictionarySize_ * shape.width;
-            if (dictionarySize_ < 0 || bytes > page->size()) {
-                return damaged("a dictionary page shorter than its values");
-            }
-            // The page reader decompresses the next page into the same memory.
-            dictionary_.resize(static_cast<std::size_t>(bytes / 8 + 1));
-            std::memcpy(dictionary_.data(), page->data(), static_cast<std::size_t>(bytes));
+Result<bool> PageDecoder::readPages(const Shape& shape, Target& target) {
+    PageHeader page;
+    while (target.walk.left() > 0 || (target.lists && target.lists->isOpen())) {
+        ASSIGN_OR_RETURN(const bool isThere, pages_.next(page));
+        if (!isThere) {
+            break;
+        }
+        if (page.type == PageHeader::kDictionary) {
+            RETURN_IF_ERROR(readDictionary(page, shape));
             continue;
         }
-        if (page->type() != parquet::PageType::DATA_PAGE) {
-            return false;
+        if (page.type != PageHeader::kData && page.type != PageHeader::kDataV2) {
+            continue;
         }
-        ASSIGN_OR_RETURN(const bool isRead,
-                         readPage(static_cast<const parquet::DataPageV1&>(*page), shape, target));
+        if (page.numValues > target.levelsMost - target.levels) {
+            return damaged("more values than the footer says");
+        }
+        target.levels += page.numValues;
+        // Where a header says its rows, a page without a wished one is passed over.
+        const std::int64_t rows = shape.isList ? page.numRows : page.numValues;
+        const bool isOpen = target.lists && target.lists->isOpen();
+        if (rows > 0 && rows <= target.rowsMost - target.seen && !isOpen &&
+            target.walk.peek(target.seen, rows) == 0) {
+            target.seen += rows;
+            continue;
+        }
+        ASSIGN_OR_RETURN(const bool isRead, readPage(page, shape, target));
         if (!isRead) {
             return false;
         }
@@ -305,107 +330,159 @@ Result<bool> PageDecoder::readPages(parquet::PageReader& pages, const Shape& sha
     return true;
 }
 
-Result<bool> PageDecoder::readPage(const parquet::DataPageV1& page, const Shape& shape,
-                                   Target& target) {
-    const bool isDictionary = page.encoding() == parquet::Encoding::RLE_DICTIONARY ||
-                              page.encoding() == parquet::Encoding::PLAIN_DICTIONARY;
-    if ((!isDictionary && page.encoding() != parquet::Encoding::PLAIN) ||
-        (shape.maxDefinition > 0 && page.definition_level_encoding() != parquet::Encoding::RLE) ||
-        (shape.isList && page.repetition_level_encoding() != parquet::Encoding::RLE)) {
-        return false;
+Status PageDecoder::readDictionary(const PageHeader& page, const Shape& shape) {
+    ASSIGN_OR_RETURN(const ByteSpan values, pages_.dictionary());
+    if (values.size() < std::int64_t{page.numValues} * shape.width) {
+        return damaged("a dictionary page shorter than its values");
     }
-    const std::int64_t count = page.num_values();
-    ByteSpan rest{page.data(), page.data() + page.size()};
-    ByteSpan repetition, definition;
-    if (count < 0 || (shape.isList && !takeLevels(rest, repetition)) ||
-        (shape.maxDefinition > 0 && !takeLevels(rest, definition))) {
-        return damaged("a page shorter than its levels");
-    }
-    const std::int64_t room =
-        shape.isList ? target.itemsMost - target.levels : target.rowsMost - target.rows;
-    if (count > room) {
-        return damaged("more values than the footer says");
-    }
-    target.levels += count;
-    const int encoding = isDictionary ? 1 : 0;
-    if (shape.isList) {
-        return readList(shape, encoding, repetition, definition, rest, count, target);
-    }
-    RETURN_IF_ERROR(readFlat(shape, encoding, definition, rest, count, target));
-    return true;
-}
-
-Status PageDecoder::readFlat(const Shape& shape, int encoding, ByteSpan levels, ByteSpan values,
-                             std::int64_t count, Target& target) {
-    std::uint8_t* const out = target.values->mutable_data() + target.rows * shape.width;
-    const std::int64_t first = target.rows;
-    target.rows += count;
-    bool isAll = true;
-    if (shape.maxDefinition > 0 && !areAll(levels, 1, count, isAll)) {
-        return damaged("definition levels");
-    }
-    if (isAll) {
-        return readValues(shape, encoding, values, count, out);
-    }
-    std::int64_t present = 0;
-    if (!bitmapOf(levels, count, valid_, present)) {
-        return damaged("definition levels");
-    }
-    dense_.resize(static_cast<std::size_t>((present + 1) * shape.width));
-    RETURN_IF_ERROR(readValues(shape, encoding, values, present, dense_.data()));
-    if (shape.width == 4) {
-        spread(valid_, count, reinterpret_cast<const std::uint32_t*>(dense_.data()),
-               reinterpret_cast<std::uint32_t*>(out));
-    } else {
-        spread(valid_, count, reinterpret_cast<const std::uint64_t*>(dense_.data()),
-               reinterpret_cast<std::uint64_t*>(out));
-    }
-    copyBits(valid_, count, first, target.validity->mutable_data());
-    target.nulls += count - present;
+    dictionary_ = {reinterpret_cast<const std::uint64_t*>(values.begin), page.numValues};
     return okStatus();
 }
 
-Result<bool> PageDecoder::readList(const Shape& shape, int encoding, ByteSpan repetition,
-                                   ByteSpan definition, ByteSpan values, std::int64_t count,
-                                   Target& target) {
+Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, Target& target) {
+    const bool isDictionary = page.encoding == PageHeader::kRleDictionary ||
+                              page.encoding == PageHeader::kPlainDictionary;
+    if ((!isDictionary && page.encoding != PageHeader::kPlain) ||
+        (shape.maxDefinition > 0 && page.definitionEncoding != PageHeader::kRle) ||
+        (shape.isList && page.repetitionEncoding != PageHeader::kRle)) {
+        return false;
+    }
+    const std::int64_t count = page.numValues;
+    ASSIGN_OR_RETURN(ByteSpan rest, pages_.body());
+    ByteSpan repetition, definition;
+    if (page.type == PageHeader::kDataV2) {
+        repetition = {rest.begin, rest.begin + page.repetitionBytes};
+        definition = {repetition.end, repetition.end + page.definitionBytes};
+        rest.begin = definition.end;
+    } else if ((shape.isList && !takeLevels(rest, repetition)) ||
+               (shape.maxDefinition > 0 && !takeLevels(rest, definition))) {
+        return damaged("a page shorter than its levels");
+    }
+    PageValues values;
+    if (!values.open(isDictionary, rest, dictionary_)) {
+        return damaged("dictionary indices");
+    }
+    if (shape.isList) {
+        return readList(shape, repetition, definition, values, count, target);
+    }
+    const bool isFine = shape.width == 4
+                            ? readFlat<std::uint32_t>(shape, definition, values, count, target)
+                            : readFlat<std::uint64_t>(shape, definition, values, count, target);
+    if (!isFine) {
+        return damaged("a page without the values that its levels count");
+    }
+    return true;
+}
+
+template <class T>
+bool PageDecoder::readFlat(const Shape& shape, ByteSpan levels, PageValues& values,
+                           std::int64_t count, Target& target) {
+    if (count > target.rowsMost - target.seen) {
+        return false;
+    }
+    T* const out = reinterpret_cast<T*>(target.values->mutable_data()) + target.rows;
+    const std::int64_t first = target.seen, wanted = target.walk.peek(first, count);
+    target.seen += count;
+    if (wanted == 0) {
+        return true;
+    }
+    bool isAll = true;
+    if (shape.maxDefinition > 0 && !areAll(levels, 1, count, isAll)) {
+        return false;
+    }
+    std::int64_t present = count;
+    if (!isAll && !bitmapOf(levels, count, valid_, present)) {
+        return false;
+    }
+    const std::int64_t written = target.rows;
+    target.rows += wanted;
+    if (wanted == count) {
+        target.walk.pass(count);
+        return isAll ? values.read(count, out) : readNullable(values, count, present, target, out);
+    }
+    const auto places = target.walk.take(first, count);
+    return isAll ? values.pick(places, count, out)
+                 : pickNullable(values, places, present, written, target, out);
+}
+
+template <class T>
+bool PageDecoder::readNullable(PageValues& values, std::int64_t count, std::int64_t present,
+                               Target& target, T* out) {
+    dense_.resize(static_cast<std::size_t>(present) * sizeof(T) / 8 + 2);
+    T* const dense = reinterpret_cast<T*>(dense_.data());
+    if (!values.read(present, dense)) {
+        return false;
+    }
+    spread(valid_, count, dense, out);
+    copyBits(valid_, count, target.rows - count, target.validity->mutable_data());
+    target.nulls += count - present;
+    return true;
+}
+
+// The wanted ones of a page with nulls; nulls become zeros.
+template <class T>
+bool PageDecoder::pickNullable(PageValues& values, std::span<const std::int64_t> places,
+                               std::int64_t present, std::int64_t written, Target& target, T* out) {
+    Rank rank(valid_);
+    picks_.clear();
+    for (const std::int64_t place : places) {
+        if (isSet(valid_, place)) {
+            picks_.push_back(rank.before(place));
+        }
+    }
+    dense_.resize(picks_.size() * sizeof(T) / 8 + 2);
+    const T* dense = reinterpret_cast<const T*>(dense_.data());
+    if (!values.pick(std::span<const std::int64_t>(picks_), present,
+                     reinterpret_cast<T*>(dense_.data()))) {
+        return false;
+    }
+    std::uint8_t* const validity = target.validity->mutable_data();
+    for (const std::int64_t place : places) {
+        const bool isValid = isSet(valid_, place);
+        *out++ = isValid ? *dense++ : T{0};
+        if (!isValid) {
+            validity[written >> 3] &= static_cast<std::uint8_t>(~(1U << (written & 7)));
+            ++target.nulls;
+        }
+        ++written;
+    }
+    return true;
+}
+
+Result<bool> PageDecoder::readList(const Shape& shape, ByteSpan repetition, ByteSpan definition,
+                                   PageValues& values, std::int64_t count, Target& target) {
     bool isAll = true;
     if (!areAll(definition, shape.maxDefinition, count, isAll)) {
         return damaged("definition levels");
     }
-    std::int64_t present = count;
+    pageRows_.starts.clear();
+    pageRows_.isNull.clear();
+    pageRows_.lead = 0;
     if (isAll) {
-        RETURN_IF_ERROR(startRows(repetition, count, target));
+        RETURN_IF_ERROR(startRows(repetition, count));
     } else {
-        ASSIGN_OR_RETURN(const bool isRead,
-                         walkLevels(shape, repetition, definition, count, target, present));
+        ASSIGN_OR_RETURN(const bool isRead, walkLevels(shape, repetition, definition, count));
         if (!isRead) {
             return false;
         }
     }
-    RETURN_IF_ERROR(readValues(shape, encoding, values, present,
-                               target.values->mutable_data() + target.items * shape.width));
-    target.items += present;
+    if (pageRows_.count() > target.rowsMost - target.seen) {
+        return damaged("more rows than the footer says");
+    }
+    RETURN_IF_ERROR(target.lists->addPage(values, pageRows_, target.seen, target.walk));
+    target.seen += pageRows_.count();
     return true;
 }
 
 // A row begins at each repetition level 0.
-Status PageDecoder::startRows(ByteSpan repetition, std::int64_t count, Target& target) {
-    std::int32_t* const offsets = target.offset();
-    std::int64_t rows = target.rows, at = target.items;
-    const auto start = [&](std::int64_t item) {
-        if (rows == target.rowsMost) {
-            return false;
-        }
-        offsets[rows++] = static_cast<std::int32_t>(item);
-        return true;
-    };
+Status PageDecoder::startRows(ByteSpan repetition, std::int64_t count) {
+    std::vector<std::int32_t>& starts = pageRows_.starts;
+    std::int64_t at = 0;
     const bool isFine = forEachRun(
         repetition, 1, count,
         [&](std::uint32_t level, std::int64_t n) {
             for (std::int64_t i = 0; level == 0 && i < n; ++i) {
-                if (!start(at + i)) {
-                    return false;
-                }
+                starts.push_back(static_cast<std::int32_t>(at + i));
             }
             at += n;
             return level <= 1;
@@ -417,110 +494,45 @@ Status PageDecoder::startRows(ByteSpan repetition, std::int64_t count, Target& t
                     word &= (std::uint64_t{1} << (n - i)) - 1;
                 }
                 for (; word != 0; word &= word - 1) {
-                    if (!start(at + i + std::countr_zero(word))) {
-                        return false;
-                    }
+                    starts.push_back(static_cast<std::int32_t>(at + i + std::countr_zero(word)));
                 }
             }
             at += n;
             return true;
         });
-    if (!isFine || (count > 0 && rows == 0) || (target.rows == 0 && rows > 0 && offsets[0] != 0)) {
+    if (!isFine) {
         return damaged("repetition levels");
     }
-    target.rows = rows;
+    pageRows_.lead = starts.empty() ? count : starts.front();
+    starts.push_back(static_cast<std::int32_t>(count));
     return okStatus();
 }
 
-// Lists that are null or empty take a level but no value.
+// Lists that are null or empty take a level but no value. False: not for this decoder.
 Result<bool> PageDecoder::walkLevels(const Shape& shape, ByteSpan repetition, ByteSpan definition,
-                                     std::int64_t count, Target& target, std::int64_t& present) {
+                                     std::int64_t count) {
     if (!unpackLevels(repetition, 1, count, repetition_) ||
         !unpackLevels(definition, shape.maxDefinition, count, definition_)) {
         return damaged("levels");
     }
     const auto most = static_cast<std::uint32_t>(shape.maxDefinition);
-    std::int64_t items = target.items;
+    std::int32_t values = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         const bool isItem = definition_[i] == most;
         if (shape.hasNullItems && definition_[i] + 1 == most) {
             return false;  // a null inside of a list
         }
         if (repetition_[i] == 0) {
-            if (target.rows == target.rowsMost) {
-                return damaged("more rows than the footer says");
-            }
-            const bool isNull = shape.hasNullLists && definition_[i] == 0;
-            if (isNull) {
-                target.setValid(target.rows, false);
-                ++target.nulls;
-            }
-            target.offset()[target.rows++] = static_cast<std::int32_t>(items);
-        } else if (!isItem || target.rows == 0) {
+            pageRows_.starts.push_back(values);
+            pageRows_.isNull.push_back(shape.hasNullLists && definition_[i] == 0 ? 1 : 0);
+        } else if (!isItem) {
             return damaged("levels that contradict each other");
         }
-        items += isItem ? 1 : 0;
+        values += isItem ? 1 : 0;
     }
-    present = items - target.items;
+    pageRows_.lead = pageRows_.starts.empty() ? values : pageRows_.starts.front();
+    pageRows_.starts.push_back(values);
     return true;
-}
-
-Status PageDecoder::readValues(const Shape& shape, int encoding, ByteSpan values,
-                               std::int64_t count, std::uint8_t* out) {
-    // Bits are copied, never looked at: integers and floats of a width are alike.
-    return shape.width == 4
-               ? readValuesOf(encoding, values, count, reinterpret_cast<std::uint32_t*>(out))
-               : readValuesOf(encoding, values, count, reinterpret_cast<std::uint64_t*>(out));
-}
-
-template <class T>
-Status PageDecoder::readValuesOf(int encoding, ByteSpan values, std::int64_t count, T* out) {
-    if (count == 0) {
-        return okStatus();
-    }
-    if (encoding == 0) {
-        const std::int64_t bytes = count * static_cast<std::int64_t>(sizeof(T));
-        if (bytes > values.size()) {
-            return damaged("a page shorter than its values");
-        }
-        std::memcpy(out, values.begin, static_cast<std::size_t>(bytes));
-        return okStatus();
-    }
-    if (dictionarySize_ < 0 || values.size() < 1 || *values.begin > 32) {
-        return damaged("dictionary indices without a dictionary");
-    }
-    const int width = *values.begin;
-    const T* const dictionary = reinterpret_cast<const T*>(dictionary_.data());
-    const auto size = static_cast<std::uint64_t>(dictionarySize_);
-    std::uint32_t index[kBlock];
-    const bool isFine = forEachRun(
-        {values.begin + 1, values.end}, width, count,
-        [&](std::uint32_t value, std::int64_t n) {
-            if (value >= size) {
-                return false;
-            }
-            out = std::fill_n(out, n, dictionary[value]);
-            return true;
-        },
-        [&](ByteSpan packed, std::int64_t n) {
-            for (std::int64_t a = 0; a < n; a += kBlock) {
-                const std::int64_t m = std::min(kBlock, n - a);
-                unpackBits(packed.begin + a * width / 8, packed.end, width, m, index);
-                std::uint32_t most = 0;
-                for (std::int64_t i = 0; i < m; ++i) {
-                    most = std::max(most, index[i]);
-                }
-                if (most >= size) {
-                    return false;
-                }
-                for (std::int64_t i = 0; i < m; ++i) {
-                    out[i] = dictionary[index[i]];
-                }
-                out += m;
-            }
-            return true;
-        });
-    return isFine ? okStatus() : damaged("dictionary indices");
 }
 
 }  // namespace millrace::dataset

@@ -1,10 +1,11 @@
 #pragma once
 // Decodes the pages of the columns that training data mostly has, straight into an Arrow array's
-// buffers: numbers of 4 and 8 bytes, flat or in lists, plain or dictionary-encoded, data pages V1.
+// buffers: numbers of 4 and 8 bytes, flat or in lists, plain or dictionary-encoded, data pages V1
+// and V2.
 //
 // Lists' offsets come from the zero bits of the repetition levels; where every definition level is
 // the greatest (no null, no empty list) they are checked and skipped. Whatever else a file may hold
-// (nulls inside of lists, V2 pages, other encodings and types, nesting, encryption) is left to
+// (nulls inside of lists, other encodings and types, nesting, encryption) is left to
 // Arrow's own reader: the answer is then null. Values, nulls and offsets equal Arrow's
 // (tests/unit/dataset/page_decoder_test.cpp).
 // Threads: one at a time; buffers between calls are kept. Failure: kDataLoss without a place for
@@ -17,53 +18,69 @@
 
 #include "backend/core/status.h"
 #include "backend/dataset/hybrid_runs.h"
+#include "backend/dataset/list_target.h"
+#include "backend/dataset/page_stream.h"
+#include "backend/dataset/row_wish.h"
 
 namespace parquet {
 class ColumnDescriptor;
-class DataPageV1;
-class PageReader;
-class RowGroupReader;
+class FileMetaData;
 }  // namespace parquet
 
 namespace millrace::dataset {
 
+/// Rows [begin, begin + rows) of a row group of `groupRows`.
+struct RowStretch {
+    std::int64_t begin = 0, rows = 0, groupRows = 0;
+};
+
 class PageDecoder {
  public:
-    explicit PageDecoder(arrow::MemoryPool* pool) : pool_(pool) {}
+    explicit PageDecoder(arrow::MemoryPool* pool) : pool_(pool), pages_(pool) {}
 
-    /// The column chunk `leaf` of a row group of `rows` rows, of type `pinned`; null when the
-    /// column is not of a kind that this reads.
-    Result<std::shared_ptr<arrow::Array>> readChunk(parquet::RowGroupReader& group, int leaf,
+    /// Of the column chunk `leaf` of row group `group`, of type `pinned`, the wished rows of a
+    /// stretch (lists as dictionary<int32, list> when repeats may be stored once and there are
+    /// some); null when the column is not of a kind that this reads. Pages without a wished row are
+    /// not decompressed where their header says their rows (flat columns, and V2).
+    Result<std::shared_ptr<arrow::Array>> readChunk(arrow::io::RandomAccessFile& file,
+                                                    parquet::FileMetaData& footer, int group,
+                                                    int leaf,
                                                     const std::shared_ptr<arrow::DataType>& pinned,
-                                                    std::int64_t rows);
+                                                    const RowStretch& stretch, const RowWish& wish);
 
  private:
     struct Shape;
     struct Target;
     static bool shapeOf(const parquet::ColumnDescriptor& column, const arrow::DataType& pinned,
                         Shape& shape);
-    Result<Target> allocate(const Shape& shape, std::int64_t rows, std::int64_t levels);
+    Status allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
+                    std::int64_t levels, Target& target);
     /// False: not for this decoder.
-    Result<bool> readPages(parquet::PageReader& pages, const Shape& shape, Target& target);
-    Result<bool> readPage(const parquet::DataPageV1& page, const Shape& shape, Target& target);
-    Status readFlat(const Shape& shape, int encoding, ByteSpan levels, ByteSpan values,
-                    std::int64_t count, Target& target);
-    Result<bool> readList(const Shape& shape, int encoding, ByteSpan repetition,
-                          ByteSpan definition, ByteSpan values, std::int64_t count, Target& target);
-    Status startRows(ByteSpan repetition, std::int64_t count, Target& target);
-    Result<bool> walkLevels(const Shape& shape, ByteSpan repetition, ByteSpan definition,
-                            std::int64_t count, Target& target, std::int64_t& present);
-    Status readValues(const Shape& shape, int encoding, ByteSpan values, std::int64_t count,
-                      std::uint8_t* out);
+    Result<bool> readPages(const Shape& shape, Target& target);
+    Result<bool> readPage(const PageHeader& page, const Shape& shape, Target& target);
+    Status readDictionary(const PageHeader& page, const Shape& shape);
     template <class T>
-    Status readValuesOf(int encoding, ByteSpan values, std::int64_t count, T* out);
+    bool readFlat(const Shape& shape, ByteSpan levels, PageValues& values, std::int64_t count,
+                  Target& target);
+    template <class T>
+    bool readNullable(PageValues& values, std::int64_t count, std::int64_t present, Target& target,
+                      T* out);
+    template <class T>
+    bool pickNullable(PageValues& values, std::span<const std::int64_t> places,
+                      std::int64_t present, std::int64_t written, Target& target, T* out);
+    Result<bool> readList(const Shape& shape, ByteSpan repetition, ByteSpan definition,
+                          PageValues& values, std::int64_t count, Target& target);
+    Status startRows(ByteSpan repetition, std::int64_t count);
+    Result<bool> walkLevels(const Shape& shape, ByteSpan repetition, ByteSpan definition,
+                            std::int64_t count);
 
     arrow::MemoryPool* const pool_;
-    std::vector<std::uint64_t> dictionary_;
-    std::int64_t dictionarySize_ = -1;  ///< values; -1: none yet
+    PageStream pages_;
+    PageDictionary dictionary_;
+    PageRows pageRows_;
     std::vector<std::uint32_t> repetition_, definition_;
-    std::vector<std::uint64_t> valid_;
-    std::vector<std::uint8_t> dense_;
+    std::vector<std::uint64_t> valid_, dense_;
+    std::vector<std::int64_t> picks_;
 };
 
 }  // namespace millrace::dataset

@@ -8,6 +8,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
 #include <parquet/arrow/reader.h>
+#include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
@@ -24,8 +25,9 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 class ParquetDecoder : public SplitReader::FileDecoder {
  public:
-    ParquetDecoder(const DecoderInput& input, std::unique_ptr<parquet::arrow::FileReader> reader)
-        : input_(input), reader_(std::move(reader)), pages_(input.pool) {
+    ParquetDecoder(const DecoderInput& input, std::shared_ptr<arrow::io::RandomAccessFile> file,
+                   std::unique_ptr<parquet::arrow::FileReader> reader)
+        : input_(input), file_(std::move(file)), reader_(std::move(reader)), pages_(input.pool) {
         footer_ = reader_->parquet_reader()->metadata();
         for (int leaf = 0; leaf < footer_->num_columns(); ++leaf) {
             leaves_[footer_->schema()->GetColumnRoot(leaf)->name()].push_back(leaf);
@@ -39,13 +41,19 @@ class ParquetDecoder : public SplitReader::FileDecoder {
 
     Result<std::vector<ArrayPtr>> readColumns(const SplitRange& split,
                                               const std::vector<std::string>& columns) override {
+        return readRows(split, columns, {}, input_.pool);
+    }
+
+    Result<std::vector<ArrayPtr>> readRows(const SplitRange& split,
+                                           const std::vector<std::string>& columns,
+                                           const RowWish& wish, arrow::MemoryPool* pool) override {
         if (split.chunk < 0 || split.chunk >= static_cast<std::int64_t>(firstRows_.size())) {
             return failedPrecondition(input_.path, ": the plan has row group ", split.chunk,
                                       ", the file ", firstRows_.size());
         }
         std::vector<ArrayPtr> arrays;
         for (const std::string& column : columns) {
-            ASSIGN_OR_RETURN(ArrayPtr array, readColumn(split, column));
+            ASSIGN_OR_RETURN(ArrayPtr array, readColumn(split, column, wish, pool));
             arrays.push_back(std::move(array));
         }
         return arrays;
@@ -54,11 +62,12 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     std::int64_t bytesRead() const override { return bytesRead_; }
 
  private:
-    Result<ArrayPtr> readColumn(const SplitRange& split, const std::string& column) {
+    Result<ArrayPtr> readColumn(const SplitRange& split, const std::string& column,
+                                const RowWish& wish, arrow::MemoryPool* pool) {
         ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
         const auto leaves = leaves_.find(column);
         if (leaves == leaves_.end()) {
-            return nullArray(type, split.rows, input_.pool);
+            return nullArray(type, wish.count(split.rows), pool);
         }
         const int group = static_cast<int>(split.chunk);
         const std::string place =
@@ -67,7 +76,8 @@ class ParquetDecoder : public SplitReader::FileDecoder {
             bytesRead_ += footer_->RowGroup(group)->ColumnChunk(leaf)->total_compressed_size();
         }
         try {
-            ASSIGN_OR_RETURN(ArrayPtr fast, decodePages(split, group, leaves->second, type, place));
+            ASSIGN_OR_RETURN(ArrayPtr fast,
+                             decodePages(split, group, leaves->second, type, place, wish));
             if (fast != nullptr) {
                 return fast;
             }
@@ -77,27 +87,34 @@ class ParquetDecoder : public SplitReader::FileDecoder {
                 return dataLoss(place, ": corrupt: ", values->length(), " rows instead of ",
                                 split.rows);
             }
-            return pinArray(*values, type, place, input_.pool);
+            ASSIGN_OR_RETURN(ArrayPtr pinned, pinArray(*values, type, place, pool));
+            ASSIGN_OR_RETURN(pinned, selectRows(std::move(pinned), wish, pool));
+            return zeroNullFloats(std::move(pinned), pool);
+        } catch (const parquet::ParquetStatusException& e) {
+            // Memory that is short is not the file's fault.
+            return e.status().IsOutOfMemory() ? fromArrow(e.status(), place)
+                                              : corruptAs(place, e.what());
         } catch (const std::exception& e) {
-            std::string_view what = e.what();
-            return dataLoss(place, ": corrupt: ", what.substr(0, what.find('\n')));
+            return corruptAs(place, e.what());
         }
+    }
+
+    static Status corruptAs(const std::string& place, std::string_view what) {
+        return dataLoss(place, ": corrupt: ", what.substr(0, what.find('\n')));
     }
 
     /// Null where Arrow's reader is to do it.
     Result<ArrayPtr> decodePages(const SplitRange& split, int group, const std::vector<int>& leaves,
-                                 const spec::DataType& type, const std::string& place) {
-        const std::int64_t rows = footer_->RowGroup(group)->num_rows();
-        if (leaves.size() != 1 || split.rows != rows ||
-            split.firstRow != firstRows_[static_cast<std::size_t>(group)]) {
+                                 const spec::DataType& type, const std::string& place,
+                                 const RowWish& wish) {
+        const RowStretch stretch{split.firstRow - firstRows_[static_cast<std::size_t>(group)],
+                                 split.rows, footer_->RowGroup(group)->num_rows()};
+        if (leaves.size() != 1 || stretch.begin < 0 ||
+            stretch.begin + stretch.rows > stretch.groupRows) {
             return ArrayPtr();
         }
-        if (group_ != group) {
-            groupReader_ = reader_->parquet_reader()->RowGroup(group);
-            group_ = group;
-        }
-        Result<ArrayPtr> array =
-            pages_.readChunk(*groupReader_, leaves.front(), toArrowType(type), rows);
+        Result<ArrayPtr> array = pages_.readChunk(*file_, *footer_, group, leaves.front(),
+                                                  toArrowType(type), stretch, wish);
         if (!array.ok()) {
             return Status(array.status().code(), strCat(place, ": ", messageOf(array.status())));
         }
@@ -156,32 +173,32 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     }
 
     const DecoderInput input_;
+    const std::shared_ptr<arrow::io::RandomAccessFile> file_;
     std::unique_ptr<parquet::arrow::FileReader> reader_;
     std::shared_ptr<parquet::FileMetaData> footer_;
     std::map<std::string, std::vector<int>> leaves_;
     std::vector<std::int64_t> firstRows_;
     std::int64_t bytesRead_ = 0;
     PageDecoder pages_;
-    int group_ = -1;
-    std::shared_ptr<parquet::RowGroupReader> groupReader_;
 };
 
 }  // namespace
 
 Result<DecoderPtr> openParquet(const DecoderInput& input) {
     try {
-        ASSIGN_OR_RETURN(auto file, fromArrow(arrow::io::ReadableFile::Open(input.path, input.pool),
-                                              input.path));
+        ASSIGN_OR_RETURN(
+            const std::shared_ptr<arrow::io::RandomAccessFile> file,
+            fromArrow(arrow::io::ReadableFile::Open(input.path, input.pool), input.path));
         parquet::arrow::FileReaderBuilder builder;
         parquet::ReaderProperties reading(input.pool);
-        RETURN_IF_ERROR(fromArrow(builder.Open(std::move(file), reading), input.path));
+        RETURN_IF_ERROR(fromArrow(builder.Open(file, reading), input.path));
         parquet::ArrowReaderProperties properties(/*use_threads=*/false);
         properties.set_pre_buffer(false);
         properties.set_batch_size(1 << 16);
         std::unique_ptr<parquet::arrow::FileReader> reader;
         RETURN_IF_ERROR(fromArrow(
             builder.memory_pool(input.pool)->properties(properties)->Build(&reader), input.path));
-        return DecoderPtr(std::make_unique<ParquetDecoder>(input, std::move(reader)));
+        return DecoderPtr(std::make_unique<ParquetDecoder>(input, file, std::move(reader)));
     } catch (const std::exception& e) {
         return dataLoss(input.path, ": ", e.what());
     }

@@ -44,6 +44,26 @@ Status SplitReader::openFile(std::uint32_t file) {
     return okStatus();
 }
 
+Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::FileDecoder::readRows(
+    const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish,
+    arrow::MemoryPool* pool) {
+    ASSIGN_OR_RETURN(auto arrays, readColumns(split, columns));
+    for (std::shared_ptr<arrow::Array>& array : arrays) {
+        ASSIGN_OR_RETURN(array, selectRows(std::move(array), wish, pool));
+        ASSIGN_OR_RETURN(array, zeroNullFloats(std::move(array), pool));
+    }
+    return arrays;
+}
+
+Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readRows(
+    const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish) {
+    RETURN_IF_ERROR(openFile(split.file));
+    const std::int64_t before = decoder_->bytesRead();
+    auto arrays = decoder_->readRows(split, columns, wish, pool_);
+    bytesRead_ += decoder_->bytesRead() - before;
+    return arrays;
+}
+
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readColumns(
     const SplitRange& split, const std::vector<std::string>& columns) {
     RETURN_IF_ERROR(openFile(split.file));

@@ -12,6 +12,7 @@
 
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
+#include "backend/dataset/row_wish.h"
 
 namespace arrow {
 class Array;
@@ -41,6 +42,11 @@ class SplitReader {
     Result<std::vector<std::shared_ptr<arrow::Array>>> readColumns(
         const SplitRange& split, const std::vector<std::string>& columns);
 
+    /// The wished rows alone; lists may come with repeats stored once (RowWish::mayRepeat). Floats
+    /// are 0 where they are null.
+    Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
+        const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish);
+
     /// Bytes read from files so far.
     std::int64_t bytesRead() const { return bytesRead_; }
 
@@ -50,6 +56,10 @@ class SplitReader {
         virtual ~FileDecoder() = default;
         virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readColumns(
             const SplitRange& split, const std::vector<std::string>& columns) = 0;
+        /// All rows are read and the wished ones taken, where a format knows no better.
+        virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
+            const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish,
+            arrow::MemoryPool* pool);
         virtual std::int64_t bytesRead() const = 0;
     };
 

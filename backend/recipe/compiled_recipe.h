@@ -16,6 +16,7 @@
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
+#include "backend/dataset/row_wish.h"
 #include "backend/recipe/feature_batch.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/schema.h"
@@ -32,13 +33,18 @@ class FactsCache;
 
 namespace millrace::recipe {
 
-/// Gives the columns of one split, whole (all its rows), when they are first needed. Asked for
-/// several at once where possible, so that one read serves them; never twice for one name.
+/// Gives the columns of one split when they are first needed. Asked for several at once where
+/// possible, so that one read serves them; never twice for one name.
 class ColumnSource {
  public:
     virtual ~ColumnSource() = default;
+    /// All rows of the split.
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
         const std::vector<std::string>& names) = 0;
+    /// The wished rows alone: what the steps so far have left. Lists may come as dictionary<int32,
+    /// list> when the wish allows it. Floats are 0 where they are null.
+    virtual Result<std::vector<std::shared_ptr<arrow::Array>>> rows(
+        const std::vector<std::string>& names, const dataset::RowWish& wish);
 };
 
 /// One split's rows.

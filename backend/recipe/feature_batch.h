@@ -3,7 +3,8 @@
 //
 // Every column is contiguous, `rows` long, with nulls already replaced, and addressed by a raw
 // pointer; `owners` keeps the memory alive. Offsets of lists are absolute positions in `values` and
-// need not start at 0 (they may be a view of the decoder's memory).
+// need not start at 0 (they may be a view of the decoder's memory). Lists that repeat over rows may
+// be stored once: `items` then has each row's.
 // Threads: a value; move it.
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,8 @@ struct IdColumn {
 struct ListColumn {
     std::string name;
     const std::int64_t* values = nullptr;
-    const std::int32_t* offsets = nullptr;  ///< rows + 1
+    const std::int32_t* offsets = nullptr;  ///< stored lists + 1
+    const std::int32_t* items = nullptr;    ///< of each row its stored list; null: the row's own
 };
 
 struct VectorColumn {
@@ -45,7 +47,7 @@ struct VectorColumn {
     const float* values = nullptr;  ///< [rows, width], row-major
 };
 
-/// A column passed through untouched, nulls and all.
+/// A column passed through untouched, nulls and all; lists may be dictionary<int32, list>.
 struct CarryColumn {
     std::string name;
     std::shared_ptr<arrow::Array> array;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include <arrow/array/array_dict.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/buffer.h>
@@ -226,13 +227,13 @@ std::int64_t FeatureMaker::tableBytes() const {
 }
 
 Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
-    RETURN_IF_ERROR(rows.prefetch(columns_));
+    RETURN_IF_ERROR(rows.prefetch(columns_, /*mayRepeat=*/true));
     RETURN_IF_ERROR(dense(rows, batch));
     RETURN_IF_ERROR(ids(rows, batch));
     RETURN_IF_ERROR(lists(rows, batch));
     RETURN_IF_ERROR(vectors(rows, batch));
     for (const std::string& name : carry_) {
-        ASSIGN_OR_RETURN(ArrayPtr array, rows.column(name));
+        ASSIGN_OR_RETURN(ArrayPtr array, rows.storedColumn(name));
         batch.carry.push_back({name, std::move(array)});
     }
     return okStatus();
@@ -255,7 +256,8 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
         }
         ASSIGN_OR_RETURN(cast, castValues(raw, feature.type, floatType, false));
         const auto& in = static_cast<const arrow::FloatArray&>(*cast);
-        if (in.null_count() == 0) {
+        const bool isZeroed = feature.fill == 0 && cast == raw && rows.isAsRead(feature.name);
+        if (in.null_count() == 0 || isZeroed) {
             batch.dense.push_back({feature.name, in.raw_values()});
             batch.decodedBytes += in.length() * 4;
             batch.owners.push_back(cast);
@@ -282,9 +284,17 @@ Status FeatureMaker::ids(RowSet& rows, FeatureBatch& batch) const {
 
 Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
     for (const Encoded& feature : lists_) {
-        ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
+        ASSIGN_OR_RETURN(ArrayPtr raw, rows.storedColumn(feature.name));
+        ListColumn column{feature.name, nullptr, nullptr, nullptr};
+        if (raw->type_id() == arrow::Type::DICTIONARY) {
+            // Each list is encoded once, however many rows it stands for.
+            const auto& stored = static_cast<const arrow::DictionaryArray&>(*raw);
+            column.items = static_cast<const arrow::Int32Array&>(*stored.indices()).raw_values();
+            batch.decodedBytes += 4 * stored.length();
+            batch.owners.push_back(stored.indices());
+            raw = stored.dictionary();
+        }
         ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw));
-        ListColumn column{feature.name, nullptr, nullptr};
         if (encoded->type_id() == arrow::Type::LIST && encoded->null_count() == 0) {
             const auto& list = static_cast<const arrow::ListArray&>(*encoded);
             column.values = static_cast<const arrow::Int64Array&>(*list.values()).raw_values();

@@ -9,7 +9,19 @@ namespace millrace::recipe {
 RowSet::RowSet(const SplitInput& split, const spec::Schema& schema)
     : split_(split), schema_(schema), source_(std::make_shared<Source>()), rows_(split.rows) {}
 
-Status RowSet::prefetch(const std::vector<std::string>& names) {
+Result<std::vector<ArrayPtr>> ColumnSource::rows(const std::vector<std::string>& names,
+                                                 const dataset::RowWish& wish) {
+    ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, columns(names));
+    for (ArrayPtr& array : arrays) {
+        ASSIGN_OR_RETURN(array,
+                         dataset::selectRows(std::move(array), wish, arrow::default_memory_pool()));
+        ASSIGN_OR_RETURN(array,
+                         dataset::zeroNullFloats(std::move(array), arrow::default_memory_pool()));
+    }
+    return arrays;
+}
+
+Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat) {
     std::vector<std::string> wanted;
     for (const std::string& name : names) {
         const bool isDue = !made_.contains(name) && !source_->columns.contains(name) &&
@@ -21,18 +33,40 @@ Status RowSet::prefetch(const std::vector<std::string>& names) {
     if (wanted.empty() || rows_ == 0) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, split_.source->columns(wanted));
+    const dataset::RowWish wish{selection_.has_value() ? &*selection_ : nullptr, mayRepeat};
+    ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, split_.source->rows(wanted, wish));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (arrays[i]->length() != split_.rows) {
+        if (arrays[i]->length() != rows_) {
             return internalError("column ", wanted[i], " has ", arrays[i]->length(),
-                                 " values, the split ", split_.rows);
+                                 " values instead of ", rows_);
         }
-        source_->columns[wanted[i]] = std::move(arrays[i]);
+        source_->columns[wanted[i]] = {std::move(arrays[i]), cuts_.size()};
     }
     return okStatus();
 }
 
+// What was read before rows went is cut to those that stay.
+Result<ArrayPtr> RowSet::presentRows(const MadeColumn& read) const {
+    if (read.generation == 0 && selection_.has_value()) {
+        return takeRows(read.values, selectionArray_);
+    }
+    ArrayPtr values = read.values;
+    for (std::size_t g = read.generation; g < cuts_.size(); ++g) {
+        ASSIGN_OR_RETURN(values, takeRows(values, cuts_[g]));
+    }
+    return values;
+}
+
 Result<ArrayPtr> RowSet::column(const std::string& name) {
+    ASSIGN_OR_RETURN(ArrayPtr values, storedColumn(name));
+    if (values->type_id() != arrow::Type::DICTIONARY) {
+        return values;
+    }
+    ASSIGN_OR_RETURN(values, dataset::expandLists(std::move(values), arrow::default_memory_pool()));
+    return selected_[name] = std::move(values);
+}
+
+Result<ArrayPtr> RowSet::storedColumn(const std::string& name) {
     const auto made = made_.find(name);
     if (made != made_.end()) {
         MadeColumn& column = made->second;
@@ -54,11 +88,11 @@ Result<ArrayPtr> RowSet::column(const std::string& name) {
         return dataset::nullArray(field->type, 0, arrow::default_memory_pool());
     }
     RETURN_IF_ERROR(prefetch({name}));
-    const ArrayPtr& whole = source_->columns[name];
-    if (!selection_.has_value()) {
-        return whole;
+    const MadeColumn& read = source_->columns[name];
+    if (read.generation == cuts_.size()) {
+        return read.values;
     }
-    ASSIGN_OR_RETURN(ArrayPtr part, takeRows(whole, selectionArray_));
+    ASSIGN_OR_RETURN(ArrayPtr part, presentRows(read));
     return selected_.emplace(name, std::move(part)).first->second;
 }
 
@@ -66,10 +100,11 @@ Status RowSet::keep(const std::vector<std::int64_t>& positions) {
     if (static_cast<std::int64_t>(positions.size()) == rows_) {
         return okStatus();
     }
-    if (!made_.empty() || !cuts_.empty()) {
-        ASSIGN_OR_RETURN(ArrayPtr cut, indexArray(positions, false));
-        cuts_.push_back(std::move(cut));
+    if (source_.use_count() > 1) {
+        source_ = std::make_shared<Source>(*source_);  // a copy keeps rows of its own from here on
     }
+    ASSIGN_OR_RETURN(ArrayPtr cut, indexArray(positions, false));
+    cuts_.push_back(std::move(cut));
     std::vector<std::int64_t> selection;
     selection.reserve(positions.size());
     for (const std::int64_t position : positions) {

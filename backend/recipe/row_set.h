@@ -23,9 +23,19 @@ class RowSet : public ExprInput {
 
     std::int64_t rows() const override { return rows_; }
     Result<ArrayPtr> column(const std::string& name) override;
+    /// The same, but lists may come as dictionary<int32, list>, repeats stored once.
+    Result<ArrayPtr> storedColumn(const std::string& name);
 
-    /// Reads the file columns among `names` in one go, when there are rows left.
-    Status prefetch(const std::vector<std::string>& names);
+    /// The column's present rows are as the file has them: floats are 0 where they are null.
+    bool isAsRead(const std::string& name) const {
+        const auto read = source_->columns.find(name);
+        return !made_.contains(name) && read != source_->columns.end() &&
+               read->second.generation == cuts_.size();
+    }
+
+    /// Reads the file columns among `names` in one go, when there are rows left; of the present
+    /// rows alone.
+    Status prefetch(const std::vector<std::string>& names, bool mayRepeat = false);
     /// Keeps these rows (ascending positions among the present ones).
     Status keep(const std::vector<std::int64_t>& positions);
     /// Adds or replaces a column of `rows()` values.
@@ -45,13 +55,15 @@ class RowSet : public ExprInput {
         ArrayPtr values;
         std::size_t generation = 0;  ///< number of keep() calls it has seen
     };
+    /// File columns as they were read.
     struct Source {
-        std::map<std::string, ArrayPtr> columns;
+        std::map<std::string, MadeColumn> columns;
     };
+    Result<ArrayPtr> presentRows(const MadeColumn& read) const;
 
     const SplitInput& split_;
     const spec::Schema& schema_;
-    std::shared_ptr<Source> source_;            ///< whole file columns
+    std::shared_ptr<Source> source_;
     std::map<std::string, ArrayPtr> selected_;  ///< file columns, present rows only
     std::map<std::string, MadeColumn> made_;
     std::vector<ArrayPtr> cuts_;                          ///< positions kept by each keep()

@@ -133,6 +133,14 @@ Result<Chunk::Column> listColumn(Chunk& chunk, BufferPool& pool, const arrow::Ar
                                  std::size_t width) {
     static constexpr std::int32_t kEmpty[1] = {0};
     Chunk::Column column;
+    if (array.type_id() == arrow::Type::DICTIONARY) {
+        const auto& stored = static_cast<const arrow::DictionaryArray&>(array);
+        ASSIGN_OR_RETURN(column, listColumn(chunk, pool, *stored.dictionary(), width));
+        column.items = static_cast<const arrow::Int32Array&>(*stored.indices()).raw_values();
+        chunk.owners.push_back(stored.indices());
+        chunk.owners.push_back(stored.dictionary());
+        return column;
+    }
     const auto& data = *array.data();
     const bool isBinary =
         array.type_id() == arrow::Type::STRING || array.type_id() == arrow::Type::BINARY;
@@ -172,7 +180,7 @@ class ColumnFiller {
     }
     Status list(const recipe::ListColumn& column) {
         RETURN_IF_ERROR(expect(Role::kList, column.name));
-        chunk_.columns[next_++] = {bytesOf(column.values), column.offsets};
+        chunk_.columns[next_++] = {bytesOf(column.values), column.offsets, column.items};
         return okStatus();
     }
     Status mask(const std::string& name, const std::vector<float>& mask) {
@@ -211,7 +219,10 @@ class ColumnFiller {
         ++next_;
         return okStatus();
     }
-    Status done() const {
+    Status done() {
+        if (layout_.inverseColumn() >= 0) {
+            ++next_;  // the last one; each frame has its own
+        }
         return next_ == layout_.numColumns()
                    ? okStatus()
                    : internalError("the recipe made ", next_, " columns of ", layout_.numColumns());
@@ -233,7 +244,53 @@ class ColumnFiller {
     std::size_t next_ = 2;
 };
 
+bool isSameList(const Chunk::Column& column, std::size_t width, std::int64_t a, std::int64_t b) {
+    const std::int64_t x = column.item(a), y = column.item(b);
+    const std::int64_t begin = column.offsets[x], other = column.offsets[y];
+    const std::int64_t count = column.offsets[x + 1] - begin;
+    return x == y ||
+           (count == column.offsets[y + 1] - other &&
+            (count == 0 || std::memcmp(column.values + static_cast<std::size_t>(begin) * width,
+                                       column.values + static_cast<std::size_t>(other) * width,
+                                       static_cast<std::size_t>(count) * width) == 0));
+}
+
 }  // namespace
+
+Status Chunk::findGroups(const frame::FrameLayout& layout,
+                         std::span<const std::uint64_t> requestStarts, bool isRequired) {
+    std::vector<std::size_t> deduplicated;
+    for (std::size_t c = 0; c < layout.numColumns(); ++c) {
+        if (layout.columns()[c].dedup) {
+            deduplicated.push_back(c);
+        }
+    }
+    if (deduplicated.empty()) {
+        return okStatus();
+    }
+    groups.resize(static_cast<std::size_t>(rows));
+    std::uint32_t group = 0;
+    auto next = requestStarts.begin();
+    for (std::int64_t r = 0; r < rows; ++r) {
+        bool isSame = r > 0;
+        for (; next != requestStarts.end() && *next <= rowNumbers[r]; ++next) {
+            isSame = false;
+        }
+        for (std::size_t i = 0; isSame && i < deduplicated.size(); ++i) {
+            const frame::ColumnSpec& column = layout.columns()[deduplicated[i]];
+            isSame = isSameList(columns[deduplicated[i]], frame::sizeOf(column.dtype), r - 1, r);
+            if (!isSame && isRequired) {
+                return invalidArgument(
+                    "row ", rowNumbers[r], ": features.dedup: list column '", column.name,
+                    "' differs from the row before, which is of the same request; with `dedup: "
+                    "best_effort` such lists are stored apart");
+            }
+        }
+        group += r > 0 && !isSame ? 1 : 0;
+        groups[static_cast<std::size_t>(r)] = group;
+    }
+    return okStatus();
+}
 
 Result<Chunk> Chunk::make(recipe::FeatureBatch given, const frame::FrameLayout& layout,
                           BufferPool& pool) {

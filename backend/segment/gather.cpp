@@ -113,8 +113,9 @@ void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks, 
     std::int64_t end = 0;
     for (const RowPick& pick : picks) {
         const Chunk::Column& from = chunks[pick.chunk].columns[column];
-        const std::int32_t begin = from.offsets[pick.row];
-        const auto count = static_cast<std::size_t>(from.offsets[pick.row + 1] - begin);
+        const std::int64_t item = from.item(pick.row);
+        const std::int32_t begin = from.offsets[item];
+        const auto count = static_cast<std::size_t>(from.offsets[item + 1] - begin);
         if (count > 0) {
             std::memcpy(out + static_cast<std::size_t>(end) * bytes,
                         from.values + static_cast<std::size_t>(begin) * bytes, count * bytes);
@@ -122,6 +123,23 @@ void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks, 
         end += static_cast<std::int64_t>(count);
         *++offsets = end;
     }
+}
+
+std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::int64_t rows,
+                         std::size_t bytes, std::byte* out, std::int64_t* offsets,
+                         std::int64_t end) {
+    for (std::int64_t r = from; r < from + rows; ++r) {
+        const std::int64_t item = column.item(r), begin = column.offsets[item];
+        const std::int64_t count = column.offsets[item + 1] - begin;
+        if (count > 0) {
+            std::memcpy(out + static_cast<std::size_t>(end) * bytes,
+                        column.values + static_cast<std::size_t>(begin) * bytes,
+                        static_cast<std::size_t>(count) * bytes);
+        }
+        end += count;
+        *++offsets = end;
+    }
+    return end;
 }
 
 }  // namespace millrace::segment

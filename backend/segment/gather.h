@@ -23,4 +23,10 @@ void gatherFixed(std::span<const Chunk> chunks, std::span<const RowPick> picks, 
 void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
                  std::size_t bytes, std::byte* out, std::int64_t* offsets);
 
+/// Rows [from, from + rows) of a column whose lists repeat, each row's list in full. `end`: values
+/// written before; returns those written now. offsets[1 .. rows] are filled.
+std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::int64_t rows,
+                         std::size_t bytes, std::byte* out, std::int64_t* offsets,
+                         std::int64_t end);
+
 }  // namespace millrace::segment

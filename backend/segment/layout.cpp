@@ -74,7 +74,8 @@ Result<const spec::Field*> findColumn(const spec::Schema& columns, const std::st
 
 }  // namespace
 
-Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns) {
+Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns,
+                                    const std::set<std::string>& deduplicated) {
     std::vector<ColumnSpec> out;
     const spec::FeaturesSpec& features = spec.features;
     if (!features.weighted.empty() || !features.sequences.empty()) {
@@ -108,6 +109,10 @@ Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schem
         ASSIGN_OR_RETURN(const spec::Field* field, findColumn(columns, name, "carry"));
         ASSIGN_OR_RETURN(ColumnSpec column, carryColumn(*field));
         out.push_back(std::move(column));
+    }
+    for (ColumnSpec& column : out) {
+        column.dedup =
+            column.encoding == frame::Encoding::kLists && deduplicated.contains(column.name);
     }
     return frame::FrameLayout::make(std::move(out), spec::streamHash(spec));
 }

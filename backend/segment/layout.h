@@ -1,5 +1,8 @@
 #pragma once
 // The columns of a run's frames, known from its bound spec before a row is read.
+#include <set>
+#include <string>
+
 #include "backend/core/status.h"
 #include "backend/frame/frame.h"
 #include "backend/spec/run_spec.h"
@@ -12,6 +15,8 @@ namespace millrace::segment {
 /// recipe (spec::BindResult::columns). Carried bools are uint8, dates int32 (days), timestamps
 /// int64 (microseconds), decimals float64; nulls are 0 or empty. kInvalidArgument names a column
 /// that a frame cannot hold.
-Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns);
+/// `deduplicated`: names of list columns that are stored once a request.
+Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns,
+                                    const std::set<std::string>& deduplicated = {});
 
 }  // namespace millrace::segment

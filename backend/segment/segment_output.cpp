@@ -58,15 +58,57 @@ void FrameGatherer::select(const SegmentOutput& output, std::int64_t first, std:
     }
 }
 
-std::uint64_t FrameGatherer::listValues(std::size_t column) const {
-    std::uint64_t count = 0;
+// Neighbours of one group share a stored item: its first row in the frame stands for all.
+void FrameGatherer::findItems() {
+    items_.clear();
+    inverse_.clear();
+    RowPick last;
+    std::uint32_t lastGroup = 0;
+    const auto add = [&](std::uint32_t chunk, std::uint32_t row) {
+        const std::uint32_t group = output_->chunks[chunk].groups[row];
+        if (items_.empty() || chunk != last.chunk || group != lastGroup) {
+            items_.push_back({chunk, row});
+            last.chunk = chunk;
+            lastGroup = group;
+        }
+        inverse_.push_back(static_cast<std::uint32_t>(items_.size() - 1));
+    };
     for (const RowPick& pick : picks_) {
-        const std::int32_t* offsets = output_->chunks[pick.chunk].columns[column].offsets;
-        count += static_cast<std::uint64_t>(offsets[pick.row + 1] - offsets[pick.row]);
+        add(pick.chunk, pick.row);
     }
     for (const Run& run : runs_) {
-        const std::int32_t* offsets = run.chunk->columns[column].offsets;
-        count += static_cast<std::uint64_t>(offsets[run.from + run.rows] - offsets[run.from]);
+        const auto chunk = static_cast<std::uint32_t>(run.chunk - output_->chunks.data());
+        for (std::int64_t r = 0; r < run.rows; ++r) {
+            add(chunk, static_cast<std::uint32_t>(run.from + r));
+        }
+    }
+}
+
+std::uint64_t FrameGatherer::listValues(std::size_t column) const {
+    std::uint64_t count = 0;
+    const auto add = [&count](const Chunk::Column& from, std::int64_t row) {
+        const std::int64_t item = from.item(row);
+        count += static_cast<std::uint64_t>(from.offsets[item + 1] - from.offsets[item]);
+    };
+    if (writer_.layout().columns()[column].dedup) {
+        for (const RowPick& pick : items_) {
+            add(output_->chunks[pick.chunk].columns[column], pick.row);
+        }
+        return count;
+    }
+    for (const RowPick& pick : picks_) {
+        add(output_->chunks[pick.chunk].columns[column], pick.row);
+    }
+    for (const Run& run : runs_) {
+        const Chunk::Column& from = run.chunk->columns[column];
+        if (from.items == nullptr) {
+            count += static_cast<std::uint64_t>(from.offsets[run.from + run.rows] -
+                                                from.offsets[run.from]);
+            continue;
+        }
+        for (std::int64_t r = 0; r < run.rows; ++r) {
+            add(from, run.from + r);
+        }
     }
     return count;
 }
@@ -76,12 +118,16 @@ Result<std::uint64_t> FrameGatherer::measure(const SegmentOutput& output, std::i
     select(output, first, rows);
     const auto& columns = writer_.layout().columns();
     counts_.assign(columns.size(), 0);
+    if (writer_.layout().inverseColumn() >= 0) {
+        findItems();
+    }
     for (std::size_t c = 0; c < columns.size(); ++c) {
         if (columns[c].encoding == frame::Encoding::kLists) {
             counts_[c] = listValues(c);
         }
     }
-    return writer_.declare(static_cast<std::uint32_t>(rows), counts_);
+    return writer_.declare(static_cast<std::uint32_t>(rows), counts_,
+                           static_cast<std::uint32_t>(items_.size()));
 }
 
 Status FrameGatherer::write(std::span<std::byte> memory, const frame::FrameId& id) {
@@ -92,6 +138,9 @@ Status FrameGatherer::write(std::span<std::byte> memory, const frame::FrameId& i
         const std::size_t width = frame::sizeOf(columns[c].dtype) * columns[c].width;
         if (columns[c].role == frame::Role::kDense) {
             writeDense(c);
+        } else if (columns[c].role == frame::Role::kInverse) {
+            copyBytes(placeOf(writer_, c), reinterpret_cast<const std::byte*>(inverse_.data()),
+                      inverse_.size() * sizeof(inverse_[0]));
         } else if (columns[c].encoding == frame::Encoding::kLists) {
             writeList(c, width);
         } else {
@@ -146,13 +195,20 @@ void FrameGatherer::writeFixed(std::size_t column, std::size_t width) {
 void FrameGatherer::writeList(std::size_t column, std::size_t width) {
     std::byte* out = placeOf(writer_, column);
     std::int64_t* offsets = writer_.offsets(column).data();
-    if (!picks_.empty()) {
-        gatherLists(output_->chunks, picks_, column, width, out, offsets);
+    const bool isDedup = writer_.layout().columns()[column].dedup;
+    if (isDedup || !picks_.empty()) {
+        gatherLists(output_->chunks, isDedup ? std::span<const RowPick>(items_) : picks_, column,
+                    width, out, offsets);
         return;
     }
     std::int64_t end = 0;
     for (const Run& run : runs_) {
         const Chunk::Column& from = run.chunk->columns[column];
+        if (from.items != nullptr) {
+            end = expandLists(from, run.from, run.rows, width, out, offsets, end);
+            offsets += run.rows;
+            continue;
+        }
         const std::int64_t begin = from.offsets[run.from];
         const std::int64_t count = from.offsets[run.from + run.rows] - begin;
         copyBytes(out + static_cast<std::size_t>(end) * width,

@@ -28,19 +28,29 @@ struct RowPick {
 struct Chunk {
     struct Column {
         const std::byte* values = nullptr;
-        const std::int32_t* offsets = nullptr;  ///< lists: rows + 1, absolute
+        const std::int32_t* offsets = nullptr;  ///< lists: items + 1, absolute
+        const std::int32_t* items = nullptr;    ///< of each row its list; null: the row's own
+        std::int64_t item(std::int64_t row) const { return items == nullptr ? row : items[row]; }
     };
     std::uint32_t file = 0;
     std::int64_t rows = 0;
     const std::uint64_t* rowNumbers = nullptr;
     std::vector<const float*> dense;
     std::vector<Column> columns;  ///< by column of the layout; row ids and dense are unused
+    /// Of each kept row its group: neighbours of one request whose deduplicated lists are all the
+    /// same, numbered as they come. Empty when the layout deduplicates nothing.
+    std::vector<std::uint32_t> groups;
     std::vector<std::shared_ptr<const void>> owners;
 
     /// Brings a batch to the layout's types: masks and bools to bytes, nulls of carried columns to
-    /// 0 or empty. kInvalidArgument when the batch does not have the layout's columns.
+    /// 0 or empty. kInternal when the batch does not have the layout's columns.
     static Result<Chunk> make(recipe::FeatureBatch batch, const frame::FrameLayout& layout,
                               BufferPool& pool);
+    /// Fills `groups` when the layout deduplicates. `requestStarts`: the rows of the file at which
+    /// requests start, ascending. `isRequired`: a list that changes within a request is an error
+    /// (kInvalidArgument with row and column), else the start of another group.
+    Status findGroups(const frame::FrameLayout& layout,
+                      std::span<const std::uint64_t> requestStarts, bool isRequired);
 };
 
 class SegmentOutput {
@@ -81,6 +91,7 @@ class FrameGatherer {
     };
     void select(const SegmentOutput& output, std::int64_t first, std::int64_t rows);
     std::uint64_t listValues(std::size_t column) const;
+    void findItems();
     void writeRowIds();
     void writeDense(std::size_t column);
     void writeFixed(std::size_t column, std::size_t width);
@@ -91,6 +102,8 @@ class FrameGatherer {
     std::span<const RowPick> picks_;  ///< empty: runs_
     std::vector<Run> runs_;
     std::vector<std::uint64_t> counts_;
+    std::vector<RowPick> items_;          ///< deduplicated: the first row of each stored list
+    std::vector<std::uint32_t> inverse_;  ///< and of each row its place among them
 };
 
 }  // namespace millrace::segment

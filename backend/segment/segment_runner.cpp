@@ -5,16 +5,24 @@
 
 #include <arrow/api.h>
 
+#include "backend/segment/requests.h"
+
 namespace millrace::segment {
 
 // The recipe's door to one split's columns; the request column is read once for both.
 class SegmentRunner::Columns final : public recipe::ColumnSource {
  public:
-    Columns(dataset::SplitReader& reader, const dataset::SplitRange& split, StageCounters& counters)
-        : reader_(reader), split_(split), counters_(counters) {}
+    Columns(dataset::SplitReader& reader, const dataset::SplitRange& split, BufferPool& pool,
+            StageCounters& counters)
+        : reader_(reader), split_(split), pool_(&pool), counters_(counters) {}
 
     Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
         const std::vector<std::string>& names) override {
+        return rows(names, {});
+    }
+
+    Result<std::vector<std::shared_ptr<arrow::Array>>> rows(const std::vector<std::string>& names,
+                                                            const dataset::RowWish& wish) override {
         StageTimer timer(counters_);
         const auto start = std::chrono::steady_clock::now();
         std::vector<std::string> missing;
@@ -24,11 +32,16 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
             }
         }
         const std::int64_t before = reader_.bytesRead();
-        ASSIGN_OR_RETURN(auto read, reader_.readColumns(split_, missing));
+        ASSIGN_OR_RETURN(auto read, reader_.readRows(split_, missing, wish));
         std::vector<std::shared_ptr<arrow::Array>> arrays;
         std::size_t next = 0;
         for (const std::string& name : names) {
-            arrays.push_back(name == keptName_ ? kept_ : std::move(read[next++]));
+            if (name != keptName_) {
+                arrays.push_back(std::move(read[next++]));
+                continue;
+            }
+            ASSIGN_OR_RETURN(auto part, dataset::selectRows(kept_, wish, pool_));
+            arrays.push_back(std::move(part));
         }
         timer.stop(Stage::kRead, firstRead_ ? split_.rows : 0, reader_.bytesRead() - before);
         firstRead_ = false;
@@ -49,6 +62,7 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
  private:
     dataset::SplitReader& reader_;
     const dataset::SplitRange& split_;
+    arrow::MemoryPool* const pool_;
     StageCounters& counters_;
     std::string keptName_;
     std::shared_ptr<arrow::Array> kept_;
@@ -90,10 +104,13 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
         return okStatus();
     }
     const dataset::SplitRange range{ref.file, split.rowGroup, split.firstRow, split.rows};
-    Columns columns(reader_, range, counters_);
+    Columns columns(reader_, range, pool_, counters_);
     const auto start = std::chrono::steady_clock::now();
-    if (input_->shuffle() == Shuffle::kRequests) {
-        RETURN_IF_ERROR(findRequests(columns, split.firstRow, split.rows));
+    const bool isDeduplicated = input_->layout().inverseColumn() >= 0;
+    if (isDeduplicated || input_->shuffle() == Shuffle::kRequests) {
+        ASSIGN_OR_RETURN(const auto values, columns.keep(input_->spec().features.request));
+        requestStarts_.push_back(
+            requestStarts(*values, static_cast<std::uint64_t>(split.firstRow)));
     }
     const recipe::SplitInput in{
         ref.file,   file.relativePath, static_cast<std::uint64_t>(split.firstRow),
@@ -105,27 +122,18 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
     }
     output.decodedBytes += batch.decodedBytes;
     ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
+    if (isDeduplicated) {
+        const bool isRequired = input_->spec().features.dedup == "required";
+        RETURN_IF_ERROR(
+            annotate(chunk.findGroups(input_->layout(), requestStarts_.back(), isRequired),
+                     file.relativePath));
+    }
     output.chunks.push_back(std::move(chunk));
     const auto busy = std::chrono::steady_clock::now() - start;
     counters_.add(
         Stage::kRecipe,
         std::chrono::duration_cast<std::chrono::nanoseconds>(busy).count() - columns.readNs(),
         output.chunks.back().rows, 0);
-    return okStatus();
-}
-
-// A request is a maximal run of adjacent rows with one non-null value; a null is one of its own.
-Status SegmentRunner::findRequests(Columns& columns, std::int64_t firstRow, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const auto array, columns.keep(input_->spec().features.request));
-    std::vector<std::uint64_t> starts;
-    for (std::int64_t r = 0; r < rows; ++r) {
-        const bool goesOn = r > 0 && array->IsValid(r) && array->IsValid(r - 1) &&
-                            array->RangeEquals(*array, r, r + 1, r - 1);
-        if (!goesOn) {
-            starts.push_back(static_cast<std::uint64_t>(firstRow + r));
-        }
-    }
-    requestStarts_.push_back(std::move(starts));
     return okStatus();
 }
 

@@ -26,7 +26,6 @@ class SegmentRunner {
  private:
     class Columns;
     Status runSplit(const stream::SplitRef& ref, std::uint32_t epoch, SegmentOutput& output);
-    Status findRequests(Columns& columns, std::int64_t firstRow, std::int64_t rows);
     void orderRows(std::uint32_t epoch, SegmentOutput& output);
     std::uint64_t keyRow(std::size_t chunk, std::uint64_t row) const;
 
@@ -34,7 +33,7 @@ class SegmentRunner {
     BufferPool& pool_;
     StageCounters& counters_;
     dataset::SplitReader reader_;
-    /// shuffle: requests. By chunk: the rows in the file at which requests start, ascending.
+    /// By chunk, where requests matter: the rows in the file at which they start, ascending.
     std::vector<std::vector<std::uint64_t>> requestStarts_;
 };
 

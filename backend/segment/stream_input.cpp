@@ -6,6 +6,7 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/side_table.h"
 #include "backend/segment/layout.h"
+#include "backend/segment/requests.h"
 #include "backend/spec/bind.h"
 
 namespace millrace::segment {
@@ -103,7 +104,9 @@ Status StreamInput::bind(const recipe::TableSource& tables,
     if (!bound.ok()) {
         return spec::toStatus(bound.errors, "spec");
     }
-    ASSIGN_OR_RETURN(layout_, layoutOf(spec_, bound.columns));
+    ASSIGN_OR_RETURN(const std::set<std::string> deduplicated,
+                     deduplicatedLists(spec_, bound.columns, dataset_, files()));
+    ASSIGN_OR_RETURN(layout_, layoutOf(spec_, bound.columns, deduplicated));
     return okStatus();
 }
 

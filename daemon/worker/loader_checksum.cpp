@@ -14,6 +14,7 @@ struct Checksum::Column {
     Role role;
     DType dtype;
     std::uint32_t width;
+    std::uint64_t items;
     std::uint64_t numValues;
     const void* data;
     const std::int64_t* offsets;
@@ -100,14 +101,9 @@ void Checksum::add(const frame::FrameView& frame) {
     const int inverse = frame.inverseColumn();
     for (std::size_t c = 2; c < frame.numColumns(); ++c) {
         const frame::ColumnEntry& entry = frame.entry(c);
-        Column column{entry.role,
-                      entry.dtype,
-                      entry.width,
-                      entry.values,
-                      frame.bytes().data() + entry.data.offset,
-                      nullptr,
-                      nullptr,
-                      nullptr};
+        Column column{entry.role,  entry.dtype,  entry.width,
+                      entry.items, entry.values, frame.bytes().data() + entry.data.offset,
+                      nullptr,     nullptr,      nullptr};
         if (entry.encoding == frame::Encoding::kLists) {
             column.offsets = frame.offsets(c).data();
         }
@@ -130,9 +126,10 @@ void Checksum::add(const millrace_batch* batch) {
         if (millrace_batch_column(batch, c, &from) != 0) {
             continue;
         }
-        addColumn({static_cast<Role>(from.role), static_cast<DType>(from.dtype), from.width,
-                   from.num_values, from.data, from.offsets, from.weights, from.inverse},
-                  rows);
+        addColumn(
+            {static_cast<Role>(from.role), static_cast<DType>(from.dtype), from.width, from.items,
+             from.num_values, from.data, from.offsets, from.weights, from.inverse},
+            rows);
     }
 }
 
@@ -208,14 +205,18 @@ void Checksum::addList(const Column& column, std::int64_t rows) {
         total = sumIntegers(column.dtype, column.data, length);
         others_ += sum<std::int64_t>(column.offsets, static_cast<std::uint64_t>(rows));
     } else {
-        const std::size_t bytes = frame::sizeOf(column.dtype);
+        // What is stored once is summed once, for all rows that have it.
+        repeats_.assign(column.items, 0);
         for (std::int64_t r = 0; r < rows; ++r) {
-            const std::uint32_t item = column.inverse[r];
+            ++repeats_[column.inverse[r]];
+        }
+        const auto* const values = static_cast<const std::byte*>(column.data);
+        const std::size_t bytes = frame::sizeOf(column.dtype);
+        for (std::uint64_t item = 0; item < column.items; ++item) {
             const auto begin = static_cast<std::uint64_t>(column.offsets[item]);
             const auto count = static_cast<std::uint64_t>(column.offsets[item + 1]) - begin;
-            total += sumIntegers(column.dtype,
-                                 static_cast<const std::byte*>(column.data) + begin * bytes, count);
-            length += count;
+            total += repeats_[item] * sumIntegers(column.dtype, values + begin * bytes, count);
+            length += repeats_[item] * count;
         }
     }
     at(lists_, nextList_) += total;

@@ -41,6 +41,7 @@ class Checksum {
     std::uint64_t others_ = 0;  ///< weights, masks, further labels: read, not part of the text
     std::vector<double> dense_;
     std::vector<std::uint64_t> ids_, lists_, lengths_;
+    std::vector<std::uint64_t> repeats_;  ///< rows of each stored item, of the column at hand
     // Where the next column of the frame at hand goes.
     std::size_t nextDense_ = 0, nextId_ = 0, nextList_ = 0;
     bool hasLabel_ = false;

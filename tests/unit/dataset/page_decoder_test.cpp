@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include <arrow/array/array_dict.h>
 #include <arrow/array/builder_nested.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/buffer.h>
@@ -103,15 +104,21 @@ std::shared_ptr<arrow::Buffer> write(const ArrayPtr& array, const Writing& writi
 }
 
 Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& file,
-                         const std::shared_ptr<arrow::DataType>& type, std::int64_t rows) {
+                         const std::shared_ptr<arrow::DataType>& type, const RowStretch& stretch,
+                         const RowWish& wish) {
     try {
-        const auto reader =
-            parquet::ParquetFileReader::Open(std::make_shared<arrow::io::BufferReader>(file));
+        const auto source = std::make_shared<arrow::io::BufferReader>(file);
+        const auto reader = parquet::ParquetFileReader::Open(source);
         PageDecoder decoder(arrow::default_memory_pool());
-        return decoder.readChunk(*reader->RowGroup(0), 0, type, rows);
+        return decoder.readChunk(*source, *reader->metadata(), 0, 0, type, stretch, wish);
     } catch (const std::exception& e) {
         return dataLoss(e.what());
     }
+}
+
+Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& file,
+                         const std::shared_ptr<arrow::DataType>& type, std::int64_t rows) {
+    return decoded(file, type, {0, rows, rows}, {});
 }
 
 ArrayPtr byArrow(const std::shared_ptr<arrow::Buffer>& file) {
@@ -127,7 +134,53 @@ std::vector<Writing> writings() {
             {true, 300},
             {true, 300, 200},  // falls back to plain in the middle of the chunk
             {false, 100, 1 << 20, arrow::Compression::UNCOMPRESSED},
-            {true, 1 << 20, 1 << 20, arrow::Compression::SNAPPY}};
+            {true, 1 << 20, 1 << 20, arrow::Compression::SNAPPY},
+            {true, 300, 1 << 20, arrow::Compression::ZSTD, parquet::ParquetDataPageVersion::V2},
+            {false, 900, 1 << 20, arrow::Compression::UNCOMPRESSED,
+             parquet::ParquetDataPageVersion::V2}};
+}
+
+/// Some of `rows` rows, ascending.
+std::vector<std::int64_t> someOf(std::mt19937_64& random, std::int64_t rows, double share) {
+    std::vector<std::int64_t> chosen;
+    for (std::int64_t r = 0; r < rows; ++r) {
+        if (chance(random, share)) {
+            chosen.push_back(r);
+        }
+    }
+    return chosen;
+}
+
+/// The wished rows of the array, by Arrow.
+ArrayPtr wished(const ArrayPtr& all, const RowStretch& stretch, const RowWish& wish) {
+    const ArrayPtr part = all->Slice(stretch.begin, stretch.rows);
+    const auto rows = selectRows(part, wish, arrow::default_memory_pool());
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    return *rows;
+}
+
+// Whole, in stretches and in picks, with repeats and without.
+void expectWishes(std::mt19937_64& random, const std::shared_ptr<arrow::Buffer>& file,
+                  const ArrayPtr& all, const std::string& what) {
+    const std::int64_t rows = all->length();
+    for (const double share : {0.0, 0.02, 0.5, 0.97, 1.0}) {
+        for (const bool mayRepeat : {false, true}) {
+            const std::int64_t begin = static_cast<std::int64_t>(random() % 3) * rows / 7;
+            const RowStretch stretch{begin, rows - begin - rows / 9, rows};
+            const std::vector<std::int64_t> picks = someOf(random, stretch.rows, share);
+            for (const auto* chosen : {&picks, static_cast<decltype(&picks)>(nullptr)}) {
+                const RowWish wish{chosen, mayRepeat};
+                auto got = decoded(file, all->type(), stretch, wish);
+                ASSERT_TRUE(got.ok()) << what << ": " << got.status();
+                ASSERT_NE(*got, nullptr) << what;
+                ASSERT_TRUE((*got)->ValidateFull().ok()) << what;
+                got = expandLists(*got, arrow::default_memory_pool());
+                ASSERT_TRUE(got.ok()) << got.status();
+                EXPECT_TRUE((*got)->Equals(wished(all, stretch, wish)))
+                    << what << ", a share of " << share << (mayRepeat ? ", repeats once" : "");
+            }
+        }
+    }
 }
 
 void expectEqual(const ArrayPtr& array, bool isRequired, const std::string& what) {
@@ -139,6 +192,8 @@ void expectEqual(const ArrayPtr& array, bool isRequired, const std::string& what
         ASSERT_NE(*got, nullptr) << what;
         ASSERT_TRUE((*got)->ValidateFull().ok()) << what;
         EXPECT_TRUE((*got)->Equals(wanted)) << what;
+        std::mt19937_64 random(8);
+        expectWishes(random, file, wanted, what);
     }
 }
 
@@ -171,6 +226,23 @@ TEST(PageDecoder, ListsEqualArrows) {
     }
 }
 
+TEST(PageDecoder, EqualNeighboursAreStoredOnce) {
+    std::mt19937_64 random(9);
+    const ArrayPtr array =
+        lists(random, {.nullShare = 0.1, .emptyShare = 0.1, .repeats = 16}, 1'600);
+    for (const Writing& writing : writings()) {
+        const auto file = write(array, writing, false);
+        const auto got =
+            decoded(file, byArrow(file)->type(), {0, 1'600, 1'600}, {.mayRepeat = true});
+        ASSERT_TRUE(got.ok()) << got.status();
+        ASSERT_EQ((*got)->type_id(), arrow::Type::DICTIONARY);
+        const auto& stored = static_cast<const arrow::DictionaryArray&>(**got);
+        // A hundred requests; two that follow each other may have the same list.
+        EXPECT_LE(stored.dictionary()->length(), 100);
+        EXPECT_GE(stored.dictionary()->length(), 80);
+    }
+}
+
 TEST(PageDecoder, WhatItDoesNotReadIsLeftToArrow) {
     std::mt19937_64 random(5);
     const auto isLeft = [](const ArrayPtr& array, const Writing& writing = {}) {
@@ -181,8 +253,6 @@ TEST(PageDecoder, WhatItDoesNotReadIsLeftToArrow) {
     EXPECT_TRUE(isLeft(lists(random, {.nullItemShare = 0.1}, 500)));
     EXPECT_TRUE(isLeft(flat<arrow::Int16Builder>(random, {}, 500)));
     EXPECT_TRUE(isLeft(test::texts({"a", "b"})));
-    EXPECT_TRUE(isLeft(flat<arrow::Int64Builder>(random, {}, 500),
-                       {.pages = parquet::ParquetDataPageVersion::V2}));
     EXPECT_FALSE(isLeft(flat<arrow::Int64Builder>(random, {}, 500)));
 }
 
