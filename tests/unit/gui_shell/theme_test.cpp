@@ -100,8 +100,12 @@ class Sample {
             card_.body()->addWidget(one);
         }
         card_.resize(300, 400);
+        card_.show();  // palettes reach what is seen
     }
-    QImage picture() { return card_.grab().toImage(); }
+    QImage picture() {
+        QCoreApplication::processEvents();
+        return card_.grab().toImage();
+    }
     QColor at(const QWidget& widget, QPoint point) {
         return picture().pixelColor(widget.mapTo(&card_, point));
     }
