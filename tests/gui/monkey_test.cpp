@@ -233,6 +233,7 @@ TEST(MonkeyTest, ManyEventsCrashNothingAndKeepTheWindowQuick) {
     std::printf("seed %d, %d events; CPU ms of the GUI thread a turn:\n%s slowest:\n%s", seed,
                 events, tests::histogramOf(turns).c_str(),
                 tests::describeSlowest(turns, 8).c_str());
+    std::printf(" slowest switch of the theme: %.2f ms\n", mostTheme);
     if (qEnvironmentVariableIsSet("MILLRACE_MONKEY_BUDGET")) {
         EXPECT_LE(most, kMostCpuMs);
         EXPECT_LE(mostTheme, kMostCpuMs);
