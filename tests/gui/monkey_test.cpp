@@ -23,9 +23,8 @@
 namespace millrace::gui {
 namespace {
 
+// A switch of the theme has no more than any other turn.
 constexpr double kMostCpuMs = 100;
-// A switch of the theme styles every widget of all four pages anew, once, because somebody asked.
-constexpr double kMostThemeMs = 1'500;
 
 int numberFrom(const char* name, int otherwise) {
     bool isNumber = false;
@@ -234,9 +233,10 @@ TEST(MonkeyTest, ManyEventsCrashNothingAndKeepTheWindowQuick) {
     std::printf("seed %d, %d events; CPU ms of the GUI thread a turn:\n%s slowest:\n%s", seed,
                 events, tests::histogramOf(turns).c_str(),
                 tests::describeSlowest(turns, 8).c_str());
+    std::printf(" slowest switch of the theme: %.2f ms\n", mostTheme);
     if (qEnvironmentVariableIsSet("MILLRACE_MONKEY_BUDGET")) {
         EXPECT_LE(most, kMostCpuMs);
-        EXPECT_LE(mostTheme, kMostThemeMs);
+        EXPECT_LE(mostTheme, kMostCpuMs);
     }
 }
 

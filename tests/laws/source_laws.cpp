@@ -192,7 +192,7 @@ void checkOne(const SourceFile& file, const Include& include, std::vector<Offenc
     }
 }
 
-// What blocks, starts threads or calls a daemon has one room in the GUI.
+// What blocks, starts threads or calls a daemon has one room in the GUI; looks are ConsoleStyle's.
 void checkGuiLine(const SourceFile& file, const std::string& line, int number,
                   std::vector<Offence>& offences) {
     static const std::regex kThread(
@@ -202,6 +202,11 @@ void checkGuiLine(const SourceFile& file, const std::string& line, int number,
         "::exec\\(\\)|->exec\\(|QMessageBox::(question|critical|warning|"
         "information|about)\\(|QEventLoop|getOpenFileName|"
         "getSaveFileName|QInputDialog::get");
+    if (line.find("setStyleSheet") != std::string::npos) {
+        offences.push_back({file.path, number,
+                            "a style sheet makes Qt style its widgets anew at every switch of the "
+                            "theme: draw it in ConsoleStyle"});
+    }
     if (std::regex_search(line, kThread)) {
         offences.push_back(
             {file.path, number, "only app/gui/bridge has threads and calls daemons"});

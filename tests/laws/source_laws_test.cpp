@@ -115,6 +115,12 @@ TEST(SourceLaws, ABoxThatBlocksTheWindowIsSeen) {
     EXPECT_TRUE(checkGui({{"app/gui/pages/a.cpp", "dialog->open();\n"}}).empty());
 }
 
+TEST(SourceLaws, AStyleSheetInTheConsoleIsSeen) {
+    EXPECT_EQ(checkGui({{"app/gui/widgets/a.cpp", "view->setStyleSheet(text);\n"}}).size(), 1U);
+    EXPECT_TRUE(checkGui({{"app/gui/widgets/a.cpp", "setLook(*view, \"bare\");\n"}}).empty());
+    EXPECT_TRUE(checkGui({{"tests/gui/a.cpp", "view->setStyleSheet(text);\n"}}).empty());
+}
+
 TEST(SourceLaws, AFileThatGrewTooLongIsSeen) {
     EXPECT_EQ(checkSizes({{"backend/core/a.cpp", std::string(601, '\n')}}).size(), 1U);
     EXPECT_TRUE(checkSizes({{"backend/core/a.cpp", std::string(600, '\n')}}).empty());

@@ -1,11 +1,25 @@
 #pragma once
-// Fusion with flat boxes: combo boxes, number fields and check boxes in the colours of the theme.
+// Fusion with flat boxes in the colours of the theme. Everything is read from the palette and from
+// lookOf() while it is drawn, so a switch of the theme costs a repaint and nothing else.
 //
-// What a style sheet cannot draw without image files. Threads: the GUI thread.
+// console_style.cpp         which part draws what; frames, fields, tool tips, measures
+// console_style_buttons.cpp push and tool buttons, check boxes, combo boxes, number fields
+// console_style_views.cpp   rows, headers, tabs, progress
+// console_style_menus.cpp   menus, and the lists of combo boxes
+// console_style_scroll.cpp  scroll bars and splitters
+//
+// A drawX() that returns false left its element to Fusion. Threads: the GUI thread.
 #include <QProxyStyle>
 
+class QStyleOptionButton;
 class QStyleOptionComboBox;
+class QStyleOptionHeader;
+class QStyleOptionMenuItem;
+class QStyleOptionSlider;
 class QStyleOptionSpinBox;
+class QStyleOptionTab;
+class QStyleOptionToolButton;
+class QStyleOptionViewItem;
 
 namespace millrace::gui {
 
@@ -14,20 +28,50 @@ class ConsoleStyle final : public QProxyStyle {
 
  public:
     ConsoleStyle();
+    void polish(QWidget* widget) override;
+    using QProxyStyle::polish;
     void drawComplexControl(ComplexControl control, const QStyleOptionComplex* option,
                             QPainter* painter, const QWidget* widget) const override;
+    void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override;
     void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                        const QWidget* widget) const override;
     QSize sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& size,
                            const QWidget* widget) const override;
+    QRect subElementRect(SubElement element, const QStyleOption* option,
+                         const QWidget* widget) const override;
+    QRect subControlRect(ComplexControl control, const QStyleOptionComplex* option, SubControl part,
+                         const QWidget* widget) const override;
     int pixelMetric(PixelMetric metric, const QStyleOption* option,
                     const QWidget* widget) const override;
+    int styleHint(StyleHint hint, const QStyleOption* option, const QWidget* widget,
+                  QStyleHintReturn* answer) const override;
 
  private:
+    bool drawButtonControl(ControlElement element, const QStyleOption& option, QPainter& painter,
+                           const QWidget* widget) const;
+    bool drawViewControl(ControlElement element, const QStyleOption& option, QPainter& painter,
+                         const QWidget* widget) const;
+    bool drawMenuControl(ControlElement element, const QStyleOption& option, QPainter& painter,
+                         const QWidget* widget) const;
+
+    void drawPushButton(const QStyleOptionButton& option, QPainter& painter,
+                        const QWidget* widget) const;
+    void drawToolButton(const QStyleOptionToolButton& option, QPainter& painter,
+                        const QWidget* widget) const;
     void drawComboBox(const QStyleOptionComboBox& option, QPainter& painter,
                       const QWidget* widget) const;
     void drawSpinBox(const QStyleOptionSpinBox& option, QPainter& painter,
                      const QWidget* widget) const;
+    void drawRow(ControlElement element, const QStyleOptionViewItem& option, QPainter& painter,
+                 const QWidget* widget) const;
+    void drawHeaderText(const QStyleOptionHeader& option, QPainter& painter,
+                        const QWidget* widget) const;
+    void drawTabText(const QStyleOptionTab& option, QPainter& painter, const QWidget* widget) const;
+    void drawMenuItem(const QStyleOptionMenuItem& option, QPainter& painter,
+                      const QWidget* widget) const;
+    void drawScrollBar(const QStyleOptionSlider& option, QPainter& painter,
+                       const QWidget* widget) const;
 };
 
 }  // namespace millrace::gui

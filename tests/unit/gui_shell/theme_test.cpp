@@ -1,12 +1,23 @@
 #include "app/gui/widgets/theme.h"
 
 #include <QApplication>
+#include <QHBoxLayout>
+#include <QImage>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QPushButton>
+#include <QSettings>
 #include <QSignalSpy>
+#include <QTemporaryDir>
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "app/gui/console_app.h"
 #include "app/gui/widgets/badge.h"
+#include "app/gui/widgets/panels.h"
+#include "tests/support/fake_daemon_client.h"
 
 namespace millrace::gui {
 namespace {
@@ -74,6 +85,89 @@ TEST(Theme, IsSwitchedByChoiceAndByToggling) {
     EXPECT_EQ(theme.choice(), ThemeChoice::kLight);
     EXPECT_FALSE(colorsOf(QApplication::palette()).isDark);
     EXPECT_EQ(changed.count(), 2);
+}
+
+// One of each kind, on a card.
+class Sample {
+ public:
+    Sample() {
+        setLook(*primary_, "primary");
+        setLook(*dim_, "dim");
+        setLook(*wrong_, "error");
+        setLook(*bare_, "bare");
+        for (QWidget* one :
+             std::initializer_list<QWidget*>{primary_, dim_, wrong_, field_, list_, bare_}) {
+            card_.body()->addWidget(one);
+        }
+        card_.resize(300, 400);
+        card_.show();  // palettes reach what is seen
+    }
+    QImage picture() {
+        QCoreApplication::processEvents();
+        return card_.grab().toImage();
+    }
+    QColor at(const QWidget& widget, QPoint point) {
+        return picture().pixelColor(widget.mapTo(&card_, point));
+    }
+    bool hasColor(const QWidget& widget, const QColor& color) {
+        const QImage image = picture().copy(QRect(widget.mapTo(&card_, QPoint()), widget.size()));
+        for (int y = 0; y < image.height(); ++y) {
+            for (int x = 0; x < image.width(); ++x) {
+                if (image.pixelColor(x, y) == color) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+    void expectColors(const ThemeColors& c) {
+        EXPECT_EQ(at(card_, {20, 3}), c.surface);
+        EXPECT_EQ(at(card_, {20, 0}), c.border);
+        EXPECT_EQ(at(*primary_, {6, 6}), c.accent);
+        EXPECT_EQ(at(*field_, {20, 0}), c.border);
+        EXPECT_EQ(at(*wrong_, {20, 0}), c.bad);
+        EXPECT_EQ(at(*list_, {20, 0}), c.border);
+        EXPECT_EQ(at(*bare_, {20, 0}), c.surface);
+        EXPECT_TRUE(hasColor(*dim_, c.dim));
+        EXPECT_FALSE(hasColor(*dim_, c.text));
+    }
+
+ private:
+    Card card_{"Sample"};
+    QPushButton* primary_ = new QPushButton("Go", &card_);
+    QLabel* dim_ = new QLabel("|||| ---- ||||", &card_);
+    QLineEdit *wrong_ = new QLineEdit(&card_), *field_ = new QLineEdit(&card_);
+    QListWidget *list_ = new QListWidget(&card_), *bare_ = new QListWidget(&card_);
+};
+
+TEST(Theme, ASwitchPaintsEverythingInTheOtherColours) {
+    ThemeControl theme(*qApp);
+    theme.choose(ThemeChoice::kDark);
+    Sample sample;
+    sample.expectColors(darkColors());
+    theme.toggle();
+    sample.expectColors(lightColors());
+    theme.toggle();
+    sample.expectColors(darkColors());
+}
+
+TEST(Theme, NoWidgetOfTheConsoleHasAStyleSheet) {
+    client::FakeDaemon daemon;
+    QTemporaryDir folder;
+    QSettings settings(folder.filePath("console.ini"), QSettings::IniFormat);
+    ThemeControl theme(*qApp);
+    const auto makeClient = [&](const std::string& address) { return daemon.makeClient(address); };
+    ConsoleApp app({makeClient, makePage, settings, theme, "unix:/fake.sock",
+                    [] { return std::int64_t{1'700'000'000'000}; }},
+                   {});
+    app.start();
+    app.window().makeOtherPages();
+    EXPECT_TRUE(qApp->styleSheet().isEmpty());
+    const QWidgetList widgets = QApplication::allWidgets();
+    EXPECT_GT(widgets.size(), 200);
+    for (const QWidget* widget : widgets) {
+        EXPECT_TRUE(widget->styleSheet().isEmpty()) << widget->metaObject()->className();
+    }
 }
 
 TEST(Theme, NamesAreReadBack) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "app/gui/models/run_text.h"
 
@@ -64,10 +65,24 @@ QString sharedDirectory(const std::vector<client::DatasetFile>& files) {
     return shared;
 }
 
-bool isNumberColumn(int column) {
-    using C = DatasetColumnsModel;
-    return column == C::kNulls || column == C::kDisk || column == C::kDecoded;
-}
+constexpr FlatTable::ColumnSpec kColumnColumns[] = {{"Column"},
+                                                    {"Type"},
+                                                    {"Nullable"},
+                                                    {"Nulls", Qt::AlignRight},
+                                                    {"Min"},
+                                                    {"Max"},
+                                                    {"On disk", Qt::AlignRight},
+                                                    {"Decoded", Qt::AlignRight},
+                                                    {"Encoding"},
+                                                    {"Codec"}};
+static_assert(std::size(kColumnColumns) == DatasetColumnsModel::kNumColumns);
+
+constexpr FlatTable::ColumnSpec kFileColumns[] = {{"File"},
+                                                  {"Rows", Qt::AlignRight},
+                                                  {"Groups", Qt::AlignRight},
+                                                  {"On disk", Qt::AlignRight},
+                                                  {"Sizes"}};
+static_assert(std::size(kFileColumns) == DatasetFilesModel::kNumColumns);
 
 std::vector<double> sizesOf(const std::vector<client::DatasetFile>& files, bool isDecoded) {
     std::vector<double> sizes;
@@ -104,6 +119,8 @@ DatasetTotals totalsOf(const client::DatasetReply& reply) {
     return totals;
 }
 
+DatasetColumnsModel::DatasetColumnsModel(QObject* parent) : FlatTable(kColumnColumns, parent) {}
+
 void DatasetColumnsModel::setReply(const client::DatasetReply& reply) {
     beginResetModel();
     columns_ = reply.columns;
@@ -116,32 +133,17 @@ void DatasetColumnsModel::setReply(const client::DatasetReply& reply) {
     endResetModel();
 }
 
-int DatasetColumnsModel::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : static_cast<int>(columns_.size());
-}
-
-int DatasetColumnsModel::columnCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : kNumColumns;
-}
-
-QVariant DatasetColumnsModel::data(const QModelIndex& index, int role) const {
-    if (!index.isValid()) {
-        return {};
-    }
-    const client::ColumnFacts& facts = column(index.row());
+QVariant DatasetColumnsModel::cell(int row, int column, int role) const {
+    const client::ColumnFacts& facts = this->column(row);
     switch (role) {
         case Qt::DisplayRole:
-            return text(facts, index.column());
+            return text(facts, column);
         case kSortRole:
-            return sortKey(facts, index.column());
+            return sortKey(facts, column);
         case kShareRole:
-            return share(facts, index.column());
+            return share(facts, column);
         case Qt::ToolTipRole:
-            return toolTip(facts, index.column());
-        case Qt::TextAlignmentRole:
-            return QVariant(static_cast<int>(
-                Qt::AlignVCenter |
-                (isNumberColumn(index.column()) ? Qt::AlignRight : Qt::AlignLeft)));
+            return toolTip(facts, column);
         default:
             return {};
     }
@@ -219,18 +221,7 @@ QString DatasetColumnsModel::toolTip(const client::ColumnFacts& facts, int colum
     return all == noneText() ? tr("The files do not say") : all;
 }
 
-QVariant DatasetColumnsModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* const kTitles[] = {"Column", "Type",    "Nullable", "Nulls",    "Min",
-                                          "Max",    "On disk", "Decoded",  "Encoding", "Codec"};
-    if (orientation != Qt::Horizontal || section < 0 || section >= kNumColumns) {
-        return {};
-    }
-    if (role == Qt::TextAlignmentRole) {
-        return QVariant(static_cast<int>(
-            Qt::AlignVCenter | (isNumberColumn(section) ? Qt::AlignRight : Qt::AlignLeft)));
-    }
-    return role == Qt::DisplayRole ? QVariant(tr(kTitles[section])) : QVariant();
-}
+DatasetFilesModel::DatasetFilesModel(QObject* parent) : FlatTable(kFileColumns, parent) {}
 
 void DatasetFilesModel::setReply(const client::DatasetReply& reply) {
     beginResetModel();
@@ -245,35 +236,21 @@ void DatasetFilesModel::setReply(const client::DatasetReply& reply) {
     endResetModel();
 }
 
-int DatasetFilesModel::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : static_cast<int>(files_.size());
-}
-
-int DatasetFilesModel::columnCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : kNumColumns;
-}
-
-QVariant DatasetFilesModel::data(const QModelIndex& index, int role) const {
-    if (!index.isValid()) {
-        return {};
-    }
-    const client::DatasetFile& facts = file(index.row());
+QVariant DatasetFilesModel::cell(int row, int column, int role) const {
+    const client::DatasetFile& facts = file(row);
     switch (role) {
         case Qt::DisplayRole:
-            return text(facts, index.column());
+            return text(facts, column);
         case kSortRole:
-            return sortKey(facts, index.column());
+            return sortKey(facts, column);
         case kShareRole:
-            return index.column() == kDisk && mostBytes_ > 0
+            return column == kDisk && mostBytes_ > 0
                        ? QVariant(static_cast<double>(facts.bytes) / mostBytes_)
                        : QVariant();
         case kStripRole:
-            return index.column() == kStrip ? strip(facts) : QVariant();
+            return column == kStrip ? strip(facts) : QVariant();
         case Qt::ToolTipRole:
-            return toolTip(facts, index.column());
-        case Qt::TextAlignmentRole:
-            return QVariant(static_cast<int>(
-                Qt::AlignVCenter | (index.column() == kPath ? Qt::AlignLeft : Qt::AlignRight)));
+            return toolTip(facts, column);
         default:
             return {};
     }
@@ -329,19 +306,6 @@ QString DatasetFilesModel::toolTip(const client::DatasetFile& file, int column) 
     const auto [least, most] = std::minmax_element(rows.begin(), rows.end());
     return tr("%1 row groups of %2 to %3 rows")
         .arg(countText(static_cast<double>(rows.size())), countText(*least), countText(*most));
-}
-
-QVariant DatasetFilesModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* const kTitles[] = {"File", "Rows", "Groups", "On disk", "Sizes"};
-    if (orientation != Qt::Horizontal || section < 0 || section >= kNumColumns) {
-        return {};
-    }
-    if (role == Qt::TextAlignmentRole) {
-        return QVariant(static_cast<int>(
-            Qt::AlignVCenter |
-            (section == kPath || section == kStrip ? Qt::AlignLeft : Qt::AlignRight)));
-    }
-    return role == Qt::DisplayRole ? QVariant(tr(kTitles[section])) : QVariant();
 }
 
 RowGroupSizes rowGroupSizes(const std::vector<client::DatasetFile>& files, int numBins) {

@@ -4,12 +4,12 @@
 //
 // Values are the daemon's (DatasetReply); what it does not know is empty, never zero. Sort by
 // Qt::UserRole (kSortRole). Threads: the GUI thread.
-#include <QAbstractTableModel>
 #include <QString>
 #include <memory>
 #include <vector>
 
 #include "app/client/inspect_values.h"
+#include "app/gui/models/flat_table.h"
 
 namespace millrace::gui {
 
@@ -23,7 +23,7 @@ struct DatasetTotals {
 };
 DatasetTotals totalsOf(const client::DatasetReply& reply);
 
-class DatasetColumnsModel final : public QAbstractTableModel {
+class DatasetColumnsModel final : public FlatTable {
     Q_OBJECT
 
  public:
@@ -40,18 +40,16 @@ class DatasetColumnsModel final : public QAbstractTableModel {
         kCodec,
         kNumColumns
     };
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit DatasetColumnsModel(QObject* parent = nullptr);
     void setReply(const client::DatasetReply& reply);
     void clear() { setReply({}); }
     const client::ColumnFacts& column(int row) const {
         return columns_[static_cast<std::size_t>(row)];
     }
 
-    int rowCount(const QModelIndex& parent = {}) const override;
-    int columnCount(const QModelIndex& parent = {}) const override;
-    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    QVariant headerData(int section, Qt::Orientation orientation,
-                        int role = Qt::DisplayRole) const override;
+ protected:
+    int numRows() const override { return static_cast<int>(columns_.size()); }
+    QVariant cell(int row, int column, int role) const override;
 
  private:
     QVariant text(const client::ColumnFacts& facts, int column) const;
@@ -64,23 +62,21 @@ class DatasetColumnsModel final : public QAbstractTableModel {
     double mostDisk_ = 0, mostDecoded_ = 0;
 };
 
-class DatasetFilesModel final : public QAbstractTableModel {
+class DatasetFilesModel final : public FlatTable {
     Q_OBJECT
 
  public:
     enum Column { kPath, kRows, kRowGroups, kDisk, kStrip, kNumColumns };
     /// Of kStrip: QList<double>, the share of each row group of the largest file, in order.
     static constexpr int kStripRole = Qt::UserRole + 2;
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit DatasetFilesModel(QObject* parent = nullptr);
     void setReply(const client::DatasetReply& reply);
     void clear() { setReply({}); }
     const client::DatasetFile& file(int row) const { return files_[static_cast<std::size_t>(row)]; }
 
-    int rowCount(const QModelIndex& parent = {}) const override;
-    int columnCount(const QModelIndex& parent = {}) const override;
-    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    QVariant headerData(int section, Qt::Orientation orientation,
-                        int role = Qt::DisplayRole) const override;
+ protected:
+    int numRows() const override { return static_cast<int>(files_.size()); }
+    QVariant cell(int row, int column, int role) const override;
 
  private:
     QVariant text(const client::DatasetFile& file, int column) const;

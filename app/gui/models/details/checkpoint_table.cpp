@@ -2,10 +2,20 @@
 
 #include <QFileInfo>
 #include <algorithm>
+#include <iterator>
 
 #include "app/gui/models/run_text.h"
 
 namespace millrace::gui {
+namespace {
+
+constexpr FlatTable::ColumnSpec kColumns[] = {
+    {"Step", Qt::AlignRight}, {"Written"}, {"Size", Qt::AlignRight}, {"Attempt"}, {"File"}};
+static_assert(std::size(kColumns) == CheckpointTable::kNumColumns);
+
+}  // namespace
+
+CheckpointTable::CheckpointTable(QObject* parent) : FlatTable(kColumns, parent) {}
 
 void CheckpointTable::setCheckpoints(std::vector<client::Checkpoint> checkpoints) {
     std::stable_sort(checkpoints.begin(), checkpoints.end(),
@@ -21,30 +31,15 @@ void CheckpointTable::setCheckpoints(std::vector<client::Checkpoint> checkpoints
     endResetModel();
 }
 
-int CheckpointTable::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : static_cast<int>(checkpoints_.size());
-}
-
-int CheckpointTable::columnCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : static_cast<int>(kNumColumns);
-}
-
-QVariant CheckpointTable::data(const QModelIndex& index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
-        return {};
-    }
-    const client::Checkpoint& one = at(index.row());
-    if (role == Qt::TextAlignmentRole) {
-        const bool isNumber = index.column() == kStep || index.column() == kSize;
-        return QVariant::fromValue((isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    }
-    if (role == Qt::ToolTipRole && index.column() == kPath) {
+QVariant CheckpointTable::cell(int row, int column, int role) const {
+    const client::Checkpoint& one = at(row);
+    if (role == Qt::ToolTipRole && column == kPath) {
         return qtext(one.path + "\nhash " + one.hash);
     }
     if (role != Qt::DisplayRole) {
         return {};
     }
-    switch (index.column()) {
+    switch (column) {
         case kStep:
             return countText(static_cast<double>(one.step));
         case kTime:
@@ -56,14 +51,6 @@ QVariant CheckpointTable::data(const QModelIndex& index, int role) const {
         default:
             return QFileInfo(qtext(one.path)).fileName();
     }
-}
-
-QVariant CheckpointTable::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* const kTitles[] = {"Step", "Written", "Size", "Attempt", "File"};
-    if (orientation != Qt::Horizontal || section < 0 || section >= kNumColumns) {
-        return {};
-    }
-    return role == Qt::DisplayRole ? QVariant(kTitles[section]) : QVariant();
 }
 
 }  // namespace millrace::gui

@@ -1,6 +1,13 @@
 #include "app/gui/models/details/fact_table.h"
 
 namespace millrace::gui {
+namespace {
+
+constexpr FlatTable::ColumnSpec kColumns[] = {{"Name"}, {"Value"}};
+
+}  // namespace
+
+FactTable::FactTable(QObject* parent) : FlatTable(kColumns, parent) {}
 
 void FactTable::setFacts(std::vector<RunFact> facts, bool hasSections) {
     if (facts == facts_ && hasSections == hasSections_) {
@@ -46,23 +53,12 @@ void FactTable::refill() {
     }
 }
 
-int FactTable::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : static_cast<int>(rows_.size());
-}
-
-int FactTable::columnCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : 2;
-}
-
-QVariant FactTable::data(const QModelIndex& index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
-        return {};
-    }
-    const int place = rows_[static_cast<std::size_t>(index.row())];
+QVariant FactTable::cell(int row, int column, int role) const {
+    const int place = rows_[static_cast<std::size_t>(row)];
     if (place >= 0) {
-        return factData(facts_[static_cast<std::size_t>(place)], index.column(), role);
+        return factData(facts_[static_cast<std::size_t>(place)], column, role);
     }
-    if (role == Qt::DisplayRole && index.column() == 0) {
+    if (role == Qt::DisplayRole && column == 0) {
         return facts_[static_cast<std::size_t>(-1 - place)].section;
     }
     return role == kIsSectionRole ? QVariant(true) : QVariant();
@@ -83,13 +79,6 @@ QVariant FactTable::factData(const RunFact& fact, int column, int role) const {
         default:
             return {};
     }
-}
-
-QVariant FactTable::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
-        return {};
-    }
-    return section == 0 ? "Name" : "Value";
 }
 
 Qt::ItemFlags FactTable::flags(const QModelIndex& index) const {

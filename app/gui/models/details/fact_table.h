@@ -3,20 +3,20 @@
 //
 // Rows: a section's title (isSection), then its facts. A search keeps facts whose name or value has
 // the text. Marked facts are those that a variation or --set changed. Threads: the GUI thread.
-#include <QAbstractTableModel>
 #include <QSet>
 #include <vector>
 
+#include "app/gui/models/flat_table.h"
 #include "app/gui/models/runs/run_facts.h"
 
 namespace millrace::gui {
 
-class FactTable : public QAbstractTableModel {
+class FactTable : public FlatTable {
     Q_OBJECT
 
  public:
     enum Role { kIsSectionRole = Qt::UserRole + 1, kIsMarkedRole, kFullValueRole };
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit FactTable(QObject* parent = nullptr);
 
     void setFacts(std::vector<RunFact> facts, bool hasSections = true);
     void setSearch(const QString& text);
@@ -24,12 +24,11 @@ class FactTable : public QAbstractTableModel {
     void setMarked(QSet<QString> names);
     bool isSection(int row) const { return rows_[static_cast<std::size_t>(row)] < 0; }
 
-    int rowCount(const QModelIndex& parent = {}) const override;
-    int columnCount(const QModelIndex& parent = {}) const override;
-    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    QVariant headerData(int section, Qt::Orientation orientation,
-                        int role = Qt::DisplayRole) const override;
     Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+ protected:
+    int numRows() const override { return static_cast<int>(rows_.size()); }
+    QVariant cell(int row, int column, int role) const override;
 
  private:
     void refill();

@@ -8,6 +8,7 @@
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/pages/runs/parts/run_cell_delegate.h"
 #include "app/gui/pages/runs/runs_view.h"
+#include "app/gui/widgets/look.h"
 
 namespace millrace::gui {
 
@@ -20,9 +21,7 @@ RunTableView::RunTableView(RunRows& rows, RunCellDelegate& delegate, QWidget* pa
     setEditTriggers(QAbstractItemView::NoEditTriggers);
     setShowGrid(false);
     setWordWrap(false);
-    setFrameShape(QFrame::NoFrame);
-    // The focus is marked at the current row.
-    setStyleSheet("QTableView, QTableView:focus { border: none; }");
+    setLook(*this, "bare");  // the focus is marked at the current row
     setMouseTracking(true);
     setTabKeyNavigation(false);
     setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);

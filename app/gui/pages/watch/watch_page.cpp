@@ -32,10 +32,6 @@ constexpr int kTickMs = 500;
 constexpr int kJobsPercent = 30;  // of the height, at most
 constexpr int kLogPercent = 27;   // of what the jobs leave
 constexpr std::size_t kNumLastRuns = 3;
-// Borders between panels are seen under the mouse only: the panels have their own.
-constexpr const char* kQuietHandles =
-    "QSplitter::handle { background: transparent; } QSplitter::handle:hover { background: "
-    "palette(highlight); }";
 
 std::int64_t nowMs() {
     return QDateTime::currentMSecsSinceEpoch();
@@ -99,7 +95,6 @@ void WatchPage::build() {
     across_->setStretchFactor(1, 0);
     across_->setSizes({1'000, 330});
     across_->setHandleWidth(kSpaceMedium);
-    across_->setStyleSheet(kQuietHandles);
     row->addWidget(across_);
     stop_ = new WatchStop(context().daemon, this);
     setFocusProxy(laneList_);

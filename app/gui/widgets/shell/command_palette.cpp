@@ -186,8 +186,8 @@ void CommandPalette::build() {
     list_->setModel(&model_);
     list_->setItemDelegate(new EntryDelegate(list_));
     list_->setFocusPolicy(Qt::NoFocus);
-    list_->setFrameShape(QFrame::NoFrame);
-    list_->setStyleSheet(QStringLiteral("QListView { border: none; background: transparent; }"));
+    setLook(*list_, "bare");
+    list_->viewport()->setAutoFillBackground(false);
     list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     list_->setUniformItemSizes(true);

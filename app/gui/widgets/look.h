@@ -1,0 +1,49 @@
+#pragma once
+// What a standard widget is there for, by which it is drawn; and the fonts of the console.
+//
+//   QPushButton, QToolButton  "primary" (one a view), "danger", "flat"
+//   QLabel                    "title", "heading", "caption" (small, dim), "dim", "mono", "error"
+//   QLineEdit                 "error"
+//   QFrame                    "card" (surface, border, round), "bar" (a line below)
+//   item views                "bare": no frame; who sets it shows the focus at the current row
+//
+// Threads: the GUI thread.
+#include <QFont>
+
+class QWidget;
+
+namespace millrace::gui {
+
+/// Distances in device-independent pixels.
+inline constexpr int kSpaceTiny = 4, kSpaceSmall = 8, kSpaceMedium = 12, kSpaceLarge = 16,
+                     kSpaceHuge = 24;
+inline constexpr int kCornerRadius = 6;
+
+enum class Look {
+    kPlain,
+    kPrimary,
+    kDanger,
+    kFlat,
+    kTitle,
+    kHeading,
+    kCaption,
+    kDim,
+    kMono,
+    kError,
+    kCard,
+    kBar,
+    kBare
+};
+
+/// `look` is one of the words above; another one, or none, is the plain look.
+void setLook(QWidget& widget, const char* look);
+/// The plain one for nullptr.
+Look lookOf(const QWidget* widget);
+
+/// For ids, specs, logs and numbers in columns; of the size of `base`.
+QFont monoFont(const QFont& base);
+QFont titleFont(const QFont& base);    ///< of a page or an empty state
+QFont headingFont(const QFont& base);  ///< of a section or card
+QFont captionFont(const QFont& base);  ///< below a figure, above a field
+
+}  // namespace millrace::gui
