@@ -209,7 +209,9 @@ std::vector<Key> featureKeys() {
         {"features.dedup",
          T::kChoice,
          "best_effort",
-         "storing equal lists of a request once",
+         "with `features.request`, lists are stored once a request and frames say which row has "
+         "which: of all list columns (required: one that changes within a request is an error), of "
+         "those that do not change in the first rows of the plan (best_effort), or of none (off)",
          {.choices = {"required", "best_effort", "off"}}},
         {"embeddings.*.features", T::kTextList, "", "features that share it; default: its name"},
         {"embeddings.*.rows",
