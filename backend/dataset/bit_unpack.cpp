@@ -86,21 +86,38 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi"))) std::int64_t unpackVbmi(
 
 // 8 values a turn, 4 in each half of the register: byte shuffles stay within 16 bytes, which hold 4
 // values of up to 25 bits.
+struct HalfLanes {
+    alignas(32) std::uint8_t index[32];
+    alignas(32) std::uint32_t shift[8];
+
+    constexpr HalfLanes() : index{}, shift{} {}
+    constexpr explicit HalfLanes(int width) : HalfLanes() {
+        const int highByte = 4 * width / 8;
+        for (int k = 0; k < 8; ++k) {
+            const int bit = k < 4 ? k * width : k * width - highByte * 8;
+            for (int b = 0; b < 4; ++b) {
+                index[4 * k + b] = static_cast<std::uint8_t>(std::min(15, bit / 8 + b));
+            }
+            shift[k] = static_cast<std::uint32_t>(bit & 7);
+        }
+    }
+};
+
+constexpr std::array<HalfLanes, kWidestShuffled + 1> kHalfLanes = [] {
+    std::array<HalfLanes, kWidestShuffled + 1> lanes;
+    for (int width = 0; width <= kWidestShuffled; ++width) {
+        lanes[static_cast<std::size_t>(width)] = HalfLanes(width);
+    }
+    return lanes;
+}();
+
 __attribute__((target("avx2"))) std::int64_t unpackAvx2(const std::uint8_t* bytes,
                                                         const std::uint8_t* end, int width,
                                                         std::int64_t count, std::uint32_t* out) {
-    alignas(32) std::uint8_t index[32];
-    alignas(32) std::uint32_t shift[8];
+    const HalfLanes& lanes = kHalfLanes[static_cast<std::size_t>(width)];
     const int highByte = 4 * width / 8;
-    for (int k = 0; k < 8; ++k) {
-        const int bit = k < 4 ? k * width : k * width - highByte * 8;
-        for (int b = 0; b < 4; ++b) {
-            index[4 * k + b] = static_cast<std::uint8_t>(std::min(15, bit / 8 + b));
-        }
-        shift[k] = static_cast<std::uint32_t>(bit & 7);
-    }
-    const __m256i order = _mm256_load_si256(reinterpret_cast<const __m256i*>(index));
-    const __m256i shifts = _mm256_load_si256(reinterpret_cast<const __m256i*>(shift));
+    const __m256i order = _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes.index));
+    const __m256i shifts = _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes.shift));
     const __m256i mask = _mm256_set1_epi32(static_cast<int>(maskOf(width)));
     std::int64_t i = 0;
     for (; i + 8 <= count; i += 8) {

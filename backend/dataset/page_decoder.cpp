@@ -101,8 +101,11 @@ bool unpackLevels(ByteSpan levels, int most, std::int64_t count, std::vector<std
 
 std::uint64_t loadWord(ByteSpan bytes, std::int64_t at) {
     std::uint64_t word = 0;
-    std::memcpy(&word, bytes.begin + at,
-                static_cast<std::size_t>(std::min<std::int64_t>(8, bytes.size() - at)));
+    if (bytes.size() - at >= 8) {
+        std::memcpy(&word, bytes.begin + at, 8);
+    } else {
+        std::memcpy(&word, bytes.begin + at, static_cast<std::size_t>(bytes.size() - at));
+    }
     return word;
 }
 

@@ -15,7 +15,7 @@
 namespace millrace::dataset {
 namespace {
 
-constexpr std::int64_t kStretch = 512 * 1024;
+constexpr std::int64_t kStretch = 4 << 20;  // most chunks are read at once
 constexpr std::int64_t kLongestHeader = 16 << 20;
 
 Status damagedChunk(std::string_view what) {

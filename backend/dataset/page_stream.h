@@ -1,7 +1,7 @@
 #pragma once
 // The pages of one column chunk: headers as they come, bodies decompressed when they are asked for.
 //
-// Reads the file in stretches of some hundred KB, decompresses into memory that is used again, and
+// Reads the file in stretches of a few MB, decompresses into memory that is used again, and
 // keeps one decompressor for all pages (making one a page costs a twentieth of a scan).
 // Format: https://parquet.apache.org/docs/file-format/data-pages/ ; page headers are Thrift,
 // compact protocol (https://github.com/apache/thrift/blob/master/doc/specs).

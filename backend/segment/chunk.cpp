@@ -4,6 +4,7 @@
 #include <arrow/api.h>
 #include <arrow/util/decimal.h>
 
+#include "backend/segment/gather.h"
 #include "backend/segment/segment_output.h"
 
 namespace millrace::segment {
@@ -256,6 +257,18 @@ bool isSameList(const Chunk::Column& column, std::size_t width, std::int64_t a, 
 }
 
 }  // namespace
+
+Status Chunk::turnDense(BufferPool& pool) {
+    if (dense.empty() || rows == 0) {
+        return okStatus();
+    }
+    const std::int64_t bytes = rows * static_cast<std::int64_t>(dense.size() * sizeof(float));
+    ASSIGN_OR_RETURN(std::uint8_t* const memory, ownBytes(*this, pool, bytes));
+    auto* const turned = reinterpret_cast<float*>(memory);
+    copyDense(dense, 0, rows, turned);
+    denseRows = turned;
+    return okStatus();
+}
 
 Status Chunk::findGroups(const frame::FrameLayout& layout,
                          std::span<const std::uint64_t> requestStarts, bool isRequired) {

@@ -76,7 +76,14 @@ void copyDense(std::span<const float* const> columns, std::int64_t from, std::in
 
 void gatherDense(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t width,
                  float* out) {
-    for (std::size_t r0 = 0; r0 < picks.size(); r0 += kStripRows) {
+    const bool isTurned = std::all_of(chunks.begin(), chunks.end(), [](const Chunk& chunk) {
+        return chunk.denseRows != nullptr || chunk.rows == 0;
+    });
+    for (std::size_t r = 0; isTurned && r < picks.size(); ++r) {
+        std::memcpy(out + r * width, chunks[picks[r].chunk].denseRows + picks[r].row * width,
+                    width * sizeof(float));
+    }
+    for (std::size_t r0 = 0; !isTurned && r0 < picks.size(); r0 += kStripRows) {
         const auto strip = picks.subspan(r0, std::min<std::size_t>(kStripRows, picks.size() - r0));
         for (std::size_t j = 0; j < width; ++j) {
             float* to = out + r0 * width + j;

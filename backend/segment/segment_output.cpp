@@ -58,20 +58,26 @@ void FrameGatherer::select(const SegmentOutput& output, std::int64_t first, std:
     }
 }
 
-// Neighbours of one group share a stored item: its first row in the frame stands for all.
+// Rows of one group share a stored item, wherever they stand in the frame: the first of them stands
+// for all.
 void FrameGatherer::findItems() {
     items_.clear();
     inverse_.clear();
-    RowPick last;
-    std::uint32_t lastGroup = 0;
+    ++frame_;
+    met_.resize(std::max(met_.size(), output_->chunks.size()));
     const auto add = [&](std::uint32_t chunk, std::uint32_t row) {
         const std::uint32_t group = output_->chunks[chunk].groups[row];
-        if (items_.empty() || chunk != last.chunk || group != lastGroup) {
-            items_.push_back({chunk, row});
-            last.chunk = chunk;
-            lastGroup = group;
+        auto& met = met_[chunk];
+        if (met.size() <= group) {
+            met.resize(std::max<std::size_t>(2 * met.size(), group + 1));
         }
-        inverse_.push_back(static_cast<std::uint32_t>(items_.size() - 1));
+        auto& [frame, item] = met[group];
+        if (frame != frame_) {
+            frame = frame_;
+            item = static_cast<std::uint32_t>(items_.size());
+            items_.push_back({chunk, row});
+        }
+        inverse_.push_back(item);
     };
     for (const RowPick& pick : picks_) {
         add(pick.chunk, pick.row);

@@ -35,7 +35,9 @@ struct Chunk {
     std::uint32_t file = 0;
     std::int64_t rows = 0;
     const std::uint64_t* rowNumbers = nullptr;
-    std::vector<const float*> dense;
+    std::vector<const float*> dense;  ///< by column
+    /// [rows, dense.size()], row-major: made where rows are picked in another order.
+    const float* denseRows = nullptr;
     std::vector<Column> columns;  ///< by column of the layout; row ids and dense are unused
     /// Of each kept row its group: neighbours of one request whose deduplicated lists are all the
     /// same, numbered as they come. Empty when the layout deduplicates nothing.
@@ -46,6 +48,8 @@ struct Chunk {
     /// 0 or empty. kInternal when the batch does not have the layout's columns.
     static Result<Chunk> make(recipe::FeatureBatch batch, const frame::FrameLayout& layout,
                               BufferPool& pool);
+    /// Fills `denseRows`: a row picked on its own is then read in one piece.
+    Status turnDense(BufferPool& pool);
     /// Fills `groups` when the layout deduplicates. `requestStarts`: the rows of the file at which
     /// requests start, ascending. `isRequired`: a list that changes within a request is an error
     /// (kInvalidArgument with row and column), else the start of another group.
@@ -102,7 +106,10 @@ class FrameGatherer {
     std::span<const RowPick> picks_;  ///< empty: runs_
     std::vector<Run> runs_;
     std::vector<std::uint64_t> counts_;
-    std::vector<RowPick> items_;          ///< deduplicated: the first row of each stored list
+    std::vector<RowPick> items_;  ///< deduplicated: the first row of each stored list
+    /// By chunk and group: the frame that met it last, and the group's place in `items_`.
+    std::vector<std::vector<std::pair<std::uint64_t, std::uint32_t>>> met_;
+    std::uint64_t frame_ = 0;
     std::vector<std::uint32_t> inverse_;  ///< and of each row its place among them
 };
 

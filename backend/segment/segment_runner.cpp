@@ -122,6 +122,9 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
     }
     output.decodedBytes += batch.decodedBytes;
     ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
+    if (input_->shuffle() == Shuffle::kRows) {
+        RETURN_IF_ERROR(chunk.turnDense(pool_));
+    }
     if (isDeduplicated) {
         const bool isRequired = input_->spec().features.dedup == "required";
         RETURN_IF_ERROR(
