@@ -10,6 +10,18 @@ namespace millrace::segment {
 namespace {
 
 constexpr std::int64_t kStripRows = 32;
+constexpr std::size_t kAhead = 6;  // picks whose lists are on their way from memory
+
+inline void prefetchList(const Chunk::Column& column, std::int64_t row, std::size_t bytes) {
+    const std::int64_t item = column.item(row);
+    const std::byte* const from =
+        column.values + static_cast<std::size_t>(column.offsets[item]) * bytes;
+    const std::byte* const to =
+        column.values + static_cast<std::size_t>(column.offsets[item + 1]) * bytes;
+    for (const std::byte* line = from; line < to && line < from + 512; line += 64) {
+        _mm_prefetch(reinterpret_cast<const char*>(line), _MM_HINT_T0);
+    }
+}
 
 // Four rows of four columns; SSE is part of the base the product is built for.
 inline void copyBlock(const float* const* columns, std::int64_t row, float* out,
@@ -80,6 +92,13 @@ void gatherDense(std::span<const Chunk> chunks, std::span<const RowPick> picks, 
         return chunk.denseRows != nullptr || chunk.rows == 0;
     });
     for (std::size_t r = 0; isTurned && r < picks.size(); ++r) {
+        if (r + kAhead < picks.size()) {
+            const RowPick& ahead = picks[r + kAhead];
+            const float* const from = chunks[ahead.chunk].denseRows + ahead.row * width;
+            for (std::size_t j = 0; j < width; j += 16) {
+                _mm_prefetch(reinterpret_cast<const char*>(from + j), _MM_HINT_T0);
+            }
+        }
         std::memcpy(out + r * width, chunks[picks[r].chunk].denseRows + picks[r].row * width,
                     width * sizeof(float));
     }
@@ -118,9 +137,14 @@ void gatherFixed(std::span<const Chunk> chunks, std::span<const RowPick> picks, 
 void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
                  std::size_t bytes, std::byte* out, std::int64_t* offsets) {
     std::int64_t end = 0;
-    for (const RowPick& pick : picks) {
+    for (std::size_t k = 0; k < picks.size(); ++k) {
+        const RowPick& pick = picks[k];
         const Chunk::Column& from = chunks[pick.chunk].columns[column];
         const std::int64_t item = from.item(pick.row);
+        if (k + kAhead < picks.size()) {
+            prefetchList(chunks[picks[k + kAhead].chunk].columns[column], picks[k + kAhead].row,
+                         bytes);
+        }
         const std::int32_t begin = from.offsets[item];
         const auto count = static_cast<std::size_t>(from.offsets[item + 1] - begin);
         if (count > 0) {
