@@ -312,6 +312,98 @@ TEST(BitUnpack, EveryVariantGivesTheSameIntegers) {
     }
 }
 
+// A data page's header as Arrow writes it, with statistics (a struct that is passed over).
+const std::vector<std::uint8_t> kHeader = {
+    0x15, 0x00, 0x15, 0x80, 0x08, 0x15, 0xac, 0x02,                    // type 0, 512, 150 bytes
+    0x2c, 0x15, 0xc8, 0x01, 0x15, 0x10, 0x15, 0x06, 0x15, 0x06,        // 100 values, dictionary
+    0x1c, 0x36, 0x04, 0x18, 0x02, 0x61, 0x62, 0x00, 0x00, 0x00, 0xff,  // nulls 2, max "ab"
+};
+
+TEST(PageHeader, IsReadAndEndsWhereItEnds) {
+    PageHeader header;
+    const ByteSpan bytes{kHeader.data(), kHeader.data() + kHeader.size()};
+    EXPECT_EQ(parsePageHeader(bytes, header), static_cast<std::int64_t>(kHeader.size()) - 1);
+    EXPECT_EQ(header.type, PageHeader::kData);
+    EXPECT_EQ(header.bytes, 512);
+    EXPECT_EQ(header.compressedBytes, 150);
+    EXPECT_EQ(header.numValues, 100);
+    EXPECT_EQ(header.encoding, PageHeader::kRleDictionary);
+    EXPECT_EQ(header.definitionEncoding, PageHeader::kRle);
+}
+
+TEST(PageHeader, ThatIsCutWantsMoreBytesAndGarbageIsNone) {
+    PageHeader header;
+    for (std::size_t n = 0; n + 1 < kHeader.size(); ++n) {
+        EXPECT_EQ(parsePageHeader({kHeader.data(), kHeader.data() + n}, header), 0) << n;
+    }
+    std::mt19937_64 random(10);
+    int numRefused = 0;
+    for (int round = 0; round < 2'000; ++round) {
+        std::vector<std::uint8_t> bytes = kHeader;
+        for (int k = 0; k < 3; ++k) {
+            bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
+        }
+        const std::int64_t length =
+            parsePageHeader({bytes.data(), bytes.data() + bytes.size()}, header);
+        EXPECT_LE(length, static_cast<std::int64_t>(bytes.size()));
+        EXPECT_TRUE(length <= 0 || (header.numValues >= 0 && header.bytes >= 0));
+        numRefused += length < 0 ? 1 : 0;
+    }
+    EXPECT_GT(numRefused, 100);
+}
+
+TEST(HybridStream, ReadsAndSkipsAsTheWholeStreamHasIt) {
+    std::mt19937_64 random(11);
+    for (int width = 0; width <= 32; ++width) {
+        // Runs of one value and packed groups in turn.
+        std::vector<std::uint8_t> bytes;
+        std::vector<std::uint32_t> wanted;
+        const std::uint32_t mask = width == 32 ? ~0U : (1U << width) - 1;
+        for (int run = 0; run < 12; ++run) {
+            const auto groups = static_cast<std::uint8_t>(1 + random() % 6);
+            if (run % 2 == 0) {
+                const auto value = static_cast<std::uint32_t>(random()) & mask;
+                bytes.push_back(static_cast<std::uint8_t>(groups << 1));
+                for (int b = 0; b < (width + 7) / 8; ++b) {
+                    bytes.push_back(static_cast<std::uint8_t>(value >> (8 * b)));
+                }
+                wanted.insert(wanted.end(), groups, value);
+                continue;
+            }
+            bytes.push_back(static_cast<std::uint8_t>(groups << 1 | 1));
+            const std::size_t begin = bytes.size();
+            bytes.resize(begin + static_cast<std::size_t>(groups * width));
+            for (int i = 0; i < groups * 8; ++i) {
+                const auto value = static_cast<std::uint32_t>(random()) & mask;
+                wanted.push_back(value);
+                for (int b = 0; b < width; ++b) {
+                    const auto bit = static_cast<std::size_t>(i * width + b);
+                    bytes[begin + bit / 8] |=
+                        static_cast<std::uint8_t>(((value >> b) & 1) << (bit % 8));
+                }
+            }
+        }
+        HybridStream stream({bytes.data(), bytes.data() + bytes.size()}, width);
+        std::size_t at = 0;
+        while (at < wanted.size()) {
+            const std::size_t n = std::min<std::size_t>(random() % 23, wanted.size() - at);
+            if (random() % 3 == 0) {
+                ASSERT_TRUE(stream.skip(static_cast<std::int64_t>(n)));
+            } else {
+                std::vector<std::uint32_t> got(n);
+                ASSERT_TRUE(stream.read(static_cast<std::int64_t>(n), got.data()));
+                const std::vector<std::uint32_t> part(
+                    wanted.begin() + static_cast<std::ptrdiff_t>(at),
+                    wanted.begin() + static_cast<std::ptrdiff_t>(at + n));
+                EXPECT_EQ(got, part) << width << " bits, from " << at;
+            }
+            at += n;
+        }
+        std::uint32_t beyond = 0;
+        EXPECT_FALSE(stream.read(1, &beyond));
+    }
+}
+
 TEST(HybridRuns, AStreamThatEndsTooEarlyIsDamaged) {
     const auto values = [](std::vector<std::uint8_t> bytes, int width, std::int64_t count) {
         std::int64_t seen = 0;
