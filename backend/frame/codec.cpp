@@ -1,0 +1,272 @@
+#include "backend/frame/codec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <set>
+
+#include <lz4.h>
+
+#include <climits>
+#include <zstd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace millrace::frame {
+namespace {
+
+constexpr std::size_t kChecksumAt = offsetof(CodedHeader, checksum);
+
+std::uint64_t checksumOf(std::span<const std::byte> coded) {
+    const std::uint64_t zero = 0;
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    XXH3_64bits_update(&state, coded.data(), kChecksumAt);
+    XXH3_64bits_update(&state, &zero, sizeof zero);
+    const std::size_t rest = kChecksumAt + sizeof zero;
+    XXH3_64bits_update(&state, coded.data() + rest, coded.size() - rest);
+    return XXH3_64bits_digest(&state);
+}
+
+Status damaged(std::string_view what) {
+    return dataLoss("coded frame: ", what);
+}
+
+struct Payload {
+    std::size_t column;
+    Extent extent;
+};
+
+// The payloads of a checked frame in the directory's order; what several columns share stands once.
+std::vector<Payload> payloadsOf(const std::byte* frame) {
+    const auto& header = *reinterpret_cast<const FrameHeader*>(frame);
+    const auto* entries = reinterpret_cast<const ColumnEntry*>(frame + sizeof(FrameHeader));
+    std::vector<Payload> payloads;
+    std::set<std::uint64_t> seen;
+    for (std::uint32_t c = 0; c < header.columns; ++c) {
+        for (const Extent& extent : {entries[c].data, entries[c].offsets, entries[c].weights}) {
+            if (extent.bytes > 0 && seen.insert(extent.offset).second) {
+                payloads.push_back({c, extent});
+            }
+        }
+    }
+    return payloads;
+}
+
+void zeroPadding(std::span<std::byte> frame, std::uint64_t end) {
+    const std::uint64_t next = std::min<std::uint64_t>(alignUp(end), frame.size());
+    std::memset(frame.data() + end, 0, next - end);
+}
+
+Result<CodedHeader> checkedHeader(std::span<const std::byte> coded) {
+    CodedHeader header;
+    if (coded.size() < sizeof header) {
+        return damaged("cut off");
+    }
+    std::memcpy(&header, coded.data(), sizeof header);
+    if (header.magic != kCodedMagic) {
+        return damaged("the magic number is wrong");
+    }
+    if (header.version != kCodedVersion || header.headerBytes != sizeof header) {
+        return damaged("of another version");
+    }
+    if (header.totalBytes != coded.size() || header.parts == 0 ||
+        header.parts > (coded.size() - sizeof header) / sizeof(CodedPart)) {
+        return damaged("cut off, or with an impossible number of parts");
+    }
+    if (header.frameBytes % kPayloadAlignment != 0 || header.headBytes > header.frameBytes ||
+        header.headBytes < sizeof(FrameHeader)) {
+        return damaged("its frame has an impossible size");
+    }
+    if (header.checksum != checksumOf(coded)) {
+        return damaged("the checksum does not hold");
+    }
+    return header;
+}
+
+}  // namespace
+
+std::string CodecChoice::text() const {
+    switch (codec) {
+        case Codec::kLz4:
+            return "lz4";
+        case Codec::kZstd:
+            return strCat("zstd:", level);
+        case Codec::kNone:
+            break;
+    }
+    return "none";
+}
+
+Result<CodecChoice> CodecChoice::parse(std::string_view text) {
+    if (text == "none") {
+        return CodecChoice{};
+    }
+    if (text == "lz4") {
+        return CodecChoice{Codec::kLz4, 0};
+    }
+    CodecChoice choice{Codec::kZstd, 0};
+    const std::string_view level = text.substr(std::min<std::size_t>(5, text.size()));
+    const auto [end, error] =
+        std::from_chars(level.data(), level.data() + level.size(), choice.level);
+    if (!text.starts_with("zstd:") || error != std::errc() || end != level.data() + level.size() ||
+        choice.level < ZSTD_minCLevel() || choice.level > ZSTD_maxCLevel()) {
+        return invalidArgument("codec '", text, "': none, lz4 or zstd:LEVEL with a level of zstd");
+    }
+    return choice;
+}
+
+struct CodecContext::Contexts {
+    ZSTD_CCtx* const encoder = ZSTD_createCCtx();
+    ZSTD_DCtx* const decoder = ZSTD_createDCtx();
+    ~Contexts() {
+        ZSTD_freeCCtx(encoder);
+        ZSTD_freeDCtx(decoder);
+    }
+};
+
+CodecContext::CodecContext() : contexts_(std::make_unique<Contexts>()) {}
+CodecContext::~CodecContext() = default;
+CodecContext::CodecContext(CodecContext&&) noexcept = default;
+CodecContext& CodecContext::operator=(CodecContext&&) noexcept = default;
+
+Codec CodecContext::encode(CodecChoice choice, std::span<const std::byte> from,
+                           std::vector<std::byte>& out) {
+    const std::size_t begin = out.size();
+    std::size_t bytes = 0;
+    if (choice.codec == Codec::kZstd) {
+        out.resize(begin + ZSTD_compressBound(from.size()));
+        bytes = ZSTD_compressCCtx(contexts_->encoder, out.data() + begin, out.size() - begin,
+                                  from.data(), from.size(), choice.level);
+        bytes = ZSTD_isError(bytes) != 0 ? 0 : bytes;
+    } else if (choice.codec == Codec::kLz4 && from.size() <= LZ4_MAX_INPUT_SIZE) {
+        const int room = LZ4_compressBound(static_cast<int>(from.size()));
+        out.resize(begin + static_cast<std::size_t>(room));
+        bytes = static_cast<std::size_t>(LZ4_compress_default(
+            reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(out.data() + begin),
+            static_cast<int>(from.size()), room));
+    }
+    if (bytes == 0 || bytes >= from.size()) {
+        out.resize(begin);
+        out.insert(out.end(), from.begin(), from.end());
+        return Codec::kNone;
+    }
+    out.resize(begin + bytes);
+    return choice.codec;
+}
+
+bool CodecContext::decode(Codec codec, std::span<const std::byte> from, std::span<std::byte> to) {
+    switch (codec) {
+        case Codec::kNone:
+            if (from.size() != to.size()) {
+                return false;
+            }
+            std::memcpy(to.data(), from.data(), from.size());
+            return true;
+        case Codec::kZstd:
+            return ZSTD_decompressDCtx(contexts_->decoder, to.data(), to.size(), from.data(),
+                                       from.size()) == to.size();
+        case Codec::kLz4:
+            return from.size() <= INT_MAX && to.size() <= INT_MAX &&
+                   LZ4_decompress_safe(reinterpret_cast<const char*>(from.data()),
+                                       reinterpret_cast<char*>(to.data()),
+                                       static_cast<int>(from.size()),
+                                       static_cast<int>(to.size())) == static_cast<int>(to.size());
+    }
+    return false;
+}
+
+Status FrameEncoder::encode(const FrameView& frame, std::vector<std::byte>& out) {
+    if (!plan_.empty() && plan_.size() != frame.numColumns()) {
+        return invalidArgument("coded frame: ", plan_.size(), " codecs for ", frame.numColumns(),
+                               " columns");
+    }
+    const std::span<const std::byte> bytes = frame.bytes();
+    const std::vector<Payload> payloads = payloadsOf(bytes.data());
+    CodedHeader header{};
+    header.magic = kCodedMagic;
+    header.version = kCodedVersion;
+    header.headerBytes = sizeof header;
+    header.frameBytes = bytes.size();
+    header.parts = static_cast<std::uint32_t>(payloads.size() + 1);
+    header.headBytes = sizeof(FrameHeader) + frame.header().directoryBytes;
+    out.clear();
+    out.resize(sizeof header + header.parts * sizeof(CodedPart));
+    std::vector<CodedPart> parts;
+    const auto add = [&](CodecChoice choice, std::span<const std::byte> from) {
+        const std::size_t before = out.size();
+        CodedPart part{};
+        part.codec = context_.encode(choice, from, out);
+        part.bytes = out.size() - before;
+        parts.push_back(part);
+    };
+    add({Codec::kZstd, 1}, bytes.first(header.headBytes));
+    for (const Payload& payload : payloads) {
+        add(plan_.empty() ? CodecChoice{} : plan_[payload.column],
+            bytes.subspan(payload.extent.offset, payload.extent.bytes));
+    }
+    header.totalBytes = out.size();
+    std::memcpy(out.data(), &header, sizeof header);
+    std::memcpy(out.data() + sizeof header, parts.data(), parts.size() * sizeof(CodedPart));
+    header.checksum = checksumOf(out);
+    std::memcpy(out.data(), &header, sizeof header);
+    return okStatus();
+}
+
+Result<std::uint64_t> FrameDecoder::frameBytes(std::span<const std::byte> coded,
+                                               std::uint64_t mostBytes) {
+    ASSIGN_OR_RETURN(const CodedHeader header, checkedHeader(coded));
+    if (header.frameBytes > mostBytes) {
+        return damaged(
+            strCat("its frame has ", header.frameBytes, " bytes, more than ", mostBytes));
+    }
+    return header.frameBytes;
+}
+
+Status FrameDecoder::decode(std::span<const std::byte> coded, std::span<std::byte> memory) {
+    ASSIGN_OR_RETURN(const CodedHeader header, checkedHeader(coded));
+    if (memory.size() != header.frameBytes ||
+        reinterpret_cast<std::uintptr_t>(memory.data()) % kPayloadAlignment != 0) {
+        return invalidArgument("coded frame: the memory given is not ", header.frameBytes,
+                               " bytes, aligned to ", kPayloadAlignment);
+    }
+    std::vector<CodedPart> parts(header.parts);
+    std::memcpy(parts.data(), coded.data() + sizeof header, parts.size() * sizeof(CodedPart));
+    std::size_t at = sizeof header + parts.size() * sizeof(CodedPart);
+    const auto take = [&](const CodedPart& part, std::span<std::byte> to) {
+        if (part.bytes > coded.size() - at) {
+            return false;
+        }
+        const auto from = coded.subspan(at, part.bytes);
+        at += part.bytes;
+        return context_.decode(part.codec, from, to);
+    };
+    if (!take(parts[0], memory.first(header.headBytes))) {
+        return damaged("its head cannot be decoded");
+    }
+    zeroPadding(memory, header.headBytes);
+    if (const char* wrong = checkFrame(memory.data(), memory.size(), CheckLevel::kDirectory)) {
+        return damaged(wrong);
+    }
+    const std::vector<Payload> payloads = payloadsOf(memory.data());
+    if (payloads.size() + 1 != parts.size()) {
+        return damaged("its parts are not those of its directory");
+    }
+    for (std::size_t p = 0; p < payloads.size(); ++p) {
+        const Extent& extent = payloads[p].extent;
+        if (!take(parts[p + 1], memory.subspan(extent.offset, extent.bytes))) {
+            return damaged(strCat("part ", p + 1, " cannot be decoded"));
+        }
+        zeroPadding(memory, extent.offset + extent.bytes);
+    }
+    if (at != coded.size()) {
+        return damaged("bytes behind its last part");
+    }
+    // A payload may lie over the head of a forged directory, so all is checked once more.
+    if (const char* wrong = checkFrame(memory.data(), memory.size(), CheckLevel::kFull)) {
+        return damaged(wrong);
+    }
+    return okStatus();
+}
+
+}  // namespace millrace::frame

@@ -1,0 +1,32 @@
+// A coded frame from the network: whatever comes, decoding ends with a frame or a sentence.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "backend/frame/codec.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace millrace::frame;
+    std::vector<std::byte> coded(size);
+    std::memcpy(coded.data(), data, size);
+    if (size >= sizeof(CodedHeader)) {
+        // A checksum that holds, so that what lies behind it is reached.
+        std::memset(coded.data() + offsetof(CodedHeader, checksum), 0, 8);
+        const std::uint64_t checksum = XXH3_64bits(coded.data(), coded.size());
+        std::memcpy(coded.data() + offsetof(CodedHeader, checksum), &checksum, 8);
+    }
+    const auto bytes = FrameDecoder::frameBytes(coded, 1 << 20);
+    if (!bytes.ok()) {
+        return 0;
+    }
+    FrameBuffer memory(*bytes);
+    static FrameDecoder decoder;
+    if (decoder.decode(coded, memory.bytes()).ok() && !FrameView::open(memory.bytes()).ok()) {
+        __builtin_trap();
+    }
+    return 0;
+}
