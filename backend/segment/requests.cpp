@@ -62,6 +62,89 @@ bool isConstant(const arrow::Array& lists, const std::vector<std::uint64_t>& sta
     return true;
 }
 
+bool isSame(const recipe::ListColumn& lists, std::int64_t a, std::int64_t b) {
+    const std::int64_t x = lists.items == nullptr ? a : lists.items[a];
+    const std::int64_t y = lists.items == nullptr ? b : lists.items[b];
+    return std::equal(lists.values + lists.offsets[x], lists.values + lists.offsets[x + 1],
+                      lists.values + lists.offsets[y], lists.values + lists.offsets[y + 1]);
+}
+
+// The first rows of a plan.
+class Probe {
+ public:
+    Probe(const DedupProbe& probe, const dataset::SplitRange& range)
+        : probe_(probe), range_(range), reader_(probe.dataset) {}
+
+    Result<std::set<std::string>> constantOf(const std::vector<std::string>& lists) {
+        std::set<std::string> constant(lists.begin(), lists.end());
+        std::vector<std::string> names;
+        for (const std::string& name : lists) {
+            if (probe_.dataset->schema().find(name) != nullptr) {
+                names.push_back(name);
+            }
+        }
+        const std::size_t numRead = names.size();
+        names.push_back(probe_.spec.features.request);
+        ASSIGN_OR_RETURN(const auto arrays, reader_.readRows(range_, names, {.mayRepeat = true}));
+        const auto starts = requestStarts(*arrays.back(), 0);
+        for (std::size_t i = 0; i < numRead; ++i) {
+            if (!isConstant(*arrays[i], starts)) {
+                constant.erase(names[i]);
+            }
+        }
+        if (numRead < lists.size()) {
+            RETURN_IF_ERROR(dropChanging(starts, constant));
+        }
+        return constant;
+    }
+
+ private:
+    // Of the lists that the recipe makes.
+    Status dropChanging(const std::vector<std::uint64_t>& starts, std::set<std::string>& constant) {
+        Columns columns(reader_, range_);
+        const recipe::SplitInput in{range_.file,
+                                    probe_.files[range_.file].relativePath,
+                                    static_cast<std::uint64_t>(range_.firstRow),
+                                    range_.rows,
+                                    &columns,
+                                    nullptr};
+        ASSIGN_OR_RETURN(const recipe::FeatureBatch batch, probe_.recipe.run(in, 0));
+        for (const recipe::ListColumn& lists : batch.lists) {
+            auto next = starts.begin();
+            for (std::int64_t r = 0; r < batch.rows; ++r) {
+                bool isStart = r == 0;
+                const std::uint64_t row =
+                    batch.rowNumbers[static_cast<std::size_t>(r)] - in.firstRow;
+                for (; next != starts.end() && *next <= row; ++next) {
+                    isStart = true;
+                }
+                if (!isStart && !isSame(lists, r - 1, r)) {
+                    constant.erase(lists.name);
+                }
+            }
+        }
+        return okStatus();
+    }
+
+    class Columns final : public recipe::ColumnSource {
+     public:
+        Columns(dataset::SplitReader& reader, const dataset::SplitRange& range)
+            : reader_(reader), range_(range) {}
+        Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
+            const std::vector<std::string>& names) override {
+            return reader_.readRows(range_, names, {});
+        }
+
+     private:
+        dataset::SplitReader& reader_;
+        const dataset::SplitRange& range_;
+    };
+
+    const DedupProbe& probe_;
+    const dataset::SplitRange range_;
+    dataset::SplitReader reader_;
+};
+
 }  // namespace
 
 std::vector<std::uint64_t> requestStarts(const arrow::Array& values, std::uint64_t firstRow) {
@@ -87,49 +170,26 @@ std::vector<std::uint64_t> requestStarts(const arrow::Array& values, std::uint64
     return starts;
 }
 
-Result<std::set<std::string>> deduplicatedLists(
-    const spec::RunSpec& spec, const spec::Schema& columns,
-    const std::shared_ptr<const dataset::Dataset>& dataset,
-    const std::vector<stream::PlanFile>& files) {
-    const std::string& request = spec.features.request;
-    if (request.empty() || spec.features.dedup == "off") {
+Result<std::set<std::string>> deduplicatedLists(const DedupProbe& probe) {
+    const std::string& request = probe.spec.features.request;
+    const spec::Schema& ofFiles = probe.dataset->schema();
+    if (request.empty() || probe.spec.features.dedup == "off" || ofFiles.find(request) == nullptr) {
         return std::set<std::string>();
     }
-    const std::vector<std::string> lists = listsOf(spec, columns);
-    std::set<std::string> chosen(lists.begin(), lists.end());
-    // Only what stands in the files can be looked at here; made columns are taken as constant, and
-    // stored apart where they are not.
-    std::vector<std::string> probed;
-    for (const std::string& name : lists) {
-        if (dataset->schema().find(name) != nullptr) {
-            probed.push_back(name);
+    const std::vector<std::string> lists = listsOf(probe.spec, probe.columns);
+    if (probe.spec.features.dedup == "required" || lists.empty()) {
+        return std::set<std::string>(lists.begin(), lists.end());
+    }
+    for (std::uint32_t file = 0; file < probe.files.size(); ++file) {
+        for (const stream::PlanSplit& split : probe.files[file].splits) {
+            if (split.rows > 0) {
+                const dataset::SplitRange range{file, split.rowGroup, split.firstRow,
+                                                std::min(split.rows, kProbeRows)};
+                return Probe(probe, range).constantOf(lists);
+            }
         }
     }
-    if (spec.features.dedup == "required" || probed.empty() ||
-        dataset->schema().find(request) == nullptr) {
-        return chosen;
-    }
-    for (std::uint32_t file = 0; file < files.size(); ++file) {
-        for (const stream::PlanSplit& split : files[file].splits) {
-            if (split.rows == 0) {
-                continue;
-            }
-            dataset::SplitReader reader(dataset);
-            const dataset::SplitRange range{file, split.rowGroup, split.firstRow,
-                                            std::min(split.rows, kProbeRows)};
-            probed.push_back(request);
-            ASSIGN_OR_RETURN(const auto arrays,
-                             reader.readRows(range, probed, {.mayRepeat = true}));
-            const auto starts = requestStarts(*arrays.back(), 0);
-            for (std::size_t i = 0; i + 1 < arrays.size(); ++i) {
-                if (!isConstant(*arrays[i], starts)) {
-                    chosen.erase(probed[i]);
-                }
-            }
-            return chosen;
-        }
-    }
-    return chosen;
+    return std::set<std::string>();
 }
 
 }  // namespace millrace::segment

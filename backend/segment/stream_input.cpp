@@ -75,18 +75,15 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(spec::RunSpec spec,
     input->numSegments_ = stream::numSegments(splits, input->plan_.segmentSplits);
     auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
     const recipe::TableSource tables = recipe::diskTables(input->spec_.baseDir, cache);
-    RETURN_IF_ERROR(input->bind(tables, cache));
     for (const stream::SideTable& table : input->plan_.sideTables) {
         RETURN_IF_ERROR(dataset::verifySideTable(table));
     }
-    ASSIGN_OR_RETURN(input->recipe_,
-                     recipe::CompiledRecipe::compile(input->spec_, part, input->dataset_->schema(),
-                                                     tables, &budget));
+    RETURN_IF_ERROR(input->bind(tables, cache, budget));
     return std::shared_ptr<const StreamInput>(std::move(input));
 }
 
 Status StreamInput::bind(const recipe::TableSource& tables,
-                         const std::shared_ptr<dataset::FactsCache>& cache) {
+                         const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget) {
     const spec::DatasetSpec& section =
         part_ == recipe::Part::kEval ? spec_.eval->dataset : spec_.dataset;
     ASSIGN_OR_RETURN(dataset_,
@@ -104,8 +101,10 @@ Status StreamInput::bind(const recipe::TableSource& tables,
     if (!bound.ok()) {
         return spec::toStatus(bound.errors, "spec");
     }
+    ASSIGN_OR_RETURN(recipe_, recipe::CompiledRecipe::compile(spec_, part_, dataset_->schema(),
+                                                              tables, &budget));
     ASSIGN_OR_RETURN(const std::set<std::string> deduplicated,
-                     deduplicatedLists(spec_, bound.columns, dataset_, files()));
+                     deduplicatedLists({spec_, bound.columns, *recipe_, dataset_, files()}));
     ASSIGN_OR_RETURN(layout_, layoutOf(spec_, bound.columns, deduplicated));
     return okStatus();
 }

@@ -57,7 +57,7 @@ class StreamInput {
  private:
     StreamInput() = default;
     Status bind(const recipe::TableSource& tables,
-                const std::shared_ptr<dataset::FactsCache>& cache);
+                const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget);
 
     spec::RunSpec spec_;
     stream::Plan plan_;

@@ -53,6 +53,21 @@ class PathTest(unittest.TestCase):
         self.assertTrue(0.76 < both["metrics"]["eval.auc"] < 0.79, both["metrics"])
         self.assertEqual(movie["eval_order_hash"], both["eval_order_hash"])
 
+    def test_lists_stored_once_a_request_train_as_lists_of_every_row(self):
+        place = self.place.up()
+        # The ratings are sorted by user: a user's rows are a request, and this list is theirs.
+        edit(place.spec, ("is_new: year >= 2000", "is_new: year >= 2000\n"
+                          "      digits: \"split(cast(userId as varchar), '0')\""),
+             ("lists: [genres]", "lists: [genres, digits], request: userId"),
+             ("genres: {rows: 1024}", "genres: {rows: 1024}, digits: {rows: 512}"))
+        once, each = place.submit("--set", "batch.epochs=1")[0], place.submit(
+            "--set", "batch.epochs=1", "--set", "features.dedup=off")[0]
+        once, each = place.wait(once, "finished", "failed"), place.wait(each, "finished", "failed")
+        self.assertEqual((once["state"], each["state"]), ("finished", "finished"),
+                         (once["exit_reason"], each["exit_reason"]))
+        self.assertEqual(once["receipt"]["order_hash"], each["receipt"]["order_hash"])
+        self.assertAlmostEqual(once["metrics"]["eval.auc"], each["metrics"]["eval.auc"], places=3)
+
     def test_a_stopped_run_resumes_to_the_same_weights(self):
         place = self.place.up()
         edit(place.spec, FREQUENT)

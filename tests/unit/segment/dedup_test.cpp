@@ -155,5 +155,25 @@ TEST_F(DedupTest, BestEffortStoresApartWhatChanges) {
     EXPECT_EQ(flags("tags"), 0);
 }
 
+TEST_F(DedupTest, BestEffortLooksAtListsThatTheRecipeMakes) {
+    writeFiles();
+    std::string text = specText("request: request, lists: [history, short, own]", "none");
+    const std::string filter = "recipe: [";
+    text.insert(text.find(filter) + filter.size(),
+                "{truncate: {column: history, as: short, length: 2}}, "
+                "{truncate: {column: tags, as: own, length: 1}}, ");
+    RememberingSink sink;
+    ASSERT_TRUE(run(open(text), sink, 2).ok());
+    const std::vector<SeenBatch> batches = sink.batches();
+    const auto view = viewOf(batches.front());
+    const auto isDedup = [&view](const std::string& name) {
+        const auto column = static_cast<std::size_t>(view.find(frame::Role::kList, name));
+        return (view.entry(column).flags & frame::kDedup) != 0;
+    };
+    EXPECT_TRUE(isDedup("history"));
+    EXPECT_TRUE(isDedup("short"));
+    EXPECT_FALSE(isDedup("own"));
+}
+
 }  // namespace
 }  // namespace millrace::segment
