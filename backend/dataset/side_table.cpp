@@ -88,13 +88,12 @@ Result<TableSize> tableSize(const std::string& path, const std::string& baseDir,
     for (std::size_t file = 0; file < table->files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, table->facts(file));
         size.rows += facts->rows;
+        const auto& fields = facts->schema.fields;
         for (const ChunkFacts& chunk : facts->chunks) {
-            for (std::size_t c = 0; c < chunk.decodedBytes.size(); ++c) {
-                const bool isText = chunk.decodedBytes.size() != facts->schema.fields.size();
-                if (isText || std::find(columns.begin(), columns.end(),
-                                        facts->schema.fields[c].name) != columns.end()) {
-                    size.bytes += chunk.decodedBytes[c];
-                }
+            for (std::size_t c = 0; c < fields.size(); ++c) {
+                const bool isWanted =
+                    std::find(columns.begin(), columns.end(), fields[c].name) != columns.end();
+                size.bytes += isWanted ? chunk.decodedBytes[c] : 0;
             }
         }
     }

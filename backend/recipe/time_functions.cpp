@@ -24,7 +24,7 @@ struct Part {
 
 constexpr Part kParts[] = {{"year", "year", "years_between", CalendarUnit::YEAR},
                            {"quarter", "quarter", "quarters_between", CalendarUnit::QUARTER},
-                           {"month", "month", "months_between", CalendarUnit::MONTH},
+                           {"month", "month", "", CalendarUnit::MONTH},
                            {"week", "iso_week", "weeks_between", CalendarUnit::WEEK},
                            {"day", "day", "days_between", CalendarUnit::DAY},
                            {"dayofyear", "day_of_year", nullptr, CalendarUnit::DAY},
@@ -97,10 +97,24 @@ Result<Datum> truncate(const ExprNode& node, const Datum& time) {
     return callKernel("floor_temporal", {time}, &options);
 }
 
+/// Arrow has no kernel of its own for months.
+Result<Datum> monthsBetween(const Datum& from, const Datum& to) {
+    const Datum twelve{std::int64_t{12}};
+    ASSIGN_OR_RETURN(const Datum years, callKernel("years_between", {from, to}));
+    ASSIGN_OR_RETURN(const Datum whole, callKernel("multiply", {years, twelve}));
+    ASSIGN_OR_RETURN(const Datum first, callKernel("month", {from}));
+    ASSIGN_OR_RETURN(const Datum last, callKernel("month", {to}));
+    ASSIGN_OR_RETURN(const Datum rest, callKernel("subtract", {last, first}));
+    return callKernel("add", {whole, rest});
+}
+
 Result<Datum> difference(const ExprNode& node, const std::vector<Datum>& c) {
     const Part* part = findPart(textArgument(node, 0));
     if (part == nullptr || part->between == nullptr) {
         return internalError("no difference in ", textArgument(node, 0));
+    }
+    if (part->unit == CalendarUnit::MONTH) {
+        return monthsBetween(c[1], c[2]);
     }
     const arrow::compute::DayOfWeekOptions fromMonday(/*count_from_zero=*/true, /*week_start=*/1);
     const bool isWeek = part->unit == CalendarUnit::WEEK;
