@@ -107,6 +107,18 @@ std::string listed(const std::vector<std::string>& names) {
     return names.size() > kMost ? strCat(text, " and ", names.size() - kMost, " more") : text;
 }
 
+/// " (no partner: 2)", as far as the step counted anything.
+std::string reasonsOf(const Stage& after) {
+    std::string text;
+    for (const Json& reason : jsonMember(after.json, "reasons")) {
+        if (jsonInt(reason, "rows") > 0) {
+            strAppend(&text, text.empty() ? " (" : ", ", jsonString(reason, "name"), ": ",
+                      jsonInt(reason, "rows"));
+        }
+    }
+    return text.empty() ? "" : text + ")";
+}
+
 std::string sentenceOf(const Stage& after, const Effect& effect) {
     if (!jsonBool(after.json, "is_enabled")) {
         return "switched off";
@@ -129,7 +141,7 @@ std::string sentenceOf(const Stage& after, const Effect& effect) {
     for (const std::string& part : parts) {
         strAppend(&text, text.empty() ? "" : "; ", part);
     }
-    return text.empty() ? "changes nothing in these rows" : text;
+    return strCat(text.empty() ? "changes nothing in these rows" : text, reasonsOf(after));
 }
 
 // Columns that the step made or changed stay in a narrow terminal; the last others go first.

@@ -33,6 +33,9 @@ class NameCollector {
         for (const spec::JoinKey& key : step.on) {
             names_.insert(key.left);
         }
+        if (step.asOf) {
+            names_.insert(step.asOf->left);
+        }
         all(step.by);
         for (const spec::NamedExpr& column : step.columns) {
             expression(column.expr);
@@ -53,7 +56,7 @@ class NameCollector {
         }
         for (const auto& [name, sequence] : features.sequences) {
             all(sequence.columns);
-            names_.insert(sequence.before);
+            all({sequence.time, sequence.before});
         }
         names_.insert(features.request);
     }

@@ -1,5 +1,6 @@
 #include "backend/dataset/side_table.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -77,6 +78,26 @@ Result<spec::Schema> tableSchema(const std::string& path, const std::string& bas
                                  const std::shared_ptr<FactsCache>& cache) {
     ASSIGN_OR_RETURN(const auto table, openTable(path, baseDir, cache));
     return table->schema();
+}
+
+Result<TableSize> tableSize(const std::string& path, const std::string& baseDir,
+                            const std::vector<std::string>& columns,
+                            const std::shared_ptr<FactsCache>& cache) {
+    ASSIGN_OR_RETURN(const auto table, openTable(path, baseDir, cache));
+    TableSize size;
+    for (std::size_t file = 0; file < table->files().size(); ++file) {
+        ASSIGN_OR_RETURN(const auto facts, table->facts(file));
+        size.rows += facts->rows;
+        const auto& fields = facts->schema.fields;
+        for (const ChunkFacts& chunk : facts->chunks) {
+            for (std::size_t c = 0; c < fields.size(); ++c) {
+                const bool isWanted =
+                    std::find(columns.begin(), columns.end(), fields[c].name) != columns.end();
+                size.bytes += isWanted ? chunk.decodedBytes[c] : 0;
+            }
+        }
+    }
+    return size;
 }
 
 Result<std::shared_ptr<arrow::Table>> loadTable(const std::string& path, const std::string& baseDir,

@@ -23,6 +23,14 @@ namespace millrace::dataset {
 Result<spec::Schema> tableSchema(const std::string& path, const std::string& baseDir,
                                  const std::shared_ptr<FactsCache>& cache);
 
+/// What these columns of the table need in memory, by its footer or first pass.
+struct TableSize {
+    std::int64_t rows = 0, bytes = 0;
+};
+Result<TableSize> tableSize(const std::string& path, const std::string& baseDir,
+                            const std::vector<std::string>& columns,
+                            const std::shared_ptr<FactsCache>& cache);
+
 /// These columns of the table, of their pinned types, one chunk each.
 Result<std::shared_ptr<arrow::Table>> loadTable(const std::string& path, const std::string& baseDir,
                                                 const std::vector<std::string>& columns,

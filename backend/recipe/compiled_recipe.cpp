@@ -58,7 +58,7 @@ class RecipeOfPart : public CompiledRecipe {
     RecipeOfPart(const spec::RunSpec& spec, Part part, const spec::Schema& schema)
         : part_(part), seed_(spec.batch.seed), schema_(schema) {}
 
-    Status build(const spec::RunSpec& spec, const TableSource& tables, MemoryBudget* budget) {
+    Status build(const spec::RunSpec& spec, const TableSource& tables) {
         const bool isEval = part_ == Part::kEval;
         if (isEval && !spec.eval.has_value()) {
             return invalidArgument("eval: the spec has no evaluation");
@@ -70,10 +70,12 @@ class RecipeOfPart : public CompiledRecipe {
                 where_,
                 compileFilter(where, schema_, isEval ? "eval.dataset.where" : "dataset.where"));
         }
+        stepReasons_.push_back(where_ == nullptr ? std::vector<std::string>() : where_->reasons());
         const std::vector<spec::Step>& steps = isEval ? spec.eval->recipe : spec.recipe;
         ASSIGN_OR_RETURN(Chain chain, compileChain(steps, schema_, part_, tables));
         for (const NamedStep& step : chain.steps) {
             stepNames_.push_back(step.name);
+            stepReasons_.push_back(step.step->reasons());
         }
         spec::Schema labelColumns = chain.columns;
         if (isEval) {
@@ -91,10 +93,6 @@ class RecipeOfPart : public CompiledRecipe {
         tableBytes_ += chain.tableBytes() + features_.tableBytes();
         steps_ = std::move(chain.steps);
         columnsRead_ = readColumns(spec);
-        if (budget != nullptr && tableBytes_ > 0) {
-            ASSIGN_OR_RETURN(reservation_,
-                             budget->reserve(tableBytes_, "the recipe's side tables"));
-        }
         return okStatus();
     }
 
@@ -108,7 +106,8 @@ class RecipeOfPart : public CompiledRecipe {
         if (part_ == Part::kEval) {
             ofLabels.emplace(rows);
             for (const NamedStep& step : labelSteps_) {
-                RETURN_IF_ERROR(step.step->run(*ofLabels, context));
+                StepCount uncounted;
+                RETURN_IF_ERROR(step.step->run(*ofLabels, context, uncounted));
             }
         }
         for (const NamedStep& step : steps_) {
@@ -128,15 +127,21 @@ class RecipeOfPart : public CompiledRecipe {
     }
 
     const std::vector<std::string>& stepNames() const override { return stepNames_; }
+    const std::vector<std::vector<std::string>>& stepReasons() const override {
+        return stepReasons_;
+    }
+    const std::vector<std::string>& vocabularies() const override {
+        return features_.vocabularies();
+    }
     const std::vector<std::string>& columnsRead() const override { return columnsRead_; }
     std::int64_t tableBytes() const override { return tableBytes_; }
 
  private:
     static Status count(RowSet& rows, const RunContext& context, const CompiledStep* step,
                         FeatureBatch& batch) {
-        StepCount count{rows.rows(), rows.rows()};
+        StepCount count{rows.rows(), rows.rows(), {}};
         if (step != nullptr) {
-            RETURN_IF_ERROR(step->run(rows, context));
+            RETURN_IF_ERROR(step->run(rows, context, count));
             count.rowsOut = rows.rows();
         }
         batch.steps.push_back(count);
@@ -164,8 +169,8 @@ class RecipeOfPart : public CompiledRecipe {
     LabelMaker labels_;
     FeatureMaker features_;
     std::vector<std::string> stepNames_, columnsRead_;
+    std::vector<std::vector<std::string>> stepReasons_;
     std::int64_t tableBytes_ = 0;
-    MemoryBudget::Reservation reservation_;
 };
 
 }  // namespace
@@ -179,6 +184,10 @@ TableSource diskTables(std::string baseDir, std::shared_ptr<dataset::FactsCache>
                                    const std::vector<std::string>& columns) {
         return dataset::loadTable(path, baseDir, columns, cache);
     };
+    source.size = [baseDir, cache](const std::string& path,
+                                   const std::vector<std::string>& columns) {
+        return dataset::tableSize(path, baseDir, columns, cache);
+    };
     return source;
 }
 
@@ -188,7 +197,9 @@ Result<std::shared_ptr<const CompiledRecipe>> CompiledRecipe::compile(const spec
                                                                       const TableSource& tables,
                                                                       MemoryBudget* budget) {
     auto recipe = std::make_shared<RecipeOfPart>(spec, part, schema);
-    RETURN_IF_ERROR(recipe->build(spec, tables, budget));
+    TableSource counted = tables;
+    counted.budget = budget;
+    RETURN_IF_ERROR(recipe->build(spec, counted));
     return std::shared_ptr<const CompiledRecipe>(std::move(recipe));
 }
 

@@ -17,6 +17,7 @@
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
 #include "backend/dataset/row_wish.h"
+#include "backend/dataset/side_table.h"
 #include "backend/recipe/feature_batch.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/schema.h"
@@ -26,10 +27,6 @@ class Array;
 class MemoryPool;
 class Table;
 }  // namespace arrow
-
-namespace millrace::dataset {
-class FactsCache;
-}  // namespace millrace::dataset
 
 namespace millrace::recipe {
 
@@ -63,6 +60,11 @@ struct TableSource {
     std::function<Result<std::shared_ptr<arrow::Table>>(const std::string& path,
                                                         const std::vector<std::string>& columns)>
         load;
+    /// What those columns need in memory, before they are read; may be empty.
+    std::function<Result<dataset::TableSize>(const std::string& path,
+                                             const std::vector<std::string>& columns)>
+        size;
+    MemoryBudget* budget = nullptr;  ///< where tables are reserved; compile() puts its own here
 };
 
 /// Tables on disk: CSV, Parquet or Arrow by the name's ending, relative to baseDir.
@@ -87,6 +89,11 @@ class CompiledRecipe {
 
     /// What FeatureBatch::steps counts: "where" first, then each enabled step's name.
     virtual const std::vector<std::string>& stepNames() const = 0;
+    /// By step, what StepCount::reasons counts: "false" and "null" of a filter, "no partner" of a
+    /// join.
+    virtual const std::vector<std::vector<std::string>>& stepReasons() const = 0;
+    /// The features whose ids a vocabulary gives: what FeatureBatch::vocabularies counts.
+    virtual const std::vector<std::string>& vocabularies() const = 0;
     /// The file's columns that are read, sorted.
     virtual const std::vector<std::string>& columnsRead() const = 0;
     /// Bytes of the side tables held.

@@ -263,8 +263,8 @@ class Evaluator {
         if (node.op == ExprOp::kIntDivide) {
             return callKernel("divide_checked", {c[0], divisor});
         }
-        // Unchecked on purpose: min % -1 is 0 although min / -1 overflows.
-        ASSIGN_OR_RETURN(const Datum quotient, callKernel("divide", {c[0], divisor}));
+        // As in DuckDB min % -1 overflows, because min / -1 does.
+        ASSIGN_OR_RETURN(const Datum quotient, callKernel("divide_checked", {c[0], divisor}));
         ASSIGN_OR_RETURN(const Datum whole, callKernel("multiply", {quotient, divisor}));
         return callKernel("subtract", {c[0], whole});
     }

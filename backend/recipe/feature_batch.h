@@ -6,10 +6,13 @@
 // need not start at 0 (they may be a view of the decoder's memory). Lists that repeat over rows may
 // be stored once: `items` then has each row's.
 // Threads: a value; move it.
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "backend/spec/bind.h"
 
 namespace arrow {
 class Array;
@@ -47,14 +50,54 @@ struct VectorColumn {
     const float* values = nullptr;  ///< [rows, width], row-major
 };
 
+/// Lists of ids with a weight beside each.
+struct WeightedColumn {
+    std::string name;
+    const std::int64_t* values = nullptr;
+    const float* weights = nullptr;
+    const std::int32_t* offsets = nullptr;  ///< rows + 1
+};
+
+/// One of the aligned lists of a sequence; all of a sequence have one `offsets`.
+struct SequenceColumn {
+    std::string sequence, name;
+    spec::SequenceValue value = spec::SequenceValue::kId;
+    const void* values = nullptr;           ///< kFloat: float; else int64
+    const std::int32_t* offsets = nullptr;  ///< rows + 1
+};
+
 /// A column passed through untouched, nulls and all; lists may be dictionary<int32, list>.
 struct CarryColumn {
     std::string name;
     std::shared_ptr<arrow::Array> array;
 };
 
+/// Most reasons of one step.
+inline constexpr std::size_t kReasonsMax = 4;
+
 struct StepCount {
     std::int64_t rowsIn = 0, rowsOut = 0;
+    /// Rows by what happened to them, parallel to CompiledRecipe::stepReasons().
+    std::array<std::int64_t, kReasonsMax> reasons{};
+
+    void add(const StepCount& other) {
+        rowsIn += other.rowsIn;
+        rowsOut += other.rowsOut;
+        for (std::size_t i = 0; i < kReasonsMax; ++i) {
+            reasons[i] += other.reasons[i];
+        }
+    }
+};
+
+/// What a feature's vocabulary was asked for.
+struct IdCount {
+    std::int64_t ids = 0;      ///< that are not null
+    std::int64_t unknown = 0;  ///< of these, not in the vocabulary
+
+    void add(const IdCount& other) {
+        ids += other.ids;
+        unknown += other.unknown;
+    }
 };
 
 struct FeatureBatch {
@@ -66,9 +109,12 @@ struct FeatureBatch {
     std::vector<IdColumn> ids;
     std::vector<ListColumn> lists;
     std::vector<VectorColumn> vectors;
+    std::vector<WeightedColumn> weighted;
+    std::vector<SequenceColumn> sequences;  ///< sequence after sequence, sorted by name
     std::vector<CarryColumn> carry;
-    std::vector<StepCount> steps;   ///< parallel to CompiledRecipe::stepNames()
-    std::int64_t decodedBytes = 0;  ///< of the columns above, for the memory budget
+    std::vector<StepCount> steps;       ///< parallel to CompiledRecipe::stepNames()
+    std::vector<IdCount> vocabularies;  ///< parallel to CompiledRecipe::vocabularies()
+    std::int64_t decodedBytes = 0;      ///< of the columns above, for the memory budget
     std::vector<std::shared_ptr<const void>> owners;
 };
 

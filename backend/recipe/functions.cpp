@@ -16,23 +16,20 @@
 #include "backend/core/philox.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
+#include "backend/recipe/function_calls.h"
 
 namespace millrace::recipe {
-namespace {
 
-using F = spec::FunctionId;
-using spec::ExprNode;
-
-std::string textArgument(const ExprNode& node, std::size_t i) {
+std::string textArgument(const spec::ExprNode& node, std::size_t i) {
     const auto* text = std::get_if<std::string>(&node.children[i]->literal);
     return text != nullptr ? *text : "";
 }
 
-std::int64_t intArgument(const ExprNode& node, std::size_t i, std::int64_t fallback) {
+std::int64_t intArgument(const spec::ExprNode& node, std::size_t i, std::int64_t fallback) {
     if (i >= node.children.size()) {
         return fallback;
     }
-    const ExprNode* child = node.children[i].get();
+    const spec::ExprNode* child = node.children[i].get();
     while (child->op == spec::ExprOp::kCast) {
         child = child->children[0].get();
     }
@@ -50,6 +47,11 @@ Result<Datum> finished(arrow::ArrayBuilder& builder) {
     }
     return Datum(std::move(array));
 }
+
+namespace {
+
+using F = spec::FunctionId;
+using spec::ExprNode;
 
 /// One output a row from doubles.
 template <class Builder, class Make>
@@ -278,6 +280,84 @@ Result<Datum> substring(const ExprNode& node, const Datum& argument, std::int64_
     });
 }
 
+/// left and right: the first or last n characters; n below 0 leaves out that many.
+Result<Datum> textEnd(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::int64_t n = intArgument(node, 1, 0);
+    const bool isLeft = node.function->id == F::kLeft;
+    arrow::StringBuilder builder;
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
+        std::int64_t length = 0;
+        for (std::string_view rest = text; !rest.empty(); ++length) {
+            rest.remove_prefix(characterBytes(rest));
+        }
+        const std::int64_t taken = std::clamp<std::int64_t>(n < 0 ? length + n : n, 0, length);
+        std::int64_t ahead = isLeft ? taken : length - taken;
+        std::string_view rest = text;
+        for (; ahead > 0; --ahead) {
+            rest.remove_prefix(characterBytes(rest));
+        }
+        return out.Append(isLeft ? text.substr(0, text.size() - rest.size()) : rest);
+    });
+}
+
+Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
+    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
+    const auto& texts = static_cast<const arrow::StringArray&>(*a);
+    const auto& parts = static_cast<const arrow::StringArray&>(*b);
+    arrow::Int64Builder builder;
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (texts.IsNull(i) || parts.IsNull(i)) {
+            builder.UnsafeAppendNull();
+            continue;
+        }
+        const std::string_view text = texts.GetView(i);
+        const std::size_t at = text.find(parts.GetView(i));
+        std::int64_t character = at == std::string_view::npos ? 0 : 1;
+        for (std::string_view before = text.substr(0, at == std::string_view::npos ? 0 : at);
+             !before.empty(); ++character) {
+            before.remove_prefix(characterBytes(before));
+        }
+        builder.UnsafeAppend(character);
+    }
+    return finished(builder);
+}
+
+Result<Datum> splitPart(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::string separator = textArgument(node, 1);
+    const std::int64_t index = intArgument(node, 2, 1);
+    arrow::StringBuilder builder;
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
+        std::vector<std::string_view> parts;
+        while (!separator.empty()) {
+            const std::size_t at = text.find(separator);
+            parts.push_back(text.substr(0, at));
+            if (at == std::string_view::npos) {
+                break;
+            }
+            text.remove_prefix(at + separator.size());
+        }
+        while (separator.empty() && !text.empty()) {
+            parts.push_back(text.substr(0, characterBytes(text)));
+            text.remove_prefix(parts.back().size());
+        }
+        const auto count = static_cast<std::int64_t>(parts.size());
+        const std::int64_t at = index > 0 ? index - 1 : count + index;
+        const bool isInside = index != 0 && at >= 0 && at < count;
+        return out.Append(isInside ? parts[static_cast<std::size_t>(at)] : std::string_view());
+    });
+}
+
+Result<Datum> regexpReplace(const ExprNode& node, const Datum& argument) {
+    const arrow::compute::ReplaceSubstringOptions options(textArgument(node, 1),
+                                                          textArgument(node, 2),
+                                                          /*max_replacements=*/1);
+    return callKernel("replace_substring_regex", {argument}, &options);
+}
+
 Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
@@ -306,139 +386,6 @@ Result<Datum> concatTexts(std::vector<Datum> c) {
     c.emplace_back(arrow::StringScalar(""));
     const arrow::compute::JoinOptions options(arrow::compute::JoinOptions::REPLACE, "");
     return callKernel("binary_join_element_wise", c, &options);
-}
-
-struct ListView {
-    ArrayPtr values;
-    std::vector<std::int64_t> begins, lengths;  ///< a null list has length -1
-};
-
-Result<ListView> viewList(const Datum& argument, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
-    ListView view;
-    view.begins.resize(static_cast<std::size_t>(rows));
-    view.lengths.resize(static_cast<std::size_t>(rows));
-    for (std::int64_t i = 0; i < rows; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        if (array->type_id() == arrow::Type::FIXED_SIZE_LIST) {
-            const auto& list = static_cast<const arrow::FixedSizeListArray&>(*array);
-            view.values = list.values();
-            view.begins[at] = list.value_offset(i);
-            view.lengths[at] = list.IsNull(i) ? -1 : list.value_length(i);
-        } else {
-            const auto& list = static_cast<const arrow::ListArray&>(*array);
-            view.values = list.values();
-            view.begins[at] = list.value_offset(i);
-            view.lengths[at] = list.IsNull(i) ? -1 : list.value_length(i);
-        }
-    }
-    if (view.values == nullptr) {
-        view.values = array->type_id() == arrow::Type::FIXED_SIZE_LIST
-                          ? static_cast<const arrow::FixedSizeListArray&>(*array).values()
-                          : static_cast<const arrow::ListArray&>(*array).values();
-    }
-    return view;
-}
-
-Result<Datum> listLength(const ListView& list) {
-    arrow::Int64Builder builder;
-    for (const std::int64_t length : list.lengths) {
-        const arrow::Status status = length < 0 ? builder.AppendNull() : builder.Append(length);
-        RETURN_IF_ERROR(dataset::fromArrow(status, "length"));
-    }
-    return finished(builder);
-}
-
-Result<Datum> listExtract(const ListView& list, std::int64_t index) {
-    arrow::Int64Builder builder;
-    for (std::size_t i = 0; i < list.lengths.size(); ++i) {
-        const std::int64_t at = index > 0 ? index - 1 : list.lengths[i] + index;
-        const bool isInside = index != 0 && at >= 0 && at < list.lengths[i];
-        const arrow::Status status =
-            isInside ? builder.Append(list.begins[i] + at) : builder.AppendNull();
-        RETURN_IF_ERROR(dataset::fromArrow(status, "list_extract"));
-    }
-    ASSIGN_OR_RETURN(const Datum indices, finished(builder));
-    ASSIGN_OR_RETURN(ArrayPtr out, takeRows(list.values, indices.make_array()));
-    return Datum(std::move(out));
-}
-
-Result<Datum> listContains(const ListView& list, const Datum& wanted, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const ArrayPtr values, asArray(wanted, rows));
-    arrow::Int64Builder elements, parents;
-    for (std::size_t i = 0; i < list.lengths.size(); ++i) {
-        for (std::int64_t k = 0; k < list.lengths[i]; ++k) {
-            arrow::Status status = elements.Append(list.begins[i] + k);
-            status &= parents.Append(static_cast<std::int64_t>(i));
-            RETURN_IF_ERROR(dataset::fromArrow(status, "list_contains"));
-        }
-    }
-    ASSIGN_OR_RETURN(const Datum elementRows, finished(elements));
-    ASSIGN_OR_RETURN(const Datum parentRows, finished(parents));
-    ASSIGN_OR_RETURN(const ArrayPtr left, takeRows(list.values, elementRows.make_array()));
-    ASSIGN_OR_RETURN(const ArrayPtr right, takeRows(values, parentRows.make_array()));
-    ASSIGN_OR_RETURN(const Datum equal, callKernel("equal", {Datum(left), Datum(right)}));
-    const auto hits = std::static_pointer_cast<arrow::BooleanArray>(equal.make_array());
-    arrow::BooleanBuilder builder;
-    std::int64_t at = 0;
-    for (std::size_t i = 0; i < list.lengths.size(); ++i) {
-        bool isFound = false;
-        for (std::int64_t k = 0; k < list.lengths[i]; ++k, ++at) {
-            isFound |= hits->IsValid(at) && hits->Value(at);
-        }
-        const bool isNull = list.lengths[i] < 0 || values->IsNull(static_cast<std::int64_t>(i));
-        const arrow::Status status = isNull ? builder.AppendNull() : builder.Append(isFound);
-        RETURN_IF_ERROR(dataset::fromArrow(status, "list_contains"));
-    }
-    return finished(builder);
-}
-
-Result<Datum> listCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const ListView list, viewList(c[0], rows));
-    switch (node.function->id) {
-        case F::kListLength:
-            return listLength(list);
-        case F::kListExtract:
-            return listExtract(list, intArgument(node, 1, 1));
-        default:
-            return listContains(list, c[1], rows);
-    }
-}
-
-Result<Datum> timeCall(F id, const std::vector<Datum>& c, std::int64_t rows) {
-    if (id == F::kDayOfWeek) {
-        const arrow::compute::DayOfWeekOptions options(/*count_from_zero=*/true, /*week_start=*/7);
-        return callKernel("day_of_week", c, &options);
-    }
-    if (id == F::kEpoch || id == F::kEpochMs) {
-        ASSIGN_OR_RETURN(const ArrayPtr times, asArray(c[0], rows));
-        const auto& in = static_cast<const arrow::TimestampArray&>(*times);
-        arrow::DoubleBuilder seconds;
-        arrow::Int64Builder millis;
-        for (std::int64_t i = 0; i < rows; ++i) {
-            const std::int64_t us = in.IsNull(i) ? 0 : in.Value(i);
-            const std::int64_t ms = us / 1000 - (us % 1000 < 0 ? 1 : 0);
-            const arrow::Status status =
-                id == F::kEpoch ? (in.IsNull(i) ? seconds.AppendNull()
-                                                : seconds.Append(static_cast<double>(us) / 1e6))
-                                : (in.IsNull(i) ? millis.AppendNull() : millis.Append(ms));
-            RETURN_IF_ERROR(dataset::fromArrow(status, "epoch"));
-        }
-        return id == F::kEpoch ? finished(seconds) : finished(millis);
-    }
-    const char* name = id == F::kYear    ? "year"
-                       : id == F::kMonth ? "month"
-                       : id == F::kDay   ? "day"
-                       : id == F::kHour  ? "hour"
-                                         : "minute";
-    return callKernel(name, c);
-}
-
-Result<Datum> makeTimestamp(const Datum& argument, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const ArrayPtr micros, asArray(argument, rows));
-    const auto view = micros->View(arrow::timestamp(arrow::TimeUnit::MICRO));
-    RETURN_IF_ERROR(dataset::fromArrow(view.status(), "make_timestamp"));
-    return Datum(*view);
 }
 
 Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
@@ -512,6 +459,17 @@ Result<Datum> textCall(const ExprNode& node, const std::vector<Datum>& c, std::i
             return replaceText(node, c[0], rows);
         case F::kSplit:
             return splitText(node, c[0], rows);
+        case F::kRegexpReplace:
+            return regexpReplace(node, c[0]);
+        case F::kLeft:
+        case F::kRight:
+            return textEnd(node, c[0], rows);
+        case F::kPosition:
+            return textPosition(c, rows);
+        case F::kSplitPart:
+            return splitPart(node, c[0], rows);
+        case F::kReverse:
+            return callKernel("utf8_reverse", c);
         case F::kRegexpExtract:
             return regexpExtract(node, c[0], rows);
         case F::kRegexpMatches: {
@@ -536,25 +494,17 @@ Result<Datum> callFunction(const ExprNode& node, const std::vector<Datum>& c, st
             return callKernel("coalesce", c);
         case F::kNullif:
             return internalError("nullif is a case after typing");
-        case F::kListLength:
-        case F::kListContains:
-        case F::kListExtract:
-            return listCall(node, c, rows);
-        case F::kYear:
-        case F::kMonth:
-        case F::kDay:
-        case F::kHour:
-        case F::kMinute:
-        case F::kDayOfWeek:
-        case F::kEpoch:
-        case F::kEpochMs:
-            return timeCall(node.function->id, c, rows);
-        case F::kMakeTimestamp:
-            return makeTimestamp(c[0], rows);
         default:
-            return node.function->id <= F::kIsFinite ? numberCall(node, c, rows)
-                                                     : textCall(node, c, rows);
+            break;
     }
+    const F id = node.function->id;
+    if (id >= F::kYear) {
+        return timeCall(node, c, rows);
+    }
+    if (id >= F::kListLength) {
+        return listCall(node, c, rows);
+    }
+    return id <= F::kIsFinite ? numberCall(node, c, rows) : textCall(node, c, rows);
 }
 
 }  // namespace millrace::recipe

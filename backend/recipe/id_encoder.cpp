@@ -1,12 +1,15 @@
 #include "backend/recipe/id_encoder.h"
 
+#include <algorithm>
+
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/type.h>
 
 #include "backend/dataset/arrow_bridge.h"
-#include "backend/recipe/evaluator.h"
+#include "backend/recipe/list_view.h"
 #include "backend/recipe/row_set.h"
+#include "backend/recipe/side_rows.h"
 #include "backend/recipe/steps.h"
 #include "backend/recipe/value_reader.h"
 
@@ -33,50 +36,33 @@ ArrayPtr elementsOf(const ArrayPtr& lists) {
                : static_cast<const arrow::ListArray&>(*lists).values();
 }
 
-bool isList(const ArrayPtr& values) {
-    return values->type_id() == arrow::Type::LIST ||
-           values->type_id() == arrow::Type::FIXED_SIZE_LIST;
-}
-
 }  // namespace
 
 Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed) {
-    if (isList(values)) {
+    if (isListArray(*values)) {
         ASSIGN_OR_RETURN(const ArrayPtr elements, hashIds(elementsOf(values), buckets, seed));
         return withElements(values, elements);
     }
     return hashScalarIds(values, buckets, seed);
 }
 
-Result<IdEncoder> IdEncoder::make(const spec::RunSpec& spec, const std::vector<spec::Step>& steps,
-                                  const std::string& feature, const spec::DataType& type,
-                                  const TableSource& tables) {
+Result<IdEncoder> EncoderMaker::make(const std::string& feature, const std::string& column,
+                                     const spec::DataType& type) {
     IdEncoder encoder;
-    if (spec::isMadeId(steps, feature)) {
+    if (spec::isMadeId(steps_, column)) {
         return encoder;
     }
-    for (const auto& [name, embedding] : spec.embeddings) {
+    for (const auto& [name, embedding] : spec_.embeddings) {
         const auto& features = embedding.features;
         if (std::find(features.begin(), features.end(), feature) == features.end()) {
             continue;
         }
         encoder.rows_ = embedding.rows;
         if (embedding.vocabulary.has_value()) {
-            const std::string& path = embedding.vocabulary->table;
-            const std::string& column = embedding.vocabulary->column;
-            ASSIGN_OR_RETURN(const spec::Schema schema, tables.schema(path));
-            const spec::Field* field = schema.find(column);
-            if (field == nullptr) {
-                return invalidArgument("embeddings.", name, ".vocabulary: table ", path,
-                                       " has no column '", column, "'");
-            }
-            ASSIGN_OR_RETURN(auto table, tables.load(path, {column}));
-            TableInput input(table);
-            ASSIGN_OR_RETURN(ArrayPtr keys, input.column(column));
             ASSIGN_OR_RETURN(encoder.vocabulary_,
-                             JoinTable::make(strCat("embeddings.", name, ": table ", path),
-                                             {{feature, column, type.element(), field->type}},
-                                             {std::move(keys)}, /*isFirstTaken=*/false));
+                             load(name, *embedding.vocabulary, column, type.element()));
+            encoder.place_ = names_.size();
+            names_.push_back(feature);
             return encoder;
         }
         if (encoder.rows_ > 0) {
@@ -87,9 +73,49 @@ Result<IdEncoder> IdEncoder::make(const spec::RunSpec& spec, const std::vector<s
                            feature, ".rows, or make it with hash or bucketize");
 }
 
-Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values) const {
+Result<std::shared_ptr<const JoinTable>> EncoderMaker::load(const std::string& embedding,
+                                                            const spec::VocabularySpec& vocabulary,
+                                                            const std::string& column,
+                                                            const spec::DataType& type) {
+    std::shared_ptr<const JoinTable>& known =
+        loaded_[strCat(vocabulary.table, "\n", vocabulary.column, "\n", type.name())];
+    if (known != nullptr) {
+        return known;
+    }
+    const std::string name = strCat("embeddings.", embedding, ": table ", vocabulary.table);
+    ASSIGN_OR_RETURN(const spec::Schema schema, tables_.schema(vocabulary.table));
+    const spec::Field* field = schema.find(vocabulary.column);
+    if (field == nullptr) {
+        return invalidArgument(name, " has no column '", vocabulary.column, "'");
+    }
+    ASSIGN_OR_RETURN(const SideRows rows,
+                     SideRows::load(tables_, vocabulary.table, {vocabulary.column}, name));
+    TableInput input(rows.table);
+    ASSIGN_OR_RETURN(ArrayPtr keys, input.column(vocabulary.column));
+    ASSIGN_OR_RETURN(known, JoinTable::make({name, /*isFirstTaken=*/false, tables_.budget},
+                                            {{column, vocabulary.column, type, field->type}},
+                                            {std::move(keys)}));
+    return known;
+}
+
+std::int64_t EncoderMaker::tableBytes() const {
+    std::int64_t bytes = 0;
+    for (const auto& [key, table] : loaded_) {
+        bytes += table->bytes();
+    }
+    return bytes;
+}
+
+Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values, const Range& used,
+                                           FeatureBatch& batch) const {
     if (vocabulary_ != nullptr) {
         ASSIGN_OR_RETURN(std::vector<std::int64_t> rows, vocabulary_->find({values}));
+        IdCount& count = batch.vocabularies[place_];
+        for (std::int64_t i = used.from; i < used.to; ++i) {
+            const bool isId = values->IsValid(i);
+            count.ids += isId ? 1 : 0;
+            count.unknown += isId && rows[static_cast<std::size_t>(i)] < 0 ? 1 : 0;
+        }
         for (std::int64_t& row : rows) {
             ++row;  // unknown is -1 + 1
         }
@@ -109,16 +135,22 @@ Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values) const {
     return indexArray(ids, false);
 }
 
-Result<ArrayPtr> IdEncoder::encode(const ArrayPtr& values) const {
-    if (!isList(values)) {
-        return encodeElements(values);
+Result<ArrayPtr> IdEncoder::encode(const ArrayPtr& values, FeatureBatch& batch) const {
+    if (!isListArray(*values)) {
+        return encodeElements(values, {0, values->length()}, batch);
     }
-    ASSIGN_OR_RETURN(const ArrayPtr elements, encodeElements(elementsOf(values)));
+    Range used;
+    if (values->length() == 0) {
+        used = {};
+    } else if (values->type_id() == arrow::Type::FIXED_SIZE_LIST) {
+        const auto& list = static_cast<const arrow::FixedSizeListArray&>(*values);
+        used = {list.value_offset(0), list.value_offset(list.length())};
+    } else {
+        const auto& list = static_cast<const arrow::ListArray&>(*values);
+        used = {list.value_offset(0), list.value_offset(list.length())};
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr elements, encodeElements(elementsOf(values), used, batch));
     return withElements(values, elements);
-}
-
-std::int64_t IdEncoder::tableBytes() const {
-    return vocabulary_ == nullptr ? 0 : vocabulary_->bytes();
 }
 
 }  // namespace millrace::recipe

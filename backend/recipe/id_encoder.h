@@ -1,8 +1,10 @@
 #pragma once
 // Ids: values brought into [0, rows) of an embedding table. Private to the room.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/core/status.h"
 #include "backend/recipe/compiled_recipe.h"
@@ -22,21 +24,51 @@ Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std
 /// What one id or list feature does with its column's values.
 class IdEncoder {
  public:
+    /// int64 without nulls, or lists of these. Counts in `batch` what its vocabulary was asked for.
+    Result<ArrayPtr> encode(const ArrayPtr& values, FeatureBatch& batch) const;
+
+ private:
+    friend class EncoderMaker;
+    struct Range {
+        std::int64_t from = 0, to = 0;
+    };
+    /// `used`: the elements that belong to rows.
+    Result<ArrayPtr> encodeElements(const ArrayPtr& values, const Range& used,
+                                    FeatureBatch& batch) const;
+    std::int64_t rows_ = 0;  ///< 0: made ids, taken as they are
+    std::shared_ptr<const JoinTable> vocabulary_;
+    std::size_t place_ = 0;  ///< of its counts among the recipe's
+};
+
+/// Makes the encoders of a recipe's features; features of one embedding share its vocabulary.
+class EncoderMaker {
+ public:
+    /// `steps`: the recipe that the features come out of. All outlive the maker.
+    EncoderMaker(const spec::RunSpec& spec, const std::vector<spec::Step>& steps,
+                 const TableSource& tables)
+        : spec_(spec), steps_(steps), tables_(tables) {}
+
     /// By the steps that make the column (hash, bucketize: taken as they are), the table's
-    /// vocabulary, or its rows (hashed). Failure: the feature has no cardinality.
-    static Result<IdEncoder> make(const spec::RunSpec& spec, const std::vector<spec::Step>& steps,
-                                  const std::string& feature, const spec::DataType& type,
-                                  const TableSource& tables);
+    /// vocabulary, or its rows (hashed). `column` holds the feature's values. Failure: the feature
+    /// has no cardinality.
+    Result<IdEncoder> make(const std::string& feature, const std::string& column,
+                           const spec::DataType& type);
 
-    /// int64 without nulls, or lists of these.
-    Result<ArrayPtr> encode(const ArrayPtr& values) const;
-
+    /// The features that have a vocabulary, in the order of FeatureBatch::vocabularies.
+    const std::vector<std::string>& vocabularies() const { return names_; }
+    /// Bytes of all vocabularies.
     std::int64_t tableBytes() const;
 
  private:
-    Result<ArrayPtr> encodeElements(const ArrayPtr& values) const;
-    std::int64_t rows_ = 0;  ///< 0: made ids, taken as they are
-    std::shared_ptr<const JoinTable> vocabulary_;
+    Result<std::shared_ptr<const JoinTable>> load(const std::string& embedding,
+                                                  const spec::VocabularySpec& vocabulary,
+                                                  const std::string& column,
+                                                  const spec::DataType& type);
+    const spec::RunSpec& spec_;
+    const std::vector<spec::Step>& steps_;
+    const TableSource& tables_;
+    std::map<std::string, std::shared_ptr<const JoinTable>> loaded_;  ///< by file, column and type
+    std::vector<std::string> names_;
 };
 
 }  // namespace millrace::recipe

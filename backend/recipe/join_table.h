@@ -1,8 +1,12 @@
 #pragma once
-// A side table in memory, looked up by key: an open-addressing hash table over the key columns.
+// A side table's keys in memory, looked up by value: a read-only hash table of cache-line buckets.
 //
-// One integer-like key column is hashed by value; others by their canonical bytes. A null in a key
-// never matches. Threads: immutable after make().
+// A bucket holds five 64-bit keys with their row numbers in 64 bytes, so that a look-up costs one
+// cache miss; looked up are blocks of keys whose buckets are asked for ahead. One integer-like key
+// column is its own key; others are hashed and compared by their canonical bytes. A null in a key
+// never matches. Threads: immutable after make(), shared by all of them.
+// Owns: its memory, reserved in the budget before it is taken.
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,42 +26,69 @@ struct JoinKeySpec {
 
 class JoinTable {
  public:
-    /// `keys` are the table's columns, parallel to `specs`; `name` is for messages. A key that
-    /// occurs twice is kInvalidArgument unless `isFirstTaken`.
-    static Result<std::shared_ptr<const JoinTable>> make(const std::string& name,
+    struct Options {
+        std::string name;  ///< for messages
+        /// Takes the first of rows with one key; else such a key is kInvalidArgument.
+        bool isFirstTaken = false;
+        MemoryBudget* budget = nullptr;  ///< may be null; outlives the table
+    };
+    /// `keys` are the table's columns, parallel to `specs`. kResourceExhausted with the bytes that
+    /// it needs when they are more than the budget has left.
+    static Result<std::shared_ptr<const JoinTable>> make(const Options& options,
                                                          const std::vector<JoinKeySpec>& specs,
-                                                         std::vector<ArrayPtr> keys,
-                                                         bool isFirstTaken);
+                                                         std::vector<ArrayPtr> keys);
 
     /// The table's row for each row of the left columns, or -1.
     Result<std::vector<std::int64_t>> find(const std::vector<ArrayPtr>& left) const;
 
+    /// The same for the table's own columns: the first row with each row's key.
+    Result<std::vector<std::int64_t>> findOwn(std::vector<ArrayPtr> keys) const;
+
     std::int64_t bytes() const;
+    /// Bytes of the buckets of a table of so many rows; keys that are no integers need more.
+    static std::int64_t bucketBytes(std::int64_t rows);
 
  private:
-    struct Slot {
-        std::uint64_t key = 0;  ///< the integer, or the hash of the bytes
-        std::int64_t row = -1;
+    static constexpr std::size_t kBucketKeys = 5;
+    struct alignas(64) Bucket {
+        std::array<std::uint64_t, kBucketKeys> keys;  ///< the integer, or the hash of the bytes
+        std::array<std::uint32_t, kBucketKeys> rows;
+        std::uint32_t count;
     };
+    static_assert(sizeof(Bucket) == 64);
+    struct Free {
+        void operator()(Bucket* buckets) const;
+    };
+    static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 
     JoinTable() = default;
-    Status insertIntegers(const std::string& name, const arrow::Array& keys, bool isFirstTaken);
-    Status insertBytes(const std::string& name, const std::vector<ArrayPtr>& keys,
-                       bool isFirstTaken);
-    void makeSlots(std::int64_t rows);
-    /// The slot that holds the key, or the empty one where it belongs.
-    std::size_t slotOf(std::uint64_t key, std::string_view bytes) const;
-    std::string_view bytesOf(std::int64_t row) const;
-    Status duplicate(const std::string& name, const std::vector<ArrayPtr>& keys, std::int64_t first,
+    static std::size_t numBuckets(std::int64_t rows);
+    Status reserve(const Options& options, std::int64_t rows);
+    Status bringToCommonTypes(const Options& options, std::vector<ArrayPtr>& keys);
+    Status insertIntegers(const Options& options, const ArrayPtr& keys);
+    Status insertBytes(const Options& options, const std::vector<ArrayPtr>& keys);
+    Status duplicate(const Options& options, const std::vector<ArrayPtr>& keys, std::int64_t first,
                      std::int64_t second) const;
+    std::size_t bucketOf(std::uint64_t key) const;
+    void prefetch(std::uint64_t key) const { __builtin_prefetch(&buckets_.get()[bucketOf(key)]); }
+    /// The row that has the key, or kNoRow.
+    template <class IsEqual>
+    std::uint32_t find(std::uint64_t key, IsEqual isEqual) const;
+    /// The row that has the key already, or kNoRow after `row` was put in.
+    template <class IsEqual>
+    std::uint32_t insert(std::uint64_t key, std::uint32_t row, IsEqual isEqual);
+    std::string_view bytesOf(std::uint32_t row) const;
+    Result<std::vector<std::int64_t>> findIntegers(const ArrayPtr& keys) const;
+    Result<std::vector<std::int64_t>> findBytes(const std::vector<ArrayPtr>& keys) const;
 
     std::vector<JoinKeySpec> specs_;
     std::vector<spec::DataType> types_;  ///< what both sides are brought to
     bool isInteger_ = false;
-    std::vector<Slot> slots_;
-    std::uint64_t mask_ = 0;
+    std::size_t numBuckets_ = 0;
+    std::unique_ptr<Bucket, Free> buckets_;
     std::string arena_;                     ///< canonical bytes of all keys
     std::vector<std::uint64_t> arenaEnds_;  ///< by row
+    MemoryBudget::Reservation reservation_;
 };
 
 }  // namespace millrace::recipe

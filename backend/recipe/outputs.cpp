@@ -166,10 +166,7 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
                                         const spec::Schema& schema, const TableSource& tables) {
     FeatureMaker maker;
     const spec::FeaturesSpec& features = spec.features;
-    if (!features.weighted.empty() || !features.sequences.empty()) {
-        return absl::UnimplementedError(
-            "features: weighted lists and sequences are not built yet; use lists");
-    }
+    EncoderMaker encoders(spec, steps, tables);
     for (const spec::DenseFeature& dense : features.dense) {
         ASSIGN_OR_RETURN(const spec::DataType type, typeOf(schema, dense.column, "dense"));
         if (!type.isNumber() && !type.isBool()) {
@@ -185,7 +182,7 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
             return invalidArgument("features.ids: column '", name,
                                    "' is a list; name it under features.lists");
         }
-        ASSIGN_OR_RETURN(IdEncoder encoder, IdEncoder::make(spec, steps, name, type, tables));
+        ASSIGN_OR_RETURN(IdEncoder encoder, encoders.make(name, name, type));
         maker.ids_.push_back({name, std::move(encoder)});
         maker.columns_.push_back(name);
     }
@@ -195,7 +192,7 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
             return invalidArgument("features.lists: column '", name,
                                    "' is no list; name it under features.ids");
         }
-        ASSIGN_OR_RETURN(IdEncoder encoder, IdEncoder::make(spec, steps, name, type, tables));
+        ASSIGN_OR_RETURN(IdEncoder encoder, encoders.make(name, name, type));
         maker.lists_.push_back({name, std::move(encoder)});
         maker.columns_.push_back(name);
     }
@@ -213,25 +210,22 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
         maker.carry_.push_back(name);
         maker.columns_.push_back(name);
     }
+    ASSIGN_OR_RETURN(maker.listFeatures_, ListFeatures::make(features, encoders, schema));
+    maker.columns_.insert(maker.columns_.end(), maker.listFeatures_.columns().begin(),
+                          maker.listFeatures_.columns().end());
+    maker.vocabularies_ = encoders.vocabularies();
+    maker.tableBytes_ = encoders.tableBytes();
     return maker;
 }
 
-std::int64_t FeatureMaker::tableBytes() const {
-    std::int64_t bytes = 0;
-    for (const auto* features : {&ids_, &lists_}) {
-        for (const Encoded& feature : *features) {
-            bytes += feature.encoder.tableBytes();
-        }
-    }
-    return bytes;
-}
-
 Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
+    batch.vocabularies.resize(vocabularies_.size());
     RETURN_IF_ERROR(rows.prefetch(columns_, /*mayRepeat=*/true));
     RETURN_IF_ERROR(dense(rows, batch));
     RETURN_IF_ERROR(ids(rows, batch));
     RETURN_IF_ERROR(lists(rows, batch));
     RETURN_IF_ERROR(vectors(rows, batch));
+    RETURN_IF_ERROR(listFeatures_.run(rows, batch));
     for (const std::string& name : carry_) {
         ASSIGN_OR_RETURN(ArrayPtr array, rows.storedColumn(name));
         batch.carry.push_back({name, std::move(array)});
@@ -273,7 +267,7 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
 Status FeatureMaker::ids(RowSet& rows, FeatureBatch& batch) const {
     for (const Encoded& feature : ids_) {
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
-        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw));
+        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw, batch));
         batch.ids.push_back(
             {feature.name, static_cast<const arrow::Int64Array&>(*encoded).raw_values()});
         batch.decodedBytes += encoded->length() * 8;
@@ -294,7 +288,7 @@ Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
             batch.owners.push_back(stored.indices());
             raw = stored.dictionary();
         }
-        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw));
+        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw, batch));
         if (encoded->type_id() == arrow::Type::LIST && encoded->null_count() == 0) {
             const auto& list = static_cast<const arrow::ListArray&>(*encoded);
             column.values = static_cast<const arrow::Int64Array&>(*list.values()).raw_values();

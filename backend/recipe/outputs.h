@@ -8,6 +8,7 @@
 
 #include "backend/recipe/feature_batch.h"
 #include "backend/recipe/id_encoder.h"
+#include "backend/recipe/list_features.h"
 #include "backend/recipe/row_set.h"
 
 namespace millrace::recipe {
@@ -35,7 +36,9 @@ class FeatureMaker {
                                      const std::vector<spec::Step>& steps,
                                      const spec::Schema& schema, const TableSource& tables);
     Status run(RowSet& rows, FeatureBatch& batch) const;
-    std::int64_t tableBytes() const;
+    std::int64_t tableBytes() const { return tableBytes_; }
+    /// As CompiledRecipe::vocabularies().
+    const std::vector<std::string>& vocabularies() const { return vocabularies_; }
 
  private:
     Status dense(RowSet& rows, FeatureBatch& batch) const;
@@ -60,7 +63,9 @@ class FeatureMaker {
     std::vector<Dense> dense_;
     std::vector<Encoded> ids_, lists_;
     std::vector<Vector> vectors_;
-    std::vector<std::string> carry_, columns_;
+    ListFeatures listFeatures_;
+    std::vector<std::string> carry_, columns_, vocabularies_;
+    std::int64_t tableBytes_ = 0;
 };
 
 }  // namespace millrace::recipe

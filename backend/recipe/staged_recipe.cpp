@@ -50,11 +50,10 @@ class StagedSteps final : public StagedRecipe {
     StagedSteps(std::uint64_t seed, spec::Schema schema)
         : seed_(seed), schema_(std::move(schema)) {}
 
-    Status build(const spec::RunSpec& spec, const TableSource& tables, MemoryBudget* budget) {
+    Status build(const spec::RunSpec& spec, const TableSource& tables) {
         if (!spec.dataset.where.empty()) {
             ASSIGN_OR_RETURN(where_, compileFilter(spec.dataset.where, schema_, "dataset.where"));
         }
-        std::int64_t bytes = 0;
         spec::Schema columns = schema_;
         for (const spec::Step& step : spec.recipe) {
             OneStep one;
@@ -62,15 +61,11 @@ class StagedSteps final : public StagedRecipe {
                 one.status = compileOne(step, tables, columns, one.step);
             }
             one.columns = columns;
-            bytes += one.step == nullptr ? 0 : one.step->tableBytes();
             const bool isBroken = !one.status.ok();
             steps_.push_back(std::move(one));
             if (isBroken) {
                 break;
             }
-        }
-        if (budget != nullptr && bytes > 0) {
-            ASSIGN_OR_RETURN(reservation_, budget->reserve(bytes, "the recipe's side tables"));
         }
         return okStatus();
     }
@@ -93,7 +88,8 @@ class StagedSteps final : public StagedRecipe {
         out.stages.push_back(std::move(first));
         for (std::size_t i = 0; i < steps_.size() && out.status.ok(); ++i) {
             const std::int64_t before = set.rows();
-            Status status = runOne(steps_[i], set);
+            StepCount count;
+            Status status = runOne(steps_[i], set, count);
             Result<Stage> stage =
                 status.ok() ? stageOf(set, steps_[i].columns, static_cast<int>(i)) : status;
             if (!stage.ok()) {
@@ -102,6 +98,7 @@ class StagedSteps final : public StagedRecipe {
                 break;
             }
             stage->rowsIn = before;
+            stage->reasons = reasonsOf(steps_[i], count);
             out.stages.push_back(*std::move(stage));
         }
         return out;
@@ -121,9 +118,19 @@ class StagedSteps final : public StagedRecipe {
         return okStatus();
     }
 
-    Status runOne(const OneStep& one, RowSet& set) const {
+    Status runOne(const OneStep& one, RowSet& set, StepCount& count) const {
         RETURN_IF_ERROR(one.status);
-        return one.step == nullptr ? okStatus() : one.step->run(set, contextOf(seed_));
+        return one.step == nullptr ? okStatus() : one.step->run(set, contextOf(seed_), count);
+    }
+
+    static std::vector<StageReason> reasonsOf(const OneStep& one, const StepCount& count) {
+        std::vector<StageReason> reasons;
+        if (one.step != nullptr) {
+            for (std::string& name : one.step->reasons()) {
+                reasons.push_back({std::move(name), count.reasons[reasons.size()]});
+            }
+        }
+        return reasons;
     }
 
     Status start(RowSet& set, std::int64_t skip, std::int64_t rows) const {
@@ -134,7 +141,8 @@ class StagedSteps final : public StagedRecipe {
             RETURN_IF_ERROR(set.keep(kept));
         }
         if (where_ != nullptr) {
-            RETURN_IF_ERROR(where_->run(set, contextOf(seed_)));
+            StepCount count;
+            RETURN_IF_ERROR(where_->run(set, contextOf(seed_), count));
         }
         if (set.rows() > rows) {
             std::vector<std::int64_t> first(static_cast<std::size_t>(rows));
@@ -168,7 +176,6 @@ class StagedSteps final : public StagedRecipe {
     const spec::Schema schema_;
     StepPtr where_;
     std::vector<OneStep> steps_;
-    MemoryBudget::Reservation reservation_;
 };
 
 }  // namespace
@@ -178,7 +185,9 @@ Result<std::shared_ptr<const StagedRecipe>> StagedRecipe::compile(const spec::Ru
                                                                   const TableSource& tables,
                                                                   MemoryBudget* budget) {
     auto recipe = std::make_shared<StagedSteps>(spec.batch.seed, schema);
-    RETURN_IF_ERROR(recipe->build(spec, tables, budget));
+    TableSource counted = tables;
+    counted.budget = budget;
+    RETURN_IF_ERROR(recipe->build(spec, counted));
     return std::shared_ptr<const StagedRecipe>(std::move(recipe));
 }
 

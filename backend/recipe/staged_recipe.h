@@ -27,10 +27,17 @@ struct StageColumn {
     std::vector<bool> isNull;         ///< one a row; empty: none is
 };
 
+/// Rows of a step by what happened to them: "no partner" of a join.
+struct StageReason {
+    std::string name;
+    std::int64_t rows = 0;
+};
+
 /// The rows as they are after a step.
 struct Stage {
     int step = -1;  ///< in the spec's recipe; -1: the dataset after dataset.where
     std::int64_t rowsIn = 0, rowsOut = 0;
+    std::vector<StageReason> reasons;
     std::vector<std::int64_t> rows;  ///< row within the split's `firstRow`.., ascending
     std::vector<StageColumn> columns;
 };

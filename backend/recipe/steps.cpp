@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/concatenate.h>
-#include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
-#include <arrow/util/bit_util.h>
 
 #include "backend/core/philox.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/id_encoder.h"
 #include "backend/recipe/join_steps.h"
+#include "backend/recipe/list_view.h"
 #include "backend/recipe/value_reader.h"
 
 namespace millrace::recipe {
@@ -35,7 +33,7 @@ class FilterStep : public CompiledStep {
     FilterStep(spec::Expr expr, std::string place)
         : expr_(std::move(expr)), place_(std::move(place)) {}
 
-    Status run(RowSet& rows, const RunContext&) const override {
+    Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr values, evaluateRows(expr_, rows, place_));
         const auto& flags = static_cast<const arrow::BooleanArray&>(*values);
         std::vector<std::int64_t> kept;
@@ -44,8 +42,12 @@ class FilterStep : public CompiledStep {
                 kept.push_back(i);
             }
         }
+        count.reasons[1] += flags.null_count();
+        count.reasons[0] +=
+            rows.rows() - static_cast<std::int64_t>(kept.size()) - flags.null_count();
         return rows.keep(kept);
     }
+    std::vector<std::string> reasons() const override { return {"false", "null"}; }
 
  private:
     const spec::Expr expr_;
@@ -57,7 +59,7 @@ class SampleStep : public CompiledStep {
     SampleStep(const spec::Step& step, spec::Expr where)
         : step_(step), where_(std::move(where)), place_(strCat("recipe.", step.name, ".where")) {}
 
-    Status run(RowSet& rows, const RunContext& context) const override {
+    Status run(RowSet& rows, const RunContext& context, StepCount& count) const override {
         ArrayPtr draws;
         if (where_ != nullptr) {
             ASSIGN_OR_RETURN(draws, evaluateRows(where_, rows, place_));
@@ -71,12 +73,20 @@ class SampleStep : public CompiledStep {
             by.push_back(std::move(column));
             readers.push_back(reader);
         }
-        return choose(rows, context, static_cast<const arrow::BooleanArray*>(draws.get()), readers);
+        const std::int64_t before = rows.rows();
+        RETURN_IF_ERROR(choose(rows, context, static_cast<const arrow::BooleanArray*>(draws.get()),
+                               readers, count));
+        count.reasons[0] += before - rows.rows();
+        return okStatus();
+    }
+    std::vector<std::string> reasons() const override {
+        return where_ == nullptr ? std::vector<std::string>{"dropped"}
+                                 : std::vector<std::string>{"dropped", "did not draw"};
     }
 
  private:
     Status choose(RowSet& rows, const RunContext& context, const arrow::BooleanArray* draws,
-                  const std::vector<ValueReader>& by) const {
+                  const std::vector<ValueReader>& by, StepCount& count) const {
         DrawKey start(DrawPurpose::kDraw, step_.name);
         if (step_.redrawEachEpoch) {
             start.epoch(context.epoch);
@@ -92,6 +102,7 @@ class SampleStep : public CompiledStep {
             if (draws != nullptr && !(draws->IsValid(i) && draws->Value(i))) {
                 kept.push_back(i);
                 factors.push_back(1);
+                ++count.reasons[1];
                 continue;
             }
             std::uint64_t bits = 0;
@@ -132,7 +143,7 @@ class DeriveStep : public CompiledStep {
     };
     explicit DeriveStep(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-    Status run(RowSet& rows, const RunContext&) const override {
+    Status run(RowSet& rows, const RunContext&, StepCount&) const override {
         std::vector<ArrayPtr> made;  // all are made before any is set: siblings do not see them
         for (const Column& column : columns_) {
             ASSIGN_OR_RETURN(ArrayPtr values, evaluateRows(column.expr, rows, column.place));
@@ -153,7 +164,7 @@ class WeightStep : public CompiledStep {
     WeightStep(spec::Expr expr, std::string place)
         : expr_(std::move(expr)), place_(std::move(place)) {}
 
-    Status run(RowSet& rows, const RunContext&) const override {
+    Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr raw, evaluateRows(expr_, rows, place_));
         ASSIGN_OR_RETURN(const ArrayPtr values,
                          castValues(raw, expr_->type, {spec::TypeKind::kDouble}, false));
@@ -169,9 +180,11 @@ class WeightStep : public CompiledStep {
                     "; it must be a number from 0 up");
             }
             weights[static_cast<std::size_t>(i)] *= factor;
+            count.reasons[0] += factor == 0 ? 1 : 0;
         }
         return okStatus();
     }
+    std::vector<std::string> reasons() const override { return {"weight 0"}; }
 
  private:
     const spec::Expr expr_;
@@ -181,12 +194,14 @@ class WeightStep : public CompiledStep {
 class HashStep : public CompiledStep {
  public:
     explicit HashStep(const spec::Step& step) : step_(step) {}
-    Status run(RowSet& rows, const RunContext&) const override {
+    Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(step_.column));
         ASSIGN_OR_RETURN(ArrayPtr ids, hashIds(values, step_.buckets, step_.seed));
+        count.reasons[0] += values->null_count();
         rows.set(step_.as, std::move(ids));
         return okStatus();
     }
+    std::vector<std::string> reasons() const override { return {"null"}; }
 
  private:
     const spec::Step step_;
@@ -195,7 +210,7 @@ class HashStep : public CompiledStep {
 class BucketizeStep : public CompiledStep {
  public:
     BucketizeStep(const spec::Step& step, const spec::DataType& type) : step_(step), type_(type) {}
-    Status run(RowSet& rows, const RunContext&) const override {
+    Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(step_.column));
         ASSIGN_OR_RETURN(const ArrayPtr values,
                          castValues(raw, type_, {spec::TypeKind::kDouble}, false));
@@ -211,10 +226,12 @@ class BucketizeStep : public CompiledStep {
                 ids[static_cast<std::size_t>(i)] = 1 + (above - bounds.begin());
             }
         }
+        count.reasons[0] += in.null_count();
         ASSIGN_OR_RETURN(ArrayPtr out, indexArray(ids, false));
         rows.set(step_.as, std::move(out));
         return okStatus();
     }
+    std::vector<std::string> reasons() const override { return {"null"}; }
 
  private:
     const spec::Step step_;
@@ -224,37 +241,29 @@ class BucketizeStep : public CompiledStep {
 class TruncateStep : public CompiledStep {
  public:
     explicit TruncateStep(const spec::Step& step) : step_(step) {}
-    Status run(RowSet& rows, const RunContext&) const override {
+    Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(step_.column));
-        if (values->type_id() != arrow::Type::LIST) {
-            return invalidArgument("recipe.", step_.name, ": column '", step_.column,
-                                   "' is not a list of variable length");
-        }
-        const auto& list = static_cast<const arrow::ListArray&>(*values);
+        const ListView list = viewLists(*values);
         std::vector<std::int64_t> elements;
-        auto offsets = arrow::AllocateBuffer((list.length() + 1) * 4);
-        auto validity = arrow::AllocateBitmap(list.length());
-        RETURN_IF_ERROR(dataset::fromArrow(offsets.status(), step_.name));
-        RETURN_IF_ERROR(dataset::fromArrow(validity.status(), step_.name));
-        auto* ends = reinterpret_cast<std::int32_t*>((*offsets)->mutable_data());
-        ends[0] = 0;
-        for (std::int64_t i = 0; i < list.length(); ++i) {
-            const std::int64_t length = list.IsNull(i) ? 0 : list.value_length(i);
-            const std::int64_t taken = std::min(length, step_.length);
-            const std::int64_t skip = step_.from == "last" ? length - taken : 0;
+        std::vector<std::int32_t> ends{0};
+        std::vector<bool> isNull(list.begins.size());
+        for (std::size_t i = 0; i < list.begins.size(); ++i) {
+            const std::int64_t taken = std::min(list.count(i), step_.length);
+            const std::int64_t skip = step_.from == "last" ? list.count(i) - taken : 0;
             for (std::int64_t k = 0; k < taken; ++k) {
-                elements.push_back(list.value_offset(i) + skip + k);
+                elements.push_back(list.begins[i] + skip + k);
             }
-            ends[i + 1] = static_cast<std::int32_t>(elements.size());
-            arrow::bit_util::SetBitTo((*validity)->mutable_data(), i, list.IsValid(i));
+            count.reasons[0] += taken < list.count(i) ? 1 : 0;
+            ends.push_back(static_cast<std::int32_t>(elements.size()));
+            isNull[i] = list.isNull(i);
         }
         ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(elements, false));
-        ASSIGN_OR_RETURN(const ArrayPtr taken, takeRows(list.values(), indices));
-        rows.set(step_.as, std::make_shared<arrow::ListArray>(
-                               values->type(), list.length(), std::shared_ptr(*std::move(offsets)),
-                               taken, std::shared_ptr(*std::move(validity))));
+        ASSIGN_OR_RETURN(const ArrayPtr taken, takeRows(list.elements, indices));
+        ASSIGN_OR_RETURN(ArrayPtr cut, makeLists(taken, ends, isNull));
+        rows.set(step_.as, std::move(cut));
         return okStatus();
     }
+    std::vector<std::string> reasons() const override { return {"cut"}; }
 
  private:
     const spec::Step step_;
@@ -263,7 +272,7 @@ class TruncateStep : public CompiledStep {
 /// `select` only changes which names are known, which compiling sees to.
 class NoStep : public CompiledStep {
  public:
-    Status run(RowSet&, const RunContext&) const override { return okStatus(); }
+    Status run(RowSet&, const RunContext&, StepCount&) const override { return okStatus(); }
 };
 
 Result<StepPtr> compileDerive(const spec::Step& step, const spec::Schema& schema) {

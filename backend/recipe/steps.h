@@ -20,7 +20,10 @@ struct RunContext {
 class CompiledStep {
  public:
     virtual ~CompiledStep() = default;
-    virtual Status run(RowSet& rows, const RunContext& context) const = 0;
+    /// Adds up in `count` what its reasons() name; rows in and out are counted by the caller.
+    virtual Status run(RowSet& rows, const RunContext& context, StepCount& count) const = 0;
+    /// At most kReasonsMax.
+    virtual std::vector<std::string> reasons() const { return {}; }
     /// Bytes of the side table it holds.
     virtual std::int64_t tableBytes() const { return 0; }
 };

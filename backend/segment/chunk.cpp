@@ -184,6 +184,16 @@ class ColumnFiller {
         chunk_.columns[next_++] = {bytesOf(column.values), column.offsets, column.items};
         return okStatus();
     }
+    Status weighted(const recipe::WeightedColumn& column) {
+        RETURN_IF_ERROR(expect(Role::kWeighted, column.name));
+        chunk_.columns[next_++] = {bytesOf(column.values), column.offsets, nullptr, column.weights};
+        return okStatus();
+    }
+    Status sequence(const recipe::SequenceColumn& column) {
+        RETURN_IF_ERROR(expect(Role::kSequence, strCat(column.sequence, ".", column.name)));
+        chunk_.columns[next_++] = {bytesOf(column.values), column.offsets};
+        return okStatus();
+    }
     Status mask(const std::string& name, const std::vector<float>& mask) {
         RETURN_IF_ERROR(expect(Role::kMask, name));
         ASSIGN_OR_RETURN(chunk_.columns[next_].values, maskBytes(chunk_, pool_, mask));
@@ -324,6 +334,12 @@ Result<Chunk> Chunk::make(recipe::FeatureBatch given, const frame::FrameLayout& 
     }
     for (const recipe::ListColumn& column : batch.lists) {
         RETURN_IF_ERROR(filler.list(column));
+    }
+    for (const recipe::WeightedColumn& column : batch.weighted) {
+        RETURN_IF_ERROR(filler.weighted(column));
+    }
+    for (const recipe::SequenceColumn& column : batch.sequences) {
+        RETURN_IF_ERROR(filler.sequence(column));
     }
     for (const recipe::LabelColumn& head : batch.heads) {
         RETURN_IF_ERROR(filler.fixed(Role::kLabel, head.head, head.label.data()));

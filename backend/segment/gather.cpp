@@ -173,4 +173,13 @@ std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::in
     return end;
 }
 
+void gatherWeights(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+                   std::size_t column, float* out) {
+    for (const RowPick& pick : picks) {
+        const Chunk::Column& from = chunks[pick.chunk].columns[column];
+        out = std::copy(from.weights + from.offsets[pick.row],
+                        from.weights + from.offsets[pick.row + 1], out);
+    }
+}
+
 }  // namespace millrace::segment

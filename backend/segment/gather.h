@@ -28,5 +28,8 @@ void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks, 
 std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::int64_t rows,
                          std::size_t bytes, std::byte* out, std::int64_t* offsets,
                          std::int64_t end);
+/// The weights beside the elements of a weighted list.
+void gatherWeights(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+                   std::size_t column, float* out);
 
 }  // namespace millrace::segment

@@ -1,6 +1,7 @@
 #include "backend/segment/layout.h"
 
 #include "backend/core/text.h"
+#include "backend/spec/bind.h"
 
 namespace millrace::segment {
 
@@ -72,15 +73,30 @@ Result<const spec::Field*> findColumn(const spec::Schema& columns, const std::st
     return field;
 }
 
+Status addSequences(const spec::FeaturesSpec& features, const spec::Schema& columns,
+                    std::vector<ColumnSpec>& out) {
+    std::uint16_t group = 0;
+    for (const auto& [name, sequence] : features.sequences) {
+        ++group;
+        for (const std::string& column : sequence.columns) {
+            ASSIGN_OR_RETURN(const spec::Field* field, findColumn(columns, column, "sequences"));
+            const bool isFloat =
+                spec::sequenceValue(sequence, column, field->type) == spec::SequenceValue::kFloat;
+            out.push_back(ColumnSpec::list(Role::kSequence,
+                                           isFloat ? DType::kFloat32 : DType::kInt64,
+                                           strCat(name, ".", column)));
+            out.back().group = group;
+        }
+    }
+    return okStatus();
+}
+
 }  // namespace
 
 Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns,
                                     const std::set<std::string>& deduplicated) {
     std::vector<ColumnSpec> out;
     const spec::FeaturesSpec& features = spec.features;
-    if (!features.weighted.empty() || !features.sequences.empty()) {
-        return invalidArgument("features: weighted lists and sequences are not supported yet");
-    }
     if (!features.dense.empty()) {
         out.push_back(ColumnSpec::fixed(Role::kDense, DType::kFloat32, "dense",
                                         static_cast<std::uint32_t>(features.dense.size())));
@@ -100,6 +116,10 @@ Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schem
     for (const std::string& name : features.lists) {
         out.push_back(ColumnSpec::list(Role::kList, DType::kInt64, name));
     }
+    for (const spec::WeightedFeature& weighted : features.weighted) {
+        out.push_back(ColumnSpec::list(Role::kWeighted, DType::kInt64, weighted.name));
+    }
+    RETURN_IF_ERROR(addSequences(features, columns, out));
     for (const std::string& head : spec.heads()) {
         out.push_back(ColumnSpec::fixed(Role::kLabel, DType::kFloat32, head));
         out.push_back(ColumnSpec::fixed(Role::kWeight, DType::kFloat32, head));

@@ -10,8 +10,9 @@
 
 namespace millrace::segment {
 
-/// Row ids, one dense block named "dense" (when there are dense features), vectors, ids, lists, per
-/// head label, weight and mask, carry: each kind in the spec's order. `columns`: at the end of the
+/// Row ids, one dense block named "dense" (when there are dense features), vectors, ids, lists,
+/// weighted lists, sequences ("NAME.COLUMN", one group a sequence), per head label, weight and
+/// mask, carry: each kind in the spec's order. `columns`: at the end of the
 /// recipe (spec::BindResult::columns). Carried bools are uint8, dates int32 (days), timestamps
 /// int64 (microseconds), decimals float64; nulls are 0 or empty. kInvalidArgument names a column
 /// that a frame cannot hold.

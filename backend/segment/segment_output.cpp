@@ -149,6 +149,9 @@ Status FrameGatherer::write(std::span<std::byte> memory, const frame::FrameId& i
                       inverse_.size() * sizeof(inverse_[0]));
         } else if (columns[c].encoding == frame::Encoding::kLists) {
             writeList(c, width);
+            if (columns[c].role == frame::Role::kWeighted) {
+                writeWeights(c);
+            }
         } else {
             writeFixed(c, width);
         }
@@ -226,6 +229,19 @@ void FrameGatherer::writeList(std::size_t column, std::size_t width) {
         }
         offsets += run.rows;
         end += count;
+    }
+}
+
+void FrameGatherer::writeWeights(std::size_t column) {
+    float* out = writer_.weights(column).data();
+    if (!picks_.empty()) {
+        gatherWeights(output_->chunks, picks_, column, out);
+        return;
+    }
+    for (const Run& run : runs_) {
+        const Chunk::Column& from = run.chunk->columns[column];
+        out = std::copy(from.weights + from.offsets[run.from],
+                        from.weights + from.offsets[run.from + run.rows], out);
     }
 }
 

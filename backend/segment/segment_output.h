@@ -30,6 +30,7 @@ struct Chunk {
         const std::byte* values = nullptr;
         const std::int32_t* offsets = nullptr;  ///< lists: items + 1, absolute
         const std::int32_t* items = nullptr;    ///< of each row its list; null: the row's own
+        const float* weights = nullptr;         ///< weighted lists: beside `values`
         std::int64_t item(std::int64_t row) const { return items == nullptr ? row : items[row]; }
     };
     std::uint32_t file = 0;
@@ -64,6 +65,7 @@ class SegmentOutput {
     std::int64_t rowsScanned = 0;
     std::int64_t rowsPruned = 0;
     std::vector<recipe::StepCount> steps;
+    std::vector<recipe::IdCount> vocabularies;
     std::vector<Chunk> chunks;
     /// The rows in order; empty: chunk after chunk as they stand.
     std::vector<RowPick> order;
@@ -100,6 +102,7 @@ class FrameGatherer {
     void writeDense(std::size_t column);
     void writeFixed(std::size_t column, std::size_t width);
     void writeList(std::size_t column, std::size_t width);
+    void writeWeights(std::size_t column);
 
     frame::FrameWriter writer_;
     const SegmentOutput* output_ = nullptr;

@@ -82,6 +82,7 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     output.epoch = epoch;
     output.segment = segment;
     output.steps.resize(input_->recipe().stepNames().size());
+    output.vocabularies.resize(input_->recipe().vocabularies().size());
     requestStarts_.clear();
     for (const stream::SplitRef& ref : input_->splitsOf(epoch, segment)) {
         RETURN_IF_ERROR(runSplit(ref, epoch, output));
@@ -117,8 +118,10 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
         split.rows, &columns,          &pool_};
     ASSIGN_OR_RETURN(recipe::FeatureBatch batch, input_->recipe().run(in, epoch));
     for (std::size_t s = 0; s < batch.steps.size() && s < output.steps.size(); ++s) {
-        output.steps[s].rowsIn += batch.steps[s].rowsIn;
-        output.steps[s].rowsOut += batch.steps[s].rowsOut;
+        output.steps[s].add(batch.steps[s]);
+    }
+    for (std::size_t v = 0; v < batch.vocabularies.size(); ++v) {
+        output.vocabularies[v].add(batch.vocabularies[v]);
     }
     output.decodedBytes += batch.decodedBytes;
     ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));

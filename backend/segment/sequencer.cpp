@@ -47,6 +47,7 @@ class Sequencer::Impl {
         MutexLock lock(mutex_);
         position_ = options_.start;
         totals_.steps.resize(input_->recipe().stepNames().size());
+        totals_.vocabularies.resize(input_->recipe().vocabularies().size());
     }
 
     Status run(std::stop_token stop);
@@ -210,6 +211,7 @@ Status Sequencer::Impl::startSegment(const Item& item) {
     record.rowsPruned = output.rowsPruned;
     record.rowsKept = output.rowsKept();
     record.steps = output.steps;
+    record.vocabularies = output.vocabularies;
     {
         MutexLock lock(mutex_);
         ++totals_.segments;
@@ -217,8 +219,10 @@ Status Sequencer::Impl::startSegment(const Item& item) {
         totals_.rowsPruned += record.rowsPruned;
         totals_.rowsKept += record.rowsKept;
         for (std::size_t s = 0; s < record.steps.size(); ++s) {
-            totals_.steps[s].rowsIn += record.steps[s].rowsIn;
-            totals_.steps[s].rowsOut += record.steps[s].rowsOut;
+            totals_.steps[s].add(record.steps[s]);
+        }
+        for (std::size_t v = 0; v < record.vocabularies.size(); ++v) {
+            totals_.vocabularies[v].add(record.vocabularies[v]);
         }
     }
     return sink_.segment(record, stop_.get_token());

@@ -30,7 +30,8 @@ struct SegmentRecord {
     std::int64_t count = 0;     ///< the joined one included
     std::int64_t tailRows = 0;  ///< what it adds to the open rest
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0;
-    std::vector<recipe::StepCount> steps;  ///< as CompiledRecipe::stepNames()
+    std::vector<recipe::StepCount> steps;       ///< as CompiledRecipe::stepNames()
+    std::vector<recipe::IdCount> vocabularies;  ///< as CompiledRecipe::vocabularies()
 };
 
 /// Where the sequence goes. All but commit() are called by one thread at a time, in order.
@@ -79,6 +80,7 @@ struct SequencerTotals {
     std::int64_t microBatches = 0;
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsDelivered = 0;
     std::vector<recipe::StepCount> steps;
+    std::vector<recipe::IdCount> vocabularies;
 };
 
 class Sequencer {

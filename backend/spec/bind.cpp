@@ -32,8 +32,8 @@ class Binder {
         steps(typer, "recipe", spec_.recipe);
         labels(typer, "labels", spec_.labels);
         features(typer);
-        ids();
         result_.columns = typer.columns();
+        ids();
         if (result_.errors.empty() && spec_.eval) {
             bindEval(evalSchema);
         }
@@ -169,20 +169,58 @@ class Binder {
             check(typer, "features.weighted", weighted.weights, "a list of floats",
                   [](const DataType& t) { return t.isList && t.element().isNumber(); });
         }
-        for (const auto& [name, sequence] : f.sequences) {
-            for (const std::string& column : sequence.columns) {
-                check(typer, strCat("features.sequences.", name), column,
-                      "a list of integers or strings", isIdList);
-            }
-            if (!sequence.before.empty()) {
-                check(typer, strCat("features.sequences.", name), sequence.before,
-                      "a time or an integer",
-                      [](const DataType& t) { return t.isTemporal() || t.isInteger(); });
-            }
+        for (auto& [name, feature] : f.sequences) {
+            sequence(typer, strCat("features.sequences.", name), feature);
         }
         if (!f.request.empty()) {
             check(typer, "features.request", f.request, "a value, not a list",
                   [](const DataType& t) { return !t.isList; });
+        }
+    }
+
+    void sequence(StepTyper& typer, const std::string& path, SequenceFeature& sequence) {
+        std::vector<std::string> times;
+        for (const std::string& column : sequence.columns) {
+            check(typer, path, column, "a list of integers, strings, floats or times",
+                  [](const DataType& t) {
+                      const DataType e = t.element();
+                      return t.isList && (isId(e) || e.isNumber() || e.isTemporal());
+                  });
+            const Field* field = typer.columns().find(column);
+            if (field != nullptr && field->type.isList && field->type.element().isTemporal()) {
+                times.push_back(column);
+            }
+        }
+        if (sequence.time.empty() && times.size() == 1) {
+            sequence.time = times[0];
+        }
+        if (!sequence.time.empty()) {
+            check(typer, path, sequence.time, "a list of times or integers", [](const DataType& t) {
+                return t.isList && (t.element().isTemporal() || t.element().isInteger());
+            });
+        }
+        if (!sequence.before.empty()) {
+            before(typer, path, sequence);
+        }
+    }
+
+    void before(StepTyper& typer, const std::string& path, const SequenceFeature& sequence) {
+        if (sequence.time.empty()) {
+            return problems_.add(path, "missing",
+                                 strCat(path,
+                                        ".before needs `time`, the list column of the "
+                                        "elements' times"));
+        }
+        check(typer, path, sequence.before, "a time or an integer",
+              [](const DataType& t) { return t.isTemporal() || t.isInteger(); });
+        const Field* row = typer.columns().find(sequence.before);
+        const Field* element = typer.columns().find(sequence.time);
+        if (row != nullptr && element != nullptr && element->type.isList &&
+            row->type.isTemporal() != element->type.element().isTemporal()) {
+            problems_.add(path, "type",
+                          strCat(path, ": before '", sequence.before, "' is ", row->type.name(),
+                                 ", time '", sequence.time, "' ", element->type.name(),
+                                 "; make_timestamp(microseconds) makes a time of an integer"));
         }
     }
 
@@ -212,8 +250,16 @@ class Binder {
             columns.push_back(weighted.ids);
         }
         for (const auto& [name, sequence] : f.sequences) {
-            names.insert(names.end(), sequence.columns.begin(), sequence.columns.end());
-            columns.insert(columns.end(), sequence.columns.begin(), sequence.columns.end());
+            for (const std::string& column : sequence.columns) {
+                const Field* field = result_.columns.find(column);
+                const bool isId =
+                    field != nullptr &&
+                    sequenceValue(sequence, column, field->type) == SequenceValue::kId;
+                if (isId && std::find(names.begin(), names.end(), column) == names.end()) {
+                    names.push_back(column);
+                    columns.push_back(column);
+                }
+            }
         }
         return names;
     }
@@ -337,6 +383,17 @@ class Binder {
         for (const DenseFeature& feature : spec_.features.dense) {
             columns.push_back(feature.column);
         }
+        for (const WeightedFeature& weighted : spec_.features.weighted) {
+            columns.push_back(weighted.weights);
+        }
+        for (const auto& [name, sequence] : spec_.features.sequences) {
+            columns.insert(columns.end(), sequence.columns.begin(), sequence.columns.end());
+            for (const std::string& column : {sequence.time, sequence.before}) {
+                if (!column.empty()) {
+                    columns.push_back(column);
+                }
+            }
+        }
         columns.insert(columns.end(), spec_.features.vectors.begin(), spec_.features.vectors.end());
         columns.insert(columns.end(), spec_.features.carry.begin(), spec_.features.carry.end());
         for (const std::string& column : columns) {
@@ -368,6 +425,15 @@ BindResult bindSchema(RunSpec& spec, const Schema& schema, const TableSchemaLook
     BindResult result;
     Binder(spec, tables, result).bind(schema, evalSchema == nullptr ? schema : *evalSchema);
     return result;
+}
+
+SequenceValue sequenceValue(const SequenceFeature& sequence, const std::string& column,
+                            const DataType& type) {
+    const DataType element = type.element();
+    if (column == sequence.time || element.isTemporal()) {
+        return SequenceValue::kTime;
+    }
+    return isId(element) ? SequenceValue::kId : SequenceValue::kFloat;
 }
 
 Result<Schema> columnsAfter(const Step& step, const Schema& before,

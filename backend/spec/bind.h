@@ -25,6 +25,12 @@ struct BindResult {
 BindResult bindSchema(RunSpec& spec, const Schema& schema, const TableSchemaLookup& tables,
                       const Schema* evalSchema = nullptr);
 
+/// How a column of a sequence leaves the loader: encoded ids, float32, or the time as int64
+/// (timestamps and dates in microseconds).
+enum class SequenceValue { kId, kFloat, kTime };
+SequenceValue sequenceValue(const SequenceFeature& sequence, const std::string& column,
+                            const DataType& type);
+
 /// The columns after one enabled step; the step's expressions are typed on the way. Disabled steps
 /// must be skipped by the caller. kInvalidArgument "step 'x': 1:5: ...".
 Result<Schema> columnsAfter(const Step& step, const Schema& before,

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <variant>
 
+#include <absl/strings/str_join.h>
+
 #include "backend/core/text.h"
 #include "backend/spec/expr_conversion.h"
 #include "backend/spec/expr_node.h"
@@ -390,6 +392,11 @@ class Typer {
         if (chosen->id == FunctionId::kNullif) {
             return nullIf(expr, c);
         }
+        const bool isHash =
+            chosen->id == FunctionId::kHashIds || chosen->id == FunctionId::kListHashIds;
+        if (isHash && isIntLiteral(c[1]) && std::get<std::int64_t>(c[1]->literal) < 2) {
+            return fail(c[1], "hash_ids() needs at least 2 buckets");
+        }
         return arguments(expr, *chosen, c) ? finishCall(expr, *chosen, std::move(c)) : nullptr;
     }
 
@@ -462,6 +469,8 @@ class Typer {
                 return element(c[0], arg, where);
             case ParamKind::kTime:
                 return time(arg, where);
+            case ParamKind::kTimePart:
+                return timePart(f, arg, where);
             default:
                 return !arg->type.isList || wrong(arg, where, "plain values");
         }
@@ -495,6 +504,18 @@ class Typer {
         return true;
     }
 
+    bool timePart(const Function& f, const Expr& arg, std::string_view where) {
+        const std::vector<std::string> known = timeParts(f.id != FunctionId::kDatePart);
+        const std::string part =
+            isStringLiteral(arg) ? std::get<std::string>(arg->literal) : std::string();
+        if (std::find(known.begin(), known.end(), part) != known.end()) {
+            return true;
+        }
+        fail(arg, strCat(where, " needs a part of a time as a literal text: ",
+                         absl::StrJoin(known, ", ")));
+        return false;
+    }
+
     bool element(const Expr& list, Expr& arg, std::string_view where) {
         const DataType wanted = list->type.element();
         DataType common = wanted;
@@ -510,7 +531,7 @@ class Typer {
         node.name = f.name;
         node.function = &f;
         node.type = resultType(f, node.children);
-        node.type.nullable = f.id != FunctionId::kHash01;
+        node.type.nullable = f.id != FunctionId::kHash01 && f.id != FunctionId::kHashIds;
         return std::make_shared<const ExprNode>(std::move(node));
     }
 
@@ -528,14 +549,19 @@ class Typer {
                 return kStringType;
             case ResultKind::kStringList:
                 return {TypeKind::kString, true, 0, true};
+            case ResultKind::kInt64List:
+                return {TypeKind::kInt64, true, 0, true};
             case ResultKind::kTimestamp:
                 return scalar(TypeKind::kTimestamp);
             case ResultKind::kElement:
                 return c[0]->type.element();
             case ResultKind::kRounded:
                 return c[0]->type.kind == TypeKind::kFloat ? c[0]->type : kDoubleType;
-            default:
-                return c[0]->type;
+            default: {
+                DataType type = c[0]->type;
+                type.listSize = 0;
+                return type;
+            }
         }
     }
 

@@ -262,10 +262,136 @@ std::vector<Function> stringFunctions() {
          R::kBool,
          "s, pattern",
          "whether a part of s matches (RE2)"},
+        {F::kRegexpReplace,
+         "regexp_replace",
+         {},
+         {P::kString, P::kLiteralString, P::kLiteralString},
+         {},
+         false,
+         R::kString,
+         "s, pattern, to",
+         "with the first match (RE2) replaced; `\\1` in `to` is the first group"},
+        {F::kLeft,
+         "left",
+         {},
+         {P::kString, P::kLiteralInt},
+         {},
+         false,
+         R::kString,
+         "s, n",
+         "the first n characters (a literal); below 0: all but the last -n"},
+        {F::kRight,
+         "right",
+         {},
+         {P::kString, P::kLiteralInt},
+         {},
+         false,
+         R::kString,
+         "s, n",
+         "the last n characters (a literal); below 0: all but the first -n"},
+        {F::kPosition,
+         "strpos",
+         {"instr"},
+         {P::kString, P::kString},
+         {},
+         false,
+         R::kInt64,
+         "s, part",
+         "the character at which the part begins, from 1; 0 when s does not hold it"},
+        {F::kSplitPart,
+         "split_part",
+         {},
+         {P::kString, P::kLiteralString, P::kLiteralInt},
+         {},
+         false,
+         R::kString,
+         "s, separator, i",
+         "part i between the separators (literals); the first is 1, -1 the last; '' beyond the "
+         "ends"},
+        {F::kReverse,
+         "reverse",
+         {},
+         {P::kString},
+         {},
+         false,
+         R::kString,
+         "s",
+         "the characters from the last to the first"},
     };
 }
 
-std::vector<Function> listAndTimeFunctions() {
+/// A part of a time: one argument, an integer.
+Function partOfTime(F id, std::string_view name, std::vector<std::string_view> aliases,
+                    std::string_view doc) {
+    return {id, name, std::move(aliases), {P::kTime}, {}, false, R::kInt64, "t", doc};
+}
+
+std::vector<Function> timeFunctions() {
+    return {
+        partOfTime(F::kYear, "year", {}, "the year, in UTC"),
+        partOfTime(F::kQuarter, "quarter", {}, "1 to 4"),
+        partOfTime(F::kMonth, "month", {}, "1 to 12"),
+        partOfTime(F::kWeek, "week", {"weekofyear"}, "the ISO week, 1 to 53"),
+        partOfTime(F::kDay, "day", {"dayofmonth"}, "1 to 31"),
+        partOfTime(F::kDayOfYear, "dayofyear", {}, "1 to 366"),
+        partOfTime(F::kDayOfWeek, "dayofweek", {"weekday"}, "0 (Sunday) to 6"),
+        partOfTime(F::kIsoDayOfWeek, "isodow", {}, "1 (Monday) to 7"),
+        partOfTime(F::kHour, "hour", {}, "0 to 23"),
+        partOfTime(F::kMinute, "minute", {}, "0 to 59"),
+        partOfTime(F::kSecond, "second", {}, "0 to 59"),
+        {F::kDatePart,
+         "date_part",
+         {"datepart"},
+         {P::kTimePart, P::kTime},
+         {},
+         false,
+         R::kInt64,
+         "part, t",
+         "one of these by its name (a literal): 'year', 'quarter', 'month', 'week', 'day', "
+         "'dayofyear', 'dayofweek', 'isodow', 'hour', 'minute', 'second'"},
+        {F::kDateTrunc,
+         "date_trunc",
+         {"datetrunc"},
+         {P::kTimePart, P::kTime},
+         {},
+         false,
+         R::kTimestamp,
+         "part, t",
+         "the beginning of the year, quarter, month, week (Monday), day, hour, minute or second "
+         "that t lies in"},
+        {F::kDateDiff,
+         "date_diff",
+         {"datediff"},
+         {P::kTimePart, P::kTime, P::kTime},
+         {},
+         false,
+         R::kInt64,
+         "part, from, to",
+         "how many beginnings of such a part lie between the two; below 0 when `to` is earlier"},
+        {F::kEpoch,
+         "epoch",
+         {},
+         {P::kTime},
+         {},
+         false,
+         R::kDouble,
+         "t",
+         "seconds since 1970, with their fraction"},
+        partOfTime(F::kEpochMs, "epoch_ms", {}, "milliseconds since 1970"),
+        partOfTime(F::kEpochUs, "epoch_us", {}, "microseconds since 1970"),
+        {F::kMakeTimestamp,
+         "make_timestamp",
+         {},
+         {P::kInt64},
+         {},
+         false,
+         R::kTimestamp,
+         "us",
+         "the time of `us` microseconds since 1970"},
+    };
+}
+
+std::vector<Function> listFunctions() {
     return {
         {F::kListLength,
          "length",
@@ -294,53 +420,41 @@ std::vector<Function> listAndTimeFunctions() {
          R::kElement,
          "list, i",
          "element i (a literal), also list[i]; the first is 1, -1 the last; null beyond the ends"},
-        {F::kYear, "year", {}, {P::kTime}, {}, false, R::kInt64, "t", "the year, in UTC"},
-        {F::kMonth, "month", {}, {P::kTime}, {}, false, R::kInt64, "t", "1 to 12"},
-        {F::kDay, "day", {"dayofmonth"}, {P::kTime}, {}, false, R::kInt64, "t", "1 to 31"},
-        {F::kHour, "hour", {}, {P::kTime}, {}, false, R::kInt64, "t", "0 to 23"},
-        {F::kMinute, "minute", {}, {P::kTime}, {}, false, R::kInt64, "t", "0 to 59"},
-        {F::kDayOfWeek,
-         "dayofweek",
-         {"weekday"},
-         {P::kTime},
+        {F::kListSlice,
+         "list_slice",
+         {"array_slice"},
+         {P::kList, P::kLiteralInt, P::kLiteralInt},
          {},
+         false,
+         R::kFirst,
+         "list, first, last",
+         "elements `first` to `last` (literals), both included; the first is 1, -1 the last: (1, "
+         "n) "
+         "are the first n, (-n, -1) the last n"},
+        {F::kHashIds,
+         "hash_ids",
+         {},
+         {P::kAny, P::kLiteralInt},
+         {P::kLiteralInt},
          false,
          R::kInt64,
-         "t",
-         "0 (Sunday) to 6"},
-        {F::kEpoch,
-         "epoch",
+         "x, buckets[, seed]",
+         "what the step `hash` makes: 0 for null, else 1 + h mod (buckets - 1) (not in DuckDB)"},
+        {F::kListHashIds,
+         "hash_ids",
          {},
-         {P::kTime},
-         {},
+         {P::kList, P::kLiteralInt},
+         {P::kLiteralInt},
          false,
-         R::kDouble,
-         "t",
-         "seconds since 1970, with their fraction"},
-        {F::kEpochMs,
-         "epoch_ms",
-         {},
-         {P::kTime},
-         {},
-         false,
-         R::kInt64,
-         "t",
-         "milliseconds since 1970"},
-        {F::kMakeTimestamp,
-         "make_timestamp",
-         {},
-         {P::kInt64},
-         {},
-         false,
-         R::kTimestamp,
-         "us",
-         "the time of `us` microseconds since 1970"},
+         R::kInt64List,
+         "list, buckets[, seed]",
+         "the same for each element; a null list stays null (not in DuckDB)"},
     };
 }
 
 std::vector<Function> makeAll() {
     std::vector<Function> all = numberFunctions();
-    for (auto* more : {&stringFunctions, &listAndTimeFunctions}) {
+    for (auto* more : {&stringFunctions, &listFunctions, &timeFunctions}) {
         for (Function& function : more()) {
             all.push_back(std::move(function));
         }
@@ -349,6 +463,16 @@ std::vector<Function> makeAll() {
 }
 
 }  // namespace
+
+std::vector<std::string> timeParts(bool mayTruncate) {
+    std::vector<std::string> parts = {"day",     "hour",   "minute", "month",
+                                      "quarter", "second", "week",   "year"};
+    if (!mayTruncate) {
+        parts.insert(parts.end(), {"dayofweek", "dayofyear", "isodow"});
+    }
+    std::sort(parts.begin(), parts.end());
+    return parts;
+}
 
 std::span<const Function> allFunctions() {
     static const std::vector<Function> kAll = makeAll();

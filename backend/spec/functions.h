@@ -50,19 +50,37 @@ enum class FunctionId {
     kSplit,
     kRegexpExtract,
     kRegexpMatches,
+    kRegexpReplace,
+    kLeft,
+    kRight,
+    kPosition,
+    kSplitPart,
+    kReverse,
     // lists
     kListLength,
     kListContains,
     kListExtract,
+    kListSlice,
+    kHashIds,
+    kListHashIds,
     // dates and times
     kYear,
     kMonth,
     kDay,
     kHour,
     kMinute,
+    kSecond,
+    kQuarter,
+    kWeek,
+    kDayOfYear,
     kDayOfWeek,
+    kIsoDayOfWeek,
+    kDatePart,
+    kDateTrunc,
+    kDateDiff,
     kEpoch,
     kEpochMs,
+    kEpochUs,
     kMakeTimestamp,
 };
 
@@ -75,10 +93,11 @@ enum class ParamKind {
     kLiteralInt,     ///< an integer literal (may be negative)
     kLiteralString,  ///< a string literal
     kString,
-    kList,     ///< any list
-    kElement,  ///< cast to the element type of the first argument
-    kTime,     ///< timestamp; a date is cast to one
-    kSame,     ///< all of these are cast to their common type
+    kList,      ///< any list
+    kElement,   ///< cast to the element type of the first argument
+    kTime,      ///< timestamp; a date is cast to one
+    kTimePart,  ///< a string literal: year, quarter, month, week, day, hour, minute, second, ...
+    kSame,      ///< all of these are cast to their common type
 };
 
 enum class ResultKind {
@@ -88,8 +107,9 @@ enum class ResultKind {
     kDouble,
     kString,
     kStringList,
+    kInt64List,
     kTimestamp,
-    kFirst,    ///< the type of the first argument
+    kFirst,    ///< the type of the first argument; of a fixed-size list one of any size
     kSame,     ///< the common type of the kSame arguments
     kElement,  ///< the element type of the first argument
     kRounded   ///< float for float, else double
@@ -107,6 +127,9 @@ struct Function {
     std::string_view arguments;  ///< for the reference: "s, pattern[, group]"
     std::string_view doc;
 };
+
+/// What kTimePart may be, sorted; `mayTruncate`: only what date_trunc and date_diff know.
+std::vector<std::string> timeParts(bool mayTruncate);
 
 /// Every overload, in the order of the reference.
 std::span<const Function> allFunctions();

@@ -62,6 +62,11 @@ struct NamedExpr {
     std::string name, expr;
 };
 
+struct AsOf {
+    std::string left, right;  ///< the times: columns of the rows and of the table
+    double tolerance = 0;     ///< oldest allowed: seconds, or the integers' own unit; 0: any
+};
+
 /// One step; `kind` says which of the fields below `enabled` count. JSON holds only those.
 struct Step {
     StepKind kind = StepKind::kFilter;
@@ -72,6 +77,7 @@ struct Step {
     // join, semi_join, anti_join
     std::string table;
     std::vector<JoinKey> on;
+    std::optional<AsOf> asOf;           ///< join; in the JSON only when given
     std::string onDuplicate = "error";  ///< join: or "first"
     std::string missing = "null";       ///< join: or "drop"
     std::vector<NamedExpr> take;        ///< join: over the table's columns
@@ -113,9 +119,10 @@ struct WeightedFeature {
 };
 
 struct SequenceFeature {
-    std::vector<std::string> columns;  ///< aligned lists
-    std::string before;     ///< timestamp column of the row: only earlier actions; "" all
-    std::int64_t last = 0;  ///< newest actions kept; 0: all
+    std::vector<std::string> columns;  ///< aligned lists, oldest action first
+    std::string time;                  ///< list column of the actions' times; needed by `before`
+    std::string before;                ///< time column of the row: only earlier actions; "" all
+    std::int64_t last = 0;             ///< newest actions kept; 0: all
 };
 
 struct FeaturesSpec {
@@ -230,8 +237,7 @@ std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view colum
 std::string specHash(const RunSpec& spec);
 std::string streamHash(const RunSpec& spec);
 
-/// One key that differs; a text is "" where the key is absent. Paths as of `--set`, recipe steps by
-/// name ("recipe.sample.keep").
+/// A key that differs, as of `--set` ("recipe.sample.keep"); a text is "" where it is absent.
 struct SpecDifference {
     std::string path, a, b;
     bool operator==(const SpecDifference&) const = default;

@@ -30,6 +30,11 @@ void fields(auto& a, Of<JoinKey> auto& s) {
     a("left", s.left);
     a("right", s.right);
 }
+void fields(auto& a, Of<AsOf> auto& s) {
+    a("left", s.left);
+    a("right", s.right);
+    a("tolerance", s.tolerance);
+}
 void fields(auto& a, Of<NamedExpr> auto& s) {
     a("name", s.name);
     a("expr", s.expr);
@@ -50,6 +55,7 @@ void fields(auto& a, Of<WeightedFeature> auto& s) {
 }
 void fields(auto& a, Of<SequenceFeature> auto& s) {
     a("columns", s.columns);
+    a("time", s.time);
     a("before", s.before);
     a("last", s.last);
 }
@@ -130,6 +136,7 @@ void tableFields(auto& a, auto& s) {
     a("table", s.table);
     a("on", s.on);
     if (s.kind == StepKind::kJoin) {
+        a.whenGiven("as_of", s.asOf);
         a("on_duplicate", s.onDuplicate);
         a("missing", s.missing);
         a("take", s.take);
@@ -203,6 +210,12 @@ class Writer {
     void operator()(const char* key, const T& value) {
         out_[key] = toJson(value);
     }
+    template <class T>
+    void whenGiven(const char* key, const std::optional<T>& value) {
+        if (value) {
+            out_[key] = toJson(*value);
+        }
+    }
     void section(const char* key, const auto& body) {
         Writer inner;
         body(inner);
@@ -267,6 +280,10 @@ class Reader {
         if (const Json* member = find(key)) {
             read(*member, at(key), value);
         }
+    }
+    template <class T>
+    void whenGiven(const char* key, std::optional<T>& value) {
+        (*this)(key, value);
     }
     void section(const char* key, const auto& body) {
         if (const Json* member = find(key)) {
@@ -377,7 +394,7 @@ class Reader {
         }
     }
     template <class T>
-        requires std::is_class_v<T>
+    requires std::is_class_v<T>
     void read(const Json& json, const std::string& path, T& value) {
         Reader inner(json, path, status_);
         fields(inner, value);

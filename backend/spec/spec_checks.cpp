@@ -77,8 +77,13 @@ std::vector<std::string> idFeatures(const FeaturesSpec& f) {
     for (const WeightedFeature& weighted : f.weighted) {
         names.push_back(weighted.name);
     }
+    std::set<std::string> inSequences;  // a column may be in several sequences
     for (const auto& [name, sequence] : f.sequences) {
-        names.insert(names.end(), sequence.columns.begin(), sequence.columns.end());
+        for (const std::string& column : sequence.columns) {
+            if (inSequences.insert(column).second) {
+                names.push_back(column);
+            }
+        }
     }
     return names;
 }
@@ -135,6 +140,9 @@ void checkFeatures(const RunSpec& spec, Problems& problems) {
     checkDuplicates(dense, "features.dense", problems);
     checkDuplicates(f.vectors, "features.vectors", problems);
     checkDuplicates(f.carry, "features.carry", problems);
+    for (const auto& [name, sequence] : f.sequences) {
+        checkDuplicates(sequence.columns, strCat("features.sequences.", name), problems);
+    }
     checkDuplicates(idFeatures(f), "features.ids and lists", problems);
     const bool isEmpty = dense.empty() && f.vectors.empty() && idFeatures(f).empty();
     if (isEmpty && f.carry.empty()) {

@@ -95,6 +95,9 @@ std::vector<Step> labelSteps(const std::vector<Step>& recipe,
         for (const JoinKey& key : step->on) {
             needed.insert(key.left);
         }
+        if (step->asOf) {
+            needed.insert(step->asOf->left);
+        }
         needed.insert(step->column);
         kept.insert(kept.begin(), *step);
     }

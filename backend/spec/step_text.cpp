@@ -96,6 +96,14 @@ std::string joinText(const Step& step) {
     Members members;
     members.text("table", step.table).raw("on", keysText(step.on));
     if (step.kind == StepKind::kJoin) {
+        if (step.asOf) {
+            Members asOf;
+            asOf.text("left", step.asOf->left).text("right", step.asOf->right);
+            if (step.asOf->tolerance != 0) {
+                asOf.raw("tolerance", dumpJson(jsonNumber(step.asOf->tolerance)));
+            }
+            members.raw("as_of", asOf.done());
+        }
         members.raw("take", takeText(step.take))
             .textUnless("on_duplicate", step.onDuplicate, "error")
             .textUnless("missing", step.missing, "null");

@@ -150,6 +150,9 @@ void StepTyper::join(const Step& step) {
     for (const JoinKey& key : step.on) {
         checkJoinKey(key, step.table, *table);
     }
+    if (step.asOf) {
+        checkAsOf(*step.asOf, step.table, *table);
+    }
     for (const NamedExpr& taken : step.take) {
         const std::string key = strCat("take.", taken.name);
         if (columns_.find(taken.name) != nullptr) {
@@ -182,6 +185,25 @@ void StepTyper::checkJoinKey(const JoinKey& key, const std::string& table, const
         sink_("on", "expression", 0,
               strCat("cannot match ", key.left, " (", left->name(), ") with ", key.right, " of ",
                      table, " (", other->type.name(), ")"));
+    }
+}
+
+void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const Schema& right) {
+    const std::optional<DataType> left = column("as_of.left", asOf.left);
+    const Field* other = right.find(asOf.right);
+    if (other == nullptr) {
+        sink_("as_of.right", "unknown_column", 0,
+              strCat(table, " has no column '", asOf.right, "'",
+                     nameHint(asOf.right, right.names())));
+        return;
+    }
+    const auto isTime = [](const DataType& type) { return type.isTemporal() || type.isInteger(); };
+    if (left && (!isTime(*left) || !isTime(other->type) ||
+                 left->isTemporal() != other->type.isTemporal())) {
+        sink_(
+            "as_of", "expression", 0,
+            strCat("cannot compare ", asOf.left, " (", left->name(), ") with ", asOf.right, " of ",
+                   table, " (", other->type.name(), "); both must be times, or both integers"));
     }
 }
 

@@ -41,6 +41,7 @@ class StepTyper {
     void derive(const Step& step);
     void join(const Step& step);
     void checkJoinKey(const JoinKey& key, const std::string& table, const Schema& right);
+    void checkAsOf(const AsOf& asOf, const std::string& table, const Schema& right);
     void makeColumn(const Step& step);
     void select(const Step& step);
     void sample(const Step& step);

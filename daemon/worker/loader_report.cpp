@@ -7,13 +7,32 @@
 
 namespace millrace::loader {
 
-Json StreamReport::toJson() const {
+Json StreamReport::stepsJson() const {
     Json steps = Json::array();
     for (std::size_t s = 0; s < stepNames.size() && s < totals.steps.size(); ++s) {
+        Json reasons = Json::object();
+        for (std::size_t r = 0; s < stepReasons.size() && r < stepReasons[s].size(); ++r) {
+            reasons[stepReasons[s][r]] = totals.steps[s].reasons[r];
+        }
         steps.push_back({{"name", stepNames[s]},
                          {"rows_in", totals.steps[s].rowsIn},
-                         {"rows_out", totals.steps[s].rowsOut}});
+                         {"rows_out", totals.steps[s].rowsOut},
+                         {"reasons", std::move(reasons)}});
     }
+    return steps;
+}
+
+Json StreamReport::vocabulariesJson() const {
+    Json all = Json::array();
+    for (std::size_t v = 0; v < vocabularies.size() && v < totals.vocabularies.size(); ++v) {
+        all.push_back({{"feature", vocabularies[v]},
+                       {"ids", totals.vocabularies[v].ids},
+                       {"unknown", totals.vocabularies[v].unknown}});
+    }
+    return all;
+}
+
+Json StreamReport::toJson() const {
     Json stageJson = Json::object();
     for (const auto& [stage, count] : stages) {
         stageJson[stage] = {{"busy_seconds", static_cast<double>(count.busyNs) * 1e-9},
@@ -36,7 +55,8 @@ Json StreamReport::toJson() const {
             {"rows_delivered", totals.rowsDelivered},
             {"micro_batches", totals.microBatches},
             {"segments", totals.segments},
-            {"steps", std::move(steps)},
+            {"steps", stepsJson()},
+            {"vocabularies", vocabulariesJson()},
             {"seconds", seconds},
             {"stream_seconds", streamSeconds},
             {"epoch_seconds", epochSeconds},
@@ -68,6 +88,17 @@ std::string decimals(double value, int digits, std::string_view unit) {
 
 }  // namespace
 
+std::string StreamReport::reasonsOf(std::size_t step) const {
+    std::string text;
+    for (std::size_t r = 0; step < stepReasons.size() && r < stepReasons[step].size(); ++r) {
+        if (totals.steps[step].reasons[r] > 0) {
+            strAppend(&text, text.empty() ? " (" : ", ", stepReasons[step][r], " ",
+                      formatCount(totals.steps[step].reasons[r]));
+        }
+    }
+    return text.empty() ? "" : text + ")";
+}
+
 std::string StreamReport::toText() const {
     const double rate =
         streamSeconds > 0 ? static_cast<double>(totals.rowsScanned) / streamSeconds : 0;
@@ -82,7 +113,13 @@ std::string StreamReport::toText() const {
     for (std::size_t s = 0; s < stepNames.size() && s < totals.steps.size(); ++s) {
         strAppend(&text, line(s == 0 ? "steps" : "",
                               strCat(stepNames[s], ": ", formatCount(totals.steps[s].rowsIn),
-                                     " -> ", formatCount(totals.steps[s].rowsOut))));
+                                     " -> ", formatCount(totals.steps[s].rowsOut), reasonsOf(s))));
+    }
+    for (std::size_t v = 0; v < vocabularies.size() && v < totals.vocabularies.size(); ++v) {
+        strAppend(&text,
+                  line(v == 0 ? "unknown ids" : "",
+                       strCat(vocabularies[v], ": ", formatCount(totals.vocabularies[v].unknown),
+                              " of ", formatCount(totals.vocabularies[v].ids))));
     }
     strAppend(
         &text,

@@ -25,11 +25,19 @@ struct StreamReport {
     std::vector<double> epochSeconds;
     segment::SequencerTotals totals;
     std::vector<std::string> stepNames;
+    std::vector<std::vector<std::string>> stepReasons;
+    std::vector<std::string> vocabularies;
     stream::Cursor cursor;
     std::vector<std::pair<std::string, segment::StageCount>> stages;
 
     Json toJson() const;
     std::string toText() const;
+
+ private:
+    Json stepsJson() const;
+    Json vocabulariesJson() const;
+    /// " (no partner 12)"; "" where there is nothing to say.
+    std::string reasonsOf(std::size_t step) const;
 };
 
 }  // namespace millrace::loader

@@ -258,6 +258,10 @@ class Sampler {
             }
             columns.push_back(std::move(one));
         }
+        Json reasons = Json::array();
+        for (recipe::StageReason& reason : stage.reasons) {
+            reasons.push_back({{"name", std::move(reason.name)}, {"rows", reason.rows}});
+        }
         return {{"step", step == nullptr ? "dataset" : step->name},
                 {"kind", step == nullptr ? "dataset" : std::string(stepKindName(step->kind))},
                 {"text", step == nullptr ? (where.empty() ? "" : strCat("where: ", where))
@@ -266,7 +270,8 @@ class Sampler {
                 {"columns", std::move(columns)},
                 {"row_ids", std::move(stage.rows)},
                 {"rows_in", stage.rowsIn},
-                {"rows_out", stage.rowsOut}};
+                {"rows_out", stage.rowsOut},
+                {"reasons", std::move(reasons)}};
     }
 
     const SampleRequest& request_;

@@ -179,6 +179,8 @@ void describe(StreamReport& report, const Stream& stream, const segment::Sequenc
     report.epochs = stream.sequencer.epochs;
     report.totals = sequencer.totals();
     report.stepNames = stream.input->recipe().stepNames();
+    report.stepReasons = stream.input->recipe().stepReasons();
+    report.vocabularies = stream.input->recipe().vocabularies();
     report.cursor = sequencer.position();
     for (int s = 0; s < segment::kNumStages; ++s) {
         const auto stage = static_cast<segment::Stage>(s);

@@ -174,6 +174,55 @@ TEST(Expression, Times) {
     EXPECT_EQ(value("date '2024-01-02' > date '2024-01-01'"), "true");
 }
 
+TEST(Expression, PartsOfTexts) {
+    EXPECT_EQ(value("left(s, 3)"), "Toy");
+    EXPECT_EQ(value("left(s, -7)"), "Toy Story");
+    EXPECT_EQ(value("right(s, 6)"), "(1995)");
+    EXPECT_EQ(value("right(s, -4)"), "Story (1995)");
+    EXPECT_EQ(value("left('é|ü', 2)"), "é|");
+    EXPECT_EQ(value("strpos(s, 'Story')"), "5");
+    EXPECT_EQ(value("strpos('é|ü', 'ü')"), "3");
+    EXPECT_EQ(value("strpos(s, 'x')"), "0");
+    EXPECT_EQ(value("split_part(g, '|', 2)"), "b");
+    EXPECT_EQ(value("split_part(g, '|', -1)"), "c");
+    EXPECT_EQ(value("split_part(g, '|', 9)"), "");
+    EXPECT_EQ(value("reverse(g)"), "c|b|a");
+    EXPECT_EQ(value("regexp_replace(s, '[aeiou]', '*')"), "T*y Story (1995)");
+    EXPECT_EQ(value("regexp_replace(s, '(T)(o)', '\\2\\1')"), "oTy Story (1995)");
+}
+
+TEST(Expression, ListsAreCutAndHashed) {
+    EXPECT_EQ(value("list_extract(list_slice(split(g, '|'), 2, 3), 1)"), "b");
+    EXPECT_EQ(value("length(list_slice(split(g, '|'), -2, -1))"), "2");
+    EXPECT_EQ(value("length(list_slice(split(g, '|'), 1, 99))"), "3");
+    EXPECT_EQ(value("length(list_slice(split(g, '|'), 3, 1))"), "0");
+    EXPECT_EQ(value("length(hash_ids(split(g, '|'), 100))"), "3");
+    EXPECT_EQ(value("list_extract(hash_ids(split(g, '|'), 100), 1) = hash_ids('a', 100)"), "true");
+    EXPECT_EQ(value("hash_ids(n, 100)"), "0");
+    EXPECT_EQ(value("hash_ids(i, 100) = hash_ids(i, 100, 3)"), "false");
+    EXPECT_EQ(value("hash_ids(i, 1)"),
+              "does not compile: 1:13: hash_ids() needs at least 2 buckets");
+}
+
+TEST(Expression, PartsOfTimes) {
+    const std::string t = "timestamp '2024-12-30 13:14:15.5'";
+    EXPECT_EQ(value("second(" + t + ")"), "15");
+    EXPECT_EQ(value("quarter(" + t + ")"), "4");
+    EXPECT_EQ(value("week(" + t + ")"), "1");
+    EXPECT_EQ(value("dayofyear(" + t + ")"), "365");
+    EXPECT_EQ(value("isodow(" + t + ")"), "1");
+    EXPECT_EQ(value("date_part('minute', " + t + ")"), "14");
+    EXPECT_EQ(value("epoch_us(" + t + ") - epoch_ms(" + t + ") * 1000"), "0");
+    EXPECT_EQ(value("date_trunc('week', timestamp '2024-12-29 23:00:00') = date '2024-12-23'"),
+              "true");
+    EXPECT_EQ(value("date_trunc('month', " + t + ") = timestamp '2024-12-01'"), "true");
+    EXPECT_EQ(value("date_diff('day', timestamp '2024-12-29 23:00:00', " + t + ")"), "1");
+    EXPECT_EQ(value("date_diff('year', " + t + ", date '2023-01-01')"), "-1");
+    EXPECT_EQ(value("date_diff('week', timestamp '2024-12-29 23:00:00', " + t + ")"), "1");
+    EXPECT_THAT(value("date_trunc('dayofyear', " + t + ")"),
+                HasSubstr("date_trunc() needs a part of a time as a literal text: day, hour,"));
+}
+
 TEST(Expression, Mathematics) {
     EXPECT_EQ(value("ln(1)"), "0");
     EXPECT_EQ(value("ln(0)"), "-inf");

@@ -252,5 +252,75 @@ TEST(ColumnsAfter, FollowsOneStep) {
     EXPECT_FALSE(columnsAfter(step, ratingsSchema(), movieTables()).ok());
 }
 
+Schema actionsSchema() {
+    const auto list = [](TypeKind kind) { return DataType{kind, true, 0, true}; };
+    Schema schema;
+    schema.set("label", {TypeKind::kBool});
+    schema.set("now", {TypeKind::kTimestamp});
+    schema.set("tick", {TypeKind::kInt64});
+    schema.set("item", list(TypeKind::kInt64));
+    schema.set("price", list(TypeKind::kDouble));
+    schema.set("at", list(TypeKind::kTimestamp));
+    return schema;
+}
+
+Bound boundSequence(const std::string& sequence) {
+    return boundOf(
+        "dataset: {path: a.parquet}\nlabel: label\ncommand: [x]\nfeatures: {sequences: "
+        "{history: " +
+            sequence + "}}\nembeddings: {item: {rows: 100}}\n",
+        actionsSchema());
+}
+
+TEST(BindSchema, ASequencesTimeIsItsOneListOfTimes) {
+    const Bound bound = boundSequence("{columns: [item, price, at], before: now, last: 5}");
+    EXPECT_EQ(bound.errors(), "");
+    EXPECT_EQ(bound.spec->features.sequences.at("history").time, "at");
+}
+
+TEST(BindSchema, OnlyIdsOfASequenceNeedANumberOfIds) {
+    EXPECT_EQ(boundSequence("{columns: [item, price, at]}").errors(), "");
+    const Bound bound = boundOf(
+        "dataset: {path: a.parquet}\nlabel: label\ncommand: [x]\n"
+        "features: {sequences: {history: {columns: [item, price]}}}\n",
+        actionsSchema());
+    EXPECT_NE(bound.errors().find("id feature 'item' has no number of ids"), std::string::npos)
+        << bound.errors();
+}
+
+TEST(BindSchema, BeforeNeedsTimesOfOneKind) {
+    EXPECT_EQ(boundSequence("{columns: [item], before: now}").errors(),
+              "4:33 features.sequences.history.before needs `time`, the list column of the "
+              "elements' times");
+    EXPECT_EQ(boundSequence("{columns: [item], time: at, before: tick}").errors(),
+              "4:33 features.sequences.history: before 'tick' is int64, time 'at' timestamp[]; "
+              "make_timestamp(microseconds) makes a time of an integer");
+    EXPECT_EQ(boundSequence("{columns: [item, now]}").errors(),
+              "4:33 features.sequences.history: column 'now' is timestamp; needed is a list of "
+              "integers, strings, floats or times");
+}
+
+TEST(BindSchema, AsOfComparesTimesOfOneKind) {
+    const std::string join =
+        "  - join: {table: movies.csv, on: movieId, as_of: {left: timestamp, right: ";
+    const Bound fine = boundOf(withRecipe(join + "movieId, tolerance: 60}, take: [title]}\n"));
+    EXPECT_EQ(fine.errors(), "");
+    ASSERT_TRUE(fine.spec->recipe[0].asOf.has_value());
+    EXPECT_EQ(fine.spec->recipe[0].asOf->tolerance, 60);
+    const Result<RunSpec> again = RunSpec::fromJson(fine.spec->toJson());
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->toJson(), fine.spec->toJson());
+    EXPECT_NE(
+        boundOf(withRecipe(join + "title}, take: [title]}\n"))
+            .errors()
+            .find("cannot compare timestamp (int64) with title of movies.csv (string); both must "
+                  "be times, or both integers"),
+        std::string::npos);
+    EXPECT_NE(boundOf(withRecipe(join + "when}, take: [title]}\n"))
+                  .errors()
+                  .find("movies.csv has no column 'when'"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace::spec

@@ -1,0 +1,53 @@
+#pragma once
+// A side table looked up by key and time: of the rows with the key the newest that is not newer
+// than the time asked for, and not older than the tolerance allows. Private to the room.
+//
+// Rows without a time never match. Threads: immutable after make(), shared by all of them.
+// Owns: its memory, reserved in the budget.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/recipe/join_table.h"
+#include "backend/spec/run_spec.h"
+
+namespace millrace::recipe {
+
+class AsOfTable {
+ public:
+    /// `keys` and `times` are the table's columns. A key and time that occur twice are
+    /// kInvalidArgument unless the first may be taken.
+    static Result<std::shared_ptr<const AsOfTable>> make(const JoinTable::Options& options,
+                                                         const std::vector<JoinKeySpec>& specs,
+                                                         const std::vector<ArrayPtr>& keys,
+                                                         const ArrayPtr& times,
+                                                         const spec::DataType& timeType,
+                                                         const spec::AsOf& asOf);
+
+    enum class Miss { kNone, kNoKey, kNoneBefore, kTooOld };
+    struct Match {
+        std::int64_t row = -1;  ///< of the table, or -1
+        Miss miss = Miss::kNone;
+    };
+    Result<std::vector<Match>> find(const std::vector<ArrayPtr>& left, const ArrayPtr& times,
+                                    const spec::DataType& timeType) const;
+    std::int64_t bytes() const;
+
+ private:
+    AsOfTable() = default;
+    Status group(const std::vector<std::int64_t>& firstOf, const arrow::Array& times);
+    Status sortGroups(const JoinTable::Options& options, const spec::AsOf& asOf);
+    Match newest(std::size_t key, std::int64_t time) const;
+
+    std::shared_ptr<const JoinTable> keys_;  ///< a key's first row
+    std::vector<std::uint32_t> starts_;      ///< by a key's first row, and one more: its entries
+    std::vector<std::int64_t> times_;        ///< by entry, ascending within a key
+    std::vector<std::uint32_t> rows_;        ///< by entry
+    std::uint64_t tolerance_ = 0;            ///< in the times' unit; the largest: any
+    MemoryBudget::Reservation reservation_;
+};
+
+/// Times as int64: microseconds of dates and timestamps, or the integers themselves; null stays.
+Result<ArrayPtr> timesAsInt64(const ArrayPtr& values, const spec::DataType& type);
+
+}  // namespace millrace::recipe

@@ -1,0 +1,61 @@
+#pragma once
+// The feature kinds made of several lists: weighted (ids and weights) and sequences (aligned lists
+// with one set of offsets). Private to the room.
+//
+// Threads: immutable after make(). Failure: lists of one row that differ in length, and weights
+// that are no finite number, name file, row and feature.
+#include <string>
+#include <vector>
+
+#include "backend/recipe/feature_batch.h"
+#include "backend/recipe/id_encoder.h"
+#include "backend/recipe/list_view.h"
+#include "backend/recipe/row_set.h"
+#include "backend/spec/bind.h"
+
+namespace millrace::recipe {
+
+class ListFeatures {
+ public:
+    /// `schema`: the columns after the recipe.
+    static Result<ListFeatures> make(const spec::FeaturesSpec& features, EncoderMaker& encoders,
+                                     const spec::Schema& schema);
+    Status run(RowSet& rows, FeatureBatch& batch) const;
+
+    /// What is read.
+    const std::vector<std::string>& columns() const { return columns_; }
+
+ private:
+    struct Weighted {
+        std::string name, ids, weights;
+        spec::DataType weightType;
+        IdEncoder encoder;
+    };
+    struct Element {
+        std::string column;
+        spec::DataType type;  ///< of one element
+        spec::SequenceValue value = spec::SequenceValue::kId;
+        IdEncoder encoder;  ///< kId
+    };
+    struct Sequence {
+        std::string name, time, before;
+        spec::DataType timeType, beforeType;
+        std::int64_t last = 0;
+        std::vector<Element> elements;
+    };
+    Status weighted(const Weighted& feature, RowSet& rows, FeatureBatch& batch) const;
+    Status sequence(const Sequence& feature, RowSet& rows, FeatureBatch& batch) const;
+    /// `time` may be null.
+    static Status checkAligned(const Sequence& feature, const std::vector<ListView>& lists,
+                               const ListView* time, const RowSet& rows, std::int64_t row);
+    Status addWeighted(const spec::FeaturesSpec& features, EncoderMaker& encoders,
+                       const spec::Schema& schema);
+    Status addSequences(const spec::FeaturesSpec& features, EncoderMaker& encoders,
+                        const spec::Schema& schema);
+
+    std::vector<Weighted> weighted_;
+    std::vector<Sequence> sequences_;
+    std::vector<std::string> columns_;
+};
+
+}  // namespace millrace::recipe

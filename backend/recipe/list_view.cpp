@@ -1,0 +1,57 @@
+#include "backend/recipe/list_view.h"
+
+#include <arrow/array/array_nested.h>
+#include <arrow/buffer.h>
+#include <arrow/type.h>
+#include <arrow/util/bit_util.h>
+
+#include "backend/dataset/arrow_bridge.h"
+
+namespace millrace::recipe {
+
+bool isListArray(const arrow::Array& values) {
+    return values.type_id() == arrow::Type::LIST ||
+           values.type_id() == arrow::Type::FIXED_SIZE_LIST;
+}
+
+ListView viewLists(const arrow::Array& lists) {
+    ListView view;
+    const auto rows = static_cast<std::size_t>(lists.length());
+    view.begins.resize(rows);
+    view.counts.resize(rows);
+    const auto fill = [&](const auto& list) {
+        view.elements = list.values();
+        for (std::size_t i = 0; i < rows; ++i) {
+            const auto row = static_cast<std::int64_t>(i);
+            view.begins[i] = list.value_offset(row);
+            view.counts[i] = list.IsNull(row) ? -1 : list.value_length(row);
+        }
+    };
+    if (lists.type_id() == arrow::Type::FIXED_SIZE_LIST) {
+        fill(static_cast<const arrow::FixedSizeListArray&>(lists));
+    } else {
+        fill(static_cast<const arrow::ListArray&>(lists));
+    }
+    return view;
+}
+
+Result<ArrayPtr> makeLists(const ArrayPtr& elements, const std::vector<std::int32_t>& ends,
+                           const std::vector<bool>& isNull) {
+    const auto rows = static_cast<std::int64_t>(ends.size()) - 1;
+    ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> offsets,
+                     dataset::fromArrow(arrow::AllocateBuffer((rows + 1) * 4), "lists"));
+    std::copy(ends.begin(), ends.end(), reinterpret_cast<std::int32_t*>(offsets->mutable_data()));
+    std::shared_ptr<arrow::Buffer> validity;
+    if (!isNull.empty()) {
+        ASSIGN_OR_RETURN(validity, dataset::fromArrow(arrow::AllocateBitmap(rows), "lists"));
+        for (std::int64_t i = 0; i < rows; ++i) {
+            arrow::bit_util::SetBitTo(validity->mutable_data(), i,
+                                      !isNull[static_cast<std::size_t>(i)]);
+        }
+    }
+    const auto type = arrow::list(arrow::field("element", elements->type()));
+    return ArrayPtr(std::make_shared<arrow::ListArray>(type, rows, std::move(offsets), elements,
+                                                       std::move(validity)));
+}
+
+}  // namespace millrace::recipe

@@ -1,0 +1,165 @@
+// Side tables of joins: time to build, look-ups a second, bytes. Not part of the default tests.
+//
+//   join_bench [ROWS [LOOKUPS [SEED]]]
+//
+// Int64 keys at random, half of the look-ups hit. Peer: std::unordered_map. Arrow has no
+// read-only map from key to row: its is_in / index_in kernels are shown as the nearest.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <thread>
+#include <unordered_map>
+
+#include <arrow/api.h>
+#include <arrow/compute/api_scalar.h>
+#include <arrow/compute/initialize.h>
+
+#include "backend/recipe/join_table.h"
+
+namespace millrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Figures {
+    const char* name;
+    double buildSeconds, findSeconds, bytes;
+    std::int64_t hits;
+};
+
+void print(const Figures& f, std::int64_t rows, std::int64_t lookups) {
+    std::printf(
+        "%-28s build %6.2f s (%5.1f M rows/s)  find %6.2f s (%6.1f M/s)  %6.0f MB  %5.1f "
+        "bytes/row  hits %lld\n",
+        f.name, f.buildSeconds, static_cast<double>(rows) / f.buildSeconds * 1e-6, f.findSeconds,
+        static_cast<double>(lookups) / f.findSeconds * 1e-6, f.bytes * 1e-6,
+        f.bytes / static_cast<double>(rows), static_cast<long long>(f.hits));
+}
+
+std::shared_ptr<arrow::Array> arrayOf(const std::vector<std::int64_t>& values) {
+    arrow::Int64Builder builder;
+    if (!builder.AppendValues(values).ok()) {
+        std::abort();
+    }
+    return *builder.Finish();
+}
+
+Figures ofJoinTable(const std::shared_ptr<arrow::Array>& keys,
+                    const std::vector<std::shared_ptr<arrow::Array>>& asked, int threads) {
+    const spec::DataType type{spec::TypeKind::kInt64};
+    const auto start = Clock::now();
+    const auto table =
+        recipe::JoinTable::make({"bench", false, nullptr}, {{"k", "k", type, type}}, {keys});
+    if (!table.ok()) {
+        std::fprintf(stderr, "%s\n", std::string(table.status().message()).c_str());
+        std::exit(1);
+    }
+    const double build = secondsSince(start);
+    const auto begin = Clock::now();
+    std::vector<std::int64_t> hits(static_cast<std::size_t>(threads), 0);
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < threads; ++t) {
+        workers.emplace_back([&, t] {
+            for (std::size_t i = static_cast<std::size_t>(t); i < asked.size();
+                 i += static_cast<std::size_t>(threads)) {
+                for (const std::int64_t row : *(*table)->find({asked[i]})) {
+                    hits[static_cast<std::size_t>(t)] += row >= 0 ? 1 : 0;
+                }
+            }
+        });
+    }
+    workers.clear();
+    std::int64_t all = 0;
+    for (const std::int64_t some : hits) {
+        all += some;
+    }
+    return {threads == 1 ? "JoinTable" : "JoinTable, 2 threads", build, secondsSince(begin),
+            static_cast<double>((*table)->bytes()), all};
+}
+
+Figures ofUnorderedMap(const std::vector<std::int64_t>& keys,
+                       const std::vector<std::shared_ptr<arrow::Array>>& asked) {
+    const auto start = Clock::now();
+    std::unordered_map<std::int64_t, std::int64_t> map;
+    map.reserve(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        map.emplace(keys[i], static_cast<std::int64_t>(i));
+    }
+    const double build = secondsSince(start);
+    const auto begin = Clock::now();
+    std::int64_t hits = 0;
+    for (const auto& block : asked) {
+        const auto& values = static_cast<const arrow::Int64Array&>(*block);
+        for (std::int64_t i = 0; i < values.length(); ++i) {
+            hits += map.contains(values.Value(i)) ? 1 : 0;
+        }
+    }
+    // A node: next, key, value, and what malloc puts around it.
+    const double bytes = static_cast<double>(keys.size()) * 32 +
+                         static_cast<double>(map.bucket_count()) * sizeof(void*);
+    return {"std::unordered_map", build, secondsSince(begin), bytes, hits};
+}
+
+/// Arrow builds its table anew in every call, so one call looks up everything.
+Figures ofArrow(const std::shared_ptr<arrow::Array>& keys,
+                const std::vector<std::shared_ptr<arrow::Array>>& asked) {
+    const arrow::compute::SetLookupOptions options(keys);
+    const auto start = Clock::now();
+    auto nothing = arrow::compute::IndexIn(asked[0]->Slice(0, 1), options);
+    const double build = secondsSince(start);
+    const auto chunks = std::make_shared<arrow::ChunkedArray>(asked);
+    const auto begin = Clock::now();
+    const auto found = arrow::compute::IndexIn(chunks, options);
+    const double both = secondsSince(begin);
+    if (!nothing.ok() || !found.ok()) {
+        std::exit(1);
+    }
+    const std::int64_t hits = chunks->length() - found->null_count();
+    return {"arrow index_in", build, both > build ? both - build : 0,
+            static_cast<double>(keys->length()) * 8, hits};
+}
+
+int run(std::int64_t rows, std::int64_t lookups, std::uint64_t seed) {
+    if (!arrow::compute::Initialize().ok()) {
+        return 1;
+    }
+    std::mt19937_64 random(seed);
+    std::vector<std::int64_t> keys(static_cast<std::size_t>(rows));
+    for (std::int64_t& key : keys) {
+        key = static_cast<std::int64_t>(random());
+    }
+    std::vector<std::shared_ptr<arrow::Array>> asked;
+    constexpr std::int64_t kBlock = 65536;
+    for (std::int64_t done = 0; done < lookups; done += kBlock) {
+        std::vector<std::int64_t> block(static_cast<std::size_t>(std::min(kBlock, lookups - done)));
+        for (std::int64_t& key : block) {
+            key = random() % 2 == 0 ? keys[random() % keys.size()]
+                                    : static_cast<std::int64_t>(random());
+        }
+        asked.push_back(arrayOf(block));
+    }
+    const auto column = arrayOf(keys);
+    std::printf("%lld rows, %lld look-ups, seed %llu\n", static_cast<long long>(rows),
+                static_cast<long long>(lookups), static_cast<unsigned long long>(seed));
+    print(ofJoinTable(column, asked, 1), rows, lookups);
+    print(ofJoinTable(column, asked, 2), rows, lookups);
+    print(ofArrow(column, asked), rows, lookups);
+    print(ofUnorderedMap(keys, asked), rows, lookups);
+    return 0;
+}
+
+}  // namespace
+}  // namespace millrace
+
+int main(int argc, char** argv) {
+    const auto number = [&](int i, long long otherwise) {
+        return argc > i ? std::atoll(argv[i]) : otherwise;
+    };
+    return millrace::run(number(1, 20'000'000), number(2, 20'000'000),
+                         static_cast<std::uint64_t>(number(3, 7)));
+}
