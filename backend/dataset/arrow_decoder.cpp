@@ -1,11 +1,12 @@
 #include <arrow/array/array_base.h>
 #include <arrow/chunked_array.h>
-#include <arrow/io/file.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/arrow_stream.h"
 #include "backend/dataset/decoders.h"
 
 namespace millrace::dataset {
@@ -71,13 +72,16 @@ class ArrowDecoder : public SplitReader::FileDecoder {
 }  // namespace
 
 Result<DecoderPtr> openArrow(const DecoderInput& input) {
-    ASSIGN_OR_RETURN(auto file,
-                     fromArrow(arrow::io::ReadableFile::Open(input.path, input.pool), input.path));
+    ASSIGN_OR_RETURN(const std::string start, input.file.readText(0, 6));
+    if (start != "ARROW1") {
+        return openArrowStream(input);
+    }
     arrow::ipc::IpcReadOptions options;
     options.use_threads = false;
     options.memory_pool = input.pool;
     ASSIGN_OR_RETURN(auto reader,
-                     fromArrow(arrow::ipc::RecordBatchFileReader::Open(file, options), input.path));
+                     fromArrow(arrow::ipc::RecordBatchFileReader::Open(input.file.input(), options),
+                               input.path));
     return DecoderPtr(std::make_unique<ArrowDecoder>(input, std::move(reader)));
 }
 

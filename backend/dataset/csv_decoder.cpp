@@ -1,9 +1,5 @@
 #include <algorithm>
-#include <cerrno>
 #include <limits>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <arrow/array/array_base.h>
 #include <arrow/array/array_binary.h>
@@ -17,7 +13,6 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 
-#include "backend/core/unique_fd.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/decoders.h"
 
@@ -28,7 +23,7 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 class CsvDecoder : public SplitReader::FileDecoder {
  public:
-    CsvDecoder(const DecoderInput& input, UniqueFd fd) : input_(input), fd_(std::move(fd)) {}
+    explicit CsvDecoder(const DecoderInput& input) : input_(input) {}
 
     Result<std::vector<ArrayPtr>> readColumns(const SplitRange& split,
                                               const std::vector<std::string>& columns) override {
@@ -84,23 +79,8 @@ class CsvDecoder : public SplitReader::FileDecoder {
         textOf_ = -1;
         ASSIGN_OR_RETURN(auto buffer,
                          fromArrow(arrow::AllocateBuffer(chunk.bytes, input_.pool), input_.path));
-        std::int64_t done = 0;
-        while (done < chunk.bytes) {
-            const ssize_t n = ::pread(fd_.get(), buffer->mutable_data() + done,
-                                      static_cast<std::size_t>(chunk.bytes - done),
-                                      static_cast<off_t>(chunk.offset + done));
-            if (n < 0 && errno == EINTR) {
-                continue;
-            }
-            if (n < 0) {
-                return errnoStatus(errno, input_.path);
-            }
-            if (n == 0) {
-                return dataLoss(input_.path, ": truncated while the run reads it");
-            }
-            done += n;
-        }
-        bytesRead_ += done;
+        RETURN_IF_ERROR(input_.file.readAt(chunk.offset, chunk.bytes, buffer->mutable_data()));
+        bytesRead_ += chunk.bytes;
         text_ = std::move(buffer);
         textOf_ = index;
         return okStatus();
@@ -181,7 +161,6 @@ class CsvDecoder : public SplitReader::FileDecoder {
     }
 
     const DecoderInput input_;
-    const UniqueFd fd_;
     std::shared_ptr<arrow::Buffer> text_;
     std::int64_t textOf_ = -1;
     std::int64_t bytesRead_ = 0;
@@ -190,11 +169,7 @@ class CsvDecoder : public SplitReader::FileDecoder {
 }  // namespace
 
 Result<DecoderPtr> openCsv(const DecoderInput& input) {
-    UniqueFd fd(::open(input.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.isOpen()) {
-        return errnoStatus(errno, input.path);
-    }
-    return DecoderPtr(std::make_unique<CsvDecoder>(input, std::move(fd)));
+    return DecoderPtr(std::make_unique<CsvDecoder>(input));
 }
 
 }  // namespace millrace::dataset

@@ -1,19 +1,15 @@
 #include "backend/dataset/csv_scan.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <memory>
 #include <set>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <xxhash.h>
 
 #include "backend/core/hash.h"
-#include "backend/core/unique_fd.h"
+#include "backend/dataset/file_source.h"
 
 namespace millrace::dataset {
 namespace {
@@ -81,8 +77,11 @@ struct FieldText {
 
 class Scanner {
  public:
-    Scanner(const DataFile& file, const ReadOptions& options, int fd)
-        : file_(file), options_(options), fd_(fd), hash_(XXH3_createState(), &XXH3_freeState) {
+    Scanner(const DataFile& file, const ReadOptions& options, const FileSource& source)
+        : file_(file),
+          options_(options),
+          source_(source),
+          hash_(XXH3_createState(), &XXH3_freeState) {
         XXH3_128bits_reset(hash_.get());
     }
 
@@ -123,13 +122,10 @@ class Scanner {
                                    kRecordBytesMax >> 20, " MiB; is a quote unterminated?");
         }
         buffer_.resize(std::max(buffer_.size(), size_ + std::max(kBlockBytes, size_)));
-        ssize_t n = 0;
-        do {
-            n = ::read(fd_, buffer_.data() + size_, buffer_.size() - size_);
-        } while (n < 0 && errno == EINTR);
-        if (n < 0) {
-            return errnoStatus(errno, file_.path);
-        }
+        ASSIGN_OR_RETURN(const std::int64_t n,
+                         source_.readSome(base_ + static_cast<std::int64_t>(size_),
+                                          static_cast<std::int64_t>(buffer_.size() - size_),
+                                          buffer_.data() + size_));
         XXH3_128bits_update(hash_.get(), buffer_.data() + size_, static_cast<std::size_t>(n));
         size_ += static_cast<std::size_t>(n);
         isEnd_ = n == 0;
@@ -319,7 +315,7 @@ class Scanner {
 
     const DataFile& file_;
     const ReadOptions& options_;
-    const int fd_;
+    const FileSource& source_;
     std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash_;
     std::string buffer_;
     std::size_t at_ = 0, size_ = 0;
@@ -373,11 +369,8 @@ spec::TypeKind csvTypeOf(std::string_view text) {
 }
 
 Result<FileFacts> scanCsv(const DataFile& file, const ReadOptions& options) {
-    const UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.isOpen()) {
-        return errnoStatus(errno, file.path);
-    }
-    return Scanner(file, options, fd.get()).scan();
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    return Scanner(file, options, source).scan();
 }
 
 }  // namespace millrace::dataset

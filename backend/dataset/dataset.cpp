@@ -1,12 +1,89 @@
 #include "backend/dataset/dataset.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "backend/core/text.h"
 #include "backend/dataset/csv_scan.h"
+#include "backend/dataset/object_store.h"
+#include "backend/dataset/parquet_footers.h"
 
 namespace millrace::dataset {
 namespace {
+
+/// How many bits of a number hold without loss: integers by sign, or a float's mantissa.
+struct NumberKind {
+    int bits = 0;
+    bool isSigned = false, isFloat = false;
+};
+
+std::optional<NumberKind> numberKind(spec::TypeKind kind) {
+    using K = spec::TypeKind;
+    switch (kind) {
+        case K::kInt8:
+        case K::kInt16:
+        case K::kInt32:
+        case K::kInt64:
+            return NumberKind{8 << (static_cast<int>(kind) - static_cast<int>(K::kInt8)), true,
+                              false};
+        case K::kUint8:
+        case K::kUint16:
+        case K::kUint32:
+        case K::kUint64:
+            return NumberKind{8 << (static_cast<int>(kind) - static_cast<int>(K::kUint8)), false,
+                              false};
+        case K::kFloat:
+            return NumberKind{24, true, true};
+        case K::kDouble:
+            return NumberKind{53, true, true};
+        default:
+            return std::nullopt;
+    }
+}
+
+/// The smallest type that holds every value of both; false when there is none.
+bool widerKind(spec::TypeKind a, spec::TypeKind b, spec::TypeKind& wider) {
+    using K = spec::TypeKind;
+    if ((a == K::kDate && b == K::kTimestamp) || (a == K::kTimestamp && b == K::kDate)) {
+        wider = K::kTimestamp;
+        return true;
+    }
+    if (a == K::kNull || b == K::kNull || a == b) {
+        wider = a == K::kNull ? b : a;
+        return true;
+    }
+    const auto x = numberKind(a), y = numberKind(b);
+    if (!x || !y) {
+        return false;
+    }
+    if (x->isFloat || y->isFloat) {
+        const auto fits = [&](int bits) {
+            return (x->isFloat || x->bits <= bits) && (y->isFloat || y->bits <= bits);
+        };
+        const bool isDouble = a == K::kDouble || b == K::kDouble || !fits(24);
+        wider = isDouble ? K::kDouble : K::kFloat;
+        return fits(53);
+    }
+    int bits = std::max(x->bits, y->bits);
+    if (x->isSigned != y->isSigned) {
+        bits = std::max(bits, 2 * (x->isSigned ? y->bits : x->bits));
+    }
+    const bool isSigned = x->isSigned || y->isSigned;
+    const int step = bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3;
+    wider = static_cast<K>(static_cast<int>(isSigned ? K::kInt8 : K::kUint8) + step);
+    return bits <= 64;
+}
+
+bool widerType(const spec::DataType& a, const spec::DataType& b, spec::DataType& wider) {
+    wider = a;
+    wider.nullable = a.nullable || b.nullable;
+    wider.listSize = a.listSize == b.listSize ? a.listSize : 0;
+    const bool isNull = a.isNull() || b.isNull();
+    if (isNull) {
+        wider.isList = a.isList || b.isList;
+    }
+    return (a.isList == b.isList || isNull) && widerKind(a.kind, b.kind, wider.kind);
+}
 
 Status differ(const DataFile& first, const DataFile& other, std::string_view column,
               std::string_view what) {
@@ -14,44 +91,84 @@ Status differ(const DataFile& first, const DataFile& other, std::string_view col
                            "; all files of a dataset must have the same columns");
 }
 
-/// Brings one more file's columns into `schema`. CSV types may widen; others must be equal.
-Status uniteOne(spec::Schema& schema, const DataFile& first, const DataFile& file,
-                const FileFacts& facts, const ReadOptions& options) {
-    for (spec::Field& field : schema.fields) {
-        const spec::Field* other = facts.schema.find(field.name);
-        if (other == nullptr) {
-            if (!options.areMissingColumnsNull) {
-                return invalidArgument(file.path, ": column '", field.name, "' is missing, which ",
-                                       first.path,
-                                       " has; dataset.missing_columns: null reads it as null");
-            }
-            continue;
+/// Brings one more file's columns into `schema`: types may widen where no value changes, for CSV
+/// also to text where the user says so.
+class SchemaUnion {
+ public:
+    SchemaUnion(const std::vector<DataFile>& files, const ReadOptions& options)
+        : files_(files), options_(options) {}
+
+    Status add(std::size_t file, const FileFacts& facts) {
+        if (origins_.empty() && schema_.fields.empty()) {
+            schema_ = facts.schema;
+            last_ = facts.schema;
+            origins_.assign(schema_.fields.size(), file);
+            first_ = file;
+            return okStatus();
         }
-        if (field.type.isSame(other->type)) {
-            continue;
+        if (facts.schema == last_) {
+            return okStatus();  // most files are as the one before
         }
-        if (options.format == "csv") {
-            const spec::TypeKind kind = uniteCsvTypes(field.type.kind, other->type.kind);
-            const bool isWider =
-                kind != spec::TypeKind::kString || options.csvTypes.contains(field.name);
-            if (isWider) {
-                field.type.kind = kind;
+        last_ = facts.schema;
+        for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
+            RETURN_IF_ERROR(addColumn(i, file, facts));
+        }
+        for (const spec::Field& field : facts.schema.fields) {
+            if (schema_.find(field.name) != nullptr) {
                 continue;
             }
+            if (!options_.areMissingColumnsNull) {
+                return differ(files_[first_], files_[file], field.name, "is not in");
+            }
+            schema_.fields.push_back(field);
+            origins_.push_back(file);
         }
-        return differ(first, file, field.name,
+        return okStatus();
+    }
+    spec::Schema take() { return std::move(schema_); }
+
+ private:
+    Status addColumn(std::size_t at, std::size_t file, const FileFacts& facts) {
+        spec::Field& field = schema_.fields[at];
+        const DataFile& before = files_[origins_[at]];
+        const spec::Field* other = facts.schema.find(field.name);
+        if (other == nullptr) {
+            return options_.areMissingColumnsNull
+                       ? okStatus()
+                       : invalidArgument(files_[file].path, ": column '", field.name,
+                                         "' is missing, which ", before.path,
+                                         " has; dataset.missing_columns: null reads it as null");
+        }
+        if (field.type.isSame(other->type)) {
+            field.type.nullable |= other->type.nullable;
+            return okStatus();
+        }
+        spec::DataType wider;
+        if (options_.format == "csv" ? widerCsvType(field, other->type, wider)
+                                     : widerType(field.type, other->type, wider)) {
+            if (!wider.isSame(field.type)) {
+                origins_[at] = file;
+            }
+            field.type = wider;
+            return okStatus();
+        }
+        return differ(before, files_[file], field.name,
                       strCat("is ", other->type.name(), ", but ", field.type.name(), " in"));
     }
-    for (const spec::Field& field : facts.schema.fields) {
-        if (schema.find(field.name) == nullptr) {
-            if (!options.areMissingColumnsNull) {
-                return differ(first, file, field.name, "is not in");
-            }
-            schema.fields.push_back(field);
-        }
+
+    bool widerCsvType(const spec::Field& field, const spec::DataType& other,
+                      spec::DataType& wider) const {
+        wider = field.type;
+        wider.kind = uniteCsvTypes(field.type.kind, other.kind);
+        return wider.kind != spec::TypeKind::kString || options_.csvTypes.contains(field.name);
     }
-    return okStatus();
-}
+
+    const std::vector<DataFile>& files_;
+    const ReadOptions& options_;
+    spec::Schema schema_, last_;
+    std::size_t first_ = 0;
+    std::vector<std::size_t> origins_;  ///< by column: the file that its type is from
+};
 
 /// The user's types win; columns without any value are strings.
 Status pinCsvTypes(spec::Schema& schema, const ReadOptions& options) {
@@ -101,23 +218,44 @@ std::string formatOfPath(const std::string& path) {
     if (ends(".parquet") || ends(".pq") || ends(".parq")) {
         return "parquet";
     }
-    return ends(".arrow") || ends(".feather") || ends(".ipc") ? "arrow" : "";
+    return ends(".arrow") || ends(".arrows") || ends(".feather") || ends(".ipc") ? "arrow" : "";
+}
+
+Dataset::Dataset() : footers_(std::make_shared<ParquetFooters>()) {}
+
+bool Dataset::hasObjects() const {
+    return std::any_of(files_.begin(), files_.end(),
+                       [](const DataFile& file) { return isObjectUri(file.path); });
 }
 
 Status Dataset::uniteSchemas(const std::vector<std::shared_ptr<const FileFacts>>& facts) {
-    bool isFirst = true;
+    SchemaUnion united(files_, options_);
     for (std::size_t i = 0; i < facts.size(); ++i) {
-        if (facts[i] == nullptr) {
-            continue;
+        if (facts[i] != nullptr) {
+            RETURN_IF_ERROR(united.add(i, *facts[i]));
         }
-        if (isFirst) {
-            schema_ = facts[i]->schema;
-            isFirst = false;
-            continue;
-        }
-        RETURN_IF_ERROR(uniteOne(schema_, files_.front(), files_[i], *facts[i], options_));
     }
+    schema_ = united.take();
     return options_.format == "csv" ? pinCsvTypes(schema_, options_) : okStatus();
+}
+
+/// After the schema of the files: what they have themselves is theirs.
+Status Dataset::addPartitions() {
+    ASSIGN_OR_RETURN(std::vector<PartitionColumn> columns,
+                     partitionColumns(files_, options_.areMissingColumnsNull));
+    for (PartitionColumn& column : columns) {
+        if (schema_.find(column.name) == nullptr) {
+            schema_.fields.push_back({column.name, column.type});
+            partitions_.push_back(std::move(column));
+        }
+    }
+    return okStatus();
+}
+
+const PartitionColumn* Dataset::partition(std::string_view column) const {
+    const auto at = std::find_if(partitions_.begin(), partitions_.end(),
+                                 [column](const auto& each) { return each.name == column; });
+    return at == partitions_.end() ? nullptr : &*at;
 }
 
 Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::string>& paths,
@@ -131,6 +269,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::stri
     ASSIGN_OR_RETURN(dataset->files_, listFiles(paths, baseDir, options.format));
     ASSIGN_OR_RETURN(auto facts, dataset->cache_->getAll(dataset->files_, options, threads));
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
+    RETURN_IF_ERROR(dataset->addPartitions());
     MutexLock lock(dataset->mutex_);
     dataset->facts_ = std::move(facts);
     return std::shared_ptr<const Dataset>(std::move(dataset));
@@ -138,7 +277,8 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::stri
 
 Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream::PlanFile>& files,
                                                        const ReadOptions& options,
-                                                       std::shared_ptr<FactsCache> cache) {
+                                                       std::shared_ptr<FactsCache> cache,
+                                                       const spec::Schema& schema) {
     if (files.empty()) {
         return invalidArgument("plan: no files");
     }
@@ -157,17 +297,17 @@ Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream:
         MutexLock lock(dataset->mutex_);
         dataset->facts_.resize(files.size());
     }
-    // One file's columns are every file's, unless CSV types or missing columns are put together.
-    std::vector<std::shared_ptr<const FileFacts>> facts(files.size());
-    ASSIGN_OR_RETURN(facts[0], dataset->facts(0));
-    bool needsAll = options.areMissingColumnsNull;
-    if (options.format == "csv") {
-        needsAll |= options.csvTypes.size() < facts[0]->schema.fields.size();
+    if (!schema.fields.empty()) {
+        dataset->schema_ = schema;
+        RETURN_IF_ERROR(dataset->addPartitions());
+        return std::shared_ptr<const Dataset>(std::move(dataset));
     }
-    for (std::size_t i = 1; needsAll && i < files.size(); ++i) {
+    std::vector<std::shared_ptr<const FileFacts>> facts(files.size());
+    for (std::size_t i = 0; i < files.size(); ++i) {
         ASSIGN_OR_RETURN(facts[i], dataset->facts(i));
     }
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
+    RETURN_IF_ERROR(dataset->addPartitions());
     return std::shared_ptr<const Dataset>(std::move(dataset));
 }
 

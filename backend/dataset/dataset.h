@@ -12,11 +12,14 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/dataset/file_facts.h"
+#include "backend/dataset/partitions.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/schema.h"
 #include "backend/stream/plan.h"
 
 namespace millrace::dataset {
+
+class ParquetFooters;
 
 /// The reading options that a spec's dataset section asks for.
 ReadOptions readOptionsOf(const spec::DatasetSpec& dataset);
@@ -31,15 +34,24 @@ class Dataset {
                                                        std::shared_ptr<FactsCache> cache,
                                                        int threads = 4);
 
-    /// The files a plan pinned. `schema`: the dataset's schema when the caller knows it (null: it
-    /// is put together from the files' facts).
+    /// The files a plan pinned. `schema`: the dataset's schema as the plan holds it (empty: it is
+    /// put together from the facts of all files).
     static Result<std::shared_ptr<const Dataset>> ofPlan(const std::vector<stream::PlanFile>& files,
                                                          const ReadOptions& options,
-                                                         std::shared_ptr<FactsCache> cache);
+                                                         std::shared_ptr<FactsCache> cache,
+                                                         const spec::Schema& schema = {});
 
     const spec::Schema& schema() const { return schema_; }
     const ReadOptions& options() const { return options_; }
     const std::vector<DataFile>& files() const { return files_; }
+    /// Whether a file is an object of a store: worth reading ahead of use.
+    bool hasObjects() const;
+    /// Columns from directory names.
+    const std::vector<PartitionColumn>& partitions() const { return partitions_; }
+    /// Null when the column is not one of them.
+    const PartitionColumn* partition(std::string_view column) const;
+    /// Parsed Parquet footers, shared by the readers.
+    ParquetFooters& footers() const { return *footers_; }
 
     /// The file's facts; for a dataset of a plan, the first call checks that the file still has the
     /// planned size and hash. Failure: kFailedPrecondition "PATH: changed since the run was planned
@@ -47,13 +59,16 @@ class Dataset {
     Result<std::shared_ptr<const FileFacts>> facts(std::size_t file) const;
 
  private:
-    Dataset() = default;
+    Dataset();
     Status uniteSchemas(const std::vector<std::shared_ptr<const FileFacts>>& facts);
+    Status addPartitions();
 
     ReadOptions options_;
     std::vector<DataFile> files_;
     spec::Schema schema_;
+    std::vector<PartitionColumn> partitions_;
     std::shared_ptr<FactsCache> cache_;
+    std::shared_ptr<ParquetFooters> footers_;
     std::vector<std::string> plannedHash_;  ///< by file; empty for open()
     mutable Mutex mutex_;
     mutable std::vector<std::shared_ptr<const FileFacts>> facts_ MR_GUARDED_BY(mutex_);

@@ -3,17 +3,24 @@
 #include <memory>
 #include <string>
 
+#include "backend/dataset/file_source.h"
 #include "backend/dataset/split_reader.h"
+
+namespace parquet {
+class FileMetaData;
+}
 
 namespace millrace::dataset {
 
 /// A file to decode. `schema` and `options` are the dataset's and outlive the decoder.
 struct DecoderInput {
     std::string path;
+    FileSource file;
     std::shared_ptr<const FileFacts> facts;
     const spec::Schema* schema = nullptr;
     const ReadOptions* options = nullptr;
     arrow::MemoryPool* pool = nullptr;
+    std::shared_ptr<parquet::FileMetaData> footer;  ///< Parquet: parsed before
 };
 
 using DecoderPtr = std::unique_ptr<SplitReader::FileDecoder>;

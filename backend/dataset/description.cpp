@@ -4,7 +4,12 @@
 #include <atomic>
 #include <set>
 
+#include <arrow/array/array_base.h>
+#include <arrow/memory_pool.h>
+#include <arrow/scalar.h>
+
 #include "backend/core/thread.h"
+#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/parquet_statistics.h"
 
 namespace millrace::dataset {
@@ -65,6 +70,27 @@ Result<std::vector<ColumnStatistics>> statisticsOf(const Dataset& dataset, int t
         for (std::size_t c = 0; c < all.size(); ++c) {
             all[c].add((*part)[c]);
         }
+    }
+    return all;
+}
+
+/// A partition column is one value in all rows of a file.
+Result<ColumnStatistics> statisticsOfPartition(const Dataset& dataset,
+                                               const PartitionColumn& partition) {
+    ColumnStatistics all;
+    all.isNullable = partition.type.nullable;
+    for (std::size_t i = 0; i < dataset.files().size(); ++i) {
+        ColumnStatistics part;
+        part.isNullable = partition.type.nullable;
+        if (partition.values[i]) {
+            ASSIGN_OR_RETURN(const auto array, partition.array(i, 1, arrow::default_memory_pool()));
+            ASSIGN_OR_RETURN(part.min, fromArrow(array->GetScalar(0), partition.name));
+            part.max = part.min;
+        } else {
+            ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset.facts(i));
+            part.nulls = facts->rows;
+        }
+        all.add(part);
     }
     return all;
 }
@@ -142,7 +168,14 @@ Result<std::vector<ColumnFacts>> columnFacts(const Dataset& dataset,
         ASSIGN_OR_RETURN(const std::vector<ColumnStatistics> statistics,
                          statisticsOf(dataset, options.threads));
         for (std::size_t c = 0; c < columns.size(); ++c) {
-            fill(statistics[c], columns[c]);
+            const PartitionColumn* partition = dataset.partition(columns[c].name);
+            if (partition == nullptr) {
+                fill(statistics[c], columns[c]);
+                continue;
+            }
+            ASSIGN_OR_RETURN(const ColumnStatistics ofPartition,
+                             statisticsOfPartition(dataset, *partition));
+            fill(ofPartition, columns[c]);
         }
     }
     return columns;

@@ -2,21 +2,80 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
-#include "backend/core/files.h"
 #include "backend/core/hash.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/csv_scan.h"
+#include "backend/dataset/facts_pack.h"
 #include "backend/dataset/footers.h"
+#include "backend/dataset/object_store.h"
 
 namespace millrace::dataset {
 namespace {
 
-constexpr int kVersion = 1;  ///< of the facts on disk; another one is read anew
+constexpr std::int64_t kSettleNs = 3'000'000'000;
+constexpr std::size_t kSmallPack = 256;
+constexpr int kRemoteThreads = 32;  // footers of objects wait for latency, not for a core
+constexpr int kVersion = 1;         ///< of the facts on disk; another one is read anew
 
 std::string keyOf(const DataFile& file, const ReadOptions& options) {
     return strCat(file.path, "\n", file.bytes, "\n", file.mtimeNs, "\n", file.inode, "\n",
                   options.cacheKey());
+}
+
+/// The facts of a file that was the same before and after it was read.
+Result<std::shared_ptr<const FileFacts>> readUnchanged(const DataFile& file,
+                                                       const ReadOptions& options) {
+    ASSIGN_OR_RETURN(FileFacts read, readFacts(file, options));
+    // An object is written as a whole or not at all, and another request costs its latency.
+    if (!isObjectUri(file.path)) {
+        ASSIGN_OR_RETURN(const DataFile now, statFile(file.path, file.path));
+        if (now.bytes != file.bytes || now.mtimeNs != file.mtimeNs || now.inode != file.inode) {
+            return failedPrecondition(file.path, ": was changed while it was read; try again");
+        }
+    }
+    return std::make_shared<const FileFacts>(std::move(read));
+}
+
+/// A store tells times by the second: what was just written may be written again unseen.
+bool isSettled(const DataFile& file) {
+    const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    return !isObjectUri(file.path) || file.mtimeNs + kSettleNs < now.count();
+}
+
+/// Reads files[missing] by up to `threads` threads; the first error in file order.
+Status readMissing(const std::vector<DataFile>& files, const std::vector<std::size_t>& missing,
+                   const ReadOptions& options, int threads,
+                   std::vector<std::shared_ptr<const FileFacts>>& facts) {
+    std::vector<Status> errors(missing.size());
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> hasFailed{false};
+    const auto work = [&] {
+        for (std::size_t m = next++; m < missing.size() && !hasFailed; m = next++) {
+            auto one = readUnchanged(files[missing[m]], options);
+            if (one.ok()) {
+                facts[missing[m]] = *std::move(one);
+            } else {
+                errors[m] = one.status();
+                hasFailed = true;
+            }
+        }
+    };
+    const bool isRemote = !missing.empty() && isObjectUri(files[missing.front()].path);
+    const auto wanted = static_cast<std::size_t>(std::max(isRemote ? kRemoteThreads : threads, 1));
+    {
+        std::vector<std::jthread> helpers;
+        for (std::size_t i = 1; i < std::min(wanted, missing.size()); ++i) {
+            helpers.push_back(startThread("footers", [&](std::stop_token) { work(); }));
+        }
+        work();
+    }
+    for (const Status& error : errors) {
+        RETURN_IF_ERROR(error);
+    }
+    return okStatus();
 }
 
 }  // namespace
@@ -88,51 +147,30 @@ Result<FileFacts> readFacts(const DataFile& file, const ReadOptions& options) {
                            "' is not known; known: parquet, csv, arrow");
 }
 
-std::shared_ptr<const FileFacts> FactsCache::fromDisk(const std::string& key) const {
-    if (directory_.empty()) {
-        return nullptr;
-    }
-    const Result<std::string> text = readFile(strCat(directory_, "/", hashHex(key), ".json"));
-    if (!text.ok()) {
-        return nullptr;
-    }
-    const Result<Json> json = parseJson(*text, "facts");
-    if (!json.ok() || jsonString(*json, "key") != key) {
-        return nullptr;
-    }
-    Result<FileFacts> facts = FileFacts::fromJson(jsonMember(*json, "facts"));
-    return facts.ok() ? std::make_shared<const FileFacts>(*std::move(facts)) : nullptr;
-}
-
-void FactsCache::toDisk(const std::string& key, const FileFacts& facts) const {
-    if (directory_.empty() || !makeDirectories(directory_, 0700).ok()) {
-        return;
-    }
-    // Two processes may write the same entry at once; each writes aside under its own pid. Not
-    // synced to disk: an entry that is lost or torn is made again.
-    const std::string path = strCat(directory_, "/", hashHex(key), ".json");
-    writeFileAtomic(path, dumpJson({{"key", key}, {"facts", facts.toJson()}}), 0600).IgnoreError();
-}
-
 Result<std::shared_ptr<const FileFacts>> FactsCache::get(const DataFile& file,
                                                          const ReadOptions& options) {
     const std::string key = keyOf(file, options);
+    const std::string path = directory_.empty() ? "" : packPath(directory_, key);
+    std::shared_ptr<const FileFacts> facts;
     {
         MutexLock lock(mutex_);
-        const auto it = facts_.find(key);
+        auto it = facts_.find(key);
+        // A pack is read once; that it was stands among the facts under its own path.
+        if (it == facts_.end() && !path.empty() && facts_.emplace(path, nullptr).second) {
+            facts_.merge(readPack(path));
+            it = facts_.find(key);
+        }
         if (it != facts_.end()) {
             return it->second;
         }
     }
-    std::shared_ptr<const FileFacts> facts = fromDisk(key);
-    if (facts == nullptr) {
-        ASSIGN_OR_RETURN(FileFacts read, readFacts(file, options));
-        ASSIGN_OR_RETURN(const DataFile now, statFile(file.path, file.path));
-        if (now.bytes != file.bytes || now.mtimeNs != file.mtimeNs || now.inode != file.inode) {
-            return failedPrecondition(file.path, ": was changed while it was read; try again");
+    ASSIGN_OR_RETURN(facts, readUnchanged(file, options));
+    if (!directory_.empty() && isSettled(file)) {
+        // One file at a time only makes small packs: a large one is getAll()'s to write.
+        FactsByKey pack = readPack(path);
+        if (pack.size() < kSmallPack) {
+            addToPack(directory_, path, std::move(pack), {{key, facts}});
         }
-        toDisk(key, read);
-        facts = std::make_shared<const FileFacts>(std::move(read));
     }
     MutexLock lock(mutex_);
     return facts_.emplace(key, std::move(facts)).first->second;
@@ -141,31 +179,46 @@ Result<std::shared_ptr<const FileFacts>> FactsCache::get(const DataFile& file,
 Result<std::vector<std::shared_ptr<const FileFacts>>> FactsCache::getAll(
     const std::vector<DataFile>& files, const ReadOptions& options, int threads) {
     std::vector<std::shared_ptr<const FileFacts>> facts(files.size());
-    std::vector<Status> errors(files.size());
-    std::atomic<std::size_t> next{0};
-    std::atomic<bool> hasFailed{false};
-    const auto work = [&] {
-        for (std::size_t i = next++; i < files.size() && !hasFailed; i = next++) {
-            Result<std::shared_ptr<const FileFacts>> one = get(files[i], options);
-            if (one.ok()) {
-                facts[i] = *std::move(one);
+    std::vector<std::string> keys(files.size());
+    std::map<std::string, std::vector<std::size_t>> packs;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        keys[i] = keyOf(files[i], options);
+        MutexLock lock(mutex_);
+        const auto it = facts_.find(keys[i]);
+        if (it != facts_.end()) {
+            facts[i] = it->second;
+        } else {
+            packs[directory_.empty() ? "" : packPath(directory_, keys[i])].push_back(i);
+        }
+    }
+    std::map<std::string, FactsByKey> onDisk;
+    std::vector<std::size_t> missing;
+    for (const auto& [path, members] : packs) {
+        FactsByKey& pack = onDisk[path];
+        pack = path.empty() ? FactsByKey() : readPack(path);
+        for (const std::size_t i : members) {
+            const auto at = pack.find(keys[i]);
+            if (at != pack.end()) {
+                facts[i] = at->second;
             } else {
-                errors[i] = one.status();
-                hasFailed = true;
+                missing.push_back(i);
             }
         }
-    };
-    const auto extra =
-        std::min<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), files.size());
-    {
-        std::vector<std::jthread> helpers;
-        for (std::size_t i = 1; i < extra; ++i) {
-            helpers.push_back(startThread("footers", [&](std::stop_token) { work(); }));
-        }
-        work();
     }
-    for (const Status& error : errors) {
-        RETURN_IF_ERROR(error);
+    std::sort(missing.begin(), missing.end());
+    RETURN_IF_ERROR(readMissing(files, missing, options, threads, facts));
+    std::map<std::string, FactsByKey> added;
+    for (const std::size_t i : missing) {
+        if (!directory_.empty() && isSettled(files[i])) {
+            added[packPath(directory_, keys[i])].emplace(keys[i], facts[i]);
+        }
+    }
+    for (const auto& [path, members] : added) {
+        addToPack(directory_, path, std::move(onDisk[path]), members);
+    }
+    MutexLock lock(mutex_);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        facts_.emplace(std::move(keys[i]), facts[i]);
     }
     return facts;
 }

@@ -3,7 +3,7 @@
 //
 // Facts come from a Parquet or Arrow footer or from a whole pass over a CSV file. They are cached
 // by (absolute path, size, mtime in ns, inode) and the reading options, in memory and, when a
-// directory is given, on disk as one JSON file each.
+// directory is given, on disk, one file for each directory of data.
 // Threads: any. Failure: kDataLoss for a truncated or corrupt file, kInvalidArgument for a broken
 // CSV row; each names the file (and the line) and what is wrong.
 #include <map>
@@ -68,9 +68,6 @@ class FactsCache {
                                                                  int threads);
 
  private:
-    std::shared_ptr<const FileFacts> fromDisk(const std::string& key) const;
-    void toDisk(const std::string& key, const FileFacts& facts) const;
-
     const std::string directory_;
     Mutex mutex_;
     std::map<std::string, std::shared_ptr<const FileFacts>> facts_ MR_GUARDED_BY(mutex_);

@@ -4,10 +4,12 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include <sys/stat.h>
 
 #include "backend/core/files.h"
+#include "backend/dataset/object_store.h"
 
 namespace millrace::dataset {
 namespace {
@@ -30,7 +32,7 @@ bool isDataName(std::string_view name, std::string_view format) {
         return ends(".csv") || ends(".tsv") || ends(".txt");
     }
     if (format == "arrow") {
-        return ends(".arrow") || ends(".feather") || ends(".ipc");
+        return ends(".arrow") || ends(".arrows") || ends(".feather") || ends(".ipc");
     }
     return ends(".parquet") || ends(".pq") || ends(".parq");
 }
@@ -143,7 +145,87 @@ class GlobWalk {
 struct Entry {
     std::string fixed;               ///< absolute directory, or the file's directory
     std::vector<std::string> names;  ///< sorted paths below it
+    std::vector<DataFile> objects;   ///< of a store: one a name; empty for local files
 };
+
+/// Whether the path's components match those of a glob, with `**` for any number of directories.
+bool matchesParts(std::span<const std::string> pattern, std::span<const std::string> path) {
+    if (pattern.empty() || path.empty()) {
+        return pattern.empty() && path.empty();
+    }
+    const std::string& part = pattern.front();
+    if (isHidden(path.front()) && part[0] != path.front()[0]) {
+        return false;
+    }
+    if (part != "**") {
+        return matchesGlob(part, path.front()) && matchesParts(pattern.subspan(1), path.subspan(1));
+    }
+    if (pattern.size() == 1 && path.size() == 1) {
+        return true;
+    }
+    return matchesParts(pattern, path.subspan(1)) ||
+           (pattern.size() > 1 && matchesParts(pattern.subspan(1), path));
+}
+
+/// Keeps of the objects below `entry.fixed` those that one of the patterns names.
+void keepMatches(Entry& entry, std::vector<DataFile> objects,
+                 const std::vector<std::string>& patterns, std::string_view format) {
+    std::vector<std::vector<std::string>> parts;
+    for (const std::string& pattern : patterns) {
+        parts.push_back(splitPath(std::string_view(pattern).substr(entry.fixed.size())));
+    }
+    for (DataFile& object : objects) {
+        if (!object.path.starts_with(entry.fixed)) {
+            continue;
+        }
+        std::string name = object.path.substr(entry.fixed.size());
+        const std::vector<std::string> path = splitPath(name);
+        const bool isWanted = std::any_of(parts.begin(), parts.end(), [&path](const auto& pattern) {
+            return matchesParts(pattern, path);
+        });
+        if (isWanted && (format.empty() || isDataName(name, format))) {
+            entry.names.push_back(std::move(name));
+            entry.objects.push_back(std::move(object));
+        }
+    }
+}
+
+/// Objects of a store: one, those below a prefix, or those that match a glob.
+Result<Entry> listObjects(const std::string& written, std::string_view format) {
+    const std::size_t bucket = std::string_view("s3://").size();
+    const std::size_t slash = written.find('/', bucket);
+    if (slash == bucket || written.size() == bucket || isWild(written.substr(0, slash))) {
+        return invalidArgument(written, ": name the bucket: s3://BUCKET/KEY");
+    }
+    ASSIGN_OR_RETURN(const auto store, ObjectStore::open());
+    if (isWild(written)) {
+        std::vector<std::string> patterns;
+        expandBraces(written, patterns);
+        Entry entry{
+            written.substr(0, written.rfind('/', written.find_first_of("*?[{")) + 1), {}, {}};
+        ASSIGN_OR_RETURN(std::vector<DataFile> objects, store->list(entry.fixed));
+        keepMatches(entry, std::move(objects), patterns, "");
+        return entry.names.empty()
+                   ? Result<Entry>(notFound(written, ": no object matches this pattern"))
+                   : Result<Entry>(std::move(entry));
+    }
+    if (slash != std::string::npos && !written.ends_with('/')) {
+        Result<DataFile> object = store->stat(written);
+        if (object.ok()) {
+            const std::size_t name = written.rfind('/') + 1;
+            return Entry{written.substr(0, name), {written.substr(name)}, {*std::move(object)}};
+        }
+        if (object.status().code() != absl::StatusCode::kInvalidArgument) {
+            return object.status();
+        }
+    }
+    Entry entry{written.ends_with('/') ? written : written + "/", {}, {}};
+    ASSIGN_OR_RETURN(std::vector<DataFile> objects, store->list(entry.fixed));
+    keepMatches(entry, std::move(objects), {entry.fixed + "**"}, format);
+    return entry.names.empty()
+               ? Result<Entry>(notFound(written, ": no ", format, " objects are below this prefix"))
+               : Result<Entry>(std::move(entry));
+}
 
 Result<Entry> listGlob(const std::string& path, const std::string& written) {
     std::vector<std::string> patterns;
@@ -151,7 +233,7 @@ Result<Entry> listGlob(const std::string& path, const std::string& written) {
     // The fixed part of the whole entry: the directories before the first wildcard or brace.
     const std::size_t wild = path.find_first_of("*?[{");
     const std::string fixed = path.substr(0, path.rfind('/', wild) + 1);
-    Entry entry{fixed, {}};
+    Entry entry{fixed, {}, {}};
     GlobWalk walk(entry.names);
     for (const std::string& pattern : patterns) {
         const std::vector<std::string> parts =
@@ -170,7 +252,7 @@ Result<Entry> listGlob(const std::string& path, const std::string& written) {
 
 Result<Entry> listDirectory(const std::string& path, const std::string& written,
                             std::string_view format) {
-    Entry entry{path + "/", {}};
+    Entry entry{path + "/", {}, {}};
     std::vector<std::string> all;
     GlobWalk walk(all);
     RETURN_IF_ERROR(walk.walk(path, "", {"**"}, 0));
@@ -191,18 +273,20 @@ Result<Entry> listEntry(const std::string& written, const std::string& baseDir,
     std::string_view local = written;
     if (local.starts_with("file://")) {
         local.remove_prefix(7);
+    } else if (isObjectUri(local)) {
+        return listObjects(written, format);
     } else if (local.find("://") != std::string_view::npos) {
-        return invalidArgument(written, ": only local paths and file:// can be read");
+        return invalidArgument(written, ": only local paths, file:// and s3:// can be read");
     }
     if (local.empty()) {
         return invalidArgument("dataset.path: an empty path; give a file, directory or glob");
     }
     const std::string path = absolutePath(local, baseDir);
-    struct stat info{};
+    struct stat info {};
     if (::stat(path.c_str(), &info) == 0) {
         if (!S_ISDIR(info.st_mode)) {
             const std::size_t slash = path.rfind('/');
-            return Entry{path.substr(0, slash + 1), {path.substr(slash + 1)}};
+            return Entry{path.substr(0, slash + 1), {path.substr(slash + 1)}, {}};
         }
         std::string directory = path;
         while (directory.size() > 1 && directory.back() == '/') {
@@ -265,7 +349,11 @@ bool matchesGlob(std::string_view pattern, std::string_view name) {
 }
 
 Result<DataFile> statFile(const std::string& path, std::string_view written) {
-    struct stat info{};
+    if (isObjectUri(path)) {
+        ASSIGN_OR_RETURN(const auto store, ObjectStore::open());
+        return store->stat(path);
+    }
+    struct stat info {};
     if (::stat(path.c_str(), &info) != 0) {
         return errno == ENOENT ? notFound(written, ": no such file") : errnoStatus(errno, written);
     }
@@ -288,10 +376,16 @@ Result<std::vector<DataFile>> listFiles(const std::vector<std::string>& paths,
     for (const std::string& written : paths) {
         ASSIGN_OR_RETURN(Entry entry, listEntry(written, baseDir, format));
         const std::string shown = isWild(written) ? entry.fixed : written;
-        for (const std::string& name : entry.names) {
-            ASSIGN_OR_RETURN(DataFile file,
-                             statFile(entry.fixed + name,
-                                      entry.names.size() == 1 ? written : entry.fixed + name));
+        for (std::size_t n = 0; n < entry.names.size(); ++n) {
+            const std::string& name = entry.names[n];
+            DataFile file;
+            if (!entry.objects.empty()) {
+                file = std::move(entry.objects[n]);
+            } else {
+                ASSIGN_OR_RETURN(file,
+                                 statFile(entry.fixed + name,
+                                          entry.names.size() == 1 ? written : entry.fixed + name));
+            }
             file.relativePath = name;
             ++uses[name];
             files.push_back(std::move(file));

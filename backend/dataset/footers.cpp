@@ -1,13 +1,10 @@
 #include "backend/dataset/footers.h"
 
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
 #include <map>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <arrow/io/file.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
@@ -20,53 +17,34 @@
 #include <parquet/schema.h>
 
 #include "backend/core/hash.h"
-#include "backend/core/unique_fd.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/arrow_stream.h"
+#include "backend/dataset/file_source.h"
 
 namespace millrace::dataset {
 namespace {
 
-Result<std::string> readAt(int fd, const std::string& path, std::int64_t offset,
-                           std::size_t bytes) {
-    std::string out(bytes, '\0');
-    std::size_t done = 0;
-    while (done < bytes) {
-        const ssize_t n = ::pread(fd, out.data() + done, bytes - done,
-                                  static_cast<off_t>(offset + static_cast<std::int64_t>(done)));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return errnoStatus(errno, path);
-        }
-        if (n == 0) {
-            return dataLoss(path, ": truncated while it was read");
-        }
-        done += static_cast<std::size_t>(n);
-    }
-    return out;
-}
+constexpr std::int64_t kFooterGuess = 64 * 1024;
 
 /// The footer's bytes with its length and magic: the last `length + tail` bytes of the file.
-Result<std::string> readFooter(const DataFile& file, std::string_view kind,
-                               std::string_view magic) {
-    const UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.isOpen()) {
-        return errnoStatus(errno, file.path);
-    }
+Result<std::string> readFooter(const DataFile& file, const FileSource& source,
+                               std::string_view kind, std::string_view magic) {
     const auto tail = static_cast<std::int64_t>(4 + magic.size());
     const auto head = static_cast<std::int64_t>(magic.size());
     if (file.bytes < head + tail) {
         return dataLoss(file.path, ": ", file.bytes, " bytes are too few for ", kind,
                         " file; it is truncated or of another format");
     }
-    ASSIGN_OR_RETURN(const std::string end, readAt(fd.get(), file.path, file.bytes - tail,
-                                                   static_cast<std::size_t>(tail)));
-    if (end.substr(4) == "PARE") {
+    // One request for most footers; the rest of a longer one is a second.
+    const std::int64_t guess = std::min(file.bytes, kFooterGuess);
+    ASSIGN_OR_RETURN(std::string end, source.readText(file.bytes - guess, guess));
+    const std::string_view last =
+        std::string_view(end).substr(end.size() - static_cast<std::size_t>(tail));
+    if (last.substr(4) == "PARE") {
         return invalidArgument(file.path, ": encrypted Parquet files cannot be read");
     }
-    if (std::string_view(end).substr(4) != magic) {
-        ASSIGN_OR_RETURN(const std::string start, readAt(fd.get(), file.path, 0, magic.size()));
+    if (last.substr(4) != magic) {
+        ASSIGN_OR_RETURN(const std::string start, source.readText(0, head));
         return start == magic
                    ? dataLoss(file.path, ": truncated: it begins as ", kind,
                               " file but does not end "
@@ -75,13 +53,17 @@ Result<std::string> readFooter(const DataFile& file, std::string_view kind,
                    : dataLoss(file.path, ": not ", kind, " file: it does not end with ", magic);
     }
     std::uint32_t length = 0;
-    std::memcpy(&length, end.data(), 4);
+    std::memcpy(&length, last.data(), 4);
     if (length == 0 || static_cast<std::int64_t>(length) > file.bytes - head - tail) {
         return dataLoss(file.path, ": corrupt: the footer claims ", length,
                         " bytes, but the file has ", file.bytes);
     }
-    return readAt(fd.get(), file.path, file.bytes - tail - length,
-                  static_cast<std::size_t>(length + tail));
+    const std::int64_t whole = length + tail;
+    if (whole <= guess) {
+        return end.substr(static_cast<std::size_t>(guess - whole));
+    }
+    ASSIGN_OR_RETURN(const std::string start, source.readText(file.bytes - whole, whole - guess));
+    return start + end;
 }
 
 std::int64_t decodedBytesOf(const parquet::ColumnChunkMetaData& chunk,
@@ -136,20 +118,6 @@ Status addRowGroup(const parquet::FileMetaData& footer, int group, const DataFil
     return okStatus();
 }
 
-std::map<std::string, std::size_t> addSchema(const arrow::Schema& schema, FileFacts& facts) {
-    std::map<std::string, std::size_t> columns;
-    for (const auto& field : schema.fields()) {
-        spec::DataType type;
-        if (!toSpecType(*field->type(), type) || columns.contains(field->name())) {
-            facts.unsupported.push_back(field->name());
-            continue;
-        }
-        columns[field->name()] = facts.schema.fields.size();
-        facts.schema.fields.push_back({field->name(), type});
-    }
-    return columns;
-}
-
 Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& footerBytes) {
     const auto length = static_cast<std::int64_t>(footerBytes.size() - 8);
     const std::shared_ptr<parquet::FileMetaData> footer =
@@ -160,7 +128,7 @@ Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& fo
                                           footer->key_value_metadata(), &schema),
         file.path));
     FileFacts facts;
-    const std::map<std::string, std::size_t> columns = addSchema(*schema, facts);
+    const std::map<std::string, std::size_t> columns = addColumns(*schema, facts);
     for (int group = 0; group < footer->num_row_groups(); ++group) {
         RETURN_IF_ERROR(addRowGroup(*footer, group, file, columns, facts));
     }
@@ -172,14 +140,15 @@ Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& fo
     return facts;
 }
 
-Result<FileFacts> parseArrowFile(const DataFile& file, const std::string& footerBytes) {
-    ASSIGN_OR_RETURN(auto input, fromArrow(arrow::io::ReadableFile::Open(file.path), file.path));
+Result<FileFacts> parseArrowFile(const DataFile& file, const FileSource& source,
+                                 const std::string& footerBytes) {
     arrow::ipc::IpcReadOptions options;
     options.use_threads = false;
-    ASSIGN_OR_RETURN(auto reader,
-                     fromArrow(arrow::ipc::RecordBatchFileReader::Open(input, options), file.path));
+    ASSIGN_OR_RETURN(
+        auto reader,
+        fromArrow(arrow::ipc::RecordBatchFileReader::Open(source.input(), options), file.path));
     FileFacts facts;
-    const std::map<std::string, std::size_t> columns = addSchema(*reader->schema(), facts);
+    const std::map<std::string, std::size_t> columns = addColumns(*reader->schema(), facts);
     for (int i = 0; i < reader->num_record_batches(); ++i) {
         ASSIGN_OR_RETURN(auto batch, fromArrow(reader->ReadRecordBatch(i),
                                                strCat(file.path, ": record batch ", i)));
@@ -205,8 +174,23 @@ Result<FileFacts> parseArrowFile(const DataFile& file, const std::string& footer
 
 }  // namespace
 
+std::map<std::string, std::size_t> addColumns(const arrow::Schema& schema, FileFacts& facts) {
+    std::map<std::string, std::size_t> columns;
+    for (const auto& field : schema.fields()) {
+        spec::DataType type;
+        if (!toSpecType(*field->type(), type) || columns.contains(field->name())) {
+            facts.unsupported.push_back(field->name());
+            continue;
+        }
+        columns[field->name()] = facts.schema.fields.size();
+        facts.schema.fields.push_back({field->name(), type});
+    }
+    return columns;
+}
+
 Result<FileFacts> readParquetFacts(const DataFile& file) {
-    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, "a Parquet", "PAR1"));
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, source, "a Parquet", "PAR1"));
     try {
         return parseParquetFooter(file, footer);
     } catch (const std::exception& e) {
@@ -216,8 +200,13 @@ Result<FileFacts> readParquetFacts(const DataFile& file) {
 }
 
 Result<FileFacts> readArrowFacts(const DataFile& file) {
-    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, "an Arrow IPC", "ARROW1"));
-    return parseArrowFile(file, footer);
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    ASSIGN_OR_RETURN(const bool isStream, isArrowStream(file, source));
+    if (isStream) {
+        return readArrowStreamFacts(file, source);
+    }
+    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, source, "an Arrow IPC", "ARROW1"));
+    return parseArrowFile(file, source, footer);
 }
 
 }  // namespace millrace::dataset

@@ -3,7 +3,7 @@
 
 #include <arrow/array/array_base.h>
 #include <arrow/chunked_array.h>
-#include <arrow/io/file.h>
+#include <arrow/io/interfaces.h>
 #include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
@@ -186,19 +186,18 @@ class ParquetDecoder : public SplitReader::FileDecoder {
 
 Result<DecoderPtr> openParquet(const DecoderInput& input) {
     try {
-        ASSIGN_OR_RETURN(
-            const std::shared_ptr<arrow::io::RandomAccessFile> file,
-            fromArrow(arrow::io::ReadableFile::Open(input.path, input.pool), input.path));
         parquet::arrow::FileReaderBuilder builder;
         parquet::ReaderProperties reading(input.pool);
-        RETURN_IF_ERROR(fromArrow(builder.Open(file, reading), input.path));
+        RETURN_IF_ERROR(
+            fromArrow(builder.Open(input.file.input(), reading, input.footer), input.path));
         parquet::ArrowReaderProperties properties(/*use_threads=*/false);
         properties.set_pre_buffer(false);
         properties.set_batch_size(1 << 16);
         std::unique_ptr<parquet::arrow::FileReader> reader;
         RETURN_IF_ERROR(fromArrow(
             builder.memory_pool(input.pool)->properties(properties)->Build(&reader), input.path));
-        return DecoderPtr(std::make_unique<ParquetDecoder>(input, file, std::move(reader)));
+        return DecoderPtr(
+            std::make_unique<ParquetDecoder>(input, input.file.input(), std::move(reader)));
     } catch (const std::exception& e) {
         return dataLoss(input.path, ": ", e.what());
     }

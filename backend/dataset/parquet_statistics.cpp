@@ -6,7 +6,6 @@
 #include <arrow/array/array_base.h>
 #include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
-#include <arrow/io/file.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 #include <arrow/util/compression.h>
@@ -19,6 +18,7 @@
 #include <parquet/types.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/file_source.h"
 #include "backend/dataset/value_text.h"
 
 namespace millrace::dataset {
@@ -151,6 +151,22 @@ std::vector<ColumnStatistics> ofFooter(const parquet::FileMetaData& footer,
 
 }  // namespace
 
+ColumnStatistics chunkStatistics(const parquet::FileMetaData& footer, int rowGroup,
+                                 const std::string& column, int& leaf) {
+    ColumnStatistics none;
+    none.nulls.reset();
+    none.hasBounds = false;
+    const parquet::schema::GroupNode& root = *footer.schema()->group_node();
+    const int field = root.FieldIndex(column);
+    leaf = -1;
+    if (field < 0 || !root.field(field)->is_primitive() || root.field(field)->is_repeated()) {
+        return none;
+    }
+    leaf = footer.schema()->ColumnIndex(*root.field(field));
+    return ofChunk(*footer.RowGroup(rowGroup)->ColumnChunk(leaf), true,
+                   !root.field(field)->is_required());
+}
+
 void ColumnStatistics::add(const ColumnStatistics& other) {
     isNullable |= other.isNullable;
     if (nulls && other.nulls) {
@@ -181,9 +197,8 @@ void ColumnStatistics::add(const ColumnStatistics& other) {
 Result<std::vector<ColumnStatistics>> readParquetStatistics(
     const DataFile& file, const std::vector<std::string>& columns) {
     try {
-        ASSIGN_OR_RETURN(auto input,
-                         fromArrow(arrow::io::ReadableFile::Open(file.path), file.path));
-        return ofFooter(*parquet::ReadMetaData(input), columns);
+        ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+        return ofFooter(*parquet::ReadMetaData(source.input()), columns);
     } catch (const std::exception& e) {
         const std::string_view what = e.what();
         return dataLoss(file.path, ": corrupt Parquet footer: ", what.substr(0, what.find('\n')));

@@ -15,6 +15,10 @@ namespace arrow {
 struct Scalar;
 }  // namespace arrow
 
+namespace parquet {
+class FileMetaData;
+}
+
 namespace millrace::dataset {
 
 /// Facts of one column over some row groups or files.
@@ -33,6 +37,11 @@ struct ColumnStatistics {
 /// By `columns`; a column that the file lacks is `rows` nulls.
 Result<std::vector<ColumnStatistics>> readParquetStatistics(
     const DataFile& file, const std::vector<std::string>& columns);
+
+/// Of one plain column in one row group; nothing is known (no bounds, no count of nulls) of a
+/// column that is not plain. `leaf`: its number, -1 when the file lacks it or it is not plain.
+ColumnStatistics chunkStatistics(const parquet::FileMetaData& footer, int rowGroup,
+                                 const std::string& column, int& leaf);
 
 /// The bounds as text; "" when they are not known.
 std::string boundText(const std::shared_ptr<const arrow::Scalar>& bound);

@@ -125,6 +125,21 @@ Result<std::vector<stream::PlanFile>> planFiles(const Dataset& dataset,
     return files;
 }
 
+/// The columns that the files hold.
+spec::Schema storedColumns(const Dataset& dataset) {
+    spec::Schema schema;
+    for (const spec::Field& field : dataset.schema().fields) {
+        // The name of a null type reads back as nothing: such columns are looked up again.
+        if (field.type.kind == spec::TypeKind::kNull) {
+            return {};
+        }
+        if (dataset.partition(field.name) == nullptr) {
+            schema.fields.push_back(field);
+        }
+    }
+    return schema;
+}
+
 Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     std::set<std::string> paths;
     const auto collect = [&paths](const std::vector<spec::Step>& steps) {
@@ -194,8 +209,10 @@ Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, 
     std::sort(columns.begin(), columns.end());
     stream::Plan plan;
     ASSIGN_OR_RETURN(plan.files, planFiles(train, columns));
+    plan.schema = storedColumns(train);
     if (eval != nullptr) {
         ASSIGN_OR_RETURN(plan.evalFiles, planFiles(*eval, columns));
+        plan.evalSchema = storedColumns(*eval);
     }
     RETURN_IF_ERROR(addTables(spec, plan));
     plan.segmentSplits = spec.batch.segmentSplits;

@@ -4,9 +4,6 @@
 #include <cerrno>
 #include <memory>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <arrow/array/array_base.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/table.h>
@@ -14,9 +11,9 @@
 #include <xxhash.h>
 
 #include "backend/core/hash.h"
-#include "backend/core/unique_fd.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/dataset.h"
+#include "backend/dataset/file_source.h"
 #include "backend/dataset/split_reader.h"
 
 namespace millrace::dataset {
@@ -38,27 +35,21 @@ Result<std::shared_ptr<const Dataset>> openTable(const std::string& path,
     return table;
 }
 
-Result<std::string> hashFile(const std::string& path) {
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.isOpen()) {
-        return errnoStatus(errno, path);
-    }
+Result<std::string> hashFile(const DataFile& file) {
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
     const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                          &XXH3_freeState);
     XXH3_128bits_reset(state.get());
     std::string block(1 << 20, '\0');
-    for (;;) {
-        const ssize_t n = ::read(fd.get(), block.data(), block.size());
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return errnoStatus(errno, path);
-        }
+    for (std::int64_t at = 0;;) {
+        ASSIGN_OR_RETURN(
+            const std::int64_t n,
+            source.readSome(at, static_cast<std::int64_t>(block.size()), block.data()));
         if (n == 0) {
             break;
         }
         XXH3_128bits_update(state.get(), block.data(), static_cast<std::size_t>(n));
+        at += n;
     }
     const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
     return Sum128{hash.low64, hash.high64}.hex();
@@ -68,7 +59,7 @@ Result<stream::SideTable> identityOf(const DataFile& file) {
     stream::SideTable table;
     table.path = file.path;
     table.bytes = file.bytes;
-    ASSIGN_OR_RETURN(table.hash, hashFile(file.path));
+    ASSIGN_OR_RETURN(table.hash, hashFile(file));
     return table;
 }
 

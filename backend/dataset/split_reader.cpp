@@ -4,6 +4,10 @@
 
 #include "backend/core/text.h"
 #include "backend/dataset/decoders.h"
+#include "backend/dataset/object_store.h"
+#include "backend/dataset/parquet_footers.h"
+#include "backend/dataset/read_ahead.h"
+#include "backend/dataset/split_facts.h"
 
 namespace millrace::dataset {
 
@@ -16,10 +20,40 @@ Result<spec::DataType> typeOfColumn(const DecoderInput& input, const std::string
     return field->type;
 }
 
-SplitReader::SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool)
-    : dataset_(std::move(dataset)), pool_(pool != nullptr ? pool : arrow::default_memory_pool()) {}
+SplitReader::SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool,
+                         std::shared_ptr<ReadAhead> readAhead)
+    : dataset_(std::move(dataset)),
+      pool_(pool != nullptr ? pool : arrow::default_memory_pool()),
+      readAhead_(readAhead != nullptr || !dataset_->hasObjects()
+                     ? std::move(readAhead)
+                     : std::make_shared<ReadAhead>(dataset_, pool_)) {}
 
-SplitReader::~SplitReader() = default;
+SplitReader::~SplitReader() {
+    decoder_.reset();
+    leaveSplit();
+}
+
+void SplitReader::leaveSplit() {
+    if (readAhead_ != nullptr && split_.rows > 0) {
+        readAhead_->release(split_);
+    }
+    split_.rows = 0;
+}
+
+void SplitReader::announce(const std::vector<SplitRange>& splits,
+                           const std::vector<std::string>& columns) {
+    for (const SplitRange& split : splits) {
+        if (readAhead_ != nullptr && isObjectUri(dataset_->files()[split.file].path)) {
+            readAhead_->announce(split, columns);
+        }
+    }
+}
+
+void SplitReader::skip(const SplitRange& split) {
+    if (readAhead_ != nullptr) {
+        readAhead_->release(split);
+    }
+}
 
 Status SplitReader::openFile(std::uint32_t file) {
     if (decoder_ != nullptr && openFile_ == file) {
@@ -30,14 +64,18 @@ Status SplitReader::openFile(std::uint32_t file) {
     }
     decoder_.reset();
     ASSIGN_OR_RETURN(std::shared_ptr<const FileFacts> facts, dataset_->facts(file));
-    const DecoderInput input{dataset_->files()[file].path, std::move(facts), &dataset_->schema(),
-                             &dataset_->options(), pool_};
+    const DataFile& data = dataset_->files()[file];
+    ASSIGN_OR_RETURN(source_, FileSource::openAhead(data, pool_, readAhead_, file));
+    DecoderInput input{
+        data.path, *source_, std::move(facts), &dataset_->schema(), &dataset_->options(),
+        pool_,     nullptr};
     const std::string& format = dataset_->options().format;
     if (format == "csv") {
         ASSIGN_OR_RETURN(decoder_, openCsv(input));
     } else if (format == "arrow") {
         ASSIGN_OR_RETURN(decoder_, openArrow(input));
     } else {
+        ASSIGN_OR_RETURN(input.footer, dataset_->footers().get(data, *source_));
         ASSIGN_OR_RETURN(decoder_, openParquet(input));
     }
     openFile_ = file;
@@ -55,21 +93,94 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::FileDecoder::rea
     return arrays;
 }
 
-Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readRows(
-    const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish) {
+Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner& pruner) {
+    if (!pruner.hasFilters() || split.file >= dataset_->files().size()) {
+        return false;
+    }
+    const auto fromPath = [&](const std::string& column) -> std::optional<ColumnFactsOfSplit> {
+        const PartitionColumn* partition = dataset_->partition(column);
+        if (partition == nullptr) {
+            return std::nullopt;
+        }
+        return partitionFacts(*partition, split.file);
+    };
+    if (!dataset_->partitions().empty() && pruner.provesEmpty(fromPath)) {
+        return true;
+    }
+    if (dataset_->options().format != "parquet") {
+        return false;
+    }
     RETURN_IF_ERROR(openFile(split.file));
-    const std::int64_t before = decoder_->bytesRead();
-    auto arrays = decoder_->readRows(split, columns, wish, pool_);
-    bytesRead_ += decoder_->bytesRead() - before;
-    return arrays;
+    ASSIGN_OR_RETURN(const auto footer,
+                     dataset_->footers().get(dataset_->files()[split.file], *source_));
+    const ParquetSplitFacts facts(footer, *source_, static_cast<int>(split.chunk),
+                                  dataset_->schema());
+    return pruner.provesEmpty([&](const std::string& column) {
+        auto known = fromPath(column);
+        return known ? known : facts.of(column);
+    });
 }
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readColumns(
     const SplitRange& split, const std::vector<std::string>& columns) {
+    return readAny(split, columns, nullptr);
+}
+
+Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readRows(
+    const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish) {
+    return readAny(split, columns, &wish);
+}
+
+/// Partition columns stand in the path; the others are the decoder's. `wish`: null for all rows as
+/// they are.
+Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readAny(
+    const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish) {
+    if (dataset_->partitions().empty()) {
+        return readStored(split, columns, wish);
+    }
+    std::vector<std::string> stored;
+    for (const std::string& column : columns) {
+        if (dataset_->partition(column) == nullptr) {
+            stored.push_back(column);
+        }
+    }
+    std::vector<std::shared_ptr<arrow::Array>> read;
+    if (!stored.empty()) {
+        ASSIGN_OR_RETURN(read, readStored(split, stored, wish));
+    }
+    const std::int64_t rows = wish == nullptr ? split.rows : wish->count(split.rows);
+    std::vector<std::shared_ptr<arrow::Array>> arrays;
+    std::size_t next = 0;
+    for (const std::string& column : columns) {
+        const PartitionColumn* partition = dataset_->partition(column);
+        if (partition == nullptr) {
+            arrays.push_back(std::move(read[next++]));
+            continue;
+        }
+        ASSIGN_OR_RETURN(auto array, partition->array(split.file, rows, pool_));
+        arrays.push_back(std::move(array));
+    }
+    return arrays;
+}
+
+Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
+    const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish) {
+    if (split.file != split_.file || split.chunk != split_.chunk) {
+        leaveSplit();
+    }
+    split_ = split;
+    if (split.file < dataset_->files().size() && isObjectUri(dataset_->files()[split.file].path)) {
+        readAhead_->need(split, columns);
+    }
     RETURN_IF_ERROR(openFile(split.file));
     const std::int64_t before = decoder_->bytesRead();
-    auto arrays = decoder_->readColumns(split, columns);
+    auto arrays = wish == nullptr ? decoder_->readColumns(split, columns)
+                                  : decoder_->readRows(split, columns, *wish, pool_);
     bytesRead_ += decoder_->bytesRead() - before;
+    if (!arrays.ok()) {
+        // The decoder took it for a broken file.
+        RETURN_IF_ERROR(source_->error());
+    }
     return arrays;
 }
 

@@ -7,11 +7,13 @@
 // Threads: one at a time. Failure: kFailedPrecondition for a file that no longer fits the plan,
 // kDataLoss "PATH: row group N, column c: ..." for bytes that cannot be decoded.
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
+#include "backend/dataset/file_source.h"
 #include "backend/dataset/row_wish.h"
 
 namespace arrow {
@@ -20,6 +22,9 @@ class MemoryPool;
 }  // namespace arrow
 
 namespace millrace::dataset {
+
+class ReadAhead;
+class SplitPruner;
 
 /// The rows of one file that a split holds: stream::PlanSplit by value, with its file.
 struct SplitRange {
@@ -32,7 +37,9 @@ struct SplitRange {
 class SplitReader {
  public:
     /// `pool`: null for Arrow's default pool.
-    explicit SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool = nullptr);
+    /// `readAhead`: fetches objects; null: one of its own when the dataset has objects.
+    explicit SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool = nullptr,
+                         std::shared_ptr<ReadAhead> readAhead = nullptr);
     ~SplitReader();
     SplitReader(const SplitReader&) = delete;
     SplitReader& operator=(const SplitReader&) = delete;
@@ -46,6 +53,15 @@ class SplitReader {
     /// are 0 where they are null.
     Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
         const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish);
+
+    /// Whether directory names, statistics and bloom filters show that no row of the split passes
+    /// the filters. Reads the file's footer at most, and bloom filters that are asked for.
+    Result<bool> provesEmpty(const SplitRange& split, const SplitPruner& pruner);
+
+    /// What will be read after this, in this order: objects of a store are fetched ahead.
+    void announce(const std::vector<SplitRange>& splits, const std::vector<std::string>& columns);
+    /// An announced split that will not be read.
+    void skip(const SplitRange& split);
 
     /// Bytes read from files so far.
     std::int64_t bytesRead() const { return bytesRead_; }
@@ -65,10 +81,18 @@ class SplitReader {
 
  private:
     Status openFile(std::uint32_t file);
+    void leaveSplit();
+    Result<std::vector<std::shared_ptr<arrow::Array>>> readAny(
+        const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish);
+    Result<std::vector<std::shared_ptr<arrow::Array>>> readStored(
+        const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish);
 
     const std::shared_ptr<const Dataset> dataset_;
     arrow::MemoryPool* const pool_;
+    const std::shared_ptr<ReadAhead> readAhead_;
+    std::optional<FileSource> source_;
     std::unique_ptr<FileDecoder> decoder_;
+    SplitRange split_;  ///< the last one; its rows 0: none
     std::uint32_t openFile_ = 0;
     std::int64_t bytesRead_ = 0;
 };

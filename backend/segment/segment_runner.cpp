@@ -5,9 +5,15 @@
 
 #include <arrow/api.h>
 
+#include "backend/dataset/plan_builder.h"
 #include "backend/segment/requests.h"
 
 namespace millrace::segment {
+namespace {
+
+constexpr std::int64_t kSegmentsAhead = 8;  // the read-ahead itself bounds the bytes
+
+}  // namespace
 
 // The recipe's door to one split's columns; the request column is read once for both.
 class SegmentRunner::Columns final : public recipe::ColumnSource {
@@ -71,11 +77,27 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
 };
 
 SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
-                             StageCounters& counters)
+                             StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead)
     : input_(std::move(input)),
       pool_(pool),
       counters_(counters),
-      reader_(input_->dataset(), &pool) {}
+      reader_(input_->dataset(), &pool, std::move(readAhead)),
+      columnsAhead_(input_->dataset()->hasObjects()
+                        ? dataset::columnsRead(input_->spec(), input_->dataset()->schema())
+                        : std::vector<std::string>()) {}
+
+// This segment's splits, and those that follow it, whichever thread will compute them.
+void SegmentRunner::announce(std::uint32_t epoch, std::int64_t segment) {
+    std::vector<dataset::SplitRange> splits;
+    const std::int64_t end = std::min(segment + kSegmentsAhead, input_->numSegments());
+    for (std::int64_t s = segment; s < end; ++s) {
+        for (const stream::SplitRef& ref : input_->splitsOf(epoch, s)) {
+            const stream::PlanSplit& split = input_->files()[ref.file].splits[ref.split];
+            splits.push_back({ref.file, split.rowGroup, split.firstRow, split.rows});
+        }
+    }
+    reader_.announce(splits, columnsAhead_);
+}
 
 Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segment) {
     SegmentOutput output;
@@ -84,6 +106,9 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     output.steps.resize(input_->recipe().stepNames().size());
     output.vocabularies.resize(input_->recipe().vocabularies().size());
     requestStarts_.clear();
+    if (!columnsAhead_.empty()) {
+        announce(epoch, segment);
+    }
     for (const stream::SplitRef& ref : input_->splitsOf(epoch, segment)) {
         RETURN_IF_ERROR(runSplit(ref, epoch, output));
     }
@@ -105,6 +130,12 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
         return okStatus();
     }
     const dataset::SplitRange range{ref.file, split.rowGroup, split.firstRow, split.rows};
+    ASSIGN_OR_RETURN(const bool isEmpty, reader_.provesEmpty(range, input_->pruner()));
+    if (isEmpty) {
+        output.rowsPruned += split.rows;
+        reader_.skip(range);
+        return okStatus();
+    }
     Columns columns(reader_, range, pool_, counters_);
     const auto start = std::chrono::steady_clock::now();
     const bool isDeduplicated = input_->layout().inverseColumn() >= 0;

@@ -18,13 +18,15 @@ namespace millrace::segment {
 class SegmentRunner {
  public:
     /// `pool` and `counters` outlive the runner and what it made.
+    /// `readAhead`: shared by the stream's runners; null: the runner's own where it needs one.
     SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
-                  StageCounters& counters);
+                  StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr);
 
     Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment);
 
  private:
     class Columns;
+    void announce(std::uint32_t epoch, std::int64_t segment);
     Status runSplit(const stream::SplitRef& ref, std::uint32_t epoch, SegmentOutput& output);
     void orderRows(std::uint32_t epoch, SegmentOutput& output);
     std::uint64_t keyRow(std::size_t chunk, std::uint64_t row) const;
@@ -33,6 +35,7 @@ class SegmentRunner {
     BufferPool& pool_;
     StageCounters& counters_;
     dataset::SplitReader reader_;
+    const std::vector<std::string> columnsAhead_;  ///< what to fetch ahead; empty: local files
     /// By chunk, where requests matter: the rows in the file at which they start, ascending.
     std::vector<std::vector<std::uint64_t>> requestStarts_;
 };

@@ -7,6 +7,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
+#include "backend/dataset/read_ahead.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/window.h"
 #include "backend/stream/open_rest.h"
@@ -28,6 +29,27 @@ struct Hands {
     FrameGatherer gatherer;
 };
 
+constexpr std::int64_t kReadAheadShare = 6;
+
+/// For objects of a store; it takes its bytes from the pool, of which the segments leave it a part.
+std::shared_ptr<dataset::ReadAhead> readAheadOf(const StreamInput& input, BufferPool& pool) {
+    if (!input.dataset()->hasObjects()) {
+        return nullptr;
+    }
+    dataset::ReadAheadOptions options;
+    if (pool.limitBytes() > 0) {
+        options.bytesMax = std::min(options.bytesMax, pool.limitBytes() / kReadAheadShare);
+    }
+    return std::make_shared<dataset::ReadAhead>(input.dataset(), &pool, options);
+}
+
+/// What the segments may hold.
+std::int64_t windowBytes(const StreamInput& input, const SequencerOptions& options,
+                         const BufferPool& pool) {
+    const std::int64_t bytes = options.limitBytes > 0 ? options.limitBytes : pool.limitBytes();
+    return input.dataset()->hasObjects() ? bytes - bytes / kReadAheadShare : bytes;
+}
+
 }  // namespace
 
 class Sequencer::Impl {
@@ -39,10 +61,10 @@ class Sequencer::Impl {
           pool_(pool),
           counters_(counters),
           sink_(sink),
-          window_(
-              *input_,
-              {options_.epochs, options_.window > 0 ? options_.window : options_.threads + 1,
-               options_.limitBytes > 0 ? options_.limitBytes : pool.limitBytes(), options_.start}),
+          window_(*input_,
+                  {options_.epochs, options_.window > 0 ? options_.window : options_.threads + 1,
+                   windowBytes(*input_, options_, pool), options_.start}),
+          readAhead_(readAheadOf(*input_, pool)),
           rest_(input_->microRows(), options_.start) {
         MutexLock lock(mutex_);
         position_ = options_.start;
@@ -84,6 +106,7 @@ class Sequencer::Impl {
     StageCounters& counters_;
     SequenceSink& sink_;
     Window window_;
+    const std::shared_ptr<dataset::ReadAhead> readAhead_;
     std::stop_source stop_;
 
     // Of the delivering thread: handed on with the turn, under the window's lock.
@@ -129,7 +152,8 @@ void Sequencer::Impl::fail(const Status& error) {
 }
 
 void Sequencer::Impl::work(bool mayCompute) {
-    Hands hands{SegmentRunner(input_, pool_, counters_), FrameGatherer(input_->layout())};
+    Hands hands{SegmentRunner(input_, pool_, counters_, readAhead_),
+                FrameGatherer(input_->layout())};
     for (;;) {
         Window::Task task = window_.next(mayCompute);
         switch (task.kind) {

@@ -87,13 +87,15 @@ Status StreamInput::bind(const recipe::TableSource& tables,
     const spec::DatasetSpec& section =
         part_ == recipe::Part::kEval ? spec_.eval->dataset : spec_.dataset;
     ASSIGN_OR_RETURN(dataset_,
-                     dataset::Dataset::ofPlan(files(), dataset::readOptionsOf(section), cache));
+                     dataset::Dataset::ofPlan(
+                         files(), dataset::readOptionsOf(section), cache,
+                         part_ == recipe::Part::kEval ? plan_.schemaOfEval() : plan_.schema));
     const bool hasOwnFiles = part_ == recipe::Part::kEval && !plan_.evalFiles.empty();
     spec::Schema trainSchema = dataset_->schema();
     if (hasOwnFiles) {
-        ASSIGN_OR_RETURN(
-            const auto train,
-            dataset::Dataset::ofPlan(plan_.files, dataset::readOptionsOf(spec_.dataset), cache));
+        ASSIGN_OR_RETURN(const auto train, dataset::Dataset::ofPlan(
+                                               plan_.files, dataset::readOptionsOf(spec_.dataset),
+                                               cache, plan_.schema));
         trainSchema = train->schema();
     }
     const spec::BindResult bound = spec::bindSchema(spec_, trainSchema, tables.schema,
@@ -106,6 +108,7 @@ Status StreamInput::bind(const recipe::TableSource& tables,
     ASSIGN_OR_RETURN(const std::set<std::string> deduplicated,
                      deduplicatedLists({spec_, bound.columns, *recipe_, dataset_, files()}));
     ASSIGN_OR_RETURN(layout_, layoutOf(spec_, bound.columns, deduplicated));
+    pruner_ = dataset::SplitPruner::make(spec_, dataset_->schema(), part_ == recipe::Part::kEval);
     return okStatus();
 }
 

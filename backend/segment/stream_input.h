@@ -14,6 +14,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
+#include "backend/dataset/split_pruner.h"
 #include "backend/frame/frame.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/spec/run_spec.h"
@@ -42,6 +43,8 @@ class StreamInput {
     const std::shared_ptr<const dataset::Dataset>& dataset() const { return dataset_; }
     const recipe::CompiledRecipe& recipe() const { return *recipe_; }
     const frame::FrameLayout& layout() const { return *layout_; }
+    /// Which splits need not be read.
+    const dataset::SplitPruner& pruner() const { return pruner_; }
     const std::string& streamHash() const { return streamHash_; }
     const std::string& planHash() const { return planHash_; }
     recipe::Part part() const { return part_; }
@@ -69,6 +72,7 @@ class StreamInput {
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;
     std::optional<frame::FrameLayout> layout_;
+    dataset::SplitPruner pruner_;
 
     using Order = std::shared_ptr<const std::vector<stream::SplitRef>>;
     Order orderOf(std::uint32_t epoch) const;

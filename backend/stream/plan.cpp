@@ -117,6 +117,32 @@ Result<std::vector<SideTable>> readTables(const Json& list) {
     return tables;
 }
 
+/// Columns as [name, type, is nullable].
+Json columnsJson(const spec::Schema& schema) {
+    Json list = Json::array();
+    for (const spec::Field& field : schema.fields) {
+        list.push_back(Json::array({field.name, field.type.name(), field.type.nullable}));
+    }
+    return list;
+}
+
+Result<spec::Schema> readColumns(const Json& list) {
+    spec::Schema schema;
+    for (const Json& item : list) {
+        if (!item.is_array() || item.size() != 3 || !item[0].is_string() || !item[1].is_string() ||
+            !item[2].is_boolean()) {
+            return invalidArgument("plan: a column is not [name, type, nullable]");
+        }
+        spec::Field field{item[0].get<std::string>(), {}};
+        const auto type = spec::parseType(item[1].get<std::string>());
+        RETURN_IF_ERROR(annotate(type.status(), strCat("plan: column ", field.name)));
+        field.type = *type;
+        field.type.nullable = item[2].get<bool>();
+        schema.fields.push_back(std::move(field));
+    }
+    return schema;
+}
+
 Json identityOf(const std::vector<PlanFile>& files) {
     Json list = Json::array();
     for (const PlanFile& f : files) {
@@ -164,6 +190,8 @@ Json Plan::toJson() const {
         tables.push_back(Json{{"path", t.path}, {"bytes", t.bytes}, {"hash", t.hash}});
     }
     return Json{{"version", 1},
+                {"columns", columnsJson(schema)},
+                {"eval_columns", columnsJson(evalSchema)},
                 {"files", filesJson(files)},
                 {"eval_files", filesJson(evalFiles)},
                 {"side_tables", std::move(tables)},
@@ -189,6 +217,8 @@ Result<Plan> Plan::fromJson(const Json& json) {
     ASSIGN_OR_RETURN(plan.files, readFiles(files, "file", splitsLeft));
     ASSIGN_OR_RETURN(plan.evalFiles, readFiles(evalFiles, "eval file", splitsLeft));
     ASSIGN_OR_RETURN(plan.sideTables, readTables(tables));
+    ASSIGN_OR_RETURN(plan.schema, readColumns(jsonMember(json, "columns")));
+    ASSIGN_OR_RETURN(plan.evalSchema, readColumns(jsonMember(json, "eval_columns")));
     return plan;
 }
 

@@ -9,6 +9,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/spec/schema.h"
 
 namespace millrace::stream {
 
@@ -44,11 +45,15 @@ struct Plan {
     std::vector<SideTable> sideTables;
     std::int64_t segmentSplits = 1;   ///< splits in a segment, at least 1
     std::vector<PlanFile> evalFiles;  ///< empty: evaluation reads `files`
+    /// The columns of all files together, types widened, so that a worker need not read every
+    /// footer before its first row. Partition columns are not among them. Empty: not pinned.
+    spec::Schema schema, evalSchema;
     bool operator==(const Plan&) const = default;
 
     const std::vector<PlanFile>& filesOfEval() const {
         return evalFiles.empty() ? files : evalFiles;
     }
+    const spec::Schema& schemaOfEval() const { return evalFiles.empty() ? schema : evalSchema; }
     std::int64_t numSplits() const;
     std::int64_t numRows() const;
 

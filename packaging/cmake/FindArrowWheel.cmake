@@ -1,11 +1,11 @@
 # Arrow C++ from the pyarrow wheel, which has versioned libraries only (libarrow.so.2600).
 #
-# ArrowWheel::arrow  ArrowWheel::compute  ArrowWheel::parquet
+# ArrowWheel::arrow  ArrowWheel::compute  ArrowWheel::parquet  ArrowWheel::s3
 # libparquet exports its own OpenSSL: whoever links ArrowWheel::parquet and gRPC together must name
 # the system's ssl and crypto first, which the parquet target does.
 set(MILLRACE_ARROW_DIR "${MILLRACE_WHEELS}/pyarrow" CACHE PATH "the pyarrow package's directory")
 find_path(ArrowWheel_INCLUDE_DIR arrow/api.h PATHS "${MILLRACE_ARROW_DIR}/include" NO_DEFAULT_PATH)
-foreach(part arrow arrow_compute parquet)
+foreach(part arrow arrow_compute parquet arrow_s3)
     file(GLOB _found "${MILLRACE_ARROW_DIR}/lib${part}.so.[0-9][0-9][0-9][0-9]")
     set(ArrowWheel_${part}_LIBRARY "${_found}")
 endforeach()
@@ -13,10 +13,11 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(ArrowWheel
     REQUIRED_VARS ArrowWheel_INCLUDE_DIR ArrowWheel_arrow_LIBRARY
                   ArrowWheel_arrow_compute_LIBRARY ArrowWheel_parquet_LIBRARY
+                  ArrowWheel_arrow_s3_LIBRARY
     REASON_FAILURE_MESSAGE "run packaging/setup, or give -DMILLRACE_ARROW_DIR=<site-packages>/pyarrow")
 if(ArrowWheel_FOUND AND NOT TARGET ArrowWheel::arrow)
-    foreach(part arrow arrow_compute parquet)
-        string(REPLACE "arrow_compute" "compute" _name ${part})
+    foreach(part arrow arrow_compute parquet arrow_s3)
+        string(REGEX REPLACE "^arrow_" "" _name ${part})
         add_library(ArrowWheel::${_name} SHARED IMPORTED)
         set_target_properties(ArrowWheel::${_name} PROPERTIES
             IMPORTED_LOCATION "${ArrowWheel_${part}_LIBRARY}"
@@ -24,6 +25,7 @@ if(ArrowWheel_FOUND AND NOT TARGET ArrowWheel::arrow)
             INTERFACE_LINK_OPTIONS "-Wl,-rpath,${MILLRACE_ARROW_DIR};-Wl,--allow-shlib-undefined")
     endforeach()
     target_link_libraries(ArrowWheel::compute INTERFACE ArrowWheel::arrow)
+    target_link_libraries(ArrowWheel::s3 INTERFACE ArrowWheel::arrow)
     target_link_libraries(ArrowWheel::parquet INTERFACE OpenSSL::SSL OpenSSL::Crypto ArrowWheel::arrow)
 endif()
 mark_as_advanced(ArrowWheel_INCLUDE_DIR)

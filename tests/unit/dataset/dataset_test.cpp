@@ -4,6 +4,9 @@
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_nested.h>
+#include <arrow/ipc/options.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/record_batch.h>
 #include <gmock/gmock.h>
 
 #include "backend/dataset/plan_builder.h"
@@ -29,6 +32,12 @@ ReadOptions as(const std::string& format) {
 Result<std::shared_ptr<const Dataset>> openAt(const DataDirectory& dir, const std::string& path,
                                               const ReadOptions& options) {
     return Dataset::open({path}, dir.path(), options, std::make_shared<FactsCache>(), 2);
+}
+
+std::shared_ptr<arrow::Array> as32(const std::vector<std::int32_t>& values) {
+    arrow::Int32Builder builder;
+    EXPECT_TRUE(builder.AppendValues(values).ok());
+    return *builder.Finish();
 }
 
 std::vector<std::int64_t> range(std::int64_t from, std::int64_t to) {
@@ -147,13 +156,52 @@ TEST(Dataset, CorruptPagesNameRowGroupAndColumn) {
 TEST(Dataset, SchemaDriftNamesBothFilesAndTheColumn) {
     DataDirectory dir;
     dir.parquet("a.parquet", {{"x", ints({1})}});
-    dir.parquet("b.parquet", {{"x", reals({1})}});
+    dir.parquet("b.parquet", {{"x", texts({"1"})}});
     EXPECT_EQ(messageOf(openAt(dir, "*.parquet", as("parquet")).status()),
-              dir.at("b.parquet") + ": column 'x' is double, but int64 in " + dir.at("a.parquet") +
+              dir.at("b.parquet") + ": column 'x' is string, but int64 in " + dir.at("a.parquet") +
                   "; all files of a dataset must have the same columns");
     dir.parquet("b.parquet", {{"x", ints({1})}, {"y", ints({1})}});
     EXPECT_THAT(messageOf(openAt(dir, "*.parquet", as("parquet")).status()),
                 HasSubstr("column 'y' is not in " + dir.at("a.parquet")));
+}
+
+TEST(Dataset, ADriftInFile37NamesItAndTheFileWhoseTypeItBreaks) {
+    DataDirectory dir;
+    for (int i = 0; i < 40; ++i) {
+        const std::string name = "part-" + std::to_string(100 + i) + ".parquet";
+        if (i == 5) {
+            dir.parquet(name, {{"x", reals({0.5})}});
+        } else if (i == 37) {
+            dir.parquet(name, {{"x", ints({1})}});
+        } else {
+            dir.parquet(name, {{"x", as32({1})}});
+        }
+    }
+    EXPECT_EQ(messageOf(openAt(dir, "*.parquet", as("parquet")).status()),
+              dir.at("part-137.parquet") + ": column 'x' is int64, but double in " +
+                  dir.at("part-105.parquet") +
+                  "; all files of a dataset must have the same columns");
+}
+
+TEST(Dataset, TypesWidenWhereNoValueIsLost) {
+    DataDirectory dir;
+    dir.parquet("a.parquet", {{"i", as32({1, -2})}, {"d", as32({3, 4})}, {"k", ints({7, 8})}});
+    dir.parquet("b.parquet",
+                {{"i", ints({std::int64_t{1} << 40})}, {"d", reals({0.5})}, {"k", ints({9})}});
+    const auto dataset = openAt(dir, "*.parquet", as("parquet"));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_EQ((*dataset)->schema().find("i")->type.name(), "int64");
+    EXPECT_EQ((*dataset)->schema().find("d")->type.name(), "double");
+    SplitReader reader(*dataset);
+    const auto columns = reader.readColumns({0, 0, 0, 2}, {"i", "d", "k"});
+    ASSERT_TRUE(columns.ok()) << columns.status();
+    EXPECT_TRUE(columns->at(0)->Equals(ints({1, -2})));
+    EXPECT_TRUE(columns->at(1)->Equals(reals({3, 4})));
+    const stream::Plan plan = planOf(**dataset);
+    const auto again =
+        Dataset::ofPlan(plan.files, as("parquet"), std::make_shared<FactsCache>(), plan.schema);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ((*again)->schema(), (*dataset)->schema());
 }
 
 TEST(Dataset, MissingColumnsMayBeNull) {
@@ -247,18 +295,80 @@ TEST(Dataset, FactsComeFromTheDiskCacheWhileTheFileIsTheSame) {
     const ReadOptions options = as("csv");
     const DataFile file = *statFile(path, path);
     ASSERT_TRUE(FactsCache(cacheDir.path()).get(file, options).ok());
-    for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
-        std::string text = test::read(entry.path());
-        text.replace(text.find("\"rows\":1"), 8, "\"rows\":9");
-        test::write(entry.path(), text);
-    }
-    EXPECT_EQ((*FactsCache(cacheDir.path()).get(file, options))->rows, 9);
+    // Other content under the same identity: told by the cache, not by the file.
+    const auto time = std::filesystem::last_write_time(path);
+    test::write(path, "\n\n\n\n");
+    std::filesystem::last_write_time(path, time);
+    EXPECT_EQ((*FactsCache(cacheDir.path()).get(file, options))->rows, 1);
     dir.text("a.csv", "x\n1\n2\n");
     EXPECT_EQ((*FactsCache(cacheDir.path()).get(*statFile(path, path), options))->rows, 2);
     for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
         test::write(entry.path(), "{broken");
     }
     EXPECT_EQ((*FactsCache(cacheDir.path()).get(*statFile(path, path), options))->rows, 2);
+}
+
+TEST(Dataset, FactsOfManyFilesAreOnePackADirectory) {
+    DataDirectory dir, cacheDir;
+    for (int i = 0; i < 30; ++i) {
+        dir.text("k=" + std::to_string(i % 3) + "/" + std::to_string(i) + ".csv", "x,y\n1,2\n");
+    }
+    const ReadOptions options = as("csv");
+    const auto files = *listFiles({"k=*/*.csv"}, dir.path(), "csv");
+    const auto first = *FactsCache(cacheDir.path()).getAll(files, options, 2);
+    const auto packs = std::filesystem::directory_iterator(cacheDir.path());
+    EXPECT_EQ(std::distance(begin(packs), end(packs)), 3);
+    // Gone, but for what the cache says.
+    for (const DataFile& file : files) {
+        std::filesystem::remove(file.path);
+    }
+    const auto again = FactsCache(cacheDir.path()).getAll(files, options, 2);
+    ASSERT_TRUE(again.ok()) << again.status();
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        EXPECT_EQ(dumpJson((*again)[i]->toJson()), dumpJson(first[i]->toJson()));
+    }
+    // A torn pack is none.
+    for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
+        std::filesystem::resize_file(entry.path(), entry.file_size() - 1);
+    }
+    EXPECT_EQ(FactsCache(cacheDir.path()).getAll(files, options, 2).status().code(),
+              absl::StatusCode::kNotFound);
+}
+
+TEST(Dataset, ArrowFilesAndStreamsReadTheSame) {
+    DataDirectory dir;
+    const auto batch = arrow::RecordBatch::Make(
+        arrow::schema({arrow::field("x", arrow::int64()), arrow::field("s", arrow::utf8())}), 3,
+        {ints({1, 2, 3}), texts({"a", "\x01", "c"})});
+    const auto options = arrow::ipc::IpcWriteOptions::Defaults();
+    for (const std::string name : {"a.arrow", "b.arrows"}) {
+        auto sink = *arrow::io::FileOutputStream::Open(dir.at(name));
+        auto writer = name == "a.arrow"
+                          ? *arrow::ipc::MakeFileWriter(sink, batch->schema(), options)
+                          : *arrow::ipc::MakeStreamWriter(sink, batch->schema(), options);
+        ASSERT_TRUE(writer->WriteRecordBatch(*batch).ok());
+        ASSERT_TRUE(writer->WriteRecordBatch(*batch->Slice(1)).ok());
+        ASSERT_TRUE(writer->Close().ok());
+        ASSERT_TRUE(sink->Close().ok());
+    }
+    const auto dataset = openAt(dir, dir.path(), as("arrow"));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    ASSERT_EQ((*dataset)->files().size(), 2U);
+    SplitReader reader(*dataset);
+    for (const std::uint32_t file : {0U, 1U}) {
+        const auto second = reader.readColumns({file, 1, 3, 2}, {"s", "x"});
+        ASSERT_TRUE(second.ok()) << second.status();
+        EXPECT_TRUE(second->at(1)->Equals(ints({2, 3})));
+        EXPECT_TRUE(
+            reader.readColumns({file, 0, 0, 3}, {"s"})->at(0)->Equals(texts({"a", "\x01", "c"})));
+    }
+    const std::string whole = test::read(dir.at("b.arrows"));
+    test::write(dir.at("b.arrows"), whole.substr(0, whole.size() * 3 / 4));
+    EXPECT_THAT(messageOf(openAt(dir, "b.arrows", as("arrow")).status()),
+                HasSubstr("b.arrows: record batch 1: truncated"));
+    test::write(dir.at("b.arrows"), "\xff\xff\xff\xffgarbage that is long enough");
+    EXPECT_THAT(messageOf(openAt(dir, "b.arrows", as("arrow")).status()),
+                HasSubstr("b.arrows: neither an Arrow IPC file"));
 }
 
 TEST(Plan, DefaultSegmentSplitsFitTheTargetWithTheLargest) {

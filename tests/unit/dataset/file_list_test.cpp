@@ -91,7 +91,7 @@ TEST(FileList, MissingThingsAreNamed) {
               "*.parquet: no file matches this pattern");
     EXPECT_EQ(messageOf(listFiles({"empty"}, dir.path(), "parquet").status()),
               "empty: the directory has no parquet files");
-    EXPECT_THAT(messageOf(listFiles({"s3://x/y"}, dir.path(), "csv").status()),
+    EXPECT_THAT(messageOf(listFiles({"gs://x/y"}, dir.path(), "csv").status()),
                 HasSubstr("only local paths"));
 }
 

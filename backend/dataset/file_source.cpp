@@ -1,0 +1,186 @@
+#include "backend/dataset/file_source.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <arrow/buffer.h>
+#include <arrow/io/file.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/memory_pool.h>
+
+#include "backend/core/mutex.h"
+#include "backend/core/unique_fd.h"
+#include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/object_store.h"
+#include "backend/dataset/read_ahead.h"
+
+namespace millrace::dataset {
+namespace {
+
+/// An object as Arrow's readers see it: ranges fetched ahead first, the store for the rest.
+class ObjectFile final : public arrow::io::RandomAccessFile {
+ public:
+    ObjectFile(std::string uri, std::int64_t bytes, arrow::MemoryPool* pool,
+               std::shared_ptr<const ObjectStore> store,
+               std::shared_ptr<arrow::io::RandomAccessFile> object,
+               std::shared_ptr<ReadAhead> readAhead, std::uint32_t index)
+        : uri_(std::move(uri)),
+          bytes_(bytes),
+          pool_(pool),
+          store_(std::move(store)),
+          object_(std::move(object)),
+          readAhead_(std::move(readAhead)),
+          index_(index) {}
+    ~ObjectFile() override { (void)object_->Close(); }
+
+    arrow::Status Close() override {
+        isClosed_ = true;
+        return arrow::Status::OK();
+    }
+    bool closed() const override { return isClosed_; }
+    arrow::Result<std::int64_t> Tell() const override { return position_; }
+    arrow::Status Seek(std::int64_t position) override {
+        position_ = position;
+        return arrow::Status::OK();
+    }
+    arrow::Result<std::int64_t> GetSize() override { return bytes_; }
+
+    arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes,
+                                       void* out) override {
+        bytes = std::clamp<std::int64_t>(bytes_ - position, 0, bytes);
+        ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Buffer> ahead, taken(position, bytes));
+        if (ahead != nullptr) {
+            std::copy_n(ahead->data(), bytes, static_cast<std::uint8_t*>(out));
+            return bytes;
+        }
+        return fromStore(position, bytes, out);
+    }
+    arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position,
+                                                         std::int64_t bytes) override {
+        bytes = std::clamp<std::int64_t>(bytes_ - position, 0, bytes);
+        ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> ahead, taken(position, bytes));
+        if (ahead != nullptr) {
+            return ahead;
+        }
+        ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
+                              arrow::AllocateBuffer(bytes, pool_));
+        ARROW_RETURN_NOT_OK(fromStore(position, bytes, buffer->mutable_data()).status());
+        return buffer;
+    }
+    arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
+        ARROW_ASSIGN_OR_RAISE(const std::int64_t read, ReadAt(position_, bytes, out));
+        position_ += read;
+        return read;
+    }
+    arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
+        ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(position_, bytes));
+        position_ += buffer->size();
+        return buffer;
+    }
+
+    Status error() const {
+        MutexLock lock(mutex_);
+        return error_;
+    }
+
+ private:
+    arrow::Result<std::shared_ptr<arrow::Buffer>> taken(std::int64_t position, std::int64_t bytes) {
+        if (readAhead_ == nullptr || bytes == 0) {
+            return std::shared_ptr<arrow::Buffer>();
+        }
+        Result<std::shared_ptr<arrow::Buffer>> ahead = readAhead_->take(index_, position, bytes);
+        if (!ahead.ok()) {
+            return failed(ahead.status());
+        }
+        return *std::move(ahead);
+    }
+    arrow::Status failed(const Status& status) {
+        MutexLock lock(mutex_);
+        error_ = error_.ok() ? status : error_;
+        return arrow::Status::IOError(std::string(messageOf(status)));
+    }
+    arrow::Result<std::int64_t> fromStore(std::int64_t position, std::int64_t bytes, void* out) {
+        if (bytes == 0) {
+            return 0;
+        }
+        const auto read = object_->ReadAt(position, bytes, out);
+        if (read.ok() && *read == bytes) {
+            return bytes;
+        }
+        const Status status = read.ok() ? dataLoss(uri_, ": truncated while it was read: ", *read,
+                                                   " of ", bytes, " bytes at ", position)
+                                        : store_->explain(read.status(), uri_);
+        return failed(status);
+    }
+
+    const std::string uri_;
+    const std::int64_t bytes_;
+    arrow::MemoryPool* const pool_;
+    const std::shared_ptr<const ObjectStore> store_;
+    const std::shared_ptr<arrow::io::RandomAccessFile> object_;
+    const std::shared_ptr<ReadAhead> readAhead_;
+    const std::uint32_t index_;
+    std::int64_t position_ = 0;
+    bool isClosed_ = false;
+    mutable Mutex mutex_;
+    Status error_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+Result<FileSource> FileSource::open(const DataFile& file, arrow::MemoryPool* pool) {
+    return openAhead(file, pool, nullptr, 0);
+}
+
+Result<FileSource> FileSource::openAhead(const DataFile& file, arrow::MemoryPool* pool,
+                                         std::shared_ptr<ReadAhead> readAhead,
+                                         std::uint32_t index) {
+    FileSource source;
+    source.path_ = file.path;
+    source.bytes_ = file.bytes;
+    pool = pool == nullptr ? arrow::default_memory_pool() : pool;
+    if (isObjectUri(file.path)) {
+        ASSIGN_OR_RETURN(auto store, ObjectStore::open());
+        ASSIGN_OR_RETURN(auto object, store->openObject(file.path, file.bytes));
+        source.isObject_ = true;
+        source.input_ =
+            std::make_shared<ObjectFile>(file.path, file.bytes, pool, std::move(store),
+                                         std::move(object), std::move(readAhead), index);
+        return source;
+    }
+    UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.isOpen()) {
+        return errnoStatus(errno, file.path);
+    }
+    ASSIGN_OR_RETURN(source.input_,
+                     fromArrow(arrow::io::ReadableFile::Open(fd.get(), pool), file.path));
+    (void)fd.release();  // the file owns it now
+    return source;
+}
+
+Result<std::int64_t> FileSource::readSome(std::int64_t offset, std::int64_t bytes,
+                                          void* out) const {
+    const auto read = input_->ReadAt(offset, bytes, out);
+    RETURN_IF_ERROR(error());
+    return fromArrow(read, path_);
+}
+
+Status FileSource::readAt(std::int64_t offset, std::int64_t bytes, void* out) const {
+    ASSIGN_OR_RETURN(const std::int64_t read, readSome(offset, bytes, out));
+    return read == bytes ? okStatus() : dataLoss(path_, ": truncated while it was read");
+}
+
+Result<std::string> FileSource::readText(std::int64_t offset, std::int64_t bytes) const {
+    std::string text(static_cast<std::size_t>(bytes), '\0');
+    RETURN_IF_ERROR(readAt(offset, bytes, text.data()));
+    return text;
+}
+
+Status FileSource::error() const {
+    return isObject_ ? static_cast<const ObjectFile&>(*input_).error() : okStatus();
+}
+
+}  // namespace millrace::dataset

@@ -1,0 +1,55 @@
+#pragma once
+// A data file's bytes by position, wherever they lie: a local file or an object of a store.
+//
+// Local files are read straight from the system (pread into the caller's memory, nothing ahead).
+// Objects are read by ranges; what a ReadAhead fetched before is handed out without a copy.
+// Threads: one at a time. Failure: kNotFound, kUnavailable ..., each naming the file; because the
+// libraries above know Arrow's errors only, error() keeps the first one as it was.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend/core/status.h"
+#include "backend/dataset/file_list.h"
+
+namespace arrow {
+class MemoryPool;
+namespace io {
+class RandomAccessFile;
+}
+}  // namespace arrow
+
+namespace millrace::dataset {
+
+class ReadAhead;
+
+class FileSource {
+ public:
+    /// `pool`: where buffers come from; null for Arrow's default pool.
+    static Result<FileSource> open(const DataFile& file, arrow::MemoryPool* pool = nullptr);
+
+    /// An object whose ranges `readAhead` may hold under the number `index` of a dataset's file.
+    static Result<FileSource> openAhead(const DataFile& file, arrow::MemoryPool* pool,
+                                        std::shared_ptr<ReadAhead> readAhead, std::uint32_t index);
+
+    /// The file as Arrow's readers take it.
+    const std::shared_ptr<arrow::io::RandomAccessFile>& input() const { return input_; }
+
+    /// Exactly `bytes` bytes at `offset`; kDataLoss when the file ends before.
+    Status readAt(std::int64_t offset, std::int64_t bytes, void* out) const;
+    Result<std::string> readText(std::int64_t offset, std::int64_t bytes) const;
+
+    /// Up to `bytes` bytes at `offset`: 0 at the end of the file.
+    Result<std::int64_t> readSome(std::int64_t offset, std::int64_t bytes, void* out) const;
+
+    /// The first failure of a read of an object; OK for a local file.
+    Status error() const;
+
+ private:
+    std::string path_;
+    std::int64_t bytes_ = 0;
+    bool isObject_ = false;
+    std::shared_ptr<arrow::io::RandomAccessFile> input_;
+};
+
+}  // namespace millrace::dataset

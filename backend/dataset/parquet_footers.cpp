@@ -1,0 +1,77 @@
+#include "backend/dataset/parquet_footers.h"
+
+#include <algorithm>
+#include <exception>
+#include <set>
+
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/schema.h>
+
+namespace millrace::dataset {
+namespace {
+
+constexpr std::int64_t kChunksKept = 100'000;  // column chunks take about 1 kB each
+
+}  // namespace
+
+Result<std::shared_ptr<parquet::FileMetaData>> ParquetFooters::get(const DataFile& file,
+                                                                   const FileSource& source) {
+    {
+        MutexLock lock(mutex_);
+        for (auto it = recent_.begin(); it != recent_.end(); ++it) {
+            if (it->path == file.path) {
+                recent_.splice(recent_.begin(), recent_, it);
+                return recent_.front().footer;
+            }
+        }
+    }
+    std::shared_ptr<parquet::FileMetaData> footer;
+    try {
+        footer = parquet::ReadMetaData(source.input());
+    } catch (const std::exception& e) {
+        RETURN_IF_ERROR(source.error());
+        const std::string_view what = e.what();
+        return dataLoss(file.path, ": corrupt Parquet footer: ", what.substr(0, what.find('\n')));
+    }
+    MutexLock lock(mutex_);
+    recent_.push_front({file.path, footer});
+    std::int64_t chunks = 0;
+    auto end = recent_.begin();
+    for (std::size_t i = 0; end != recent_.end() && (i == 0 || i < kKept); ++i, ++end) {
+        chunks += std::int64_t{end->footer->num_columns()} * end->footer->num_row_groups();
+        if (i > 0 && chunks > kChunksKept) {
+            break;
+        }
+    }
+    recent_.erase(end, recent_.end());
+    return footer;
+}
+
+std::vector<ByteRange> columnRanges(const parquet::FileMetaData& footer, int rowGroup,
+                                    const std::vector<std::string>& columns) {
+    std::vector<ByteRange> ranges;
+    if (rowGroup < 0 || rowGroup >= footer.num_row_groups()) {
+        return ranges;
+    }
+    const std::set<std::string> wanted(columns.begin(), columns.end());
+    const auto group = footer.RowGroup(rowGroup);
+    for (int leaf = 0; leaf < footer.num_columns(); ++leaf) {
+        if (!wanted.contains(footer.schema()->GetColumnRoot(leaf)->name())) {
+            continue;
+        }
+        const auto chunk = group->ColumnChunk(leaf);
+        std::int64_t begin = chunk->data_page_offset();
+        if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0) {
+            begin = std::min(begin, chunk->dictionary_page_offset());
+        }
+        if (begin >= 0 && chunk->total_compressed_size() > 0) {
+            ranges.push_back({begin, chunk->total_compressed_size()});
+        }
+    }
+    std::sort(ranges.begin(), ranges.end(),
+              [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
+    return ranges;
+}
+
+}  // namespace millrace::dataset

@@ -1,0 +1,49 @@
+#pragma once
+// Parsed Parquet footers, shared by all readers of a dataset: a wide table's footer costs more to
+// parse than a column to decode. The most recent ones are kept. Private to the room.
+//
+// Threads: any. Failure: as FileSource; kDataLoss "PATH: corrupt Parquet footer: ...".
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/dataset/file_list.h"
+#include "backend/dataset/file_source.h"
+
+namespace parquet {
+class FileMetaData;
+}
+
+namespace millrace::dataset {
+
+struct ByteRange {
+    std::int64_t offset = 0, bytes = 0;
+    std::int64_t end() const { return offset + bytes; }
+};
+
+class ParquetFooters {
+ public:
+    static constexpr std::size_t kKept = 64;
+
+    Result<std::shared_ptr<parquet::FileMetaData>> get(const DataFile& file,
+                                                       const FileSource& source);
+
+ private:
+    struct Entry {
+        std::string path;
+        std::shared_ptr<parquet::FileMetaData> footer;
+    };
+    Mutex mutex_;
+    std::list<Entry> recent_ MR_GUARDED_BY(mutex_);  ///< newest first
+};
+
+/// Where the column chunks of these columns lie, in file order. Names that the file lacks are left
+/// out.
+std::vector<ByteRange> columnRanges(const parquet::FileMetaData& footer, int rowGroup,
+                                    const std::vector<std::string>& columns);
+
+}  // namespace millrace::dataset

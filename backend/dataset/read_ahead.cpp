@@ -1,0 +1,326 @@
+#include "backend/dataset/read_ahead.h"
+
+#include <algorithm>
+
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/memory_pool.h>
+
+#include "backend/core/thread.h"
+#include "backend/dataset/object_store.h"
+#include "backend/dataset/split_reader.h"
+
+namespace millrace::dataset {
+namespace {
+
+constexpr std::size_t kAnnouncedMax = 65'536;
+constexpr std::size_t kObjectsMax = 256;
+constexpr int kBlocksLookedAt = 8;
+
+}  // namespace
+
+/// A stretch of a file; its fields but `range` belong to the read-ahead's lock, its bytes to the
+/// requests under way until `partsLeft` is 0.
+struct ReadAhead::Block {
+    ByteRange range;
+    std::shared_ptr<arrow::Buffer> bytes;
+    int partsLeft = 0;
+    Status error;
+};
+
+struct ReadAhead::Part {
+    std::uint32_t file = 0;
+    BlockPtr block;
+    ByteRange range;
+};
+
+/// One split, announced or needed and not yet released.
+struct ReadAhead::Entry {
+    std::vector<std::string> wanted;  ///< announced, not asked for yet
+    std::set<std::string> asked;
+    std::vector<BlockPtr> blocks;
+};
+
+ReadAhead::ReadAhead(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool,
+                     ReadAheadOptions options)
+    : dataset_(std::move(dataset)),
+      pool_(pool == nullptr ? arrow::default_memory_pool() : pool),
+      options_(options) {
+    // At least two: one may wait for room.
+    for (int i = 0; i < std::max(options_.connections, 2); ++i) {
+        threads_.push_back(
+            startThread(strCat("fetch-", i), [this](std::stop_token stop) { work(stop); }));
+    }
+}
+
+ReadAhead::~ReadAhead() {
+    {
+        MutexLock lock(mutex_);
+        isStopped_ = true;
+        changed_.notifyAll();
+    }
+    threads_.clear();
+}
+
+void ReadAhead::announce(const SplitRange& split, const std::vector<std::string>& columns) {
+    MutexLock lock(mutex_);
+    const Key key{split.file, split.chunk};
+    if (announced_.size() >= kAnnouncedMax || entries_.contains(key)) {
+        return;
+    }
+    entries_[key].wanted = columns;
+    announced_.push_back(key);
+    changed_.notifyAll();
+}
+
+void ReadAhead::need(const SplitRange& split, const std::vector<std::string>& columns) {
+    const Key key{split.file, split.chunk};
+    std::vector<std::string> missing;
+    {
+        MutexLock lock(mutex_);
+        Entry& entry = entries_[key];
+        // What was only announced is asked for together with it, in one go.
+        for (const std::vector<std::string>* names :
+             {&columns, static_cast<const std::vector<std::string>*>(&entry.wanted)}) {
+            for (const std::string& name : *names) {
+                if (entry.asked.insert(name).second) {
+                    missing.push_back(name);
+                }
+            }
+        }
+        entry.wanted.clear();
+    }
+    if (!missing.empty()) {
+        expand(key, missing, true);
+    }
+}
+
+void ReadAhead::release(const SplitRange& split) {
+    MutexLock lock(mutex_);
+    const auto it = entries_.find({split.file, split.chunk});
+    if (it == entries_.end()) {
+        return;
+    }
+    for (const BlockPtr& block : it->second.blocks) {
+        held_ -= block->range.bytes;
+        blocks_.erase({split.file, block->range.offset});
+    }
+    entries_.erase(it);
+    changed_.notifyAll();
+}
+
+/// Blocks that were asked for at different times may lie across each other: a few are looked at.
+ReadAhead::BlockPtr ReadAhead::blockOfLocked(std::uint32_t file, std::int64_t offset,
+                                             std::int64_t bytes) const {
+    auto it = blocks_.upper_bound({file, offset});
+    for (int i = 0; i < kBlocksLookedAt && it != blocks_.begin(); ++i) {
+        --it;
+        if (it->first.first != file) {
+            break;
+        }
+        if (offset + bytes <= it->second->range.end()) {
+            return it->second;
+        }
+    }
+    return nullptr;
+}
+
+Result<std::shared_ptr<arrow::Buffer>> ReadAhead::take(std::uint32_t file, std::int64_t offset,
+                                                       std::int64_t bytes) {
+    MutexLock lock(mutex_);
+    const BlockPtr block = blockOfLocked(file, offset, bytes);
+    if (block == nullptr) {
+        return std::shared_ptr<arrow::Buffer>();
+    }
+    while (block->partsLeft > 0 && block->error.ok() && !isStopped_) {
+        changed_.wait(mutex_);
+    }
+    RETURN_IF_ERROR(block->error);
+    if (block->partsLeft > 0) {
+        return std::shared_ptr<arrow::Buffer>();
+    }
+    return arrow::SliceBuffer(block->bytes, offset - block->range.offset, bytes);
+}
+
+bool ReadAhead::hasWorkLocked() const {
+    const bool hasRoom = held_ < options_.bytesMax;
+    return !parts_.empty() || (!announced_.empty() && !isExpanding_ && hasRoom);
+}
+
+void ReadAhead::work(std::stop_token) {
+    for (;;) {
+        Part part;
+        Key key;
+        std::vector<std::string> columns;
+        {
+            MutexLock lock(mutex_);
+            while (!isStopped_ && !hasWorkLocked()) {
+                changed_.wait(mutex_);
+            }
+            if (isStopped_) {
+                return;
+            }
+            if (!parts_.empty()) {
+                part = std::move(parts_.front());
+                parts_.pop_front();
+            } else {
+                key = announced_.front();
+                announced_.pop_front();
+                const auto it = entries_.find(key);
+                if (it == entries_.end() || it->second.wanted.empty()) {
+                    continue;  // released, or read already
+                }
+                columns.swap(it->second.wanted);
+                it->second.asked.insert(columns.begin(), columns.end());
+                isExpanding_ = true;
+            }
+        }
+        if (part.block != nullptr) {
+            fetch(part);
+            continue;
+        }
+        expand(key, columns, false);
+        MutexLock lock(mutex_);
+        isExpanding_ = false;
+        changed_.notifyAll();
+    }
+}
+
+Result<std::vector<ByteRange>> ReadAhead::rangesOf(const Key& key,
+                                                   const std::vector<std::string>& columns) {
+    const auto [file, chunk] = key;
+    ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset_->facts(file));
+    const std::string& format = dataset_->options().format;
+    if (chunk < 0 || chunk >= static_cast<std::int64_t>(facts->chunks.size())) {
+        return std::vector<ByteRange>();
+    }
+    const ChunkFacts& stretch = facts->chunks[static_cast<std::size_t>(chunk)];
+    if (format == "csv") {
+        return std::vector<ByteRange>{{stretch.offset, stretch.bytes}};
+    }
+    if (format != "parquet") {
+        return std::vector<ByteRange>();
+    }
+    const DataFile& data = dataset_->files()[file];
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(data, pool_));
+    ASSIGN_OR_RETURN(const auto footer, dataset_->footers().get(data, source));
+    return columnRanges(*footer, static_cast<int>(chunk), columns);
+}
+
+std::vector<ReadAhead::BlockPtr> ReadAhead::blocksOf(const std::vector<ByteRange>& ranges) const {
+    std::vector<BlockPtr> blocks;
+    for (const ByteRange& range : ranges) {
+        ByteRange* last = blocks.empty() ? nullptr : &blocks.back()->range;
+        if (last != nullptr && range.offset <= last->end() + options_.gapBytes &&
+            range.end() - last->offset <= options_.requestBytes) {
+            last->bytes = std::max(last->end(), range.end()) - last->offset;
+            continue;
+        }
+        blocks.push_back(std::make_shared<Block>());
+        blocks.back()->range = range;
+    }
+    return blocks;
+}
+
+/// False when the read-ahead ends. A lone block is let in whatever its size.
+bool ReadAhead::waitForRoom(std::int64_t bytes) {
+    MutexLock lock(mutex_);
+    while (!isStopped_ && held_ > 0 && held_ + bytes > options_.bytesMax) {
+        changed_.wait(mutex_);
+    }
+    return !isStopped_;
+}
+
+void ReadAhead::expand(const Key& key, const std::vector<std::string>& columns, bool isUrgent) {
+    // A file that cannot be read is the reader's to complain about.
+    const Result<std::vector<ByteRange>> ranges = rangesOf(key, columns);
+    if (!ranges.ok()) {
+        return;
+    }
+    std::vector<BlockPtr> blocks = blocksOf(*ranges);
+    if (isUrgent) {
+        std::reverse(blocks.begin(), blocks.end());  // each goes in front of the one before
+    }
+    for (const BlockPtr& block : blocks) {
+        if (!isUrgent && !waitForRoom(block->range.bytes)) {
+            return;
+        }
+        auto bytes = arrow::AllocateBuffer(block->range.bytes, pool_);
+        if (!bytes.ok()) {
+            continue;
+        }
+        block->bytes = *std::move(bytes);
+        add(key, block, isUrgent);
+    }
+}
+
+void ReadAhead::add(const Key& key, BlockPtr block, bool isUrgent) {
+    MutexLock lock(mutex_);
+    const auto entry = entries_.find(key);
+    if (entry == entries_.end() ||
+        !blocks_.emplace(std::pair(key.first, block->range.offset), block).second) {
+        return;  // released meanwhile
+    }
+    entry->second.blocks.push_back(block);
+    held_ += block->range.bytes;
+    heldMost_ = std::max(heldMost_.load(), held_);
+    const std::int64_t count =
+        (block->range.bytes + options_.requestBytes - 1) / options_.requestBytes;
+    block->partsLeft = static_cast<int>(count);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t begin = block->range.offset + i * options_.requestBytes;
+        const std::int64_t bytes = std::min(options_.requestBytes, block->range.end() - begin);
+        Part part{key.first, block, {begin, bytes}};
+        if (isUrgent) {
+            parts_.push_front(std::move(part));
+        } else {
+            parts_.push_back(std::move(part));
+        }
+    }
+    changed_.notifyAll();
+}
+
+Result<std::shared_ptr<arrow::io::RandomAccessFile>> ReadAhead::objectOf(std::uint32_t file) {
+    {
+        MutexLock lock(mutex_);
+        const auto it = objects_.find(file);
+        if (it != objects_.end()) {
+            return it->second;
+        }
+    }
+    const DataFile& data = dataset_->files()[file];
+    ASSIGN_OR_RETURN(const auto store, ObjectStore::open());
+    ASSIGN_OR_RETURN(auto object, store->openObject(data.path, data.bytes));
+    MutexLock lock(mutex_);
+    if (objects_.size() >= kObjectsMax) {
+        objects_.clear();
+    }
+    return objects_.emplace(file, std::move(object)).first->second;
+}
+
+Status ReadAhead::read(const Part& part) {
+    ASSIGN_OR_RETURN(const auto object, objectOf(part.file));
+    ++requests_;
+    const Block& block = *part.block;
+    const auto read =
+        object->ReadAt(part.range.offset, part.range.bytes,
+                       block.bytes->mutable_data() + (part.range.offset - block.range.offset));
+    const std::string& uri = dataset_->files()[part.file].path;
+    if (!read.ok()) {
+        ASSIGN_OR_RETURN(const auto store, ObjectStore::open());
+        return store->explain(read.status(), uri);
+    }
+    return *read == part.range.bytes ? okStatus()
+                                     : dataLoss(uri, ": truncated while the run reads it");
+}
+
+void ReadAhead::fetch(const Part& part) {
+    Block& block = *part.block;
+    const Status status = read(part);
+    MutexLock lock(mutex_);
+    --block.partsLeft;
+    block.error = block.error.ok() ? status : block.error;
+    changed_.notifyAll();
+}
+
+}  // namespace millrace::dataset

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""millrace-loader on objects of a real S3 server (moto, on a loopback port): the same rows in the same order as from a
+disk, and one sentence for what is denied, missing or gone."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
+for wheels in ("test-wheels", "wheels"):
+    sys.path.append(str(DEPS / wheels))
+try:
+    import boto3
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from moto.server import ThreadedMotoServer
+    MISSING = ""
+except ImportError as error:
+    MISSING = f"packaging/setup --tests was not run: {error}"
+
+LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
+SPEC = """
+name: objects
+dataset: {path: "PATH"WHERE}
+labels: {label: label}
+features: {dense: [value], ids: [user]}
+embeddings: {user: {rows: 64}}
+model: {type: mlp, hidden: [4]}
+batch: {rows: 64, micro_rows: 16, seed: 7, segment_splits: 2, epochs: 2}
+"""
+KEYS = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_EC2_METADATA_DISABLED": "true"}
+
+
+@unittest.skipIf(MISSING, MISSING)
+class ObjectsOfARealServer(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.base = Path(self.directory.name)
+        self.server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+        self.server.start()
+        self.endpoint = "http://%s:%d" % self.server.get_host_and_port()
+        self.client = boto3.client("s3", endpoint_url=self.endpoint, aws_access_key_id="k", aws_secret_access_key="s",
+                                   region_name="us-east-1")
+        self.client.create_bucket(Bucket="lake")
+        for day in range(1, 4):
+            for part in range(2):
+                self.put(f"log/day=2024-01-0{day}/part-{part}.parquet", 1000 * day + 100 * part)
+
+    def tearDown(self):
+        self.server.stop()
+        self.directory.cleanup()
+
+    def put(self, key, first):
+        rows = range(first, first + 600)
+        table = pa.table({"user": pa.array([r % 37 for r in rows], pa.int64()),
+                          "value": pa.array([r / 3 for r in rows], pa.float64()),
+                          "label": pa.array([r % 2 for r in rows], pa.int32())})
+        path = self.base / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, path, row_group_size=200)
+        self.client.upload_file(str(path), "lake", key)
+
+    def stream(self, path, where="", environment=None):
+        spec = self.base / "spec.yaml"
+        spec.write_text(SPEC.replace("PATH", path).replace("WHERE", f', where: "{where}"' if where else ""))
+        environment = {"AWS_ENDPOINT_URL": self.endpoint, **KEYS, **(environment or {})}
+        return subprocess.run([LOADER, "stream", spec, "--json", "--threads", "2"], capture_output=True, text=True,
+                              timeout=100, env={**os.environ, "XDG_CACHE_HOME": str(self.base / "cache"), **environment})
+
+    def report(self, *arguments):
+        done = self.stream(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_the_same_rows_in_the_same_order_as_from_a_disk(self):
+        local = self.report(str(self.base / "log/day=*/*.parquet"))
+        objects = self.report("s3://lake/log/day=*/*.parquet")
+        self.assertEqual(local["rows_delivered"], 7200)
+        for key in ("order_hash", "checksum", "plan_hash"):
+            self.assertEqual(objects[key], local[key], key)
+
+    def test_a_filter_on_a_directory_prunes_whole_objects(self):
+        objects = self.report("s3://lake/log", "day = '2024-01-02'")
+        self.assertEqual(objects["rows_scanned"], 7200)
+        self.assertEqual(objects["rows_pruned"], 4800)
+        self.assertEqual(objects["rows_delivered"], 2400)
+
+    def test_without_a_key_objects_are_read_anonymously(self):
+        nothing = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "HOME": str(self.base)}
+        done = self.stream("s3://lake/log/day=2024-01-01/*.parquet", "", nothing)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_what_is_not_there_is_named(self):
+        done = self.stream("s3://lake/nothing/*.parquet")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("s3://lake/nothing/*.parquet: no object matches this pattern", done.stderr)
+        done = self.stream("s3://sea/*.parquet")
+        self.assertIn("s3://sea/: no such bucket at 127.0.0.1:", done.stderr)
+
+    def test_a_server_that_is_gone_is_named_with_what_to_do(self):
+        self.server.stop()
+        done = self.stream("s3://lake/log/*.parquet", "", {"AWS_MAX_ATTEMPTS": "2"})
+        self.server.start()
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("s3://lake/log/: the S3 server 127.0.0.1:", done.stderr)
+        self.assertIn("does not answer", done.stderr)
+        self.assertIn("check the network and AWS_ENDPOINT_URL", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

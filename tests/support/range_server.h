@@ -1,0 +1,78 @@
+#pragma once
+// A small S3 server for tests and benchmarks: a directory's files as objects, read by ranges, with
+// the faults that are asked for. Root/BUCKET/KEY is the object KEY; no signature is checked.
+//
+// It is as quick as the machine (sendfile), so what it injects is what is measured. It knows HEAD
+// and GET of an object and the second form of a bucket's listing; nothing can be written.
+// Threads: any; one of its own a connection, all joined by the destructor. Loopback only.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/core/unique_fd.h"
+
+namespace millrace::test {
+
+class RangeServer {
+ public:
+    struct Faults {
+        std::chrono::milliseconds latency{0};  ///< before every answer
+        int failEvery = 0;                     ///< each n-th GET is answered with 503
+        int cutEvery = 0;                      ///< each n-th GET ends in the middle of its body
+        std::int64_t vanishAfter = -1;         ///< after so many GETs of objects: vanish()
+        bool deniesAll = false;                ///< 403
+    };
+
+    static Result<std::unique_ptr<RangeServer>> start(std::string root, int port = 0);
+    ~RangeServer();
+    RangeServer(const RangeServer&) = delete;
+    RangeServer& operator=(const RangeServer&) = delete;
+
+    int port() const { return port_; }
+    std::string endpoint() const { return strCat("http://127.0.0.1:", port_); }
+    void setFaults(const Faults& faults);
+    /// Closes the door and every connection: from now on nothing answers.
+    void vanish();
+
+    std::int64_t gets() const { return gets_.load(); }       ///< GETs of objects
+    std::int64_t heads() const { return heads_.load(); }     ///< HEADs of objects
+    std::int64_t lists() const { return lists_.load(); }     ///< pages of listings
+    int gettingMost() const { return gettingMost_.load(); }  ///< GETs under way at a time
+
+ private:
+    struct Request {
+        std::string method, path;
+        std::map<std::string, std::string> query, headers;
+    };
+    RangeServer(std::string root, UniqueFd door, int port);
+    void accept();
+    void serve(int fd);
+    bool answer(int fd, const Request& request);
+    bool answerList(int fd, const std::string& bucket, const Request& request);
+    bool answerObject(int fd, const std::string& file, const Request& request);
+    bool sendBody(int fd, const std::string& head, const std::string& file, std::int64_t offset,
+                  std::int64_t bytes);
+    void pause(std::chrono::milliseconds time);
+
+    const std::string root_;
+    const int port_;
+    std::atomic<std::int64_t> gets_{0}, heads_{0}, lists_{0};
+    std::atomic<int> getting_{0}, gettingMost_{0};
+    Mutex mutex_;
+    CondVar ended_;
+    bool isEnded_ MR_GUARDED_BY(mutex_) = false;
+    Faults faults_ MR_GUARDED_BY(mutex_);
+    UniqueFd door_ MR_GUARDED_BY(mutex_);
+    std::map<int, bool> open_ MR_GUARDED_BY(mutex_);  ///< connections
+    std::vector<std::jthread> threads_ MR_GUARDED_BY(mutex_);
+    std::jthread acceptor_;
+};
+
+}  // namespace millrace::test

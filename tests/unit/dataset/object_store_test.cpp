@@ -1,0 +1,256 @@
+// Reading from a store over the wire: listing, reading ahead, retries, and what ends a run.
+#include "backend/dataset/object_store.h"
+
+#include <numeric>
+
+#include <arrow/array/array_primitive.h>
+#include <arrow/buffer.h>
+#include <arrow/memory_pool.h>
+#include <gmock/gmock.h>
+
+#include "backend/dataset/dataset.h"
+#include "backend/dataset/read_ahead.h"
+#include "backend/dataset/side_table.h"
+#include "backend/dataset/split_reader.h"
+#include "tests/support/range_server.h"
+#include "tests/support/s3_environment.h"
+#include "tests/unit/dataset/data_files.h"
+
+namespace millrace::dataset {
+namespace {
+
+using test::ints;
+using test::RangeServer;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// One directory of objects and one server for the process; a test that ends the server gets it
+/// back at the same address.
+class Objects : public testing::Test {
+ protected:
+    static void SetUpTestSuite() {
+        files_ = std::make_unique<test::DataDirectory>();
+        std::filesystem::create_directories(files_->at("lake"));
+        server_ = *RangeServer::start(files_->path());
+        test::useS3Server(server_->endpoint(), 3);
+    }
+    static void TearDownTestSuite() {
+        server_.reset();
+        files_.reset();
+    }
+    void TearDown() override {
+        const int port = server_->port();
+        server_.reset();
+        server_ = *RangeServer::start(files_->path(), port);
+        std::filesystem::remove_all(files_->at("lake"));
+        std::filesystem::create_directories(files_->at("lake"));
+    }
+
+    static std::vector<std::int64_t> numbers(std::int64_t from, std::int64_t count) {
+        std::vector<std::int64_t> out(static_cast<std::size_t>(count));
+        std::iota(out.begin(), out.end(), from);
+        return out;
+    }
+    static std::string parquet(const std::string& name, std::int64_t from, std::int64_t count,
+                               std::int64_t rowGroupRows = 1000) {
+        files_->parquet("lake/" + name,
+                        {{"x", ints(numbers(from, count))}, {"y", ints(numbers(-from, count))}},
+                        rowGroupRows);
+        return "s3://lake/" + name;
+    }
+    static Result<std::shared_ptr<const Dataset>> open(const std::string& path,
+                                                       const std::string& format = "parquet") {
+        ReadOptions options;
+        options.format = format;
+        return Dataset::open({path}, "/", options, std::make_shared<FactsCache>(), 4);
+    }
+    static std::vector<std::string> names(const Result<std::vector<DataFile>>& files) {
+        std::vector<std::string> out;
+        EXPECT_TRUE(files.ok()) << files.status();
+        for (const DataFile& file : files.ok() ? *files : std::vector<DataFile>()) {
+            out.push_back(file.relativePath);
+        }
+        return out;
+    }
+
+    static std::unique_ptr<test::DataDirectory> files_;
+    static std::unique_ptr<RangeServer> server_;
+};
+
+std::unique_ptr<test::DataDirectory> Objects::files_;
+std::unique_ptr<RangeServer> Objects::server_;
+
+TEST_F(Objects, GlobsPrefixesAndSingleObjectsAreListedAsLocalFilesAre) {
+    for (const char* name : {"log/day=2/a.csv", "log/day=1/b.csv", "log/day=1/_hidden.csv",
+                             "log/other/c.csv", "log/day=1/deep/d.csv", "log/e.txt+ 1.csv"}) {
+        files_->text(std::string("lake/") + name, "x\n1\n");
+    }
+    EXPECT_THAT(names(listFiles({"s3://lake/log/day=*/*.csv"}, "/", "csv")),
+                ElementsAre("day=1/b.csv", "day=2/a.csv"));
+    EXPECT_THAT(names(listFiles({"s3://lake/log/**/{b,d}.csv"}, "/", "csv")),
+                ElementsAre("day=1/b.csv", "day=1/deep/d.csv"));
+    EXPECT_THAT(names(listFiles({"s3://lake/log/day=1"}, "/", "csv")),
+                ElementsAre("b.csv", "deep/d.csv"));
+    EXPECT_THAT(names(listFiles({"s3://lake/log/e.txt+ 1.csv"}, "/", "csv")),
+                ElementsAre("e.txt+ 1.csv"));
+    const auto one = listFiles({"s3://lake/log/day=2/a.csv"}, "/", "csv");
+    ASSERT_TRUE(one.ok()) << one.status();
+    EXPECT_EQ(one->front().path, "s3://lake/log/day=2/a.csv");
+    EXPECT_EQ(one->front().bytes, 4);
+    EXPECT_GT(one->front().mtimeNs, 0);
+}
+
+TEST_F(Objects, AListingOfSeveralPagesIsWhole) {
+    for (int i = 0; i < 1234; ++i) {
+        files_->text("lake/many/" + std::to_string(i) + ".csv", "");
+    }
+    EXPECT_EQ(names(listFiles({"s3://lake/many/*.csv"}, "/", "csv")).size(), 1234U);
+    EXPECT_EQ(server_->lists(), 2);
+}
+
+TEST_F(Objects, WhatIsNotThereIsNamed) {
+    EXPECT_THAT(messageOf(open("s3://lake/none.parquet").status()),
+                HasSubstr("s3://lake/none.parquet: no such object at 127.0.0.1:"));
+    EXPECT_THAT(messageOf(open("s3://lake/*.parquet").status()),
+                HasSubstr("s3://lake/*.parquet: no object matches this pattern"));
+    EXPECT_THAT(messageOf(open("s3://dry/*.parquet").status()),
+                HasSubstr("s3://dry/: no such bucket at 127.0.0.1:"));
+    EXPECT_THAT(messageOf(open("s3://").status()), HasSubstr("name the bucket"));
+}
+
+TEST_F(Objects, DeniedAccessSaysWhichCredentialsToCheck) {
+    const std::string uri = parquet("a.parquet", 0, 10);
+    RangeServer::Faults faults;
+    faults.deniesAll = true;
+    server_->setFaults(faults);
+    const Status status = open(uri).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr(uri + ": "));
+    EXPECT_THAT(messageOf(status), HasSubstr("AWS_ACCESS_KEY_ID"));
+}
+
+TEST_F(Objects, ParquetCsvAndSideTablesReadAsFromADisk) {
+    const auto dataset = open(parquet("a.parquet", 5, 2500));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    SplitReader reader(*dataset);
+    const auto columns = reader.readColumns({0, 2, 2000, 500}, {"y", "x"});
+    ASSERT_TRUE(columns.ok()) << columns.status();
+    EXPECT_TRUE(columns->at(1)->Equals(ints(numbers(2005, 500))));
+    EXPECT_TRUE(columns->at(0)->Equals(ints(numbers(1995, 500))));
+
+    files_->text("lake/t.csv", "k,v\n1,2\n3,4\n");
+    const auto csv = open("s3://lake/t.csv", "csv");
+    ASSERT_TRUE(csv.ok()) << csv.status();
+    SplitReader rows(*csv);
+    EXPECT_TRUE(rows.readColumns({0, 0, 0, 2}, {"v"})->at(0)->Equals(ints({2, 4})));
+    const auto table = sideTableOf("s3://lake/t.csv", "/");
+    ASSERT_TRUE(table.ok()) << table.status();
+    EXPECT_EQ(table->hash, sideTableOf(files_->at("lake/t.csv"), "/")->hash);
+    EXPECT_TRUE(verifySideTable(*table).ok());
+}
+
+TEST_F(Objects, NeighbouringColumnsAreOneRequest) {
+    const auto dataset = open(parquet("a.parquet", 0, 1000));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    SplitReader reader(*dataset);
+    ASSERT_TRUE(reader.readColumns({0, 0, 0, 10}, {"x"}).ok());
+    const std::int64_t before = server_->gets();
+    SplitReader other(*dataset);
+    ASSERT_TRUE(other.readColumns({0, 0, 0, 1000}, {"x", "y"}).ok());
+    EXPECT_EQ(server_->gets() - before, 1);
+}
+
+TEST_F(Objects, AnnouncedSplitsAreFetchedSideBySideWithinTheLimit) {
+    for (int i = 0; i < 8; ++i) {
+        parquet("p" + std::to_string(i) + ".parquet", i * 10'000, 10'000, 10'000);
+    }
+    const auto dataset = open("s3://lake/p*.parquet");
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    RangeServer::Faults faults;
+    faults.latency = std::chrono::milliseconds(30);
+    server_->setFaults(faults);
+    ReadAheadOptions options;
+    options.connections = 4;
+    options.bytesMax = 400'000;
+    const auto ahead = std::make_shared<ReadAhead>(*dataset, arrow::default_memory_pool(), options);
+    SplitReader reader(*dataset, nullptr, ahead);
+    std::vector<SplitRange> splits;
+    for (std::uint32_t i = 0; i < 8; ++i) {
+        splits.push_back({i, 0, 0, 10'000});
+    }
+    reader.announce(splits, {"x", "y"});
+    for (std::uint32_t i = 0; i < 8; ++i) {
+        const auto columns = reader.readColumns(splits[i], {"x", "y"});
+        ASSERT_TRUE(columns.ok()) << columns.status();
+        EXPECT_TRUE(columns->at(0)->Equals(ints(numbers(i * 10'000, 10'000))));
+    }
+    EXPECT_LE(ahead->bytesHeldMost(), options.bytesMax);
+    EXPECT_GT(ahead->bytesHeldMost(), 200'000) << "more than one split ahead";
+    EXPECT_EQ(ahead->requests(), 8);
+}
+
+TEST_F(Objects, WhatIsFetchedAheadCountsAgainstThePool) {
+    const auto dataset = open(parquet("a.parquet", 0, 50'000, 50'000));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    arrow::ProxyMemoryPool pool(arrow::default_memory_pool());
+    {
+        SplitReader reader(*dataset, &pool);
+        ASSERT_TRUE(reader.readColumns({0, 0, 0, 50'000}, {"x"}).ok());
+        EXPECT_GE(pool.bytes_allocated(), 100'000) << "the chunk that the reader still holds";
+    }
+    EXPECT_EQ(pool.bytes_allocated(), 0);
+}
+
+TEST_F(Objects, RefusedAndCutAnswersAreAskedForAgain) {
+    parquet("a.parquet", 0, 20'000);
+    const auto dataset = open("s3://lake/a.parquet");
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    RangeServer::Faults faults;
+    faults.failEvery = 3;
+    faults.cutEvery = 5;
+    server_->setFaults(faults);
+    SplitReader reader(*dataset);
+    for (std::int64_t group = 0; group < 8; ++group) {
+        const auto columns = reader.readColumns({0, group, group * 1000, 1000}, {"x"});
+        ASSERT_TRUE(columns.ok()) << columns.status();
+        EXPECT_TRUE(columns->at(0)->Equals(ints(numbers(group * 1000, 1000))));
+    }
+    EXPECT_GT(server_->gets(), 9) << "some were asked for again";
+}
+
+TEST_F(Objects, AVanishedServerEndsWithASentenceThatNamesTheObjectAndWhatToDo) {
+    const std::string uri = parquet("a.parquet", 0, 20'000);
+    const auto dataset = open(uri);
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    SplitReader reader(*dataset);
+    ASSERT_TRUE(reader.readColumns({0, 0, 0, 1000}, {"x"}).ok());
+    server_->vanish();
+    const Status status = reader.readColumns({0, 7, 7000, 1000}, {"x"}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr(uri + ": the S3 server 127.0.0.1:"));
+    EXPECT_THAT(messageOf(status), HasSubstr("does not answer"));
+    EXPECT_THAT(messageOf(status), HasSubstr("3 tries"));
+    EXPECT_THAT(messageOf(status), HasSubstr("goes on from its last checkpoint"));
+    EXPECT_THAT(messageOf(status), testing::Not(HasSubstr("corrupt")));
+}
+
+TEST_F(Objects, AReplacedObjectStopsTheRunAndIsNamed) {
+    const std::string uri = parquet("a.parquet", 0, 10);
+    const auto dataset = open(uri);
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    stream::PlanFile planned;
+    planned.path = uri;
+    planned.relativePath = "a.parquet";
+    planned.bytes = (*dataset)->files()[0].bytes;
+    planned.footerHash = (*(*dataset)->facts(0))->contentHash;
+    ReadOptions options;
+    EXPECT_TRUE(Dataset::ofPlan({planned}, options, std::make_shared<FactsCache>()).ok());
+    parquet("a.parquet", 0, 11);
+    const Status status =
+        Dataset::ofPlan({planned}, options, std::make_shared<FactsCache>()).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr(uri + ": changed since the run was planned"));
+}
+
+}  // namespace
+}  // namespace millrace::dataset

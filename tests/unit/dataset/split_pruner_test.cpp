@@ -1,0 +1,138 @@
+// A pruned split never holds a row that passes: proofs from bounds, nulls and bloom filters.
+#include "backend/dataset/split_pruner.h"
+
+#include <cmath>
+#include <limits>
+
+#include <arrow/array/builder_time.h>
+#include <arrow/table.h>
+#include <gmock/gmock.h>
+#include <parquet/properties.h>
+
+#include "backend/dataset/dataset.h"
+#include "backend/dataset/split_reader.h"
+#include "tests/unit/dataset/data_files.h"
+
+namespace millrace::dataset {
+namespace {
+
+using test::DataDirectory;
+using test::ints;
+using test::reals;
+using test::texts;
+
+class Pruning : public testing::Test {
+ protected:
+    /// Of two row groups with 3 rows each, those that may hold a row that passes.
+    std::string kept(const std::string& where) {
+        if (dataset_ == nullptr) {
+            const auto dataset =
+                Dataset::open({dir_.path()}, "/", {}, std::make_shared<FactsCache>());
+            EXPECT_TRUE(dataset.ok()) << dataset.status();
+            dataset_ = *dataset;
+        }
+        spec::RunSpec spec;
+        spec.dataset.where = where;
+        const auto typed = spec::compilePredicate(where, dataset_->schema(), "where");
+        EXPECT_TRUE(typed.ok()) << typed.status();
+        const SplitPruner pruner = SplitPruner::make(spec, dataset_->schema(), false);
+        SplitReader reader(dataset_);
+        std::string out;
+        for (std::int64_t group = 0; group < 2; ++group) {
+            const auto isEmpty = reader.provesEmpty({0, group, group * 3, 3}, pruner);
+            EXPECT_TRUE(isEmpty.ok()) << isEmpty.status();
+            out += *isEmpty ? "" : std::to_string(group);
+        }
+        return out;
+    }
+    DataDirectory dir_;
+    std::shared_ptr<const Dataset> dataset_;
+};
+
+TEST_F(Pruning, IntegersByTheirBounds) {
+    dir_.parquet("a.parquet", {{"x", ints({1, 2, 3, 10, 20, 30})}}, 3);
+    EXPECT_EQ(kept("x = 3"), "0");
+    EXPECT_EQ(kept("x = 4"), "");
+    EXPECT_EQ(kept("3 < x"), "1");
+    EXPECT_EQ(kept("x <= 3"), "0");
+    EXPECT_EQ(kept("x < 1"), "");
+    EXPECT_EQ(kept("x >= 30"), "1");
+    EXPECT_EQ(kept("x <> 2"), "01");
+    EXPECT_EQ(kept("x in (7, 20, null)"), "1");
+    EXPECT_EQ(kept("x between 2 and 15"), "01");
+    EXPECT_EQ(kept("not (x > 3)"), "0");
+    EXPECT_EQ(kept("not (x > 3 or x < 2)"), "0");
+    EXPECT_EQ(kept("not (x > 3 and x < 2)"), "01");
+    EXPECT_EQ(kept("x > 3 or x = 1"), "01");
+    EXPECT_EQ(kept("x > -5 and x < 2.5"), "0");
+    EXPECT_EQ(kept("x + 0 = 99"), "01") << "unknown operations prove nothing";
+    EXPECT_EQ(kept("x = 3 and x + 0 = 99"), "0");
+    EXPECT_EQ(kept("x % 2 = 0 or x = 4"), "01");
+    EXPECT_EQ(kept("false"), "");
+    EXPECT_EQ(kept("x is not null"), "01");
+    EXPECT_EQ(kept("x is null"), "");
+}
+
+TEST_F(Pruning, TextAndNulls) {
+    dir_.parquet("a.parquet",
+                 {{"s", texts({"a", "b", "c", "x", "\x01", "z"})},
+                  {"n", ints({INT64_MIN, INT64_MIN, INT64_MIN, 1, 2, 3})}},
+                 3);
+    EXPECT_EQ(kept("s > 'm'"), "1");
+    EXPECT_EQ(kept("s is null"), "1");
+    EXPECT_EQ(kept("n is null"), "0");
+    EXPECT_EQ(kept("n is not null"), "1");
+    EXPECT_EQ(kept("n <> 99"), "1");
+    EXPECT_EQ(kept("not (n in (99))"), "1");
+    EXPECT_EQ(kept("s like 'q%'"), "01");
+}
+
+TEST_F(Pruning, NanStandsAboveTheBounds) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    dir_.parquet("a.parquet", {{"d", reals({1, 2, nan, 1, 1, 1})}}, 3);
+    EXPECT_EQ(kept("d > 5"), "01");
+    EXPECT_EQ(kept("d < 1"), "");
+    EXPECT_EQ(kept("d = 2"), "0");
+}
+
+TEST_F(Pruning, BloomFiltersProveWhatBoundsCannot) {
+    const auto table = arrow::Table::Make(
+        arrow::schema({arrow::field("x", arrow::int64()), arrow::field("s", arrow::utf8())}),
+        {ints({1, 500, 1000, 2, 600, 1000}), texts({"a", "k", "z", "a", "m", "z"})});
+    auto sink = *arrow::io::FileOutputStream::Open(dir_.at("a.parquet"));
+    parquet::BloomFilterOptions bloom;
+    bloom.ndv = 100;
+    bloom.fpp = 0.0001;
+    parquet::WriterProperties::Builder properties;
+    properties.enable_bloom_filter("x", bloom)->enable_bloom_filter("s", bloom);
+    ASSERT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), sink, 3,
+                                           properties.build())
+                    .ok());
+    ASSERT_TRUE(sink->Close().ok());
+    EXPECT_EQ(kept("x = 500"), "0");
+    EXPECT_EQ(kept("x in (2, 501)"), "1");
+    EXPECT_EQ(kept("x = 1000"), "01");
+    EXPECT_EQ(kept("s = 'm'"), "1");
+    EXPECT_EQ(kept("s = 'l'"), "");
+}
+
+TEST_F(Pruning, OnlyFiltersBeforeAMadeColumnCount) {
+    dir_.parquet("a.parquet", {{"x", ints({1, 2, 3, 10, 20, 30})}}, 3);
+    kept("x = 1");
+    spec::RunSpec spec;
+    spec::Step derive, filter;
+    derive.kind = spec::StepKind::kDerive;
+    derive.columns = {{"x", "x + 100"}};
+    filter.kind = spec::StepKind::kFilter;
+    filter.expr = "x > 100";
+    spec.recipe = {derive, filter};
+    EXPECT_FALSE(SplitPruner::make(spec, dataset_->schema(), false).hasFilters());
+    spec.recipe = {filter, derive};
+    EXPECT_TRUE(SplitPruner::make(spec, dataset_->schema(), false).hasFilters());
+    EXPECT_FALSE(SplitPruner::make(spec, dataset_->schema(), true).hasFilters());
+    spec.recipe[0].enabled = false;
+    EXPECT_FALSE(SplitPruner::make(spec, dataset_->schema(), false).hasFilters());
+}
+
+}  // namespace
+}  // namespace millrace::dataset
