@@ -155,8 +155,9 @@ Result<bool> isArrowStream(const DataFile& file, const FileSource& source) {
     if (file.bytes < 8) {
         return false;
     }
-    ASSIGN_OR_RETURN(const std::string start, source.readText(0, 4));
-    return start == "\xff\xff\xff\xff";  // what every message begins with
+    const Result<std::string> start = source.readText(0, 4);
+    RETURN_IF_ERROR(start.status());
+    return *start == "\xff\xff\xff\xff";  // what every message begins with
 }
 
 Result<FileFacts> readArrowStreamFacts(const DataFile& file, const FileSource& source) {
