@@ -1,4 +1,5 @@
 #include <map>
+#include <utility>
 #include <vector>
 
 #include <arrow/array/array_base.h>
@@ -52,14 +53,18 @@ class ParquetDecoder : public SplitReader::FileDecoder {
                                       ", the file ", firstRows_.size());
         }
         std::vector<ArrayPtr> arrays;
+        CostClock clock;
         for (const std::string& column : columns) {
+            const std::int64_t before = bytesRead_;
             ASSIGN_OR_RETURN(ArrayPtr array, readColumn(split, column, wish, pool));
             arrays.push_back(std::move(array));
+            costs_.push_back(clock.lap(column, bytesRead_ - before));
         }
         return arrays;
     }
 
     std::int64_t bytesRead() const override { return bytesRead_; }
+    std::vector<ColumnCost> takeCosts() override { return std::exchange(costs_, {}); }
 
  private:
     Result<ArrayPtr> readColumn(const SplitRange& split, const std::string& column,
@@ -179,6 +184,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     std::map<std::string, std::vector<int>> leaves_;
     std::vector<std::int64_t> firstRows_;
     std::int64_t bytesRead_ = 0;
+    std::vector<ColumnCost> costs_;
     PageDecoder pages_;
 };
 

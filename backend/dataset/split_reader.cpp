@@ -1,5 +1,9 @@
 #include "backend/dataset/split_reader.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <arrow/memory_pool.h>
 
 #include "backend/core/text.h"
@@ -174,14 +178,25 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
     }
     RETURN_IF_ERROR(openFile(split.file));
     const std::int64_t before = decoder_->bytesRead();
+    CostClock clock;
     auto arrays = wish == nullptr ? decoder_->readColumns(split, columns)
                                   : decoder_->readRows(split, columns, *wish, pool_);
-    bytesRead_ += decoder_->bytesRead() - before;
+    const std::int64_t bytes = decoder_->bytesRead() - before;
+    bytesRead_ += bytes;
     if (!arrays.ok()) {
         // The decoder took it for a broken file.
         RETURN_IF_ERROR(source_->error());
     }
+    std::vector<ColumnCost> costs = decoder_->takeCosts();
+    if (costs.empty() && !columns.empty()) {
+        costs.push_back(clock.lap("", bytes));
+    }
+    std::move(costs.begin(), costs.end(), std::back_inserter(costs_));
     return arrays;
+}
+
+std::vector<ColumnCost> SplitReader::takeCosts() {
+    return std::exchange(costs_, {});
 }
 
 }  // namespace millrace::dataset

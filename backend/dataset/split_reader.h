@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/dataset/column_cost.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/file_source.h"
 #include "backend/dataset/row_wish.h"
@@ -65,6 +66,8 @@ class SplitReader {
 
     /// Bytes read from files so far.
     std::int64_t bytesRead() const { return bytesRead_; }
+    /// What the columns read since the last call took, in the order in which they were read.
+    std::vector<ColumnCost> takeCosts();
 
     /// A decoder of one format (Parquet, CSV, Arrow), open on one file.
     class FileDecoder {
@@ -77,6 +80,8 @@ class SplitReader {
             const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish,
             arrow::MemoryPool* pool);
         virtual std::int64_t bytesRead() const = 0;
+        /// Costs by column since the last call; none: they are read together.
+        virtual std::vector<ColumnCost> takeCosts() { return {}; }
     };
 
  private:
@@ -95,6 +100,7 @@ class SplitReader {
     SplitRange split_;  ///< the last one; its rows 0: none
     std::uint32_t openFile_ = 0;
     std::int64_t bytesRead_ = 0;
+    std::vector<ColumnCost> costs_;
 };
 
 }  // namespace millrace::dataset

@@ -5,6 +5,7 @@
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
 #include "backend/recipe/outputs.h"
+#include "backend/recipe/own_time.h"
 #include "backend/recipe/row_set.h"
 #include "backend/recipe/steps.h"
 #include "backend/spec/bind.h"
@@ -118,7 +119,9 @@ class RecipeOfPart : public CompiledRecipe {
             return internalError("evaluation lost rows: ", labelled.rows(), " labels, ",
                                  rows.rows(), " rows");
         }
+        OwnTime labelTime(split);
         RETURN_IF_ERROR(labels_.run(labelled, part_ == Part::kTrain, batch));
+        batch.labelsNs = labelTime.ns();
         RETURN_IF_ERROR(features_.run(rows, batch));
         batch.rows = rows.rows();
         batch.rowNumbers = rows.rowNumbers();
@@ -141,8 +144,10 @@ class RecipeOfPart : public CompiledRecipe {
                         FeatureBatch& batch) {
         StepCount count{rows.rows(), rows.rows(), {}};
         if (step != nullptr) {
+            OwnTime time(rows.split());
             RETURN_IF_ERROR(step->run(rows, context, count));
             count.rowsOut = rows.rows();
+            count.busyNs = time.ns();
         }
         batch.steps.push_back(count);
         return okStatus();

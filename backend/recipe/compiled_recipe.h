@@ -42,6 +42,8 @@ class ColumnSource {
     /// list> when the wish allows it. Floats are 0 where they are null.
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> rows(
         const std::vector<std::string>& names, const dataset::RowWish& wish);
+    /// Processor time spent in columns() so far: steps do not count it as theirs.
+    virtual std::int64_t readNs() const { return 0; }
 };
 
 /// One split's rows.

@@ -79,6 +79,7 @@ struct StepCount {
     std::int64_t rowsIn = 0, rowsOut = 0;
     /// Rows by what happened to them, parallel to CompiledRecipe::stepReasons().
     std::array<std::int64_t, kReasonsMax> reasons{};
+    std::int64_t busyNs = 0;  ///< without reading columns; of this run alone
 
     void add(const StepCount& other) {
         rowsIn += other.rowsIn;
@@ -100,6 +101,12 @@ struct IdCount {
     }
 };
 
+/// Time that one feature took from its column's values to the batch's, reading left out.
+struct FeatureTime {
+    std::string name;
+    std::int64_t busyNs = 0;
+};
+
 struct FeatureBatch {
     std::int64_t rows = 0;
     std::uint32_t file = 0;
@@ -115,6 +122,8 @@ struct FeatureBatch {
     std::vector<StepCount> steps;       ///< parallel to CompiledRecipe::stepNames()
     std::vector<IdCount> vocabularies;  ///< parallel to CompiledRecipe::vocabularies()
     std::int64_t decodedBytes = 0;      ///< of the columns above, for the memory budget
+    std::int64_t labelsNs = 0;          ///< time that the heads took, reading left out
+    std::vector<FeatureTime> featureTimes;
     std::vector<std::shared_ptr<const void>> owners;
 };
 

@@ -13,6 +13,7 @@
 
 #include "backend/core/text.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/recipe/own_time.h"
 
 namespace millrace::recipe {
 namespace {
@@ -227,6 +228,7 @@ Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
     RETURN_IF_ERROR(vectors(rows, batch));
     RETURN_IF_ERROR(listFeatures_.run(rows, batch));
     for (const std::string& name : carry_) {
+        const FeatureTimer timer(batch, name, rows.split());
         ASSIGN_OR_RETURN(ArrayPtr array, rows.storedColumn(name));
         batch.carry.push_back({name, std::move(array)});
     }
@@ -236,6 +238,7 @@ Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
 Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
     const spec::DataType floatType{spec::TypeKind::kFloat};
     for (const Dense& feature : dense_) {
+        const FeatureTimer timer(batch, feature.name, rows.split());
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
         ArrayPtr cast = raw;
         if (feature.type.kind == spec::TypeKind::kDouble) {
@@ -266,6 +269,7 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
 
 Status FeatureMaker::ids(RowSet& rows, FeatureBatch& batch) const {
     for (const Encoded& feature : ids_) {
+        const FeatureTimer timer(batch, feature.name, rows.split());
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
         ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw, batch));
         batch.ids.push_back(
@@ -278,6 +282,7 @@ Status FeatureMaker::ids(RowSet& rows, FeatureBatch& batch) const {
 
 Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
     for (const Encoded& feature : lists_) {
+        const FeatureTimer timer(batch, feature.name, rows.split());
         ASSIGN_OR_RETURN(ArrayPtr raw, rows.storedColumn(feature.name));
         ListColumn column{feature.name, nullptr, nullptr, nullptr};
         if (raw->type_id() == arrow::Type::DICTIONARY) {
@@ -326,6 +331,7 @@ Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
 
 Status FeatureMaker::vectors(RowSet& rows, FeatureBatch& batch) const {
     for (const Vector& feature : vectors_) {
+        const FeatureTimer timer(batch, feature.name, rows.split());
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
         if (raw->type_id() != arrow::Type::FIXED_SIZE_LIST) {
             return internalError("vector column ", feature.name, " has no fixed size");

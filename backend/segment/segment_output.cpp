@@ -22,6 +22,9 @@ std::byte* placeOf(const frame::FrameWriter& writer, std::size_t column) {
     }
 }
 
+// Reading the clock for each column of each frame would cost more than the counters may.
+constexpr std::uint64_t kFramesPerTimed = 16;
+
 void copyBytes(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes > 0) {
         std::memcpy(to, from, bytes);
@@ -139,24 +142,46 @@ Result<std::uint64_t> FrameGatherer::measure(const SegmentOutput& output, std::i
 Status FrameGatherer::write(std::span<std::byte> memory, const frame::FrameId& id) {
     RETURN_IF_ERROR(writer_.bind(memory, id));
     writeRowIds();
-    const auto& columns = writer_.layout().columns();
-    for (std::size_t c = 2; c < columns.size(); ++c) {
-        const std::size_t width = frame::sizeOf(columns[c].dtype) * columns[c].width;
-        if (columns[c].role == frame::Role::kDense) {
-            writeDense(c);
-        } else if (columns[c].role == frame::Role::kInverse) {
-            copyBytes(placeOf(writer_, c), reinterpret_cast<const std::byte*>(inverse_.data()),
-                      inverse_.size() * sizeof(inverse_[0]));
-        } else if (columns[c].encoding == frame::Encoding::kLists) {
-            writeList(c, width);
-            if (columns[c].role == frame::Role::kWeighted) {
-                writeWeights(c);
-            }
-        } else {
-            writeFixed(c, width);
-        }
+    if (counters_ != nullptr && frames_++ % kFramesPerTimed == 0) {
+        writeTimed();
+        return okStatus();
+    }
+    for (std::size_t c = 2; c < writer_.layout().numColumns(); ++c) {
+        writeColumn(c);
     }
     return okStatus();
+}
+
+void FrameGatherer::writeColumn(std::size_t column) {
+    const frame::ColumnSpec& spec = writer_.layout().columns()[column];
+    const std::size_t width = frame::sizeOf(spec.dtype) * spec.width;
+    if (spec.role == frame::Role::kDense) {
+        writeDense(column);
+    } else if (spec.role == frame::Role::kInverse) {
+        copyBytes(placeOf(writer_, column), reinterpret_cast<const std::byte*>(inverse_.data()),
+                  inverse_.size() * sizeof(inverse_[0]));
+    } else if (spec.encoding == frame::Encoding::kLists) {
+        writeList(column, width);
+        if (spec.role == frame::Role::kWeighted) {
+            writeWeights(column);
+        }
+    } else {
+        writeFixed(column, width);
+    }
+}
+
+void FrameGatherer::writeTimed() {
+    const auto& columns = writer_.layout().columns();
+    for (std::size_t c = 2 + times_.size(); c < columns.size(); ++c) {
+        times_.emplace_back(columns[c].role == frame::Role::kDense ? kDenseBlock : columns[c].name,
+                            0);
+    }
+    StageTimer timer(*counters_);
+    for (std::size_t c = 2; c < columns.size(); ++c) {
+        writeColumn(c);
+        times_[c - 2].second = timer.lap().busyNs;
+    }
+    counters_->addCollated(times_);
 }
 
 void FrameGatherer::writeRowIds() {

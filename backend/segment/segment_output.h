@@ -14,6 +14,7 @@
 #include "backend/frame/frame.h"
 #include "backend/recipe/feature_batch.h"
 #include "backend/segment/buffer_pool.h"
+#include "backend/segment/stage_counters.h"
 
 namespace millrace::segment {
 
@@ -81,7 +82,9 @@ class SegmentOutput {
 /// Cuts frames out of segments. One a thread; keeps its scratch memory between frames.
 class FrameGatherer {
  public:
-    explicit FrameGatherer(const frame::FrameLayout& layout) : writer_(layout) {}
+    /// `counters`: of the columns' times; null: not counted.
+    explicit FrameGatherer(const frame::FrameLayout& layout, StageCounters* counters = nullptr)
+        : writer_(layout), counters_(counters) {}
 
     /// Bytes of the frame with rows [first, first + rows) of the segment.
     Result<std::uint64_t> measure(const SegmentOutput& output, std::int64_t first,
@@ -98,6 +101,8 @@ class FrameGatherer {
     void select(const SegmentOutput& output, std::int64_t first, std::int64_t rows);
     std::uint64_t listValues(std::size_t column) const;
     void findItems();
+    void writeColumn(std::size_t column);
+    void writeTimed();
     void writeRowIds();
     void writeDense(std::size_t column);
     void writeFixed(std::size_t column, std::size_t width);
@@ -114,6 +119,9 @@ class FrameGatherer {
     std::vector<std::vector<std::pair<std::uint64_t, std::uint32_t>>> met_;
     std::uint64_t frame_ = 0;
     std::vector<std::uint32_t> inverse_;  ///< and of each row its place among them
+    StageCounters* const counters_;
+    std::uint64_t frames_ = 0;
+    std::vector<std::pair<std::string, std::int64_t>> times_;  ///< of the columns from 2 on
 };
 
 }  // namespace millrace::segment

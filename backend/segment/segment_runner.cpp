@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <arrow/api.h>
+#include <arrow/util/byte_size.h>
 
 #include "backend/dataset/plan_builder.h"
 #include "backend/segment/requests.h"
@@ -30,7 +31,6 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
     Result<std::vector<std::shared_ptr<arrow::Array>>> rows(const std::vector<std::string>& names,
                                                             const dataset::RowWish& wish) override {
         StageTimer timer(counters_);
-        const auto start = std::chrono::steady_clock::now();
         std::vector<std::string> missing;
         for (const std::string& name : names) {
             if (name != keptName_) {
@@ -49,11 +49,7 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
             ASSIGN_OR_RETURN(auto part, dataset::selectRows(kept_, wish, pool_));
             arrays.push_back(std::move(part));
         }
-        timer.stop(Stage::kRead, firstRead_ ? split_.rows : 0, reader_.bytesRead() - before);
-        firstRead_ = false;
-        readNs_ += std::chrono::duration_cast<std::chrono::nanoseconds>(
-                       std::chrono::steady_clock::now() - start)
-                       .count();
+        count(names, arrays, reader_.bytesRead() - before, timer.lap());
         return arrays;
     }
 
@@ -63,9 +59,26 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
         keptName_ = name;
         return kept_;
     }
-    std::int64_t readNs() const { return readNs_; }
+    std::int64_t readNs() const override { return readNs_; }
+    std::int64_t waitNs() const { return waitNs_; }
 
  private:
+    void count(const std::vector<std::string>& names,
+               const std::vector<std::shared_ptr<arrow::Array>>& arrays, std::int64_t bytes,
+               const dataset::ColumnCost& lap) {
+        readNs_ += lap.busyNs;
+        waitNs_ += lap.waitNs;
+        counters_.addReads(reader_.takeCosts(), split_.rows);
+        counters_.add(Stage::kRead, lap.busyNs, firstRead_ ? split_.rows : 0, bytes);
+        counters_.addWait(Stage::kRead, Wait::kStarved, lap.waitNs);
+        firstRead_ = false;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (names[i] != keptName_) {
+                counters_.addDecoded(names[i], arrow::util::TotalBufferSize(*arrays[i]));
+            }
+        }
+    }
+
     dataset::SplitReader& reader_;
     const dataset::SplitRange& split_;
     arrow::MemoryPool* const pool_;
@@ -73,7 +86,7 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
     std::string keptName_;
     std::shared_ptr<arrow::Array> kept_;
     bool firstRead_ = true;
-    std::int64_t readNs_ = 0;
+    std::int64_t readNs_ = 0, waitNs_ = 0;
 };
 
 SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
@@ -137,7 +150,7 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
         return okStatus();
     }
     Columns columns(reader_, range, pool_, counters_);
-    const auto start = std::chrono::steady_clock::now();
+    StageTimer timer(counters_);
     const bool isDeduplicated = input_->layout().inverseColumn() >= 0;
     if (isDeduplicated || input_->shuffle() == Shuffle::kRequests) {
         ASSIGN_OR_RETURN(const auto values, columns.keep(input_->spec().features.request));
@@ -148,12 +161,7 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
         ref.file,   file.relativePath, static_cast<std::uint64_t>(split.firstRow),
         split.rows, &columns,          &pool_};
     ASSIGN_OR_RETURN(recipe::FeatureBatch batch, input_->recipe().run(in, epoch));
-    for (std::size_t s = 0; s < batch.steps.size() && s < output.steps.size(); ++s) {
-        output.steps[s].add(batch.steps[s]);
-    }
-    for (std::size_t v = 0; v < batch.vocabularies.size(); ++v) {
-        output.vocabularies[v].add(batch.vocabularies[v]);
-    }
+    countSteps(batch, output);
     output.decodedBytes += batch.decodedBytes;
     ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
     if (input_->shuffle() == Shuffle::kRows) {
@@ -166,12 +174,27 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
                      file.relativePath));
     }
     output.chunks.push_back(std::move(chunk));
-    const auto busy = std::chrono::steady_clock::now() - start;
-    counters_.add(
-        Stage::kRecipe,
-        std::chrono::duration_cast<std::chrono::nanoseconds>(busy).count() - columns.readNs(),
-        output.chunks.back().rows, 0);
+    const dataset::ColumnCost lap = timer.lap();
+    counters_.add(Stage::kRecipe, lap.busyNs - columns.readNs(), output.chunks.back().rows, 0);
+    counters_.addWait(Stage::kRecipe, Wait::kStarved,
+                      std::max<std::int64_t>(0, lap.waitNs - columns.waitNs()));
     return okStatus();
+}
+
+void SegmentRunner::countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output) {
+    const std::vector<std::string>& names = input_->recipe().stepNames();
+    for (std::size_t s = 0; s < batch.steps.size() && s < output.steps.size(); ++s) {
+        const recipe::StepCount& step = batch.steps[s];
+        output.steps[s].add(step);
+        counters_.addStep(names[s], {step.busyNs, step.rowsIn, step.rowsOut});
+    }
+    for (std::size_t v = 0; v < batch.vocabularies.size(); ++v) {
+        output.vocabularies[v].add(batch.vocabularies[v]);
+    }
+    counters_.addStep(std::string(kLabelsStep), {batch.labelsNs, batch.rows, batch.rows});
+    for (const recipe::FeatureTime& feature : batch.featureTimes) {
+        counters_.addEncoded(feature.name, feature.busyNs);
+    }
 }
 
 std::uint64_t SegmentRunner::keyRow(std::size_t chunk, std::uint64_t row) const {

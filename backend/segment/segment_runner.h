@@ -5,6 +5,7 @@
 // files and memory. Threads: one runner a thread. Failure: data errors name file and row or row
 // group; kResourceExhausted when the memory limit does not hold the segment.
 #include <memory>
+#include <string_view>
 
 #include "backend/core/status.h"
 #include "backend/dataset/split_reader.h"
@@ -14,6 +15,9 @@
 #include "backend/segment/stream_input.h"
 
 namespace millrace::segment {
+
+/// What the counters call the time that labels took.
+inline constexpr std::string_view kLabelsStep = "(labels)";
 
 class SegmentRunner {
  public:
@@ -28,6 +32,7 @@ class SegmentRunner {
     class Columns;
     void announce(std::uint32_t epoch, std::int64_t segment);
     Status runSplit(const stream::SplitRef& ref, std::uint32_t epoch, SegmentOutput& output);
+    void countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output);
     void orderRows(std::uint32_t epoch, SegmentOutput& output);
     std::uint64_t keyRow(std::size_t chunk, std::uint64_t row) const;
 

@@ -63,7 +63,7 @@ class Sequencer::Impl {
           sink_(sink),
           window_(*input_,
                   {options_.epochs, options_.window > 0 ? options_.window : options_.threads + 1,
-                   windowBytes(*input_, options_, pool), options_.start}),
+                   windowBytes(*input_, options_, pool), options_.start, &counters}),
           readAhead_(readAheadOf(*input_, pool)),
           rest_(input_->microRows(), options_.start) {
         MutexLock lock(mutex_);
@@ -153,7 +153,7 @@ void Sequencer::Impl::fail(const Status& error) {
 
 void Sequencer::Impl::work(bool mayCompute) {
     Hands hands{SegmentRunner(input_, pool_, counters_, readAhead_),
-                FrameGatherer(input_->layout())};
+                FrameGatherer(input_->layout(), &counters_)};
     for (;;) {
         Window::Task task = window_.next(mayCompute);
         switch (task.kind) {
@@ -261,7 +261,7 @@ Result<SequenceSink::Place> Sequencer::Impl::reserve(std::uint64_t bytes, std::u
                                                      std::int64_t number) {
     StageTimer timer(counters_);
     auto place = sink_.reserve(bytes, epoch, number, stop_.get_token());
-    timer.stop(Stage::kBlocked);
+    timer.waited(Stage::kCollate, Wait::kBlocked);
     return place;
 }
 
@@ -297,6 +297,7 @@ Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands
     timer.stop(Stage::kCollate, rows, static_cast<std::int64_t>(bytes));
     if (status.ok()) {
         status = sink_.commit(place, item->epoch, number);
+        timer.stop(Stage::kSink, rows, static_cast<std::int64_t>(bytes));
     }
     return status;
 }

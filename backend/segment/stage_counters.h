@@ -1,26 +1,60 @@
 #pragma once
-// Where the loader's time goes: busy nanoseconds, rows and bytes of each stage, summed over
-// threads.
+// Where the loader's time goes: of each stage busy, starved and blocked nanoseconds, rows and
+// bytes, summed over threads; of each column and each step of the recipe its own share.
 //
-// Threads: add() from any; read() is a snapshot, each number by itself consistent.
+// busy: at work on a processor. starved: waiting for what comes before (read: the file, or a core
+// to run on; recipe, order, sink: a core; collate: that, or a segment that is not computed yet).
+// blocked: waiting for what comes after (read: no room for one more segment in flight; collate: the
+// sink has no place). Columns and steps are counted once a split, never once a row; the copying of
+// a column into frames is measured on every 16th frame and scaled to the stage's time. Threads:
+// add..() from any; snapshots are consistent number by number.
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
+#include <map>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/dataset/column_cost.h"
 
 namespace millrace::segment {
 
-enum class Stage { kRead, kRecipe, kOrder, kCollate, kBlocked };
+enum class Stage { kRead, kRecipe, kOrder, kCollate, kSink };
 constexpr int kNumStages = 5;
 constexpr std::array<std::string_view, kNumStages> kStageNames{"read", "recipe", "order", "collate",
-                                                               "blocked"};
+                                                               "sink"};
+enum class Wait { kStarved, kBlocked };
 
 struct StageCount {
     std::int64_t busyNs = 0;
+    std::int64_t starvedNs = 0;
+    std::int64_t blockedNs = 0;
     std::int64_t rows = 0;
     std::int64_t bytes = 0;
 };
+
+struct ColumnCount {
+    std::int64_t readNs = 0;     ///< file, decompression, decoding
+    std::int64_t waitNs = 0;     ///< while read: not on a processor
+    std::int64_t encodeNs = 0;   ///< from its values to the feature's
+    std::int64_t collateNs = 0;  ///< into frames
+    std::int64_t rows = 0;       ///< read
+    std::int64_t diskBytes = 0, decodedBytes = 0;
+    std::int64_t busyNs() const { return readNs + encodeNs + collateNs; }
+};
+
+struct StepTime {
+    std::int64_t busyNs = 0, rowsIn = 0, rowsOut = 0;
+};
+
+/// Name of the entry of formats whose columns are read together (CSV, Arrow IPC).
+inline constexpr char kAllColumns[] = "(all columns)";
+
+/// Name of the entry of the copying of all dense features, which stand in one block.
+inline constexpr char kDenseBlock[] = "(dense block)";
 
 class StageCounters {
  public:
@@ -30,36 +64,61 @@ class StageCounters {
         cell.rows.fetch_add(rows, std::memory_order_relaxed);
         cell.bytes.fetch_add(bytes, std::memory_order_relaxed);
     }
+    void addWait(Stage stage, Wait wait, std::int64_t ns) {
+        Cell& cell = cells_[static_cast<std::size_t>(stage)];
+        (wait == Wait::kStarved ? cell.starvedNs : cell.blockedNs)
+            .fetch_add(ns, std::memory_order_relaxed);
+    }
     StageCount read(Stage stage) const {
         const Cell& cell = cells_[static_cast<std::size_t>(stage)];
-        return {cell.busyNs.load(), cell.rows.load(), cell.bytes.load()};
+        return {cell.busyNs.load(), cell.starvedNs.load(), cell.blockedNs.load(), cell.rows.load(),
+                cell.bytes.load()};
     }
+
+    /// Columns that were read for a split of `rows` rows.
+    void addReads(std::span<const dataset::ColumnCost> costs, std::int64_t rows);
+    /// The memory that a read column takes.
+    void addDecoded(const std::string& column, std::int64_t bytes);
+    void addEncoded(const std::string& column, std::int64_t ns);
+    void addStep(const std::string& step, const StepTime& time);
+    /// The same frame's columns, in one go; `ns` is as measured.
+    void addCollated(std::span<const std::pair<std::string, std::int64_t>> ns);
+
+    /// By name. collateNs is scaled so that all columns together took what the stage took.
+    std::map<std::string, ColumnCount> columns() const;
+    std::map<std::string, StepTime> steps() const;
 
  private:
     struct alignas(64) Cell {
-        std::atomic<std::int64_t> busyNs{0}, rows{0}, bytes{0};
+        std::atomic<std::int64_t> busyNs{0}, starvedNs{0}, blockedNs{0}, rows{0}, bytes{0};
     };
     std::array<Cell, kNumStages> cells_;
+    mutable Mutex mutex_;
+    std::map<std::string, ColumnCount> columns_ MR_GUARDED_BY(mutex_);
+    std::map<std::string, StepTime> steps_ MR_GUARDED_BY(mutex_);
 };
 
-/// Measures from its making to stop(); a stage is counted once a batch, never once a row.
+/// Measures from its making to stop(); a stage is counted once a batch, never once a row. Busy is
+/// what the thread had a processor for.
 class StageTimer {
  public:
-    explicit StageTimer(StageCounters& counters)
-        : counters_(counters), start_(std::chrono::steady_clock::now()) {}
+    explicit StageTimer(StageCounters& counters) : counters_(counters) {}
     /// Counts the time since the last stop (or the making) for `stage`.
     void stop(Stage stage, std::int64_t rows = 0, std::int64_t bytes = 0) {
-        const auto now = std::chrono::steady_clock::now();
-        counters_.add(stage,
-                      std::chrono::duration_cast<std::chrono::nanoseconds>(now - start_).count(),
-                      rows, bytes);
-        start_ = now;
+        const dataset::ColumnCost lap = clock_.lap({}, 0);
+        counters_.add(stage, lap.busyNs, rows, bytes);
+        counters_.addWait(stage, Wait::kStarved, lap.waitNs);
     }
-    void restart() { start_ = std::chrono::steady_clock::now(); }
+    /// All of the time since the last stop was waiting.
+    void waited(Stage stage, Wait wait) {
+        const dataset::ColumnCost lap = clock_.lap({}, 0);
+        counters_.addWait(stage, wait, lap.busyNs + lap.waitNs);
+    }
+    dataset::ColumnCost lap() { return clock_.lap({}, 0); }
 
  private:
     StageCounters& counters_;
-    std::chrono::steady_clock::time_point start_;
+    dataset::CostClock clock_;
 };
 
 }  // namespace millrace::segment

@@ -1,6 +1,7 @@
 #include "backend/segment/window.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "backend/core/text.h"
 
@@ -47,9 +48,23 @@ Window::Task Window::next(bool mayCompute) {
                 return {Task::Kind::kCompute, std::move(item)};
             }
         }
-        changed_.wait(mutex_);
+        waitLocked(mayCompute);
     }
     return {};
+}
+
+// A thread that could compute one more segment has no room for it; all others have nothing ready.
+void Window::waitLocked(bool mayCompute) {
+    const bool isMore = !restSegments_.empty() || epoch_ < options_.epochs;
+    const auto start = std::chrono::steady_clock::now();
+    changed_.wait(mutex_);
+    if (options_.counters != nullptr) {
+        const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+            std::chrono::steady_clock::now() - start);
+        options_.counters->addWait(mayCompute && isMore ? Stage::kRead : Stage::kCollate,
+                                   mayCompute && isMore ? Wait::kBlocked : Wait::kStarved,
+                                   ns.count());
+    }
 }
 
 bool Window::canDeliverLocked() const {

@@ -15,6 +15,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/segment/segment_output.h"
+#include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/cursor.h"
 
@@ -41,6 +42,7 @@ class Window {
         int size = 2;
         std::int64_t limitBytes = 0;  ///< 0: none
         stream::Cursor start;
+        StageCounters* counters = nullptr;  ///< of waits; null: not counted
     };
     struct Task {
         enum class Kind { kStop, kCompute, kDeliver };
@@ -70,6 +72,7 @@ class Window {
     std::shared_ptr<FlightItem> retryLocked() MR_REQUIRES(mutex_);
     void failedLocked(FlightItem& item, const Status& error) MR_REQUIRES(mutex_);
     void holdLocked(FlightItem& item) MR_REQUIRES(mutex_);
+    void waitLocked(bool mayCompute) MR_REQUIRES(mutex_);
     bool hasRetryLocked() const MR_REQUIRES(mutex_);
     void endEpochsLocked() MR_REQUIRES(mutex_);
     void release(const std::shared_ptr<FlightItem>& item) MR_EXCLUDES(mutex_);

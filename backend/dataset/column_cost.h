@@ -1,0 +1,38 @@
+#pragma once
+// What reading a column of a split took: measured once a column and split, never once a row.
+//
+// Threads: a value.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::dataset {
+
+struct ColumnCost {
+    std::string column;       ///< "": all columns together (CSV, Arrow IPC)
+    std::int64_t busyNs = 0;  ///< on a processor
+    std::int64_t waitNs = 0;  ///< the rest: waiting for the file, or for a free core
+    std::int64_t diskBytes = 0;
+};
+
+/// Measures from its making, or the last lap, to the next lap.
+class CostClock {
+ public:
+    CostClock() : wall_(wallNs()), busy_(threadNs()) {}
+    ColumnCost lap(std::string column, std::int64_t diskBytes) {
+        const std::int64_t wall = wallNs(), busy = threadNs();
+        const std::int64_t busyNs = busy - busy_;
+        // The two clocks tick apart by a little: a wait below that is none.
+        const std::int64_t waitNs = wall - wall_ > busyNs ? wall - wall_ - busyNs : 0;
+        wall_ = wall;
+        busy_ = busy;
+        return {std::move(column), busyNs, waitNs, diskBytes};
+    }
+
+ private:
+    static std::int64_t wallNs();
+    static std::int64_t threadNs();
+    std::int64_t wall_, busy_;
+};
+
+}  // namespace millrace::dataset

@@ -1,0 +1,67 @@
+#include "backend/segment/stage_counters.h"
+
+namespace millrace::segment {
+
+void StageCounters::addReads(std::span<const dataset::ColumnCost> costs, std::int64_t rows) {
+    MutexLock lock(mutex_);
+    for (const dataset::ColumnCost& cost : costs) {
+        ColumnCount& column = columns_[cost.column.empty() ? kAllColumns : cost.column];
+        column.readNs += cost.busyNs;
+        column.waitNs += cost.waitNs;
+        column.diskBytes += cost.diskBytes;
+        column.rows += rows;
+    }
+}
+
+void StageCounters::addDecoded(const std::string& column, std::int64_t bytes) {
+    MutexLock lock(mutex_);
+    columns_[column].decodedBytes += bytes;
+}
+
+void StageCounters::addEncoded(const std::string& column, std::int64_t ns) {
+    MutexLock lock(mutex_);
+    columns_[column].encodeNs += ns;
+}
+
+void StageCounters::addStep(const std::string& step, const StepTime& time) {
+    MutexLock lock(mutex_);
+    StepTime& sum = steps_[step];
+    sum.busyNs += time.busyNs;
+    sum.rowsIn += time.rowsIn;
+    sum.rowsOut += time.rowsOut;
+}
+
+void StageCounters::addCollated(std::span<const std::pair<std::string, std::int64_t>> ns) {
+    MutexLock lock(mutex_);
+    for (const auto& [column, time] : ns) {
+        columns_[column].collateNs += time;
+    }
+}
+
+std::map<std::string, ColumnCount> StageCounters::columns() const {
+    std::map<std::string, ColumnCount> columns;
+    {
+        MutexLock lock(mutex_);
+        columns = columns_;
+    }
+    std::int64_t measured = 0;
+    for (const auto& [name, column] : columns) {
+        measured += column.collateNs;
+    }
+    if (measured == 0) {
+        return columns;
+    }
+    const double scale =
+        static_cast<double>(read(Stage::kCollate).busyNs) / static_cast<double>(measured);
+    for (auto& [name, column] : columns) {
+        column.collateNs = static_cast<std::int64_t>(static_cast<double>(column.collateNs) * scale);
+    }
+    return columns;
+}
+
+std::map<std::string, StepTime> StageCounters::steps() const {
+    MutexLock lock(mutex_);
+    return steps_;
+}
+
+}  // namespace millrace::segment
