@@ -1,0 +1,303 @@
+#include "backend/table/frame_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include <arrow/array.h>
+#include <arrow/buffer.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "backend/core/text.h"
+#include "backend/dataset/arrow_bridge.h"
+
+namespace millrace::table {
+
+namespace {
+
+using dataset::fromArrow;
+using frame::DType;
+using frame::Role;
+using TypePtr = std::shared_ptr<arrow::DataType>;
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+using BufferPtr = std::shared_ptr<arrow::Buffer>;
+
+TypePtr numberType(DType type) {
+    switch (type) {
+        case DType::kUint8:
+            return arrow::uint8();
+        case DType::kInt8:
+            return arrow::int8();
+        case DType::kUint16:
+            return arrow::uint16();
+        case DType::kInt16:
+            return arrow::int16();
+        case DType::kUint32:
+            return arrow::uint32();
+        case DType::kInt32:
+            return arrow::int32();
+        case DType::kUint64:
+            return arrow::uint64();
+        case DType::kInt64:
+            return arrow::int64();
+        case DType::kFloat32:
+            return arrow::float32();
+        case DType::kFloat64:
+            return arrow::float64();
+        case DType::kString:
+            break;
+    }
+    return arrow::utf8();
+}
+
+// Frames know numbers only: dates, times and booleans get their types back.
+TypePtr carriedType(const frame::ColumnSpec& column, const spec::Schema& types) {
+    const spec::Field* field = types.find(column.name);
+    TypePtr type = numberType(column.dtype);
+    if (field != nullptr && field->type.kind == spec::TypeKind::kDate) {
+        type = arrow::date32();
+    }
+    if (field != nullptr && field->type.kind == spec::TypeKind::kTimestamp) {
+        type = arrow::timestamp(arrow::TimeUnit::MICRO);
+    }
+    if (field != nullptr && field->type.isBool()) {
+        return arrow::boolean();
+    }
+    const bool isList =
+        column.encoding == frame::Encoding::kLists && column.dtype != DType::kString;
+    return isList ? arrow::list(type) : type;
+}
+
+TypePtr typeOf(const frame::ColumnSpec& column, const spec::Schema& types) {
+    switch (column.role) {
+        case Role::kVector:
+            return arrow::fixed_size_list(arrow::float32(),
+                                          static_cast<std::int32_t>(column.width));
+        case Role::kMask:
+            return arrow::boolean();
+        case Role::kCarry:
+            return carriedType(column, types);
+        default:
+            return column.encoding == frame::Encoding::kLists
+                       ? arrow::list(numberType(column.dtype))
+                       : numberType(column.dtype);
+    }
+}
+
+// Names, each once.
+class Names {
+ public:
+    std::string unique(const std::string& name, const char* suffix) {
+        std::string chosen = name;
+        while (!used_.insert(chosen).second) {
+            chosen += suffix;
+        }
+        return chosen;
+    }
+
+ private:
+    std::set<std::string> used_;
+};
+
+std::string nameOf(const frame::ColumnSpec& column, Names& names) {
+    switch (column.role) {
+        case Role::kLabel:
+            return names.unique(column.name, ".label");
+        case Role::kWeight:
+            return names.unique(column.name + ".weight", ".weight");
+        case Role::kMask:
+            return names.unique(column.name + ".mask", ".mask");
+        case Role::kCarry:
+            return names.unique(column.name, ".carry");
+        default:
+            return names.unique(column.name, ".feature");
+    }
+}
+
+Result<std::shared_ptr<arrow::Buffer>> allocate(std::size_t bytes) {
+    ASSIGN_OR_RETURN(auto buffer,
+                     fromArrow(arrow::AllocateBuffer(static_cast<std::int64_t>(bytes)), "table"));
+    return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+}
+
+// The stored values of a column, all items of it.
+std::span<const std::byte> valueBytes(const frame::FrameView& view, std::size_t column) {
+    const frame::ColumnEntry& entry = view.entry(column);
+    return view.bytes().subspan(entry.data.offset, entry.values * frame::sizeOf(entry.dtype));
+}
+
+// The values of fixed columns, a row after another, also where rows share a request's.
+Result<BufferPtr> itemValues(const frame::FrameView& view, std::size_t column) {
+    const frame::ColumnEntry& entry = view.entry(column);
+    const std::size_t width = frame::sizeOf(entry.dtype) * entry.width;
+    const std::span<const std::byte> from = valueBytes(view, column);
+    ASSIGN_OR_RETURN(auto buffer, allocate(view.rows() * width));
+    if ((entry.flags & frame::kDedup) == 0) {
+        std::copy(from.begin(), from.end(), reinterpret_cast<std::byte*>(buffer->mutable_data()));
+        return BufferPtr(std::move(buffer));
+    }
+    for (std::uint32_t r = 0; r < view.rows(); ++r) {
+        std::memcpy(buffer->mutable_data() + r * width,
+                    from.data() + view.itemOf(column, r) * width, width);
+    }
+    return BufferPtr(std::move(buffer));
+}
+
+Result<ArrayPtr> denseLane(const frame::FrameView& view, std::size_t column, std::size_t lane,
+                           std::size_t width) {
+    const std::span<const float> block = view.values<float>(column);
+    ASSIGN_OR_RETURN(auto buffer, allocate(std::size_t{view.rows()} * 4));
+    auto* const out = reinterpret_cast<float*>(buffer->mutable_data());
+    for (std::size_t r = 0; r < view.rows(); ++r) {
+        out[r] = block[r * width + lane];
+    }
+    return arrow::MakeArray(
+        arrow::ArrayData::Make(arrow::float32(), view.rows(), {nullptr, buffer}, 0));
+}
+
+Result<ArrayPtr> boolColumn(const frame::FrameView& view, std::size_t column) {
+    const std::span<const std::uint8_t> from = view.values<std::uint8_t>(column);
+    ASSIGN_OR_RETURN(auto bits, allocate((view.rows() + 7) / 8));
+    std::memset(bits->mutable_data(), 0, (view.rows() + 7) / 8);
+    for (std::size_t r = 0; r < view.rows(); ++r) {
+        bits->mutable_data()[r / 8] |= static_cast<std::uint8_t>((from[r] != 0 ? 1 : 0) << (r % 8));
+    }
+    return arrow::MakeArray(
+        arrow::ArrayData::Make(arrow::boolean(), view.rows(), {nullptr, bits}, 0));
+}
+
+// Lists and texts, expanded where rows share a request's.
+Result<ArrayPtr> listColumn(const frame::FrameView& view, std::size_t column, const TypePtr& type) {
+    const std::span<const std::int64_t> offsets = view.offsets(column);
+    const std::size_t width = frame::sizeOf(view.entry(column).dtype);
+    const std::span<const std::byte> from = valueBytes(view, column);
+    ASSIGN_OR_RETURN(auto ends, allocate((std::size_t{view.rows()} + 1) * 4));
+    auto* const out = reinterpret_cast<std::int32_t*>(ends->mutable_data());
+    std::int64_t total = 0;
+    out[0] = 0;
+    for (std::uint32_t r = 0; r < view.rows(); ++r) {
+        const std::uint32_t item = view.itemOf(column, r);
+        total += offsets[item + 1] - offsets[item];
+        if (total > std::numeric_limits<std::int32_t>::max()) {
+            return invalidArgument("column '", view.name(column),
+                                   "': more than 2^31 list values in a micro-batch; a smaller "
+                                   "batch.micro_rows has fewer");
+        }
+        out[r + 1] = static_cast<std::int32_t>(total);
+    }
+    ASSIGN_OR_RETURN(auto values, allocate(static_cast<std::size_t>(total) * width));
+    for (std::uint32_t r = 0; r < view.rows(); ++r) {
+        const std::uint32_t item = view.itemOf(column, r);
+        const auto begin = static_cast<std::size_t>(offsets[item]) * width;
+        const auto bytes = static_cast<std::size_t>(offsets[item + 1] - offsets[item]) * width;
+        if (bytes > 0) {
+            std::memcpy(values->mutable_data() + static_cast<std::size_t>(out[r]) * width,
+                        from.data() + begin, bytes);
+        }
+    }
+    if (type->id() == arrow::Type::STRING) {
+        return arrow::MakeArray(
+            arrow::ArrayData::Make(type, view.rows(), {nullptr, ends, values}, 0));
+    }
+    const TypePtr element = type->field(0)->type();
+    auto child = arrow::ArrayData::Make(element, total, {nullptr, values}, 0);
+    return arrow::MakeArray(
+        arrow::ArrayData::Make(type, view.rows(), {nullptr, ends}, {std::move(child)}, 0));
+}
+
+Result<ArrayPtr> fixedColumn(const frame::FrameView& view, std::size_t column,
+                             const TypePtr& type) {
+    ASSIGN_OR_RETURN(const BufferPtr values, itemValues(view, column));
+    if (type->id() != arrow::Type::FIXED_SIZE_LIST) {
+        return arrow::MakeArray(arrow::ArrayData::Make(type, view.rows(), {nullptr, values}, 0));
+    }
+    const auto count = std::int64_t{view.rows()} * view.entry(column).width;
+    auto child = arrow::ArrayData::Make(arrow::float32(), count, {nullptr, values}, 0);
+    return arrow::MakeArray(
+        arrow::ArrayData::Make(type, view.rows(), {nullptr}, {std::move(child)}, 0));
+}
+
+}  // namespace
+
+Result<std::vector<int>> chooseColumns(const std::vector<std::string>& known,
+                                       const std::vector<std::string>& wanted) {
+    std::vector<int> chosen;
+    for (std::size_t i = 0; wanted.empty() && i < known.size(); ++i) {
+        chosen.push_back(static_cast<int>(i));
+    }
+    for (const std::string& name : wanted) {
+        const auto at = std::find(known.begin(), known.end(), name);
+        if (at == known.end()) {
+            return invalidArgument("--columns: the table has no column '", name, "'",
+                                   nameHint(name, known));
+        }
+        const int index = static_cast<int>(at - known.begin());
+        if (std::find(chosen.begin(), chosen.end(), index) != chosen.end()) {
+            return invalidArgument("--columns: '", name, "' is named twice");
+        }
+        chosen.push_back(index);
+    }
+    return chosen;
+}
+
+Result<FrameTable> FrameTable::make(const spec::RunSpec& spec, const frame::FrameLayout& layout,
+                                    const spec::Schema& types,
+                                    const std::vector<std::string>& wanted) {
+    Names names;
+    std::vector<std::string> known;
+    arrow::FieldVector fields;
+    std::vector<Column> columns;
+    const auto add = [&](std::string name, TypePtr type, Column column) {
+        known.push_back(name);
+        fields.push_back(arrow::field(std::move(name), std::move(type), /*nullable=*/false));
+        columns.push_back(column);
+    };
+    for (std::size_t c = 2; c < layout.numColumns(); ++c) {
+        const frame::ColumnSpec& column = layout.columns()[c];
+        if (column.role == Role::kInverse) {
+            continue;
+        }
+        if (column.role != Role::kDense) {
+            add(nameOf(column, names), typeOf(column, types), {c, 0});
+            continue;
+        }
+        for (std::size_t lane = 0; lane < spec.features.dense.size(); ++lane) {
+            add(names.unique(spec.features.dense[lane].column, ".feature"), arrow::float32(),
+                {c, lane});
+        }
+    }
+    ASSIGN_OR_RETURN(const std::vector<int> chosen, chooseColumns(known, wanted));
+    FrameTable table;
+    arrow::FieldVector kept;
+    for (const int index : chosen) {
+        kept.push_back(fields[static_cast<std::size_t>(index)]);
+        table.columns_.push_back(columns[static_cast<std::size_t>(index)]);
+    }
+    table.schema_ = arrow::schema(kept);
+    return table;
+}
+
+Result<BatchPtr> FrameTable::batchOf(const frame::FrameView& view) const {
+    arrow::ArrayVector arrays;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const auto& [source, lane] = columns_[i];
+        const frame::ColumnEntry& entry = view.entry(source);
+        const TypePtr& type = schema_->field(static_cast<int>(i))->type();
+        ArrayPtr array;
+        if (entry.role == Role::kDense) {
+            ASSIGN_OR_RETURN(array, denseLane(view, source, lane, entry.width));
+        } else if (type->id() == arrow::Type::BOOL) {
+            ASSIGN_OR_RETURN(array, boolColumn(view, source));
+        } else if (entry.encoding == frame::Encoding::kLists) {
+            ASSIGN_OR_RETURN(array, listColumn(view, source, type));
+        } else {
+            ASSIGN_OR_RETURN(array, fixedColumn(view, source, type));
+        }
+        arrays.push_back(std::move(array));
+    }
+    return arrow::RecordBatch::Make(schema_, view.rows(), std::move(arrays));
+}
+
+}  // namespace millrace::table

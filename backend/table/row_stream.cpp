@@ -1,0 +1,236 @@
+#include "backend/table/row_stream.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include <arrow/array.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/compute/exec.h>
+#include <arrow/datum.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "backend/core/paths.h"
+#include "backend/core/thread.h"
+#include "backend/dataset/arrow_bridge.h"
+#include "backend/spec/bind.h"
+#include "backend/table/frame_table.h"
+
+namespace millrace::table {
+
+namespace {
+
+using dataset::fromArrow;
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+// Only what chooses rows is left: no labels, no features.
+spec::RunSpec rowsOnly(const spec::RunSpec& spec) {
+    spec::RunSpec rows = spec;
+    rows.labels.clear();
+    rows.features = {};
+    rows.embeddings.clear();
+    rows.eval.reset();
+    return rows;
+}
+
+Status checkSupported(const dataset::Dataset& dataset) {
+    for (std::size_t file = 0; file < dataset.files().size(); ++file) {
+        ASSIGN_OR_RETURN(const auto facts, dataset.facts(file));
+        if (!facts->unsupported.empty()) {
+            return invalidArgument(dataset.files()[file].path, ": column '",
+                                   facts->unsupported.front(),
+                                   "' is of a type that cannot be read; --columns says which "
+                                   "columns the table is to have");
+        }
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+// The recipe's door to one split; what it has read is there for the table too.
+class RowStream::Columns final : public recipe::ColumnSource {
+ public:
+    Columns(dataset::SplitReader& reader, const dataset::SplitRange& split)
+        : reader_(reader), split_(split) {}
+
+    Result<std::vector<ArrayPtr>> columns(const std::vector<std::string>& names) override {
+        std::vector<std::string> missing;
+        for (const std::string& name : names) {
+            if (!known_.contains(name)) {
+                missing.push_back(name);
+            }
+        }
+        ASSIGN_OR_RETURN(const auto read, reader_.readColumns(split_, missing));
+        reader_.takeCosts();
+        for (std::size_t i = 0; i < missing.size(); ++i) {
+            known_[missing[i]] = read[i];
+        }
+        std::vector<ArrayPtr> arrays;
+        for (const std::string& name : names) {
+            arrays.push_back(known_[name]);
+        }
+        return arrays;
+    }
+
+ private:
+    dataset::SplitReader& reader_;
+    const dataset::SplitRange split_;
+    std::map<std::string, ArrayPtr> known_;
+};
+
+Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
+                                                   const stream::Plan& plan, MemoryBudget& budget,
+                                                   Options options) {
+    std::unique_ptr<RowStream> rows(new RowStream());
+    spec::RunSpec spec = rowsOnly(given);
+    rows->files_ = plan.files;
+    auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
+    ASSIGN_OR_RETURN(
+        rows->dataset_,
+        dataset::Dataset::ofPlan(rows->files_, dataset::readOptionsOf(spec.dataset), cache));
+    if (options.columns.empty()) {
+        RETURN_IF_ERROR(checkSupported(*rows->dataset_));
+    }
+    const std::vector<std::string> known = rows->dataset_->schema().names();
+    ASSIGN_OR_RETURN(const std::vector<int> chosen, chooseColumns(known, options.columns));
+    for (const int column : chosen) {
+        rows->columns_.push_back(known[static_cast<std::size_t>(column)]);
+    }
+    const recipe::TableSource tables = recipe::diskTables(spec.baseDir, cache);
+    ASSIGN_OR_RETURN(rows->recipe_,
+                     recipe::CompiledRecipe::compile(spec, recipe::Part::kTrain,
+                                                     rows->dataset_->schema(), tables, &budget));
+    for (const spec::Step& step : spec.recipe) {
+        rows->hasWeights_ |=
+            step.enabled &&
+            (step.kind == spec::StepKind::kWeight ||
+             (step.kind == spec::StepKind::kSample && step.isInverseWeighted && step.keep < 1));
+    }
+    for (std::size_t file = 0; file < rows->files_.size(); ++file) {
+        for (const stream::PlanSplit& split : rows->files_[file].splits) {
+            rows->splits_.push_back({static_cast<std::uint32_t>(file), split});
+            rows->rowsTotal_ += split.rows;
+        }
+    }
+    rows->options_ = std::move(options);
+    RETURN_IF_ERROR(rows->makeSchema());
+    return rows;
+}
+
+RowStream::~RowStream() = default;
+
+// Types stand in the first split's columns (a decimal's precision is no spec type).
+Status RowStream::makeSchema() {
+    dataset::SplitReader reader(dataset_);
+    std::vector<ArrayPtr> arrays;
+    if (!splits_.empty()) {
+        const SplitPlace& first = splits_.front();
+        const dataset::SplitRange range{first.file, first.split.rowGroup, first.split.firstRow,
+                                        first.split.rows};
+        ASSIGN_OR_RETURN(arrays, reader.readColumns(range, columns_));
+    }
+    arrow::FieldVector fields;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+        const spec::Field* field = dataset_->schema().find(columns_[c]);
+        std::shared_ptr<arrow::DataType> type =
+            arrays.empty() ? dataset::toArrowType(field->type) : arrays[c]->type();
+        fields.push_back(
+            arrow::field(columns_[c], type ? type : arrow::null(), field->type.nullable));
+    }
+    schema_ = arrow::schema(fields);
+    return okStatus();
+}
+
+Result<BatchPtr> RowStream::readSplit(dataset::SplitReader& reader, std::size_t index) const {
+    const SplitPlace& place = splits_[index];
+    const stream::PlanSplit& split = place.split;
+    const dataset::SplitRange range{place.file, split.rowGroup, split.firstRow, split.rows};
+    Columns columns(reader, range);
+    const recipe::SplitInput input{place.file,
+                                   files_[place.file].relativePath,
+                                   static_cast<std::uint64_t>(split.firstRow),
+                                   split.rows,
+                                   &columns,
+                                   nullptr};
+    ASSIGN_OR_RETURN(const recipe::FeatureBatch kept, recipe_->run(input, 0));
+    if (kept.rows == 0) {
+        return fromArrow(arrow::RecordBatch::MakeEmpty(schema_), "rows");
+    }
+    ASSIGN_OR_RETURN(auto arrays, columns.columns(columns_));
+    const BatchPtr whole = arrow::RecordBatch::Make(schema_, split.rows, std::move(arrays));
+    if (kept.rows == split.rows) {
+        return whole;
+    }
+    arrow::Int64Builder builder;
+    for (const std::uint64_t row : kept.rowNumbers) {
+        RETURN_IF_ERROR(
+            fromArrow(builder.Append(static_cast<std::int64_t>(row) - split.firstRow), "rows"));
+    }
+    ASSIGN_OR_RETURN(const auto indices, fromArrow(builder.Finish(), "rows"));
+    arrow::compute::ExecContext context(arrow::default_memory_pool());
+    context.set_use_threads(false);
+    ASSIGN_OR_RETURN(
+        const arrow::Datum taken,
+        fromArrow(
+            arrow::compute::Take(whole, indices, arrow::compute::TakeOptions::Defaults(), &context),
+            "rows"));
+    return taken.record_batch();
+}
+
+void RowStream::fail(const Status& error) {
+    MutexLock lock(mutex_);
+    if (error_.ok()) {
+        error_ = error;
+    }
+    changed_.notifyAll();
+}
+
+// A split is handed on when all before it have been; an error in its turn, so that the first one in
+// the plan's order is told.
+void RowStream::work(const BatchTaker& take, const std::stop_token& stop) {
+    dataset::SplitReader reader(dataset_, options_.pool);
+    for (std::size_t split = next_++; split < splits_.size(); split = next_++) {
+        if (stop.stop_requested()) {
+            return fail(cancelled("stopped"));
+        }
+        const Result<BatchPtr> batch = readSplit(reader, split);
+        {
+            MutexLock lock(mutex_);
+            while (turn_ != split && error_.ok()) {
+                changed_.wait(mutex_);
+            }
+            if (!error_.ok()) {
+                return;
+            }
+        }
+        Status status = batch.status();
+        if (status.ok()) {
+            rowsRead_ += splits_[split].split.rows;
+            rowsKept_ += (*batch)->num_rows();
+            status = take(*batch);
+        }
+        if (!status.ok()) {
+            return fail(status);
+        }
+        MutexLock lock(mutex_);
+        ++turn_;
+        changed_.notifyAll();
+    }
+}
+
+Status RowStream::run(const BatchTaker& take, std::stop_token stop) {
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < options_.threads; ++t) {
+            threads.push_back(startThread(
+                strCat("rows-", t), [this, &take, stop](std::stop_token) { work(take, stop); }));
+        }
+    }
+    MutexLock lock(mutex_);
+    return error_;
+}
+
+}  // namespace millrace::table

@@ -1,0 +1,85 @@
+#pragma once
+// The dataset's own columns of the rows that a recipe keeps, in file order: a variation as the
+// table that it was taken from (`millrace stream --rows`).
+//
+// dataset.where and the recipe's steps choose the rows, drawn as in epoch 0; labels and features
+// are not made. Several threads read splits; they hand them on in the plan's order, so at most one
+// split a thread is in memory. Threads: run() belongs to one owner, starts its own and joins them;
+// rowsRead() and rowsKept() from any.
+// Failure: data errors name file and row; columns that cannot be read (struct, map) are refused.
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "backend/core/memory_budget.h"
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/dataset/dataset.h"
+#include "backend/dataset/split_reader.h"
+#include "backend/recipe/compiled_recipe.h"
+#include "backend/spec/run_spec.h"
+#include "backend/stream/plan.h"
+#include "backend/table/external_sort.h"
+
+namespace arrow {
+class MemoryPool;
+}  // namespace arrow
+
+namespace millrace::table {
+
+class RowStream {
+ public:
+    struct Options {
+        std::vector<std::string> columns;  ///< empty: all
+        int threads = 1;
+        arrow::MemoryPool* pool = nullptr;  ///< of what is read; null: Arrow's own
+    };
+    /// `budget` holds the side tables and outlives the stream.
+    static Result<std::unique_ptr<RowStream>> open(const spec::RunSpec& spec,
+                                                   const stream::Plan& plan, MemoryBudget& budget,
+                                                   Options options);
+    ~RowStream();
+
+    const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
+    /// `take` is called by one thread at a time, in order.
+    Status run(const BatchTaker& take, std::stop_token stop);
+
+    std::int64_t rowsTotal() const { return rowsTotal_; }
+    std::int64_t rowsRead() const { return rowsRead_.load(); }
+    std::int64_t rowsKept() const { return rowsKept_.load(); }
+    /// A step weighs rows: the table has no column for that.
+    bool hasWeights() const { return hasWeights_; }
+
+ private:
+    class Columns;
+    RowStream() = default;
+    Status makeSchema();
+    Result<BatchPtr> readSplit(dataset::SplitReader& reader, std::size_t split) const;
+    void work(const BatchTaker& take, const std::stop_token& stop);
+    void fail(const Status& error);
+
+    struct SplitPlace {
+        std::uint32_t file = 0;
+        stream::PlanSplit split;
+    };
+    Options options_;
+    std::vector<stream::PlanFile> files_;
+    std::vector<SplitPlace> splits_;
+    std::vector<std::string> columns_;
+    std::shared_ptr<const dataset::Dataset> dataset_;
+    std::shared_ptr<const recipe::CompiledRecipe> recipe_;
+    std::shared_ptr<arrow::Schema> schema_;
+    std::int64_t rowsTotal_ = 0;
+    bool hasWeights_ = false;
+    std::atomic<std::int64_t> rowsRead_{0}, rowsKept_{0};
+    std::atomic<std::size_t> next_{0};
+    Mutex mutex_;
+    CondVar changed_;
+    std::size_t turn_ MR_GUARDED_BY(mutex_) = 0;
+    Status error_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::table

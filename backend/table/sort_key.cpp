@@ -1,0 +1,167 @@
+#include "backend/table/sort_key.h"
+
+#include <bit>
+#include <cmath>
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "backend/core/text.h"
+
+namespace millrace::table {
+
+namespace {
+
+constexpr char kValue = 0, kNull = 1;
+
+void appendBigEndian(std::uint64_t value, int bytes, std::string& out) {
+    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
+        out += static_cast<char>((value >> shift) & 0xff);
+    }
+}
+
+void appendSigned(std::int64_t value, std::string& out) {
+    appendBigEndian(static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63), 8, out);
+}
+
+// Positive numbers get the sign bit set, negative ones all bits flipped: the order of the bits is
+// the order of the numbers. -0 is 0; NaN is behind everything.
+void appendDouble(double value, std::string& out) {
+    if (std::isnan(value)) {
+        appendBigEndian(~std::uint64_t{0}, 8, out);
+        return;
+    }
+    const auto bits = std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);
+    const bool isNegative = (bits >> 63) != 0;
+    appendBigEndian(isNegative ? ~bits : bits | (std::uint64_t{1} << 63), 8, out);
+}
+
+// A zero byte is followed by 0xff, the end is two zero bytes: a text sorts before its extensions.
+void appendText(std::string_view text, std::string& out) {
+    for (const char c : text) {
+        out += c;
+        if (c == 0) {
+            out += static_cast<char>(0xff);
+        }
+    }
+    out.append(2, '\0');
+}
+
+void appendDecimal(std::string_view littleEndian, std::string& out) {
+    for (std::size_t i = littleEndian.size(); i-- > 0;) {
+        const bool isTop = i + 1 == littleEndian.size();
+        out += static_cast<char>(isTop ? littleEndian[i] ^ '\x80' : littleEndian[i]);
+    }
+}
+
+void appendValue(const arrow::Array& array, std::int64_t row, std::string& out) {
+    using arrow::Type;
+    switch (array.type_id()) {
+        case Type::BOOL:
+            out += static_cast<char>(static_cast<const arrow::BooleanArray&>(array).Value(row));
+            return;
+        case Type::INT8:
+            return appendSigned(static_cast<const arrow::Int8Array&>(array).Value(row), out);
+        case Type::INT16:
+            return appendSigned(static_cast<const arrow::Int16Array&>(array).Value(row), out);
+        case Type::INT32:
+            return appendSigned(static_cast<const arrow::Int32Array&>(array).Value(row), out);
+        case Type::INT64:
+            return appendSigned(static_cast<const arrow::Int64Array&>(array).Value(row), out);
+        case Type::DATE32:
+            return appendSigned(static_cast<const arrow::Date32Array&>(array).Value(row), out);
+        case Type::TIMESTAMP:
+            return appendSigned(static_cast<const arrow::TimestampArray&>(array).Value(row), out);
+        case Type::UINT8:
+            return appendBigEndian(static_cast<const arrow::UInt8Array&>(array).Value(row), 8, out);
+        case Type::UINT16:
+            return appendBigEndian(static_cast<const arrow::UInt16Array&>(array).Value(row), 8,
+                                   out);
+        case Type::UINT32:
+            return appendBigEndian(static_cast<const arrow::UInt32Array&>(array).Value(row), 8,
+                                   out);
+        case Type::UINT64:
+            return appendBigEndian(static_cast<const arrow::UInt64Array&>(array).Value(row), 8,
+                                   out);
+        case Type::FLOAT:
+            return appendDouble(static_cast<const arrow::FloatArray&>(array).Value(row), out);
+        case Type::DOUBLE:
+            return appendDouble(static_cast<const arrow::DoubleArray&>(array).Value(row), out);
+        case Type::STRING:
+        case Type::BINARY:
+            return appendText(static_cast<const arrow::BinaryArray&>(array).GetView(row), out);
+        case Type::DECIMAL128:
+            return appendDecimal(
+                static_cast<const arrow::FixedSizeBinaryArray&>(array).GetView(row), out);
+        default:
+            return;
+    }
+}
+
+bool isSortable(const arrow::DataType& type) {
+    switch (type.id()) {
+        case arrow::Type::BOOL:
+        case arrow::Type::INT8:
+        case arrow::Type::INT16:
+        case arrow::Type::INT32:
+        case arrow::Type::INT64:
+        case arrow::Type::UINT8:
+        case arrow::Type::UINT16:
+        case arrow::Type::UINT32:
+        case arrow::Type::UINT64:
+        case arrow::Type::FLOAT:
+        case arrow::Type::DOUBLE:
+        case arrow::Type::DATE32:
+        case arrow::Type::TIMESTAMP:
+        case arrow::Type::STRING:
+        case arrow::Type::BINARY:
+        case arrow::Type::DECIMAL128:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+Result<std::vector<int>> SortKeys::columnsOf(const arrow::Schema& schema,
+                                             const std::vector<std::string>& names) {
+    std::vector<int> columns;
+    for (const std::string& name : names) {
+        const int index = schema.GetFieldIndex(name);
+        if (index < 0) {
+            return invalidArgument("--sort: the table has no column '", name, "'",
+                                   nameHint(name, schema.field_names()));
+        }
+        if (!isSortable(*schema.field(index)->type())) {
+            return invalidArgument("--sort: column '", name, "' of type ",
+                                   schema.field(index)->type()->ToString(),
+                                   " has no order; a number, text, date or time has");
+        }
+        columns.push_back(index);
+    }
+    return columns;
+}
+
+SortKeys::SortKeys(const arrow::RecordBatch& batch, const std::vector<int>& columns) {
+    ends_.reserve(static_cast<std::size_t>(batch.num_rows()) + 1);
+    bytes_.reserve(static_cast<std::size_t>(batch.num_rows()) * 9 * columns.size());
+    ends_.push_back(0);
+    std::vector<std::shared_ptr<arrow::Array>> arrays;
+    for (const int column : columns) {
+        arrays.push_back(batch.column(column));
+    }
+    for (std::int64_t row = 0; row < batch.num_rows(); ++row) {
+        for (const auto& array : arrays) {
+            const bool isNull = array->IsNull(row);
+            bytes_ += isNull ? kNull : kValue;
+            if (!isNull) {
+                appendValue(*array, row, bytes_);
+            }
+        }
+        ends_.push_back(bytes_.size());
+    }
+}
+
+}  // namespace millrace::table

@@ -1,0 +1,44 @@
+#pragma once
+// Rows' sort keys as bytes: comparing the bytes of two keys compares the rows.
+//
+// Ascending; numbers by value (NaN last), texts by bytes, false before true, nulls behind all.
+// The bytes of each column are self-delimiting, so a key of several columns is their
+// concatenation. Private to the room. Threads: pure.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/status.h"
+
+namespace arrow {
+class Array;
+class RecordBatch;
+class Schema;
+}  // namespace arrow
+
+namespace millrace::table {
+
+/// The keys of a batch's rows, one after another in one buffer.
+class SortKeys {
+ public:
+    /// kInvalidArgument for a column that is not there (with the nearest name) or is a list.
+    static Result<std::vector<int>> columnsOf(const arrow::Schema& schema,
+                                              const std::vector<std::string>& names);
+
+    SortKeys(const arrow::RecordBatch& batch, const std::vector<int>& columns);
+    std::string_view operator[](std::int64_t row) const {
+        const auto r = static_cast<std::size_t>(row);
+        return std::string_view(bytes_).substr(ends_[r], ends_[r + 1] - ends_[r]);
+    }
+    std::int64_t sizeBytes() const {
+        return static_cast<std::int64_t>(bytes_.capacity() + 8 * ends_.capacity());
+    }
+
+ private:
+    std::string bytes_;
+    std::vector<std::uint64_t> ends_;
+};
+
+}  // namespace millrace::table

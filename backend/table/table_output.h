@@ -1,0 +1,67 @@
+#pragma once
+// A table being written: batches in, a directory of files out.
+//
+// DIR/part-00000.parquet, part-00001.parquet, ... (a new file after fileBytes) and DIR/_table.json,
+// which says what made it. Rows are collected into row groups of `rowGroupRows`, fewer where those
+// would take more than their part of the memory. With sort keys everything is sorted first
+// (ExternalSort). Nothing is visible before commit(), and nothing is left without it.
+// Threads: one owner at a time.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/table/output_place.h"
+#include "backend/table/table_writer.h"
+
+namespace millrace::table {
+
+struct TableOptions {
+    std::string directory;
+    bool isForced = false;
+    WriterOptions writer;
+    std::int64_t rowGroupRows = 65536;
+    std::int64_t fileBytes = 1'000'000'000;
+    std::vector<std::string> sort;
+    std::int64_t memoryBytes = 512'000'000;  ///< for row groups and sorting
+};
+
+struct TableTotals {
+    std::int64_t rows = 0, bytes = 0, files = 0, rowGroups = 0, sortRuns = 0;
+    std::int64_t smallestGroupRows = 0;  ///< of those that memory cut short; 0: none
+};
+
+class TableOutput {
+ public:
+    static Result<std::unique_ptr<TableOutput>> open(TableOptions options);
+    ~TableOutput();
+
+    /// Once, before the first batch.
+    Status start(std::shared_ptr<arrow::Schema> schema);
+    Status add(BatchPtr batch);
+    /// Writes what is left, `facts` as _table.json, and gives the directory its name.
+    Status commit(const Json& facts);
+
+    const TableTotals& totals() const { return totals_; }
+    const std::string& target() const { return place_.target(); }
+
+ private:
+    TableOutput(TableOptions options, OutputPlace place)
+        : options_(std::move(options)), place_(std::move(place)) {}
+    Status collect(BatchPtr batch);
+    Status writeGroup();
+    Status closeFile();
+
+    const TableOptions options_;
+    OutputPlace place_;
+    std::shared_ptr<arrow::Schema> schema_;
+    std::unique_ptr<ExternalSort> sort_;
+    std::vector<BatchPtr> group_;
+    std::int64_t groupRows_ = 0, groupBytes_ = 0;
+    std::unique_ptr<TableWriter> writer_;
+    TableTotals totals_;
+};
+
+}  // namespace millrace::table

@@ -1,0 +1,200 @@
+// Sort keys and the external sort, against std::stable_sort over plain values.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <random>
+
+#include <arrow/api.h>
+#include <arrow/compute/initialize.h>
+#include <gtest/gtest.h>
+
+#include "backend/table/external_sort.h"
+#include "backend/table/sort_key.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::table {
+namespace {
+
+struct Row {
+    std::optional<std::int64_t> request;
+    std::string word;
+    std::int64_t number = 0;  ///< of the row as it came
+    bool operator==(const Row&) const = default;
+};
+
+// SEMANTICS of the order: nulls last.
+bool isBefore(const Row& a, const Row& b) {
+    if (a.request != b.request) {
+        return a.request && (!b.request || *a.request < *b.request);
+    }
+    return a.word < b.word;
+}
+
+std::shared_ptr<arrow::Schema> rowSchema() {
+    return arrow::schema({arrow::field("request", arrow::int64()),
+                          arrow::field("word", arrow::utf8()),
+                          arrow::field("number", arrow::int64()),
+                          arrow::field("list", arrow::list(arrow::int64()))});
+}
+
+BatchPtr batchOf(const std::vector<Row>& rows) {
+    arrow::Int64Builder request, number;
+    arrow::StringBuilder word;
+    arrow::ListBuilder list(arrow::default_memory_pool(), std::make_shared<arrow::Int64Builder>());
+    for (const Row& row : rows) {
+        EXPECT_TRUE((row.request ? request.Append(*row.request) : request.AppendNull()).ok());
+        EXPECT_TRUE(word.Append(row.word).ok());
+        EXPECT_TRUE(number.Append(row.number).ok());
+        EXPECT_TRUE(list.Append().ok());
+        for (std::int64_t i = 0; i < row.number % 4; ++i) {
+            EXPECT_TRUE(
+                static_cast<arrow::Int64Builder*>(list.value_builder())->Append(row.number).ok());
+        }
+    }
+    return arrow::RecordBatch::Make(
+        rowSchema(), static_cast<std::int64_t>(rows.size()),
+        {*request.Finish(), *word.Finish(), *number.Finish(), *list.Finish()});
+}
+
+void append(const arrow::RecordBatch& batch, std::vector<Row>& rows) {
+    const auto& request = static_cast<const arrow::Int64Array&>(*batch.column(0));
+    const auto& word = static_cast<const arrow::StringArray&>(*batch.column(1));
+    const auto& number = static_cast<const arrow::Int64Array&>(*batch.column(2));
+    const auto& list = static_cast<const arrow::ListArray&>(*batch.column(3));
+    for (std::int64_t r = 0; r < batch.num_rows(); ++r) {
+        Row row{std::nullopt, word.GetString(r), number.Value(r)};
+        if (request.IsValid(r)) {
+            row.request = request.Value(r);
+        }
+        EXPECT_EQ(list.value_length(r), row.number % 4);
+        rows.push_back(row);
+    }
+}
+
+std::vector<Row> someRows(int count, int requests) {
+    std::mt19937 random(7);
+    std::vector<Row> rows;
+    for (int i = 0; i < count; ++i) {
+        Row row{static_cast<std::int64_t>(random() % requests) - requests / 2,
+                std::string(1 + random() % 2, static_cast<char>('a' + random() % 3)), i};
+        if (random() % 17 == 0) {
+            row.request.reset();
+        }
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+class ExternalSortTest : public ::testing::Test {
+ protected:
+    static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
+
+    std::vector<Row> sorted(const std::vector<Row>& rows, std::int64_t memoryBytes,
+                            std::size_t fanIn, std::int64_t leastRuns) {
+        ExternalSort::Options options;
+        options.keys = {"request", "word"};
+        options.directory = directory_ / "runs";
+        options.memoryBytes = memoryBytes;
+        options.fanIn = fanIn;
+        auto sort = ExternalSort::make(rowSchema(), options);
+        EXPECT_TRUE(sort.ok()) << sort.status();
+        for (std::size_t at = 0; at < rows.size(); at += 37) {
+            const auto end = std::min(rows.size(), at + 37);
+            EXPECT_TRUE((*sort)
+                            ->add(batchOf({rows.begin() + static_cast<std::ptrdiff_t>(at),
+                                           rows.begin() + static_cast<std::ptrdiff_t>(end)}))
+                            .ok());
+        }
+        std::vector<Row> out;
+        const Status status = (*sort)->finish([&](const BatchPtr& batch) {
+            append(*batch, out);
+            return okStatus();
+        });
+        EXPECT_TRUE(status.ok()) << status;
+        EXPECT_GE((*sort)->numRuns(), leastRuns);
+        sort->reset();
+        std::error_code error;
+        EXPECT_TRUE(std::filesystem::is_empty(directory_ / "runs", error) || error)
+            << "a run was left";
+        return out;
+    }
+    static std::vector<Row> expected(std::vector<Row> rows) {
+        std::stable_sort(rows.begin(), rows.end(), isBefore);
+        return rows;
+    }
+    tests::TempDir directory_;
+};
+
+TEST_F(ExternalSortTest, SortsInMemoryWhatFits) {
+    const std::vector<Row> rows = someRows(500, 40);
+    EXPECT_EQ(sorted(rows, 1 << 26, 64, 0), expected(rows));
+}
+
+TEST_F(ExternalSortTest, MergesRunsAndKeepsEqualRowsInOrder) {
+    const std::vector<Row> rows = someRows(3000, 25);
+    EXPECT_EQ(sorted(rows, 40'000, 64, 4), expected(rows));
+}
+
+TEST_F(ExternalSortTest, MergesInSeveralPassesWhereThereAreManyRuns) {
+    const std::vector<Row> rows = someRows(4000, 1000);
+    EXPECT_EQ(sorted(rows, 15'000, 3, 12), expected(rows));
+}
+
+TEST_F(ExternalSortTest, SortsNothing) {
+    EXPECT_TRUE(sorted({}, 1000, 64, 0).empty());
+}
+
+TEST_F(ExternalSortTest, RefusesListsAndUnknownColumnsByName) {
+    ExternalSort::Options options;
+    options.keys = {"list"};
+    auto sort = ExternalSort::make(rowSchema(), options);
+    ASSERT_FALSE(sort.ok());
+    EXPECT_NE(messageOf(sort.status()).find("has no order"), std::string::npos);
+    options.keys = {"requst"};
+    sort = ExternalSort::make(rowSchema(), options);
+    EXPECT_NE(messageOf(sort.status()).find("did you mean 'request'"), std::string::npos)
+        << sort.status();
+}
+
+template <class Builder, class Values>
+void expectAscending(const Values& values) {
+    Builder builder;
+    ASSERT_TRUE(builder.AppendValues(values).ok());
+    ASSERT_TRUE(builder.AppendNull().ok());
+    const auto array = *builder.Finish();
+    const auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("x", array->type())}),
+                                                array->length(), {array});
+    const SortKeys keys(*batch, {0});
+    for (std::int64_t r = 1; r < array->length(); ++r) {
+        EXPECT_LT(keys[r - 1], keys[r]) << array->ToString() << " at " << r;
+    }
+}
+
+TEST(SortKeysTest, OrderNumbersByValueWithNanAndNullLast) {
+    expectAscending<arrow::DoubleBuilder>(
+        std::vector<double>{-INFINITY, -1e300, -2, -1e-300, 0, 1e-300, 2, 1e300, INFINITY, NAN});
+    expectAscending<arrow::FloatBuilder>(std::vector<float>{-3.5F, 0, 1e-30F, 7});
+    expectAscending<arrow::Int8Builder>(std::vector<std::int8_t>{-128, -1, 0, 127});
+    expectAscending<arrow::UInt64Builder>(
+        std::vector<std::uint64_t>{0, 1, std::uint64_t{1} << 63, ~std::uint64_t{0}});
+}
+
+TEST(SortKeysTest, OrderTextsByBytesAlsoWithZeroBytes) {
+    expectAscending<arrow::StringBuilder>(std::vector<std::string>{
+        "", std::string("\0", 1), std::string("\0a", 2), "a", std::string("a\0", 2),
+        std::string("a\0b", 3), "ab", "b", "\xc3\xa9"});
+}
+
+TEST(SortKeysTest, NegativeZeroEqualsZero) {
+    arrow::DoubleBuilder builder;
+    ASSERT_TRUE(builder.AppendValues(std::vector<double>{-0.0, 0.0}).ok());
+    const auto array = *builder.Finish();
+    const auto batch =
+        arrow::RecordBatch::Make(arrow::schema({arrow::field("x", array->type())}), 2, {array});
+    const SortKeys keys(*batch, {0});
+    EXPECT_EQ(keys[0], keys[1]);
+}
+
+}  // namespace
+}  // namespace millrace::table
