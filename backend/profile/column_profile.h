@@ -1,0 +1,68 @@
+#pragma once
+// What the values of one column are like, from those that were read.
+//
+// Of lists the elements are described, and their lengths. Threads: one owner.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend/core/json.h"
+#include "backend/profile/sketches.h"
+#include "backend/spec/schema.h"
+
+namespace arrow {
+class Array;
+}  // namespace arrow
+
+namespace millrace::profile {
+
+class ColumnProfile {
+ public:
+    ColumnProfile(std::string name, spec::DataType type)
+        : name_(std::move(name)), type_(std::move(type)) {}
+
+    /// One split's values, of the dataset's pinned type.
+    void add(const arrow::Array& values);
+
+    const std::string& name() const { return name_; }
+    const spec::DataType& type() const { return type_; }
+    std::int64_t rows() const { return rows_; }
+    std::int64_t nulls() const { return nulls_; }
+    double distinct() const { return distinct_.estimate(); }
+    bool hasNumbers() const { return numbers_.count() > 0; }
+    double min() const { return min_; }
+    double max() const { return max_; }
+    double quantile(double q) const { return numbers_.quantile(q); }
+    /// Every value was 0 or 1 (true or false), and both occurred.
+    bool isZeroOne() const { return ones_ > 0 && zeros_ > 0 && ones_ + zeros_ == values_; }
+    double onesShare() const {
+        return values_ > 0 ? static_cast<double>(ones_) / static_cast<double>(values_) : 0;
+    }
+    /// Every number was whole.
+    bool isWhole() const { return values_ > 0 && fractions_ == 0; }
+    double meanLength() const;
+    std::int64_t maxLength() const { return maxLength_; }
+
+    /// {rows, nulls, distinct, min, max, quantiles: {"0.05": ..}, list_length: {..}, ...}: of the
+    /// rows that were read.
+    Json toJson() const;
+
+ private:
+    void addNumber(double value);
+    template <class ArrayType>
+    void addNumbers(const arrow::Array& values);
+    void addScalars(const arrow::Array& values);
+    void addLengths(const arrow::Array& values);
+
+    std::string name_;
+    spec::DataType type_;
+    std::int64_t rows_ = 0, nulls_ = 0;
+    std::int64_t values_ = 0;  ///< not null; of lists: elements
+    std::int64_t zeros_ = 0, ones_ = 0, fractions_ = 0;
+    double min_ = 0, max_ = 0;
+    DistinctSketch distinct_;
+    QuantileSketch numbers_, lengths_;  ///< lengths_: of lists, or of texts in bytes
+    std::int64_t maxLength_ = 0, totalLength_ = 0;
+};
+
+}  // namespace millrace::profile

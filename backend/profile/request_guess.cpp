@@ -1,0 +1,138 @@
+#include "backend/profile/request_guess.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include "backend/profile/sketches.h"
+
+namespace millrace::profile {
+
+namespace {
+
+constexpr double kLeastConsistency = 0.999;
+constexpr std::int64_t kLeastRepeats = 20;
+
+bool isListColumn(const arrow::Array& array) {
+    return array.type_id() == arrow::Type::LIST || array.type_id() == arrow::Type::FIXED_SIZE_LIST;
+}
+
+// Widths of elements whose bytes can be compared as they stand; 0: texts and bools are left out.
+std::int64_t elementBytes(const arrow::DataType& type) {
+    return arrow::is_fixed_width(type.id()) && type.bit_width() % 8 == 0 ? type.bit_width() / 8 : 0;
+}
+
+// Adds the hash of each row's list.
+void mixLists(const arrow::Array& array, std::vector<std::uint64_t>& hashes) {
+    const bool isFixed = array.type_id() == arrow::Type::FIXED_SIZE_LIST;
+    const auto* lists = static_cast<const arrow::ListArray*>(&array);
+    const auto* fixed = static_cast<const arrow::FixedSizeListArray*>(&array);
+    const auto& elements = isFixed ? *fixed->values() : *lists->values();
+    const std::int64_t width = elementBytes(*elements.type());
+    if (width == 0 || elements.data()->buffers[1] == nullptr) {
+        return;
+    }
+    const auto* bytes = reinterpret_cast<const char*>(elements.data()->buffers[1]->data()) +
+                        elements.offset() * width;
+    for (std::int64_t r = 0; r < array.length(); ++r) {
+        std::uint64_t hash = 0;
+        if (!array.IsNull(r)) {
+            const std::int64_t begin = isFixed ? fixed->value_offset(r) : lists->value_offset(r);
+            const std::int64_t length = isFixed ? fixed->value_length(r) : lists->value_length(r);
+            hash = hashOf(
+                std::string_view(bytes + begin * width, static_cast<std::size_t>(length * width)));
+        }
+        auto& mixed = hashes[static_cast<std::size_t>(r)];
+        mixed = hashOf(mixed * 3 + hash + 1);
+    }
+}
+
+// The value of each row as a number that tells values apart; false for types that are no keys.
+bool keysOf(const arrow::Array& array, std::vector<std::uint64_t>& keys) {
+    const auto& data = *array.data();
+    const bool isNumber = arrow::is_integer(array.type_id()) ||
+                          array.type_id() == arrow::Type::TIMESTAMP ||
+                          array.type_id() == arrow::Type::DATE32;
+    const bool isText =
+        array.type_id() == arrow::Type::STRING || array.type_id() == arrow::Type::BINARY;
+    if (!isNumber && !isText) {
+        return false;
+    }
+    keys.resize(static_cast<std::size_t>(array.length()));
+    const auto width = isNumber ? static_cast<std::size_t>(elementBytes(*array.type())) : 0;
+    for (std::int64_t r = 0; r < array.length(); ++r) {
+        const auto at = static_cast<std::size_t>(r);
+        if (isText) {
+            keys[at] = hashOf(static_cast<const arrow::BinaryArray&>(array).GetView(r));
+        } else {
+            const auto* bytes = reinterpret_cast<const char*>(data.buffers[1]->data()) +
+                                (static_cast<std::size_t>(data.offset) + at) * width;
+            keys[at] = hashOf(std::string_view(bytes, width));
+        }
+    }
+    return true;
+}
+
+struct Score {
+    std::int64_t repeats = 0, consistent = 0, adjacent = 0;
+    std::int64_t distinct = 0;
+};
+
+Score scoreOf(const arrow::Array& column, const std::vector<std::uint64_t>& keys,
+              const std::vector<std::uint64_t>& lists) {
+    std::unordered_map<std::uint64_t, std::uint64_t> first;
+    Score score;
+    for (std::int64_t r = 0; r < column.length(); ++r) {
+        const auto at = static_cast<std::size_t>(r);
+        if (column.IsNull(r)) {
+            continue;
+        }
+        const auto [found, isNew] = first.emplace(keys[at], lists.empty() ? 0 : lists[at]);
+        if (isNew) {
+            ++score.distinct;
+            continue;
+        }
+        ++score.repeats;
+        score.consistent += lists.empty() || found->second == lists[at] ? 1 : 0;
+        score.adjacent += column.IsValid(r - 1) && keys[at] == keys[at - 1] ? 1 : 0;
+    }
+    return score;
+}
+
+}  // namespace
+
+std::optional<RequestGuess> findRequest(const arrow::RecordBatch& rows, const std::string& given) {
+    std::vector<std::uint64_t> lists;
+    for (int c = 0; c < rows.num_columns(); ++c) {
+        if (isListColumn(*rows.column(c))) {
+            lists.resize(static_cast<std::size_t>(rows.num_rows()), 0);
+            mixLists(*rows.column(c), lists);
+        }
+    }
+    if (lists.empty() && given.empty()) {
+        return std::nullopt;
+    }
+    std::optional<RequestGuess> best;
+    std::vector<std::uint64_t> keys;
+    for (int c = 0; c < rows.num_columns(); ++c) {
+        const std::string& name = rows.column_name(c);
+        if ((!given.empty() && name != given) || !keysOf(*rows.column(c), keys)) {
+            continue;
+        }
+        const Score score = scoreOf(*rows.column(c), keys, lists);
+        const bool isRequest = score.repeats >= kLeastRepeats &&
+                               static_cast<double>(score.consistent) >=
+                                   kLeastConsistency * static_cast<double>(score.repeats);
+        if (!given.empty() || (isRequest && (!best || score.repeats > best->repeats))) {
+            best = {name, score.repeats, score.adjacent,
+                    static_cast<double>(score.repeats + score.distinct) /
+                        static_cast<double>(std::max<std::int64_t>(1, score.distinct))};
+        }
+    }
+    return best;
+}
+
+}  // namespace millrace::profile

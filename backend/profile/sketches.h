@@ -1,0 +1,67 @@
+#pragma once
+// Small summaries of many values: how many different ones, and their quantiles.
+//
+// Threads: one owner. Memory: 4 kB, and 8 bytes a kept value.
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace millrace::profile {
+
+/// A number as 64 well-mixed bits; texts by XXH3-64.
+std::uint64_t hashOf(std::uint64_t value);
+std::uint64_t hashOf(std::string_view text);
+
+/// HyperLogLog (Flajolet, Fusy, Gandouet, Meunier 2007) with 2^12 registers: standard error 1.6 %;
+/// linear counting below 2.5 values a register, where it is much better than that.
+class DistinctSketch {
+ public:
+    static constexpr int kBits = 12;
+    static constexpr double kStandardError = 1.04 / 64;
+
+    void add(std::uint64_t hash) {
+        const std::size_t slot = hash >> (64 - kBits);
+        const std::uint64_t rest = (hash << kBits) | (std::uint64_t{1} << (kBits - 1));
+        const auto rank = static_cast<std::uint8_t>(__builtin_clzll(rest) + 1);
+        if (registers_[slot] < rank) {
+            registers_[slot] = rank;
+        }
+    }
+    double estimate() const;
+
+ private:
+    std::array<std::uint8_t, std::size_t{1} << kBits> registers_{};
+};
+
+/// A uniform sample of fixed size (Vitter 1985, algorithm R): a quantile of it is within about
+/// 1 / sqrt(kept) of its rank.
+class QuantileSketch {
+ public:
+    static constexpr std::size_t kKept = 8192;
+
+    void add(double value) {
+        ++seen_;
+        if (kept_.size() < kKept) {
+            kept_.push_back(value);
+            return;
+        }
+        const std::uint64_t place = next() % seen_;
+        if (place < kKept) {
+            kept_[place] = value;
+        }
+    }
+    std::uint64_t count() const { return seen_; }
+    /// 0 <= q <= 1; NaN when there is no value.
+    double quantile(double q) const;
+
+ private:
+    std::uint64_t next() {  // SplitMix64: the same draws for the same data
+        state_ += 0x9e3779b97f4a7c15;
+        return hashOf(state_);
+    }
+    std::vector<double> kept_;
+    std::uint64_t seen_ = 0, state_ = 0;
+};
+
+}  // namespace millrace::profile
