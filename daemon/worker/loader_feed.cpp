@@ -16,6 +16,7 @@
 #include "daemon/worker/loader_exit.h"
 #include "daemon/worker/loader_job.h"
 #include "daemon/worker/loader_memory.h"
+#include "daemon/worker/loader_metrics.h"
 #include "daemon/worker/loader_process.h"
 #include "daemon/worker/loader_producer.h"
 
@@ -54,13 +55,14 @@ class Feed {
     void broken(const Status& error);
     bool isDone() const;
     bool areAllClosed() const;
-    void sendMetrics();
+    void sendMetrics(bool isLast = false);
     int worldSize() const { return static_cast<int>(job_.spec.train.ranks); }
 
     const FeedJob job_;
     LoaderMemory memory_;
     segment::BufferPool* pool_ = nullptr;
     segment::StageCounters counters_;
+    StageMetrics stageMetrics_{counters_};
     FeedEvents events_;
     std::unique_ptr<rank::RankClient> client_;
     std::unique_ptr<ring::FeedServer> server_;
@@ -155,7 +157,7 @@ Status Feed::run() {
     trainProducer_.reset();
     evalProducers_.clear();
     server_.reset();
-    sendMetrics();
+    sendMetrics(true);
     const Status acked = client_->waitAcked(kAckTime);
     if (!acked.ok()) {
         logWarn("feed: ends with lines not acknowledged", {{"reason", messageOf(acked)}});
@@ -311,7 +313,7 @@ Status Feed::startEval(const Reader& reader) {
     return okStatus();
 }
 
-void Feed::sendMetrics() {
+void Feed::sendMetrics(bool isLast) {
     const auto now = SteadyClock::now();
     const double seconds = std::chrono::duration<double>(now - lastMetrics_).count();
     const std::int64_t read = counters_.read(segment::Stage::kRead).rows;
@@ -329,6 +331,7 @@ void Feed::sendMetrics() {
         {"loader.rows_read_per_second", static_cast<double>(read - lastRead_) / seconds},
         {"loader.rows_kept_per_second", static_cast<double>(kept - lastKept_) / seconds},
         {"loader.cpu_percent", 100 * (cpu - lastCpu_) / seconds}};
+    stageMetrics_.add(seconds, isLast, metrics.values);
     lastMetrics_ = now;
     lastRead_ = read;
     lastKept_ = kept;

@@ -7,6 +7,22 @@
 
 namespace millrace::loader {
 
+namespace {
+
+Json tableJson(const table::TableTotals& table) {
+    return {{"rows", table.rows},
+            {"bytes", table.bytes},
+            {"files", table.files},
+            {"row_groups", table.rowGroups},
+            {"sort_runs", table.sortRuns}};
+}
+
+std::string counted(std::int64_t count, const char* unit) {
+    return strCat(formatCount(count), " ", unit, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
 Json StreamReport::stepsJson() const {
     Json steps = Json::array();
     for (std::size_t s = 0; s < stepNames.size() && s < totals.steps.size(); ++s) {
@@ -34,11 +50,23 @@ Json StreamReport::vocabulariesJson() const {
 
 Json StreamReport::toJson() const {
     Json stageJson = Json::object();
+    double blockedSeconds = 0;
     for (const auto& [stage, count] : stages) {
-        stageJson[stage] = {{"busy_seconds", static_cast<double>(count.busyNs) * 1e-9},
-                            {"rows", count.rows},
-                            {"bytes", count.bytes}};
+        stageJson[stage] = {
+            {"busy_seconds", static_cast<double>(count.busyNs) * 1e-9},
+            {"starved_seconds", static_cast<double>(count.starvedNs) * 1e-9},
+            {"blocked_seconds", static_cast<double>(count.blockedNs) * 1e-9},
+            {"rows", count.rows},
+            {"bytes", count.bytes},
+            {"ns_per_row", count.rows == 0 ? Json()
+                                           : Json(static_cast<double>(count.busyNs) /
+                                                  static_cast<double>(count.rows))}};
+        if (stage == "collate") {
+            blockedSeconds = static_cast<double>(count.blockedNs) * 1e-9;
+        }
     }
+    // A stage of its own in the first version of this document.
+    stageJson["blocked"] = {{"busy_seconds", blockedSeconds}, {"rows", 0}, {"bytes", 0}};
     const auto orNull = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
     return {{"schema_version", 1},
             {"name", name},
@@ -64,11 +92,14 @@ Json StreamReport::toJson() const {
             {"peak_rss_mb", peakRssMb},
             {"first_batch_seconds", firstBatchSeconds < 0 ? Json() : Json(firstBatchSeconds)},
             {"checksum", orNull(checksum)},
-            {"order_hash", orderHash},
+            {"order_hash", orNull(orderHash)},
             {"stream_hash", streamHash},
             {"plan_hash", planHash},
             {"stages", std::move(stageJson)},
-            {"cursor", cursor.toJson()}};
+            {"explain", explanation ? explanation->toJson() : Json()},
+            {"output", orNull(output)},
+            {"table", output.empty() ? Json() : tableJson(table)},
+            {"cursor", isRows ? Json() : cursor.toJson()}};
 }
 
 namespace {
@@ -99,7 +130,37 @@ std::string StreamReport::reasonsOf(std::size_t step) const {
     return text.empty() ? "" : text + ")";
 }
 
-std::string StreamReport::toText() const {
+std::string StreamReport::stageLines() const {
+    std::string text;
+    for (const auto& [stage, count] : stages) {
+        strAppend(&text, line(stage == "read" ? "stages" : "",
+                              strCat(stage, ": ",
+                                     decimals(static_cast<double>(count.busyNs) * 1e-9, 3, " s"))));
+    }
+    return text;
+}
+
+std::string StreamReport::tableLines() const {
+    if (output.empty()) {
+        return "";
+    }
+    std::string text = line(
+        "output", strCat(output, ": ", counted(table.rows, "row"), ", ",
+                         counted(table.files, "file"), ", ", counted(table.rowGroups, "row group"),
+                         ", ", formatBytes(static_cast<double>(table.bytes))));
+    if (table.sortRuns > 0) {
+        strAppend(&text,
+                  line("", strCat("sorted in ", counted(table.sortRuns, "run"), " on disk")));
+    }
+    if (table.smallestGroupRows > 0) {
+        strAppend(&text,
+                  line("", strCat("row groups were cut at ", formatCount(table.smallestGroupRows),
+                                  " rows: resources.memory_limit_mb holds no more")));
+    }
+    return text;
+}
+
+std::string StreamReport::toText(int width, bool isUtf8) const {
     const double rate =
         streamSeconds > 0 ? static_cast<double>(totals.rowsScanned) / streamSeconds : 0;
     std::string text =
@@ -107,9 +168,11 @@ std::string StreamReport::toText() const {
                                      part, isComplete ? "" : " (stopped before its end)")),
                line("rows", strCat(formatCount(totals.rowsScanned), " scanned, ",
                                    formatCount(totals.rowsKept), " kept, ",
-                                   formatCount(totals.rowsDelivered), " delivered")),
-               line("micro-batches", strCat(formatCount(totals.microBatches), " from ",
-                                            formatCount(totals.segments), " segments")));
+                                   formatCount(totals.rowsDelivered), " delivered")));
+    if (!isRows) {
+        strAppend(&text, line("micro-batches", strCat(formatCount(totals.microBatches), " from ",
+                                                      counted(totals.segments, "segment"))));
+    }
     for (std::size_t s = 0; s < stepNames.size() && s < totals.steps.size(); ++s) {
         strAppend(&text, line(s == 0 ? "steps" : "",
                               strCat(stepNames[s], ": ", formatCount(totals.steps[s].rowsIn),
@@ -123,19 +186,25 @@ std::string StreamReport::toText() const {
     }
     strAppend(
         &text,
-        line("time",
-             strCat(formatDuration(seconds), ", ", formatCount(static_cast<std::int64_t>(rate)),
-                    " rows/s scanned, ", threads, " threads, CPU ", decimals(cpuSeconds, 2, " s"))),
-        line("first batch", firstBatchSeconds < 0 ? "none" : decimals(firstBatchSeconds, 3, " s")),
-        line("memory", decimals(peakRssMb, 0, " MB at most")));
-    for (const auto& [stage, count] : stages) {
-        strAppend(&text, line(stage == "read" ? "stages" : "",
-                              strCat(stage, ": ",
-                                     decimals(static_cast<double>(count.busyNs) * 1e-9, 3, " s"))));
+        line("time", strCat(formatDuration(seconds), ", ",
+                            formatCount(static_cast<std::int64_t>(rate)), " rows/s scanned, ",
+                            counted(threads, "thread"), ", CPU ", decimals(cpuSeconds, 2, " s"))),
+        isRows ? ""
+               : line("first batch",
+                      firstBatchSeconds < 0 ? "none" : decimals(firstBatchSeconds, 3, " s")),
+        line("memory", decimals(peakRssMb, 0, " MB at most")), stageLines());
+    if (!isRows) {
+        strAppend(&text, line("checksum", checksum.empty() ? "not read" : checksum),
+                  line("order hash", orderHash));
     }
-    strAppend(&text, line("checksum", checksum.empty() ? "not read" : checksum),
-              line("order hash", orderHash), line("stream hash", streamHash),
-              line("plan hash", planHash), line("cursor", cursor.toText()));
+    strAppend(&text, line("stream hash", streamHash), line("plan hash", planHash));
+    if (!isRows) {
+        strAppend(&text, line("cursor", cursor.toText()));
+    }
+    strAppend(&text, tableLines());
+    if (explanation) {
+        strAppend(&text, "\n", explanation->toText(width, isUtf8));
+    }
     return text;
 }
 

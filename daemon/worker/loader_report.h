@@ -1,6 +1,7 @@
 #pragma once
 // What `millrace stream` says it did: one JSON document or a table for people.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "backend/core/json.h"
 #include "backend/segment/sequencer.h"
 #include "backend/segment/stage_counters.h"
+#include "backend/table/table_output.h"
+#include "daemon/worker/loader_explain.h"
 
 namespace millrace::loader {
 
@@ -16,6 +19,7 @@ struct StreamReport {
     std::string streamHash, planHash, orderHash;
     std::string checksum;  ///< "" with the sink null
     bool isComplete = false;
+    bool isLimited = false;  ///< --micro-batches ended it
     bool isThroughRing = false;
     std::int64_t threads = 0, epochs = 0;
     double seconds = 0;        ///< since process start
@@ -29,15 +33,22 @@ struct StreamReport {
     std::vector<std::string> vocabularies;
     stream::Cursor cursor;
     std::vector<std::pair<std::string, segment::StageCount>> stages;
+    std::optional<Explanation> explanation;
+    bool isRows = false;  ///< of the dataset, not of training: there is no order and no cursor
+    std::string output;   ///< what a table sink wrote; "" with others
+    table::TableTotals table;
 
     Json toJson() const;
-    std::string toText() const;
+    /// `width`: of the terminal, 0: none; `isUtf8`: it shows block characters.
+    std::string toText(int width = 0, bool isUtf8 = false) const;
 
  private:
     Json stepsJson() const;
     Json vocabulariesJson() const;
     /// " (no partner 12)"; "" where there is nothing to say.
     std::string reasonsOf(std::size_t step) const;
+    std::string stageLines() const;
+    std::string tableLines() const;
 };
 
 }  // namespace millrace::loader

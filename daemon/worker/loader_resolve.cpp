@@ -1,7 +1,9 @@
 #include "daemon/worker/loader_resolve.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "backend/core/files.h"
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/dataset/plan_builder.h"
@@ -259,6 +261,22 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
         reply.runs.clear();
     }
     return reply;
+}
+
+Result<ResolvedRun> resolveFile(const std::string& given, const std::string& variation,
+                                const std::vector<std::string>& sets) {
+    const std::string path = absolutePath(given, std::filesystem::current_path().string());
+    ResolveRequest request;
+    ASSIGN_OR_RETURN(request.text, readFile(path, std::size_t{64} << 20));
+    request.fileName = given;
+    request.baseDir = std::filesystem::path(path).parent_path().string();
+    request.variations = {variation};
+    request.sets = sets;
+    ResolveReply reply = resolveSpec(request);
+    if (!reply.errors.empty()) {
+        return spec::toStatus(reply.errors, given);
+    }
+    return std::move(reply.runs.front());
 }
 
 }  // namespace millrace::loader

@@ -49,6 +49,10 @@ spec::SpecError errorOf(const Status& status, std::string path, std::string code
 
 ResolveReply resolveSpec(const ResolveRequest& request);
 
+/// One run of a spec's file: the base ("") or a variation.
+Result<ResolvedRun> resolveFile(const std::string& path, const std::string& variation,
+                                const std::vector<std::string>& sets);
+
 /// Where footers' facts are cached between processes.
 std::shared_ptr<dataset::FactsCache> factsCache();
 

@@ -57,6 +57,52 @@ class SumSink final : public segment::SequenceSink {
     std::vector<Clock::time_point> epochEnds_;
 };
 
+/// Hands on the first `most` micro-batches and then stops the sequence, with kCancelled.
+/// Threads: as SequenceSink says. The sink behind it outlives it.
+class LimitedSink final : public segment::SequenceSink {
+ public:
+    /// `most` 0: all of them.
+    LimitedSink(segment::SequenceSink& sink, std::int64_t most) : sink_(sink), most_(most) {}
+
+    bool wants(std::uint32_t epoch, std::int64_t number) const override {
+        return sink_.wants(epoch, number);
+    }
+    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                          std::stop_token stop) override {
+        if (most_ > 0 && given_ == most_) {
+            hasEnough_ = true;
+            return cancelled("enough micro-batches");
+        }
+        ++given_;
+        return sink_.reserve(bytes, epoch, number, std::move(stop));
+    }
+    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override {
+        return sink_.commit(place, epoch, number);
+    }
+    Status segment(const segment::SegmentRecord& record, std::stop_token stop) override {
+        return sink_.segment(record, std::move(stop));
+    }
+    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override {
+        return sink_.endOfEpoch(epoch, total, std::move(stop));
+    }
+    Status endOfStream(std::stop_token stop) override { return sink_.endOfStream(std::move(stop)); }
+    Status error(std::string_view message, std::stop_token stop) override {
+        return sink_.error(message, std::move(stop));
+    }
+
+    /// OK in place of the end that this sink made.
+    Status statusOf(const Status& status) const {
+        return hasEnough_ && status.code() == absl::StatusCode::kCancelled ? okStatus() : status;
+    }
+    bool hasEnough() const { return hasEnough_; }
+
+ private:
+    segment::SequenceSink& sink_;
+    const std::int64_t most_;
+    std::int64_t given_ = 0;  ///< of the delivering thread, like reserve()
+    std::atomic<bool> hasEnough_{false};
+};
+
 /// Deals the sequence to the ranks' rings by the number's remainder; records go to all.
 /// Threads: as SequenceSink says. Failure: kUnavailable when a rank is gone.
 class RingSink final : public segment::SequenceSink {

@@ -5,20 +5,37 @@
 #include <string>
 #include <vector>
 
+#include "backend/core/status.h"
+
 namespace millrace::loader {
 
 struct StreamOptions {
     std::string specPath;
     std::string variation;
     std::vector<std::string> sets;
-    std::string from;            ///< a cursor or a stream state: text, or a file that holds it
-    std::string sink = "hash";   ///< or "null"
-    std::string part = "train";  ///< or "eval"
-    std::int64_t epochs = 0;     ///< 0: the spec's
-    std::int64_t threads = 0;    ///< 0: the spec's, else one for each core
+    std::string from;               ///< a cursor or a stream state: text, or a file that holds it
+    std::string sink = "hash";      ///< "null", or a table: "parquet", "arrow", "csv"
+    std::string part = "train";     ///< or "eval"
+    std::int64_t epochs = 0;        ///< 0: the spec's
+    std::int64_t threads = 0;       ///< 0: the spec's, else one for each core
+    std::int64_t microBatches = 0;  ///< ends after so many; 0: no limit
     bool isThroughRing = false;
     bool isJson = false;
+    bool isExplained = false;  ///< says where the time went
+
+    // Of the sinks that write tables.
+    std::string output;     ///< the directory to make
+    bool isForced = false;  ///< replaces a table that stands there
+    bool isRows = false;    ///< the dataset's own columns of the kept rows, in file order
+    std::int64_t rowGroupRows = 65536;
+    std::string sort, columns;  ///< names separated by commas
+    std::string codec = "zstd";
+
+    bool isTable() const { return sink != "hash" && sink != "null"; }
 };
+
+/// What cannot be asked for together, as a sentence; OK otherwise.
+Status checkOptions(const StreamOptions& options);
 
 /// The role. The process's exit code: 0, 3 stopped by a signal, 4 input or data, 5 other.
 int runStream(const StreamOptions& options);

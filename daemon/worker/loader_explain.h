@@ -1,0 +1,48 @@
+#pragma once
+// Where a stream's time went and what one change would buy: `millrace stream --explain`.
+//
+// From the stage counters alone, but for the share of decompression, which is measured on a
+// sampled row group (profile::measurePages). Threads: values and pure functions.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/segment/stage_counters.h"
+
+namespace millrace::loader {
+
+struct Explanation {
+    std::int64_t threads = 1;
+    double streamSeconds = 0;  ///< wall time of the pipeline
+    std::int64_t rowsScanned = 0;
+    std::array<segment::StageCount, segment::kNumStages> stages;
+    std::map<std::string, segment::ColumnCount> columns;
+    std::vector<std::pair<std::string, segment::StepTime>> steps;  ///< in the recipe's order
+    std::map<std::string, std::string> stepKinds;                  ///< "join", "filter", ...
+    /// Decompression's part of a column's reading, 0 to 1, where it was measured, and its codec.
+    std::map<std::string, double> decompressionShare;
+    std::map<std::string, std::string> codecs;
+
+    /// What one change would save, the largest first.
+    struct Change {
+        std::string what;        ///< "leave out column h3"
+        double cpuSeconds = 0;   ///< saved
+        double ratePercent = 0;  ///< rows/s gained, while the loader is what limits
+        bool isColumn = false;
+    };
+    std::vector<Change> changes() const;
+
+    double threadSeconds() const { return streamSeconds * static_cast<double>(threads); }
+    double busySeconds() const;
+
+    Json toJson() const;
+    /// Lines of at most `width` characters; `isUtf8`: bars of block characters.
+    std::string toText(int width, bool isUtf8) const;
+};
+
+/// A bar of `width` characters for `share` (0 to 1).
+std::string barText(double share, int width, bool isUtf8);
+
+}  // namespace millrace::loader

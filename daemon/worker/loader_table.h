@@ -1,0 +1,68 @@
+#pragma once
+// `millrace stream --sink parquet|arrow|csv`: the sequence as a table on disk.
+//
+// Frames are turned into record batches by the threads that filled them and written in the order of
+// the sequence by whichever of them is there when it is their turn.
+// Threads: as SequenceSink says. Failure: what TableOutput says; it ends the stream.
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/segment/sequencer.h"
+#include "backend/stream/order_hash.h"
+#include "backend/table/frame_table.h"
+#include "backend/table/table_output.h"
+
+namespace millrace::loader {
+
+class TableSink final : public segment::SequenceSink {
+ public:
+    using Clock = std::chrono::steady_clock;
+
+    /// `output` has been started with the table's schema; all outlive the sink.
+    TableSink(segment::BufferPool& pool, const table::FrameTable& frames,
+              table::TableOutput& output)
+        : pool_(pool), frames_(frames), output_(output) {}
+
+    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                          std::stop_token stop) override;
+    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;
+    Status segment(const segment::SegmentRecord&, std::stop_token) override { return okStatus(); }
+    Status endOfEpoch(std::uint32_t, std::int64_t, std::stop_token) override {
+        epochEnds_.push_back(Clock::now());
+        return okStatus();
+    }
+    Status endOfStream(std::stop_token) override { return okStatus(); }
+    Status error(std::string_view, std::stop_token) override { return okStatus(); }
+
+    /// After the sequencer's run().
+    stream::OrderHash orderHash() const;
+    std::optional<Clock::time_point> firstFrame() const;
+    const std::vector<Clock::time_point>& epochEnds() const { return epochEnds_; }
+
+ private:
+    /// Places given and not yet written: what a slow disk lets wait.
+    static constexpr std::size_t kPlacesMax = 64;
+
+    segment::BufferPool& pool_;
+    const table::FrameTable& frames_;
+    table::TableOutput& output_;
+    mutable Mutex mutex_;
+    CondVar changed_;
+    std::vector<segment::PooledBuffer> free_ MR_GUARDED_BY(mutex_);
+    std::map<std::uint64_t, segment::PooledBuffer> taken_ MR_GUARDED_BY(mutex_);
+    std::map<std::uint64_t, table::BatchPtr> ready_ MR_GUARDED_BY(mutex_);
+    std::uint64_t nextTicket_ MR_GUARDED_BY(mutex_) = 0;
+    std::uint64_t nextWritten_ MR_GUARDED_BY(mutex_) = 0;
+    bool isWriting_ MR_GUARDED_BY(mutex_) = false;
+    stream::OrderHash orderHash_ MR_GUARDED_BY(mutex_);
+    std::optional<Clock::time_point> first_ MR_GUARDED_BY(mutex_);
+    std::vector<Clock::time_point> epochEnds_;
+};
+
+}  // namespace millrace::loader
