@@ -33,15 +33,28 @@ OptionSpec choice(std::string names, std::string value, std::string help,
 }
 
 std::vector<OptionSpec> streamOptions() {
-    return {text("--set", "KEY=VALUE", "sets a key of the spec: batch.seed=8", true),
-            text("--variation", "NAME", "this variation"),
-            integer("--epochs", "N", "epochs to deliver (the spec's)"),
-            integer("--threads", "N", "threads (the spec's, else one a core)"),
-            choice("--sink", "WHAT", "hash reads every value (the default), null none",
-                   {"hash", "null"}),
-            choice("--data", "WHICH", "train (the default) or eval", {"train", "eval"}),
-            text("--from", "CURSOR", "goes on from a cursor: its text, or a file's name"),
-            flag("--through-ring", "through shared memory to a reader process, as in a run")};
+    return {
+        text("--set", "KEY=VALUE", "sets a key of the spec: batch.seed=8", true),
+        text("--variation", "NAME", "this variation"),
+        integer("--epochs", "N", "epochs to deliver (the spec's)"),
+        integer("--micro-batches", "N", "ends after so many; the cursor tells where to go on"),
+        integer("--threads", "N", "threads (the spec's, else one a core)"),
+        choice("--sink", "WHAT",
+               "hash reads every value (the default), null none; parquet, arrow and csv write "
+               "a table",
+               {"hash", "null", "parquet", "arrow", "csv"}),
+        text("--output", "DIR", "the directory to make, of a table"),
+        flag("--force", "replaces the table that stands there"),
+        flag("--rows", "the dataset's own columns of the kept rows, in file order"),
+        text("--sort", "COLUMNS", "sorts the table: request_id,timestamp"),
+        text("--columns", "COLUMNS", "keeps these columns of the table"),
+        integer("--row-group-rows", "N", "rows of the table's row groups (65536)"),
+        choice("--codec", "NAME", "compression of Parquet: zstd (the default), lz4, snappy, none",
+               {"zstd", "lz4", "snappy", "none"}),
+        flag("--explain", "says where the time went and what one change would buy"),
+        choice("--data", "WHICH", "train (the default) or eval", {"train", "eval"}),
+        text("--from", "CURSOR", "goes on from a cursor: its text, or a file's name"),
+        flag("--through-ring", "through shared memory to a reader process, as in a run")};
 }
 
 std::vector<OptionSpec> submitOptions() {
@@ -171,15 +184,62 @@ std::vector<CommandSpec> runCommands() {
     };
 }
 
+CommandSpec previewCommand() {
+    CommandSpec preview{
+        "preview",
+        "Data",
+        "what a spec would keep and cost, in seconds",
+        "Runs some splits, drawn at random, through the whole recipe and says what all of them "
+        "would give: rows kept, positives, bytes, cores and time, each with its 95 % interval "
+        "(a ratio estimate over splits). Needs no daemon.",
+        {kSpec},
+        {text("--set", "KEY=VALUE", "sets a key of the spec: recipe.sample.keep=0.1", true),
+         text("--variation", "NAME", "this variation"),
+         integer("--rows-per-second", "N", "what the ranks take together: cores and bytes for it"),
+         integer("--seconds", "N", "time for samples (3)"),
+         integer("--threads", "N", "of the loader, for the epoch's time (the spec's, else cores)")},
+        {"millrace preview movielens.yaml --variation keep-30",
+         "millrace preview log.yaml --rows-per-second 200000"},
+        &runPreview};
+    preview.needsDaemon = false;
+    return preview;
+}
+
+CommandSpec initCommand() {
+    CommandSpec init{
+        "init",
+        "Data",
+        "write a first spec for a dataset",
+        "Looks at some row groups and guesses: what is to be predicted, which columns are numbers, "
+        "ids and lists, how large their tables should be. Comments in the spec say why. Needs no "
+        "daemon.",
+        {{"PATH", 1, 100, "files or globs in quotes", Completes::kFile}},
+        {text("-o,--output", "FILE", "where the spec is written (else it is printed)"),
+         flag("--force", "replaces the file"),
+         text("--label", "COLUMN", "what is to be predicted (guessed by name and values)"),
+         text("--request", "COLUMN", "the column that tells requests apart (guessed)"),
+         integer("--seconds", "N", "time for reading (4)")},
+        {"millrace init 'log/*.parquet' -o first.yaml", "millrace init ratings.csv --label rating"},
+        &runInit};
+    init.needsDaemon = false;
+    return init;
+}
+
 std::vector<CommandSpec> dataCommands() {
     CommandSpec stream{"stream",
                        "Data",
                        "run the loader alone and report",
                        "Reads, processes and collates the data of a spec as a run would, without "
-                       "training, and says how fast. Needs no daemon.",
+                       "training, and says how fast. With --sink parquet, arrow or csv the "
+                       "variation becomes a table: features, labels and weights, or, with --rows, "
+                       "the dataset's own columns of the rows that are kept. A table appears whole "
+                       "or not at all. Needs no daemon.",
                        {kSpec},
                        streamOptions(),
-                       {"millrace stream movielens.yaml --epochs 1 --json"},
+                       {"millrace stream movielens.yaml --epochs 1 --json",
+                        "millrace stream movielens.yaml --explain",
+                        "millrace stream log.yaml --rows --sink parquet --output sorted --sort "
+                        "request_id"},
                        &runStream};
     stream.needsDaemon = false;
     CommandSpec check{"check",
@@ -195,10 +255,17 @@ std::vector<CommandSpec> dataCommands() {
         "dataset",
         "Data",
         "the schema, rows, row groups and size of a dataset",
-        "Reads file footers only. Needs no daemon.",
+        "Reads file footers only, unless --profile asks what the values are like: nulls, distinct "
+        "values, quantiles and list lengths by column, what each costs to read, and what could be "
+        "written better, with the command that does it. Needs no daemon.",
         {{"PATH", 1, 1, "a file or a glob in quotes", Completes::kFile}},
-        {flag("--files", "files and their row groups too")},
-        {"millrace dataset 'log/day=*/*.parquet'", "millrace dataset ratings.csv --files"},
+        {flag("--files", "files and their row groups too"),
+         flag("--profile", "reads some row groups and says what is in them"),
+         flag("--full", "with --profile: reads all of them"),
+         integer("--seconds", "N", "with --profile: time for reading (4)"),
+         text("--request", "COLUMN", "with --profile: the column that tells requests apart")},
+        {"millrace dataset 'log/day=*/*.parquet'", "millrace dataset ratings.csv --files",
+         "millrace dataset 'log/*.parquet' --profile"},
         &runDataset};
     dataset.needsDaemon = false;
     CommandSpec sample{
@@ -218,7 +285,8 @@ std::vector<CommandSpec> dataCommands() {
          "millrace sample movielens.yaml --rows 50 --split 3 --json"},
         &runSample};
     sample.needsDaemon = false;
-    return {std::move(check), std::move(sample), std::move(stream), std::move(dataset)};
+    return {std::move(check),  previewCommand(),   std::move(sample),
+            std::move(stream), std::move(dataset), initCommand()};
 }
 
 std::vector<CommandSpec> daemonCommands() {

@@ -30,5 +30,7 @@ int runCheck(CliContext& context, const ParsedArgs& args);
 int runStream(CliContext& context, const ParsedArgs& args);
 int runSample(CliContext& context, const ParsedArgs& args);
 int runDataset(CliContext& context, const ParsedArgs& args);
+int runPreview(CliContext& context, const ParsedArgs& args);
+int runInit(CliContext& context, const ParsedArgs& args);
 
 }  // namespace millrace::cli

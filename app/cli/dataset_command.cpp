@@ -4,6 +4,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/loader_child.h"
+#include "app/cli/profile_view.h"
 #include "app/cli/table.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
@@ -119,10 +120,28 @@ Json documentOf(const Json& answer, const std::string& path) {
     return document;
 }
 
+std::vector<std::string> profileArguments(const ParsedArgs& args) {
+    std::vector<std::string> arguments = {"profile", args.words.front()};
+    if (args.has("--full")) {
+        arguments.push_back("--full");
+    }
+    for (const char* option : {"--request", "--seconds"}) {
+        if (args.has(option)) {
+            arguments.push_back(strCat(option, "=", args.text(option)));
+        }
+    }
+    return arguments;
+}
+
 }  // namespace
 
 int runDataset(CliContext& context, const ParsedArgs& args) {
     const std::string& path = args.words.front();
+    for (const char* option : {"--full", "--request", "--seconds"}) {
+        if (args.has(option) && !args.has("--profile")) {
+            return failUsage(context, strCat(option, " goes with --profile"));
+        }
+    }
     const Result<Json> answer = askLoader(context, {{"op", "dataset"},
                                                     {"path", path},
                                                     {"base_dir", currentDirectory()},
@@ -136,12 +155,31 @@ int runDataset(CliContext& context, const ParsedArgs& args) {
         }
         return kExitFailed;
     }
+    Json profile;
+    if (args.has("--profile")) {
+        const Result<RoleAnswer> profiled = runLoaderRole(context, profileArguments(args));
+        if (!profiled.ok()) {
+            return fail(context, profiled.status());
+        }
+        if (profiled->exitCode != kExitOk) {
+            return profiled->exitCode;
+        }
+        profile = profiled->document;
+    }
     if (args.isJson()) {
-        printDocument(context, documentOf(*answer, path));
+        Json document = documentOf(*answer, path);
+        if (!profile.is_null()) {
+            document["profile"] = profile;
+        }
+        printDocument(context, document);
         return kExitOk;
     }
     printHead(context, path, *answer);
-    printColumns(context, *answer);
+    if (profile.is_null()) {
+        printColumns(context, *answer);
+    } else {
+        printProfile(context, profile);
+    }
     if (args.has("--files")) {
         printFiles(context, *answer);
     }

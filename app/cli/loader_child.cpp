@@ -1,6 +1,12 @@
 #include "app/cli/loader_child.h"
 
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "app/session/submission.h"
 #include "backend/core/files.h"
@@ -27,6 +33,65 @@ Result<Json> askLoader(const CliContext& context, const Json& question) {
                              why.empty() ? "" : ": ", why);
     }
     return parseJson(output.out, "millrace-loader inspect's answer");
+}
+
+int waitForwarding(Subprocess& child, const std::atomic<int>& interrupts) {
+    const pid_t pid = child.pid();
+    const int before = interrupts.load();
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            break;
+        }
+        if (interrupts.load() != before) {
+            child.signal(SIGTERM);
+        }
+    }
+    child.release();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int exitCodeOfLoader(int code) {
+    return code == 4 || code == 5 ? static_cast<int>(kExitFailed) : code;
+}
+
+Result<RoleAnswer> runLoaderRole(const CliContext& context,
+                                 const std::vector<std::string>& arguments) {
+    int fds[2];
+    if (::pipe(fds) != 0) {
+        return errnoStatus(errno, "pipe");
+    }
+    const UniqueFd ours(fds[0]);
+    UniqueFd theirs(fds[1]);
+    ::fcntl(ours.get(), F_SETFD, FD_CLOEXEC);
+    ::fcntl(theirs.get(), F_SETFD, FD_CLOEXEC);
+    SubprocessOptions options;
+    options.argv = {context.programDirectory + "/millrace-loader"};
+    options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+    options.stdoutFd = theirs.get();
+    options.dieWithParent = true;
+    context.out.flush();
+    ASSIGN_OR_RETURN(Subprocess child, Subprocess::start(options));
+    theirs.reset();
+    const int before = context.interrupts.load();
+    std::string text;
+    char buffer[65536];
+    for (;;) {
+        const ssize_t n = ::read(ours.get(), buffer, sizeof buffer);
+        if (n > 0) {
+            text.append(buffer, static_cast<std::size_t>(n));
+        } else if (n == 0 || errno != EINTR) {
+            break;
+        } else if (context.interrupts.load() != before) {
+            child.signal(SIGTERM);
+        }
+    }
+    RoleAnswer answer;
+    answer.exitCode = exitCodeOfLoader(waitForwarding(child, context.interrupts));
+    if (answer.exitCode == kExitOk) {
+        ASSIGN_OR_RETURN(answer.document, parseJson(text, "millrace-loader's answer"));
+    }
+    return answer;
 }
 
 Result<Json> specQuestion(const ParsedArgs& args, const std::string& op) {

@@ -2,16 +2,35 @@
 // `millrace-loader inspect`, run as a child of this process: how check, dataset and sample ask
 // without a daemon. Threads: one. Failure: a program that is missing, too slow or crashes is one
 // sentence.
+#include <atomic>
 #include <string>
 #include <vector>
 
 #include "app/cli/command.h"
 #include "app/client/spec_error.h"
+#include "backend/core/subprocess.h"
 
 namespace millrace::cli {
 
 /// One question, one answer (daemon/worker/loader_inspect.h says which there are).
 Result<Json> askLoader(const CliContext& context, const Json& question);
+
+/// What a role of the loader printed. Its progress and errors went to this process's stderr.
+struct RoleAnswer {
+    int exitCode = 0;  ///< of this program: an input error is kExitFailed
+    Json document;     ///< null when there is none
+};
+
+/// Runs `millrace-loader ARGUMENTS...`, which prints one JSON document. Ctrl-C is handed on.
+Result<RoleAnswer> runLoaderRole(const CliContext& context,
+                                 const std::vector<std::string>& arguments);
+
+/// The child's exit code; a signal that this process gets is handed on (a terminal's Ctrl-C reaches
+/// both by itself).
+int waitForwarding(Subprocess& child, const std::atomic<int>& interrupts);
+
+/// A worker tells input errors (4) and others (5) apart for the daemon; here both have failed.
+int exitCodeOfLoader(int code);
 
 /// A spec's file as the members that questions share: text, file_name, base_dir, sets.
 Result<Json> specQuestion(const ParsedArgs& args, const std::string& op);

@@ -1,8 +1,3 @@
-#include <cerrno>
-#include <csignal>
-
-#include <sys/wait.h>
-
 #include "app/cli/commands.h"
 #include "app/cli/json_shapes.h"
 #include "app/cli/loader_child.h"
@@ -57,29 +52,6 @@ Result<Json> withSpecs(Json runs) {
         run.erase("resolved_spec");
     }
     return runs;
-}
-
-// The child's exit code; a signal that this process gets is handed on (a terminal's Ctrl-C reaches
-// both by itself).
-int waitForwarding(Subprocess& child, const std::atomic<int>& interrupts) {
-    const pid_t pid = child.pid();
-    const int before = interrupts.load();
-    int status = 0;
-    while (::waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR) {
-            break;
-        }
-        if (interrupts.load() != before) {
-            child.signal(SIGTERM);
-        }
-    }
-    child.release();
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-// A worker tells input errors (4) and others (5) apart for the daemon; here both have failed.
-int exitCodeOfLoader(int code) {
-    return code == 4 || code == 5 ? static_cast<int>(kExitFailed) : code;
 }
 
 }  // namespace

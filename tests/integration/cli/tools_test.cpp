@@ -1,0 +1,179 @@
+// `millrace preview`, `dataset --profile`, `init` and `stream` into tables, with the real loader as
+// their child; no daemon.
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "backend/core/files.h"
+#include "backend/core/json.h"
+#include "backend/core/subprocess.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ToolsTest : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        std::ofstream rows(dir_ / "rows.csv");
+        rows << "user_id,item_id,price,word,click\n";
+        for (int r = 0; r < 8000; ++r) {
+            rows << r % 97 << ',' << r * 31 % 1009 << ',' << r % 13 << '.' << r % 7 << ",w" << r % 5
+                 << ',' << (r % 4 == 0 ? 1 : 0) << '\n';
+        }
+        std::ofstream(dir_ / "spec.yaml")
+            << "name: tools\ndataset: {path: rows.csv, csv_split_rows: 500}\nrecipe:\n"
+               "  - {name: cheap, filter: \"price < 10\"}\nlabels: {click: click}\n"
+               "features: {dense: [price], ids: [user_id]}\nembeddings: {user_id: {rows: 128}}\n"
+               "model: {type: mlp, hidden: [4]}\nbatch: {rows: 64, micro_rows: 32, seed: 3}\n"
+               "variations:\n  - {name: all, set: {recipe.cheap.enabled: false}}\n";
+    }
+    SubprocessOutput run(std::vector<std::string> words,
+                         std::vector<std::string> environment = {}) const {
+        SubprocessOptions options;
+        options.argv = {std::string(MILLRACE_BIN_DIR) + "/millrace"};
+        options.argv.insert(options.argv.end(), words.begin(), words.end());
+        options.environment = {"XDG_CACHE_HOME=" + dir_.path() + "/cache", "NO_COLOR=1"};
+        options.environment.insert(options.environment.end(), environment.begin(),
+                                   environment.end());
+        options.workingDirectory = dir_.path();
+        options.timeout = std::chrono::seconds(100);
+        const Result<SubprocessOutput> output = Subprocess::run(options);
+        EXPECT_TRUE(output.ok()) << output.status();
+        return output.ok() ? *output : SubprocessOutput{};
+    }
+    Json json(const std::vector<std::string>& words) const {
+        const SubprocessOutput output = run(words);
+        EXPECT_EQ(output.exitCode, 0) << output.err;
+        const Result<Json> document = parseJson(output.out, "stdout");
+        EXPECT_TRUE(document.ok()) << document.status() << output.out;
+        return document.ok() ? *document : Json::object();
+    }
+    tests::TempDir dir_;
+};
+
+// All 16 splits are read within the time: counts are exact, times are not.
+TEST_F(ToolsTest, PreviewOfAllSplitsIsExact) {
+    const Json preview =
+        json({"preview", "spec.yaml", "--seconds", "60", "--rows-per-second", "1000", "--json"});
+    const Json streamed = json({"stream", "spec.yaml", "--epochs", "1", "--json"});
+    EXPECT_EQ(preview["schema_version"], 1);
+    EXPECT_EQ(preview["splits"], 16);
+    EXPECT_EQ(preview["splits_sampled"], 16);
+    EXPECT_EQ(preview["rows"], 8000);
+    EXPECT_EQ(preview["rows_kept"]["value"].get<double>(), streamed["rows_kept"].get<double>());
+    EXPECT_EQ(preview["rows_kept"]["exact"], true);
+    EXPECT_EQ(preview["rows_kept"]["low"], preview["rows_kept"]["high"]);
+    EXPECT_EQ(preview["epoch_seconds"]["exact"], false);
+    EXPECT_GT(preview["appetite"]["cores"]["value"].get<double>(), 0);
+    EXPECT_EQ(preview["stream_hash"], streamed["stream_hash"]);
+}
+
+TEST_F(ToolsTest, PreviewOfAVariationAndOfSomeSplitsHasIntervals) {
+    const Json preview =
+        json({"preview", "spec.yaml", "--variation", "all", "--seconds", "0", "--json"});
+    EXPECT_EQ(preview["splits_sampled"], 4);
+    EXPECT_EQ(preview["rows_kept"]["value"], 8000);
+    EXPECT_TRUE(preview["appetite"].is_null());
+    const Json some = json({"preview", "spec.yaml", "--seconds", "0", "--json"});
+    EXPECT_FALSE(some["rows_kept"]["exact"]);
+    EXPECT_LT(some["rows_kept"]["low"], some["rows_kept"]["high"]);
+    const SubprocessOutput text = run({"preview", "spec.yaml", "--rows-per-second", "1000"});
+    EXPECT_THAT(text.out, HasSubstr("rows kept"));
+    EXPECT_THAT(text.out, HasSubstr("after cheap"));
+    EXPECT_THAT(text.out, HasSubstr("need cores"));
+    EXPECT_EQ(text.err, "");
+}
+
+TEST_F(ToolsTest, PreviewSaysWhatIsWrongWithASpec) {
+    EXPECT_EQ(run({"preview", "nowhere.yaml"}).exitCode, 1);
+    const SubprocessOutput unknown = run({"preview", "spec.yaml", "--variation", "al"});
+    EXPECT_EQ(unknown.exitCode, 1);
+    EXPECT_THAT(unknown.err, HasSubstr("did you mean 'all'"));
+    EXPECT_EQ(run({"preview", "spec.yaml", "--set", "x"}).exitCode, 2);
+}
+
+TEST_F(ToolsTest, ProfileDescribesColumnsAndAdvises) {
+    const Json document = json({"dataset", "rows.csv", "--profile", "--json"});
+    const Json& profile = document["profile"];
+    EXPECT_EQ(profile["complete"], true);
+    ASSERT_EQ(profile["columns"].size(), 5U);
+    EXPECT_NEAR(profile["columns"][0]["profile"]["distinct"].get<double>(), 97, 4);
+    EXPECT_EQ(profile["columns"][4]["profile"]["max"], 1);
+    ASSERT_FALSE(profile["advice"].empty());
+    EXPECT_EQ(profile["advice"][0]["kind"], "format");
+    const SubprocessOutput text = run({"dataset", "rows.csv", "--profile"}, {"COLUMNS=80"});
+    EXPECT_THAT(text.out, HasSubstr("MEDIAN"));
+    EXPECT_THAT(text.out, HasSubstr("what the writer costs the reader"));
+    EXPECT_THAT(text.out, HasSubstr("millrace init rows.csv"));
+    EXPECT_EQ(run({"dataset", "rows.csv", "--full"}).exitCode, 2);
+    const SubprocessOutput request = run({"dataset", "rows.csv", "--profile", "--request", "usr"});
+    EXPECT_EQ(request.exitCode, 1);
+    EXPECT_THAT(request.err, HasSubstr("no column 'usr'"));
+}
+
+// The advisor's own command: a first spec, and the dataset written better with it.
+TEST_F(ToolsTest, AFirstSpecPassesCheckAndWritesTheDatasetAgain) {
+    const SubprocessOutput made = run({"init", "rows.csv", "-o", "first.yaml"});
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(made.out, HasSubstr("label: click"));
+    const std::string text = *readFile(dir_ / "first.yaml");
+    EXPECT_THAT(text, HasSubstr("click: 'click = 1'"));
+    EXPECT_EQ(run({"check", "first.yaml", "--all-variations"}).exitCode, 0);
+    EXPECT_EQ(json({"stream", "first.yaml", "--json"})["complete"], true);
+    const SubprocessOutput again = run({"init", "rows.csv", "-o", "first.yaml"});
+    EXPECT_EQ(again.exitCode, 1);
+    EXPECT_THAT(again.err, HasSubstr("--force"));
+    EXPECT_EQ(*readFile(dir_ / "first.yaml"), text);
+    const Json written =
+        json({"stream", "first.yaml", "--rows", "--sink", "parquet", "--output", "better", "--sort",
+              "user_id", "--set", "dataset.where=true", "--json"});
+    EXPECT_EQ(written["table"]["rows"], 8000);
+    EXPECT_EQ(json({"dataset", "better", "--json"})["rows"], 8000);
+    EXPECT_EQ(run({"init", "better/*.parquet", "-o", "second.yaml"}).exitCode, 0);
+    EXPECT_EQ(run({"check", "second.yaml"}).exitCode, 0);
+}
+
+TEST_F(ToolsTest, AFirstSpecElsewhereFindsItsData) {
+    std::filesystem::create_directory(dir_ / "specs");
+    EXPECT_EQ(run({"init", "rows.csv", "-o", "specs/first.yaml", "--label", "price"}).exitCode, 0);
+    EXPECT_THAT(*readFile(dir_ / "specs/first.yaml"), HasSubstr("../rows.csv"));
+    EXPECT_EQ(run({"check", "specs/first.yaml"}).exitCode, 0);
+    const SubprocessOutput printed = run({"init", "rows.csv"});
+    EXPECT_EQ(printed.exitCode, 0) << printed.err;
+    EXPECT_THAT(printed.out, HasSubstr("name: rows"));
+    EXPECT_EQ(run({"init", "rows.csv", "--label", "clik"}).exitCode, 1);
+    EXPECT_EQ(run({"init", "nothing.csv"}).exitCode, 1);
+}
+
+TEST_F(ToolsTest, AFirstSpecOfMovieLensIsRightAsItStands) {
+    const std::string ratings =
+        std::string(MILLRACE_SOURCE_DIR) + "/resources/examples/movielens/ratings.csv";
+    const SubprocessOutput made = run({"init", ratings, "-o", "ratings.yaml"});
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(made.err, HasSubstr("positive is rating >= 3.5"));
+    const std::string text = *readFile(dir_ / "ratings.yaml");
+    EXPECT_THAT(text, HasSubstr("- userId  # about 6"));
+    EXPECT_THAT(text, HasSubstr("left out: timestamp (a time)"));
+    EXPECT_THAT(text, HasSubstr("hash01(userId, movieId) < 0.9"));
+    EXPECT_EQ(run({"check", "ratings.yaml", "--all-variations"}).exitCode, 0);
+}
+
+TEST_F(ToolsTest, ATableIsRefusedWithASentenceAndAnExitCode) {
+    EXPECT_EQ(run({"stream", "spec.yaml", "--sink", "csv"}).exitCode, 2);
+    EXPECT_EQ(run({"stream", "spec.yaml", "--sink", "csv", "--output", "t"}).exitCode, 0);
+    const SubprocessOutput again = run({"stream", "spec.yaml", "--sink", "csv", "--output", "t"});
+    EXPECT_EQ(again.exitCode, 1);
+    EXPECT_THAT(again.err, HasSubstr("--force"));
+    const SubprocessOutput column =
+        run({"stream", "spec.yaml", "--sink", "csv", "--output", "u", "--columns", "prise"});
+    EXPECT_EQ(column.exitCode, 1);
+    EXPECT_THAT(column.err, HasSubstr("did you mean 'price'"));
+}
+
+}  // namespace
+}  // namespace millrace
