@@ -10,6 +10,7 @@
 #include <arrow/type.h>
 
 #include "backend/core/thread.h"
+#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/split_reader.h"
 
 namespace millrace::profile {
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kSplitBytes = 256'000'000;
 constexpr std::int64_t kSampleBytes = 64'000'000;  ///< of what the advisor writes again and again
+constexpr std::int64_t kSampleRowsLeast = 1024, kSampleRowsMost = 200'000;
 constexpr std::uint64_t kSeed = 1;
 
 std::vector<dataset::SplitRange> splitsOf(const dataset::FileFacts& facts, std::uint32_t file) {
@@ -181,18 +183,45 @@ class Profiler {
         return stop_.stop_requested() ? cancelled("stopped") : okStatus();
     }
 
-    Result<std::shared_ptr<arrow::RecordBatch>> readSample(dataset::SplitRange split) const {
+    // Rows that stand together: the split's own, and where those are few its neighbours' of the
+    // file.
+    Result<std::shared_ptr<arrow::RecordBatch>> readSample(const dataset::SplitRange& split) const {
         std::int64_t decoded = 0;
         for (const dataset::ColumnFacts& column : profile_.facts) {
             decoded += column.decodedBytes.value_or(0);
         }
         const double perRow = static_cast<double>(decoded) /
                               static_cast<double>(std::max<std::int64_t>(1, profile_.rows));
-        const auto rows = static_cast<std::int64_t>(kSampleBytes / std::max(1.0, perRow));
-        split.rows = std::min(split.rows, std::max<std::int64_t>(1024, rows));
+        const std::int64_t wanted =
+            std::clamp(static_cast<std::int64_t>(kSampleBytes / std::max(1.0, perRow)),
+                       kSampleRowsLeast, kSampleRowsMost);
+        ASSIGN_OR_RETURN(const auto facts, dataset_->facts(split.file));
+        std::vector<dataset::SplitRange> all = splitsOf(*facts, split.file);
+        const auto own = std::find_if(all.begin(), all.end(), [&split](const auto& other) {
+            return other.firstRow == split.firstRow;
+        });
+        auto first = own, last = own + 1;
+        std::int64_t rows = own->rows;
+        while (rows < wanted && (last != all.end() || first != all.begin())) {
+            rows += last != all.end() ? (last++)->rows : (--first)->rows;
+        }
         dataset::SplitReader reader(dataset_);
+        std::vector<std::shared_ptr<arrow::RecordBatch>> parts;
+        std::int64_t left = wanted;
+        for (auto part = first; part != last && left > 0; ++part) {
+            part->rows = std::min(part->rows, left);
+            left -= part->rows;
+            ASSIGN_OR_RETURN(auto batch, readRows(reader, *part));
+            parts.push_back(std::move(batch));
+        }
+        return dataset::fromArrow(arrow::ConcatenateRecordBatches(parts), "sample");
+    }
+
+    Result<std::shared_ptr<arrow::RecordBatch>> readRows(dataset::SplitReader& reader,
+                                                         const dataset::SplitRange& split) const {
         const std::vector<std::string> names = dataset_->schema().names();
         ASSIGN_OR_RETURN(auto arrays, reader.readColumns(split, names));
+        reader.takeCosts();
         arrow::FieldVector fields;
         for (std::size_t c = 0; c < names.size(); ++c) {
             fields.push_back(arrow::field(names[c], arrays[c]->type(),

@@ -99,7 +99,7 @@ TEST(ExplanationTest, LinesFitTheTerminal) {
     }
     const std::string text = explanation().toText(100, false);
     EXPECT_THAT(text, HasSubstr("dear"));
-    EXPECT_THAT(text, HasSubstr("1,000 -> 900")) << "one add after another";
+    EXPECT_THAT(text, HasSubstr("2,000 -> 1,800"));
     EXPECT_THAT(text, Not(HasSubstr("█")));
 }
 
