@@ -88,9 +88,9 @@ Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
     spec::RunSpec spec = rowsOnly(given);
     rows->files_ = plan.files;
     auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
-    ASSIGN_OR_RETURN(
-        rows->dataset_,
-        dataset::Dataset::ofPlan(rows->files_, dataset::readOptionsOf(spec.dataset), cache));
+    ASSIGN_OR_RETURN(rows->dataset_,
+                     dataset::Dataset::ofPlan(rows->files_, dataset::readOptionsOf(spec.dataset),
+                                              cache, plan.schema));
     if (options.columns.empty()) {
         RETURN_IF_ERROR(checkSupported(*rows->dataset_));
     }
