@@ -1,41 +1,123 @@
-#!/usr/bin/env python3
-"""Medians of tests/bench/loader/run: wall and processor seconds of one pass, and whether the rows agree."""
-import json
+"""Tables (Markdown) of the JSON lines of one run, and whether all systems delivered the same rows."""
 import statistics
-import sys
+
+MASK = (1 << 64) - 1
+TASKS = {"T0": "all 164 columns", "T0L": "T0, 1,600,000 rows", "T0u": "T0, unsorted files", "T1": "20 features and the label",
+         "T3": "T0 after a row filter and an anti-join", "T4": "T3 and a join with two million users", "T0s": "T0, rows shuffled"}
 
 
-def totals(checksum, epochs):
-    """rows, labels and list lengths of one pass: the parts of a checksum that add up exactly."""
-    return [int(part) // epochs for part in checksum.split(":")[:3]]
+def good_runs(lines, task, peer):
+    return [x for x in lines if x.get("task") == task and x.get("peer") == peer and "failed" not in x]
 
 
-def main():
-    path, epochs = sys.argv[1], int(sys.argv[2])
-    walls, cpus, rows = {}, {}, set()
-    for line in open(path):
-        run = json.loads(line)
-        ours = "stream_hash" in run
-        key = ("millrace-loader" if ours else "arrow scan", run["threads"])
-        # The first pass warms up; our processor time is of all passes and the start.
-        walls.setdefault(key, []).extend(run["epoch_seconds"][1:] if ours else run["seconds"])
-        cpus.setdefault(key, []).extend([run["cpu_seconds"] / epochs] if ours else run["cpu_seconds"])
-        rows.add(tuple(totals(run["checksum"], epochs if ours else 1)))
-    print(f"{'':18}{'threads':>8}{'wall s':>9}{'(range)':>16}{'cpu s':>8}")
-    for key in sorted(walls, key=lambda k: (k[1], k[0])):
-        wall = walls[key]
-        spread = f"({min(wall):.2f}-{max(wall):.2f})"
-        print(f"{key[0]:18}{key[1]:>8}{statistics.median(wall):>9.2f}{spread:>16}"
-              f"{statistics.median(cpus[key]):>8.2f}")
-    for threads in sorted({k[1] for k in walls}):
-        ratio = (statistics.median(walls[("arrow scan", threads)])
-                 / statistics.median(walls[("millrace-loader", threads)]))
-        cpu = (statistics.median(cpus[("arrow scan", threads)])
-               / statistics.median(cpus[("millrace-loader", threads)]))
-        print(f"{threads} threads: {ratio:.2f}x the Arrow scan's rows/s, {cpu:.2f}x per CPU second")
-    print("same rows" if len(rows) == 1 else f"DIFFERENT ROWS: {rows}")
-    sys.exit(0 if len(rows) == 1 else 1)
+def passes_of(run):
+    return list(zip(run["seconds"], run["cpu_seconds"]))
 
 
-if __name__ == "__main__":
-    main()
+def times(checksum, n):
+    """The checksum of n passes, from that of one: every part is a sum."""
+    rows, label, lengths, ids, lists, dense = checksum.split(":")
+    return (int(rows) * n, int(label) * n, int(lengths) * n & MASK, int(ids, 16) * n & MASK, int(lists, 16) * n & MASK), float(dense) * n
+
+
+def same(a, b):
+    """Whether two runs delivered the same rows: integers exactly, floats to 1e-6. Ours sums all its passes, the peers one."""
+    (x, dx), (y, dy) = times(a["checksum"], b["passes"]), times(b["checksum"], a["passes"])
+    return x == y and abs(dx - dy) <= 1e-6 * max(1.0, abs(dx))
+
+
+def references(lines):
+    """{(task, rows scanned): the run that the others are compared with}: a peer's, if there is one."""
+    out = {}
+    for x in sorted(lines, key=lambda x: x.get("peer", "").startswith("millrace")):
+        if x.get("checksum") and "failed" not in x:
+            out.setdefault((x["task"], x["rows_scanned"]), x)
+    return out
+
+
+def disagreements(lines):
+    reference, rows, orders = references(lines), [], {}
+    for x in lines:
+        if x.get("checksum") and "failed" not in x:
+            r = reference[x["task"], x["rows_scanned"]]
+            if not same(r, x):
+                rows.append(f"{x['task']}: {x['peer']} differs from {r['peer']}")
+        if x.get("order_hash") and "failed" not in x:
+            kind = "requests shuffled" if "requests shuffled" in x["peer"] else "plain"
+            orders.setdefault((x["task"], kind, x["passes"]), set()).add(x["order_hash"])
+    return {"rows": list(dict.fromkeys(rows)), "order": [f"{k[0]} ({k[1]}): {len(v)} orders" for k, v in orders.items() if len(v) > 1]}
+
+
+def task_table(lines, task):
+    reference = references(lines)
+    anchor = {}
+    for threads in (1, 2):
+        runs = good_runs(lines, task, f"arrow c++, {threads} thread{'s' if threads > 1 else ''}")
+        if runs:
+            anchor[threads] = statistics.median(r["rows_scanned"] / s for r in runs for s in r["seconds"])
+    yield f"\n### {task}: {TASKS.get(task, '')}\n"
+    yield "| system | passes | seconds: median (range) | rows/s scanned | x Arrow C++, same threads | CPU-s per M rows | peak MB | first batch, cold, s | same rows |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    others = []
+    for peer in dict.fromkeys(x["peer"] for x in lines if x.get("task") == task):
+        good = good_runs(lines, task, peer)
+        if not good:
+            failed = [x for x in lines if x.get("task") == task and x["peer"] == peer]
+            yield f"| {peer} | 0 | not run: {failed[-1]['failed']} | | | | | | |"
+            continue
+        pairs = [p for r in good for p in passes_of(r)]
+        seconds = [s for s, _ in pairs]
+        n, median = good[0]["rows_scanned"], statistics.median(seconds)
+        cold = [r["launch_to_first_batch_seconds"] for r in good if r.get("launch_to_first_batch_seconds")]
+        sums = [r for r in good if r.get("checksum")]
+        ok = "no batches" if not sums else "yes" if all(same(reference[task, r["rows_scanned"]], r) for r in sums) else "NO"
+        base = anchor.get(good[0].get("bench_threads"))
+        name = peer + (f" ({n:,} rows)" if n < 400_000 and any(x.get("rows_scanned", 0) > n for x in lines if x.get("task") == task) else "")
+        failed = sum(1 for x in lines if x.get("task") == task and x.get("peer") == peer and "failed" in x)
+        yield (f"| {name}{f' ({failed} failed)' if failed else ''} | {len(pairs)} | {median:.2f} ({min(seconds):.2f}-{max(seconds):.2f}) | {n / median:,.0f} | "
+               f"{f'{n / median / base:.2f}' if base else ''} | {statistics.median(c for _, c in pairs) / n * 1e6:.2f} | {max(r['peak_mb'] for r in good):,.0f} | "
+               f"{f'{statistics.median(cold):.2f}' if cold else ''} | {ok} |")
+        others += [r["other_cpu_process_seconds"] / max(0.01, r["process_seconds"]) for r in good]
+    if others:
+        yield f"\nOther work on the machine while these ran: {100 * statistics.median(others):.0f} % of one core (median), {100 * max(others):.0f} % at most."
+
+
+CLASSES = (("dense", "100 float32"), ("ids", "53 int64"), ("lists", "10 list<int64>"))
+
+
+def roofline(lines):
+    """Memory, decompression, decode and what we reach, per column class, one thread; nothing without a line of `limits`."""
+    full = [x for x in lines if x.get("task") == "limits" and "dense" in x]
+    if not full:
+        return
+    m = full[-1]
+    yield "\n### Roofline, one thread\n"
+    yield f"memcpy {m['memcpy_gb_per_second']:.1f} GB/s cold (1 GiB), {m['memcpy_hot_gb_per_second']:.1f} GB/s hot (256 KiB); fresh memory {m['fresh_gb_per_second']:.1f} GB/s; page cache {m['page_cache_gb_per_second']:.2f} GB/s\n"
+    yield "| columns | bytes a row decoded | pages alone (decompression), rows/s | Arrow record batches | typed reader | prototype, expanded | millrace, expanded | millrace, once | share of pages alone |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for key, name in (*CLASSES, ("all", "all")):
+        c = m[key]
+        ours = {}
+        for kind in ("expanded", "once"):
+            runs = good_runs(lines, "T0", f"millrace, 1 thread, lists {kind}") if key == "all" else good_runs(lines, "class", f"millrace, {key}, lists {kind}")
+            if runs:
+                ours[kind] = statistics.median(r["rows_scanned"] / s for r in runs for s in r["seconds"])
+        cells = [f"{c[w]:,.0f}" for w in ("pages", "arrow", "typed", "hand")] + [f"{ours[k]:,.0f}" if k in ours else "" for k in ("expanded", "once")]
+        share = f"{100 * max(ours.values()) / c['pages']:.0f} %" if ours else ""
+        yield f"| {name} | {c['bytes_per_row']:,.0f} | " + " | ".join(cells) + f" | {share} |"
+    yield f"\nA prototype without nulls, order or checks makes T0 batches with lists stored once at {m['prototype_rows_per_second']:,.0f} rows/s."
+    for kind in ("once", "expanded"):
+        runs = good_runs(lines, "T0", f"millrace, 1 thread, lists {kind}")
+        stages = runs and runs[-1].get("stages")
+        if stages:
+            total = sum(s["busy_seconds"] for s in stages.values()) or 1
+            parts = ", ".join(f"{name} {100 * s['busy_seconds'] / total:.0f} %" for name, s in sorted(stages.items(), key=lambda i: -i[1]["busy_seconds"]) if s["busy_seconds"] > 0)
+            yield f"\nWhere our time goes (T0, 1 thread, lists {kind}): {parts}."
+
+
+def budget_table(rows):
+    yield "\n### Budget\n"
+    yield "| what | needed | got | |"
+    yield "|---|---|---|---|"
+    for row in rows:
+        yield "| " + " | ".join(str(x).replace("|", "/") for x in row) + " |"

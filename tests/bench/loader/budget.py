@@ -1,0 +1,133 @@
+"""The speed budget as data: each row says what is measured, what is needed, and what was got.
+
+A row is judged on medians of the JSON lines of one run. It ends as "holds", "MISSED", "not run" (a peer or a run it needs failed: counts
+as a miss) or "not measured" (it was not asked for, or the product has no switch for it yet: does not count).
+"""
+import statistics
+
+from report import good_runs, passes_of
+
+ONE, TWO = "millrace, 1 thread", "millrace, 2 threads"
+ONCE, EXPANDED = ", lists once", ", lists expanded"
+ARROW = {ONE: "arrow c++, 1 thread", TWO: "arrow c++, 2 threads"}
+TORCH = ["torch DataLoader, in process", "torch DataLoader, in process, 2 Arrow threads"]
+RAY = ["ray data, collate_fn", "ray data, packed"]
+
+# (what, kind, task, ours, peers, needed); needed None: reported only. The best of several peers counts.
+ROWS = [
+    *[(f"T0, lists stored once, {t[10:]}: rate over Arrow C++", "ratio", "T0", t + ONCE, [ARROW[t]], 2.8) for t in (ONE, TWO)],
+    *[(f"T0, lists expanded, {t[10:]}: rate over Arrow C++", "ratio", "T0", t + EXPANDED, [ARROW[t]], 2.0) for t in (ONE, TWO)],
+    ("T0, lists stored once, 2 threads: over the best in-process DataLoader", "ratio", "T0", TWO + ONCE, TORCH, 3.0),
+    ("T0, lists stored once, 2 threads: over DataLoader with workers", "ratio", "T0", TWO + ONCE, ["torch DataLoader, 2 workers"], 6.0),
+    ("T0, lists stored once, 2 threads: over Ray Data, 1.6 M rows", "ratio", "T0L", TWO + ONCE, RAY, 7.0),
+    ("T0, lists stored once, 2 threads: over Ray Data, 0.4 M rows (with its start-up)", "ratio", "T0", TWO + ONCE, RAY, 8.0),
+    ("T0, lists stored once, 1 thread: share of the page floor", "floor", "T0", ONE + ONCE, [], 0.55),
+    *[(f"T0, lists stored once, {t[10:]}: CPU-s per M rows, below every peer's", "cpu", "T0", t + ONCE, [], None) for t in (ONE, TWO)],
+    ("T0, lists stored once: 2 threads over 1", "ratio", "T0", TWO + ONCE, [ONE + ONCE], 1.85),
+    ("T0, lists expanded: 2 threads over 1", "report", "T0", TWO + EXPANDED, [ONE + EXPANDED], None),
+    *[(f"{task}, lists expanded, 2 threads: rate over Arrow C++", "ratio", task, TWO + EXPANDED, [ARROW[TWO]], need)
+      for task, need in (("T1", 1.5), ("T3", 3.0), ("T4", 3.0))],
+    ("T0s, rows shuffled, 2 threads: rate over Arrow C++", "ratio", "T0s", TWO + EXPANDED, [ARROW[TWO]], 3.0),
+    *[(f"{task}, lists stored once, 2 threads: rate over Arrow C++", "report", task, TWO + ONCE, [ARROW[TWO]], None) for task in ("T1", "T3", "T4")],
+    ("T0s, requests shuffled, lists stored once, 2 threads: over Arrow C++ (rows)", "report", "T0s", TWO + ", requests shuffled" + ONCE, [ARROW[TWO]], None),
+    *[(f"{task}, lists expanded, 1 thread: rate over Arrow C++", "report", task, ONE + EXPANDED, [ARROW[ONE]], None) for task in ("T1", "T3", "T4", "T0s", "T0u")],
+    ("T0, unsorted files, 2 threads: rate over Arrow C++", "ratio", "T0u", TWO + EXPANDED, [ARROW[TWO]], 1.4),
+    *[(f"T0, lists stored once, {t[10:]}: first batch from a cold start", "first", "T0", t + ONCE, [ARROW[t]], 0.4) for t in (ONE, TWO)],
+    ("T0, lists stored once, 1 thread: peak memory, below Arrow's", "memory", "T0", ONE + ONCE, [ARROW[ONE]], None),
+    ("T0, lists expanded, 1 thread: peak memory, below Arrow's", "memory", "T0", ONE + EXPANDED, [ARROW[ONE]], None),
+    ("shuffle: requests, lists stored once, 2 threads: cost in rate", "cost", "T0", TWO + ONCE, [("T0s", TWO + ", requests shuffled" + ONCE)], 0.10),
+]
+UNMEASURED = [("counters: cost in CPU-seconds", "< 2 %", "the product has no switch that leaves them out"),
+              ("deterministic order: cost in CPU-seconds", "< 3 %", "the product has no switch that leaves it out"),
+              ("S3 with 30 ms latency, share of local rate", ">= 90 %", "not part of this program"),
+              ("1,500 columns, rate x columns against 164", "within 20 %", "not part of this program"),
+              ("100,000 files, plan", "< 20 s cold, < 2 s cached", "not part of this program")]
+
+
+class Figures:
+    """Medians of the lines of one run."""
+
+    def __init__(self, lines):
+        self.lines = lines
+
+    def runs(self, task, peer):
+        return good_runs(self.lines, task, peer)
+
+    def why_not(self, task, peer):
+        failed = [x["failed"] for x in self.lines if x.get("task") == task and x.get("peer") == peer and "failed" in x]
+        return f"{peer}: {failed[-1]}" if failed else None
+
+    def rate(self, task, peer):
+        runs = self.runs(task, peer)
+        return runs and statistics.median(r["rows_scanned"] / s for r in runs for s in r["seconds"])
+
+    def cpu(self, task, peer):
+        runs = self.runs(task, peer)
+        return runs and statistics.median(c / r["rows_scanned"] * 1e6 for r in runs for c in r["cpu_seconds"])
+
+    def median(self, task, peer, key):
+        values = [r[key] for r in self.runs(task, peer) if key in r]
+        return statistics.median(values) if values else None
+
+    def peers(self, task):
+        return list(dict.fromkeys(x["peer"] for x in self.lines if x.get("task") == task))
+
+    def floor(self):
+        values = [x["floor_rows_per_second"] for x in self.lines if x.get("task") == "limits" and "floor_rows_per_second" in x]
+        return statistics.median(values) if values else None
+
+
+def judge(f, row):
+    """(needed, got, verdict) of a row."""
+    what, kind, task, ours, peers, needed = row
+    both = [(task, ours)] + [p if isinstance(p, tuple) else (task, p) for p in peers]
+    missing = [b for b in both if not f.runs(*b)]
+    if f.runs(task, ours) and kind == "ratio" and len(missing) < len(peers):
+        missing = []  # the best of those that ran counts
+    if missing:
+        why = next(filter(None, (f.why_not(*b) for b in missing)), None)
+        return text_of(kind, needed), why or "left out of this run", "not run" if why else "not measured"
+    if kind in ("ratio", "report"):
+        best = max(f.rate(task, p) for p in peers if f.runs(task, p))
+        got = f.rate(task, ours) / best
+        return text_of(kind, needed), f"{got:.2f}x", verdict(None if needed is None else got >= needed)
+    if kind == "floor":
+        floor = f.floor()
+        if not floor:
+            why = f.why_not("limits", "limits")
+            return text_of(kind, needed), why or "left out of this run", "not run" if why else "not measured"
+        got = f.rate(task, ours) / floor
+        return text_of(kind, needed), f"{100 * got:.0f} % of {floor:,.0f} rows/s", verdict(got >= needed)
+    if kind == "cpu":
+        others = {p: f.cpu(task, p) for p in f.peers(task) if not p.startswith("millrace") and f.runs(task, p) and f.runs(task, p)[0].get("checksum")}
+        if not others:
+            return "below every peer", "no peer was run", "not measured"
+        least, got = min(others, key=others.get), f.cpu(task, ours)
+        return f"< {others[least]:.2f} ({least})", f"{got:.2f}", verdict(got < others[least])
+    if kind == "first":
+        got, arrow = (f.median(task, p, "launch_to_first_batch_seconds") for p in (ours, peers[0]))
+        return f"< {needed:g} s", f"{got:.2f} s (Arrow C++ {arrow:.2f} s)", verdict(got < needed)
+    if kind == "memory":
+        got, arrow = (max(r["peak_mb"] for r in f.runs(task, p)) for p in (ours, peers[0]))
+        return f"< {arrow:,.0f} MB", f"{got:,.0f} MB", verdict(got < arrow)
+    got = 1 - f.rate(*both[1]) / f.rate(task, ours)  # cost
+    return f"< {100 * needed:.0f} %", f"{100 * got:.1f} %", verdict(got < needed)
+
+
+def text_of(kind, needed):
+    if needed is None:
+        return "reported" if kind == "report" else "below the peer"
+    return {"ratio": f">= {needed:g}x", "floor": f">= {100 * needed:.0f} %", "first": f"< {needed:g} s", "cost": f"< {100 * needed:.0f} %"}[kind]
+
+
+def verdict(holds):
+    return "-" if holds is None else "holds" if holds else "MISSED"
+
+
+def judge_all(lines, disagreements):
+    """[(what, needed, got, verdict)], the checks of rows and order first."""
+    f = Figures(lines)
+    out = [("every system delivered the same rows (checksums)", "the same", "; ".join(disagreements["rows"]) or "the same", verdict(not disagreements["rows"])),
+           ("one order for any number of threads (order hashes)", "the same", "; ".join(disagreements["order"]) or "the same", verdict(not disagreements["order"]))]
+    out += [(row[0], *judge(f, row)) for row in ROWS]
+    return out + [(what, needed, why, "not measured") for what, needed, why in UNMEASURED]

@@ -1,0 +1,165 @@
+"""One measured process: start it on given cores, sample its tree's memory, end whatever it leaves, return its JSON line."""
+import ctypes
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def children_of_all():
+    children = {}
+    for d in os.listdir("/proc"):
+        if d.isdigit():
+            try:
+                with open(f"/proc/{d}/stat") as f:
+                    s = f.read()
+                children.setdefault(int(s[s.rindex(")") + 2:].split()[1]), []).append(int(d))
+            except (OSError, ValueError):
+                pass
+    return children
+
+
+def tree(root):
+    children, pids, todo = children_of_all(), [], [root]
+    while todo:
+        pids.append(todo.pop())
+        todo += children.get(pids[-1], [])
+    return pids
+
+
+def become_reaper():
+    """Orphans of what we start come to us (PR_SET_CHILD_SUBREAPER), so that nothing outlives its run."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+
+def end_descendants():
+    """Ends and reaps what the last run started, its orphans included; only one run is under way at a time."""
+    for _ in range(50):
+        left = tree(os.getpid())[1:]
+        for pid in left[::-1]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.02)
+
+
+def memory_mb(root):
+    """Anonymous and shared pages of a tree, each shared page once; mapped files are not counted."""
+    total = 0
+    for pid in tree(root):
+        try:
+            with open(f"/proc/{pid}/smaps_rollup") as f:
+                total += sum(int(line.split()[1]) for line in f if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+        except OSError:
+            pass
+    return total / 1024
+
+
+def machine_cpu():
+    """Processor seconds that the whole machine has been busy."""
+    with open("/proc/stat") as f:
+        v = [int(x) for x in f.readline().split()[1:8]]
+    return (sum(v) - v[3] - v[4]) / TICK
+
+
+def busy_now(seconds=0.3):
+    """Share of the machine that is busy, 0 to 1."""
+    before = machine_cpu()
+    time.sleep(seconds)
+    return (machine_cpu() - before) / seconds / os.cpu_count()
+
+
+def await_quiet(seconds):
+    until = time.time() + seconds
+    while (busy := busy_now()) > 0.1 and time.time() < until:
+        pass
+    return busy
+
+
+def cores_for(threads):
+    return set(sorted(os.sched_getaffinity(0))[:threads])
+
+
+def normalise(line, warmup, task):
+    """The line of `millrace-loader stream --json` in the words of the peers' lines; they pass unchanged."""
+    if "stream_hash" not in line:
+        return dict(line, passes=1)
+    passes = line["epochs"]
+    return {"system": "millrace", "task": task, "threads": line["threads"], "passes": passes,
+            "rows_scanned": line["rows_scanned"] // passes, "rows_kept": line["rows_kept"] // passes,
+            # the last pass has nothing after it to read ahead for, so it is too fast: neither first nor last counts
+            "seconds": line["epoch_seconds"][warmup:-1], "stream_seconds": line["stream_seconds"],
+            # of the whole process, start and planning included, shared out over its passes
+            "cpu_seconds": [line["cpu_seconds"] / passes] * (passes - warmup - 1),
+            "launch_to_first_batch_seconds": line["first_batch_seconds"], "own_peak_rss_mb": line["peak_rss_mb"],
+            "checksum": line["checksum"], "order_hash": line["order_hash"], "stages": line.get("stages")}
+
+
+def run(command, *, threads, limit, warmup=0, task="", quiet_wait=0.0, cgroup=None, cpuacct=None):
+    """Runs `command`; its last line of JSON as a dict, or {"failed": why}. Everything that it started has ended on return."""
+    busy = await_quiet(quiet_wait)
+    cores = cores_for(threads)
+    env = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", RAY_USAGE_STATS_ENABLED="0")
+    if cpuacct:
+        name = "cpuacct.usage" if os.path.exists(os.path.join(cpuacct, "cpuacct.usage")) else "cpu.stat"
+        env["BENCH_CPUACCT"] = os.path.join(cpuacct, name)
+
+    def enter():
+        os.sched_setaffinity(0, cores)
+        for folder in filter(None, (cgroup, cpuacct)):
+            with open(os.path.join(folder, "cgroup.procs"), "w") as f:
+                f.write(str(os.getpid()))
+
+    result = {"busy_before": round(busy, 3), "cores": sorted(cores)}
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        start, machine0, used0 = time.time(), machine_cpu(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        env["BENCH_LAUNCHED"] = repr(start)
+        try:
+            p = subprocess.Popen(command, stdout=out, stderr=err, text=True, start_new_session=True, preexec_fn=enter, env=env)
+        except (OSError, subprocess.SubprocessError) as e:
+            return dict(result, failed=f"cannot start {command[0]}: {e}")
+        peak, timed_out = 0.0, False
+        try:
+            while p.poll() is None:
+                peak = max(peak, memory_mb(p.pid))
+                if time.time() - start > limit:
+                    timed_out = True
+                    break
+                try:
+                    p.wait(0.25)
+                except subprocess.TimeoutExpired:
+                    pass
+        finally:
+            end_descendants()
+            p.poll()
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        ours = used.ru_utime + used.ru_stime - used0.ru_utime - used0.ru_stime
+        result.update(process_seconds=round(time.time() - start, 2), process_cpu_seconds=round(ours, 2),
+                      other_cpu_process_seconds=round(max(0.0, machine_cpu() - machine0 - ours), 2))
+        out.seek(0), err.seek(0)
+        text, errors = out.read().strip(), err.read().strip().splitlines()
+    if timed_out:
+        return dict(result, failed=f"over the limit of {limit:g} s")
+    if p.returncode:
+        return dict(result, failed=f"exit {p.returncode}: " + (errors or ["no message"])[-1][:300])
+    try:  # one document (ours), or the last line of a log (peers)
+        line = json.loads(text) if text.startswith("{") and "\n}" in text else json.loads([x for x in text.splitlines() if x.startswith("{")][-1])
+        return dict(normalise(line, warmup, task), **result, peak_mb=round(peak, 1))
+    except (ValueError, IndexError, KeyError) as e:
+        return dict(result, failed=f"no JSON line that I can read ({type(e).__name__}: {e})")
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,115 @@
+"""What the comparison needs and makes itself, once: the peers' virtual environment, the C++ peers, the reference data."""
+import os
+import re
+import subprocess
+import sys
+
+from measure import say
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
+LOCK = os.path.join(HERE, "requirements.lock")
+DATA = {"grouped": ("reference", []), "unsorted": ("reference-unsorted", ["--unsorted"]),
+        "large": ("reference-large", ["--rows", "1600000", "--files", "16"])}
+
+
+class Failed(Exception):
+    """Something that a run cannot do without is missing; the text says what and how to get it."""
+
+
+def lock_groups():
+    """{group: (needs, [requirement lines])} of requirements.lock."""
+    groups, name = {}, None
+    for line in open(LOCK):
+        head = re.match(r"# \[(\w+)\](?: needs (\w+))?", line)
+        if head:
+            name = head[1]
+            groups[name] = (head[2], [])
+        elif name and "==" in line:
+            groups[name][1].append(line)
+    return groups
+
+
+class Environment:
+    """The virtual environment at `folder`. group(NAME) installs on first use and says None, or why it cannot be had."""
+
+    def __init__(self, folder, offline=False):
+        self.folder, self.offline, self.known = folder, offline, {}
+        self.python = os.path.join(folder, "bin", "python")
+
+    def make(self):
+        if os.path.exists(self.python):
+            return None
+        base = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+        say(f"bench: making {self.folder}")
+        made = subprocess.run([base, "-m", "venv", self.folder], capture_output=True, text=True)
+        return None if made.returncode == 0 else "no virtual environment: " + ((made.stdout + made.stderr).strip().splitlines() or ["no message"])[-1]
+
+    def group(self, name):
+        if name not in self.known:
+            self.known[name] = self.install(name)
+        return self.known[name]
+
+    def install(self, name):
+        needs, lines = lock_groups()[name]
+        why = self.group(needs) if needs else self.make()
+        if why:
+            return why
+        stamp = os.path.join(self.folder, f".group-{name}")
+        text = "".join(lines)
+        if os.path.exists(stamp) and open(stamp).read() == text:
+            return None
+        if self.offline:
+            return f"group {name} is not installed (--offline)"
+        say(f"bench: installing {name}: {', '.join(x.split()[0] for x in lines)[:120]}")
+        wish = stamp + ".txt"
+        with open(wish, "w") as f:
+            f.write(text)
+        got = subprocess.run([self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:",
+                              "--require-hashes", "-r", wish], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        os.remove(wish)
+        if got.returncode:
+            errors = [x for x in got.stderr.strip().splitlines() if "ERROR" in x] or got.stderr.strip().splitlines() or ["no message"]
+            return f"group {name} of requirements.lock cannot be had: " + errors[0][:200]
+        with open(stamp, "w") as f:
+            f.write(text)
+        return None
+
+
+def data_set(environment, folder, kind):
+    """The folder of a reference data set, written when it is not there; the page cache holds it afterwards."""
+    name, options = DATA[kind]
+    path = os.path.join(folder, name)
+    if not os.path.exists(os.path.join(path, "about.json")):
+        why = environment.group("base")
+        if why:
+            raise Failed(f"the reference data cannot be made: {why}")
+        say(f"bench: writing {path} (the {kind} reference data)")
+        made = subprocess.run([environment.python, os.path.join(HERE, "..", "make_reference.py"), "--out", path, *options], stdout=sys.stderr)
+        if made.returncode:
+            raise Failed(f"make_reference.py failed with {made.returncode}")
+    for entry in sorted(os.listdir(path)):
+        with open(os.path.join(path, entry), "rb") as f:
+            while f.read(1 << 22):
+                pass
+    return path
+
+
+def cpp_peers(folder):
+    """arrow_scan and limits, built by build_peers when they are older than their sources."""
+    made = subprocess.run([os.path.join(HERE, "build_peers"), folder], stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
+    if made.returncode == 0:
+        return None
+    return "build_peers failed: " + (made.stderr.strip().splitlines() or ["no message"])[0][:200]
+
+
+def machine():
+    """The machine in a line, for the head of a report."""
+    model = "unknown processor"
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+    return f"{os.cpu_count()} cores ({model}), {memory:.0f} GB, {os.uname().sysname} {os.uname().release}; commit {commit or 'unknown'}"
