@@ -1,6 +1,9 @@
 // Weighted lists and sequences on their way into frames: gathered, shuffled, joined through tails.
+#include <algorithm>
+
 #include <arrow/array/builder_nested.h>
 
+#include "backend/core/philox.h"
 #include "tests/unit/dataset/data_files.h"
 #include "tests/unit/segment/stream_fixture.h"
 
