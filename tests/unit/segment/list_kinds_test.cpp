@@ -1,4 +1,6 @@
 // Weighted lists and sequences on their way into frames: gathered, shuffled, joined through tails.
+#include <algorithm>
+
 #include <arrow/array/builder_nested.h>
 
 #include "backend/core/philox.h"
