@@ -123,14 +123,19 @@ void writeTable(const std::string& path, const arrow::Table& table, std::int64_t
     ASSERT_TRUE(sink->Close().ok());
 }
 
-/// What Arrow's reader makes of a column of a row group, cast to the pinned type.
-ArrayPtr expected(const std::string& path, int group, const std::string& column,
-                  const spec::DataType& type) {
+/// A row group as Arrow's reader reads it.
+std::shared_ptr<arrow::Table> readGroup(const std::string& path, int group) {
     auto reader = *parquet::arrow::OpenFile(*arrow::io::ReadableFile::Open(path),
                                             arrow::default_memory_pool());
-    const auto table = *reader->ReadRowGroup(group);
-    const auto chunks = table->GetColumnByName(column);
-    const ArrayPtr array = *arrow::Concatenate(chunks->chunks());
+    return *reader->ReadRowGroup(group);
+}
+
+/// A column of it, cast to the pinned type.
+ArrayPtr expected(const arrow::Table& table, const std::string& column,
+                  const spec::DataType& type) {
+    const auto chunks = table.GetColumnByName(column);
+    const ArrayPtr array = chunks->num_chunks() == 0 ? *arrow::MakeEmptyArray(chunks->type())
+                                                     : *arrow::Concatenate(chunks->chunks());
     const TypePtr pinned = toArrowType(type);
     if (pinned == nullptr) {
         return array;
@@ -149,11 +154,11 @@ void expectSame(const std::string& path, const std::string& what) {
     SplitRange split{0, 0, 0, 0};
     for (const ChunkFacts& chunk : facts->chunks) {
         split.rows = chunk.rows;
+        const auto table = readGroup(path, static_cast<int>(split.chunk));
         for (const spec::Field& field : (*dataset)->schema().fields) {
             const auto read = reader.readColumns(split, {field.name});
             ASSERT_TRUE(read.ok()) << what << ": " << read.status();
-            const ArrayPtr wanted =
-                expected(path, static_cast<int>(split.chunk), field.name, field.type);
+            const ArrayPtr wanted = expected(*table, field.name, field.type);
             const auto options = arrow::EqualOptions::Defaults().nans_equal(true);
             EXPECT_TRUE(read->front()->Equals(*wanted, options))
                 << what << ", row group " << split.chunk << ", " << field.name << " ("
@@ -181,7 +186,7 @@ TEST_P(Corpus, EveryTypeReadsAsArrowReadsIt) {
         properties.disable_dictionary();
     }
     test::DataDirectory dir;
-    writeTable(dir.at("a.parquet"), *tableOf(samples(), 40), 150, properties.build());
+    writeTable(dir.at("a.parquet"), *tableOf(samples(), 20), 60, properties.build());
     expectSame(dir.at("a.parquet"), "with Arrow's schema");
 }
 
@@ -201,7 +206,13 @@ TEST(Corpus, FilesWithoutArrowsSchemaReadByTheirLogicalTypes) {
           parquet::ParquetVersion::PARQUET_2_6}) {
         parquet::WriterProperties::Builder properties;
         properties.version(version);
-        writeTable(dir.at("a.parquet"), *tableOf(samples(), 3), 1000, properties.build(), false);
+        std::vector<Sample> fitting = samples();
+        if (version != parquet::ParquetVersion::PARQUET_2_6) {
+            std::erase_if(fitting, [](const Sample& sample) {  // it has no nanoseconds
+                return sample.name.starts_with("timestamp_3");
+            });
+        }
+        writeTable(dir.at("a.parquet"), *tableOf(fitting, 3), 1000, properties.build(), false);
         expectSame(dir.at("a.parquet"), "version " + std::to_string(version));
     }
 }
