@@ -116,6 +116,9 @@ struct CodecMeasure {
     }
 };
 
+/// The one with the least cost; `measures` is not empty.
+CodecChoice cheapestOf(std::span<const CodecMeasure> measures, double bytesPerNs);
+
 class CodecChooser {
  public:
     explicit CodecChooser(const FrameLayout& layout);

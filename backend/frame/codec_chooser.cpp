@@ -62,15 +62,18 @@ Status CodecChooser::add(const FrameView& frame) {
     return okStatus();
 }
 
+CodecChoice cheapestOf(std::span<const CodecMeasure> measures, double bytesPerNs) {
+    return std::min_element(measures.begin(), measures.end(),
+                            [&](const CodecMeasure& a, const CodecMeasure& b) {
+                                return a.costNs(bytesPerNs) < b.costNs(bytesPerNs);
+                            })
+        ->choice;
+}
+
 CodecPlan CodecChooser::choose(double linkBytesPerSecond) const {
-    const double bytesPerNs = linkBytesPerSecond / 1e9;
     CodecPlan plan;
     for (const std::vector<CodecMeasure>& column : measures_) {
-        const auto cheapest =
-            std::min_element(column.begin(), column.end(), [&](const auto& a, const auto& b) {
-                return a.costNs(bytesPerNs) < b.costNs(bytesPerNs);
-            });
-        plan.push_back(cheapest->choice);
+        plan.push_back(cheapestOf(column, linkBytesPerSecond / 1e9));
     }
     return plan;
 }
