@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include <arrow/array/array_base.h>
 #include <arrow/array/array_dict.h>
@@ -73,7 +74,12 @@ bool isSame(const recipe::ListColumn& lists, std::int64_t a, std::int64_t b) {
 class Probe {
  public:
     Probe(const DedupProbe& probe, const dataset::SplitRange& range)
-        : probe_(probe), range_(range), reader_(probe.dataset) {}
+        : probe_(probe),
+          range_(range),
+          reader_(probe.dataset),
+          rows_(static_cast<std::size_t>(std::min(range.rows, kProbeRows))) {
+        std::iota(rows_.begin(), rows_.end(), 0);
+    }
 
     Result<std::set<std::string>> constantOf(const std::vector<std::string>& lists) {
         std::set<std::string> constant(lists.begin(), lists.end());
@@ -85,7 +91,8 @@ class Probe {
         }
         const std::size_t numRead = names.size();
         names.push_back(probe_.spec.features.request);
-        ASSIGN_OR_RETURN(const auto arrays, reader_.readRows(range_, names, {.mayRepeat = true}));
+        ASSIGN_OR_RETURN(const auto arrays,
+                         reader_.readRows(range_, names, {&rows_, /*mayRepeat=*/true}));
         const auto starts = requestStarts(*arrays.back(), 0);
         for (std::size_t i = 0; i < numRead; ++i) {
             if (!isConstant(*arrays[i], starts)) {
@@ -101,11 +108,11 @@ class Probe {
  private:
     // Of the lists that the recipe makes.
     Status dropChanging(const std::vector<std::uint64_t>& starts, std::set<std::string>& constant) {
-        Columns columns(reader_, range_);
+        Columns columns(*this);
         const recipe::SplitInput in{range_.file,
                                     probe_.files[range_.file].relativePath,
                                     static_cast<std::uint64_t>(range_.firstRow),
-                                    range_.rows,
+                                    static_cast<std::int64_t>(rows_.size()),
                                     &columns,
                                     nullptr};
         ASSIGN_OR_RETURN(const recipe::FeatureBatch batch, probe_.recipe.run(in, 0));
@@ -128,21 +135,20 @@ class Probe {
 
     class Columns final : public recipe::ColumnSource {
      public:
-        Columns(dataset::SplitReader& reader, const dataset::SplitRange& range)
-            : reader_(reader), range_(range) {}
+        explicit Columns(Probe& probe) : probe_(probe) {}
         Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
             const std::vector<std::string>& names) override {
-            return reader_.readRows(range_, names, {});
+            return probe_.reader_.readRows(probe_.range_, names, {&probe_.rows_});
         }
 
      private:
-        dataset::SplitReader& reader_;
-        const dataset::SplitRange& range_;
+        Probe& probe_;
     };
 
     const DedupProbe& probe_;
     const dataset::SplitRange range_;
     dataset::SplitReader reader_;
+    std::vector<std::int64_t> rows_;
 };
 
 }  // namespace
@@ -183,8 +189,7 @@ Result<std::set<std::string>> deduplicatedLists(const DedupProbe& probe) {
     for (std::uint32_t file = 0; file < probe.files.size(); ++file) {
         for (const stream::PlanSplit& split : probe.files[file].splits) {
             if (split.rows > 0) {
-                const dataset::SplitRange range{file, split.rowGroup, split.firstRow,
-                                                std::min(split.rows, kProbeRows)};
+                const dataset::SplitRange range{file, split.rowGroup, split.firstRow, split.rows};
                 return Probe(probe, range).constantOf(lists);
             }
         }

@@ -62,7 +62,7 @@ class ObjectsOfARealServer(unittest.TestCase):
         path = self.base / key
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table, path, row_group_size=200)
-        self.client.upload_file(str(path), "lake", key)
+        self.client.upload_file(str(path), "lake", key, ExtraArgs={"ACL": "public-read"})
 
     def stream(self, path, where="", environment=None):
         spec = self.base / "spec.yaml"

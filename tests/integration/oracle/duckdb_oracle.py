@@ -172,7 +172,9 @@ class Maker:
                              "isodow", "hour", "minute", "second", "epoch_ms", "epoch_us")
             return self.call(part + "({0})", self.instant(d))
         if choice == 4:
-            part = self.pick("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+            # Without weeks: between a date before and one after 1970-01-05 DuckDB counts one less
+            # (it cuts towards zero); a unit test has them.
+            part = self.pick("year", "quarter", "month", "day", "hour", "minute", "second")
             if self.rng.random() < 0.5:
                 return self.call("date_part('%s', {0})" % part, self.instant(d))
             return self.call("date_diff('%s', {0}, {1})" % part, self.instant(d), self.instant(d))

@@ -58,8 +58,8 @@ class PathTest(unittest.TestCase):
         # The ratings are sorted by user: a user's rows are a request, and this list is theirs.
         edit(place.spec, ("is_new: year >= 2000", "is_new: year >= 2000\n"
                           "      digits: \"split(cast(userId as varchar), '0')\""),
-             ("lists: [genres]", "lists: [genres, digits], request: userId"),
-             ("genres: {rows: 1024}", "genres: {rows: 1024}, digits: {rows: 512}"))
+             ("lists: [genres]", "lists: [genres, digits]\n  request: userId"),
+             ("genres: {rows: 1024}", "genres: {rows: 1024}\n  digits: {rows: 512}"))
         once, each = place.submit("--set", "batch.epochs=1")[0], place.submit(
             "--set", "batch.epochs=1", "--set", "features.dedup=off")[0]
         once, each = place.wait(once, "finished", "failed"), place.wait(each, "finished", "failed")

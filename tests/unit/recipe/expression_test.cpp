@@ -219,6 +219,7 @@ TEST(Expression, PartsOfTimes) {
     EXPECT_EQ(value("date_diff('day', timestamp '2024-12-29 23:00:00', " + t + ")"), "1");
     EXPECT_EQ(value("date_diff('year', " + t + ", date '2023-01-01')"), "-1");
     EXPECT_EQ(value("date_diff('week', timestamp '2024-12-29 23:00:00', " + t + ")"), "1");
+    EXPECT_EQ(value("date_diff('week', date '1969-12-28', date '1970-01-12')"), "3");
     EXPECT_THAT(value("date_trunc('dayofyear', " + t + ")"),
                 HasSubstr("date_trunc() needs a part of a time as a literal text: day, hour,"));
 }
