@@ -5,7 +5,7 @@ as a miss) or "not measured" (it was not asked for, or the product has no switch
 """
 import statistics
 
-from report import good_runs, passes_of
+from report import good_runs
 
 ONE, TWO = "millrace, 1 thread", "millrace, 2 threads"
 ONCE, EXPANDED = ", lists once", ", lists expanded"
@@ -97,7 +97,7 @@ def judge(f, row):
             why = f.why_not("limits", "limits")
             return text_of(kind, needed), why or "left out of this run", "not run" if why else "not measured"
         got = f.rate(task, ours) / floor
-        return text_of(kind, needed), f"{100 * got:.0f} % of {floor:,.0f} rows/s", verdict(got >= needed)
+        return text_of(kind, needed), f"{100 * got:.1f} % of {floor:,.0f} rows/s", verdict(got >= needed)
     if kind == "cpu":
         others = {p: f.cpu(task, p) for p in f.peers(task) if not p.startswith("millrace") and f.runs(task, p) and f.runs(task, p)[0].get("checksum")}
         if not others:
