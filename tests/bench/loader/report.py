@@ -79,6 +79,12 @@ def task_table(lines, task):
                f"{f'{n / median / base:.2f}' if base else ''} | {statistics.median(c for _, c in pairs) / n * 1e6:.2f} | {max(r['peak_mb'] for r in good):,.0f} | "
                f"{f'{statistics.median(cold):.2f}' if cold else ''} | {ok} |")
         others += [r["other_cpu_process_seconds"] / max(0.01, r["process_seconds"]) for r in good]
+    whole = {}
+    for x in lines:
+        if x.get("task") == task and x.get("stream_seconds") and "failed" not in x:
+            whole.setdefault(x["peer"], []).append(x["stream_seconds"] / x["passes"])
+    if whole:
+        yield "\nMillrace's whole stream, cold first pass and last one included, seconds a pass: " + "; ".join(f"{peer[10:]} {statistics.median(v):.2f}" for peer, v in whole.items()) + "."
     if others:
         yield f"\nOther work on the machine while these ran: {100 * statistics.median(others):.0f} % of one core (median), {100 * max(others):.0f} % at most."
 
