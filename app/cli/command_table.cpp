@@ -46,6 +46,7 @@ std::vector<OptionSpec> streamOptions() {
         text("--output", "DIR", "the directory to make, of a table"),
         flag("--force", "replaces the table that stands there"),
         flag("--rows", "the dataset's own columns of the kept rows, in file order"),
+        flag("--all-rows", "with --rows: also those that dataset.where and the recipe drop"),
         text("--sort", "COLUMNS", "sorts the table: request_id,timestamp"),
         text("--columns", "COLUMNS", "keeps these columns of the table"),
         integer("--row-group-rows", "N", "rows of the table's row groups (65536)"),

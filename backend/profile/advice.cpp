@@ -45,9 +45,10 @@ std::string quoted(const std::string& path) {
 }
 
 std::string commandOf(const AdviceInput& input, const std::string& options) {
-    return strCat("millrace init ", quoted(input.path),
-                  " -o rows.yaml && millrace stream rows.yaml --rows --sink parquet --output ",
-                  "better", options);
+    return strCat(
+        "millrace init ", quoted(input.path),
+        " -o rows.yaml && millrace stream rows.yaml --rows --all-rows --sink parquet --output ",
+        "better", options);
 }
 
 std::string firstWord(const std::string& codecs) {

@@ -39,6 +39,7 @@ void addTable(CLI::App& stream, loader::StreamOptions& options) {
     stream.add_option("--output", options.output, "the directory to make, of a table");
     stream.add_flag("--force", options.isForced, "replace the table that stands there");
     stream.add_flag("--rows", options.isRows, "the dataset's own columns of the kept rows");
+    stream.add_flag("--all-rows", options.isAllRows, "with --rows: also those that steps drop");
     stream.add_option("--row-group-rows", options.rowGroupRows, "rows of a row group (65536)")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
     stream.add_option("--sort", options.sort, "columns to sort by, separated by commas");

@@ -262,7 +262,9 @@ Json tableFacts(const Stream& stream, const StreamReport& report) {
             {"name", stream.run.spec.name},
             {"variation", stream.run.variation},
             {"part", options.part},
-            {"content", options.isRows ? "rows" : "features"},
+            {"content", options.isAllRows ? "all rows"
+                        : options.isRows  ? "rows"
+                                          : "features"},
             {"epochs", options.isRows ? 1 : report.epochs},
             {"sort", namesOf(options.sort)},
             {"rows", report.totals.rowsDelivered},
@@ -316,8 +318,13 @@ Status runRows(const Watch& watch, const Stream& stream, LoaderMemory& memory,
     options.columns = namesOf(stream.options.columns);
     options.threads = stream.sequencer.threads;
     options.pool = &pool;
-    ASSIGN_OR_RETURN(const auto rows, table::RowStream::open(stream.run.spec, stream.run.plan,
-                                                             memory.budget(), options));
+    spec::RunSpec spec = stream.run.spec;
+    if (stream.options.isAllRows) {
+        spec.dataset.where.clear();
+        spec.recipe.clear();
+    }
+    ASSIGN_OR_RETURN(const auto rows,
+                     table::RowStream::open(spec, stream.run.plan, memory.budget(), options));
     RETURN_IF_ERROR(output->start(rows->schema()));
     if (rows->hasWeights()) {
         std::fputs("millrace-loader: a step weighs rows: --rows has no column for weights\n",
@@ -385,6 +392,9 @@ Status checkOptions(const StreamOptions& options) {
     }
     const bool isPartial = !options.from.empty() || options.epochs > 0 || options.part == "eval" ||
                            options.microBatches > 0;
+    if (options.isAllRows && !options.isRows) {
+        return invalidArgument("--all-rows goes with --rows");
+    }
     if (options.isRows && isPartial) {
         return invalidArgument(
             "--rows reads the training rows once, in file order: --from, "

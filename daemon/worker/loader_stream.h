@@ -24,9 +24,10 @@ struct StreamOptions {
     bool isExplained = false;  ///< says where the time went
 
     // Of the sinks that write tables.
-    std::string output;     ///< the directory to make
-    bool isForced = false;  ///< replaces a table that stands there
-    bool isRows = false;    ///< the dataset's own columns of the kept rows, in file order
+    std::string output;      ///< the directory to make
+    bool isForced = false;   ///< replaces a table that stands there
+    bool isRows = false;     ///< the dataset's own columns of the kept rows, in file order
+    bool isAllRows = false;  ///< of --rows: whatever dataset.where and the recipe say
     std::int64_t rowGroupRows = 65536;
     std::string sort, columns;  ///< names separated by commas
     std::string codec = "zstd";

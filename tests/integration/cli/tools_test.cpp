@@ -129,9 +129,8 @@ TEST_F(ToolsTest, AFirstSpecPassesCheckAndWritesTheDatasetAgain) {
     EXPECT_EQ(again.exitCode, 1);
     EXPECT_THAT(again.err, HasSubstr("--force"));
     EXPECT_EQ(*readFile(dir_ / "first.yaml"), text);
-    const Json written =
-        json({"stream", "first.yaml", "--rows", "--sink", "parquet", "--output", "better", "--sort",
-              "user_id", "--set", "dataset.where=true", "--json"});
+    const Json written = json({"stream", "first.yaml", "--rows", "--sink", "parquet", "--output",
+                               "better", "--sort", "user_id", "--all-rows", "--json"});
     EXPECT_EQ(written["table"]["rows"], 8000);
     EXPECT_EQ(json({"dataset", "better", "--json"})["rows"], 8000);
     EXPECT_EQ(run({"init", "better/*.parquet", "-o", "second.yaml"}).exitCode, 0);
