@@ -164,7 +164,7 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
     countSteps(batch, output);
     output.decodedBytes += batch.decodedBytes;
     ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
-    if (input_->shuffle() == Shuffle::kRows) {
+    if (input_->shuffle() != Shuffle::kNone) {
         RETURN_IF_ERROR(chunk.turnDense(pool_));
     }
     if (isDeduplicated) {
