@@ -74,7 +74,7 @@ Status AsOfTable::group(const std::vector<std::int64_t>& firstOf, const arrow::A
     std::uint32_t end = 0;
     for (std::uint32_t& start : starts_) {
         end += start;
-        start = end;  // its end for now; filled from behind
+        start = end;  // the end of its group: entries are put in from behind, down to its start
     }
     times_.resize(entries);
     rows_.resize(entries);
