@@ -1,11 +1,12 @@
 // Chunk::make: a recipe's batch as raw columns of the layout.
+#include "backend/segment/chunk.h"
+
 #include <cstring>
 
 #include <arrow/api.h>
 #include <arrow/util/decimal.h>
 
-#include "backend/segment/gather.h"
-#include "backend/segment/segment_output.h"
+#include "backend/segment/row_records.h"
 
 namespace millrace::segment {
 
@@ -268,15 +269,15 @@ bool isSameList(const Chunk::Column& column, std::size_t width, std::int64_t a, 
 
 }  // namespace
 
-Status Chunk::turnDense(BufferPool& pool) {
-    if (dense.empty() || rows == 0) {
+Status Chunk::makeRecords(const RecordLayout& layout, BufferPool& pool) {
+    if (rows == 0) {
         return okStatus();
     }
-    const std::int64_t bytes = rows * static_cast<std::int64_t>(dense.size() * sizeof(float));
+    const std::int64_t bytes = rows * static_cast<std::int64_t>(layout.stride());
     ASSIGN_OR_RETURN(std::uint8_t* const memory, ownBytes(*this, pool, bytes));
-    auto* const turned = reinterpret_cast<float*>(memory);
-    copyDense(dense, 0, rows, turned);
-    denseRows = turned;
+    auto* const made = reinterpret_cast<std::byte*>(memory);
+    layout.write(*this, made);
+    records = made;
     return okStatus();
 }
 

@@ -1,6 +1,7 @@
 #include "backend/segment/gather.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <immintrin.h>
@@ -10,17 +11,13 @@ namespace millrace::segment {
 namespace {
 
 constexpr std::int64_t kStripRows = 32;
-constexpr std::size_t kAhead = 6;  // picks whose lists are on their way from memory
+constexpr std::size_t kStripPicks = 16;
+constexpr std::size_t kAhead = 6;         // picks that are on their way from memory
+constexpr std::size_t kAheadBytes = 512;  // of a list
 
-inline void prefetchList(const Chunk::Column& column, std::int64_t row, std::size_t bytes) {
-    const std::int64_t item = column.item(row);
-    const std::byte* const from =
-        column.values + static_cast<std::size_t>(column.offsets[item]) * bytes;
-    const std::byte* const to =
-        column.values + static_cast<std::size_t>(column.offsets[item + 1]) * bytes;
-    for (const std::byte* line = from; line < to && line < from + 512; line += 64) {
-        _mm_prefetch(reinterpret_cast<const char*>(line), _MM_HINT_T0);
-    }
+inline const std::byte* recordOf(std::span<const Chunk> chunks, const RowPick& pick,
+                                 std::size_t stride) {
+    return chunks[pick.chunk].records + std::size_t{pick.row} * stride;
 }
 
 // Four rows of four columns; SSE is part of the base the product is built for.
@@ -38,120 +35,134 @@ inline void copyBlock(const float* const* columns, std::int64_t row, float* out,
 }
 
 void copyStrip(std::span<const float* const> columns, std::int64_t from, std::int64_t rows,
-               float* out) {
+               float* out, std::size_t stride) {
     const std::size_t width = columns.size();
     const std::int64_t blockRows = rows / 4 * 4;
     std::size_t j = 0;
     for (; j + 4 <= width; j += 4) {
         for (std::int64_t r = 0; r < blockRows; r += 4) {
-            copyBlock(columns.data() + j, from + r, out + static_cast<std::size_t>(r) * width + j,
-                      width);
+            copyBlock(columns.data() + j, from + r, out + static_cast<std::size_t>(r) * stride + j,
+                      stride);
         }
     }
     for (; j < width; ++j) {
         for (std::int64_t r = 0; r < blockRows; ++r) {
-            out[static_cast<std::size_t>(r) * width + j] = columns[j][from + r];
+            out[static_cast<std::size_t>(r) * stride + j] = columns[j][from + r];
         }
     }
     for (std::int64_t r = blockRows; r < rows; ++r) {
         for (j = 0; j < width; ++j) {
-            out[static_cast<std::size_t>(r) * width + j] = columns[j][from + r];
+            out[static_cast<std::size_t>(r) * stride + j] = columns[j][from + r];
         }
     }
 }
 
+// One value of each of a strip's records, side by side.
 template <class T>
-void gatherValues(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
-                  std::byte* out) {
-    T* to = reinterpret_cast<T*>(out);
-    if (chunks.size() == 1) {
-        const T* from = reinterpret_cast<const T*>(chunks[0].columns[column].values);
-        for (const RowPick& pick : picks) {
-            *to++ = from[pick.row];
-        }
-        return;
+void takeValues(std::span<const std::byte* const> records, std::size_t offset, std::byte* out) {
+    for (std::size_t k = 0; k < records.size(); ++k) {
+        std::memcpy(out + k * sizeof(T), records[k] + offset, sizeof(T));
     }
-    for (const RowPick& pick : picks) {
-        *to++ = reinterpret_cast<const T*>(chunks[pick.chunk].columns[column].values)[pick.row];
+}
+
+void takeField(std::span<const std::byte* const> records, const RecordLayout::Field& field,
+               std::byte* out) {
+    switch (field.bytes) {
+        case 1:
+            return takeValues<std::uint8_t>(records, field.offset, out);
+        case 2:
+            return takeValues<std::uint16_t>(records, field.offset, out);
+        case 4:
+            return takeValues<std::uint32_t>(records, field.offset, out);
+        default:
+            return takeValues<std::uint64_t>(records, field.offset, out);
     }
 }
 
 }  // namespace
 
 void copyDense(std::span<const float* const> columns, std::int64_t from, std::int64_t rows,
-               float* out) {
+               float* out, std::size_t stride) {
     for (std::int64_t r = 0; r < rows; r += kStripRows) {
         copyStrip(columns, from + r, std::min(kStripRows, rows - r),
-                  out + static_cast<std::size_t>(r) * columns.size());
+                  out + static_cast<std::size_t>(r) * stride, stride);
     }
 }
 
-void gatherDense(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t width,
-                 float* out) {
-    const bool isTurned = std::all_of(chunks.begin(), chunks.end(), [](const Chunk& chunk) {
-        return chunk.denseRows != nullptr || chunk.rows == 0;
-    });
-    for (std::size_t r = 0; isTurned && r < picks.size(); ++r) {
-        if (r + kAhead < picks.size()) {
-            const RowPick& ahead = picks[r + kAhead];
-            const float* const from = chunks[ahead.chunk].denseRows + ahead.row * width;
-            for (std::size_t j = 0; j < width; j += 16) {
-                _mm_prefetch(reinterpret_cast<const char*>(from + j), _MM_HINT_T0);
-            }
+void gatherRecords(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+                   const RecordLayout& layout, const RecordTarget& target) {
+    std::array<const std::byte*, kStripPicks> records;
+    for (std::size_t first = 0; first < picks.size(); first += kStripPicks) {
+        const auto strip = picks.subspan(first, std::min(kStripPicks, picks.size() - first));
+        for (const RowPick& ahead :
+             picks.subspan(first + strip.size(),
+                           std::min(kStripPicks, picks.size() - first - strip.size()))) {
+            prefetchBytes(recordOf(chunks, ahead, layout.stride()), layout.stride());
         }
-        std::memcpy(out + r * width, chunks[picks[r].chunk].denseRows + picks[r].row * width,
-                    width * sizeof(float));
-    }
-    for (std::size_t r0 = 0; !isTurned && r0 < picks.size(); r0 += kStripRows) {
-        const auto strip = picks.subspan(r0, std::min<std::size_t>(kStripRows, picks.size() - r0));
-        for (std::size_t j = 0; j < width; ++j) {
-            float* to = out + r0 * width + j;
-            for (const RowPick& pick : strip) {
-                *to = chunks[pick.chunk].dense[j][pick.row];
-                to += width;
-            }
+        for (std::size_t k = 0; k < strip.size(); ++k) {
+            records[k] = recordOf(chunks, strip[k], layout.stride());
+            target.files[first + k] = chunks[strip[k].chunk].file;
+            std::memcpy(target.numbers + first + k, records[k] + layout.numberOffset(),
+                        sizeof(std::uint64_t));
+        }
+        const std::span<const std::byte* const> taken(records.data(), strip.size());
+        for (std::size_t f = 0; f < layout.values().size(); ++f) {
+            const RecordLayout::Field& field = layout.values()[f];
+            takeField(taken, field, target.values[f] + first * field.bytes);
+        }
+        const RecordLayout::Field& dense = layout.dense();
+        for (std::size_t k = 0; dense.bytes > 0 && k < strip.size(); ++k) {
+            std::memcpy(target.dense + (first + k) * dense.bytes, records[k] + dense.offset,
+                        dense.bytes);
         }
     }
 }
 
-void gatherFixed(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
-                 std::size_t bytes, std::byte* out) {
-    switch (bytes) {
-        case 1:
-            return gatherValues<std::uint8_t>(chunks, picks, column, out);
-        case 2:
-            return gatherValues<std::uint16_t>(chunks, picks, column, out);
-        case 4:
-            return gatherValues<std::uint32_t>(chunks, picks, column, out);
-        case 8:
-            return gatherValues<std::uint64_t>(chunks, picks, column, out);
-        default:
-            break;
+void gatherPlaces(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+                  std::span<const RecordLayout::Field> fields, std::size_t stride,
+                  std::span<ListPlace* const> to) {
+    if (fields.empty()) {
+        return;
     }
+    const std::size_t begin = fields.front().offset;
+    const std::size_t bytes = fields.back().offset + sizeof(ListPlace) - begin;
+    for (std::size_t k = 0; k < picks.size(); ++k) {
+        if (k + kAhead < picks.size()) {
+            prefetchBytes(recordOf(chunks, picks[k + kAhead], stride) + begin, bytes);
+        }
+        const std::byte* const record = recordOf(chunks, picks[k], stride);
+        for (std::size_t f = 0; f < fields.size(); ++f) {
+            std::memcpy(to[f] + k, record + fields[f].offset, sizeof(ListPlace));
+        }
+    }
+}
+
+void gatherWide(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
+                std::size_t bytes, std::byte* out) {
     for (const RowPick& pick : picks) {
         std::memcpy(out, chunks[pick.chunk].columns[column].values + pick.row * bytes, bytes);
         out += bytes;
     }
 }
 
-void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
-                 std::size_t bytes, std::byte* out, std::int64_t* offsets) {
+void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+                 std::span<const ListPlace> places, std::size_t column, std::size_t bytes,
+                 std::byte* out, std::int64_t* offsets) {
+    const auto listAt = [&](std::size_t k) {
+        return chunks[picks[k].chunk].columns[column].values +
+               static_cast<std::size_t>(places[k].begin) * bytes;
+    };
     std::int64_t end = 0;
     for (std::size_t k = 0; k < picks.size(); ++k) {
-        const RowPick& pick = picks[k];
-        const Chunk::Column& from = chunks[pick.chunk].columns[column];
-        const std::int64_t item = from.item(pick.row);
         if (k + kAhead < picks.size()) {
-            prefetchList(chunks[picks[k + kAhead].chunk].columns[column], picks[k + kAhead].row,
-                         bytes);
+            const auto ahead = static_cast<std::size_t>(places[k + kAhead].count) * bytes;
+            prefetchBytes(listAt(k + kAhead), std::min(ahead, kAheadBytes));
         }
-        const std::int32_t begin = from.offsets[item];
-        const auto count = static_cast<std::size_t>(from.offsets[item + 1] - begin);
+        const auto count = static_cast<std::size_t>(places[k].count);
         if (count > 0) {
-            std::memcpy(out + static_cast<std::size_t>(end) * bytes,
-                        from.values + static_cast<std::size_t>(begin) * bytes, count * bytes);
+            std::memcpy(out + static_cast<std::size_t>(end) * bytes, listAt(k), count * bytes);
         }
-        end += static_cast<std::int64_t>(count);
+        end += places[k].count;
         *++offsets = end;
     }
 }
@@ -174,11 +185,10 @@ std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::in
 }
 
 void gatherWeights(std::span<const Chunk> chunks, std::span<const RowPick> picks,
-                   std::size_t column, float* out) {
-    for (const RowPick& pick : picks) {
-        const Chunk::Column& from = chunks[pick.chunk].columns[column];
-        out = std::copy(from.weights + from.offsets[pick.row],
-                        from.weights + from.offsets[pick.row + 1], out);
+                   std::span<const ListPlace> places, std::size_t column, float* out) {
+    for (std::size_t k = 0; k < picks.size(); ++k) {
+        const float* const from = chunks[picks[k].chunk].columns[column].weights + places[k].begin;
+        out = std::copy_n(from, places[k].count, out);
     }
 }
 

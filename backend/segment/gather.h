@@ -1,35 +1,57 @@
 #pragma once
-// The loops that copy columns into a frame. Dense blocks are written in strips of rows, so that the
-// part being written stays in the first-level cache.
+// The loops that copy columns and records into a frame. Blocks are written in strips of rows, so
+// that the part being written stays in the first-level cache.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "backend/segment/segment_output.h"
+#include <xmmintrin.h>
+
+#include "backend/segment/chunk.h"
+#include "backend/segment/row_records.h"
 
 namespace millrace::segment {
 
-/// out[r * columns.size() + j] = columns[j][from + r].
+inline void prefetchBytes(const void* from, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += 64) {
+        _mm_prefetch(static_cast<const char*>(from) + at, _MM_HINT_T0);
+    }
+}
+
+/// out[r * stride + j] = columns[j][from + r]; stride >= columns.size().
 void copyDense(std::span<const float* const> columns, std::int64_t from, std::int64_t rows,
-               float* out);
-/// The same for picked rows; `width` dense columns.
-void gatherDense(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t width,
-                 float* out);
-/// Values of `bytes` bytes each.
-void gatherFixed(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
-                 std::size_t bytes, std::byte* out);
-/// Elements of `bytes` bytes each; offsets[0] stands already.
-void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
-                 std::size_t bytes, std::byte* out, std::int64_t* offsets);
+               float* out, std::size_t stride);
+/// Where picked rows' values go in a frame.
+struct RecordTarget {
+    std::uint32_t* files = nullptr;
+    std::uint64_t* numbers = nullptr;
+    std::span<std::byte* const> values;  ///< by RecordLayout::values()
+    std::byte* dense = nullptr;
+};
+/// Row ids, values and dense blocks of picked rows, from their records.
+void gatherRecords(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+                   const RecordLayout& layout, const RecordTarget& target);
+/// The places of picked rows' lists, from their records: to[field][pick].
+void gatherPlaces(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+                  std::span<const RecordLayout::Field> fields, std::size_t stride,
+                  std::span<ListPlace* const> to);
+/// Values of `bytes` bytes each, from their columns.
+void gatherWide(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
+                std::size_t bytes, std::byte* out);
+/// Elements of `bytes` bytes each, of the lists at `places` (one a pick); offsets[0] stands
+/// already.
+void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+                 std::span<const ListPlace> places, std::size_t column, std::size_t bytes,
+                 std::byte* out, std::int64_t* offsets);
 
 /// Rows [from, from + rows) of a column whose lists repeat, each row's list in full. `end`: values
 /// written before; returns those written now. offsets[1 .. rows] are filled.
 std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::int64_t rows,
                          std::size_t bytes, std::byte* out, std::int64_t* offsets,
                          std::int64_t end);
-/// The weights beside the elements of a weighted list.
+/// The weights beside the elements of weighted lists.
 void gatherWeights(std::span<const Chunk> chunks, std::span<const RowPick> picks,
-                   std::size_t column, float* out);
+                   std::span<const ListPlace> places, std::size_t column, float* out);
 
 }  // namespace millrace::segment

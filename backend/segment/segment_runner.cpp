@@ -1,6 +1,7 @@
 #include "backend/segment/segment_runner.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include <arrow/api.h>
@@ -13,6 +14,34 @@ namespace millrace::segment {
 namespace {
 
 constexpr std::int64_t kSegmentsAhead = 8;  // the read-ahead itself bounds the bytes
+// Runs of this many rows are copied by column; shorter ones from records.
+constexpr std::int64_t kRowsARun = 8;
+constexpr int kBucketRowsLog2 = 4;
+
+// Sorts by `key`, then by `isBefore`. The keys are random, so their first bits share the items out
+// evenly, and what is left to sort fits the first-level cache.
+template <class T, class Less>
+void sortByKey(std::vector<T>& items, Less isBefore) {
+    const int bits = std::max(static_cast<int>(std::bit_width(items.size())) - kBucketRowsLog2, 1);
+    const auto bucketOf = [bits](const T& item) { return item.key >> (64 - bits); };
+    std::vector<std::uint32_t> ends((std::size_t{1} << bits) + 1, 0);
+    for (const T& item : items) {
+        ++ends[bucketOf(item) + 1];
+    }
+    std::partial_sum(ends.begin(), ends.end(), ends.begin());
+    const std::vector<std::uint32_t> starts = ends;
+    std::vector<T> sorted(items.size());
+    for (const T& item : items) {
+        sorted[ends[bucketOf(item)]++] = item;
+    }
+    for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
+        std::sort(sorted.begin() + starts[b], sorted.begin() + starts[b + 1],
+                  [&isBefore](const T& x, const T& y) {
+                      return x.key != y.key ? x.key < y.key : isBefore(x, y);
+                  });
+    }
+    items = std::move(sorted);
+}
 
 }  // namespace
 
@@ -94,6 +123,7 @@ SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPoo
     : input_(std::move(input)),
       pool_(pool),
       counters_(counters),
+      records_(input_->layout()),
       reader_(input_->dataset(), &pool, std::move(readAhead)),
       columnsAhead_(input_->dataset()->hasObjects()
                         ? dataset::columnsRead(input_->spec(), input_->dataset()->schema())
@@ -128,8 +158,15 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     output.countRows();
     if (input_->shuffle() != Shuffle::kNone && output.rowsKept() > 0) {
         StageTimer timer(counters_);
-        orderRows(epoch, output);
+        const std::int64_t runs = orderRows(epoch, output);
         timer.stop(Stage::kOrder, output.rowsKept());
+        if (output.rowsKept() < runs * kRowsARun) {
+            for (Chunk& chunk : output.chunks) {
+                RETURN_IF_ERROR(chunk.makeRecords(records_, pool_));
+            }
+            output.hasRecords = true;
+            timer.stop(Stage::kCollate);
+        }
     }
     return output;
 }
@@ -164,9 +201,6 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
     countSteps(batch, output);
     output.decodedBytes += batch.decodedBytes;
     ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
-    if (input_->shuffle() != Shuffle::kNone) {
-        RETURN_IF_ERROR(chunk.turnDense(pool_));
-    }
     if (isDeduplicated) {
         const bool isRequired = input_->spec().features.dedup == "required";
         RETURN_IF_ERROR(
@@ -205,41 +239,45 @@ std::uint64_t SegmentRunner::keyRow(std::size_t chunk, std::uint64_t row) const 
     return *std::prev(std::upper_bound(starts.begin(), starts.end(), row));
 }
 
-void SegmentRunner::orderRows(std::uint32_t epoch, SegmentOutput& output) {
-    struct Keyed {
+// Returns the number of runs: of rows that stay neighbours.
+std::int64_t SegmentRunner::orderRows(std::uint32_t epoch, SegmentOutput& output) {
+    struct Run {
         std::uint64_t key;
-        RowPick pick;
+        RowPick first;
+        std::uint32_t rows;
     };
-    std::vector<Keyed> rows;
-    rows.reserve(static_cast<std::size_t>(output.rowsKept()));
+    std::vector<Run> runs;
     const std::uint64_t seed = input_->spec().batch.seed;
     for (std::size_t c = 0; c < output.chunks.size(); ++c) {
         const Chunk& chunk = output.chunks[c];
         const std::uint64_t fileKey =
             stream::fileKey(epoch, input_->files()[chunk.file].relativePath);
-        std::uint64_t lastRow = ~std::uint64_t{0}, key = 0;
+        std::uint64_t lastRow = ~std::uint64_t{0};
         for (std::int64_t r = 0; r < chunk.rows; ++r) {
             const std::uint64_t row = keyRow(c, chunk.rowNumbers[r]);
-            if (row != lastRow) {
-                key = stream::rowKey(seed, fileKey, row);
-                lastRow = row;
+            if (row == lastRow) {
+                ++runs.back().rows;
+                continue;
             }
-            rows.push_back({key, {static_cast<std::uint32_t>(c), static_cast<std::uint32_t>(r)}});
+            runs.push_back({stream::rowKey(seed, fileKey, row),
+                            {static_cast<std::uint32_t>(c), static_cast<std::uint32_t>(r)},
+                            1});
+            lastRow = row;
         }
     }
     const auto& chunks = output.chunks;
-    std::sort(rows.begin(), rows.end(), [&chunks](const Keyed& a, const Keyed& b) {
-        if (a.key != b.key) {
-            return a.key < b.key;
-        }
-        const Chunk &x = chunks[a.pick.chunk], &y = chunks[b.pick.chunk];
+    sortByKey(runs, [&chunks](const Run& a, const Run& b) {
+        const Chunk &x = chunks[a.first.chunk], &y = chunks[b.first.chunk];
         return x.file != y.file ? x.file < y.file
-                                : x.rowNumbers[a.pick.row] < y.rowNumbers[b.pick.row];
+                                : x.rowNumbers[a.first.row] < y.rowNumbers[b.first.row];
     });
-    output.order.reserve(rows.size());
-    for (const Keyed& row : rows) {
-        output.order.push_back(row.pick);
+    output.order.reserve(static_cast<std::size_t>(output.rowsKept()));
+    for (const Run& run : runs) {
+        for (std::uint32_t r = 0; r < run.rows; ++r) {
+            output.order.push_back({run.first.chunk, run.first.row + r});
+        }
     }
+    return static_cast<std::int64_t>(runs.size());
 }
 
 }  // namespace millrace::segment

@@ -10,6 +10,7 @@
 #include "backend/core/status.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/segment/buffer_pool.h"
+#include "backend/segment/row_records.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
@@ -33,12 +34,13 @@ class SegmentRunner {
     void announce(std::uint32_t epoch, std::int64_t segment);
     Status runSplit(const stream::SplitRef& ref, std::uint32_t epoch, SegmentOutput& output);
     void countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output);
-    void orderRows(std::uint32_t epoch, SegmentOutput& output);
+    std::int64_t orderRows(std::uint32_t epoch, SegmentOutput& output);
     std::uint64_t keyRow(std::size_t chunk, std::uint64_t row) const;
 
     const std::shared_ptr<const StreamInput> input_;
     BufferPool& pool_;
     StageCounters& counters_;
+    const RecordLayout records_;
     dataset::SplitReader reader_;
     const std::vector<std::string> columnsAhead_;  ///< what to fetch ahead; empty: local files
     /// By chunk, where requests matter: the rows in the file at which they start, ascending.

@@ -8,6 +8,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/read_ahead.h"
+#include "backend/segment/frame_gatherer.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/window.h"
 #include "backend/stream/open_rest.h"

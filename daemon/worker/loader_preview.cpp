@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "backend/core/json.h"
+#include "backend/segment/frame_gatherer.h"
 #include "backend/segment/segment_runner.h"
 #include "daemon/worker/loader_estimate.h"
 #include "daemon/worker/loader_exit.h"

@@ -1,4 +1,4 @@
-#include "backend/segment/segment_output.h"
+#include "backend/segment/frame_gatherer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,21 +9,15 @@ namespace millrace::segment {
 
 namespace {
 
-std::byte* placeOf(const frame::FrameWriter& writer, std::size_t column) {
-    switch (frame::sizeOf(writer.layout().columns()[column].dtype)) {
-        case 1:
-            return reinterpret_cast<std::byte*>(writer.values<std::uint8_t>(column).data());
-        case 2:
-            return reinterpret_cast<std::byte*>(writer.values<std::uint16_t>(column).data());
-        case 4:
-            return reinterpret_cast<std::byte*>(writer.values<std::uint32_t>(column).data());
-        default:
-            return reinterpret_cast<std::byte*>(writer.values<std::uint64_t>(column).data());
-    }
-}
-
 // Reading the clock for each column of each frame would cost more than the counters may.
 constexpr std::uint64_t kFramesPerTimed = 16;
+
+constexpr std::size_t kRunsAhead = 6;
+constexpr std::size_t kRunBytesAhead = 256;  // longer runs are followed by the processor itself
+
+std::size_t aheadBytes(const FrameGatherer::Run& run, std::size_t width) {
+    return std::min(static_cast<std::size_t>(run.rows) * width, kRunBytesAhead);
+}
 
 void copyBytes(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes > 0) {
@@ -33,10 +27,17 @@ void copyBytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 }  // namespace
 
-void SegmentOutput::countRows() {
-    rowsKept_ = 0;
-    for (const Chunk& chunk : chunks) {
-        rowsKept_ += chunk.rows;
+// Neighbours among picked rows.
+void FrameGatherer::findRuns(std::span<const RowPick> picks) {
+    for (std::size_t k = 0; k < picks.size();) {
+        std::size_t end = k + 1;
+        while (end < picks.size() && picks[end].chunk == picks[k].chunk &&
+               picks[end].row == picks[end - 1].row + 1) {
+            ++end;
+        }
+        runs_.push_back({&output_->chunks[picks[k].chunk], std::int64_t{picks[k].row},
+                         static_cast<std::int64_t>(end - k)});
+        k = end;
     }
 }
 
@@ -45,8 +46,14 @@ void FrameGatherer::select(const SegmentOutput& output, std::int64_t first, std:
     runs_.clear();
     picks_ = {};
     if (!output.order.empty()) {
-        picks_ = std::span(output.order)
-                     .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
+        const auto picks =
+            std::span(output.order)
+                .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
+        if (output.hasRecords) {
+            picks_ = picks;
+        } else {
+            findRuns(picks);
+        }
         return;
     }
     for (const Chunk& chunk : output.chunks) {
@@ -93,21 +100,41 @@ void FrameGatherer::findItems() {
     }
 }
 
-std::uint64_t FrameGatherer::listValues(std::size_t column) const {
-    std::uint64_t count = 0;
-    const auto add = [&count](const Chunk::Column& from, std::int64_t row) {
-        const std::int64_t item = from.item(row);
-        count += static_cast<std::uint64_t>(from.offsets[item + 1] - from.offsets[item]);
-    };
-    if (writer_.layout().columns()[column].dedup) {
-        for (const RowPick& pick : items_) {
-            add(output_->chunks[pick.chunk].columns[column], pick.row);
+// The rows whose lists a column stores, when they are not runs.
+std::span<const RowPick> FrameGatherer::listPicks(std::size_t column) const {
+    return writer_.layout().columns()[column].dedup ? std::span<const RowPick>(items_) : picks_;
+}
+
+void FrameGatherer::findPlaces() {
+    places_.resize(writer_.layout().numColumns());
+    for (const bool isDedup : {false, true}) {
+        const std::span<const RowPick> picks = isDedup ? std::span<const RowPick>(items_) : picks_;
+        placeFields_.clear();
+        placesTo_.clear();
+        for (const RecordLayout::Field& field : records_.lists()) {
+            if (writer_.layout().columns()[field.column].dedup == isDedup) {
+                places_[field.column].resize(picks.size());
+                placeFields_.push_back(field);
+                placesTo_.push_back(places_[field.column].data());
+            }
         }
-        return count;
+        if (!picks_.empty()) {
+            gatherPlaces(output_->chunks, picks, placeFields_, records_.stride(), placesTo_);
+            continue;
+        }
+        for (std::size_t f = 0; f < placeFields_.size(); ++f) {
+            for (std::size_t k = 0; k < picks.size(); ++k) {
+                const Chunk::Column& from =
+                    output_->chunks[picks[k].chunk].columns[placeFields_[f].column];
+                placesTo_[f][k] = from.place(picks[k].row);
+            }
+        }
     }
-    for (const RowPick& pick : picks_) {
-        add(output_->chunks[pick.chunk].columns[column], pick.row);
-    }
+}
+
+// Values of a list column whose rows stand in runs.
+std::uint64_t FrameGatherer::runValues(std::size_t column) const {
+    std::uint64_t count = 0;
     for (const Run& run : runs_) {
         const Chunk::Column& from = run.chunk->columns[column];
         if (from.items == nullptr) {
@@ -116,7 +143,7 @@ std::uint64_t FrameGatherer::listValues(std::size_t column) const {
             continue;
         }
         for (std::int64_t r = 0; r < run.rows; ++r) {
-            add(from, run.from + r);
+            count += static_cast<std::uint64_t>(from.place(run.from + r).count);
         }
     }
     return count;
@@ -130,9 +157,15 @@ Result<std::uint64_t> FrameGatherer::measure(const SegmentOutput& output, std::i
     if (writer_.layout().inverseColumn() >= 0) {
         findItems();
     }
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-        if (columns[c].encoding == frame::Encoding::kLists) {
-            counts_[c] = listValues(c);
+    findPlaces();
+    for (const RecordLayout::Field& field : records_.lists()) {
+        const std::size_t c = field.column;
+        if (picks_.empty() && !columns[c].dedup) {
+            counts_[c] = runValues(c);
+            continue;
+        }
+        for (const ListPlace& place : places_[c]) {
+            counts_[c] += static_cast<std::uint64_t>(place.count);
         }
     }
     return writer_.declare(static_cast<std::uint32_t>(rows), counts_,
@@ -141,30 +174,55 @@ Result<std::uint64_t> FrameGatherer::measure(const SegmentOutput& output, std::i
 
 Status FrameGatherer::write(std::span<std::byte> memory, const frame::FrameId& id) {
     RETURN_IF_ERROR(writer_.bind(memory, id));
-    writeRowIds();
     if (counters_ != nullptr && frames_++ % kFramesPerTimed == 0) {
         writeTimed();
         return okStatus();
     }
+    writeRows();
     for (std::size_t c = 2; c < writer_.layout().numColumns(); ++c) {
         writeColumn(c);
     }
     return okStatus();
 }
 
+// Row ids; of picked rows everything that their records hold.
+void FrameGatherer::writeRows() {
+    std::uint32_t* file = writer_.values<std::uint32_t>(0).data();
+    std::uint64_t* number = writer_.values<std::uint64_t>(1).data();
+    if (picks_.empty()) {
+        for (const Run& run : runs_) {
+            file = std::fill_n(file, run.rows, run.chunk->file);
+            number = std::copy_n(run.chunk->rowNumbers + run.from, run.rows, number);
+        }
+        return;
+    }
+    valuesTo_.clear();
+    for (const RecordLayout::Field& field : records_.values()) {
+        valuesTo_.push_back(writer_.bytesOf(field.column));
+    }
+    std::byte* const dense =
+        records_.dense().bytes > 0 ? writer_.bytesOf(records_.dense().column) : nullptr;
+    gatherRecords(output_->chunks, picks_, records_, {file, number, valuesTo_, dense});
+}
+
+// What is left of a column after writeRows().
 void FrameGatherer::writeColumn(std::size_t column) {
     const frame::ColumnSpec& spec = writer_.layout().columns()[column];
     const std::size_t width = frame::sizeOf(spec.dtype) * spec.width;
-    if (spec.role == frame::Role::kDense) {
-        writeDense(column);
-    } else if (spec.role == frame::Role::kInverse) {
-        copyBytes(placeOf(writer_, column), reinterpret_cast<const std::byte*>(inverse_.data()),
+    if (spec.role == frame::Role::kInverse) {
+        copyBytes(writer_.bytesOf(column), reinterpret_cast<const std::byte*>(inverse_.data()),
                   inverse_.size() * sizeof(inverse_[0]));
     } else if (spec.encoding == frame::Encoding::kLists) {
         writeList(column, width);
         if (spec.role == frame::Role::kWeighted) {
             writeWeights(column);
         }
+    } else if (!picks_.empty()) {
+        if (!records_.holds(column)) {
+            gatherWide(output_->chunks, picks_, column, width, writer_.bytesOf(column));
+        }
+    } else if (spec.role == frame::Role::kDense) {
+        writeDense(column);
     } else {
         writeFixed(column, width);
     }
@@ -177,47 +235,48 @@ void FrameGatherer::writeTimed() {
                             0);
     }
     StageTimer timer(*counters_);
+    writeRows();
+    const std::int64_t rowsNs = picks_.empty() ? 0 : timer.lap().busyNs;
     for (std::size_t c = 2; c < columns.size(); ++c) {
         writeColumn(c);
         times_[c - 2].second = timer.lap().busyNs;
     }
+    const auto share = [&](const RecordLayout::Field& field) {
+        if (field.bytes > 0) {  // records are copied together: by their bytes
+            times_[field.column - 2].second += rowsNs * static_cast<std::int64_t>(field.bytes) /
+                                               static_cast<std::int64_t>(records_.stride());
+        }
+    };
+    std::for_each(records_.values().begin(), records_.values().end(), share);
+    share(records_.dense());
     counters_->addCollated(times_);
-}
-
-void FrameGatherer::writeRowIds() {
-    std::uint32_t* file = writer_.values<std::uint32_t>(0).data();
-    std::uint64_t* number = writer_.values<std::uint64_t>(1).data();
-    for (const RowPick& pick : picks_) {
-        const Chunk& chunk = output_->chunks[pick.chunk];
-        *file++ = chunk.file;
-        *number++ = chunk.rowNumbers[pick.row];
-    }
-    for (const Run& run : runs_) {
-        file = std::fill_n(file, run.rows, run.chunk->file);
-        number = std::copy_n(run.chunk->rowNumbers + run.from, run.rows, number);
-    }
 }
 
 void FrameGatherer::writeDense(std::size_t column) {
     float* out = writer_.values<float>(column).data();
     const std::size_t width = writer_.layout().columns()[column].width;
-    if (!picks_.empty()) {
-        gatherDense(output_->chunks, picks_, width, out);
-        return;
-    }
-    for (const Run& run : runs_) {
-        copyDense(run.chunk->dense, run.from, run.rows, out);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+        const Run& run = runs_[i];
+        if (i + 1 < runs_.size()) {
+            for (const float* const values : runs_[i + 1].chunk->dense) {
+                prefetchBytes(values + runs_[i + 1].from, aheadBytes(runs_[i + 1], sizeof(float)));
+            }
+        }
+        copyDense(run.chunk->dense, run.from, run.rows, out, width);
         out += static_cast<std::size_t>(run.rows) * width;
     }
 }
 
 void FrameGatherer::writeFixed(std::size_t column, std::size_t width) {
-    std::byte* out = placeOf(writer_, column);
-    if (!picks_.empty()) {
-        gatherFixed(output_->chunks, picks_, column, width, out);
-        return;
-    }
-    for (const Run& run : runs_) {
+    std::byte* out = writer_.bytesOf(column);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+        const Run& run = runs_[i];
+        if (i + kRunsAhead < runs_.size()) {
+            const Run& ahead = runs_[i + kRunsAhead];
+            prefetchBytes(
+                ahead.chunk->columns[column].values + static_cast<std::size_t>(ahead.from) * width,
+                aheadBytes(ahead, width));
+        }
         const std::size_t bytes = static_cast<std::size_t>(run.rows) * width;
         copyBytes(out,
                   run.chunk->columns[column].values + static_cast<std::size_t>(run.from) * width,
@@ -227,14 +286,17 @@ void FrameGatherer::writeFixed(std::size_t column, std::size_t width) {
 }
 
 void FrameGatherer::writeList(std::size_t column, std::size_t width) {
-    std::byte* out = placeOf(writer_, column);
-    std::int64_t* offsets = writer_.offsets(column).data();
-    const bool isDedup = writer_.layout().columns()[column].dedup;
-    if (isDedup || !picks_.empty()) {
-        gatherLists(output_->chunks, isDedup ? std::span<const RowPick>(items_) : picks_, column,
-                    width, out, offsets);
+    if (picks_.empty() && !writer_.layout().columns()[column].dedup) {
+        writeRuns(column, width);
         return;
     }
+    gatherLists(output_->chunks, listPicks(column), places_[column], column, width,
+                writer_.bytesOf(column), writer_.offsets(column).data());
+}
+
+void FrameGatherer::writeRuns(std::size_t column, std::size_t width) {
+    std::byte* const out = writer_.bytesOf(column);
+    std::int64_t* offsets = writer_.offsets(column).data();
     std::int64_t end = 0;
     for (const Run& run : runs_) {
         const Chunk::Column& from = run.chunk->columns[column];
@@ -260,7 +322,7 @@ void FrameGatherer::writeList(std::size_t column, std::size_t width) {
 void FrameGatherer::writeWeights(std::size_t column) {
     float* out = writer_.weights(column).data();
     if (!picks_.empty()) {
-        gatherWeights(output_->chunks, picks_, column, out);
+        gatherWeights(output_->chunks, picks_, places_[column], column, out);
         return;
     }
     for (const Run& run : runs_) {

@@ -1,0 +1,71 @@
+#pragma once
+// One split's kept rows, as the recipe left them: columns in the decoder's memory.
+//
+// Threads: immutable once made. Owns: the columns' memory.
+// Failure: kInternal when a batch does not have the layout's columns, kResourceExhausted beyond the
+// pool's limit.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/frame/frame.h"
+#include "backend/recipe/feature_batch.h"
+#include "backend/segment/buffer_pool.h"
+
+namespace millrace::segment {
+
+class RecordLayout;
+
+/// A kept row: the split it came from (its place in the segment) and its place among that split's
+/// kept rows.
+struct RowPick {
+    std::uint32_t chunk = 0;
+    std::uint32_t row = 0;
+};
+
+/// Where a list's values stand in its chunk's column.
+struct ListPlace {
+    std::int32_t begin = 0, count = 0;
+};
+
+/// One split's kept rows as raw columns of the layout.
+struct Chunk {
+    struct Column {
+        const std::byte* values = nullptr;
+        const std::int32_t* offsets = nullptr;  ///< lists: items + 1, absolute
+        const std::int32_t* items = nullptr;    ///< of each row its list; null: the row's own
+        const float* weights = nullptr;         ///< weighted lists: beside `values`
+        std::int64_t item(std::int64_t row) const { return items == nullptr ? row : items[row]; }
+        ListPlace place(std::int64_t row) const {
+            const std::int64_t at = item(row);
+            return {offsets[at], offsets[at + 1] - offsets[at]};
+        }
+    };
+    std::uint32_t file = 0;
+    std::int64_t rows = 0;
+    const std::uint64_t* rowNumbers = nullptr;
+    std::vector<const float*> dense;  ///< by column
+    /// RecordLayout's records of the rows: made where rows are picked in another order.
+    const std::byte* records = nullptr;
+    std::vector<Column> columns;  ///< by column of the layout; row ids and dense are unused
+    /// Of each kept row its group: neighbours of one request whose deduplicated lists are all the
+    /// same, numbered as they come. Empty when the layout deduplicates nothing.
+    std::vector<std::uint32_t> groups;
+    std::vector<std::shared_ptr<const void>> owners;
+
+    /// Brings a batch to the layout's types: masks and bools to bytes, nulls of carried columns to
+    /// 0 or empty. kInternal when the batch does not have the layout's columns.
+    static Result<Chunk> make(recipe::FeatureBatch batch, const frame::FrameLayout& layout,
+                              BufferPool& pool);
+    /// Fills `records`.
+    Status makeRecords(const RecordLayout& layout, BufferPool& pool);
+    /// Fills `groups` when the layout deduplicates. `requestStarts`: the rows of the file at which
+    /// requests start, ascending. `isRequired`: a list that changes within a request is an error
+    /// (kInvalidArgument with row and column), else the start of another group.
+    Status findGroups(const frame::FrameLayout& layout,
+                      std::span<const std::uint64_t> requestStarts, bool isRequired);
+};
+
+}  // namespace millrace::segment
