@@ -56,6 +56,7 @@ void FrameGatherer::select(const SegmentOutput& output, std::int64_t first, std:
         }
         return;
     }
+    first += output.skippedRows;
     for (const Chunk& chunk : output.chunks) {
         if (rows > 0 && first < chunk.rows) {
             const std::int64_t count = std::min(rows, chunk.rows - first);

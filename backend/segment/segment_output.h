@@ -13,6 +13,16 @@
 
 namespace millrace::segment {
 
+/// What of a segment is computed at a time. The first segment of a stream whose rows keep their
+/// order comes in two parts, so that its first rows need not wait for the others: the head, the
+/// first `headRows` rows of its first split (less those of a request that goes on behind them), and
+/// the rest.
+struct SegmentPart {
+    enum class Kind { kWhole, kHead, kRest };
+    Kind kind = Kind::kWhole;
+    std::int64_t headRows = 0;
+};
+
 class SegmentOutput {
  public:
     std::uint32_t epoch = 0;
@@ -27,13 +37,18 @@ class SegmentOutput {
     bool hasRecords = false;  ///< all chunks: rows that stand next to each other are rare
     std::int64_t decodedBytes = 0;
 
+    /// Rows of the first chunks that are not part of this.
+    std::int64_t skippedRows = 0;
+
     std::int64_t rowsKept() const { return rowsKept_; }
     void countRows() {
-        rowsKept_ = 0;
+        rowsKept_ = -skippedRows;
         for (const Chunk& chunk : chunks) {
             rowsKept_ += chunk.rows;
         }
     }
+    /// Puts the rows of `before` from `firstRow` on in front of these; neither has an order.
+    void prepend(const SegmentOutput& before, std::int64_t firstRow);
 
  private:
     std::int64_t rowsKept_ = 0;

@@ -142,7 +142,8 @@ void SegmentRunner::announce(std::uint32_t epoch, std::int64_t segment) {
     reader_.announce(splits, columnsAhead_);
 }
 
-Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segment) {
+Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segment,
+                                         const SegmentPart& part) {
     SegmentOutput output;
     output.epoch = epoch;
     output.segment = segment;
@@ -152,8 +153,14 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     if (!columnsAhead_.empty()) {
         announce(epoch, segment);
     }
-    for (const stream::SplitRef& ref : input_->splitsOf(epoch, segment)) {
-        RETURN_IF_ERROR(runSplit(ref, epoch, output));
+    const std::vector<stream::SplitRef> splits = input_->splitsOf(epoch, segment);
+    for (std::size_t s = 0; s < splits.size(); ++s) {
+        ASSIGN_OR_RETURN(const Stretch stretch,
+                         stretchOf(splits[s], s == 0 ? part : SegmentPart()));
+        RETURN_IF_ERROR(runSplit(splits[s], stretch, epoch, output));
+        if (part.kind == SegmentPart::Kind::kHead) {
+            break;
+        }
     }
     output.countRows();
     if (input_->shuffle() != Shuffle::kNone && output.rowsKept() > 0) {
@@ -171,32 +178,52 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     return output;
 }
 
-Status SegmentRunner::runSplit(const stream::SplitRef& ref, std::uint32_t epoch,
-                               SegmentOutput& output) {
+// A request that goes on behind the head's rows is left to the rest, whole: what is stored once a
+// request must not depend on where a stream started.
+Result<SegmentRunner::Stretch> SegmentRunner::stretchOf(const stream::SplitRef& ref,
+                                                        const SegmentPart& part) {
+    const stream::PlanSplit& split = input_->files()[ref.file].splits[ref.split];
+    if (part.kind == SegmentPart::Kind::kWhole) {
+        return Stretch{0, split.rows};
+    }
+    std::int64_t border = part.headRows;
+    if (input_->layout().inverseColumn() >= 0) {
+        const dataset::SplitRange head{ref.file, split.rowGroup, split.firstRow, border};
+        ASSIGN_OR_RETURN(const auto requests,
+                         reader_.readColumns(head, {input_->spec().features.request}));
+        const auto firstRow = static_cast<std::uint64_t>(split.firstRow);
+        border = static_cast<std::int64_t>(requestStarts(*requests[0], firstRow).back() - firstRow);
+    }
+    return part.kind == SegmentPart::Kind::kHead ? Stretch{0, border} : Stretch{border, split.rows};
+}
+
+Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stretch,
+                               std::uint32_t epoch, SegmentOutput& output) {
     const stream::PlanFile& file = input_->files()[ref.file];
     const stream::PlanSplit& split = file.splits[ref.split];
-    output.rowsScanned += split.rows;
-    if (split.rows == 0) {
+    const std::int64_t rows = stretch.end - stretch.begin;
+    output.rowsScanned += rows;
+    if (rows == 0) {
         return okStatus();
     }
-    const dataset::SplitRange range{ref.file, split.rowGroup, split.firstRow, split.rows};
-    ASSIGN_OR_RETURN(const bool isEmpty, reader_.provesEmpty(range, input_->pruner()));
+    const dataset::SplitRange whole{ref.file, split.rowGroup, split.firstRow, split.rows};
+    ASSIGN_OR_RETURN(const bool isEmpty, reader_.provesEmpty(whole, input_->pruner()));
     if (isEmpty) {
-        output.rowsPruned += split.rows;
-        reader_.skip(range);
+        output.rowsPruned += rows;
+        reader_.skip(whole);
         return okStatus();
     }
+    const std::int64_t firstRow = split.firstRow + stretch.begin;
+    const dataset::SplitRange range{ref.file, split.rowGroup, firstRow, rows};
     Columns columns(reader_, range, pool_, counters_);
     StageTimer timer(counters_);
     const bool isDeduplicated = input_->layout().inverseColumn() >= 0;
     if (isDeduplicated || input_->shuffle() == Shuffle::kRequests) {
         ASSIGN_OR_RETURN(const auto values, columns.keep(input_->spec().features.request));
-        requestStarts_.push_back(
-            requestStarts(*values, static_cast<std::uint64_t>(split.firstRow)));
+        requestStarts_.push_back(requestStarts(*values, static_cast<std::uint64_t>(firstRow)));
     }
-    const recipe::SplitInput in{
-        ref.file,   file.relativePath, static_cast<std::uint64_t>(split.firstRow),
-        split.rows, &columns,          &pool_};
+    const recipe::SplitInput in{ref.file, file.relativePath, static_cast<std::uint64_t>(firstRow),
+                                rows,     &columns,          &pool_};
     ASSIGN_OR_RETURN(recipe::FeatureBatch batch, input_->recipe().run(in, epoch));
     countSteps(batch, output);
     output.decodedBytes += batch.decodedBytes;

@@ -27,12 +27,19 @@ class SegmentRunner {
     SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                   StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr);
 
-    Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment);
+    Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment,
+                              const SegmentPart& part = {});
 
  private:
     class Columns;
     void announce(std::uint32_t epoch, std::int64_t segment);
-    Status runSplit(const stream::SplitRef& ref, std::uint32_t epoch, SegmentOutput& output);
+    /// Rows of a split, counted from its first.
+    struct Stretch {
+        std::int64_t begin = 0, end = 0;
+    };
+    Result<Stretch> stretchOf(const stream::SplitRef& ref, const SegmentPart& part);
+    Status runSplit(const stream::SplitRef& ref, const Stretch& stretch, std::uint32_t epoch,
+                    SegmentOutput& output);
     void countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output);
     std::int64_t orderRows(std::uint32_t epoch, SegmentOutput& output);
     std::uint64_t keyRow(std::size_t chunk, std::uint64_t row) const;

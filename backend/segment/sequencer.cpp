@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -29,6 +30,11 @@ struct Hands {
     SegmentRunner runner;
     FrameGatherer gatherer;
 };
+
+// The foremost and one a thread; one more where a thread may be done before the foremost is.
+constexpr int windowSize(int threads) {
+    return threads > 1 ? threads + 2 : 2;
+}
 
 constexpr std::int64_t kReadAheadShare = 6;
 
@@ -62,9 +68,10 @@ class Sequencer::Impl {
           pool_(pool),
           counters_(counters),
           sink_(sink),
-          window_(*input_,
-                  {options_.epochs, options_.window > 0 ? options_.window : options_.threads + 1,
-                   windowBytes(*input_, options_, pool), options_.start, &counters}),
+          window_(*input_, {options_.epochs,
+                            options_.window > 0 ? options_.window : windowSize(options_.threads),
+                            windowBytes(*input_, options_, pool), options_.start, options_.headRows,
+                            &counters}),
           readAhead_(readAheadOf(*input_, pool)),
           rest_(input_->microRows(), options_.start) {
         MutexLock lock(mutex_);
@@ -93,7 +100,10 @@ class Sequencer::Impl {
     Status endSegment(const Item& item, Hands& hands);
     Status endEpoch(const Item& item);
     Status startSegment(const Item& item);
-    Status keepTail(const SegmentOutput& output, std::int64_t firstRow, Hands& hands);
+    void startPart(const Item& item);
+    void endHead(const Item& item);
+    Status keepTail(const SegmentOutput& output, std::int64_t firstRow, std::int64_t segmentRow,
+                    Hands& hands);
     Status deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch);
     bool isWanted(std::uint32_t epoch, std::int64_t number) const;
     Result<SequenceSink::Place> reserve(std::uint64_t bytes, std::uint32_t epoch,
@@ -116,7 +126,10 @@ class Sequencer::Impl {
     const FlightItem* current_ = nullptr;
     stream::SegmentShare share_;
     std::vector<stream::RestPart> restBefore_;
-    std::int64_t nextFrame_ = 0;
+    std::int64_t nextFrame_ = 0;   ///< of the segment
+    std::int64_t firstFrame_ = 0;  ///< of the current item: those before are the head's
+    SegmentRecord record_;         ///< of the current segment, as far as its items have come
+    std::optional<SegmentOutput> headLeft_;  ///< rows of a head that fill no frame
 
     mutable Mutex mutex_;
     stream::Cursor position_ MR_GUARDED_BY(mutex_);
@@ -161,7 +174,8 @@ void Sequencer::Impl::work(bool mayCompute) {
             case Window::Task::Kind::kStop:
                 return;
             case Window::Task::Kind::kCompute:
-                window_.computed(task.item, hands.runner.run(task.item->epoch, task.item->segment));
+                window_.computed(task.item, hands.runner.run(task.item->epoch, task.item->segment,
+                                                             task.item->part));
                 break;
             case Window::Task::Kind::kDeliver:
                 deliver(task.item, hands);
@@ -202,16 +216,24 @@ Status Sequencer::Impl::deliverNext(const Item& item, Hands& hands, bool& isDone
     }
     if (item->isForRest) {
         const std::int64_t rows = item->output->rowsKept();
-        return keepTail(*item->output, rows - rows % input_->microRows(), hands);
+        const std::int64_t firstRow = rows - rows % input_->microRows();
+        return keepTail(*item->output, firstRow, firstRow, hands);
     }
     if (current_ != item.get()) {
-        RETURN_IF_ERROR(startSegment(item));
+        startPart(item);
+        if (item->part.kind != SegmentPart::Kind::kHead) {
+            RETURN_IF_ERROR(startSegment(item));
+        }
     }
     while (nextFrame_ < share_.full && !isWanted(item->epoch, share_.first + nextFrame_)) {
         ++nextFrame_;
     }
     if (nextFrame_ == share_.full) {
         current_ = nullptr;
+        if (item->part.kind == SegmentPart::Kind::kHead) {
+            endHead(item);
+            return okStatus();
+        }
         return endSegment(item, hands);
     }
     bool gaveTurn = false;
@@ -220,37 +242,58 @@ Status Sequencer::Impl::deliverNext(const Item& item, Hands& hands, bool& isDone
     return status;
 }
 
-Status Sequencer::Impl::startSegment(const Item& item) {
-    const SegmentOutput& output = *item->output;
-    restBefore_ = rest_.parts();
-    share_ = rest_.add(item->segment, output.rowsKept());
-    nextFrame_ = 0;
+// The turn comes to an item with rows. What a head left over stands before the rows of the rest.
+void Sequencer::Impl::startPart(const Item& item) {
+    SegmentOutput& output = *item->output;
+    const bool isFirst = item->part.kind != SegmentPart::Kind::kRest;
+    if (isFirst) {
+        restBefore_ = rest_.parts();
+        nextFrame_ = 0;
+        record_ = {};
+        record_.epoch = item->epoch;
+        record_.segment = item->segment;
+        record_.steps.resize(output.steps.size());
+        record_.vocabularies.resize(output.vocabularies.size());
+    }
+    firstFrame_ = nextFrame_;
     current_ = item.get();
-    SegmentRecord record;
-    record.epoch = item->epoch;
-    record.segment = item->segment;
-    record.first = share_.first;
-    record.count = share_.count();
-    record.tailRows = share_.tailRows;
-    record.rowsScanned = output.rowsScanned;
-    record.rowsPruned = output.rowsPruned;
-    record.rowsKept = output.rowsKept();
-    record.steps = output.steps;
-    record.vocabularies = output.vocabularies;
+    const auto addTo = [&output](auto& sums) {
+        sums.rowsScanned += output.rowsScanned;
+        sums.rowsPruned += output.rowsPruned;
+        sums.rowsKept += output.rowsKept();
+        for (std::size_t s = 0; s < output.steps.size(); ++s) {
+            sums.steps[s].add(output.steps[s]);
+        }
+        for (std::size_t v = 0; v < output.vocabularies.size(); ++v) {
+            sums.vocabularies[v].add(output.vocabularies[v]);
+        }
+    };
+    addTo(record_);
     {
         MutexLock lock(mutex_);
-        ++totals_.segments;
-        totals_.rowsScanned += record.rowsScanned;
-        totals_.rowsPruned += record.rowsPruned;
-        totals_.rowsKept += record.rowsKept;
-        for (std::size_t s = 0; s < record.steps.size(); ++s) {
-            totals_.steps[s].add(record.steps[s]);
-        }
-        for (std::size_t v = 0; v < record.vocabularies.size(); ++v) {
-            totals_.vocabularies[v].add(record.vocabularies[v]);
-        }
+        totals_.segments += isFirst ? 1 : 0;
+        addTo(totals_);
     }
-    return sink_.segment(record, stop_.get_token());
+    if (headLeft_) {
+        output.prepend(*headLeft_, 0);
+        headLeft_.reset();
+    }
+    share_.first = rest_.next();
+    share_.full = firstFrame_ + output.rowsKept() / input_->microRows();
+}
+
+// All rows of the segment are there: it takes its place in the sequence.
+Status Sequencer::Impl::startSegment(const Item& item) {
+    share_ = rest_.add(item->segment, record_.rowsKept);
+    record_.first = share_.first;
+    record_.count = share_.count();
+    record_.tailRows = share_.tailRows;
+    return sink_.segment(record_, stop_.get_token());
+}
+
+void Sequencer::Impl::endHead(const Item& item) {
+    SegmentOutput& left = headLeft_.emplace();
+    left.prepend(*item->output, (share_.full - firstFrame_) * input_->microRows());
 }
 
 bool Sequencer::Impl::isWanted(std::uint32_t epoch, std::int64_t number) const {
@@ -280,7 +323,7 @@ Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands
     const std::int64_t rows = input_->microRows();
     const std::int64_t number = share_.first + index;
     ASSIGN_OR_RETURN(const std::uint64_t bytes,
-                     hands.gatherer.measure(*item->output, index * rows, rows));
+                     hands.gatherer.measure(*item->output, (index - firstFrame_) * rows, rows));
     ASSIGN_OR_RETURN(const SequenceSink::Place place, reserve(bytes, item->epoch, number));
     ++nextFrame_;
     moved({input_->streamHash(), input_->planHash(), item->epoch, number + 1, item->segment,
@@ -303,7 +346,9 @@ Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands
     return status;
 }
 
-Status Sequencer::Impl::keepTail(const SegmentOutput& output, std::int64_t firstRow, Hands& hands) {
+// The rows from `firstRow` on; `segmentRow`: what number that row has in the whole segment.
+Status Sequencer::Impl::keepTail(const SegmentOutput& output, std::int64_t firstRow,
+                                 std::int64_t segmentRow, Hands& hands) {
     const std::int64_t rows = output.rowsKept() - firstRow;
     if (rows == 0) {
         return okStatus();
@@ -315,12 +360,14 @@ Status Sequencer::Impl::keepTail(const SegmentOutput& output, std::int64_t first
         buffer.bytes(), {output.epoch, static_cast<std::uint64_t>(output.segment), 0}));
     ASSIGN_OR_RETURN(const frame::FrameView view,
                      frame::FrameView::open(buffer.bytes(), frame::CheckLevel::kDirectory));
-    tails_.insert_or_assign(output.segment, Tail{std::move(buffer), view, firstRow});
+    tails_.insert_or_assign(output.segment, Tail{std::move(buffer), view, segmentRow});
     return okStatus();
 }
 
 Status Sequencer::Impl::endSegment(const Item& item, Hands& hands) {
-    RETURN_IF_ERROR(keepTail(*item->output, share_.full * input_->microRows(), hands));
+    const std::int64_t rows = input_->microRows();
+    RETURN_IF_ERROR(
+        keepTail(*item->output, (share_.full - firstFrame_) * rows, share_.full * rows, hands));
     if (share_.joined) {
         RETURN_IF_ERROR(deliverJoined(*share_.joined, item->epoch));
     }

@@ -53,7 +53,7 @@ class SequenceSink {
                                   std::stop_token stop) = 0;
     /// From any thread, in any order.
     virtual Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) = 0;
-    /// Before the segment's first frame.
+    /// Before the first frame of a later segment, and before the joined micro-batch of its own.
     virtual Status segment(const SegmentRecord& record, std::stop_token stop) = 0;
     virtual Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) = 0;
     virtual Status endOfStream(std::stop_token stop) = 0;
@@ -68,8 +68,11 @@ struct SequencerOptions {
     std::uint32_t epochs = 1;
     /// Where to go on (checked against the input); its stream hash empty: from the start.
     stream::Cursor start;
-    /// Segments computed or computing beyond the foremost; 0: threads + 1.
+    /// Segments computed or computing, the foremost among them; 0: by the threads.
     int window = 0;
+    /// Where rows keep their order, so many of the first segment (whole micro-batches) are computed
+    /// and delivered ahead of its others; 0: none.
+    std::int64_t headRows = 8192;
     /// What its segments may hold of the pool together; 0: all of it.
     std::int64_t limitBytes = 0;
 };

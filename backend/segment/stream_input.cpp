@@ -90,6 +90,7 @@ Status StreamInput::bind(const recipe::TableSource& tables,
                      dataset::Dataset::ofPlan(
                          files(), dataset::readOptionsOf(section), cache,
                          part_ == recipe::Part::kEval ? plan_.schemaOfEval() : plan_.schema));
+    hasRowGroups_ = dataset::readOptionsOf(section).format == "parquet";
     const bool hasOwnFiles = part_ == recipe::Part::kEval && !plan_.evalFiles.empty();
     spec::Schema trainSchema = dataset_->schema();
     if (hasOwnFiles) {
@@ -131,6 +132,17 @@ std::vector<stream::SplitRef> StreamInput::splitsOf(std::uint32_t epoch,
     const Order order = orderOf(epoch);
     const auto splits = stream::segmentOf(*order, plan_.segmentSplits, segment);
     return {splits.begin(), splits.end()};
+}
+
+std::int64_t StreamInput::headRows(std::uint32_t epoch, std::int64_t segment,
+                                   std::int64_t least) const {
+    // Objects are fetched whole, by what is announced.
+    if (least <= 0 || shuffle_ != Shuffle::kNone || !hasRowGroups_ || dataset_->hasObjects()) {
+        return 0;
+    }
+    const stream::SplitRef first = splitsOf(epoch, segment).front();
+    const std::int64_t rows = (least + microRows() - 1) / microRows() * microRows();
+    return files()[first.file].splits[first.split].rows >= 2 * rows ? rows : 0;
 }
 
 std::int64_t StreamInput::decodedBytes(std::uint32_t epoch, std::int64_t segment) const {

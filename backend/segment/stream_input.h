@@ -54,6 +54,10 @@ class StreamInput {
 
     /// The splits of a segment in their order.
     std::vector<stream::SplitRef> splitsOf(std::uint32_t epoch, std::int64_t segment) const;
+    /// How many rows of the segment's first split may be computed ahead of the others
+    /// (SegmentPart): a multiple of microRows(), at least `least`; 0 when that would gain nothing
+    /// or rows are not delivered in the order they are read in.
+    std::int64_t headRows(std::uint32_t epoch, std::int64_t segment, std::int64_t least) const;
     /// Bytes that the plan expects the segment to decode to.
     std::int64_t decodedBytes(std::uint32_t epoch, std::int64_t segment) const;
 
@@ -69,6 +73,7 @@ class StreamInput {
     stream::SplitOrder order_ = stream::SplitOrder::kPermuted;
     std::string streamHash_, planHash_;
     std::int64_t numSegments_ = 0;
+    bool hasRowGroups_ = false;  ///< Parquet: parts of a split can be read on their own
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;
     std::optional<frame::FrameLayout> layout_;

@@ -23,6 +23,10 @@ Window::Window(const StreamInput& input, Options options)
     for (const stream::RestPart& part : options_.start.rest) {
         restSegments_.push_back(part.segment);
     }
+    if (segment_ < input_.numSegments()) {
+        part_.headRows = input_.headRows(epoch_, segment_, options_.headRows);
+        part_.kind = part_.headRows > 0 ? SegmentPart::Kind::kHead : SegmentPart::Kind::kWhole;
+    }
 }
 
 void Window::stop() {
@@ -98,37 +102,52 @@ bool Window::hasRetryLocked() const {
                        [](const auto& item) { return item->state == FlightItem::State::kRetry; });
 }
 
-std::int64_t Window::expectedLocked(std::uint32_t epoch, std::int64_t segment) const {
-    const auto planned = static_cast<double>(input_.decodedBytes(epoch, segment));
-    return static_cast<std::int64_t>(planned * bytesPerPlanned_) + kSmallSegment;
+// What follows the flight.
+FlightItem Window::nextLocked() const {
+    FlightItem item;
+    item.epoch = epoch_;
+    item.isForRest = !restSegments_.empty();
+    item.segment = item.isForRest ? restSegments_.front() : segment_;
+    item.part = item.isForRest ? SegmentPart() : part_;
+    item.plannedBytes = input_.decodedBytes(item.epoch, item.segment);
+    if (item.part.kind == SegmentPart::Kind::kHead) {
+        const stream::SplitRef first = input_.splitsOf(item.epoch, item.segment).front();
+        const stream::PlanSplit& split = input_.files()[first.file].splits[first.split];
+        item.plannedBytes = split.decodedBytes / split.rows * item.part.headRows;
+    }
+    return item;
+}
+
+void Window::advanceLocked(const FlightItem& item) {
+    if (item.isForRest) {
+        restSegments_.pop_front();
+    } else if (item.part.kind == SegmentPart::Kind::kHead) {
+        part_.kind = SegmentPart::Kind::kRest;
+    } else {
+        part_ = {};
+        ++segment_;
+    }
 }
 
 std::shared_ptr<FlightItem> Window::claimLocked() {
-    const bool hasRest = !restSegments_.empty();
     const bool hasRoom =
         flight_.size() < static_cast<std::size_t>(options_.size) && !hasRetryLocked();
-    if (!hasRoom || (!hasRest && epoch_ >= options_.epochs)) {
+    if (!hasRoom || (restSegments_.empty() && epoch_ >= options_.epochs)) {
         return nullptr;
     }
-    const std::int64_t segment = hasRest ? restSegments_.front() : segment_;
-    const std::int64_t expected = expectedLocked(epoch_, segment);
-    const bool fits =
-        options_.limitBytes == 0 || numHeld_ == 0 || heldBytes_ + expected <= options_.limitBytes;
+    FlightItem next = nextLocked();
+    next.heldBytes =
+        static_cast<std::int64_t>(static_cast<double>(next.plannedBytes) * bytesPerPlanned_) +
+        kSmallSegment;
+    const bool fits = options_.limitBytes == 0 || numHeld_ == 0 ||
+                      heldBytes_ + next.heldBytes <= options_.limitBytes;
     if (!fits) {
         return nullptr;
     }
-    auto item = std::make_shared<FlightItem>();
-    item->epoch = epoch_;
-    item->segment = segment;
-    item->isForRest = hasRest;
-    item->heldBytes = expected;
+    advanceLocked(next);
+    auto item = std::make_shared<FlightItem>(std::move(next));
     holdLocked(*item);
     flight_.push_back(item);
-    if (hasRest) {
-        restSegments_.pop_front();
-    } else {
-        ++segment_;
-    }
     return item;
 }
 
@@ -166,10 +185,9 @@ void Window::computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOut
         const std::int64_t held = output->decodedBytes + kSmallSegment;
         heldBytes_ += held - item->heldBytes;
         item->heldBytes = held;
-        const std::int64_t planned = input_.decodedBytes(item->epoch, item->segment);
-        if (planned > kSmallSegment) {
-            const double ratio =
-                kComputingFactor * static_cast<double>(held) / static_cast<double>(planned);
+        if (item->plannedBytes > kSmallSegment) {
+            const double ratio = kComputingFactor * static_cast<double>(held) /
+                                 static_cast<double>(item->plannedBytes);
             bytesPerPlanned_ = std::max(ratio, std::min(bytesPerPlanned_, 1.0));
         }
         item->output = std::move(*output);
@@ -190,12 +208,12 @@ void Window::failedLocked(FlightItem& item, const Status& error) {
     item.state = FlightItem::State::kFailed;
     item.error = error;
     if (isMemory) {
-        const auto planned = input_.decodedBytes(item.epoch, item.segment);
-        item.error = resourceExhausted(
-            "segment ", item.segment, " of about ", formatBytes(static_cast<double>(planned)),
-            " decoded does not fit the memory limit (resources.memory_limit_mb; ",
-            formatBytes(static_cast<double>(options_.limitBytes)),
-            " of it are for segments): ", messageOf(error));
+        item.error =
+            resourceExhausted("segment ", item.segment, " of about ",
+                              formatBytes(static_cast<double>(item.plannedBytes)),
+                              " decoded does not fit the memory limit (resources.memory_limit_mb; ",
+                              formatBytes(static_cast<double>(options_.limitBytes)),
+                              " of it are for segments): ", messageOf(error));
     }
 }
 

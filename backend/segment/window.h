@@ -25,13 +25,15 @@ struct FlightItem {
     enum class State { kComputing, kReady, kFailed, kRetry };
     std::uint32_t epoch = 0;
     std::int64_t segment = 0;
+    SegmentPart part;
     bool isForRest = false;   ///< only its tail is wanted, for the open rest of a cursor
     bool isEpochEnd = false;  ///< no rows: the place behind the epoch's last segment
     State state = State::kComputing;
     Status error;
     std::optional<SegmentOutput> output;
-    std::int64_t heldBytes = 0;  ///< what it is expected to hold, then what it does hold
-    int writers = 0;             ///< threads that gather frames from it
+    std::int64_t plannedBytes = 0;  ///< what the plan says that it decodes to
+    std::int64_t heldBytes = 0;     ///< what it is expected to hold, then what it does hold
+    int writers = 0;                ///< threads that gather frames from it
     bool isDelivered = false;
 };
 
@@ -42,6 +44,7 @@ class Window {
         int size = 2;
         std::int64_t limitBytes = 0;  ///< 0: none
         stream::Cursor start;
+        std::int64_t headRows = 0;          ///< as SequencerOptions::headRows
         StageCounters* counters = nullptr;  ///< of waits; null: not counted
     };
     struct Task {
@@ -76,8 +79,8 @@ class Window {
     bool hasRetryLocked() const MR_REQUIRES(mutex_);
     void endEpochsLocked() MR_REQUIRES(mutex_);
     void release(const std::shared_ptr<FlightItem>& item) MR_EXCLUDES(mutex_);
-    std::int64_t expectedLocked(std::uint32_t epoch, std::int64_t segment) const
-        MR_REQUIRES(mutex_);
+    FlightItem nextLocked() const MR_REQUIRES(mutex_);
+    void advanceLocked(const FlightItem& item) MR_REQUIRES(mutex_);
 
     const StreamInput& input_;
     const Options options_;
@@ -87,6 +90,8 @@ class Window {
     std::deque<std::int64_t> restSegments_ MR_GUARDED_BY(mutex_);
     std::uint32_t epoch_ MR_GUARDED_BY(mutex_) = 0;
     std::int64_t segment_ MR_GUARDED_BY(mutex_) = 0;
+    /// Of `segment_`: kRest once its head is in flight.
+    SegmentPart part_ MR_GUARDED_BY(mutex_);
     std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;
     double bytesPerPlanned_ MR_GUARDED_BY(mutex_) = 2.0;
     int numHeld_ MR_GUARDED_BY(mutex_) = 0;

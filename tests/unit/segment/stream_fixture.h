@@ -169,6 +169,7 @@ class StreamTest : public ::testing::Test {
         options.threads = threads;
         options.epochs = epochs;
         options.start = start;
+        options.headRows = headRows_;
         auto sequencer = Sequencer::make(input, options, pool_, counters_, sink);
         if (!sequencer.ok()) {
             return sequencer.status();
@@ -180,6 +181,7 @@ class StreamTest : public ::testing::Test {
         return status;
     }
 
+    std::int64_t headRows_ = 0;  ///< SequencerOptions::headRows
     tests::TempDir directory_;
     MemoryBudget budget_{std::int64_t{1} << 30};
     BufferPool pool_{std::int64_t{1} << 30};

@@ -1,0 +1,93 @@
+// The first rows of a stream, computed ahead of the others: nothing but the time of the first frame
+// may depend on them.
+#include <algorithm>
+
+#include "tests/unit/segment/request_fixture.h"
+
+namespace millrace::segment {
+namespace {
+
+class HeadTest : public RequestTest {
+ protected:
+    std::vector<SeenBatch> batchesOf(const std::shared_ptr<const StreamInput>& input, int threads,
+                                     const stream::Cursor& start = {}) {
+        RememberingSink sink;
+        EXPECT_TRUE(run(input, sink, threads, 2, start).ok()) << sink.errorText;
+        records_ = sink.records;
+        return sink.batches();
+    }
+
+    // Numbers and bytes.
+    static void expectSame(const std::vector<SeenBatch>& got, std::span<const SeenBatch> wanted,
+                           const std::string& where) {
+        ASSERT_EQ(got.size(), wanted.size()) << where;
+        for (std::size_t b = 0; b < got.size(); ++b) {
+            EXPECT_EQ(got[b].number, wanted[b].number) << where;
+            EXPECT_TRUE(got[b].bytes == wanted[b].bytes) << where << ", batch " << b;
+        }
+    }
+
+    std::vector<SegmentRecord> records_;
+};
+
+TEST_F(HeadTest, ChangesNoByteOfAnyFrame) {
+    writeFiles();
+    for (const std::string features :
+         {"request: request, dedup: required, lists: [history]",
+          "request: request, dedup: \"off\", lists: [history, tags]"}) {
+        const auto input = open(specText(features, "none"));
+        headRows_ = 0;
+        const std::vector<SeenBatch> wanted = batchesOf(input, 1);
+        const std::vector<SegmentRecord> records = records_;
+        for (const std::int64_t rows : {1, 100, 192, 250}) {
+            headRows_ = rows;
+            for (const int threads : {1, 3}) {
+                expectSame(batchesOf(input, threads), wanted, strCat(rows, " rows, ", threads));
+                ASSERT_EQ(records_.size(), records.size());
+                for (std::size_t s = 0; s < records.size(); ++s) {
+                    EXPECT_EQ(records_[s].first, records[s].first);
+                    EXPECT_EQ(records_[s].count, records[s].count);
+                    EXPECT_EQ(records_[s].tailRows, records[s].tailRows);
+                    EXPECT_EQ(records_[s].rowsScanned, records[s].rowsScanned);
+                    EXPECT_EQ(records_[s].rowsKept, records[s].rowsKept);
+                    EXPECT_EQ(records_[s].steps[0].rowsOut, records[s].steps[0].rowsOut);
+                }
+            }
+        }
+    }
+}
+
+TEST_F(HeadTest, ChangesNoByteAfterAResume) {
+    writeFiles();
+    const auto input =
+        open(specText("request: request, dedup: required, lists: [history]", "none"));
+    const std::vector<SeenBatch> wanted = batchesOf(input, 1);
+    headRows_ = 128;
+    for (std::size_t most = 1; most < 40; most += 3) {
+        RememberingSink first(static_cast<std::int64_t>(most));
+        stream::Cursor cursor;
+        EXPECT_EQ(run(input, first, 2, 2, {}, &cursor).code(), absl::StatusCode::kCancelled);
+        expectSame(batchesOf(input, 2, cursor), std::span(wanted).subspan(most),
+                   strCat("after ", most));
+    }
+}
+
+TEST_F(HeadTest, ComesBeforeTheRestIsRead) {
+    writeFiles();
+    const auto input = open(specText("lists: [history]", "none"));
+    headRows_ = 128;
+    struct OneSink : RememberingSink {
+        using RememberingSink::RememberingSink;
+        Status segment(const SegmentRecord& record, std::stop_token stop) override {
+            framesBefore = static_cast<std::int64_t>(batches().size());
+            return RememberingSink::segment(record, std::move(stop));
+        }
+        std::int64_t framesBefore = -1;
+    } sink(2);
+    EXPECT_EQ(run(input, sink, 1).code(), absl::StatusCode::kCancelled);
+    // The record is made when all of the segment is known; a lone thread reads that afterwards.
+    EXPECT_EQ(sink.framesBefore, 1);
+}
+
+}  // namespace
+}  // namespace millrace::segment
