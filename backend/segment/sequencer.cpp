@@ -68,10 +68,11 @@ class Sequencer::Impl {
           pool_(pool),
           counters_(counters),
           sink_(sink),
-          window_(*input_, {options_.epochs,
-                            options_.window > 0 ? options_.window : windowSize(options_.threads),
-                            windowBytes(*input_, options_, pool), options_.start, options_.headRows,
-                            &counters}),
+          window_(*input_,
+                  {options_.epochs,
+                   options_.window > 0 ? options_.window : windowSize(options_.threads),
+                   windowBytes(*input_, options_, pool), options_.start,
+                   options_.isOrdered ? options_.headRows : 0, options_.isOrdered, &counters}),
           readAhead_(readAheadOf(*input_, pool)),
           rest_(input_->microRows(), options_.start) {
         MutexLock lock(mutex_);

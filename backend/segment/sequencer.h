@@ -73,6 +73,9 @@ struct SequencerOptions {
     /// Where rows keep their order, so many of the first segment (whole micro-batches) are computed
     /// and delivered ahead of its others; 0: none.
     std::int64_t headRows = 8192;
+    /// False: segments come as they are ready, with no order and no cursor to rely on, for
+    /// measuring what the order costs.
+    bool isOrdered = true;
     /// What its segments may hold of the pool together; 0: all of it.
     std::int64_t limitBytes = 0;
 };

@@ -39,6 +39,9 @@ Window::Task Window::next(bool mayCompute) {
     MutexLock lock(mutex_);
     while (!isStopped_) {
         endEpochsLocked();
+        if (!options_.isOrdered && !isDelivering_) {
+            bringReadyLocked();
+        }
         if (canDeliverLocked()) {
             isDelivering_ = true;
             return {Task::Kind::kDeliver, flight_.empty() ? nullptr : flight_.front()};
@@ -68,6 +71,18 @@ void Window::waitLocked(bool mayCompute) {
         options_.counters->addWait(mayCompute && isMore ? Stage::kRead : Stage::kCollate,
                                    mayCompute && isMore ? Wait::kBlocked : Wait::kStarved,
                                    ns.count());
+    }
+}
+
+// Puts the first item of the foremost epoch that is ready in front of those that are not.
+void Window::bringReadyLocked() {
+    const auto end = std::find_if(flight_.begin(), flight_.end(),
+                                  [](const auto& item) { return item->isEpochEnd; });
+    const auto ready = std::find_if(flight_.begin(), end, [](const auto& item) {
+        return item->state == FlightItem::State::kReady;
+    });
+    if (ready != end) {
+        std::rotate(flight_.begin(), ready, ready + 1);
     }
 }
 

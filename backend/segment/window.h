@@ -45,6 +45,7 @@ class Window {
         std::int64_t limitBytes = 0;  ///< 0: none
         stream::Cursor start;
         std::int64_t headRows = 0;          ///< as SequencerOptions::headRows
+        bool isOrdered = true;              ///< false: whatever is ready is delivered first
         StageCounters* counters = nullptr;  ///< of waits; null: not counted
     };
     struct Task {
@@ -71,6 +72,7 @@ class Window {
 
  private:
     bool canDeliverLocked() const MR_REQUIRES(mutex_);
+    void bringReadyLocked() MR_REQUIRES(mutex_);
     std::shared_ptr<FlightItem> claimLocked() MR_REQUIRES(mutex_);
     std::shared_ptr<FlightItem> retryLocked() MR_REQUIRES(mutex_);
     void failedLocked(FlightItem& item, const Status& error) MR_REQUIRES(mutex_);

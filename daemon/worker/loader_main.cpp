@@ -68,6 +68,10 @@ void addStream(CLI::App& app, Arguments& arguments) {
                      "hash: read every value; null: none; parquet, arrow, csv: write a table")
         ->check(CLI::IsMember({"hash", "null", "parquet", "arrow", "csv"}));
     addTable(*stream, options);
+    stream
+        ->add_option("--without", options.without,
+                     "to measure what it costs: counters, or order (segments as they are ready)")
+        ->check(CLI::IsMember({"counters", "order"}));
     stream->add_flag("--explain", options.isExplained, "say where the time went");
     stream->add_option("--data", options.part, "train or eval")
         ->check(CLI::IsMember({"train", "eval"}));

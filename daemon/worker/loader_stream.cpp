@@ -7,6 +7,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/files.h"
 #include "backend/core/text.h"
+#include "backend/dataset/column_cost.h"
 #include "backend/profile/page_probe.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequencer.h"
@@ -74,6 +75,10 @@ Result<Stream> openStream(const StreamOptions& options, std::unique_ptr<LoaderMe
     const std::int64_t specEpochs = isOnce ? 1 : stream.run.spec.batch.epochs;
     stream.sequencer.epochs =
         static_cast<std::uint32_t>(options.epochs > 0 ? options.epochs : specEpochs);
+    stream.sequencer.isOrdered = options.without != "order";
+    if (options.without == "counters") {
+        dataset::CostClock::stopAll();
+    }
     if (!options.from.empty()) {
         ASSIGN_OR_RETURN(stream.sequencer.start, readCursor(options.from));
     }

@@ -22,6 +22,7 @@ struct StreamOptions {
     bool isThroughRing = false;
     bool isJson = false;
     bool isExplained = false;  ///< says where the time went
+    std::string without;       ///< "counters" or "order": left out, to measure what it costs
 
     // Of the sinks that write tables.
     std::string output;      ///< the directory to make
