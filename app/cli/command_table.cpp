@@ -53,6 +53,9 @@ std::vector<OptionSpec> streamOptions() {
         choice("--codec", "NAME", "compression of Parquet: zstd (the default), lz4, snappy, none",
                {"zstd", "lz4", "snappy", "none"}),
         flag("--explain", "says where the time went and what one change would buy"),
+        integer(
+            "--link", "MB/S",
+            "codes and decodes frames as for a network link of this speed, says which codecs pay"),
         choice("--data", "WHICH", "train (the default) or eval", {"train", "eval"}),
         text("--from", "CURSOR", "goes on from a cursor: its text, or a file's name"),
         flag("--through-ring", "through shared memory to a reader process, as in a run")};

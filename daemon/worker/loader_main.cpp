@@ -69,6 +69,10 @@ void addStream(CLI::App& app, Arguments& arguments) {
         ->check(CLI::IsMember({"hash", "null", "parquet", "arrow", "csv"}));
     addTable(*stream, options);
     stream
+        ->add_option("--link", options.linkMegabytes,
+                     "MB/s: frames coded and decoded as for a link of this speed")
+        ->check(CLI::PositiveNumber);
+    stream
         ->add_option("--without", options.without,
                      "to measure what it costs: counters, or order (segments as they are ready)")
         ->check(CLI::IsMember({"counters", "order"}));

@@ -97,6 +97,7 @@ Json StreamReport::toJson() const {
             {"plan_hash", planHash},
             {"stages", std::move(stageJson)},
             {"explain", explanation ? explanation->toJson() : Json()},
+            {"link", link ? link->toJson() : Json()},
             {"output", orNull(output)},
             {"table", output.empty() ? Json() : tableJson(table)},
             {"cursor", isRows ? Json() : cursor.toJson()}};
@@ -201,7 +202,7 @@ std::string StreamReport::toText(int width, bool isUtf8) const {
     if (!isRows) {
         strAppend(&text, line("cursor", cursor.toText()));
     }
-    strAppend(&text, tableLines());
+    strAppend(&text, tableLines(), link ? link->toText() : "");
     if (explanation) {
         strAppend(&text, "\n", explanation->toText(width, isUtf8));
     }

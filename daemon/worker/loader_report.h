@@ -11,6 +11,7 @@
 #include "backend/segment/stage_counters.h"
 #include "backend/table/table_output.h"
 #include "daemon/worker/loader_explain.h"
+#include "daemon/worker/loader_link.h"
 
 namespace millrace::loader {
 
@@ -34,6 +35,7 @@ struct StreamReport {
     stream::Cursor cursor;
     std::vector<std::pair<std::string, segment::StageCount>> stages;
     std::optional<Explanation> explanation;
+    std::optional<LinkReport> link;  ///< of --link
     bool isRows = false;  ///< of the dataset, not of training: there is no order and no cursor
     std::string output;   ///< what a table sink wrote; "" with others
     table::TableTotals table;

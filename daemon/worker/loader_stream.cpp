@@ -14,6 +14,7 @@
 #include "backend/stream/receipt.h"
 #include "backend/table/row_stream.h"
 #include "daemon/worker/loader_exit.h"
+#include "daemon/worker/loader_link.h"
 #include "daemon/worker/loader_memory.h"
 #include "daemon/worker/loader_process.h"
 #include "daemon/worker/loader_progress.h"
@@ -197,7 +198,10 @@ Status runSums(const Watch& watch, const Stream& stream, segment::BufferPool& po
                ProgressLine& progress, StreamReport& report) {
     segment::StageCounters counters;
     SumSink sink(pool, stream.options.sink == "hash");
-    LimitedSink limited(sink, stream.options.microBatches);
+    LinkSink link(sink, stream.input->layout(), stream.options.linkMegabytes);
+    const bool hasLink = stream.options.linkMegabytes > 0;
+    LimitedSink limited(hasLink ? static_cast<segment::SequenceSink&>(link) : sink,
+                        stream.options.microBatches);
     const double start = secondsSinceStart();
     ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
                                                                     pool, counters, limited));
@@ -207,6 +211,9 @@ Status runSums(const Watch& watch, const Stream& stream, segment::BufferPool& po
     takeTimes(sink, start, report);
     if (stream.options.sink == "hash") {
         report.checksum = sink.checksum().text();
+    }
+    if (hasLink) {
+        report.link = link.report();
     }
     describe(report, stream, *sequencer, counters);
     return status;
@@ -391,6 +398,9 @@ Status checkOptions(const StreamOptions& options) {
         if (isGiven && !isTable) {
             return invalidArgument(name, " is for --sink parquet, arrow and csv");
         }
+    }
+    if (options.linkMegabytes > 0 && (isTable || options.isThroughRing)) {
+        return invalidArgument("--link is for --sink hash and null, without --through-ring");
     }
     if (options.isThroughRing && (isTable || options.microBatches > 0)) {
         return invalidArgument("--through-ring is for --sink hash and null, to the end");

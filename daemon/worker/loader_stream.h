@@ -22,6 +22,7 @@ struct StreamOptions {
     bool isThroughRing = false;
     bool isJson = false;
     bool isExplained = false;  ///< says where the time went
+    double linkMegabytes = 0;  ///< a second; above 0: frames as over such a link
     std::string without;       ///< "counters" or "order": left out, to measure what it costs
 
     // Of the sinks that write tables.

@@ -242,6 +242,23 @@ TEST_F(TableTest, OptionsThatDoNotGoTogetherAreUsageErrors) {
     EXPECT_FALSE(fs::exists(directory_ / "o"));
 }
 
+TEST_F(TableTest, FramesComeBackFromALinkAsTheyWere) {
+    const Json plain = report(), slow = report({"--link", "1", "--threads", "2"}),
+               fast = report({"--link", "1000000"});
+    for (const Json& linked : {slow, fast}) {
+        EXPECT_EQ(linked["checksum"], plain["checksum"]);
+        EXPECT_EQ(linked["order_hash"], plain["order_hash"]);
+        EXPECT_GT(linked["link"]["frames"].get<int>(), 0);
+        EXPECT_GT(linked["link"]["columns"].size(), 2U);
+    }
+    EXPECT_TRUE(plain["link"].is_null());
+    const auto coded = [](const Json& run) { return run["link"]["coded_bytes"].get<double>(); };
+    EXPECT_LT(coded(slow), slow["link"]["bytes"].get<double>() * 0.9) << "a byte costs 1 us";
+    EXPECT_GT(coded(fast), coded(slow)) << "a byte costs next to nothing";
+    EXPECT_EQ(run({"stream", "spec.yaml", "--link", "5", "--through-ring"}).exitCode, 2);
+    EXPECT_THAT(run({"stream", "spec.yaml", "--link", "5"}).out, HasSubstr("columns by codec"));
+}
+
 TEST_F(TableTest, ExplainSaysWhereTheTimeWent) {
     const Json json = report({"--explain", "--threads", "2"});
     const Json& why = json["explain"];
