@@ -256,18 +256,15 @@ class ColumnFiller {
     std::size_t next_ = 2;
 };
 
-bool isSameList(const Chunk::Column& column, std::size_t width, std::int64_t a, std::int64_t b) {
-    const std::int64_t x = column.item(a), y = column.item(b);
-    const std::int64_t begin = column.offsets[x], other = column.offsets[y];
-    const std::int64_t count = column.offsets[x + 1] - begin;
-    return x == y ||
-           (count == column.offsets[y + 1] - other &&
-            (count == 0 || std::memcmp(column.values + static_cast<std::size_t>(begin) * width,
-                                       column.values + static_cast<std::size_t>(other) * width,
-                                       static_cast<std::size_t>(count) * width) == 0));
-}
-
 }  // namespace
+
+bool Chunk::Column::isSameList(std::size_t width, std::int64_t a, std::int64_t b) const {
+    const ListPlace x = place(a), y = place(b);
+    return x.count == y.count && (x.count == 0 || x.begin == y.begin ||
+                                  std::memcmp(values + static_cast<std::size_t>(x.begin) * width,
+                                              values + static_cast<std::size_t>(y.begin) * width,
+                                              static_cast<std::size_t>(x.count) * width) == 0);
+}
 
 Status Chunk::makeRecords(const RecordLayout& layout, BufferPool& pool) {
     if (rows == 0) {
@@ -302,7 +299,7 @@ Status Chunk::findGroups(const frame::FrameLayout& layout,
         }
         for (std::size_t i = 0; isSame && i < deduplicated.size(); ++i) {
             const frame::ColumnSpec& column = layout.columns()[deduplicated[i]];
-            isSame = isSameList(columns[deduplicated[i]], frame::sizeOf(column.dtype), r - 1, r);
+            isSame = columns[deduplicated[i]].isSameList(frame::sizeOf(column.dtype), r - 1, r);
             if (!isSame && isRequired) {
                 return invalidArgument(
                     "row ", rowNumbers[r], ": features.dedup: list column '", column.name,

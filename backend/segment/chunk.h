@@ -38,6 +38,8 @@ struct Chunk {
         const std::int32_t* items = nullptr;    ///< of each row its list; null: the row's own
         const float* weights = nullptr;         ///< weighted lists: beside `values`
         std::int64_t item(std::int64_t row) const { return items == nullptr ? row : items[row]; }
+        /// Whether two rows have lists of the same values, of `width` bytes each.
+        bool isSameList(std::size_t width, std::int64_t a, std::int64_t b) const;
         ListPlace place(std::int64_t row) const {
             const std::int64_t at = item(row);
             return {offsets[at], offsets[at + 1] - offsets[at]};

@@ -12,6 +12,7 @@
 #include <arrow/type_traits.h>
 
 #include "backend/dataset/split_reader.h"
+#include "backend/segment/chunk.h"
 
 namespace millrace::segment {
 namespace {
@@ -63,13 +64,6 @@ bool isConstant(const arrow::Array& lists, const std::vector<std::uint64_t>& sta
     return true;
 }
 
-bool isSame(const recipe::ListColumn& lists, std::int64_t a, std::int64_t b) {
-    const std::int64_t x = lists.items == nullptr ? a : lists.items[a];
-    const std::int64_t y = lists.items == nullptr ? b : lists.items[b];
-    return std::equal(lists.values + lists.offsets[x], lists.values + lists.offsets[x + 1],
-                      lists.values + lists.offsets[y], lists.values + lists.offsets[y + 1]);
-}
-
 // The first rows of a plan.
 class Probe {
  public:
@@ -117,6 +111,8 @@ class Probe {
                                     nullptr};
         ASSIGN_OR_RETURN(const recipe::FeatureBatch batch, probe_.recipe.run(in, 0));
         for (const recipe::ListColumn& lists : batch.lists) {
+            const Chunk::Column column{reinterpret_cast<const std::byte*>(lists.values),
+                                       lists.offsets, lists.items};
             auto next = starts.begin();
             for (std::int64_t r = 0; r < batch.rows; ++r) {
                 bool isStart = r == 0;
@@ -125,7 +121,7 @@ class Probe {
                 for (; next != starts.end() && *next <= row; ++next) {
                     isStart = true;
                 }
-                if (!isStart && !isSame(lists, r - 1, r)) {
+                if (!isStart && !column.isSameList(sizeof(*lists.values), r - 1, r)) {
                     constant.erase(lists.name);
                 }
             }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "backend/core/mutex.h"
+#include "backend/core/numa.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/segment/frame_gatherer.h"
@@ -140,11 +141,14 @@ class Sequencer::Impl {
 
 Status Sequencer::Impl::run(std::stop_token stop) {
     const std::stop_callback onStop(stop, [this] { fail(cancelled("stopped")); });
+    const std::vector<std::vector<int>> nodes = numaNodes();
     {
         std::vector<std::jthread> threads;
         for (int t = 0; t < options_.threads; ++t) {
-            threads.push_back(
-                startThread(strCat("loader-", t), [this](std::stop_token) { work(true); }));
+            threads.push_back(startThread(strCat("loader-", t), [this, &nodes, t](std::stop_token) {
+                pinToNode(nodes, t);
+                work(true);
+            }));
         }
         if (options_.hasDeliveryThread) {
             threads.push_back(
