@@ -1,5 +1,6 @@
 #include "backend/recipe/row_set.h"
 
+#include <arrow/array/array_dict.h>
 #include <arrow/array/builder_primitive.h>
 
 #include "backend/dataset/arrow_bridge.h"
@@ -63,7 +64,8 @@ Result<ArrayPtr> RowSet::column(const std::string& name) {
         return values;
     }
     ASSIGN_OR_RETURN(values, dataset::expandLists(std::move(values), arrow::default_memory_pool()));
-    return selected_[name] = std::move(values);
+    const auto made = made_.find(name);
+    return (made != made_.end() ? made->second.values : selected_[name]) = std::move(values);
 }
 
 Result<ArrayPtr> RowSet::storedColumn(const std::string& name) {
@@ -165,6 +167,63 @@ Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNu
     }
     RETURN_IF_ERROR(dataset::fromArrow(status, "row numbers"));
     return array;
+}
+
+Result<StoredValues> RowSet::storedValues(const std::string& name) {
+    RETURN_IF_ERROR(prefetch({name}, /*mayRepeat=*/true));
+    ASSIGN_OR_RETURN(ArrayPtr column, storedColumn(name));
+    if (column->type_id() != arrow::Type::DICTIONARY) {
+        return StoredValues{std::move(column), nullptr};
+    }
+    const auto& coded = static_cast<const arrow::DictionaryArray&>(*column);
+    return StoredValues{coded.dictionary(), coded.indices()};
+}
+
+Result<ArrayPtr> StoredValues::asRows(ArrayPtr made) const {
+    if (indices == nullptr) {
+        return made;
+    }
+    if (made->type_id() != arrow::Type::LIST) {
+        return takeRows(made, indices);
+    }
+    const auto type = arrow::dictionary(indices->type(), made->type());
+    return std::make_shared<arrow::DictionaryArray>(type, indices, std::move(made));
+}
+
+namespace {
+
+// Each stored value as a row.
+class StoredInput final : public ExprInput {
+ public:
+    StoredInput(std::string name, ArrayPtr values)
+        : name_(std::move(name)), values_(std::move(values)) {}
+    std::int64_t rows() const override { return values_->length(); }
+    Result<ArrayPtr> column(const std::string& name) override {
+        return name == name_ ? Result<ArrayPtr>(values_) : internalError("no column ", name);
+    }
+
+ private:
+    const std::string name_;
+    const ArrayPtr values_;
+};
+
+}  // namespace
+
+Result<ArrayPtr> evaluateStored(const spec::Expr& expr, RowSet& rows, const std::string& place) {
+    const std::vector<std::string> names = spec::collectColumns(expr);
+    if (names.size() == 1) {
+        ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(names[0]));
+        // What is made of a null is not always null, and a null is not among the stored values.
+        if (stored.indices != nullptr && stored.indices->null_count() == 0) {
+            StoredInput input(names[0], stored.values);
+            Result<ArrayPtr> made = evaluate(expr, input);
+            // A stored list that fails may belong to no row; if it does, its row is wanted.
+            if (made.ok()) {
+                return stored.asRows(*std::move(made));
+            }
+        }
+    }
+    return evaluateRows(expr, rows, place);
 }
 
 Result<ArrayPtr> evaluateRows(const spec::Expr& expr, RowSet& rows, const std::string& place) {

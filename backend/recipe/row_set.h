@@ -16,6 +16,15 @@
 
 namespace millrace::recipe {
 
+/// Values of which several rows may have one.
+struct StoredValues {
+    ArrayPtr values;
+    ArrayPtr indices;  ///< int32, of each row its value, null where it has none; null: row by row
+
+    /// What was made of each value, as a column of rows: lists as dictionary<int32, list>.
+    Result<ArrayPtr> asRows(ArrayPtr made) const;
+};
+
 class RowSet : public ExprInput {
  public:
     /// `split` and `schema` (of the file's columns) outlive it.
@@ -25,6 +34,9 @@ class RowSet : public ExprInput {
     Result<ArrayPtr> column(const std::string& name) override;
     /// The same, but lists may come as dictionary<int32, list>, repeats stored once.
     Result<ArrayPtr> storedColumn(const std::string& name);
+
+    /// Reads it when it is due.
+    Result<StoredValues> storedValues(const std::string& name);
 
     /// The column's present rows are as the file has them: floats are 0 where they are null.
     bool isAsRead(const std::string& name) const {
@@ -72,6 +84,10 @@ class RowSet : public ExprInput {
     std::int64_t rows_;
     std::vector<double> weights_;
 };
+
+/// The same, but where the expression is of one column whose lists repeat, it is evaluated once for
+/// each stored list; a result of lists is then dictionary<int32, list>.
+Result<ArrayPtr> evaluateStored(const spec::Expr& expr, RowSet& rows, const std::string& place);
 
 /// An int64 array of the numbers, -1 as null when `hasNulls`.
 Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls);

@@ -146,7 +146,7 @@ class DeriveStep : public CompiledStep {
     Status run(RowSet& rows, const RunContext&, StepCount&) const override {
         std::vector<ArrayPtr> made;  // all are made before any is set: siblings do not see them
         for (const Column& column : columns_) {
-            ASSIGN_OR_RETURN(ArrayPtr values, evaluateRows(column.expr, rows, column.place));
+            ASSIGN_OR_RETURN(ArrayPtr values, evaluateStored(column.expr, rows, column.place));
             made.push_back(std::move(values));
         }
         for (std::size_t i = 0; i < made.size(); ++i) {
@@ -238,28 +238,43 @@ class BucketizeStep : public CompiledStep {
     const spec::DataType type_;
 };
 
+// Rows whose value is marked.
+std::int64_t rowsOf(const std::vector<bool>& marks, const ArrayPtr& indices) {
+    if (indices == nullptr) {
+        return std::count(marks.begin(), marks.end(), true);
+    }
+    const auto& places = static_cast<const arrow::Int32Array&>(*indices);
+    std::int64_t rows = 0;
+    for (std::int64_t r = 0; r < places.length(); ++r) {
+        rows += places.IsValid(r) && marks[static_cast<std::size_t>(places.Value(r))] ? 1 : 0;
+    }
+    return rows;
+}
+
 class TruncateStep : public CompiledStep {
  public:
     explicit TruncateStep(const spec::Step& step) : step_(step) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
-        ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(step_.column));
-        const ListView list = viewLists(*values);
+        ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(step_.column));
+        const ListView list = viewLists(*stored.values);
         std::vector<std::int64_t> elements;
         std::vector<std::int32_t> ends{0};
-        std::vector<bool> isNull(list.begins.size());
+        std::vector<bool> isNull(list.begins.size()), isCut(list.begins.size());
         for (std::size_t i = 0; i < list.begins.size(); ++i) {
             const std::int64_t taken = std::min(list.count(i), step_.length);
             const std::int64_t skip = step_.from == "last" ? list.count(i) - taken : 0;
             for (std::int64_t k = 0; k < taken; ++k) {
                 elements.push_back(list.begins[i] + skip + k);
             }
-            count.reasons[0] += taken < list.count(i) ? 1 : 0;
             ends.push_back(static_cast<std::int32_t>(elements.size()));
             isNull[i] = list.isNull(i);
+            isCut[i] = taken < list.count(i);
         }
+        count.reasons[0] += rowsOf(isCut, stored.indices);
         ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(elements, false));
         ASSIGN_OR_RETURN(const ArrayPtr taken, takeRows(list.elements, indices));
         ASSIGN_OR_RETURN(ArrayPtr cut, makeLists(taken, ends, isNull));
+        ASSIGN_OR_RETURN(cut, stored.asRows(std::move(cut)));
         rows.set(step_.as, std::move(cut));
         return okStatus();
     }

@@ -94,5 +94,43 @@ TEST_F(DedupTest, BestEffortLooksAtListsThatTheRecipeMakes) {
     EXPECT_FALSE(isDedup("own"));
 }
 
+TEST_F(DedupTest, StepsOnStoredListsGiveEveryRowItsOwn) {
+    writeFiles();
+    const auto textWith = [&](const std::string& features, const std::string& shuffle) {
+        std::string text = specText(features, shuffle);
+        const std::string filter = "recipe: [";
+        text.insert(text.find(filter) + filter.size(),
+                    "{truncate: {column: history, as: short, length: 2, from: last}}, "
+                    "{derive: {buckets: \"hash_ids(history, 100)\", length: \"len(history)\"}}, "
+                    "{truncate: {column: buckets, as: few, length: 1}}, ");
+        return text;
+    };
+    for (const std::string shuffle : {"none", "rows"}) {
+        RememberingSink off, once;
+        const std::string lists = "lists: [short, buckets, few], ids: [length]";
+        ASSERT_TRUE(
+            run(open(textWith("request: request, dedup: \"off\", " + lists, shuffle)), off, 1)
+                .ok());
+        ASSERT_TRUE(
+            run(open(textWith("request: request, dedup: required, " + lists, shuffle)), once, 2)
+                .ok())
+            << once.errorText;
+        EXPECT_EQ(off.orderHash(), once.orderHash());
+        for (const char* name : {"short", "buckets", "few"}) {
+            EXPECT_EQ(listsOf(off.batches(), name), listsOf(once.batches(), name)) << name;
+        }
+        ASSERT_EQ(off.records.size(), once.records.size());
+        std::int64_t cut = 0;
+        for (std::size_t s = 0; s < off.records.size(); ++s) {
+            for (std::size_t step = 0; step < off.records[s].steps.size(); ++step) {
+                const auto &a = off.records[s].steps[step], &b = once.records[s].steps[step];
+                EXPECT_EQ(a.reasons, b.reasons) << step;
+                cut += a.reasons[0];
+            }
+        }
+        EXPECT_GT(cut, 1000);
+    }
+}
+
 }  // namespace
 }  // namespace millrace::segment
