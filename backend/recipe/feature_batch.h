@@ -125,6 +125,8 @@ struct FeatureBatch {
     std::int64_t labelsNs = 0;          ///< time that the heads took, reading left out
     std::vector<FeatureTime> featureTimes;
     std::vector<std::shared_ptr<const void>> owners;
+    /// Of `dense` and `ids`: whoever copies these may let go of them.
+    std::vector<std::shared_ptr<const void>> rowOwners;
 };
 
 }  // namespace millrace::recipe

@@ -58,15 +58,16 @@ const T* ownValues(FeatureBatch& batch, std::vector<T> values) {
     return data;
 }
 
-// Room for `count` floats that lives as long as the batch.
-Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int64_t count) {
+// Room for `count` floats that lives as long as one of the batch's owners.
+Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int64_t count,
+                         std::vector<std::shared_ptr<const void>>& owners) {
     arrow::MemoryPool* const pool =
         split.pool != nullptr ? split.pool : arrow::default_memory_pool();
     ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer,
                      dataset::fromArrow(arrow::AllocateBuffer(count * 4, pool), "features"));
     auto* const values = reinterpret_cast<float*>(buffer->mutable_data());
     batch.decodedBytes += count * 4;
-    batch.owners.push_back(std::move(buffer));
+    owners.push_back(std::move(buffer));
     return values;
 }
 
@@ -243,7 +244,8 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
         ArrayPtr cast = raw;
         if (feature.type.kind == spec::TypeKind::kDouble) {
             // A double outside float's range becomes infinite here, not an error.
-            ASSIGN_OR_RETURN(float* const values, ownFloats(batch, rows.split(), rows.rows()));
+            ASSIGN_OR_RETURN(float* const values,
+                             ownFloats(batch, rows.split(), rows.rows(), batch.rowOwners));
             const auto& in = static_cast<const arrow::DoubleArray&>(*raw);
             for (std::int64_t i = 0; i < rows.rows(); ++i) {
                 values[i] = in.IsValid(i) ? static_cast<float>(in.Value(i)) : feature.fill;
@@ -257,10 +259,11 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
         if (in.null_count() == 0 || isZeroed) {
             batch.dense.push_back({feature.name, in.raw_values()});
             batch.decodedBytes += in.length() * 4;
-            batch.owners.push_back(cast);
+            batch.rowOwners.push_back(cast);
             continue;
         }
-        ASSIGN_OR_RETURN(float* const values, ownFloats(batch, rows.split(), rows.rows()));
+        ASSIGN_OR_RETURN(float* const values,
+                         ownFloats(batch, rows.split(), rows.rows(), batch.rowOwners));
         copyWithFill(in, feature.fill, values);
         batch.dense.push_back({feature.name, values});
     }
@@ -275,7 +278,7 @@ Status FeatureMaker::ids(RowSet& rows, FeatureBatch& batch) const {
         batch.ids.push_back(
             {feature.name, static_cast<const arrow::Int64Array&>(*encoded).raw_values()});
         batch.decodedBytes += encoded->length() * 8;
-        batch.owners.push_back(encoded);
+        batch.rowOwners.push_back(encoded);
     }
     return okStatus();
 }

@@ -201,7 +201,7 @@ class ColumnFiller {
         ++next_;
         return okStatus();
     }
-    Status carry(const recipe::CarryColumn& column) {
+    Status carry(recipe::CarryColumn& column) {
         RETURN_IF_ERROR(expect(Role::kCarry, column.name));
         const frame::ColumnSpec& wanted = layout_.columns()[next_];
         const std::size_t width = frame::sizeOf(wanted.dtype);
@@ -212,7 +212,8 @@ class ColumnFiller {
             ASSIGN_OR_RETURN(chunk_.columns[next_].values,
                              fixedBytes(chunk_, pool_, *column.array, width));
         }
-        chunk_.owners.push_back(column.array);
+        (wanted.encoding == frame::Encoding::kLists ? chunk_.owners : chunk_.rowOwners)
+            .push_back(std::move(column.array));
         ++next_;
         return okStatus();
     }
@@ -275,6 +276,11 @@ Status Chunk::makeRecords(const RecordLayout& layout, BufferPool& pool) {
     auto* const made = reinterpret_cast<std::byte*>(memory);
     layout.write(*this, made);
     records = made;
+    dense.clear();
+    for (const RecordLayout::Field& field : layout.values()) {
+        columns[field.column].values = nullptr;
+    }
+    rowOwners.clear();
     return okStatus();
 }
 
@@ -316,8 +322,9 @@ Status Chunk::findGroups(const frame::FrameLayout& layout,
 Result<Chunk> Chunk::make(recipe::FeatureBatch given, const frame::FrameLayout& layout,
                           BufferPool& pool) {
     auto owned = std::make_shared<recipe::FeatureBatch>(std::move(given));
-    const recipe::FeatureBatch& batch = *owned;
+    recipe::FeatureBatch& batch = *owned;
     Chunk chunk;
+    chunk.rowOwners = std::move(batch.rowOwners);
     chunk.file = batch.file;
     chunk.rows = batch.rows;
     chunk.rowNumbers = batch.rowNumbers.data();
@@ -344,7 +351,7 @@ Result<Chunk> Chunk::make(recipe::FeatureBatch given, const frame::FrameLayout& 
         RETURN_IF_ERROR(filler.fixed(Role::kWeight, head.head, head.weight.data()));
         RETURN_IF_ERROR(filler.mask(head.head, head.mask));
     }
-    for (const recipe::CarryColumn& column : batch.carry) {
+    for (recipe::CarryColumn& column : batch.carry) {
         RETURN_IF_ERROR(filler.carry(column));
     }
     RETURN_IF_ERROR(filler.done());

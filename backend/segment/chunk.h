@@ -56,12 +56,13 @@ struct Chunk {
     /// same, numbered as they come. Empty when the layout deduplicates nothing.
     std::vector<std::uint32_t> groups;
     std::vector<std::shared_ptr<const void>> owners;
+    std::vector<std::shared_ptr<const void>> rowOwners;  ///< of what records copy
 
     /// Brings a batch to the layout's types: masks and bools to bytes, nulls of carried columns to
     /// 0 or empty. kInternal when the batch does not have the layout's columns.
     static Result<Chunk> make(recipe::FeatureBatch batch, const frame::FrameLayout& layout,
                               BufferPool& pool);
-    /// Fills `records`.
+    /// Fills `records`; the columns that they hold are let go of.
     Status makeRecords(const RecordLayout& layout, BufferPool& pool);
     /// Fills `groups` when the layout deduplicates. `requestStarts`: the rows of the file at which
     /// requests start, ascending. `isRequired`: a list that changes within a request is an error
