@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "backend/dataset/plan_partitions.h"
 #include "backend/dataset/side_table.h"
 #include "backend/spec/expression.h"
 
@@ -166,6 +167,20 @@ Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     return okStatus();
 }
 
+Status orderBy(const std::string& column, const Dataset& train, stream::Plan& plan,
+               std::vector<std::string>* warnings) {
+    ASSIGN_OR_RETURN(const PartitionSummary summary, partitionSplits(train, column, plan.files));
+    if (summary.several > 0 && warnings != nullptr) {
+        warnings->push_back(strCat("batch.order: ", summary.several, " of ", summary.partitions,
+                                   " partitions by '", column,
+                                   "' are row groups that hold several values, which are shuffled "
+                                   "together; row groups that end where the value changes, or "
+                                   "directories ",
+                                   column, "=VALUE, keep them apart"));
+    }
+    return okStatus();
+}
+
 }  // namespace
 
 std::vector<std::string> columnsRead(const spec::RunSpec& spec, const spec::Schema& schema) {
@@ -201,7 +216,8 @@ std::int64_t defaultSegmentSplits(std::vector<std::int64_t> decodedBytes) {
 }
 
 Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, const Dataset* eval,
-                               const std::vector<std::string>& baseColumns) {
+                               const std::vector<std::string>& baseColumns,
+                               std::vector<std::string>* warnings) {
     std::vector<std::string> columns = baseColumns;
     if (columns.empty()) {
         columns = columnsRead(spec, train.schema());
@@ -209,6 +225,9 @@ Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, 
     std::sort(columns.begin(), columns.end());
     stream::Plan plan;
     ASSIGN_OR_RETURN(plan.files, planFiles(train, columns));
+    if (spec.batch.order == "by") {
+        RETURN_IF_ERROR(orderBy(spec.batch.orderBy, train, plan, warnings));
+    }
     plan.schema = storedColumns(train);
     if (eval != nullptr) {
         ASSIGN_OR_RETURN(plan.evalFiles, planFiles(*eval, columns));

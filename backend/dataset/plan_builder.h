@@ -21,9 +21,11 @@ std::vector<std::string> columnsRead(const spec::RunSpec& spec, const spec::Sche
 /// The plan of a bound spec: train files, eval files when eval.dataset.path is its own, side
 /// tables. `spec.batch.segmentSplits` 0 asks for the default, which stands in the plan afterwards.
 /// Decoded sizes are over `baseColumns` (the columns that the base reads; empty:
-/// columnsRead(spec)).
+/// columnsRead(spec)). `warnings`: what is to be said of it, added; may be null.
+/// kInvalidArgument "batch.order: ..." when the files do not stand in the order that is asked for.
 Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, const Dataset* eval,
-                               const std::vector<std::string>& baseColumns = {});
+                               const std::vector<std::string>& baseColumns = {},
+                               std::vector<std::string>* warnings = nullptr);
 
 /// The largest k whose k largest splits together decode to at most kSegmentTargetBytes, at least 1.
 std::int64_t defaultSegmentSplits(std::vector<std::int64_t> decodedBytes);

@@ -39,8 +39,10 @@ Result<stream::SplitOrder> orderOf(const spec::RunSpec& spec) {
     if (spec.batch.order == "as_is") {
         return stream::SplitOrder::kAsIs;
     }
-    return invalidArgument("batch.order: '", spec.batch.order,
-                           "' is not supported yet; permuted and as_is are");
+    if (spec.batch.order == "by") {
+        return stream::SplitOrder::kByPartition;
+    }
+    return invalidArgument("batch.order: '", spec.batch.order, "' is not permuted, as_is or by");
 }
 
 }  // namespace
@@ -68,11 +70,7 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(spec::RunSpec spec,
         ASSIGN_OR_RETURN(input->shuffle_, shuffleOf(input->spec_));
         ASSIGN_OR_RETURN(input->order_, segment::orderOf(input->spec_));
     }
-    std::int64_t splits = 0;
-    for (const stream::PlanFile& file : input->files()) {
-        splits += static_cast<std::int64_t>(file.splits.size());
-    }
-    input->numSegments_ = stream::numSegments(splits, input->plan_.segmentSplits);
+    input->cuts_ = stream::SegmentCuts(input->files(), input->plan_.segmentSplits, input->order_);
     auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
     const recipe::TableSource tables = recipe::diskTables(input->spec_.baseDir, cache);
     for (const stream::SideTable& table : input->plan_.sideTables) {
@@ -130,7 +128,7 @@ StreamInput::Order StreamInput::orderOf(std::uint32_t epoch) const {
 std::vector<stream::SplitRef> StreamInput::splitsOf(std::uint32_t epoch,
                                                     std::int64_t segment) const {
     const Order order = orderOf(epoch);
-    const auto splits = stream::segmentOf(*order, plan_.segmentSplits, segment);
+    const auto splits = cuts_.of(*order, segment);
     return {splits.begin(), splits.end()};
 }
 

@@ -50,7 +50,7 @@ class StreamInput {
     recipe::Part part() const { return part_; }
     Shuffle shuffle() const { return shuffle_; }
     std::int64_t microRows() const { return spec_.batch.microRows; }
-    std::int64_t numSegments() const { return numSegments_; }
+    std::int64_t numSegments() const { return cuts_.count(); }
 
     /// The splits of a segment in their order.
     std::vector<stream::SplitRef> splitsOf(std::uint32_t epoch, std::int64_t segment) const;
@@ -72,7 +72,7 @@ class StreamInput {
     Shuffle shuffle_ = Shuffle::kRows;
     stream::SplitOrder order_ = stream::SplitOrder::kPermuted;
     std::string streamHash_, planHash_;
-    std::int64_t numSegments_ = 0;
+    stream::SegmentCuts cuts_;
     bool hasRowGroups_ = false;  ///< Parquet: parts of a split can be read on their own
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;

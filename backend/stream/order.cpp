@@ -31,21 +31,26 @@ std::uint64_t splitKey(std::uint64_t seed, std::uint32_t epoch, std::string_view
 std::vector<SplitRef> splitOrder(std::span<const PlanFile> files, std::uint64_t seed,
                                  std::uint32_t epoch, SplitOrder order) {
     struct Keyed {
+        std::int64_t partition;
         std::uint64_t key;
         SplitRef ref;
     };
     std::vector<Keyed> keyed;
+    const bool isPartitioned = order == SplitOrder::kByPartition;
     for (std::uint32_t f = 0; f < files.size(); ++f) {
         const std::uint64_t counter = counterOf(DrawPurpose::kSplit, epoch, files[f].relativePath);
         for (std::uint32_t s = 0; s < files[f].splits.size(); ++s) {
-            const auto row = static_cast<std::uint64_t>(files[f].splits[s].firstRow);
-            keyed.push_back({philox64(seed, counter, row), {f, s}});
+            const PlanSplit& split = files[f].splits[s];
+            const auto row = static_cast<std::uint64_t>(split.firstRow);
+            keyed.push_back(
+                {isPartitioned ? split.partition : 0, philox64(seed, counter, row), {f, s}});
         }
     }
-    if (order == SplitOrder::kPermuted) {
+    if (order != SplitOrder::kAsIs) {
         // Stable, and collected by (file, row): ties stay in that order.
-        std::stable_sort(keyed.begin(), keyed.end(),
-                         [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
+        std::stable_sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) {
+            return a.partition != b.partition ? a.partition < b.partition : a.key < b.key;
+        });
     }
     std::vector<SplitRef> refs;
     refs.reserve(keyed.size());
@@ -58,6 +63,48 @@ std::vector<SplitRef> splitOrder(std::span<const PlanFile> files, std::uint64_t 
 std::int64_t numSegments(std::int64_t numSplits, std::int64_t segmentSplits) {
     INVARIANT(segmentSplits >= 1 && numSplits >= 0, "a segment has a split");
     return numSplits / segmentSplits + (numSplits % segmentSplits != 0 ? 1 : 0);
+}
+
+SegmentCuts::SegmentCuts(std::span<const PlanFile> files, std::int64_t segmentSplits,
+                         SplitOrder order)
+    : segmentSplits_(segmentSplits) {
+    std::vector<std::int64_t> partitions;
+    std::int64_t splits = 0;
+    for (const PlanFile& file : files) {
+        splits += static_cast<std::int64_t>(file.splits.size());
+        for (const PlanSplit& split : file.splits) {
+            if (order == SplitOrder::kByPartition) {
+                partitions.push_back(split.partition);
+            }
+        }
+    }
+    count_ = numSegments(splits, segmentSplits);
+    std::sort(partitions.begin(), partitions.end());
+    for (std::size_t at = 0; at < partitions.size();) {
+        std::size_t end = at;
+        while (end < partitions.size() && partitions[end] == partitions[at] &&
+               end - at < static_cast<std::size_t>(segmentSplits)) {
+            ++end;
+        }
+        ends_.push_back(static_cast<std::int64_t>(end));
+        at = end;
+    }
+    if (order == SplitOrder::kByPartition) {
+        count_ = static_cast<std::int64_t>(ends_.size());
+    }
+}
+
+std::span<const SplitRef> SegmentCuts::of(std::span<const SplitRef> order,
+                                          std::int64_t index) const {
+    if (index < 0 || index >= count_) {
+        return {};
+    }
+    if (ends_.empty()) {
+        return segmentOf(order, segmentSplits_, index);
+    }
+    const auto at = static_cast<std::size_t>(index);
+    const auto from = static_cast<std::size_t>(at == 0 ? 0 : ends_[at - 1]);
+    return order.subspan(from, static_cast<std::size_t>(ends_[at]) - from);
 }
 
 std::span<const SplitRef> segmentOf(std::span<const SplitRef> order, std::int64_t segmentSplits,

@@ -1,8 +1,9 @@
 #pragma once
 // The order in which an epoch visits splits and rows, as pure functions (SEMANTICS 1, 2).
 //
-// Splits are permuted by (seed, epoch); consecutive ones make a segment; rows within a segment are
-// sorted by their key, ties by (file, row).
+// Splits are permuted by (seed, epoch), as a whole or within each partition; consecutive ones make
+// a segment, which never holds splits of two partitions; rows within a segment are sorted by their
+// key, ties by (file, row).
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -12,7 +13,8 @@
 
 namespace millrace::stream {
 
-enum class SplitOrder { kPermuted, kAsIs };  ///< spec key batch.order
+/// Spec key batch.order; kByPartition: partition after partition, each permuted.
+enum class SplitOrder { kPermuted, kAsIs, kByPartition };
 
 /// A split by its place in the plan.
 struct SplitRef {
@@ -31,6 +33,23 @@ std::int64_t numSegments(std::int64_t numSplits, std::int64_t segmentSplits);
 /// The splits of segment `index`; empty beyond the last one.
 std::span<const SplitRef> segmentOf(std::span<const SplitRef> order, std::int64_t segmentSplits,
                                     std::int64_t index);
+
+/// Which splits of an order are a segment: the same numbers for all epochs.
+class SegmentCuts {
+ public:
+    SegmentCuts() = default;
+    /// kByPartition: a segment ends with its partition, however few splits it has.
+    SegmentCuts(std::span<const PlanFile> files, std::int64_t segmentSplits, SplitOrder order);
+
+    std::int64_t count() const { return count_; }
+    /// The splits of segment `index` of an order of these files; empty beyond the last one.
+    std::span<const SplitRef> of(std::span<const SplitRef> order, std::int64_t index) const;
+
+ private:
+    std::int64_t segmentSplits_ = 1;
+    std::int64_t count_ = 0;
+    std::vector<std::int64_t> ends_;  ///< kByPartition: of each segment the split behind it
+};
 
 /// The first half of a row key's counter: made once a file and epoch.
 std::uint64_t fileKey(std::uint32_t epoch, std::string_view relativePath);

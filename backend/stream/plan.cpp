@@ -13,10 +13,14 @@ constexpr std::size_t kMaxSplits = std::size_t{1} << 26;
 constexpr std::size_t kMaxPathBytes = 4096;
 
 Json splitJson(const PlanSplit& s) {
-    return Json{{"row_group", s.rowGroup},
-                {"first_row", s.firstRow},
-                {"rows", s.rows},
-                {"decoded_bytes", s.decodedBytes}};
+    Json json{{"row_group", s.rowGroup},
+              {"first_row", s.firstRow},
+              {"rows", s.rows},
+              {"decoded_bytes", s.decodedBytes}};
+    if (s.partition != 0) {
+        json["partition"] = s.partition;
+    }
+    return json;
 }
 
 Json fileJson(const PlanFile& f) {
@@ -52,6 +56,7 @@ Result<std::vector<PlanSplit>> readSplits(const Json& list, std::int64_t rows, s
         s.firstRow = read.count("first_row");
         s.rows = read.count("rows");
         s.decodedBytes = read.count("decoded_bytes");
+        s.partition = item.contains("partition") ? read.count("partition") : 0;
         RETURN_IF_ERROR(annotate(read.status(), strCat("split ", splits.size())));
         if (s.firstRow != at || s.rows > rows - at) {
             return invalidArgument("split ", splits.size(), ": rows ", s.firstRow, " + ", s.rows,
@@ -146,11 +151,17 @@ Result<spec::Schema> readColumns(const Json& list) {
 Json identityOf(const std::vector<PlanFile>& files) {
     Json list = Json::array();
     for (const PlanFile& f : files) {
-        Json rows = Json::array();
+        Json rows = Json::array(), partitions = Json::array();
+        bool isPartitioned = false;
         for (const PlanSplit& s : f.splits) {
             rows.push_back(s.rows);
+            partitions.push_back(s.partition);
+            isPartitioned |= s.partition != 0;
         }
         list.push_back(Json::array({f.relativePath, f.bytes, f.footerHash, std::move(rows)}));
+        if (isPartitioned) {
+            list.back().push_back(std::move(partitions));
+        }
     }
     return list;
 }

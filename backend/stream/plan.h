@@ -19,6 +19,7 @@ struct PlanSplit {
     std::int64_t firstRow = 0;      ///< within the file, from 0
     std::int64_t rows = 0;          ///< may be 0 for an empty row group
     std::int64_t decodedBytes = 0;  ///< estimate over the columns that the base reads
+    std::int64_t partition = 0;     ///< batch.order by a column: its partition, in their order
     bool operator==(const PlanSplit&) const = default;
 };
 
@@ -57,7 +58,8 @@ struct Plan {
     std::int64_t numSplits() const;
     std::int64_t numRows() const;
 
-    /// XXH3-128 hex over receipt keys, relative paths and rows per split; never path, mtime, inode.
+    /// XXH3-128 hex over receipt keys, relative paths, rows and partitions per split; never path,
+    /// mtime, inode.
     std::string planHash() const;
 
     Json toJson() const;

@@ -86,7 +86,8 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     if (isBaseKnown_ && run.spec.batch.segmentSplits == 0) {
         run.spec.batch.segmentSplits = baseSegmentSplits_;
     }
-    ASSIGN_OR_RETURN(run.plan, dataset::buildPlan(run.spec, train, eval, baseColumns_));
+    ASSIGN_OR_RETURN(run.plan,
+                     dataset::buildPlan(run.spec, train, eval, baseColumns_, &run.warnings));
     run.spec.batch.segmentSplits = run.plan.segmentSplits;
     RETURN_IF_ERROR(
         stream::Dealing::make(run.spec.batch.rows, run.spec.batch.microRows, run.spec.train.ranks)
@@ -161,7 +162,8 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     }
     const Status planned = plan(run, *train, eval.get());
     if (!planned.ok()) {
-        reply.errors.push_back(errorOf(planned, "", "check", nullptr));
+        const bool isOrder = messageOf(planned).rfind("batch.order: ", 0) == 0;
+        reply.errors.push_back(errorOf(planned, isOrder ? "batch.order" : "", "check", &run.spec));
         return false;
     }
     if (!isBaseKnown_) {

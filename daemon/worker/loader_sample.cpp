@@ -139,6 +139,7 @@ class Sampler {
         files.embeddings.clear();
         files.eval.reset();
         files.batch.segmentSplits = 1;
+        files.batch.order = "as_is";
         ASSIGN_OR_RETURN(const stream::Plan plan,
                          dataset::buildPlan(files, *bound.dataset, nullptr, bound.baseColumns));
         reply_.splits = plan.numSplits();

@@ -89,6 +89,59 @@ TEST(Segments, CoverAllSplitsOnceAndAreConsecutive) {
     EXPECT_EQ(numSegments(0, 4), 0);
 }
 
+TEST(SplitOrder, ByPartitionPermutesWithinEachPartition) {
+    auto files = someFiles(6, 5);
+    for (std::uint32_t f = 0; f < files.size(); ++f) {
+        for (PlanSplit& split : files[f].splits) {
+            split.partition = (f + split.rowGroup) % 3;
+        }
+    }
+    const auto order = splitOrder(files, 5, 0, SplitOrder::kByPartition);
+    EXPECT_NE(order, splitOrder(files, 5, 1, SplitOrder::kByPartition));
+    const auto permuted = splitOrder(files, 5, 0);
+    // Each partition's splits stand in the order of the whole permutation.
+    std::vector<SplitRef> expected;
+    for (std::int64_t partition = 0; partition < 3; ++partition) {
+        std::copy_if(permuted.begin(), permuted.end(), std::back_inserter(expected),
+                     [&](const SplitRef& ref) {
+                         return files[ref.file].splits[ref.split].partition == partition;
+                     });
+    }
+    EXPECT_EQ(order, expected);
+}
+
+TEST(Segments, EndWithTheirPartition) {
+    auto files = someFiles(2, 8);
+    const std::vector<std::int64_t> ofFirst = {0, 0, 0, 0, 0, 1, 2, 2};
+    for (std::size_t s = 0; s < 8; ++s) {
+        files[0].splits[s].partition = ofFirst[s];
+        files[1].splits[s].partition = 2;
+    }
+    const SegmentCuts cuts(files, 3, SplitOrder::kByPartition);
+    for (const std::uint32_t epoch : {0U, 1U}) {
+        const auto order = splitOrder(files, 5, epoch, SplitOrder::kByPartition);
+        std::vector<SplitRef> all;
+        std::vector<std::size_t> sizes;
+        for (std::int64_t i = 0; i < cuts.count(); ++i) {
+            const auto segment = cuts.of(order, i);
+            sizes.push_back(segment.size());
+            const auto partitionOf = [&](const SplitRef& ref) {
+                return files[ref.file].splits[ref.split].partition;
+            };
+            for (const SplitRef& ref : segment) {
+                EXPECT_EQ(partitionOf(ref), partitionOf(segment.front())) << i;
+            }
+            all.insert(all.end(), segment.begin(), segment.end());
+        }
+        EXPECT_EQ(all, order);
+        EXPECT_EQ(sizes, (std::vector<std::size_t>{3, 2, 1, 3, 3, 3, 1}));
+        EXPECT_TRUE(cuts.of(order, cuts.count()).empty());
+        EXPECT_TRUE(cuts.of(order, -1).empty());
+    }
+    EXPECT_EQ(SegmentCuts(files, 3, SplitOrder::kPermuted).count(), 6);
+    EXPECT_EQ(SegmentCuts({}, 3, SplitOrder::kByPartition).count(), 0);
+}
+
 TEST(RowKey, SpreadsRows) {
     std::set<std::uint64_t> keys;
     const std::uint64_t file = fileKey(0, "x");
