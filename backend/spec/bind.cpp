@@ -26,12 +26,17 @@ class Binder {
         StepTyper typer(schema, tables_, nullptr);
         where(typer, "dataset.where", spec_.dataset.where);
         if (spec_.batch.order == "by") {
-            typer.setSink(sink("batch.order", "batch.order: "));
-            typer.column("", spec_.batch.orderBy);
+            check(typer, "batch.order", spec_.batch.orderBy,
+                  "an integer of at most 63 bits, a bool, a date, a timestamp or a string",
+                  [](const DataType& t) {
+                      const bool isFit = t.isInteger() || t.isBool() || t.isString();
+                      return t.kind != TypeKind::kUint64 && (isFit || t.isTemporal());
+                  });
         }
         steps(typer, "recipe", spec_.recipe);
         labels(typer, "labels", spec_.labels);
         features(typer);
+        shuffle(schema);
         result_.columns = typer.columns();
         ids();
         if (result_.errors.empty() && spec_.eval) {
@@ -175,6 +180,30 @@ class Binder {
         if (!f.request.empty()) {
             check(typer, "features.request", f.request, "a value, not a list",
                   [](const DataType& t) { return !t.isList; });
+        }
+    }
+
+    /// Whole requests are known by a column of the files: one that the recipe makes is not there
+    /// when a split's requests are found.
+    void shuffle(const Schema& schema) {
+        std::string& shuffle = spec_.batch.shuffle;
+        const std::string& request = spec_.features.request;
+        const bool isOfFiles = !request.empty() && schema.find(request) != nullptr;
+        if (shuffle.empty()) {
+            shuffle = isOfFiles ? "requests" : "rows";
+            if (isOfFiles) {
+                result_.warnings.push_back(
+                    strCat("batch.shuffle is not given: whole requests are shuffled, because "
+                           "features.request is '",
+                           request,
+                           "'; `shuffle: rows` mixes better, but stores and sends a request's "
+                           "lists once for every batch that one of its rows is in"));
+            }
+        } else if (shuffle == "requests" && !request.empty() && !isOfFiles) {
+            problems_.add("batch.shuffle", "check",
+                          strCat("batch.shuffle: requests needs features.request to be a column of "
+                                 "the files, and the recipe makes '",
+                                 request, "'; shuffle rows, or name a column of the files"));
         }
     }
 

@@ -19,9 +19,9 @@ struct BindResult {
 };
 
 /// Types every expression at its place in the recipe, expands feature patterns, fills in what the
-/// columns decide (embeddings of made ids, csv.types), and checks features, labels and ids. Binding
-/// a bound spec again changes nothing. `evalSchema`: the columns of eval's own files when they are
-/// others; null: `schema`.
+/// columns decide (embeddings of made ids, csv.types, batch.shuffle), and checks features, labels
+/// and ids. Binding a bound spec again changes nothing. `evalSchema`: the columns of eval's own
+/// files when they are others; null: `schema`.
 BindResult bindSchema(RunSpec& spec, const Schema& schema, const TableSchemaLookup& tables,
                       const Schema* evalSchema = nullptr);
 

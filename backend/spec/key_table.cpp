@@ -267,11 +267,14 @@ std::vector<Key> trainingKeys() {
         {"batch.seed", T::kSeed, "0", "of the order, the draws and the model's first weights"},
         {"batch.shuffle",
          T::kChoice,
-         "rows",
-         "within a segment: rows, whole requests (needs `features.request`), or none",
+         "",
+         "within a segment: rows, whole requests (needs `features.request`, a column of the "
+         "files), "
+         "or none; default: requests where such a column is named, else rows",
          {.choices = {"rows", "requests", "none"}}},
         {"batch.order", T::kOrder, "permuted",
-         "of the splits: permuted in each epoch, as_is, or {by: column}"},
+         "of the splits: permuted in each epoch, as_is, or {by: column}, which takes the values of "
+         "a column in ascending order and permutes the splits of each"},
         {"batch.segment_splits",
          T::kInt,
          "0",

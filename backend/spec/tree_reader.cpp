@@ -428,10 +428,15 @@ Json TreeReader::dense(const YamlNode& node, const Where& where) {
 Json TreeReader::order(const Key&, const YamlNode& node, const Where& where) {
     const YamlNode* by = node.find("by");
     if (by != nullptr && by->isScalar() && node.members.size() == 1) {
+        note(*by, where);
         return {{"by", by->text}};
     }
-    if (!node.isScalar() || (node.text != "permuted" && node.text != "as_is")) {
-        wrong(node, where, "permuted, as_is or {by: column}");
+    const std::vector<std::string> words = {"permuted", "as_is"};
+    if (!node.isScalar() || std::find(words.begin(), words.end(), node.text) == words.end()) {
+        const std::string near = node.isScalar() ? nearestName(node.text, words) : "";
+        error(node, where, "type",
+              strCat(where.shown, " must be permuted, as_is or {by: column}, not ", node.describe(),
+                     near.empty() ? "" : strCat("; did you mean '", near, "'?")));
     }
     return node.text;
 }

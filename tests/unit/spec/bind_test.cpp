@@ -53,6 +53,60 @@ TEST(BindSchema, TypesItsVariationsToo) {
     }
 }
 
+TEST(BindSchema, OrderByNamesAColumnOfTheFiles) {
+    const auto errorsOf = [](const std::string& column) {
+        return boundOf(
+                   "dataset: {path: r.csv}\nlabel: rating >= 4\nfeatures: {dense: [rating]}\n"
+                   "recipe: [{derive: {age: timestamp / 2}}]\n"
+                   "batch: {order: {by: " +
+                   column + "}}\n")
+            .errors();
+    };
+    EXPECT_EQ(errorsOf("timestamp"), "");
+    EXPECT_NE(errorsOf("timestmap")
+                  .find("5:21 batch.order: unknown column 'timestmap'; did you "
+                        "mean 'timestamp'?"),
+              std::string::npos)
+        << errorsOf("timestmap");
+    EXPECT_NE(errorsOf("age").find("unknown column 'age'"), std::string::npos)
+        << "what the recipe makes is not known before it runs";
+    EXPECT_NE(errorsOf("rating").find("batch.order: column 'rating' is double; needed is an "
+                                      "integer"),
+              std::string::npos);
+}
+
+TEST(BindSchema, WholeRequestsAreShuffledUnlessTheSpecSaysOtherwise) {
+    const auto textOf = [](const std::string& request, const std::string& shuffle) {
+        return "dataset: {path: r.csv}\nlabel: rating >= 4\n"
+               "recipe: [{derive: {visit: \"timestamp // 3600\"}}]\nfeatures: {dense: [rating]" +
+               (request.empty() ? "" : ", request: " + request) + "}\n" +
+               (shuffle.empty() ? "" : "batch: {shuffle: " + shuffle + "}\n");
+    };
+    const auto of = [&](const std::string& request, const std::string& shuffle) {
+        return boundOf(textOf(request, shuffle));
+    };
+    EXPECT_EQ(of("", "").spec->batch.shuffle, "rows");
+    EXPECT_EQ(of("userId", "rows").spec->batch.shuffle, "rows");
+    EXPECT_EQ(of("userId", "none").spec->batch.shuffle, "none");
+    EXPECT_TRUE(of("userId", "rows").result.warnings.empty());
+    Bound bound = of("userId", "");
+    EXPECT_EQ(bound.spec->batch.shuffle, "requests");
+    ASSERT_EQ(bound.result.warnings.size(), 1U);
+    EXPECT_NE(bound.result.warnings[0].find("whole requests are shuffled, because "
+                                            "features.request is 'userId'"),
+              std::string::npos);
+    EXPECT_EQ(streamHash(*bound.spec), streamHash(*of("userId", "requests").spec));
+    EXPECT_TRUE(bindSchema(*bound.spec, ratingsSchema(), movieTables()).warnings.empty())
+        << "the resolved spec says it";
+    EXPECT_EQ(of("visit", "").spec->batch.shuffle, "rows") << "made by the recipe";
+    EXPECT_NE(of("visit", "requests")
+                  .errors()
+                  .find("5:17 batch.shuffle: requests needs "
+                        "features.request to be a column of the files"),
+              std::string::npos)
+        << of("visit", "requests").errors();
+}
+
 TEST(BindSchema, TwiceChangesNothing) {
     Bound bound = boundOf(kMovieLens);
     const Json once = bound.spec->toJson();

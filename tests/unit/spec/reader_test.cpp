@@ -315,6 +315,10 @@ TEST(SpecReader, OrderMayNameAColumn) {
     EXPECT_EQ(spec.batch.orderBy, "day");
     EXPECT_NE(errorsOf(withLine("batch: {order: sorted}")).find("permuted, as_is or"),
               std::string::npos);
+    EXPECT_NE(errorsOf(withLine("batch: {order: as-is}")).find("did you mean 'as_is'?"),
+              std::string::npos);
+    EXPECT_NE(errorsOf(withLine("batch: {order: {by: day, then: hour}}")).find("{by: column}"),
+              std::string::npos);
 }
 
 TEST(SpecReader, NullIsAsGoodAsAbsent) {
