@@ -10,7 +10,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
 LOCK = os.path.join(HERE, "requirements.lock")
 DATA = {"grouped": ("reference", []), "unsorted": ("reference-unsorted", ["--unsorted"]),
-        "large": ("reference-large", ["--rows", "1600000", "--files", "16"])}
+        "large": ("reference-large", ["--rows", "1600000", "--files", "16"]),
+        "row_groups": ("reference-row-groups", ["--rows", "2000000", "--files", "2", "--row-group", "1000000", "--columns", "d0.0|s[02][0-3]|h[05]"])}
 
 
 class Failed(Exception):
