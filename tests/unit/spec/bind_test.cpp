@@ -101,7 +101,7 @@ TEST(BindSchema, WholeRequestsAreShuffledUnlessTheSpecSaysOtherwise) {
     EXPECT_EQ(of("visit", "").spec->batch.shuffle, "rows") << "made by the recipe";
     EXPECT_NE(of("visit", "requests")
                   .errors()
-                  .find("5:17 batch.shuffle: requests needs "
+                  .find("5:18 batch.shuffle: requests needs "
                         "features.request to be a column of the files"),
               std::string::npos)
         << of("visit", "requests").errors();
