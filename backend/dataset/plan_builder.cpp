@@ -60,6 +60,7 @@ class NameCollector {
             all({sequence.time, sequence.before});
         }
         names_.insert(features.request);
+        names_.insert(features.user);
     }
 
     void label(const spec::LabelSpec& label) {

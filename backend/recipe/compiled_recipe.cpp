@@ -91,6 +91,9 @@ class RecipeOfPart : public CompiledRecipe {
         ASSIGN_OR_RETURN(labels_,
                          LabelMaker::make(isEval ? spec.eval->labels : spec.labels, labelColumns));
         ASSIGN_OR_RETURN(features_, FeatureMaker::make(spec, steps, chain.columns, tables));
+        if (!isEval) {
+            features_.addKeys(spec.features, chain.columns);
+        }
         tableBytes_ += chain.tableBytes() + features_.tableBytes();
         steps_ = std::move(chain.steps);
         columnsRead_ = readColumns(spec);

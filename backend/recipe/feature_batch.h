@@ -119,6 +119,9 @@ struct FeatureBatch {
     std::vector<WeightedColumn> weighted;
     std::vector<SequenceColumn> sequences;  ///< sequence after sequence, sorted by name
     std::vector<CarryColumn> carry;
+    /// Of each row what it is told from others by (row_keys.h); empty without features.request and
+    /// features.user.
+    std::vector<std::uint64_t> requestKeys, userKeys;
     std::vector<StepCount> steps;       ///< parallel to CompiledRecipe::stepNames()
     std::vector<IdCount> vocabularies;  ///< parallel to CompiledRecipe::vocabularies()
     std::int64_t decodedBytes = 0;      ///< of the columns above, for the memory budget

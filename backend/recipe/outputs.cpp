@@ -14,6 +14,7 @@
 #include "backend/core/text.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/own_time.h"
+#include "backend/recipe/row_keys.h"
 
 namespace millrace::recipe {
 namespace {
@@ -220,6 +221,33 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
     return maker;
 }
 
+void FeatureMaker::addKeys(const spec::FeaturesSpec& features, const spec::Schema& schema) {
+    const auto keep = [&](const std::string& column, std::string& kept) {
+        if (!column.empty() && schema.find(column) != nullptr) {
+            kept = column;
+            columns_.push_back(column);
+        }
+    };
+    keep(features.request, request_);
+    keep(features.user, user_);
+}
+
+Status FeatureMaker::keys(RowSet& rows, FeatureBatch& batch) const {
+    const std::uint64_t firstRow = rows.split().firstRow + (std::uint64_t{batch.file} << 40);
+    const auto make = [&](const std::string& name, std::vector<std::uint64_t>& keys) -> Status {
+        if (name.empty()) {
+            return okStatus();
+        }
+        const FeatureTimer timer(batch, name, rows.split());
+        ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(name));
+        ASSIGN_OR_RETURN(keys, rowKeys(values, firstRow));
+        batch.decodedBytes += 8 * rows.rows();
+        return okStatus();
+    };
+    RETURN_IF_ERROR(make(request_, batch.requestKeys));
+    return make(user_, batch.userKeys);
+}
+
 Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
     batch.vocabularies.resize(vocabularies_.size());
     RETURN_IF_ERROR(rows.prefetch(columns_, /*mayRepeat=*/true));
@@ -233,7 +261,7 @@ Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
         ASSIGN_OR_RETURN(ArrayPtr array, rows.storedColumn(name));
         batch.carry.push_back({name, std::move(array)});
     }
-    return okStatus();
+    return keys(rows, batch);
 }
 
 Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {

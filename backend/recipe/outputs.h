@@ -35,6 +35,8 @@ class FeatureMaker {
     static Result<FeatureMaker> make(const spec::RunSpec& spec,
                                      const std::vector<spec::Step>& steps,
                                      const spec::Schema& schema, const TableSource& tables);
+    /// Rows also get keys by these columns of `schema` ("" or one that is not there: none).
+    void addKeys(const spec::FeaturesSpec& features, const spec::Schema& schema);
     Status run(RowSet& rows, FeatureBatch& batch) const;
     std::int64_t tableBytes() const { return tableBytes_; }
     /// As CompiledRecipe::vocabularies().
@@ -45,6 +47,7 @@ class FeatureMaker {
     Status ids(RowSet& rows, FeatureBatch& batch) const;
     Status lists(RowSet& rows, FeatureBatch& batch) const;
     Status vectors(RowSet& rows, FeatureBatch& batch) const;
+    Status keys(RowSet& rows, FeatureBatch& batch) const;
 
     struct Dense {
         std::string name;
@@ -65,6 +68,7 @@ class FeatureMaker {
     std::vector<Vector> vectors_;
     ListFeatures listFeatures_;
     std::vector<std::string> carry_, columns_, vocabularies_;
+    std::string request_, user_;
     std::int64_t tableBytes_ = 0;
 };
 

@@ -328,6 +328,8 @@ Result<Chunk> Chunk::make(recipe::FeatureBatch given, const frame::FrameLayout& 
     chunk.file = batch.file;
     chunk.rows = batch.rows;
     chunk.rowNumbers = batch.rowNumbers.data();
+    chunk.requestKeys = batch.requestKeys.empty() ? nullptr : batch.requestKeys.data();
+    chunk.userKeys = batch.userKeys.empty() ? nullptr : batch.userKeys.data();
     chunk.owners.push_back(owned);
     ColumnFiller filler(chunk, layout, pool);
     RETURN_IF_ERROR(filler.dense(batch));

@@ -48,6 +48,8 @@ struct Chunk {
     std::uint32_t file = 0;
     std::int64_t rows = 0;
     const std::uint64_t* rowNumbers = nullptr;
+    /// By row, for BatchMeter; null: not named in the spec.
+    const std::uint64_t *requestKeys = nullptr, *userKeys = nullptr;
     std::vector<const float*> dense;  ///< by column
     /// RecordLayout's records of the rows: made where rows are picked in another order.
     const std::byte* records = nullptr;

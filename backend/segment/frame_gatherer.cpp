@@ -207,6 +207,35 @@ void FrameGatherer::writeRows() {
 }
 
 // What is left of a column after writeRows().
+void FrameGatherer::readKeys(const std::uint64_t* Chunk::*which,
+                             std::vector<std::uint64_t>& keys) const {
+    keys.clear();
+    const auto hasKeys = [which](const Chunk& chunk) { return chunk.*which != nullptr; };
+    if (output_ == nullptr ||
+        std::none_of(output_->chunks.begin(), output_->chunks.end(), hasKeys)) {
+        return;
+    }
+    for (const RowPick& pick : picks_) {
+        keys.push_back((output_->chunks[pick.chunk].*which)[pick.row]);
+    }
+    for (const Run& run : runs_) {
+        const std::uint64_t* const from = run.chunk->*which + run.from;
+        keys.insert(keys.end(), from, from + run.rows);
+    }
+}
+
+std::vector<std::uint64_t> FrameGatherer::keys(const std::uint64_t* Chunk::*which) const {
+    std::vector<std::uint64_t> keys;
+    readKeys(which, keys);
+    return keys;
+}
+
+BatchMix FrameGatherer::mix() {
+    readKeys(&Chunk::requestKeys, requestKeys_);
+    readKeys(&Chunk::userKeys, userKeys_);
+    return meter_.mixOf(requestKeys_, userKeys_);
+}
+
 void FrameGatherer::writeColumn(std::size_t column) {
     const frame::ColumnSpec& spec = writer_.layout().columns()[column];
     const std::size_t width = frame::sizeOf(spec.dtype) * spec.width;

@@ -12,6 +12,7 @@
 
 #include "backend/core/status.h"
 #include "backend/frame/frame.h"
+#include "backend/segment/batch_meter.h"
 #include "backend/segment/row_records.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/stage_counters.h"
@@ -35,9 +36,14 @@ class FrameGatherer {
                                   std::int64_t rows);
     /// Fills `memory` (as measured last) with that frame.
     Status write(std::span<std::byte> memory, const frame::FrameId& id);
+    /// Keys of the rows measured last, `which` of their chunks; empty when these have none.
+    std::vector<std::uint64_t> keys(const std::uint64_t* Chunk::*which) const;
+    /// How these rows are mixed.
+    BatchMix mix();
 
  private:
     void select(const SegmentOutput& output, std::int64_t first, std::int64_t rows);
+    void readKeys(const std::uint64_t* Chunk::*which, std::vector<std::uint64_t>& keys) const;
     void findRuns(std::span<const RowPick> picks);
     std::span<const RowPick> listPicks(std::size_t column) const;
     void findItems();
@@ -67,6 +73,8 @@ class FrameGatherer {
     std::vector<std::byte*> valuesTo_;            ///< as RecordLayout::values()
     std::vector<ListPlace*> placesTo_;
     std::vector<RecordLayout::Field> placeFields_;
+    BatchMeter meter_;
+    std::vector<std::uint64_t> requestKeys_, userKeys_;
     StageCounters* const counters_;
     std::uint64_t frames_ = 0;
     std::vector<std::pair<std::string, std::int64_t>> times_;  ///< of the columns from 2 on

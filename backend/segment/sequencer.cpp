@@ -24,6 +24,7 @@ struct Tail {
     PooledBuffer buffer;
     frame::FrameView view;
     std::int64_t firstRow = 0;
+    std::vector<std::uint64_t> requestKeys, userKeys;
 };
 
 // What one thread works with.
@@ -125,6 +126,7 @@ class Sequencer::Impl {
     // Of the delivering thread: handed on with the turn, under the window's lock.
     stream::OpenRest rest_;
     std::map<std::int64_t, Tail> tails_;
+    BatchMeter joinedMeter_;
     const FlightItem* current_ = nullptr;
     stream::SegmentShare share_;
     std::vector<stream::RestPart> restBefore_;
@@ -342,6 +344,7 @@ Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands
     Status status =
         hands.gatherer.write(place.bytes, {item->epoch, static_cast<std::uint64_t>(item->segment),
                                            static_cast<std::uint32_t>(index)});
+    counters_.addMix(hands.gatherer.mix());
     window_.leave(item);
     timer.stop(Stage::kCollate, rows, static_cast<std::int64_t>(bytes));
     if (status.ok()) {
@@ -365,7 +368,9 @@ Status Sequencer::Impl::keepTail(const SegmentOutput& output, std::int64_t first
         buffer.bytes(), {output.epoch, static_cast<std::uint64_t>(output.segment), 0}));
     ASSIGN_OR_RETURN(const frame::FrameView view,
                      frame::FrameView::open(buffer.bytes(), frame::CheckLevel::kDirectory));
-    tails_.insert_or_assign(output.segment, Tail{std::move(buffer), view, segmentRow});
+    tails_.insert_or_assign(output.segment, Tail{std::move(buffer), view, segmentRow,
+                                                 hands.gatherer.keys(&Chunk::requestKeys),
+                                                 hands.gatherer.keys(&Chunk::userKeys)});
     return okStatus();
 }
 
@@ -393,6 +398,13 @@ Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::ui
         return okStatus();
     }
     std::vector<frame::RowRange> ranges;
+    std::vector<std::uint64_t> requests, users;
+    const auto addKeys = [](const std::vector<std::uint64_t>& from, std::int64_t first,
+                            std::int64_t rows, std::vector<std::uint64_t>& keys) {
+        if (!from.empty()) {
+            keys.insert(keys.end(), from.begin() + first, from.begin() + first + rows);
+        }
+    };
     for (const stream::Piece& piece : joined.pieces) {
         const auto tail = tails_.find(piece.segment);
         INVARIANT(tail != tails_.end(), "the tails of the open rest are kept");
@@ -407,6 +419,11 @@ Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::ui
         }
         ranges.push_back({&t.view, static_cast<std::uint32_t>(from),
                           static_cast<std::uint32_t>(from + piece.rows)});
+        addKeys(t.requestKeys, from, piece.rows, requests);
+        addKeys(t.userKeys, from, piece.rows, users);
+    }
+    if (joined.rows == input_->microRows()) {
+        counters_.addMix(joinedMeter_.mixOf(requests, users));
     }
     ASSIGN_OR_RETURN(frame::FrameConcat concat, frame::FrameConcat::make(input_->layout(), ranges));
     ASSIGN_OR_RETURN(const SequenceSink::Place place,

@@ -59,6 +59,18 @@ std::map<std::string, ColumnCount> StageCounters::columns() const {
     return columns;
 }
 
+void StageCounters::addMix(const BatchMix& mix) {
+    if (mix.batches > 0) {
+        MutexLock lock(mutex_);
+        mix_.add(mix);
+    }
+}
+
+BatchMix StageCounters::mix() const {
+    MutexLock lock(mutex_);
+    return mix_;
+}
+
 std::map<std::string, StepTime> StageCounters::steps() const {
     MutexLock lock(mutex_);
     return steps_;

@@ -19,6 +19,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/dataset/column_cost.h"
+#include "backend/segment/batch_meter.h"
 
 namespace millrace::segment {
 
@@ -84,6 +85,10 @@ class StageCounters {
     /// The same frame's columns, in one go; `ns` is as measured.
     void addCollated(std::span<const std::pair<std::string, std::int64_t>> ns);
 
+    /// A whole micro-batch that was delivered.
+    void addMix(const BatchMix& mix);
+    BatchMix mix() const;
+
     /// By name. collateNs is scaled so that all columns together took what the stage took.
     std::map<std::string, ColumnCount> columns() const;
     std::map<std::string, StepTime> steps() const;
@@ -96,6 +101,7 @@ class StageCounters {
     mutable Mutex mutex_;
     std::map<std::string, ColumnCount> columns_ MR_GUARDED_BY(mutex_);
     std::map<std::string, StepTime> steps_ MR_GUARDED_BY(mutex_);
+    BatchMix mix_ MR_GUARDED_BY(mutex_);
 };
 
 /// Measures from its making to stop(); a stage is counted once a batch, never once a row. Busy is

@@ -177,9 +177,12 @@ class Binder {
         for (auto& [name, feature] : f.sequences) {
             sequence(typer, strCat("features.sequences.", name), feature);
         }
+        const auto isValue = [](const DataType& t) { return !t.isList; };
         if (!f.request.empty()) {
-            check(typer, "features.request", f.request, "a value, not a list",
-                  [](const DataType& t) { return !t.isList; });
+            check(typer, "features.request", f.request, "a value, not a list", isValue);
+        }
+        if (!f.user.empty()) {
+            check(typer, "features.user", f.user, "a value, not a list", isValue);
         }
     }
 

@@ -223,6 +223,9 @@ std::vector<Key> featureKeys() {
          {.min = 0, .max = 1e9}},
         {"features.carry", T::kTextList, "", "columns passed through untouched; patterns allowed"},
         {"features.request", T::kText, "", "column that adjacent rows of one request share"},
+        {"features.user", T::kText, "",
+         "column that says whose row it is: `millrace stream` and the run's metrics then tell the "
+         "share of the largest user in a micro-batch"},
         {"features.dedup",
          T::kChoice,
          "best_effort",

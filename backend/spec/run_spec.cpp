@@ -141,6 +141,7 @@ std::string streamHash(const RunSpec& spec) {
     for (const char* key : {"dataset", "recipe", "labels", "features", "embeddings"}) {
         json[key] = all[key];
     }
+    json["features"].erase("user");  // it is counted, and changes no row
     for (Json& table : json["embeddings"]) {
         table.erase("dim");
     }

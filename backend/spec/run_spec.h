@@ -130,7 +130,7 @@ struct FeaturesSpec {
     std::vector<std::string> vectors, ids, lists, carry;
     std::vector<WeightedFeature> weighted;
     std::map<std::string, SequenceFeature> sequences;
-    std::string request;                ///< column; "" none
+    std::string request, user;          ///< columns; "" none, `user` then not in the JSON
     std::string dedup = "best_effort";  ///< "required", "off"
 };
 
@@ -150,7 +150,7 @@ struct BatchSpec {
     std::int64_t microRows = 128;
     std::int64_t epochs = 1;
     std::uint64_t seed = 0;
-    std::string shuffle;             ///< "rows", "requests", "none"; "" until it is bound: not given
+    std::string shuffle;  ///< "rows", "requests", "none"; "" until it is bound: not given
     std::string order = "permuted";  ///< "as_is", "by"
     std::string orderBy;             ///< column when order is "by" (JSON {"by": column})
     std::int64_t segmentSplits = 0;  ///< 0: the plan chooses, and inspect writes the number here

@@ -68,6 +68,7 @@ void fields(auto& a, Of<FeaturesSpec> auto& s) {
     a("weighted", s.weighted);
     a("sequences", s.sequences);
     a("request", s.request);
+    a.unlessEmpty("user", s.user);
     a("dedup", s.dedup);
 }
 void fields(auto& a, Of<VocabularySpec> auto& s) {
@@ -216,6 +217,11 @@ class Writer {
             out_[key] = toJson(*value);
         }
     }
+    void unlessEmpty(const char* key, const std::string& value) {
+        if (!value.empty()) {
+            out_[key] = value;
+        }
+    }
     void section(const char* key, const auto& body) {
         Writer inner;
         body(inner);
@@ -285,6 +291,7 @@ class Reader {
     void whenGiven(const char* key, std::optional<T>& value) {
         (*this)(key, value);
     }
+    void unlessEmpty(const char* key, std::string& value) { (*this)(key, value); }
     void section(const char* key, const auto& body) {
         if (const Json* member = find(key)) {
             Reader inner(*member, at(key), status_);

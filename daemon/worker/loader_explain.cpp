@@ -171,6 +171,24 @@ void addSteps(const Explanation& e, Lines& lines) {
     }
 }
 
+// What the shuffle does for the model: the other side of its costs.
+void addMix(const Explanation& e, Lines& lines) {
+    if (e.mix.batches == 0) {
+        return;
+    }
+    lines.title(strCat("how micro-batches of ", formatCount(e.mix.rows / e.mix.batches),
+                       " rows are mixed, batch.shuffle: ", e.shuffle));
+    if (e.mix.requests > 0) {
+        lines.sentence(strCat("requests: ", fixed(e.mix.meanRequests(), 1), " on average, ",
+                              formatCount(e.mix.fewestRequests), " in the worst"));
+    }
+    if (e.mix.userRows > 0) {
+        lines.sentence(strCat("largest user: ", fixed(100 * e.mix.meanUserShare(), 2),
+                              " % of the rows on average, ", fixed(100 * e.mix.mostUserShare, 2),
+                              " % in the worst"));
+    }
+}
+
 }  // namespace
 
 std::string barText(double share, int width, bool isUtf8) {
@@ -291,6 +309,7 @@ std::string Explanation::toText(int width, bool isUtf8) const {
     addStages(*this, lines);
     addColumns(*this, lines);
     addSteps(*this, lines);
+    addMix(*this, lines);
     lines.title("what one change would buy, each alone");
     const std::vector<Change> all = changes();
     std::size_t shown = 0, columnsShown = 0;

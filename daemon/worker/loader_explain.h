@@ -24,6 +24,8 @@ struct Explanation {
     /// Decompression's part of a column's reading, 0 to 1, where it was measured, and its codec.
     std::map<std::string, double> decompressionShare;
     std::map<std::string, std::string> codecs;
+    segment::BatchMix mix;
+    std::string shuffle;  ///< as resolved
 
     /// What one change would save, the largest first.
     struct Change {

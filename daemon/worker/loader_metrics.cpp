@@ -23,6 +23,7 @@ void StageMetrics::add(double seconds, bool isLast, std::map<std::string, double
     }
     addStages(seconds, values);
     addSteps(seconds, values);
+    addMix(values);
     sinceColumns_ += seconds;
     if (isLast || sinceColumns_ >= kColumnSeconds) {
         addColumns(values);
@@ -58,6 +59,29 @@ void StageMetrics::addSteps(double seconds, std::map<std::string, double>& value
             perSecond(time.busyNs, lastSteps_[step].busyNs, seconds) * kPercentPerNs;
     }
     lastSteps_ = std::move(steps);
+}
+
+// Means of the micro-batches since the last call; the worst since the start.
+void StageMetrics::addMix(std::map<std::string, double>& values) {
+    const segment::BatchMix now = counters_.mix();
+    segment::BatchMix since = now;
+    since.batches -= lastMix_.batches;
+    since.rows -= lastMix_.rows;
+    since.requests -= lastMix_.requests;
+    since.userRows -= lastMix_.userRows;
+    lastMix_ = now;
+    if (since.batches == 0) {
+        return;
+    }
+    const std::string prefix = "system.loader.mixing.";
+    if (now.requests > 0) {
+        values[prefix + "requests"] = since.meanRequests();
+        values[prefix + "fewest_requests"] = static_cast<double>(now.fewestRequests);
+    }
+    if (now.userRows > 0) {
+        values[prefix + "largest_user_percent"] = 100 * since.meanUserShare();
+        values[prefix + "worst_user_percent"] = 100 * now.mostUserShare;
+    }
 }
 
 void StageMetrics::addColumns(std::map<std::string, double>& values) const {

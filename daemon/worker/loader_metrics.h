@@ -26,10 +26,12 @@ class StageMetrics {
     void addStages(double seconds, std::map<std::string, double>& values);
     void addSteps(double seconds, std::map<std::string, double>& values);
     void addColumns(std::map<std::string, double>& values) const;
+    void addMix(std::map<std::string, double>& values);
 
     const segment::StageCounters& counters_;
     std::array<segment::StageCount, segment::kNumStages> last_;
     std::map<std::string, segment::StepTime> lastSteps_;
+    segment::BatchMix lastMix_;
     double sinceColumns_ = 0;
 };
 

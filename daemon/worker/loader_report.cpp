@@ -48,6 +48,23 @@ Json StreamReport::vocabulariesJson() const {
     return all;
 }
 
+Json StreamReport::mixJson() const {
+    if (mix.batches == 0) {
+        return {};
+    }
+    Json json{{"micro_batches", mix.batches},
+              {"micro_rows", mix.rows / mix.batches},
+              {"requests", Json()},
+              {"largest_user_share", Json()}};
+    if (mix.requests > 0) {
+        json["requests"] = {{"mean", mix.meanRequests()}, {"fewest", mix.fewestRequests}};
+    }
+    if (mix.userRows > 0) {
+        json["largest_user_share"] = {{"mean", mix.meanUserShare()}, {"most", mix.mostUserShare}};
+    }
+    return json;
+}
+
 Json StreamReport::toJson() const {
     Json stageJson = Json::object();
     double blockedSeconds = 0;
@@ -85,6 +102,7 @@ Json StreamReport::toJson() const {
             {"segments", totals.segments},
             {"steps", stepsJson()},
             {"vocabularies", vocabulariesJson()},
+            {"mixing", mixJson()},
             {"seconds", seconds},
             {"stream_seconds", streamSeconds},
             {"epoch_seconds", epochSeconds},
@@ -129,6 +147,23 @@ std::string StreamReport::reasonsOf(std::size_t step) const {
         }
     }
     return text.empty() ? "" : text + ")";
+}
+
+std::string StreamReport::mixLines() const {
+    std::string text;
+    const auto add = [&](const std::string& value) {
+        strAppend(&text, line(text.empty() ? "mixing" : "", value));
+    };
+    if (mix.requests > 0) {
+        add(strCat(decimals(mix.meanRequests(), 1, ""), " requests in ",
+                   formatCount(mix.rows / mix.batches), " rows, at worst ",
+                   formatCount(mix.fewestRequests)));
+    }
+    if (mix.userRows > 0) {
+        add(strCat("largest user ", decimals(100 * mix.meanUserShare(), 2, " %"),
+                   " of a micro-batch, at worst ", decimals(100 * mix.mostUserShare, 2, " %")));
+    }
+    return text;
 }
 
 std::string StreamReport::stageLines() const {
@@ -186,7 +221,7 @@ std::string StreamReport::toText(int width, bool isUtf8) const {
                               " of ", formatCount(totals.vocabularies[v].ids))));
     }
     strAppend(
-        &text,
+        &text, mixLines(),
         line("time", strCat(formatDuration(seconds), ", ",
                             formatCount(static_cast<std::int64_t>(rate)), " rows/s scanned, ",
                             counted(threads, "thread"), ", CPU ", decimals(cpuSeconds, 2, " s"))),

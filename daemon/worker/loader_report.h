@@ -34,6 +34,7 @@ struct StreamReport {
     std::vector<std::string> vocabularies;
     stream::Cursor cursor;
     std::vector<std::pair<std::string, segment::StageCount>> stages;
+    segment::BatchMix mix;
     std::optional<Explanation> explanation;
     std::optional<LinkReport> link;  ///< of --link
     bool isRows = false;  ///< of the dataset, not of training: there is no order and no cursor
@@ -47,6 +48,8 @@ struct StreamReport {
  private:
     Json stepsJson() const;
     Json vocabulariesJson() const;
+    Json mixJson() const;
+    std::string mixLines() const;
     /// " (no partner 12)"; "" where there is nothing to say.
     std::string reasonsOf(std::size_t step) const;
     std::string stageLines() const;

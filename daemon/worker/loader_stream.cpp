@@ -131,6 +131,8 @@ Explanation explain(const Stream& stream, const StreamReport& report,
     for (const spec::Step& step : stream.run.spec.recipe) {
         why.stepKinds[step.name] = spec::stepKindName(step.kind);
     }
+    why.mix = counters.mix();
+    why.shuffle = stream.run.spec.batch.shuffle;
     return why;
 }
 
@@ -158,6 +160,7 @@ void describe(StreamReport& report, const Stream& stream, const segment::Sequenc
     report.stepReasons = stream.input->recipe().stepReasons();
     report.vocabularies = stream.input->recipe().vocabularies();
     report.cursor = sequencer.position();
+    report.mix = counters.mix();
     for (int s = 0; s < segment::kNumStages; ++s) {
         const auto stage = static_cast<segment::Stage>(s);
         report.stages.emplace_back(std::string(segment::kStageNames[static_cast<std::size_t>(s)]),

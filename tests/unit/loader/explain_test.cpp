@@ -47,6 +47,44 @@ Explanation explanation() {
     return why;
 }
 
+// Two micro-batches of 100 rows: 40 requests and a user of 10 rows, 20 requests and one of 30.
+void countMix(segment::StageCounters& counters) {
+    counters.addMix({1, 100, 40, 40, 10, 0.1});
+    counters.addMix({1, 100, 20, 20, 30, 0.3});
+}
+
+TEST(ExplanationTest, SaysHowMicroBatchesAreMixed) {
+    Explanation why = explanation();
+    EXPECT_THAT(why.toText(100, false), Not(HasSubstr("mixed")));
+    segment::StageCounters counters;
+    countMix(counters);
+    why.mix = counters.mix();
+    why.shuffle = "requests";
+    EXPECT_THAT(
+        why.toText(100, false),
+        HasSubstr("how micro-batches of 100 rows are mixed, batch.shuffle: requests\n"
+                  "  requests: 30.0 on average, 20 in the worst\n"
+                  "  largest user: 20.00 % of the rows on average, 30.00 % in the worst\n"));
+}
+
+TEST(StageMetricsTest, MixingIsAMeanSinceTheLastLineAndTheWorstOfAll) {
+    segment::StageCounters counters;
+    StageMetrics metrics(counters);
+    std::map<std::string, double> first, second, third;
+    countMix(counters);
+    metrics.add(1, false, first);
+    EXPECT_EQ(first.at("system.loader.mixing.requests"), 30);
+    EXPECT_EQ(first.at("system.loader.mixing.largest_user_percent"), 20);
+    counters.addMix({1, 100, 50, 50, 5, 0.05});
+    metrics.add(1, false, second);
+    EXPECT_EQ(second.at("system.loader.mixing.requests"), 50);
+    EXPECT_EQ(second.at("system.loader.mixing.fewest_requests"), 20);
+    EXPECT_EQ(second.at("system.loader.mixing.largest_user_percent"), 5);
+    EXPECT_EQ(second.at("system.loader.mixing.worst_user_percent"), 30);
+    metrics.add(1, false, third);
+    EXPECT_EQ(third.count("system.loader.mixing.requests"), 0U) << "nothing was delivered";
+}
+
 TEST(StageCountersTest, ColumnsShareTheStagesTimeAsMeasured) {
     segment::StageCounters counters;
     count(counters);

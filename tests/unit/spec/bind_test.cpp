@@ -107,6 +107,23 @@ TEST(BindSchema, WholeRequestsAreShuffledUnlessTheSpecSaysOtherwise) {
         << of("visit", "requests").errors();
 }
 
+TEST(BindSchema, TheUserIsAColumnAndStandsInTheJsonWhenGiven) {
+    const auto of = [](const std::string& user) {
+        return boundOf("dataset: {path: r.csv}\nlabel: rating >= 4\nfeatures: {dense: [rating]" +
+                       (user.empty() ? "" : ", user: " + user) + "}\n");
+    };
+    EXPECT_NE(of("userid").errors().find("features.user: unknown column 'userid'; did you mean "
+                                         "'userId'?"),
+              std::string::npos)
+        << of("userid").errors();
+    const Bound with = of("userId"), without = of("");
+    EXPECT_EQ(with.errors(), "");
+    EXPECT_EQ(without.spec->toJson()["features"].count("user"), 0U);
+    EXPECT_EQ(with.spec->toJson()["features"]["user"], "userId");
+    EXPECT_EQ(RunSpec::fromJson(with.spec->toJson())->features.user, "userId");
+    EXPECT_EQ(streamHash(*with.spec), streamHash(*without.spec)) << "it changes no row";
+}
+
 TEST(BindSchema, TwiceChangesNothing) {
     Bound bound = boundOf(kMovieLens);
     const Json once = bound.spec->toJson();
