@@ -206,7 +206,7 @@ void FrameGatherer::writeRows() {
     gatherRecords(output_->chunks, picks_, records_, {file, number, valuesTo_, dense});
 }
 
-// What is left of a column after writeRows().
+// Of the frame's rows, in their order; none where the chunks have none.
 void FrameGatherer::readKeys(const std::uint64_t* Chunk::*which,
                              std::vector<std::uint64_t>& keys) const {
     keys.clear();
@@ -236,6 +236,7 @@ BatchMix FrameGatherer::mix() {
     return meter_.mixOf(requestKeys_, userKeys_);
 }
 
+// What is left of a column after writeRows().
 void FrameGatherer::writeColumn(std::size_t column) {
     const frame::ColumnSpec& spec = writer_.layout().columns()[column];
     const std::size_t width = frame::sizeOf(spec.dtype) * spec.width;
