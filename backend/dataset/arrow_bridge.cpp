@@ -4,9 +4,11 @@
 #include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
+#include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
 #include <arrow/compute/exec.h>
 #include <arrow/datum.h>
+#include <arrow/extension_type.h>
 #include <arrow/type.h>
 
 namespace millrace::dataset {
@@ -59,12 +61,17 @@ bool scalarKind(Type::type id, spec::TypeKind& kind) {
         case Type::DECIMAL128:
             kind = K::kDecimal;
             return true;
+        case Type::TIME32:
+        case Type::TIME64:
+            kind = K::kInt64;
+            return true;
         case Type::STRING:
         case Type::LARGE_STRING:
         case Type::STRING_VIEW:
         case Type::BINARY:
         case Type::LARGE_BINARY:
         case Type::BINARY_VIEW:
+        case Type::FIXED_SIZE_BINARY:
             kind = K::kString;
             return true;
         case Type::DATE32:
@@ -125,9 +132,61 @@ Result<std::shared_ptr<arrow::Array>> castPinned(const std::shared_ptr<arrow::Ar
     context.set_use_threads(false);
     arrow::compute::CastOptions options = arrow::compute::CastOptions::Safe(type);
     options.allow_time_truncate = true;  // nanoseconds are cut to microseconds
+    options.allow_invalid_utf8 = true;   // binaries are hashed as they are
     ASSIGN_OR_RETURN(arrow::Datum datum,
                      fromArrow(arrow::compute::Cast(array, options, &context), place));
     return datum.make_array();
+}
+
+constexpr std::int32_t kDigitsMax = arrow::Decimal128Type::kMaxPrecision;
+
+const arrow::DataType& valuesOf(const arrow::DataType& list) {
+    return *static_cast<const arrow::BaseListType&>(list).value_type();
+}
+
+/// A type that Arrow's casts go through on the way to the pinned one; null when they go there at
+/// once.
+std::shared_ptr<arrow::DataType> between(const arrow::DataType& type) {
+    switch (type.id()) {
+        case Type::DICTIONARY:
+            return static_cast<const arrow::DictionaryType&>(type).value_type();
+        case Type::EXTENSION:
+            return static_cast<const arrow::ExtensionType&>(type).storage_type();
+        case Type::TIME32:
+            return arrow::time64(arrow::TimeUnit::MICRO);
+        case Type::TIME64:
+            return static_cast<const arrow::Time64Type&>(type).unit() == arrow::TimeUnit::MICRO
+                       ? nullptr
+                       : arrow::time64(arrow::TimeUnit::MICRO);
+        case Type::FIXED_SIZE_BINARY:
+            return arrow::binary();
+        case Type::LIST_VIEW:
+        case Type::LARGE_LIST_VIEW:
+            return type.id() == Type::LIST_VIEW ? arrow::list(type.field(0))
+                                                : arrow::large_list(type.field(0));
+        case Type::LIST:
+        case Type::LARGE_LIST:
+        case Type::FIXED_SIZE_LIST:
+            break;
+        default:
+            return nullptr;
+    }
+    std::shared_ptr<arrow::DataType> values = between(valuesOf(type));
+    if (values == nullptr) {
+        return nullptr;
+    }
+    const auto field = arrow::field("element", std::move(values));
+    if (type.id() == Type::FIXED_SIZE_LIST) {
+        return arrow::fixed_size_list(
+            field, static_cast<const arrow::FixedSizeListType&>(type).list_size());
+    }
+    return type.id() == Type::LIST ? arrow::list(field) : arrow::large_list(field);
+}
+
+/// A decimal of any width as decimal128 of the same digits; null for other types.
+std::shared_ptr<arrow::DataType> decimal128Of(const arrow::DataType& type) {
+    const auto* decimal = dynamic_cast<const arrow::DecimalType*>(&type);
+    return decimal == nullptr ? nullptr : arrow::decimal128(decimal->precision(), decimal->scale());
 }
 
 }  // namespace
@@ -152,20 +211,33 @@ bool toSpecType(const arrow::DataType& type, spec::DataType& out) {
     switch (type.id()) {
         case Type::DICTIONARY:
             return toSpecType(*static_cast<const arrow::DictionaryType&>(type).value_type(), out);
+        case Type::EXTENSION:
+            return toSpecType(*static_cast<const arrow::ExtensionType&>(type).storage_type(), out);
+        case Type::RUN_END_ENCODED:
+            return toSpecType(*static_cast<const arrow::RunEndEncodedType&>(type).value_type(),
+                              out);
+        case Type::DECIMAL256:
+            out.kind = static_cast<const arrow::DecimalType&>(type).precision() <= kDigitsMax
+                           ? spec::TypeKind::kDecimal
+                           : spec::TypeKind::kDouble;
+            return true;
         case Type::LIST:
         case Type::LARGE_LIST:
+        case Type::LIST_VIEW:
+        case Type::LARGE_LIST_VIEW:
         case Type::FIXED_SIZE_LIST: {
-            const auto& list = static_cast<const arrow::BaseListType&>(type);
             spec::DataType element;
-            if (!toSpecType(*list.value_type(), element) || element.isList) {
+            if (valuesOf(type).id() == Type::RUN_END_ENCODED ||
+                !toSpecType(valuesOf(type), element) || element.isList) {
                 return false;
             }
-            out.kind = element.kind;
+            out.kind =
+                element.kind == spec::TypeKind::kDecimal ? spec::TypeKind::kDouble : element.kind;
             out.isList = true;
             if (type.id() == Type::FIXED_SIZE_LIST) {
                 out.listSize = static_cast<const arrow::FixedSizeListType&>(type).list_size();
             }
-            return element.kind != spec::TypeKind::kDecimal;
+            return true;
         }
         default:
             return scalarKind(type.id(), out.kind);
@@ -192,7 +264,20 @@ Result<std::shared_ptr<arrow::Array>> pinArray(const arrow::ChunkedArray& values
     } else {
         ASSIGN_OR_RETURN(array, fromArrow(arrow::Concatenate(values.chunks(), pool), place));
     }
-    const std::shared_ptr<arrow::DataType> pinned = toArrowType(type);
+    if (array->type_id() == Type::RUN_END_ENCODED) {
+        arrow::compute::ExecContext context(pool);
+        ASSIGN_OR_RETURN(const arrow::Datum values,
+                         fromArrow(arrow::compute::RunEndDecode(array, &context), place));
+        array = values.make_array();
+    }
+    while (array->type_id() == Type::EXTENSION) {
+        array = static_cast<const arrow::ExtensionArray&>(*array).storage();
+    }
+    while (const std::shared_ptr<arrow::DataType> step = between(*array->type())) {
+        ASSIGN_OR_RETURN(array, castPinned(array, step, place, pool));
+    }
+    std::shared_ptr<arrow::DataType> pinned = toArrowType(type);
+    pinned = pinned == nullptr ? decimal128Of(*array->type()) : pinned;
     if (pinned == nullptr || array->type()->Equals(*pinned)) {
         return array;
     }

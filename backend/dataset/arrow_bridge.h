@@ -2,7 +2,10 @@
 // Arrow's errors and types as ours, and back: the pinned type of each spec type.
 //
 // Pinned: bool, int8..uint64, float, double, decimal128, utf8, date32, timestamp[us] without zone,
-// and lists of these. Everything that is read is brought to its pinned type (SplitReader).
+// and lists of these. Everything that is read is brought to its pinned type (SplitReader): halves
+// are floats, times of day int64 microseconds, binaries of any kind their bytes as texts, decimals
+// of more than 38 digits and decimals in lists doubles, dictionaries and runs their values,
+// extension types what they are stored as.
 #include <memory>
 #include <string>
 #include <string_view>

@@ -7,6 +7,7 @@
 
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/arrow_stream.h"
+#include "backend/dataset/column_tree.h"
 #include "backend/dataset/decoders.h"
 
 namespace millrace::dataset {
@@ -46,7 +47,7 @@ class ArrowDecoder : public SplitReader::FileDecoder {
         std::vector<ArrayPtr> arrays;
         for (const std::string& column : columns) {
             ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
-            const ArrayPtr whole = batch_->GetColumnByName(column);
+            ASSIGN_OR_RETURN(const ArrayPtr whole, findColumn(*batch_, column, input_.pool));
             ArrayPtr array;
             if (whole == nullptr) {
                 ASSIGN_OR_RETURN(array, nullArray(type, split.rows, input_.pool));

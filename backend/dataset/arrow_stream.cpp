@@ -14,10 +14,10 @@
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
-#include <arrow/util/byte_size.h>
 
 #include "backend/core/hash.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/column_tree.h"
 #include "backend/dataset/footers.h"
 
 namespace millrace::dataset {
@@ -48,21 +48,6 @@ Result<std::string> hashOf(const DataFile& file, const FileSource& source) {
     return hashHex(sums);
 }
 
-Status addBatch(const arrow::RecordBatch& batch, const DataFile& file,
-                const std::map<std::string, std::size_t>& columns, ChunkFacts& chunk) {
-    chunk.rows = batch.num_rows();
-    chunk.decodedBytes.assign(columns.size(), 0);
-    for (int c = 0; c < batch.num_columns(); ++c) {
-        const auto at = columns.find(batch.schema()->field(c)->name());
-        if (at != columns.end()) {
-            ASSIGN_OR_RETURN(
-                chunk.decodedBytes[at->second],
-                fromArrow(arrow::util::ReferencedBufferSize(*batch.column(c)), file.path));
-        }
-    }
-    return okStatus();
-}
-
 /// Reads the batch at the place that the facts name.
 class ArrowStreamDecoder : public SplitReader::FileDecoder {
  public:
@@ -85,7 +70,7 @@ class ArrowStreamDecoder : public SplitReader::FileDecoder {
         std::vector<ArrayPtr> arrays;
         for (const std::string& column : columns) {
             ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
-            const ArrayPtr whole = batch_->GetColumnByName(column);
+            ASSIGN_OR_RETURN(const ArrayPtr whole, findColumn(*batch_, column, input_.pool));
             if (whole == nullptr) {
                 ASSIGN_OR_RETURN(ArrayPtr none, nullArray(type, split.rows, input_.pool));
                 arrays.push_back(std::move(none));
@@ -165,7 +150,7 @@ Result<FileFacts> readArrowStreamFacts(const DataFile& file, const FileSource& s
     arrow::ipc::DictionaryMemo memo;
     ASSIGN_OR_RETURN(const auto schema, readSchema(file.path, input, memo));
     FileFacts facts;
-    const std::map<std::string, std::size_t> columns = addColumns(*schema, facts);
+    const std::map<std::string, std::size_t> columns = addColumns(*schema, facts.schema);
     for (;;) {
         const std::string place = strCat(file.path, ": record batch ", facts.chunks.size());
         ChunkFacts chunk;
@@ -189,7 +174,9 @@ Result<FileFacts> readArrowStreamFacts(const DataFile& file, const FileSource& s
             const auto batch,
             fromArrow(arrow::ipc::ReadRecordBatch(**message, schema, &memo, readOptions(nullptr)),
                       place));
-        RETURN_IF_ERROR(addBatch(*batch, file, columns, chunk));
+        chunk.rows = batch->num_rows();
+        chunk.decodedBytes.assign(columns.size(), 0);
+        RETURN_IF_ERROR(addDecodedBytes(*batch, file, columns, chunk.decodedBytes));
         facts.rows += chunk.rows;
         facts.chunks.push_back(std::move(chunk));
     }

@@ -103,6 +103,7 @@ class SchemaUnion {
             schema_ = facts.schema;
             last_ = facts.schema;
             origins_.assign(schema_.fields.size(), file);
+            refusedIn_.assign(schema_.refused.size(), file);
             first_ = file;
             return okStatus();
         }
@@ -110,12 +111,24 @@ class SchemaUnion {
             return okStatus();  // most files are as the one before
         }
         last_ = facts.schema;
+        for (const spec::RefusedColumn& column : facts.schema.refused) {
+            if (schema_.findRefused(column.name) == nullptr) {
+                schema_.refused.push_back(column);
+                refusedIn_.push_back(file);
+            }
+        }
         for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
             RETURN_IF_ERROR(addColumn(i, file, facts));
         }
         for (const spec::Field& field : facts.schema.fields) {
             if (schema_.find(field.name) != nullptr) {
                 continue;
+            }
+            if (const auto* refused = schema_.findRefused(field.name)) {
+                const auto at = static_cast<std::size_t>(refused - schema_.refused.data());
+                return invalidArgument(files_[refusedIn_[at]].path, ": column '", field.name, "' ",
+                                       refused->why, "; it is ", field.type.name(), " in ",
+                                       files_[file].path);
             }
             if (!options_.areMissingColumnsNull) {
                 return differ(files_[first_], files_[file], field.name, "is not in");
@@ -132,6 +145,11 @@ class SchemaUnion {
         spec::Field& field = schema_.fields[at];
         const DataFile& before = files_[origins_[at]];
         const spec::Field* other = facts.schema.find(field.name);
+        const spec::RefusedColumn* refused = facts.schema.findRefused(field.name);
+        if (other == nullptr && refused != nullptr) {
+            return invalidArgument(files_[file].path, ": column '", field.name, "' ", refused->why,
+                                   "; it is ", field.type.name(), " in ", before.path);
+        }
         if (other == nullptr) {
             return options_.areMissingColumnsNull
                        ? okStatus()
@@ -167,7 +185,8 @@ class SchemaUnion {
     const ReadOptions& options_;
     spec::Schema schema_, last_;
     std::size_t first_ = 0;
-    std::vector<std::size_t> origins_;  ///< by column: the file that its type is from
+    std::vector<std::size_t> origins_;    ///< by column: the file that its type is from
+    std::vector<std::size_t> refusedIn_;  ///< by refused column: the first file that has it
 };
 
 /// The user's types win; columns without any value are strings.

@@ -80,7 +80,6 @@ class PackReader {
 std::string shapeOf(const FileFacts& facts) {
     FileFacts shape;
     shape.schema = facts.schema;
-    shape.unsupported = facts.unsupported;
     return dumpJson(shape.toJson());
 }
 
@@ -126,8 +125,7 @@ std::string packText(const FactsByKey& facts) {
     const FileFacts* last = nullptr;
     std::int64_t shape = 0;
     for (const auto& [key, one] : facts) {
-        if (last == nullptr || !(last->schema == one->schema) ||
-            last->unsupported != one->unsupported) {
+        if (last == nullptr || !(last->schema == one->schema)) {
             std::string text = shapeOf(*one);
             const auto [at, isNew] =
                 numbers.emplace(text, static_cast<std::int64_t>(shapes.size()));

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kSettleNs = 3'000'000'000;
 constexpr std::size_t kSmallPack = 256;
 constexpr int kRemoteThreads = 32;  // footers of objects wait for latency, not for a core
-constexpr int kVersion = 1;         ///< of the facts on disk; another one is read anew
+constexpr int kVersion = 2;         ///< of the facts on disk; another one is read anew
 
 std::string keyOf(const DataFile& file, const ReadOptions& options) {
     return strCat(file.path, "\n", file.bytes, "\n", file.mtimeNs, "\n", file.inode, "\n",
@@ -94,12 +94,16 @@ Json FileFacts::toJson() const {
         columns.push_back({field.name, static_cast<int>(field.type.kind), field.type.isList,
                            field.type.listSize, field.type.nullable});
     }
+    Json refused = Json::array();
+    for (const spec::RefusedColumn& column : schema.refused) {
+        refused.push_back({column.name, column.why, column.hasFields});
+    }
     Json stretches = Json::array();
     for (const ChunkFacts& chunk : chunks) {
         stretches.push_back(
             {chunk.rows, chunk.offset, chunk.bytes, chunk.firstLine, chunk.decodedBytes});
     }
-    return {{"version", kVersion}, {"columns", columns},  {"unsupported", unsupported},
+    return {{"version", kVersion}, {"columns", columns},  {"refused", refused},
             {"rows", rows},        {"hash", contentHash}, {"chunks", stretches}};
 }
 
@@ -116,7 +120,10 @@ Result<FileFacts> FileFacts::fromJson(const Json& json) {
                  {static_cast<spec::TypeKind>(c.at(1).get<int>()), c.at(2).get<bool>(),
                   c.at(3).get<std::int32_t>(), c.at(4).get<bool>()}});
         }
-        facts.unsupported = json.at("unsupported").get<std::vector<std::string>>();
+        for (const Json& c : json.at("refused")) {
+            facts.schema.refused.push_back(
+                {c.at(0).get<std::string>(), c.at(1).get<std::string>(), c.at(2).get<bool>()});
+        }
         facts.rows = json.at("rows").get<std::int64_t>();
         facts.contentHash = json.at("hash").get<std::string>();
         for (const Json& c : json.at("chunks")) {

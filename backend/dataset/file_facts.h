@@ -41,8 +41,7 @@ struct ChunkFacts {
 };
 
 struct FileFacts {
-    spec::Schema schema;
-    std::vector<std::string> unsupported;  ///< columns of types that cannot be read (struct, map)
+    spec::Schema schema;  ///< with what is refused
     std::int64_t rows = 0;
     std::string contentHash;  ///< XXH3-128 of the footer; CSV: of the content
     std::vector<ChunkFacts> chunks;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/reader.h>
+#include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 #include <arrow/util/byte_size.h>
@@ -19,7 +21,9 @@
 #include "backend/core/hash.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/arrow_stream.h"
+#include "backend/dataset/column_tree.h"
 #include "backend/dataset/file_source.h"
+#include "backend/dataset/parquet_columns.h"
 
 namespace millrace::dataset {
 namespace {
@@ -108,7 +112,7 @@ Status addRowGroup(const parquet::FileMetaData& footer, int group, const DataFil
         chunk.offset = std::min(chunk.offset, begin);
         chunk.bytes += bytes;
         const parquet::ColumnDescriptor* descriptor = footer.schema()->Column(i);
-        const auto at = columns.find(footer.schema()->GetColumnRoot(i)->name());
+        const auto at = columns.find(columnOfLeaf(*footer.schema(), i));
         if (at != columns.end()) {
             chunk.decodedBytes[at->second] += decodedBytesOf(*column, *descriptor);
         }
@@ -116,6 +120,18 @@ Status addRowGroup(const parquet::FileMetaData& footer, int group, const DataFil
     facts.rows += chunk.rows;
     facts.chunks.push_back(std::move(chunk));
     return okStatus();
+}
+
+/// Columns of Parquet's type INTERVAL, which Arrow reads as bytes.
+std::set<std::string> intervalsOf(const parquet::SchemaDescriptor& schema) {
+    std::set<std::string> columns;
+    for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
+        const auto& logical = schema.Column(leaf)->logical_type();
+        if (logical != nullptr && logical->is_interval()) {
+            columns.insert(columnOfLeaf(schema, leaf));
+        }
+    }
+    return columns;
 }
 
 Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& footerBytes) {
@@ -128,7 +144,8 @@ Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& fo
                                           footer->key_value_metadata(), &schema),
         file.path));
     FileFacts facts;
-    const std::map<std::string, std::size_t> columns = addColumns(*schema, facts);
+    const std::map<std::string, std::size_t> columns =
+        addColumns(*schema, facts.schema, intervalsOf(*footer->schema()));
     for (int group = 0; group < footer->num_row_groups(); ++group) {
         RETURN_IF_ERROR(addRowGroup(*footer, group, file, columns, facts));
     }
@@ -148,22 +165,16 @@ Result<FileFacts> parseArrowFile(const DataFile& file, const FileSource& source,
         auto reader,
         fromArrow(arrow::ipc::RecordBatchFileReader::Open(source.input(), options), file.path));
     FileFacts facts;
-    const std::map<std::string, std::size_t> columns = addColumns(*reader->schema(), facts);
+    const std::map<std::string, std::size_t> columns = addColumns(*reader->schema(), facts.schema);
     for (int i = 0; i < reader->num_record_batches(); ++i) {
         ASSIGN_OR_RETURN(auto batch, fromArrow(reader->ReadRecordBatch(i),
                                                strCat(file.path, ": record batch ", i)));
         ChunkFacts chunk;
         chunk.rows = batch->num_rows();
         chunk.decodedBytes.assign(columns.size(), 0);
-        for (int c = 0; c < batch->num_columns(); ++c) {
-            const auto at = columns.find(batch->schema()->field(c)->name());
-            if (at != columns.end()) {
-                ASSIGN_OR_RETURN(
-                    const std::int64_t bytes,
-                    fromArrow(arrow::util::ReferencedBufferSize(*batch->column(c)), file.path));
-                chunk.decodedBytes[at->second] = bytes;
-                chunk.bytes += bytes;
-            }
+        RETURN_IF_ERROR(addDecodedBytes(*batch, file, columns, chunk.decodedBytes));
+        for (const std::int64_t bytes : chunk.decodedBytes) {
+            chunk.bytes += bytes;
         }
         facts.rows += chunk.rows;
         facts.chunks.push_back(std::move(chunk));
@@ -174,18 +185,17 @@ Result<FileFacts> parseArrowFile(const DataFile& file, const FileSource& source,
 
 }  // namespace
 
-std::map<std::string, std::size_t> addColumns(const arrow::Schema& schema, FileFacts& facts) {
-    std::map<std::string, std::size_t> columns;
-    for (const auto& field : schema.fields()) {
-        spec::DataType type;
-        if (!toSpecType(*field->type(), type) || columns.contains(field->name())) {
-            facts.unsupported.push_back(field->name());
-            continue;
+Status addDecodedBytes(const arrow::RecordBatch& batch, const DataFile& file,
+                       const std::map<std::string, std::size_t>& columns,
+                       std::vector<std::int64_t>& decodedBytes) {
+    for (const auto& [name, at] : columns) {
+        ASSIGN_OR_RETURN(const auto array, findColumn(batch, name, arrow::default_memory_pool()));
+        if (array != nullptr) {
+            ASSIGN_OR_RETURN(decodedBytes[at],
+                             fromArrow(arrow::util::ReferencedBufferSize(*array), file.path));
         }
-        columns[field->name()] = facts.schema.fields.size();
-        facts.schema.fields.push_back({field->name(), type});
     }
-    return columns;
+    return okStatus();
 }
 
 Result<FileFacts> readParquetFacts(const DataFile& file) {

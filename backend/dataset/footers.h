@@ -6,18 +6,20 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "backend/dataset/file_facts.h"
 
 namespace arrow {
-class Schema;
+class RecordBatch;
 }
 
 namespace millrace::dataset {
 
-/// Adds a file's columns, those of types that cannot be read by name only; gives the places of the
-/// others in facts.schema.
-std::map<std::string, std::size_t> addColumns(const arrow::Schema& schema, FileFacts& facts);
+/// By place in `columns`: what each of them takes in a record batch.
+Status addDecodedBytes(const arrow::RecordBatch& batch, const DataFile& file,
+                       const std::map<std::string, std::size_t>& columns,
+                       std::vector<std::int64_t>& decodedBytes);
 
 Result<FileFacts> readParquetFacts(const DataFile& file);
 Result<FileFacts> readArrowFacts(const DataFile& file);

@@ -16,13 +16,16 @@
 
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/bit_unpack.h"
+#include "backend/dataset/leaf_form.h"
 
 namespace millrace::dataset {
 
 struct PageDecoder::Shape {
-    bool isList = false, hasNullLists = false, hasNullItems = false;
+    bool isList = false, hasNullItems = false;
     int maxDefinition = 0;
-    int width = 0;  ///< bytes a value
+    int emptyDefinition = 0;  ///< of an empty list; what is below is null
+    LeafForm form;
+    int width = 0;  ///< bytes a word
 };
 
 struct PageDecoder::Target {
@@ -35,6 +38,7 @@ struct PageDecoder::Target {
     std::int64_t levels = 0, levelsMost = 0;
     // Flat columns.
     std::shared_ptr<arrow::Buffer> values, validity;
+    std::optional<TextTarget> texts;
     std::int64_t rows = 0, nulls = 0;  ///< written
     // Lists.
     std::optional<ListTarget> lists;
@@ -50,7 +54,7 @@ int bitsFor(int most) {
     return std::bit_width(static_cast<unsigned>(most));
 }
 
-// A stream of levels: its length in four bytes, then the stream.
+// A stream of levels (or of bools): its length in four bytes, then the stream.
 bool takeLevels(ByteSpan& page, ByteSpan& levels) {
     std::uint32_t length = 0;
     if (page.size() < 4) {
@@ -189,34 +193,6 @@ bool isSet(const std::vector<std::uint64_t>& bits, std::int64_t at) {
     return ((bits[static_cast<std::size_t>(at >> 6)] >> (at & 63)) & 1) != 0;
 }
 
-bool hasWidthOf(const parquet::ColumnDescriptor& column, arrow::Type::type type, int& width) {
-    const auto& logical = column.logical_type();
-    const auto isPlainInt = [&](int bits) {
-        if (logical == nullptr || logical->is_none()) {
-            return true;
-        }
-        const auto* number = dynamic_cast<const parquet::IntLogicalType*>(logical.get());
-        return number != nullptr && number->is_signed() && number->bit_width() == bits;
-    };
-    const bool isPlain = logical == nullptr || logical->is_none();
-    switch (column.physical_type()) {
-        case parquet::Type::INT32:
-            width = 4;
-            return type == arrow::Type::INT32 && isPlainInt(32);
-        case parquet::Type::INT64:
-            width = 8;
-            return type == arrow::Type::INT64 && isPlainInt(64);
-        case parquet::Type::FLOAT:
-            width = 4;
-            return type == arrow::Type::FLOAT && isPlain;
-        case parquet::Type::DOUBLE:
-            width = 8;
-            return type == arrow::Type::DOUBLE && isPlain;
-        default:
-            return false;
-    }
-}
-
 }  // namespace
 
 bool PageDecoder::shapeOf(const parquet::ColumnDescriptor& column, const arrow::DataType& pinned,
@@ -225,23 +201,24 @@ bool PageDecoder::shapeOf(const parquet::ColumnDescriptor& column, const arrow::
     const bool isFlat = column.max_repetition_level() == 0;
     const parquet::schema::Node* leaf = column.schema_node().get();
     if (isFlat) {
-        const bool isTop = leaf->parent() != nullptr && leaf->parent()->parent() == nullptr;
-        return isTop && shape.maxDefinition <= 1 && hasWidthOf(column, pinned.id(), shape.width);
+        const bool isKnown = LeafForm::of(column, pinned, shape.form);
+        shape.width = shape.form.width;
+        return isKnown;
     }
     // optional|required group NAME (LIST) { repeated group list { optional|required item } }
     const parquet::schema::Node* middle = leaf->parent();
     const parquet::schema::Node* list = middle == nullptr ? nullptr : middle->parent();
     if (column.max_repetition_level() != 1 || list == nullptr || list->parent() == nullptr ||
-        list->parent()->parent() != nullptr || !middle->is_repeated() || leaf->is_repeated() ||
-        list->is_repeated() || pinned.id() != arrow::Type::LIST) {
+        !middle->is_repeated() || leaf->is_repeated() || pinned.id() != arrow::Type::LIST) {
         return false;
     }
     shape.isList = true;
-    shape.hasNullLists = list->is_optional();
     shape.hasNullItems = leaf->is_optional();
-    const int levels = 1 + (shape.hasNullLists ? 1 : 0) + (shape.hasNullItems ? 1 : 0);
+    shape.emptyDefinition = shape.maxDefinition - 1 - (shape.hasNullItems ? 1 : 0);
     const auto& items = *static_cast<const arrow::ListType&>(pinned).value_type();
-    return shape.maxDefinition == levels && hasWidthOf(column, items.id(), shape.width);
+    const bool isKnown = LeafForm::of(column, items, shape.form);
+    shape.width = shape.form.width;
+    return isKnown && shape.form.turn == LeafForm::Turn::kNone;
 }
 
 Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
@@ -259,6 +236,9 @@ Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowS
     }
     ASSIGN_OR_RETURN(target.values,
                      fromArrow(arrow::AllocateBuffer(wanted * shape.width, pool_), "decode"));
+    if (shape.form.turn == LeafForm::Turn::kTexts) {
+        ASSIGN_OR_RETURN(target.texts, TextTarget::make(wanted, pool_));
+    }
     if (shape.maxDefinition > 0) {
         const std::int64_t bytes = (wanted + 7) / 8;
         ASSIGN_OR_RETURN(target.validity, fromArrow(arrow::AllocateBuffer(bytes, pool_), "decode"));
@@ -284,6 +264,7 @@ Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunk(
     Target target(wish, stretch);
     RETURN_IF_ERROR(allocate(shape, wish, stretch, chunk->num_values(), target));
     dictionary_ = {};
+    dictionaryBytes_ = {};
     ASSIGN_OR_RETURN(const bool isRead, readPages(shape, target));
     if (!isRead) {
         return std::shared_ptr<arrow::Array>();
@@ -294,9 +275,23 @@ Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunk(
     if (shape.isList) {
         return target.lists->finish(pinned);
     }
-    const auto validity = target.nulls > 0 ? target.validity : nullptr;
+    return finishFlat(shape, pinned, target);
+}
+
+Result<std::shared_ptr<arrow::Array>> PageDecoder::finishFlat(
+    const Shape& shape, const std::shared_ptr<arrow::DataType>& pinned, Target& target) {
+    std::vector<std::shared_ptr<arrow::Buffer>> buffers = {target.nulls > 0 ? target.validity
+                                                                            : nullptr};
+    if (target.texts) {
+        buffers.push_back(target.texts->offsets());
+        buffers.push_back(target.texts->bytes());
+    } else {
+        ASSIGN_OR_RETURN(auto values, turnWords(shape.form, *pinned, target.rows,
+                                                std::move(target.values), pool_));
+        buffers.push_back(std::move(values));
+    }
     return arrow::MakeArray(
-        arrow::ArrayData::Make(pinned, target.rows, {validity, target.values}, target.nulls));
+        arrow::ArrayData::Make(pinned, target.rows, std::move(buffers), target.nulls));
 }
 
 Result<bool> PageDecoder::readPages(const Shape& shape, Target& target) {
@@ -335,6 +330,17 @@ Result<bool> PageDecoder::readPages(const Shape& shape, Target& target) {
 
 Status PageDecoder::readDictionary(const PageHeader& page, const Shape& shape) {
     ASSIGN_OR_RETURN(const ByteSpan values, pages_.dictionary());
+    if (shape.form.isUnpacked()) {
+        ByteSpan words;
+        if (shape.form.turn != LeafForm::Turn::kTexts ||
+            !unpackPlain(shape.form, values, page.numValues, dictionaryWords_, words) ||
+            words.size() < std::int64_t{page.numValues} * shape.width) {
+            return damaged("a dictionary page without its values");
+        }
+        dictionaryBytes_ = values;
+        dictionary_ = {dictionaryWords_.data(), page.numValues};
+        return okStatus();
+    }
     if (values.size() < std::int64_t{page.numValues} * shape.width) {
         return damaged("a dictionary page shorter than its values");
     }
@@ -345,7 +351,9 @@ Status PageDecoder::readDictionary(const PageHeader& page, const Shape& shape) {
 Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, Target& target) {
     const bool isDictionary = page.encoding == PageHeader::kRleDictionary ||
                               page.encoding == PageHeader::kPlainDictionary;
-    if ((!isDictionary && page.encoding != PageHeader::kPlain) ||
+    const bool isRle =
+        shape.form.turn == LeafForm::Turn::kBits && page.encoding == PageHeader::kRle;
+    if ((!isDictionary && !isRle && page.encoding != PageHeader::kPlain) ||
         (shape.maxDefinition > 0 && page.definitionEncoding != PageHeader::kRle) ||
         (shape.isList && page.repetitionEncoding != PageHeader::kRle)) {
         return false;
@@ -362,19 +370,38 @@ Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, T
         return damaged("a page shorter than its levels");
     }
     PageValues values;
-    if (!values.open(isDictionary, rest, dictionary_)) {
+    const ByteSpan texts = isDictionary ? dictionaryBytes_ : rest;
+    ByteSpan bits;
+    if (isRle ? !takeLevels(rest, bits)
+              : !isDictionary && shape.form.isUnpacked() && !toWords(shape, count, rest)) {
+        return damaged("a page shorter than its values");
+    }
+    if (isRle) {
+        values.openBits(bits);
+    } else if (!values.open(isDictionary, rest, dictionary_)) {
         return damaged("dictionary indices");
     }
     if (shape.isList) {
         return readList(shape, repetition, definition, values, count, target);
     }
+    const std::int64_t written = target.rows;
     const bool isFine = shape.width == 4
                             ? readFlat<std::uint32_t>(shape, definition, values, count, target)
                             : readFlat<std::uint64_t>(shape, definition, values, count, target);
     if (!isFine) {
         return damaged("a page without the values that its levels count");
     }
+    if (target.texts) {
+        const auto* spans = reinterpret_cast<const TextSpan*>(target.values->data()) + written;
+        RETURN_IF_ERROR(target.texts->append(texts, spans, target.rows - written));
+    }
     return true;
+}
+
+// A plain page of bools or texts as a plain page of words.
+bool PageDecoder::toWords(const Shape& shape, std::int64_t count, ByteSpan& page) {
+    const ByteSpan stored = page;
+    return unpackPlain(shape.form, stored, count, pageWords_, page);
 }
 
 template <class T>
@@ -390,11 +417,12 @@ bool PageDecoder::readFlat(const Shape& shape, ByteSpan levels, PageValues& valu
         return true;
     }
     bool isAll = true;
-    if (shape.maxDefinition > 0 && !areAll(levels, 1, count, isAll)) {
+    if (shape.maxDefinition > 0 && !areAll(levels, shape.maxDefinition, count, isAll)) {
         return false;
     }
     std::int64_t present = count;
-    if (!isAll && !bitmapOf(levels, count, valid_, present)) {
+    if (!isAll && !(shape.maxDefinition == 1 ? bitmapOf(levels, count, valid_, present)
+                                             : bitmapOfDeep(shape, levels, count, present))) {
         return false;
     }
     const std::int64_t written = target.rows;
@@ -406,6 +434,23 @@ bool PageDecoder::readFlat(const Shape& shape, ByteSpan levels, PageValues& valu
     const auto places = target.walk.take(first, count);
     return isAll ? values.pick(places, count, out)
                  : pickNullable(values, places, present, written, target, out);
+}
+
+// Within structs a value is there where the level is the greatest one.
+bool PageDecoder::bitmapOfDeep(const Shape& shape, ByteSpan levels, std::int64_t count,
+                               std::int64_t& present) {
+    if (!unpackLevels(levels, shape.maxDefinition, count, definition_)) {
+        return false;
+    }
+    valid_.assign(static_cast<std::size_t>(count / 64 + 2), 0);
+    present = 0;
+    const auto most = static_cast<std::uint32_t>(shape.maxDefinition);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint64_t isValid = definition_[static_cast<std::size_t>(i)] == most ? 1 : 0;
+        valid_[static_cast<std::size_t>(i >> 6)] |= isValid << (i & 63);
+        present += static_cast<std::int64_t>(isValid);
+    }
+    return true;
 }
 
 template <class T>
@@ -519,6 +564,7 @@ Result<bool> PageDecoder::walkLevels(const Shape& shape, ByteSpan repetition, By
         return damaged("levels");
     }
     const auto most = static_cast<std::uint32_t>(shape.maxDefinition);
+    const auto empty = static_cast<std::uint32_t>(shape.emptyDefinition);
     std::int32_t values = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         const bool isItem = definition_[i] == most;
@@ -527,7 +573,7 @@ Result<bool> PageDecoder::walkLevels(const Shape& shape, ByteSpan repetition, By
         }
         if (repetition_[i] == 0) {
             pageRows_.starts.push_back(values);
-            pageRows_.isNull.push_back(shape.hasNullLists && definition_[i] == 0 ? 1 : 0);
+            pageRows_.isNull.push_back(definition_[i] < empty ? 1 : 0);
         } else if (!isItem) {
             return damaged("levels that contradict each other");
         }

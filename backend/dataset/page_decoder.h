@@ -1,7 +1,7 @@
 #pragma once
 // Decodes the pages of the columns that training data mostly has, straight into an Arrow array's
-// buffers: numbers of 4 and 8 bytes, flat or in lists, plain or dictionary-encoded, data pages V1
-// and V2.
+// buffers: numbers, bools, dates, times and texts, and lists of numbers of 4 and 8 bytes; alone or
+// in structs, plain or dictionary-encoded, data pages V1 and V2.
 //
 // Lists' offsets come from the zero bits of the repetition levels; where every definition level is
 // the greatest (no null, no empty list) they are checked and skipped. Whatever else a file may hold
@@ -59,9 +59,15 @@ class PageDecoder {
     Result<bool> readPages(const Shape& shape, Target& target);
     Result<bool> readPage(const PageHeader& page, const Shape& shape, Target& target);
     Status readDictionary(const PageHeader& page, const Shape& shape);
+    bool toWords(const Shape& shape, std::int64_t count, ByteSpan& page);
+    Result<std::shared_ptr<arrow::Array>> finishFlat(const Shape& shape,
+                                                     const std::shared_ptr<arrow::DataType>& pinned,
+                                                     Target& target);
     template <class T>
     bool readFlat(const Shape& shape, ByteSpan levels, PageValues& values, std::int64_t count,
                   Target& target);
+    bool bitmapOfDeep(const Shape& shape, ByteSpan levels, std::int64_t count,
+                      std::int64_t& present);
     template <class T>
     bool readNullable(PageValues& values, std::int64_t count, std::int64_t present, Target& target,
                       T* out);
@@ -77,6 +83,8 @@ class PageDecoder {
     arrow::MemoryPool* const pool_;
     PageStream pages_;
     PageDictionary dictionary_;
+    std::vector<std::uint64_t> dictionaryWords_, pageWords_;  ///< of texts; of texts and bools
+    ByteSpan dictionaryBytes_;
     PageRows pageRows_;
     std::vector<std::uint32_t> repetition_, definition_;
     std::vector<std::uint64_t> valid_, dense_;

@@ -178,6 +178,9 @@ std::int64_t parsePageHeader(ByteSpan bytes, PageHeader& header) {
         std::int32_t* const places[] = {&header.type, &header.bytes, &header.compressedBytes};
         if (id >= 1 && id <= 3 && type == kI32) {
             *places[id - 1] = reader.i32();
+        } else if (id == 4 && type == kI32) {
+            header.crc = reader.i32();
+            header.hasCrc = true;
         } else if (type == kStruct && id == 5) {
             readFields(reader, header, dataPlaces, -1);
         } else if (type == kStruct && id == 7) {

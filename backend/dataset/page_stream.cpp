@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/crc32.h"
 
 namespace millrace::dataset {
 namespace {
@@ -124,6 +125,7 @@ Result<bool> PageStream::next(PageHeader& header) {
         const std::uint8_t* const data = window_->data() + from_;
         const std::int64_t length = parsePageHeader({data, data + unread}, header);
         if (length > 0) {
+            pageAt_ = at_ - unread;
             from_ += length;
             break;
         }
@@ -157,6 +159,11 @@ Result<ByteSpan> PageStream::bodyInto(std::shared_ptr<arrow::ResizableBuffer>& m
     ByteSpan from{data, data + bodyLeft_};
     from_ += bodyLeft_;
     bodyLeft_ = 0;
+    if (header_.hasCrc && crc32Of(from) != static_cast<std::uint32_t>(header_.crc)) {
+        return damagedChunk(strCat("the page at byte ", pageAt_,
+                                   " of the file does not match its checksum; the bytes changed "
+                                   "since they were written, so fetch the file again"));
+    }
     const bool isV2 = header_.type == PageHeader::kDataV2;
     const std::int64_t levels =
         isV2 ? std::int64_t{header_.definitionBytes} + header_.repetitionBytes : 0;

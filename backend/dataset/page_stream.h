@@ -7,7 +7,7 @@
 // compact protocol (https://github.com/apache/thrift/blob/master/doc/specs).
 // Threads: one. Failure: kDataLoss without a place for bytes that contradict the format; what Arrow
 // says of reading the file. Nothing is allocated by the say of a header beyond what the footer says
-// of the chunk.
+// of the chunk. A body that is asked for is held against its checksum where the header has one.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,6 +44,8 @@ struct PageHeader {
     std::int32_t numRows = -1;                                          ///< V2; -1: not said
     std::int32_t definitionBytes = 0, repetitionBytes = 0;              ///< V2
     bool isCompressed = true;                                           ///< V2: the values
+    bool hasCrc = false;
+    std::int32_t crc = 0;  ///< CRC-32 of the body as it stands in the file
 };
 
 /// A header at the begin of `bytes`; its length, 0 when the bytes end within it, or -1 when it is
@@ -79,6 +81,7 @@ class PageStream {
     std::shared_ptr<arrow::ResizableBuffer> window_, page_, dictionary_;
     std::int64_t from_ = 0, filled_ = 0;  ///< unread bytes of window_
     PageHeader header_;
+    std::int64_t pageAt_ = 0;    ///< of the current page's header, in the file
     std::int64_t bodyLeft_ = 0;  ///< of the current page, not yet passed
     std::int32_t codecOf_ = -1;
     std::unique_ptr<arrow::util::Codec> codec_;

@@ -32,6 +32,14 @@ class PageValues {
         indices_ = HybridStream({bytes.begin + 1, bytes.end}, *bytes.begin);
         return *bytes.begin <= 32;
     }
+    /// A hybrid stream of bools, as words of four bytes.
+    void openBits(ByteSpan bytes) {
+        static constexpr std::uint64_t kFalseTrue = std::uint64_t{1} << 32;
+        isDictionary_ = true;
+        dictionary_ = &kFalseTrue;
+        size_ = 2;
+        indices_ = HybridStream(bytes, 1);
+    }
     bool isDictionary() const { return isDictionary_; }
 
     /// The next `count` values.

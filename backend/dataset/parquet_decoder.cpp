@@ -16,8 +16,10 @@
 #include <parquet/schema.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/column_tree.h"
 #include "backend/dataset/decoders.h"
 #include "backend/dataset/page_decoder.h"
+#include "backend/dataset/parquet_columns.h"
 
 namespace millrace::dataset {
 namespace {
@@ -30,9 +32,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
                    std::unique_ptr<parquet::arrow::FileReader> reader)
         : input_(input), file_(std::move(file)), reader_(std::move(reader)), pages_(input.pool) {
         footer_ = reader_->parquet_reader()->metadata();
-        for (int leaf = 0; leaf < footer_->num_columns(); ++leaf) {
-            leaves_[footer_->schema()->GetColumnRoot(leaf)->name()].push_back(leaf);
-        }
+        columns_ = columnsOf(*footer_->schema());
         std::int64_t row = 0;
         for (int group = 0; group < footer_->num_row_groups(); ++group) {
             firstRows_.push_back(row);
@@ -70,24 +70,28 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     Result<ArrayPtr> readColumn(const SplitRange& split, const std::string& column,
                                 const RowWish& wish, arrow::MemoryPool* pool) {
         ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
-        const auto leaves = leaves_.find(column);
-        if (leaves == leaves_.end()) {
-            return nullArray(type, wish.count(split.rows), pool);
+        const auto found = columns_.find(column);
+        if (found == columns_.end()) {
+            return input_.facts->schema.find(column) == nullptr
+                       ? nullArray(type, wish.count(split.rows), pool)
+                       : internalError(input_.path, ": column '", column, "' has no values");
         }
+        const ColumnLeaves& leaves = found->second;
         const int group = static_cast<int>(split.chunk);
         const std::string place =
             strCat(input_.path, ": row group ", group, ", column '", column, "'");
-        for (const int leaf : leaves->second) {
+        for (const int leaf : leaves.leaves) {
             bytesRead_ += footer_->RowGroup(group)->ColumnChunk(leaf)->total_compressed_size();
         }
         try {
             ASSIGN_OR_RETURN(ArrayPtr fast,
-                             decodePages(split, group, leaves->second, type, place, wish));
+                             decodePages(split, group, leaves.leaves, type, place, wish));
             if (fast != nullptr) {
                 return fast;
             }
-            ASSIGN_OR_RETURN(const std::shared_ptr<arrow::ChunkedArray> values,
-                             decode(split, group, leaves->second, place));
+            ASSIGN_OR_RETURN(std::shared_ptr<arrow::ChunkedArray> values,
+                             decode(split, group, leaves.leaves, place));
+            ASSIGN_OR_RETURN(values, fieldWithin(std::move(values), leaves.depth, pool));
             if (values->length() != split.rows) {
                 return dataLoss(place, ": corrupt: ", values->length(), " rows instead of ",
                                 split.rows);
@@ -181,7 +185,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     const std::shared_ptr<arrow::io::RandomAccessFile> file_;
     std::unique_ptr<parquet::arrow::FileReader> reader_;
     std::shared_ptr<parquet::FileMetaData> footer_;
-    std::map<std::string, std::vector<int>> leaves_;
+    std::map<std::string, ColumnLeaves> columns_;
     std::vector<std::int64_t> firstRows_;
     std::int64_t bytesRead_ = 0;
     std::vector<ColumnCost> costs_;
@@ -194,11 +198,14 @@ Result<DecoderPtr> openParquet(const DecoderInput& input) {
     try {
         parquet::arrow::FileReaderBuilder builder;
         parquet::ReaderProperties reading(input.pool);
+        reading.set_page_checksum_verification(true);
         RETURN_IF_ERROR(
             fromArrow(builder.Open(input.file.input(), reading, input.footer), input.path));
         parquet::ArrowReaderProperties properties(/*use_threads=*/false);
         properties.set_pre_buffer(false);
         properties.set_batch_size(1 << 16);
+        // As nanoseconds they would end in 2262.
+        properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
         std::unique_ptr<parquet::arrow::FileReader> reader;
         RETURN_IF_ERROR(fromArrow(
             builder.memory_pool(input.pool)->properties(properties)->Build(&reader), input.path));

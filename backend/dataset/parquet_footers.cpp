@@ -8,6 +8,8 @@
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
 
+#include "backend/dataset/parquet_columns.h"
+
 namespace millrace::dataset {
 namespace {
 
@@ -57,7 +59,7 @@ std::vector<ByteRange> columnRanges(const parquet::FileMetaData& footer, int row
     const std::set<std::string> wanted(columns.begin(), columns.end());
     const auto group = footer.RowGroup(rowGroup);
     for (int leaf = 0; leaf < footer.num_columns(); ++leaf) {
-        if (!wanted.contains(footer.schema()->GetColumnRoot(leaf)->name())) {
+        if (!wanted.contains(columnOfLeaf(*footer.schema(), leaf))) {
             continue;
         }
         const auto chunk = group->ColumnChunk(leaf);

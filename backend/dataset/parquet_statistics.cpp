@@ -19,6 +19,7 @@
 
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/file_source.h"
+#include "backend/dataset/parquet_columns.h"
 #include "backend/dataset/value_text.h"
 
 namespace millrace::dataset {
@@ -127,22 +128,23 @@ std::vector<ColumnStatistics> ofFooter(const parquet::FileMetaData& footer,
                                        const std::vector<std::string>& columns) {
     std::vector<ColumnStatistics> out(columns.size());
     std::map<std::string, std::size_t> places;
+    const std::map<std::string, ColumnLeaves> known = columnsOf(*footer.schema());
     for (std::size_t i = 0; i < columns.size(); ++i) {
         places.emplace(columns[i], i);
-        const int field = footer.schema()->group_node()->FieldIndex(columns[i]);
-        if (field < 0) {
+        if (!known.contains(columns[i])) {
             out[i].isNullable = true;
             out[i].nulls = footer.num_rows();
         }
     }
     for (int group = 0; group < footer.num_row_groups(); ++group) {
         const auto meta = footer.RowGroup(group);
-        for (int leaf = 0; leaf < footer.num_columns(); ++leaf) {
-            const auto* root = footer.schema()->GetColumnRoot(leaf);
-            const auto at = places.find(root->name());
-            if (at != places.end()) {
-                out[at->second].add(
-                    ofChunk(*meta->ColumnChunk(leaf), root->is_primitive(), !root->is_required()));
+        for (const auto& [name, column] : known) {
+            const auto at = places.find(name);
+            for (const int leaf : column.leaves) {
+                if (at != places.end()) {
+                    out[at->second].add(
+                        ofChunk(*meta->ColumnChunk(leaf), column.isPrimitive, column.isNullable));
+                }
             }
         }
     }
@@ -156,15 +158,13 @@ ColumnStatistics chunkStatistics(const parquet::FileMetaData& footer, int rowGro
     ColumnStatistics none;
     none.nulls.reset();
     none.hasBounds = false;
-    const parquet::schema::GroupNode& root = *footer.schema()->group_node();
-    const int field = root.FieldIndex(column);
+    const std::optional<ColumnLeaves> found = findColumn(*footer.schema(), column);
     leaf = -1;
-    if (field < 0 || !root.field(field)->is_primitive() || root.field(field)->is_repeated()) {
+    if (!found || !found->isPrimitive) {
         return none;
     }
-    leaf = footer.schema()->ColumnIndex(*root.field(field));
-    return ofChunk(*footer.RowGroup(rowGroup)->ColumnChunk(leaf), true,
-                   !root.field(field)->is_required());
+    leaf = found->leaves.front();
+    return ofChunk(*footer.RowGroup(rowGroup)->ColumnChunk(leaf), true, found->isNullable);
 }
 
 void ColumnStatistics::add(const ColumnStatistics& other) {

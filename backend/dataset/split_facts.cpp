@@ -16,6 +16,7 @@
 #include <parquet/schema.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/parquet_columns.h"
 #include "backend/dataset/parquet_statistics.h"
 
 namespace millrace::dataset {
@@ -103,7 +104,7 @@ std::optional<ColumnFactsOfSplit> ParquetSplitFacts::of(const std::string& colum
     }
     ColumnFactsOfSplit facts;
     try {
-        if (footer_->schema()->group_node()->FieldIndex(column) < 0) {
+        if (!findColumn(*footer_->schema(), column)) {
             facts.isAllNull = true;
             return facts;
         }

@@ -348,8 +348,7 @@ class Binder {
                           std::string(messageOf(table.status())));
         } else if (table->find(vocabulary.column) == nullptr) {
             problems_.add(strCat(path, ".vocabulary"), "unknown_column",
-                          strCat(vocabulary.table, " has no column '", vocabulary.column, "'",
-                                 nameHint(vocabulary.column, table->names())));
+                          table->whyUnknownIn(vocabulary.table, vocabulary.column));
         }
     }
 

@@ -143,8 +143,7 @@ class Typer {
     Expr column(const Expr& expr) {
         const Field* field = schema_.find(expr->name);
         if (field == nullptr) {
-            return fail(expr, strCat("unknown column '", expr->name, "'",
-                                     nameHint(expr->name, schema_.names())));
+            return fail(expr, schema_.whyUnknown(expr->name));
         }
         return withType(expr, field->type);
     }

@@ -116,6 +116,24 @@ std::vector<std::string> Schema::names() const {
     return out;
 }
 
+const RefusedColumn* Schema::findRefused(std::string_view name) const {
+    const auto at = std::find_if(refused.begin(), refused.end(),
+                                 [name](const RefusedColumn& one) { return one.name == name; });
+    return at == refused.end() ? nullptr : &*at;
+}
+
+std::string Schema::whyUnknown(std::string_view name) const {
+    const RefusedColumn* const known = findRefused(name);
+    return known != nullptr ? strCat("column '", name, "' ", known->why)
+                            : strCat("unknown column '", name, "'", nameHint(name, names()));
+}
+
+std::string Schema::whyUnknownIn(std::string_view table, std::string_view name) const {
+    return findRefused(name) != nullptr
+               ? strCat(table, ": ", whyUnknown(name))
+               : strCat(table, " has no column '", name, "'", nameHint(name, names()));
+}
+
 void Schema::set(std::string_view name, const DataType& type) {
     for (Field& field : fields) {
         if (field.name == name) {

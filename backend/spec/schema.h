@@ -63,12 +63,27 @@ struct Field {
     bool operator==(const Field&) const = default;
 };
 
-/// Columns in order. Names are compared exactly.
+/// A column that stands in the data and cannot be read as it is.
+struct RefusedColumn {
+    std::string name;
+    std::string why;  ///< "is a map<string, int64>: ..., write ... instead": what follows its name
+    bool hasFields = false;  ///< a struct: its fields are columns of their own, by path
+    bool operator==(const RefusedColumn&) const = default;
+};
+
+/// Columns in order. Names are compared exactly; a struct's fields are columns `user.age`.
 struct Schema {
     std::vector<Field> fields;
+    std::vector<RefusedColumn> refused;
 
     const Field* find(std::string_view name) const;
     std::vector<std::string> names() const;
+    const RefusedColumn* findRefused(std::string_view name) const;
+    /// What to say of a name that find() does not know: "unknown column 'x'; did you mean 'y'?", or
+    /// why the column of this name cannot be read.
+    std::string whyUnknown(std::string_view name) const;
+    /// The same of a side table's column: "movies.csv has no column 'x'; ...".
+    std::string whyUnknownIn(std::string_view table, std::string_view name) const;
     /// Adds the column, or replaces the type of the one with this name.
     void set(std::string_view name, const DataType& type);
     bool operator==(const Schema&) const = default;

@@ -74,8 +74,8 @@ std::optional<DataType> StepTyper::column(const std::string& key, const std::str
         return field->type;
     }
     if (!isBroken(name)) {
-        sink_(key, "unknown_column", 0,
-              strCat("unknown column '", name, "'", nameHint(name, columns_.names())));
+        sink_(key, columns_.findRefused(name) != nullptr ? "type" : "unknown_column", 0,
+              columns_.whyUnknown(name));
     }
     return std::nullopt;
 }
@@ -175,9 +175,7 @@ void StepTyper::checkJoinKey(const JoinKey& key, const std::string& table, const
     const std::optional<DataType> left = column("on", key.left);
     const Field* other = right.find(key.right);
     if (other == nullptr) {
-        sink_(
-            "on", "unknown_column", 0,
-            strCat(table, " has no column '", key.right, "'", nameHint(key.right, right.names())));
+        sink_("on", "unknown_column", 0, right.whyUnknownIn(table, key.right));
         return;
     }
     DataType common;
@@ -192,9 +190,7 @@ void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const Sche
     const std::optional<DataType> left = column("as_of.left", asOf.left);
     const Field* other = right.find(asOf.right);
     if (other == nullptr) {
-        sink_("as_of.right", "unknown_column", 0,
-              strCat(table, " has no column '", asOf.right, "'",
-                     nameHint(asOf.right, right.names())));
+        sink_("as_of.right", "unknown_column", 0, right.whyUnknownIn(table, asOf.right));
         return;
     }
     const auto isTime = [](const DataType& type) { return type.isTemporal() || type.isInteger(); };

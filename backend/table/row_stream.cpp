@@ -38,11 +38,13 @@ spec::RunSpec rowsOnly(const spec::RunSpec& spec) {
 Status checkSupported(const dataset::Dataset& dataset) {
     for (std::size_t file = 0; file < dataset.files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, dataset.facts(file));
-        if (!facts->unsupported.empty()) {
-            return invalidArgument(dataset.files()[file].path, ": column '",
-                                   facts->unsupported.front(),
-                                   "' is of a type that cannot be read; --columns says which "
-                                   "columns the table is to have");
+        for (const spec::RefusedColumn& column : facts->schema.refused) {
+            if (!column.hasFields) {
+                return invalidArgument(dataset.files()[file].path, ": column '", column.name, "' ",
+                                       column.why,
+                                       "; or say with --columns which columns the table is to "
+                                       "have");
+            }
         }
     }
     return okStatus();

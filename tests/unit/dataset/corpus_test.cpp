@@ -1,12 +1,19 @@
 // Files as many writers make them: every one reads as Arrow's own reader reads it. Types,
 // encodings, codecs, page versions and row groups are multiplied out.
+#include <filesystem>
 #include <numeric>
+#include <set>
 
 #include <arrow/array/array_base.h>
+#include <arrow/array/array_nested.h>
+#include <arrow/array/builder_primitive.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
+#include <arrow/buffer_builder.h>
 #include <arrow/chunked_array.h>
+#include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
+#include <arrow/extension_type.h>
 #include <arrow/json/from_string.h>
 #include <arrow/table.h>
 #include <arrow/util/compression.h>
@@ -16,6 +23,7 @@
 #include <parquet/properties.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/crc32.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
 #include "tests/unit/dataset/data_files.h"
@@ -52,6 +60,16 @@ std::vector<Sample> scalars() {
         {"decimal", decimal128(9, 2), "[\"1.25\", null, \"-3.00\", \"0.01\", \"9999999.99\"]"},
         {"wide_decimal", decimal128(30, 4),
          "[\"1.2500\", null, \"-3.0000\", \"0.0001\", \"12345678901234567890.1234\"]"},
+        {"decimal32", decimal32(9, 2), "[\"1.25\", null, \"-3.00\", \"0.01\", \"9999999.99\"]"},
+        {"decimal64", decimal64(18, 3), "[\"1.250\", null, \"-3.000\", \"0.001\", \"9.000\"]"},
+        {"decimal256", decimal256(38, 2), "[\"1.25\", null, \"-3.00\", \"0.01\", \"7.00\"]"},
+        {"long_decimal", decimal256(60, 2), "[\"1.25\", null, \"-3.00\", \"0.50\", \"7.00\"]"},
+        {"time_s", time32(TimeUnit::SECOND), "[1, null, 0, 7, 86399]"},
+        {"time_ms", time32(TimeUnit::MILLI), "[1, null, 0, 7, 86399999]"},
+        {"time_us", time64(TimeUnit::MICRO), "[1, null, 0, 7, 86399999999]"},
+        {"time_ns", time64(TimeUnit::NANO), "[1999, null, 0, 7, 86399999999999]"},
+        {"fixed_binary", fixed_size_binary(3), "[\"abc\", null, \"xyz\", \"abc\", \"...\"]"},
+        {"large_binary", large_binary(), "[\"a\", null, \"\", \"b\", \"c\"]"},
         {"date32", date32(), "[1, null, -1, 0, 20000]"},
         {"date64", date64(), "[86400000, null, -86400000, 0, 172800000]"},
         {"string", utf8(), "[\"a\", null, \"\", \"gr\\u00fc\\u00df\", \"a long text to be kept\"]"},
@@ -72,8 +90,7 @@ std::vector<Sample> scalars() {
 std::vector<Sample> samples() {
     std::vector<Sample> all = scalars();
     for (const Sample& one : scalars()) {
-        if (one.type->id() == arrow::Type::DECIMAL128 ||
-            one.type->id() == arrow::Type::DICTIONARY) {
+        if (one.type->id() == arrow::Type::DICTIONARY) {
             continue;
         }
         const std::string lists = "[" + one.values + ", null, [], " + one.values + ", [null]]";
@@ -84,6 +101,19 @@ std::vector<Sample> samples() {
                            one.values + ", " + one.values + "]"});
     }
     return all;
+}
+
+/// `values` in `depth` structs, each of which is null in some rows; their only field is `f`.
+ArrayPtr within(ArrayPtr values, int depth) {
+    for (int d = 0; d < depth; ++d) {
+        arrow::TypedBufferBuilder<bool> valid;
+        for (std::int64_t row = 0; row < values->length(); ++row) {
+            EXPECT_TRUE(valid.Append((row + d) % (d + 4) != 0).ok());
+        }
+        values =
+            *arrow::StructArray::Make({values}, std::vector<std::string>{"f"}, *valid.Finish());
+    }
+    return values;
 }
 
 /// The sample's values, over and over.
@@ -98,12 +128,13 @@ ArrayPtr repeated(const Sample& sample, int times) {
                : array;
 }
 
-std::shared_ptr<arrow::Table> tableOf(const std::vector<Sample>& samples, int times) {
+std::shared_ptr<arrow::Table> tableOf(const std::vector<Sample>& samples, int times,
+                                      int depth = 0) {
     arrow::FieldVector fields;
     arrow::ArrayVector arrays;
     for (const Sample& sample : samples) {
-        fields.push_back(arrow::field(sample.name, sample.type));
-        arrays.push_back(repeated(sample, times));
+        arrays.push_back(within(repeated(sample, times), depth));
+        fields.push_back(arrow::field(sample.name, arrays.back()->type()));
     }
     return arrow::Table::Make(arrow::schema(fields), arrays);
 }
@@ -130,26 +161,95 @@ std::shared_ptr<arrow::Table> readGroup(const std::string& path, int group) {
     return *reader->ReadRowGroup(group);
 }
 
-/// A column of it, cast to the pinned type.
-ArrayPtr expected(const arrow::Table& table, const std::string& column,
-                  const spec::DataType& type) {
-    const auto chunks = table.GetColumnByName(column);
-    const ArrayPtr array = chunks->num_chunks() == 0 ? *arrow::MakeEmptyArray(chunks->type())
-                                                     : *arrow::Concatenate(chunks->chunks());
-    const TypePtr pinned = toArrowType(type);
-    if (pinned == nullptr) {
-        return array;
-    }
-    auto options = arrow::compute::CastOptions::Safe(pinned);
+ArrayPtr castTo(const ArrayPtr& array, const TypePtr& type) {
+    auto options = arrow::compute::CastOptions::Safe(type);
     options.allow_time_truncate = true;
-    return arrow::compute::Cast(array, options)->make_array();
+    options.allow_invalid_utf8 = true;
+    const auto cast = arrow::compute::Cast(array, options);
+    EXPECT_TRUE(cast.ok()) << array->type()->ToString() << " to " << type->ToString() << ": "
+                           << cast.status();
+    return cast.ok() ? cast->make_array() : nullptr;
 }
 
-void expectSame(const std::string& path, const std::string& what) {
+/// Scalars as Arrow's casts bring them to the pinned type.
+ArrayPtr pinnedScalars(ArrayPtr array, const spec::DataType& type) {
+    if (array->type_id() == arrow::Type::EXTENSION) {
+        array = static_cast<const arrow::ExtensionArray&>(*array).storage();
+    }
+    if (arrow::is_decimal(array->type_id()) && type.kind == spec::TypeKind::kDecimal) {
+        const auto& decimal = static_cast<const arrow::DecimalType&>(*array->type());
+        return castTo(array, arrow::decimal128(decimal.precision(), decimal.scale()));
+    }
+    if (arrow::is_time(array->type_id())) {
+        array = castTo(array, arrow::time64(arrow::TimeUnit::MICRO));
+    }
+    if (array->type_id() == arrow::Type::FIXED_SIZE_BINARY) {
+        array = castTo(array, arrow::binary());
+    }
+    return castTo(array, toArrowType(type));
+}
+
+ArrayPtr pinnedValues(const ArrayPtr& array, const spec::DataType& type) {
+    if (!type.isList) {
+        return pinnedScalars(array, type);
+    }
+    if (const auto* fixed = dynamic_cast<const arrow::FixedSizeListArray*>(array.get())) {
+        const ArrayPtr items = pinnedScalars(fixed->values(), type.element());
+        return std::make_shared<arrow::FixedSizeListArray>(
+            arrow::fixed_size_list(items->type(), type.listSize), fixed->length(), items,
+            fixed->null_bitmap(), fixed->null_count(), fixed->offset());
+    }
+    const auto& list = static_cast<const arrow::BaseListType&>(*array->type());
+    const ArrayPtr plain = castTo(array, arrow::list(list.value_type()));
+    const auto& lists = static_cast<const arrow::ListArray&>(*plain);
+    const ArrayPtr items = pinnedScalars(lists.values(), type.element());
+    return std::make_shared<arrow::ListArray>(arrow::list(items->type()), lists.length(),
+                                              lists.value_offsets(), items, lists.null_bitmap(),
+                                              lists.null_count(), lists.offset());
+}
+
+/// A column of it, fields of structs by path, brought to the pinned type.
+ArrayPtr expected(const arrow::Table& table, const std::string& column,
+                  const spec::DataType& type) {
+    const auto chunks = table.GetColumnByName(column.substr(0, column.find('.')));
+    ArrayPtr array = chunks->num_chunks() == 0 ? *arrow::MakeEmptyArray(chunks->type())
+                                               : *arrow::Concatenate(chunks->chunks());
+    for (std::size_t at = column.find('.'); at != std::string::npos;) {
+        const std::size_t next = column.find('.', at + 1);
+        const std::string name = column.substr(at + 1, next - at - 1);
+        const int field = static_cast<const arrow::StructType&>(*array->type()).GetFieldIndex(name);
+        array = *static_cast<const arrow::StructArray&>(*array).GetFlattenedField(field);
+        at = next;
+    }
+    return pinnedValues(array, type);
+}
+
+/// Some rows of a split: none of a stretch, all of another, every third else.
+std::vector<std::int64_t> someRows(std::int64_t rows) {
+    std::vector<std::int64_t> some;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t tenth = row * 10 / rows;
+        if (tenth == 2 || (tenth != 4 && row % 3 == 0)) {
+            some.push_back(row);
+        }
+    }
+    return some;
+}
+
+ArrayPtr rowsOf(const ArrayPtr& array, const std::vector<std::int64_t>& rows) {
+    arrow::Int64Builder indices;
+    EXPECT_TRUE(indices.AppendValues(rows).ok());
+    return arrow::compute::Take(array, *indices.Finish())->make_array();
+}
+
+void expectSame(const std::string& path, const std::string& what, bool allowsRefused = false) {
     const auto dataset = Dataset::open({path}, "/", {}, std::make_shared<FactsCache>());
     ASSERT_TRUE(dataset.ok()) << what << ": " << dataset.status();
     const auto facts = *(*dataset)->facts(0);
-    EXPECT_TRUE(facts->unsupported.empty()) << what << ": " << facts->unsupported.front();
+    for (const spec::RefusedColumn& column : facts->schema.refused) {
+        EXPECT_TRUE(allowsRefused || column.hasFields)
+            << what << ": " << column.name << " " << column.why;
+    }
     SplitReader reader(*dataset);
     SplitRange split{0, 0, 0, 0};
     for (const ChunkFacts& chunk : facts->chunks) {
@@ -164,6 +264,11 @@ void expectSame(const std::string& path, const std::string& what) {
                 << what << ", row group " << split.chunk << ", " << field.name << " ("
                 << read->front()->type()->ToString() << " for " << wanted->type()->ToString()
                 << ")";
+            const std::vector<std::int64_t> rows = someRows(chunk.rows);
+            const auto some = reader.readRows(split, {field.name}, {&rows, false});
+            ASSERT_TRUE(some.ok()) << what << ": " << some.status();
+            EXPECT_TRUE(some->front()->Equals(*rowsOf(wanted, rows), options))
+                << what << ", wished rows of row group " << split.chunk << ", " << field.name;
         }
         split.firstRow += chunk.rows;
         ++split.chunk;
@@ -186,8 +291,10 @@ TEST_P(Corpus, EveryTypeReadsAsArrowReadsIt) {
         properties.disable_dictionary();
     }
     test::DataDirectory dir;
-    writeTable(dir.at("a.parquet"), *tableOf(samples(), 20), 60, properties.build());
-    expectSame(dir.at("a.parquet"), "with Arrow's schema");
+    for (const int depth : {0, 1, 3}) {
+        writeTable(dir.at("a.parquet"), *tableOf(samples(), 20, depth), 60, properties.build());
+        expectSame(dir.at("a.parquet"), "in structs: " + std::to_string(depth));
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -270,6 +377,101 @@ TEST(Corpus, RowsWithoutNullsAndEmptyFilesReadTheSame) {
     writeTable(dir.at("b.parquet"), *arrow::Table::Make(arrow::schema(fields), none), 3,
                parquet::default_writer_properties());
     expectSame(dir.at("b.parquet"), "no rows");
+}
+
+TEST(Corpus, FilesOfOtherWritersReadTheSame) {
+    std::set<std::string> refused;
+    int numFiles = 0;
+    const std::filesystem::path directory(MILLRACE_SOURCE_DIR "/tests/golden/parquet");
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        if (entry.path().extension() == ".parquet") {
+            ++numFiles;
+            const std::string path = entry.path().string();
+            expectSame(path, path, /*allowsRefused=*/true);
+            const auto facts = readFacts(*statFile(path, path), {});
+            ASSERT_TRUE(facts.ok()) << facts.status();
+            for (const spec::RefusedColumn& column : facts->schema.refused) {
+                refused.insert(column.name);
+                EXPECT_THAT(facts->schema.whyUnknown(column.name),
+                            testing::ContainsRegex("^column '.+' is an? .+: .+; .+"));
+            }
+        }
+    }
+    EXPECT_GE(numFiles, 4);
+    EXPECT_THAT(refused,
+                testing::ElementsAre("nested", "pairs", "span", "structs", "user", "user.home"));
+}
+
+TEST(Corpus, BytesThatAreNoTextAreReadAsTheyAre) {
+    test::DataDirectory dir;
+    arrow::BinaryBuilder values;
+    arrow::FixedSizeBinaryBuilder fixed(arrow::fixed_size_binary(2));
+    for (const char* bytes : {"\xff\xfe", "ab", "\xc3\x28"}) {
+        ASSERT_TRUE(values.Append(bytes).ok() && fixed.Append(bytes).ok());
+    }
+    dir.parquet("a.parquet", {{"b", *values.Finish()}, {"f", *fixed.Finish()}});
+    SplitReader reader(
+        *Dataset::open({dir.at("a.parquet")}, "/", {}, std::make_shared<FactsCache>()));
+    const auto read = reader.readColumns({0, 0, 0, 3}, {"b", "f"});
+    ASSERT_TRUE(read.ok()) << read.status();
+    for (const ArrayPtr& array : *read) {
+        EXPECT_EQ(static_cast<const arrow::StringArray&>(*array).GetView(0), "\xff\xfe");
+        EXPECT_EQ(static_cast<const arrow::StringArray&>(*array).GetView(2), "\xc3\x28");
+    }
+}
+
+TEST(Corpus, AFlippedBitInAPageWithAChecksumIsNamed) {
+    test::DataDirectory dir;
+    const std::string path = dir.at("a.parquet");
+    const std::vector<Sample> columns = {
+        {"own", arrow::int64(), "[72340172838076673, 72340172838076674]"},
+        {"arrows", arrow::list(arrow::utf8()), "[[\"checksum\"], [\"checksum\"]]"}};
+    for (const auto version :
+         {parquet::ParquetDataPageVersion::V1, parquet::ParquetDataPageVersion::V2}) {
+        parquet::WriterProperties::Builder properties;
+        properties.disable_dictionary()->disable_statistics()->enable_page_checksum();
+        properties.data_page_version(version);
+        properties.compression(arrow::Compression::UNCOMPRESSED);
+        writeTable(path, *tableOf(columns, 40), 1000, properties.build());
+        expectSame(path, "checksums");
+        const std::string whole = test::read(path);
+        for (const auto& [column, bytes] : {std::pair{"own", "\x01\x01\x01\x01\x01\x01\x01\x01"},
+                                            std::pair{"arrows", "checksum"}}) {
+            std::string flipped = whole;
+            const std::size_t at = flipped.find(bytes);
+            ASSERT_NE(at, std::string::npos);
+            flipped[at] = static_cast<char>(flipped[at] ^ 4);
+            test::write(path, flipped);
+            SplitReader reader(*Dataset::open({path}, "/", {}, std::make_shared<FactsCache>()));
+            const Status status = reader.readColumns({0, 0, 0, 80}, {column}).status();
+            EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << column;
+            EXPECT_THAT(messageOf(status),
+                        testing::StartsWith(path + ": row group 0, column '" + column + "': "));
+            EXPECT_THAT(messageOf(status),
+                        testing::AnyOf(testing::ContainsRegex(
+                                           "the page at byte [0-9]+ of the file does not match "
+                                           "its checksum"),
+                                       testing::HasSubstr("CRC checksum verification failed")))
+                << column;
+        }
+    }
+}
+
+TEST(Crc32, IsThatOfTheStandardAtEveryLengthAndPlace) {
+    const std::string digits = "123456789";
+    const auto* text = reinterpret_cast<const std::uint8_t*>(digits.data());
+    EXPECT_EQ(crc32Of({text, text + 9}), 0xcbf43926U);
+    EXPECT_EQ(plainCrc32Of({text, text + 9}), 0xcbf43926U);
+    std::vector<std::uint8_t> bytes(5000);
+    std::uint32_t state = 1;
+    for (std::uint8_t& byte : bytes) {
+        state = state * 1664525 + 1013904223;
+        byte = static_cast<std::uint8_t>(state >> 24);
+    }
+    for (std::size_t length = 0; length < 4000; length += 1 + length / 97) {
+        const std::uint8_t* const from = bytes.data() + length % 64;
+        EXPECT_EQ(crc32Of({from, from + length}), plainCrc32Of({from, from + length})) << length;
+    }
 }
 
 TEST(Corpus, ATruncatedFileSaysSoAtEveryLength) {
