@@ -362,8 +362,10 @@ Status Sequencer::Impl::keepTail(const SegmentOutput& output, std::int64_t first
         return okStatus();
     }
     ASSIGN_OR_RETURN(const std::uint64_t bytes, hands.gatherer.measure(output, firstRow, rows));
-    ASSIGN_OR_RETURN(PooledBuffer buffer,
-                     PooledBuffer::allocate(pool_, static_cast<std::int64_t>(bytes)));
+    ASSIGN_OR_RETURN(
+        PooledBuffer buffer,
+        PooledBuffer::allocate(options_.framePool != nullptr ? *options_.framePool : pool_,
+                               static_cast<std::int64_t>(bytes)));
     RETURN_IF_ERROR(hands.gatherer.write(
         buffer.bytes(), {output.epoch, static_cast<std::uint64_t>(output.segment), 0}));
     ASSIGN_OR_RETURN(const frame::FrameView view,

@@ -78,6 +78,9 @@ struct SequencerOptions {
     bool isOrdered = true;
     /// What its segments may hold of the pool together; 0: all of it.
     std::int64_t limitBytes = 0;
+    /// Of the rows that segments leave over; null: the pool of the segments. Outlives the
+    /// sequencer.
+    BufferPool* framePool = nullptr;
 };
 
 /// What was delivered so far.

@@ -1,7 +1,7 @@
 if(TARGET millrace_profile AND TARGET millrace_ring AND TARGET millrace_rank)
     add_library(millrace_loader STATIC
         loader_checksum.cpp loader_estimate.cpp loader_events.cpp loader_explain.cpp loader_feed.cpp loader_inspect.cpp loader_job.cpp
-        loader_labels.cpp loader_metrics.cpp loader_preview.cpp loader_process.cpp loader_profile.cpp loader_producer.cpp loader_progress.cpp loader_report.cpp
+        loader_labels.cpp loader_memory.cpp loader_metrics.cpp loader_preview.cpp loader_process.cpp loader_profile.cpp loader_producer.cpp loader_progress.cpp loader_report.cpp
         loader_resolve.cpp loader_ring_stream.cpp loader_sample.cpp loader_sinks.cpp loader_stream.cpp
         loader_table.cpp loader_link.cpp)
     target_include_directories(millrace_loader PUBLIC ${CMAKE_SOURCE_DIR})

@@ -34,7 +34,9 @@ struct Reader {
 
 class Feed {
  public:
-    explicit Feed(FeedJob job) : job_(std::move(job)), memory_(job_.spec.resources.memoryLimitMb) {}
+    explicit Feed(FeedJob job)
+        : job_(std::move(job)),
+          memory_(job_.spec.resources.memoryLimitMb, loaderNeed(job_.spec, job_.plan, setUp())) {}
 
     Status open();
     Status run();
@@ -50,7 +52,9 @@ class Feed {
     Status startTrain();
     Status startEval(const Reader& reader);
     Result<std::shared_ptr<const segment::StreamInput>> evalInput();
-    segment::SequencerOptions sequencerOptions(std::uint32_t epochs) const;
+    LoaderSetUp setUp() const;
+    int numThreads() const;
+    segment::SequencerOptions sequencerOptions(std::uint32_t epochs);
     Producer::OnEnd reportEnd(const ring::FeedHello& hello);
     void broken(const Status& error);
     bool isDone() const;
@@ -60,7 +64,6 @@ class Feed {
 
     const FeedJob job_;
     LoaderMemory memory_;
-    segment::BufferPool* pool_ = nullptr;
     segment::StageCounters counters_;
     StageMetrics stageMetrics_{counters_};
     FeedEvents events_;
@@ -70,6 +73,7 @@ class Feed {
     std::map<int, Reader> readers_;
     std::map<int, Reader> evalReaders_;
     std::unique_ptr<Producer> trainProducer_;
+    std::map<int, std::unique_ptr<segment::BufferPool>> evalPools_;
     std::map<int, std::unique_ptr<Producer>> evalProducers_;
     int generation_ = 0;  ///< of the newest train producer: older ones' ends do not count
     bool isTrainEnded_ = false;
@@ -114,15 +118,32 @@ Status Feed::open() {
 
 // The server listens already: what is wrong here is told to the ranks as well.
 void Feed::openInput() {
-    auto input =
-        segment::StreamInput::open(job_.spec, job_.plan, recipe::Part::kTrain, memory_.budget());
-    // Rings grow within what is left to them: a fifth.
-    pool_ = &memory_.makePool(memory_.budget().limitBytes() / 5);
-    if (!input.ok()) {
-        broken(input.status());
+    Status status = memory_.admitted();
+    if (status.ok()) {
+        auto input = segment::StreamInput::open(job_.spec, job_.plan, recipe::Part::kTrain,
+                                                memory_.budget());
+        status = input.status();
+        train_ = input.ok() ? std::move(*input) : nullptr;
+    }
+    if (!status.ok()) {
+        broken(status);
         return;
     }
-    train_ = std::move(*input);
+    // Rings grow within what is left to them: a fifth.
+    memory_.makePools(memory_.budget().limitBytes() / 5);
+}
+
+LoaderSetUp Feed::setUp() const {
+    LoaderSetUp setUp;
+    setUp.threads = numThreads();
+    setUp.rings = worldSize();
+    setUp.evalReaders = job_.spec.eval ? worldSize() : 0;
+    return setUp;
+}
+
+int Feed::numThreads() const {
+    const std::int64_t threads = job_.spec.resources.loaderThreads;
+    return static_cast<int>(threads > 0 ? threads : usableCores());
 }
 
 void Feed::broken(const Status& error) {
@@ -231,10 +252,10 @@ void Feed::ended(const FeedEvent& event) {
     broken(event.status);
 }
 
-segment::SequencerOptions Feed::sequencerOptions(std::uint32_t epochs) const {
+segment::SequencerOptions Feed::sequencerOptions(std::uint32_t epochs) {
     segment::SequencerOptions options;
-    const std::int64_t threads = job_.spec.resources.loaderThreads;
-    options.threads = static_cast<int>(threads > 0 ? threads : usableCores());
+    options.threads = numThreads();
+    options.framePool = &memory_.frames();
     options.hasDeliveryThread = options.threads == 1;
     options.epochs = epochs;
     return options;
@@ -261,9 +282,6 @@ Status Feed::startTrain() {
     request.input = train_;
     request.worldSize = worldSize();
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
-    if (job_.spec.eval) {
-        request.sequencer.limitBytes = pool_->limitBytes() / 3 * 2;
-    }
     bool isFirst = true;
     for (const auto& [rank, reader] : readers_) {
         if (reader.isClosed || reader.writer->isPeerGone()) {
@@ -285,8 +303,9 @@ Status Feed::startTrain() {
     if (static_cast<int>(request.ranks.size()) < worldSize()) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(trainProducer_, Producer::start(std::move(request), *pool_, counters_,
-                                                     reportEnd(readers_.begin()->second.hello)));
+    ASSIGN_OR_RETURN(trainProducer_,
+                     Producer::start(std::move(request), memory_.segments(), counters_,
+                                     reportEnd(readers_.begin()->second.hello)));
     return okStatus();
 }
 
@@ -300,16 +319,18 @@ Result<std::shared_ptr<const segment::StreamInput>> Feed::evalInput() {
 
 // From its start at each open: the producer before is stopped first.
 Status Feed::startEval(const Reader& reader) {
-    evalProducers_.erase(reader.hello.rank);
+    const int rank = reader.hello.rank;
+    evalProducers_.erase(rank);
+    evalPools_[rank] = std::make_unique<segment::BufferPool>(memory_.evalBytes());
     Producer::Request request;
     ASSIGN_OR_RETURN(request.input, evalInput());
     request.worldSize = reader.hello.worldSize;
     request.sequencer = sequencerOptions(1);
-    request.sequencer.limitBytes = pool_->limitBytes() / 3;
-    request.ranks.push_back({reader.hello.rank, reader.writer, std::nullopt});
-    ASSIGN_OR_RETURN(
-        evalProducers_[reader.hello.rank],
-        Producer::start(std::move(request), *pool_, counters_, reportEnd(reader.hello)));
+    // Of the readers' own pools: what one of them holds stands in nobody's way.
+    request.sequencer.framePool = nullptr;
+    request.ranks.push_back({rank, reader.writer, std::nullopt});
+    ASSIGN_OR_RETURN(evalProducers_[rank], Producer::start(std::move(request), *evalPools_[rank],
+                                                           counters_, reportEnd(reader.hello)));
     return okStatus();
 }
 

@@ -1,39 +1,71 @@
 #pragma once
-// How a loader's memory limit is shared: the program itself, side tables and rings, and the rest
-// for segments and frames.
-#include <algorithm>
+// How a loader's memory limit is shared: the program, side tables, rings, segments and frames.
+//
+// What a run must have is known from its spec, plan and footers before anything is loaded; a limit
+// below it is refused with the least that is enough, and from that number on nothing that the
+// stream holds runs out of its share. Threads: one owner; budget and pools are for any.
+// Owns: budget and pools, which outlive what is taken from them.
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "backend/core/memory_budget.h"
+#include "backend/recipe/table_need.h"
 #include "backend/segment/buffer_pool.h"
+#include "backend/segment/memory_need.h"
+#include "backend/stream/plan.h"
 
 namespace millrace::loader {
 
-/// Threads: any. The pool is made once side tables are loaded.
+/// All that a loader holds at once, in bytes.
+struct LoaderNeed {
+    std::int64_t threads = 0;  ///< of the program and its threads, beside every pool
+    recipe::TableNeed tables;
+    std::int64_t outputs = 0;      ///< rings, or what a table is sorted in
+    std::int64_t frames = 0;       ///< micro-batches that are not in a ring
+    std::int64_t segment = 0;      ///< the largest of training's, or of the only stream
+    std::int64_t evalSegment = 0;  ///< of one reader of the evaluation
+    int evalReaders = 0;
+    std::int64_t splitsOfSegment = 0;  ///< for the sentence
+    std::int64_t total() const;
+};
+
+struct LoaderSetUp {
+    int threads = 1;
+    recipe::Part part = recipe::Part::kTrain;
+    int rings = 0;        ///< ranks that read this part
+    int evalReaders = 0;  ///< ranks that read the evaluation beside it, through rings
+    bool writesTable = false;
+};
+
+LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
+                      const LoaderSetUp& setUp);
+
 class LoaderMemory {
  public:
-    explicit LoaderMemory(std::int64_t limitMb)
-        : limitBytes_(limitMb * 1'000'000),
-          budget_(std::max<std::int64_t>(limitBytes_ - kProgramBytes, limitBytes_ / 4)) {}
+    LoaderMemory(std::int64_t limitMb, LoaderNeed need);
 
+    /// kResourceExhausted naming the least that is enough, when the limit is below it.
+    Status admitted() const;
+    /// For side tables and rings.
     MemoryBudget& budget() { return budget_; }
 
-    /// The rest of the limit, less `reserveBytes` (rings). Call once, after side tables are loaded.
-    segment::BufferPool& makePool(std::int64_t reserveBytes) {
-        const std::int64_t left = budget_.limitBytes() - budget_.usedBytes() - reserveBytes;
-        pool_ =
-            std::make_unique<segment::BufferPool>(std::max<std::int64_t>(left, kLeastPoolBytes));
-        return *pool_;
-    }
+    /// Shares out what side tables need not have. `preferredOutputs`: the share that rings or a
+    /// table's writer get where there is more than all need.
+    void makePools(std::int64_t preferredOutputs);
+    segment::BufferPool& segments() { return *segments_; }
+    segment::BufferPool& frames() { return *frames_; }
+    std::int64_t outputBytes() const { return outputBytes_; }
+    /// What the pool of one reader of the evaluation may hold.
+    std::int64_t evalBytes() const { return evalBytes_; }
 
  private:
-    /// Code, libraries, stacks and what Arrow's kernels take from their own pool.
-    static constexpr std::int64_t kProgramBytes = 100'000'000;
-    static constexpr std::int64_t kLeastPoolBytes = 16'000'000;
     const std::int64_t limitBytes_;
+    const LoaderNeed need_;
     MemoryBudget budget_;
-    std::unique_ptr<segment::BufferPool> pool_;
+    std::unique_ptr<segment::BufferPool> segments_, frames_;
+    MemoryBudget::Reservation reservation_;
+    std::int64_t outputBytes_ = 0, evalBytes_ = 0;
 };
 
 }  // namespace millrace::loader

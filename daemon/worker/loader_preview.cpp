@@ -269,17 +269,20 @@ Status runOn(const Watch& watch, Preview& preview) {
     ASSIGN_OR_RETURN(preview.run, resolveFile(preview.options.specPath, preview.options.variation,
                                               preview.options.sets));
     spec::RunSpec& spec = preview.run.spec;
-    LoaderMemory memory(spec.resources.memoryLimitMb);
     preview.threads = preview.options.threads > 0        ? preview.options.threads
                       : spec.resources.loaderThreads > 0 ? spec.resources.loaderThreads
                                                          : usableCores();
     // A segment of one split: the runner's unit is the sample's.
     stream::Plan plan = preview.run.plan;
     plan.segmentSplits = spec.batch.segmentSplits = 1;
+    LoaderMemory memory(spec.resources.memoryLimitMb,
+                        loaderNeed(spec, plan, {static_cast<int>(preview.threads)}));
+    RETURN_IF_ERROR(memory.admitted());
     ASSIGN_OR_RETURN(preview.input,
                      segment::StreamInput::open(spec, plan, recipe::Part::kTrain, memory.budget()));
     preview.rows = plan.numRows();
-    segment::BufferPool& pool = memory.makePool(0);
+    memory.makePools(0);
+    segment::BufferPool& pool = memory.segments();
     std::atomic<std::int64_t> done{0};
     const std::int64_t most = preview.input->numSegments();
     ProgressLine progress(most, "splits");

@@ -60,17 +60,21 @@ Result<Stream> openStream(const StreamOptions& options, std::unique_ptr<LoaderMe
     Stream stream;
     stream.options = options;
     ASSIGN_OR_RETURN(stream.run, resolveFile(options.specPath, options.variation, options.sets));
-    memory = std::make_unique<LoaderMemory>(stream.run.spec.resources.memoryLimitMb);
     const auto part = options.part == "eval" ? recipe::Part::kEval : recipe::Part::kTrain;
+    const std::int64_t specThreads = stream.run.spec.resources.loaderThreads;
+    stream.sequencer.threads = static_cast<int>(options.threads > 0 ? options.threads
+                                                : specThreads > 0   ? specThreads
+                                                                    : usableCores());
+    LoaderSetUp setUp{stream.sequencer.threads, part, options.isThroughRing ? 1 : 0};
+    setUp.writesTable = options.isTable();
+    memory = std::make_unique<LoaderMemory>(stream.run.spec.resources.memoryLimitMb,
+                                            loaderNeed(stream.run.spec, stream.run.plan, setUp));
+    RETURN_IF_ERROR(memory->admitted());
     // Rows as they stand need neither features nor labels.
     if (!options.isRows) {
         ASSIGN_OR_RETURN(stream.input, segment::StreamInput::open(stream.run.spec, stream.run.plan,
                                                                   part, memory->budget()));
     }
-    const std::int64_t specThreads = stream.run.spec.resources.loaderThreads;
-    stream.sequencer.threads = static_cast<int>(options.threads > 0 ? options.threads
-                                                : specThreads > 0   ? specThreads
-                                                                    : usableCores());
     // A table holds each row once, unless more epochs are asked for.
     const bool isOnce = part == recipe::Part::kEval || options.isTable();
     const std::int64_t specEpochs = isOnce ? 1 : stream.run.spec.batch.epochs;
@@ -197,10 +201,11 @@ void takeTimes(const Sink& sink, double start, StreamReport& report) {
     report.orderHash = sink.orderHash().hex();
 }
 
-Status runSums(const Watch& watch, const Stream& stream, segment::BufferPool& pool,
+Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
                ProgressLine& progress, StreamReport& report) {
+    segment::BufferPool& pool = memory.segments();
     segment::StageCounters counters;
-    SumSink sink(pool, stream.options.sink == "hash");
+    SumSink sink(memory.frames(), stream.options.sink == "hash");
     LinkSink link(sink, stream.input->layout(), stream.options.linkMegabytes);
     const bool hasLink = stream.options.linkMegabytes > 0;
     LimitedSink limited(hasLink ? static_cast<segment::SequenceSink&>(link) : sink,
@@ -223,7 +228,8 @@ Status runSums(const Watch& watch, const Stream& stream, segment::BufferPool& po
 }
 
 Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& memory,
-                      segment::BufferPool& pool, ProgressLine& progress, StreamReport& report) {
+                      ProgressLine& progress, StreamReport& report) {
+    segment::BufferPool& pool = memory.segments();
     segment::StageCounters counters;
     const double start = secondsSinceStart();
     ASSIGN_OR_RETURN(auto ring, RingStream::open(*stream.input, stream.options.part,
@@ -297,16 +303,16 @@ Status finishTable(const Stream& stream, table::TableOutput& output, StreamRepor
 }
 
 Status runTable(const Watch& watch, const Stream& stream, LoaderMemory& memory,
-                segment::BufferPool& pool, ProgressLine& progress, StreamReport& report) {
-    ASSIGN_OR_RETURN(const auto output,
-                     openTable(stream.options, memory.budget().limitBytes() / 3));
+                ProgressLine& progress, StreamReport& report) {
+    segment::BufferPool& pool = memory.segments();
+    ASSIGN_OR_RETURN(const auto output, openTable(stream.options, memory.outputBytes()));
     ASSIGN_OR_RETURN(const table::FrameTable frames,
                      table::FrameTable::make(stream.run.spec, stream.input->layout(),
                                              stream.input->dataset()->schema(),
                                              namesOf(stream.options.columns)));
     RETURN_IF_ERROR(output->start(frames.schema()));
     segment::StageCounters counters;
-    TableSink sink(pool, frames, *output);
+    TableSink sink(memory.frames(), stream.sequencer.threads + 2, frames, *output);
     LimitedSink limited(sink, stream.options.microBatches);
     const double start = secondsSinceStart();
     ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
@@ -326,13 +332,12 @@ Status runTable(const Watch& watch, const Stream& stream, LoaderMemory& memory,
 }
 
 Status runRows(const Watch& watch, const Stream& stream, LoaderMemory& memory,
-               segment::BufferPool& pool, ProgressLine& progress, StreamReport& report) {
-    ASSIGN_OR_RETURN(const auto output,
-                     openTable(stream.options, memory.budget().limitBytes() / 3));
+               ProgressLine& progress, StreamReport& report) {
+    ASSIGN_OR_RETURN(const auto output, openTable(stream.options, memory.outputBytes()));
     table::RowStream::Options options;
     options.columns = namesOf(stream.options.columns);
     options.threads = stream.sequencer.threads;
-    options.pool = &pool;
+    options.pool = &memory.segments();
     spec::RunSpec spec = stream.run.spec;
     if (stream.options.isAllRows) {
         spec.dataset.where.clear();
@@ -364,25 +369,23 @@ Status runRows(const Watch& watch, const Stream& stream, LoaderMemory& memory,
     return status;
 }
 
-Status runSink(const Watch& watch, const Stream& stream, LoaderMemory& memory,
-               StreamReport& report) {
+Status runSink(const Watch& watch, Stream& stream, LoaderMemory& memory, StreamReport& report) {
     const StreamOptions& options = stream.options;
     const std::int64_t limit = memory.budget().limitBytes();
-    segment::BufferPool& pool = memory.makePool(options.isThroughRing ? limit / 5
-                                                : options.isTable()   ? limit / 3
-                                                                      : 0);
+    memory.makePools(options.isThroughRing ? limit / 5 : options.isTable() ? limit / 3 : 0);
+    stream.sequencer.framePool = &memory.frames();
     const std::int64_t epochs = options.isRows ? 1 : stream.sequencer.epochs;
     const std::vector<stream::PlanFile>& files =
         stream.input ? stream.input->files() : stream.run.plan.files;
     ProgressLine progress(rowsOf(files) * epochs, "rows");
     if (options.isRows) {
-        return runRows(watch, stream, memory, pool, progress, report);
+        return runRows(watch, stream, memory, progress, report);
     }
     if (options.isTable()) {
-        return runTable(watch, stream, memory, pool, progress, report);
+        return runTable(watch, stream, memory, progress, report);
     }
-    return options.isThroughRing ? runThroughRing(watch, stream, memory, pool, progress, report)
-                                 : runSums(watch, stream, pool, progress, report);
+    return options.isThroughRing ? runThroughRing(watch, stream, memory, progress, report)
+                                 : runSums(watch, stream, memory, progress, report);
 }
 
 }  // namespace
@@ -433,7 +436,7 @@ int runStream(const StreamOptions& options) {
     const Watch watch;
     secondsSinceStart();
     std::unique_ptr<LoaderMemory> memory;
-    const Result<Stream> stream = openStream(options, memory);
+    Result<Stream> stream = openStream(options, memory);
     if (!stream.ok()) {
         return fail(stream.status());
     }

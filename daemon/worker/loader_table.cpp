@@ -12,7 +12,7 @@ Result<segment::SequenceSink::Place> TableSink::reserve(std::uint64_t bytes, std
             changed_.notifyAll();
         });
         MutexLock lock(mutex_);
-        while (nextTicket_ - nextWritten_ >= kPlacesMax && !stop.stop_requested()) {
+        while (nextTicket_ - nextWritten_ >= placesMax_ && !stop.stop_requested()) {
             changed_.wait(mutex_);
         }
         if (stop.stop_requested()) {

@@ -24,10 +24,14 @@ class TableSink final : public segment::SequenceSink {
  public:
     using Clock = std::chrono::steady_clock;
 
-    /// `output` has been started with the table's schema; all outlive the sink.
-    TableSink(segment::BufferPool& pool, const table::FrameTable& frames,
+    /// `places`: given and not yet written, at most: what a slow disk lets wait. `output` has been
+    /// started with the table's schema; all outlive the sink.
+    TableSink(segment::BufferPool& pool, int places, const table::FrameTable& frames,
               table::TableOutput& output)
-        : pool_(pool), frames_(frames), output_(output) {}
+        : pool_(pool),
+          placesMax_(static_cast<std::size_t>(places)),
+          frames_(frames),
+          output_(output) {}
 
     Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                           std::stop_token stop) override;
@@ -46,10 +50,8 @@ class TableSink final : public segment::SequenceSink {
     const std::vector<Clock::time_point>& epochEnds() const { return epochEnds_; }
 
  private:
-    /// Places given and not yet written: what a slow disk lets wait.
-    static constexpr std::size_t kPlacesMax = 64;
-
     segment::BufferPool& pool_;
+    const std::size_t placesMax_;
     const table::FrameTable& frames_;
     table::TableOutput& output_;
     mutable Mutex mutex_;

@@ -11,8 +11,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace millrace::frame;
-    std::vector<std::byte> coded(size);
-    std::memcpy(coded.data(), data, size);
+    const auto* bytesOfInput = reinterpret_cast<const std::byte*>(data);
+    std::vector<std::byte> coded(bytesOfInput, bytesOfInput + size);
     if (size >= sizeof(CodedHeader)) {
         // A checksum that holds, so that what lies behind it is reached.
         std::memset(coded.data() + offsetof(CodedHeader, checksum), 0, 8);

@@ -1,101 +1,11 @@
 // The role feed between a daemon's rank socket and a rank that reads the ring.
 #include <thread>
 
-#include "backend/core/mutex.h"
-#include "backend/rank/rank_server.h"
-#include "backend/ring/feed_reader.h"
 #include "backend/stream/receipt.h"
-#include "tests/integration/loader/loader_program.h"
+#include "tests/integration/loader/feed_program.h"
 
 namespace millrace {
 namespace {
-
-class FeedProgram : public LoaderProgram {
- protected:
-    void startDaemonSide() {
-        rank::RankServerOptions options;
-        options.socketPath = directory_ / "rank.sock";
-        options.onHello = [](rank::ConnectionId, const rank::Sender&) { return okStatus(); };
-        options.onLine = [this](rank::ConnectionId connection, const rank::Sender&,
-                                const rank::RankLine& line) {
-            {
-                MutexLock lock(mutex_);
-                if (const auto* error = std::get_if<rank::ErrorLine>(&line.body)) {
-                    error_ = error->message;
-                }
-                if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
-                    metrics_ = metrics->values;
-                }
-                connection_ = connection;
-            }
-            server_->ack(connection, line.attempt, line.seq);
-        };
-        options.onClosed = [](rank::ConnectionId, const rank::Sender&, const std::string&) {};
-        auto server = rank::RankServer::start(options);
-        ASSERT_TRUE(server.ok()) << server.status();
-        server_ = std::move(*server);
-    }
-
-    void startFeed() {
-        const Json answer = inspect(resolveRequest(spec()));
-        ASSERT_EQ(answer["ok"], true) << dumpJson(answer);
-        const Json& resolved = answer["runs"][0];
-        write("job.json", dumpJson({{"run", "r-test"},
-                                    {"attempt", 1},
-                                    {"spec", resolved["spec"]},
-                                    {"plan", resolved["plan"]},
-                                    {"rank_socket", directory_ / "rank.sock"},
-                                    {"feed_socket", directory_ / "feed.sock"}}));
-        SubprocessOptions options;
-        options.argv = {loaderProgram(), "feed", "--job", directory_ / "job.json"};
-        auto child = Subprocess::start(options);
-        ASSERT_TRUE(child.ok()) << child.status();
-        feed_ = std::make_unique<Subprocess>(std::move(*child));
-    }
-
-    millrace_feed* connect(const char* stream, const char* state = nullptr) {
-        millrace_feed_options options{};
-        options.struct_size = sizeof options;
-        options.world_size = 1;
-        options.abort_fd = -1;
-        options.attempt = 1;
-        options.stream = stream;
-        options.state = state;
-        options.connect_timeout_ms = 20'000;
-        millrace_feed* feed = nullptr;
-        char error[512] = "";
-        EXPECT_EQ(millrace_feed_open((directory_ / "feed.sock").c_str(), &options, &feed, error,
-                                     sizeof error),
-                  0)
-            << error;
-        return feed;
-    }
-
-    // Reads at most `most` batches; the last result.
-    int read(millrace_feed* feed, std::int64_t most, std::uint64_t& rows, std::uint64_t& next) {
-        millrace_feed_event event{};
-        int result = MILLRACE_FEED_BATCH;
-        while (most-- > 0) {
-            do {
-                result = millrace_feed_next(feed, 60'000, &event);
-            } while (result == MILLRACE_FEED_END_OF_EPOCH);
-            if (result != MILLRACE_FEED_BATCH) {
-                break;
-            }
-            rows += millrace_batch_rows(event.batch);
-            next = event.number + 1;
-            millrace_batch_release(event.batch);
-        }
-        return result;
-    }
-
-    Mutex mutex_;
-    std::string error_ MR_GUARDED_BY(mutex_);
-    rank::Values metrics_ MR_GUARDED_BY(mutex_);
-    rank::ConnectionId connection_ MR_GUARDED_BY(mutex_) = 0;
-    std::unique_ptr<rank::RankServer> server_;
-    std::unique_ptr<Subprocess> feed_;
-};
 
 TEST_F(FeedProgram, ServesTrainAndEvalAndEndsWithItsRank) {
     startDaemonSide();

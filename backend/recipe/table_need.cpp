@@ -1,0 +1,98 @@
+#include "backend/recipe/table_need.h"
+
+#include <algorithm>
+#include <set>
+
+#include "backend/recipe/join_table.h"
+#include "backend/spec/expression.h"
+
+namespace millrace::recipe {
+namespace {
+
+constexpr std::int64_t kValueBytes = 8;   ///< of a number, whatever its text takes
+constexpr std::int64_t kKeyTagBytes = 9;  ///< before the bytes of a key's part
+constexpr std::int64_t kEndBytes = 8;     ///< where a key's bytes end; a time of an as-of table
+
+struct Wanted {
+    std::string table, name;
+    std::set<std::string> keys, taken;
+    bool isAsOf = false;
+};
+
+void add(TableNeed& all, std::int64_t loaded, std::int64_t held) {
+    all.held += held;
+    all.peak = std::max(all.peak, all.held + loaded);
+}
+
+bool isOneInteger(const spec::Schema& schema, const std::set<std::string>& keys) {
+    const spec::Field* field = keys.size() == 1 ? schema.find(*keys.begin()) : nullptr;
+    return field != nullptr &&
+           (field->type.isInteger() || field->type.isTemporal() || field->type.isBool());
+}
+
+Status addTable(const Wanted& wanted, const TableSource& tables, TableNeed& all) {
+    const auto sizeOf = [&](const std::set<std::string>& columns) -> Result<dataset::TableSize> {
+        ASSIGN_OR_RETURN(dataset::TableSize size,
+                         tables.size(wanted.table, {columns.begin(), columns.end()}));
+        size.bytes += size.rows * kValueBytes * static_cast<std::int64_t>(columns.size());
+        return size;
+    };
+    ASSIGN_OR_RETURN(const spec::Schema schema, tables.schema(wanted.table));
+    ASSIGN_OR_RETURN(const dataset::TableSize keys, sizeOf(wanted.keys));
+    ASSIGN_OR_RETURN(const dataset::TableSize taken, sizeOf(wanted.taken));
+    std::int64_t held = JoinTable::bucketBytes(keys.rows) + taken.bytes;
+    if (wanted.isAsOf || !isOneInteger(schema, wanted.keys)) {
+        const auto parts = static_cast<std::int64_t>(wanted.keys.size());
+        held += keys.bytes + keys.rows * (2 * kEndBytes + kKeyTagBytes * parts);
+    }
+    add(all, keys.bytes + taken.bytes, held);
+    return okStatus();
+}
+
+Result<Wanted> wantedBy(const spec::Step& step) {
+    Wanted wanted{step.table, strCat("recipe.", step.name, ": table ", step.table), {}, {}, false};
+    for (const spec::JoinKey& key : step.on) {
+        wanted.keys.insert(key.right);
+    }
+    if (step.asOf) {
+        wanted.isAsOf = true;
+        wanted.keys.insert(step.asOf->right);
+    }
+    for (const spec::NamedExpr& take : step.take) {
+        ASSIGN_OR_RETURN(const spec::Expr expr, spec::parseExpression(take.expr));
+        for (const std::string& column : spec::collectColumns(expr)) {
+            wanted.taken.insert(column);
+        }
+    }
+    return wanted;
+}
+
+}  // namespace
+
+Result<TableNeed> tableNeed(const spec::RunSpec& spec, const TableSource& tables) {
+    TableNeed all;
+    std::vector<Wanted> wanted;
+    for (const spec::Step& step : spec.recipe) {
+        if (step.enabled && !step.table.empty()) {
+            ASSIGN_OR_RETURN(Wanted one, wantedBy(step));
+            wanted.push_back(std::move(one));
+        }
+    }
+    std::set<std::pair<std::string, std::string>> vocabularies;
+    for (const auto& [name, embedding] : spec.embeddings) {
+        const auto& vocabulary = embedding.vocabulary;
+        if (vocabulary && vocabularies.emplace(vocabulary->table, vocabulary->column).second) {
+            wanted.push_back({vocabulary->table,
+                              strCat("embeddings.", name, ": table ", vocabulary->table),
+                              {vocabulary->column},
+                              {},
+                              false});
+        }
+    }
+    for (const Wanted& one : wanted) {
+        RETURN_IF_ERROR(annotate(addTable(one, tables, all), one.name));
+    }
+    return all;
+}
+
+}  // namespace millrace::recipe

@@ -1,0 +1,26 @@
+#pragma once
+// What a stream must hold at once, from its spec and plan alone: known before a row is read.
+//
+// Sure, not tight: lists that repeat are stored once, yet counted as often as the file holds them.
+// Threads: pure functions.
+#include <cstdint>
+
+#include "backend/recipe/compiled_recipe.h"
+#include "backend/spec/run_spec.h"
+#include "backend/stream/plan.h"
+
+namespace millrace::segment {
+
+struct MemoryNeed {
+    std::int64_t segment = 0;  ///< the largest one, alone, while it is computed: of the pool
+    std::int64_t frame = 0;    ///< a large micro-batch
+    std::int64_t thread = 0;   ///< beside the pool, a computing thread: kernels, order
+};
+
+/// `plan` has its splits and the number of them in a segment.
+MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part part);
+
+/// Room for two frames of that size, as a ring of frames grows to it, with the ring before it.
+std::int64_t ringNeed(std::int64_t frameBytes);
+
+}  // namespace millrace::segment

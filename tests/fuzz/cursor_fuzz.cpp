@@ -1,0 +1,57 @@
+// libFuzzer target: a cursor and the state around it, as a checkpoint or a rank hands them over.
+// What was read writes itself as it was read, and what passes the check can be resumed from.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "backend/stream/cursor.h"
+#include "backend/stream/receipt.h"
+
+namespace {
+
+using millrace::stream::Cursor;
+using millrace::stream::StreamState;
+
+constexpr std::int64_t kSegments = 7, kMicroRows = 100;
+
+void require(bool holds) {
+    if (!holds) {
+        std::abort();
+    }
+}
+
+void checkCursor(const Cursor& cursor) {
+    const auto again = Cursor::fromText(cursor.toText());
+    require(again.ok() && *again == cursor);
+    if (!cursor.check(cursor.streamHash, cursor.planHash, kSegments, kMicroRows).ok()) {
+        return;
+    }
+    require(cursor.segmentFirst() >= 0);
+    std::int64_t before = -1, rows = 0;
+    for (const std::int64_t segment : cursor.segmentsToRecompute(kSegments)) {
+        require(segment > before && segment < kSegments);
+        before = segment;
+    }
+    for (const auto& part : cursor.rest) {
+        rows += part.rows;
+    }
+    require(rows < kMicroRows);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const auto cursor = Cursor::fromText(text);
+    if (cursor.ok()) {
+        checkCursor(*cursor);
+    }
+    const auto state = StreamState::fromText(text);
+    if (state.ok()) {
+        checkCursor(state->cursor);
+        const auto again = StreamState::fromText(state->toText());
+        require(again.ok() && again->toText() == state->toText());
+        require(again->cursor == state->cursor && again->sums == state->sums);
+    }
+    return 0;
+}

@@ -1,0 +1,26 @@
+// Gives a fuzz target every file of the folders named: what was found once is run with the tests,
+// by any compiler. Fails where there is no file; the target itself aborts.
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+int main(int argc, char** argv) {
+    int files = 0;
+    for (int i = 1; i < argc; ++i) {
+        for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
+            std::ifstream in(entry.path(), std::ios::binary);
+            // Of its own size, so that a sanitizer sees a read beyond it.
+            std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
+            bytes.shrink_to_fit();
+            LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+            ++files;
+        }
+    }
+    std::printf("%d inputs\n", files);
+    return files > 0 ? 0 : 1;
+}
