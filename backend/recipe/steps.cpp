@@ -98,6 +98,7 @@ class SampleStep : public CompiledStep {
         const std::uint64_t fileCounter = ofFile.counter();
         std::vector<std::int64_t> kept;
         std::vector<double> factors;
+        DrawKey key = start;  // its memory is used again: no allocation a row
         for (std::int64_t i = 0; i < rows.rows(); ++i) {
             if (draws != nullptr && !(draws->IsValid(i) && draws->Value(i))) {
                 kept.push_back(i);
@@ -109,7 +110,7 @@ class SampleStep : public CompiledStep {
             if (by.empty()) {
                 bits = philox64(context.seed, fileCounter, rows.rowNumber(i));
             } else {
-                DrawKey key = start;
+                key = start;
                 for (const ValueReader& reader : by) {
                     reader.append(i, key.rest());
                 }
