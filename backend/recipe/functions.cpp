@@ -17,6 +17,7 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
 #include "backend/recipe/function_calls.h"
+#include "backend/recipe/pool_scope.h"
 
 namespace millrace::recipe {
 
@@ -72,7 +73,7 @@ Result<Datum> mapDoubles(const Datum& argument, std::int64_t rows, Builder& buil
 }
 
 Result<Datum> mathCall(F id, const std::vector<Datum>& c, std::int64_t rows) {
-    arrow::DoubleBuilder builder;
+    arrow::DoubleBuilder builder(currentPool());
     switch (id) {
         case F::kLn:
             return mapDoubles(c[0], rows, builder, mathLn);
@@ -94,7 +95,7 @@ Result<Datum> power(const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     const auto& x = static_cast<const arrow::DoubleArray&>(*a);
     const auto& y = static_cast<const arrow::DoubleArray&>(*b);
-    arrow::DoubleBuilder builder;
+    arrow::DoubleBuilder builder(currentPool());
     if (!builder.Reserve(rows).ok()) {
         return resourceExhausted("no memory");
     }
@@ -150,7 +151,7 @@ Result<Datum> mapText(const Datum& argument, std::int64_t rows, Builder& builder
 
 Result<Datum> replaceText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::string from = textArgument(node, 1), to = textArgument(node, 2);
-    arrow::StringBuilder builder;
+    arrow::StringBuilder builder(currentPool());
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
         if (from.empty()) {
             return out.Append(text);
@@ -178,8 +179,8 @@ std::size_t characterBytes(std::string_view text) {
 
 Result<Datum> splitText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::string separator = textArgument(node, 1);
-    auto parts = std::make_shared<arrow::StringBuilder>();
-    arrow::ListBuilder builder(arrow::default_memory_pool(), parts,
+    auto parts = std::make_shared<arrow::StringBuilder>(currentPool());
+    arrow::ListBuilder builder(currentPool(), parts,
                                arrow::list(arrow::field("element", arrow::utf8())));
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::ListBuilder& out) {
         arrow::Status status = out.Append();
@@ -246,7 +247,7 @@ Result<Datum> regexpExtract(const ExprNode& node, const Datum& argument, std::in
     const ArrayPtr groups = found.make_array();
     const auto& matched = static_cast<const arrow::StructArray&>(*groups);
     const auto& group = static_cast<const arrow::StringArray&>(*matched.field(0));
-    arrow::StringBuilder builder;
+    arrow::StringBuilder builder(currentPool());
     for (std::int64_t i = 0; i < rows; ++i) {
         arrow::Status status;
         if (texts->IsNull(i)) {
@@ -264,7 +265,7 @@ Result<Datum> regexpExtract(const ExprNode& node, const Datum& argument, std::in
 Result<Datum> substring(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::int64_t start = intArgument(node, 1, 1);
     const std::int64_t count = intArgument(node, 2, std::int64_t{1} << 40);
-    arrow::StringBuilder builder;
+    arrow::StringBuilder builder(currentPool());
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
         std::vector<std::size_t> borders{0};
         while (borders.back() < text.size()) {
@@ -284,7 +285,7 @@ Result<Datum> substring(const ExprNode& node, const Datum& argument, std::int64_
 Result<Datum> textEnd(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::int64_t n = intArgument(node, 1, 0);
     const bool isLeft = node.function->id == F::kLeft;
-    arrow::StringBuilder builder;
+    arrow::StringBuilder builder(currentPool());
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
         std::int64_t length = 0;
         for (std::string_view rest = text; !rest.empty(); ++length) {
@@ -305,7 +306,7 @@ Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     const auto& texts = static_cast<const arrow::StringArray&>(*a);
     const auto& parts = static_cast<const arrow::StringArray&>(*b);
-    arrow::Int64Builder builder;
+    arrow::Int64Builder builder(currentPool());
     if (!builder.Reserve(rows).ok()) {
         return resourceExhausted("no memory");
     }
@@ -329,7 +330,7 @@ Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
 Result<Datum> splitPart(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::string separator = textArgument(node, 1);
     const std::int64_t index = intArgument(node, 2, 1);
-    arrow::StringBuilder builder;
+    arrow::StringBuilder builder(currentPool());
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
         std::vector<std::string_view> parts;
         while (!separator.empty()) {
@@ -363,7 +364,7 @@ Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     const auto& texts = static_cast<const arrow::StringArray&>(*a);
     const auto& parts = static_cast<const arrow::StringArray&>(*b);
-    arrow::BooleanBuilder builder;
+    arrow::BooleanBuilder builder(currentPool());
     if (!builder.Reserve(rows).ok()) {
         return resourceExhausted("no memory");
     }
@@ -395,7 +396,7 @@ Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
         columns.push_back(std::move(column));
     }
     ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes, hashRows(columns, rows, nullptr));
-    arrow::DoubleBuilder builder;
+    arrow::DoubleBuilder builder(currentPool());
     if (!builder.Reserve(rows).ok()) {
         return resourceExhausted("no memory");
     }

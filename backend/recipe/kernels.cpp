@@ -9,6 +9,7 @@
 #include <arrow/type.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/recipe/pool_scope.h"
 
 namespace millrace::recipe {
 namespace {
@@ -26,7 +27,7 @@ Status plain(const arrow::Status& status) {
 }
 
 arrow::compute::ExecContext makeContext() {
-    arrow::compute::ExecContext context(arrow::default_memory_pool());
+    arrow::compute::ExecContext context(currentPool());
     context.set_use_threads(false);
     return context;
 }
@@ -45,7 +46,8 @@ Result<Datum> callKernel(const std::string& name, const std::vector<Datum>& argu
 
 Result<ArrayPtr> asArray(const Datum& value, std::int64_t rows) {
     if (value.is_scalar()) {
-        arrow::Result<ArrayPtr> array = arrow::MakeArrayFromScalar(*value.scalar(), rows);
+        arrow::Result<ArrayPtr> array =
+            arrow::MakeArrayFromScalar(*value.scalar(), rows, currentPool());
         return array.ok() ? Result<ArrayPtr>(*array) : plain(array.status());
     }
     return value.make_array();

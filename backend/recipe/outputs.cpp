@@ -14,6 +14,7 @@
 #include "backend/core/text.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/own_time.h"
+#include "backend/recipe/pool_scope.h"
 #include "backend/recipe/row_keys.h"
 
 namespace millrace::recipe {
@@ -62,8 +63,7 @@ const T* ownValues(FeatureBatch& batch, std::vector<T> values) {
 // Room for `count` floats that lives as long as one of the batch's owners.
 Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int64_t count,
                          std::vector<std::shared_ptr<const void>>& owners) {
-    arrow::MemoryPool* const pool =
-        split.pool != nullptr ? split.pool : arrow::default_memory_pool();
+    arrow::MemoryPool* const pool = split.pool != nullptr ? split.pool : currentPool();
     ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer,
                      dataset::fromArrow(arrow::AllocateBuffer(count * 4, pool), "features"));
     auto* const values = reinterpret_cast<float*>(buffer->mutable_data());
