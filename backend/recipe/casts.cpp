@@ -17,7 +17,6 @@
 
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
-#include "backend/recipe/pool_scope.h"
 
 namespace millrace::recipe {
 namespace {
@@ -170,7 +169,7 @@ Result<ArrayPtr> castNumbers(const arrow::Array& values, const spec::DataType& t
     return withNumeric(values.type_id(), [&](auto tag) {
         using From = typename decltype(tag)::Arrow;
         const auto& in = static_cast<const typename arrow::TypeTraits<From>::ArrayType&>(values);
-        typename arrow::TypeTraits<ArrowTo>::BuilderType builder(currentPool());
+        typename arrow::TypeTraits<ArrowTo>::BuilderType builder;
         return castLoop<ArrowTo>(values, builder, to, isTry, [&](std::int64_t i, auto& out) {
             return convert(in.Value(i), out);
         });
@@ -180,7 +179,7 @@ Result<ArrayPtr> castNumbers(const arrow::Array& values, const spec::DataType& t
 Result<ArrayPtr> castText(const ArrayPtr& values, const spec::DataType& to, bool isTry) {
     const auto& in = static_cast<const arrow::StringArray&>(*values);
     if (to.kind == spec::TypeKind::kDate) {
-        arrow::Date32Builder builder(currentPool());
+        arrow::Date32Builder builder;
         return castLoop<arrow::Date32Type>(
             *values, builder, to, isTry, [&](std::int64_t i, auto& out) {
                 const std::string_view text = trimmed(in.GetView(i)).substr(0, 10);
@@ -189,7 +188,8 @@ Result<ArrayPtr> castText(const ArrayPtr& values, const spec::DataType& to, bool
             });
     }
     if (to.kind == spec::TypeKind::kTimestamp) {
-        arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO), currentPool());
+        arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO),
+                                        arrow::default_memory_pool());
         return castLoop<arrow::TimestampType>(
             *values, builder, to, isTry, [&](std::int64_t i, auto& out) {
                 const std::string_view text = trimmed(in.GetView(i));
@@ -199,7 +199,7 @@ Result<ArrayPtr> castText(const ArrayPtr& values, const spec::DataType& to, bool
     }
     return withNumeric(dataset::toArrowType(to)->id(), [&](auto tag) {
         using To = typename decltype(tag)::Arrow;
-        typename arrow::TypeTraits<To>::BuilderType builder(currentPool());
+        typename arrow::TypeTraits<To>::BuilderType builder;
         return castLoop<To>(*values, builder, to, isTry, [&](std::int64_t i, auto& out) {
             return parseText(in.GetView(i), out);
         });
@@ -207,7 +207,7 @@ Result<ArrayPtr> castText(const ArrayPtr& values, const spec::DataType& to, bool
 }
 
 Result<ArrayPtr> castByArrow(const ArrayPtr& values, const spec::DataType& to) {
-    arrow::compute::ExecContext context(currentPool());
+    arrow::compute::ExecContext context(arrow::default_memory_pool());
     context.set_use_threads(false);
     arrow::compute::CastOptions options =
         arrow::compute::CastOptions::Safe(dataset::toArrowType(to));
@@ -244,7 +244,7 @@ Result<ArrayPtr> castValues(const ArrayPtr& values, const spec::DataType& from,
         return values;
     }
     if (from.isNull()) {
-        return dataset::nullArray(to, values->length(), currentPool());
+        return dataset::nullArray(to, values->length(), arrow::default_memory_pool());
     }
     if (from.isList) {
         return castList(values, from, to, isTry);

@@ -6,7 +6,6 @@
 #include "backend/dataset/side_table.h"
 #include "backend/recipe/outputs.h"
 #include "backend/recipe/own_time.h"
-#include "backend/recipe/pool_scope.h"
 #include "backend/recipe/row_set.h"
 #include "backend/recipe/steps.h"
 #include "backend/spec/bind.h"
@@ -102,7 +101,6 @@ class RecipeOfPart : public CompiledRecipe {
     }
 
     Result<FeatureBatch> run(const SplitInput& split, std::uint32_t epoch) const override {
-        const PoolScope scope(split.pool);
         const RunContext context{seed_, epoch};
         FeatureBatch batch;
         batch.file = split.file;

@@ -12,7 +12,6 @@
 #include <arrow/type_traits.h>
 
 #include "backend/dataset/arrow_bridge.h"
-#include "backend/recipe/pool_scope.h"
 
 namespace millrace::recipe {
 namespace {
@@ -107,7 +106,7 @@ Result<Datum> zipValues(const arrow::Array& a, const arrow::Array& b, Builder& b
 
 template <class ArrowType>
 Result<Datum> compareFloats(ExprOp op, const arrow::Array& a, const arrow::Array& b) {
-    arrow::BooleanBuilder builder(currentPool());
+    arrow::BooleanBuilder builder;
     return zipValues<ArrowType>(
         a, b, builder, [&](auto x, auto y) { builder.UnsafeAppend(holds(op, orderOf(x, y))); });
 }
@@ -308,7 +307,8 @@ class Evaluator {
     Result<Datum> inSet(const ExprNode& node, const std::vector<Datum>& c) {
         std::unique_ptr<arrow::ArrayBuilder> builder;
         bool hasNull = false;
-        arrow::Status status = arrow::MakeBuilder(currentPool(), c[0].type(), &builder);
+        arrow::Status status =
+            arrow::MakeBuilder(arrow::default_memory_pool(), c[0].type(), &builder);
         for (std::size_t i = 1; i < c.size() && status.ok(); ++i) {
             if (c[i].scalar()->is_valid) {
                 status = builder->AppendScalar(*c[i].scalar());
@@ -445,7 +445,7 @@ class EmptyInput : public ExprInput {
         if (field == nullptr) {
             return internalError("no column ", name);
         }
-        return dataset::nullArray(field->type, 0, currentPool());
+        return dataset::nullArray(field->type, 0, arrow::default_memory_pool());
     }
 
  private:

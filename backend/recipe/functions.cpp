@@ -17,7 +17,6 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
 #include "backend/recipe/function_calls.h"
-#include "backend/recipe/pool_scope.h"
 
 namespace millrace::recipe {
 
@@ -73,7 +72,7 @@ Result<Datum> mapDoubles(const Datum& argument, std::int64_t rows, Builder& buil
 }
 
 Result<Datum> mathCall(F id, const std::vector<Datum>& c, std::int64_t rows) {
-    arrow::DoubleBuilder builder(currentPool());
+    arrow::DoubleBuilder builder;
     switch (id) {
         case F::kLn:
             return mapDoubles(c[0], rows, builder, mathLn);
@@ -95,7 +94,7 @@ Result<Datum> power(const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     const auto& x = static_cast<const arrow::DoubleArray&>(*a);
     const auto& y = static_cast<const arrow::DoubleArray&>(*b);
-    arrow::DoubleBuilder builder(currentPool());
+    arrow::DoubleBuilder builder;
     if (!builder.Reserve(rows).ok()) {
         return resourceExhausted("no memory");
     }
@@ -151,7 +150,7 @@ Result<Datum> mapText(const Datum& argument, std::int64_t rows, Builder& builder
 
 Result<Datum> replaceText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::string from = textArgument(node, 1), to = textArgument(node, 2);
-    arrow::StringBuilder builder(currentPool());
+    arrow::StringBuilder builder;
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
         if (from.empty()) {
             return out.Append(text);
@@ -179,8 +178,8 @@ std::size_t characterBytes(std::string_view text) {
 
 Result<Datum> splitText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::string separator = textArgument(node, 1);
-    auto parts = std::make_shared<arrow::StringBuilder>(currentPool());
-    arrow::ListBuilder builder(currentPool(), parts,
+    auto parts = std::make_shared<arrow::StringBuilder>();
+    arrow::ListBuilder builder(arrow::default_memory_pool(), parts,
                                arrow::list(arrow::field("element", arrow::utf8())));
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::ListBuilder& out) {
         arrow::Status status = out.Append();
@@ -247,7 +246,7 @@ Result<Datum> regexpExtract(const ExprNode& node, const Datum& argument, std::in
     const ArrayPtr groups = found.make_array();
     const auto& matched = static_cast<const arrow::StructArray&>(*groups);
     const auto& group = static_cast<const arrow::StringArray&>(*matched.field(0));
-    arrow::StringBuilder builder(currentPool());
+    arrow::StringBuilder builder;
     for (std::int64_t i = 0; i < rows; ++i) {
         arrow::Status status;
         if (texts->IsNull(i)) {
@@ -265,7 +264,7 @@ Result<Datum> regexpExtract(const ExprNode& node, const Datum& argument, std::in
 Result<Datum> substring(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::int64_t start = intArgument(node, 1, 1);
     const std::int64_t count = intArgument(node, 2, std::int64_t{1} << 40);
-    arrow::StringBuilder builder(currentPool());
+    arrow::StringBuilder builder;
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
         std::vector<std::size_t> borders{0};
         while (borders.back() < text.size()) {
@@ -285,7 +284,7 @@ Result<Datum> substring(const ExprNode& node, const Datum& argument, std::int64_
 Result<Datum> textEnd(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::int64_t n = intArgument(node, 1, 0);
     const bool isLeft = node.function->id == F::kLeft;
-    arrow::StringBuilder builder(currentPool());
+    arrow::StringBuilder builder;
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
         std::int64_t length = 0;
         for (std::string_view rest = text; !rest.empty(); ++length) {
@@ -306,7 +305,7 @@ Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     const auto& texts = static_cast<const arrow::StringArray&>(*a);
     const auto& parts = static_cast<const arrow::StringArray&>(*b);
-    arrow::Int64Builder builder(currentPool());
+    arrow::Int64Builder builder;
     if (!builder.Reserve(rows).ok()) {
         return resourceExhausted("no memory");
     }
@@ -330,7 +329,7 @@ Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
 Result<Datum> splitPart(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::string separator = textArgument(node, 1);
     const std::int64_t index = intArgument(node, 2, 1);
-    arrow::StringBuilder builder(currentPool());
+    arrow::StringBuilder builder;
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
         std::vector<std::string_view> parts;
         while (!separator.empty()) {
@@ -364,7 +363,7 @@ Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     const auto& texts = static_cast<const arrow::StringArray&>(*a);
     const auto& parts = static_cast<const arrow::StringArray&>(*b);
-    arrow::BooleanBuilder builder(currentPool());
+    arrow::BooleanBuilder builder;
     if (!builder.Reserve(rows).ok()) {
         return resourceExhausted("no memory");
     }
@@ -396,7 +395,7 @@ Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
         columns.push_back(std::move(column));
     }
     ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes, hashRows(columns, rows, nullptr));
-    arrow::DoubleBuilder builder(currentPool());
+    arrow::DoubleBuilder builder;
     if (!builder.Reserve(rows).ok()) {
         return resourceExhausted("no memory");
     }

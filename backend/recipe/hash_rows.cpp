@@ -14,7 +14,6 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
 #include "backend/recipe/id_encoder.h"
-#include "backend/recipe/pool_scope.h"
 #include "backend/recipe/row_set.h"
 #include "backend/recipe/value_reader.h"
 
@@ -26,7 +25,7 @@ template <class Array>
 Result<ArrayPtr> hashIntegers(const arrow::Array& values, std::uint64_t modulus,
                               std::uint64_t seed) {
     const auto& in = static_cast<const Array&>(values);
-    auto buffer = arrow::AllocateBuffer(in.length() * 8, currentPool());
+    auto buffer = arrow::AllocateBuffer(in.length() * 8);
     RETURN_IF_ERROR(dataset::fromArrow(buffer.status(), "hash"));
     auto* out = reinterpret_cast<std::int64_t*>((*buffer)->mutable_data());
     const bool hasNulls = in.null_count() > 0;

@@ -9,7 +9,6 @@
 #include <arrow/type.h>
 
 #include "backend/dataset/arrow_bridge.h"
-#include "backend/recipe/pool_scope.h"
 
 namespace millrace::recipe {
 namespace {
@@ -27,7 +26,7 @@ Status plain(const arrow::Status& status) {
 }
 
 arrow::compute::ExecContext makeContext() {
-    arrow::compute::ExecContext context(currentPool());
+    arrow::compute::ExecContext context(arrow::default_memory_pool());
     context.set_use_threads(false);
     return context;
 }
@@ -46,8 +45,7 @@ Result<Datum> callKernel(const std::string& name, const std::vector<Datum>& argu
 
 Result<ArrayPtr> asArray(const Datum& value, std::int64_t rows) {
     if (value.is_scalar()) {
-        arrow::Result<ArrayPtr> array =
-            arrow::MakeArrayFromScalar(*value.scalar(), rows, currentPool());
+        arrow::Result<ArrayPtr> array = arrow::MakeArrayFromScalar(*value.scalar(), rows);
         return array.ok() ? Result<ArrayPtr>(*array) : plain(array.status());
     }
     return value.make_array();

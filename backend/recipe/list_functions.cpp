@@ -9,7 +9,6 @@
 #include "backend/recipe/function_calls.h"
 #include "backend/recipe/id_encoder.h"
 #include "backend/recipe/list_view.h"
-#include "backend/recipe/pool_scope.h"
 #include "backend/recipe/row_set.h"
 
 namespace millrace::recipe {
@@ -19,7 +18,7 @@ using F = spec::FunctionId;
 using spec::ExprNode;
 
 Result<Datum> listLength(const ListView& list) {
-    arrow::Int64Builder builder(currentPool());
+    arrow::Int64Builder builder;
     for (const std::int64_t count : list.counts) {
         const arrow::Status status = count < 0 ? builder.AppendNull() : builder.Append(count);
         RETURN_IF_ERROR(dataset::fromArrow(status, "length"));
@@ -28,7 +27,7 @@ Result<Datum> listLength(const ListView& list) {
 }
 
 Result<Datum> listExtract(const ListView& list, std::int64_t index) {
-    arrow::Int64Builder builder(currentPool());
+    arrow::Int64Builder builder;
     for (std::size_t i = 0; i < list.counts.size(); ++i) {
         const std::int64_t at = index > 0 ? index - 1 : list.counts[i] + index;
         const bool isInside = index != 0 && at >= 0 && at < list.counts[i];
@@ -57,7 +56,7 @@ Result<Datum> listContains(const ListView& list, const Datum& wanted, std::int64
     ASSIGN_OR_RETURN(const ArrayPtr right, takeRows(values, parentRows.make_array()));
     ASSIGN_OR_RETURN(const Datum equal, callKernel("equal", {Datum(left), Datum(right)}));
     const auto hits = std::static_pointer_cast<arrow::BooleanArray>(equal.make_array());
-    arrow::BooleanBuilder builder(currentPool());
+    arrow::BooleanBuilder builder;
     std::int64_t at = 0;
     for (std::size_t i = 0; i < list.counts.size(); ++i) {
         bool isFound = false;

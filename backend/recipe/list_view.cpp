@@ -6,7 +6,6 @@
 #include <arrow/util/bit_util.h>
 
 #include "backend/dataset/arrow_bridge.h"
-#include "backend/recipe/pool_scope.h"
 
 namespace millrace::recipe {
 
@@ -39,14 +38,12 @@ ListView viewLists(const arrow::Array& lists) {
 Result<ArrayPtr> makeLists(const ArrayPtr& elements, const std::vector<std::int32_t>& ends,
                            const std::vector<bool>& isNull) {
     const auto rows = static_cast<std::int64_t>(ends.size()) - 1;
-    ASSIGN_OR_RETURN(
-        std::shared_ptr<arrow::Buffer> offsets,
-        dataset::fromArrow(arrow::AllocateBuffer((rows + 1) * 4, currentPool()), "lists"));
+    ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> offsets,
+                     dataset::fromArrow(arrow::AllocateBuffer((rows + 1) * 4), "lists"));
     std::copy(ends.begin(), ends.end(), reinterpret_cast<std::int32_t*>(offsets->mutable_data()));
     std::shared_ptr<arrow::Buffer> validity;
     if (!isNull.empty()) {
-        ASSIGN_OR_RETURN(validity,
-                         dataset::fromArrow(arrow::AllocateBitmap(rows, currentPool()), "lists"));
+        ASSIGN_OR_RETURN(validity, dataset::fromArrow(arrow::AllocateBitmap(rows), "lists"));
         for (std::int64_t i = 0; i < rows; ++i) {
             arrow::bit_util::SetBitTo(validity->mutable_data(), i,
                                       !isNull[static_cast<std::size_t>(i)]);

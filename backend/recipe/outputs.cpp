@@ -14,7 +14,6 @@
 #include "backend/core/text.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/own_time.h"
-#include "backend/recipe/pool_scope.h"
 #include "backend/recipe/row_keys.h"
 
 namespace millrace::recipe {
@@ -63,7 +62,8 @@ const T* ownValues(FeatureBatch& batch, std::vector<T> values) {
 // Room for `count` floats that lives as long as one of the batch's owners.
 Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int64_t count,
                          std::vector<std::shared_ptr<const void>>& owners) {
-    arrow::MemoryPool* const pool = split.pool != nullptr ? split.pool : currentPool();
+    arrow::MemoryPool* const pool =
+        split.pool != nullptr ? split.pool : arrow::default_memory_pool();
     ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer,
                      dataset::fromArrow(arrow::AllocateBuffer(count * 4, pool), "features"));
     auto* const values = reinterpret_cast<float*>(buffer->mutable_data());

@@ -4,7 +4,6 @@
 #include <arrow/array/builder_primitive.h>
 
 #include "backend/dataset/arrow_bridge.h"
-#include "backend/recipe/pool_scope.h"
 
 namespace millrace::recipe {
 
@@ -15,8 +14,10 @@ Result<std::vector<ArrayPtr>> ColumnSource::rows(const std::vector<std::string>&
                                                  const dataset::RowWish& wish) {
     ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, columns(names));
     for (ArrayPtr& array : arrays) {
-        ASSIGN_OR_RETURN(array, dataset::selectRows(std::move(array), wish, currentPool()));
-        ASSIGN_OR_RETURN(array, dataset::zeroNullFloats(std::move(array), currentPool()));
+        ASSIGN_OR_RETURN(array,
+                         dataset::selectRows(std::move(array), wish, arrow::default_memory_pool()));
+        ASSIGN_OR_RETURN(array,
+                         dataset::zeroNullFloats(std::move(array), arrow::default_memory_pool()));
     }
     return arrays;
 }
@@ -62,7 +63,7 @@ Result<ArrayPtr> RowSet::column(const std::string& name) {
     if (values->type_id() != arrow::Type::DICTIONARY) {
         return values;
     }
-    ASSIGN_OR_RETURN(values, dataset::expandLists(std::move(values), currentPool()));
+    ASSIGN_OR_RETURN(values, dataset::expandLists(std::move(values), arrow::default_memory_pool()));
     const auto made = made_.find(name);
     return (made != made_.end() ? made->second.values : selected_[name]) = std::move(values);
 }
@@ -86,7 +87,7 @@ Result<ArrayPtr> RowSet::storedColumn(const std::string& name) {
         return internalError("no column ", name);
     }
     if (rows_ == 0) {
-        return dataset::nullArray(field->type, 0, currentPool());
+        return dataset::nullArray(field->type, 0, arrow::default_memory_pool());
     }
     RETURN_IF_ERROR(prefetch({name}));
     const MadeColumn& read = source_->columns[name];
@@ -151,7 +152,7 @@ std::vector<double>& RowSet::mutableWeights() {
 }
 
 Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls) {
-    arrow::Int64Builder builder(currentPool());
+    arrow::Int64Builder builder;
     arrow::Status status = builder.Reserve(static_cast<std::int64_t>(numbers.size()));
     for (std::size_t i = 0; i < numbers.size() && status.ok(); ++i) {
         if (hasNulls && numbers[i] < 0) {

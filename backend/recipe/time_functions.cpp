@@ -7,7 +7,6 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
 #include "backend/recipe/function_calls.h"
-#include "backend/recipe/pool_scope.h"
 
 namespace millrace::recipe {
 namespace {
@@ -126,8 +125,8 @@ Result<Datum> difference(const ExprNode& node, const std::vector<Datum>& c) {
 Result<Datum> epochOf(F id, const Datum& time, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr times, asArray(time, rows));
     const auto& in = static_cast<const arrow::TimestampArray&>(*times);
-    arrow::DoubleBuilder seconds(currentPool());
-    arrow::Int64Builder units(currentPool());
+    arrow::DoubleBuilder seconds;
+    arrow::Int64Builder units;
     for (std::int64_t i = 0; i < rows; ++i) {
         const std::int64_t us = in.IsNull(i) ? 0 : in.Value(i);
         const std::int64_t ms = us / 1000 - (us % 1000 < 0 ? 1 : 0);

@@ -5,7 +5,6 @@
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_nested.h>
-#include <arrow/memory_pool.h>
 
 #include "backend/core/philox.h"
 #include "tests/unit/recipe/recipe_fixture.h"
@@ -53,24 +52,6 @@ TEST(Recipe, FilterDropsFalseAndNull) {
     bench.filter("x > 1");
     MemoryColumns data({{"x", ints({1, 2, kNull, 3})}});
     EXPECT_THAT(rowsOf(bench, data), ElementsAre(101, 103));
-}
-
-TEST(Recipe, KernelsAllocateFromTheCallersPool) {
-    constexpr std::int64_t kRows = 100'000;
-    Bench bench;
-    bench.derive("y", "x * 2.0 + log1p(x)");
-    bench.derive("s", "upper(cast(x as string))");
-    bench.filter("y > 10 and s <> '7'");
-    bench.spec.features.dense.push_back({"y", 0});
-    MemoryColumns data({{"x", ints(upTo(kRows))}});
-    const auto compiled = bench.compile(data);
-    ASSERT_TRUE(compiled.ok()) << compiled.status();
-    arrow::ProxyMemoryPool pool(arrow::system_memory_pool());
-    const std::int64_t before = arrow::default_memory_pool()->total_bytes_allocated();
-    const auto batch = (*compiled)->run({1, "f.csv", 0, kRows, &data, &pool}, 0);
-    ASSERT_TRUE(batch.ok()) << batch.status();
-    EXPECT_GT(pool.total_bytes_allocated(), kRows * 8 * 4);
-    EXPECT_LT(arrow::default_memory_pool()->total_bytes_allocated() - before, kRows);
 }
 
 TEST(Recipe, WhereComesFirstAndStepsAreCounted) {
