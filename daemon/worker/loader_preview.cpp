@@ -51,6 +51,8 @@ class Sampler {
         const double cpu = clockSeconds(CLOCK_THREAD_CPUTIME_ID);
         const std::int64_t disk = counters_.read(segment::Stage::kRead).bytes;
         SplitFigures figures;
+        figures.positives.resize(input_->spec().heads().size());
+        figures.labelled.resize(figures.positives.size());
         ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner_.run(0, split));
         RETURN_IF_ERROR(collate(output, figures));
         figures.cpuSeconds = clockSeconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
@@ -62,7 +64,6 @@ class Sampler {
         for (const recipe::StepCount& step : output.steps) {
             figures.stepRows.push_back(static_cast<double>(step.rowsOut));
         }
-        countLabels(output, figures);
         return figures;
     }
 
@@ -76,29 +77,28 @@ class Sampler {
                                              pool_, static_cast<std::int64_t>(bytes * 5 / 4)));
             }
             RETURN_IF_ERROR(gatherer_.write(frame_.bytes().first(bytes), {}));
+            RETURN_IF_ERROR(countLabels(frame_.bytes().first(bytes), figures));
             figures.frameBytes += static_cast<double>(bytes);
         }
         return okStatus();
     }
 
-    void countLabels(const segment::SegmentOutput& output, SplitFigures& figures) const {
-        for (const std::string& head : input_->spec().heads()) {
-            const int label = input_->layout().find(frame::Role::kLabel, head);
-            const int mask = input_->layout().find(frame::Role::kMask, head);
-            double positives = 0, counted = 0;
-            for (const segment::Chunk& chunk : output.chunks) {
-                const auto* values = reinterpret_cast<const float*>(
-                    chunk.columns[static_cast<std::size_t>(label)].values);
-                const auto* masks = reinterpret_cast<const std::uint8_t*>(
-                    chunk.columns[static_cast<std::size_t>(mask)].values);
-                for (std::int64_t r = 0; r < chunk.rows; ++r) {
-                    counted += masks[r] != 0 ? 1 : 0;
-                    positives += masks[r] != 0 && values[r] > 0 ? 1 : 0;
-                }
+    Status countLabels(std::span<const std::byte> frame, SplitFigures& figures) const {
+        ASSIGN_OR_RETURN(const frame::FrameView view,
+                         frame::FrameView::open(frame, frame::CheckLevel::kDirectory));
+        const std::vector<std::string> heads = input_->spec().heads();
+        for (std::size_t h = 0; h < heads.size(); ++h) {
+            const auto column = [&](frame::Role role) {
+                return static_cast<std::size_t>(view.find(role, heads[h]));
+            };
+            const auto labels = view.values<float>(column(frame::Role::kLabel));
+            const auto masks = view.values<std::uint8_t>(column(frame::Role::kMask));
+            for (std::size_t r = 0; r < labels.size(); ++r) {
+                figures.labelled[h] += masks[r] != 0 ? 1 : 0;
+                figures.positives[h] += masks[r] != 0 && labels[r] > 0 ? 1 : 0;
             }
-            figures.positives.push_back(positives);
-            figures.labelled.push_back(counted);
         }
+        return okStatus();
     }
 
     const std::shared_ptr<const segment::StreamInput> input_;
