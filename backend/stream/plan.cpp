@@ -1,5 +1,6 @@
 #include "backend/stream/plan.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "backend/core/hash.h"
@@ -12,11 +13,13 @@ constexpr std::size_t kMaxFiles = std::size_t{1} << 22;
 constexpr std::size_t kMaxSplits = std::size_t{1} << 26;
 constexpr std::size_t kMaxPathBytes = 4096;
 
+// Member by member: a list of pairs would make two arrays of each, and plans have many files.
 Json splitJson(const PlanSplit& s) {
-    Json json{{"row_group", s.rowGroup},
-              {"first_row", s.firstRow},
-              {"rows", s.rows},
-              {"decoded_bytes", s.decodedBytes}};
+    Json json = Json::object();
+    json["row_group"] = s.rowGroup;
+    json["first_row"] = s.firstRow;
+    json["rows"] = s.rows;
+    json["decoded_bytes"] = s.decodedBytes;
     if (s.partition != 0) {
         json["partition"] = s.partition;
     }
@@ -28,9 +31,14 @@ Json fileJson(const PlanFile& f) {
     for (const PlanSplit& s : f.splits) {
         splits.push_back(splitJson(s));
     }
-    return Json{{"path", f.path},   {"relative_path", f.relativePath},
-                {"bytes", f.bytes}, {"footer_hash", f.footerHash},
-                {"rows", f.rows},   {"splits", std::move(splits)}};
+    Json json = Json::object();
+    json["path"] = f.path;
+    json["relative_path"] = f.relativePath;
+    json["bytes"] = f.bytes;
+    json["footer_hash"] = f.footerHash;
+    json["rows"] = f.rows;
+    json["splits"] = std::move(splits);
+    return json;
 }
 
 Json filesJson(const std::vector<PlanFile>& files) {
@@ -148,22 +156,30 @@ Result<spec::Schema> readColumns(const Json& list) {
     return schema;
 }
 
-Json identityOf(const std::vector<PlanFile>& files) {
-    Json list = Json::array();
-    for (const PlanFile& f : files) {
-        Json rows = Json::array(), partitions = Json::array();
-        bool isPartitioned = false;
-        for (const PlanSplit& s : f.splits) {
-            rows.push_back(s.rows);
-            partitions.push_back(s.partition);
-            isPartitioned |= s.partition != 0;
+// The canonical JSON of the files' identities, written at once: arrays of path, bytes, hash, rows
+// of the splits and, where there are any, their partitions.
+void appendIdentities(const std::vector<PlanFile>& files, std::string& out) {
+    const auto appendNumbers = [&out](const PlanFile& f, std::int64_t PlanSplit::*member) {
+        out += '[';
+        for (std::size_t s = 0; s < f.splits.size(); ++s) {
+            strAppend(&out, s == 0 ? "" : ",", f.splits[s].*member);
         }
-        list.push_back(Json::array({f.relativePath, f.bytes, f.footerHash, std::move(rows)}));
-        if (isPartitioned) {
-            list.back().push_back(std::move(partitions));
+        out += ']';
+    };
+    out += '[';
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        const PlanFile& f = files[i];
+        strAppend(&out, i == 0 ? "[" : ",[", dumpJson(f.relativePath), ",", f.bytes, ",",
+                  dumpJson(f.footerHash), ",");
+        appendNumbers(f, &PlanSplit::rows);
+        if (std::any_of(f.splits.begin(), f.splits.end(),
+                        [](const PlanSplit& s) { return s.partition != 0; })) {
+            out += ',';
+            appendNumbers(f, &PlanSplit::partition);
         }
+        out += ']';
     }
-    return list;
+    out += ']';
 }
 
 }  // namespace
@@ -189,10 +205,12 @@ std::string Plan::planHash() const {
     for (const SideTable& t : sideTables) {
         tables.push_back(Json::array({t.bytes, t.hash}));
     }
-    return hashHex(dumpJson(Json{{"version", 1},
-                                 {"files", identityOf(files)},
-                                 {"eval_files", identityOf(evalFiles)},
-                                 {"side_tables", std::move(tables)}}));
+    std::string text = "{\"eval_files\":";
+    appendIdentities(evalFiles, text);
+    text += ",\"files\":";
+    appendIdentities(files, text);
+    strAppend(&text, ",\"side_tables\":", dumpJson(tables), ",\"version\":1}");
+    return hashHex(text);
 }
 
 Json Plan::toJson() const {
