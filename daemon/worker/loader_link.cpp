@@ -26,7 +26,10 @@ struct LinkSink::Coder {
 
 LinkSink::LinkSink(segment::SequenceSink& sink, const frame::FrameLayout& layout,
                    double megabytesPerSecond)
-    : sink_(sink), layout_(layout), megabytesPerSecond_(megabytesPerSecond), chooser_(layout) {
+    : ForwardingSink(sink),
+      layout_(layout),
+      megabytesPerSecond_(megabytesPerSecond),
+      chooser_(layout) {
     MutexLock lock(mutex_);
     report_.megabytesPerSecond = megabytesPerSecond;
 }
@@ -62,7 +65,7 @@ Status LinkSink::commit(const Place& place, std::uint32_t epoch, std::int64_t nu
     Status measured;
     if (!chose(frame, measured)) {
         RETURN_IF_ERROR(measured);
-        return sink_.commit(place, epoch, number);
+        return ForwardingSink::commit(place, epoch, number);
     }
     auto coder = takeCoder();
     dataset::CostClock clock;
@@ -86,7 +89,7 @@ Status LinkSink::commit(const Place& place, std::uint32_t epoch, std::int64_t nu
         report_.decodeSeconds += decoded;
         coders_.push_back(std::move(coder));
     }
-    return sink_.commit(place, epoch, number);
+    return ForwardingSink::commit(place, epoch, number);
 }
 
 LinkReport LinkSink::report() const {

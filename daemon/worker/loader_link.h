@@ -14,7 +14,7 @@
 #include "backend/core/json.h"
 #include "backend/core/mutex.h"
 #include "backend/frame/codec.h"
-#include "backend/segment/sequencer.h"
+#include "daemon/worker/loader_sinks.h"
 
 namespace millrace::loader {
 
@@ -34,30 +34,13 @@ struct LinkReport {
     std::string toText() const;
 };
 
-class LinkSink final : public segment::SequenceSink {
+class LinkSink final : public ForwardingSink {
  public:
     LinkSink(segment::SequenceSink& sink, const frame::FrameLayout& layout,
              double megabytesPerSecond);
     ~LinkSink() override;
 
-    bool wants(std::uint32_t epoch, std::int64_t number) const override {
-        return sink_.wants(epoch, number);
-    }
-    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override {
-        return sink_.reserve(bytes, epoch, number, std::move(stop));
-    }
     Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;
-    Status segment(const segment::SegmentRecord& record, std::stop_token stop) override {
-        return sink_.segment(record, std::move(stop));
-    }
-    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override {
-        return sink_.endOfEpoch(epoch, total, std::move(stop));
-    }
-    Status endOfStream(std::stop_token stop) override { return sink_.endOfStream(std::move(stop)); }
-    Status error(std::string_view message, std::stop_token stop) override {
-        return sink_.error(message, std::move(stop));
-    }
 
     /// After the stream's end.
     LinkReport report() const;
@@ -68,7 +51,6 @@ class LinkSink final : public segment::SequenceSink {
     bool chose(const frame::FrameView& frame, Status& status);
     std::unique_ptr<Coder> takeCoder();
 
-    segment::SequenceSink& sink_;
     const frame::FrameLayout& layout_;
     const double megabytesPerSecond_;
     mutable Mutex mutex_;

@@ -57,23 +57,16 @@ class SumSink final : public segment::SequenceSink {
     std::vector<Clock::time_point> epochEnds_;
 };
 
-/// Hands on the first `most` micro-batches and then stops the sequence, with kCancelled.
-/// Threads: as SequenceSink says. The sink behind it outlives it.
-class LimitedSink final : public segment::SequenceSink {
+/// Hands everything on. Threads: as SequenceSink says. The sink behind it outlives it.
+class ForwardingSink : public segment::SequenceSink {
  public:
-    /// `most` 0: all of them.
-    LimitedSink(segment::SequenceSink& sink, std::int64_t most) : sink_(sink), most_(most) {}
+    explicit ForwardingSink(segment::SequenceSink& sink) : sink_(sink) {}
 
     bool wants(std::uint32_t epoch, std::int64_t number) const override {
         return sink_.wants(epoch, number);
     }
     Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                           std::stop_token stop) override {
-        if (most_ > 0 && given_ == most_) {
-            hasEnough_ = true;
-            return cancelled("enough micro-batches");
-        }
-        ++given_;
         return sink_.reserve(bytes, epoch, number, std::move(stop));
     }
     Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override {
@@ -90,6 +83,27 @@ class LimitedSink final : public segment::SequenceSink {
         return sink_.error(message, std::move(stop));
     }
 
+ private:
+    segment::SequenceSink& sink_;
+};
+
+/// Hands on the first `most` micro-batches and then stops the sequence, with kCancelled.
+class LimitedSink final : public ForwardingSink {
+ public:
+    /// `most` 0: all of them.
+    LimitedSink(segment::SequenceSink& sink, std::int64_t most)
+        : ForwardingSink(sink), most_(most) {}
+
+    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                          std::stop_token stop) override {
+        if (most_ > 0 && given_ == most_) {
+            hasEnough_ = true;
+            return cancelled("enough micro-batches");
+        }
+        ++given_;
+        return ForwardingSink::reserve(bytes, epoch, number, std::move(stop));
+    }
+
     /// OK in place of the end that this sink made.
     Status statusOf(const Status& status) const {
         return hasEnough_ && status.code() == absl::StatusCode::kCancelled ? okStatus() : status;
@@ -97,7 +111,6 @@ class LimitedSink final : public segment::SequenceSink {
     bool hasEnough() const { return hasEnough_; }
 
  private:
-    segment::SequenceSink& sink_;
     const std::int64_t most_;
     std::int64_t given_ = 0;  ///< of the delivering thread, like reserve()
     std::atomic<bool> hasEnough_{false};
