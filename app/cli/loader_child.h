@@ -12,7 +12,7 @@
 
 namespace millrace::cli {
 
-/// One question, one answer (daemon/worker/loader_inspect.h says which there are).
+/// One question, one answer (daemon/worker/loader/questions/inspect.h says which there are).
 Result<Json> askLoader(const CliContext& context, const Json& question);
 
 /// What a role of the loader printed. Its progress and errors went to this process's stderr.

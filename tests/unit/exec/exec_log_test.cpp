@@ -1,5 +1,4 @@
-#include "daemon/worker/exec_log.h"
-
+#include "daemon/worker/exec/log.h"
 #include "tests/unit/exec/marked_processes.h"
 
 namespace millrace::exec {

@@ -1,12 +1,12 @@
 // Ratio estimates over splits: what they say and how often their intervals hold.
+#include "daemon/worker/loader/questions/estimate.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
-
-#include "daemon/worker/loader_estimate.h"
 
 namespace millrace::loader {
 namespace {

@@ -1,12 +1,13 @@
 // Stage counters, what is made of them for people, and the metrics of a run.
+#include "daemon/worker/loader/stream/explain.h"
+
 #include <sstream>
 
 #include <gmock/gmock.h>
 
 #include "backend/core/text.h"
-#include "daemon/worker/loader_explain.h"
-#include "daemon/worker/loader_metrics.h"
-#include "daemon/worker/loader_progress.h"
+#include "daemon/worker/loader/feed/metrics.h"
+#include "daemon/worker/loader/progress.h"
 
 namespace millrace::loader {
 namespace {

@@ -1,0 +1,107 @@
+#include "daemon/worker/exec/control.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backend/core/unix_socket.h"
+
+namespace millrace::exec {
+namespace {
+
+constexpr std::size_t kLineMax = 4096;
+constexpr std::size_t kClientsMax = 16;
+
+Result<ControlRequest> readRequest(std::string_view line) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(line, "control"));
+    ControlRequest request;
+    request.isStop = jsonBool(json, "stop");
+    request.isKill = jsonBool(json, "kill");
+    if (json.is_object() && json.contains("grace")) {
+        const double grace = jsonReal(json, "grace", -1);
+        if (!(grace >= 0 && grace <= 1e6)) {
+            return invalidArgument("control: grace is a number of seconds from 0");
+        }
+        request.graceSeconds = grace;
+    }
+    if (!request.isStop && !request.isKill && !jsonBool(json, "keepalive") &&
+        !jsonBool(json, "status")) {
+        return invalidArgument("control: unknown request; known: stop, kill, keepalive, status");
+    }
+    return request;
+}
+
+}  // namespace
+
+ControlDoor::ControlDoor(UniqueFd listener, Handler handler)
+    : listener_(std::move(listener)), handler_(std::move(handler)) {
+    ::fcntl(listener_.get(), F_SETFL, O_NONBLOCK);
+}
+
+void ControlDoor::watch(std::vector<pollfd>& fds) const {
+    if (!listener_.isOpen()) {
+        return;
+    }
+    fds.push_back({clients_.size() < kClientsMax ? listener_.get() : -1, POLLIN, 0});
+    for (const Client& client : clients_) {
+        fds.push_back({client.fd.get(), POLLIN, 0});
+    }
+}
+
+void ControlDoor::serve() {
+    while (listener_.isOpen() && clients_.size() < kClientsMax) {
+        UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (!fd.isOpen()) {
+            break;
+        }
+        const Result<uid_t> peer = peerUid(fd.get());
+        if (peer.ok() && (*peer == ::geteuid() || *peer == 0)) {
+            clients_.push_back({std::move(fd), {}});
+        }
+    }
+    for (Client& client : clients_) {
+        if (!serveClient(client)) {
+            client.fd.reset();
+        }
+    }
+    clients_.erase(std::remove_if(clients_.begin(), clients_.end(),
+                                  [](const Client& c) { return !c.fd.isOpen(); }),
+                   clients_.end());
+}
+
+bool ControlDoor::serveClient(Client& client) {
+    char buffer[kLineMax];
+    const ssize_t n = ::read(client.fd.get(), buffer, sizeof buffer);
+    if (n < 0) {
+        return errno == EAGAIN || errno == EINTR;
+    }
+    client.input.append(buffer, static_cast<std::size_t>(n));
+    for (;;) {
+        const std::size_t end = client.input.find('\n');
+        if (end == std::string::npos) {
+            return n > 0 && client.input.size() <= kLineMax;
+        }
+        const std::string reply = answer(std::string_view(client.input).substr(0, end));
+        client.input.erase(0, end + 1);
+        if (::send(client.fd.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+            static_cast<ssize_t>(reply.size())) {
+            return false;
+        }
+    }
+}
+
+std::string ControlDoor::answer(std::string_view line) {
+    const Result<ControlRequest> request = readRequest(line);
+    Json reply = {{"ok", request.ok()}};
+    if (request.ok()) {
+        reply.update(handler_(*request));
+    } else {
+        reply["error"] = std::string(messageOf(request.status()));
+    }
+    return dumpJson(reply) + "\n";
+}
+
+}  // namespace millrace::exec

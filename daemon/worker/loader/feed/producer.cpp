@@ -1,0 +1,19 @@
+#include "daemon/worker/loader/feed/producer.h"
+
+#include "backend/core/thread.h"
+
+namespace millrace::loader {
+
+Result<std::unique_ptr<Producer>> Producer::start(Request request, segment::BufferPool& pool,
+                                                  segment::StageCounters& counters, OnEnd onEnd) {
+    std::unique_ptr<Producer> producer(new Producer(std::move(request.ranks), request.worldSize));
+    ASSIGN_OR_RETURN(producer->sequencer_,
+                     segment::Sequencer::make(std::move(request.input), request.sequencer, pool,
+                                              counters, producer->sink_));
+    producer->thread_ = startThread(
+        "producer", [sequencer = producer->sequencer_.get(), onEnd = std::move(onEnd)](
+                        std::stop_token stop) { onEnd(sequencer->run(std::move(stop))); });
+    return producer;
+}
+
+}  // namespace millrace::loader

@@ -1,0 +1,39 @@
+#pragma once
+// One stream on its way into rings: a sequencer on a thread of its own.
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "backend/segment/sequencer.h"
+#include "daemon/worker/loader/sinks.h"
+
+namespace millrace::loader {
+
+/// Threads: one owner; the destructor stops the stream and joins. `onEnd` is called once, on the
+/// producer's thread, with what the sequencer returned.
+class Producer {
+ public:
+    struct Request {
+        std::shared_ptr<const segment::StreamInput> input;
+        segment::SequencerOptions sequencer;
+        std::vector<RingSink::Rank> ranks;
+        int worldSize = 1;
+    };
+    using OnEnd = std::function<void(const Status&)>;
+
+    static Result<std::unique_ptr<Producer>> start(Request request, segment::BufferPool& pool,
+                                                   segment::StageCounters& counters, OnEnd onEnd);
+
+    segment::SequencerTotals totals() const { return sequencer_->totals(); }
+    stream::Cursor position() const { return sequencer_->position(); }
+
+ private:
+    Producer(std::vector<RingSink::Rank> ranks, int worldSize)
+        : sink_(std::move(ranks), worldSize) {}
+    RingSink sink_;
+    std::unique_ptr<segment::Sequencer> sequencer_;
+    std::jthread thread_;
+};
+
+}  // namespace millrace::loader

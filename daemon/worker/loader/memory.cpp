@@ -1,0 +1,114 @@
+#include "daemon/worker/loader/memory.h"
+
+#include <algorithm>
+
+#include "daemon/worker/loader/resolve.h"
+
+namespace millrace::loader {
+namespace {
+
+constexpr std::int64_t kMegabyte = 1'000'000;
+/// Code, libraries, buffers of small size.
+constexpr std::int64_t kProgramBytes = 100 * kMegabyte;
+/// Stack, allocator and page buffers of one thread.
+constexpr std::int64_t kThreadBytes = 2 * kMegabyte;
+constexpr std::int64_t kLeastSortBytes = 64 * kMegabyte;
+constexpr std::int64_t kTailFrames = 2;
+
+std::int64_t megabytes(std::int64_t bytes) {
+    return (bytes + kMegabyte - 1) / kMegabyte;
+}
+
+recipe::TableNeed tablesOf(const spec::RunSpec& spec) {
+    const auto need = recipe::tableNeed(spec, recipe::diskTables(spec.baseDir, factsCache()));
+    // What is wrong with a table is said when it is opened.
+    return need.ok() ? *need : recipe::TableNeed{};
+}
+
+}  // namespace
+
+std::int64_t LoaderNeed::total() const {
+    const std::int64_t streaming =
+        tables.held + outputs + frames + segment + evalReaders * evalSegment;
+    return threads + std::max(tables.peak, streaming);
+}
+
+LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
+                      const LoaderSetUp& setUp) {
+    const segment::MemoryNeed one = segment::memoryNeed(spec, plan, setUp.part);
+    LoaderNeed need;
+    need.tables = tablesOf(spec);
+    // The evaluation loads its own: for its features, and for the base's labels.
+    const bool isEval = setUp.part == recipe::Part::kEval;
+    const std::int64_t copies = isEval ? 2 : setUp.evalReaders > 0 ? 3 : 1;
+    need.tables.peak += (copies - 1) * need.tables.held;
+    need.tables.held *= copies;
+    need.segment = one.segment;
+    need.splitsOfSegment = plan.segmentSplits;
+    std::int64_t thread = one.thread, frames = kTailFrames;
+    need.outputs = setUp.rings * segment::ringNeed(one.frame);
+    if (setUp.writesTable) {
+        need.outputs = kLeastSortBytes;
+        frames += 2 * (setUp.threads + 2);  // each once as a frame, once as a batch of the table
+    } else if (setUp.rings == 0) {
+        frames += setUp.threads + 1;
+    }
+    need.frames = frames * one.frame;
+    if (setUp.evalReaders > 0) {
+        const segment::MemoryNeed eval = segment::memoryNeed(spec, plan, recipe::Part::kEval);
+        need.evalReaders = setUp.evalReaders;
+        need.evalSegment = eval.segment + kTailFrames * eval.frame;
+        need.outputs += setUp.evalReaders * segment::ringNeed(eval.frame);
+        thread = std::max(thread, eval.thread);
+    }
+    const std::int64_t threads = setUp.threads * (1 + need.evalReaders);
+    need.threads = kProgramBytes + threads * (kThreadBytes + thread);
+    return need;
+}
+
+LoaderMemory::LoaderMemory(std::int64_t limitMb, LoaderNeed need)
+    : limitBytes_(limitMb * kMegabyte),
+      need_(need),
+      // Rings are there also to say that the limit is too little.
+      budget_(std::max(limitBytes_ - need.threads, need.outputs)) {}
+
+Status LoaderMemory::admitted() const {
+    if (need_.total() <= limitBytes_) {
+        return okStatus();
+    }
+    const std::int64_t segments = need_.segment + need_.evalReaders * need_.evalSegment;
+    return resourceExhausted(
+        "resources.memory_limit_mb: ", limitBytes_ / kMegabyte, " MB are too little; ",
+        megabytes(need_.total()), " are enough: ", megabytes(need_.threads),
+        " for the program and its threads, ",
+        megabytes(std::max(need_.tables.held, need_.total() == need_.threads + need_.tables.peak
+                                                  ? need_.tables.peak
+                                                  : need_.tables.held)),
+        " for side tables, ", megabytes(need_.outputs + need_.frames), " for frames, ",
+        megabytes(segments), " for a segment of ", need_.splitsOfSegment,
+        need_.splitsOfSegment == 1 ? " split" : " splits (batch.segment_splits)");
+}
+
+void LoaderMemory::makePools(std::int64_t preferredOutputs) {
+    const std::int64_t left = std::max<std::int64_t>(budget_.limitBytes() - need_.tables.held, 0);
+    const std::int64_t evals = need_.evalReaders * need_.evalSegment;
+    const std::int64_t spare =
+        std::max<std::int64_t>(left - need_.outputs - need_.frames - need_.segment - evals, 0);
+    const std::int64_t moreOutputs =
+        std::clamp<std::int64_t>(preferredOutputs - need_.outputs, 0, spare);
+    outputBytes_ = need_.outputs + moreOutputs;
+    std::int64_t more = spare - moreOutputs;
+    if (need_.evalReaders > 0) {
+        evalBytes_ = need_.evalSegment + more / 3 / need_.evalReaders;
+        more -= more / 3;
+    }
+    segments_ = std::make_unique<segment::BufferPool>(need_.segment + more);
+    frames_ = std::make_unique<segment::BufferPool>(std::max<std::int64_t>(need_.frames, 1));
+    // So that rings take no more than their share.
+    auto taken = budget_.reserve(left - outputBytes_, "segments and frames");
+    if (taken.ok()) {
+        reservation_ = std::move(*taken);
+    }
+}
+
+}  // namespace millrace::loader

@@ -1,0 +1,282 @@
+#include "daemon/worker/loader/questions/inspect.h"
+
+#include <cstdio>
+#include <set>
+
+#include <unistd.h>
+
+#include "backend/core/json.h"
+#include "backend/core/text.h"
+#include "backend/dataset/description.h"
+#include "daemon/worker/loader/questions/sample.h"
+#include "daemon/worker/loader/resolve.h"
+
+namespace millrace::loader {
+namespace {
+
+constexpr std::size_t kMostRequestBytes = std::size_t{64} << 20;
+constexpr std::int64_t kMostSampleRows = 1000;
+// A check is asked for while somebody types: statistics of larger datasets are left out.
+constexpr std::int64_t kCheckStatisticsFiles = 64;
+
+Json refusal(const Status& status, std::string_view code) {
+    return {{"ok", false},
+            {"errors",
+             {{{"message", std::string(messageOf(status))},
+               {"line", 0},
+               {"column", 0},
+               {"path", ""},
+               {"code", std::string(code)}}}}};
+}
+
+std::vector<std::string> textsOf(const Json& json) {
+    std::vector<std::string> texts;
+    if (json.is_string()) {
+        texts.push_back(json.get<std::string>());
+    }
+    for (const Json& item : json.is_array() ? json : Json::array()) {
+        if (item.is_string()) {
+            texts.push_back(item.get<std::string>());
+        }
+    }
+    return texts;
+}
+
+std::string currentDirectory() {
+    char path[4096];
+    return ::getcwd(path, sizeof path) == nullptr ? "/" : path;
+}
+
+std::string baseDirOf(const Json& request) {
+    const std::string given = jsonString(request, "base_dir");
+    return given.empty() ? currentDirectory() : given;
+}
+
+ResolveRequest resolveRequestOf(const Json& request) {
+    ResolveRequest resolve;
+    resolve.text = jsonString(request, "text");
+    resolve.fileName = jsonString(request, "file_name", "spec");
+    resolve.baseDir = baseDirOf(request);
+    const Json& variations = jsonMember(request, "variations");
+    resolve.isAll = variations.is_string() && variations.get<std::string>() == "all";
+    if (!resolve.isAll) {
+        resolve.variations = textsOf(variations);
+    }
+    resolve.sets = textsOf(jsonMember(request, "sets"));
+    return resolve;
+}
+
+Json errorsJson(const spec::SpecErrors& errors, const std::string& fileName) {
+    Json list = Json::array();
+    for (const spec::SpecError& error : errors) {
+        list.push_back(error.toJson());
+        list.back()["file"] = fileName;
+    }
+    return list;
+}
+
+Json runJson(const ResolvedRun& run) {
+    return {{"variation", run.variation},    {"name", run.spec.name},
+            {"spec_hash", run.specHash},     {"stream_hash", run.streamHash},
+            {"plan_hash", run.planHash},     {"warnings", run.warnings},
+            {"rows", run.plan.numRows()},    {"files", run.plan.files.size()},
+            {"splits", run.plan.numSplits()}};
+}
+
+Json resolveAnswer(const Json& request) {
+    ResolveRequest resolve = resolveRequestOf(request);
+    resolve.checksLabels = true;
+    const ResolveReply reply = resolveSpec(resolve);
+    if (!reply.errors.empty()) {
+        return {{"ok", false}, {"errors", errorsJson(reply.errors, resolve.fileName)}};
+    }
+    Json runs = Json::array();
+    for (const ResolvedRun& run : reply.runs) {
+        Json one = runJson(run);
+        one["spec"] = run.spec.toJson();
+        one["plan"] = run.plan.toJson();
+        runs.push_back(std::move(one));
+    }
+    return {{"ok", true}, {"runs", std::move(runs)}};
+}
+
+// The dataset's columns and those that the recipe makes of them, as far as they are known.
+void addColumns(const ResolveReply& reply, Json& answer) {
+    answer["columns"] = answer["derived"] = Json::array();
+    if (reply.dataset == nullptr) {
+        return;
+    }
+    dataset::DescribeOptions options;
+    options.statisticsMax = kCheckStatisticsFiles;
+    const auto facts = dataset::columnFacts(*reply.dataset, options);
+    if (!facts.ok()) {
+        return;  // what is wrong with the files is among the errors, or will be when they are read
+    }
+    for (const dataset::ColumnFacts& column : *facts) {
+        answer["columns"].push_back(column.toJson());
+    }
+    for (const spec::Field& field : reply.columns.fields) {
+        const spec::Field* own = reply.dataset->schema().find(field.name);
+        if (own == nullptr || !own->type.isSame(field.type)) {
+            answer["derived"].push_back({{"name", field.name},
+                                         {"type", field.type.name()},
+                                         {"is_nullable", field.type.nullable}});
+        }
+    }
+}
+
+// Warnings of all runs, each once.
+Json warningsOf(const ResolveReply& reply, const std::string& fileName) {
+    Json warnings = Json::array();
+    std::set<std::string> told;
+    for (const ResolvedRun& run : reply.runs) {
+        for (const std::string& text : run.warnings) {
+            if (told.insert(text).second) {
+                warnings.push_back({{"message", text}, {"file", fileName}});
+            }
+        }
+    }
+    return warnings;
+}
+
+Json checkAnswer(const Json& request) {
+    ResolveRequest resolve = resolveRequestOf(request);
+    resolve.checksLabels = true;
+    resolve.wantsColumns = true;
+    const ResolveReply reply = resolveSpec(resolve);
+    Json runs = Json::array();
+    for (const ResolvedRun& run : reply.runs) {
+        runs.push_back(runJson(run));
+        runs.back()["resolved_spec"] = dumpJson(run.spec.toJson());
+    }
+    Json answer = {{"ok", reply.errors.empty()},
+                   {"errors", errorsJson(reply.errors, resolve.fileName)},
+                   {"warnings", warningsOf(reply, resolve.fileName)},
+                   {"runs", std::move(runs)}};
+    addColumns(reply, answer);
+    return answer;
+}
+
+Json datasetOf(const std::vector<std::string>& paths, const Json& request,
+               const dataset::ReadOptions& options) {
+    const auto opened = dataset::Dataset::open(paths, baseDirOf(request), options, factsCache());
+    if (!opened.ok()) {
+        return refusal(opened.status(), "file");
+    }
+    dataset::DescribeOptions wanted;
+    const std::int64_t filesMax = jsonInt(request, "files_max");
+    wanted.filesMax = filesMax > 0 ? filesMax : wanted.filesMax;
+    const Result<Json> described = dataset::describe(**opened, wanted);
+    if (!described.ok()) {
+        return refusal(described.status(), "file");
+    }
+    Json answer = *described;
+    answer["ok"] = true;
+    answer["schema_version"] = 1;
+    return answer;
+}
+
+// The dataset of a spec, whatever else is wrong with it.
+Json datasetOfSpec(const Json& request) {
+    const ResolveRequest resolve = resolveRequestOf(request);
+    const spec::SpecOptions options{resolve.fileName, resolve.baseDir, resolve.sets};
+    const auto section = spec::readDataset(resolve.text, options);
+    if (section) {
+        return datasetOf(section->path, request, dataset::readOptionsOf(*section));
+    }
+    const spec::ResolvedSpec read = spec::readSpec(resolve.text, options);
+    if (read.errors.empty()) {
+        return refusal(invalidArgument(resolve.fileName, ": no dataset section"), "missing");
+    }
+    return {{"ok", false}, {"errors", errorsJson(read.errors, resolve.fileName)}};
+}
+
+Json datasetAnswer(const Json& request) {
+    const std::vector<std::string> paths = textsOf(jsonMember(request, "path"));
+    if (paths.empty() && !jsonString(request, "text").empty()) {
+        return datasetOfSpec(request);
+    }
+    if (paths.empty()) {
+        return refusal(invalidArgument("inspect: op dataset needs a path"), "request");
+    }
+    dataset::ReadOptions options;
+    options.format = jsonString(request, "format");
+    if (options.format.empty()) {
+        options.format = dataset::formatOfPath(paths.front());
+    }
+    if (options.format.empty()) {
+        options.format = "parquet";
+    }
+    return datasetOf(paths, request, options);
+}
+
+Json stepsAnswer(const Json& request) {
+    SampleRequest sample;
+    sample.spec = resolveRequestOf(request);
+    sample.variation = jsonString(request, "variation");
+    sample.rows = jsonInt(request, "rows", sample.rows);
+    sample.split = jsonInt(request, "split");
+    sample.firstRow = jsonInt(request, "first_row");
+    if (sample.rows < 1 || sample.rows > kMostSampleRows || sample.split < 0 ||
+        sample.firstRow < 0) {
+        return refusal(invalidArgument("inspect: op steps takes 1 to ", kMostSampleRows,
+                                       " rows, and split and first_row from 0"),
+                       "request");
+    }
+    SampleReply reply = sampleSteps(sample);
+    return {{"ok", reply.errors.empty()},
+            {"errors", errorsJson(reply.errors, sample.spec.fileName)},
+            {"stages", std::move(reply.stages)},
+            {"splits", reply.splits},
+            {"split_rows", reply.splitRows}};
+}
+
+Json answerOf(std::string_view text) {
+    const Result<Json> request = parseJson(text, "inspect's request");
+    if (!request.ok()) {
+        return refusal(request.status(), "request");
+    }
+    const std::string op = jsonString(*request, "op");
+    if (op == "resolve") {
+        return resolveAnswer(*request);
+    }
+    if (op == "check") {
+        return checkAnswer(*request);
+    }
+    if (op == "dataset") {
+        return datasetAnswer(*request);
+    }
+    if (op == "steps") {
+        return stepsAnswer(*request);
+    }
+    return refusal(invalidArgument("inspect: unknown op '", op, "'",
+                                   nameHint(op, {"resolve", "check", "dataset", "steps"})),
+                   "request");
+}
+
+}  // namespace
+
+std::string answer(std::string_view request) {
+    return dumpJson(answerOf(request)) + "\n";
+}
+
+int runInspect() {
+    std::string request;
+    char buffer[65536];
+    for (ssize_t n; (n = ::read(STDIN_FILENO, buffer, sizeof buffer)) > 0;) {
+        request.append(buffer, static_cast<std::size_t>(n));
+        if (request.size() > kMostRequestBytes) {
+            const std::string text = dumpJson(
+                refusal(resourceExhausted("inspect: the request is larger than ",
+                                          formatBytes(static_cast<double>(kMostRequestBytes))),
+                        "limit"));
+            std::puts(text.c_str());
+            return 0;
+        }
+    }
+    const std::string reply = answer(request);
+    std::fwrite(reply.data(), 1, reply.size(), stdout);
+    return std::fflush(stdout) == 0 ? 0 : 5;
+}
+
+}  // namespace millrace::loader

@@ -1,0 +1,25 @@
+#pragma once
+// `millrace-loader preview SPEC`: what a variation would yield and cost, from footers and some
+// splits that are run through the whole recipe (estimate.h says how sure it is).
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::loader {
+
+struct PreviewOptions {
+    std::string specPath;
+    std::string variation;
+    std::vector<std::string> sets;
+    double rowsPerSecond = 0;  ///< what the ranks take together; 0: not asked
+    double seconds = 3;        ///< to spend on samples, once kSplitsLeast have been read
+    std::int64_t threads = 0;  ///< of the loader, for the epoch's time; 0: the spec's, else cores
+};
+
+/// Splits that are read whatever they take.
+inline constexpr std::int64_t kPreviewSplitsLeast = 4;
+
+/// The role: prints one JSON document. The process's exit code.
+int runPreview(const PreviewOptions& options);
+
+}  // namespace millrace::loader

@@ -1,0 +1,133 @@
+#include "daemon/worker/loader/questions/profile.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "backend/core/json.h"
+#include "backend/profile/first_spec.h"
+#include "backend/profile/profiler.h"
+#include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/process.h"
+#include "daemon/worker/loader/progress.h"
+#include "daemon/worker/loader/resolve.h"
+
+namespace millrace::loader {
+
+namespace {
+
+// For what the advisor writes; gone with the object.
+class ScratchDirectory {
+ public:
+    ScratchDirectory() {
+        std::error_code error;
+        std::string pattern =
+            (std::filesystem::temp_directory_path(error) / "millrace-profile-XXXXXX").string();
+        path_ = ::mkdtemp(pattern.data()) == nullptr ? "" : pattern;
+    }
+    ScratchDirectory(const ScratchDirectory&) = delete;
+    ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+    ~ScratchDirectory() {
+        std::error_code error;
+        if (!path_.empty()) {
+            std::filesystem::remove_all(path_, error);
+        }
+    }
+    const std::string& path() const { return path_; }
+
+ private:
+    std::string path_;
+};
+
+Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileRequest& request,
+                                          dataset::ReadOptions& reading,
+                                          const std::string& scratch) {
+    const std::string baseDir =
+        request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
+    reading.format = request.format;
+    if (reading.format.empty()) {
+        reading.format = dataset::formatOfPath(request.paths.front());
+    }
+    if (reading.format.empty()) {
+        reading.format = "parquet";
+    }
+    profile::ProfileOptions options;
+    options.path = request.paths.front();
+    options.seconds = request.seconds;
+    options.isFull = request.isFull;
+    options.request = request.request;
+    options.advises = request.advises && !scratch.empty();
+    options.directory = scratch;
+    options.threads = static_cast<int>(request.threads > 0 ? request.threads : usableCores());
+    profile::ProfileProgress counts;
+    std::optional<ProgressLine> line;
+    Result<profile::DatasetProfile> profiled = internalError("not run");
+    const Status status = watch.run(
+        [&](std::stop_token stop) {
+            auto opened = dataset::Dataset::open(request.paths, baseDir, reading, factsCache());
+            profiled = opened.ok() ? profile::profile(*opened, options, counts, stop)
+                                   : Result<profile::DatasetProfile>(opened.status());
+            return profiled.status();
+        },
+        [&](double seconds) {
+            if (!line) {
+                line.emplace(counts.splits, "splits");
+            }
+            line->say(counts.isMeasuring
+                          ? std::string("writing rows both ways, to measure what reading takes")
+                          : strCat("reading: ", counts.splitsDone.load(), " of ",
+                                   counts.splits.load(), " splits, ",
+                                   static_cast<std::int64_t>(seconds), " s"));
+        });
+    RETURN_IF_ERROR(status);
+    return profiled;
+}
+
+int print(const Json& document) {
+    const std::string text = dumpJson(document) + "\n";
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return std::fflush(stdout) == 0 ? kExitDone : kExitOther;
+}
+
+}  // namespace
+
+int runProfile(const ProfileRequest& request) {
+    const Watch watch;
+    secondsSinceStart();
+    const ScratchDirectory scratch;
+    dataset::ReadOptions reading;
+    const auto profiled = profileOf(watch, request, reading, scratch.path());
+    return profiled.ok() ? print(profiled->toJson()) : fail(profiled.status());
+}
+
+int runInit(const ProfileRequest& given) {
+    const Watch watch;
+    secondsSinceStart();
+    ProfileRequest request = given;
+    request.advises = false;
+    dataset::ReadOptions reading;
+    const auto profiled = profileOf(watch, request, reading, "");
+    if (!profiled.ok()) {
+        return fail(profiled.status());
+    }
+    profile::FirstSpecOptions options;
+    options.name = request.name;
+    options.paths = request.specPaths.empty() ? request.paths : request.specPaths;
+    options.label = request.label;
+    if (dataset::formatOfPath(options.paths.front()).empty()) {
+        options.format = reading.format;
+    }
+    const auto spec = profile::firstSpec(*profiled, options);
+    if (!spec.ok()) {
+        return fail(spec.status());
+    }
+    return print({{"spec", spec->text},
+                  {"label", spec->label},
+                  {"notes", spec->notes},
+                  {"rows", profiled->rows},
+                  {"rows_read", profiled->rowsRead}});
+}
+
+}  // namespace millrace::loader

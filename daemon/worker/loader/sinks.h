@@ -1,0 +1,154 @@
+#pragma once
+// Where the sequence goes: into one ring a rank, or into sums (`millrace stream`).
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/ring/feed_server.h"
+#include "backend/ring/frame_sink.h"
+#include "backend/segment/sequencer.h"
+#include "backend/stream/order_hash.h"
+#include "daemon/worker/loader/checksum.h"
+
+namespace millrace::loader {
+
+/// Reads what it is given and forgets it: order hash always, every value when `reads`.
+/// Threads: as SequenceSink says. Frames are read by the thread that filled them, while they are
+/// warm; the sums are put together in the order of the sequence, so they do not depend on threads.
+class SumSink final : public segment::SequenceSink {
+ public:
+    using Clock = std::chrono::steady_clock;
+
+    SumSink(segment::BufferPool& pool, bool reads) : pool_(pool), reads_(reads) {}
+
+    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                          std::stop_token stop) override;
+    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;
+    Status segment(const segment::SegmentRecord&, std::stop_token) override { return okStatus(); }
+    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
+    Status endOfStream(std::stop_token) override { return okStatus(); }
+    Status error(std::string_view, std::stop_token) override { return okStatus(); }
+
+    /// After the sequencer's run().
+    const Checksum& checksum() const { return checksum_; }
+    stream::OrderHash orderHash() const;
+    std::optional<Clock::time_point> firstFrame() const;
+    const std::vector<Clock::time_point>& epochEnds() const { return epochEnds_; }
+
+ private:
+    using Number = std::pair<std::uint32_t, std::int64_t>;
+    void joinLocked() MR_REQUIRES(mutex_);
+
+    segment::BufferPool& pool_;
+    const bool reads_;
+    mutable Mutex mutex_;
+    std::vector<segment::PooledBuffer> free_ MR_GUARDED_BY(mutex_);
+    std::map<std::uint64_t, segment::PooledBuffer> taken_ MR_GUARDED_BY(mutex_);
+    std::uint64_t nextTicket_ MR_GUARDED_BY(mutex_) = 0;
+    std::map<std::uint64_t, Checksum> finished_ MR_GUARDED_BY(mutex_);  ///< by ticket
+    std::uint64_t nextJoined_ MR_GUARDED_BY(mutex_) = 0;
+    stream::OrderHash orderHash_ MR_GUARDED_BY(mutex_);
+    std::optional<Clock::time_point> first_ MR_GUARDED_BY(mutex_);
+    Checksum checksum_;
+    std::vector<Clock::time_point> epochEnds_;
+};
+
+/// Hands everything on. Threads: as SequenceSink says. The sink behind it outlives it.
+class ForwardingSink : public segment::SequenceSink {
+ public:
+    explicit ForwardingSink(segment::SequenceSink& sink) : sink_(sink) {}
+
+    bool wants(std::uint32_t epoch, std::int64_t number) const override {
+        return sink_.wants(epoch, number);
+    }
+    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                          std::stop_token stop) override {
+        return sink_.reserve(bytes, epoch, number, std::move(stop));
+    }
+    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override {
+        return sink_.commit(place, epoch, number);
+    }
+    Status segment(const segment::SegmentRecord& record, std::stop_token stop) override {
+        return sink_.segment(record, std::move(stop));
+    }
+    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override {
+        return sink_.endOfEpoch(epoch, total, std::move(stop));
+    }
+    Status endOfStream(std::stop_token stop) override { return sink_.endOfStream(std::move(stop)); }
+    Status error(std::string_view message, std::stop_token stop) override {
+        return sink_.error(message, std::move(stop));
+    }
+
+ private:
+    segment::SequenceSink& sink_;
+};
+
+/// Hands on the first `most` micro-batches and then stops the sequence, with kCancelled.
+class LimitedSink final : public ForwardingSink {
+ public:
+    /// `most` 0: all of them.
+    LimitedSink(segment::SequenceSink& sink, std::int64_t most)
+        : ForwardingSink(sink), most_(most) {}
+
+    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                          std::stop_token stop) override {
+        if (most_ > 0 && given_ == most_) {
+            hasEnough_ = true;
+            return cancelled("enough micro-batches");
+        }
+        ++given_;
+        return ForwardingSink::reserve(bytes, epoch, number, std::move(stop));
+    }
+
+    /// OK in place of the end that this sink made.
+    Status statusOf(const Status& status) const {
+        return hasEnough_ && status.code() == absl::StatusCode::kCancelled ? okStatus() : status;
+    }
+    bool hasEnough() const { return hasEnough_; }
+
+ private:
+    const std::int64_t most_;
+    std::int64_t given_ = 0;  ///< of the delivering thread, like reserve()
+    std::atomic<bool> hasEnough_{false};
+};
+
+/// Deals the sequence to the ranks' rings by the number's remainder; records go to all.
+/// Threads: as SequenceSink says. Failure: kUnavailable when a rank is gone.
+class RingSink final : public segment::SequenceSink {
+ public:
+    struct Rank {
+        int rank = 0;
+        std::shared_ptr<ring::FrameSink> ring;
+        std::optional<ring::FeedPosition> next;  ///< frames before it were delivered already
+    };
+    /// `ranks`: those served here; the others' frames are left out. worldSize >= 1.
+    RingSink(std::vector<Rank> ranks, int worldSize);
+
+    bool wants(std::uint32_t epoch, std::int64_t number) const override;
+    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                          std::stop_token stop) override;
+    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;
+    Status segment(const segment::SegmentRecord& record, std::stop_token stop) override;
+    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
+    Status endOfStream(std::stop_token stop) override;
+    Status error(std::string_view message, std::stop_token stop) override;
+
+ private:
+    const Rank* rankOf(std::int64_t number) const;
+    template <class Call>
+    Status all(Call call) {
+        for (const Rank& rank : ranks_) {
+            RETURN_IF_ERROR(call(*rank.ring));
+        }
+        return okStatus();
+    }
+
+    const std::vector<Rank> ranks_;
+    const int worldSize_;
+};
+
+}  // namespace millrace::loader

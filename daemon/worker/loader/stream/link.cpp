@@ -1,0 +1,148 @@
+#include "daemon/worker/loader/stream/link.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "backend/core/text.h"
+#include "backend/dataset/column_cost.h"
+
+namespace millrace::loader {
+
+namespace {
+
+double seconds(std::int64_t ns) {
+    return static_cast<double>(ns) / 1e9;
+}
+
+}  // namespace
+
+struct LinkSink::Coder {
+    explicit Coder(frame::CodecPlan plan) : encoder(std::move(plan)) {}
+    frame::FrameEncoder encoder;
+    frame::FrameDecoder decoder;
+    std::vector<std::byte> coded;
+};
+
+LinkSink::LinkSink(segment::SequenceSink& sink, const frame::FrameLayout& layout,
+                   double megabytesPerSecond)
+    : ForwardingSink(sink),
+      layout_(layout),
+      megabytesPerSecond_(megabytesPerSecond),
+      chooser_(layout) {
+    MutexLock lock(mutex_);
+    report_.megabytesPerSecond = megabytesPerSecond;
+}
+
+LinkSink::~LinkSink() = default;
+
+// Whether the codecs are chosen; until they are, `frame` is one more that they are measured on.
+bool LinkSink::chose(const frame::FrameView& frame, Status& status) {
+    MutexLock lock(mutex_);
+    if (probed_ == kProbeFrames) {
+        return true;
+    }
+    status = chooser_.add(frame);
+    if (++probed_ == kProbeFrames) {
+        plan_ = chooser_.choose(megabytesPerSecond_ * 1e6);
+    }
+    return false;
+}
+
+std::unique_ptr<LinkSink::Coder> LinkSink::takeCoder() {
+    MutexLock lock(mutex_);
+    if (coders_.empty()) {
+        return std::make_unique<Coder>(plan_);
+    }
+    auto coder = std::move(coders_.back());
+    coders_.pop_back();
+    return coder;
+}
+
+Status LinkSink::commit(const Place& place, std::uint32_t epoch, std::int64_t number) {
+    ASSIGN_OR_RETURN(const frame::FrameView frame,
+                     frame::FrameView::open(place.bytes, frame::CheckLevel::kDirectory));
+    Status measured;
+    if (!chose(frame, measured)) {
+        RETURN_IF_ERROR(measured);
+        return ForwardingSink::commit(place, epoch, number);
+    }
+    auto coder = takeCoder();
+    dataset::CostClock clock;
+    RETURN_IF_ERROR(coder->encoder.encode(frame, coder->coded));
+    const double encoded = seconds(clock.lap({}, 0).busyNs);
+    const std::size_t frameBytes = frame.bytes().size();
+    ASSIGN_OR_RETURN(const std::uint64_t wanted,
+                     frame::FrameDecoder::frameBytes(coder->coded, frameBytes));
+    if (wanted != frameBytes) {
+        return dataLoss("micro-batch ", number, ": a frame of ", frameBytes,
+                        " bytes came back with ", wanted);
+    }
+    RETURN_IF_ERROR(coder->decoder.decode(coder->coded, place.bytes.first(frameBytes)));
+    const double decoded = seconds(clock.lap({}, 0).busyNs);
+    {
+        MutexLock lock(mutex_);
+        ++report_.frames;
+        report_.bytes += frameBytes;
+        report_.codedBytes += coder->coded.size();
+        report_.encodeSeconds += encoded;
+        report_.decodeSeconds += decoded;
+        coders_.push_back(std::move(coder));
+    }
+    return ForwardingSink::commit(place, epoch, number);
+}
+
+LinkReport LinkSink::report() const {
+    MutexLock lock(mutex_);
+    LinkReport report = report_;
+    for (std::size_t c = 0; c < plan_.size(); ++c) {
+        const auto& measures = chooser_.measures()[c];
+        const auto chosen = std::find_if(measures.begin(), measures.end(),
+                                         [&](const auto& m) { return m.choice == plan_[c]; });
+        report.columns.push_back(
+            {layout_.columns()[c].name, plan_[c].text(), chosen->bytes, chosen->codedBytes});
+    }
+    return report;
+}
+
+Json LinkReport::toJson() const {
+    Json all = Json::array();
+    for (const Column& column : columns) {
+        all.push_back({{"name", column.name},
+                       {"codec", column.codec},
+                       {"bytes", column.bytes},
+                       {"coded_bytes", column.codedBytes}});
+    }
+    return {{"mb_per_second", megabytesPerSecond},
+            {"frames", frames},
+            {"bytes", bytes},
+            {"coded_bytes", codedBytes},
+            {"encode_cpu_seconds", encodeSeconds},
+            {"decode_cpu_seconds", decodeSeconds},
+            {"columns", std::move(all)}};
+}
+
+std::string LinkReport::toText() const {
+    if (frames == 0) {
+        return "link            too few micro-batches to choose codecs\n";
+    }
+    std::map<std::string, int> counts;
+    for (const Column& column : columns) {
+        ++counts[column.codec];
+    }
+    std::string codecs;
+    for (const auto& [codec, count] : counts) {
+        codecs += strCat(codecs.empty() ? "" : ", ", codec, " ", count);
+    }
+    char line[200];
+    std::snprintf(
+        line, sizeof(line),
+        "link            %g MB/s: %s sent as %s (%.2fx), coding %.2f s, decoding %.2f s\n",
+        megabytesPerSecond, formatBytes(static_cast<double>(bytes)).c_str(),
+        formatBytes(static_cast<double>(codedBytes)).c_str(),
+        static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(codedBytes, 1)),
+        encodeSeconds, decodeSeconds);
+    return strCat(line, "                columns by codec: ", codecs, "\n");
+}
+
+}  // namespace millrace::loader

@@ -1,0 +1,64 @@
+#pragma once
+// --link: frames as they would travel to another machine. The first frames choose each column's
+// codec for the link's speed; from then on every frame is coded, and decoded into the place where
+// the sink reads it, so that sums and order hash are those of what arrives.
+//
+// Threads: as SequenceSink says. The sink behind it outlives it. Memory: one coder with a coded
+// frame for each thread at work. Failure: kDataLoss when a frame does not come back as it was.
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/mutex.h"
+#include "backend/frame/codec.h"
+#include "daemon/worker/loader/sinks.h"
+
+namespace millrace::loader {
+
+/// What a link did, for a report.
+struct LinkReport {
+    struct Column {
+        std::string name, codec;
+        std::uint64_t bytes = 0, codedBytes = 0;  ///< of the frames that chose
+    };
+    double megabytesPerSecond = 0;  ///< 10^6 bytes; 0: there was no link
+    std::int64_t frames = 0;        ///< coded
+    std::uint64_t bytes = 0, codedBytes = 0;
+    double encodeSeconds = 0, decodeSeconds = 0;  ///< of all threads
+    std::vector<Column> columns;
+
+    Json toJson() const;
+    std::string toText() const;
+};
+
+class LinkSink final : public ForwardingSink {
+ public:
+    LinkSink(segment::SequenceSink& sink, const frame::FrameLayout& layout,
+             double megabytesPerSecond);
+    ~LinkSink() override;
+
+    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;
+
+    /// After the stream's end.
+    LinkReport report() const;
+
+ private:
+    static constexpr int kProbeFrames = 4;
+    struct Coder;
+    bool chose(const frame::FrameView& frame, Status& status);
+    std::unique_ptr<Coder> takeCoder();
+
+    const frame::FrameLayout& layout_;
+    const double megabytesPerSecond_;
+    mutable Mutex mutex_;
+    frame::CodecChooser chooser_ MR_GUARDED_BY(mutex_);
+    int probed_ MR_GUARDED_BY(mutex_) = 0;
+    frame::CodecPlan plan_ MR_GUARDED_BY(mutex_);
+    std::vector<std::unique_ptr<Coder>> coders_ MR_GUARDED_BY(mutex_);
+    LinkReport report_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::loader

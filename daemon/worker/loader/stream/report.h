@@ -1,0 +1,59 @@
+#pragma once
+// What `millrace stream` says it did: one JSON document or a table for people.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/segment/sequencer.h"
+#include "backend/segment/stage_counters.h"
+#include "backend/table/table_output.h"
+#include "daemon/worker/loader/stream/explain.h"
+#include "daemon/worker/loader/stream/link.h"
+
+namespace millrace::loader {
+
+struct StreamReport {
+    std::string name, variation, part, sink;
+    std::string streamHash, planHash, orderHash;
+    std::string checksum;  ///< "" with the sink null
+    bool isComplete = false;
+    bool isLimited = false;  ///< --micro-batches ended it
+    bool isThroughRing = false;
+    std::int64_t threads = 0, epochs = 0;
+    double seconds = 0;        ///< since process start
+    double streamSeconds = 0;  ///< since the pipeline was built
+    double cpuSeconds = 0, peakRssMb = 0;
+    double firstBatchSeconds = -1;  ///< since process start; below 0: there was none
+    std::vector<double> epochSeconds;
+    segment::SequencerTotals totals;
+    std::vector<std::string> stepNames;
+    std::vector<std::vector<std::string>> stepReasons;
+    std::vector<std::string> vocabularies;
+    stream::Cursor cursor;
+    std::vector<std::pair<std::string, segment::StageCount>> stages;
+    segment::BatchMix mix;
+    std::optional<Explanation> explanation;
+    std::optional<LinkReport> link;  ///< of --link
+    bool isRows = false;  ///< of the dataset, not of training: there is no order and no cursor
+    std::string output;   ///< what a table sink wrote; "" with others
+    table::TableTotals table;
+
+    Json toJson() const;
+    /// `width`: of the terminal, 0: none; `isUtf8`: it shows block characters.
+    std::string toText(int width = 0, bool isUtf8 = false) const;
+
+ private:
+    Json stepsJson() const;
+    Json vocabulariesJson() const;
+    Json mixJson() const;
+    std::string mixLines() const;
+    /// " (no partner 12)"; "" where there is nothing to say.
+    std::string reasonsOf(std::size_t step) const;
+    std::string stageLines() const;
+    std::string tableLines() const;
+};
+
+}  // namespace millrace::loader

@@ -1,0 +1,457 @@
+#include "daemon/worker/loader/stream/stream.h"
+
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "backend/core/clock.h"
+#include "backend/core/files.h"
+#include "backend/core/text.h"
+#include "backend/dataset/column_cost.h"
+#include "backend/profile/page_probe.h"
+#include "backend/segment/segment_runner.h"
+#include "backend/segment/sequencer.h"
+#include "backend/stream/receipt.h"
+#include "backend/table/row_stream.h"
+#include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/memory.h"
+#include "daemon/worker/loader/process.h"
+#include "daemon/worker/loader/progress.h"
+#include "daemon/worker/loader/resolve.h"
+#include "daemon/worker/loader/sinks.h"
+#include "daemon/worker/loader/stream/link.h"
+#include "daemon/worker/loader/stream/report.h"
+#include "daemon/worker/loader/stream/ring_stream.h"
+#include "daemon/worker/loader/stream/table.h"
+
+namespace millrace::loader {
+namespace {
+
+// A cursor, or the state that a rank keeps around one; text, or a file that holds it.
+Result<stream::Cursor> readCursor(const std::string& from) {
+    std::string text = from;
+    if (!from.empty() && from.front() != '{') {
+        ASSIGN_OR_RETURN(text, readFile(from));
+    }
+    const auto state = stream::StreamState::fromText(text);
+    if (state.ok()) {
+        return state->cursor;
+    }
+    const auto cursor = stream::Cursor::fromText(text);
+    return cursor.ok() ? cursor : annotate(cursor.status(), "--from");
+}
+
+std::int64_t rowsOf(const std::vector<stream::PlanFile>& files) {
+    std::int64_t rows = 0;
+    for (const stream::PlanFile& file : files) {
+        rows += file.rows;
+    }
+    return rows;
+}
+
+struct Stream {
+    StreamOptions options;
+    ResolvedRun run;
+    std::shared_ptr<const segment::StreamInput> input;
+    segment::SequencerOptions sequencer;
+};
+
+Result<Stream> openStream(const StreamOptions& options, std::unique_ptr<LoaderMemory>& memory) {
+    Stream stream;
+    stream.options = options;
+    ASSIGN_OR_RETURN(stream.run, resolveFile(options.specPath, options.variation, options.sets));
+    const auto part = options.part == "eval" ? recipe::Part::kEval : recipe::Part::kTrain;
+    const std::int64_t specThreads = stream.run.spec.resources.loaderThreads;
+    stream.sequencer.threads = static_cast<int>(options.threads > 0 ? options.threads
+                                                : specThreads > 0   ? specThreads
+                                                                    : usableCores());
+    LoaderSetUp setUp{stream.sequencer.threads, part, options.isThroughRing ? 1 : 0};
+    setUp.writesTable = options.isTable();
+    memory = std::make_unique<LoaderMemory>(stream.run.spec.resources.memoryLimitMb,
+                                            loaderNeed(stream.run.spec, stream.run.plan, setUp));
+    RETURN_IF_ERROR(memory->admitted());
+    // Rows as they stand need neither features nor labels.
+    if (!options.isRows) {
+        ASSIGN_OR_RETURN(stream.input, segment::StreamInput::open(stream.run.spec, stream.run.plan,
+                                                                  part, memory->budget()));
+    }
+    // A table holds each row once, unless more epochs are asked for.
+    const bool isOnce = part == recipe::Part::kEval || options.isTable();
+    const std::int64_t specEpochs = isOnce ? 1 : stream.run.spec.batch.epochs;
+    stream.sequencer.epochs =
+        static_cast<std::uint32_t>(options.epochs > 0 ? options.epochs : specEpochs);
+    stream.sequencer.isOrdered = options.without != "order";
+    if (options.without == "counters") {
+        dataset::CostClock::stopAll();
+    }
+    if (!options.from.empty()) {
+        ASSIGN_OR_RETURN(stream.sequencer.start, readCursor(options.from));
+    }
+    return stream;
+}
+
+// What of the columns' reading is decompression; nothing where it cannot be measured.
+void addDecompression(const dataset::Dataset& dataset, Explanation& why) {
+    std::vector<std::string> names;
+    for (const auto& [name, column] : why.columns) {
+        if (column.rows > 0) {
+            names.push_back(name);
+        }
+    }
+    const auto costs = profile::measurePages(dataset, names);
+    if (!costs.ok()) {
+        return;
+    }
+    for (const auto& [name, cost] : *costs) {
+        const segment::ColumnCount& column = why.columns.at(name);
+        const double readNs = static_cast<double>(column.readNs) / static_cast<double>(column.rows);
+        why.codecs[name] = cost.codec;
+        why.decompressionShare[name] = std::clamp(cost.nsPerRow / std::max(readNs, 1e-9), 0.0, 1.0);
+    }
+}
+
+Explanation explain(const Stream& stream, const StreamReport& report,
+                    const segment::StageCounters& counters) {
+    Explanation why;
+    why.threads = report.threads;
+    why.streamSeconds = report.streamSeconds;
+    why.rowsScanned = report.totals.rowsScanned;
+    for (std::size_t s = 0; s < segment::kNumStages; ++s) {
+        why.stages[s] = counters.read(static_cast<segment::Stage>(s));
+    }
+    why.columns = counters.columns();
+    const std::map<std::string, segment::StepTime> steps = counters.steps();
+    for (const std::string& name : report.stepNames) {
+        const auto step = steps.find(name);
+        if (step != steps.end()) {
+            why.steps.emplace_back(*step);
+        }
+    }
+    const auto labels = steps.find(std::string(segment::kLabelsStep));
+    if (labels != steps.end()) {
+        why.steps.emplace_back(*labels);
+    }
+    addDecompression(*stream.input->dataset(), why);
+    for (const spec::Step& step : stream.run.spec.recipe) {
+        why.stepKinds[step.name] = spec::stepKindName(step.kind);
+    }
+    why.mix = counters.mix();
+    why.shuffle = stream.run.spec.batch.shuffle;
+    return why;
+}
+
+// What is the same for all sinks.
+void describe(StreamReport& report, const Stream& stream) {
+    report.name = stream.run.spec.name;
+    report.variation = stream.run.variation;
+    report.part = stream.options.part;
+    report.sink = stream.options.sink;
+    report.isThroughRing = stream.options.isThroughRing;
+    report.streamHash = stream.run.streamHash;
+    report.planHash = stream.run.planHash;
+    report.threads = stream.sequencer.threads;
+    report.seconds = secondsSinceStart();
+    report.cpuSeconds = cpuSeconds();
+    report.peakRssMb = peakRssMb();
+}
+
+void describe(StreamReport& report, const Stream& stream, const segment::Sequencer& sequencer,
+              const segment::StageCounters& counters) {
+    describe(report, stream);
+    report.epochs = stream.sequencer.epochs;
+    report.totals = sequencer.totals();
+    report.stepNames = stream.input->recipe().stepNames();
+    report.stepReasons = stream.input->recipe().stepReasons();
+    report.vocabularies = stream.input->recipe().vocabularies();
+    report.cursor = sequencer.position();
+    report.mix = counters.mix();
+    for (int s = 0; s < segment::kNumStages; ++s) {
+        const auto stage = static_cast<segment::Stage>(s);
+        report.stages.emplace_back(std::string(segment::kStageNames[static_cast<std::size_t>(s)]),
+                                   counters.read(stage));
+    }
+    if (stream.options.isExplained) {
+        report.explanation = explain(stream, report, counters);
+    }
+}
+
+double sinceStart(SumSink::Clock::time_point time) {
+    return secondsSinceStart() -
+           std::chrono::duration<double>(SumSink::Clock::now() - time).count();
+}
+
+// The sequencer with progress, until it ends or a signal stops it.
+Status runSequencer(const Watch& watch, segment::Sequencer& sequencer, ProgressLine& progress) {
+    return watch.run(
+        [&](std::stop_token stop) { return sequencer.run(std::move(stop)); },
+        [&](double seconds) { progress.show(sequencer.totals().rowsScanned, seconds); });
+}
+
+// Times of the sink's frames and epochs, since the process's start.
+template <class Sink>
+void takeTimes(const Sink& sink, double start, StreamReport& report) {
+    double last = start;
+    for (const auto end : sink.epochEnds()) {
+        report.epochSeconds.push_back(sinceStart(end) - last);
+        last = sinceStart(end);
+    }
+    if (const auto first = sink.firstFrame()) {
+        report.firstBatchSeconds = sinceStart(*first);
+    }
+    report.orderHash = sink.orderHash().hex();
+}
+
+Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
+               ProgressLine& progress, StreamReport& report) {
+    segment::BufferPool& pool = memory.segments();
+    segment::StageCounters counters;
+    SumSink sink(memory.frames(), stream.options.sink == "hash");
+    LinkSink link(sink, stream.input->layout(), stream.options.linkMegabytes);
+    const bool hasLink = stream.options.linkMegabytes > 0;
+    LimitedSink limited(hasLink ? static_cast<segment::SequenceSink&>(link) : sink,
+                        stream.options.microBatches);
+    const double start = secondsSinceStart();
+    ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
+                                                                    pool, counters, limited));
+    const Status status = limited.statusOf(runSequencer(watch, *sequencer, progress));
+    report.isLimited = limited.hasEnough();
+    report.streamSeconds = secondsSinceStart() - start;
+    takeTimes(sink, start, report);
+    if (stream.options.sink == "hash") {
+        report.checksum = sink.checksum().text();
+    }
+    if (hasLink) {
+        report.link = link.report();
+    }
+    describe(report, stream, *sequencer, counters);
+    return status;
+}
+
+Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& memory,
+                      ProgressLine& progress, StreamReport& report) {
+    segment::BufferPool& pool = memory.segments();
+    segment::StageCounters counters;
+    const double start = secondsSinceStart();
+    ASSIGN_OR_RETURN(auto ring, RingStream::open(*stream.input, stream.options.part,
+                                                 stream.options.sink == "hash", &memory.budget()));
+    ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
+                                                                    pool, counters, ring->sink()));
+    const Status status = runSequencer(watch, *sequencer, progress);
+    const Result<RingReading> reading = ring->finish(status);
+    report.streamSeconds = secondsSinceStart() - start;
+    if (reading.ok()) {
+        report.orderHash = reading->orderHash;
+        report.checksum = reading->checksum;
+        report.firstBatchSeconds = reading->firstBatchSeconds;
+    }
+    describe(report, stream, *sequencer, counters);
+    return status.ok() ? reading.status() : status;
+}
+
+std::vector<std::string> namesOf(const std::string& text) {
+    std::vector<std::string> names;
+    for (std::size_t at = 0; at <= text.size() && !text.empty();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        std::string name = text.substr(at, end - at);
+        name.erase(0, name.find_first_not_of(' '));
+        name.erase(name.find_last_not_of(' ') + 1);
+        if (!name.empty()) {
+            names.push_back(std::move(name));
+        }
+        at = end + 1;
+    }
+    return names;
+}
+
+Result<std::unique_ptr<table::TableOutput>> openTable(const StreamOptions& options,
+                                                      std::int64_t memoryBytes) {
+    table::TableOptions table;
+    table.directory = options.output;
+    table.isForced = options.isForced;
+    ASSIGN_OR_RETURN(table.writer.format, table::parseTableFormat(options.sink));
+    table.writer.codec = options.codec;
+    table.rowGroupRows = options.rowGroupRows;
+    table.sort = namesOf(options.sort);
+    table.memoryBytes = memoryBytes;
+    return table::TableOutput::open(std::move(table));
+}
+
+// What made a table, for whoever finds it.
+Json tableFacts(const Stream& stream, const StreamReport& report) {
+    const StreamOptions& options = stream.options;
+    return {{"schema_version", 1},
+            {"name", stream.run.spec.name},
+            {"variation", stream.run.variation},
+            {"part", options.part},
+            {"content", options.isAllRows ? "all rows"
+                        : options.isRows  ? "rows"
+                                          : "features"},
+            {"epochs", options.isRows ? 1 : report.epochs},
+            {"sort", namesOf(options.sort)},
+            {"rows", report.totals.rowsDelivered},
+            {"stream_hash", stream.run.streamHash},
+            {"plan_hash", stream.run.planHash},
+            {"order_hash", report.orderHash.empty() ? Json() : Json(report.orderHash)},
+            {"resolved_spec", stream.run.spec.toJson()}};
+}
+
+Status finishTable(const Stream& stream, table::TableOutput& output, StreamReport& report) {
+    RETURN_IF_ERROR(output.commit(tableFacts(stream, report)));
+    report.output = output.target();
+    report.table = output.totals();
+    return okStatus();
+}
+
+Status runTable(const Watch& watch, const Stream& stream, LoaderMemory& memory,
+                ProgressLine& progress, StreamReport& report) {
+    segment::BufferPool& pool = memory.segments();
+    ASSIGN_OR_RETURN(const auto output, openTable(stream.options, memory.outputBytes()));
+    ASSIGN_OR_RETURN(const table::FrameTable frames,
+                     table::FrameTable::make(stream.run.spec, stream.input->layout(),
+                                             stream.input->dataset()->schema(),
+                                             namesOf(stream.options.columns)));
+    RETURN_IF_ERROR(output->start(frames.schema()));
+    segment::StageCounters counters;
+    TableSink sink(memory.frames(), stream.sequencer.threads + 2, frames, *output);
+    LimitedSink limited(sink, stream.options.microBatches);
+    const double start = secondsSinceStart();
+    ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
+                                                                    pool, counters, limited));
+    Status status = limited.statusOf(runSequencer(watch, *sequencer, progress));
+    report.isLimited = limited.hasEnough();
+    takeTimes(sink, start, report);
+    report.totals = sequencer->totals();
+    report.epochs = stream.sequencer.epochs;
+    if (status.ok()) {
+        progress.setNote("writing");
+        status = finishTable(stream, *output, report);
+    }
+    report.streamSeconds = secondsSinceStart() - start;
+    describe(report, stream, *sequencer, counters);
+    return status;
+}
+
+Status runRows(const Watch& watch, const Stream& stream, LoaderMemory& memory,
+               ProgressLine& progress, StreamReport& report) {
+    ASSIGN_OR_RETURN(const auto output, openTable(stream.options, memory.outputBytes()));
+    table::RowStream::Options options;
+    options.columns = namesOf(stream.options.columns);
+    options.threads = stream.sequencer.threads;
+    options.pool = &memory.segments();
+    spec::RunSpec spec = stream.run.spec;
+    if (stream.options.isAllRows) {
+        spec.dataset.where.clear();
+        spec.recipe.clear();
+    }
+    ASSIGN_OR_RETURN(const auto rows,
+                     table::RowStream::open(spec, stream.run.plan, memory.budget(), options));
+    RETURN_IF_ERROR(output->start(rows->schema()));
+    if (rows->hasWeights()) {
+        std::fputs("millrace-loader: a step weighs rows: --rows has no column for weights\n",
+                   stderr);
+    }
+    const double start = secondsSinceStart();
+    Status status = watch.run(
+        [&](std::stop_token stop) {
+            return rows->run([&](table::BatchPtr batch) { return output->add(std::move(batch)); },
+                             std::move(stop));
+        },
+        [&](double seconds) { progress.show(rows->rowsRead(), seconds); });
+    report.totals.rowsScanned = rows->rowsRead();
+    report.totals.rowsKept = report.totals.rowsDelivered = rows->rowsKept();
+    report.epochs = 1;
+    report.isRows = true;
+    if (status.ok()) {
+        status = finishTable(stream, *output, report);
+    }
+    report.streamSeconds = secondsSinceStart() - start;
+    describe(report, stream);
+    return status;
+}
+
+Status runSink(const Watch& watch, Stream& stream, LoaderMemory& memory, StreamReport& report) {
+    const StreamOptions& options = stream.options;
+    const std::int64_t limit = memory.budget().limitBytes();
+    memory.makePools(options.isThroughRing ? limit / 5 : options.isTable() ? limit / 3 : 0);
+    stream.sequencer.framePool = &memory.frames();
+    const std::int64_t epochs = options.isRows ? 1 : stream.sequencer.epochs;
+    const std::vector<stream::PlanFile>& files =
+        stream.input ? stream.input->files() : stream.run.plan.files;
+    ProgressLine progress(rowsOf(files) * epochs, "rows");
+    if (options.isRows) {
+        return runRows(watch, stream, memory, progress, report);
+    }
+    if (options.isTable()) {
+        return runTable(watch, stream, memory, progress, report);
+    }
+    return options.isThroughRing ? runThroughRing(watch, stream, memory, progress, report)
+                                 : runSums(watch, stream, memory, progress, report);
+}
+
+}  // namespace
+
+Status checkOptions(const StreamOptions& options) {
+    const bool isTable = options.isTable();
+    if (isTable && options.output.empty()) {
+        return invalidArgument("--sink ", options.sink, " needs --output DIR");
+    }
+    const std::pair<bool, const char*> ofTables[] = {{!options.output.empty(), "--output"},
+                                                     {!options.sort.empty(), "--sort"},
+                                                     {!options.columns.empty(), "--columns"},
+                                                     {options.isRows, "--rows"},
+                                                     {options.isForced, "--force"}};
+    for (const auto& [isGiven, name] : ofTables) {
+        if (isGiven && !isTable) {
+            return invalidArgument(name, " is for --sink parquet, arrow and csv");
+        }
+    }
+    if (options.linkMegabytes > 0 && (isTable || options.isThroughRing)) {
+        return invalidArgument("--link is for --sink hash and null, without --through-ring");
+    }
+    if (options.isThroughRing && (isTable || options.microBatches > 0)) {
+        return invalidArgument("--through-ring is for --sink hash and null, to the end");
+    }
+    const bool isPartial = !options.from.empty() || options.epochs > 0 || options.part == "eval" ||
+                           options.microBatches > 0;
+    if (options.isAllRows && !options.isRows) {
+        return invalidArgument("--all-rows goes with --rows");
+    }
+    if (options.isRows && isPartial) {
+        return invalidArgument(
+            "--rows reads the training rows once, in file order: --from, "
+            "--epochs, --micro-batches and --data do not go with it");
+    }
+    if (options.isRows && options.isExplained) {
+        return invalidArgument("--explain is about training's stream: it does not go with --rows");
+    }
+    return okStatus();
+}
+
+int runStream(const StreamOptions& options) {
+    const Status possible = checkOptions(options);
+    if (!possible.ok()) {
+        fail(possible);
+        return kExitUsage;
+    }
+    const Watch watch;
+    secondsSinceStart();
+    std::unique_ptr<LoaderMemory> memory;
+    Result<Stream> stream = openStream(options, memory);
+    if (!stream.ok()) {
+        return fail(stream.status());
+    }
+    StreamReport report;
+    const Status status = runSink(watch, *stream, *memory, report);
+    report.isComplete = status.ok() && !report.isLimited;
+    const bool isStopped = status.code() == absl::StatusCode::kCancelled;
+    if (status.ok() || isStopped) {
+        const Screen screen = Screen::of(STDOUT_FILENO);
+        const std::string text = options.isJson ? dumpJsonPretty(report.toJson()) + "\n"
+                                                : report.toText(screen.width, screen.isUtf8);
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        return std::fflush(stdout) != 0 ? kExitOther : isStopped ? kExitStopped : kExitDone;
+    }
+    return fail(status);
+}
+
+}  // namespace millrace::loader

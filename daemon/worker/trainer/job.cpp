@@ -1,0 +1,172 @@
+#include "daemon/worker/trainer/job.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "backend/core/files.h"
+
+namespace millrace::trainer {
+namespace {
+
+std::vector<std::string> featureNames(const spec::RunSpec& spec) {
+    if (spec.model.type == "target_mean") {
+        return spec.model.keys;
+    }
+    std::vector<std::string> names = spec.features.ids;
+    names.insert(names.end(), spec.features.lists.begin(), spec.features.lists.end());
+    for (const spec::WeightedFeature& weighted : spec.features.weighted) {
+        names.push_back(weighted.name);
+    }
+    return names;
+}
+
+Status addTables(const spec::RunSpec& spec, train::LearnerOptions& out) {
+    for (const auto& [name, embedding] : spec.embeddings) {
+        std::int64_t users = 0;
+        for (train::FeatureOptions& feature : out.features) {
+            const auto& shared = embedding.features;
+            if (std::find(shared.begin(), shared.end(), feature.name) != shared.end()) {
+                feature.table = static_cast<int>(out.tables.size());
+                ++users;
+            }
+        }
+        if (users == 0) {
+            continue;
+        }
+        if (embedding.vocabulary) {
+            return invalidArgument(
+                "embeddings.", name,
+                ": built-in models need `rows`; a vocabulary's size is not known "
+                "to the trainer");
+        }
+        out.tables.push_back(
+            {name, embedding.rows, embedding.dim > 0 ? embedding.dim : spec.model.embeddingDim});
+    }
+    return okStatus();
+}
+
+Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int64_t vectorsWidth) {
+    train::LearnerOptions out;
+    out.model = spec.model.type;
+    out.embeddingDim = spec.model.embeddingDim;
+    out.bottom = spec.model.bottom;
+    out.top = spec.model.top;
+    out.hidden = spec.model.hidden;
+    out.keys = spec.model.keys;
+    out.smoothing = spec.model.smoothing;
+    out.heads = spec.heads();
+    out.seed = spec.batch.seed;
+    out.threads = static_cast<int>(spec.train.threads);
+    for (const std::string& name : featureNames(spec)) {
+        out.features.push_back({name, -1});
+    }
+    ASSIGN_OR_RETURN(out.optimizer.kind, train::parseOptimizer(spec.train.optimizer));
+    out.optimizer.learningRate = spec.train.learningRate;
+    out.optimizer.weightDecay = spec.train.weightDecay;
+    out.optimizer.momentum = spec.train.momentum;
+    if (out.model != "target_mean") {
+        if (!spec.features.sequences.empty()) {
+            return invalidArgument("features.sequences: model.type ", out.model,
+                                   " reads dense, vectors, ids, lists and weighted features only");
+        }
+        out.denseWidth = static_cast<std::int64_t>(spec.features.dense.size()) + vectorsWidth;
+        RETURN_IF_ERROR(addTables(spec, out));
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<TrainerJob> TrainerJob::read(const std::string& path, int rank) {
+    ASSIGN_OR_RETURN(const std::string text, readFile(path));
+    ASSIGN_OR_RETURN(const Json json, parseJson(text, path));
+    TrainerJob job;
+    job.run = jsonString(json, "run");
+    job.attempt = jsonInt(json, "attempt");
+    job.specHash = jsonString(json, "spec_hash");
+    job.streamHash = jsonString(json, "stream_hash");
+    job.resume = jsonString(json, "resume");
+    job.initFrom = jsonString(json, "init_from");
+    job.checkpointDirectory = jsonString(json, "checkpoint_dir");
+    job.rankSocket = jsonString(json, "rank_socket");
+    job.feedSocket = jsonString(json, "feed_socket");
+    if (job.checkpointDirectory.empty() || job.rankSocket.empty() || job.feedSocket.empty()) {
+        return invalidArgument(path, ": checkpoint_dir, rank_socket and feed_socket are needed");
+    }
+    job.directory = (std::filesystem::path(path).parent_path() / strCat("rank", rank)).string();
+    RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
+    auto spec = spec::RunSpec::fromJson(jsonMember(json, "spec"));
+    if (!spec.ok()) {
+        return annotate(spec.status(), strCat(path, ": spec"));
+    }
+    job.spec = std::move(*spec);
+    if (job.streamHash.empty()) {
+        job.streamHash = spec::streamHash(job.spec);
+    }
+    if (job.specHash.empty()) {
+        job.specHash = spec::specHash(job.spec);
+    }
+    return job;
+}
+
+Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
+                                             std::int64_t vectorsWidth) {
+    const spec::RunSpec& spec = job.spec;
+    if (rank < 0 || rank >= spec.train.ranks) {
+        return invalidArgument("--rank ", rank, ": the run has ", spec.train.ranks, " ranks");
+    }
+    if (spec.train.ranks != 1) {
+        return invalidArgument("train.ranks: ", spec.train.ranks,
+                               "; the built-in trainer runs on 1 rank in this version");
+    }
+    if (spec.batch.microRows < 1 || spec.batch.rows % spec.batch.microRows != 0) {
+        return invalidArgument("batch.micro_rows: ", spec.batch.microRows,
+                               " does not divide batch.rows (", spec.batch.rows, ")");
+    }
+    train::TrainerOptions out;
+    ASSIGN_OR_RETURN(out.learner, learnerOptions(spec, vectorsWidth));
+    out.microBatchesPerStep = spec.microBatchesPerStep();
+    out.epochs = spec.batch.epochs;
+    out.maxSteps = spec.train.maxSteps;
+    out.hasEval = spec.eval.has_value();
+    out.evalEverySteps = spec.eval ? spec.eval->everySteps : 0;
+    out.checkpointEverySteps = spec.train.checkpointEverySteps;
+    out.checkpointKeep = spec.train.checkpointKeep;
+    out.checkpointDirectory = job.checkpointDirectory;
+    out.rank = rank;
+    out.worldSize = static_cast<int>(spec.train.ranks);
+    out.attempt = job.attempt;
+    out.identity = {{"run", job.run}, {"spec_hash", job.specHash}, {"stream_hash", job.streamHash}};
+    const Json all = spec.toJson();
+    Json trainKeys = jsonMember(all, "train");
+    for (const char* key : {"checkpoint", "max_restarts", "max_steps", "init_from"}) {
+        if (trainKeys.is_object()) {
+            trainKeys.erase(key);
+        }
+    }
+    out.numericKeys = {{"train", trainKeys},
+                       {"model", jsonMember(all, "model")},
+                       {"batch", {{"rows", spec.batch.rows}, {"epochs", spec.batch.epochs}}}};
+    return out;
+}
+
+train::FeedSourceOptions feedOptions(const TrainerJob& job, const train::TrainerOptions& options,
+                                     const std::string& stream) {
+    train::FeedSourceOptions out;
+    out.socketPath = job.feedSocket;
+    out.stream = stream;
+    out.attempt = job.attempt;
+    out.rank = options.rank;
+    out.worldSize = options.worldSize;
+    out.heads = options.learner.heads;
+    for (const train::FeatureOptions& feature : options.learner.features) {
+        out.features.push_back(feature.name);
+    }
+    if (options.learner.model != "target_mean") {
+        out.hasDense = !job.spec.features.dense.empty();
+        out.vectors = job.spec.features.vectors;
+    }
+    return out;
+}
+
+}  // namespace millrace::trainer

@@ -1,0 +1,225 @@
+// millrace-trainer: one rank. Reads the ring, trains, writes checkpoints, speaks on the rank
+// socket.
+//
+//   millrace-trainer --job job.json --rank N
+//
+// SIGTERM or a stop from the daemon: a checkpoint of the last whole step, then exit 3.
+// Exit codes: 0 done, 2 usage, 3 stopped with a checkpoint, 4 input or data error, 5 other.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "backend/core/log.h"
+#include "backend/train/dense_network.h"
+#include "daemon/worker/trainer/job.h"
+
+namespace millrace::trainer {
+namespace {
+
+constexpr int kDone = 0, kUsage = 2, kStopped = 3, kInputError = 4, kOtherError = 5;
+constexpr std::chrono::seconds kErrorLease{30};
+
+// A stop request as a file descriptor: the wait for a batch ends when it becomes readable.
+int gStopFd = -1;
+volatile std::sig_atomic_t gStopped = 0;
+
+void requestStop(int) {
+    gStopped = 1;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(gStopFd, &one, sizeof one);
+}
+
+/// Read by OpenMP and MKL at their first use. OMP_DYNAMIC is read when its library is loaded, so a
+/// contrary value needs a fresh start of this program.
+void fixEnvironment(char** argv) {
+    const char* dynamic = std::getenv("OMP_DYNAMIC");
+    ::setenv("OMP_DYNAMIC", "FALSE", 1);
+    ::setenv("MKL_DYNAMIC", "FALSE", 1);
+    ::setenv("MKL_CBWR", __builtin_cpu_supports("avx2") ? "AVX2" : "COMPATIBLE", 1);
+    if (dynamic && std::strcmp(dynamic, "FALSE") != 0) {
+        ::execv("/proc/self/exe", argv);
+    }
+}
+
+void installSignals() {
+    gStopFd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct sigaction action {};
+    action.sa_handler = requestStop;
+    ::sigaction(SIGTERM, &action, nullptr);
+    ::sigaction(SIGINT, &action, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+}
+
+int exitCodeOf(const Status& status) {
+    switch (status.code()) {
+        case absl::StatusCode::kInvalidArgument:
+        case absl::StatusCode::kNotFound:
+        case absl::StatusCode::kFailedPrecondition:
+        case absl::StatusCode::kDataLoss:
+            return kInputError;
+        default:
+            return kOtherError;
+    }
+}
+
+/// Floats a row of the `vectors` features: from the checkpoint, else from the first frame.
+Result<std::int64_t> vectorsWidth(const TrainerJob& job, const train::Checkpoint* checkpoint) {
+    if (job.spec.features.vectors.empty() || job.spec.model.type == "target_mean") {
+        return 0;
+    }
+    const auto dense = static_cast<std::int64_t>(job.spec.features.dense.size());
+    const train::TensorRef* means = checkpoint ? checkpoint->find("input.mean") : nullptr;
+    if (means) {
+        return means->numElements() - dense;
+    }
+    train::FeedSourceOptions options;
+    options.socketPath = job.feedSocket;
+    options.attempt = job.attempt;
+    options.abortFd = gStopFd;
+    options.vectors = job.spec.features.vectors;
+    ASSIGN_OR_RETURN(const auto source, train::FeedSource::open(options));
+    while (true) {
+        ASSIGN_OR_RETURN(const train::FeedEvent event, source->next());
+        if (event.kind != train::FeedEvent::Kind::kWaiting) {
+            return event.batch.denseWidth();
+        }
+    }
+}
+
+struct Checkpoints {
+    std::optional<train::Checkpoint> resume, initFrom;
+    std::vector<std::string> unacked;
+};
+
+Result<Checkpoints> openCheckpoints(const TrainerJob& job) {
+    Checkpoints out;
+    if (!job.resume.empty()) {
+        ASSIGN_OR_RETURN(train::Checkpoint file, train::Checkpoint::open(job.resume));
+        for (const Json& line : jsonMember(file.meta(), "unacked")) {
+            if (line.is_string()) {
+                out.unacked.push_back(line.get<std::string>());
+            }
+        }
+        out.resume.emplace(std::move(file));
+    } else if (!job.initFrom.empty()) {
+        ASSIGN_OR_RETURN(train::Checkpoint file, train::Checkpoint::open(job.initFrom));
+        out.initFrom.emplace(std::move(file));
+    }
+    return out;
+}
+
+Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
+                                         const Checkpoints& checkpoints,
+                                         train::Reporter& reporter) {
+    const train::Checkpoint* resume = checkpoints.resume ? &*checkpoints.resume : nullptr;
+    const train::Checkpoint* initFrom = checkpoints.initFrom ? &*checkpoints.initFrom : nullptr;
+    ASSIGN_OR_RETURN(const std::int64_t width, vectorsWidth(job, resume ? resume : initFrom));
+    ASSIGN_OR_RETURN(const train::TrainerOptions options, trainerOptions(job, rank, width));
+    const auto open = [&](const char* stream, const std::string& state) {
+        train::FeedSourceOptions feed = feedOptions(job, options, stream);
+        feed.state = state;
+        feed.abortFd = gStopFd;
+        return train::FeedSource::open(feed);
+    };
+    const SystemClock clock;
+    ASSIGN_OR_RETURN(const std::unique_ptr<train::Trainer> trainer,
+                     train::Trainer::make(options, resume, initFrom, open, reporter, clock));
+    logInfo("trainer: started", {{"run", job.run},
+                                 {"attempt", job.attempt},
+                                 {"rank", rank},
+                                 {"model", options.learner.model},
+                                 {"step", trainer->step()},
+                                 {"torch", train::torchVersion()}});
+    return trainer->run();
+}
+
+Result<train::Trainer::Outcome> runJob(const TrainerJob& job, int rank,
+                                       std::unique_ptr<rank::RankClient>& client) {
+    Result<Checkpoints> checkpoints = openCheckpoints(job);
+    rank::RankClientOptions options;
+    options.socketPath = job.rankSocket;
+    options.directory = job.directory;
+    options.sender = {job.run, job.attempt, "rank", rank, ::getpid()};
+    options.onStop = [] { requestStop(0); };
+    ASSIGN_OR_RETURN(
+        client,
+        rank::RankClient::start(std::move(options), checkpoints.ok() ? checkpoints->unacked
+                                                                     : std::vector<std::string>{}));
+    RETURN_IF_ERROR(checkpoints.status());
+    if (rank == 0) {
+        rank::ReceiptLine versions;
+        versions.receipt["packages"]["torch"] = train::torchVersion();
+        RETURN_IF_ERROR(client->send(std::move(versions)).status());
+    }
+    train::RankReporter reporter(*client, [] { return gStopped != 0; });
+    return trainJob(job, rank, *checkpoints, reporter);
+}
+
+/// Says the error on the rank socket, so that the run shows it.
+int fail(const Status& status, rank::RankClient* client) {
+    logError("trainer: failed", {{"error", messageOf(status)}});
+    if (client) {
+        const Status sent =
+            client->finish(rank::ErrorLine{std::string(messageOf(status))}, kErrorLease);
+        if (!sent.ok()) {
+            logWarn("trainer: the daemon did not take the error", {{"error", messageOf(sent)}});
+        }
+    }
+    return exitCodeOf(status);
+}
+
+int run(const std::string& jobPath, int rank) {
+    Result<TrainerJob> job = TrainerJob::read(jobPath, rank);
+    if (!job.ok()) {
+        return fail(job.status(), nullptr);
+    }
+    std::unique_ptr<rank::RankClient> client;
+    const Result<train::Trainer::Outcome> outcome = runJob(*job, rank, client);
+    if (!outcome.ok()) {
+        return fail(outcome.status(), client.get());
+    }
+    if (*outcome == train::Trainer::Outcome::kDone) {
+        return kDone;
+    }
+    // What is not acknowledged lies in the checkpoint; the next attempt sends it.
+    const Status acked = client->waitAcked(std::chrono::seconds(5));
+    logInfo("trainer: stopped with a checkpoint", {{"acknowledged", acked.ok() ? "yes" : "no"}});
+    return kStopped;
+}
+
+}  // namespace
+}  // namespace millrace::trainer
+
+int main(int argc, char** argv) {
+    millrace::trainer::fixEnvironment(argv);
+    std::string job;
+    int rank = -1;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view arg = argv[i];
+        if (arg == "--version") {
+            std::printf("millrace-trainer %s, LibTorch %s\n", MILLRACE_VERSION,
+                        millrace::train::torchVersion().c_str());
+            return 0;
+        }
+        if (arg == "--job" && i + 1 < argc) {
+            job = argv[++i];
+        } else if (arg == "--rank" && i + 1 < argc) {
+            rank = std::atoi(argv[++i]);
+        } else {
+            job.clear();
+            break;
+        }
+    }
+    if (job.empty() || rank < 0) {
+        std::fprintf(stderr, "usage: millrace-trainer --job job.json --rank N\n");
+        return millrace::trainer::kUsage;
+    }
+    millrace::trainer::installSignals();
+    return millrace::trainer::run(job, rank);
+}
