@@ -72,6 +72,24 @@ void printColumns(CliContext& context, const Json& answer) {
     context.out << table.render(context.terminal);
 }
 
+void printLeftOut(CliContext& context, const Json& answer) {
+    const Terminal& terminal = context.terminal;
+    const Json& leftOut = jsonMember(answer, "left_out");
+    if (!leftOut.empty()) {
+        context.out << '\n'
+                    << paint(terminal, Tone::kStrong,
+                             strCat(tui::countText(static_cast<std::int64_t>(leftOut.size()),
+                                                   "column"),
+                                    " left out"))
+                    << '\n';
+    }
+    for (const Json& column : leftOut) {
+        context.out << "  " << shown(terminal, jsonString(column, "name")) << ' '
+                    << paint(terminal, Tone::kDim, shown(terminal, jsonString(column, "why")))
+                    << '\n';
+    }
+}
+
 void printFiles(CliContext& context, const Json& answer) {
     Table table({{"FILE", Align::kLeft, 20},
                  {isParquet(answer) ? "ROW GROUP" : "SPLIT", Align::kRight},
@@ -177,6 +195,7 @@ int runDataset(CliContext& context, const ParsedArgs& args) {
     printHead(context, path, *answer);
     if (profile.is_null()) {
         printColumns(context, *answer);
+        printLeftOut(context, *answer);
     } else {
         printProfile(context, profile);
     }

@@ -57,6 +57,9 @@ struct DatasetFile {
     std::int64_t rows = 0;
     std::vector<RowGroupFacts> rowGroups;
 };
+struct LeftOutColumn {
+    std::string name, why;  ///< why: what follows its name, "is a map<string, int64>: ..."
+};
 struct DatasetReply {
     std::vector<SpecError> errors;
     std::string format;
@@ -65,6 +68,7 @@ struct DatasetReply {
     std::uint64_t bytes = 0;
     std::optional<std::uint64_t> decodedBytes;
     std::vector<ColumnFacts> columns;
+    std::vector<LeftOutColumn> leftOut;  ///< what cannot be a feature
 };
 
 struct StepsRequest {

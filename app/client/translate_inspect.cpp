@@ -101,6 +101,9 @@ DatasetReply toValue(const v1::DescribeDatasetResponse& from) {
         to.decodedBytes = from.decoded_bytes();
     }
     to.columns = listOf(from.columns(), &columnOf);
+    for (const v1::LeftOutColumn& column : from.left_out()) {
+        to.leftOut.push_back({column.name(), column.why()});
+    }
     return to;
 }
 

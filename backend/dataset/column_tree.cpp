@@ -24,6 +24,10 @@ constexpr std::string_view kWhyNoInterval =
 /// "map<string, int64>": Arrow's name, cut where it is long.
 std::string typeText(const arrow::DataType& type) {
     std::string text = type.ToString();
+    if (type.id() == Type::MAP) {  // a file's own names of keys and items say nothing
+        const auto& map = static_cast<const arrow::MapType&>(type);
+        text = strCat("map<", map.key_type()->ToString(), ", ", map.item_type()->ToString(), ">");
+    }
     if (text.size() > kTypeTextBytes) {
         text.resize(kTypeTextBytes);
         text += "...";

@@ -1,14 +1,13 @@
 #include "backend/dataset/description.h"
 
 #include <algorithm>
-#include <atomic>
 #include <set>
 
 #include <arrow/array/array_base.h>
 #include <arrow/memory_pool.h>
 #include <arrow/scalar.h>
 
-#include "backend/core/thread.h"
+#include "backend/core/parallel.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/parquet_statistics.h"
 
@@ -48,27 +47,15 @@ Status addDecodedBytes(const Dataset& dataset, std::vector<ColumnFacts>& columns
 
 Result<std::vector<ColumnStatistics>> statisticsOf(const Dataset& dataset, int threads) {
     const std::vector<std::string> names = dataset.schema().names();
-    const std::size_t numFiles = dataset.files().size();
-    std::vector<Result<std::vector<ColumnStatistics>>> parts(numFiles, internalError("not read"));
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-        for (std::size_t i = next++; i < numFiles; i = next++) {
-            parts[i] = readParquetStatistics(dataset.files()[i], names);
-        }
-    };
-    {
-        std::vector<std::jthread> helpers;
-        const auto extra = std::min(static_cast<std::size_t>(std::max(threads, 1)), numFiles);
-        for (std::size_t i = 1; i < extra; ++i) {
-            helpers.push_back(startThread("statistics", [&](std::stop_token) { work(); }));
-        }
-        work();
-    }
+    std::vector<std::vector<ColumnStatistics>> parts(dataset.files().size());
+    RETURN_IF_ERROR(parallelFor(parts.size(), threads, "statistics", [&](std::size_t i) -> Status {
+        ASSIGN_OR_RETURN(parts[i], readParquetStatistics(dataset.files()[i], names));
+        return okStatus();
+    }));
     std::vector<ColumnStatistics> all(names.size());
     for (const auto& part : parts) {
-        RETURN_IF_ERROR(part.status());
         for (std::size_t c = 0; c < all.size(); ++c) {
-            all[c].add((*part)[c]);
+            all[c].add(part[c]);
         }
     }
     return all;
@@ -124,6 +111,16 @@ Json fileJson(const DataFile& file, const FileFacts& facts) {
             {"bytes", file.bytes},
             {"rows", facts.rows},
             {"row_groups", std::move(groups)}};
+}
+
+Json leftOut(const spec::Schema& schema) {
+    Json list = Json::array();
+    for (const spec::RefusedColumn& column : schema.refused) {
+        if (!column.hasFields) {
+            list.push_back({{"name", column.name}, {"why", column.why}});
+        }
+    }
+    return list;
 }
 
 }  // namespace
@@ -203,6 +200,7 @@ Result<Json> describe(const Dataset& dataset, const DescribeOptions& options) {
         columns.push_back(column.toJson());
     }
     return Json{{"format", dataset.options().format},
+                {"left_out", leftOut(dataset.schema())},
                 {"files", std::move(files)},
                 {"files_total", dataset.files().size()},
                 {"rows", rows},

@@ -38,8 +38,9 @@ Result<std::vector<ColumnFacts>> columnFacts(const Dataset& dataset,
                                              const DescribeOptions& options = {});
 
 /// {format, files: [{path, bytes, rows, row_groups: [{rows, disk_bytes, decoded_bytes}]}],
-/// files_total, rows, row_groups, bytes, decoded_bytes, columns: [as ColumnFacts]}. At most 1,000
-/// row groups of a file and 100,000 in all are listed.
+/// files_total, rows, row_groups, bytes, decoded_bytes, columns: [as ColumnFacts], left_out:
+/// [{name, why}]}. At most 1,000 row groups of a file and 100,000 in all are listed. Left out is
+/// what cannot be a feature, structs whose fields can aside.
 Result<Json> describe(const Dataset& dataset, const DescribeOptions& options = {});
 
 }  // namespace millrace::dataset

@@ -1,11 +1,10 @@
 #include "backend/dataset/file_facts.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 
 #include "backend/core/hash.h"
-#include "backend/core/thread.h"
+#include "backend/core/parallel.h"
 #include "backend/dataset/csv_scan.h"
 #include "backend/dataset/facts_pack.h"
 #include "backend/dataset/footers.h"
@@ -49,33 +48,13 @@ bool isSettled(const DataFile& file) {
 Status readMissing(const std::vector<DataFile>& files, const std::vector<std::size_t>& missing,
                    const ReadOptions& options, int threads,
                    std::vector<std::shared_ptr<const FileFacts>>& facts) {
-    std::vector<Status> errors(missing.size());
-    std::atomic<std::size_t> next{0};
-    std::atomic<bool> hasFailed{false};
-    const auto work = [&] {
-        for (std::size_t m = next++; m < missing.size() && !hasFailed; m = next++) {
-            auto one = readUnchanged(files[missing[m]], options);
-            if (one.ok()) {
-                facts[missing[m]] = *std::move(one);
-            } else {
-                errors[m] = one.status();
-                hasFailed = true;
-            }
-        }
-    };
     const bool isRemote = !missing.empty() && isObjectUri(files[missing.front()].path);
-    const auto wanted = static_cast<std::size_t>(std::max(isRemote ? kRemoteThreads : threads, 1));
-    {
-        std::vector<std::jthread> helpers;
-        for (std::size_t i = 1; i < std::min(wanted, missing.size()); ++i) {
-            helpers.push_back(startThread("footers", [&](std::stop_token) { work(); }));
-        }
-        work();
-    }
-    for (const Status& error : errors) {
-        RETURN_IF_ERROR(error);
-    }
-    return okStatus();
+    return parallelFor(missing.size(), isRemote ? kRemoteThreads : threads, "footers",
+                       [&](std::size_t m) -> Status {
+                           ASSIGN_OR_RETURN(facts[missing[m]],
+                                            readUnchanged(files[missing[m]], options));
+                           return okStatus();
+                       });
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "backend/dataset/plan_partitions.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <arrow/array/array_base.h>
 #include <arrow/array/util.h>
 #include <arrow/scalar.h>
 
+#include "backend/core/parallel.h"
 #include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/split_facts.h"
 #include "backend/dataset/value_text.h"
@@ -54,8 +56,12 @@ class Partitioner {
     }
 
     Result<PartitionSummary> run(std::vector<stream::PlanFile>& files) {
-        for (std::size_t f = 0; f < files.size(); ++f) {
-            RETURN_IF_ERROR(addFile(f, files[f]));
+        std::vector<std::vector<Range>> ofFiles(files.size());
+        RETURN_IF_ERROR(parallelFor(files.size(), kThreads, "statistics", [&](std::size_t f) {
+            return addFile(f, files[f], ofFiles[f]);
+        }));
+        for (std::vector<Range>& ranges : ofFiles) {
+            std::move(ranges.begin(), ranges.end(), std::back_inserter(ranges_));
         }
         std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) {
             return a.isNull != b.isNull ? b.isNull : a.min != b.min ? a.min < b.min : a.max < b.max;
@@ -75,9 +81,11 @@ class Partitioner {
     }
 
  private:
-    Status addFile(std::size_t f, const stream::PlanFile& file) {
+    static constexpr int kThreads = 4;
+
+    Status addFile(std::size_t f, const stream::PlanFile& file, std::vector<Range>& ranges) const {
         if (directory_ != nullptr) {
-            return add({f, 0}, partitionFacts(*directory_, f));
+            return add({f, 0}, partitionFacts(*directory_, f), ranges);
         }
         if (dataset_.options().format != "parquet") {
             return refused(f, strCat("a file of format ", dataset_.options().format,
@@ -93,12 +101,13 @@ class Partitioner {
             last = split.rowGroup;
             const ParquetSplitFacts facts(footer, source, static_cast<int>(last),
                                           dataset_.schema());
-            RETURN_IF_ERROR(add({f, last}, facts.of(column_)));
+            RETURN_IF_ERROR(add({f, last}, facts.of(column_), ranges));
         }
         return okStatus();
     }
 
-    Status add(Range range, const std::optional<ColumnFactsOfSplit>& facts) {
+    Status add(Range range, const std::optional<ColumnFactsOfSplit>& facts,
+               std::vector<Range>& ranges) const {
         range.isNull = facts && facts->isAllNull;
         if (!range.isNull) {
             const bool isKnown = facts && facts->min.index() != 0 && facts->max.index() != 0;
@@ -113,7 +122,7 @@ class Partitioner {
             range.min = facts->min;
             range.max = facts->max;
         }
-        ranges_.push_back(std::move(range));
+        ranges.push_back(std::move(range));
         return okStatus();
     }
 

@@ -22,14 +22,6 @@ struct NamedStep {
 struct Chain {
     std::vector<NamedStep> steps;
     spec::Schema columns;
-
-    std::int64_t tableBytes() const {
-        std::int64_t bytes = 0;
-        for (const NamedStep& step : steps) {
-            bytes += step.step->tableBytes();
-        }
-        return bytes;
-    }
 };
 
 /// The steps that choose or weigh rows; evaluation runs without them.
@@ -84,9 +76,6 @@ class RecipeOfPart : public CompiledRecipe {
                              compileChain(spec.eval->labelRecipe, schema_, part_, tables));
             labelColumns = labels.columns;
             labelSteps_ = std::move(labels.steps);
-            for (const NamedStep& step : labelSteps_) {
-                tableBytes_ += step.step->tableBytes();
-            }
         }
         ASSIGN_OR_RETURN(labels_,
                          LabelMaker::make(isEval ? spec.eval->labels : spec.labels, labelColumns));
@@ -94,7 +83,6 @@ class RecipeOfPart : public CompiledRecipe {
         if (!isEval) {
             features_.addKeys(spec.features, chain.columns);
         }
-        tableBytes_ += chain.tableBytes() + features_.tableBytes();
         steps_ = std::move(chain.steps);
         columnsRead_ = readColumns(spec);
         return okStatus();
@@ -140,7 +128,20 @@ class RecipeOfPart : public CompiledRecipe {
         return features_.vocabularies();
     }
     const std::vector<std::string>& columnsRead() const override { return columnsRead_; }
-    std::int64_t tableBytes() const override { return tableBytes_; }
+    std::int64_t tableBytes() const override {
+        TableSizes sizes;
+        features_.addTables(sizes);
+        for (const std::vector<NamedStep>* chain : {&steps_, &labelSteps_}) {
+            for (const NamedStep& step : *chain) {
+                step.step->addTables(sizes);
+            }
+        }
+        std::int64_t bytes = 0;
+        for (const auto& [table, size] : sizes) {
+            bytes += size;
+        }
+        return bytes;
+    }
 
  private:
     static Status count(RowSet& rows, const RunContext& context, const CompiledStep* step,
@@ -178,7 +179,6 @@ class RecipeOfPart : public CompiledRecipe {
     FeatureMaker features_;
     std::vector<std::string> stepNames_, columnsRead_;
     std::vector<std::vector<std::string>> stepReasons_;
-    std::int64_t tableBytes_ = 0;
 };
 
 }  // namespace

@@ -4,7 +4,8 @@
 // Compiled once (side tables are loaded then), run on every split by any number of threads. A run
 // is a pure function of the split's rows, the seed and the epoch.
 // Threads: immutable; run() from any thread, each with its own ColumnSource.
-// Owns: the side tables, reserved in the budget, which must outlive it.
+// Owns: the side tables, with others that share them, reserved in the budget, which must outlive
+// it.
 // Failure: what a user can do about it, with the expression's text, and file and row where known:
 // "recipe.join: table movies.csv: key movieId = 7 occurs twice ...".
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "backend/dataset/row_wish.h"
 #include "backend/dataset/side_table.h"
 #include "backend/recipe/feature_batch.h"
+#include "backend/recipe/shared_tables.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/schema.h"
 
@@ -67,6 +69,8 @@ struct TableSource {
                                              const std::vector<std::string>& columns)>
         size;
     MemoryBudget* budget = nullptr;  ///< where tables are reserved; compile() puts its own here
+    /// Of all recipes that look into the same tables, with one budget. Not null.
+    std::shared_ptr<SharedTables> shared = std::make_shared<SharedTables>();
 };
 
 /// Tables on disk: CSV, Parquet or Arrow by the name's ending, relative to baseDir.
@@ -98,7 +102,7 @@ class CompiledRecipe {
     virtual const std::vector<std::string>& vocabularies() const = 0;
     /// The file's columns that are read, sorted.
     virtual const std::vector<std::string>& columnsRead() const = 0;
-    /// Bytes of the side tables held.
+    /// Bytes of the side tables held, each once.
     virtual std::int64_t tableBytes() const = 0;
 };
 

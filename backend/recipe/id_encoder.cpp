@@ -77,33 +77,33 @@ Result<std::shared_ptr<const JoinTable>> EncoderMaker::load(const std::string& e
                                                             const spec::VocabularySpec& vocabulary,
                                                             const std::string& column,
                                                             const spec::DataType& type) {
-    std::shared_ptr<const JoinTable>& known =
-        loaded_[strCat(vocabulary.table, "\n", vocabulary.column, "\n", type.name())];
-    if (known != nullptr) {
-        return known;
-    }
-    const std::string name = strCat("embeddings.", embedding, ": table ", vocabulary.table);
-    ASSIGN_OR_RETURN(const spec::Schema schema, tables_.schema(vocabulary.table));
-    const spec::Field* field = schema.find(vocabulary.column);
-    if (field == nullptr) {
-        return invalidArgument(name, " has no column '", vocabulary.column, "'");
-    }
-    ASSIGN_OR_RETURN(const SideRows rows,
-                     SideRows::load(tables_, vocabulary.table, {vocabulary.column}, name));
-    TableInput input(rows.table);
-    ASSIGN_OR_RETURN(ArrayPtr keys, input.column(vocabulary.column));
-    ASSIGN_OR_RETURN(known, JoinTable::make({name, /*isFirstTaken=*/false, tables_.budget},
-                                            {{column, vocabulary.column, type, field->type}},
-                                            {std::move(keys)}));
-    return known;
+    const std::string key =
+        strCat("vocabulary\n", vocabulary.table, "\n", vocabulary.column, "\n", type.name());
+    const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
+        const std::string name = strCat("embeddings.", embedding, ": table ", vocabulary.table);
+        ASSIGN_OR_RETURN(const spec::Schema schema, tables_.schema(vocabulary.table));
+        const spec::Field* field = schema.find(vocabulary.column);
+        if (field == nullptr) {
+            return invalidArgument(name, " has no column '", vocabulary.column, "'");
+        }
+        ASSIGN_OR_RETURN(const SideRows rows,
+                         SideRows::load(tables_, vocabulary.table, {vocabulary.column}, name));
+        TableInput input(rows.table);
+        ASSIGN_OR_RETURN(ArrayPtr keys, input.column(vocabulary.column));
+        return JoinTable::make({name, /*isFirstTaken=*/false, tables_.budget},
+                               {{column, vocabulary.column, type, field->type}}, {std::move(keys)});
+    };
+    ASSIGN_OR_RETURN(auto table, tables_.shared->get<JoinTable>(key, make));
+    loaded_[key] = table;
+    return table;
 }
 
-std::int64_t EncoderMaker::tableBytes() const {
-    std::int64_t bytes = 0;
+TableSizes EncoderMaker::tables() const {
+    TableSizes sizes;
     for (const auto& [key, table] : loaded_) {
-        bytes += table->bytes();
+        sizes[table.get()] = table->bytes();
     }
-    return bytes;
+    return sizes;
 }
 
 Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values, const Range& used,

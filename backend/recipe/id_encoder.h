@@ -56,8 +56,8 @@ class EncoderMaker {
 
     /// The features that have a vocabulary, in the order of FeatureBatch::vocabularies.
     const std::vector<std::string>& vocabularies() const { return names_; }
-    /// Bytes of all vocabularies.
-    std::int64_t tableBytes() const;
+    /// Of all vocabularies.
+    TableSizes tables() const;
 
  private:
     Result<std::shared_ptr<const JoinTable>> load(const std::string& embedding,
@@ -67,7 +67,7 @@ class EncoderMaker {
     const spec::RunSpec& spec_;
     const std::vector<spec::Step>& steps_;
     const TableSource& tables_;
-    std::map<std::string, std::shared_ptr<const JoinTable>> loaded_;  ///< by file, column and type
+    std::map<std::string, std::shared_ptr<const JoinTable>> loaded_;  ///< by their key
     std::vector<std::string> names_;
 };
 

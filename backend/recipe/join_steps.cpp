@@ -12,6 +12,7 @@
 #include "backend/recipe/as_of_table.h"
 #include "backend/recipe/join_table.h"
 #include "backend/recipe/side_rows.h"
+#include "backend/spec/step_text.h"
 
 namespace millrace::recipe {
 namespace {
@@ -40,31 +41,46 @@ Result<spec::DataType> rightType(const spec::Step& step, const spec::Schema& rig
     return field->type;
 }
 
-struct LoadedTable {
+Result<std::vector<JoinKeySpec>> keysOf(const spec::Step& step, const spec::Schema& left,
+                                        const spec::Schema& right) {
     std::vector<JoinKeySpec> keys;
+    for (const spec::JoinKey& key : step.on) {
+        ASSIGN_OR_RETURN(const spec::DataType ofLeft, leftType(step, left, key.left));
+        ASSIGN_OR_RETURN(const spec::DataType ofRight, rightType(step, right, key.right));
+        keys.push_back({key.left, key.right, ofLeft, ofRight});
+    }
+    if (keys.empty()) {
+        return invalidArgument("recipe.", step.name, ": `on` names no column");
+    }
+    return keys;
+}
+
+/// All that a step's table depends on.
+std::string sharedKey(const spec::Step& step, const std::vector<JoinKeySpec>& keys) {
+    std::string key = tableText(step);
+    for (const JoinKeySpec& one : keys) {
+        strAppend(&key, "\n", one.leftType.name());
+    }
+    return key;
+}
+
+struct LoadedTable {
     SideRows rows;
     std::vector<ArrayPtr> keyColumns;
 };
 
 /// Loads the key columns and `more` of the step's table.
-Result<LoadedTable> loadStepTable(const spec::Step& step, const spec::Schema& left,
+Result<LoadedTable> loadStepTable(const spec::Step& step, const std::vector<JoinKeySpec>& keys,
                                   const TableSource& tables, std::set<std::string> more) {
     LoadedTable loaded;
-    ASSIGN_OR_RETURN(const spec::Schema right, tables.schema(step.table));
-    for (const spec::JoinKey& key : step.on) {
-        ASSIGN_OR_RETURN(const spec::DataType ofLeft, leftType(step, left, key.left));
-        ASSIGN_OR_RETURN(const spec::DataType ofRight, rightType(step, right, key.right));
-        loaded.keys.push_back({key.left, key.right, ofLeft, ofRight});
+    for (const JoinKeySpec& key : keys) {
         more.insert(key.right);
-    }
-    if (loaded.keys.empty()) {
-        return invalidArgument("recipe.", step.name, ": `on` names no column");
     }
     ASSIGN_OR_RETURN(loaded.rows, SideRows::load(tables, step.table,
                                                  std::vector<std::string>(more.begin(), more.end()),
                                                  placeOf(step)));
     TableInput input(loaded.rows.table);
-    for (const JoinKeySpec& key : loaded.keys) {
+    for (const JoinKeySpec& key : keys) {
         ASSIGN_OR_RETURN(ArrayPtr column, input.column(key.right));
         loaded.keyColumns.push_back(std::move(column));
     }
@@ -94,42 +110,45 @@ struct TakenColumn {
     ArrayPtr values;
 };
 
+/// What a join looks into: an index by key, or by key and time, and the columns that it takes.
+struct JoinedTable {
+    std::shared_ptr<const JoinTable> byKey;
+    std::shared_ptr<const AsOfTable> byTime;
+    std::vector<TakenColumn> taken;
+    MemoryBudget::Reservation reservation;  ///< of the taken columns
+
+    std::int64_t takenBytes() const {
+        std::int64_t bytes = 0;
+        for (const TakenColumn& column : taken) {
+            bytes += arrow::util::TotalBufferSize(*column.values);
+        }
+        return bytes;
+    }
+};
+
 /// Finds the partners of rows: by key, or by key and time. Counts those without one.
 class Partners {
  public:
     enum Reason : std::size_t { kNoPartner, kNoneBefore, kTooOld };
 
-    static Result<Partners> make(const spec::Step& step, const spec::Schema& left,
-                                 const TableSource& tables, const LoadedTable& table) {
-        Partners partners;
-        partners.keys_ = table.keys;
-        const JoinTable::Options options{placeOf(step), step.onDuplicate == "first", tables.budget};
-        if (!step.asOf) {
-            ASSIGN_OR_RETURN(partners.byKey_,
-                             JoinTable::make(options, table.keys, table.keyColumns));
-            return partners;
-        }
-        partners.time_ = step.asOf->left;
-        ASSIGN_OR_RETURN(partners.timeType_, leftType(step, left, partners.time_));
-        ASSIGN_OR_RETURN(const spec::Schema right, tables.schema(step.table));
-        ASSIGN_OR_RETURN(const spec::DataType type, rightType(step, right, step.asOf->right));
-        TableInput input(table.rows.table);
-        ASSIGN_OR_RETURN(const ArrayPtr times, input.column(step.asOf->right));
-        ASSIGN_OR_RETURN(partners.byTime_, AsOfTable::make(options, table.keys, table.keyColumns,
-                                                           times, type, *step.asOf));
-        return partners;
-    }
+    /// `time`: of the rows, when the table is one by time.
+    Partners(std::vector<JoinKeySpec> keys, std::string time, spec::DataType timeType,
+             std::shared_ptr<const JoinedTable> table)
+        : keys_(std::move(keys)),
+          time_(std::move(time)),
+          timeType_(std::move(timeType)),
+          table_(std::move(table)) {}
 
     Result<std::vector<std::int64_t>> of(RowSet& rows, StepCount& count) const {
         ASSIGN_OR_RETURN(std::vector<ArrayPtr> left, leftKeys(rows, keys_, time_));
-        if (byKey_ != nullptr) {
-            ASSIGN_OR_RETURN(std::vector<std::int64_t> found, byKey_->find(left));
+        if (table_->byKey != nullptr) {
+            ASSIGN_OR_RETURN(std::vector<std::int64_t> found, table_->byKey->find(left));
             count.reasons[kNoPartner] += std::count(found.begin(), found.end(), -1);
             return found;
         }
         const ArrayPtr times = std::move(left.back());
         left.pop_back();
-        ASSIGN_OR_RETURN(const auto matches, byTime_->find(left, times, timeType_));
+        ASSIGN_OR_RETURN(const auto matches, table_->byTime->find(left, times, timeType_));
         std::vector<std::int64_t> found;
         found.reserve(matches.size());
         for (const AsOfTable::Match& match : matches) {
@@ -143,27 +162,23 @@ class Partners {
     }
 
     std::vector<std::string> reasons() const {
-        return byKey_ != nullptr ? std::vector<std::string>{"no partner"}
-                                 : std::vector<std::string>{"no partner", "none before", "too old"};
+        return table_->byKey != nullptr
+                   ? std::vector<std::string>{"no partner"}
+                   : std::vector<std::string>{"no partner", "none before", "too old"};
     }
-    std::int64_t bytes() const { return byKey_ != nullptr ? byKey_->bytes() : byTime_->bytes(); }
+    const JoinedTable& table() const { return *table_; }
 
  private:
     std::vector<JoinKeySpec> keys_;
-    std::string time_;  ///< of the rows, when byTime_
+    std::string time_;
     spec::DataType timeType_;
-    std::shared_ptr<const JoinTable> byKey_;
-    std::shared_ptr<const AsOfTable> byTime_;
+    std::shared_ptr<const JoinedTable> table_;
 };
 
 class JoinStep : public CompiledStep {
  public:
-    JoinStep(Partners partners, std::vector<TakenColumn> taken, bool dropsMissing,
-             MemoryBudget::Reservation reservation)
-        : partners_(std::move(partners)),
-          taken_(std::move(taken)),
-          dropsMissing_(dropsMissing),
-          reservation_(std::move(reservation)) {}
+    JoinStep(Partners partners, bool dropsMissing)
+        : partners_(std::move(partners)), dropsMissing_(dropsMissing) {}
 
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(std::vector<std::int64_t> partners, partners_.of(rows, count));
@@ -179,7 +194,7 @@ class JoinStep : public CompiledStep {
             partners = std::move(found);
         }
         ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(partners, true));
-        for (const TakenColumn& column : taken_) {
+        for (const TakenColumn& column : partners_.table().taken) {
             ASSIGN_OR_RETURN(ArrayPtr values, takeRows(column.values, indices));
             rows.set(column.name, std::move(values));
         }
@@ -187,21 +202,15 @@ class JoinStep : public CompiledStep {
     }
 
     std::vector<std::string> reasons() const override { return partners_.reasons(); }
-    std::int64_t tableBytes() const override { return partners_.bytes() + bytesOf(taken_); }
-
-    static std::int64_t bytesOf(const std::vector<TakenColumn>& taken) {
-        std::int64_t bytes = 0;
-        for (const TakenColumn& column : taken) {
-            bytes += arrow::util::TotalBufferSize(*column.values);
-        }
-        return bytes;
+    void addTables(TableSizes& sizes) const override {
+        const JoinedTable& table = partners_.table();
+        sizes[&table] = table.takenBytes() +
+                        (table.byKey != nullptr ? table.byKey->bytes() : table.byTime->bytes());
     }
 
  private:
     const Partners partners_;
-    const std::vector<TakenColumn> taken_;
     const bool dropsMissing_;
-    const MemoryBudget::Reservation reservation_;  ///< of the taken columns
 };
 
 class MembershipStep : public CompiledStep {
@@ -226,7 +235,7 @@ class MembershipStep : public CompiledStep {
     std::vector<std::string> reasons() const override {
         return {keepsMembers_ ? "no partner" : "partner"};
     }
-    std::int64_t tableBytes() const override { return index_->bytes(); }
+    void addTables(TableSizes& sizes) const override { sizes[index_.get()] = index_->bytes(); }
 
  private:
     const std::shared_ptr<const JoinTable> index_;
@@ -270,37 +279,71 @@ Result<std::vector<TakenColumn>> takeColumns(const spec::Step& step,
     return taken;
 }
 
-}  // namespace
-
-Result<StepPtr> compileJoin(const spec::Step& step, const spec::Schema& schema, Part part,
-                            const TableSource& tables) {
-    ASSIGN_OR_RETURN(const spec::Schema tableColumns, tables.schema(step.table));
+Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
+                                                      const spec::Schema& right,
+                                                      const std::vector<JoinKeySpec>& keys,
+                                                      const TableSource& tables) {
     std::set<std::string> needed;
     ASSIGN_OR_RETURN(const std::vector<spec::Expr> expressions,
-                     takeExpressions(step, tableColumns, needed));
+                     takeExpressions(step, right, needed));
     if (step.asOf) {
         needed.insert(step.asOf->right);
     }
-    ASSIGN_OR_RETURN(LoadedTable table, loadStepTable(step, schema, tables, std::move(needed)));
-    ASSIGN_OR_RETURN(Partners partners, Partners::make(step, schema, tables, table));
-    ASSIGN_OR_RETURN(std::vector<TakenColumn> taken, takeColumns(step, expressions, table.rows));
-    table.rows.release();
-    MemoryBudget::Reservation reservation;
-    if (tables.budget != nullptr) {
-        ASSIGN_OR_RETURN(reservation,
-                         tables.budget->reserve(JoinStep::bytesOf(taken), placeOf(step)));
+    ASSIGN_OR_RETURN(LoadedTable loaded, loadStepTable(step, keys, tables, std::move(needed)));
+    auto joined = std::make_shared<JoinedTable>();
+    const JoinTable::Options options{placeOf(step), step.onDuplicate == "first", tables.budget};
+    if (step.asOf) {
+        ASSIGN_OR_RETURN(const spec::DataType type, rightType(step, right, step.asOf->right));
+        TableInput input(loaded.rows.table);
+        ASSIGN_OR_RETURN(const ArrayPtr times, input.column(step.asOf->right));
+        ASSIGN_OR_RETURN(joined->byTime, AsOfTable::make(options, keys, loaded.keyColumns, times,
+                                                         type, *step.asOf));
+    } else {
+        ASSIGN_OR_RETURN(joined->byKey, JoinTable::make(options, keys, loaded.keyColumns));
     }
+    ASSIGN_OR_RETURN(joined->taken, takeColumns(step, expressions, loaded.rows));
+    loaded.rows.release();
+    if (tables.budget != nullptr) {
+        ASSIGN_OR_RETURN(joined->reservation,
+                         tables.budget->reserve(joined->takenBytes(), placeOf(step)));
+    }
+    return std::shared_ptr<const JoinedTable>(std::move(joined));
+}
+
+}  // namespace
+
+std::string tableText(spec::Step step) {
+    step.missing = "null";  // whether rows without a partner are dropped is the step's own affair
+    return spec::stepText(step);
+}
+
+Result<StepPtr> compileJoin(const spec::Step& step, const spec::Schema& schema, Part part,
+                            const TableSource& tables) {
+    ASSIGN_OR_RETURN(const spec::Schema right, tables.schema(step.table));
+    ASSIGN_OR_RETURN(std::vector<JoinKeySpec> keys, keysOf(step, schema, right));
+    const std::string time = step.asOf ? step.asOf->left : "";
+    spec::DataType timeType;
+    if (step.asOf) {
+        ASSIGN_OR_RETURN(timeType, leftType(step, schema, time));
+    }
+    ASSIGN_OR_RETURN(auto table, tables.shared->get<JoinedTable>(sharedKey(step, keys), [&] {
+        return makeJoined(step, right, keys, tables);
+    }));
     const bool dropsMissing = part == Part::kTrain && step.missing == "drop";
-    return StepPtr(std::make_unique<JoinStep>(std::move(partners), std::move(taken), dropsMissing,
-                                              std::move(reservation)));
+    return StepPtr(std::make_unique<JoinStep>(
+        Partners(std::move(keys), time, std::move(timeType), std::move(table)), dropsMissing));
 }
 
 Result<StepPtr> compileMembership(const spec::Step& step, const spec::Schema& schema,
                                   const TableSource& tables) {
-    ASSIGN_OR_RETURN(LoadedTable table, loadStepTable(step, schema, tables, {}));
-    ASSIGN_OR_RETURN(auto index, JoinTable::make({placeOf(step), true, tables.budget}, table.keys,
-                                                 table.keyColumns));
-    return StepPtr(std::make_unique<MembershipStep>(std::move(index), table.keys,
+    ASSIGN_OR_RETURN(const spec::Schema right, tables.schema(step.table));
+    ASSIGN_OR_RETURN(std::vector<JoinKeySpec> keys, keysOf(step, schema, right));
+    const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
+        ASSIGN_OR_RETURN(LoadedTable table, loadStepTable(step, keys, tables, {}));
+        return JoinTable::make({placeOf(step), true, tables.budget}, keys, table.keyColumns);
+    };
+    ASSIGN_OR_RETURN(auto index, tables.shared->get<JoinTable>(sharedKey(step, keys), make));
+    return StepPtr(std::make_unique<MembershipStep>(std::move(index), std::move(keys),
                                                     step.kind == spec::StepKind::kSemiJoin));
 }
 

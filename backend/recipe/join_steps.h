@@ -1,8 +1,13 @@
 #pragma once
 // join, semi_join and anti_join: steps with a side table. Private to the room.
+#include <string>
+
 #include "backend/recipe/steps.h"
 
 namespace millrace::recipe {
+
+/// What decides whether two steps look into one table (left types aside): the step, as a line.
+std::string tableText(spec::Step step);
 
 Result<StepPtr> compileJoin(const spec::Step& step, const spec::Schema& schema, Part part,
                             const TableSource& tables);

@@ -217,7 +217,7 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
     maker.columns_.insert(maker.columns_.end(), maker.listFeatures_.columns().begin(),
                           maker.listFeatures_.columns().end());
     maker.vocabularies_ = encoders.vocabularies();
-    maker.tableBytes_ = encoders.tableBytes();
+    maker.tables_ = encoders.tables();
     return maker;
 }
 

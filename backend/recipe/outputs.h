@@ -38,7 +38,7 @@ class FeatureMaker {
     /// Rows also get keys by these columns of `schema` ("" or one that is not there: none).
     void addKeys(const spec::FeaturesSpec& features, const spec::Schema& schema);
     Status run(RowSet& rows, FeatureBatch& batch) const;
-    std::int64_t tableBytes() const { return tableBytes_; }
+    void addTables(TableSizes& sizes) const { sizes.insert(tables_.begin(), tables_.end()); }
     /// As CompiledRecipe::vocabularies().
     const std::vector<std::string>& vocabularies() const { return vocabularies_; }
 
@@ -69,7 +69,7 @@ class FeatureMaker {
     ListFeatures listFeatures_;
     std::vector<std::string> carry_, columns_, vocabularies_;
     std::string request_, user_;
-    std::int64_t tableBytes_ = 0;
+    TableSizes tables_;  ///< of the vocabularies
 };
 
 }  // namespace millrace::recipe

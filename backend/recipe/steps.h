@@ -24,8 +24,8 @@ class CompiledStep {
     virtual Status run(RowSet& rows, const RunContext& context, StepCount& count) const = 0;
     /// At most kReasonsMax.
     virtual std::vector<std::string> reasons() const { return {}; }
-    /// Bytes of the side table it holds.
-    virtual std::int64_t tableBytes() const { return 0; }
+    /// The side tables it holds.
+    virtual void addTables(TableSizes&) const {}
 };
 
 using StepPtr = std::unique_ptr<const CompiledStep>;

@@ -1,8 +1,10 @@
 #include "backend/recipe/table_need.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
+#include "backend/recipe/join_steps.h"
 #include "backend/recipe/join_table.h"
 #include "backend/spec/expression.h"
 
@@ -67,13 +69,35 @@ Result<Wanted> wantedBy(const spec::Step& step) {
     return wanted;
 }
 
+std::vector<spec::Step> stepsWithTables(const spec::RunSpec& spec, const std::vector<Part>& parts) {
+    std::vector<spec::Step> found;
+    const auto add = [&](const std::vector<spec::Step>& steps, bool isEval) {
+        std::copy_if(steps.begin(), steps.end(), std::back_inserter(found),
+                     [isEval](const spec::Step& step) {
+                         return step.enabled && !step.table.empty() &&
+                                !(isEval && step.kind != spec::StepKind::kJoin);
+                     });
+    };
+    for (const Part part : parts) {
+        if (part == Part::kTrain) {
+            add(spec.recipe, false);
+        } else if (spec.eval) {
+            add(spec.eval->recipe, true);
+            add(spec.eval->labelRecipe, true);
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
-Result<TableNeed> tableNeed(const spec::RunSpec& spec, const TableSource& tables) {
+Result<TableNeed> tableNeed(const spec::RunSpec& spec, const TableSource& tables,
+                            const std::vector<Part>& parts) {
     TableNeed all;
     std::vector<Wanted> wanted;
-    for (const spec::Step& step : spec.recipe) {
-        if (step.enabled && !step.table.empty()) {
+    std::set<std::string> known;
+    for (const spec::Step& step : stepsWithTables(spec, parts)) {
+        if (known.insert(tableText(step)).second) {
             ASSIGN_OR_RETURN(Wanted one, wantedBy(step));
             wanted.push_back(std::move(one));
         }

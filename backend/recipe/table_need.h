@@ -4,6 +4,7 @@
 // Threads: a pure function. Failure: names the table. Strings that a file keeps in dictionaries may
 // need more than its footer says; loading them is counted again, byte by byte.
 #include <cstdint>
+#include <vector>
 
 #include "backend/core/status.h"
 #include "backend/recipe/compiled_recipe.h"
@@ -16,7 +17,9 @@ struct TableNeed {
     std::int64_t peak = 0;  ///< while they are loaded, one after the other
 };
 
-/// Of the enabled steps of the recipe and of the vocabularies, each once.
-Result<TableNeed> tableNeed(const spec::RunSpec& spec, const TableSource& tables);
+/// Of the enabled steps of these parts' recipes and of the vocabularies, each table once, as
+/// SharedTables holds them.
+Result<TableNeed> tableNeed(const spec::RunSpec& spec, const TableSource& tables,
+                            const std::vector<Part>& parts);
 
 }  // namespace millrace::recipe

@@ -51,9 +51,9 @@ Status initializeKernels() {
     return dataset::fromArrow(arrow::compute::Initialize(), "arrow's kernels");
 }
 
-Result<std::shared_ptr<const StreamInput>> StreamInput::open(spec::RunSpec spec, stream::Plan plan,
-                                                             recipe::Part part,
-                                                             MemoryBudget& budget) {
+Result<std::shared_ptr<const StreamInput>> StreamInput::open(
+    spec::RunSpec spec, stream::Plan plan, recipe::Part part, MemoryBudget& budget,
+    std::shared_ptr<recipe::SharedTables> shared) {
     std::shared_ptr<StreamInput> input(new StreamInput());
     input->streamHash_ = spec::streamHash(spec);
     input->planHash_ = plan.planHash();
@@ -72,7 +72,8 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(spec::RunSpec spec,
     }
     input->cuts_ = stream::SegmentCuts(input->files(), input->plan_.segmentSplits, input->order_);
     auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
-    const recipe::TableSource tables = recipe::diskTables(input->spec_.baseDir, cache);
+    recipe::TableSource tables = recipe::diskTables(input->spec_.baseDir, cache);
+    tables.shared = std::move(shared);
     for (const stream::SideTable& table : input->plan_.sideTables) {
         RETURN_IF_ERROR(dataset::verifySideTable(table));
     }

@@ -31,9 +31,11 @@ enum class Shuffle { kRows, kRequests, kNone };
 class StreamInput {
  public:
     /// `spec` is resolved; it is bound again to the plan's dataset. Part::kEval: the evaluation set
-    /// in file order. `budget` holds the side tables and outlives the stream.
-    static Result<std::shared_ptr<const StreamInput>> open(spec::RunSpec spec, stream::Plan plan,
-                                                           recipe::Part part, MemoryBudget& budget);
+    /// in file order. `budget` holds the side tables and outlives the stream; `shared` are those of
+    /// the streams with this budget.
+    static Result<std::shared_ptr<const StreamInput>> open(
+        spec::RunSpec spec, stream::Plan plan, recipe::Part part, MemoryBudget& budget,
+        std::shared_ptr<recipe::SharedTables> shared = std::make_shared<recipe::SharedTables>());
 
     const spec::RunSpec& spec() const { return spec_; }
     const stream::Plan& plan() const { return plan_; }

@@ -19,8 +19,13 @@ std::int64_t megabytes(std::int64_t bytes) {
     return (bytes + kMegabyte - 1) / kMegabyte;
 }
 
-recipe::TableNeed tablesOf(const spec::RunSpec& spec) {
-    const auto need = recipe::tableNeed(spec, recipe::diskTables(spec.baseDir, factsCache()));
+recipe::TableNeed tablesOf(const spec::RunSpec& spec, const LoaderSetUp& setUp) {
+    std::vector<recipe::Part> parts = {setUp.part};
+    if (setUp.evalReaders > 0) {
+        parts.push_back(recipe::Part::kEval);
+    }
+    const auto need =
+        recipe::tableNeed(spec, recipe::diskTables(spec.baseDir, factsCache()), parts);
     // What is wrong with a table is said when it is opened.
     return need.ok() ? *need : recipe::TableNeed{};
 }
@@ -37,12 +42,7 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
                       const LoaderSetUp& setUp) {
     const segment::MemoryNeed one = segment::memoryNeed(spec, plan, setUp.part);
     LoaderNeed need;
-    need.tables = tablesOf(spec);
-    // The evaluation loads its own: for its features, and for the base's labels.
-    const bool isEval = setUp.part == recipe::Part::kEval;
-    const std::int64_t copies = isEval ? 2 : setUp.evalReaders > 0 ? 3 : 1;
-    need.tables.peak += (copies - 1) * need.tables.held;
-    need.tables.held *= copies;
+    need.tables = tablesOf(spec, setUp);
     need.segment = one.segment;
     need.splitsOfSegment = plan.segmentSplits;
     std::int64_t thread = one.thread, frames = kTailFrames;

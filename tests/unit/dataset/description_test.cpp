@@ -2,6 +2,7 @@
 
 #include <arrow/array/builder_nested.h>
 #include <arrow/array/builder_time.h>
+#include <arrow/json/from_string.h>
 #include <gmock/gmock.h>
 
 #include "backend/dataset/value_text.h"
@@ -116,6 +117,24 @@ TEST(Description, WhatIsNotKnownIsAbsentNotZero) {
         EXPECT_FALSE(column.contains(key)) << key;
     }
     EXPECT_EQ(column.at("is_nullable"), true);
+}
+
+TEST(Description, SaysWhatIsLeftOutAndWhy) {
+    DataDirectory dir;
+    const auto pairs = arrow::json::ArrayFromJSONString(arrow::map(arrow::utf8(), arrow::int64()),
+                                                        R"([[["a", 1]], []])");
+    const auto user = arrow::json::ArrayFromJSONString(
+        arrow::struct_({arrow::field("age", arrow::int64())}), R"([{"age": 7}, {"age": 8}])");
+    dir.parquet("a.parquet", {{"x", ints({1, 2})}, {"pairs", *pairs}, {"user", *user}});
+    const Json json = *describe(**openAt(dir, "."));
+    ASSERT_EQ(json.at("columns").size(), 2) << json;
+    EXPECT_EQ(json.at("columns").at(1).at("name"), "user.age");
+    ASSERT_EQ(json.at("left_out").size(), 1) << "a struct's fields are columns";
+    EXPECT_EQ(json.at("left_out").at(0).at("name"), "pairs");
+    EXPECT_THAT(json.at("left_out").at(0).at("why").get<std::string>(),
+                HasSubstr("is a map<string, int64>: its keys differ"));
+    dir.parquet("b/b.parquet", {{"x", ints({1, 2})}});
+    EXPECT_TRUE(describe(**openAt(dir, "b"))->at("left_out").empty());
 }
 
 TEST(Description, TooManyFilesGetNoStatistics) {

@@ -59,6 +59,25 @@ TEST(DatasetColumns, SayNullsWithTheirShareAndUnknownAsADash) {
     EXPECT_DOUBLE_EQ(model.index(3, Columns::kDisk).data(kShareRole).toDouble(), 1.0);
 }
 
+TEST(DatasetColumns, ShowWhatIsLeftOutBehindTheOthersAndWhyInItsToolTip) {
+    client::DatasetReply reply = sampleDataset(1, 3);
+    reply.leftOut = {{"pairs", "is a map<string, int64>: write two lists"}};
+    Columns model;
+    QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+    model.setReply(reply);
+    ASSERT_EQ(model.rowCount(), 4);
+    EXPECT_EQ(model.index(3, Columns::kName).data().toString(), "pairs");
+    EXPECT_EQ(model.index(3, Columns::kType).data().toString(), "left out");
+    EXPECT_EQ(model.index(3, Columns::kNulls).data().toString(), noneText());
+    EXPECT_EQ(model.index(3, Columns::kType).data(Qt::ToolTipRole).toString(),
+              "pairs is a map<string, int64>: write two lists");
+    QSortFilterProxyModel proxy;
+    proxy.setSourceModel(&model);
+    proxy.setSortRole(kSortRole);
+    proxy.sort(Columns::kDisk);
+    EXPECT_EQ(proxy.index(0, Columns::kName).data().toString(), "pairs");
+}
+
 TEST(DatasetColumns, SortSizesAndExtremesByValueNotByText) {
     client::DatasetReply reply = sampleDataset(1, 3);
     reply.columns[0].max = "9";

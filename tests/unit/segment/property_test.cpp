@@ -89,6 +89,7 @@ class StreamProperty : public StreamTest {
     void checkResume(Generator& draw, std::size_t cut);
     std::set<std::size_t> cuts(Generator& draw, bool isThorough) const;
 
+    static constexpr const char* kDay = "day";
     spec::RunSpec spec_;
     stream::Plan plan_;
     std::vector<OracleStep> steps_;
@@ -96,6 +97,18 @@ class StreamProperty : public StreamTest {
     std::shared_ptr<const StreamInput> input_;
     std::vector<StreamBatch> want_;
 };
+
+/// Gives each row group of `groupRows` rows a value of its own kind: a day that other row groups
+/// have too, several days that no other has, or nulls. So the files can be taken day by day.
+void drawDays(std::vector<TestRow>& file, std::int64_t groupRows, Generator& draw, int& alone) {
+    for (std::size_t r = 0; r < file.size();) {
+        const bool isNull = draw.chance(10), isSeveral = draw.chance(20);
+        const std::int64_t first = isSeveral ? 100 * ++alone : 100 * draw.upTo(6) + 50;
+        for (std::int64_t i = 0; i < groupRows && r < file.size(); ++i, ++r) {
+            file[r]["day"] = isNull ? Value{} : Value::of(first + (isSeveral ? i : 0));
+        }
+    }
+}
 
 /// Files of random numbers of rows in random row groups; some requests span several rows.
 void StreamProperty::write(Generator& draw) {
@@ -116,11 +129,15 @@ void StreamProperty::write(Generator& draw) {
     const auto move = [&](const std::string& from, const std::string& name) {
         std::filesystem::copy(from, directory_ / name);
     };
+    std::vector<std::string> columns = draw.fileColumns();
+    columns.emplace_back(kDay);
+    int alone = 0;
     for (int f = 0; f < files; ++f) {
         const std::string name = strCat("part-", f, ".parquet");
-        move(tables.parquet(name, columnsOf(rows_[static_cast<std::size_t>(f)], draw.fileColumns()),
-                            1 + draw.upTo(40)),
-             name);
+        auto& rows = rows_[static_cast<std::size_t>(f)];
+        const std::int64_t groupRows = 1 + draw.upTo(40);
+        drawDays(rows, groupRows, draw, alone);
+        move(tables.parquet(name, columnsOf(rows, columns), groupRows), name);
     }
     for (std::size_t t = 0; t < 2; ++t) {
         const std::string name = strCat("t", t, ".parquet");
@@ -150,7 +167,8 @@ void StreamProperty::shape(Generator& draw) {
     spec_.batch.rows = spec_.batch.microRows * 2;
     spec_.batch.epochs = 1 + draw.upTo(3);
     spec_.batch.segmentSplits = 1 + draw.upTo(4);
-    spec_.batch.order = one({"permuted", "permuted", "as_is"});
+    spec_.batch.order = one({"permuted", "permuted", "as_is", "by"});
+    spec_.batch.orderBy = spec_.batch.order == "by" ? kDay : "";
     spec_.batch.shuffle = one({"rows", "requests", "none"});
     if (spec_.batch.shuffle == "requests" || draw.chance(30)) {
         spec_.features.request = "ia";

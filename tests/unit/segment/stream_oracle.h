@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "backend/stream/order.h"
@@ -73,7 +74,10 @@ class StreamOracle {
     }
 
  private:
+    /// Nulls last; then a row group's least value.
+    using Day = std::pair<bool, std::int64_t>;
     struct Split {
+        Day day;  ///< by which all splits are taken; equal where the order has no column
         std::uint64_t key;
         std::uint32_t file;
         std::int64_t first, rows;
@@ -85,23 +89,37 @@ class StreamOracle {
         for (std::uint32_t f = 0; f < plan_.files.size(); ++f) {
             for (const stream::PlanSplit& split : plan_.files[f].splits) {
                 splits.push_back(
-                    {stream::splitKey(spec_.batch.seed, epoch, plan_.files[f].relativePath,
+                    {dayOf(f, split),
+                     stream::splitKey(spec_.batch.seed, epoch, plan_.files[f].relativePath,
                                       static_cast<std::uint64_t>(split.firstRow)),
                      f, split.firstRow, split.rows});
             }
         }
         if (spec_.batch.order != "as_is") {
-            std::stable_sort(splits.begin(), splits.end(),
-                             [](const Split& a, const Split& b) { return a.key < b.key; });
+            std::stable_sort(splits.begin(), splits.end(), [](const Split& a, const Split& b) {
+                return std::tie(a.day, a.key) < std::tie(b.day, b.key);
+            });
         }
         std::vector<std::vector<Split>> segments;
-        for (std::size_t s = 0; s < splits.size(); ++s) {
-            if (s % static_cast<std::size_t>(plan_.segmentSplits) == 0) {
+        for (const Split& split : splits) {
+            const bool isFull =
+                segments.empty() ||
+                segments.back().size() == static_cast<std::size_t>(plan_.segmentSplits);
+            if (isFull || segments.back().front().day != split.day) {
                 segments.emplace_back();
             }
-            segments.back().push_back(splits[s]);
+            segments.back().push_back(split);
         }
         return segments;
+    }
+
+    Day dayOf(std::uint32_t file, const stream::PlanSplit& split) const {
+        if (spec_.batch.order != "by" || split.rows == 0) {
+            return {false, 0};
+        }
+        const Value& day =
+            rows_[file][static_cast<std::size_t>(split.firstRow)].at(spec_.batch.orderBy);
+        return day.isNull() ? Day{true, 0} : Day{false, day.i};
     }
 
     std::vector<StreamRow> segment(const std::vector<Split>& splits, std::uint32_t epoch) const {

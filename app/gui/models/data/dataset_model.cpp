@@ -124,6 +124,7 @@ DatasetColumnsModel::DatasetColumnsModel(QObject* parent) : FlatTable(kColumnCol
 void DatasetColumnsModel::setReply(const client::DatasetReply& reply) {
     beginResetModel();
     columns_ = reply.columns;
+    leftOut_ = reply.leftOut;
     numRows_ = reply.rows;
     mostDisk_ = mostDecoded_ = 0;
     for (const client::ColumnFacts& column : columns_) {
@@ -134,7 +135,11 @@ void DatasetColumnsModel::setReply(const client::DatasetReply& reply) {
 }
 
 QVariant DatasetColumnsModel::cell(int row, int column, int role) const {
-    const client::ColumnFacts& facts = this->column(row);
+    const auto place = static_cast<std::size_t>(row);
+    if (place >= columns_.size()) {
+        return leftOut(leftOut_[place - columns_.size()], column, role);
+    }
+    const client::ColumnFacts& facts = columns_[place];
     switch (role) {
         case Qt::DisplayRole:
             return text(facts, column);
@@ -144,6 +149,25 @@ QVariant DatasetColumnsModel::cell(int row, int column, int role) const {
             return share(facts, column);
         case Qt::ToolTipRole:
             return toolTip(facts, column);
+        default:
+            return {};
+    }
+}
+
+QVariant DatasetColumnsModel::leftOut(const client::LeftOutColumn& left, int column,
+                                      int role) const {
+    switch (role) {
+        case kSortRole:
+            if (column == kNulls || column == kDisk || column == kDecoded) {
+                return -1.0;
+            }
+            [[fallthrough]];
+        case Qt::DisplayRole:
+            return column == kName   ? qtext(left.name)
+                   : column == kType ? tr("left out")
+                                     : noneText();
+        case Qt::ToolTipRole:
+            return tr("%1 %2").arg(qtext(left.name), qtext(left.why));
         default:
             return {};
     }

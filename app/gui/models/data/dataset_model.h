@@ -43,12 +43,10 @@ class DatasetColumnsModel final : public FlatTable {
     explicit DatasetColumnsModel(QObject* parent = nullptr);
     void setReply(const client::DatasetReply& reply);
     void clear() { setReply({}); }
-    const client::ColumnFacts& column(int row) const {
-        return columns_[static_cast<std::size_t>(row)];
-    }
 
  protected:
-    int numRows() const override { return static_cast<int>(columns_.size()); }
+    /// The columns, and behind them what is left out.
+    int numRows() const override { return static_cast<int>(columns_.size() + leftOut_.size()); }
     QVariant cell(int row, int column, int role) const override;
 
  private:
@@ -57,7 +55,10 @@ class DatasetColumnsModel final : public FlatTable {
     QVariant share(const client::ColumnFacts& facts, int column) const;
     QString toolTip(const client::ColumnFacts& facts, int column) const;
 
+    QVariant leftOut(const client::LeftOutColumn& left, int column, int role) const;
+
     std::vector<client::ColumnFacts> columns_;
+    std::vector<client::LeftOutColumn> leftOut_;
     std::int64_t numRows_ = 0;
     double mostDisk_ = 0, mostDecoded_ = 0;
 };

@@ -69,6 +69,8 @@ class Feed {
     FeedEvents events_;
     std::unique_ptr<rank::RankClient> client_;
     std::unique_ptr<ring::FeedServer> server_;
+    /// Side tables that training and evaluation look into.
+    const std::shared_ptr<recipe::SharedTables> tables_ = std::make_shared<recipe::SharedTables>();
     std::shared_ptr<const segment::StreamInput> train_, eval_;
     std::map<int, Reader> readers_;
     std::map<int, Reader> evalReaders_;
@@ -121,7 +123,7 @@ void Feed::openInput() {
     Status status = memory_.admitted();
     if (status.ok()) {
         auto input = segment::StreamInput::open(job_.spec, job_.plan, recipe::Part::kTrain,
-                                                memory_.budget());
+                                                memory_.budget(), tables_);
         status = input.status();
         train_ = input.ok() ? std::move(*input) : nullptr;
     }
@@ -311,8 +313,9 @@ Status Feed::startTrain() {
 
 Result<std::shared_ptr<const segment::StreamInput>> Feed::evalInput() {
     if (!eval_) {
-        ASSIGN_OR_RETURN(eval_, segment::StreamInput::open(job_.spec, job_.plan,
-                                                           recipe::Part::kEval, memory_.budget()));
+        ASSIGN_OR_RETURN(eval_,
+                         segment::StreamInput::open(job_.spec, job_.plan, recipe::Part::kEval,
+                                                    memory_.budget(), tables_));
     }
     return eval_;
 }

@@ -1,0 +1,45 @@
+#pragma once
+// Side tables that several recipes look into, as a stream's and its evaluation's do: loaded once,
+// kept while one of these recipes lives.
+//
+// Threads: any; while one makes a table the others wait. Owns: no table. Failure: that of `make`;
+// nothing is kept then.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+
+namespace millrace::recipe {
+
+/// Bytes of tables, by the object: a shared one counts once.
+using TableSizes = std::map<const void*, std::int64_t>;
+
+class SharedTables {
+ public:
+    template <class T>
+    using Make = std::function<Result<std::shared_ptr<const T>>()>;
+
+    /// What lives under `key`, else what `make` gives. A key says all that its table depends on,
+    /// and belongs to one type. `make` asks for no other table.
+    template <class T>
+    Result<std::shared_ptr<const T>> get(const std::string& key, const Make<T>& make) {
+        MutexLock lock(mutex_);
+        std::weak_ptr<const void>& known = tables_[key];
+        if (auto table = std::static_pointer_cast<const T>(known.lock())) {
+            return table;
+        }
+        ASSIGN_OR_RETURN(std::shared_ptr<const T> table, make());
+        known = table;
+        return table;
+    }
+
+ private:
+    Mutex mutex_;
+    std::map<std::string, std::weak_ptr<const void>> tables_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::recipe
