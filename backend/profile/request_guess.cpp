@@ -27,9 +27,9 @@ std::int64_t elementBytes(const arrow::DataType& type) {
 
 // Adds the hash of each row's list.
 void mixLists(const arrow::Array& array, std::vector<std::uint64_t>& hashes) {
-    const bool isFixed = array.type_id() == arrow::Type::FIXED_SIZE_LIST;
-    const auto* lists = static_cast<const arrow::ListArray*>(&array);
-    const auto* fixed = static_cast<const arrow::FixedSizeListArray*>(&array);
+    const auto* lists = dynamic_cast<const arrow::ListArray*>(&array);
+    const auto* fixed = dynamic_cast<const arrow::FixedSizeListArray*>(&array);
+    const bool isFixed = fixed != nullptr;
     const auto& elements = isFixed ? *fixed->values() : *lists->values();
     const std::int64_t width = elementBytes(*elements.type());
     if (width == 0 || elements.data()->buffers[1] == nullptr) {

@@ -13,6 +13,7 @@
 
 #include "backend/core/text.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/recipe/list_view.h"
 #include "backend/recipe/own_time.h"
 #include "backend/recipe/row_keys.h"
 
@@ -338,19 +339,11 @@ Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
         // A null list is empty, whatever its offsets say.
         std::vector<std::int32_t> offsets{0};
         std::vector<std::int64_t> values;
-        const bool isFixed = encoded->type_id() == arrow::Type::FIXED_SIZE_LIST;
-        const auto* variable = static_cast<const arrow::ListArray*>(encoded.get());
-        const auto* fixed = static_cast<const arrow::FixedSizeListArray*>(encoded.get());
-        const ArrayPtr elements = isFixed ? fixed->values() : variable->values();
-        const auto* from = static_cast<const arrow::Int64Array&>(*elements).raw_values();
-        for (std::int64_t i = 0; i < encoded->length(); ++i) {
-            if (encoded->IsValid(i)) {
-                const std::int64_t begin =
-                    isFixed ? fixed->value_offset(i) : variable->value_offset(i);
-                const std::int64_t length =
-                    isFixed ? fixed->value_length(i) : variable->value_length(i);
-                values.insert(values.end(), from + begin, from + begin + length);
-            }
+        const ListView lists = viewLists(*encoded);
+        const auto* from = static_cast<const arrow::Int64Array&>(*lists.elements).raw_values();
+        for (std::size_t i = 0; i < lists.begins.size(); ++i) {
+            const auto* const begin = from + lists.begins[i];
+            values.insert(values.end(), begin, begin + lists.count(i));
             offsets.push_back(static_cast<std::int32_t>(values.size()));
         }
         column.values = ownValues(batch, std::move(values));
