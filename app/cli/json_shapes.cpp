@@ -104,12 +104,24 @@ Json jsonOf(const client::RunSummary& run) {
 Json jsonOf(const client::Receipt& receipt) {
     Json steps = Json::array();
     for (const client::StepReceipt& step : receipt.steps) {
-        steps.push_back(
-            {{"step", step.step}, {"rows_in", step.rowsIn}, {"rows_out", step.rowsOut}});
+        Json reasons = Json::array();
+        for (const client::StepReason& reason : step.reasons) {
+            reasons.push_back({{"name", reason.name}, {"rows", reason.rows}});
+        }
+        steps.push_back({{"step", step.step},
+                         {"rows_in", step.rowsIn},
+                         {"rows_out", step.rowsOut},
+                         {"reasons", reasons}});
+    }
+    Json vocabularies = Json::array();
+    for (const client::VocabularyReceipt& one : receipt.vocabularies) {
+        vocabularies.push_back(
+            {{"feature", one.feature}, {"ids", one.ids}, {"unknown", one.unknown}});
     }
     return {{"files", files(receipt.files)},
             {"side_tables", files(receipt.sideTables)},
             {"steps", steps},
+            {"vocabularies", vocabularies},
             {"order_hash", orNull(receipt.orderHash)},
             {"eval_order_hash", orNull(receipt.evalOrderHash)},
             {"plan_hash", orNull(receipt.planHash)},

@@ -147,19 +147,9 @@ void showMetrics(Page& page, const RunDetail& detail) {
     page.table(table);
 }
 
-// The rows on their way: read, after each step, kept, trained; a bar shows what is left.
-void showReceipt(Page& page, const RunDetail& detail) {
-    page.heading("Data");
-    page.field("plan", strCat(tui::countText(detail.planFiles, "file"), ", ",
-                              tui::countText(detail.planSplits, "split"), ", ",
-                              tui::countText(detail.planRows, "row"), ", ",
-                              formatBytes(static_cast<double>(detail.planBytes))));
-    if (!detail.receipt) {
-        page.field("receipt", "none before the first checkpoint", Tone::kDim);
-        return;
-    }
-    const client::Receipt& receipt = *detail.receipt;
-    const Terminal& terminal = page.context_.terminal;
+// The rows on their way: read, after each step with its reasons, kept, trained; a bar shows what is
+// left.
+Table funnelOf(const client::Receipt& receipt, const Terminal& terminal) {
     Table table({{"ROWS", Align::kLeft, 10},
                  {"COUNT", Align::kRight},
                  {"LEFT", Align::kRight},
@@ -175,10 +165,38 @@ void showReceipt(Page& page, const RunDetail& detail) {
     row("read", receipt.rowsScanned, Tone::kStrong);
     for (const client::StepReceipt& step : receipt.steps) {
         row("after " + step.step, step.rowsOut, Tone::kPlain);
+        for (const client::StepReason& reason : step.reasons) {
+            table.add({{"  " + reason.name, Tone::kDim}, {formatCount(reason.rows), Tone::kDim}});
+        }
     }
     row("kept", receipt.rowsKept, Tone::kStrong);
     row("trained", receipt.rowsTrained, Tone::kStrong);
-    page.table(table);
+    return table;
+}
+
+void showVocabularies(Page& page, const client::Receipt& receipt) {
+    const char* label = "unknown ids";
+    for (const client::VocabularyReceipt& one : receipt.vocabularies) {
+        page.field(label,
+                   strCat(one.feature, "  ", formatCount(one.unknown), " of ", formatCount(one.ids),
+                          " (", tui::percentText(one.unknownPercent()), ")"));
+        label = "";
+    }
+}
+
+void showReceipt(Page& page, const RunDetail& detail) {
+    page.heading("Data");
+    page.field("plan", strCat(tui::countText(detail.planFiles, "file"), ", ",
+                              tui::countText(detail.planSplits, "split"), ", ",
+                              tui::countText(detail.planRows, "row"), ", ",
+                              formatBytes(static_cast<double>(detail.planBytes))));
+    if (!detail.receipt) {
+        page.field("receipt", "none before the first checkpoint", Tone::kDim);
+        return;
+    }
+    const client::Receipt& receipt = *detail.receipt;
+    page.table(funnelOf(receipt, page.context_.terminal));
+    showVocabularies(page, receipt);
     page.field("order hash", receipt.orderHash, Tone::kDim);
     page.field("eval hash", receipt.evalOrderHash, Tone::kDim);
     page.field("weights hash", detail.weightsHash, Tone::kDim);
@@ -191,9 +209,9 @@ void showReceipt(Page& page, const RunDetail& detail) {
     if (receipt.files.size() > kFilesShown) {
         page.field("", strCat("and ", receipt.files.size() - kFilesShown, " more"), Tone::kDim);
     }
-    for (const client::FileReceipt& table2 : receipt.sideTables) {
-        page.field("side table", strCat(fromSpec(detail, table2.path), "  ",
-                                        formatBytes(static_cast<double>(table2.bytes))));
+    for (const client::FileReceipt& table : receipt.sideTables) {
+        page.field("side table", strCat(fromSpec(detail, table.path), "  ",
+                                        formatBytes(static_cast<double>(table.bytes))));
     }
 }
 

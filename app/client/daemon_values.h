@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/client/node_values.h"
+#include "app/client/receipt_values.h"
 #include "app/client/spec_error.h"
 
 namespace millrace::client {
@@ -82,23 +83,6 @@ struct Checkpoint {
     std::string path, hash;
     std::uint64_t bytes = 0;
     int attempt = 0;
-};
-
-struct FileReceipt {
-    std::string path, footerHash;
-    std::uint64_t bytes = 0;
-    std::int64_t rows = 0;
-};
-struct StepReceipt {
-    std::string step;
-    std::int64_t rowsIn = 0, rowsOut = 0;
-};
-struct Receipt {
-    std::vector<FileReceipt> files, sideTables;
-    std::vector<StepReceipt> steps;
-    std::string orderHash, evalOrderHash, planHash;
-    std::string json;  ///< the whole receipt as stored
-    std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsTrained = 0;
 };
 
 struct WorkerInfo {

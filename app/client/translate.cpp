@@ -84,8 +84,16 @@ FileReceipt fileOf(const v1::FileReceipt& from) {
     return {from.path(), from.footer_hash(), from.bytes(), from.rows()};
 }
 
+StepReason reasonOf(const v1::StepReason& from) {
+    return {from.name(), from.rows()};
+}
+
 StepReceipt stepOf(const v1::StepReceipt& from) {
-    return {from.step(), from.rows_in(), from.rows_out()};
+    return {from.step(), from.rows_in(), from.rows_out(), listOf(from.reasons(), &reasonOf)};
+}
+
+VocabularyReceipt vocabularyOf(const v1::VocabularyReceipt& from) {
+    return {from.feature(), from.ids(), from.unknown()};
 }
 
 WorkerInfo workerOf(const v1::WorkerInfo& from) {
@@ -130,6 +138,7 @@ Receipt receiptOf(const v1::Receipt& from) {
     to.files = listOf(from.files(), &fileOf);
     to.sideTables = listOf(from.side_tables(), &fileOf);
     to.steps = listOf(from.steps(), &stepOf);
+    to.vocabularies = listOf(from.vocabularies(), &vocabularyOf);
     to.orderHash = from.order_hash();
     to.evalOrderHash = from.eval_order_hash();
     to.planHash = from.plan_hash();

@@ -14,6 +14,7 @@
 #include "backend/frame/format.h"
 #include "backend/ring/feed_link.h"
 #include "backend/ring/feed_state.h"
+#include "backend/ring/record_payload.h"
 
 using millrace::frame::CheckLevel;
 using millrace::frame::ColumnEntry;
@@ -201,23 +202,10 @@ int waitForEntry(millrace_feed& feed, std::int64_t timeoutMs) {
 
 const char* readRecord(millrace_feed& feed, const ring::RingEntry& entry,
                        const unsigned char* payload) {
-    ring::SegmentPayload head;
-    if (entry.bytes < sizeof head) {
-        return "a segment's record is cut off";
-    }
-    std::memcpy(&head, payload, sizeof head);
-    if (head.numSteps > 64 || entry.bytes != sizeof head + head.numSteps * 16) {
-        return "a segment's record is cut off";
-    }
-    ring::StateRecord record{entry.epoch, head.segment, head.first, head.count, head.tailRows, {}};
-    record.sums.segments = 1;
-    record.sums.rowsScanned = head.rowsScanned;
-    record.sums.rowsPruned = head.rowsPruned;
-    record.sums.rowsKept = head.rowsKept;
-    for (std::uint64_t i = 0; i < head.numSteps; ++i) {
-        std::uint64_t rows[2];
-        std::memcpy(rows, payload + sizeof head + i * sizeof rows, sizeof rows);
-        record.sums.steps.emplace_back(rows[0], rows[1]);
+    ring::StateRecord record;
+    record.epoch = entry.epoch;
+    if (const char* wrong = ring::readSegmentPayload(payload, entry.bytes, record)) {
+        return wrong;
     }
     return feed.progress.addRecord(std::move(record));
 }

@@ -4,13 +4,14 @@
 #include <cstdio>
 #include <tuple>
 
+#include "backend/ring/record_limits.h"
 #include "backend/ring/tiny_json.h"
 
 namespace millrace::ring {
 namespace {
 
 constexpr std::size_t kMaxKept = std::size_t{1} << 16;
-constexpr std::size_t kMaxSteps = 64;
+constexpr std::uint64_t kMaxCount = UINT64_MAX >> 2;
 
 std::string hex128(std::uint64_t high, std::uint64_t low) {
     char text[33];
@@ -67,6 +68,34 @@ bool readPairs(const TinyJson& object, std::string_view name, std::size_t max, E
     return true;
 }
 
+std::string countsText(const std::map<std::string, std::uint64_t>& counts) {
+    std::string out = "{";
+    for (const auto& [name, value] : counts) {
+        out += (out.size() > 1 ? "," : "") + quoteJson(name) + ":" + std::to_string(value);
+    }
+    return out + "}";
+}
+
+/// A text without counts that has segments comes from a program that knew none.
+bool readCounts(const TinyJson& json, StateSums& sums) {
+    const TinyJson* counts = json.find("counts");
+    sums.hasCounts = counts != nullptr || sums.segments == 0;
+    if (counts == nullptr) {
+        return true;
+    }
+    if (counts->kind != TinyJson::Kind::kObject || counts->members.size() > kMaxRecordCounts) {
+        return false;
+    }
+    for (const TinyJson::Member& member : counts->members) {
+        if (member.name.empty() || member.name.size() > kMaxCountNameBytes ||
+            member.value.kind != TinyJson::Kind::kCount || member.value.count > kMaxCount ||
+            !sums.counts.emplace(member.name, member.value.count).second) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool readCursor(const TinyJson& cursor, FeedState& out) {
     std::uint64_t version = 0, epoch = 0;
     const bool read =
@@ -95,6 +124,14 @@ void StateSums::add(const StateSums& other) {
         steps[i].first += other.steps[i].first;
         steps[i].second += other.steps[i].second;
     }
+    hasCounts = hasCounts && other.hasCounts;
+    if (!hasCounts) {
+        counts.clear();
+        return;
+    }
+    for (const auto& [name, value] : other.counts) {
+        counts[name] += value;
+    }
 }
 
 std::string FeedState::toText() const {
@@ -102,7 +139,11 @@ std::string FeedState::toText() const {
     for (const StateRest& part : rest) {
         parts.emplace_back(part.segment, part.rows);
     }
-    std::string out = "{\"cursor\":{";
+    std::string out = "{";
+    if (sums.hasCounts) {
+        out += "\"counts\":" + countsText(sums.counts) + ",";
+    }
+    out += "\"cursor\":{";
     field(out, "epoch", epoch);
     field(out, "next", next);
     field(out, "offset", offset);
@@ -127,17 +168,19 @@ bool FeedState::fromText(std::string_view text, FeedState& out) {
         return false;
     }
     const TinyJson* cursor = json.find("cursor");
-    const bool read =
-        cursor != nullptr && readCursor(*cursor, out) && json.readCount("version", version) &&
-        version == 1 && json.readText("order_hash", hash) && isHash(hash) &&
-        json.readCount("rows_delivered", out.rowsDelivered) &&
-        json.readCount("rows_kept", out.sums.rowsKept) &&
-        json.readCount("rows_pruned", out.sums.rowsPruned) &&
-        json.readCount("rows_scanned", out.sums.rowsScanned) &&
-        json.readCount("segments", out.sums.segments) &&
-        readPairs(json, "steps", kMaxSteps, [&](std::uint64_t in, std::uint64_t rowsOut) {
-            out.sums.steps.emplace_back(in, rowsOut);
-        });
+    const bool read = cursor != nullptr && readCursor(*cursor, out) &&
+                      json.readCount("version", version) && version == 1 &&
+                      json.readText("order_hash", hash) && isHash(hash) &&
+                      json.readCount("rows_delivered", out.rowsDelivered) &&
+                      json.readCount("rows_kept", out.sums.rowsKept) &&
+                      json.readCount("rows_pruned", out.sums.rowsPruned) &&
+                      json.readCount("rows_scanned", out.sums.rowsScanned) &&
+                      json.readCount("segments", out.sums.segments) &&
+                      readPairs(json, "steps", kMaxRecordSteps,
+                                [&](std::uint64_t in, std::uint64_t rowsOut) {
+                                    out.sums.steps.emplace_back(in, rowsOut);
+                                }) &&
+                      readCounts(json, out.sums);
     if (read) {
         out.hashHigh = hexWord(std::string_view(hash).substr(0, 16));
         out.hashLow = hexWord(std::string_view(hash).substr(16));
@@ -163,12 +206,45 @@ void FeedProgress::begin(FeedState start, std::uint64_t microRows) {
     nextEpoch_ = base_.epoch;
     nextSegment_ = base_.segment;
     nextFirst_ = base_.next - base_.offset;
+    for (const auto& [name, value] : base_.sums.counts) {
+        placeOf(name);
+    }
+}
+
+/// The place of a name in names_; kMaxRecordCounts when there is no room for one more.
+std::uint32_t FeedProgress::placeOf(const std::string& name) {
+    const auto known = places_.find(name);
+    if (known != places_.end() || names_.size() == kMaxRecordCounts) {
+        return known != places_.end() ? known->second : kMaxRecordCounts;
+    }
+    names_.push_back(name);
+    return places_.emplace(name, static_cast<std::uint32_t>(names_.size() - 1)).first->second;
+}
+
+bool FeedProgress::keepCounts(KeptRecord& record) {
+    for (const auto& [name, value] : record.sums.counts) {
+        record.counts.emplace_back(placeOf(name), value);
+        if (record.counts.back().first == kMaxRecordCounts) {
+            return false;
+        }
+    }
+    record.sums.counts.clear();
+    return true;
+}
+
+void FeedProgress::addSums(const KeptRecord& record, StateSums& sums) const {
+    sums.add(record.sums);
+    for (const auto& [place, value] : record.counts) {
+        if (sums.hasCounts) {
+            sums.counts[names_[place]] += value;
+        }
+    }
 }
 
 const char* FeedProgress::addRecord(StateRecord record) {
     const auto key = std::tie(record.epoch, record.segment);
     if (key < std::tie(nextEpoch_, nextSegment_)) {
-        for (const StateRecord& known : records_) {
+        for (const KeptRecord& known : records_) {
             if (std::tie(known.epoch, known.segment) == key) {
                 const bool same = known.first == record.first && known.count == record.count &&
                                   known.tailRows == record.tailRows;
@@ -181,9 +257,13 @@ const char* FeedProgress::addRecord(StateRecord record) {
         record.count > (UINT64_MAX >> 2) || record.tailRows >= microRows_) {
         return "a segment's record does not follow the one before";
     }
+    KeptRecord kept{std::move(record), {}};
+    if (!keepCounts(kept)) {
+        return "the segments' records have too many names of counts";
+    }
     ++nextSegment_;
-    nextFirst_ += record.count;
-    records_.push_back(std::move(record));
+    nextFirst_ += kept.count;
+    records_.push_back(std::move(kept));
     return nullptr;
 }
 
@@ -249,7 +329,7 @@ void FeedProgress::joinRest(std::vector<StateRest>& rest, std::uint64_t segment,
 /// records have arrived.
 void FeedProgress::walk(FeedState& at, std::uint64_t next) const {
     std::uint64_t first = at.next - at.offset;
-    for (const StateRecord& record : records_) {
+    for (const KeptRecord& record : records_) {
         if (record.epoch != at.epoch || record.segment != at.segment) {
             continue;
         }
@@ -259,7 +339,7 @@ void FeedProgress::walk(FeedState& at, std::uint64_t next) const {
         first += record.count;
         ++at.segment;
         joinRest(at.rest, record.segment, record.tailRows);
-        at.sums.add(record.sums);
+        addSums(record, at.sums);
     }
     at.next = next;
     at.offset = next - first;
@@ -281,9 +361,9 @@ const char* FeedProgress::stateAt(std::uint32_t epoch, std::uint64_t next, FeedS
         if (ended == nullptr) {
             return "a state beyond what was delivered";
         }
-        for (const StateRecord& record : records_) {
+        for (const KeptRecord& record : records_) {
             if (record.epoch == out.epoch) {
-                out.sums.add(record.sums);
+                addSums(record, out.sums);
             }
         }
         ++out.epoch;

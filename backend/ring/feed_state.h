@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,9 @@ struct StateRest {
 struct StateSums {
     std::uint64_t segments = 0, rowsScanned = 0, rowsPruned = 0, rowsKept = 0;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> steps;
+    std::map<std::string, std::uint64_t> counts{};  ///< at most kMaxRecordCounts
+    /// False: some of the segments were summed up by a program that knew no counts. There are none.
+    bool hasCounts = true;
     void add(const StateSums& other);
 };
 
@@ -67,6 +71,10 @@ class FeedProgress {
     const FeedState& base() const { return base_; }
 
  private:
+    /// Its counts by their names' places in names_: sums.counts is empty.
+    struct KeptRecord : StateRecord {
+        std::vector<std::pair<std::uint32_t, std::uint64_t>> counts;
+    };
     struct Batch {
         std::uint32_t epoch;
         std::uint64_t number, hashLow, hashHigh, rows;
@@ -76,6 +84,9 @@ class FeedProgress {
         std::uint64_t total;
     };
     void expectEpoch(std::uint32_t epoch);
+    std::uint32_t placeOf(const std::string& name);
+    bool keepCounts(KeptRecord& record);
+    void addSums(const KeptRecord& record, StateSums& sums) const;
     const Ended* endedEpoch(std::uint32_t epoch) const;
     void walk(FeedState& at, std::uint64_t next) const;
     void forgetBefore(const FeedState& state);
@@ -83,10 +94,13 @@ class FeedProgress {
 
     FeedState base_;
     std::uint64_t microRows_ = 1;
-    std::deque<StateRecord> records_;  ///< those not wholly before base_
-    std::deque<Batch> batches_;        ///< those not before base_
-    std::deque<Ended> ended_;          ///< from base_'s epoch on
-    std::uint32_t nextEpoch_ = 0;      ///< of the record that is to come
+    std::deque<KeptRecord> records_;  ///< those not wholly before base_
+    std::deque<Batch> batches_;       ///< those not before base_
+    std::deque<Ended> ended_;         ///< from base_'s epoch on
+    /// Of all counts so far. Records are many: each name stands here once.
+    std::vector<std::string> names_;
+    std::map<std::string, std::uint32_t, std::less<>> places_;  ///< in names_
+    std::uint32_t nextEpoch_ = 0;                               ///< of the record that is to come
     std::uint64_t nextSegment_ = 0, nextFirst_ = 0;
 };
 

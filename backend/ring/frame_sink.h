@@ -10,8 +10,10 @@
 #include <span>
 #include <stop_token>
 #include <string_view>
+#include <vector>
 
 #include "backend/core/status.h"
+#include "backend/ring/record_limits.h"
 
 namespace millrace::ring {
 
@@ -19,10 +21,17 @@ struct StepRows {
     std::uint64_t in = 0, out = 0;
 };
 
+/// The name is borrowed until the call that hands it over returns.
+struct NamedCount {
+    std::string_view name;
+    std::uint64_t value = 0;
+};
+
 /// What a segment gave. It stands in the ring before the first frame of a later segment; it may
 /// stand before or after its own frames.
 struct SegmentRecord {
-    static constexpr std::size_t kMaxSteps = 64;
+    static constexpr std::size_t kMaxSteps = kMaxRecordSteps;
+    static constexpr std::size_t kMaxCounts = kMaxRecordCounts;
     std::uint32_t epoch = 0;
     std::uint32_t numSteps = 0;
     std::uint64_t segment = 0;
@@ -33,6 +42,8 @@ struct SegmentRecord {
     std::uint64_t rowsPruned = 0;
     std::uint64_t rowsKept = 0;
     std::array<StepRows, kMaxSteps> steps{};  ///< in recipe order, the first numSteps
+    /// What else was counted, each name once, of 1 to 255 bytes (docs/formats/cursor.md, "Counts").
+    std::vector<NamedCount> counts;
 };
 
 /// A place for one frame, 64-byte aligned. Uncommitted ones must be committed or the sink closed.
@@ -51,8 +62,8 @@ class FrameSink {
     virtual Result<Reservation> reserve(std::uint64_t bytes, std::stop_token stop) = 0;
     virtual Status commit(const Reservation& place, std::uint32_t epoch, std::uint64_t number) = 0;
     virtual Status segmentRecord(const SegmentRecord& record, std::stop_token stop) = 0;
-    /// `total` = the counts of all segments' records (each segment has one, empty ones too), and one
-    /// more when the rest was the last micro-batch.
+    /// `total` = the counts of all segments' records (each segment has one, empty ones too), and
+    /// one more when the rest was the last micro-batch.
     virtual Status endOfEpoch(std::uint32_t epoch, std::uint64_t total, std::stop_token stop) = 0;
     virtual Status endOfStream(std::stop_token stop) = 0;
     /// The last thing a reader sees: one sentence, cut at 4096 bytes.

@@ -18,6 +18,45 @@ namespace {
 constexpr std::size_t kMaxErrorBytes = 4096;
 constexpr int kIndexBits = 40;
 
+Status checkRecord(const SegmentRecord& record) {
+    if (record.numSteps > kMaxRecordSteps) {
+        return invalidArgument("ring: a segment record of ", record.numSteps, " steps, at most ",
+                               kMaxRecordSteps);
+    }
+    if (record.counts.size() > kMaxRecordCounts) {
+        return invalidArgument("ring: a segment record of ", record.counts.size(),
+                               " counts, at most ", kMaxRecordCounts);
+    }
+    for (const NamedCount& count : record.counts) {
+        if (count.name.empty() || count.name.size() > kMaxCountNameBytes) {
+            return invalidArgument("ring: a segment record's count has a name of ",
+                                   count.name.size(), " bytes; 1 to ", kMaxCountNameBytes);
+        }
+    }
+    return okStatus();
+}
+
+std::vector<std::byte> payloadOf(const SegmentRecord& record) {
+    std::vector<std::byte> bytes;
+    const auto add = [&bytes](const void* from, std::size_t size) {
+        const auto* first = static_cast<const std::byte*>(from);
+        bytes.insert(bytes.end(), first, first + size);
+    };
+    const SegmentPayload head{record.segment,  record.first,       record.count,
+                              record.tailRows, record.rowsScanned, record.rowsPruned,
+                              record.rowsKept, record.numSteps,    record.counts.size()};
+    add(&head, sizeof head);
+    add(record.steps.data(), record.numSteps * sizeof(StepRows));
+    for (const NamedCount& count : record.counts) {
+        const auto nameBytes = static_cast<std::uint32_t>(count.name.size());
+        add(&count.value, sizeof count.value);
+        add(&nameBytes, sizeof nameBytes);
+        add(count.name.data(), count.name.size());
+        bytes.resize(bytes.size() + countPadding(nameBytes));
+    }
+    return bytes;
+}
+
 /// Watches how long a full ring is held by its reader.
 class HeldWatch {
  public:
@@ -315,18 +354,9 @@ Status RingWriter::commit(const Reservation& place, std::uint32_t epoch, std::ui
 }
 
 Status RingWriter::segmentRecord(const SegmentRecord& record, std::stop_token stop) {
-    if (record.numSteps > SegmentRecord::kMaxSteps) {
-        return invalidArgument("ring: a segment record of ", record.numSteps, " steps, at most ",
-                               SegmentRecord::kMaxSteps);
-    }
-    const SegmentPayload head{record.segment,  record.first,       record.count,
-                              record.tailRows, record.rowsScanned, record.rowsPruned,
-                              record.rowsKept, record.numSteps};
-    std::vector<std::byte> bytes(sizeof head + record.numSteps * sizeof(StepRows));
-    std::memcpy(bytes.data(), &head, sizeof head);
-    std::memcpy(bytes.data() + sizeof head, record.steps.data(),
-                record.numSteps * sizeof(StepRows));
-    return impl_->record(EntryKind::kSegment, record.epoch, record.segment, bytes, std::move(stop));
+    RETURN_IF_ERROR(checkRecord(record));
+    return impl_->record(EntryKind::kSegment, record.epoch, record.segment, payloadOf(record),
+                         std::move(stop));
 }
 
 Status RingWriter::endOfEpoch(std::uint32_t epoch, std::uint64_t total, std::stop_token stop) {

@@ -200,11 +200,12 @@ bool TinyJson::readText(std::string_view name, std::string& out) const {
 }
 
 std::string quoteJson(std::string_view text) {
+    constexpr std::string_view kFrom = "\"\\\b\f\n\r\t", kTo = "\"\\bfnrt";
     std::string out = "\"";
     for (const char c : text) {
-        if (c == '"' || c == '\\') {
+        if (const std::size_t i = kFrom.find(c); i != kFrom.npos) {
             out += '\\';
-            out += c;
+            out += kTo[i];
         } else if (static_cast<unsigned char>(c) < 0x20) {
             constexpr char kHex[] = "0123456789abcdef";
             out += "\\u00";

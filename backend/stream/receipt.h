@@ -5,6 +5,7 @@
 // and the sums of the segment records that lie wholly before the cursor. Receipt is the daemon's
 // and the CLI's figure, made from a plan and a state.
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct SegmentSums {
     std::int64_t rowsPruned = 0;
     std::int64_t rowsKept = 0;    ///< rows that leave the last step
     std::vector<StepRows> steps;  ///< in recipe order; a shorter list counts as zeros
+    /// By name: "step/2/no partner", "ids/genres", "unknown/genres" (docs/formats/cursor.md).
+    std::map<std::string, std::int64_t> counts{};
+    /// False: some of the segments were summed up by a program that knew no counts. There are none.
+    bool hasCounts = true;
     void add(const SegmentSums& other);
     bool operator==(const SegmentSums&) const = default;
 };
@@ -50,16 +55,33 @@ struct ReceiptFile {
     bool operator==(const ReceiptFile&) const = default;
 };
 
+/// Rows of a step by what happened to them: "null", "no partner".
+struct ReceiptReason {
+    std::string name;
+    std::int64_t rows = 0;
+    bool operator==(const ReceiptReason&) const = default;
+};
+
 struct ReceiptStep {
     std::string name;
     std::int64_t rowsIn = 0, rowsOut = 0;
+    std::vector<ReceiptReason> reasons{};  ///< by name; none with 0 rows
     bool operator==(const ReceiptStep&) const = default;
+};
+
+/// What a feature's vocabulary was asked for, in all epochs.
+struct ReceiptVocabulary {
+    std::string feature;
+    std::int64_t ids = 0;      ///< that were not null
+    std::int64_t unknown = 0;  ///< of these, not in the vocabulary
+    bool operator==(const ReceiptVocabulary&) const = default;
 };
 
 struct Receipt {
     std::vector<ReceiptFile> files;
     std::vector<SideTable> sideTables;
     std::vector<ReceiptStep> steps;
+    std::vector<ReceiptVocabulary> vocabularies;  ///< by feature
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsDelivered = 0, rowsTrained = 0;
     std::string planHash, streamHash;
     std::string orderHash;  ///< hex

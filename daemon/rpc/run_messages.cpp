@@ -34,6 +34,17 @@ void fillFile(const Json& json, v1::FileReceipt* out) {
     out->set_rows(jsonInt(json, "rows"));
 }
 
+void fillStep(const Json& json, v1::StepReceipt* out) {
+    out->set_step(jsonString(json, "name"));
+    out->set_rows_in(jsonInt(json, "rows_in"));
+    out->set_rows_out(jsonInt(json, "rows_out"));
+    for (const Json& reason : jsonMember(json, "reasons")) {
+        v1::StepReason* one = out->add_reasons();
+        one->set_name(jsonString(reason, "name"));
+        one->set_rows(jsonInt(reason, "rows"));
+    }
+}
+
 void fillReceipt(const std::string& text, v1::Receipt* out) {
     const Json receipt = documentOf(text);
     for (const Json& file : jsonMember(receipt, "files")) {
@@ -43,10 +54,13 @@ void fillReceipt(const std::string& text, v1::Receipt* out) {
         fillFile(table, out->add_side_tables());
     }
     for (const Json& step : jsonMember(receipt, "steps")) {
-        v1::StepReceipt* one = out->add_steps();
-        one->set_step(jsonString(step, "name"));
-        one->set_rows_in(jsonInt(step, "rows_in"));
-        one->set_rows_out(jsonInt(step, "rows_out"));
+        fillStep(step, out->add_steps());
+    }
+    for (const Json& vocabulary : jsonMember(receipt, "vocabularies")) {
+        v1::VocabularyReceipt* one = out->add_vocabularies();
+        one->set_feature(jsonString(vocabulary, "feature"));
+        one->set_ids(jsonInt(vocabulary, "ids"));
+        one->set_unknown(jsonInt(vocabulary, "unknown"));
     }
     out->set_order_hash(jsonString(receipt, "order_hash"));
     out->set_eval_order_hash(jsonString(receipt, "eval_order_hash"));

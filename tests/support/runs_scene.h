@@ -130,9 +130,10 @@ inline RunDetail sceneDetail(const RunSummary& run) {
     receipt.sideTables = {{"movies.csv", "aa11aa11aa11aa11aa11aa11aa11aa11", 494'431, 9'742}};
     const auto rows = static_cast<std::int64_t>(80'561 * (0.52 + 0.48 * kept));
     receipt.steps = {{"dataset.where", 100'836, 80'600},
-                     {"filter", 80'600, 80'561},
+                     {"filter", 80'600, 80'561, {{"false", 30}, {"null", 9}}},
                      {"join movies.csv", 80'561, 80'561},
                      {"negatives", 80'561, rows}};
+    receipt.vocabularies = {{"genres", 161'122, 2'014}};
     receipt.orderHash = run.orderHash;
     receipt.evalOrderHash = run.evalOrderHash;
     receipt.planHash = "beefbeefbeefbeefbeefbeefbeefbeef";

@@ -73,8 +73,8 @@ std::optional<SumSink::Clock::time_point> SumSink::firstFrame() const {
     return first_;
 }
 
-RingSink::RingSink(std::vector<Rank> ranks, int worldSize)
-    : ranks_(std::move(ranks)), worldSize_(worldSize) {}
+RingSink::RingSink(std::vector<Rank> ranks, int worldSize, CountNames names)
+    : ranks_(std::move(ranks)), worldSize_(worldSize), names_(std::move(names)) {}
 
 const RingSink::Rank* RingSink::rankOf(std::int64_t number) const {
     const auto wanted = static_cast<int>(number % worldSize_);
@@ -122,6 +122,7 @@ Status RingSink::segment(const segment::SegmentRecord& from, std::stop_token sto
         record.steps[s] = {static_cast<std::uint64_t>(from.steps[s].rowsIn),
                            static_cast<std::uint64_t>(from.steps[s].rowsOut)};
     }
+    names_.fill(from, record);
     return all([&](ring::FrameSink& ring) { return ring.segmentRecord(record, stop); });
 }
 

@@ -13,6 +13,7 @@
 #include "backend/segment/sequencer.h"
 #include "backend/stream/order_hash.h"
 #include "daemon/worker/loader/checksum.h"
+#include "daemon/worker/loader/count_names.h"
 
 namespace millrace::loader {
 
@@ -126,7 +127,7 @@ class RingSink final : public segment::SequenceSink {
         std::optional<ring::FeedPosition> next;  ///< frames before it were delivered already
     };
     /// `ranks`: those served here; the others' frames are left out. worldSize >= 1.
-    RingSink(std::vector<Rank> ranks, int worldSize);
+    RingSink(std::vector<Rank> ranks, int worldSize, CountNames names);
 
     bool wants(std::uint32_t epoch, std::int64_t number) const override;
     Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
@@ -149,6 +150,7 @@ class RingSink final : public segment::SequenceSink {
 
     const std::vector<Rank> ranks_;
     const int worldSize_;
+    const CountNames names_;
 };
 
 }  // namespace millrace::loader

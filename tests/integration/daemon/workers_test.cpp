@@ -97,7 +97,11 @@ TEST_F(WorkersTest, ARunFinishesWithAReceipt) {
     EXPECT_EQ(got.receipt().rows_scanned(), 20'000);
     EXPECT_EQ(got.receipt().order_hash().size(), 32u);
     ASSERT_EQ(got.receipt().steps_size(), 2);
-    EXPECT_EQ(got.receipt().steps(1).step(), "keep");
+    const v1::StepReceipt& keep = got.receipt().steps(1);
+    EXPECT_EQ(keep.step(), "keep");
+    ASSERT_EQ(keep.reasons_size(), 1);
+    EXPECT_EQ(keep.reasons(0).name(), "dropped");
+    EXPECT_EQ(keep.reasons(0).rows(), keep.rows_in() - keep.rows_out());
     EXPECT_EQ(got.receipt().rows_trained(), got.receipt().rows_kept());
     expectNoHole(run);
 }

@@ -81,6 +81,8 @@ class PathTest(unittest.TestCase):
         self.assertEqual(resumed["state"], "finished", resumed["exit_reason"])
         self.assert_same_weights(resumed, whole)
         self.assertEqual(resumed["receipt"]["order_hash"], whole["receipt"]["order_hash"])
+        self.assertEqual(resumed["receipt"]["steps"], whole["receipt"]["steps"])
+        self.assertEqual(resumed["receipt"]["vocabularies"], whole["receipt"]["vocabularies"])
         self.assertEqual(place.losses(stopped), place.losses(whole["id"]))
 
     def test_a_finished_run_repeated_from_a_middle_checkpoint_ends_the_same(self):
@@ -102,6 +104,7 @@ class PathTest(unittest.TestCase):
         self.assertEqual((second["attempt"], second["restarts"]), (2, 0))
         self.assert_same_weights(second, first)
         self.assertEqual(second["receipt"]["order_hash"], first["receipt"]["order_hash"])
+        self.assertEqual(second["receipt"]["steps"], first["receipt"]["steps"])
         self.assertEqual(second["metrics"]["eval.auc"], first["metrics"]["eval.auc"])
         self.assertEqual(place.losses(run), losses)
 

@@ -115,6 +115,10 @@ TEST_F(CommandsTest, ShowTellsWhatTheVariationChangesAndWhatBecameOfTheRows) {
     EXPECT_EQ(run({"show", "r-def45"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep  1.0           0.3"));
     EXPECT_THAT(out.str(), HasSubstr("after filter"));
+    EXPECT_THAT(out.str(), HasSubstr("    false               30\n"));
+    EXPECT_THAT(out.str(), HasSubstr("    null                 9\n"));
+    EXPECT_THAT(out.str(), HasSubstr("unknown ids  genres  2,014 of 161,122 (1.2 %)\n"));
+    EXPECT_THAT(out.str(), HasSubstr("             userId  0 of 80,561 (0.0 %)\n"));
     EXPECT_THAT(out.str(), HasSubstr("80,561"));
     EXPECT_THAT(out.str(), HasSubstr("0123456789abcdef"));
     EXPECT_THAT(out.str(), Not(HasSubstr("batch.seed")));
@@ -126,6 +130,11 @@ TEST_F(CommandsTest, ShowJsonCarriesSpecReceiptAndCheckpoints) {
     EXPECT_EQ(one["spec"]["name"], "movielens-dlrm");
     EXPECT_EQ(one["receipt"]["order_hash"], "0123456789abcdef");
     EXPECT_EQ(one["receipt"]["rows_kept"], 80'561);
+    const Json reasons = {{{"name", "false"}, {"rows", 30}}, {{"name", "null"}, {"rows", 9}}};
+    EXPECT_EQ(one["receipt"]["steps"][0]["reasons"], reasons);
+    EXPECT_EQ(one["receipt"]["steps"][1]["reasons"], Json::array());
+    const Json genres = {{"feature", "genres"}, {"ids", 161'122}, {"unknown", 2'014}};
+    EXPECT_EQ(one["receipt"]["vocabularies"][0], genres);
     EXPECT_EQ(one["checkpoints"][0]["hash"], "beef");
     EXPECT_EQ(one["params"]["batch.seed"], "7");
     EXPECT_EQ(one["git"], nullptr);

@@ -50,7 +50,15 @@ class FakeRuns final : public v1::Runs::Service {
         reply->mutable_summary()->set_id("r-abc23");
         reply->mutable_summary()->set_state(v1::RUN_STATE_RUNNING);
         reply->mutable_summary()->mutable_progress()->set_phase(v1::PHASE_EVALUATING);
-        reply->mutable_receipt()->set_json(R"({"weights_hash":"beef"})");
+        v1::Receipt* receipt = reply->mutable_receipt();
+        receipt->set_json(R"({"weights_hash":"beef"})");
+        v1::StepReason* reason = receipt->add_steps()->add_reasons();
+        reason->set_name("no partner");
+        reason->set_rows(12);
+        v1::VocabularyReceipt* vocabulary = receipt->add_vocabularies();
+        vocabulary->set_feature("genres");
+        vocabulary->set_ids(400);
+        vocabulary->set_unknown(10);
         return grpc::Status::OK;
     }
     grpc::Status WatchMetrics(grpc::ServerContext* context, const v1::WatchMetricsRequest* request,
@@ -120,6 +128,14 @@ TEST_F(GrpcClientTest, ASocketInADeepDirectoryIsReached) {
     EXPECT_EQ(run->summary.progress.phase, Phase::kEvaluating);
     EXPECT_EQ(run->weightsHash, "beef");
     EXPECT_FALSE(run->receipt->json.empty());
+    ASSERT_EQ(run->receipt->steps.size(), 1U);
+    ASSERT_EQ(run->receipt->steps[0].reasons.size(), 1U);
+    EXPECT_EQ(run->receipt->steps[0].reasons[0].name, "no partner");
+    EXPECT_EQ(run->receipt->steps[0].reasons[0].rows, 12);
+    ASSERT_EQ(run->receipt->vocabularies.size(), 1U);
+    EXPECT_EQ(run->receipt->vocabularies[0].feature, "genres");
+    EXPECT_EQ(run->receipt->vocabularies[0].ids, 400);
+    EXPECT_EQ(run->receipt->vocabularies[0].unknownPercent(), 2.5);
 }
 
 TEST_F(GrpcClientTest, WithoutADaemonTheSentenceNamesAddressAndWayOut) {

@@ -51,6 +51,8 @@ TEST(RunFacts, TellTheReceiptWithEveryStep) {
     const auto facts = receiptFacts(sample());
     EXPECT_EQ(valueOf(facts, "Scanned"), "100,836");
     EXPECT_EQ(valueOf(facts, "filter"), "80,561 of 80,600");
+    EXPECT_EQ(valueOf(facts, "filter: null"), "9");
+    EXPECT_EQ(valueOf(facts, "genres"), "2,014 of 161,122 (1.2 %)");
     EXPECT_EQ(valueOf(facts, "Size"), "2.4 MiB");
     EXPECT_EQ(valueOf(facts, "Order of evaluation rows"), "aaaabbbbcccc");
 }

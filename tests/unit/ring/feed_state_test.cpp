@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/ring/record_limits.h"
 #include "backend/ring/tiny_json.h"
 #include "backend/stream/open_rest.h"
 #include "backend/stream/receipt.h"
@@ -18,8 +19,27 @@ FeedState emptyState() {
     return state;
 }
 
-/// Feeds random segments to stream::OpenRest and to FeedProgress: the cursors must be the same.
-TEST(FeedProgress, CursorsAreThoseOfTheStreamRoom) {
+/// Sums of a random segment, the same in both rooms.
+struct SomeSums {
+    explicit SomeSums(std::mt19937_64& random) {
+        const std::uint64_t rows = random() % 100;
+        ring = {1, rows, rows / 10, rows / 2, {{rows, rows / 2}}};
+        const auto n = static_cast<std::int64_t>(rows);
+        stream = {1, n, n / 10, n / 2, {{n, n / 2}}};
+        for (const char* name : {"ids/größe", "step/0/false", "unknown/a \"b\"\\c\n\t\x01\x7f"}) {
+            if (random() % 3 > 0) {
+                ring.counts[name] = rows;
+                stream.counts[name] = n;
+            }
+        }
+    }
+    StateSums ring;
+    stream::SegmentSums stream;
+};
+
+/// Feeds random segments to stream::OpenRest and to FeedProgress: cursors and sums must be the
+/// same.
+TEST(FeedProgress, CursorsAndSumsAreThoseOfTheStreamRoom) {
     std::mt19937_64 random(5);
     for (int round = 0; round < 500; ++round) {
         const auto b = static_cast<std::int64_t>(1 + random() % 7);
@@ -27,6 +47,7 @@ TEST(FeedProgress, CursorsAreThoseOfTheStreamRoom) {
         progress.begin(emptyState(), static_cast<std::uint64_t>(b));
         stream::OpenRest rest(b);
         std::vector<stream::Cursor> cursors;
+        std::vector<stream::SegmentSums> sumsBefore(1);
         const std::int64_t segments = 1 + static_cast<std::int64_t>(random() % 6);
         for (std::int64_t s = 0; s < segments; ++s) {
             stream::Cursor at = stream::Cursor::start(std::string(32, 'a'), std::string(32, 'b'));
@@ -43,6 +64,10 @@ TEST(FeedProgress, CursorsAreThoseOfTheStreamRoom) {
             record.first = static_cast<std::uint64_t>(share.first);
             record.count = static_cast<std::uint64_t>(share.count());
             record.tailRows = static_cast<std::uint64_t>(share.tailRows);
+            const SomeSums sums(random);
+            record.sums = sums.ring;
+            sumsBefore.push_back(sumsBefore.back());
+            sumsBefore.back().add(sums.stream);
             ASSERT_EQ(progress.addRecord(record), nullptr);
         }
         for (const stream::Cursor& cursor : cursors) {
@@ -57,6 +82,8 @@ TEST(FeedProgress, CursorsAreThoseOfTheStreamRoom) {
                 EXPECT_EQ(read->cursor.next, cursor.next);
                 EXPECT_LE(read->cursor.segment, cursor.segment);
             }
+            EXPECT_EQ(read->sums, sumsBefore[static_cast<std::size_t>(read->cursor.segment)]);
+            EXPECT_EQ(read->toText(), state.toText());
             FeedState again;
             ASSERT_TRUE(FeedState::fromText(read->toText(), again));
             EXPECT_EQ(again.toText(), state.toText());
@@ -117,10 +144,94 @@ TEST(FeedProgress, KeepsABoundedHistory) {
     EXPECT_EQ(state.sums.rowsScanned, 200'000U);
 }
 
+TEST(FeedProgress, RefusesMoreNamesOfCountsThanAStateHolds) {
+    FeedState start = emptyState();
+    start.sums.counts = {{"of the state", 1}};
+    FeedProgress progress;
+    progress.begin(start, 1);
+    StateRecord record;
+    for (std::size_t i = 1; i < kMaxRecordCounts; ++i) {
+        record.sums.counts[std::to_string(i)] = 1;
+    }
+    EXPECT_EQ(progress.addRecord(record), nullptr);
+    record.segment = 1;
+    EXPECT_EQ(progress.addRecord(record), nullptr) << "the same names again";
+    record.segment = 2;
+    record.sums.counts = {{"one more", 1}};
+    EXPECT_STREQ(progress.addRecord(record), "the segments' records have too many names of counts");
+}
+
+/// What both rooms say of a text; they must agree.
+bool isRead(const std::string& text) {
+    FeedState state;
+    const bool isRead = FeedState::fromText(text, state);
+    EXPECT_EQ(isRead, stream::StreamState::fromText(text).ok()) << text.substr(0, 300);
+    return isRead;
+}
+
+std::string withCounts(const std::string& counts) {
+    std::string text = emptyState().toText();
+    const std::string none = R"("counts":{})";
+    return text.replace(text.find(none), none.size(), R"("counts":)" + counts);
+}
+
+TEST(FeedState, BothRoomsTakeTheSameCounts) {
+    EXPECT_TRUE(isRead(withCounts("{}")));
+    EXPECT_TRUE(isRead(withCounts(R"({"a":0,"b\n":7})")));
+    const std::string longest(kMaxCountNameBytes, 'n');
+    EXPECT_TRUE(isRead(withCounts("{\"" + longest + "\":1}")));
+    EXPECT_FALSE(isRead(withCounts("{\"" + longest + "n\":1}")));
+    for (const char* wrong : {"[]", "null", "7", R"({"":1})", R"({"a":-1})", R"({"a":1.5})",
+                              R"({"a":"1"})", R"({"a":{}})", R"({"a":9223372036854775807})"}) {
+        EXPECT_FALSE(isRead(withCounts(wrong))) << wrong;
+    }
+    std::string many = "{\"0\":1";
+    for (std::size_t i = 1; i < kMaxRecordCounts; ++i) {
+        many += ",\"" + std::to_string(i) + "\":1";
+    }
+    EXPECT_TRUE(isRead(withCounts(many + "}")));
+    EXPECT_FALSE(isRead(withCounts(many + ",\"x\":1}")));
+}
+
+TEST(FeedState, AStateOfAVersionWithoutCountsGoesOnWithoutAny) {
+    FeedState state = emptyState();
+    state.sums = {3, 30, 0, 30, {{30, 30}}, {{"ids/x", 9}}};
+    std::string text = state.toText();
+    const std::string counts = R"("counts":{"ids/x":9},)";
+    text.erase(text.find(counts), counts.size());
+    FeedState old;
+    ASSERT_TRUE(FeedState::fromText(text, old));
+    EXPECT_FALSE(old.sums.hasCounts);
+    EXPECT_EQ(old.toText(), text);
+    const auto ofStream = stream::StreamState::fromText(text);
+    ASSERT_TRUE(ofStream.ok()) << ofStream.status();
+    EXPECT_FALSE(ofStream->sums.hasCounts);
+    EXPECT_EQ(ofStream->toText(), text);
+
+    FeedProgress progress;
+    progress.begin(old, 4);
+    ASSERT_EQ(progress.addRecord({0, 0, 0, 2, 0, {1, 10, 0, 8, {{10, 8}}, {{"ids/x", 5}}}}),
+              nullptr);
+    FeedState later;
+    ASSERT_EQ(progress.stateAt(0, 2, later), nullptr);
+    EXPECT_EQ(later.sums.rowsScanned, 40U);
+    EXPECT_FALSE(later.sums.hasCounts) << "five of an unknown number of ids is no count";
+    EXPECT_TRUE(later.sums.counts.empty());
+
+    FeedState fresh = emptyState();
+    text = withCounts("0");
+    text.erase(text.find(R"("counts":0,)"), 11);
+    ASSERT_TRUE(FeedState::fromText(text, fresh));
+    EXPECT_TRUE(fresh.sums.hasCounts) << "no segment was summed up yet";
+}
+
 TEST(FeedState, ReadsNothingButItsOwnText) {
-    const std::string text = emptyState().toText();
+    FeedState counted = emptyState();
+    counted.sums.counts = {{"ids/größe", 7}, {"step/0/null", 1}};
+    const std::string text = counted.toText();
     FeedState state;
     ASSERT_TRUE(FeedState::fromText(text, state));
+    EXPECT_EQ(state.sums.counts, counted.sums.counts);
     std::mt19937_64 random(9);
     for (int i = 0; i < 20'000; ++i) {
         std::string damaged = text;
@@ -146,7 +257,13 @@ TEST(TinyJson, ReadsTextAndCounts) {
          {"{", "{\"a\"}", "[1,]", "-1", "1.5", "\"", "\"\\u12\"", "1 2", "99999999999999999999"}) {
         EXPECT_FALSE(TinyJson::parse(wrong, json)) << wrong;
     }
-    EXPECT_EQ(quoteJson("a\"\n"), "\"a\\\"\\u000a\"");
+    EXPECT_EQ(quoteJson("a\"\n\x01"), "\"a\\\"\\n\\u0001\"");
+    ASSERT_TRUE(TinyJson::parse(R"({"counts":{"a/b\n":1,"größe":2}})", json));
+    const TinyJson* counts = json.find("counts");
+    ASSERT_NE(counts, nullptr);
+    ASSERT_EQ(counts->members.size(), 2U);
+    EXPECT_EQ(counts->members[0].name, "a/b\n");
+    EXPECT_EQ(counts->find("größe")->count, 2U);
 }
 
 }  // namespace

@@ -103,6 +103,10 @@ Status produce(const FeedHello& hello, RingWriter& w, std::uint64_t total, std::
             record.numSteps = 2;
             record.steps[0] = {90, 50};
             record.steps[1] = {50, 24};
+            record.counts = {{"step/0/false", 40}, {"ids/x", 20}, {"unknown/x", n % 2}};
+            if (n == 5) {
+                record.counts.push_back({"step/1/no partner", 26});
+            }
             RETURN_IF_ERROR(w.segmentRecord(record, {}));
         }
     }
@@ -271,7 +275,15 @@ TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
     ASSERT_TRUE(state.ok()) << state.status();
     EXPECT_EQ(state->cursor.epoch, 1U);
     EXPECT_EQ(state->rowsDelivered, 8 * 15);
-    EXPECT_EQ(state->sums, (stream::SegmentSums{5, 500, 50, 120, {{450, 250}, {250, 120}}}));
+    EXPECT_EQ(
+        state->sums,
+        (stream::SegmentSums{
+            5,
+            500,
+            50,
+            120,
+            {{450, 250}, {250, 120}},
+            {{"ids/x", 100}, {"step/0/false", 200}, {"step/1/no partner", 26}, {"unknown/x", 2}}}));
     stream::OrderHash expected;
     for (std::uint64_t n = 0; n < kTotal; ++n) {
         const frame::FrameBuffer frame = makeFrame(0, n, 8, 5);

@@ -42,7 +42,9 @@ inline RunDetail aDetail(const RunSummary& run) {
     detail.metricNames = {"eval.auc", "loss"};
     Receipt receipt;
     receipt.files = {{"ratings.csv", "ff00", 2'483'723, 100'836}};
-    receipt.steps = {{"filter", 80'600, 80'561}, {"negatives", 80'561, 80'561}};
+    receipt.steps = {{"filter", 80'600, 80'561, {{"false", 30}, {"null", 9}}},
+                     {"negatives", 80'561, 80'561}};
+    receipt.vocabularies = {{"genres", 161'122, 2'014}, {"userId", 80'561, 0}};
     receipt.orderHash = "0123456789abcdef";
     receipt.rowsScanned = 100'836;
     receipt.rowsKept = 80'561;

@@ -14,6 +14,9 @@ StreamState someState() {
     state.orderHash = OrderHash(Sum128{7, 9});
     state.rowsDelivered = 1024;
     state.sums = {2, 3000, 1000, 1500, {{2000, 1800}, {1800, 1500}}};
+    state.sums.counts = {{"ids/a", 70},           {"ids/b/c", 9},   {"step/0/false", 150},
+                         {"step/0/null", 50},     {"unknown/a", 7}, {"unknown/b/c", 0},
+                         {"step/1/no partner", 3}};
     return state;
 }
 
@@ -27,6 +30,11 @@ TEST(StreamState, RoundTripsThroughText) {
     EXPECT_EQ(again->sums, state.sums);
     EXPECT_FALSE(StreamState::fromText("{}").ok());
     EXPECT_FALSE(StreamState::fromText(state.toText() + "x").ok());
+    StreamState older = state;
+    older.sums.counts.clear();
+    older.sums.hasCounts = false;
+    EXPECT_EQ(older.toText().find("counts"), std::string::npos);
+    EXPECT_EQ(StreamState::fromText(older.toText())->sums, older.sums);
 }
 
 TEST(StreamState, MergesRanksAtOneCursor) {
@@ -47,6 +55,12 @@ TEST(SegmentSums, AddUpWithUnequalSteps) {
     SegmentSums sums{1, 10, 0, 5, {{10, 5}}};
     sums.add({1, 20, 5, 6, {{15, 10}, {10, 6}}});
     EXPECT_EQ(sums, (SegmentSums{2, 30, 5, 11, {{25, 15}, {10, 6}}}));
+    sums.add({0, 0, 0, 0, {}, {{"ids/a", 1}}});
+    sums.add({0, 0, 0, 0, {}, {{"ids/a", 2}, {"unknown/a", 0}}});
+    EXPECT_EQ(sums.counts, (std::map<std::string, std::int64_t>{{"ids/a", 3}, {"unknown/a", 0}}));
+    sums.add({1, 1, 0, 1, {}, {}, false});
+    EXPECT_FALSE(sums.hasCounts);
+    EXPECT_TRUE(sums.counts.empty()) << "a part of the rows was not counted";
 }
 
 TEST(Receipt, IsMadeFromPlanAndStateAndRoundTrips) {
@@ -55,8 +69,10 @@ TEST(Receipt, IsMadeFromPlanAndStateAndRoundTrips) {
     plan.sideTables = {{"/d/t", 5, std::string(32, 'd')}};
     const Receipt receipt = Receipt::of(plan, someState(), {"filter"}, 1000);
     ASSERT_EQ(receipt.steps.size(), 2U);
-    EXPECT_EQ(receipt.steps[0], (ReceiptStep{"filter", 2000, 1800}));
-    EXPECT_EQ(receipt.steps[1].name, "step 2");
+    EXPECT_EQ(receipt.steps[0],
+              (ReceiptStep{"filter", 2000, 1800, {{"false", 150}, {"null", 50}}}));
+    EXPECT_EQ(receipt.steps[1], (ReceiptStep{"step 2", 1800, 1500, {{"no partner", 3}}}));
+    EXPECT_EQ(receipt.vocabularies, (std::vector<ReceiptVocabulary>{{"a", 70, 7}, {"b/c", 9, 0}}));
     EXPECT_EQ(receipt.rowsTrained, 1000);
     EXPECT_EQ(receipt.orderHash, someState().orderHash.hex());
     const Result<Receipt> again = Receipt::fromJson(receipt.toJson());
@@ -65,6 +81,45 @@ TEST(Receipt, IsMadeFromPlanAndStateAndRoundTrips) {
     Json wrong = receipt.toJson();
     wrong["steps"][0]["rows_in"] = "many";
     EXPECT_FALSE(Receipt::fromJson(wrong).ok());
+}
+
+Receipt someReceipt(const std::map<std::string, std::int64_t>& counts) {
+    StreamState state = someState();
+    state.sums.counts = counts;
+    return Receipt::of({}, state, {"where", "filter"}, 1000);
+}
+
+TEST(Receipt, LeavesOutCountsThatItDoesNotKnow) {
+    const Receipt receipt = someReceipt({{"step/2/null", 1},
+                                         {"step/x/null", 1},
+                                         {"step/0", 1},
+                                         {"step/99999999999999999999/null", 1},
+                                         {"step/", 1},
+                                         {"unknown/alone", 1},
+                                         {"later/kind", 1}});
+    ASSERT_EQ(receipt.steps.size(), 2U);
+    EXPECT_TRUE(receipt.steps[0].reasons.empty());
+    EXPECT_TRUE(receipt.steps[1].reasons.empty());
+    EXPECT_TRUE(receipt.vocabularies.empty());
+}
+
+TEST(Receipt, OlderOnesWithoutCountsAreRead) {
+    const Receipt receipt = someReceipt({});
+    Json json = receipt.toJson();
+    json.erase("vocabularies");
+    for (Json& step : json["steps"]) {
+        step.erase("reasons");
+    }
+    const Result<Receipt> read = Receipt::fromJson(json);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, receipt);
+    for (const char* wrong : {R"({})", R"([{"feature":"a","ids":1}])", R"([7])"}) {
+        json["vocabularies"] = *parseJson(wrong, "test");
+        EXPECT_FALSE(Receipt::fromJson(json).ok()) << wrong;
+    }
+    json = receipt.toJson();
+    json["steps"][0]["reasons"] = *parseJson(R"([{"name":"a","rows":-1}])", "test");
+    EXPECT_FALSE(Receipt::fromJson(json).ok());
 }
 
 }  // namespace

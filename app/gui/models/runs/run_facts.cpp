@@ -93,6 +93,16 @@ Facts receiptFacts(const client::RunDetail& run) {
     for (const client::StepReceipt& step : receipt.steps) {
         add(facts, "Steps", qtext(step.step),
             QString("%1 of %2").arg(rowsText(step.rowsOut), rowsText(step.rowsIn)));
+        for (const client::StepReason& reason : step.reasons) {
+            add(facts, "Steps", QString("%1: %2").arg(qtext(step.step), qtext(reason.name)),
+                rowsText(reason.rows));
+        }
+    }
+    for (const client::VocabularyReceipt& one : receipt.vocabularies) {
+        add(facts, "Unknown ids", qtext(one.feature),
+            QString("%1 of %2 (%3 %)")
+                .arg(rowsText(one.unknown), rowsText(one.ids),
+                     QString::number(one.unknownPercent(), 'f', 1)));
     }
     double bytes = 0;
     for (const client::FileReceipt& file : receipt.files) {

@@ -20,7 +20,7 @@ struct RunFact {
 
 /// Git, packages, hardware, host, directory.
 std::vector<RunFact> environmentFacts(const client::RunDetail& run);
-/// Rows scanned, pruned, kept, trained; every step; files; hashes.
+/// Rows scanned, pruned, kept, trained; every step with its reasons; unknown ids; files; hashes.
 std::vector<RunFact> receiptFacts(const client::RunDetail& run);
 /// The resolved spec's keys, by name.
 std::vector<RunFact> specFacts(const client::RunDetail& run);

@@ -84,7 +84,8 @@ class RingStream::Impl {
                                     kReaderTime.count(), " s");
         }
         sink_ = std::make_unique<RingSink>(
-            std::vector<RingSink::Rank>{{0, std::move(*writer), std::nullopt}}, 1);
+            std::vector<RingSink::Rank>{{0, std::move(*writer), std::nullopt}}, 1,
+            CountNames(input.recipe().stepReasons(), input.recipe().vocabularies()));
         return okStatus();
     }
 
