@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <map>
 #include <span>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <sys/stat.h>
 
@@ -303,6 +304,52 @@ Result<Entry> listEntry(const std::string& written, const std::string& baseDir,
     return errnoStatus(errno, written);
 }
 
+/// The files of one entry of dataset.path, from the first on.
+struct Stretch {
+    std::size_t first = 0;
+    std::string written;  ///< the entry
+    std::string fixed;    ///< Entry::fixed
+    bool isSingle = false;
+
+    /// A file's path as the user wrote it.
+    std::string asWritten(const std::string& name) const {
+        if (isWild(written)) {
+            return fixed + name;
+        }
+        if (fs::is_directory(fixed + name)) {
+            return written + name;
+        }
+        return isSingle ? written : strCat(written, "/", name);
+    }
+};
+
+/// Files of one relative path take what the user wrote; a file may be named once.
+Status tellApart(std::vector<DataFile>& files, const std::vector<Stretch>& stretches) {
+    std::unordered_map<std::string_view, std::size_t> uses;
+    std::unordered_set<std::string_view> seen;
+    uses.reserve(files.size());
+    seen.reserve(files.size());
+    for (const DataFile& file : files) {
+        ++uses[file.relativePath];
+        if (!seen.insert(file.path).second) {
+            return invalidArgument("dataset.path: ", file.path, " is named twice");
+        }
+    }
+    std::vector<std::size_t> alike;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (uses[files[i].relativePath] > 1) {
+            alike.push_back(i);
+        }
+    }
+    for (const std::size_t i : alike) {
+        const auto after =
+            std::upper_bound(stretches.begin(), stretches.end(), i,
+                             [](std::size_t file, const Stretch& one) { return file < one.first; });
+        files[i].relativePath = std::prev(after)->asWritten(files[i].relativePath);
+    }
+    return okStatus();
+}
+
 }  // namespace
 
 bool matchesGlob(std::string_view pattern, std::string_view name) {
@@ -371,11 +418,11 @@ Result<DataFile> statFile(const std::string& path, std::string_view written) {
 Result<std::vector<DataFile>> listFiles(const std::vector<std::string>& paths,
                                         const std::string& baseDir, std::string_view format) {
     std::vector<DataFile> files;
-    std::vector<std::string> asWritten;
-    std::map<std::string, int> uses;
+    std::vector<Stretch> stretches;
     for (const std::string& written : paths) {
         ASSIGN_OR_RETURN(Entry entry, listEntry(written, baseDir, format));
-        const std::string shown = isWild(written) ? entry.fixed : written;
+        files.reserve(files.size() + entry.names.size());
+        stretches.push_back({files.size(), written, entry.fixed, entry.names.size() == 1});
         for (std::size_t n = 0; n < entry.names.size(); ++n) {
             const std::string& name = entry.names[n];
             DataFile file;
@@ -387,22 +434,10 @@ Result<std::vector<DataFile>> listFiles(const std::vector<std::string>& paths,
                                           entry.names.size() == 1 ? written : entry.fixed + name));
             }
             file.relativePath = name;
-            ++uses[name];
             files.push_back(std::move(file));
-            asWritten.push_back(isWild(written) || fs::is_directory(entry.fixed + name)
-                                    ? shown + name
-                                    : (entry.names.size() == 1 ? written : shown + "/" + name));
         }
     }
-    std::map<std::string, bool> seen;
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        if (uses[files[i].relativePath] > 1) {
-            files[i].relativePath = asWritten[i];
-        }
-        if (!seen.emplace(files[i].path, true).second) {
-            return invalidArgument("dataset.path: ", files[i].path, " is named twice");
-        }
-    }
+    RETURN_IF_ERROR(tellApart(files, stretches));
     if (files.empty()) {
         return invalidArgument("dataset.path: names no file; give a file, directory or glob");
     }

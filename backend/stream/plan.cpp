@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "backend/core/hash.h"
+#include "backend/core/json_text.h"
 #include "backend/stream/json_read.h"
 
 namespace millrace::stream {
@@ -13,40 +14,38 @@ constexpr std::size_t kMaxFiles = std::size_t{1} << 22;
 constexpr std::size_t kMaxSplits = std::size_t{1} << 26;
 constexpr std::size_t kMaxPathBytes = 4096;
 
-// Member by member: a list of pairs would make two arrays of each, and plans have many files.
-Json splitJson(const PlanSplit& s) {
-    Json json = Json::object();
-    json["row_group"] = s.rowGroup;
-    json["first_row"] = s.firstRow;
-    json["rows"] = s.rows;
-    json["decoded_bytes"] = s.decodedBytes;
+// A plan's text is written at once, as its tree would be: plans have many files.
+
+void appendSplit(const PlanSplit& s, std::string& out) {
+    strAppend(&out, R"({"decoded_bytes":)", s.decodedBytes, R"(,"first_row":)", s.firstRow);
     if (s.partition != 0) {
-        json["partition"] = s.partition;
+        strAppend(&out, R"(,"partition":)", s.partition);
     }
-    return json;
+    strAppend(&out, R"(,"row_group":)", s.rowGroup, R"(,"rows":)", s.rows, "}");
 }
 
-Json fileJson(const PlanFile& f) {
-    Json splits = Json::array();
-    for (const PlanSplit& s : f.splits) {
-        splits.push_back(splitJson(s));
+void appendFile(const PlanFile& f, std::string& out) {
+    strAppend(&out, R"({"bytes":)", f.bytes, R"(,"footer_hash":)");
+    appendJsonText(f.footerHash, &out);
+    out += R"(,"path":)";
+    appendJsonText(f.path, &out);
+    out += R"(,"relative_path":)";
+    appendJsonText(f.relativePath, &out);
+    strAppend(&out, R"(,"rows":)", f.rows, R"(,"splits":[)");
+    for (std::size_t s = 0; s < f.splits.size(); ++s) {
+        out += s == 0 ? "" : ",";
+        appendSplit(f.splits[s], out);
     }
-    Json json = Json::object();
-    json["path"] = f.path;
-    json["relative_path"] = f.relativePath;
-    json["bytes"] = f.bytes;
-    json["footer_hash"] = f.footerHash;
-    json["rows"] = f.rows;
-    json["splits"] = std::move(splits);
-    return json;
+    out += "]}";
 }
 
-Json filesJson(const std::vector<PlanFile>& files) {
-    Json list = Json::array();
-    for (const PlanFile& f : files) {
-        list.push_back(fileJson(f));
+void appendFiles(const std::vector<PlanFile>& files, std::string& out) {
+    out += '[';
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        out += i == 0 ? "" : ",";
+        appendFile(files[i], out);
     }
-    return list;
+    out += ']';
 }
 
 Result<std::vector<PlanSplit>> readSplits(const Json& list, std::int64_t rows, std::size_t& left) {
@@ -169,8 +168,11 @@ void appendIdentities(const std::vector<PlanFile>& files, std::string& out) {
     out += '[';
     for (std::size_t i = 0; i < files.size(); ++i) {
         const PlanFile& f = files[i];
-        strAppend(&out, i == 0 ? "[" : ",[", dumpJson(f.relativePath), ",", f.bytes, ",",
-                  dumpJson(f.footerHash), ",");
+        out += i == 0 ? "[" : ",[";
+        appendJsonText(f.relativePath, &out);
+        strAppend(&out, ",", f.bytes, ",");
+        appendJsonText(f.footerHash, &out);
+        out += ',';
         appendNumbers(f, &PlanSplit::rows);
         if (std::any_of(f.splits.begin(), f.splits.end(),
                         [](const PlanSplit& s) { return s.partition != 0; })) {
@@ -213,18 +215,20 @@ std::string Plan::planHash() const {
     return hashHex(text);
 }
 
-Json Plan::toJson() const {
+std::string Plan::toJsonText() const {
     Json tables = Json::array();
     for (const SideTable& t : sideTables) {
         tables.push_back(Json{{"path", t.path}, {"bytes", t.bytes}, {"hash", t.hash}});
     }
-    return Json{{"version", 1},
-                {"columns", columnsJson(schema)},
-                {"eval_columns", columnsJson(evalSchema)},
-                {"files", filesJson(files)},
-                {"eval_files", filesJson(evalFiles)},
-                {"side_tables", std::move(tables)},
-                {"segment_splits", segmentSplits}};
+    std::string text =
+        strCat(R"({"columns":)", dumpJson(columnsJson(schema)), R"(,"eval_columns":)",
+               dumpJson(columnsJson(evalSchema)), R"(,"eval_files":)");
+    appendFiles(evalFiles, text);
+    text += R"(,"files":)";
+    appendFiles(files, text);
+    strAppend(&text, R"(,"segment_splits":)", segmentSplits, R"(,"side_tables":)", dumpJson(tables),
+              R"(,"version":1})");
+    return text;
 }
 
 Result<Plan> Plan::fromJson(const Json& json) {

@@ -62,7 +62,8 @@ struct Plan {
     /// mtime, inode.
     std::string planHash() const;
 
-    Json toJson() const;
+    /// One line of JSON, keys sorted as everywhere; written without a tree.
+    std::string toJsonText() const;
     /// kInvalidArgument for a wrong shape, a gap between splits, a sum of rows that is wrong, two
     /// files of one relative path, or more than 2^22 files or 2^26 splits.
     static Result<Plan> fromJson(const Json& json);

@@ -68,8 +68,9 @@ Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const s
     MemoryBudget budget(std::int64_t{4} << 30);
     stream::Plan single = plan;
     single.segmentSplits = 1;
-    ASSIGN_OR_RETURN(const auto input, segment::StreamInput::open(labelsOnly(spec), single,
-                                                                  recipe::Part::kTrain, budget));
+    ASSIGN_OR_RETURN(const auto input,
+                     segment::StreamInput::open(labelsOnly(spec), std::move(single),
+                                                recipe::Part::kTrain, budget));
     std::map<std::string, Range> ranges;
     for (const std::string& head : spec.heads()) {
         ranges.emplace(head, Range{});

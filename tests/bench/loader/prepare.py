@@ -11,7 +11,14 @@ ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
 LOCK = os.path.join(HERE, "requirements.lock")
 DATA = {"grouped": ("reference", []), "unsorted": ("reference-unsorted", ["--unsorted"]),
         "large": ("reference-large", ["--rows", "1600000", "--files", "16"]),
+        # 1,500 columns, row groups of as many values as the reference's 65,536 rows of 164
+        "wide": ("reference-1500", ["--like", "1500", "--row-group", "7168"]),
         "row_groups": ("reference-row-groups", ["--rows", "2000000", "--files", "2", "--row-group", "1000000", "--columns", "d0.0|s[02][0-3]|h[05]"])}
+
+
+def lists_of(columns):
+    """How many of the columns of a data set hold lists (make_reference.py, features_of)."""
+    return round((columns - 4) / 16)
 
 
 class Failed(Exception):

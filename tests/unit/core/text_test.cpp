@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/json.h"
+#include "backend/core/json_text.h"
 #include "backend/core/log.h"
 
 namespace millrace {
@@ -43,6 +44,22 @@ TEST(Json, InfinitiesAndNanTravelAsText) {
     EXPECT_EQ(jsonDouble(jsonNumber(-inf)).value(), -inf);
     EXPECT_TRUE(std::isnan(jsonDouble(jsonNumber(std::nan(""))).value()));
     EXPECT_FALSE(jsonDouble(Json("seven")).ok());
+}
+
+TEST(Json, TextAppendedIsTextDumped) {
+    std::string all;
+    for (int c = 0; c < 256; ++c) {
+        const std::string one(1, static_cast<char>(c));
+        std::string out = "before";
+        appendJsonText(one, &out);
+        EXPECT_EQ(out, "before" + dumpJson(one)) << c;
+        all += one;
+    }
+    for (const std::string& text : {std::string(), std::string("größe 東京 \U0001F600"), all}) {
+        std::string out;
+        appendJsonText(text, &out);
+        EXPECT_EQ(out, dumpJson(text));
+    }
 }
 
 TEST(Json, MalformedTextIsAStatusThatNamesThePlace) {

@@ -69,7 +69,7 @@ TEST(Dataset, ParquetRowGroupsBecomeSplits) {
     EXPECT_EQ(plan.files[0].rows, 250);
     EXPECT_GE(plan.files[0].splits[0].decodedBytes, 800);
     EXPECT_EQ(plan.segmentSplits, 3);
-    EXPECT_TRUE(stream::Plan::fromJson(plan.toJson()).ok());
+    EXPECT_TRUE(stream::Plan::fromJson(*parseJson(plan.toJsonText(), "plan")).ok());
 }
 
 TEST(Dataset, ColumnsAreReadSplitBySplit) {

@@ -150,7 +150,7 @@ TEST_F(PartitionedFiles, APlanPinsThemWithItsFiles) {
     const auto plan = buildPlan(spec, *dataset_, nullptr);
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_EQ(plan->schema.names(), std::vector<std::string>{"x"});
-    const auto read = stream::Plan::fromJson(plan->toJson());
+    const auto read = stream::Plan::fromJson(*parseJson(plan->toJsonText(), "plan"));
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, *plan);
     const auto again =

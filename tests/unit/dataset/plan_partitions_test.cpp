@@ -124,7 +124,7 @@ TEST_F(PlanPartitions, ThePlanKeepsThemAndItsHashCoversThem) {
     dir_.parquet("log/a.parquet", {{"day", ints({7, 5})}}, 1);
     const auto made = plan("day");
     ASSERT_TRUE(made.ok()) << made.status();
-    const auto read = stream::Plan::fromJson(made->toJson());
+    const auto read = stream::Plan::fromJson(*parseJson(made->toJsonText(), "plan"));
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, *made);
     stream::Plan other = *made;

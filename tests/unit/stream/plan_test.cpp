@@ -18,16 +18,45 @@ Plan somePlan() {
     return plan;
 }
 
+Json jsonOf(const Plan& plan) {
+    const Result<Json> json = parseJson(plan.toJsonText(), "plan");
+    EXPECT_TRUE(json.ok()) << json.status();
+    return json.ok() ? *json : Json();
+}
+
 TEST(Plan, RoundTripsThroughJson) {
     const Plan plan = somePlan();
-    const Result<Json> text = parseJson(dumpJson(plan.toJson()), "plan");
-    ASSERT_TRUE(text.ok());
-    const Result<Plan> again = Plan::fromJson(*text);
+    const Result<Plan> again = Plan::fromJson(jsonOf(plan));
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(*again, plan);
-    EXPECT_EQ(Plan::fromJson(plan.toJson())->planHash(), plan.planHash());
+    EXPECT_EQ(again->planHash(), plan.planHash());
     EXPECT_EQ(plan.numSplits(), 3);
     EXPECT_EQ(plan.numRows(), 30);
+}
+
+// The text is the dump of the tree, which would be too large: sorted keys, the same escapes.
+TEST(Plan, TextIsTheDumpOfTheTree) {
+    Plan odd = somePlan();
+    odd.files[0].path = "/data/\"quoted\" back\\slash \x7f/\t\n\x01.parquet";
+    odd.files[0].relativePath = "sch\xc3\xb6n/\xe6\x97\xa5.parquet";
+    odd.files[0].splits[1].partition = 3;
+    odd.files[1].path = "bytes \xff\xfe that are no UTF-8";
+    odd.files[1].splits = {};
+    odd.evalFiles = {odd.files[0]};
+    odd.sideTables[0].path = "/t\"/\x02.csv";
+    odd.schema.fields = {{"a \"b\"", {spec::TypeKind::kInt64, true, 0, true}}, {"", {}}};
+    odd.schema.fields[1].type.kind = spec::TypeKind::kFloat;
+    Plan empty;
+    for (const Plan& plan : {somePlan(), odd, empty}) {
+        EXPECT_EQ(plan.toJsonText(), dumpJson(jsonOf(plan)));
+    }
+    const Json json = jsonOf(odd);
+    EXPECT_EQ(json["files"][0]["path"], odd.files[0].path);
+    EXPECT_EQ(json["files"][0]["splits"][1]["partition"], 3);
+    EXPECT_FALSE(json["files"][0]["splits"][0].contains("partition"));
+    EXPECT_EQ(json["files"][1]["path"], "bytes \xef\xbf\xbd\xef\xbf\xbd that are no UTF-8");
+    EXPECT_EQ(empty.toJsonText(), R"({"columns":[],"eval_columns":[],"eval_files":[],"files":[],)"
+                                  R"("segment_splits":1,"side_tables":[],"version":1})");
 }
 
 TEST(Plan, HashCoversIdentityAndNotPlace) {
@@ -69,7 +98,7 @@ TEST(Plan, RefusesWhatDoesNotHoldTogether) {
         {"object", [](Json& j) { j["files"][0] = 5; }},
     };
     for (const auto& [expected, change] : cases) {
-        Json json = somePlan().toJson();
+        Json json = jsonOf(somePlan());
         change(json);
         const Result<Plan> plan = Plan::fromJson(json);
         ASSERT_FALSE(plan.ok()) << expected;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "backend/core/json.h"
+#include "backend/core/json_text.h"
 #include "backend/core/text.h"
 #include "backend/dataset/description.h"
 #include "daemon/worker/loader/questions/sample.h"
@@ -83,21 +84,36 @@ Json runJson(const ResolvedRun& run) {
             {"splits", run.plan.numSplits()}};
 }
 
-Json resolveAnswer(const Json& request) {
+/// A run's text, its keys sorted: the plan is too large for a tree.
+void appendRun(const ResolvedRun& run, std::string* out) {
+    Json members = runJson(run);
+    members["spec"] = run.spec.toJson();
+    members["plan"] = nullptr;
+    char before = '{';
+    for (const auto& [name, member] : members.items()) {
+        *out += before;
+        before = ',';
+        appendJsonText(name, out);
+        *out += ':';
+        *out += name == "plan" ? run.plan.toJsonText() : dumpJson(member);
+    }
+    *out += '}';
+}
+
+std::string resolveAnswer(const Json& request) {
     ResolveRequest resolve = resolveRequestOf(request);
     resolve.checksLabels = true;
     const ResolveReply reply = resolveSpec(resolve);
     if (!reply.errors.empty()) {
-        return {{"ok", false}, {"errors", errorsJson(reply.errors, resolve.fileName)}};
+        return dumpJson({{"ok", false}, {"errors", errorsJson(reply.errors, resolve.fileName)}});
     }
-    Json runs = Json::array();
+    std::string text = R"({"ok":true,"runs":[)";
     for (const ResolvedRun& run : reply.runs) {
-        Json one = runJson(run);
-        one["spec"] = run.spec.toJson();
-        one["plan"] = run.plan.toJson();
-        runs.push_back(std::move(one));
+        text += &run == &reply.runs.front() ? "" : ",";
+        appendRun(run, &text);
     }
-    return {{"ok", true}, {"runs", std::move(runs)}};
+    text += "]}";
+    return text;
 }
 
 // The dataset's columns and those that the recipe makes of them, as far as they are known.
@@ -231,33 +247,35 @@ Json stepsAnswer(const Json& request) {
             {"split_rows", reply.splitRows}};
 }
 
-Json answerOf(std::string_view text) {
+std::string answerOf(std::string_view text) {
     const Result<Json> request = parseJson(text, "inspect's request");
     if (!request.ok()) {
-        return refusal(request.status(), "request");
+        return dumpJson(refusal(request.status(), "request"));
     }
     const std::string op = jsonString(*request, "op");
     if (op == "resolve") {
         return resolveAnswer(*request);
     }
     if (op == "check") {
-        return checkAnswer(*request);
+        return dumpJson(checkAnswer(*request));
     }
     if (op == "dataset") {
-        return datasetAnswer(*request);
+        return dumpJson(datasetAnswer(*request));
     }
     if (op == "steps") {
-        return stepsAnswer(*request);
+        return dumpJson(stepsAnswer(*request));
     }
-    return refusal(invalidArgument("inspect: unknown op '", op, "'",
-                                   nameHint(op, {"resolve", "check", "dataset", "steps"})),
-                   "request");
+    return dumpJson(refusal(invalidArgument("inspect: unknown op '", op, "'",
+                                            nameHint(op, {"resolve", "check", "dataset", "steps"})),
+                            "request"));
 }
 
 }  // namespace
 
 std::string answer(std::string_view request) {
-    return dumpJson(answerOf(request)) + "\n";
+    std::string text = answerOf(request);
+    text += '\n';
+    return text;
 }
 
 int runInspect() {
