@@ -1,4 +1,6 @@
 #include <map>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,9 @@ class ParquetDecoder : public SplitReader::FileDecoder {
         : input_(input), file_(std::move(file)), reader_(std::move(reader)), pages_(input.pool) {
         footer_ = reader_->parquet_reader()->metadata();
         columns_ = columnsOf(*footer_->schema());
+        for (const spec::Field& field : input_.schema->fields) {
+            types_.emplace(field.name, &field.type);
+        }
         std::int64_t row = 0;
         for (int group = 0; group < footer_->num_row_groups(); ++group) {
             firstRows_.push_back(row);
@@ -69,7 +74,11 @@ class ParquetDecoder : public SplitReader::FileDecoder {
  private:
     Result<ArrayPtr> readColumn(const SplitRange& split, const std::string& column,
                                 const RowWish& wish, arrow::MemoryPool* pool) {
-        ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
+        const auto known = types_.find(column);
+        if (known == types_.end()) {
+            return typeOfColumn(input_, column).status();
+        }
+        const spec::DataType& type = *known->second;
         const auto found = columns_.find(column);
         if (found == columns_.end()) {
             return input_.facts->schema.find(column) == nullptr
@@ -186,6 +195,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     std::unique_ptr<parquet::arrow::FileReader> reader_;
     std::shared_ptr<parquet::FileMetaData> footer_;
     std::map<std::string, ColumnLeaves> columns_;
+    std::unordered_map<std::string_view, const spec::DataType*> types_;  ///< of the dataset
     std::vector<std::int64_t> firstRows_;
     std::int64_t bytesRead_ = 0;
     std::vector<ColumnCost> costs_;

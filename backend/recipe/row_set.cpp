@@ -1,11 +1,19 @@
 #include "backend/recipe/row_set.h"
 
+#include <string_view>
+#include <unordered_set>
+
 #include <arrow/array/array_dict.h>
 #include <arrow/array/builder_primitive.h>
 
 #include "backend/dataset/arrow_bridge.h"
 
 namespace millrace::recipe {
+namespace {
+
+constexpr std::size_t kFewNames = 8;
+
+}  // namespace
 
 RowSet::RowSet(const SplitInput& split, const spec::Schema& schema)
     : split_(split), schema_(schema), source_(std::make_shared<Source>()), rows_(split.rows) {}
@@ -23,11 +31,19 @@ Result<std::vector<ArrayPtr>> ColumnSource::rows(const std::vector<std::string>&
 }
 
 Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat) {
+    // Of a wide table all columns are asked for at once: each is looked up, not searched.
+    std::unordered_set<std::string_view> known, asked;
+    if (names.size() > kFewNames) {
+        for (const spec::Field& field : schema_.fields) {
+            known.insert(field.name);
+        }
+    }
     std::vector<std::string> wanted;
     for (const std::string& name : names) {
-        const bool isDue = !made_.contains(name) && !source_->columns.contains(name) &&
-                           schema_.find(name) != nullptr;
-        if (isDue && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) {
+        const bool isKnown =
+            names.size() > kFewNames ? known.contains(name) : schema_.find(name) != nullptr;
+        const bool isDue = isKnown && !made_.contains(name) && !source_->columns.contains(name);
+        if (isDue && asked.insert(name).second) {
             wanted.push_back(name);
         }
     }
@@ -81,6 +97,10 @@ Result<ArrayPtr> RowSet::storedColumn(const std::string& name) {
     const auto selected = selected_.find(name);
     if (selected != selected_.end()) {
         return selected->second;
+    }
+    const auto known = source_->columns.find(name);
+    if (rows_ > 0 && known != source_->columns.end() && known->second.generation == cuts_.size()) {
+        return known->second.values;
     }
     const spec::Field* field = schema_.find(name);
     if (field == nullptr) {

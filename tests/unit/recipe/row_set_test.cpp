@@ -1,0 +1,43 @@
+#include "backend/recipe/row_set.h"
+
+#include "tests/unit/recipe/recipe_fixture.h"
+
+namespace millrace::recipe {
+namespace {
+
+using test::ints;
+using test::MemoryColumns;
+
+// Few names are searched in the schema, many are looked up: both read each known column once.
+TEST(RowSet, ReadsEachColumnOnceHoweverManyAreAskedFor) {
+    for (const int count : {3, 40}) {
+        std::vector<test::Column> columns;
+        std::vector<std::string> names = {"made", "unknown"};
+        for (int c = 0; c < count; ++c) {
+            columns.push_back({strCat("x", c), ints({c, c + 1, c + 2})});
+            names.push_back(columns.back().name);
+            names.push_back(columns.back().name);
+        }
+        columns.push_back({"made", ints({7, 8, 9})});
+        MemoryColumns data(columns);
+        const spec::Schema schema = data.schema();
+        const SplitInput split{0, "f.csv", 0, 3, &data};
+        RowSet rows(split, schema);
+        rows.set("made", ints({0, 0, 0}));
+        ASSERT_TRUE(rows.prefetch(names).ok());
+        ASSERT_TRUE(rows.prefetch(names).ok());
+        EXPECT_EQ(data.reads.size(), static_cast<std::size_t>(count));
+        for (int c = 0; c < count; ++c) {
+            EXPECT_EQ(data.reads[strCat("x", c)], 1) << c;
+            EXPECT_TRUE((*rows.column(strCat("x", c)))->Equals(ints({c, c + 1, c + 2})));
+        }
+        ASSERT_TRUE(rows.keep({0, 2}).ok());
+        EXPECT_TRUE((*rows.column("x1"))->Equals(ints({1, 3})));
+        EXPECT_FALSE(rows.column("unknown").ok());
+        ASSERT_TRUE(rows.keep({}).ok());
+        EXPECT_EQ((*rows.column("x1"))->length(), 0);
+    }
+}
+
+}  // namespace
+}  // namespace millrace::recipe
