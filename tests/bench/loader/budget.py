@@ -43,7 +43,7 @@ ROWS = [
 UNMEASURED = [("counters: cost in CPU-seconds", "< 2 %", "tests/bench/loader/costs measures it"),
               ("deterministic order: cost in CPU-seconds", "< 3 %", "tests/bench/loader/costs measures it"),
               ("S3 with 30 ms latency, share of local rate", ">= 90 %", "tests/bench/loader/s3 measures it"),
-              ("1,500 columns, rate x columns against 164", "within 20 %", "tests/bench/loader/many_files measures it"),
+              ("1,500 columns, rate x columns against 164", "within 20 %", "tests/bench/loader/wide measures it"),
               ("100,000 files, plan", "< 20 s cold, < 2 s cached", "tests/bench/loader/many_files measures it")]
 
 
