@@ -27,12 +27,28 @@ class FeedProgram : public LoaderProgram {
                 connection_ = connection;
                 changed_.notifyAll();
             }
-            server_->ack(connection, line.attempt, line.seq);
+            acknowledging()->ack(connection, line.attempt, line.seq);
         };
         options.onClosed = [](rank::ConnectionId, const rank::Sender&, const std::string&) {};
+        {
+            MutexLock lock(mutex_);
+            acknowledging_ = nullptr;
+        }
         auto server = rank::RankServer::start(options);
         ASSERT_TRUE(server.ok()) << server.status();
         server_ = std::move(*server);
+        MutexLock lock(mutex_);
+        acknowledging_ = server_.get();
+        changed_.notifyAll();
+    }
+
+    // Not before it was started and its place is known; its own thread asks.
+    rank::RankServer* acknowledging() {
+        MutexLock lock(mutex_);
+        while (acknowledging_ == nullptr) {
+            changed_.wait(mutex_);
+        }
+        return acknowledging_;
     }
 
     void startFeed() { startFeed(spec()); }
@@ -95,6 +111,7 @@ class FeedProgram : public LoaderProgram {
     std::string error_ MR_GUARDED_BY(mutex_);
     rank::Values metrics_ MR_GUARDED_BY(mutex_);
     rank::ConnectionId connection_ MR_GUARDED_BY(mutex_) = 0;
+    rank::RankServer* acknowledging_ MR_GUARDED_BY(mutex_) = nullptr;
     std::unique_ptr<rank::RankServer> server_;
     std::unique_ptr<Subprocess> feed_;
 };

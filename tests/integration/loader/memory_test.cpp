@@ -58,6 +58,9 @@ class MemoryTest : public FeedProgram {
         }
     }
 
+    // 0 where it says nothing.
+    double peakMb() const { return kHasOwnMemory ? statusMb(feed_->pid(), "VmHWM") : 0; }
+
     static std::string memorySpec(std::int64_t limitMb, const std::string& more = "") {
         return strCat(
             "name: memory\ndataset: {path: \"part-*.csv\", csv_split_rows: 5000, where: \"value % "
@@ -198,13 +201,13 @@ TEST_F(MemoryTest, AStalledConsumerKeepsTheFeedBelowItsLimit) {
             ASSERT_TRUE(changed_.waitFor(mutex_, std::chrono::seconds(30))) << "no reports come";
         }
         isStill = metrics_["loader.rows_read_per_second"] == 0;
-        ASSERT_LT(statusMb(feed_->pid(), "VmHWM"), static_cast<double>(least));
+        ASSERT_LT(peakMb(), static_cast<double>(least));
     }
     EXPECT_GT(statusMb(feed_->pid(), "VmHWM"), 50) << "is measured";
     EXPECT_EQ(read(train, 100'000, rows, next), MILLRACE_FEED_END_OF_STREAM)
         << millrace_feed_error(train);
     EXPECT_EQ(rows, 2U * 9 * kRows * kFiles / 10) << "nothing was lost meanwhile";
-    EXPECT_LT(statusMb(feed_->pid(), "VmHWM"), static_cast<double>(least));
+    EXPECT_LT(peakMb(), static_cast<double>(least));
     millrace_feed_close(train);
     EXPECT_EQ(feed_->wait().value(), 0);
 }

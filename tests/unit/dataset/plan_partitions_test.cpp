@@ -133,7 +133,7 @@ TEST_F(PlanPartitions, ThePlanKeepsThemAndItsHashCoversThem) {
     for (stream::PlanSplit& split : other.files[0].splits) {
         split.partition = 0;
     }
-    EXPECT_EQ(other.toJson()["files"][0]["splits"][0].count("partition"), 0U)
+    EXPECT_EQ(other.toJsonText().find("partition"), std::string::npos)
         << "plans without partitions read as before";
 }
 
