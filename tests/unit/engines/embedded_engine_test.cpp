@@ -67,9 +67,11 @@ TEST_F(EmbeddedEngineTest, TheFirstFailureIsNamedAndEndsTheOthers) {
 TEST_F(EmbeddedEngineTest, AKilledWorkerIsAFailureWithItsSignal) {
     const JobId id = submit(gang({group("rank", deafScript("up"), true, 2)}));
     ASSERT_TRUE(isReady("up"));
-    const State running = stateOf(id);
-    EXPECT_EQ(running.phase, Phase::kRunning);
-    ::kill(static_cast<pid_t>(workerOf(running, "rank1").pid), SIGKILL);
+    // One of the two is up: the gang runs when both are.
+    ASSERT_TRUE(eventually([&] { return stateOf(id).phase == Phase::kRunning; }));
+    const auto pid = static_cast<pid_t>(workerOf(stateOf(id), "rank1").pid);
+    ASSERT_GT(pid, 1);
+    ::kill(pid, SIGKILL);
     const State end = waitForEnd(id);
     EXPECT_EQ(end.cause, Cause::kWorkerFailed);
     EXPECT_EQ(end.worker, "rank1");
