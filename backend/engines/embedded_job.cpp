@@ -111,6 +111,7 @@ std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const 
     all["MR_KEY"] = record_.key;
     all["MR_ATTEMPT"] = std::to_string(record_.attempt);
     all["MR_WORKER"] = worker.record.name;
+    all["MR_DIRECTORY"] = worker.directory;
     if (group.hasRanks) {
         // One machine: every rank of the gang is local.
         const std::string world = std::to_string(group.slots * group.procs);
@@ -179,7 +180,7 @@ void EmbeddedJob::refresh(Worker& worker) {
     if (worker.exit || !worker.guardian || isAlive) {
         return;
     }
-    const int numLeft = killLeftovers(record_.key, worker.record.name);
+    const int numLeft = killLeftovers(worker.directory);
     worker.exit = ExitRecord{kKilled, SIGKILL, clock_.wallMs(), "its guardian was killed"};
     logWarn("engine: guardian lost",
             {{"gang", record_.key}, {"worker", worker.record.name}, {"killed", numLeft}});

@@ -50,7 +50,7 @@ bool hasVariable(std::string_view environment, std::string_view name, std::strin
     return false;
 }
 
-std::set<pid_t> killOnce(std::string_view key, std::string_view worker) {
+std::set<pid_t> killOnce(std::string_view directory) {
     std::set<pid_t> found;
     std::error_code error;
     std::filesystem::directory_iterator it("/proc", error), end;
@@ -60,8 +60,7 @@ std::set<pid_t> killOnce(std::string_view key, std::string_view worker) {
             continue;
         }
         const Result<std::string> environment = readFile(it->path().string() + "/environ");
-        if (environment.ok() && hasVariable(*environment, "MR_KEY", key) &&
-            hasVariable(*environment, "MR_WORKER", worker)) {
+        if (environment.ok() && hasVariable(*environment, "MR_DIRECTORY", directory)) {
             ::kill(pid, SIGKILL);
             found.insert(pid);
         }
@@ -101,11 +100,11 @@ Result<Json> askGuardian(const GuardianRecord& guardian, const Json& request) {
     return json;
 }
 
-int killLeftovers(std::string_view key, std::string_view worker) {
+int killLeftovers(std::string_view directory) {
     // Again until none is found: a process may fork while its siblings die.
     std::set<pid_t> all;
     for (int round = 0; round < 10; ++round) {
-        const std::set<pid_t> found = killOnce(key, worker);
+        const std::set<pid_t> found = killOnce(directory);
         all.insert(found.begin(), found.end());
         if (found.empty()) {
             break;

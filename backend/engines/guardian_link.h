@@ -16,9 +16,10 @@ bool isGuardianAlive(const GuardianRecord& guardian);
 /// Sends one control request (see millrace-exec) and returns its answer.
 Result<Json> askGuardian(const GuardianRecord& guardian, const Json& request);
 
-/// SIGKILL to every process that carries the worker's MR_KEY and MR_WORKER in its environment: what
-/// a killed guardian could not end itself. Returns how many there were.
-int killLeftovers(std::string_view key, std::string_view worker);
+/// SIGKILL to every process that carries the worker's MR_DIRECTORY in its environment: what a
+/// killed guardian could not end itself. Returns how many there were. The directory, as another
+/// daemon on the machine may have a gang of the same key.
+int killLeftovers(std::string_view directory);
 
 /// A TCP port that was free on the loopback address a moment ago.
 Result<int> freePort();

@@ -13,6 +13,7 @@
 
 #include <arrow/api.h>
 #include <arrow/compute/api_scalar.h>
+#include <arrow/compute/exec.h>
 #include <arrow/compute/initialize.h>
 
 #include "backend/recipe/join_table.h"

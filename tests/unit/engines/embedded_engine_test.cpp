@@ -99,6 +99,22 @@ TEST_F(EmbeddedEngineTest, AKilledGuardianTakesItsWorkerAndAllItsChildrenWithIt)
     EXPECT_TRUE(nothingLeft()) << "also the child with a session of its own";
 }
 
+TEST_F(EmbeddedEngineTest, AGangOfTheSameKeyUnderAnotherRootGoesOn) {
+    auto other = EmbeddedEngine::open({file("elsewhere"), execProgram(), {4, 0, 0}}, clock);
+    ASSERT_TRUE(other.ok()) << other.status();
+    const JobId id = submit(gang({group("rank", deafScript("up"), true)}));
+    const auto same = (*other)->submit(gang({group("rank", deafScript("up2"), true)}));
+    ASSERT_TRUE(same.ok() && isReady("up") && isReady("up2"));
+    const Json guardian = readJson(workerFile("rank0", "guardian.json"));
+    ::kill(static_cast<pid_t>(jsonInt(guardian, "pid")), SIGKILL);
+    EXPECT_EQ(waitForEnd(id).cause, Cause::kWorkerFailed);
+    EXPECT_EQ((*other)->state(*same)->phase, Phase::kRunning);
+    ASSERT_TRUE((*other)->cancel(*same, milliseconds(0)).ok());
+    ASSERT_TRUE(eventually([&] { return (*other)->state(*same)->phase == Phase::kEnded; }));
+    EXPECT_EQ((*other)->state(*same)->cause, Cause::kCancelled);
+    EXPECT_TRUE(nothingLeft());
+}
+
 TEST_F(EmbeddedEngineTest, WhatIsNotCriticalNeitherEndsTheGangNorOutlivesIt) {
     Group helper = group("helper", "exit 9");
     Group other = group("other", deafScript("up"));
@@ -134,7 +150,7 @@ TEST_F(EmbeddedEngineTest, TheTimeLimitEndsAGang) {
     Gang limited = gang({group("rank", deafScript("up"), true)});
     limited.timeLimit = std::chrono::seconds(1);
     const State end = waitForEnd(submit(limited));
-    EXPECT_EQ(end.cause, Cause::kTimeLimit);
+    EXPECT_EQ(end.cause, Cause::kTimeLimit) << end.reason;
     EXPECT_TRUE(nothingLeft());
 }
 
