@@ -4,6 +4,7 @@
 // Threads: a value.
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millrace::dataset {
@@ -33,11 +34,40 @@ class CostClock {
         return {std::move(column), busyNs, waitNs, diskBytes};
     }
 
- private:
-    static std::int64_t wallNs();
+    /// Processor time of this thread.
     static std::int64_t threadNs();
+    static std::int64_t wallNs();
+
+ private:
     static bool areStopped_;
     std::int64_t wall_, busy_;
+};
+
+/// The same of the wall's time alone: a clock that costs no system call.
+class WallClock {
+ public:
+    WallClock() : start_(CostClock::wallNs()), wall_(start_) {}
+    std::int64_t lap() {
+        const std::int64_t now = CostClock::wallNs();
+        return now - std::exchange(wall_, now);
+    }
+    std::int64_t sinceStartNs() const { return CostClock::wallNs() - start_; }
+
+ private:
+    std::int64_t start_, wall_;
+};
+
+/// The same of the processor alone: one clock read a lap.
+class BusyClock {
+ public:
+    BusyClock() : busy_(CostClock::threadNs()) {}
+    std::int64_t lap() {
+        const std::int64_t now = CostClock::threadNs();
+        return now - std::exchange(busy_, now);
+    }
+
+ private:
+    std::int64_t busy_;
 };
 
 }  // namespace millrace::dataset

@@ -4,23 +4,21 @@
 #include <string>
 
 #include "backend/dataset/file_source.h"
+#include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/split_reader.h"
-
-namespace parquet {
-class FileMetaData;
-}
 
 namespace millrace::dataset {
 
-/// A file to decode. `schema` and `options` are the dataset's and outlive the decoder.
+/// A file to decode. `schema`, `types` and `options` outlive the decoder.
 struct DecoderInput {
     std::string path;
     FileSource file;
     std::shared_ptr<const FileFacts> facts;
     const spec::Schema* schema = nullptr;
+    const SplitReader::Types* types = nullptr;  ///< of the schema's columns
     const ReadOptions* options = nullptr;
     arrow::MemoryPool* pool = nullptr;
-    std::shared_ptr<parquet::FileMetaData> footer;  ///< Parquet: parsed before
+    ParquetFooter footer;  ///< Parquet: parsed before
 };
 
 using DecoderPtr = std::unique_ptr<SplitReader::FileDecoder>;

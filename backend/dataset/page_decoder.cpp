@@ -5,7 +5,6 @@
 #include <cstring>
 #include <optional>
 
-#include <absl/cleanup/cleanup.h>
 #include <arrow/array/data.h>
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
@@ -248,21 +247,19 @@ Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowS
 }
 
 Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunk(
-    arrow::io::RandomAccessFile& file, parquet::FileMetaData& footer, int group, int leaf,
-    const std::shared_ptr<arrow::DataType>& pinned, const RowStretch& stretch,
-    const RowWish& wish) {
+    arrow::io::RandomAccessFile& file, const parquet::ColumnDescriptor& column,
+    const parquet::ColumnChunkMetaData& chunk, const std::shared_ptr<arrow::DataType>& pinned,
+    const RowStretch& stretch, const RowWish& wish) {
     Shape shape;
-    if (pinned == nullptr || !shapeOf(*footer.schema()->Column(leaf), *pinned, shape)) {
+    if (pinned == nullptr || !shapeOf(column, *pinned, shape)) {
         return std::shared_ptr<arrow::Array>();
     }
-    const auto chunk = footer.RowGroup(group)->ColumnChunk(leaf);
-    ASSIGN_OR_RETURN(const bool isOpen, pages_.open(file, *chunk));
+    ASSIGN_OR_RETURN(const bool isOpen, pages_.open(file, chunk));
     if (!isOpen) {
         return std::shared_ptr<arrow::Array>();
     }
-    const absl::Cleanup close = [this] { pages_.close(); };
     Target target(wish, stretch);
-    RETURN_IF_ERROR(allocate(shape, wish, stretch, chunk->num_values(), target));
+    RETURN_IF_ERROR(allocate(shape, wish, stretch, chunk.num_values(), target));
     dictionary_ = {};
     dictionaryBytes_ = {};
     ASSIGN_OR_RETURN(const bool isRead, readPages(shape, target));

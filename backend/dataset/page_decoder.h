@@ -24,7 +24,7 @@
 
 namespace parquet {
 class ColumnDescriptor;
-class FileMetaData;
+class ColumnChunkMetaData;
 }  // namespace parquet
 
 namespace millrace::dataset {
@@ -38,15 +38,18 @@ class PageDecoder {
  public:
     explicit PageDecoder(arrow::MemoryPool* pool) : pool_(pool), pages_(pool) {}
 
-    /// Of the column chunk `leaf` of row group `group`, of type `pinned`, the wished rows of a
-    /// stretch (lists as dictionary<int32, list> when repeats may be stored once and there are
-    /// some); null when the column is not of a kind that this reads. Pages without a wished row are
-    /// not decompressed where their header says their rows (flat columns, and V2).
+    /// Of a chunk of `column`, of type `pinned`, the wished rows of a stretch (lists as
+    /// dictionary<int32, list> when repeats may be stored once and there are some); null when the
+    /// column is not of a kind that this reads. Pages without a wished row are not decompressed
+    /// where their header says their rows (flat columns, and V2).
+    /// The decoder's own buffers are kept for the next chunk.
     Result<std::shared_ptr<arrow::Array>> readChunk(arrow::io::RandomAccessFile& file,
-                                                    parquet::FileMetaData& footer, int group,
-                                                    int leaf,
+                                                    const parquet::ColumnDescriptor& column,
+                                                    const parquet::ColumnChunkMetaData& chunk,
                                                     const std::shared_ptr<arrow::DataType>& pinned,
                                                     const RowStretch& stretch, const RowWish& wish);
+    /// Gives its buffers back to the pool.
+    void release() { pages_.close(); }
 
  private:
     struct Shape;

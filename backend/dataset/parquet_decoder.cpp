@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <absl/cleanup/cleanup.h>
 #include <arrow/array/array_base.h>
 #include <arrow/chunked_array.h>
 #include <arrow/io/interfaces.h>
@@ -30,14 +31,11 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 class ParquetDecoder : public SplitReader::FileDecoder {
  public:
-    ParquetDecoder(const DecoderInput& input, std::shared_ptr<arrow::io::RandomAccessFile> file,
-                   std::unique_ptr<parquet::arrow::FileReader> reader)
-        : input_(input), file_(std::move(file)), reader_(std::move(reader)), pages_(input.pool) {
-        footer_ = reader_->parquet_reader()->metadata();
-        columns_ = columnsOf(*footer_->schema());
-        for (const spec::Field& field : input_.schema->fields) {
-            types_.emplace(field.name, &field.type);
-        }
+    explicit ParquetDecoder(const DecoderInput& input)
+        : input_(input),
+          file_(input.file.input()),
+          footer_(input.footer.metadata),
+          pages_(input.pool) {
         std::int64_t row = 0;
         for (int group = 0; group < footer_->num_row_groups(); ++group) {
             firstRows_.push_back(row);
@@ -57,6 +55,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
             return failedPrecondition(input_.path, ": the plan has row group ", split.chunk,
                                       ", the file ", firstRows_.size());
         }
+        const absl::Cleanup release = [this] { pages_.release(); };
         std::vector<ArrayPtr> arrays;
         CostClock clock;
         for (const std::string& column : columns) {
@@ -74,13 +73,13 @@ class ParquetDecoder : public SplitReader::FileDecoder {
  private:
     Result<ArrayPtr> readColumn(const SplitRange& split, const std::string& column,
                                 const RowWish& wish, arrow::MemoryPool* pool) {
-        const auto known = types_.find(column);
-        if (known == types_.end()) {
+        const auto known = input_.types->find(column);
+        if (known == input_.types->end()) {
             return typeOfColumn(input_, column).status();
         }
         const spec::DataType& type = *known->second;
-        const auto found = columns_.find(column);
-        if (found == columns_.end()) {
+        const auto found = input_.footer.columns->find(column);
+        if (found == input_.footer.columns->end()) {
             return input_.facts->schema.find(column) == nullptr
                        ? nullArray(type, wish.count(split.rows), pool)
                        : internalError(input_.path, ": column '", column, "' has no values");
@@ -89,12 +88,21 @@ class ParquetDecoder : public SplitReader::FileDecoder {
         const int group = static_cast<int>(split.chunk);
         const std::string place =
             strCat(input_.path, ": row group ", group, ", column '", column, "'");
-        for (const int leaf : leaves.leaves) {
-            bytesRead_ += footer_->RowGroup(group)->ColumnChunk(leaf)->total_compressed_size();
-        }
         try {
-            ASSIGN_OR_RETURN(ArrayPtr fast,
-                             decodePages(split, group, leaves.leaves, type, place, wish));
+            if (group != groupOf_) {
+                group_ = footer_->RowGroup(group);
+                groupOf_ = group;
+            }
+            std::unique_ptr<parquet::ColumnChunkMetaData> chunk;
+            for (const int leaf : leaves.leaves) {
+                chunk = group_->ColumnChunk(leaf);
+                bytesRead_ += chunk->total_compressed_size();
+            }
+            ArrayPtr fast;
+            if (leaves.leaves.size() == 1) {
+                ASSIGN_OR_RETURN(
+                    fast, decodePages(split, leaves.leaves.front(), *chunk, type, place, wish));
+            }
             if (fast != nullptr) {
                 return fast;
             }
@@ -122,16 +130,16 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     }
 
     /// Null where Arrow's reader is to do it.
-    Result<ArrayPtr> decodePages(const SplitRange& split, int group, const std::vector<int>& leaves,
+    Result<ArrayPtr> decodePages(const SplitRange& split, int leaf,
+                                 const parquet::ColumnChunkMetaData& chunk,
                                  const spec::DataType& type, const std::string& place,
                                  const RowWish& wish) {
-        const RowStretch stretch{split.firstRow - firstRows_[static_cast<std::size_t>(group)],
-                                 split.rows, footer_->RowGroup(group)->num_rows()};
-        if (leaves.size() != 1 || stretch.begin < 0 ||
-            stretch.begin + stretch.rows > stretch.groupRows) {
+        const RowStretch stretch{split.firstRow - firstRows_[static_cast<std::size_t>(split.chunk)],
+                                 split.rows, group_->num_rows()};
+        if (stretch.begin < 0 || stretch.begin + stretch.rows > stretch.groupRows) {
             return ArrayPtr();
         }
-        Result<ArrayPtr> array = pages_.readChunk(*file_, *footer_, group, leaves.front(),
+        Result<ArrayPtr> array = pages_.readChunk(*file_, *footer_->schema()->Column(leaf), chunk,
                                                   toArrowType(type), stretch, wish);
         if (!array.ok()) {
             return Status(array.status().code(), strCat(place, ": ", messageOf(array.status())));
@@ -145,6 +153,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
         const std::int64_t firstRow = firstRows_[static_cast<std::size_t>(group)];
         const std::int64_t skip = split.firstRow - firstRow;
         const std::int64_t rows = footer_->RowGroup(group)->num_rows();
+        RETURN_IF_ERROR(openReader());
         if (skip == 0 && split.rows == rows) {
             const auto table = fromArrow(reader_->ReadRowGroup(group, leaves), place);
             RETURN_IF_ERROR(corrupt(table.status()));
@@ -155,6 +164,24 @@ class ParquetDecoder : public SplitReader::FileDecoder {
                                       split.firstRow + split.rows, " are not in it");
         }
         return decodeRange(group, leaves, skip, split.rows, place);
+    }
+
+    /// Arrow's own, for what the page decoder does not take: it looks at every column of the file.
+    Status openReader() {
+        if (reader_ != nullptr) {
+            return okStatus();
+        }
+        parquet::arrow::FileReaderBuilder builder;
+        parquet::ReaderProperties reading(input_.pool);
+        reading.set_page_checksum_verification(true);
+        RETURN_IF_ERROR(fromArrow(builder.Open(file_, reading, footer_), input_.path));
+        parquet::ArrowReaderProperties properties(/*use_threads=*/false);
+        properties.set_pre_buffer(false);
+        properties.set_batch_size(1 << 16);
+        // As nanoseconds they would end in 2262.
+        properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
+        return fromArrow(builder.memory_pool(input_.pool)->properties(properties)->Build(&reader_),
+                         input_.path);
     }
 
     /// Decodes batch by batch and keeps only what lies in the range, so that memory stays bounded.
@@ -192,10 +219,10 @@ class ParquetDecoder : public SplitReader::FileDecoder {
 
     const DecoderInput input_;
     const std::shared_ptr<arrow::io::RandomAccessFile> file_;
-    std::unique_ptr<parquet::arrow::FileReader> reader_;
-    std::shared_ptr<parquet::FileMetaData> footer_;
-    std::map<std::string, ColumnLeaves> columns_;
-    std::unordered_map<std::string_view, const spec::DataType*> types_;  ///< of the dataset
+    const std::shared_ptr<parquet::FileMetaData> footer_;
+    std::unique_ptr<parquet::arrow::FileReader> reader_;  ///< opened when it is needed
+    std::unique_ptr<parquet::RowGroupMetaData> group_;    ///< of row group groupOf_
+    int groupOf_ = -1;
     std::vector<std::int64_t> firstRows_;
     std::int64_t bytesRead_ = 0;
     std::vector<ColumnCost> costs_;
@@ -206,21 +233,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
 
 Result<DecoderPtr> openParquet(const DecoderInput& input) {
     try {
-        parquet::arrow::FileReaderBuilder builder;
-        parquet::ReaderProperties reading(input.pool);
-        reading.set_page_checksum_verification(true);
-        RETURN_IF_ERROR(
-            fromArrow(builder.Open(input.file.input(), reading, input.footer), input.path));
-        parquet::ArrowReaderProperties properties(/*use_threads=*/false);
-        properties.set_pre_buffer(false);
-        properties.set_batch_size(1 << 16);
-        // As nanoseconds they would end in 2262.
-        properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
-        std::unique_ptr<parquet::arrow::FileReader> reader;
-        RETURN_IF_ERROR(fromArrow(
-            builder.memory_pool(input.pool)->properties(properties)->Build(&reader), input.path));
-        return DecoderPtr(
-            std::make_unique<ParquetDecoder>(input, input.file.input(), std::move(reader)));
+        return DecoderPtr(std::make_unique<ParquetDecoder>(input));
     } catch (const std::exception& e) {
         return dataLoss(input.path, ": ", e.what());
     }

@@ -17,8 +17,7 @@ constexpr std::int64_t kChunksKept = 100'000;  // column chunks take about 1 kB 
 
 }  // namespace
 
-Result<std::shared_ptr<parquet::FileMetaData>> ParquetFooters::get(const DataFile& file,
-                                                                   const FileSource& source) {
+Result<ParquetFooter> ParquetFooters::get(const DataFile& file, const FileSource& source) {
     {
         MutexLock lock(mutex_);
         for (auto it = recent_.begin(); it != recent_.end(); ++it) {
@@ -28,9 +27,12 @@ Result<std::shared_ptr<parquet::FileMetaData>> ParquetFooters::get(const DataFil
             }
         }
     }
-    std::shared_ptr<parquet::FileMetaData> footer;
+    ParquetFooter footer;
     try {
-        footer = parquet::ReadMetaData(source.input());
+        footer.metadata = parquet::ReadMetaData(source.input());
+        const auto columns = columnsOf(*footer.metadata->schema());
+        footer.columns = std::make_shared<const std::unordered_map<std::string, ColumnLeaves>>(
+            columns.begin(), columns.end());
     } catch (const std::exception& e) {
         RETURN_IF_ERROR(source.error());
         const std::string_view what = e.what();
@@ -41,7 +43,8 @@ Result<std::shared_ptr<parquet::FileMetaData>> ParquetFooters::get(const DataFil
     std::int64_t chunks = 0;
     auto end = recent_.begin();
     for (std::size_t i = 0; end != recent_.end() && (i == 0 || i < kKept); ++i, ++end) {
-        chunks += std::int64_t{end->footer->num_columns()} * end->footer->num_row_groups();
+        chunks += std::int64_t{end->footer.metadata->num_columns()} *
+                  end->footer.metadata->num_row_groups();
         if (i > 0 && chunks > kChunksKept) {
             break;
         }

@@ -7,12 +7,14 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/dataset/file_list.h"
 #include "backend/dataset/file_source.h"
+#include "backend/dataset/parquet_columns.h"
 
 namespace parquet {
 class FileMetaData;
@@ -25,17 +27,21 @@ struct ByteRange {
     std::int64_t end() const { return offset + bytes; }
 };
 
+struct ParquetFooter {
+    std::shared_ptr<parquet::FileMetaData> metadata;
+    std::shared_ptr<const std::unordered_map<std::string, ColumnLeaves>> columns;
+};
+
 class ParquetFooters {
  public:
     static constexpr std::size_t kKept = 64;
 
-    Result<std::shared_ptr<parquet::FileMetaData>> get(const DataFile& file,
-                                                       const FileSource& source);
+    Result<ParquetFooter> get(const DataFile& file, const FileSource& source);
 
  private:
     struct Entry {
         std::string path;
-        std::shared_ptr<parquet::FileMetaData> footer;
+        ParquetFooter footer;
     };
     Mutex mutex_;
     std::list<Entry> recent_ MR_GUARDED_BY(mutex_);  ///< newest first

@@ -99,7 +99,7 @@ class Partitioner {
                 continue;
             }
             last = split.rowGroup;
-            const ParquetSplitFacts facts(footer, source, static_cast<int>(last),
+            const ParquetSplitFacts facts(footer.metadata, source, static_cast<int>(last),
                                           dataset_.schema());
             RETURN_IF_ERROR(add({f, last}, facts.of(column_), ranges));
         }

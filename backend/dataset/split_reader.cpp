@@ -16,12 +16,12 @@
 namespace millrace::dataset {
 
 Result<spec::DataType> typeOfColumn(const DecoderInput& input, const std::string& column) {
-    const spec::Field* field = input.schema->find(column);
-    if (field == nullptr) {
+    const auto type = input.types->find(column);
+    if (type == input.types->end()) {
         return invalidArgument(input.path, ": no column '", column, "'",
                                nameHint(column, input.schema->names()));
     }
-    return field->type;
+    return *type->second;
 }
 
 SplitReader::SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool,
@@ -30,7 +30,11 @@ SplitReader::SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPo
       pool_(pool != nullptr ? pool : arrow::default_memory_pool()),
       readAhead_(readAhead != nullptr || !dataset_->hasObjects()
                      ? std::move(readAhead)
-                     : std::make_shared<ReadAhead>(dataset_, pool_)) {}
+                     : std::make_shared<ReadAhead>(dataset_, pool_)) {
+    for (const spec::Field& field : dataset_->schema().fields) {
+        types_.emplace(field.name, &field.type);
+    }
+}
 
 SplitReader::~SplitReader() {
     decoder_.reset();
@@ -71,8 +75,8 @@ Status SplitReader::openFile(std::uint32_t file) {
     const DataFile& data = dataset_->files()[file];
     ASSIGN_OR_RETURN(source_, FileSource::openAhead(data, pool_, readAhead_, file));
     DecoderInput input{
-        data.path, *source_, std::move(facts), &dataset_->schema(), &dataset_->options(),
-        pool_,     nullptr};
+        data.path, *source_, std::move(facts), &dataset_->schema(), &types_, &dataset_->options(),
+        pool_,     {}};
     const std::string& format = dataset_->options().format;
     if (format == "csv") {
         ASSIGN_OR_RETURN(decoder_, openCsv(input));
@@ -117,7 +121,7 @@ Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner
     RETURN_IF_ERROR(openFile(split.file));
     ASSIGN_OR_RETURN(const auto footer,
                      dataset_->footers().get(dataset_->files()[split.file], *source_));
-    const ParquetSplitFacts facts(footer, *source_, static_cast<int>(split.chunk),
+    const ParquetSplitFacts facts(footer.metadata, *source_, static_cast<int>(split.chunk),
                                   dataset_->schema());
     return pruner.provesEmpty([&](const std::string& column) {
         auto known = fromPath(column);

@@ -9,6 +9,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/core/status.h"
@@ -37,6 +39,8 @@ struct SplitRange {
 
 class SplitReader {
  public:
+    using Types = std::unordered_map<std::string_view, const spec::DataType*>;  ///< by name
+
     /// `pool`: null for Arrow's default pool.
     /// `readAhead`: fetches objects; null: one of its own when the dataset has objects.
     explicit SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool = nullptr,
@@ -93,6 +97,7 @@ class SplitReader {
         const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish);
 
     const std::shared_ptr<const Dataset> dataset_;
+    Types types_;
     arrow::MemoryPool* const pool_;
     const std::shared_ptr<ReadAhead> readAhead_;
     std::optional<FileSource> source_;

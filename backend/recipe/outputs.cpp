@@ -235,11 +235,12 @@ void FeatureMaker::addKeys(const spec::FeaturesSpec& features, const spec::Schem
 
 Status FeatureMaker::keys(RowSet& rows, FeatureBatch& batch) const {
     const std::uint64_t firstRow = rows.split().firstRow + (std::uint64_t{batch.file} << 40);
+    FeatureTimes times(batch, rows.split());
     const auto make = [&](const std::string& name, std::vector<std::uint64_t>& keys) -> Status {
         if (name.empty()) {
             return okStatus();
         }
-        const FeatureTimer timer(batch, name, rows.split());
+        const FeatureTimer timer(times, name);
         ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(name));
         ASSIGN_OR_RETURN(keys, rowKeys(values, firstRow));
         batch.decodedBytes += 8 * rows.rows();
@@ -257,8 +258,9 @@ Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
     RETURN_IF_ERROR(lists(rows, batch));
     RETURN_IF_ERROR(vectors(rows, batch));
     RETURN_IF_ERROR(listFeatures_.run(rows, batch));
+    FeatureTimes times(batch, rows.split());
     for (const std::string& name : carry_) {
-        const FeatureTimer timer(batch, name, rows.split());
+        const FeatureTimer timer(times, name);
         ASSIGN_OR_RETURN(ArrayPtr array, rows.storedColumn(name));
         batch.carry.push_back({name, std::move(array)});
     }
@@ -267,8 +269,9 @@ Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
 
 Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
     const spec::DataType floatType{spec::TypeKind::kFloat};
+    FeatureTimes times(batch, rows.split());
     for (const Dense& feature : dense_) {
-        const FeatureTimer timer(batch, feature.name, rows.split());
+        const FeatureTimer timer(times, feature.name);
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
         ArrayPtr cast = raw;
         if (feature.type.kind == spec::TypeKind::kDouble) {
@@ -300,8 +303,9 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
 }
 
 Status FeatureMaker::ids(RowSet& rows, FeatureBatch& batch) const {
+    FeatureTimes times(batch, rows.split());
     for (const Encoded& feature : ids_) {
-        const FeatureTimer timer(batch, feature.name, rows.split());
+        const FeatureTimer timer(times, feature.name);
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
         ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw, batch));
         batch.ids.push_back(
@@ -313,8 +317,9 @@ Status FeatureMaker::ids(RowSet& rows, FeatureBatch& batch) const {
 }
 
 Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
+    FeatureTimes times(batch, rows.split());
     for (const Encoded& feature : lists_) {
-        const FeatureTimer timer(batch, feature.name, rows.split());
+        const FeatureTimer timer(times, feature.name);
         ASSIGN_OR_RETURN(ArrayPtr raw, rows.storedColumn(feature.name));
         ListColumn column{feature.name, nullptr, nullptr, nullptr};
         if (raw->type_id() == arrow::Type::DICTIONARY) {
@@ -354,8 +359,9 @@ Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
 }
 
 Status FeatureMaker::vectors(RowSet& rows, FeatureBatch& batch) const {
+    FeatureTimes times(batch, rows.split());
     for (const Vector& feature : vectors_) {
-        const FeatureTimer timer(batch, feature.name, rows.split());
+        const FeatureTimer timer(times, feature.name);
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
         if (raw->type_id() != arrow::Type::FIXED_SIZE_LIST) {
             return internalError("vector column ", feature.name, " has no fixed size");

@@ -1,8 +1,11 @@
 #pragma once
 // Processor time of this thread since its making, without what the column source took of it.
 // Private to the room.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "backend/dataset/column_cost.h"
 #include "backend/recipe/compiled_recipe.h"
@@ -13,29 +16,57 @@ namespace millrace::recipe {
 class OwnTime {
  public:
     explicit OwnTime(const SplitInput& split) : split_(split), readNs_(readNs()) {}
-    /// Once.
-    std::int64_t ns() { return clock_.lap({}, 0).busyNs - (readNs() - readNs_); }
+    /// Since the call before.
+    std::int64_t ns() {
+        const std::int64_t busy = clock_.lap(), read = readNs();
+        return busy - (read - std::exchange(readNs_, read));
+    }
 
  private:
     std::int64_t readNs() const { return split_.source == nullptr ? 0 : split_.source->readNs(); }
     const SplitInput& split_;
-    const std::int64_t readNs_;
-    dataset::CostClock clock_;
+    std::int64_t readNs_;
+    dataset::BusyClock clock_;
 };
 
-/// Notes in the batch what a feature took, from its making to its end.
-class FeatureTimer {
+/// Notes in the batch what features take that are made one after the other: each from the one
+/// before, the first from this object's making. There may be thousands of them, so each costs one
+/// reading of the cheap clock; at the end all are brought to the processor time that they took
+/// together.
+class FeatureTimes {
  public:
-    FeatureTimer(FeatureBatch& batch, const std::string& name, const SplitInput& split)
-        : batch_(batch), name_(name), time_(split) {}
-    FeatureTimer(const FeatureTimer&) = delete;
-    FeatureTimer& operator=(const FeatureTimer&) = delete;
-    ~FeatureTimer() { batch_.featureTimes.push_back({name_, time_.ns()}); }
+    FeatureTimes(FeatureBatch& batch, const SplitInput& split)
+        : batch_(batch), first_(batch.featureTimes.size()), time_(split) {}
+    FeatureTimes(const FeatureTimes&) = delete;
+    FeatureTimes& operator=(const FeatureTimes&) = delete;
+    ~FeatureTimes() {
+        const double wall = static_cast<double>(std::max<std::int64_t>(1, wall_.sinceStartNs()));
+        const double share = static_cast<double>(time_.ns()) / wall;
+        for (std::size_t i = first_; i < batch_.featureTimes.size(); ++i) {
+            std::int64_t& ns = batch_.featureTimes[i].busyNs;
+            ns = static_cast<std::int64_t>(static_cast<double>(ns) * share);
+        }
+    }
+    void note(const std::string& name) { batch_.featureTimes.push_back({name, wall_.lap()}); }
 
  private:
     FeatureBatch& batch_;
-    const std::string& name_;
+    const std::size_t first_;
     OwnTime time_;
+    dataset::WallClock wall_;
+};
+
+/// Notes a feature at its end.
+class FeatureTimer {
+ public:
+    FeatureTimer(FeatureTimes& times, const std::string& name) : times_(times), name_(name) {}
+    FeatureTimer(const FeatureTimer&) = delete;
+    FeatureTimer& operator=(const FeatureTimer&) = delete;
+    ~FeatureTimer() { times_.note(name_); }
+
+ private:
+    FeatureTimes& times_;
+    const std::string& name_;
 };
 
 }  // namespace millrace::recipe

@@ -4,11 +4,11 @@
 // File columns are read when first used and looked up only for the rows that are left; columns that
 // steps made follow the selection when they are next used. Private to the room.
 // Threads: one. A copy shares what was read so far.
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/recipe/compiled_recipe.h"
@@ -69,15 +69,15 @@ class RowSet : public ExprInput {
     };
     /// File columns as they were read.
     struct Source {
-        std::map<std::string, MadeColumn> columns;
+        std::unordered_map<std::string, MadeColumn> columns;
     };
     Result<ArrayPtr> presentRows(const MadeColumn& read) const;
 
     const SplitInput& split_;
     const spec::Schema& schema_;
     std::shared_ptr<Source> source_;
-    std::map<std::string, ArrayPtr> selected_;  ///< file columns, present rows only
-    std::map<std::string, MadeColumn> made_;
+    std::unordered_map<std::string, ArrayPtr> selected_;  ///< file columns, present rows only
+    std::unordered_map<std::string, MadeColumn> made_;
     std::vector<ArrayPtr> cuts_;                          ///< positions kept by each keep()
     std::optional<std::vector<std::int64_t>> selection_;  ///< offsets in the split; none: all rows
     ArrayPtr selectionArray_;

@@ -15,18 +15,20 @@ namespace millrace::segment {
 
 namespace {
 
-constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+constexpr std::int64_t kPage = 4096, kHugePage = std::int64_t{2} << 20;
+constexpr int kSmallestTop = 9;  // of kSmallest
+static_assert(BufferPool::kSmallest == 1 << kSmallestTop);
 
 // Four classes a power of two: a block is at most a quarter larger than what was asked for.
 int classOf(std::int64_t bytes) {
     const auto value = static_cast<std::uint64_t>(bytes - 1);
     const int top = 63 - std::countl_zero(value);
     const int quarter = static_cast<int>((value >> (top - 2)) & 3);
-    return (top - 14) * 4 + quarter;
+    return (top - kSmallestTop) * 4 + quarter;
 }
 
 std::int64_t classBytes(int sizeClass) {
-    const int top = sizeClass / 4 + 14;
+    const int top = sizeClass / 4 + kSmallestTop;
     return (std::int64_t{1} << top) + (std::int64_t{sizeClass % 4 + 1} << (top - 2));
 }
 
@@ -110,7 +112,9 @@ arrow::Status BufferPool::allocateBlock(std::int64_t size, std::uint8_t** out) {
                     " more are needed");
             }
         }
-        const std::int64_t alignment = bytes >= 2 * kHugePage ? kHugePage : 4096;
+        const std::int64_t alignment = bytes >= 2 * kHugePage ? kHugePage
+                                       : bytes >= kPage       ? kPage
+                                                              : std::int64_t{alignof(Block)};
         void* memory = std::aligned_alloc(
             static_cast<std::size_t>(alignment),
             static_cast<std::size_t>((bytes + alignment - 1) / alignment * alignment));

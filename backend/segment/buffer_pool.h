@@ -23,7 +23,7 @@ namespace millrace::segment {
 
 class BufferPool final : public arrow::MemoryPool {
  public:
-    static constexpr std::int64_t kSmallest = 32 * 1024;
+    static constexpr std::int64_t kSmallest = 512;
 
     /// limitBytes 0: no limit.
     explicit BufferPool(std::int64_t limitBytes);

@@ -5,13 +5,24 @@
 #include <numeric>
 
 #include <arrow/api.h>
-#include <arrow/util/byte_size.h>
 
 #include "backend/dataset/plan_builder.h"
 #include "backend/segment/requests.h"
 
 namespace millrace::segment {
 namespace {
+
+/// Of all buffers of an array; one that stands in it twice counts twice.
+std::int64_t bufferBytes(const arrow::ArrayData& data) {
+    std::int64_t bytes = 0;
+    for (const std::shared_ptr<arrow::Buffer>& buffer : data.buffers) {
+        bytes += buffer == nullptr ? 0 : buffer->size();
+    }
+    for (const std::shared_ptr<arrow::ArrayData>& child : data.child_data) {
+        bytes += bufferBytes(*child);
+    }
+    return bytes + (data.dictionary == nullptr ? 0 : bufferBytes(*data.dictionary));
+}
 
 constexpr std::int64_t kSegmentsAhead = 8;  // the read-ahead itself bounds the bytes
 // Runs of this many rows are copied by column; shorter ones from records.
@@ -103,7 +114,7 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
         firstRead_ = false;
         for (std::size_t i = 0; i < names.size(); ++i) {
             if (names[i] != keptName_) {
-                counters_.addDecoded(names[i], arrow::util::TotalBufferSize(*arrays[i]));
+                counters_.addDecoded(names[i], bufferBytes(*arrays[i]->data()));
             }
         }
     }

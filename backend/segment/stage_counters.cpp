@@ -42,7 +42,7 @@ std::map<std::string, ColumnCount> StageCounters::columns() const {
     std::map<std::string, ColumnCount> columns;
     {
         MutexLock lock(mutex_);
-        columns = columns_;
+        columns.insert(columns_.begin(), columns_.end());
     }
     std::int64_t measured = 0;
     for (const auto& [name, column] : columns) {

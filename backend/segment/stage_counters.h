@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/core/mutex.h"
@@ -99,7 +100,7 @@ class StageCounters {
     };
     std::array<Cell, kNumStages> cells_;
     mutable Mutex mutex_;
-    std::map<std::string, ColumnCount> columns_ MR_GUARDED_BY(mutex_);
+    std::unordered_map<std::string, ColumnCount> columns_ MR_GUARDED_BY(mutex_);
     std::map<std::string, StepTime> steps_ MR_GUARDED_BY(mutex_);
     BatchMix mix_ MR_GUARDED_BY(mutex_);
 };

@@ -68,7 +68,8 @@ Figures ofJoinTable(const std::shared_ptr<arrow::Array>& keys,
         workers.emplace_back([&, t] {
             for (std::size_t i = static_cast<std::size_t>(t); i < asked.size();
                  i += static_cast<std::size_t>(threads)) {
-                for (const std::int64_t row : *(*table)->find({asked[i]})) {
+                const Result<std::vector<std::int64_t>> found = (*table)->find({asked[i]});
+                for (const std::int64_t row : *found) {
                     hits[static_cast<std::size_t>(t)] += row >= 0 ? 1 : 0;
                 }
             }

@@ -111,7 +111,9 @@ Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& file,
         const auto source = std::make_shared<arrow::io::BufferReader>(file);
         const auto reader = parquet::ParquetFileReader::Open(source);
         PageDecoder decoder(arrow::default_memory_pool());
-        return decoder.readChunk(*source, *reader->metadata(), 0, 0, type, stretch, wish);
+        const auto footer = reader->metadata();
+        return decoder.readChunk(*source, *footer->schema()->Column(0),
+                                 *footer->RowGroup(0)->ColumnChunk(0), type, stretch, wish);
     } catch (const std::exception& e) {
         return dataLoss(e.what());
     }

@@ -167,6 +167,23 @@ TEST(BufferPoolTest, GivesTheSameBlockAgainAndKeepsTheLimit) {
     EXPECT_LE(pool.heldBytes(), 1'000'000);
 }
 
+// The columns of a wide table's row group are small, and there are many of them.
+TEST(BufferPoolTest, KeepsSmallBlocksToo) {
+    BufferPool pool(0);
+    for (const std::int64_t bytes : {std::int64_t{BufferPool::kSmallest}, std::int64_t{28'672}}) {
+        auto first = PooledBuffer::allocate(pool, bytes);
+        ASSERT_TRUE(first.ok());
+        const std::uint8_t* place = first->data();
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(place) % 64, 0U);
+        *first = PooledBuffer();
+        EXPECT_GE(pool.heldBytes(), bytes);
+        const auto second = PooledBuffer::allocate(pool, bytes);
+        ASSERT_TRUE(second.ok());
+        EXPECT_EQ(second->data(), place);
+    }
+    EXPECT_EQ(pool.bytes_allocated(), 0);
+}
+
 TEST(BufferPoolTest, ReallocatesWithoutLosingBytes) {
     BufferPool pool(0);
     std::uint8_t* memory = nullptr;
