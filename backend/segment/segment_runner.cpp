@@ -130,12 +130,14 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
 };
 
 SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
-                             StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead)
+                             StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead,
+                             std::uint32_t epochs)
     : input_(std::move(input)),
       pool_(pool),
       counters_(counters),
       records_(input_->layout()),
       reader_(input_->dataset(), &pool, std::move(readAhead)),
+      epochs_(epochs),
       columnsAhead_(input_->dataset()->hasObjects()
                         ? dataset::columnsRead(input_->spec(), input_->dataset()->schema())
                         : std::vector<std::string>()) {}
@@ -143,9 +145,15 @@ SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPoo
 // This segment's splits, and those that follow it, whichever thread will compute them.
 void SegmentRunner::announce(std::uint32_t epoch, std::int64_t segment) {
     std::vector<dataset::SplitRange> splits;
-    const std::int64_t end = std::min(segment + kSegmentsAhead, input_->numSegments());
-    for (std::int64_t s = segment; s < end; ++s) {
-        for (const stream::SplitRef& ref : input_->splitsOf(epoch, s)) {
+    for (std::int64_t ahead = 0; ahead < kSegmentsAhead; ++ahead, ++segment) {
+        if (segment == input_->numSegments()) {
+            segment = 0;
+            ++epoch;
+        }
+        if (epoch >= epochs_ && ahead > 0) {
+            break;
+        }
+        for (const stream::SplitRef& ref : input_->splitsOf(epoch, segment)) {
             const stream::PlanSplit& split = input_->files()[ref.file].splits[ref.split];
             splits.push_back({ref.file, split.rowGroup, split.firstRow, split.rows});
         }

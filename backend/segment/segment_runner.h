@@ -24,8 +24,10 @@ class SegmentRunner {
  public:
     /// `pool` and `counters` outlive the runner and what it made.
     /// `readAhead`: shared by the stream's runners; null: the runner's own where it needs one.
+    /// `epochs`: of the stream, so that the next one is fetched before this one ends.
     SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
-                  StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr);
+                  StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr,
+                  std::uint32_t epochs = 1);
 
     Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment,
                               const SegmentPart& part = {});
@@ -49,6 +51,7 @@ class SegmentRunner {
     StageCounters& counters_;
     const RecordLayout records_;
     dataset::SplitReader reader_;
+    const std::uint32_t epochs_;
     const std::vector<std::string> columnsAhead_;  ///< what to fetch ahead; empty: local files
     /// By chunk, where requests matter: the rows in the file at which they start, ascending.
     std::vector<std::vector<std::uint64_t>> requestStarts_;

@@ -173,7 +173,7 @@ void Sequencer::Impl::fail(const Status& error) {
 }
 
 void Sequencer::Impl::work(bool mayCompute) {
-    Hands hands{SegmentRunner(input_, pool_, counters_, readAhead_),
+    Hands hands{SegmentRunner(input_, pool_, counters_, readAhead_, options_.epochs),
                 FrameGatherer(input_->layout(), &counters_)};
     for (;;) {
         Window::Task task = window_.next(mayCompute);
