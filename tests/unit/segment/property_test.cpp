@@ -310,12 +310,13 @@ void StreamProperty::check(std::uint64_t seed, bool isThorough) {
 
 TEST_F(StreamProperty, IsTheOraclesForAnyDataRecipeThreadsRanksAndResumePoints) {
     if (const char* one = std::getenv("MILLRACE_PROPERTY_SEED"); one != nullptr) {
-        return check(std::strtoull(one, nullptr, 10), true);
+        ASSERT_NO_FATAL_FAILURE(check(std::strtoull(one, nullptr, 10), true));
+        return;
     }
     const char* many = std::getenv("MILLRACE_PROPERTY_SEEDS");
     const std::uint64_t seeds = many == nullptr ? kSeeds : std::strtoull(many, nullptr, 10);
-    for (std::uint64_t seed = 1; seed <= seeds && !HasFatalFailure(); ++seed) {
-        check(seed, many != nullptr);
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        ASSERT_NO_FATAL_FAILURE(check(seed, many != nullptr));
     }
 }
 
