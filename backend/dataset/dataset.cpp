@@ -5,7 +5,7 @@
 
 #include "backend/core/text.h"
 #include "backend/dataset/csv_scan.h"
-#include "backend/dataset/object_store.h"
+#include "backend/objects/object_store.h"
 #include "backend/dataset/parquet_footers.h"
 
 namespace millrace::dataset {
@@ -244,7 +244,7 @@ Dataset::Dataset() : footers_(std::make_shared<ParquetFooters>()) {}
 
 bool Dataset::hasObjects() const {
     return std::any_of(files_.begin(), files_.end(),
-                       [](const DataFile& file) { return isObjectUri(file.path); });
+                       [](const DataFile& file) { return objects::isObjectUri(file.path); });
 }
 
 Status Dataset::uniteSchemas(const std::vector<std::shared_ptr<const FileFacts>>& facts) {

@@ -8,7 +8,7 @@
 #include "backend/dataset/csv_scan.h"
 #include "backend/dataset/facts_pack.h"
 #include "backend/dataset/footers.h"
-#include "backend/dataset/object_store.h"
+#include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
 namespace {
@@ -28,7 +28,7 @@ Result<std::shared_ptr<const FileFacts>> readUnchanged(const DataFile& file,
                                                        const ReadOptions& options) {
     ASSIGN_OR_RETURN(FileFacts read, readFacts(file, options));
     // An object is written as a whole or not at all, and another request costs its latency.
-    if (!isObjectUri(file.path)) {
+    if (!objects::isObjectUri(file.path)) {
         ASSIGN_OR_RETURN(const DataFile now, statFile(file.path, file.path));
         if (now.bytes != file.bytes || now.mtimeNs != file.mtimeNs || now.inode != file.inode) {
             return failedPrecondition(file.path, ": was changed while it was read; try again");
@@ -41,14 +41,14 @@ Result<std::shared_ptr<const FileFacts>> readUnchanged(const DataFile& file,
 bool isSettled(const DataFile& file) {
     const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::system_clock::now().time_since_epoch());
-    return !isObjectUri(file.path) || file.mtimeNs + kSettleNs < now.count();
+    return !objects::isObjectUri(file.path) || file.mtimeNs + kSettleNs < now.count();
 }
 
 /// Reads files[missing] by up to `threads` threads; the first error in file order.
 Status readMissing(const std::vector<DataFile>& files, const std::vector<std::size_t>& missing,
                    const ReadOptions& options, int threads,
                    std::vector<std::shared_ptr<const FileFacts>>& facts) {
-    const bool isRemote = !missing.empty() && isObjectUri(files[missing.front()].path);
+    const bool isRemote = !missing.empty() && objects::isObjectUri(files[missing.front()].path);
     return parallelFor(missing.size(), isRemote ? kRemoteThreads : threads, "footers",
                        [&](std::size_t m) -> Status {
                            ASSIGN_OR_RETURN(facts[missing[m]],

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "backend/core/files.h"
-#include "backend/dataset/object_store.h"
+#include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
 namespace {
@@ -191,6 +191,25 @@ void keepMatches(Entry& entry, std::vector<DataFile> objects,
     }
 }
 
+DataFile fileOf(objects::ObjectInfo info) {
+    DataFile file;
+    file.path = std::move(info.uri);
+    file.bytes = info.bytes;
+    file.mtimeNs = info.mtimeNs;
+    return file;
+}
+
+Result<std::vector<DataFile>> objectsBelow(const objects::ObjectStore& store,
+                                           const std::string& prefix) {
+    ASSIGN_OR_RETURN(std::vector<objects::ObjectInfo> found, store.list(prefix));
+    std::vector<DataFile> files;
+    files.reserve(found.size());
+    for (objects::ObjectInfo& info : found) {
+        files.push_back(fileOf(std::move(info)));
+    }
+    return files;
+}
+
 /// Objects of a store: one, those below a prefix, or those that match a glob.
 Result<Entry> listObjects(const std::string& written, std::string_view format) {
     const std::size_t bucket = std::string_view("s3://").size();
@@ -198,31 +217,32 @@ Result<Entry> listObjects(const std::string& written, std::string_view format) {
     if (slash == bucket || written.size() == bucket || isWild(written.substr(0, slash))) {
         return invalidArgument(written, ": name the bucket: s3://BUCKET/KEY");
     }
-    ASSIGN_OR_RETURN(const auto store, ObjectStore::open());
+    ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
     if (isWild(written)) {
         std::vector<std::string> patterns;
         expandBraces(written, patterns);
         Entry entry{
             written.substr(0, written.rfind('/', written.find_first_of("*?[{")) + 1), {}, {}};
-        ASSIGN_OR_RETURN(std::vector<DataFile> objects, store->list(entry.fixed));
-        keepMatches(entry, std::move(objects), patterns, "");
+        ASSIGN_OR_RETURN(std::vector<DataFile> files, objectsBelow(*store, entry.fixed));
+        keepMatches(entry, std::move(files), patterns, "");
         return entry.names.empty()
                    ? Result<Entry>(notFound(written, ": no object matches this pattern"))
                    : Result<Entry>(std::move(entry));
     }
     if (slash != std::string::npos && !written.ends_with('/')) {
-        Result<DataFile> object = store->stat(written);
+        Result<objects::ObjectInfo> object = store->stat(written);
         if (object.ok()) {
             const std::size_t name = written.rfind('/') + 1;
-            return Entry{written.substr(0, name), {written.substr(name)}, {*std::move(object)}};
+            return Entry{
+                written.substr(0, name), {written.substr(name)}, {fileOf(*std::move(object))}};
         }
         if (object.status().code() != absl::StatusCode::kInvalidArgument) {
             return object.status();
         }
     }
     Entry entry{written.ends_with('/') ? written : written + "/", {}, {}};
-    ASSIGN_OR_RETURN(std::vector<DataFile> objects, store->list(entry.fixed));
-    keepMatches(entry, std::move(objects), {entry.fixed + "**"}, format);
+    ASSIGN_OR_RETURN(std::vector<DataFile> files, objectsBelow(*store, entry.fixed));
+    keepMatches(entry, std::move(files), {entry.fixed + "**"}, format);
     return entry.names.empty()
                ? Result<Entry>(notFound(written, ": no ", format, " objects are below this prefix"))
                : Result<Entry>(std::move(entry));
@@ -274,7 +294,7 @@ Result<Entry> listEntry(const std::string& written, const std::string& baseDir,
     std::string_view local = written;
     if (local.starts_with("file://")) {
         local.remove_prefix(7);
-    } else if (isObjectUri(local)) {
+    } else if (objects::isObjectUri(local)) {
         return listObjects(written, format);
     } else if (local.find("://") != std::string_view::npos) {
         return invalidArgument(written, ": only local paths, file:// and s3:// can be read");
@@ -396,9 +416,10 @@ bool matchesGlob(std::string_view pattern, std::string_view name) {
 }
 
 Result<DataFile> statFile(const std::string& path, std::string_view written) {
-    if (isObjectUri(path)) {
-        ASSIGN_OR_RETURN(const auto store, ObjectStore::open());
-        return store->stat(path);
+    if (objects::isObjectUri(path)) {
+        ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
+        ASSIGN_OR_RETURN(objects::ObjectInfo info, store->stat(path));
+        return fileOf(std::move(info));
     }
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) {

@@ -14,8 +14,8 @@
 #include "backend/core/mutex.h"
 #include "backend/core/unique_fd.h"
 #include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/object_store.h"
 #include "backend/dataset/read_ahead.h"
+#include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
 namespace {
@@ -24,17 +24,14 @@ namespace {
 class ObjectFile final : public arrow::io::RandomAccessFile {
  public:
     ObjectFile(std::string uri, std::int64_t bytes, arrow::MemoryPool* pool,
-               std::shared_ptr<const ObjectStore> store,
-               std::shared_ptr<arrow::io::RandomAccessFile> object,
+               std::shared_ptr<const objects::ObjectStore> store,
                std::shared_ptr<ReadAhead> readAhead, std::uint32_t index)
         : uri_(std::move(uri)),
           bytes_(bytes),
           pool_(pool),
           store_(std::move(store)),
-          object_(std::move(object)),
           readAhead_(std::move(readAhead)),
           index_(index) {}
-    ~ObjectFile() override { (void)object_->Close(); }
 
     arrow::Status Close() override {
         isClosed_ = true;
@@ -106,21 +103,19 @@ class ObjectFile final : public arrow::io::RandomAccessFile {
         if (bytes == 0) {
             return 0;
         }
-        const auto read = object_->ReadAt(position, bytes, out);
+        const Result<std::int64_t> read = store_->read(uri_, position, bytes, out);
         if (read.ok() && *read == bytes) {
             return bytes;
         }
-        const Status status = read.ok() ? dataLoss(uri_, ": truncated while it was read: ", *read,
-                                                   " of ", bytes, " bytes at ", position)
-                                        : store_->explain(read.status(), uri_);
-        return failed(status);
+        return failed(read.ok() ? dataLoss(uri_, ": truncated while it was read: ", *read, " of ",
+                                           bytes, " bytes at ", position)
+                                : read.status());
     }
 
     const std::string uri_;
     const std::int64_t bytes_;
     arrow::MemoryPool* const pool_;
-    const std::shared_ptr<const ObjectStore> store_;
-    const std::shared_ptr<arrow::io::RandomAccessFile> object_;
+    const std::shared_ptr<const objects::ObjectStore> store_;
     const std::shared_ptr<ReadAhead> readAhead_;
     const std::uint32_t index_;
     std::int64_t position_ = 0;
@@ -142,13 +137,11 @@ Result<FileSource> FileSource::openAhead(const DataFile& file, arrow::MemoryPool
     source.path_ = file.path;
     source.bytes_ = file.bytes;
     pool = pool == nullptr ? arrow::default_memory_pool() : pool;
-    if (isObjectUri(file.path)) {
-        ASSIGN_OR_RETURN(auto store, ObjectStore::open());
-        ASSIGN_OR_RETURN(auto object, store->openObject(file.path, file.bytes));
+    if (objects::isObjectUri(file.path)) {
+        ASSIGN_OR_RETURN(auto store, objects::ObjectStore::open());
         source.isObject_ = true;
-        source.input_ =
-            std::make_shared<ObjectFile>(file.path, file.bytes, pool, std::move(store),
-                                         std::move(object), std::move(readAhead), index);
+        source.input_ = std::make_shared<ObjectFile>(file.path, file.bytes, pool, std::move(store),
+                                                     std::move(readAhead), index);
         return source;
     }
     UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -3,18 +3,16 @@
 #include <algorithm>
 
 #include <arrow/buffer.h>
-#include <arrow/io/interfaces.h>
 #include <arrow/memory_pool.h>
 
 #include "backend/core/thread.h"
-#include "backend/dataset/object_store.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
 namespace {
 
 constexpr std::size_t kAnnouncedMax = 65'536;
-constexpr std::size_t kObjectsMax = 256;
 constexpr int kBlocksLookedAt = 8;
 
 }  // namespace
@@ -58,6 +56,9 @@ ReadAhead::~ReadAhead() {
         MutexLock lock(mutex_);
         isStopped_ = true;
         changed_.notifyAll();
+    }
+    for (std::jthread& thread : threads_) {
+        thread.request_stop();  // all at once: each has a request of its own to give up
     }
     threads_.clear();
 }
@@ -147,7 +148,7 @@ bool ReadAhead::hasWorkLocked() const {
     return !parts_.empty() || (!announced_.empty() && !isExpanding_ && hasRoom);
 }
 
-void ReadAhead::work(std::stop_token) {
+void ReadAhead::work(const std::stop_token& stop) {
     for (;;) {
         Part part;
         Key key;
@@ -176,7 +177,7 @@ void ReadAhead::work(std::stop_token) {
             }
         }
         if (part.block != nullptr) {
-            fetch(part);
+            fetch(part, stop);
             continue;
         }
         expand(key, columns, false);
@@ -280,43 +281,22 @@ void ReadAhead::add(const Key& key, BlockPtr block, bool isUrgent) {
     changed_.notifyAll();
 }
 
-Result<std::shared_ptr<arrow::io::RandomAccessFile>> ReadAhead::objectOf(std::uint32_t file) {
-    {
-        MutexLock lock(mutex_);
-        const auto it = objects_.find(file);
-        if (it != objects_.end()) {
-            return it->second;
-        }
-    }
-    const DataFile& data = dataset_->files()[file];
-    ASSIGN_OR_RETURN(const auto store, ObjectStore::open());
-    ASSIGN_OR_RETURN(auto object, store->openObject(data.path, data.bytes));
-    MutexLock lock(mutex_);
-    if (objects_.size() >= kObjectsMax) {
-        objects_.clear();
-    }
-    return objects_.emplace(file, std::move(object)).first->second;
-}
-
-Status ReadAhead::read(const Part& part) {
-    ASSIGN_OR_RETURN(const auto object, objectOf(part.file));
+Status ReadAhead::read(const Part& part, const std::stop_token& stop) {
     ++requests_;
     const Block& block = *part.block;
-    const auto read =
-        object->ReadAt(part.range.offset, part.range.bytes,
-                       block.bytes->mutable_data() + (part.range.offset - block.range.offset));
     const std::string& uri = dataset_->files()[part.file].path;
-    if (!read.ok()) {
-        ASSIGN_OR_RETURN(const auto store, ObjectStore::open());
-        return store->explain(read.status(), uri);
-    }
-    return *read == part.range.bytes ? okStatus()
-                                     : dataLoss(uri, ": truncated while the run reads it");
+    ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
+    ASSIGN_OR_RETURN(
+        const std::int64_t read,
+        store->read(uri, part.range.offset, part.range.bytes,
+                    block.bytes->mutable_data() + (part.range.offset - block.range.offset), stop));
+    return read == part.range.bytes ? okStatus()
+                                    : dataLoss(uri, ": truncated while the run reads it");
 }
 
-void ReadAhead::fetch(const Part& part) {
+void ReadAhead::fetch(const Part& part, const std::stop_token& stop) {
     Block& block = *part.block;
-    const Status status = read(part);
+    const Status status = read(part, stop);
     MutexLock lock(mutex_);
     --block.partsLeft;
     block.error = block.error.ok() ? status : block.error;

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -76,7 +77,7 @@ class ReadAhead {
     using BlockPtr = std::shared_ptr<Block>;
     using Key = std::pair<std::uint32_t, std::int64_t>;  ///< file, chunk
 
-    void work(std::stop_token stop);
+    void work(const std::stop_token& stop);
     BlockPtr blockOfLocked(std::uint32_t file, std::int64_t offset, std::int64_t bytes) const
         MR_REQUIRES(mutex_);
     bool hasWorkLocked() const MR_REQUIRES(mutex_);
@@ -86,9 +87,8 @@ class ReadAhead {
     std::vector<BlockPtr> blocksOf(const std::vector<ByteRange>& ranges) const;
     bool waitForRoom(std::int64_t bytes);
     void add(const Key& key, BlockPtr block, bool isUrgent);
-    void fetch(const Part& part);
-    Status read(const Part& part);
-    Result<std::shared_ptr<arrow::io::RandomAccessFile>> objectOf(std::uint32_t file);
+    void fetch(const Part& part, const std::stop_token& stop);
+    Status read(const Part& part, const std::stop_token& stop);
 
     const std::shared_ptr<const Dataset> dataset_;
     arrow::MemoryPool* const pool_;
@@ -104,8 +104,6 @@ class ReadAhead {
     std::deque<Part> parts_ MR_GUARDED_BY(mutex_);
     std::map<Key, Entry> entries_ MR_GUARDED_BY(mutex_);
     std::map<std::pair<std::uint32_t, std::int64_t>, BlockPtr> blocks_ MR_GUARDED_BY(mutex_);
-    std::map<std::uint32_t, std::shared_ptr<arrow::io::RandomAccessFile>> objects_
-        MR_GUARDED_BY(mutex_);
     std::vector<std::jthread> threads_;
 };
 

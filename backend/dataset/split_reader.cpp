@@ -8,7 +8,7 @@
 
 #include "backend/core/text.h"
 #include "backend/dataset/decoders.h"
-#include "backend/dataset/object_store.h"
+#include "backend/objects/object_store.h"
 #include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/dataset/split_facts.h"
@@ -51,7 +51,7 @@ void SplitReader::leaveSplit() {
 void SplitReader::announce(const std::vector<SplitRange>& splits,
                            const std::vector<std::string>& columns) {
     for (const SplitRange& split : splits) {
-        if (readAhead_ != nullptr && isObjectUri(dataset_->files()[split.file].path)) {
+        if (readAhead_ != nullptr && objects::isObjectUri(dataset_->files()[split.file].path)) {
             readAhead_->announce(split, columns);
         }
     }
@@ -177,7 +177,7 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
         leaveSplit();
     }
     split_ = split;
-    if (split.file < dataset_->files().size() && isObjectUri(dataset_->files()[split.file].path)) {
+    if (split.file < dataset_->files().size() && objects::isObjectUri(dataset_->files()[split.file].path)) {
         readAhead_->need(split, columns);
     }
     RETURN_IF_ERROR(openFile(split.file));

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "backend/dataset/object_store.h"
+#include "backend/objects/object_store.h"
 
 namespace millrace::segment {
 namespace {
@@ -84,7 +84,7 @@ MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recip
     bool hasObjects = false;
     std::int64_t rowBytes = 0;
     for (const stream::PlanFile& file : files) {
-        hasObjects |= dataset::isObjectUri(file.path);
+        hasObjects |= objects::isObjectUri(file.path);
         for (const stream::PlanSplit& s : file.splits) {
             splits.push_back(
                 {cost.planned * s.decodedBytes + cost.fixed * s.rows, s.rows, s.decodedBytes});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -80,6 +81,7 @@ std::string etagOf(const struct stat& info) {
 }  // namespace
 
 Result<std::unique_ptr<RangeServer>> RangeServer::start(std::string root, int port) {
+    ::signal(SIGPIPE, SIG_IGN);  // sendfile() cannot be told not to
     UniqueFd door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -124,7 +126,7 @@ void RangeServer::vanish() {
     for (const auto& [fd, isOpen] : open_) {
         ::shutdown(fd, SHUT_RDWR);
     }
-    ended_.notifyAll();
+    changed_.notifyAll();
 }
 
 void RangeServer::pause(std::chrono::milliseconds time) {
@@ -133,10 +135,31 @@ void RangeServer::pause(std::chrono::milliseconds time) {
     while (!isEnded_) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             end - std::chrono::steady_clock::now());
-        if (left.count() <= 0 || !ended_.waitFor(mutex_, left)) {
+        if (left.count() <= 0 || !changed_.waitFor(mutex_, left)) {
             return;
         }
     }
+}
+
+void RangeServer::increase(std::atomic<std::int64_t>& counter, std::int64_t by) {
+    counter += by;
+    MutexLock lock(mutex_);
+    changed_.notifyAll();
+}
+
+void RangeServer::waitUntil(const std::atomic<std::int64_t>& counter, std::int64_t count) {
+    MutexLock lock(mutex_);
+    while (counter < count) {
+        changed_.wait(mutex_);
+    }
+}
+
+void RangeServer::waitForGets(std::int64_t count) {
+    waitUntil(gets_, count);
+}
+
+void RangeServer::waitForConnections(std::int64_t count) {
+    waitUntil(connections_, count);
 }
 
 void RangeServer::accept() {
@@ -147,6 +170,7 @@ void RangeServer::accept() {
     }
     for (;;) {
         const int fd = ::accept4(door, nullptr, nullptr, SOCK_CLOEXEC);
+        increase(connections_, fd >= 0 ? 1 : 0);
         MutexLock lock(mutex_);
         if (isEnded_ || fd < 0) {
             if (fd >= 0) {
@@ -272,6 +296,11 @@ bool RangeServer::answerList(int fd, const std::string& bucket, const Request& r
 }
 
 bool RangeServer::answerObject(int fd, const std::string& file, const Request& request) {
+    bool ignoresRanges = false;
+    {
+        MutexLock lock(mutex_);
+        ignoresRanges = faults_.ignoresRanges;
+    }
     struct stat info {};
     if (::stat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
         return request.method == "HEAD"
@@ -279,7 +308,7 @@ bool RangeServer::answerObject(int fd, const std::string& file, const Request& r
                    : sendError(fd, 404, "NoSuchKey");
     }
     std::int64_t offset = 0, bytes = info.st_size;
-    const auto range = request.headers.find("range");
+    const auto range = ignoresRanges ? request.headers.end() : request.headers.find("range");
     if (range != request.headers.end()) {
         std::int64_t last = 0;
         if (std::sscanf(range->second.c_str(), "bytes=%ld-%ld", &offset, &last) != 2 ||
@@ -307,11 +336,13 @@ bool RangeServer::answerObject(int fd, const std::string& file, const Request& r
 
 bool RangeServer::sendBody(int fd, const std::string& head, const std::string& file,
                            std::int64_t offset, std::int64_t bytes) {
-    const std::int64_t number = ++gets_;
+    std::int64_t number = 0;
     Faults faults;
     {
         MutexLock lock(mutex_);
+        number = ++gets_;
         faults = faults_;
+        changed_.notifyAll();
     }
     if (faults.vanishAfter >= 0 && number > faults.vanishAfter) {
         vanish();
@@ -336,6 +367,7 @@ bool RangeServer::sendBody(int fd, const std::string& head, const std::string& f
             break;
         }
         left -= n;
+        bytesSent_ += n;
     }
     --getting_;
     return left == 0 && !isCut;

@@ -28,6 +28,7 @@ class RangeServer {
         int cutEvery = 0;                      ///< each n-th GET ends in the middle of its body
         std::int64_t vanishAfter = -1;         ///< after so many GETs of objects: vanish()
         bool deniesAll = false;                ///< 403
+        bool ignoresRanges = false;            ///< 200 and the whole object
     };
 
     static Result<std::unique_ptr<RangeServer>> start(std::string root, int port = 0);
@@ -45,6 +46,11 @@ class RangeServer {
     std::int64_t heads() const { return heads_.load(); }     ///< HEADs of objects
     std::int64_t lists() const { return lists_.load(); }     ///< pages of listings
     int gettingMost() const { return gettingMost_.load(); }  ///< GETs under way at a time
+    std::int64_t connections() const { return connections_.load(); }
+    std::int64_t bytesSent() const { return bytesSent_.load(); }  ///< of objects
+    /// Until so many GETs of objects came, or so many connections.
+    void waitForGets(std::int64_t count);
+    void waitForConnections(std::int64_t count);
 
  private:
     struct Request {
@@ -60,13 +66,15 @@ class RangeServer {
     bool sendBody(int fd, const std::string& head, const std::string& file, std::int64_t offset,
                   std::int64_t bytes);
     void pause(std::chrono::milliseconds time);
+    void waitUntil(const std::atomic<std::int64_t>& counter, std::int64_t count);
+    void increase(std::atomic<std::int64_t>& counter, std::int64_t by = 1);
 
     const std::string root_;
     const int port_;
-    std::atomic<std::int64_t> gets_{0}, heads_{0}, lists_{0};
+    std::atomic<std::int64_t> gets_{0}, heads_{0}, lists_{0}, connections_{0}, bytesSent_{0};
     std::atomic<int> getting_{0}, gettingMost_{0};
     Mutex mutex_;
-    CondVar ended_;
+    CondVar changed_;
     bool isEnded_ MR_GUARDED_BY(mutex_) = false;
     Faults faults_ MR_GUARDED_BY(mutex_);
     UniqueFd door_ MR_GUARDED_BY(mutex_);

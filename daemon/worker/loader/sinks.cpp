@@ -6,23 +6,7 @@ namespace millrace::loader {
 
 Result<segment::SequenceSink::Place> SumSink::reserve(std::uint64_t bytes, std::uint32_t,
                                                       std::int64_t, std::stop_token) {
-    const auto wanted = static_cast<std::int64_t>(bytes);
-    segment::PooledBuffer buffer;
-    {
-        MutexLock lock(mutex_);
-        if (!free_.empty()) {
-            buffer = std::move(free_.back());
-            free_.pop_back();
-        }
-    }
-    if (buffer.size() < wanted) {
-        ASSIGN_OR_RETURN(buffer, segment::PooledBuffer::allocate(pool_, wanted + wanted / 16));
-    }
-    MutexLock lock(mutex_);
-    const std::uint64_t ticket = nextTicket_++;
-    const Place place{buffer.bytes().first(bytes), ticket};
-    taken_.emplace(ticket, std::move(buffer));
-    return place;
+    return places_.take(bytes);
 }
 
 Status SumSink::commit(const Place& place, std::uint32_t epoch, std::int64_t number) {
@@ -34,13 +18,11 @@ Status SumSink::commit(const Place& place, std::uint32_t epoch, std::int64_t num
     }
     stream::OrderHash order;
     order.add(epoch, static_cast<std::uint64_t>(number), view.rowFiles(), view.rowNumbers());
+    places_.giveBack(place.ticket);
     MutexLock lock(mutex_);
     if (!first_) {
         first_ = Clock::now();
     }
-    const auto taken = taken_.find(place.ticket);
-    free_.push_back(std::move(taken->second));
-    taken_.erase(taken);
     orderHash_.add(order);
     if (reads_) {
         finished_.emplace(place.ticket, std::move(sums));

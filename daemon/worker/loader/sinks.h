@@ -14,6 +14,7 @@
 #include "backend/stream/order_hash.h"
 #include "daemon/worker/loader/checksum.h"
 #include "daemon/worker/loader/count_names.h"
+#include "daemon/worker/loader/frame_places.h"
 
 namespace millrace::loader {
 
@@ -24,7 +25,7 @@ class SumSink final : public segment::SequenceSink {
  public:
     using Clock = std::chrono::steady_clock;
 
-    SumSink(segment::BufferPool& pool, bool reads) : pool_(pool), reads_(reads) {}
+    SumSink(segment::BufferPool& pool, bool reads) : places_(pool), reads_(reads) {}
 
     Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                           std::stop_token stop) override;
@@ -41,15 +42,11 @@ class SumSink final : public segment::SequenceSink {
     const std::vector<Clock::time_point>& epochEnds() const { return epochEnds_; }
 
  private:
-    using Number = std::pair<std::uint32_t, std::int64_t>;
     void joinLocked() MR_REQUIRES(mutex_);
 
-    segment::BufferPool& pool_;
+    FramePlaces places_;
     const bool reads_;
     mutable Mutex mutex_;
-    std::vector<segment::PooledBuffer> free_ MR_GUARDED_BY(mutex_);
-    std::map<std::uint64_t, segment::PooledBuffer> taken_ MR_GUARDED_BY(mutex_);
-    std::uint64_t nextTicket_ MR_GUARDED_BY(mutex_) = 0;
     std::map<std::uint64_t, Checksum> finished_ MR_GUARDED_BY(mutex_);  ///< by ticket
     std::uint64_t nextJoined_ MR_GUARDED_BY(mutex_) = 0;
     stream::OrderHash orderHash_ MR_GUARDED_BY(mutex_);

@@ -1,6 +1,7 @@
 """The speed budget as data: each row says what is measured, what is needed, and what was got.
 
-A row is judged on medians of the JSON lines of one run. It ends as "holds", "MISSED", "not run" (a peer or a run it needs failed: counts
+A row is judged on the JSON lines of one run. What compares two rates takes their ratio in each round, in which the two stand next to each other,
+and the median of the rounds (a machine drifts over an hour); all else takes medians. A row ends as "holds", "MISSED", "not run" (a peer or a run it needs failed: counts
 as a miss) or "not measured" (it was not asked for, or the product has no switch for it yet: does not count).
 """
 import statistics
@@ -53,6 +54,11 @@ def is_needed(task, peer):
     return peer.startswith("millrace") or (task, peer) in pairs
 
 
+def across_tasks():
+    """[((task, ours), (other task, theirs))]: pairs that a row compares though they are of two tasks."""
+    return [((task, ours), other) for _, _, task, ours, peers, _ in ROWS for other in peers if isinstance(other, tuple)]
+
+
 class Figures:
     """Medians of the lines of one run."""
 
@@ -66,13 +72,21 @@ class Figures:
         failed = [x["failed"] for x in self.lines if x.get("task") == task and x.get("peer") == peer and "failed" in x]
         return f"{peer}: {failed[-1]}" if failed else None
 
+    def rates(self, task, peer):
+        """By round: the median of its passes."""
+        return {r.get("round", 0): statistics.median(r["rows_scanned"] / s for s in r["seconds"]) for r in self.runs(task, peer)}
+
     def rate(self, task, peer):
+        """The median of all passes."""
         runs = self.runs(task, peer)
         return runs and statistics.median(r["rows_scanned"] / s for r in runs for s in r["seconds"])
 
-    def stream_rate(self, task, peer):
-        """Of whole streams, the cold first pass and the last one included."""
-        return statistics.median(r["rows_scanned"] * r["passes"] / r["stream_seconds"] for r in self.runs(task, peer))
+    def stream_rates(self, task, peer):
+        """By round, of whole streams, the cold first pass and the last one included."""
+        return {r.get("round", 0): r["rows_scanned"] * r["passes"] / r["stream_seconds"] for r in self.runs(task, peer)}
+
+    def floors(self):
+        return {x.get("round", 0): x["floor_rows_per_second"] for x in self.lines if x.get("task") == "limits" and "floor_rows_per_second" in x}
 
     def cpu(self, task, peer):
         runs = self.runs(task, peer)
@@ -86,8 +100,14 @@ class Figures:
         return list(dict.fromkeys(x["peer"] for x in self.lines if x.get("task") == task))
 
     def floor(self):
-        values = [x["floor_rows_per_second"] for x in self.lines if x.get("task") == "limits" and "floor_rows_per_second" in x]
-        return statistics.median(values) if values else None
+        """The median of all rounds; None without any."""
+        return statistics.median(self.floors().values()) if self.floors() else None
+
+
+def ratio(ours, theirs):
+    """Median of the ratios of the rounds that both have; of the medians where they share none."""
+    shared = [ours[r] / theirs[r] for r in ours if r in theirs]
+    return statistics.median(shared) if shared else statistics.median(ours.values()) / statistics.median(theirs.values())
 
 
 def judge(f, row):
@@ -101,16 +121,15 @@ def judge(f, row):
         why = next(filter(None, (f.why_not(*b) for b in missing)), None)
         return text_of(kind, needed), why or "left out of this run", "not run" if why else "not measured"
     if kind in ("ratio", "report"):
-        best = max(f.rate(task, p) for p in peers if f.runs(task, p))
-        got = f.rate(task, ours) / best
+        best = max((p for p in peers if f.runs(task, p)), key=lambda p: f.rate(task, p))
+        got = ratio(f.rates(task, ours), f.rates(task, best))
         return text_of(kind, needed), f"{got:.2f}x", verdict(None if needed is None else got >= needed)
     if kind == "floor":
-        floor = f.floor()
-        if not floor:
+        if not f.floors():
             why = f.why_not("limits", "limits")
             return text_of(kind, needed), why or "left out of this run", "not run" if why else "not measured"
-        got = f.rate(task, ours) / floor
-        return text_of(kind, needed), f"{100 * got:.1f} % of {floor:,.0f} rows/s", verdict(got >= needed)
+        got = ratio(f.rates(task, ours), f.floors())
+        return text_of(kind, needed), f"{100 * got:.1f} % of {f.floor():,.0f} rows/s", verdict(got >= needed)
     if kind == "cpu":
         others = {p: f.cpu(task, p) for p in f.peers(task) if not p.startswith("millrace") and f.runs(task, p) and f.runs(task, p)[0].get("checksum")}
         if not others:
@@ -126,7 +145,7 @@ def judge(f, row):
     if kind == "memory":
         got, arrow = (max(r["peak_mb"] for r in f.runs(task, p)) for p in (ours, peers[0]))
         return f"< {arrow:,.0f} MB", f"{got:,.0f} MB", verdict(got < arrow)
-    got = 1 - f.stream_rate(*both[1]) / f.stream_rate(task, ours)  # cost: of whole streams, passes that come in bursts flatter neither
+    got = 1 - ratio(f.stream_rates(*both[1]), f.stream_rates(task, ours))  # cost: of whole streams, passes that come in bursts flatter neither
     return f"< {100 * needed:.0f} %", f"{100 * got:.1f} %", verdict(got < needed)
 
 

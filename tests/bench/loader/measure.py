@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -88,6 +89,40 @@ def await_quiet(seconds):
     return busy
 
 
+class Pace:
+    """How fast the cores are just now. Others on the same host slow them in phases of minutes that no counter of this machine shows, and what
+    computes more than what waits for memory: so a process starts when the cores are about as fast as the fastest that this run has seen."""
+    SLOW = 1.12  # times the best
+
+    def __init__(self, patience=900.0):
+        self.best, self.left = {}, patience
+        self.work = zlib.compress(bytes((i * i * 2654435761 >> 13) & 63 for i in range(1 << 20)), 1)
+
+    def slowness(self, cores):
+        """Time of fixed work on the slowest of the cores, as a multiple of the best so far on it."""
+        before, worst = os.sched_getaffinity(0), 1.0
+        for core in cores:
+            os.sched_setaffinity(0, {core})
+            times = []
+            for _ in range(5):
+                start = time.perf_counter()
+                zlib.decompress(self.work)
+                times.append(time.perf_counter() - start)
+            took = sorted(times)[2]
+            self.best[core] = min(took, self.best.get(core, took))
+            worst = max(worst, took / self.best[core])
+        os.sched_setaffinity(0, before)
+        return worst
+
+    def wait(self, cores, seconds):
+        """Waits for at most `seconds`, and for `patience` in the whole run; returns the last slowness."""
+        until = time.monotonic() + min(seconds, self.left)
+        while (slow := self.slowness(cores)) > self.SLOW and time.monotonic() < until:
+            time.sleep(0.5)
+            self.left -= 0.5
+        return slow
+
+
 def cores_for(threads):
     return set(sorted(os.sched_getaffinity(0))[:threads])
 
@@ -107,10 +142,11 @@ def normalise(line, warmup, task):
             "checksum": line["checksum"], "order_hash": line["order_hash"], "stages": line.get("stages")}
 
 
-def run(command, *, threads, limit, warmup=0, task="", quiet_wait=0.0, cgroup=None, cpuacct=None):
+def run(command, *, threads, limit, warmup=0, task="", quiet_wait=0.0, pace=None, cgroup=None, cpuacct=None):
     """Runs `command`; its last line of JSON as a dict, or {"failed": why}. Everything that it started has ended on return."""
     busy = await_quiet(quiet_wait)
     cores = cores_for(threads)
+    slow = pace.wait(cores, quiet_wait) if pace else 1.0
     env = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", RAY_USAGE_STATS_ENABLED="0")
     if cpuacct:
         name = "cpuacct.usage" if os.path.exists(os.path.join(cpuacct, "cpuacct.usage")) else "cpu.stat"
@@ -122,7 +158,7 @@ def run(command, *, threads, limit, warmup=0, task="", quiet_wait=0.0, cgroup=No
             with open(os.path.join(folder, "cgroup.procs"), "w") as f:
                 f.write(str(os.getpid()))
 
-    result = {"busy_before": round(busy, 3), "cores": sorted(cores)}
+    result = {"busy_before": round(busy, 3), "slowness_before": round(slow, 2), "cores": sorted(cores)}
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         start, machine0, used0 = time.time(), machine_cpu(), resource.getrusage(resource.RUSAGE_CHILDREN)
         env["BENCH_LAUNCHED"] = repr(start)

@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """millrace-loader on objects of a real S3 server (moto, on a loopback port): the same rows in the same order as from a
 disk, and one sentence for what is denied, missing or gone."""
+import datetime
+import ipaddress
 import json
 import os
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -17,6 +22,9 @@ try:
     import boto3
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
     from moto.server import ThreadedMotoServer
     MISSING = ""
 except ImportError as error:
@@ -33,6 +41,58 @@ model: {type: mlp, hidden: [4]}
 batch: {rows: 64, micro_rows: 16, seed: 7, segment_splits: 2, epochs: 2}
 """
 KEYS = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_EC2_METADATA_DISABLED": "true"}
+
+
+class TlsDoor:
+    """TLS on a loopback port, in front of a server without it. Its certificate is certificate.pem in `directory`."""
+
+    def __init__(self, server, directory):
+        self.server, self.certificate, key_file = server, directory / "certificate.pem", directory / "key.pem"
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a test's store")])
+        now = datetime.datetime.now(datetime.timezone.utc)
+        made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+                .serial_number(1).not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
+                .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+                .add_extension(x509.BasicConstraints(True, None), True).sign(key, hashes.SHA256()))
+        self.certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+        key_file.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(self.certificate, key_file)
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.endpoint = "https://127.0.0.1:%d" % self.door.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.door.shutdown(socket.SHUT_RDWR)
+        self.door.close()
+
+    def accept(self):
+        while True:
+            try:
+                plain, _ = self.door.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(plain,), daemon=True).start()
+
+    def serve(self, plain):
+        try:
+            with self.context.wrap_socket(plain, server_side=True) as outer, socket.create_connection(self.server) as inner:
+                back = threading.Thread(target=self.copy, args=(inner, outer), daemon=True)
+                back.start()
+                self.copy(outer, inner)
+                back.join()
+        except OSError:
+            pass  # who does not trust the certificate hangs up
+
+    @staticmethod
+    def copy(source, target):
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -109,6 +169,17 @@ class ObjectsOfARealServer(unittest.TestCase):
         self.assertIn("s3://lake/log/: the S3 server 127.0.0.1:", done.stderr)
         self.assertIn("does not answer", done.stderr)
         self.assertIn("check the network and AWS_ENDPOINT_URL", done.stderr)
+
+    def test_over_tls_and_only_when_the_certificate_is_trusted(self):
+        door = TlsDoor(self.server.get_host_and_port(), self.base)
+        trusted = {"AWS_ENDPOINT_URL": door.endpoint, "AWS_CA_BUNDLE": str(door.certificate), "AWS_MAX_ATTEMPTS": "2"}
+        done = self.stream("s3://lake/log/*/*.parquet", "", trusted)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["rows_delivered"], 7200)
+        done = self.stream("s3://lake/log/*/*.parquet", "", {**trusted, "AWS_CA_BUNDLE": ""})
+        door.close()
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("certificate", done.stderr)
 
 
 if __name__ == "__main__":

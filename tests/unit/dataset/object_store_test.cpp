@@ -1,5 +1,5 @@
 // Reading from a store over the wire: listing, reading ahead, retries, and what ends a run.
-#include "backend/dataset/object_store.h"
+#include "backend/objects/object_store.h"
 
 #include <numeric>
 

@@ -4,33 +4,21 @@ namespace millrace::loader {
 
 Result<segment::SequenceSink::Place> TableSink::reserve(std::uint64_t bytes, std::uint32_t,
                                                         std::int64_t, std::stop_token stop) {
-    const auto wanted = static_cast<std::int64_t>(bytes);
-    segment::PooledBuffer buffer;
     {
         const std::stop_callback onStop(stop, [this] {
             MutexLock lock(mutex_);
             changed_.notifyAll();
         });
         MutexLock lock(mutex_);
-        while (nextTicket_ - nextWritten_ >= placesMax_ && !stop.stop_requested()) {
+        while (given_ - nextWritten_ >= placesMax_ && !stop.stop_requested()) {
             changed_.wait(mutex_);
         }
         if (stop.stop_requested()) {
             return cancelled("stopped");
         }
-        if (!free_.empty()) {
-            buffer = std::move(free_.back());
-            free_.pop_back();
-        }
+        ++given_;
     }
-    if (buffer.size() < wanted) {
-        ASSIGN_OR_RETURN(buffer, segment::PooledBuffer::allocate(pool_, wanted + wanted / 16));
-    }
-    MutexLock lock(mutex_);
-    const std::uint64_t ticket = nextTicket_++;
-    const Place place{buffer.bytes().first(bytes), ticket};
-    taken_.emplace(ticket, std::move(buffer));
-    return place;
+    return places_.take(bytes);
 }
 
 Status TableSink::commit(const Place& place, std::uint32_t epoch, std::int64_t number) {
@@ -39,13 +27,11 @@ Status TableSink::commit(const Place& place, std::uint32_t epoch, std::int64_t n
     ASSIGN_OR_RETURN(table::BatchPtr batch, frames_.batchOf(view));
     stream::OrderHash order;
     order.add(epoch, static_cast<std::uint64_t>(number), view.rowFiles(), view.rowNumbers());
+    places_.giveBack(place.ticket);
     mutex_.lock();
     if (!first_) {
         first_ = Clock::now();
     }
-    const auto taken = taken_.find(place.ticket);
-    free_.push_back(std::move(taken->second));
-    taken_.erase(taken);
     orderHash_.add(order);
     ready_.emplace(place.ticket, std::move(batch));
     Status status;

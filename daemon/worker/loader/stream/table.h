@@ -17,6 +17,7 @@
 #include "backend/stream/order_hash.h"
 #include "backend/table/frame_table.h"
 #include "backend/table/table_output.h"
+#include "daemon/worker/loader/frame_places.h"
 
 namespace millrace::loader {
 
@@ -28,7 +29,7 @@ class TableSink final : public segment::SequenceSink {
     /// started with the table's schema; all outlive the sink.
     TableSink(segment::BufferPool& pool, int places, const table::FrameTable& frames,
               table::TableOutput& output)
-        : pool_(pool),
+        : places_(pool),
           placesMax_(static_cast<std::size_t>(places)),
           frames_(frames),
           output_(output) {}
@@ -50,16 +51,14 @@ class TableSink final : public segment::SequenceSink {
     const std::vector<Clock::time_point>& epochEnds() const { return epochEnds_; }
 
  private:
-    segment::BufferPool& pool_;
+    FramePlaces places_;
     const std::size_t placesMax_;
     const table::FrameTable& frames_;
     table::TableOutput& output_;
     mutable Mutex mutex_;
     CondVar changed_;
-    std::vector<segment::PooledBuffer> free_ MR_GUARDED_BY(mutex_);
-    std::map<std::uint64_t, segment::PooledBuffer> taken_ MR_GUARDED_BY(mutex_);
     std::map<std::uint64_t, table::BatchPtr> ready_ MR_GUARDED_BY(mutex_);
-    std::uint64_t nextTicket_ MR_GUARDED_BY(mutex_) = 0;
+    std::uint64_t given_ MR_GUARDED_BY(mutex_) = 0;
     std::uint64_t nextWritten_ MR_GUARDED_BY(mutex_) = 0;
     bool isWriting_ MR_GUARDED_BY(mutex_) = false;
     stream::OrderHash orderHash_ MR_GUARDED_BY(mutex_);

@@ -1,0 +1,56 @@
+#pragma once
+// Objects of an S3 store, named "s3://BUCKET/KEY": listed through Arrow's S3 filesystem, read by
+// our range client, both with the settings (s3_settings.h) and the usual chain of credentials;
+// without any of these objects are read anonymously. Requests that fail for a while are tried again
+// with back-off.
+//
+// Threads: any. Owns: Arrow's process-wide S3 state, from the first use to the process's end.
+// Failure: one sentence that names the object: kNotFound, kPermissionDenied, kUnavailable (does not
+// answer, or not well, after all tries).
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/status.h"
+
+namespace millrace::objects {
+
+class S3Files;
+class RangeClient;
+
+/// Whether `path` names an object, or objects, of a store ("s3://...").
+bool isObjectUri(std::string_view path);
+
+struct ObjectInfo {
+    std::string uri;
+    std::int64_t bytes = 0;
+    std::int64_t mtimeNs = 0;  ///< a store tells it by the second
+};
+
+class ObjectStore {
+ public:
+    /// The store that the environment describes; made at first use.
+    static Result<std::shared_ptr<const ObjectStore>> open();
+    ~ObjectStore();
+
+    /// All objects below "s3://BUCKET/PREFIX/" (or the one of exactly this name); sorted by name.
+    Result<std::vector<ObjectInfo>> list(const std::string& uri) const;
+
+    /// Size and time of one object.
+    Result<ObjectInfo> stat(const std::string& uri) const;
+
+    /// Up to `bytes` bytes of the object at `offset` into `out`: fewer when it ends before.
+    /// kCancelled soon after `stop` says so.
+    Result<std::int64_t> read(const std::string& uri, std::int64_t offset, std::int64_t bytes,
+                              void* out, const std::stop_token& stop = {}) const;
+
+ private:
+    ObjectStore();
+    std::unique_ptr<S3Files> files_;
+    std::unique_ptr<RangeClient> ranges_;
+};
+
+}  // namespace millrace::objects

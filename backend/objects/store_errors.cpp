@@ -1,0 +1,35 @@
+#include "backend/objects/store_errors.h"
+
+namespace millrace::objects {
+namespace {
+
+constexpr std::string_view kGoesOn =
+    "a run goes on from its last checkpoint when it is started again";
+
+}  // namespace
+
+Status StoreErrors::noSuchBucket(std::string_view uri) const {
+    return notFound(uri, ": no such bucket at ", server);
+}
+
+Status StoreErrors::noSuchObject(std::string_view uri) const {
+    return notFound(uri, ": no such object at ", server);
+}
+
+Status StoreErrors::denied(std::string_view uri, std::string_view reason) const {
+    return permissionDenied(uri, ": ", server, " denies access (", reason,
+                            "); check the credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE, "
+                            "~/.aws/credentials) and the bucket's policy");
+}
+
+Status StoreErrors::doesNotAnswer(std::string_view uri, std::string_view reason) const {
+    return unavailable(uri, ": the S3 server ", server, " does not answer (", reason, "), ",
+                       attempts, " tries; check the network and AWS_ENDPOINT_URL; ", kGoesOn);
+}
+
+Status StoreErrors::failed(std::string_view uri, std::string_view reason) const {
+    return unavailable(uri, ": the S3 server ", server, " failed (", reason, "), ", attempts,
+                       " tries; ", kGoesOn);
+}
+
+}  // namespace millrace::objects

@@ -1,0 +1,22 @@
+#pragma once
+// What can go wrong with an object of a store, as one sentence that names it and says what to do.
+// Threads: a value. `reason`: what the server or the library said.
+#include <string>
+#include <string_view>
+
+#include "backend/core/status.h"
+
+namespace millrace::objects {
+
+struct StoreErrors {
+    std::string server;  ///< host and port, or "Amazon S3"
+    int attempts = 0;    ///< of a request
+
+    Status noSuchBucket(std::string_view uri) const;
+    Status noSuchObject(std::string_view uri) const;
+    Status denied(std::string_view uri, std::string_view reason) const;
+    Status doesNotAnswer(std::string_view uri, std::string_view reason) const;
+    Status failed(std::string_view uri, std::string_view reason) const;
+};
+
+}  // namespace millrace::objects

@@ -1,0 +1,31 @@
+#pragma once
+// Places for frames that a sink reads and forgets: buffers of a pool, used again.
+//
+// Threads: any. Ownership: the pool outlives it.
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/segment/buffer_pool.h"
+#include "backend/segment/sequencer.h"
+
+namespace millrace::loader {
+
+class FramePlaces {
+ public:
+    explicit FramePlaces(segment::BufferPool& pool) : pool_(pool) {}
+
+    /// Tickets count the places from 0. kResourceExhausted when the pool has nothing left.
+    Result<segment::SequenceSink::Place> take(std::uint64_t bytes);
+    void giveBack(std::uint64_t ticket);
+
+ private:
+    segment::BufferPool& pool_;
+    Mutex mutex_;
+    std::vector<segment::PooledBuffer> free_ MR_GUARDED_BY(mutex_);
+    std::map<std::uint64_t, segment::PooledBuffer> taken_ MR_GUARDED_BY(mutex_);
+    std::uint64_t nextTicket_ MR_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace millrace::loader

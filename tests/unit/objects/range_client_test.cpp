@@ -1,0 +1,179 @@
+// Ranges over the wire: what is read, what is asked for again, and what each failure is called.
+#include "backend/objects/range_client.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "backend/core/thread.h"
+#include "tests/support/range_server.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::objects {
+namespace {
+
+using test::RangeServer;
+using testing::HasSubstr;
+
+class Ranges : public testing::Test {
+ protected:
+    void SetUp() override {
+        std::filesystem::create_directories(directory_.path() + "/lake/day=1");
+        for (int i = 0; i < 3'000'000; ++i) {
+            bytes_ += static_cast<char>(i * 2'654'435'761U >> 24);
+        }
+        std::ofstream(directory_.path() + "/lake/day=1/a b+1.bin", std::ios::binary) << bytes_;
+    }
+    RangeClient client(int attempts = 3) const {
+        S3Settings settings;
+        settings.scheme = "http";
+        settings.endpoint = strCat("127.0.0.1:", server_->port());
+        settings.region = "us-east-1";
+        settings.attempts = attempts;
+        return RangeClient(settings, {settings.endpoint, attempts}, [] {
+            return Credentials{"key", "secret", ""};
+        });
+    }
+    void fault(const RangeServer::Faults& faults) { server_->setFaults(faults); }
+
+    Result<std::string> read(const RangeClient& client, std::int64_t offset, std::int64_t bytes,
+                             const std::string& key = "day=1/a b+1.bin",
+                             const std::string& bucket = "lake") const {
+        std::string out(static_cast<std::size_t>(bytes) + 1, '!');
+        ASSIGN_OR_RETURN(const std::int64_t read,
+                         client.read(bucket, key, offset, bytes, out.data()));
+        EXPECT_EQ(out.back(), '!') << "nothing is written behind what was asked for";
+        return out.substr(0, static_cast<std::size_t>(read));
+    }
+
+    tests::TempDir directory_;
+    std::string bytes_;
+    std::unique_ptr<RangeServer> server_ = *RangeServer::start(directory_.path());
+};
+
+TEST_F(Ranges, AreTheBytesAtTheirPlaceOverOneConnection) {
+    const RangeClient client = this->client();
+    for (const auto& [offset, bytes] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {0, 1}, {0, 3'000'000}, {1, 2'999'999}, {1'234'567, 700'000}, {2'999'999, 1}}) {
+        EXPECT_EQ(*read(client, offset, bytes),
+                  bytes_.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes)));
+    }
+    EXPECT_EQ(server_->gets(), 5);
+    EXPECT_EQ(server_->connections(), 1);
+}
+
+TEST_F(Ranges, EndWhereTheObjectEnds) {
+    const RangeClient client = this->client();
+    EXPECT_EQ(*read(client, 2'999'990, 100), bytes_.substr(2'999'990));
+    EXPECT_EQ(*read(client, 3'000'000, 100), "");
+}
+
+TEST_F(Ranges, GoOnFromTheByteThatACutAnswerHadComeTo) {
+    RangeServer::Faults faults;
+    faults.cutEvery = 2;
+    fault(faults);
+    const RangeClient client = this->client();
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(*read(client, 0, 3'000'000), bytes_);
+    }
+    EXPECT_EQ(server_->gets(), 5) << "the second and the fourth answer were cut";
+    EXPECT_EQ(server_->bytesSent(), 9'000'000) << "no byte came twice";
+}
+
+TEST_F(Ranges, AreAskedForAgainAfterServerErrors) {
+    RangeServer::Faults faults;
+    faults.failEvery = 2;
+    fault(faults);
+    const RangeClient client = this->client();
+    EXPECT_EQ(*read(client, 5, 10), bytes_.substr(5, 10));
+    EXPECT_EQ(*read(client, 5, 10), bytes_.substr(5, 10));
+    EXPECT_EQ(server_->gets(), 3);
+}
+
+TEST_F(Ranges, FailAfterAllTriesWithWhatTheServerSaid) {
+    RangeServer::Faults faults;
+    faults.failEvery = 1;
+    fault(faults);
+    const Status status = read(client(2), 0, 10).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_THAT(messageOf(status),
+                HasSubstr("s3://lake/day=1/a b+1.bin: the S3 server 127.0.0.1:"));
+    EXPECT_THAT(messageOf(status), HasSubstr("failed (SlowDown, HTTP status 503), 2 tries"));
+    EXPECT_EQ(server_->gets(), 2);
+}
+
+TEST_F(Ranges, WhatIsNotThereIsNamedAtOnce) {
+    const RangeClient client = this->client();
+    EXPECT_EQ(read(client, 0, 1, "none").status(),
+              notFound("s3://lake/none: no such object at 127.0.0.1:", server_->port()));
+    EXPECT_EQ(read(client, 0, 1, "none", "dry").status(),
+              notFound("s3://dry/none: no such bucket at 127.0.0.1:", server_->port()));
+}
+
+TEST_F(Ranges, DeniedAccessIsNotTriedAgain) {
+    RangeServer::Faults faults;
+    faults.deniesAll = true;
+    fault(faults);
+    const Status status = read(client(), 0, 1).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr("(AccessDenied, HTTP status 403); check the cred"));
+    EXPECT_EQ(server_->connections(), 1);
+}
+
+TEST_F(Ranges, AServerThatSendsTheWholeObjectIsRefused) {
+    RangeServer::Faults faults;
+    faults.ignoresRanges = true;
+    fault(faults);
+    const RangeClient client = this->client();
+    for (const std::int64_t offset : {0, 10, 2'999'995}) {
+        EXPECT_THAT(messageOf(read(client, offset, 10).status()),
+                    HasSubstr("it does not answer ranges"));
+    }
+    EXPECT_EQ(*read(client, 0, 3'000'000), bytes_) << "the whole object was asked for";
+}
+
+TEST_F(Ranges, AVanishedServerDoesNotAnswer) {
+    const RangeClient client = this->client(2);
+    ASSERT_TRUE(read(client, 0, 1).ok());
+    server_->vanish();
+    const Status status = read(client, 0, 1).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr("does not answer ("));
+    EXPECT_THAT(messageOf(status), HasSubstr("check the network and AWS_ENDPOINT_URL"));
+}
+
+TEST_F(Ranges, ATriedAgainRequestIsGivenUpWhenItIsNoLongerNeeded) {
+    RangeServer::Faults faults;
+    faults.failEvery = 1;
+    fault(faults);
+    const RangeClient client = this->client(100);  // eight minutes of trying
+    Status status;
+    std::jthread reader = startThread("read", [&](const std::stop_token& stop) {
+        char byte = 0;
+        status = client.read("lake", "day=1/a b+1.bin", 0, 1, &byte, stop).status();
+    });
+    server_->waitForGets(2);
+    reader.request_stop();
+    reader.join();
+    EXPECT_EQ(status, cancelled("s3://lake/day=1/a b+1.bin: no longer needed"));
+}
+
+TEST_F(Ranges, ASilentAnswerIsGivenUpWhenItIsNoLongerNeeded) {
+    RangeServer::Faults faults;
+    faults.latency = std::chrono::hours(1);
+    fault(faults);
+    const RangeClient client = this->client();
+    Status status;
+    std::jthread reader = startThread("read", [&](const std::stop_token& stop) {
+        char byte = 0;
+        status = client.read("lake", "day=1/a b+1.bin", 0, 1, &byte, stop).status();
+    });
+    server_->waitForConnections(1);
+    reader.request_stop();
+    reader.join();
+    EXPECT_EQ(status, cancelled("s3://lake/day=1/a b+1.bin: no longer needed"));
+}
+
+}  // namespace
+}  // namespace millrace::objects
