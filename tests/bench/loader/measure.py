@@ -94,7 +94,7 @@ class Pace:
     computes more than what waits for memory: so a process starts when the cores are about as fast as the fastest that this run has seen."""
     SLOW = 1.12  # times the best
 
-    def __init__(self, patience=900.0):
+    def __init__(self, patience=600.0):
         self.best, self.left = {}, patience
         self.work = zlib.compress(bytes((i * i * 2654435761 >> 13) & 63 for i in range(1 << 20)), 1)
 
