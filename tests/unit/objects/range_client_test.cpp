@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include <gmock/gmock.h>
 
@@ -45,6 +46,19 @@ class Ranges : public testing::Test {
                          client.read(bucket, key, offset, bytes, out.data()));
         EXPECT_EQ(out.back(), '!') << "nothing is written behind what was asked for";
         return out.substr(0, static_cast<std::size_t>(read));
+    }
+
+    /// How a read ends that is no longer needed once `wait` has returned.
+    static Status stopped(const RangeClient& client, const std::function<void()>& wait) {
+        Status status;
+        std::jthread reader = startThread("read", [&](const std::stop_token& stop) {
+            char byte = 0;
+            status = client.read("lake", "day=1/a b+1.bin", 0, 1, &byte, stop).status();
+        });
+        wait();
+        reader.request_stop();
+        reader.join();
+        return status;
     }
 
     tests::TempDir directory_;
@@ -147,32 +161,16 @@ TEST_F(Ranges, ATriedAgainRequestIsGivenUpWhenItIsNoLongerNeeded) {
     RangeServer::Faults faults;
     faults.failEvery = 1;
     fault(faults);
-    const RangeClient client = this->client(100);  // eight minutes of trying
-    Status status;
-    std::jthread reader = startThread("read", [&](const std::stop_token& stop) {
-        char byte = 0;
-        status = client.read("lake", "day=1/a b+1.bin", 0, 1, &byte, stop).status();
-    });
-    server_->waitForGets(2);
-    reader.request_stop();
-    reader.join();
-    EXPECT_EQ(status, cancelled("s3://lake/day=1/a b+1.bin: no longer needed"));
+    EXPECT_EQ(stopped(client(100), [&] { server_->waitForGets(2); }),  // eight minutes of trying
+              cancelled("s3://lake/day=1/a b+1.bin: no longer needed"));
 }
 
 TEST_F(Ranges, ASilentAnswerIsGivenUpWhenItIsNoLongerNeeded) {
     RangeServer::Faults faults;
     faults.latency = std::chrono::hours(1);
     fault(faults);
-    const RangeClient client = this->client();
-    Status status;
-    std::jthread reader = startThread("read", [&](const std::stop_token& stop) {
-        char byte = 0;
-        status = client.read("lake", "day=1/a b+1.bin", 0, 1, &byte, stop).status();
-    });
-    server_->waitForConnections(1);
-    reader.request_stop();
-    reader.join();
-    EXPECT_EQ(status, cancelled("s3://lake/day=1/a b+1.bin: no longer needed"));
+    EXPECT_EQ(stopped(client(), [&] { server_->waitForConnections(1); }),
+              cancelled("s3://lake/day=1/a b+1.bin: no longer needed"));
 }
 
 }  // namespace
