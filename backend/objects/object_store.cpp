@@ -7,14 +7,9 @@
 #include "backend/objects/s3_files.h"
 
 namespace millrace::objects {
-namespace {
-
-constexpr std::string_view kScheme = "s3://";
-
-}  // namespace
 
 bool isObjectUri(std::string_view path) {
-    return path.starts_with(kScheme);
+    return path.starts_with(kObjectScheme);
 }
 
 ObjectStore::ObjectStore() = default;
@@ -51,15 +46,15 @@ Result<ObjectInfo> ObjectStore::stat(const std::string& uri) const {
 Result<std::int64_t> ObjectStore::read(const std::string& uri, std::int64_t offset,
                                        std::int64_t bytes, void* out,
                                        const std::stop_token& stop) const {
-    const std::size_t slash = uri.find('/', kScheme.size());
+    const std::size_t slash = uri.find('/', kObjectScheme.size());
     if (slash == std::string::npos) {
         return invalidArgument(uri, ": name the object: s3://BUCKET/KEY");
     }
     if (bytes <= 0) {
         return 0;
     }
-    return ranges_->read(uri.substr(kScheme.size(), slash - kScheme.size()), uri.substr(slash + 1),
-                         offset, bytes, out, stop);
+    return ranges_->read(uri.substr(kObjectScheme.size(), slash - kObjectScheme.size()),
+                         uri.substr(slash + 1), offset, bytes, out, stop);
 }
 
 }  // namespace millrace::objects

@@ -21,6 +21,8 @@ namespace millrace::objects {
 class S3Files;
 class RangeClient;
 
+inline constexpr std::string_view kObjectScheme = "s3://";
+
 /// Whether `path` names an object, or objects, of a store ("s3://...").
 bool isObjectUri(std::string_view path);
 

@@ -9,6 +9,8 @@
 #include <curl/curl.h>
 #include <sys/socket.h>
 
+#include "backend/objects/object_store.h"
+
 namespace millrace::objects {
 namespace {
 
@@ -291,7 +293,7 @@ Result<std::int64_t> RangeClient::read(const std::string& bucket, const std::str
             return read;
         }
         failures = answer.bytes > 0 ? 0 : failures;  // each byte is a beginning
-        const std::string uri = strCat("s3://", bucket, "/", key);
+        const std::string uri = strCat(kObjectScheme, bucket, "/", key);
         if (stop.stop_requested()) {
             return cancelled(uri, ": no longer needed");
         }

@@ -50,15 +50,13 @@ Status startS3() {
     return fromS3(arrow::fs::InitializeS3(global));
 }
 
-constexpr std::string_view kScheme = "s3://";
-
 /// "bucket/key" of "s3://bucket/key".
 std::string pathOf(std::string_view uri) {
-    return std::string(uri.substr(kScheme.size()));
+    return std::string(uri.substr(kObjectScheme.size()));
 }
 
 ObjectInfo infoOf(const arrow::fs::FileInfo& info) {
-    return {strCat(kScheme, info.path()), info.size(),
+    return {strCat(kObjectScheme, info.path()), info.size(),
             std::chrono::duration_cast<std::chrono::nanoseconds>(info.mtime().time_since_epoch())
                 .count()};
 }

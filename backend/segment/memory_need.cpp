@@ -19,6 +19,8 @@ constexpr std::int64_t kListPlaceBytes = 8;   ///< where a row's list stands, in
 constexpr std::int64_t kOrderBytes = 24;      ///< a row's key and places while rows are ordered
 constexpr std::int64_t kPageBytes = 8 << 20;  ///< pages, chunks of files, small buffers
 constexpr std::int64_t kReadAheadShare = 6;
+constexpr std::int64_t kConnectionsBytes =
+    8 << 20;  ///< what the read-ahead's connections receive into
 
 std::int64_t rounded(std::int64_t bytes) {
     return bytes + bytes / kBlocks;
@@ -109,6 +111,7 @@ MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recip
     need.thread = kOrderBytes * rows + 2 * cost.made * mostRows + 2 * mostPlanned;
     if (hasObjects) {
         need.segment += need.segment / (kReadAheadShare - 1);
+        need.thread += kConnectionsBytes;
     }
     return need;
 }
