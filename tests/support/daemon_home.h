@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -60,7 +59,7 @@ class DaemonHome {
         const Result<std::string> text = readFile(dir_ / "state/millraced.lock");
         return text.ok() ? std::atoi(text->c_str()) : 0;
     }
-    /// Every process that carries this home's mark, as /proc tells.
+    /// Every living process that carries this home's mark, as /proc tells.
     std::vector<int> processes(const std::string& program = "") const {
         std::vector<int> found;
         std::error_code error;
@@ -85,8 +84,8 @@ class DaemonHome {
         }
     }
     static std::string slurp(const std::filesystem::path& path) {
-        std::ifstream in(path, std::ios::binary);
-        return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+        // Not by a stream: its buffer throws when the process of a file in /proc is gone.
+        return readFile(path).value_or("");
     }
 
  private:

@@ -1,4 +1,6 @@
 // Runs with the real workers: a small data set, the real daemon, and what is done to both.
+#include <fstream>
+
 #include <gmock/gmock.h>
 
 #include "tests/integration/daemon/daemon_place.h"
