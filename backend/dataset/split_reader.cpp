@@ -8,10 +8,10 @@
 
 #include "backend/core/text.h"
 #include "backend/dataset/decoders.h"
-#include "backend/objects/object_store.h"
 #include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/dataset/split_facts.h"
+#include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
 
@@ -25,12 +25,13 @@ Result<spec::DataType> typeOfColumn(const DecoderInput& input, const std::string
 }
 
 SplitReader::SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool,
-                         std::shared_ptr<ReadAhead> readAhead)
+                         std::shared_ptr<ReadAhead> readAhead, Role role)
     : dataset_(std::move(dataset)),
       pool_(pool != nullptr ? pool : arrow::default_memory_pool()),
       readAhead_(readAhead != nullptr || !dataset_->hasObjects()
                      ? std::move(readAhead)
-                     : std::make_shared<ReadAhead>(dataset_, pool_)) {
+                     : std::make_shared<ReadAhead>(dataset_, pool_)),
+      role_(role) {
     for (const spec::Field& field : dataset_->schema().fields) {
         types_.emplace(field.name, &field.type);
     }
@@ -42,7 +43,7 @@ SplitReader::~SplitReader() {
 }
 
 void SplitReader::leaveSplit() {
-    if (readAhead_ != nullptr && split_.rows > 0) {
+    if (readAhead_ != nullptr && split_.rows > 0 && role_ == Role::kOwner) {
         readAhead_->release(split_);
     }
     split_.rows = 0;
@@ -177,7 +178,8 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
         leaveSplit();
     }
     split_ = split;
-    if (split.file < dataset_->files().size() && objects::isObjectUri(dataset_->files()[split.file].path)) {
+    if (split.file < dataset_->files().size() &&
+        objects::isObjectUri(dataset_->files()[split.file].path)) {
         readAhead_->need(split, columns);
     }
     RETURN_IF_ERROR(openFile(split.file));
@@ -197,6 +199,10 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
     }
     std::move(costs.begin(), costs.end(), std::back_inserter(costs_));
     return arrays;
+}
+
+bool SplitReader::readsByColumn() const {
+    return dataset_->options().format == "parquet";
 }
 
 std::vector<ColumnCost> SplitReader::takeCosts() {

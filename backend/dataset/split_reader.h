@@ -41,10 +41,14 @@ class SplitReader {
  public:
     using Types = std::unordered_map<std::string_view, const spec::DataType*>;  ///< by name
 
+    /// kHelper: reads columns of splits that another reader has; what was fetched of them is left
+    /// to that one to give back.
+    enum class Role { kOwner, kHelper };
+
     /// `pool`: null for Arrow's default pool.
     /// `readAhead`: fetches objects; null: one of its own when the dataset has objects.
     explicit SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool = nullptr,
-                         std::shared_ptr<ReadAhead> readAhead = nullptr);
+                         std::shared_ptr<ReadAhead> readAhead = nullptr, Role role = Role::kOwner);
     ~SplitReader();
     SplitReader(const SplitReader&) = delete;
     SplitReader& operator=(const SplitReader&) = delete;
@@ -67,6 +71,9 @@ class SplitReader {
     void announce(const std::vector<SplitRange>& splits, const std::vector<std::string>& columns);
     /// An announced split that will not be read.
     void skip(const SplitRange& split);
+
+    /// A column costs the same whether it is asked for alone or with others.
+    bool readsByColumn() const;
 
     /// Bytes read from files so far.
     std::int64_t bytesRead() const { return bytesRead_; }
@@ -100,6 +107,7 @@ class SplitReader {
     Types types_;
     arrow::MemoryPool* const pool_;
     const std::shared_ptr<ReadAhead> readAhead_;
+    const Role role_;
     std::optional<FileSource> source_;
     std::unique_ptr<FileDecoder> decoder_;
     SplitRange split_;  ///< the last one; its rows 0: none

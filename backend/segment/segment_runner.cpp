@@ -59,9 +59,14 @@ void sortByKey(std::vector<T>& items, Less isBefore) {
 // The recipe's door to one split's columns; the request column is read once for both.
 class SegmentRunner::Columns final : public recipe::ColumnSource {
  public:
-    Columns(dataset::SplitReader& reader, const dataset::SplitRange& split, BufferPool& pool,
-            StageCounters& counters)
-        : reader_(reader), split_(split), pool_(&pool), counters_(counters) {}
+    Columns(SegmentRunner& runner, const dataset::SplitRange& split,
+            std::optional<std::int64_t> rank)
+        : runner_(runner),
+          reader_(runner.reader_),
+          split_(split),
+          rank_(rank),
+          pool_(&runner.pool_),
+          counters_(runner.counters_) {}
 
     Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
         const std::vector<std::string>& names) override {
@@ -78,7 +83,13 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
             }
         }
         const std::int64_t before = reader_.bytesRead();
-        ASSIGN_OR_RETURN(auto read, reader_.readRows(split_, missing, wish));
+        const bool isShared =
+            rank_.has_value() && reader_.readsByColumn() &&
+            runner_.jobs_->isWorthSharing(wish.count(split_.rows), missing.size());
+        ASSIGN_OR_RETURN(
+            ColumnArrays read,
+            isShared ? runner_.jobs_->read(*rank_, split_, missing, wish, reader_, runner_.helper())
+                     : reader_.readRows(split_, missing, wish));
         std::vector<std::shared_ptr<arrow::Array>> arrays;
         std::size_t next = 0;
         for (const std::string& name : names) {
@@ -89,7 +100,8 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
             ASSIGN_OR_RETURN(auto part, dataset::selectRows(kept_, wish, pool_));
             arrays.push_back(std::move(part));
         }
-        count(names, arrays, reader_.bytesRead() - before, timer.lap());
+        // What was shared is counted by those who read it.
+        count(names, arrays, isShared ? 0 : reader_.bytesRead() - before, timer.lap());
         return arrays;
     }
 
@@ -119,8 +131,10 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
         }
     }
 
+    SegmentRunner& runner_;
     dataset::SplitReader& reader_;
     const dataset::SplitRange& split_;
+    const std::optional<std::int64_t> rank_;
     arrow::MemoryPool* const pool_;
     StageCounters& counters_;
     std::string keptName_;
@@ -131,12 +145,14 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
 
 SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                              StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead,
-                             std::uint32_t epochs)
+                             std::uint32_t epochs, ColumnJobs* jobs)
     : input_(std::move(input)),
       pool_(pool),
       counters_(counters),
       records_(input_->layout()),
-      reader_(input_->dataset(), &pool, std::move(readAhead)),
+      readAhead_(std::move(readAhead)),
+      reader_(input_->dataset(), &pool, readAhead_),
+      jobs_(jobs),
       epochs_(epochs),
       columnsAhead_(input_->dataset()->hasObjects()
                         ? dataset::columnsRead(input_->spec(), input_->dataset()->schema())
@@ -161,8 +177,25 @@ void SegmentRunner::announce(std::uint32_t epoch, std::int64_t segment) {
     reader_.announce(splits, columnsAhead_);
 }
 
+dataset::SplitReader& SegmentRunner::helper() {
+    if (!helper_) {
+        helper_.emplace(input_->dataset(), &pool_, readAhead_, dataset::SplitReader::Role::kHelper);
+    }
+    return *helper_;
+}
+
+bool SegmentRunner::help() {
+    StageTimer timer(counters_);
+    const bool hasHelped = jobs_ != nullptr && jobs_->help(helper());
+    if (hasHelped) {
+        timer.stop(Stage::kRead);
+    }
+    return hasHelped;
+}
+
 Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segment,
-                                         const SegmentPart& part) {
+                                         const SegmentPart& part,
+                                         std::optional<std::int64_t> rank) {
     SegmentOutput output;
     output.epoch = epoch;
     output.segment = segment;
@@ -176,7 +209,7 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     for (std::size_t s = 0; s < splits.size(); ++s) {
         ASSIGN_OR_RETURN(const Stretch stretch,
                          stretchOf(splits[s], s == 0 ? part : SegmentPart()));
-        RETURN_IF_ERROR(runSplit(splits[s], stretch, epoch, output));
+        RETURN_IF_ERROR(runSplit(splits[s], stretch, epoch, rank, output));
         if (part.kind == SegmentPart::Kind::kHead) {
             break;
         }
@@ -217,7 +250,8 @@ Result<SegmentRunner::Stretch> SegmentRunner::stretchOf(const stream::SplitRef& 
 }
 
 Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stretch,
-                               std::uint32_t epoch, SegmentOutput& output) {
+                               std::uint32_t epoch, std::optional<std::int64_t> rank,
+                               SegmentOutput& output) {
     const stream::PlanFile& file = input_->files()[ref.file];
     const stream::PlanSplit& split = file.splits[ref.split];
     const std::int64_t rows = stretch.end - stretch.begin;
@@ -234,7 +268,7 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stret
     }
     const std::int64_t firstRow = split.firstRow + stretch.begin;
     const dataset::SplitRange range{ref.file, split.rowGroup, firstRow, rows};
-    Columns columns(reader_, range, pool_, counters_);
+    Columns columns(*this, range, rank);
     StageTimer timer(counters_);
     const bool isDeduplicated = input_->layout().inverseColumn() >= 0;
     if (isDeduplicated || input_->shuffle() == Shuffle::kRequests) {

@@ -5,11 +5,13 @@
 // files and memory. Threads: one runner a thread. Failure: data errors name file and row or row
 // group; kResourceExhausted when the memory limit does not hold the segment.
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "backend/core/status.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/segment/buffer_pool.h"
+#include "backend/segment/column_jobs.h"
 #include "backend/segment/row_records.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/stage_counters.h"
@@ -25,12 +27,17 @@ class SegmentRunner {
     /// `pool` and `counters` outlive the runner and what it made.
     /// `readAhead`: shared by the stream's runners; null: the runner's own where it needs one.
     /// `epochs`: of the stream, so that the next one is fetched before this one ends.
+    /// `jobs`: through which the stream's runners help each other; null: each is alone.
     SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                   StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr,
-                  std::uint32_t epochs = 1);
+                  std::uint32_t epochs = 1, ColumnJobs* jobs = nullptr);
 
+    /// `rank`: as ColumnJobs::read(); none: nobody helps.
     Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment,
-                              const SegmentPart& part = {});
+                              const SegmentPart& part = {},
+                              std::optional<std::int64_t> rank = std::nullopt);
+    /// Reads a column for another runner; false: none is open.
+    bool help();
 
  private:
     class Columns;
@@ -41,7 +48,8 @@ class SegmentRunner {
     };
     Result<Stretch> stretchOf(const stream::SplitRef& ref, const SegmentPart& part);
     Status runSplit(const stream::SplitRef& ref, const Stretch& stretch, std::uint32_t epoch,
-                    SegmentOutput& output);
+                    std::optional<std::int64_t> rank, SegmentOutput& output);
+    dataset::SplitReader& helper();
     void countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output);
     std::int64_t orderRows(std::uint32_t epoch, SegmentOutput& output);
     std::uint64_t keyRow(std::size_t chunk, std::uint64_t row) const;
@@ -50,7 +58,10 @@ class SegmentRunner {
     BufferPool& pool_;
     StageCounters& counters_;
     const RecordLayout records_;
+    const std::shared_ptr<dataset::ReadAhead> readAhead_;
     dataset::SplitReader reader_;
+    std::optional<dataset::SplitReader> helper_;  ///< of others' columns; made when first needed
+    ColumnJobs* const jobs_;
     const std::uint32_t epochs_;
     const std::vector<std::string> columnsAhead_;  ///< what to fetch ahead; empty: local files
     /// By chunk, where requests matter: the rows in the file at which they start, ascending.

@@ -70,11 +70,13 @@ class Sequencer::Impl {
           pool_(pool),
           counters_(counters),
           sink_(sink),
-          window_(*input_,
-                  {options_.epochs,
-                   options_.window > 0 ? options_.window : windowSize(options_.threads),
-                   windowBytes(*input_, options_, pool), options_.start,
-                   options_.isOrdered ? options_.headRows : 0, options_.isOrdered, &counters}),
+          jobs_(
+              counters, [this] { window_.wake(); }, options_.valuesToShare),
+          window_(*input_, {options_.epochs,
+                            options_.window > 0 ? options_.window : windowSize(options_.threads),
+                            windowBytes(*input_, options_, pool), options_.start,
+                            options_.isOrdered ? options_.headRows : 0, options_.isOrdered,
+                            &counters, &jobs_}),
           readAhead_(readAheadOf(*input_, pool)),
           rest_(input_->microRows(), options_.start) {
         MutexLock lock(mutex_);
@@ -97,6 +99,7 @@ class Sequencer::Impl {
     using Item = std::shared_ptr<FlightItem>;
 
     void work(bool mayCompute);
+    void compute(const Item& item, Hands& hands);
     void deliver(const Item& item, Hands& hands);
     Status deliverNext(const Item& item, Hands& hands, bool& isDone);
     Status deliverFrame(const Item& item, std::int64_t index, Hands& hands, bool& gaveTurn);
@@ -119,6 +122,7 @@ class Sequencer::Impl {
     BufferPool& pool_;
     StageCounters& counters_;
     SequenceSink& sink_;
+    ColumnJobs jobs_;
     Window window_;
     const std::shared_ptr<dataset::ReadAhead> readAhead_;
     std::stop_source stop_;
@@ -173,7 +177,7 @@ void Sequencer::Impl::fail(const Status& error) {
 }
 
 void Sequencer::Impl::work(bool mayCompute) {
-    Hands hands{SegmentRunner(input_, pool_, counters_, readAhead_, options_.epochs),
+    Hands hands{SegmentRunner(input_, pool_, counters_, readAhead_, options_.epochs, &jobs_),
                 FrameGatherer(input_->layout(), &counters_)};
     for (;;) {
         Window::Task task = window_.next(mayCompute);
@@ -181,14 +185,24 @@ void Sequencer::Impl::work(bool mayCompute) {
             case Window::Task::Kind::kStop:
                 return;
             case Window::Task::Kind::kCompute:
-                window_.computed(task.item, hands.runner.run(task.item->epoch, task.item->segment,
-                                                             task.item->part));
+                compute(task.item, hands);
+                break;
+            case Window::Task::Kind::kHelp:
+                hands.runner.help();
                 break;
             case Window::Task::Kind::kDeliver:
                 deliver(task.item, hands);
                 break;
         }
     }
+}
+
+void Sequencer::Impl::compute(const Item& item, Hands& hands) {
+    std::optional<std::int64_t> rank;
+    if (options_.threads > 1 && !item->isAlone) {
+        rank = item->rank;
+    }
+    window_.computed(item, hands.runner.run(item->epoch, item->segment, item->part, rank));
 }
 
 void Sequencer::Impl::deliver(const Item& item, Hands& hands) {
@@ -329,6 +343,7 @@ Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands
                                      bool& gaveTurn) {
     const std::int64_t rows = input_->microRows();
     const std::int64_t number = share_.first + index;
+    jobs_.firstIsDelivered();
     ASSIGN_OR_RETURN(const std::uint64_t bytes,
                      hands.gatherer.measure(*item->output, (index - firstFrame_) * rows, rows));
     ASSIGN_OR_RETURN(const SequenceSink::Place place, reserve(bytes, item->epoch, number));

@@ -35,6 +35,11 @@ void Window::stop() {
     changed_.notifyAll();
 }
 
+void Window::wake() {
+    MutexLock lock(mutex_);
+    changed_.notifyAll();
+}
+
 Window::Task Window::next(bool mayCompute) {
     MutexLock lock(mutex_);
     while (!isStopped_) {
@@ -53,6 +58,9 @@ Window::Task Window::next(bool mayCompute) {
             }
             if (item) {
                 return {Task::Kind::kCompute, std::move(item)};
+            }
+            if (options_.jobs != nullptr && options_.jobs->isOpen()) {
+                return {Task::Kind::kHelp, nullptr};
             }
         }
         waitLocked(mayCompute);
@@ -161,6 +169,7 @@ std::shared_ptr<FlightItem> Window::claimLocked() {
     }
     advanceLocked(next);
     auto item = std::make_shared<FlightItem>(std::move(next));
+    item->rank = rank_++;
     holdLocked(*item);
     flight_.push_back(item);
     return item;
@@ -188,6 +197,7 @@ std::shared_ptr<FlightItem> Window::retryLocked() {
     if (numHeld_ > 0) {
         return nullptr;
     }
+    flight_.front()->isAlone = true;
     holdLocked(*flight_.front());
     return flight_.front();
 }

@@ -14,6 +14,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
+#include "backend/segment/column_jobs.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
@@ -25,6 +26,8 @@ struct FlightItem {
     enum class State { kComputing, kReady, kFailed, kRetry };
     std::uint32_t epoch = 0;
     std::int64_t segment = 0;
+    std::int64_t rank = 0;  ///< in the order in which items were claimed
+    bool isAlone = false;   ///< memory is short: nobody helps
     SegmentPart part;
     bool isForRest = false;   ///< only its tail is wanted, for the open rest of a cursor
     bool isEpochEnd = false;  ///< no rows: the place behind the epoch's last segment
@@ -47,9 +50,10 @@ class Window {
         std::int64_t headRows = 0;          ///< as SequencerOptions::headRows
         bool isOrdered = true;              ///< false: whatever is ready is delivered first
         StageCounters* counters = nullptr;  ///< of waits; null: not counted
+        const ColumnJobs* jobs = nullptr;   ///< where to help; null: nowhere. Outlives the window
     };
     struct Task {
-        enum class Kind { kStop, kCompute, kDeliver };
+        enum class Kind { kStop, kCompute, kDeliver, kHelp };
         Kind kind = Kind::kStop;
         std::shared_ptr<FlightItem> item;  ///< kDeliver: null when every epoch is behind us
     };
@@ -57,7 +61,8 @@ class Window {
     Window(const StreamInput& input, Options options);
 
     /// Blocks until there is something to do. kDeliver is given to one thread at a time, until
-    /// delivered(). `mayCompute` false: deliveries only.
+    /// delivered(). kHelp when there was something to help with. `mayCompute` false: deliveries
+    /// only.
     Task next(bool mayCompute);
 
     void computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOutput> output);
@@ -67,6 +72,8 @@ class Window {
     void enter(const std::shared_ptr<FlightItem>& item);
     void leave(const std::shared_ptr<FlightItem>& item);
 
+    /// There is something to help with.
+    void wake();
     /// Every waiting and later next() is kStop.
     void stop();
 
@@ -92,6 +99,7 @@ class Window {
     std::deque<std::int64_t> restSegments_ MR_GUARDED_BY(mutex_);
     std::uint32_t epoch_ MR_GUARDED_BY(mutex_) = 0;
     std::int64_t segment_ MR_GUARDED_BY(mutex_) = 0;
+    std::int64_t rank_ MR_GUARDED_BY(mutex_) = 0;  ///< of the next item
     /// Of `segment_`: kRest once its head is in flight.
     SegmentPart part_ MR_GUARDED_BY(mutex_);
     std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;

@@ -170,6 +170,7 @@ class StreamTest : public ::testing::Test {
         options.epochs = epochs;
         options.start = start;
         options.headRows = headRows_;
+        options.valuesToShare = valuesToShare_;
         auto sequencer = Sequencer::make(input, options, pool_, counters_, sink);
         if (!sequencer.ok()) {
             return sequencer.status();
@@ -181,7 +182,8 @@ class StreamTest : public ::testing::Test {
         return status;
     }
 
-    std::int64_t headRows_ = 0;  ///< SequencerOptions::headRows
+    std::int64_t headRows_ = 0;       ///< SequencerOptions::headRows
+    std::int64_t valuesToShare_ = 1;  ///< SequencerOptions::valuesToShare
     tests::TempDir directory_;
     MemoryBudget budget_{std::int64_t{1} << 30};
     BufferPool pool_{std::int64_t{1} << 30};

@@ -1,0 +1,145 @@
+// Columns of a split that several threads read. One thread plays all parts here, so that who reads
+// what is known; streams with real threads are compared in the other tests of this room.
+#include "backend/segment/column_jobs.h"
+
+#include <fstream>
+
+#include <arrow/array/array_base.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/dataset/data_files.h"
+
+namespace millrace::segment {
+namespace {
+
+using dataset::SplitReader;
+
+constexpr std::int64_t kRows = 1000;
+
+class ColumnJobsTest : public ::testing::Test {
+ protected:
+    ColumnJobsTest() {
+        std::vector<test::Column> columns;
+        for (const std::string& name : names_) {
+            std::vector<std::int64_t> values;
+            for (std::int64_t r = 0; r < 2 * kRows; ++r) {
+                values.push_back(r * 7919 + static_cast<std::int64_t>(columns.size()));
+            }
+            columns.push_back({name, test::ints(values)});
+        }
+        path_ = data_.parquet("rows.parquet", columns, kRows);
+        dataset_ = *dataset::Dataset::open({path_}, data_.path(), {},
+                                           std::make_shared<dataset::FactsCache>());
+    }
+
+    Result<ColumnArrays> read(std::int64_t rank, const dataset::SplitRange& split,
+                              SplitReader& reader, SplitReader& helper) {
+        return jobs_.read(rank, split, names_, {}, reader, helper);
+    }
+    /// The other thread's part while the owner opens the job.
+    void whenOpen(std::function<void()> action) { action_ = std::move(action); }
+
+    static std::int64_t first(const ColumnArrays& arrays, std::size_t column) {
+        return static_cast<const arrow::Int64Array&>(*arrays[column]).Value(0);
+    }
+
+    const std::vector<std::string> names_{"a", "b", "c", "d"};
+    const dataset::SplitRange front_{0, 0, 0, kRows}, back_{0, 1, kRows, kRows};
+    test::DataDirectory data_;
+    std::string path_;
+    std::shared_ptr<const dataset::Dataset> dataset_;
+    std::function<void()> action_ = [] {};
+    StageCounters counters_;
+    ColumnJobs jobs_{counters_, [this] { std::exchange(action_, [] {})(); }, 1};
+};
+
+TEST_F(ColumnJobsTest, AHelperReadsWhatTheOwnerHasNotClaimed) {
+    SplitReader alone(dataset_), owner(dataset_), helper(dataset_), unused(dataset_);
+    const ColumnArrays wanted = *alone.readRows(front_, names_, {});
+    int helped = 0;
+    whenOpen([&] {
+        EXPECT_TRUE(jobs_.isOpen());
+        while (helped < 3 && jobs_.help(helper)) {
+            ++helped;
+        }
+    });
+    const auto arrays = read(5, front_, owner, unused);
+    ASSERT_TRUE(arrays.ok()) << arrays.status();
+    ASSERT_EQ(arrays->size(), wanted.size());
+    for (std::size_t c = 0; c < wanted.size(); ++c) {
+        EXPECT_TRUE((*arrays)[c]->Equals(*wanted[c])) << names_[c];
+    }
+    EXPECT_EQ(helped, 3);
+    EXPECT_EQ(helper.bytesRead() + owner.bytesRead(), alone.bytesRead());
+    EXPECT_GT(helper.bytesRead(), owner.bytesRead());
+    EXPECT_EQ(unused.bytesRead(), 0);
+    EXPECT_FALSE(jobs_.isOpen());
+    EXPECT_FALSE(jobs_.help(helper)) << "nothing is left";
+    EXPECT_EQ(counters_.read(Stage::kRead).bytes, alone.bytesRead());
+    EXPECT_EQ(counters_.columns().at("a").rows, kRows);
+}
+
+TEST_F(ColumnJobsTest, ALaterSegmentHelpsAnEarlierOneUntilTheFirstFrameIsDelivered) {
+    for (const bool isDelivered : {false, true}) {
+        if (isDelivered) {
+            jobs_.firstIsDelivered();
+        }
+        SplitReader early(dataset_), late(dataset_), lateHelper(dataset_), unused(dataset_);
+        whenOpen([&] {
+            const auto arrays = read(2, back_, late, lateHelper);
+            ASSERT_TRUE(arrays.ok()) << arrays.status();
+            EXPECT_EQ(first(*arrays, 1), kRows * 7919 + 1) << "its own columns";
+        });
+        const auto arrays = read(1, front_, early, unused);
+        ASSERT_TRUE(arrays.ok()) << arrays.status();
+        EXPECT_EQ(first(*arrays, 1), 1);
+        EXPECT_GT(late.bytesRead(), 0);
+        EXPECT_EQ(early.bytesRead() == 0, !isDelivered);
+        EXPECT_EQ(lateHelper.bytesRead() == 0, isDelivered);
+    }
+}
+
+TEST_F(ColumnJobsTest, AnEarlierSegmentDoesNotHelpALaterOne) {
+    SplitReader early(dataset_), earlyHelper(dataset_), late(dataset_), unused(dataset_);
+    whenOpen([&] {
+        const auto arrays = read(1, front_, early, earlyHelper);
+        EXPECT_TRUE(arrays.ok()) << arrays.status();
+    });
+    EXPECT_TRUE(read(2, back_, late, unused).ok());
+    EXPECT_EQ(earlyHelper.bytesRead(), 0);
+    EXPECT_GT(late.bytesRead(), 0);
+}
+
+TEST_F(ColumnJobsTest, TheFirstColumnThatFailsIsTold) {
+    // Two damaged columns; whoever reads them, the first one's sentence comes.
+    std::string bytes = test::read(path_);
+    const std::size_t step = bytes.size() / 8;  // four columns of two row groups
+    for (const std::size_t column : {1, 2}) {
+        bytes.replace(column * step + step / 8, step * 3 / 4, std::string(step * 3 / 4, '\x5a'));
+    }
+    test::write(path_, bytes);
+    for (const int helps : {0, 1, 2, 3}) {
+        SplitReader owner(dataset_), helper(dataset_), unused(dataset_);
+        whenOpen([&] {
+            for (int i = 0; i < helps; ++i) {
+                jobs_.help(helper);
+            }
+        });
+        const auto arrays = read(1, front_, owner, unused);
+        ASSERT_FALSE(arrays.ok());
+        EXPECT_NE(arrays.status().message().find("column 'b'"), std::string::npos)
+            << arrays.status();
+        EXPECT_FALSE(jobs_.isOpen()) << "what stands behind it is not read";
+    }
+}
+
+TEST_F(ColumnJobsTest, SmallReadsAreNotWorthIt) {
+    const ColumnJobs jobs(
+        counters_, [] {}, 1000);
+    EXPECT_FALSE(jobs.isWorthSharing(1'000'000, 1));
+    EXPECT_FALSE(jobs.isWorthSharing(99, 10));
+    EXPECT_TRUE(jobs.isWorthSharing(100, 10));
+}
+
+}  // namespace
+}  // namespace millrace::segment
