@@ -5,8 +5,8 @@
 
 #include "backend/core/text.h"
 #include "backend/dataset/csv_scan.h"
-#include "backend/objects/object_store.h"
 #include "backend/dataset/parquet_footers.h"
+#include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
 namespace {

@@ -24,6 +24,7 @@
 #include "backend/dataset/column_tree.h"
 #include "backend/dataset/file_source.h"
 #include "backend/dataset/parquet_columns.h"
+#include "backend/dataset/parquet_footers.h"
 
 namespace millrace::dataset {
 namespace {
@@ -99,18 +100,14 @@ Status addRowGroup(const parquet::FileMetaData& footer, int group, const DataFil
     chunk.decodedBytes.assign(columns.size(), 0);
     for (int i = 0; i < meta->num_columns(); ++i) {
         const std::unique_ptr<parquet::ColumnChunkMetaData> column = meta->ColumnChunk(i);
-        std::int64_t begin = column->data_page_offset();
-        if (column->has_dictionary_page() && column->dictionary_page_offset() > 0) {
-            begin = std::min(begin, column->dictionary_page_offset());
-        }
-        const std::int64_t bytes = column->total_compressed_size();
-        if (begin < 0 || bytes < 0 || begin + bytes > file.bytes) {
+        const ByteRange range = rangeOf(*column);
+        if (range.offset < 0 || range.bytes < 0 || range.end() > file.bytes) {
             return dataLoss(file.path, ": corrupt: row group ", group, ", column ",
                             column->path_in_schema()->ToDotString(), " lies outside the file's ",
                             file.bytes, " bytes");
         }
-        chunk.offset = std::min(chunk.offset, begin);
-        chunk.bytes += bytes;
+        chunk.offset = std::min(chunk.offset, range.offset);
+        chunk.bytes += range.bytes;
         const parquet::ColumnDescriptor* descriptor = footer.schema()->Column(i);
         const auto at = columns.find(columnOfLeaf(*footer.schema(), i));
         if (at != columns.end()) {

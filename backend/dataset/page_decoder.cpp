@@ -14,8 +14,8 @@
 #include <parquet/schema.h>
 
 #include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/bit_unpack.h"
 #include "backend/dataset/leaf_form.h"
+#include "backend/dataset/page_levels.h"
 
 namespace millrace::dataset {
 
@@ -47,103 +47,6 @@ namespace {
 
 Status damaged(std::string_view what) {
     return dataLoss("corrupt: ", what);
-}
-
-int bitsFor(int most) {
-    return std::bit_width(static_cast<unsigned>(most));
-}
-
-// A stream of levels (or of bools): its length in four bytes, then the stream.
-bool takeLevels(ByteSpan& page, ByteSpan& levels) {
-    std::uint32_t length = 0;
-    if (page.size() < 4) {
-        return false;
-    }
-    std::memcpy(&length, page.begin, 4);
-    if (page.size() - 4 < static_cast<std::int64_t>(length)) {
-        return false;
-    }
-    levels = {page.begin + 4, page.begin + 4 + length};
-    page.begin += 4 + static_cast<std::ptrdiff_t>(length);
-    return true;
-}
-
-// True when all levels are `most`.
-bool areAll(ByteSpan levels, int most, std::int64_t count, bool& isAll) {
-    isAll = true;
-    return forEachRun(
-        levels, bitsFor(most), count,
-        [&](std::uint32_t value, std::int64_t) {
-            isAll = isAll && value == static_cast<std::uint32_t>(most);
-            return true;
-        },
-        [&](ByteSpan, std::int64_t) {
-            isAll = false;
-            return true;
-        });
-}
-
-bool unpackLevels(ByteSpan levels, int most, std::int64_t count, std::vector<std::uint32_t>& out) {
-    out.resize(static_cast<std::size_t>(count));
-    std::uint32_t* at = out.data();
-    const int width = bitsFor(most);
-    return forEachRun(
-        levels, width, count,
-        [&](std::uint32_t value, std::int64_t n) {
-            at = std::fill_n(at, n, value);
-            return value <= static_cast<std::uint32_t>(most);
-        },
-        [&](ByteSpan packed, std::int64_t n) {
-            unpackBits(packed.begin, packed.end, width, n, at);
-            const bool isFine = std::all_of(
-                at, at + n, [&](std::uint32_t v) { return v <= static_cast<std::uint32_t>(most); });
-            at += n;
-            return isFine;
-        });
-}
-
-std::uint64_t loadWord(ByteSpan bytes, std::int64_t at) {
-    std::uint64_t word = 0;
-    if (bytes.size() - at >= 8) {
-        std::memcpy(&word, bytes.begin + at, 8);
-    } else {
-        std::memcpy(&word, bytes.begin + at, static_cast<std::size_t>(bytes.size() - at));
-    }
-    return word;
-}
-
-// Bits of definition levels 0 and 1 as a bitmap; the number of ones.
-bool bitmapOf(ByteSpan levels, std::int64_t count, std::vector<std::uint64_t>& bits,
-              std::int64_t& ones) {
-    bits.assign(static_cast<std::size_t>(count / 64 + 2), 0);
-    std::int64_t at = 0;
-    ones = 0;
-    return forEachRun(
-        levels, 1, count,
-        [&](std::uint32_t value, std::int64_t n) {
-            for (std::int64_t i = at; value != 0 && i < at + n; ++i) {
-                bits[static_cast<std::size_t>(i >> 6)] |= std::uint64_t{1} << (i & 63);
-            }
-            ones += value != 0 ? n : 0;
-            at += n;
-            return value <= 1;
-        },
-        [&](ByteSpan packed, std::int64_t n) {
-            for (std::int64_t i = 0; i < n; i += 64) {
-                std::uint64_t word = loadWord(packed, i / 8);
-                if (n - i < 64) {
-                    word &= (std::uint64_t{1} << (n - i)) - 1;
-                }
-                ones += std::popcount(word);
-                const std::int64_t bit = at + i;
-                bits[static_cast<std::size_t>(bit >> 6)] |= word << (bit & 63);
-                if ((bit & 63) != 0) {
-                    bits[static_cast<std::size_t>(bit >> 6) + 1] |= word >> (64 - (bit & 63));
-                }
-            }
-            at += n;
-            return true;
-        });
 }
 
 // Values without gaps to their places; nulls become zeros.
@@ -249,11 +152,26 @@ Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowS
 Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunk(
     arrow::io::RandomAccessFile& file, const parquet::ColumnDescriptor& column,
     const parquet::ColumnChunkMetaData& chunk, const std::shared_ptr<arrow::DataType>& pinned,
-    const RowStretch& stretch, const RowWish& wish) {
+    const RowStretch& stretch, const RowWish& wish, std::span<const PagePlace> places) {
     Shape shape;
     if (pinned == nullptr || !shapeOf(column, *pinned, shape)) {
         return std::shared_ptr<arrow::Array>();
     }
+    if (!places.empty()) {
+        auto array = readChunkBy(places, file, chunk, shape, pinned, stretch, wish);
+        if (array.status().code() != absl::StatusCode::kDataLoss) {
+            return array;
+        }
+        // Either the places do not fit the pages, or what is damaged is told below.
+    }
+    return readChunkBy({}, file, chunk, shape, pinned, stretch, wish);
+}
+
+Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunkBy(
+    std::span<const PagePlace> places, arrow::io::RandomAccessFile& file,
+    const parquet::ColumnChunkMetaData& chunk, const Shape& shape,
+    const std::shared_ptr<arrow::DataType>& pinned, const RowStretch& stretch,
+    const RowWish& wish) {
     ASSIGN_OR_RETURN(const bool isOpen, pages_.open(file, chunk));
     if (!isOpen) {
         return std::shared_ptr<arrow::Array>();
@@ -262,7 +180,8 @@ Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunk(
     RETURN_IF_ERROR(allocate(shape, wish, stretch, chunk.num_values(), target));
     dictionary_ = {};
     dictionaryBytes_ = {};
-    ASSIGN_OR_RETURN(const bool isRead, readPages(shape, target));
+    ASSIGN_OR_RETURN(const bool isRead,
+                     places.empty() ? readPages(shape, target) : readPlaces(places, shape, target));
     if (!isRead) {
         return std::shared_ptr<arrow::Array>();
     }
@@ -305,10 +224,7 @@ Result<bool> PageDecoder::readPages(const Shape& shape, Target& target) {
         if (page.type != PageHeader::kData && page.type != PageHeader::kDataV2) {
             continue;
         }
-        if (page.numValues > target.levelsMost - target.levels) {
-            return damaged("more values than the footer says");
-        }
-        target.levels += page.numValues;
+        RETURN_IF_ERROR(countLevels(page, target));
         // Where a header says its rows, a page without a wished one is passed over.
         const std::int64_t rows = shape.isList ? page.numRows : page.numValues;
         const bool isOpen = target.lists && target.lists->isOpen();
@@ -320,6 +236,60 @@ Result<bool> PageDecoder::readPages(const Shape& shape, Target& target) {
         ASSIGN_OR_RETURN(const bool isRead, readPage(page, shape, target));
         if (!isRead) {
             return false;
+        }
+    }
+    return true;
+}
+
+Status PageDecoder::countLevels(const PageHeader& page, Target& target) {
+    if (page.numValues > target.levelsMost - target.levels) {
+        return damaged("more values than the footer says");
+    }
+    target.levels += page.numValues;
+    return okStatus();
+}
+
+// Pages without a wished row are not read: the stream goes on at the next one that has some.
+Result<bool> PageDecoder::readPlaces(std::span<const PagePlace> places, const Shape& shape,
+                                     Target& target) {
+    const Status misfit = damaged("an offset index that does not fit the pages");
+    const auto isWished = [&](const PagePlace& place) {
+        return target.walk.wants(place.begin, place.end - place.begin);
+    };
+    PageHeader page;
+    pages_.seek(pages_.position(), places.front().offset);
+    while (pages_.position() < places.front().offset) {
+        ASSIGN_OR_RETURN(const bool isThere, pages_.next(page));
+        if (!isThere || page.type != PageHeader::kDictionary) {
+            return misfit;
+        }
+        RETURN_IF_ERROR(readDictionary(page, shape));
+    }
+    std::size_t runEnd = 0;  // pages before it are read one after the other
+    for (std::size_t p = 0; p < places.size() && target.walk.left() > 0; ++p) {
+        const PagePlace& place = places[p];
+        if (!isWished(place)) {
+            continue;
+        }
+        if (p >= runEnd) {
+            for (runEnd = p + 1; runEnd < places.size() && isWished(places[runEnd]);) {
+                ++runEnd;
+            }
+            pages_.seek(place.offset, places[runEnd - 1].offset + places[runEnd - 1].bytes);
+        }
+        ASSIGN_OR_RETURN(const bool isThere, pages_.next(page));
+        if (!isThere || (page.type != PageHeader::kData && page.type != PageHeader::kDataV2)) {
+            return misfit;
+        }
+        RETURN_IF_ERROR(countLevels(page, target));
+        target.seen = place.begin;
+        ASSIGN_OR_RETURN(const bool isRead, readPage(page, shape, target));
+        if (!isRead) {
+            return false;
+        }
+        if (target.seen != place.end || (shape.isList && pageRows_.lead > 0) ||
+            pages_.position() != place.offset + place.bytes) {
+            return misfit;
         }
     }
     return true;

@@ -12,6 +12,7 @@
 // bytes that contradict the format; throws what libparquet throws.
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -19,6 +20,7 @@
 #include "backend/core/status.h"
 #include "backend/dataset/hybrid_runs.h"
 #include "backend/dataset/list_target.h"
+#include "backend/dataset/page_index.h"
 #include "backend/dataset/page_stream.h"
 #include "backend/dataset/row_wish.h"
 
@@ -41,13 +43,17 @@ class PageDecoder {
     /// Of a chunk of `column`, of type `pinned`, the wished rows of a stretch (lists as
     /// dictionary<int32, list> when repeats may be stored once and there are some); null when the
     /// column is not of a kind that this reads. Pages without a wished row are not decompressed
-    /// where their header says their rows (flat columns, and V2).
-    /// The decoder's own buffers are kept for the next chunk.
+    /// where their header says their rows (flat columns, and V2), and not even read where `places`
+    /// (of all its pages; may be empty) says where they lie. Places that do not fit the pages are
+    /// as if there were none. The decoder's own buffers are kept for the next chunk.
     Result<std::shared_ptr<arrow::Array>> readChunk(arrow::io::RandomAccessFile& file,
                                                     const parquet::ColumnDescriptor& column,
                                                     const parquet::ColumnChunkMetaData& chunk,
                                                     const std::shared_ptr<arrow::DataType>& pinned,
-                                                    const RowStretch& stretch, const RowWish& wish);
+                                                    const RowStretch& stretch, const RowWish& wish,
+                                                    std::span<const PagePlace> places = {});
+    /// Bytes read from files so far.
+    std::int64_t bytesRead() const { return pages_.bytesRead(); }
     /// Gives its buffers back to the pool.
     void release() { pages_.close(); }
 
@@ -56,10 +62,17 @@ class PageDecoder {
     struct Target;
     static bool shapeOf(const parquet::ColumnDescriptor& column, const arrow::DataType& pinned,
                         Shape& shape);
+    Result<std::shared_ptr<arrow::Array>> readChunkBy(
+        std::span<const PagePlace> places, arrow::io::RandomAccessFile& file,
+        const parquet::ColumnChunkMetaData& chunk, const Shape& shape,
+        const std::shared_ptr<arrow::DataType>& pinned, const RowStretch& stretch,
+        const RowWish& wish);
     Status allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
                     std::int64_t levels, Target& target);
     /// False: not for this decoder.
     Result<bool> readPages(const Shape& shape, Target& target);
+    Result<bool> readPlaces(std::span<const PagePlace> places, const Shape& shape, Target& target);
+    static Status countLevels(const PageHeader& page, Target& target);
     Result<bool> readPage(const PageHeader& page, const Shape& shape, Target& target);
     Status readDictionary(const PageHeader& page, const Shape& shape);
     bool toWords(const Shape& shape, std::int64_t count, ByteSpan& page);

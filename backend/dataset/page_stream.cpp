@@ -12,6 +12,7 @@
 
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/crc32.h"
+#include "backend/dataset/parquet_footers.h"
 
 namespace millrace::dataset {
 namespace {
@@ -40,11 +41,9 @@ Result<bool> PageStream::open(arrow::io::RandomAccessFile& file,
         return false;
     }
     file_ = &file;
-    at_ = chunk.data_page_offset();
-    if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0) {
-        at_ = std::min(at_, chunk.dictionary_page_offset());
-    }
-    end_ = at_ + chunk.total_compressed_size();
+    const ByteRange range = rangeOf(chunk);
+    at_ = range.offset;
+    end_ = aheadEnd_ = range.end();
     // Headers stand between the bodies and count too; levels that cannot be compressed may add a
     // little.
     mostBytes_ = chunk.total_uncompressed_size() + 64;
@@ -81,7 +80,8 @@ Status PageStream::fill(std::int64_t bytes) {
     if (unread >= bytes || at_ >= end_) {
         return okStatus();
     }
-    const std::int64_t wanted = std::min(std::max(bytes - unread, kStretch), end_ - at_);
+    const std::int64_t ahead = std::min(kStretch, aheadEnd_ - at_);
+    const std::int64_t wanted = std::min(std::max(bytes - unread, ahead), end_ - at_);
     if (window_->size() < unread + wanted) {
         // The old bytes are at the front or of no use.
         std::memmove(window_->mutable_data(), window_->data() + from_,
@@ -102,7 +102,20 @@ Status PageStream::fill(std::int64_t bytes) {
     }
     at_ += read;
     filled_ += read;
+    bytesRead_ += read;
     return okStatus();
+}
+
+void PageStream::seek(std::int64_t offset, std::int64_t aheadEnd) {
+    const std::int64_t windowAt = at_ - filled_;
+    bodyLeft_ = 0;
+    aheadEnd_ = aheadEnd;
+    if (offset >= windowAt && offset <= at_) {
+        from_ = offset - windowAt;
+        return;
+    }
+    at_ = offset;
+    from_ = filled_ = 0;
 }
 
 Result<bool> PageStream::next(PageHeader& header) {

@@ -59,10 +59,17 @@ class PageStream {
 
     /// False: the chunk is encrypted or of a codec that is not here.
     Result<bool> open(arrow::io::RandomAccessFile& file, const parquet::ColumnChunkMetaData& chunk);
+    /// Read from files so far, of all chunks.
+    std::int64_t bytesRead() const { return bytesRead_; }
     /// Gives the memory back to the pool, which keeps it for the next chunk.
     void close();
     /// The next page's header; false at the end. A body that was not asked for is passed over.
     Result<bool> next(PageHeader& header);
+    /// Where the next header is read, in the file.
+    std::int64_t position() const { return at_ - (filled_ - from_) + bodyLeft_; }
+    /// The next header is read at `offset` of the file, within the chunk; nothing is read ahead
+    /// that lies behind `aheadEnd`.
+    void seek(std::int64_t offset, std::int64_t aheadEnd);
     /// The body of the page. Valid until the next call of body() or dictionary().
     Result<ByteSpan> body();
     /// The same into memory that stays until the next chunk's, aligned to 64 bytes.
@@ -77,6 +84,8 @@ class PageStream {
     arrow::MemoryPool* const pool_;
     arrow::io::RandomAccessFile* file_ = nullptr;
     std::int64_t at_ = 0, end_ = 0;  ///< in the file: behind what window_ holds, and of the chunk
+    std::int64_t aheadEnd_ = 0;      ///< in the file: what lies behind is not read ahead
+    std::int64_t bytesRead_ = 0;
     std::int64_t mostBytes_ = 0;     ///< of a page's body, by the footer
     std::shared_ptr<arrow::ResizableBuffer> window_, page_, dictionary_;
     std::int64_t from_ = 0, filled_ = 0;  ///< unread bytes of window_

@@ -22,6 +22,7 @@
 #include "backend/dataset/column_tree.h"
 #include "backend/dataset/decoders.h"
 #include "backend/dataset/page_decoder.h"
+#include "backend/dataset/page_index.h"
 #include "backend/dataset/parquet_columns.h"
 
 namespace millrace::dataset {
@@ -29,12 +30,16 @@ namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
+// Less is passed over sooner than looked up.
+constexpr std::int64_t kBytesWorthAnIndex = 64 * 1024;
+
 class ParquetDecoder : public SplitReader::FileDecoder {
  public:
     explicit ParquetDecoder(const DecoderInput& input)
         : input_(input),
           file_(input.file.input()),
           footer_(input.footer.metadata),
+          index_(footer_, file_),
           pages_(input.pool) {
         std::int64_t row = 0;
         for (int group = 0; group < footer_->num_row_groups(); ++group) {
@@ -94,15 +99,18 @@ class ParquetDecoder : public SplitReader::FileDecoder {
                 groupOf_ = group;
             }
             std::unique_ptr<parquet::ColumnChunkMetaData> chunk;
+            std::int64_t bytes = 0;
             for (const int leaf : leaves.leaves) {
                 chunk = group_->ColumnChunk(leaf);
-                bytesRead_ += chunk->total_compressed_size();
+                bytes += chunk->total_compressed_size();
             }
             ArrayPtr fast;
+            const std::int64_t before = pages_.bytesRead();
             if (leaves.leaves.size() == 1) {
                 ASSIGN_OR_RETURN(
                     fast, decodePages(split, leaves.leaves.front(), *chunk, type, place, wish));
             }
+            bytesRead_ += fast != nullptr ? pages_.bytesRead() - before : bytes;
             if (fast != nullptr) {
                 return fast;
             }
@@ -139,8 +147,13 @@ class ParquetDecoder : public SplitReader::FileDecoder {
         if (stretch.begin < 0 || stretch.begin + stretch.rows > stretch.groupRows) {
             return ArrayPtr();
         }
+        std::vector<PagePlace> places;
+        if (wish.count(split.rows) < stretch.groupRows &&
+            chunk.total_uncompressed_size() >= kBytesWorthAnIndex) {
+            places = index_.places(static_cast<int>(split.chunk), leaf);
+        }
         Result<ArrayPtr> array = pages_.readChunk(*file_, *footer_->schema()->Column(leaf), chunk,
-                                                  toArrowType(type), stretch, wish);
+                                                  toArrowType(type), stretch, wish, places);
         if (!array.ok()) {
             return Status(array.status().code(), strCat(place, ": ", messageOf(array.status())));
         }
@@ -220,6 +233,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     const DecoderInput input_;
     const std::shared_ptr<arrow::io::RandomAccessFile> file_;
     const std::shared_ptr<parquet::FileMetaData> footer_;
+    PageIndex index_;
     std::unique_ptr<parquet::arrow::FileReader> reader_;  ///< opened when it is needed
     std::unique_ptr<parquet::RowGroupMetaData> group_;    ///< of row group groupOf_
     int groupOf_ = -1;

@@ -6,6 +6,7 @@
 
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
+#include <parquet/page_index.h>
 #include <parquet/schema.h>
 
 #include "backend/dataset/parquet_columns.h"
@@ -53,8 +54,16 @@ Result<ParquetFooter> ParquetFooters::get(const DataFile& file, const FileSource
     return footer;
 }
 
+ByteRange rangeOf(const parquet::ColumnChunkMetaData& chunk) {
+    std::int64_t begin = chunk.data_page_offset();
+    if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0) {
+        begin = std::min(begin, chunk.dictionary_page_offset());
+    }
+    return {begin, chunk.total_compressed_size()};
+}
+
 std::vector<ByteRange> columnRanges(const parquet::FileMetaData& footer, int rowGroup,
-                                    const std::vector<std::string>& columns) {
+                                    const std::vector<std::string>& columns, bool hasIndexes) {
     std::vector<ByteRange> ranges;
     if (rowGroup < 0 || rowGroup >= footer.num_row_groups()) {
         return ranges;
@@ -65,13 +74,22 @@ std::vector<ByteRange> columnRanges(const parquet::FileMetaData& footer, int row
         if (!wanted.contains(columnOfLeaf(*footer.schema(), leaf))) {
             continue;
         }
-        const auto chunk = group->ColumnChunk(leaf);
-        std::int64_t begin = chunk->data_page_offset();
-        if (chunk->has_dictionary_page() && chunk->dictionary_page_offset() > 0) {
-            begin = std::min(begin, chunk->dictionary_page_offset());
+        const ByteRange range = rangeOf(*group->ColumnChunk(leaf));
+        if (range.offset >= 0 && range.bytes > 0) {
+            ranges.push_back(range);
         }
-        if (begin >= 0 && chunk->total_compressed_size() > 0) {
-            ranges.push_back({begin, chunk->total_compressed_size()});
+    }
+    if (hasIndexes && !ranges.empty()) {
+        // The page index is read as a whole; an index that cannot be is as if there was none.
+        try {
+            const auto index =
+                parquet::PageIndexReader::DeterminePageIndexRangesInRowGroup(*group, {});
+            for (const auto& part : {index.column_index, index.offset_index}) {
+                if (part.has_value()) {
+                    ranges.push_back({part->offset, part->length});
+                }
+            }
+        } catch (const std::exception&) {
         }
     }
     std::sort(ranges.begin(), ranges.end(),

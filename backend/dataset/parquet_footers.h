@@ -17,8 +17,9 @@
 #include "backend/dataset/parquet_columns.h"
 
 namespace parquet {
+class ColumnChunkMetaData;
 class FileMetaData;
-}
+}  // namespace parquet
 
 namespace millrace::dataset {
 
@@ -47,9 +48,13 @@ class ParquetFooters {
     std::list<Entry> recent_ MR_GUARDED_BY(mutex_);  ///< newest first
 };
 
-/// Where the column chunks of these columns lie, in file order. Names that the file lacks are left
-/// out.
+/// Where a column chunk lies: its dictionary page, when it has one, and its data pages.
+ByteRange rangeOf(const parquet::ColumnChunkMetaData& chunk);
+
+/// Where the column chunks of these columns lie, in file order, and what the page index says of
+/// them when it is asked for. Names that the file lacks are left out.
 std::vector<ByteRange> columnRanges(const parquet::FileMetaData& footer, int rowGroup,
-                                    const std::vector<std::string>& columns);
+                                    const std::vector<std::string>& columns,
+                                    bool hasIndexes = false);
 
 }  // namespace millrace::dataset

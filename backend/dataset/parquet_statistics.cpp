@@ -153,6 +153,12 @@ std::vector<ColumnStatistics> ofFooter(const parquet::FileMetaData& footer,
 
 }  // namespace
 
+ColumnStatistics boundsOf(const parquet::Statistics& statistics) {
+    ColumnStatistics column;
+    readBounds(statistics, column);
+    return column;
+}
+
 ColumnStatistics chunkStatistics(const parquet::FileMetaData& footer, int rowGroup,
                                  const std::string& column, int& leaf) {
     ColumnStatistics none;

@@ -17,7 +17,8 @@ struct Scalar;
 
 namespace parquet {
 class FileMetaData;
-}
+class Statistics;
+}  // namespace parquet
 
 namespace millrace::dataset {
 
@@ -42,6 +43,9 @@ Result<std::vector<ColumnStatistics>> readParquetStatistics(
 /// column that is not plain. `leaf`: its number, -1 when the file lacks it or it is not plain.
 ColumnStatistics chunkStatistics(const parquet::FileMetaData& footer, int rowGroup,
                                  const std::string& column, int& leaf);
+
+/// The bounds alone, where they are exact and can be compared.
+ColumnStatistics boundsOf(const parquet::Statistics& statistics);
 
 /// The bounds as text; "" when they are not known.
 std::string boundText(const std::shared_ptr<const arrow::Scalar>& bound);

@@ -205,7 +205,7 @@ Result<std::vector<ByteRange>> ReadAhead::rangesOf(const Key& key,
     const DataFile& data = dataset_->files()[file];
     ASSIGN_OR_RETURN(const FileSource source, FileSource::open(data, pool_));
     ASSIGN_OR_RETURN(const auto footer, dataset_->footers().get(data, source));
-    return columnRanges(*footer.metadata, static_cast<int>(chunk), columns);
+    return columnRanges(*footer.metadata, static_cast<int>(chunk), columns, options_.hasIndexes);
 }
 
 std::vector<ReadAhead::BlockPtr> ReadAhead::blocksOf(const std::vector<ByteRange>& ranges) const {

@@ -40,6 +40,7 @@ struct ReadAheadOptions {
     int connections = 16;                 ///< requests at a time
     std::int64_t requestBytes = 8'000'000;
     std::int64_t gapBytes = 256'000;  ///< read over rather than asked for anew
+    bool hasIndexes = false;          ///< page indexes too: rows will be left out
 };
 
 class ReadAhead {

@@ -39,7 +39,17 @@ class WishWalk {
     /// Wanted rows that were not yet taken or passed.
     std::int64_t left() const { return wanted_ - next_; }
 
-    /// Wanted rows in [first, first + count), without taking them.
+    /// Whether a row of [first, first + count) is wanted, however far ahead.
+    bool wants(std::int64_t first, std::int64_t count) const {
+        const std::int64_t from = std::max(first, begin_), to = std::min(first + count, end_);
+        if (rows_ == nullptr || from >= to) {
+            return from < to;
+        }
+        const auto row = std::lower_bound(rows_->begin() + next_, rows_->end(), from - begin_);
+        return row != rows_->end() && *row < to - begin_;
+    }
+    /// Wanted rows in [first, first + count), without taking them; all before it were taken or
+    /// passed.
     std::int64_t peek(std::int64_t first, std::int64_t count) const {
         const std::int64_t from = std::max(first, begin_), to = std::min(first + count, end_);
         if (from >= to) {

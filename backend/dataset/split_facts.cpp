@@ -1,5 +1,6 @@
 #include "backend/dataset/split_facts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -126,6 +127,65 @@ std::optional<ColumnFactsOfSplit> ParquetSplitFacts::of(const std::string& colum
         return std::nullopt;
     }
     return facts;
+}
+
+std::vector<ParquetSplitFacts::PageFacts> ParquetSplitFacts::pagesOf(const std::string& column,
+                                                                     PageIndex& index) const {
+    const spec::Field* field = schema_.find(column);
+    const auto found = findColumn(*footer_->schema(), column);
+    if (field == nullptr || field->type.isList || !found || !found->isPrimitive) {
+        return {};
+    }
+    const int leaf = found->leaves.front();
+    const std::vector<PagePlace> places = index.places(rowGroup_, leaf);
+    const std::vector<ColumnStatistics> known = index.statistics(rowGroup_, leaf, places);
+    std::vector<PageFacts> pages;
+    for (std::size_t p = 0; p < known.size(); ++p) {
+        PageFacts& page = pages.emplace_back();
+        page.begin = places[p].begin;
+        page.end = places[p].end;
+        page.facts.hasNulls = known[p].nulls != 0;
+        page.facts.isAllNull = known[p].nulls == page.end - page.begin;
+        if (known[p].hasBounds) {
+            page.facts.min = pinned(known[p].min, field->type);
+            page.facts.max = pinned(known[p].max, field->type);
+        }
+    }
+    return pages;
+}
+
+std::optional<std::vector<std::int64_t>> rowsNotRuledOut(
+    const std::map<std::string, std::vector<ParquetSplitFacts::PageFacts>>& pages,
+    const ColumnLookup& of, const SplitPruner& pruner, std::int64_t begin, std::int64_t rows) {
+    std::vector<std::int64_t> borders{begin, begin + rows};
+    for (const auto& [column, all] : pages) {
+        for (const ParquetSplitFacts::PageFacts& page : all) {
+            if (page.begin > begin && page.begin < begin + rows) {
+                borders.push_back(page.begin);
+            }
+        }
+    }
+    std::ranges::sort(borders);
+    std::vector<std::int64_t> left;
+    for (std::size_t b = 0; b + 1 < borders.size(); ++b) {
+        const std::int64_t first = borders[b], end = borders[b + 1];
+        const bool isRuledOut = pruner.provesEmpty([&](const std::string& column) {
+            const auto known = pages.find(column);
+            if (known == pages.end()) {
+                return of(column);
+            }
+            const auto page = std::ranges::upper_bound(known->second, first, {},
+                                                       &ParquetSplitFacts::PageFacts::begin);
+            return std::optional(std::prev(page)->facts);
+        });
+        for (std::int64_t row = first; !isRuledOut && row < end; ++row) {
+            left.push_back(row - begin);
+        }
+    }
+    if (static_cast<std::int64_t>(left.size()) == rows) {
+        return std::nullopt;
+    }
+    return left;
 }
 
 /// Values are hashed as they are stored: only where that is the value itself.

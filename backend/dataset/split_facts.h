@@ -2,11 +2,14 @@
 // What is known of a split's columns without reading it: for SplitPruner. Private to the room.
 //
 // Threads: one at a time. Failure: none; what cannot be read is unknown.
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/dataset/file_source.h"
+#include "backend/dataset/page_index.h"
 #include "backend/dataset/partitions.h"
 #include "backend/dataset/split_pruner.h"
 
@@ -29,6 +32,14 @@ class ParquetSplitFacts {
 
     std::optional<ColumnFactsOfSplit> of(const std::string& column) const;
 
+    /// The same of stretches of the row group that a page holds, in the order of their rows; empty:
+    /// nothing is known of pages.
+    struct PageFacts {
+        std::int64_t begin = 0, end = 0;  ///< rows of the row group
+        ColumnFactsOfSplit facts;
+    };
+    std::vector<PageFacts> pagesOf(const std::string& column, PageIndex& index) const;
+
  private:
     bool mayHold(int leaf, const Bound& value) const;
 
@@ -37,5 +48,12 @@ class ParquetSplitFacts {
     const int rowGroup_;
     const spec::Schema& schema_;
 };
+
+/// Rows of [begin, begin + rows) of a row group, as offsets from `begin`, ascending, that the facts
+/// of pages do not rule out; absent: they rule out none. `of`: what is known of columns whose pages
+/// are not.
+std::optional<std::vector<std::int64_t>> rowsNotRuledOut(
+    const std::map<std::string, std::vector<ParquetSplitFacts::PageFacts>>& pages,
+    const ColumnLookup& of, const SplitPruner& pruner, std::int64_t begin, std::int64_t rows);
 
 }  // namespace millrace::dataset

@@ -296,6 +296,11 @@ SplitPruner SplitPruner::make(const spec::RunSpec& spec, const spec::Schema& sch
     for (const std::string& text : texts) {
         auto typed = spec::compilePredicate(text, schema, "filter");
         if (!text.empty() && typed.ok()) {
+            for (const std::string& column : spec::collectColumns(*typed)) {
+                if (std::ranges::find(pruner.columns_, column) == pruner.columns_.end()) {
+                    pruner.columns_.push_back(column);
+                }
+            }
             pruner.filters_.push_back(*std::move(typed));
         }
     }

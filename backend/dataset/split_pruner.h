@@ -41,11 +41,14 @@ class SplitPruner {
     static SplitPruner make(const spec::RunSpec& spec, const spec::Schema& schema, bool isEval);
 
     bool hasFilters() const { return !filters_.empty(); }
+    /// Those that the filters name.
+    const std::vector<std::string>& columns() const { return columns_; }
     /// Whether no row of such a split passes.
     bool provesEmpty(const ColumnLookup& columns) const;
 
  private:
     std::vector<spec::Expr> filters_;
+    std::vector<std::string> columns_;
 };
 
 }  // namespace millrace::dataset

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include <arrow/memory_pool.h>
+#include <parquet/metadata.h>
 
 #include "backend/core/text.h"
 #include "backend/dataset/decoders.h"
+#include "backend/dataset/page_index.h"
 #include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/dataset/split_facts.h"
@@ -128,6 +130,48 @@ Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner
         auto known = fromPath(column);
         return known ? known : facts.of(column);
     });
+}
+
+Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
+    const SplitRange& split, const SplitPruner& pruner) {
+    std::optional<std::vector<std::int64_t>> all;
+    if (!pruner.hasFilters() || dataset_->options().format != "parquet") {
+        return all;
+    }
+    RETURN_IF_ERROR(openFile(split.file));
+    ASSIGN_OR_RETURN(const auto footer,
+                     dataset_->footers().get(dataset_->files()[split.file], *source_));
+    const int group = static_cast<int>(split.chunk);
+    if (group < 0 || group >= footer.metadata->num_row_groups()) {
+        return all;
+    }
+    std::int64_t begin = split.firstRow;
+    for (int before = 0; before < group; ++before) {
+        begin -= footer.metadata->RowGroup(before)->num_rows();
+    }
+    if (begin < 0 || begin + split.rows > footer.metadata->RowGroup(group)->num_rows()) {
+        return all;
+    }
+    const ParquetSplitFacts facts(footer.metadata, *source_, group, dataset_->schema());
+    PageIndex index(footer.metadata, source_->input());
+    std::map<std::string, std::vector<ParquetSplitFacts::PageFacts>> pages;
+    for (const std::string& column : pruner.columns()) {
+        auto known = dataset_->partition(column) == nullptr
+                         ? facts.pagesOf(column, index)
+                         : std::vector<ParquetSplitFacts::PageFacts>();
+        if (!known.empty()) {
+            pages.emplace(column, std::move(known));
+        }
+    }
+    if (pages.empty()) {
+        return all;
+    }
+    const auto others = [&](const std::string& column) {
+        const PartitionColumn* partition = dataset_->partition(column);
+        return partition != nullptr ? std::optional(partitionFacts(*partition, split.file))
+                                    : facts.of(column);
+    };
+    return dataset::rowsNotRuledOut(pages, others, pruner, begin, split.rows);
 }
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readColumns(

@@ -67,6 +67,11 @@ class SplitReader {
     /// the filters. Reads the file's footer at most, and bloom filters that are asked for.
     Result<bool> provesEmpty(const SplitRange& split, const SplitPruner& pruner);
 
+    /// Rows of the split (offsets from its first, ascending) that the statistics of pages do not
+    /// rule out; absent: they rule out none. To be asked where provesEmpty() says no.
+    Result<std::optional<std::vector<std::int64_t>>> rowsNotRuledOut(const SplitRange& split,
+                                                                     const SplitPruner& pruner);
+
     /// What will be read after this, in this order: objects of a store are fetched ahead.
     void announce(const std::vector<SplitRange>& splits, const std::vector<std::string>& columns);
     /// An announced split that will not be read.

@@ -25,7 +25,7 @@ struct Chain {
 };
 
 /// The steps that choose or weigh rows; evaluation runs without them.
-bool dropsRows(spec::StepKind kind) {
+bool choosesRows(spec::StepKind kind) {
     using K = spec::StepKind;
     return kind == K::kFilter || kind == K::kSemiJoin || kind == K::kAntiJoin ||
            kind == K::kSample || kind == K::kWeight;
@@ -36,7 +36,7 @@ Result<Chain> compileChain(const std::vector<spec::Step>& steps, const spec::Sch
     Chain chain;
     chain.columns = schema;
     for (const spec::Step& step : steps) {
-        if (!step.enabled || (part == Part::kEval && dropsRows(step.kind))) {
+        if (!step.enabled || (part == Part::kEval && choosesRows(step.kind))) {
             continue;
         }
         ASSIGN_OR_RETURN(StepPtr compiled, compileStep(step, chain.columns, part, tables));
@@ -84,6 +84,10 @@ class RecipeOfPart : public CompiledRecipe {
             features_.addKeys(spec.features, chain.columns);
         }
         steps_ = std::move(chain.steps);
+        dropsRows_ =
+            where_ != nullptr || (!isEval && std::ranges::any_of(steps, [](const spec::Step& step) {
+                return step.enabled && choosesRows(step.kind);
+            }));
         columnsRead_ = readColumns(spec);
         return okStatus();
     }
@@ -93,6 +97,9 @@ class RecipeOfPart : public CompiledRecipe {
         FeatureBatch batch;
         batch.file = split.file;
         RowSet rows(split, schema_);
+        if (split.candidates != nullptr) {
+            RETURN_IF_ERROR(rows.keep(*split.candidates));
+        }
         RETURN_IF_ERROR(count(rows, context, where_.get(), batch));
         std::optional<RowSet> ofLabels;
         if (part_ == Part::kEval) {
@@ -128,6 +135,7 @@ class RecipeOfPart : public CompiledRecipe {
         return features_.vocabularies();
     }
     const std::vector<std::string>& columnsRead() const override { return columnsRead_; }
+    bool dropsRows() const override { return dropsRows_; }
     std::int64_t tableBytes() const override {
         TableSizes sizes;
         features_.addTables(sizes);
@@ -173,6 +181,7 @@ class RecipeOfPart : public CompiledRecipe {
     const Part part_;
     const std::uint64_t seed_;
     const spec::Schema schema_;
+    bool dropsRows_ = false;
     StepPtr where_;
     std::vector<NamedStep> steps_, labelSteps_;
     LabelMaker labels_;

@@ -56,6 +56,9 @@ struct SplitInput {
     std::int64_t rows = 0;
     ColumnSource* source = nullptr;
     arrow::MemoryPool* pool = nullptr;  ///< of what features are made in; null: Arrow's default
+    /// Offsets of the only rows that may pass the filters, ascending; null: all. The others are
+    /// left out before the first step, and no step counts them.
+    const std::vector<std::int64_t>* candidates = nullptr;
 };
 
 /// Where side tables come from, by their path as written in the spec.
@@ -102,6 +105,8 @@ class CompiledRecipe {
     virtual const std::vector<std::string>& vocabularies() const = 0;
     /// The file's columns that are read, sorted.
     virtual const std::vector<std::string>& columnsRead() const = 0;
+    /// Some step may leave rows out.
+    virtual bool dropsRows() const = 0;
     /// Bytes of the side tables held, each once.
     virtual std::int64_t tableBytes() const = 0;
 };

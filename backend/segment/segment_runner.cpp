@@ -268,6 +268,14 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stret
     }
     const std::int64_t firstRow = split.firstRow + stretch.begin;
     const dataset::SplitRange range{ref.file, split.rowGroup, firstRow, rows};
+    ASSIGN_OR_RETURN(const auto candidates, reader_.rowsNotRuledOut(range, input_->pruner()));
+    if (candidates) {
+        output.rowsPruned += rows - static_cast<std::int64_t>(candidates->size());
+        if (candidates->empty()) {
+            reader_.skip(whole);
+            return okStatus();
+        }
+    }
     Columns columns(*this, range, rank);
     StageTimer timer(counters_);
     const bool isDeduplicated = input_->layout().inverseColumn() >= 0;
@@ -275,8 +283,13 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stret
         ASSIGN_OR_RETURN(const auto values, columns.keep(input_->spec().features.request));
         requestStarts_.push_back(requestStarts(*values, static_cast<std::uint64_t>(firstRow)));
     }
-    const recipe::SplitInput in{ref.file, file.relativePath, static_cast<std::uint64_t>(firstRow),
-                                rows,     &columns,          &pool_};
+    const recipe::SplitInput in{ref.file,
+                                file.relativePath,
+                                static_cast<std::uint64_t>(firstRow),
+                                rows,
+                                &columns,
+                                &pool_,
+                                candidates ? &*candidates : nullptr};
     ASSIGN_OR_RETURN(recipe::FeatureBatch batch, input_->recipe().run(in, epoch));
     countSteps(batch, output);
     output.decodedBytes += batch.decodedBytes;

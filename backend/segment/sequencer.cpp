@@ -46,6 +46,7 @@ std::shared_ptr<dataset::ReadAhead> readAheadOf(const StreamInput& input, Buffer
         return nullptr;
     }
     dataset::ReadAheadOptions options;
+    options.hasIndexes = input.readsPartsOfRowGroups();
     if (pool.limitBytes() > 0) {
         options.bytesMax = std::min(options.bytesMax, pool.limitBytes() / kReadAheadShare);
     }

@@ -1,5 +1,7 @@
 #include "backend/segment/stream_input.h"
 
+#include <algorithm>
+
 #include <arrow/compute/initialize.h>
 
 #include "backend/core/paths.h"
@@ -142,6 +144,14 @@ std::int64_t StreamInput::headRows(std::uint32_t epoch, std::int64_t segment,
     const stream::SplitRef first = splitsOf(epoch, segment).front();
     const std::int64_t rows = (least + microRows() - 1) / microRows() * microRows();
     return files()[first.file].splits[first.split].rows >= 2 * rows ? rows : 0;
+}
+
+bool StreamInput::readsPartsOfRowGroups() const {
+    return hasRowGroups_ &&
+           (recipe_->dropsRows() || std::ranges::any_of(files(), [](const stream::PlanFile& file) {
+                return std::ranges::adjacent_find(file.splits, {}, &stream::PlanSplit::rowGroup) !=
+                       file.splits.end();
+            }));
 }
 
 std::int64_t StreamInput::decodedBytes(std::uint32_t epoch, std::int64_t segment) const {

@@ -60,6 +60,8 @@ class StreamInput {
     /// (SegmentPart): a multiple of microRows(), at least `least`; 0 when that would gain nothing
     /// or rows are not delivered in the order they are read in.
     std::int64_t headRows(std::uint32_t epoch, std::int64_t segment, std::int64_t least) const;
+    /// Of some row groups not all rows will be wanted at a time.
+    bool readsPartsOfRowGroups() const;
     /// Bytes that the plan expects the segment to decode to.
     std::int64_t decodedBytes(std::uint32_t epoch, std::int64_t segment) const;
 

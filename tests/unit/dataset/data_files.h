@@ -68,8 +68,9 @@ class DataDirectory {
         return file.string();
     }
 
+    /// `pageRows`: of a data page, about, and with a page index; 0: as it comes.
     std::string parquet(const std::string& name, const std::vector<Column>& columns,
-                        std::int64_t rowGroupRows = 1000) const {
+                        std::int64_t rowGroupRows = 1000, std::int64_t pageRows = 0) const {
         const std::filesystem::path file(at(name));
         std::filesystem::create_directories(file.parent_path());
         arrow::FieldVector fields;
@@ -81,9 +82,15 @@ class DataDirectory {
         const auto table = arrow::Table::Make(arrow::schema(fields), arrays);
         auto sink = *arrow::io::FileOutputStream::Open(file.string());
         const auto properties = parquet::ArrowWriterProperties::Builder().store_schema()->build();
+        parquet::WriterProperties::Builder pages;
+        pages.disable_write_page_index();
+        if (pageRows > 0) {
+            // Of pages below 8 bytes Arrow writes empty ones, which its reader cannot read.
+            pages.data_pagesize(8)->write_batch_size(pageRows)->enable_write_page_index();
+            pages.disable_dictionary();
+        }
         EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), sink,
-                                               rowGroupRows, parquet::default_writer_properties(),
-                                               properties)
+                                               rowGroupRows, pages.build(), properties)
                         .ok());
         EXPECT_TRUE(sink->Close().ok());
         return file.string();

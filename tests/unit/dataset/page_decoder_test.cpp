@@ -16,120 +16,10 @@
 
 #include "backend/dataset/bit_unpack.h"
 #include "tests/unit/dataset/data_files.h"
+#include "tests/unit/dataset/page_files.h"
 
 namespace millrace::dataset {
 namespace {
-
-using ArrayPtr = std::shared_ptr<arrow::Array>;
-
-struct Kind {
-    double nullShare = 0, emptyShare = 0, nullItemShare = 0;
-    std::int64_t distinct = 100;  ///< values
-    int repeats = 1;              ///< equal neighbours
-    bool isRequired = false;
-};
-
-std::int64_t drawn(std::mt19937_64& random, const Kind& kind) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(kind.distinct)) * 7 - 3;
-}
-bool chance(std::mt19937_64& random, double share) {
-    return static_cast<double>(random() % 10'000) < share * 10'000;
-}
-
-template <class Builder>
-ArrayPtr flat(std::mt19937_64& random, const Kind& kind, int rows) {
-    Builder builder;
-    for (int r = 0; r < rows; r += kind.repeats) {
-        const bool isNull = chance(random, kind.nullShare);
-        const auto value = static_cast<typename Builder::value_type>(drawn(random, kind));
-        for (int k = 0; k < kind.repeats && r + k < rows; ++k) {
-            EXPECT_TRUE((isNull ? builder.AppendNull() : builder.Append(value)).ok());
-        }
-    }
-    return *builder.Finish();
-}
-
-ArrayPtr lists(std::mt19937_64& random, const Kind& kind, int rows) {
-    auto items = std::make_shared<arrow::Int64Builder>();
-    arrow::ListBuilder builder(
-        arrow::default_memory_pool(), items,
-        arrow::list(arrow::field("element", arrow::int64(), kind.nullItemShare > 0)));
-    for (int r = 0; r < rows; r += kind.repeats) {
-        const bool isNull = chance(random, kind.nullShare);
-        const auto length = chance(random, kind.emptyShare) ? 0 : 1 + random() % 60;
-        std::vector<std::int64_t> values;
-        for (std::uint64_t i = 0; i < length; ++i) {
-            values.push_back(drawn(random, kind));
-        }
-        for (int k = 0; k < kind.repeats && r + k < rows; ++k) {
-            if (isNull) {
-                EXPECT_TRUE(builder.AppendNull().ok());
-                continue;
-            }
-            EXPECT_TRUE(builder.Append().ok());
-            for (const std::int64_t value : values) {
-                const bool isNullItem = chance(random, kind.nullItemShare);
-                EXPECT_TRUE((isNullItem ? items->AppendNull() : items->Append(value)).ok());
-            }
-        }
-    }
-    return *builder.Finish();
-}
-
-struct Writing {
-    bool hasDictionary = true;
-    std::int64_t pageBytes = 1 << 20;
-    std::int64_t dictionaryBytes = 1 << 20;
-    arrow::Compression::type codec = arrow::Compression::ZSTD;
-    parquet::ParquetDataPageVersion pages = parquet::ParquetDataPageVersion::V1;
-};
-
-std::shared_ptr<arrow::Buffer> write(const ArrayPtr& array, const Writing& writing,
-                                     bool isRequired) {
-    const auto table =
-        arrow::Table::Make(arrow::schema({arrow::field("c", array->type(), !isRequired)}), {array});
-    parquet::WriterProperties::Builder builder;
-    builder.compression(writing.codec)
-        ->data_pagesize(writing.pageBytes)
-        ->dictionary_pagesize_limit(writing.dictionaryBytes)
-        ->write_batch_size(64)
-        ->data_page_version(writing.pages);
-    if (!writing.hasDictionary) {
-        builder.disable_dictionary();
-    }
-    auto sink = *arrow::io::BufferOutputStream::Create();
-    EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), sink, 1 << 20,
-                                           builder.build())
-                    .ok());
-    return *sink->Finish();
-}
-
-Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& file,
-                         const std::shared_ptr<arrow::DataType>& type, const RowStretch& stretch,
-                         const RowWish& wish) {
-    try {
-        const auto source = std::make_shared<arrow::io::BufferReader>(file);
-        const auto reader = parquet::ParquetFileReader::Open(source);
-        PageDecoder decoder(arrow::default_memory_pool());
-        const auto footer = reader->metadata();
-        return decoder.readChunk(*source, *footer->schema()->Column(0),
-                                 *footer->RowGroup(0)->ColumnChunk(0), type, stretch, wish);
-    } catch (const std::exception& e) {
-        return dataLoss(e.what());
-    }
-}
-
-Result<ArrayPtr> decoded(const std::shared_ptr<arrow::Buffer>& file,
-                         const std::shared_ptr<arrow::DataType>& type, std::int64_t rows) {
-    return decoded(file, type, {0, rows, rows}, {});
-}
-
-ArrayPtr byArrow(const std::shared_ptr<arrow::Buffer>& file) {
-    auto reader = parquet::arrow::OpenFile(std::make_shared<arrow::io::BufferReader>(file),
-                                           arrow::default_memory_pool());
-    const auto table = *(*reader)->ReadTable();
-    return *arrow::Concatenate(table->column(0)->chunks());
-}
 
 std::vector<Writing> writings() {
     return {{},
@@ -140,7 +30,10 @@ std::vector<Writing> writings() {
             {true, 1 << 20, 1 << 20, arrow::Compression::SNAPPY},
             {true, 300, 1 << 20, arrow::Compression::ZSTD, parquet::ParquetDataPageVersion::V2},
             {false, 900, 1 << 20, arrow::Compression::UNCOMPRESSED,
-             parquet::ParquetDataPageVersion::V2}};
+             parquet::ParquetDataPageVersion::V2},
+            {true, 300, 200, arrow::Compression::ZSTD, parquet::ParquetDataPageVersion::V1, true},
+            {false, 900, 1 << 20, arrow::Compression::UNCOMPRESSED,
+             parquet::ParquetDataPageVersion::V2, true}};
 }
 
 /// Some of `rows` rows, ascending.

@@ -25,6 +25,17 @@ class Pruning : public testing::Test {
  protected:
     /// Of two row groups with 3 rows each, those that may hold a row that passes.
     std::string kept(const std::string& where) {
+        const SplitPruner pruner = prunerOf(where);
+        SplitReader reader(dataset_);
+        std::string out;
+        for (std::int64_t group = 0; group < 2; ++group) {
+            const auto isEmpty = reader.provesEmpty({0, group, group * 3, 3}, pruner);
+            EXPECT_TRUE(isEmpty.ok()) << isEmpty.status();
+            out += *isEmpty ? "" : std::to_string(group);
+        }
+        return out;
+    }
+    SplitPruner prunerOf(const std::string& where) {
         if (dataset_ == nullptr) {
             const auto dataset =
                 Dataset::open({dir_.path()}, "/", {}, std::make_shared<FactsCache>());
@@ -35,13 +46,21 @@ class Pruning : public testing::Test {
         spec.dataset.where = where;
         const auto typed = spec::compilePredicate(where, dataset_->schema(), "where");
         EXPECT_TRUE(typed.ok()) << typed.status();
-        const SplitPruner pruner = SplitPruner::make(spec, dataset_->schema(), false);
+        return SplitPruner::make(spec, dataset_->schema(), false);
+    }
+    /// Of those rows of the first file, the ones that pages do not rule out: "0 1 5", "all".
+    std::string left(const std::string& where, std::int64_t group, std::int64_t firstRow,
+                     std::int64_t rows) {
+        const SplitPruner pruner = prunerOf(where);
         SplitReader reader(dataset_);
+        const auto found = reader.rowsNotRuledOut({0, group, firstRow, rows}, pruner);
+        EXPECT_TRUE(found.ok()) << found.status();
+        if (!found->has_value()) {
+            return "all";
+        }
         std::string out;
-        for (std::int64_t group = 0; group < 2; ++group) {
-            const auto isEmpty = reader.provesEmpty({0, group, group * 3, 3}, pruner);
-            EXPECT_TRUE(isEmpty.ok()) << isEmpty.status();
-            out += *isEmpty ? "" : std::to_string(group);
+        for (const std::int64_t row : **found) {
+            out += (out.empty() ? "" : " ") + std::to_string(row);
         }
         return out;
     }
@@ -114,6 +133,34 @@ TEST_F(Pruning, BloomFiltersProveWhatBoundsCannot) {
     EXPECT_EQ(kept("x = 1000"), "01");
     EXPECT_EQ(kept("s = 'm'"), "1");
     EXPECT_EQ(kept("s = 'l'"), "");
+}
+
+TEST_F(Pruning, PagesRuleOutTheirRows) {
+    // Two row groups of six rows, pages of two; what a page says is told by row of the split.
+    dir_.parquet(
+        "a.parquet",
+        {{"x", ints({1, 2, 3, 4, 5, 6, 70, 71, 72, 73, 74, 75})},
+         {"n", ints({1, 2, 3, 4, INT64_MIN, INT64_MIN, 4, 5, 6, 7, 8, 9})},
+         {"t", texts({"a", "b", "ccccccccc", "d", "e", "f", "g", "h", "i", "j", "k", "l"})}},
+        6, 2);
+    EXPECT_EQ(left("x = 3", 0, 0, 6), "2 3");
+    EXPECT_EQ(left("x >= 4", 0, 0, 6), "2 3 4 5");
+    EXPECT_EQ(left("x <> 3", 0, 0, 6), "all");
+    EXPECT_EQ(left("x = 1 or x = 6", 0, 0, 6), "0 1 4 5");
+    EXPECT_EQ(left("x > 1 and t = 'd'", 0, 0, 6), "2 3") << "by either column's pages";
+    EXPECT_EQ(left("x = 99", 0, 0, 6), "");
+    EXPECT_EQ(left("x = 72", 1, 6, 6), "2 3") << "counted from the split's first row";
+    EXPECT_EQ(left("x = 72", 1, 7, 3), "1 2") << "a split within a page's borders";
+    EXPECT_EQ(left("n is null", 0, 0, 6), "4 5");
+    EXPECT_EQ(left("n is not null", 0, 0, 6), "0 1 2 3");
+    EXPECT_EQ(left("n > 2", 0, 0, 6), "2 3");
+    EXPECT_EQ(left("x % 2 = 0", 0, 0, 6), "all") << "what is not known rules out nothing";
+    EXPECT_EQ(left("t >= 'e'", 0, 0, 6), "4 5");
+}
+
+TEST_F(Pruning, PagesOfFilesWithoutAnIndexRuleOutNothing) {
+    dir_.parquet("a.parquet", {{"x", ints({1, 2, 3, 4})}}, 2);
+    EXPECT_EQ(left("x = 1", 0, 0, 2), "all");
 }
 
 TEST_F(Pruning, OnlyFiltersBeforeAMadeColumnCount) {

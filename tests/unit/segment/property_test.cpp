@@ -137,7 +137,8 @@ void StreamProperty::write(Generator& draw) {
         auto& rows = rows_[static_cast<std::size_t>(f)];
         const std::int64_t groupRows = 1 + draw.upTo(40);
         drawDays(rows, groupRows, draw, alone);
-        move(tables.parquet(name, columnsOf(rows, columns), groupRows), name);
+        const std::int64_t pageRows = draw.chance(50) ? 1 + draw.upTo(8) : 0;
+        move(tables.parquet(name, columnsOf(rows, columns), groupRows, pageRows), name);
     }
     for (std::size_t t = 0; t < 2; ++t) {
         const std::string name = strCat("t", t, ".parquet");
