@@ -32,7 +32,9 @@ bool isSane(const std::vector<PagePlace>& places, const ByteRange& chunk, std::i
 
 PageIndex::PageIndex(std::shared_ptr<parquet::FileMetaData> footer,
                      std::shared_ptr<arrow::io::RandomAccessFile> file)
-    : footer_(std::move(footer)), file_(std::move(file)) {}
+    : footer_(std::move(footer)),
+      file_(std::move(file)),
+      properties_(std::make_unique<parquet::ReaderProperties>()) {}
 PageIndex::~PageIndex() = default;
 
 parquet::RowGroupPageIndexReader* PageIndex::readerOf(int rowGroup) {
@@ -40,8 +42,7 @@ parquet::RowGroupPageIndexReader* PageIndex::readerOf(int rowGroup) {
         groupOf_ = rowGroup;
         group_ = nullptr;
         if (reader_ == nullptr) {
-            reader_ = parquet::PageIndexReader::Make(file_.get(), footer_,
-                                                     parquet::default_reader_properties());
+            reader_ = parquet::PageIndexReader::Make(file_.get(), footer_, *properties_);
         }
         group_ = reader_->RowGroup(rowGroup);
     }

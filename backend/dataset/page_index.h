@@ -19,6 +19,7 @@ class RandomAccessFile;
 namespace parquet {
 class FileMetaData;
 class PageIndexReader;
+class ReaderProperties;
 class RowGroupPageIndexReader;
 }  // namespace parquet
 
@@ -51,6 +52,7 @@ class PageIndex {
 
     const std::shared_ptr<parquet::FileMetaData> footer_;
     const std::shared_ptr<arrow::io::RandomAccessFile> file_;
+    const std::unique_ptr<const parquet::ReaderProperties> properties_;  ///< borrowed by reader_
     std::shared_ptr<parquet::PageIndexReader> reader_;
     std::shared_ptr<parquet::RowGroupPageIndexReader> group_;
     int groupOf_ = -1;
