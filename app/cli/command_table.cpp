@@ -56,6 +56,8 @@ std::vector<OptionSpec> streamOptions() {
         integer(
             "--link", "MB/S",
             "codes and decodes frames as for a network link of this speed, says which codecs pay"),
+        text("--codecs", "FILE",
+             "with --link: the codecs of an earlier stream, from what its --json printed"),
         choice("--data", "WHICH", "train (the default) or eval", {"train", "eval"}),
         text("--from", "CURSOR", "goes on from a cursor: its text, or a file's name"),
         flag("--through-ring", "through shared memory to a reader process, as in a run")};

@@ -72,6 +72,8 @@ void addStream(CLI::App& app, Arguments& arguments) {
         ->add_option("--link", options.linkMegabytes,
                      "MB/s: frames coded and decoded as for a link of this speed")
         ->check(CLI::PositiveNumber);
+    stream->add_option("--codecs", options.codecs,
+                       "with --link: the codecs of an earlier stream, from its JSON document");
     stream
         ->add_option("--without", options.without,
                      "to measure what it costs: counters, or order (segments as they are ready)")

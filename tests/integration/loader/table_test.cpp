@@ -259,6 +259,47 @@ TEST_F(TableTest, FramesComeBackFromALinkAsTheyWere) {
     EXPECT_THAT(run({"stream", "spec.yaml", "--link", "5"}).out, HasSubstr("columns by codec"));
 }
 
+TEST_F(TableTest, CodecsOfAnEarlierStreamAreUsedAgain) {
+    const Json chose = report({"--link", "1"});
+    const std::string file = directory_ / "chose.json";
+    write("chose.json", dumpJson(chose));
+    const auto codecs = [](const Json& run) {
+        std::vector<std::string> names;
+        for (const Json& column : run["link"]["columns"]) {
+            names.push_back(column["codec"].get<std::string>());
+        }
+        return names;
+    };
+    // At this speed no column would be coded; what is pinned is, from the first frame on.
+    const Json fast = report({"--link", "1000000"});
+    const Json pinned = report({"--link", "1000000", "--codecs", file});
+    EXPECT_NE(codecs(fast), codecs(chose));
+    EXPECT_EQ(codecs(pinned), codecs(chose));
+    EXPECT_TRUE(pinned["link"]["pinned"].get<bool>());
+    EXPECT_FALSE(chose["link"]["pinned"].get<bool>());
+    EXPECT_EQ(pinned["link"]["frames"], pinned["micro_batches"]);
+    EXPECT_EQ(pinned["order_hash"], chose["order_hash"]);
+
+    Json other = chose;
+    other["link"]["columns"][0]["name"] = "other";
+    Json fewer = chose;
+    fewer["link"]["columns"].erase(fewer["link"]["columns"].size() - 1);
+    Json odd = chose;
+    odd["link"]["columns"][0]["codec"] = "gzip";
+    for (const auto& [text, sentence] :
+         {std::pair<std::string, std::string>{dumpJson(other), "column 1 is 'other'"},
+          {dumpJson(fewer), "no codec for column"},
+          {dumpJson(odd), "gzip"},
+          {"{}", "no codecs"},
+          {"{", "chose.json"}}) {
+        write("chose.json", text);
+        const auto refused = run({"stream", "spec.yaml", "--link", "5", "--codecs", file});
+        EXPECT_NE(refused.exitCode, 0);
+        EXPECT_THAT(refused.err, HasSubstr(sentence));
+    }
+    EXPECT_EQ(run({"stream", "spec.yaml", "--codecs", file}).exitCode, 2);
+}
+
 TEST_F(TableTest, ExplainSaysWhereTheTimeWent) {
     const Json json = report({"--explain", "--threads", "2"});
     const Json& why = json["explain"];

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "backend/core/files.h"
 #include "backend/core/text.h"
 #include "backend/dataset/column_cost.h"
 
@@ -17,6 +18,33 @@ double seconds(std::int64_t ns) {
 
 }  // namespace
 
+Result<frame::CodecPlan> readCodecs(const std::string& path, const frame::FrameLayout& layout) {
+    ASSIGN_OR_RETURN(const std::string text, readFile(path));
+    ASSIGN_OR_RETURN(const Json report, parseJson(text, path));
+    const Json& columns = jsonMember(jsonMember(report, "link"), "columns");
+    if (!columns.is_array() || columns.empty()) {
+        return invalidArgument(path, ": no codecs: not what 'stream --link MB/S --json' printed");
+    }
+    // A label, its mask and its weight have one name: columns are known by their order.
+    frame::CodecPlan plan;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        const std::string name = jsonString(columns[c], "name");
+        if (c >= layout.numColumns() || layout.columns()[c].name != name) {
+            return invalidArgument(path, ": column ", c + 1, " is '", name,
+                                   "', which this stream does not have there");
+        }
+        Result<frame::CodecChoice> choice =
+            frame::CodecChoice::parse(jsonString(columns[c], "codec"));
+        RETURN_IF_ERROR(annotate(choice.status(), strCat(path, ": column '", name, "'")));
+        plan.push_back(*choice);
+    }
+    if (plan.size() < layout.numColumns()) {
+        return invalidArgument(path, ": no codec for column '", layout.columns()[plan.size()].name,
+                               "'");
+    }
+    return plan;
+}
+
 struct LinkSink::Coder {
     explicit Coder(frame::CodecPlan plan) : encoder(std::move(plan)) {}
     frame::FrameEncoder encoder;
@@ -25,13 +53,18 @@ struct LinkSink::Coder {
 };
 
 LinkSink::LinkSink(segment::SequenceSink& sink, const frame::FrameLayout& layout,
-                   double megabytesPerSecond)
+                   double megabytesPerSecond, frame::CodecPlan pinned)
     : ForwardingSink(sink),
       layout_(layout),
       megabytesPerSecond_(megabytesPerSecond),
       chooser_(layout) {
     MutexLock lock(mutex_);
     report_.megabytesPerSecond = megabytesPerSecond;
+    if (!pinned.empty()) {
+        report_.isPinned = true;
+        probed_ = kProbeFrames;
+        plan_ = std::move(pinned);
+    }
 }
 
 LinkSink::~LinkSink() = default;
@@ -96,6 +129,10 @@ LinkReport LinkSink::report() const {
     MutexLock lock(mutex_);
     LinkReport report = report_;
     for (std::size_t c = 0; c < plan_.size(); ++c) {
+        if (report.isPinned) {
+            report.columns.push_back({layout_.columns()[c].name, plan_[c].text()});
+            continue;
+        }
         const auto& measures = chooser_.measures()[c];
         const auto chosen = std::find_if(measures.begin(), measures.end(),
                                          [&](const auto& m) { return m.choice == plan_[c]; });
@@ -114,6 +151,7 @@ Json LinkReport::toJson() const {
                        {"coded_bytes", column.codedBytes}});
     }
     return {{"mb_per_second", megabytesPerSecond},
+            {"pinned", isPinned},
             {"frames", frames},
             {"bytes", bytes},
             {"coded_bytes", codedBytes},
@@ -142,7 +180,8 @@ std::string LinkReport::toText() const {
         formatBytes(static_cast<double>(codedBytes)).c_str(),
         static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(codedBytes, 1)),
         encodeSeconds, decodeSeconds);
-    return strCat(line, "                columns by codec: ", codecs, "\n");
+    return strCat(line, "                columns by codec: ", codecs,
+                  isPinned ? " (as given by --codecs)\n" : "\n");
 }
 
 }  // namespace millrace::loader

@@ -1,7 +1,8 @@
 #pragma once
 // --link: frames as they would travel to another machine. The first frames choose each column's
-// codec for the link's speed; from then on every frame is coded, and decoded into the place where
-// the sink reads it, so that sums and order hash are those of what arrives.
+// codec for the link's speed, or an earlier stream's report says them (--codecs); from then on
+// every frame is coded, and decoded into the place where the sink reads it, so that sums and order
+// hash are those of what arrives.
 //
 // Threads: as SequenceSink says. The sink behind it outlives it. Memory: one coder with a coded
 // frame for each thread at work. Failure: kDataLoss when a frame does not come back as it was.
@@ -25,7 +26,8 @@ struct LinkReport {
         std::uint64_t bytes = 0, codedBytes = 0;  ///< of the frames that chose
     };
     double megabytesPerSecond = 0;  ///< 10^6 bytes; 0: there was no link
-    std::int64_t frames = 0;        ///< coded
+    bool isPinned = false;    ///< the codecs were given; no frame chose, columns have no bytes
+    std::int64_t frames = 0;  ///< coded
     std::uint64_t bytes = 0, codedBytes = 0;
     double encodeSeconds = 0, decodeSeconds = 0;  ///< of all threads
     std::vector<Column> columns;
@@ -34,10 +36,15 @@ struct LinkReport {
     std::string toText() const;
 };
 
+/// The codecs that the report of `stream --link --json` in file `path` says, by column of `layout`.
+/// kInvalidArgument for a file that is none, or of a stream of other columns.
+Result<frame::CodecPlan> readCodecs(const std::string& path, const frame::FrameLayout& layout);
+
 class LinkSink final : public ForwardingSink {
  public:
+    /// `pinned`: one codec a column; empty: the first frames choose.
     LinkSink(segment::SequenceSink& sink, const frame::FrameLayout& layout,
-             double megabytesPerSecond);
+             double megabytesPerSecond, frame::CodecPlan pinned = {});
     ~LinkSink() override;
 
     Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;

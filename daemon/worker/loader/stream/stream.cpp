@@ -206,7 +206,11 @@ Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
     segment::BufferPool& pool = memory.segments();
     segment::StageCounters counters;
     SumSink sink(memory.frames(), stream.options.sink == "hash");
-    LinkSink link(sink, stream.input->layout(), stream.options.linkMegabytes);
+    frame::CodecPlan codecs;
+    if (!stream.options.codecs.empty()) {
+        ASSIGN_OR_RETURN(codecs, readCodecs(stream.options.codecs, stream.input->layout()));
+    }
+    LinkSink link(sink, stream.input->layout(), stream.options.linkMegabytes, std::move(codecs));
     const bool hasLink = stream.options.linkMegabytes > 0;
     LimitedSink limited(hasLink ? static_cast<segment::SequenceSink&>(link) : sink,
                         stream.options.microBatches);
@@ -407,6 +411,9 @@ Status checkOptions(const StreamOptions& options) {
     }
     if (options.linkMegabytes > 0 && (isTable || options.isThroughRing)) {
         return invalidArgument("--link is for --sink hash and null, without --through-ring");
+    }
+    if (!options.codecs.empty() && options.linkMegabytes <= 0) {
+        return invalidArgument("--codecs goes with --link");
     }
     if (options.isThroughRing && (isTable || options.microBatches > 0)) {
         return invalidArgument("--through-ring is for --sink hash and null, to the end");

@@ -23,6 +23,7 @@ struct StreamOptions {
     bool isJson = false;
     bool isExplained = false;  ///< says where the time went
     double linkMegabytes = 0;  ///< a second; above 0: frames as over such a link
+    std::string codecs;        ///< a file: the report of a stream whose codecs are used again
     std::string without;       ///< "counters" or "order": left out, to measure what it costs
 
     // Of the sinks that write tables.
