@@ -128,8 +128,8 @@ Json documentOf(const Json& answer, const std::string& path) {
     for (Json& column : document["columns"]) {
         column["nullable"] = jsonBool(column, "is_nullable");
         column.erase("is_nullable");
-        for (const char* key :
-             {"nulls", "disk_bytes", "decoded_bytes", "min", "max", "encoding", "codec"}) {
+        for (const char* key : {"nulls", "disk_bytes", "decoded_bytes", "min", "max", "encoding",
+                                "codec", "page_index"}) {
             if (!column.contains(key)) {
                 column[key] = nullptr;
             }

@@ -88,6 +88,9 @@ void fill(const ColumnStatistics& from, ColumnFacts& to) {
     to.diskBytes = from.diskBytes;
     to.encoding = joined(from.encodings);
     to.codec = joined(from.codecs);
+    if (!from.encodings.empty()) {
+        to.hasPageIndex = from.hasPageIndex;
+    }
     if (from.hasBounds) {
         to.min = boundText(from.min);
         to.max = boundText(from.max);
@@ -144,6 +147,9 @@ Json ColumnFacts::toJson() const {
     word("max", max);
     word("encoding", encoding);
     word("codec", codec);
+    if (hasPageIndex) {
+        json["page_index"] = *hasPageIndex;
+    }
     return json;
 }
 

@@ -23,6 +23,7 @@ struct ColumnFacts {
     std::optional<std::int64_t> decodedBytes;  ///< CSV: bytes of text
     std::string min, max;                      ///< as text; "": not known
     std::string encoding, codec;               ///< "PLAIN, RLE_DICTIONARY"; "zstd"
+    std::optional<bool> hasPageIndex;          ///< in all files
     Json toJson() const;  ///< {name, type, is_nullable, nulls, disk_bytes, ...}; absent: unknown
 };
 

@@ -86,7 +86,7 @@ class PageStream {
     std::int64_t at_ = 0, end_ = 0;  ///< in the file: behind what window_ holds, and of the chunk
     std::int64_t aheadEnd_ = 0;      ///< in the file: what lies behind is not read ahead
     std::int64_t bytesRead_ = 0;
-    std::int64_t mostBytes_ = 0;     ///< of a page's body, by the footer
+    std::int64_t mostBytes_ = 0;  ///< of a page's body, by the footer
     std::shared_ptr<arrow::ResizableBuffer> window_, page_, dictionary_;
     std::int64_t from_ = 0, filled_ = 0;  ///< unread bytes of window_
     PageHeader header_;

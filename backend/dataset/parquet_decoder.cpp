@@ -149,7 +149,8 @@ class ParquetDecoder : public SplitReader::FileDecoder {
         }
         std::vector<PagePlace> places;
         if (wish.count(split.rows) < stretch.groupRows &&
-            chunk.total_uncompressed_size() >= kBytesWorthAnIndex) {
+            chunk.total_uncompressed_size() >= kBytesWorthAnIndex &&
+            chunk.GetOffsetIndexLocation().has_value()) {
             places = index_.places(static_cast<int>(split.chunk), leaf);
         }
         Result<ArrayPtr> array = pages_.readChunk(*file_, *footer_->schema()->Column(leaf), chunk,

@@ -98,6 +98,7 @@ ColumnStatistics ofChunk(const parquet::ColumnChunkMetaData& chunk, bool isFlat,
     ColumnStatistics column;
     column.isNullable = isNullable;
     column.diskBytes = chunk.total_compressed_size();
+    column.hasPageIndex = chunk.GetOffsetIndexLocation().has_value();
     for (const parquet::Encoding::type encoding : chunk.encodings()) {
         column.encodings.insert(parquet::EncodingToString(encoding));
     }
@@ -184,6 +185,7 @@ void ColumnStatistics::add(const ColumnStatistics& other) {
     encodings.insert(other.encodings.begin(), other.encodings.end());
     codecs.insert(other.codecs.begin(), other.codecs.end());
     hasBounds &= other.hasBounds;
+    hasPageIndex &= other.hasPageIndex;
     if (other.min == nullptr || other.max == nullptr) {
         return;
     }

@@ -30,6 +30,7 @@ struct ColumnStatistics {
     bool hasBounds = true;                          ///< every part with values had min and max
     std::shared_ptr<const arrow::Scalar> min, max;  ///< null while no part had values
     std::set<std::string> encodings, codecs;
+    bool hasPageIndex = true;  ///< every part says where its pages lie
 
     /// Adds another part's.
     void add(const ColumnStatistics& other);

@@ -269,13 +269,20 @@ class Advisor {
                                  : "";
         } else if (bytes > kLargeGroupBytes) {
             const double cuts = bytes / 256e6;
-            advice.finding = strCat(
-                mean, ": each is cut into about ", figure(cuts),
-                " splits, and a split's pages are found by passing over those before it: about ",
-                figure((cuts + 1) / 2), "x the pages are decompressed, and ", formatBytes(256e6),
-                " at once is what a segment wants");
-            advice.timeFactor = (cuts + 1) / 2;
-            advice.command = commandOf(input_, " --row-group-rows 65536");
+            advice.finding = strCat(mean, ": each is cut into about ", figure(cuts), " splits, ");
+            const bool hasIndex = std::ranges::all_of(
+                input_.columns, [](const auto& column) { return column.hasPageIndex == true; });
+            if (hasIndex) {
+                strAppend(&advice.finding, "and the page index leads each of them to its pages");
+            } else {
+                strAppend(
+                    &advice.finding,
+                    "and without a page index a split's pages are found by passing over those "
+                    "before it: of lists about ",
+                    figure((cuts + 1) / 2), "x the pages are decompressed");
+                advice.timeFactor = (cuts + 1) / 2;
+                advice.command = commandOf(input_, " --row-group-rows 65536");
+            }
         } else {
             return;
         }

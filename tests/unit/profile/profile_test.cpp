@@ -230,6 +230,23 @@ TEST_F(ProfileTest, AdvisesOnSmallRowGroups) {
     EXPECT_THAT(find(small, "codec")->finding, HasSubstr("codec zstd"));
 }
 
+TEST_F(ProfileTest, AdvisesOnLargeRowGroupsUnlessAPageIndexLeadsThroughThem) {
+    AdviceInput input;
+    input.format = "parquet";
+    input.columns = profileOf(write(*rows(false)), 1, false).facts;
+    input.rows = 1'000'000;
+    input.rowGroups = 1;
+    input.decodedBytes = 1'024'000'000;
+    for (const bool hasIndex : {true, false}) {
+        input.columns.back().hasPageIndex = hasIndex;
+        const std::vector<Advice> advice = advise(input, {});
+        ASSERT_EQ(advice.size(), 1U);
+        EXPECT_THAT(advice[0].finding,
+                    HasSubstr(hasIndex ? "leads each of them" : "2.50x the pages"));
+        EXPECT_EQ(advice[0].command.empty(), hasIndex);
+    }
+}
+
 TEST_F(ProfileTest, PagesAreMeasuredByColumn) {
     const auto dataset = write(*rows(false));
     const auto costs = measurePages(*dataset, {"items", "price"}, 100);
