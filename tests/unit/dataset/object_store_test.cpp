@@ -160,6 +160,27 @@ TEST_F(Objects, NeighbouringColumnsAreOneRequest) {
     EXPECT_EQ(server_->gets() - before, 1);
 }
 
+TEST_F(Objects, PageIndexesAreFetchedWithTheColumnsWhereRowsWillBeLeftOut) {
+    files_->parquet("lake/i.parquet", {{"x", ints(numbers(0, 50'000))}}, 50'000, 1000);
+    const auto dataset = open("s3://lake/i.parquet");
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    const std::vector<std::int64_t> few{7, 30'000};
+    const SplitRange split{0, 0, 0, 50'000};
+    ASSERT_TRUE(SplitReader(*dataset).readColumns(split, {"x"}).ok()) << "the footer is known";
+    for (const bool hasIndexes : {false, true}) {
+        ReadAheadOptions options;
+        options.hasIndexes = hasIndexes;
+        const auto ahead =
+            std::make_shared<ReadAhead>(*dataset, arrow::default_memory_pool(), options);
+        const std::int64_t before = server_->gets();
+        const auto rows = SplitReader(*dataset, nullptr, ahead).readRows(split, {"x"}, {&few});
+        ASSERT_TRUE(rows.ok()) << rows.status();
+        EXPECT_TRUE(rows->at(0)->Equals(ints({7, 30'000})));
+        const std::int64_t beside = server_->gets() - before - ahead->requests();
+        EXPECT_EQ(beside, hasIndexes ? 0 : 1) << "requests that the decoder waits for";
+    }
+}
+
 TEST_F(Objects, AnnouncedSplitsAreFetchedSideBySideWithinTheLimit) {
     for (int i = 0; i < 8; ++i) {
         parquet("p" + std::to_string(i) + ".parquet", i * 10'000, 10'000, 10'000);

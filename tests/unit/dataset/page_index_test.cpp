@@ -2,7 +2,10 @@
 #include <arrow/array/array_base.h>
 
 #include "backend/core/text.h"
+#include "backend/dataset/dataset.h"
 #include "backend/dataset/row_wish.h"
+#include "backend/dataset/split_reader.h"
+#include "tests/unit/dataset/data_files.h"
 #include "tests/unit/dataset/page_files.h"
 
 namespace millrace::dataset {
@@ -78,6 +81,26 @@ TEST(PageIndex, OnlyPagesWithWishedRowsAreRead) {
         }
         EXPECT_LT(read[1], read[0] / 3);
     }
+}
+
+TEST(PageIndex, LeadsTheReaderOfAFile) {
+    test::DataDirectory directory;
+    const ArrayPtr all = listColumn();
+    const std::vector<std::int64_t> few{3, 4, kRows - 5};
+    std::vector<std::int64_t> read;
+    for (const std::int64_t pageRows : {0, 50}) {
+        const std::string name = strCat("pages-", pageRows, ".parquet");
+        const auto dataset = Dataset::open({directory.parquet(name, {{"l", all}}, kRows, pageRows)},
+                                           "/", {}, std::make_shared<FactsCache>());
+        ASSERT_TRUE(dataset.ok()) << dataset.status();
+        SplitReader reader(*dataset);
+        const auto rows = reader.readRows({0, 0, 0, kRows}, {"l"}, {&few});
+        ASSERT_TRUE(rows.ok()) << rows.status();
+        const auto wanted = selectRows(all, {&few}, arrow::default_memory_pool());
+        EXPECT_EQ(rows->at(0)->ToString(), (*wanted)->ToString());
+        read.push_back(reader.bytesRead());
+    }
+    EXPECT_LT(read[1], read[0] / 3);
 }
 
 TEST(PageIndex, PlacesThatDoNotFitThePagesAreAsIfThereWereNone) {
