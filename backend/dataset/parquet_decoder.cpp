@@ -60,7 +60,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
             return failedPrecondition(input_.path, ": the plan has row group ", split.chunk,
                                       ", the file ", firstRows_.size());
         }
-        const absl::Cleanup release = [this] { pages_.release(); };
+        const absl::Cleanup release = [this] { keepMemory(keepsMemory_); };
         std::vector<ArrayPtr> arrays;
         CostClock clock;
         for (const std::string& column : columns) {
@@ -73,6 +73,12 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     }
 
     std::int64_t bytesRead() const override { return bytesRead_; }
+    void keepMemory(bool keeps) override {
+        keepsMemory_ = keeps;
+        if (!keeps) {
+            pages_.release();
+        }
+    }
     std::vector<ColumnCost> takeCosts() override { return std::exchange(costs_, {}); }
 
  private:
@@ -240,6 +246,7 @@ class ParquetDecoder : public SplitReader::FileDecoder {
     int groupOf_ = -1;
     std::vector<std::int64_t> firstRows_;
     std::int64_t bytesRead_ = 0;
+    bool keepsMemory_ = false;
     std::vector<ColumnCost> costs_;
     PageDecoder pages_;
 };

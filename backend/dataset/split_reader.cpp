@@ -90,6 +90,7 @@ Status SplitReader::openFile(std::uint32_t file) {
         ASSIGN_OR_RETURN(decoder_, openParquet(input));
     }
     openFile_ = file;
+    decoder_->keepMemory(keepsMemory_);
     return okStatus();
 }
 
@@ -243,6 +244,13 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
     }
     std::move(costs.begin(), costs.end(), std::back_inserter(costs_));
     return arrays;
+}
+
+void SplitReader::keepMemory(bool keeps) {
+    keepsMemory_ = keeps;
+    if (decoder_ != nullptr) {
+        decoder_->keepMemory(keeps);
+    }
 }
 
 bool SplitReader::readsByColumn() const {

@@ -77,6 +77,10 @@ class SplitReader {
     /// An announced split that will not be read.
     void skip(const SplitRange& split);
 
+    /// True: working memory is kept from one call to the next, for columns that are asked for one
+    /// by one. False: it is given back now, and after each call.
+    void keepMemory(bool keeps);
+
     /// A column costs the same whether it is asked for alone or with others.
     bool readsByColumn() const;
 
@@ -96,6 +100,8 @@ class SplitReader {
             const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish,
             arrow::MemoryPool* pool);
         virtual std::int64_t bytesRead() const = 0;
+        /// As SplitReader's.
+        virtual void keepMemory(bool keeps) { (void)keeps; }
         /// Costs by column since the last call; none: they are read together.
         virtual std::vector<ColumnCost> takeCosts() { return {}; }
     };
@@ -117,6 +123,7 @@ class SplitReader {
     std::unique_ptr<FileDecoder> decoder_;
     SplitRange split_;  ///< the last one; its rows 0: none
     std::uint32_t openFile_ = 0;
+    bool keepsMemory_ = false;
     std::int64_t bytesRead_ = 0;
     std::vector<ColumnCost> costs_;
 };

@@ -111,6 +111,7 @@ Result<ColumnArrays> ColumnJobs::read(std::int64_t rank, const dataset::SplitRan
         INVARIANT(isNew, "a segment reads one split at a time");
     }
     onOpen_();
+    reader.keepMemory(true);
     for (;;) {
         while (isHasty() && helpBefore(rank, helper)) {
         }
@@ -120,6 +121,7 @@ Result<ColumnArrays> ColumnJobs::read(std::int64_t rank, const dataset::SplitRan
         }
         work(own, reader);
     }
+    reader.keepMemory(false);
     {
         MutexLock lock(mutex_);
         jobs_.erase(rank);

@@ -9,11 +9,12 @@ from measure import say
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
 LOCK = os.path.join(HERE, "requirements.lock")
+LARGE_GROUPS = ["--rows", "2000000", "--files", "2", "--row-group", "1000000", "--columns", "d0.0|s[02][0-3]|h[05]"]
 DATA = {"grouped": ("reference", []), "unsorted": ("reference-unsorted", ["--unsorted"]),
         "large": ("reference-large", ["--rows", "1600000", "--files", "16"]),
         # 1,500 columns, row groups of as many values as the reference's 65,536 rows of 164
         "wide": ("reference-1500", ["--like", "1500", "--row-group", "7168"]),
-        "row_groups": ("reference-row-groups", ["--rows", "2000000", "--files", "2", "--row-group", "1000000", "--columns", "d0.0|s[02][0-3]|h[05]"])}
+        "row_groups": ("reference-row-groups", LARGE_GROUPS), "row_groups_index": ("reference-row-groups-index", LARGE_GROUPS + ["--page-index"])}
 
 
 def lists_of(columns):
