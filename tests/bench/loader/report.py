@@ -4,6 +4,7 @@ import statistics
 MASK = (1 << 64) - 1
 TASKS = {"T0": "all 164 columns", "T0L": "T0, 1,600,000 rows", "T0u": "T0, unsorted files", "T1": "20 features and the label",
          "T1g": "T1, row groups of 1,000,000 rows",
+         "T1i": "T1, row groups of 1,000,000 rows, with a page index",
          "T3": "T0 after a row filter and an anti-join", "T4": "T3 and a join with two million users", "T0s": "T0, rows shuffled"}
 
 
