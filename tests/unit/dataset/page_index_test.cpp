@@ -103,6 +103,31 @@ TEST(PageIndex, LeadsTheReaderOfAFile) {
     EXPECT_LT(read[1], read[0] / 3);
 }
 
+TEST(PageIndex, AnIndexWithAFlippedBitGivesTheSameRowsAllTheSame) {
+    std::mt19937_64 random(21);
+    const ArrayPtr all = listColumn();
+    const auto bytes = write(all, kIndexed, false);
+    const auto footer = parquet::ReadMetaData(std::make_shared<arrow::io::BufferReader>(bytes));
+    const auto index = footer->RowGroup(0)->ColumnChunk(0)->GetOffsetIndexLocation();
+    ASSERT_TRUE(index.has_value());
+    for (int round = 0; round < 300; ++round) {
+        auto damaged = *arrow::AllocateBuffer(bytes->size());
+        std::memcpy(damaged->mutable_data(), bytes->data(),
+                    static_cast<std::size_t>(bytes->size()));
+        const std::uint64_t at = random() % static_cast<std::uint64_t>(index->length);
+        damaged->mutable_data()[static_cast<std::uint64_t>(index->offset) + at] ^=
+            static_cast<std::uint8_t>(1U << (random() % 8));
+        const auto first = static_cast<std::int64_t>(random() % (kRows - 100));
+        const std::vector<std::int64_t> few{first, first + 1, first + 90};
+        const RowWish wish{&few};
+        const auto got = decoded(std::shared_ptr<arrow::Buffer>(std::move(damaged)), all->type(),
+                                 {0, kRows, kRows}, wish);
+        ASSERT_TRUE(got.ok()) << got.status();
+        EXPECT_TRUE((*got)->Equals(*selectRows(all, wish, arrow::default_memory_pool())))
+            << "byte " << at;
+    }
+}
+
 TEST(PageIndex, PlacesThatDoNotFitThePagesAreAsIfThereWereNone) {
     const ArrayPtr all = listColumn();
     for (const bool hasDictionary : {false, true}) {
