@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <arrow/memory_pool.h>
-#include <parquet/metadata.h>
 
 #include "backend/core/text.h"
 #include "backend/dataset/decoders.h"
@@ -142,18 +141,20 @@ Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
     RETURN_IF_ERROR(openFile(split.file));
     ASSIGN_OR_RETURN(const auto footer,
                      dataset_->footers().get(dataset_->files()[split.file], *source_));
-    const int group = static_cast<int>(split.chunk);
-    if (group < 0 || group >= footer.metadata->num_row_groups()) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> file, dataset_->facts(split.file));
+    const auto group = static_cast<std::size_t>(split.chunk);
+    if (split.chunk < 0 || group >= file->chunks.size()) {
         return all;
     }
     std::int64_t begin = split.firstRow;
-    for (int before = 0; before < group; ++before) {
-        begin -= footer.metadata->RowGroup(before)->num_rows();
+    for (std::size_t before = 0; before < group; ++before) {
+        begin -= file->chunks[before].rows;
     }
-    if (begin < 0 || begin + split.rows > footer.metadata->RowGroup(group)->num_rows()) {
+    if (begin < 0 || begin + split.rows > file->chunks[group].rows) {
         return all;
     }
-    const ParquetSplitFacts facts(footer.metadata, *source_, group, dataset_->schema());
+    const ParquetSplitFacts facts(footer.metadata, *source_, static_cast<int>(split.chunk),
+                                  dataset_->schema());
     PageIndex index(footer.metadata, source_->input());
     std::map<std::string, std::vector<ParquetSplitFacts::PageFacts>> pages;
     for (const std::string& column : pruner.columns()) {

@@ -45,13 +45,17 @@ bool ColumnJobs::isHasty() const {
     return isHasty_;
 }
 
-ColumnJobs::Claim ColumnJobs::claim(const JobPtr& job) {
-    MutexLock lock(mutex_);
+ColumnJobs::Claim ColumnJobs::claimLocked(const JobPtr& job) {
     if (job->next >= job->names.size()) {
         return {};
     }
     ++job->running;
     return {job, job->next++};
+}
+
+ColumnJobs::Claim ColumnJobs::claim(const JobPtr& job) {
+    MutexLock lock(mutex_);
+    return claimLocked(job);
 }
 
 ColumnJobs::Claim ColumnJobs::claimBefore(std::int64_t rank) {
@@ -60,9 +64,8 @@ ColumnJobs::Claim ColumnJobs::claimBefore(std::int64_t rank) {
         if (place >= rank) {
             break;
         }
-        if (job->next < job->names.size()) {
-            ++job->running;
-            return {job, job->next++};
+        if (Claim found = claimLocked(job); found.job != nullptr) {
+            return found;
         }
     }
     return {};

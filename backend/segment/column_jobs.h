@@ -57,6 +57,7 @@ class ColumnJobs {
         JobPtr job;
         std::size_t column = 0;
     };
+    Claim claimLocked(const JobPtr& job) MR_REQUIRES(mutex_);
     Claim claim(const JobPtr& job);
     Claim claimBefore(std::int64_t rank);
     bool helpBefore(std::int64_t rank, dataset::SplitReader& helper);
