@@ -54,4 +54,15 @@ std::optional<double> RunSummary::metric(std::string_view metricName) const {
     return std::nullopt;
 }
 
+std::string_view RunSummary::stateWord() const {
+    return isStalled() ? "stalled" : nameOf(state);
+}
+
+const std::string& RunSummary::reason() const {
+    if (isEnded(state)) {
+        return exitReason;
+    }
+    return !trouble.empty() ? trouble : state == RunState::kQueued ? queuedReason : exitReason;
+}
+
 }  // namespace millrace::client

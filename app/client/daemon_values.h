@@ -59,6 +59,8 @@ struct RunSummary {
     std::map<std::string, std::string> tags;
     RunState state = RunState::kUnknown;
     std::string queuedReason, exitReason;
+    std::string trouble;             ///< what is wrong while it goes on; "": nothing
+    std::int64_t standsSinceMs = 0;  ///< it has not got on since; 0: it gets on
     int attempt = 0, restarts = 0;
     std::int64_t createdMs = 0, startedMs = 0, endedMs = 0, deletedMs = 0;
     Progress progress;
@@ -71,6 +73,12 @@ struct RunSummary {
 
     /// The newest value of a metric.
     std::optional<double> metric(std::string_view metricName) const;
+    /// It goes on and does not get on.
+    bool isStalled() const { return standsSinceMs != 0 && !isEnded(state); }
+    /// "stalled" for such a run, else the name of its state: for people.
+    std::string_view stateWord() const;
+    /// Why it waits, ended as it did, or what is wrong with it now; "" when all is well.
+    const std::string& reason() const;
 };
 
 struct GitFacts {

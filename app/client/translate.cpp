@@ -220,6 +220,8 @@ RunSummary toValue(const v1::RunSummary& from) {
     to.tags = texts(from.tags());
     to.state = stateOf(from.state());
     to.queuedReason = from.queued_reason();
+    to.trouble = from.trouble();
+    to.standsSinceMs = from.stands_since_ms();
     to.exitReason = from.exit_reason();
     to.attempt = from.attempt();
     to.restarts = from.restarts();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <map>
+#include <utility>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -53,8 +55,8 @@ class RankClient::Impl {
     }
 
     Result<std::uint64_t> send(Body body) {
-        if (std::holds_alternative<Hello>(body)) {
-            return invalidArgument("rank line: hello is said by the client itself");
+        if (std::holds_alternative<Hello>(body) || std::holds_alternative<Alive>(body)) {
+            return invalidArgument("rank line: ", typeOf(body), " is said by the client itself");
         }
         RankLine line{0, options_.sender.attempt, std::move(body)};
         {
@@ -91,6 +93,18 @@ class RankClient::Impl {
         MutexLock lock(mutex_);
         Result<std::vector<std::string>> lines = queue_.all();
         return lines.ok() ? *std::move(lines) : std::vector<std::string>();
+    }
+
+    void setTrouble(const std::string& what, std::string sentence) {
+        {
+            MutexLock lock(mutex_);
+            if (sentence.empty() ? troubles_.erase(what) == 0
+                                 : std::exchange(troubles_[what], sentence) == sentence) {
+                return;
+            }
+            isAliveDue_ = true;
+        }
+        raise(wake_);
     }
 
     bool stopRequested() const { return stopRequested_.load(); }
@@ -154,19 +168,23 @@ class RankClient::Impl {
 
     /// One connection; true when the daemon answered something on it.
     bool talk(const UniqueFd& socket, const std::stop_token& stop) {
-        std::string out = formatLine({0, -1, Hello{options_.sender}}) + "\n";
+        Hello hello{options_.sender};
+        hello.sender.aliveMs = options_.alivePeriod.count();
+        std::string out = formatLine({0, -1, std::move(hello)}) + "\n";
         std::string in;
         bool heard = false;
         {
             MutexLock lock(mutex_);
             queue_.rewind();
+            isAliveDue_ = true;
         }
         connected_ = true;
         while (!stop.stop_requested()) {
             fill(out);
+            const int untilAlive = addAlive(out);
             const short events = static_cast<short>(POLLIN | (out.empty() ? 0 : POLLOUT));
             pollfd items[2] = {{socket.get(), events, 0}, {wake_.get(), POLLIN, 0}};
-            if (::poll(items, 2, -1) < 0 && errno != EINTR) {
+            if (::poll(items, 2, untilAlive) < 0 && errno != EINTR) {
                 break;
             }
             if (items[1].revents != 0) {
@@ -193,6 +211,29 @@ class RankClient::Impl {
             out += '\n';
             queue_.markSent();
         }
+    }
+
+    /// Adds an Alive when one is due; the milliseconds until the next one.
+    int addAlive(std::string& out) {
+        const auto now = std::chrono::steady_clock::now();
+        Alive alive;
+        {
+            MutexLock lock(mutex_);
+            if (!std::exchange(isAliveDue_, false) && now < nextAlive_) {
+                const auto left =
+                    std::chrono::duration_cast<std::chrono::milliseconds>(nextAlive_ - now);
+                return static_cast<int>(left.count()) + 1;
+            }
+            for (const auto& [what, sentence] : troubles_) {
+                strAppend(&alive.trouble, alive.trouble.empty() ? "" : "; ", sentence);
+            }
+        }
+        nextAlive_ = now + options_.alivePeriod;
+        // A daemon that does not read hears nothing new from more of them.
+        if (out.size() < kSendBytes) {
+            out += formatLine({0, -1, std::move(alive)}) + "\n";
+        }
+        return static_cast<int>(options_.alivePeriod.count());
     }
 
     static bool write(const UniqueFd& socket, std::string& out) {
@@ -269,6 +310,9 @@ class RankClient::Impl {
     CondVar acked_;
     LineQueue queue_ MR_GUARDED_BY(mutex_);
     std::uint64_t nextSeq_ MR_GUARDED_BY(mutex_) = 1;
+    std::map<std::string, std::string> troubles_ MR_GUARDED_BY(mutex_);  ///< by what they are of
+    bool isAliveDue_ MR_GUARDED_BY(mutex_) = false;
+    std::chrono::steady_clock::time_point nextAlive_;  ///< the thread's own
     std::atomic<bool> stopRequested_{false}, checkpointRequested_{false}, connected_{false};
     std::jthread thread_;
 };
@@ -294,6 +338,10 @@ Status RankClient::waitAcked(std::chrono::milliseconds timeout) {
 Status RankClient::finish(Body body, std::chrono::milliseconds lease) {
     RETURN_IF_ERROR(impl_->send(std::move(body)).status());
     return impl_->waitAcked(lease);
+}
+
+void RankClient::setTrouble(const std::string& what, std::string sentence) {
+    impl_->setTrouble(what, std::move(sentence));
 }
 
 std::vector<std::string> RankClient::unacked() const {

@@ -2,7 +2,8 @@
 // A worker's side of the rank socket: nothing it sends is lost while the daemon is away.
 //
 // Lines are kept until acknowledged and sent again after a reconnect; beyond 16 MB they spill to a
-// file in the worker's directory. Threads: one, named "rank-socket"; send() from any thread, it
+// file in the worker's directory. Once a second its thread says that the process lives, whatever
+// the others do. Threads: one, named "rank-socket"; send() and setTrouble() from any thread, send()
 // never waits for the daemon. Callbacks run on the thread and must be short. Owns: socket, spill
 // file. Failure: a daemon that is away is no error before waitAcked's time is up.
 #include <chrono>
@@ -24,6 +25,7 @@ struct RankClientOptions {
     std::size_t memoryBytes = std::size_t{16} << 20;
     std::chrono::milliseconds backoffFirst{20};
     std::chrono::milliseconds backoffMax{1'000};
+    std::chrono::milliseconds alivePeriod{1'000};  ///< between two Alive lines
     std::function<void()> onStop;
     std::function<void()> onCheckpointNow;
 };
@@ -43,6 +45,10 @@ class RankClient {
     Status waitAcked(std::chrono::milliseconds timeout);
     /// Sends the last line (Done or ErrorLine) and waits for its ack up to the orphan lease.
     Status finish(Body body, std::chrono::milliseconds lease = std::chrono::minutes(10));
+
+    /// What is wrong with `what` now ("checkpoint"), one sentence; "" when it is well again. The
+    /// daemon is told at once and as long as it lasts, also a daemon that comes later.
+    void setTrouble(const std::string& what, std::string sentence);
 
     /// The lines not yet acknowledged, oldest first, each with its attempt: for the checkpoint.
     std::vector<std::string> unacked() const;

@@ -96,8 +96,13 @@ Json valuesJson(const Values& values) {
 
 struct ToJson {
     Json operator()(const Hello& b) const {
-        return {{"run", b.sender.run},   {"attempt", b.sender.attempt}, {"role", b.sender.role},
-                {"rank", b.sender.rank}, {"pid", b.sender.pid},         {"version", 1}};
+        return {{"run", b.sender.run},
+                {"attempt", b.sender.attempt},
+                {"role", b.sender.role},
+                {"rank", b.sender.rank},
+                {"pid", b.sender.pid},
+                {"alive_ms", b.sender.aliveMs},
+                {"version", 1}};
     }
     Json operator()(const Metrics& b) const {
         return {{"step", b.step},
@@ -113,7 +118,8 @@ struct ToJson {
                 {"steps_total", b.stepsTotal},
                 {"phase", b.phase},
                 {"busy_ms", jsonNumber(b.busyMs)},
-                {"stall_ms", jsonNumber(b.stallMs)}};
+                {"stall_ms", jsonNumber(b.stallMs)},
+                {"waiting_ms", jsonNumber(b.waitingMs)}};
     }
     Json operator()(const Checkpoint& b) const {
         return {{"step", b.step},
@@ -131,6 +137,7 @@ struct ToJson {
                 {"params", b.params}};
     }
     Json operator()(const ErrorLine& b) const { return {{"message", b.message}}; }
+    Json operator()(const Alive& b) const { return {{"trouble", b.trouble}}; }
 };
 
 Sender readSender(LineRead& read) {
@@ -140,6 +147,7 @@ Sender readSender(LineRead& read) {
     s.role = read.textOr("role", "rank");
     s.rank = read.integer("rank");
     s.pid = read.integerOr("pid", 0);
+    s.aliveMs = read.integerOr("alive_ms", 0);
     return s;
 }
 
@@ -163,7 +171,8 @@ Result<Body> readBody(std::string_view type, LineRead& read) {
                         read.integerOr("steps_total", 0),
                         read.textOr("phase", "training"),
                         read.realOr("busy_ms", 0),
-                        read.realOr("stall_ms", 0)};
+                        read.realOr("stall_ms", 0),
+                        read.realOr("waiting_ms", 0)};
     }
     if (type == "checkpoint") {
         return Checkpoint{read.integer("step"), read.text("path"), read.integer("bytes"),
@@ -179,9 +188,17 @@ Result<Body> readBody(std::string_view type, LineRead& read) {
     if (type == "error") {
         return ErrorLine{read.text("message")};
     }
+    if (type == "alive") {
+        return Alive{read.textOr("trouble", "")};
+    }
     return invalidArgument("rank line: type '", type.substr(0, 40),
                            "' is unknown; known: hello, metrics, progress, checkpoint, receipt, "
-                           "done, error");
+                           "done, error, alive");
+}
+
+/// Lines that are never acknowledged: they count nothing.
+bool hasSeq(const Body& body) {
+    return !std::holds_alternative<Hello>(body) && !std::holds_alternative<Alive>(body);
 }
 
 /// Depth of brackets outside strings: values are printed again by recursion, so it has a limit.
@@ -217,7 +234,7 @@ Result<Json> parseObject(std::string_view text) {
 
 std::string_view typeOf(const Body& body) {
     constexpr std::string_view kTypes[] = {"hello",   "metrics", "progress", "checkpoint",
-                                           "receipt", "done",    "error"};
+                                           "receipt", "done",    "error",    "alive"};
     return kTypes[body.index()];
 }
 
@@ -225,7 +242,7 @@ std::string formatLine(const RankLine& line) {
     Json json = std::visit(ToJson{}, line.body);
     json["seq"] = line.seq;
     json["type"] = std::string(typeOf(line.body));
-    if (line.attempt >= 0 && !std::holds_alternative<Hello>(line.body)) {
+    if (line.attempt >= 0 && hasSeq(line.body)) {
         json["attempt"] = line.attempt;
     }
     return dumpJson(json);
@@ -241,11 +258,11 @@ Result<RankLine> parseLine(std::string_view text) {
     const std::string type = read.text("type");
     RETURN_IF_ERROR(read.status());
     ASSIGN_OR_RETURN(line.body, readBody(type, read));
-    const bool isHello = std::holds_alternative<Hello>(line.body);
-    const std::int64_t seq = isHello ? read.integerOr("seq", 0) : read.integer("seq");
-    line.attempt = isHello ? -1 : read.integerOr("attempt", -1);
+    const bool isCounted = hasSeq(line.body);
+    const std::int64_t seq = isCounted ? read.integer("seq") : read.integerOr("seq", 0);
+    line.attempt = isCounted ? read.integerOr("attempt", -1) : -1;
     RETURN_IF_ERROR(read.status());
-    if (seq < (isHello ? 0 : 1)) {
+    if (seq < (isCounted ? 1 : 0)) {
         return invalidArgument("rank line: 'seq' counts from 1");
     }
     line.seq = static_cast<std::uint64_t>(seq);

@@ -23,6 +23,7 @@ struct Sender {
     std::string role = "rank";  ///< "rank" or "feed"
     std::int64_t rank = 0;
     std::int64_t pid = 0;
+    std::int64_t aliveMs = 0;  ///< it promises an Alive that often, ms; 0: none
     bool operator==(const Sender&) const = default;
 };
 
@@ -42,6 +43,7 @@ struct Progress {
     std::int64_t step = 0, epoch = 0, rows = 0, stepsTotal = 0;  ///< stepsTotal 0: unknown
     std::string phase;  ///< training, waiting, checkpoint, evaluating
     double busyMs = 0, stallMs = 0;
+    double waitingMs = 0;  ///< it has been waiting for the present batch for; 0: it is not
     bool operator==(const Progress&) const = default;
 };
 struct Checkpoint {
@@ -67,11 +69,17 @@ struct ErrorLine {
     std::string message;
     bool operator==(const ErrorLine&) const = default;
 };
+/// The process lives: said by a thread that does no work of the run. Neither kept nor acknowledged.
+struct Alive {
+    std::string trouble;  ///< what is wrong at the worker now, a sentence; "": nothing
+    bool operator==(const Alive&) const = default;
+};
 
-using Body = std::variant<Hello, Metrics, Progress, Checkpoint, ReceiptLine, Done, ErrorLine>;
+using Body =
+    std::variant<Hello, Metrics, Progress, Checkpoint, ReceiptLine, Done, ErrorLine, Alive>;
 
 struct RankLine {
-    std::uint64_t seq = 0;      ///< from 1 within an attempt; hello has 0 and is never acknowledged
+    std::uint64_t seq = 0;      ///< from 1 within an attempt; 0: never acknowledged (hello, alive)
     std::int64_t attempt = -1;  ///< of a line that an older attempt left; -1: the sender's own
     Body body;
     bool operator==(const RankLine&) const = default;

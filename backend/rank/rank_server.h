@@ -24,7 +24,7 @@ struct RankServerOptions {
     std::size_t maxConnections = 4096;
     /// A hello is refused by an error; the worker connects again later.
     std::function<Status(ConnectionId, const Sender&)> onHello;
-    /// Every line but hello, in order. line.attempt is filled in (the sender's when it has none).
+    /// Every line but hello, in order; Alive has no seq and wants no ack. line.attempt is filled in (the sender's when it has none).
     std::function<void(ConnectionId, const Sender&, const RankLine&)> onLine;
     /// After hello only. `why` is empty for a clean end.
     std::function<void(ConnectionId, const Sender&, const std::string& why)> onClosed;

@@ -17,6 +17,8 @@ class Reporter {
     virtual Status send(rank::Body body) = 0;
     /// The last line; waits until the daemon has stored everything.
     virtual Status finish(rank::Body body) = 0;
+    /// What is wrong with `what` now, one sentence; "": it is well again.
+    virtual void setTrouble(const std::string& what, std::string sentence) = 0;
     /// Lines not yet acknowledged, for the checkpoint.
     virtual std::vector<std::string> unacked() const = 0;
     virtual bool stopRequested() const = 0;
@@ -30,6 +32,9 @@ class RankReporter final : public Reporter {
         : client_(client), stops_(std::move(stops)) {}
     Status send(rank::Body body) override { return client_.send(std::move(body)).status(); }
     Status finish(rank::Body body) override { return client_.finish(std::move(body)); }
+    void setTrouble(const std::string& what, std::string sentence) override {
+        client_.setTrouble(what, std::move(sentence));
+    }
     std::vector<std::string> unacked() const override { return client_.unacked(); }
     bool stopRequested() const override { return client_.stopRequested() || stops_(); }
     bool takeCheckpointRequest() override { return client_.takeCheckpointRequest(); }

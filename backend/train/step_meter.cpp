@@ -11,6 +11,7 @@ constexpr std::int64_t kWindowNs = 500'000'000;
 constexpr std::int64_t kRatesNs = 100'000'000;
 constexpr double kSecondsMin = 0.02;  // below, a rate says nothing
 constexpr std::int64_t kProgressNs = 200'000'000;
+constexpr std::int64_t kQuietNs = 1'000'000'000;
 
 std::int64_t processCpuNs() {
     timespec t{};
@@ -55,6 +56,15 @@ void StepMeter::endStep(std::int64_t rows, std::int64_t stallNs, rank::Values& v
 bool StepMeter::progressDue() {
     const std::int64_t time = clock_.steadyNs();
     if (lastProgressNs_ != 0 && time - lastProgressNs_ < kProgressNs) {
+        return false;
+    }
+    lastProgressNs_ = time;
+    return true;
+}
+
+bool StepMeter::isQuiet() {
+    const std::int64_t time = clock_.steadyNs();
+    if (time - std::max(lastProgressNs_, startNs_) < kQuietNs) {
         return false;
     }
     lastProgressNs_ = time;

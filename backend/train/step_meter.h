@@ -20,6 +20,8 @@ class StepMeter {
     void endStep(std::int64_t rows, std::int64_t stallNs, rank::Values& values);
     /// True at most five times a second.
     bool progressDue();
+    /// True when none was due for a second: long work is told as it goes on.
+    bool isQuiet();
     double busyMs() const;   ///< since the start, without waiting for data
     double stallMs() const;  ///< since the start
 

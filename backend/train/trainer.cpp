@@ -123,19 +123,27 @@ Result<Trainer::Outcome> Trainer::run() {
     return Outcome::kDone;
 }
 
-Result<FeedEvent> Trainer::nextEvent(BatchSource& source, const char* phase) {
+// Long work is told as it goes on, so that who sees no word for long may call it hung.
+Result<FeedEvent> Trainer::nextEvent(BatchSource& source, const char* waiting,
+                                     const char* working) {
+    if (meter_.isQuiet()) {
+        RETURN_IF_ERROR(progress(working));
+    }
     while (true) {
+        const std::int64_t askedNs = clock_.steadyNs();
         ASSIGN_OR_RETURN(const FeedEvent event, source.next());
         if (event.kind != FeedEvent::Kind::kWaiting) {
+            waitingSinceNs_ = 0;
             return event;
         }
+        waitingSinceNs_ = waitingSinceNs_ == 0 ? askedNs : waitingSinceNs_;
         if (reporter_.stopRequested()) {
             FeedEvent stopped;
             stopped.kind = FeedEvent::Kind::kStopped;
             return stopped;
         }
         if (meter_.progressDue()) {
-            RETURN_IF_ERROR(progress(phase));
+            RETURN_IF_ERROR(progress(waiting));
         }
     }
 }
@@ -144,7 +152,7 @@ Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
     stepEnd = next_ + options_.microBatchesPerStep;
     std::int64_t expected = firstOf(next_, options_.rank, options_.worldSize);
     while (expected < stepEnd) {
-        ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source_, "waiting"));
+        ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source_, "waiting", "training"));
         if (event.kind == FeedEvent::Kind::kStopped) {
             return Taken::kStopped;
         }
@@ -240,8 +248,10 @@ Status Trainer::progress(const char* phase) {
     if (options_.maxSteps > 0) {
         total = total > 0 ? std::min(total, options_.maxSteps) : options_.maxSteps;
     }
-    return reporter_.send(
-        rank::Progress{step_, epoch_, rows_, total, phase, meter_.busyMs(), meter_.stallMs()});
+    const double waitingMs =
+        waitingSinceNs_ == 0 ? 0 : static_cast<double>(clock_.steadyNs() - waitingSinceNs_) * 1e-6;
+    return reporter_.send(rank::Progress{step_, epoch_, rows_, total, phase, meter_.busyMs(),
+                                         meter_.stallMs(), waitingMs});
 }
 
 rank::Done Trainer::doneLine() {

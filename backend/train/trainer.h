@@ -62,7 +62,8 @@ class Trainer {
     Result<Taken> takeStep();
     /// Accumulates micro-batches up to a step's number or the end of the epoch.
     Result<Taken> gather(LossSums& sums, std::int64_t& stepEnd);
-    Result<FeedEvent> nextEvent(BatchSource& source, const char* phase);
+    /// The phases while it waits for one, and of what is done with them.
+    Result<FeedEvent> nextEvent(BatchSource& source, const char* waiting, const char* working);
     Status endStep(const LossSums& sums);
     Status afterStep();
     bool isFinished() const;
@@ -91,6 +92,7 @@ class Trainer {
     std::int64_t epoch_ = 0, next_ = 0;  // of the next micro-batch; next_ may be the epoch's total
     bool epochEnded_ = false;            // next_ is the total and its end was read
     bool streamEnded_ = false;
+    std::int64_t waitingSinceNs_ = 0;  // for the present batch, steady; 0: it does not wait
     std::int64_t epochBatches_ = 0;  // micro-batches of an epoch, 0 until one has ended
     std::int64_t stepsWithoutWeight_ = 0;
     std::string state_;  // at the last step's end; "" at the start

@@ -44,7 +44,7 @@ Result<bool> Trainer::evaluateStream(std::vector<EvalAccumulator>& heads,
     ASSIGN_OR_RETURN(const std::unique_ptr<BatchSource> source, open_("eval", ""));
     std::vector<double> probabilities;
     while (true) {
-        ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source, "evaluating"));
+        ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source, "evaluating", "evaluating"));
         if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
             ASSIGN_OR_RETURN(const std::string state, source->state(event.epoch, event.number));
             ASSIGN_OR_RETURN(const Json json, parseJson(state, "eval feed: state"));
@@ -133,10 +133,13 @@ Status Trainer::checkpoint(bool isNeeded) {
         // Training goes on and the older checkpoints stay; the one at the end is needed.
         logError("train: no checkpoint of this step",
                  {{"step", step_}, {"error", messageOf(file.status())}});
+        reporter_.setTrouble("checkpoint", strCat("the checkpoint of step ", step_,
+                                                  " was not written: ", messageOf(file.status())));
         meter_.restart(source_ ? source_->stallNs() : 0);
         return okStatus();
     }
     RETURN_IF_ERROR(file.status());
+    reporter_.setTrouble("checkpoint", "");
     retainCheckpoints(options_.checkpointDirectory, options_.checkpointKeep);
     meter_.restart(source_ ? source_->stallNs() : 0);
     return reporter_.send(rank::Checkpoint{step_, file->path, file->bytes, file->hash, state_});

@@ -36,7 +36,8 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
       facts_(std::move(facts)),
       needs_(needs),
       directory_(place.runsDir, run_.id),
-      done_(Json::object()) {
+      done_(Json::object()),
+      health_(place.clock) {
     live_.epochs = facts_.epochs;
 }
 
@@ -79,6 +80,7 @@ Status ActiveRun::prepareAttempt(std::int64_t fromStep, bool isRestart) {
     state_.reset();
     endSeenNs_ = ranksGoneNs_ = 0;
     isLingerCancelled_ = false;
+    health_.restart();
     setState(runs::RunState::kStarting);
     addEvent(checkpoint.has_value() ? strCat("attempt ", attempt, " starts from step ", resumeStep_)
                                     : strCat("attempt ", attempt, " starts"));
@@ -193,6 +195,7 @@ Result<std::string> ActiveRun::findInitFrom() const {
 
 void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender) {
     connections_[connection] = sender;
+    health_.hello(sender);
     if (sender.role != "rank") {
         return;
     }
@@ -219,6 +222,7 @@ void ActiveRun::dropConnection(rank::ConnectionId connection) {
 }
 
 void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
+    health_.heard(sender, line);
     const auto* progress = std::get_if<rank::Progress>(&line.body);
     if (progress == nullptr || sender.role != "rank" || sender.rank != 0 ||
         line.attempt != run_.attempt) {
@@ -342,13 +346,8 @@ void ActiveRun::dropCheckpoint(const runs::CheckpointRecord& checkpoint) {
 
 void ActiveRun::engineSays(const engines::State& state) {
     state_ = state;
-    live_.workers.clear();
-    for (const engines::WorkerState& worker : state.workers) {
-        const std::string word =
-            worker.exitCode.has_value() ? "ended" : (worker.isStarted ? "running" : "starting");
-        live_.workers.push_back({worker.name, word, static_cast<int>(worker.pid),
-                                 worker.exitCode.value_or(0), run_.attempt});
-    }
+    health_.setWorkers(state);
+    live_.workers = liveWorkers();
     const std::int64_t now = place_.clock.steadyNs();
     const bool isOver =
         state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
@@ -413,6 +412,7 @@ void ActiveRun::tick(bool isFlushed) {
         }
         return;
     }
+    lookAtHealth();
     publish();
     if (doneRetryNs_ != 0 && place_.clock.steadyNs() >= doneRetryNs_) {
         writeDone();
@@ -425,6 +425,31 @@ void ActiveRun::tick(bool isFlushed) {
     if (isDrained && isFlushed) {
         conclude();
     }
+}
+
+void ActiveRun::lookAtHealth() {
+    for (const std::string& news : health_.look()) {
+        addEvent(news);
+        logWarn("run: health", {{"run", run_.id}, {"attempt", run_.attempt}, {"what", news}});
+    }
+    live_.trouble = health_.trouble();
+    live_.standsSinceMs = health_.standsSinceMs();
+    live_.workers = liveWorkers();
+}
+
+std::vector<LiveWorker> ActiveRun::liveWorkers() const {
+    std::vector<LiveWorker> workers;
+    for (std::size_t i = 0; state_.has_value() && i < state_->workers.size(); ++i) {
+        const engines::WorkerState& worker = state_->workers[i];
+        const std::string_view standing = health_.standingOf(worker.name);
+        const std::string_view word = worker.exitCode.has_value() ? "ended"
+                                      : !standing.empty()         ? standing
+                                      : worker.isStarted          ? "running"
+                                                                  : "starting";
+        workers.push_back({worker.name, std::string(word), static_cast<int>(worker.pid),
+                           worker.exitCode.value_or(0), run_.attempt});
+    }
+    return workers;
 }
 
 AttemptFacts ActiveRun::facts() const {

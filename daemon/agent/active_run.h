@@ -17,6 +17,7 @@
 #include "daemon/agent/line_intake.h"
 #include "daemon/agent/live_table.h"
 #include "daemon/agent/run_directory.h"
+#include "daemon/agent/run_health.h"
 #include "daemon/agent/verdict.h"
 #include "daemon/agent/worker_door.h"
 
@@ -58,6 +59,8 @@ class ActiveRun {
     void engineSays(const engines::State& state);
     /// `reason` becomes the exit reason. Asking again may only shorten the time.
     void requestStop(const std::string& reason, std::chrono::milliseconds grace);
+    /// What is wrong with the store, as far as this run is concerned; "": nothing.
+    void setStoreTrouble(const std::string& sentence) { health_.setTrouble("store", sentence); }
     /// Deadlines; `isFlushed`: everything heard is in the store.
     void tick(bool isFlushed);
 
@@ -104,6 +107,8 @@ class ActiveRun {
     AttemptFacts facts() const;
     void endLingering();
     bool isRankAlive() const;
+    void lookAtHealth();
+    std::vector<LiveWorker> liveWorkers() const;
 
     Workplace& place_;
     runs::RunRecord run_;  // without the plan's and spec's text once started
@@ -119,6 +124,7 @@ class ActiveRun {
     std::optional<engines::State> state_;        // the engine's newest word
     Json done_;                                  // worker -> what it said
     LiveRun live_;
+    RunHealth health_;
     std::int64_t resumeStep_ = 0, lastStep_ = 0;
     std::int64_t lastEpoch_ = 0, lastRows_ = 0;
     std::int64_t restarts_ = 0;

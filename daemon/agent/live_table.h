@@ -17,7 +17,9 @@ namespace millrace::agent {
 
 struct LiveWorker {
     std::string name;   ///< "feed", "rank0"
-    std::string state;  ///< "starting", "running", "ended"
+    /// "starting", "running", "ended"; of one that stands still "stopped", "silent", "hung",
+    /// "waiting"
+    std::string state;
     int pid = 0;
     int exitCode = 0;
     int attempt = 1;
@@ -31,6 +33,8 @@ struct LiveRun {
     std::int64_t epochs = 0;
     int attempt = 0;
     std::int64_t resumeStep = 0;  ///< the step that `attempt` started after
+    std::string trouble;             ///< what is wrong now, sentences; "": nothing
+    std::int64_t standsSinceMs = 0;  ///< it has not got on since, UTC ms; 0: it gets on
     std::vector<LiveWorker> workers;
     bool operator==(const LiveRun&) const = default;
 };

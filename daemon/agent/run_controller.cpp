@@ -94,6 +94,7 @@ void RunController::step() {
     flushLines();
     const bool isFlushed = intake_.isEmpty();
     for (auto& [id, run] : active_) {
+        run->setStoreTrouble(intake_.trouble());
         run->tick(isFlushed);
     }
     dropEnded();
@@ -214,7 +215,8 @@ DoorListener RunController::listenerFor(const std::string& runId) {
                 return;
             }
             run->heard(sender, line);
-            if (!intake_.add(id, sender, line)) {
+            const bool isKept = !std::holds_alternative<rank::Alive>(line.body);
+            if (isKept && !intake_.add(id, sender, line)) {
                 run->dropConnection(id);
             }
         });

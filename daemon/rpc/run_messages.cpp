@@ -18,6 +18,8 @@ convert::RunView convertView(const agent::RunView& view) {
     out.busyMs = view.live.busyMs;
     out.stallMs = view.live.stallMs;
     out.progressMs = view.live.progressMs;
+    out.trouble = view.live.trouble;
+    out.standsSinceMs = view.live.standsSinceMs;
     out.model = view.record.model;
     out.dataset = view.record.dataset;
     out.rowsRead = view.record.rowsRead;

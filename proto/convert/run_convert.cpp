@@ -129,6 +129,8 @@ v1::RunSummary toProto(const RunView& run) {
     namesToProto(r, &out);
     out.set_state(toProto(r.state));
     out.set_queued_reason(run.queuedReason);
+    out.set_trouble(run.trouble);
+    out.set_stands_since_ms(run.standsSinceMs);
     out.set_exit_reason(r.exitReason);
     out.set_attempt(r.attempt);
     out.set_restarts(r.restarts);
@@ -157,6 +159,8 @@ RunView fromProto(const v1::RunSummary& run) {
     namesFromProto(run, r);
     r.state = fromProto(run.state());
     out.queuedReason = run.queued_reason();
+    out.trouble = run.trouble();
+    out.standsSinceMs = run.stands_since_ms();
     r.exitReason = run.exit_reason();
     r.attempt = run.attempt();
     r.restarts = run.restarts();

@@ -25,6 +25,8 @@ struct RunView {
     std::string dataset;                      ///< path(s) as written
     std::int64_t rowsRead = 0, rowsKept = 0;  ///< of committed steps
     std::string orderHash, evalOrderHash;     ///< "" unknown
+    std::string trouble;                      ///< what is wrong while it goes on; "": nothing
+    std::int64_t standsSinceMs = 0;           ///< it has not got on since, UTC ms; 0: it gets on
 };
 
 enum class LogLevel { kNone, kDebug, kInfo, kWarn, kError };

@@ -16,20 +16,22 @@ namespace {
 
 std::vector<Body> someBodies() {
     Done done{100, 25'600, "{\"cursor\":{}}", {{"eval.auc", 0.79}}, {{"eval_order_hash", "ff"}}};
-    return {Hello{{"r-abcde", 2, "feed", 1, 77}},
+    return {Hello{{"r-abcde", 2, "feed", 1, 77, 1'000}},
             Metrics{7, 1, 1792, 1'700'000'000'123, {{"loss", 0.5}, {"loss.liked", -1e-300}}},
-            Progress{7, 1, 1792, 400, "evaluating", 12.5, 0.25},
+            Progress{7, 1, 1792, 400, "evaluating", 12.5, 0.25, 300},
             Checkpoint{100, "/x/step-00000100.ckpt", 1 << 20, "abc", "state text"},
             ReceiptLine{Json{{"rows_scanned", 5}}},
             done,
-            ErrorLine{"a.csv: line 7: \"quote\"\n"}};
+            ErrorLine{"a.csv: line 7: \"quote\"\n"},
+            Alive{"no space left on device"}};
 }
 
 TEST(RankLine, EveryKindRoundTrips) {
     std::uint64_t seq = 0;
     for (const Body& body : someBodies()) {
-        const bool isHello = std::holds_alternative<Hello>(body);
-        const RankLine line{isHello ? 0 : ++seq, isHello ? -1 : 3, body};
+        const bool isCounted =
+            !std::holds_alternative<Hello>(body) && !std::holds_alternative<Alive>(body);
+        const RankLine line{isCounted ? ++seq : 0, isCounted ? 3 : -1, body};
         const std::string text = formatLine(line);
         EXPECT_EQ(text.find('\n'), std::string::npos);
         const Result<RankLine> again = parseLine(text);

@@ -45,6 +45,12 @@ class Daemon {
             return okStatus();
         };
         options.onLine = [this](ConnectionId id, const Sender&, const RankLine& line) {
+            if (const auto* alive = std::get_if<Alive>(&line.body)) {
+                MutexLock lock(mutex_);
+                alive_.push_back(*alive);
+                changed_.notifyAll();
+                return;
+            }
             {
                 MutexLock lock(mutex_);
                 ++heard_;
@@ -105,6 +111,7 @@ class Daemon {
     CondVar changed_;
     std::vector<RankLine> stored_;
     std::set<std::pair<std::int64_t, std::uint64_t>> seen_;
+    std::vector<Alive> alive_;
     std::size_t heard_ = 0, closed_ = 0;
     std::string why_;
     ConnectionId connection_ = 0;
@@ -147,7 +154,7 @@ TEST(RankSocket, LinesArriveInOrderAndAreAcknowledged) {
         EXPECT_EQ(stored[i].seq, i + 1);
         EXPECT_EQ(std::get<Metrics>(stored[i].body).step, static_cast<std::int64_t>(i + 1));
     }
-    EXPECT_EQ(daemon.copy(&Daemon::sender_), (Sender{"r-abcde", 1, "rank", 0, 42}));
+    EXPECT_EQ(daemon.copy(&Daemon::sender_), (Sender{"r-abcde", 1, "rank", 0, 42, 1'000}));
 }
 
 TEST(RankSocket, AKilledDaemonLosesAndDuplicatesNothing) {
@@ -239,7 +246,47 @@ TEST(RankSocket, ALineOverTheLimitIsRefusedAtTheWorker) {
     auto client = *RankClient::start(clientOptions(folder));
     EXPECT_FALSE(client->send(ErrorLine{std::string(kMaxLineBytes, 'x')}).ok());
     EXPECT_FALSE(client->send(Hello{}).ok());
+    EXPECT_FALSE(client->send(Alive{}).ok());
     EXPECT_EQ(*client->send(ErrorLine{"x"}), 1U) << "no seq was used up";
+}
+
+TEST(RankSocket, AWorkerThatHasNothingToSaySaysThatItLives) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock");
+    daemon.start();
+    RankClientOptions options = clientOptions(folder);
+    options.alivePeriod = milliseconds(2);
+    auto client = *RankClient::start(options);
+    EXPECT_TRUE(daemon.waitFor([](Daemon& d) { return d.alive_.size() >= 5; }));
+    EXPECT_EQ(daemon.copy(&Daemon::sender_).aliveMs, 2);
+    EXPECT_TRUE(client->unacked().empty()) << "nothing of it is kept";
+    ASSERT_TRUE(client->send(metrics(1)).ok());
+    EXPECT_TRUE(client->waitAcked(milliseconds(20'000)).ok());
+    EXPECT_EQ(daemon.stored().size(), 1U);
+}
+
+TEST(RankSocket, ATroubleIsToldAtOnceAndToADaemonThatComesLater) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock");
+    daemon.start();
+    RankClientOptions options = clientOptions(folder);
+    options.alivePeriod = std::chrono::hours(1);  // so that only news are told
+    auto client = *RankClient::start(options);
+    const auto last = [](const std::string& text) {
+        return [text](Daemon& d) { return !d.alive_.empty() && d.alive_.back().trouble == text; };
+    };
+    EXPECT_TRUE(daemon.waitFor(last("")));
+    client->setTrouble("spill", "no room for lines");
+    EXPECT_TRUE(daemon.waitFor(last("no room for lines")));
+    client->setTrouble("checkpoint", "not written");
+    EXPECT_TRUE(daemon.waitFor(last("not written; no room for lines")));
+    daemon.kill();
+    client->setTrouble("spill", "");
+    Daemon next(folder.path + "/rank.sock");
+    next.start();
+    EXPECT_TRUE(next.waitFor(last("not written")));
+    client->setTrouble("checkpoint", "");
+    EXPECT_TRUE(next.waitFor(last("")));
 }
 
 TEST(RankServer, GarbageClosesThatConnectionOnly) {

@@ -154,6 +154,9 @@ class RecordingReporter final : public Reporter {
         isDone = true;
         return okStatus();
     }
+    void setTrouble(const std::string& what, std::string sentence) override {
+        troubles.emplace_back(what, std::move(sentence));
+    }
     std::vector<std::string> unacked() const override { return {"line 1", "line 2"}; }
     bool stopRequested() const override { return stop; }
     bool takeCheckpointRequest() override { return std::exchange(checkpointAsked, false); }
@@ -171,6 +174,7 @@ class RecordingReporter final : public Reporter {
     std::vector<rank::Metrics> metrics;
     std::vector<rank::Checkpoint> checkpoints;
     std::vector<rank::Progress> progress;
+    std::vector<std::pair<std::string, std::string>> troubles;
     rank::Done done;
     bool isDone = false, stop = false, checkpointAsked = false;
     std::int64_t stopAt = -1, askCheckpointAt = -1;

@@ -165,6 +165,8 @@ TEST(Trainer, SaysThatItWaitsWhileNoBatchComes) {
     f.train.numWaits = 3;
     ASSERT_TRUE((*f.make())->run().ok());
     EXPECT_EQ(f.reporter.progress.at(0).phase, "waiting");
+    EXPECT_GT(f.reporter.progress.at(0).waitingMs, 0);
+    EXPECT_EQ(f.reporter.progress.back().waitingMs, 0);
 }
 
 TEST(Trainer, TrainsOnWhenACheckpointOnTheWayCannotBeWrittenButEndsWithTheReason) {
@@ -175,6 +177,10 @@ TEST(Trainer, TrainsOnWhenACheckpointOnTheWayCannotBeWrittenButEndsWithTheReason
     ASSERT_FALSE(outcome.ok());
     EXPECT_EQ(f.reporter.losses().size(), 5U);
     EXPECT_FALSE(f.reporter.isDone);
+    ASSERT_FALSE(f.reporter.troubles.empty());
+    EXPECT_EQ(f.reporter.troubles.front().first, "checkpoint");
+    EXPECT_THAT(f.reporter.troubles.front().second,
+                HasSubstr("the checkpoint of step 2 was not written: "));
 }
 
 TEST(Trainer, RefusesRanksThatDoNotDivideAStep) {

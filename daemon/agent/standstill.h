@@ -1,0 +1,71 @@
+#pragma once
+// Standstill: whether the workers of a run get on, by what was heard of them. Pure decisions.
+//
+// Three things stay apart, because they are put right in different ways: a process of which nothing
+// is heard (it is stopped, or its machine is stuck), one that lives and whose work does not get on,
+// and a rank that only waits for data.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::agent {
+
+/// What was heard of a worker in the present attempt. Times are of a steady clock, in ns; "work"
+/// are lines that the run's own work leads to, not those that only say that the process lives.
+struct WorkerSigns {
+    std::string worker;  ///< "rank0", "feed"
+    bool isRank = true;
+    bool hasSaidHello = false;
+    bool promisesAlive = false;  ///< it says all the time that it lives
+    bool hasSaidDone = false;    ///< its work is over
+    bool hasWorked = false;      ///< rank: it told of work at least once
+    bool isWritingCheckpoint = false;
+    std::int64_t sinceNs = 0;       ///< it is watched since
+    std::int64_t heardNs = 0;       ///< the newest line of any kind
+    std::int64_t workedNs = 0;      ///< the newest line of its work
+    std::int64_t slowestNs = 0;     ///< longest time between two of these while it got on
+    std::int64_t waitsSinceNs = 0;  ///< rank: for data; 0: it does not wait
+    std::int64_t step = 0;          ///< rank: the last one
+    double rowsReadPerSecond = 0;   ///< feed: told last
+    std::int64_t rowsReadNs = 0;    ///< when; 0: never
+};
+
+enum class Standing {
+    kMoves,
+    kUnheard,  ///< started, and never heard of
+    kSilent,   ///< its process says nothing any more
+    kHung,     ///< it lives, its work does not get on
+    kStarved,  ///< it waits for data and gets none
+};
+
+/// How long a worker is given, ns.
+struct StandstillLimits {
+    std::int64_t silentNs = 10'000'000'000;
+    std::int64_t workNs = 12'000'000'000;
+    std::int64_t firstWorkNs = 60'000'000'000;   ///< up to its first word of work
+    std::int64_t checkpointNs = 60'000'000'000;  ///< writing one
+    std::int64_t fillingNs = 60'000'000'000;     ///< waiting for a feed that reads
+    std::int64_t unheardNs = 30'000'000'000;
+    int slowFactor = 5;  ///< of the longest time that its work took so far, where that is more
+    std::int64_t mostNs = 600'000'000'000;
+};
+
+/// One that does not move.
+struct Standstill {
+    std::string worker;
+    Standing standing = Standing::kMoves;
+    std::int64_t sinceNs = 0;  ///< steady, the newest sign that it moved
+    bool operator==(const Standstill&) const = default;
+};
+
+/// Those of a run's workers that stand still at `nowNs`. A rank that waits for a feed of which
+/// nothing is heard is left out: the feed is the cause.
+std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
+                                        const StandstillLimits& limits = {});
+
+/// "rank0 stands still after step 240: its process is stopped (SIGSTOP)": one sentence.
+/// `processState`: the letter of /proc/PID/stat; 0: not known. `workers`: of which this is one.
+std::string describe(const Standstill& still, const std::vector<WorkerSigns>& workers,
+                     char processState);
+
+}  // namespace millrace::agent

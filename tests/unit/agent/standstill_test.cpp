@@ -1,0 +1,317 @@
+// Whether workers get on, by what was heard of them: decisions alone, then with a clock.
+#include "daemon/agent/standstill.h"
+
+#include "daemon/agent/run_health.h"
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// A rank that was heard of and got on at second 100.
+WorkerSigns aRank() {
+    WorkerSigns rank;
+    rank.worker = "rank0";
+    rank.hasSaidHello = rank.promisesAlive = rank.hasWorked = true;
+    rank.sinceNs = 1 * kSecond;
+    rank.heardNs = rank.workedNs = 100 * kSecond;
+    rank.step = 240;
+    return rank;
+}
+
+WorkerSigns aFeed() {
+    WorkerSigns feed;
+    feed.worker = "feed";
+    feed.isRank = false;
+    feed.hasSaidHello = feed.promisesAlive = true;
+    feed.sinceNs = 1 * kSecond;
+    feed.heardNs = feed.workedNs = 100 * kSecond;
+    return feed;
+}
+
+std::vector<Standing> standings(const std::vector<WorkerSigns>& workers, std::int64_t second) {
+    std::vector<Standing> all;
+    for (const Standstill& still : findStandstills(workers, second * kSecond)) {
+        all.push_back(still.standing);
+    }
+    return all;
+}
+
+TEST(Standstill, AProcessThatSaysNothingForTenSecondsIsSilent) {
+    EXPECT_THAT(standings({aRank()}, 109), IsEmpty());
+    EXPECT_THAT(standings({aRank()}, 110), ElementsAre(Standing::kSilent));
+    EXPECT_EQ(findStandstills({aRank()}, 130 * kSecond).front().sinceNs, 100 * kSecond);
+}
+
+TEST(Standstill, AProcessThatLivesAndDoesNotGetOnIsHung) {
+    WorkerSigns rank = aRank();
+    rank.heardNs = 112 * kSecond;
+    EXPECT_THAT(standings({rank}, 111), IsEmpty());
+    EXPECT_THAT(standings({rank}, 112), ElementsAre(Standing::kHung));
+}
+
+TEST(Standstill, WorkThatTakesLongIsGivenItsTime) {
+    WorkerSigns rank = aRank();
+    rank.slowestNs = 4 * kSecond;
+    rank.heardNs = 120 * kSecond;
+    EXPECT_THAT(standings({rank}, 119), IsEmpty()) << "five times the slowest so far";
+    EXPECT_THAT(standings({rank}, 120), ElementsAre(Standing::kHung));
+    rank.isWritingCheckpoint = true;
+    EXPECT_THAT(standings({rank}, 120), IsEmpty());
+    rank.heardNs = 160 * kSecond;
+    EXPECT_THAT(standings({rank}, 160), ElementsAre(Standing::kHung));
+    rank.isWritingCheckpoint = false;
+    rank.hasWorked = false;
+    rank.slowestNs = 0;
+    EXPECT_THAT(standings({rank}, 159), IsEmpty()) << "it builds its model";
+}
+
+TEST(Standstill, ARankThatWaitsForAFeedThatGivesNothingIsStarved) {
+    WorkerSigns rank = aRank(), feed = aFeed();
+    rank.heardNs = rank.workedNs = feed.heardNs = 112 * kSecond;
+    rank.waitsSinceNs = 100 * kSecond;
+    EXPECT_THAT(standings({feed, rank}, 112), ElementsAre(Standing::kStarved));
+    feed.rowsReadPerSecond = 5'000;
+    feed.rowsReadNs = 111 * kSecond;
+    EXPECT_THAT(standings({feed, rank}, 112), IsEmpty()) << "it fills a segment";
+    rank.heardNs = rank.workedNs = feed.heardNs = feed.rowsReadNs = 160 * kSecond;
+    EXPECT_THAT(standings({feed, rank}, 160), ElementsAre(Standing::kStarved));
+}
+
+TEST(Standstill, AStoppedFeedIsNamedInsteadOfTheRankThatWaitsForIt) {
+    WorkerSigns rank = aRank(), feed = aFeed();
+    rank.heardNs = rank.workedNs = 115 * kSecond;
+    rank.waitsSinceNs = 101 * kSecond;
+    const auto found = findStandstills({feed, rank}, 115 * kSecond);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].worker, "feed");
+    EXPECT_EQ(found[0].standing, Standing::kSilent);
+}
+
+TEST(Standstill, AWorkerThatNeverSaidHelloIsNamedAfterHalfAMinute) {
+    WorkerSigns rank = aRank();
+    rank.hasSaidHello = rank.promisesAlive = false;
+    EXPECT_THAT(standings({rank}, 30), IsEmpty());
+    EXPECT_THAT(standings({rank}, 31), ElementsAre(Standing::kUnheard));
+}
+
+TEST(Standstill, OfAWorkerThatIsDoneNothingMoreIsExpected) {
+    WorkerSigns rank = aRank();
+    rank.hasSaidDone = true;
+    rank.heardNs = 500 * kSecond;
+    EXPECT_THAT(standings({rank}, 500), IsEmpty());
+    EXPECT_THAT(standings({rank}, 510), ElementsAre(Standing::kSilent)) << "its process ends";
+}
+
+TEST(Standstill, AWorkerOfBeforeThatPromisesNothingIsJudgedByItsWorkAlone) {
+    WorkerSigns rank = aRank();
+    rank.promisesAlive = false;
+    EXPECT_THAT(standings({rank}, 111), IsEmpty());
+    EXPECT_THAT(standings({rank}, 112), ElementsAre(Standing::kHung));
+}
+
+TEST(Standstill, TheSentenceSaysWhoWhereAndWhy) {
+    WorkerSigns rank = aRank(), feed = aFeed();
+    const Standstill silent{"rank0", Standing::kSilent, 0};
+    EXPECT_EQ(describe(silent, {rank}, 'T'),
+              "rank0 stands still after step 240: its process is stopped (SIGSTOP)");
+    EXPECT_THAT(describe(silent, {rank}, 'D'), HasSubstr("waits for a disk"));
+    EXPECT_THAT(describe({"rank0", Standing::kHung, 0}, {rank}, 'S'),
+                HasSubstr("its process lives, its training thread does not get on"));
+    feed.rowsReadPerSecond = 12'000;
+    EXPECT_EQ(describe({"rank0", Standing::kStarved, 0}, {feed, rank}, 'S'),
+              "rank0 waits for data after step 240: the feed reads 12,000 rows/s and gives none");
+}
+
+/// A rank and a feed that say once a second that they live; the test moves the clock.
+class HealthTest : public ::testing::Test {
+ protected:
+    HealthTest() : health_(clock_, [this](int) { return process_; }) {
+        engines::State state;
+        for (const char* name : {"feed", "rank0"}) {
+            engines::WorkerState worker;
+            worker.name = name;
+            worker.rank = std::string(name) == "rank0" ? 0 : -1;
+            worker.isStarted = true;
+            worker.pid = 7;
+            state.workers.push_back(worker);
+        }
+        health_.setWorkers(state);
+        health_.hello(senderOf("feed"));
+        health_.hello(senderOf("rank"));
+    }
+    static rank::Sender senderOf(const std::string& role, std::int64_t aliveMs = 1'000) {
+        return {"r-abc23", 1, role, 0, 7, aliveMs};
+    }
+    void say(const std::string& role, rank::Body body) {
+        health_.heard(senderOf(role), {0, 1, std::move(body)});
+    }
+    /// Seconds in which the feed lives, the rank as `rankLives` and `rankSteps` say.
+    std::vector<std::string> pass(int seconds, bool rankLives = true, bool rankSteps = true) {
+        std::vector<std::string> news;
+        for (int i = 0; i < seconds; ++i) {
+            clock_.advanceMs(1'000);
+            say("feed", rank::Alive{});
+            if (rankLives) {
+                say("rank", rank::Alive{trouble_});
+            }
+            if (rankLives && rankSteps) {
+                say("rank", rank::Progress{++step_, 0, step_ * 10, 0, "training", 1, 0, 0});
+            }
+            const auto some = health_.look();
+            news.insert(news.end(), some.begin(), some.end());
+        }
+        return news;
+    }
+    FakeClock clock_;
+    char process_ = 'S';
+    std::string trouble_;
+    std::int64_t step_ = 0;
+    RunHealth health_;
+};
+
+TEST_F(HealthTest, AStoppedRankIsNamedWithinFifteenSecondsAndSoIsItsGoingOn) {
+    EXPECT_THAT(pass(30), IsEmpty());
+    process_ = 'T';
+    const std::int64_t stoppedMs = clock_.wallMs();
+    EXPECT_THAT(pass(15, false),
+                ElementsAre("rank0 stands still after step 30: its process is stopped (SIGSTOP), "
+                            "for 10.0 s"));
+    EXPECT_EQ(health_.standsSinceMs(), stoppedMs);
+    EXPECT_EQ(health_.trouble(),
+              "rank0 stands still after step 30: its process is stopped (SIGSTOP)");
+    EXPECT_EQ(health_.standingOf("rank0"), "stopped");
+    EXPECT_THAT(pass(105, false), IsEmpty()) << "told once";
+    process_ = 'S';
+    EXPECT_THAT(pass(1), ElementsAre("rank0 goes on after 2 m 01 s"));
+    EXPECT_EQ(health_.standsSinceMs(), 0);
+    EXPECT_EQ(health_.trouble(), "");
+    EXPECT_EQ(health_.standingOf("rank0"), "");
+}
+
+TEST_F(HealthTest, AHungTrainingThreadIsToldFromAStoppedProcess) {
+    (void)pass(30);
+    const auto news = pass(15, true, false);
+    ASSERT_EQ(news.size(), 1u);
+    EXPECT_THAT(news[0], HasSubstr("its process lives, its training thread does not get on"));
+    EXPECT_EQ(health_.standingOf("rank0"), "hung");
+    EXPECT_THAT(pass(1), ElementsAre(HasSubstr("rank0 goes on after")));
+}
+
+TEST_F(HealthTest, ALongStandstillDoesNotMakeTheNextOneLastLonger) {
+    (void)pass(5);
+    (void)pass(100, true, false);
+    (void)pass(5);
+    EXPECT_EQ(pass(12, true, false).size(), 1u);
+}
+
+TEST_F(HealthTest, ARankThatWaitsSaysSoItself) {
+    (void)pass(3);
+    std::vector<std::string> news;
+    for (int second = 1; second <= 13; ++second) {
+        say("rank", rank::Progress{3, 0, 30, 0, "waiting", 1, 0, 1'000.0 * second});
+        const auto some = pass(1, true, false);
+        news.insert(news.end(), some.begin(), some.end());
+    }
+    ASSERT_EQ(news.size(), 1u);
+    EXPECT_THAT(news[0], HasSubstr("rank0 waits for data after step 3: the feed lives, reads "
+                                   "nothing and gives nothing"));
+    EXPECT_EQ(health_.standingOf("rank0"), "waiting");
+}
+
+TEST_F(HealthTest, TimeInWhichTheDaemonItselfStoodStillDoesNotCount) {
+    (void)pass(30);
+    clock_.advanceMs(600'000);
+    EXPECT_THAT(health_.look(), IsEmpty());
+    EXPECT_THAT(pass(9, false), IsEmpty());
+    EXPECT_EQ(pass(2, false).size(), 1u);
+}
+
+TEST_F(HealthTest, AWorkersTroubleIsToldWhenItComesAndWhenItGoes) {
+    (void)pass(3);
+    trouble_ = "the checkpoint of step 40 was not written: no space left on device";
+    EXPECT_THAT(pass(5), ElementsAre("rank0: " + trouble_));
+    const std::string first = trouble_;
+    trouble_ = "the checkpoint of step 80 was not written: no space left on device";
+    EXPECT_THAT(pass(5), IsEmpty()) << "the same trouble still";
+    EXPECT_THAT(health_.trouble(), HasSubstr("step 80"));
+    trouble_.clear();
+    EXPECT_THAT(pass(1), ElementsAre("no longer: rank0: " + first));
+    EXPECT_EQ(health_.trouble(), "");
+}
+
+TEST_F(HealthTest, ASentenceOfAnyLengthIsCutBetweenTwoCharacters) {
+    for (int i = 0; i < 1'000; ++i) {
+        trouble_ += "ä";
+    }
+    trouble_.insert(0, "x");
+    (void)pass(1);
+    EXPECT_LT(health_.trouble().size(), 1'100u);
+    EXPECT_THAT(health_.trouble(), ::testing::EndsWith("ä ..."));
+}
+
+TEST_F(HealthTest, AWorkerThatHasEndedIsNotMissed) {
+    (void)pass(3);
+    engines::State state;
+    engines::WorkerState rank;
+    rank.name = "rank0";
+    rank.rank = 0;
+    rank.isStarted = true;
+    rank.exitCode = 0;
+    state.workers.push_back(rank);
+    health_.setWorkers(state);
+    say("rank", rank::Metrics{9, 0, 90, 0, {}});
+    EXPECT_THAT(pass(200, false), IsEmpty());
+}
+
+TEST(ProcessState, IsTheKernelsLetter) {
+    EXPECT_EQ(processStateOf(::getpid()), 'R');
+    EXPECT_EQ(processStateOf(0), '\0');
+}
+
+// Through the controller, as the daemon runs it.
+
+TEST_F(AgentTest, ARunWhoseRankStandsStillSaysSoInItsHistoryAndItsSummary) {
+    const std::string id = submit();
+    rank::Sender alive = sender(id, 1);
+    alive.aliveMs = 1'000;
+    door(id)->listener.onHello(1, alive);
+    say(id, 1, rank::Progress{5, 0, 50, 100, "training", 1, 0, 0});
+    EXPECT_EQ(live.get(id).trouble, "");
+    for (int i = 0; i < 11; ++i) {
+        clock.advanceMs(1'000);
+        controller->drain();
+    }
+    const RunView view = service->get(id)->view;
+    EXPECT_THAT(view.live.trouble, HasSubstr("rank0 stands still after step 5"));
+    EXPECT_GT(view.live.standsSinceMs, 0);
+    const auto events = service->get(id)->events;
+    EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const RunEvent& event) {
+        return event.text.find("rank0 stands still after step 5") != std::string::npos;
+    }));
+    door(id)->listener.onLine(1, alive, {0, 1, rank::Alive{}});
+    say(id, 2, rank::Progress{6, 0, 60, 100, "training", 1, 0, 0});
+    EXPECT_EQ(live.get(id).trouble, "");
+    EXPECT_EQ(live.get(id).standsSinceMs, 0);
+    EXPECT_THAT(service->get(id)->events.back().text, HasSubstr("rank0 goes on after"));
+}
+
+TEST_F(AgentTest, ASignOfLifeIsNeitherStoredNorAcknowledged) {
+    const std::string id = submit();
+    hello(id);
+    for (int i = 0; i < 50; ++i) {
+        say(id, 0, rank::Alive{});
+    }
+    EXPECT_TRUE(door(id)->acks.empty());
+    EXPECT_EQ(store->ackedSeq(id, 1, "rank0").value(), 0);
+    say(id, 1, rank::Metrics{1, 0, 10, 0, {{"loss", 0.5}}});
+    EXPECT_EQ((door(id)->acks.at({1, 1})), 1u);
+}
+
+}  // namespace
+}  // namespace millrace::agent
