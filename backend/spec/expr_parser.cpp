@@ -404,7 +404,9 @@ class Parser {
         if ((word == "date" || word == "timestamp") && peek(1).kind == TokenKind::kString) {
             take();
             Expr text = makeLiteral(take().text, token.offset);
-            return withType(node(ExprOp::kCast, token.offset, {text}), *parseType(word));
+            const Result<DataType> type = parseType(word);
+            INVARIANT(type.ok(), "date and timestamp are types");
+            return withType(node(ExprOp::kCast, token.offset, {text}), *type);
         }
         return parseColumn();
     }

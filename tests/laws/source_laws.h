@@ -31,6 +31,9 @@ std::vector<Offence> checkIncludes(const std::vector<SourceFile>& files);
 std::vector<Offence> checkSizes(const std::vector<SourceFile>& files);
 /// The console outside of its bridge: no thread, no call of a daemon, nothing that blocks.
 std::vector<Offence> checkGui(const std::vector<SourceFile>& files);
+/// Production code never takes the value of a Result that it has just been given: `*find(x)` and
+/// `find(x)->name` end the process where the call fails.
+std::vector<Offence> checkResults(const std::vector<SourceFile>& files);
 /// No sleeping in tests, no fixed ports, no paths of one machine.
 std::vector<Offence> checkTests(const std::vector<SourceFile>& files);
 

@@ -33,6 +33,29 @@ TEST(SourceLaws, UnitTestsDoNotSleep) {
     EXPECT_TRUE(offences.empty()) << describe(offences);
 }
 
+TEST(SourceLaws, NoResultIsTakenUnseen) {
+    const auto offences = checkResults(readTree(MILLRACE_SOURCE_DIR));
+    EXPECT_TRUE(offences.empty()) << describe(offences);
+}
+
+TEST(SourceLaws, AResultThatIsTakenUnseenIsSeen) {
+    const auto planted = [](const std::string& line) {
+        return checkResults({{"backend/runs/a.h",
+                              "Result<std::string> findId(std::string_view text) const;\n"
+                              "Result<std::map<std::string, int>>\n    readAll(int x);\n"
+                              "int plain(int x);\n"},
+                             {"daemon/rpc/a.cpp", "void f() {\n    " + line + "\n}\n"}})
+            .size();
+    };
+    EXPECT_EQ(planted("const std::string id = *runs_.findId(request->run());"), 1U);
+    EXPECT_EQ(planted("use(*store->findId(\"a\"));"), 1U);
+    EXPECT_EQ(planted("return findId(g(x))->size();"), 1U);
+    EXPECT_EQ(planted("for (auto& a : *agent::readAll(3)) {"), 1U);
+    EXPECT_EQ(planted("const int product = a * plain(3);"), 0U);
+    EXPECT_EQ(planted("const auto id = runs_.findId(x);"), 0U);
+    EXPECT_EQ(planted("const int y = *plain(3);"), 0U);
+}
+
 TEST(SourceLaws, BackendThatIncludesQtIsSeen) {
     EXPECT_EQ(planted("backend/spec/a.h", "<QString>").size(), 1U);
     EXPECT_EQ(planted("backend/core/a.h", "<QtCore/QObject>").size(), 1U);
