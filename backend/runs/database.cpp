@@ -2,15 +2,20 @@
 
 #include <cerrno>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include <sqlite3.h>
 
+#include "backend/core/utf8.h"
+
 namespace millrace::runs {
 namespace {
 
-constexpr std::size_t kIdleStatementsMax = 128;
+constexpr std::size_t kIdleStatementsMax = 64;
+constexpr std::size_t kIdleStatementBytesMax = 4 << 10;  // of its text
 constexpr int kBusyTimeoutMs = 5000;
+constexpr int kPatternBytesMax = 1000;
 
 bool isNoSpace(int systemError) {
     return systemError == ENOSPC || systemError == EDQUOT || systemError == EFBIG;
@@ -40,7 +45,15 @@ Statement& Statement::bind(double value) {
     return *this;
 }
 
+// Text of the store is UTF-8: one worker's stray bytes would make each list that holds its run
+// unreadable for clients.
 Statement& Statement::bind(std::string_view value) {
+    if (!isUtf8(value)) {
+        const std::string text = toUtf8(value);
+        sqlite3_bind_text64(stmt_, next_++, text.data(), text.size(), SQLITE_TRANSIENT,
+                            SQLITE_UTF8);
+        return *this;
+    }
     sqlite3_bind_text64(stmt_, next_++, value.data() == nullptr ? "" : value.data(), value.size(),
                         SQLITE_TRANSIENT, SQLITE_UTF8);
     return *this;
@@ -90,9 +103,10 @@ double Statement::doubleAt(int column) const {
 
 std::string Statement::textAt(int column) const {
     const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(stmt_, column));
+    // Older versions stored bytes as they came.
     return text == nullptr
                ? std::string()
-               : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column)));
+               : toUtf8({text, static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column))});
 }
 
 std::string_view Statement::blobAt(int column) const {
@@ -121,21 +135,25 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, Mode m
     }
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+    sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kPatternBytesMax);
     return db;
 }
 
 Database::~Database() {
-    for (const auto& [sql, stmt] : idle_) {
+    for (sqlite3_stmt* stmt : idle_) {
         sqlite3_finalize(stmt);
     }
     sqlite3_close(db_);
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
-    if (const auto it = idle_.find(sql); it != idle_.end()) {
-        sqlite3_stmt* stmt = it->second;
-        idle_.erase(it);
-        return Statement(*this, stmt);
+    // The newest first: what is in use all the time is found at once.
+    for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
+        if (sql == sqlite3_sql(*it)) {
+            sqlite3_stmt* stmt = *it;
+            idle_.erase(std::next(it).base());
+            return Statement(*this, stmt);
+        }
     }
     sqlite3_stmt* stmt = nullptr;
     const int code =
@@ -146,14 +164,19 @@ Result<Statement> Database::prepare(std::string_view sql) {
     return Statement(*this, stmt);
 }
 
+// Filters make statements that are used once: the one that was idle longest goes.
 void Database::giveBack(sqlite3_stmt* stmt) {
-    if (idle_.size() >= kIdleStatementsMax) {
+    if (std::string_view(sqlite3_sql(stmt)).size() > kIdleStatementBytesMax) {
         sqlite3_finalize(stmt);
         return;
     }
+    if (idle_.size() >= kIdleStatementsMax) {
+        sqlite3_finalize(idle_.front());
+        idle_.erase(idle_.begin());
+    }
     sqlite3_reset(stmt);
     sqlite3_clear_bindings(stmt);
-    idle_.emplace(sqlite3_sql(stmt), stmt);
+    idle_.push_back(stmt);
 }
 
 Status Database::exec(const std::string& sql) {
@@ -194,11 +217,29 @@ Status Database::error(int code) const {
         case SQLITE_CONSTRAINT:
             return alreadyExists(path_, ": already stored", detail);
         case SQLITE_TOOBIG:
+            return invalidArgument(path_, ": too big to store", detail);
         case SQLITE_NOMEM:
-            return resourceExhausted(path_, ": too big to store", detail);
+            return resourceExhausted(path_, ": no memory to store it", detail);
+        case SQLITE_INTERRUPT:
+            return deadlineExceeded(path_, ": reading took too long", detail);
         default:
             return internalError(path_, ": the run store failed", detail);
     }
+}
+
+TimeLimit::TimeLimit(Database& db, std::chrono::milliseconds time)
+    : db_(db), end_(std::chrono::steady_clock::now() + time) {
+    constexpr int kOperations = 10'000;  // between two looks at the clock
+    const auto isOver = [](void* end) {
+        const auto* limit = static_cast<const std::chrono::steady_clock::time_point*>(end);
+        return std::chrono::steady_clock::now() > *limit ? 1 : 0;
+    };
+    sqlite3_progress_handler(db_.db_, kOperations, isOver,
+                             const_cast<std::chrono::steady_clock::time_point*>(&end_));
+}
+
+TimeLimit::~TimeLimit() {
+    sqlite3_progress_handler(db_.db_, 0, nullptr, nullptr);
 }
 
 Result<Transaction> Transaction::begin(Database& db) {

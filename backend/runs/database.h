@@ -3,12 +3,13 @@
 //
 // Threads: one at a time; the owner locks. Failure: every error names the file; disk full is
 // kResourceExhausted, corruption kDataLoss, a constraint kAlreadyExists.
+#include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "backend/core/status.h"
 
@@ -31,7 +32,7 @@ class Statement {
     Statement& bind(std::int64_t value);
     Statement& bind(int value) { return bind(static_cast<std::int64_t>(value)); }
     Statement& bind(double value);  ///< NaN becomes NULL
-    Statement& bind(std::string_view value);
+    Statement& bind(std::string_view value);  ///< what is no UTF-8 is replaced
     Statement& bind(const std::string& value) { return bind(std::string_view(value)); }
     Statement& bind(const char* value) { return bind(std::string_view(value)); }
     /// Not copied: `bytes` live until the statement has run.
@@ -46,7 +47,7 @@ class Statement {
 
     std::int64_t intAt(int column) const;
     double doubleAt(int column) const;  ///< NaN for NULL
-    std::string textAt(int column) const;
+    std::string textAt(int column) const;  ///< always UTF-8
     std::string_view blobAt(int column) const;  ///< valid until the next step
     bool isNullAt(int column) const;
 
@@ -76,13 +77,27 @@ class Database {
 
  private:
     friend class Statement;
+    friend class TimeLimit;
     friend class Transaction;
     Database(std::string path, sqlite3* db) : path_(std::move(path)), db_(db) {}
     void giveBack(sqlite3_stmt* stmt);
 
     std::string path_;
     sqlite3* db_;
-    std::multimap<std::string, sqlite3_stmt*, std::less<>> idle_;
+    std::vector<sqlite3_stmt*> idle_;  // longest idle first
+};
+
+/// While it lives, statements of `db` that go on beyond the time are kDeadlineExceeded.
+class TimeLimit {
+ public:
+    TimeLimit(Database& db, std::chrono::milliseconds time);
+    ~TimeLimit();
+    TimeLimit(const TimeLimit&) = delete;
+    TimeLimit& operator=(const TimeLimit&) = delete;
+
+ private:
+    Database& db_;
+    const std::chrono::steady_clock::time_point end_;
 };
 
 /// Undone when it dies without commit().

@@ -126,7 +126,24 @@ CREATE UNIQUE INDEX metric_chunk_head ON metric_chunk(
 );
 )sql";
 
-constexpr std::array<std::string_view, 3> kSchemas = {kSchema1, kSchema2, kSchema3};
+// Submits as groups, the time of a deletion, plans stored once however many runs share them, and
+// lines that never went in. When an older version deleted a run is not known: from now on counts.
+constexpr std::string_view kSchema4 = R"sql(
+ALTER TABLE run ADD COLUMN group_size INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN deleted_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN purged_ms INTEGER NOT NULL DEFAULT 0;
+UPDATE run SET deleted_ms = strftime('%s', 'now') * 1000 WHERE is_deleted = 1;
+CREATE INDEX run_waiting ON run(queue_no) WHERE state = 'queued';
+CREATE INDEX run_by_base ON run(base_run_id) WHERE base_run_id <> '';
+CREATE TABLE shared_text(hash TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE quarantine(
+    no INTEGER PRIMARY KEY, run_id TEXT NOT NULL, attempt INTEGER NOT NULL, worker TEXT NOT NULL,
+    seq INTEGER NOT NULL, time_ms INTEGER NOT NULL, reason TEXT NOT NULL, line TEXT NOT NULL
+);
+CREATE INDEX quarantine_by_run ON quarantine(run_id);
+)sql";
+
+constexpr std::array<std::string_view, 4> kSchemas = {kSchema1, kSchema2, kSchema3, kSchema4};
 constexpr int kChunkSchema = 3;
 
 Status moveOldPoints(Database& db) {

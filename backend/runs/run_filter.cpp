@@ -12,6 +12,10 @@
 namespace millrace::runs {
 namespace {
 
+// What a pattern costs grows with both.
+constexpr std::ptrdiff_t kMostWildcards = 8;
+constexpr std::size_t kMostPatternBytes = 300;
+
 enum class AttributeKind { kText, kState, kNumber, kTime };
 
 struct Attribute {
@@ -364,6 +368,12 @@ class Parser {
             !isPattern && !runStateOf(text)) {
             const std::vector<std::string> known(kRunStateTexts.begin(), kRunStateTexts.end());
             return error(start, "unknown state '", text, "'", nameHint(text, known));
+        }
+        if (isPattern && std::count(text.begin(), text.end(), '%') > kMostWildcards) {
+            return error(start, "a pattern has at most ", kMostWildcards, " %");
+        }
+        if (isPattern && text.size() > kMostPatternBytes) {
+            return error(start, "a pattern has at most ", kMostPatternBytes, " bytes");
         }
         clause.strings.push_back(std::move(text));
         return okStatus();

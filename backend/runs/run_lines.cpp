@@ -39,15 +39,30 @@ class LineWriter {
         if (!limits_.isVisible(attempt_, line.step)) {
             return okStatus();
         }
+        bool isWhole = true;
         for (const auto& [key, value] : line.values) {
+            ASSIGN_OR_RETURN(const bool isAdmitted, admits(key));
+            if (!isAdmitted) {
+                isWhole = false;
+                refusedKey_ = refusedKey_.empty() ? key : refusedKey_;
+                continue;
+            }
             Newest& newest = newest_[key];
             const auto order = [](const MetricLine& l) { return std::pair(l.step, l.timeMs); };
             if (newest.line == nullptr || order(line) >= order(*newest.line)) {
                 newest = {&line, value};
             }
         }
-        return metrics_.append(attempt_, line);
+        if (isWhole) {
+            return metrics_.append(attempt_, line);
+        }
+        MetricLine rest = line;
+        std::erase_if(rest.values, [&](const auto& v) { return !newest_.contains(v.first); });
+        return rest.values.empty() ? okStatus() : metrics_.append(attempt_, rest);
     }
+
+    /// The first of the metrics that were left out: see kMetricKeysMax.
+    const std::string& refusedKey() const { return refusedKey_; }
 
     Status finish() {
         for (const auto& [key, newest] : newest_) {
@@ -61,6 +76,43 @@ class LineWriter {
         const MetricLine* line = nullptr;
         double value = 0;
     };
+
+    // Looks a name up only when the run may have all the names it may have.
+    Result<bool> admits(const std::string& key) {
+        if (key.size() > kMetricKeyBytesMax) {
+            return false;
+        }
+        if (newest_.contains(key)) {
+            return true;
+        }
+        if (numKeys_ < 0) {
+            ASSIGN_OR_RETURN(numKeys_, db_.queryInt(strCat("SELECT count(*) FROM latest_metric "
+                                                           "WHERE run_no = ",
+                                                           no_)));
+        }
+        if (numKeys_ + static_cast<std::int64_t>(newest_.size()) < kMetricKeysMax) {
+            return true;
+        }
+        if (numNew_ < 0) {
+            numNew_ = 0;
+            for (const auto& [name, newest] : newest_) {
+                ASSIGN_OR_RETURN(const bool isOld, isKnown(name));
+                numNew_ += isOld ? 0 : 1;
+            }
+        }
+        ASSIGN_OR_RETURN(const bool isOld, isKnown(key));
+        if (!isOld && numKeys_ + numNew_ >= kMetricKeysMax) {
+            return false;
+        }
+        numNew_ += isOld ? 0 : 1;
+        return true;
+    }
+
+    Result<bool> isKnown(std::string_view key) {
+        ASSIGN_OR_RETURN(Statement query, db_.prepare("SELECT 1 FROM latest_metric WHERE "
+                                                      "run_no = ? AND key = ?"));
+        return query.bind(no_).bind(key).step();
+    }
 
     Status writeLatest(std::string_view key, const MetricLine& line, double value) {
         ASSIGN_OR_RETURN(
@@ -81,6 +133,9 @@ class LineWriter {
     const AttemptLimits limits_;
     MetricWriter metrics_;
     std::unordered_map<std::string_view, Newest> newest_;  // views of the batch's lines
+    std::int64_t numKeys_ = -1;  // of the run before this batch
+    std::int64_t numNew_ = -1;   // of this batch's keys, those that it had not; -1: not counted
+    std::string refusedKey_;
 };
 
 Status writeCheckpoint(Database& db, std::int64_t no, int attempt, const CheckpointRecord& c) {
@@ -207,6 +262,7 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
         RETURN_IF_ERROR(writer.write(line));
     }
     RETURN_IF_ERROR(writer.finish());
+    commit.refusedKey = writer.refusedKey();
     for (const CheckpointRecord& checkpoint : batch.checkpoints) {
         if (checkpoint.seq <= acked || commit.isOldAttempt) {
             ++commit.numIgnored;
@@ -231,6 +287,54 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
     }
     RETURN_IF_ERROR(transaction.commit());
     return commit;
+}
+
+Result<bool> RunStore::quarantine(std::string_view id, const std::vector<QuarantinedLine>& lines) {
+    MutexLock lock(writeMutex_);
+    Database& db = *writer_;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(Statement count,
+                     db.prepare("SELECT count(*) FROM quarantine WHERE run_id = ?"));
+    RETURN_IF_ERROR(count.bind(id).step().status());
+    std::int64_t room = kQuarantineMax - count.intAt(0);
+    const Result<std::int64_t> no = runNo(db, id);
+    ASSIGN_OR_RETURN(Statement insert,
+                     db.prepare("INSERT INTO quarantine(run_id, attempt, worker, seq, time_ms, "
+                                "reason, line) VALUES(?, ?, ?, ?, ?, ?, ?)"));
+    for (const QuarantinedLine& line : lines) {
+        if (room-- > 0) {
+            insert.bind(id).bind(line.attempt).bind(line.worker).bind(line.seq);
+            RETURN_IF_ERROR(insert.bind(clock_.wallMs()).bind(line.reason).bind(line.text).run());
+        }
+        if (!no.ok()) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(const std::int64_t acked,
+                         workerNumber(db, *no, line.attempt, line.worker, "acked_seq"));
+        if (line.seq > acked) {
+            RETURN_IF_ERROR(
+                setWorkerNumber(db, *no, line.attempt, line.worker, "acked_seq", line.seq));
+        }
+    }
+    RETURN_IF_ERROR(transaction.commit());
+    return room >= 0;
+}
+
+Result<std::vector<QuarantinedLine>> RunStore::quarantined(std::string_view id) const {
+    MutexLock lock(readMutex_);
+    ASSIGN_OR_RETURN(Statement query,
+                     reader_->prepare("SELECT attempt, worker, seq, time_ms, reason, line FROM "
+                                      "quarantine WHERE run_id = ? ORDER BY no"));
+    query.bind(id);
+    std::vector<QuarantinedLine> lines;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return lines;
+        }
+        lines.push_back({static_cast<int>(query.intAt(0)), query.textAt(1), query.intAt(2),
+                         query.intAt(3), query.textAt(4), query.textAt(5)});
+    }
 }
 
 Result<std::int64_t> RunStore::ackedSeq(std::string_view id, int attempt,

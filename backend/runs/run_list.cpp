@@ -1,5 +1,7 @@
 // RunStore, the part that reads many: lists, names, metrics.
 #include <algorithm>
+#include <chrono>
+#include <span>
 #include <unordered_map>
 
 #include "backend/core/hash.h"
@@ -14,6 +16,7 @@ namespace millrace::runs {
 namespace {
 
 constexpr int kPageSizeMax = 50'000;
+constexpr std::chrono::milliseconds kListTime{10'000};
 
 // As isSystemMetric.
 constexpr std::string_view kNoSystemMetrics = " AND substr(key, 1, 7) <> 'system.'";
@@ -129,19 +132,16 @@ Status fillMetrics(Database& db, const std::string& nos, const Page& page, bool 
     }
 }
 
-// A fixed number of statements, however many runs are on the page.
-Status fillPage(Database& db, const RunQuery& query, const std::vector<Listed>& all,
-                std::size_t from, std::size_t to, RunPage& page) {
+// A fixed number of statements, however many runs are in the piece.
+Status fillPiece(Database& db, const RunQuery& query, std::span<const Listed> listed,
+                 std::span<RunRecord> runs) {
     Json nos = Json::array();
-    for (std::size_t i = from; i < to; ++i) {
-        nos.push_back(all[i].no);
+    std::unordered_map<std::int64_t, std::size_t> place;
+    for (std::size_t i = 0; i < listed.size(); ++i) {
+        nos.push_back(listed[i].no);
+        place[listed[i].no] = i;
     }
     const std::string nosText = dumpJson(nos);
-    std::unordered_map<std::int64_t, std::size_t> place;
-    for (std::size_t i = from; i < to; ++i) {
-        place[all[i].no] = i - from;
-    }
-    page.runs.resize(to - from);
     ASSIGN_OR_RETURN(Statement rows, db.prepare(strCat("SELECT ", kRunColumns,
                                                        " FROM run r WHERE r.no IN "
                                                        "(SELECT value FROM json_each(?))")));
@@ -154,7 +154,7 @@ Status fillPage(Database& db, const RunQuery& query, const std::vector<Listed>& 
         }
         std::int64_t no = 0;
         RunRecord run = readRun(rows, no);
-        RunRecord& slot = page.runs[place.at(no)];
+        RunRecord& slot = runs[place.at(no)];
         slot = std::move(run);
         byNo[no] = &slot;
     }
@@ -163,6 +163,43 @@ Status fillPage(Database& db, const RunQuery& query, const std::vector<Listed>& 
         RETURN_IF_ERROR(fillPairs(db, nosText, "run_param", byNo, &RunRecord::params));
     }
     return query.withMetrics ? fillMetrics(db, nosText, byNo, query.withSystemMetrics) : okStatus();
+}
+
+// About what a run takes in a message.
+std::int64_t bytesOf(const RunRecord& run) {
+    constexpr std::size_t kPerRun = 600, kPerPair = 8, kPerMetric = 60;
+    std::size_t bytes = kPerRun + run.name.size() + run.note.size() + run.exitReason.size() +
+                        run.dataset.size() + run.variation.size() + run.submitKey.size();
+    for (const auto* pairs : {&run.tags, &run.params}) {
+        for (const auto& [key, value] : *pairs) {
+            bytes += key.size() + value.size() + kPerPair;
+        }
+    }
+    for (const auto& [key, point] : run.latestMetrics) {
+        bytes += key.size() + kPerMetric;
+    }
+    return static_cast<std::int64_t>(bytes);
+}
+
+// As many runs as fit into the page's bytes, one at least, in pieces, so that a page of large runs
+// is never held as a whole.
+Status fillPage(Database& db, const RunQuery& query, std::span<const Listed> listed,
+                RunPage& page) {
+    constexpr std::size_t kPiece = 100;
+    std::int64_t bytes = 0;
+    for (std::size_t from = 0; from < listed.size(); from += kPiece) {
+        const std::size_t count = std::min(kPiece, listed.size() - from);
+        std::vector<RunRecord> piece(count);
+        RETURN_IF_ERROR(fillPiece(db, query, listed.subspan(from, count), piece));
+        for (RunRecord& run : piece) {
+            bytes += bytesOf(run);
+            if (bytes > query.pageBytesMax && !page.runs.empty()) {
+                return okStatus();
+            }
+            page.runs.push_back(std::move(run));
+        }
+    }
+    return okStatus();
 }
 
 Result<std::vector<std::string>> idsBy(Database& db, std::string_view condition,
@@ -205,22 +242,29 @@ Result<RunPage> RunStore::list(const RunQuery& query) const {
     if (query.pageSize < 1 || query.pageSize > kPageSizeMax) {
         return invalidArgument("page size ", query.pageSize, ": must be 1 to ", kPageSizeMax);
     }
-    MutexLock lock(readMutex_);
-    Database& db = *reader_;
-    return inSnapshot<RunPage>(db, [&]() -> Result<RunPage> {
+    MutexLock lock(browseMutex_);
+    Database& db = *browser_;
+    const TimeLimit limit(db, kListTime);
+    Result<RunPage> listed = inSnapshot<RunPage>(db, [&]() -> Result<RunPage> {
         RunPage page;
         ASSIGN_OR_RETURN(page.changeCursor, db.queryInt(kChangeSql));
         ASSIGN_OR_RETURN(const std::vector<Listed> all, matching(db, query));
         ASSIGN_OR_RETURN(const std::size_t from, pageStart(query, all));
-        const std::size_t to =
-            std::min(all.size(), from + static_cast<std::size_t>(query.pageSize));
+        const std::size_t most =
+            std::min(all.size() - from, static_cast<std::size_t>(query.pageSize));
         page.total = static_cast<std::int64_t>(all.size());
+        RETURN_IF_ERROR(fillPage(db, query, std::span(all).subspan(from, most), page));
+        const std::size_t to = from + page.runs.size();
         if (to < all.size()) {
             page.nextPageToken = pageToken(query, all[to - 1].id, to);
         }
-        RETURN_IF_ERROR(fillPage(db, query, all, from, to, page));
         return page;
     });
+    if (absl::IsDeadlineExceeded(listed.status())) {
+        return deadlineExceeded("the list took more than ", kListTime.count() / 1000,
+                                " s; ask for less, with a simpler filter");
+    }
+    return listed;
 }
 
 Result<std::int64_t> RunStore::changeCursor() const {
@@ -228,12 +272,74 @@ Result<std::int64_t> RunStore::changeCursor() const {
     return reader_->queryInt(kChangeSql);
 }
 
+Result<RunStore::Group> RunStore::findGroup(std::string_view submitKey) const {
+    MutexLock lock(readMutex_);
+    Database& db = *reader_;
+    return inSnapshot<Group>(db, [&]() -> Result<Group> {
+        Group group;
+        ASSIGN_OR_RETURN(Statement first,
+                         db.prepare("SELECT CASE WHEN base_run_id = '' THEN id ELSE base_run_id "
+                                    "END, group_size, coalesce((SELECT text FROM run_document "
+                                    "WHERE run_no = no AND kind = 'spec'), '') FROM run "
+                                    "WHERE submit_key = ?"));
+        ASSIGN_OR_RETURN(const bool isKnown, first.bind(submitKey).step());
+        if (!isKnown) {
+            return group;
+        }
+        group.size = static_cast<int>(first.intAt(1));
+        group.specText = first.textAt(2);
+        ASSIGN_OR_RETURN(Statement rows,
+                         db.prepare(strCat("SELECT ", kRunColumns, " FROM run r WHERE r.id = ?1 "
+                                           "OR r.base_run_id = ?1 ORDER BY r.no")));
+        rows.bind(first.textAt(0));
+        for (;;) {
+            ASSIGN_OR_RETURN(const bool isRow, rows.step());
+            if (!isRow) {
+                return group;
+            }
+            std::int64_t no = 0;
+            group.runs.push_back(readRun(rows, no));
+        }
+    });
+}
+
+Result<std::vector<RunStore::WaitingRun>> RunStore::waiting() const {
+    MutexLock lock(readMutex_);
+    ASSIGN_OR_RETURN(Statement query, reader_->prepare("SELECT id, resume_from FROM run WHERE "
+                                                       "state = 'queued' ORDER BY queue_no"));
+    std::vector<WaitingRun> queue;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return queue;
+        }
+        queue.push_back({query.textAt(0), query.intAt(1)});
+    }
+}
+
+Result<std::vector<std::string>> RunStore::underWay() const {
+    MutexLock lock(readMutex_);
+    ASSIGN_OR_RETURN(Statement query,
+                     reader_->prepare("SELECT id FROM run WHERE state IN ('starting', 'running', "
+                                      "'stopping') ORDER BY no"));
+    std::vector<std::string> ids;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return ids;
+        }
+        ids.push_back(query.textAt(0));
+    }
+}
+
 Result<std::string> RunStore::findId(std::string_view text) const {
     if (text.empty()) {
         return invalidArgument("a run is named by its id or name, not by nothing");
     }
     constexpr std::string_view kWays[] = {
-        "r.id = ?1 OR r.uid = ?1 OR r.submit_key = ?1",
+        "r.id = ?1 OR r.uid = ?1",
+        // Behind ids: a key that reads like another run's id must not hide that run.
+        "r.submit_key = ?1",
         "r.name = ?1 AND r.is_deleted = 0",
         "(substr(r.id, 1, length(?1)) = ?1 OR substr(r.uid, 1, length(?1)) = ?1 OR "
         "substr(r.name, 1, length(?1)) = ?1 OR substr(r.id, 3, length(?1)) = ?1) AND "
@@ -261,8 +367,8 @@ Result<MetricSeries> RunStore::metrics(std::string_view id, std::string_view key
 
 Result<std::vector<MetricSeries>> RunStore::metrics(
     std::string_view id, const std::vector<MetricRequest>& requests) const {
-    MutexLock lock(readMutex_);
-    Database& db = *reader_;
+    MutexLock lock(browseMutex_);
+    Database& db = *browser_;
     // One snapshot: a seal moves points from the tail into chunks.
     return inSnapshot<std::vector<MetricSeries>>(db, [&]() -> Result<std::vector<MetricSeries>> {
         ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
@@ -281,9 +387,9 @@ Result<std::optional<std::int64_t>> RunStore::resumedFrom(std::string_view id, i
 }
 
 Result<std::vector<std::string>> RunStore::metricKeys(std::string_view id) const {
-    MutexLock lock(readMutex_);
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*reader_, id));
-    ASSIGN_OR_RETURN(Statement query, reader_->prepare("SELECT key FROM latest_metric WHERE "
+    MutexLock lock(browseMutex_);
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*browser_, id));
+    ASSIGN_OR_RETURN(Statement query, browser_->prepare("SELECT key FROM latest_metric WHERE "
                                                        "run_no = ? ORDER BY key"));
     query.bind(no);
     std::vector<std::string> keys;

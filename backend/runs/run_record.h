@@ -110,6 +110,9 @@ struct RunRecord {
     std::int64_t rowsTrained = 0;
     std::string phase;  ///< of the newest progress line: training, waiting, checkpoint, evaluating
     bool isDeleted = false;
+    std::int64_t deletedMs = 0;  ///< when it was deleted; 0: it is not
+    std::int64_t purgedMs = 0;   ///< when its files and points were freed for good; 0: they are there
+    int groupSize = 0;           ///< runs of its submit; 0: stored by a version that did not count
     std::int64_t change = 0;  ///< grows with every change of any run (RunQuery::changedSince)
 };
 
@@ -126,6 +129,15 @@ struct CheckpointRecord {
     bool isDeleted = false;  ///< the retention rule removed the file
 };
 
+/// A worker's line that the store could not take among its run's, kept as it came.
+struct QuarantinedLine {
+    int attempt = 1;
+    std::string worker;
+    std::int64_t seq = 0, timeMs = 0;
+    std::string reason;  ///< why it did not go in, one sentence
+    std::string text;    ///< as docs/formats/rank-protocol.md
+};
+
 /// A page of a list.
 struct RunPage {
     std::vector<RunRecord> runs;
@@ -140,6 +152,7 @@ struct RunQuery {
     std::vector<std::string> orderBy;  ///< "metrics.loss ASC"; default: newest first
     int pageSize = 1000;               ///< 1..50,000
     std::string pageToken;             ///< RunPage::nextPageToken of the same query
+    std::int64_t pageBytesMax = 8 << 20;  ///< a page ends early beyond it; one run at least
     enum class View { kActive, kDeleted, kAll } view = View::kActive;
     std::int64_t changedSince = -1;  ///< >= 0: only runs changed after this cursor, of any view
     bool withParams = false;

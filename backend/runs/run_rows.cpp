@@ -11,7 +11,7 @@ const std::string_view kRunColumns =
     "r.is_git_dirty, r.host, r.seed, r.step, r.steps_total, r.epoch, r.rows_trained, r.phase, "
     "r.is_deleted, r.change, r.resume_from, r.queue_no, r.model, r.dataset, r.rows_read, "
     "r.rows_kept, "
-    "r.order_hash, r.eval_order_hash";
+    "r.order_hash, r.eval_order_hash, r.deleted_ms, r.purged_ms, r.group_size";
 
 RunRecord readRun(const Statement& row, std::int64_t& no) {
     int column = 0;
@@ -50,6 +50,9 @@ RunRecord readRun(const Statement& row, std::int64_t& no) {
     run.rowsKept = number();
     run.orderHash = text();
     run.evalOrderHash = text();
+    run.deletedMs = number();
+    run.purgedMs = number();
+    run.groupSize = static_cast<int>(number());
     return run;
 }
 

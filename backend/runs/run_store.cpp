@@ -1,5 +1,6 @@
 #include "backend/runs/run_store.h"
 
+#include "backend/core/hash.h"
 #include "backend/core/ids.h"
 #include "backend/core/json.h"
 #include "backend/runs/database.h"
@@ -38,8 +39,8 @@ Status insertRun(Database& db, const RunRecord& run) {
         db.prepare("INSERT INTO run(id, uid, submit_key, name, owner, project, note, variation, "
                    "base_run_id, parent_run_id, spec_hash, stream_hash, plan_hash, base_dir, "
                    "state, exit_reason, created_ms, git_commit, is_git_dirty, host, seed, "
-                   "steps_total, model, dataset, change) "
-                   "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)"));
+                   "steps_total, model, dataset, group_size, change) "
+                   "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)"));
     insert.bind(run.id).bind(run.uid);
     if (run.submitKey.empty()) {
         insert.bindNull();
@@ -54,7 +55,26 @@ Status insertRun(Database& db, const RunRecord& run) {
     insert.bind(textOf(run.state)).bind(run.exitReason).bind(run.createdMs);
     insert.bind(run.gitCommit).bind(run.isGitDirty ? 1 : 0).bind(run.host);
     insert.bind(static_cast<std::int64_t>(run.seed)).bind(run.stepsTotal);
-    return insert.bind(run.model).bind(run.dataset).run();
+    return insert.bind(run.model).bind(run.dataset).bind(run.groupSize).run();
+}
+
+// A text that many runs have alike (the plan of a submit with variations) stands once; the run's
+// own document is its hash.
+Status writeShared(Database& db, std::int64_t no, std::string_view kind, std::string_view text) {
+    if (text.empty()) {
+        return okStatus();
+    }
+    const std::string hash = hashHex(text);
+    ASSIGN_OR_RETURN(Statement insert,
+                     db.prepare("INSERT OR IGNORE INTO shared_text VALUES(?, ?)"));
+    RETURN_IF_ERROR(insert.bind(hash).bind(text).run());
+    return writeDocument(db, no, strCat(kind, "@"), hash);
+}
+
+Result<std::string> readShared(Database& db, std::string_view hash) {
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT text FROM shared_text WHERE hash = ?"));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(hash).step());
+    return isThere ? query.textAt(0) : std::string();
 }
 
 // The change number is the place in the queue: whoever comes later waits behind.
@@ -69,7 +89,7 @@ Status insertAll(Database& db, const RunRecord& run) {
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, run.id));
     RETURN_IF_ERROR(writeDocument(db, no, "spec", run.specText));
     RETURN_IF_ERROR(writeDocument(db, no, "resolved", run.resolvedSpec));
-    RETURN_IF_ERROR(writeDocument(db, no, "plan", run.plan));
+    RETURN_IF_ERROR(writeShared(db, no, "plan", run.plan));
     RETURN_IF_ERROR(writeReceipt(db, no, run.receipt));
     RETURN_IF_ERROR(writeDocument(db, no, "hardware", run.hardware));
     RETURN_IF_ERROR(writeDocument(db, no, "packages", dumpJson(Json(run.packages))));
@@ -108,6 +128,9 @@ Status readDocuments(Database& db, std::int64_t no, RunRecord& run) {
     run.specText = std::move(texts["spec"]);
     run.resolvedSpec = std::move(texts["resolved"]);
     run.plan = std::move(texts["plan"]);
+    if (const auto shared = texts.find("plan@"); shared != texts.end()) {
+        ASSIGN_OR_RETURN(run.plan, readShared(db, shared->second));
+    }
     run.receipt = std::move(texts["receipt"]);
     run.hardware = std::move(texts["hardware"]);
     ASSIGN_OR_RETURN(const Json packages, parseJson(texts["packages"], "packages"));
@@ -149,6 +172,32 @@ Result<RunRecord> readWhole(Database& db, std::string_view id) {
     return run;
 }
 
+// The run that this submit made before; nothing when there is none.
+Result<std::optional<RunRecord>> findSubmitted(Database& db, const RunRecord& run) {
+    if (run.submitKey.empty()) {
+        return std::nullopt;
+    }
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT id FROM run WHERE submit_key = ?"));
+    ASSIGN_OR_RETURN(const bool isKnown, query.bind(run.submitKey).step());
+    if (!isKnown) {
+        return std::nullopt;
+    }
+    ASSIGN_OR_RETURN(RunRecord known, readWhole(db, query.textAt(0)));
+    if (known.specText != run.specText || known.variation != run.variation) {
+        return alreadyExists("submit key '", run.submitKey, "': belongs to run ", known.id,
+                             ", which has another spec; use a new key");
+    }
+    return known;
+}
+
+// A group of an older version that has become whole has its size now.
+Status countGroup(Database& db, std::string_view baseId, int size) {
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE run SET group_size = ?1 WHERE group_size = 0 AND "
+                                "(id = ?2 OR base_run_id = ?2)"));
+    return update.bind(size).bind(baseId).run();
+}
+
 Result<std::unique_ptr<Database>> openWriter(const std::string& path) {
     ASSIGN_OR_RETURN(auto db, Database::open(path, Database::Mode::kWrite));
     // The file's version first: nothing of a foreign or newer file is touched.
@@ -184,45 +233,59 @@ Status updateText(Database& db, std::int64_t no, std::string_view column, std::s
 }  // namespace
 
 Result<std::unique_ptr<RunStore>> RunStore::open(const std::string& path, const Clock& clock) {
-    ASSIGN_OR_RETURN(auto writer, openWriter(path));
-    ASSIGN_OR_RETURN(auto reader, Database::open(path, Database::Mode::kReadOnly));
-    RETURN_IF_ERROR(reader->exec("PRAGMA query_only = 1"));
-    return std::unique_ptr<RunStore>(new RunStore(std::move(writer), std::move(reader), clock));
+    Connections connections;
+    ASSIGN_OR_RETURN(connections.writer, openWriter(path));
+    for (auto* reader : {&connections.reader, &connections.browser}) {
+        ASSIGN_OR_RETURN(*reader, Database::open(path, Database::Mode::kReadOnly));
+        RETURN_IF_ERROR((*reader)->exec("PRAGMA query_only = 1"));
+    }
+    return std::unique_ptr<RunStore>(new RunStore(std::move(connections), clock));
 }
 
-RunStore::RunStore(std::unique_ptr<Database> writer, std::unique_ptr<Database> reader,
-                   const Clock& clock)
-    : clock_(clock), writer_(std::move(writer)), reader_(std::move(reader)) {}
+RunStore::RunStore(Connections connections, const Clock& clock)
+    : clock_(clock),
+      writer_(std::move(connections.writer)),
+      reader_(std::move(connections.reader)),
+      browser_(std::move(connections.browser)) {}
 
 RunStore::~RunStore() = default;
 
-Result<RunStore::Created> RunStore::create(const RunRecord& given) {
-    RunRecord run = given;
-    if (run.params.empty() && !run.resolvedSpec.empty()) {
-        ASSIGN_OR_RETURN(run.params, flattenParams(run.resolvedSpec));
+Result<RunStore::Created> RunStore::create(const RunRecord& run) {
+    ASSIGN_OR_RETURN(std::vector<Created> group, createGroup({run}));
+    return std::move(group.front());
+}
+
+Result<std::vector<RunStore::Created>> RunStore::createGroup(std::vector<RunRecord> runs) {
+    for (RunRecord& run : runs) {
+        if (run.params.empty() && !run.resolvedSpec.empty()) {
+            ASSIGN_OR_RETURN(run.params, flattenParams(run.resolvedSpec));
+        }
+        run.groupSize = static_cast<int>(runs.size());
     }
     MutexLock lock(writeMutex_);
-    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(*writer_));
-    if (!run.submitKey.empty()) {
-        ASSIGN_OR_RETURN(Statement query,
-                         writer_->prepare("SELECT id FROM run WHERE submit_key = ?"));
-        ASSIGN_OR_RETURN(const bool isKnown, query.bind(run.submitKey).step());
-        if (isKnown) {
-            ASSIGN_OR_RETURN(RunRecord known, readWhole(*writer_, query.textAt(0)));
-            if (known.specText != run.specText || known.variation != run.variation) {
-                return alreadyExists("submit key '", run.submitKey, "': belongs to run ", known.id,
-                                     ", which has another spec; use a new key");
-            }
-            return Created{std::move(known), false};
+    Database& db = *writer_;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    std::vector<Created> group;
+    for (RunRecord& run : runs) {
+        if (!group.empty()) {
+            run.baseRunId = group.front().run.id;
         }
+        ASSIGN_OR_RETURN(std::optional<RunRecord> known, findSubmitted(db, run));
+        const bool isNew = !known.has_value();
+        if (isNew) {
+            run.createdMs = clock_.wallMs();
+            run.uid = newUid(run.createdMs);
+            ASSIGN_OR_RETURN(run.id, freshId(db));
+            RETURN_IF_ERROR(insertAll(db, run));
+        }
+        group.push_back({isNew ? std::move(run) : std::move(*known), isNew});
     }
-    run.createdMs = clock_.wallMs();
-    run.uid = newUid(run.createdMs);
-    ASSIGN_OR_RETURN(run.id, freshId(*writer_));
-    RETURN_IF_ERROR(insertAll(*writer_, run));
+    RETURN_IF_ERROR(countGroup(db, group.front().run.id, static_cast<int>(group.size())));
     RETURN_IF_ERROR(transaction.commit());
-    ASSIGN_OR_RETURN(run, readWhole(*writer_, run.id));
-    return Created{std::move(run), true};
+    for (Created& one : group) {
+        ASSIGN_OR_RETURN(one.run, readWhole(db, one.run.id));
+    }
+    return group;
 }
 
 Result<RunRecord> RunStore::get(std::string_view id) const {
@@ -336,8 +399,9 @@ Status RunStore::markDeleted(std::string_view id) {
                                       "; stop it before deleting it");
         }
         ASSIGN_OR_RETURN(Statement update,
-                         db.prepare("UPDATE run SET is_deleted = 1 WHERE no = ?"));
-        return update.bind(no).run();
+                         db.prepare("UPDATE run SET is_deleted = 1, deleted_ms = CASE WHEN "
+                                    "is_deleted THEN deleted_ms ELSE ?1 END WHERE no = ?2"));
+        return update.bind(clock_.wallMs()).bind(no).run();
     });
 }
 
@@ -345,8 +409,14 @@ Status RunStore::restore(std::string_view id) {
     MutexLock lock(writeMutex_);
     Database& db = *writer_;
     return changeRun(db, id, [&](std::int64_t no) -> Status {
-        ASSIGN_OR_RETURN(Statement update,
-                         db.prepare("UPDATE run SET is_deleted = 0 WHERE no = ?"));
+        ASSIGN_OR_RETURN(const std::int64_t purged,
+                         db.queryInt(strCat("SELECT purged_ms FROM run WHERE no = ", no)));
+        if (purged > 0) {
+            return failedPrecondition("run ", id, ": was purged: its files are gone for good");
+        }
+        ASSIGN_OR_RETURN(
+            Statement update,
+            db.prepare("UPDATE run SET is_deleted = 0, deleted_ms = 0 WHERE no = ?"));
         return update.bind(no).run();
     });
 }

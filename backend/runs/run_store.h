@@ -2,12 +2,13 @@
 // The run store: one SQLite file (WAL) on the head that holds every run, its metrics and its
 // documents.
 //
-// Threads: any; writes go through one connection and readers through another, each under its own
-// lock, so that a long read never holds up a commit. A call that returned OK is on disk.
-// Owns: both connections; the process that has the file open for writing is the daemon.
+// Threads: any; writes, short reads and what people browse (lists, metrics) go through a connection
+// each, under its own lock, so that neither a long list nor a long series holds up a commit or an
+// acknowledgement. A call that returned OK is on disk.
+// Owns: the connections; the process that has the file open for writing is the daemon.
 // Failure: kResourceExhausted for a full disk, kDataLoss naming the file when it is corrupt,
 // kFailedPrecondition when a newer Millrace wrote it, kNotFound for an unknown run,
-// kInvalidArgument for a bad filter or page token.
+// kInvalidArgument for a bad filter or page token, kDeadlineExceeded for a list that takes too long.
 #include <memory>
 #include <set>
 #include <string>
@@ -59,8 +60,16 @@ struct LineBatch {
 struct LineCommit {
     std::int64_t ackedSeq = 0;  ///< everything up to here is stored
     bool isOldAttempt = false;
-    int numIgnored = 0;  ///< lines that had been stored before
+    int numIgnored = 0;      ///< lines that had been stored before
+    std::string refusedKey;  ///< a metric whose values were left out: see kMetricKeysMax
 };
+
+/// Metrics that a run may have, and how long a name may be. Values of others are left out, and the
+/// commit says so; everything else of the line is stored.
+inline constexpr std::int64_t kMetricKeysMax = 10'000;
+inline constexpr std::size_t kMetricKeyBytesMax = 250;
+/// Lines of one run that are kept in quarantine.
+inline constexpr std::int64_t kQuarantineMax = 1'000;
 
 /// What a reader asks of a metric.
 struct MetricRange {
@@ -90,6 +99,17 @@ class RunStore {
     /// Stores a run: id, uid, createdMs and change are filled in here. A known submit key with
     /// another spec text or variation is kAlreadyExists.
     Result<Created> create(const RunRecord& run);
+    /// The runs of one submit in one transaction: all of them or none. The first is the base of the
+    /// others. Those whose key is known stay as they are, so that a group that an older version
+    /// made in part becomes whole.
+    Result<std::vector<Created>> createGroup(std::vector<RunRecord> runs);
+    /// What a submit key stands for: its runs without documents, the base first.
+    struct Group {
+        std::vector<RunRecord> runs;  ///< none: the key is not known
+        std::string specText;
+        int size = 0;  ///< runs that the submit made; 0: not known
+    };
+    Result<Group> findGroup(std::string_view submitKey) const;
     /// Everything about one run.
     Result<RunRecord> get(std::string_view id) const;
     /// The run's id for an id, uid, submit key, name, or a unique prefix of id, uid or name. A name
@@ -98,6 +118,14 @@ class RunStore {
     Result<RunPage> list(const RunQuery& query) const;
     /// The newest change cursor.
     Result<std::int64_t> changeCursor() const;
+    /// The queue: runs in kQueued, in its order.
+    struct WaitingRun {
+        std::string id;
+        std::int64_t resumeFrom = 0;
+    };
+    Result<std::vector<WaitingRun>> waiting() const;
+    /// Ids of the runs that are starting, running or stopping, oldest first.
+    Result<std::vector<std::string>> underWay() const;
 
     /// startedMs is set on the first kRunning, endedMs on a terminal state; a state back from a
     /// terminal one clears endedMs and the reason (resume).
@@ -111,6 +139,10 @@ class RunStore {
     Status requeue(std::string_view id, std::int64_t resumeFrom);
     /// Stores a worker's lines in one transaction; lines with a seq seen before are ignored.
     Result<LineCommit> commitLines(const LineBatch& batch);
+    /// Keeps lines that commitLines cannot take, in one transaction; afterwards they may be
+    /// acknowledged. Of a run's at most kQuarantineMax are kept: false when some were not.
+    Result<bool> quarantine(std::string_view id, const std::vector<QuarantinedLine>& lines);
+    Result<std::vector<QuarantinedLine>> quarantined(std::string_view id) const;
     /// The newest stored seq of a worker, 0 before the first.
     Result<std::int64_t> ackedSeq(std::string_view id, int attempt, std::string_view worker) const;
 
@@ -147,13 +179,16 @@ class RunStore {
     Status restore(std::string_view id);
 
  private:
-    RunStore(std::unique_ptr<Database> writer, std::unique_ptr<Database> reader,
-             const Clock& clock);
+    struct Connections {
+        std::unique_ptr<Database> writer, reader, browser;
+    };
+    RunStore(Connections connections, const Clock& clock);
 
     const Clock& clock_;
-    mutable Mutex writeMutex_, readMutex_;
+    mutable Mutex writeMutex_, readMutex_, browseMutex_;
     std::unique_ptr<Database> writer_ MR_GUARDED_BY(writeMutex_);
     std::unique_ptr<Database> reader_ MR_GUARDED_BY(readMutex_);
+    std::unique_ptr<Database> browser_ MR_GUARDED_BY(browseMutex_);
 };
 
 }  // namespace millrace::runs

@@ -137,7 +137,7 @@ v1::RunSummary toProto(const RunView& run) {
     out.set_created_ms(r.createdMs);
     out.set_started_ms(r.startedMs);
     out.set_ended_ms(r.endedMs);
-    out.set_deleted_ms(r.isDeleted ? 1 : 0);
+    out.set_deleted_ms(r.deletedMs);
     progressToProto(run, out.mutable_progress());
     for (const auto& [name, point] : r.latestMetrics) {
         *out.add_latest_metrics() = toProto(NamedPoint{name, point});
@@ -167,7 +167,8 @@ RunView fromProto(const v1::RunSummary& run) {
     r.createdMs = run.created_ms();
     r.startedMs = run.started_ms();
     r.endedMs = run.ended_ms();
-    r.isDeleted = run.deleted_ms() > 0;
+    r.deletedMs = run.deleted_ms();
+    r.isDeleted = r.deletedMs > 0;
     progressFromProto(run.progress(), out);
     for (const v1::Metric& metric : run.latest_metrics()) {
         NamedPoint named = fromProto(metric);
