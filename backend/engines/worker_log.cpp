@@ -63,7 +63,44 @@ Result<std::string> readAt(const LogFile& file, std::uint64_t offset, std::size_
     return bytes;
 }
 
+// The last whole lines of a file that end at or before `before`.
+Result<LogBlock> readBack(const LogFile& file, std::uint64_t before, std::size_t maxBytes,
+                          const std::string& place) {
+    LogBlock block;
+    const std::uint64_t end = std::min(before, file.end());
+    if (!file.fd.isOpen() || end <= file.base) {
+        return block;
+    }
+    const std::uint64_t most = std::max(maxBytes, kLineMax);
+    block.start = end - std::min(most, end - file.base);
+    ASSIGN_OR_RETURN(block.bytes, readAt(file, block.start, end - block.start, place));
+    // A line that is being written is none yet; the first one may have begun before the block.
+    block.bytes.resize(block.bytes.rfind('\n') + 1);
+    if (block.start > file.base) {
+        const std::size_t first = block.bytes.find('\n') + 1;
+        block.bytes.erase(0, first);
+        block.start += first;
+    }
+    return block;
+}
+
 }  // namespace
+
+std::uint64_t workerLogEnd(const std::string& directory) {
+    const LogFile newer = openLog(directory + "/out.log");
+    return newer.fd.isOpen() ? newer.end() : openLog(directory + "/out.log.1").end();
+}
+
+Result<LogBlock> readWorkerLogBack(const std::string& directory, std::uint64_t before,
+                                   std::size_t maxBytes) {
+    const LogFile newer = openLog(directory + "/out.log");
+    const LogFile older = openLog(directory + "/out.log.1");
+    ASSIGN_OR_RETURN(LogBlock block, readBack(newer, before, maxBytes, directory));
+    if (!block.bytes.empty() || !older.fd.isOpen()) {
+        return block;
+    }
+    return readBack(older, before, maxBytes, directory);
+}
 
 Result<LogChunk> readWorkerLog(const std::string& directory, std::uint64_t from,
                                std::size_t maxBytes) {

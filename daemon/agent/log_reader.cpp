@@ -6,6 +6,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/json.h"
+#include "backend/core/utf8.h"
 #include "backend/engines/worker_log.h"
 
 namespace millrace::agent {
@@ -13,6 +14,10 @@ namespace {
 
 constexpr std::size_t kReadBytes = 256 << 10;
 constexpr std::size_t kMostLineBytes = 16 << 10;
+constexpr std::size_t kTurnBytes = 1 << 20;  // read in one call
+constexpr std::size_t kPageBytes = 1 << 20;  // of text in one page
+constexpr std::size_t kLastWordsBytes = 300;
+constexpr std::size_t kLastWordsReach = 1 << 20;
 
 std::optional<LogLevel> levelOf(std::string_view word) {
     constexpr std::pair<std::string_view, LogLevel> kWords[] = {{"debug", LogLevel::kDebug},
@@ -50,6 +55,19 @@ void readOwnPrefix(LogLine& line) {
     }
 }
 
+// The last line of `bytes`, which end with one, without its end; `bytes` lose it.
+std::string_view takeLastLine(std::string_view& bytes) {
+    bytes.remove_suffix(1);
+    const std::size_t start = bytes.rfind('\n') + 1;
+    const std::string_view line = bytes.substr(start);
+    bytes = bytes.substr(0, start);
+    return line;
+}
+
+bool isGuardians(std::string_view text) {
+    return text.find(" m ") == text.find(' ');
+}
+
 }  // namespace
 
 std::optional<LogLine> parseLogLine(std::string_view text) {
@@ -66,7 +84,7 @@ std::optional<LogLine> parseLogLine(std::string_view text) {
     LogLine line;
     line.timeMs = *time;
     line.isStderr = origin == "e";
-    line.text = std::string(rest.substr(0, kMostLineBytes));
+    line.text = toUtf8(rest, kMostLineBytes);
     if (origin == "m") {
         line.level = LogLevel::kInfo;
     } else {
@@ -76,26 +94,23 @@ std::optional<LogLine> parseLogLine(std::string_view text) {
 }
 
 std::string lastLogLine(const std::string& workerDirectory) {
-    std::string last;
-    std::uint64_t offset = 0;
-    for (;;) {
-        const auto chunk = engines::readWorkerLog(workerDirectory, offset, kReadBytes);
-        if (!chunk.ok() || chunk->bytes.empty()) {
-            return last;
+    std::uint64_t before = engines::kLogEnd;
+    for (std::size_t seen = 0; seen < kLastWordsReach;) {
+        const auto block = engines::readWorkerLogBack(workerDirectory, before, kReadBytes);
+        if (!block.ok() || block->bytes.empty()) {
+            break;
         }
-        offset = chunk->nextOffset;
-        std::string_view rest(chunk->bytes);
-        while (!rest.empty()) {
-            const std::size_t end = rest.find('\n');
-            const std::string_view text = rest.substr(0, end);
-            rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-            const bool isGuardians = text.find(" m ") == text.find(' ');
+        before = block->start;
+        seen += block->bytes.size();
+        for (std::string_view rest(block->bytes); !rest.empty();) {
+            const std::string_view text = takeLastLine(rest);
             const std::optional<LogLine> line = parseLogLine(text);
-            if (line.has_value() && !isGuardians && !line->text.empty()) {
-                last = line->text.substr(0, 300);
+            if (line.has_value() && !isGuardians(text) && !line->text.empty()) {
+                return toUtf8(line->text, kLastWordsBytes);
             }
         }
     }
+    return "";
 }
 
 Result<LogReader> LogReader::open(RunDirectory directory, LogQuery query) {
@@ -121,6 +136,7 @@ Status LogReader::readCursor() {
         startOffsets_[std::string(part.substr(0, colon))] = offset;
     }
     isTailDone_ = !query_.cursor.empty() || query_.tailLines == 0;
+    query_.tailLines = std::min(query_.tailLines, kMostTailLines);
     return okStatus();
 }
 
@@ -144,6 +160,9 @@ void LogReader::findSources() {
             const auto start = startOffsets_.find(key);
             source.offset = start == startOffsets_.end() ? 0 : start->second;
             source.readTo = source.offset;
+            source.stopAt = query_.isFollowing ? engines::kLogEnd
+                                               : engines::workerLogEnd(source.directory);
+            source.lookedTo = source.stopAt;
             sources_.emplace(key, std::move(source));
         }
     }
@@ -153,78 +172,152 @@ bool LogReader::isWanted(const LogLine& line) const {
     return line.level == LogLevel::kNone || line.level >= query_.minLevel;
 }
 
-void LogReader::fill(Source& source, std::uint64_t& gaps) {
-    while (source.buffer.empty()) {
-        const auto chunk = engines::readWorkerLog(source.directory, source.readTo, kReadBytes);
-        if (!chunk.ok() || chunk->bytes.empty()) {
+// The lines of a piece of the log that are wanted, up to where this reader stops.
+void LogReader::keep(Source& source, std::string_view bytes, std::uint64_t start) {
+    std::uint64_t at = start;
+    while (!bytes.empty()) {
+        const std::size_t end = bytes.find('\n');
+        const std::size_t size = end == std::string_view::npos ? bytes.size() : end + 1;
+        if (at + size > source.stopAt) {
+            source.readTo = source.stopAt;
             return;
         }
-        std::uint64_t at = chunk->nextOffset - chunk->bytes.size();
-        gaps += at > source.readTo ? 1 : 0;
-        std::string_view rest(chunk->bytes);
-        while (!rest.empty()) {
-            const std::size_t end = rest.find('\n');
-            const std::size_t size = end == std::string_view::npos ? rest.size() : end + 1;
-            std::optional<LogLine> line = parseLogLine(rest.substr(0, end));
-            rest.remove_prefix(size);
-            at += size;
-            if (line.has_value() && isWanted(*line)) {
-                line->worker = source.worker;
-                line->attempt = source.attempt;
-                source.buffer.push_back({std::move(*line), at});
-            }
+        std::optional<LogLine> line = parseLogLine(bytes.substr(0, end));
+        bytes.remove_prefix(size);
+        at += size;
+        source.readTo = at;
+        if (line.has_value() && isWanted(*line)) {
+            line->worker = source.worker;
+            line->attempt = source.attempt;
+            source.buffer.push_back({std::move(*line), at});
         }
-        source.readTo = chunk->nextOffset;
     }
 }
 
-LogPage LogReader::next(std::size_t most) {
-    findSources();
-    if (!isTailDone_) {
-        return tail();
-    }
-    LogPage page;
-    while (page.lines.size() < most) {
-        Source* earliest = nullptr;
-        for (auto& [key, source] : sources_) {
-            fill(source, page.droppedLines);
-            if (!source.buffer.empty() &&
-                (earliest == nullptr ||
-                 source.buffer.front().line.timeMs < earliest->buffer.front().line.timeMs)) {
-                earliest = &source;
-            }
-            if (source.buffer.empty()) {
-                source.offset = source.readTo;
-            }
+LogReader::Fill LogReader::fill(Source& source, LogPage& page) {
+    while (source.buffer.empty()) {
+        if (source.readTo >= source.stopAt) {
+            return Fill::kAtEnd;
         }
-        if (earliest == nullptr) {
-            page.isAtEnd = true;
+        if (turnBytes_ == 0) {
+            return Fill::kTurnOver;
+        }
+        const auto chunk = engines::readWorkerLog(source.directory, source.readTo, kReadBytes);
+        if (!chunk.ok() || chunk->bytes.empty()) {
+            return Fill::kAtEnd;
+        }
+        turnBytes_ -= std::min(turnBytes_, chunk->bytes.size());
+        const std::uint64_t start = chunk->nextOffset - chunk->bytes.size();
+        page.droppedLines += start > source.readTo ? 1 : 0;
+        keep(source, chunk->bytes, start);
+    }
+    return Fill::kReady;
+}
+
+// The worker whose next line is the oldest; null when there is none, or when the turn was over
+// before each of them had its next line.
+LogReader::Source* LogReader::earliest(LogPage& page, bool& isTurnOver) {
+    Source* first = nullptr;
+    for (auto& [key, source] : sources_) {
+        switch (fill(source, page)) {
+            case Fill::kTurnOver:
+                isTurnOver = true;
+                source.offset = source.readTo;
+                break;
+            case Fill::kAtEnd:
+                source.offset = source.readTo;
+                break;
+            case Fill::kReady:
+                if (first == nullptr || source.buffer.front().line.timeMs <
+                                            first->buffer.front().line.timeMs) {
+                    first = &source;
+                }
+        }
+    }
+    return isTurnOver ? nullptr : first;
+}
+
+LogPage LogReader::next(std::size_t most) {
+    turnBytes_ = kTurnBytes;
+    findSources();
+    LogPage page;
+    if (!isTailDone_ && !findTail()) {
+        return page;
+    }
+    for (std::size_t bytes = 0; page.lines.size() < most && bytes < kPageBytes;) {
+        bool isTurnOver = false;
+        Source* source = earliest(page, isTurnOver);
+        if (source == nullptr) {
+            page.isAtEnd = !isTurnOver;
             break;
         }
-        earliest->offset = earliest->buffer.front().end;
-        page.lines.push_back(std::move(earliest->buffer.front().line));
-        earliest->buffer.pop_front();
+        source->offset = source->buffer.front().end;
+        bytes += source->buffer.front().line.text.size();
+        page.lines.push_back(std::move(source->buffer.front().line));
+        source->buffer.pop_front();
     }
     page.cursor = cursorText();
     return page;
 }
 
-// The last lines of what is there now; the logs are bounded, so they are read through.
-LogPage LogReader::tail() {
-    isTailDone_ = true;
-    std::deque<LogLine> kept;
-    LogPage page;
-    do {
-        page = next(kMostLineBytes);
-        for (LogLine& line : page.lines) {
-            kept.push_back(std::move(line));
-            if (kept.size() > query_.tailLines) {
-                kept.pop_front();
+// Where the last lines begin is looked for from the ends of the logs, over as many calls as it
+// takes. False: not yet.
+bool LogReader::findTail() {
+    for (auto& [key, source] : sources_) {
+        while (!source.isLookedThrough) {
+            if (turnBytes_ == 0) {
+                return false;
             }
+            lookBack(source);
         }
-    } while (!page.isAtEnd);
-    page.lines.assign(std::make_move_iterator(kept.begin()), std::make_move_iterator(kept.end()));
-    return page;
+    }
+    startAtTail();
+    isTailDone_ = true;
+    return true;
+}
+
+void LogReader::lookBack(Source& source) {
+    const auto block =
+        engines::readWorkerLogBack(source.directory, source.lookedTo, kReadBytes);
+    if (!block.ok() || block->bytes.empty()) {
+        source.isLookedThrough = true;
+        return;
+    }
+    turnBytes_ -= std::min(turnBytes_, block->bytes.size());
+    if (source.offset == 0) {
+        source.offset = block->end();  // without a line in the tail it starts here
+    }
+    source.lookedTo = block->start;
+    for (std::string_view rest(block->bytes); !rest.empty() && !source.isLookedThrough;) {
+        const std::string_view text = takeLastLine(rest);
+        const std::optional<LogLine> line = parseLogLine(text);
+        if (line.has_value() && isWanted(*line)) {
+            source.marks.push_front({line->timeMs, block->start + rest.size()});
+            source.isLookedThrough = source.marks.size() >= query_.tailLines;
+        }
+    }
+}
+
+// Takes the newest of all workers' last lines, one by one, as the merge will give them.
+void LogReader::startAtTail() {
+    for (std::size_t i = 0; i < query_.tailLines; ++i) {
+        Source* newest = nullptr;
+        for (auto& [key, source] : sources_) {
+            const bool isNewer = !source.marks.empty() &&
+                                 (newest == nullptr ||
+                                  source.marks.back().timeMs >= newest->marks.back().timeMs);
+            newest = isNewer ? &source : newest;
+        }
+        if (newest == nullptr) {
+            break;
+        }
+        newest->offset = newest->marks.back().start;
+        newest->marks.pop_back();
+    }
+    for (auto& [key, source] : sources_) {
+        source.readTo = source.offset;
+        source.marks.clear();
+    }
 }
 
 std::string LogReader::cursorText() const {

@@ -3,8 +3,9 @@
 // where one stopped.
 //
 // Reads the files that the guardians write (engines/worker_log.h), also across their rotation.
-// Threads: one owner. Bounded: a chunk of lines and a buffer for each worker. Failure: a worker
-// whose file cannot be read has no lines.
+// Threads: one owner. Bounded: a chunk of lines and a buffer for each worker; a call reads about a
+// megabyte, however long the logs are and however fast they grow. Failure: a worker whose file
+// cannot be read has no lines.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -33,9 +34,12 @@ struct LogQuery {
     std::vector<std::string> workers;  ///< none: all
     int attempt = 0;                   ///< 0: all
     LogLevel minLevel = LogLevel::kNone;
-    std::size_t tailLines = 0;  ///< 0: all
+    std::size_t tailLines = 0;  ///< 0: all; else at most kMostTailLines
     std::string cursor;         ///< of LogPage; "": from the start
+    bool isFollowing = true;    ///< false: no further than what is there when it is first looked at
 };
+
+inline constexpr std::size_t kMostTailLines = 100'000;
 
 struct LogPage {
     std::vector<LogLine> lines;
@@ -48,7 +52,8 @@ class LogReader {
  public:
     /// kInvalidArgument for a cursor that is none.
     static Result<LogReader> open(RunDirectory directory, LogQuery query);
-    /// The next lines, at most `most`. New workers and attempts join as they appear.
+    /// The next lines, at most `most` and about a megabyte. New workers and attempts join as they
+    /// appear. A page without lines that is not at the end: ask again, there was more to look at.
     LogPage next(std::size_t most);
 
  private:
@@ -56,20 +61,35 @@ class LogReader {
         LogLine line;
         std::uint64_t end = 0;  // offset behind it
     };
+    /// A line of the tail.
+    struct Mark {
+        std::int64_t timeMs = 0;
+        std::uint64_t start = 0;
+    };
     struct Source {
         int attempt = 1;
         std::string worker, directory;
         std::uint64_t offset = 0;  // behind the last line handed out
         std::uint64_t readTo = 0;  // behind the last line buffered
+        std::uint64_t stopAt = 0;  // lines behind it are not this reader's
         std::deque<Buffered> buffer;
+        // While the tail is looked for, from the end backwards:
+        std::uint64_t lookedTo = 0;
+        bool isLookedThrough = false;
+        std::deque<Mark> marks;
     };
+    enum class Fill { kReady, kAtEnd, kTurnOver };
 
     LogReader(RunDirectory directory, LogQuery query)
         : directory_(std::move(directory)), query_(std::move(query)) {}
     Status readCursor();
     void findSources();
-    void fill(Source& source, std::uint64_t& gaps);
-    LogPage tail();
+    Fill fill(Source& source, LogPage& page);
+    void keep(Source& source, std::string_view bytes, std::uint64_t start);
+    bool findTail();
+    void lookBack(Source& source);
+    void startAtTail();
+    Source* earliest(LogPage& page, bool& isTurnOver);
     std::string cursorText() const;
     bool isWanted(const LogLine& line) const;
 
@@ -78,6 +98,7 @@ class LogReader {
     std::map<std::string, Source> sources_;              // "1/feed"
     std::map<std::string, std::uint64_t> startOffsets_;  // of the cursor, until found
     bool isTailDone_ = false;
+    std::size_t turnBytes_ = 0;  // that this call may still read
 };
 
 /// "TIME o|e|m text" -> a line; nothing for what is none. The guardian's own lines (m) have the

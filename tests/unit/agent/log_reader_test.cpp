@@ -1,4 +1,5 @@
 // Workers' logs, merged, cut and gone on with.
+#include "backend/core/utf8.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -70,6 +71,80 @@ TEST_F(LogReaderTest, TheTailIsTheLastLines) {
     EXPECT_THAT(texts(reader.next(100)), ElementsAre("line 29", "line 30"));
     write(1, "feed", at(31, "o line 31"));
     EXPECT_THAT(texts(reader.next(100)), ElementsAre("line 31"));
+}
+
+TEST_F(LogReaderTest, TheTailOfALongLogIsReadFromItsEnd) {
+    std::string bulk;
+    for (int i = 0; i < 60'000; ++i) {
+        bulk += at(i % 50, strCat("o a line of a long log ", i));
+    }
+    write(1, "feed", bulk + at(51, "o a"));
+    write(1, "rank0", bulk + at(52, "o b"));
+    LogQuery query;
+    query.tailLines = 2;
+    LogReader reader = open(query);
+    const LogPage page = reader.next(100);
+    EXPECT_THAT(texts(page), ElementsAre("a", "b")) << "in its first turn";
+    EXPECT_LT(page.cursor.size(), 100u);
+}
+
+TEST_F(LogReaderTest, ATurnIsBoundedAlsoWhereNothingIsWanted) {
+    std::string bulk;
+    for (int i = 0; i < 60'000; ++i) {
+        bulk += at(i % 50, "e 2026-03-01T12:00:01.000Z debug feed: nothing much happened here");
+    }
+    write(1, "feed", bulk + at(51, "e 2026-03-01T12:00:51.000Z error feed: the end"));
+    for (const std::size_t tail : {std::size_t{0}, std::size_t{3}}) {
+        LogQuery query;
+        query.minLevel = LogLevel::kError;
+        query.tailLines = tail;
+        LogReader reader = open(query);
+        LogPage page = reader.next(100);
+        EXPECT_TRUE(page.lines.empty());
+        EXPECT_FALSE(page.isAtEnd) << "the others have their turn first";
+        for (int turn = 0; turn < 20 && page.lines.empty(); ++turn) {
+            page = reader.next(100);
+        }
+        EXPECT_THAT(texts(page), ElementsAre("feed: the end"));
+    }
+}
+
+TEST_F(LogReaderTest, WhoeverDoesNotFollowStopsAtWhatWasThere) {
+    write(1, "feed", at(1, "o a") + at(2, "o b"));
+    LogQuery query;
+    query.isFollowing = false;
+    LogReader reader = open(query);
+    EXPECT_THAT(texts(reader.next(1)), ElementsAre("a"));
+    write(1, "feed", at(3, "o c"));
+    const LogPage page = reader.next(100);
+    EXPECT_THAT(texts(page), ElementsAre("b"));
+    EXPECT_TRUE(page.isAtEnd);
+}
+
+TEST_F(LogReaderTest, BytesThatAreNoTextAreReplacedAndCutsFallBetweenCharacters) {
+    write(1, "rank0", at(1, "o caf\xe9") + at(2, "e " + std::string(299, 'x') + "\xc3\xa9"));
+    const LogPage page = open().next(10);
+    EXPECT_EQ(page.lines.at(0).text, "caf\xef\xbf\xbd");
+    EXPECT_EQ(lastLogLine(directory.attemptPath(1) + "/rank0"), std::string(299, 'x'));
+    write(1, "feed", at(3, "o " + std::string((16 << 10) - 1, 'y') + "\xc3\xa9"));
+    EXPECT_TRUE(isUtf8(open().next(10).lines.at(2).text));
+}
+
+TEST_F(LogReaderTest, PagesOfLongLinesAreBoundedInBytes) {
+    std::string bulk;
+    for (int i = 0; i < 300; ++i) {
+        bulk += at(1, "o " + std::string(15'000, 'x'));
+    }
+    write(1, "feed", bulk);
+    LogReader reader = open();
+    std::size_t lines = 0;
+    LogPage page;
+    do {
+        page = reader.next(1'000);
+        EXPECT_LT(page.lines.size(), 100u);
+        lines += page.lines.size();
+    } while (!page.isAtEnd);
+    EXPECT_EQ(lines, 300u);
 }
 
 TEST_F(LogReaderTest, LevelsAreReadFromStructuredLines) {
