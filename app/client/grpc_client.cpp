@@ -10,6 +10,7 @@
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 
+#include "app/client/message_text.h"
 #include "app/client/translate.h"
 #include "app/client/translate_inspect.h"
 #include "backend/core/files.h"
@@ -420,6 +421,7 @@ class GrpcClient final : public DaemonClient {
     template <class Service, class Stub, class Request, class Reply>
     Result<Reply> call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
                        const Request& request, int deadlineMs = rpc::kUnaryDeadlineMs) {
+        RETURN_IF_ERROR(checkTexts(request));
         for (int round = 0;; ++round) {
             bool isReused = false;
             {
@@ -452,7 +454,8 @@ class GrpcClient final : public DaemonClient {
                                          std::unique_ptr<grpc::ClientReader<Message>> (
                                              Stub::*method)(grpc::ClientContext*, const Request&),
                                          const Request& request, StreamHandler<Value> handler) {
-        Result<ChannelPtr> channel = connect();
+        const Status isText = checkTexts(request);
+        Result<ChannelPtr> channel = isText.ok() ? connect() : Result<ChannelPtr>(isText);
         if (!channel.ok()) {
             return std::make_unique<FailedStream<Value>>(channel.status(), std::move(handler));
         }

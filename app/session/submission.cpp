@@ -11,6 +11,7 @@
 #include "backend/core/ids.h"
 #include "backend/core/subprocess.h"
 #include "backend/core/text.h"
+#include "backend/core/utf8.h"
 
 namespace millrace::session {
 namespace {
@@ -31,7 +32,7 @@ std::string git(const std::string& directory, const std::vector<std::string>& ar
     options.timeout = kGitTimeout;
     options.maxOutputBytes = 1 << 20;
     const Result<SubprocessOutput> output = Subprocess::run(options);
-    return output.ok() && output->exitCode == 0 ? trimmed(output->out) : "";
+    return output.ok() && output->exitCode == 0 ? toUtf8(trimmed(output->out)) : "";
 }
 
 std::string withoutCredentials(std::string url) {
@@ -46,6 +47,17 @@ std::string withoutCredentials(std::string url) {
         url.erase(host, at + 1 - host);
     }
     return url;
+}
+
+// A spec in another encoding is refused where it is read: its bytes go into messages and the store.
+Status checkIsUtf8(const std::string& text, const std::string& path) {
+    const std::optional<BadByte> bad = findBadByte(text);
+    if (!bad.has_value()) {
+        return okStatus();
+    }
+    return invalidArgument(path, ":", bad->line, ":", bad->column, ": byte 0x",
+                           absl::Hex(bad->byte, absl::kZeroPad2),
+                           " is no UTF-8; 'iconv -f latin1 -t utf-8' turns a Latin-1 file into it");
 }
 
 std::string userName() {
@@ -80,7 +92,9 @@ Result<std::string> readSpecText(const std::string& path) {
             path, ": a spec of ", formatBytes(static_cast<double>(size)), "; at most ",
             formatBytes(static_cast<double>(client::kSpecBytesMax)), " are read");
     }
-    return readFile(path);
+    ASSIGN_OR_RETURN(std::string text, readFile(path));
+    RETURN_IF_ERROR(checkIsUtf8(text, path));
+    return text;
 }
 
 Result<client::SubmitRequest> readSubmission(const std::string& path, const Clock& clock) {

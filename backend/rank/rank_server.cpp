@@ -215,6 +215,11 @@ class RankServer::Impl {
         }
         if (hello == nullptr) {
             line->attempt = line->attempt < 0 ? c.sender.attempt : line->attempt;
+            if (line->attempt > c.sender.attempt) {
+                drop(c, strCat("a line of attempt ", line->attempt, " from a worker of attempt ",
+                               c.sender.attempt));
+                return;
+            }
             options_.onLine(id, c.sender, *line);
             return;
         }

@@ -61,7 +61,7 @@ class ActiveRun {
     void requestStop(const std::string& reason, std::chrono::milliseconds grace);
     /// What is wrong with the store, as far as this run is concerned; "": nothing.
     void setStoreTrouble(const std::string& sentence) { health_.setTrouble("store", sentence); }
-    /// Deadlines; `isFlushed`: everything heard is in the store.
+    /// Deadlines; `isFlushed`: everything heard of this run is in the store.
     void tick(bool isFlushed);
 
     bool hasEnded() const { return hasEnded_; }

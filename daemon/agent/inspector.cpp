@@ -4,6 +4,7 @@
 
 #include "backend/core/subprocess.h"
 #include "backend/core/text.h"
+#include "backend/core/utf8.h"
 
 namespace millrace::agent {
 namespace {
@@ -15,7 +16,7 @@ std::string lastWords(const std::string& text) {
         rest.remove_suffix(1);
     }
     constexpr std::size_t kMost = 500;
-    return std::string(rest.substr(rest.rfind('\n') + 1).substr(0, kMost));
+    return toUtf8(rest.substr(rest.rfind('\n') + 1), kMost);
 }
 
 // "ended with code 3", "was ended by signal 11 (Segmentation fault)".

@@ -1,14 +1,23 @@
 #include "daemon/agent/line_intake.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "backend/core/log.h"
+#include "backend/core/utf8.h"
 #include "daemon/agent/worker_door.h"
 
 namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kRetryNs = 1'000'000'000;
+constexpr std::int64_t kMostRetryNs = 30 * kRetryNs;
 constexpr std::size_t kMostInBatch = 2'000;
 constexpr std::size_t kMostOwn = 60;
+// Lines that are found by halving in one turn; what fails behind them is put aside as it stands.
+constexpr int kMostSingles = 16;
+constexpr std::size_t kEntryBytes = 64;  // of a map beside its texts
+constexpr std::size_t kMostNameShown = 80;
 
 runs::MetricLine metricLine(std::uint64_t seq, const rank::Metrics& metrics) {
     runs::MetricLine line;
@@ -39,60 +48,120 @@ runs::Progress progressOf(const rank::Progress& progress) {
     return {progress.step, progress.epoch, progress.rows, progress.stepsTotal, progress.phase};
 }
 
-// Errors that another try will not cure: the lines are dropped and acknowledged, so that the worker
-// can end.
-bool isHopeless(const Status& status) {
-    return absl::IsNotFound(status) || absl::IsFailedPrecondition(status) ||
-           absl::IsInvalidArgument(status);
+// The run is not there, or its attempt has not begun.
+bool isOfTheRun(const Status& status) {
+    return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
+}
+
+// What is wrong with the lines themselves: another try will not cure it.
+bool isOfTheLines(const Status& status) {
+    return isOfTheRun(status) || absl::IsInvalidArgument(status) || absl::IsAlreadyExists(status) ||
+           absl::IsDataLoss(status);
+}
+
+std::size_t bytesOf(const rank::Values& values) {
+    std::size_t bytes = 0;
+    for (const auto& [key, value] : values) {
+        bytes += key.size() + kEntryBytes;
+    }
+    return bytes;
+}
+
+// What the agent hears of a line although the store did not take it: these are not the store's.
+bool isForTheAgent(const rank::Body& body) {
+    return std::holds_alternative<rank::Done>(body) ||
+           std::holds_alternative<rank::ErrorLine>(body) ||
+           std::holds_alternative<rank::ReceiptLine>(body);
 }
 
 }  // namespace
 
+std::size_t bytesOf(const rank::RankLine& line) {
+    std::size_t bytes = sizeof line;
+    if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
+        bytes += bytesOf(metrics->values);
+    } else if (const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body)) {
+        bytes += checkpoint->path.size() + checkpoint->hash.size() + checkpoint->state.size();
+    } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.body)) {
+        constexpr std::size_t kTreePerText = 8;
+        bytes += dumpJson(receipt->receipt).size() * kTreePerText;
+    } else if (const auto* done = std::get_if<rank::Done>(&line.body)) {
+        bytes += done->state.size() + bytesOf(done->metrics);
+        for (const auto& [key, value] : done->params) {
+            bytes += key.size() + value.size() + kEntryBytes;
+        }
+    } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.body)) {
+        bytes += error->message.size();
+    }
+    return bytes;
+}
+
 bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender,
                      rank::RankLine line) {
-    const int attempt = static_cast<int>(line.attempt);
-    const Key key{sender.run, attempt, workerNameOf(sender)};
-    auto [found, isNew] = waiting_.try_emplace(key);
-    Waiting& waiting = found->second;
+    Run& run = runs_[sender.run];
+    run.id = sender.run;
+    const WorkerKey key{static_cast<int>(line.attempt), workerNameOf(sender)};
+    auto [found, isNew] = run.workers.try_emplace(key);
+    Worker& worker = found->second;
     if (isNew) {
-        const Result<std::int64_t> acked = store_.ackedSeq(sender.run, attempt, std::get<2>(key));
-        waiting.lastSeq = acked.ok() ? static_cast<std::uint64_t>(*acked) : 0;
+        const Result<std::int64_t> acked = store_.ackedSeq(sender.run, key.first, key.second);
+        worker.lastSeq = acked.ok() ? static_cast<std::uint64_t>(*acked) : 0;
     }
-    waiting.doorAttempt = static_cast<int>(sender.attempt);
-    waiting.connection = connection;
-    if (line.seq <= waiting.lastSeq && !waiting.lines.empty()) {
+    worker.doorAttempt = static_cast<int>(sender.attempt);
+    worker.connection = connection;
+    if (line.seq <= worker.lastSeq && !worker.lines.empty()) {
         return true;  // sent again while it waits here
     }
-    if (waiting.lines.size() >= kMaxPending) {
+    const std::size_t bytes = bytesOf(line);
+    const bool isFull = worker.lines.size() >= kMaxPending ||
+                        worker.bytes + bytes > kMaxWorkerBytes || bytes_ + bytes > kMaxBytes;
+    if (isFull && !worker.lines.empty()) {
         return false;
     }
-    waiting.lastSeq = std::max(waiting.lastSeq, line.seq);
-    waiting.lines.push_back(std::move(line));
-    ++numPending_;
+    worker.lastSeq = std::max(worker.lastSeq, line.seq);
+    worker.lines.push_back(std::move(line));
+    worker.bytes += bytes;
+    bytes_ += bytes;
     return true;
 }
 
 void LineIntake::addOwn(const std::string& runId, int attempt, runs::MetricLine line) {
-    Own& own = own_[runId];
-    if (own.attempt != attempt) {
-        own = {attempt, {}};
+    Run& run = runs_[runId];
+    run.id = runId;
+    if (run.ownAttempt != attempt) {
+        run.ownAttempt = attempt;
+        run.own.clear();
     }
-    if (own.lines.size() >= kMostOwn) {
-        own.lines.erase(own.lines.begin());
+    if (run.own.size() >= kMostOwn) {
+        run.own.erase(run.own.begin());
     }
-    isOwnDue_ = isOwnDue_ || !own.lines.empty();
-    own.lines.push_back(std::move(line));
+    run.own.push_back(std::move(line));
 }
 
-runs::LineBatch LineIntake::batchOf(const Key& key, const Waiting& waiting) const {
+bool LineIntake::isEmpty(const std::string& runId) const {
+    const auto found = runs_.find(runId);
+    if (found == runs_.end()) {
+        return true;
+    }
+    // A single line of the daemon's waits for company.
+    const Run& run = found->second;
+    return run.own.size() <= 1 &&
+           std::all_of(run.workers.begin(), run.workers.end(),
+                       [](const auto& worker) { return worker.second.lines.empty(); });
+}
+
+bool LineIntake::isEmpty() const {
+    return std::all_of(runs_.begin(), runs_.end(),
+                       [this](const auto& run) { return isEmpty(run.first); });
+}
+
+runs::LineBatch LineIntake::batchOf(const Turn& turn, std::size_t count) const {
     runs::LineBatch batch;
-    std::tie(batch.runId, batch.attempt, batch.worker) = key;
+    batch.runId = turn.run.id;
+    std::tie(batch.attempt, batch.worker) = turn.key;
     const std::int64_t now = clock_.wallMs();
-    std::size_t count = 0;
-    for (const rank::RankLine& line : waiting.lines) {
-        if (++count > kMostInBatch) {
-            break;
-        }
+    for (std::size_t i = 0; i < count; ++i) {
+        const rank::RankLine& line = turn.worker.lines[i];
         batch.lastSeq = std::max(batch.lastSeq, static_cast<std::int64_t>(line.seq));
         if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
             batch.metrics.push_back(metricLine(line.seq, *metrics));
@@ -107,106 +176,182 @@ runs::LineBatch LineIntake::batchOf(const Key& key, const Waiting& waiting) cons
     return batch;
 }
 
-// True: it can only be tried again later.
-bool LineIntake::hasFailed(const Status& status, const runs::LineBatch& batch) {
-    if (status.ok()) {
-        return false;
+// The store cannot take anything of this run now. Always false.
+bool LineIntake::waits(Run& run, const Status& status) {
+    if (run.trouble.empty()) {
+        logError("intake: lines wait", {{"run", run.id}, {"why", messageOf(status)}});
     }
-    if (!isHopeless(status)) {
-        trouble_ =
-            strCat("run store: ", messageOf(status), "; metrics wait and nothing is acknowledged");
-        return true;
-    }
-    logWarn("intake: lines refused", {{"run", batch.runId},
-                                      {"attempt", batch.attempt},
-                                      {"worker", batch.worker},
-                                      {"why", messageOf(status)}});
+    run.trouble =
+        strCat("run store: ", messageOf(status), "; metrics wait and nothing is acknowledged");
+    run.backoffNs = std::clamp(run.backoffNs * 2, kRetryNs, kMostRetryNs);
+    run.retryAtNs = clock_.steadyNs() + run.backoffNs;
     return false;
 }
 
-bool LineIntake::flushOwn(const std::string& runId, Own& own) {
-    if (own.lines.empty()) {
-        return true;
+// The front lines of a worker are in the store.
+void LineIntake::take(Turn& turn, std::size_t count, const runs::LineCommit& commit) {
+    Run& run = turn.run;
+    for (std::size_t i = 0; i < count; ++i) {
+        rank::RankLine& line = turn.worker.lines.front();
+        const std::size_t bytes = bytesOf(line);
+        turn.worker.bytes -= bytes;
+        bytes_ -= bytes;
+        turn.report.committed.push_back({run.id, turn.key.second, turn.key.first, std::move(line)});
+        turn.worker.lines.pop_front();
     }
-    runs::LineBatch batch{runId, own.attempt, "daemon"};
-    batch.own = own.lines;
-    if (hasFailed(store_.commitLines(batch).status(), batch)) {
-        return false;
+    turn.report.acks.push_back({run.id, turn.worker.doorAttempt, turn.worker.connection,
+                                turn.key.first, static_cast<std::uint64_t>(commit.ackedSeq)});
+    if (!commit.refusedKey.empty() && run.note.empty()) {
+        run.note = strCat("metric '", toUtf8(commit.refusedKey, kMostNameShown),
+                          "' is not stored: a run has at most ", runs::kMetricKeysMax,
+                          " metrics, with names of at most ", runs::kMetricKeyBytesMax, " bytes");
     }
-    own.lines.clear();
+}
+
+// The front lines of a worker go into the quarantine; the worker need not send them again.
+bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
+    Run& run = turn.run;
+    std::vector<runs::QuarantinedLine> lines;
+    for (std::size_t i = 0; i < count; ++i) {
+        const rank::RankLine& line = turn.worker.lines[i];
+        lines.push_back({turn.key.first, turn.key.second, static_cast<std::int64_t>(line.seq), 0,
+                         std::string(messageOf(why)), rank::formatLine(line)});
+    }
+    const Result<bool> kept = store_.quarantine(run.id, lines);
+    if (!kept.ok()) {
+        return waits(run, kept.status());
+    }
+    runs::LineCommit commit;
+    commit.ackedSeq = lines.back().seq;
+    const std::size_t before = turn.report.committed.size();
+    take(turn, count, commit);
+    auto& committed = turn.report.committed;
+    committed.erase(std::remove_if(committed.begin() + static_cast<std::ptrdiff_t>(before),
+                                   committed.end(),
+                                   [](const CommittedLine& line) {
+                                       return !isForTheAgent(line.line.body);
+                                   }),
+                    committed.end());
+    run.note = strCat("lines of its workers could not be stored and ",
+                      *kept ? "lie in the store's quarantine"
+                            : "its quarantine is full: the newest are lost",
+                      ": ", messageOf(why));
+    logWarn("intake: lines put aside", {{"run", run.id},
+                                        {"worker", turn.key.second},
+                                        {"attempt", turn.key.first},
+                                        {"lines", count},
+                                        {"why", messageOf(why)}});
     return true;
 }
 
-bool LineIntake::flushOne(const Key& key, Waiting& waiting, IntakeReport& report) {
-    runs::LineBatch batch = batchOf(key, waiting);
-    const auto own = own_.find(batch.runId);
-    const bool isRiding = own != own_.end() && own->second.attempt == batch.attempt;
+// The front `count` lines of a worker. False: nothing of the run goes in now.
+bool LineIntake::flushSome(Turn& turn, std::size_t count, bool withOwn) {
+    runs::LineBatch batch = batchOf(turn, count);
+    const bool isRiding =
+        withOwn && !turn.run.own.empty() && turn.run.ownAttempt == batch.attempt;
     if (isRiding) {
-        batch.own = own->second.lines;
+        batch.own = turn.run.own;
     }
     const Result<runs::LineCommit> commit = store_.commitLines(batch);
-    if (hasFailed(commit.status(), batch)) {
-        return false;
+    if (commit.ok()) {
+        if (isRiding) {
+            turn.run.own.clear();
+        }
+        take(turn, count, *commit);
+        return true;
+    }
+    if (!isOfTheLines(commit.status())) {
+        return waits(turn.run, commit.status());
     }
     if (isRiding) {
-        own->second.lines.clear();
+        return flushSome(turn, count, false);
     }
-    const std::size_t count = std::min(kMostInBatch, waiting.lines.size());
-    for (std::size_t i = 0; i < count; ++i) {
-        if (commit.ok()) {
-            report.committed.push_back(
-                {batch.runId, batch.worker, batch.attempt, std::move(waiting.lines.front())});
-        }
-        waiting.lines.pop_front();
+    // Each line of the run would meet the same, or enough of them have.
+    if (isOfTheRun(commit.status()) || turn.singlesLeft <= 0) {
+        return putAside(turn, count, commit.status());
     }
-    numPending_ -= count;
-    const std::int64_t acked = commit.ok() ? commit->ackedSeq : batch.lastSeq;
-    report.acks.push_back({batch.runId, waiting.doorAttempt, waiting.connection, batch.attempt,
-                           static_cast<std::uint64_t>(acked)});
+    if (count == 1) {
+        --turn.singlesLeft;
+        return putAside(turn, 1, commit.status());
+    }
+    return flushSome(turn, count / 2, false) && flushSome(turn, count - count / 2, false);
+}
+
+bool LineIntake::flushOwn(Run& run) {
+    runs::LineBatch batch{run.id, run.ownAttempt, "daemon"};
+    batch.own = run.own;
+    const Status status = store_.commitLines(batch).status();
+    if (!status.ok() && !isOfTheLines(status)) {
+        return waits(run, status);
+    }
+    if (!status.ok()) {
+        logWarn("intake: the daemon's own figures refused",
+                {{"run", run.id}, {"why", messageOf(status)}});
+    }
+    run.own.clear();
     return true;
+}
+
+bool LineIntake::flushRun(Run& run, IntakeReport& report) {
+    for (auto& [key, worker] : run.workers) {
+        Turn turn{run, key, worker, report, kMostSingles};
+        while (!worker.lines.empty()) {
+            if (!flushSome(turn, std::min(kMostInBatch, worker.lines.size()), true)) {
+                return false;
+            }
+        }
+    }
+    return run.own.size() <= 1 || flushOwn(run);
 }
 
 IntakeReport LineIntake::flush() {
     IntakeReport report;
     const std::int64_t now = clock_.steadyNs();
-    if (now < retryAtNs_) {
-        return report;
-    }
-    bool isWell = true;
-    for (auto& [key, waiting] : waiting_) {
-        while (isWell && !waiting.lines.empty()) {
-            isWell = flushOne(key, waiting, report);
+    for (auto& [id, run] : runs_) {
+        if (now < run.retryAtNs || isEmpty(id)) {
+            continue;
         }
-    }
-    for (auto& [runId, own] : own_) {
-        // A single line waits for company.
-        if (isWell && own.lines.size() > 1) {
-            isWell = flushOwn(runId, own);
+        if (flushRun(run, report)) {
+            run.trouble.clear();
+            run.retryAtNs = run.backoffNs = 0;
         }
-    }
-    isOwnDue_ = !isWell;
-    if (isWell) {
-        trouble_.clear();
-        retryAtNs_ = 0;
-    } else {
-        retryAtNs_ = now + kRetryNs;
     }
     return report;
 }
 
-void LineIntake::forget(const std::string& runId) {
-    if (const auto own = own_.find(runId); own != own_.end()) {
-        (void)flushOwn(runId, own->second);
-        own_.erase(own);
-    }
-    for (auto it = waiting_.begin(); it != waiting_.end();) {
-        if (std::get<0>(it->first) == runId) {
-            numPending_ -= it->second.lines.size();
-            it = waiting_.erase(it);
-        } else {
-            ++it;
+std::string LineIntake::trouble() const {
+    std::string text;
+    int others = 0;
+    for (const auto& [id, run] : runs_) {
+        if (run.trouble.empty()) {
+            continue;
         }
+        others += text.empty() ? 0 : 1;
+        text = text.empty() ? strCat("run ", id, ": ", run.trouble) : text;
     }
+    return others == 0 ? text : strCat(text, " (and ", others, " more runs)");
+}
+
+std::string LineIntake::trouble(const std::string& runId) const {
+    const auto found = runs_.find(runId);
+    if (found == runs_.end()) {
+        return "";
+    }
+    return found->second.trouble.empty() ? found->second.note : found->second.trouble;
+}
+
+void LineIntake::forget(const std::string& runId) {
+    const auto found = runs_.find(runId);
+    if (found == runs_.end()) {
+        return;
+    }
+    if (!found->second.own.empty()) {
+        (void)flushOwn(found->second);
+    }
+    for (const auto& [key, worker] : found->second.workers) {
+        bytes_ -= worker.bytes;
+    }
+    runs_.erase(found);
 }
 
 }  // namespace millrace::agent

@@ -1,14 +1,16 @@
 #pragma once
 // LineIntake: workers' lines on their way into the store; acknowledged only after the commit.
 //
-// Threads: one owner (the controller's thread). Bounded: beyond kMaxPending lines of a worker it
-// has no room, and the worker sends again later. Failure: a store that cannot commit (full disk)
-// keeps the lines waiting; trouble() says so, and the runs go on unacknowledged.
+// Each run is on its own: what the store cannot take of one run holds back that run alone, which is
+// tried again later and later (a full disk, a disk that fails). A line that will never go in is
+// found by halving its batch and kept in the store's quarantine, so that those behind it go on.
+// Threads: one owner (the controller's thread). Bounded by lines and bytes: beyond that a worker is
+// told that there is no room, and sends again later. Failure: trouble() says what is wrong.
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backend/core/clock.h"
@@ -39,9 +41,14 @@ struct IntakeReport {
     std::vector<AckOrder> acks;  ///< to be sent after `committed` has been dealt with
 };
 
+/// About how much memory a line takes.
+std::size_t bytesOf(const rank::RankLine& line);
+
 class LineIntake {
  public:
-    static constexpr std::size_t kMaxPending = 20'000;  ///< lines of one worker
+    static constexpr std::size_t kMaxPending = 20'000;               ///< lines of one worker
+    static constexpr std::size_t kMaxWorkerBytes = 16U << 20;        ///< of one worker
+    static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  ///< of all
 
     LineIntake(runs::RunStore& store, const Clock& clock) : store_(store), clock_(clock) {}
 
@@ -50,41 +57,56 @@ class LineIntake {
     /// A line of the daemon's own. It is stored with the next lines of the run, or alone when the
     /// one after it comes first; only a full disk makes it lose one.
     void addOwn(const std::string& runId, int attempt, runs::MetricLine line);
-    bool isEmpty() const { return numPending_ == 0 && !isOwnDue_; }
-    /// Commits what is there; nothing while the last failure is younger than a second.
+    bool isEmpty() const;
+    bool isEmpty(const std::string& runId) const;
+    /// Commits what is there, but for runs that failed a moment ago.
     IntakeReport flush();
     /// What is wrong now, a sentence; empty when all is well.
-    const std::string& trouble() const { return trouble_; }
+    std::string trouble() const;
+    /// The same of one run; also what has been put into its quarantine since the daemon started.
+    std::string trouble(const std::string& runId) const;
     /// Drops what waits for a run (it has ended).
     void forget(const std::string& runId);
 
  private:
-    struct Waiting {
+    struct Worker {
         int doorAttempt = 1;
         rank::ConnectionId connection = 0;
         std::uint64_t lastSeq = 0;  // taken in or committed
         std::deque<rank::RankLine> lines;
+        std::size_t bytes = 0;
     };
-    using Key = std::tuple<std::string, int, std::string>;  // run, attempt of the lines, worker
-
-    struct Own {
-        int attempt = 1;
-        std::vector<runs::MetricLine> lines;
+    using WorkerKey = std::pair<int, std::string>;  // attempt of the lines, worker
+    struct Run {
+        std::string id;
+        std::map<WorkerKey, Worker> workers;
+        int ownAttempt = 1;
+        std::vector<runs::MetricLine> own;
+        std::int64_t retryAtNs = 0, backoffNs = 0;
+        std::string trouble;  // why it waits
+        std::string note;     // what was left out or put aside
+    };
+    /// One worker's turn: how much halving it may still cost.
+    struct Turn {
+        Run& run;
+        const WorkerKey& key;
+        Worker& worker;
+        IntakeReport& report;
+        int singlesLeft;
     };
 
-    bool flushOne(const Key& key, Waiting& waiting, IntakeReport& report);
-    bool flushOwn(const std::string& runId, Own& own);
-    bool hasFailed(const Status& status, const runs::LineBatch& batch);
-    runs::LineBatch batchOf(const Key& key, const Waiting& waiting) const;
+    bool flushRun(Run& run, IntakeReport& report);
+    bool flushOwn(Run& run);
+    bool flushSome(Turn& turn, std::size_t count, bool withOwn);
+    bool putAside(Turn& turn, std::size_t count, const Status& why);
+    void take(Turn& turn, std::size_t count, const runs::LineCommit& commit);
+    bool waits(Run& run, const Status& status);
+    runs::LineBatch batchOf(const Turn& turn, std::size_t count) const;
 
     runs::RunStore& store_;
     const Clock& clock_;
-    std::map<Key, Waiting> waiting_;
-    std::map<std::string, Own> own_;  // by run
-    bool isOwnDue_ = false;
-    std::size_t numPending_ = 0;
-    std::string trouble_;
-    std::int64_t retryAtNs_ = 0;
+    std::map<std::string, Run> runs_;
+    std::size_t bytes_ = 0;
 };
 
 }  // namespace millrace::agent

@@ -11,10 +11,34 @@ namespace {
 constexpr std::size_t kMailbox = 50'000;
 // Room that workers' lines leave for everything else.
 constexpr std::size_t kReserve = 5'000;
+constexpr std::size_t kMailboxLineBytes = 64 << 20;
 constexpr std::int64_t kNsPerMs = 1'000'000;
+constexpr std::int64_t kRetryNs = 1'000 * kNsPerMs;
+// Specs that were read for runs that have left the queue.
+constexpr std::size_t kMostStaleFacts = 100;
+// A run that cannot be read is tried again so often.
+constexpr std::int64_t kUnreadRetryNs = 10'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kIdle{30'000};
 // Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
 constexpr std::chrono::milliseconds kDownExtra{10'000};
+
+/// A line's part of the mailbox; given back when its message is dealt with or dropped.
+class LineRoom {
+ public:
+    /// Null: there is none.
+    static std::shared_ptr<LineRoom> take(std::atomic<std::size_t>& used, std::size_t bytes) {
+        std::shared_ptr<LineRoom> room(new LineRoom(used, bytes));
+        return used.fetch_add(bytes) + bytes > kMailboxLineBytes ? nullptr : room;
+    }
+    ~LineRoom() { used_ -= bytes_; }
+    LineRoom(const LineRoom&) = delete;
+    LineRoom& operator=(const LineRoom&) = delete;
+
+ private:
+    LineRoom(std::atomic<std::size_t>& used, std::size_t bytes) : used_(used), bytes_(bytes) {}
+    std::atomic<std::size_t>& used_;
+    const std::size_t bytes_;
+};
 
 }  // namespace
 
@@ -53,6 +77,7 @@ void RunController::start() {
 }
 
 void RunController::loop(std::stop_token stop) {
+    step();  // what an earlier daemon left in the queue
     while (!stop.stop_requested()) {
         std::optional<Message> message = mailbox_.popFor(patience());
         if (message.has_value()) {
@@ -86,19 +111,23 @@ std::chrono::milliseconds RunController::patience() const {
     if (!intake_.isEmpty()) {
         return options_.commitDelay;
     }
-    return active_.empty() ? kIdle : options_.tick;
+    const bool isRetrying = isQueueChanged_ || !unread_.empty();
+    return active_.empty() && !isRetrying ? kIdle : options_.tick;
 }
 
 void RunController::step() {
     recordSystem();
     flushLines();
-    const bool isFlushed = intake_.isEmpty();
     for (auto& [id, run] : active_) {
-        run->setStoreTrouble(intake_.trouble());
-        run->tick(isFlushed);
+        run->setStoreTrouble(intake_.trouble(id));
+        run->tick(intake_.isEmpty(id));
     }
     dropEnded();
-    if (isQueueChanged_) {
+    if (!unread_.empty()) {
+        adoptAll();
+        dropEnded();
+    }
+    if (isQueueChanged_ && parts_.clock.steadyNs() >= queueRetryNs_) {
         startWaiting();
         dropEnded();
     }
@@ -130,9 +159,8 @@ void RunController::flushLines() {
             run->ack(order);
         }
     }
-    if (wasWell != intake_.trouble().empty()) {
-        logLine(wasWell ? LogLevel::kError : LogLevel::kInfo, "store: trouble",
-                {{"what", wasWell ? intake_.trouble() : std::string("gone")}});
+    if (!wasWell && intake_.trouble().empty()) {
+        logInfo("store: trouble is gone", {});
     }
     if (!report.committed.empty()) {
         parts_.live.touch();
@@ -168,10 +196,13 @@ void RunController::dropEnded() {
 
 void RunController::publishCounts() {
     std::vector<std::string> warnings;
-    for (const std::string& text : {intake_.trouble(), engineTrouble_}) {
+    for (const std::string& text : {intake_.trouble(), engineTrouble_, queueTrouble_}) {
         if (!text.empty()) {
             warnings.push_back(text);
         }
+    }
+    for (const auto& [id, unread] : unread_) {
+        warnings.push_back(strCat("run ", id, ": cannot be taken over: ", unread.why));
     }
     MutexLock lock(mutex_);
     counts_ = {static_cast<int>(active_.size()), static_cast<int>(queue_.size())};
@@ -206,10 +237,11 @@ DoorListener RunController::listenerFor(const std::string& runId) {
     };
     listener.onLine = [this, runId](rank::ConnectionId id, const rank::Sender& sender,
                                     const rank::RankLine& line) {
-        if (mailbox_.size() + kReserve >= kMailbox) {
+        const auto room = LineRoom::take(mailBytes_, bytesOf(line));
+        if (room == nullptr || mailbox_.size() + kReserve >= kMailbox) {
             return false;
         }
-        return mailbox_.tryPush([this, runId, id, sender, line] {
+        return mailbox_.tryPush([this, runId, id, sender, line, room] {
             ActiveRun* run = active(runId);
             if (run == nullptr || !run->accepts(id)) {
                 return;
@@ -244,27 +276,46 @@ schedule::Supply RunController::supply() {
     return {capacity->total, options_.maxRunning};
 }
 
-void RunController::addToQueue(const std::string& id, std::int64_t fromStep) {
-    const auto isSame = [&](const Waiting& waiting) { return waiting.id == id; };
-    if (active(id) != nullptr || std::any_of(queue_.begin(), queue_.end(), isSame)) {
-        return;
+Result<JobFacts> RunController::factsOf(const std::string& id) {
+    if (const auto known = facts_.find(id); known != facts_.end()) {
+        return known->second;
     }
-    const Result<runs::RunRecord> run = parts_.store.get(id);
-    if (!run.ok()) {
-        logError("queue: run not read", {{"run", id}, {"why", messageOf(run.status())}});
-        return;
+    ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(id));
+    ASSIGN_OR_RETURN(const JobFacts facts, JobFacts::read(run.resolvedSpec));
+    if (facts.hasCommand) {
+        return invalidArgument(
+            "command: the user's own script is not run by this version; use `model`");
     }
-    const Result<JobFacts> facts = JobFacts::read(run->resolvedSpec);
-    if (!facts.ok()) {
-        refuse(id, std::string(messageOf(facts.status())));
-        return;
+    return facts;
+}
+
+// The queue is what the store says; only what was read of the specs is kept from look to look.
+Status RunController::readQueue() {
+    ASSIGN_OR_RETURN(const auto stored, parts_.store.waiting());
+    queue_.clear();
+    if (facts_.size() > 2 * stored.size() + kMostStaleFacts) {
+        facts_.clear();
     }
-    if (facts->hasCommand) {
-        refuse(id, "command: the user's own script is not run by this version; use `model`");
-        return;
+    const schedule::Resources total = supply().total;
+    for (const runs::RunStore::WaitingRun& run : stored) {
+        if (active(run.id) != nullptr) {
+            continue;  // its first attempt is not in the store yet
+        }
+        const Result<JobFacts> known = factsOf(run.id);
+        if (absl::IsInvalidArgument(known.status())) {
+            refuse(run.id, std::string(messageOf(known.status())));
+            continue;
+        }
+        if (!known.ok()) {
+            LiveRun live = parts_.live.get(run.id);
+            live.queuedReason = strCat("cannot be read: ", messageOf(known.status()));
+            parts_.live.set(run.id, live);
+            continue;  // damage of one run holds back no other
+        }
+        facts_.emplace(run.id, *known);
+        queue_.push_back({run.id, run.resumeFrom, needsOf(*known, total)});
     }
-    queue_.push_back({id, fromStep, *facts, needsOf(*facts, supply().total)});
-    isQueueChanged_ = true;
+    return okStatus();
 }
 
 void RunController::refuse(const std::string& id, const std::string& reason) {
@@ -277,6 +328,12 @@ void RunController::refuse(const std::string& id, const std::string& reason) {
 }
 
 void RunController::startWaiting() {
+    if (const Status status = readQueue(); !status.ok()) {
+        queueTrouble_ = strCat("queue: ", messageOf(status));
+        queueRetryNs_ = parts_.clock.steadyNs() + kRetryNs;
+        return;
+    }
+    queueTrouble_.clear();
     isQueueChanged_ = false;
     if (isDown_ || queue_.empty()) {
         return;
@@ -319,8 +376,8 @@ void RunController::startOne(const Waiting& waiting) {
     }
     run->specText.clear();
     run->plan.clear();
-    auto active =
-        std::make_unique<ActiveRun>(place_, std::move(*run), waiting.facts, waiting.needs);
+    auto active = std::make_unique<ActiveRun>(place_, std::move(*run), facts_.at(waiting.id),
+                                              waiting.needs);
     ActiveRun& started = *active;
     active_[waiting.id] = std::move(active);
     started.launch(waiting.fromStep);
@@ -329,33 +386,34 @@ void RunController::startOne(const Waiting& waiting) {
 // --- what an earlier daemon left ---
 
 Status RunController::recover() {
-    runs::RunQuery query;
-    query.view = runs::RunQuery::View::kAll;
-    query.withMetrics = false;
-    query.filter = "state IN ('queued', 'starting', 'running', 'stopping')";
-    std::vector<runs::RunRecord> queued;
-    std::vector<std::string> unfinished;
-    do {
-        ASSIGN_OR_RETURN(const runs::RunPage page, parts_.store.list(query));
-        for (const runs::RunRecord& run : page.runs) {
-            if (run.state == runs::RunState::kQueued) {
-                queued.push_back(run);
-            } else {
-                unfinished.push_back(run.id);
-            }
-        }
-        query.pageToken = page.nextPageToken;
-    } while (!query.pageToken.empty());
-    for (const std::string& id : unfinished) {
-        RETURN_IF_ERROR(adoptOne(id));
+    ASSIGN_OR_RETURN(const std::vector<std::string> ids, parts_.store.underWay());
+    for (const std::string& id : ids) {
+        unread_[id] = {};
     }
-    std::sort(queued.begin(), queued.end(),
-              [](const auto& a, const auto& b) { return a.queueNo < b.queueNo; });
-    for (const runs::RunRecord& run : queued) {
-        addToQueue(run.id, run.resumeFrom);
-    }
+    adoptAll();
+    isQueueChanged_ = true;
     dropEnded();
     return okStatus();
+}
+
+// One that cannot be read keeps its state and is tried again: its workers may be training on.
+void RunController::adoptAll() {
+    const std::int64_t now = parts_.clock.steadyNs();
+    for (auto it = unread_.begin(); it != unread_.end();) {
+        Unread& unread = it->second;
+        const Status status = now < unread.retryNs ? unavailable(unread.why) : adoptOne(it->first);
+        if (status.ok()) {
+            it = unread_.erase(it);
+            continue;
+        }
+        if (unread.why.empty()) {
+            logError("run: not taken over", {{"run", it->first}, {"why", messageOf(status)}});
+        }
+        if (now >= unread.retryNs) {
+            unread = {std::string(messageOf(status)), now + kUnreadRetryNs};
+        }
+        ++it;
+    }
 }
 
 Status RunController::adoptOne(const std::string& id) {
@@ -397,11 +455,9 @@ T RunController::ask(std::function<T()> question) {
     }
 }
 
-void RunController::enqueue(const std::vector<std::string>& runIds, std::int64_t fromStep) {
-    (void)mailbox_.push([this, runIds, fromStep] {
-        for (const std::string& id : runIds) {
-            addToQueue(id, fromStep);
-        }
+void RunController::queueChanged() {
+    (void)mailbox_.push([this] {
+        isQueueChanged_ = true;
         parts_.live.touch();
     });
 }
@@ -432,14 +488,11 @@ Status RunController::stopNow(const std::string& runId, const std::string& reaso
         run->requestStop(reason, grace);
         return okStatus();
     }
-    const auto waiting =
-        std::find_if(queue_.begin(), queue_.end(), [&](const Waiting& w) { return w.id == runId; });
-    if (waiting == queue_.end()) {
-        ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
+    ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
+    if (run.state != runs::RunState::kQueued) {
         return failedPrecondition("run ", runId, " is ", runs::textOf(run.state), " already");
     }
     RETURN_IF_ERROR(parts_.store.setState(runId, {runs::RunState::kCancelled, reason, 0}));
-    queue_.erase(waiting);
     isQueueChanged_ = true;
     parts_.live.erase(runId);
     return okStatus();
@@ -477,7 +530,7 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
         }
         RETURN_IF_ERROR(checkHasCheckpoint(runId, fromStep));
         RETURN_IF_ERROR(parts_.store.requeue(runId, fromStep));
-        addToQueue(runId, fromStep);
+        isQueueChanged_ = true;
         parts_.live.touch();
         return okStatus();
     });

@@ -5,6 +5,7 @@
 // requests) and is dealt with in order, so that runs need no locks. Threads: public methods from
 // any thread; requests wait for their answer. Owns: the active runs. Bounded: the mailbox; workers'
 // lines that find it full are sent again by them.
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -57,8 +58,8 @@ class RunController {
     /// Deals with all that waits, without the thread: for tests.
     void drain();
 
-    /// Stored runs in the state queued, in order. `fromStep` as of resume.
-    void enqueue(const std::vector<std::string>& runIds, std::int64_t fromStep = 0);
+    /// The store has runs in the state queued that were not there before.
+    void queueChanged();
     void post(engines::Event event);
     Status stop(const std::string& runId, const std::string& reason,
                 std::chrono::milliseconds grace);
@@ -80,8 +81,12 @@ class RunController {
     struct Waiting {
         std::string id;
         std::int64_t fromStep = 0;
-        JobFacts facts;
         schedule::Resources needs;
+    };
+    /// A run of an earlier daemon's that could not be read; it is tried again.
+    struct Unread {
+        std::string why;
+        std::int64_t retryNs = 0;
     };
 
     void loop(std::stop_token stop);
@@ -94,7 +99,9 @@ class RunController {
     void recordSystem();
     void startWaiting();
     void startOne(const Waiting& waiting);
-    void addToQueue(const std::string& id, std::int64_t fromStep);
+    Status readQueue();
+    Result<JobFacts> factsOf(const std::string& id);
+    void adoptAll();
     Status adoptOne(const std::string& id);
     void refuse(const std::string& id, const std::string& reason);
     void dropEnded();
@@ -112,12 +119,17 @@ class RunController {
     Workplace place_;
     LineIntake intake_;
     SystemRecorder system_;
+    std::atomic<std::size_t> mailBytes_{0};  // of workers' lines in the mailbox
     BoundedQueue<Message> mailbox_;
     // Of the controller's thread:
-    std::vector<Waiting> queue_;
+    std::vector<Waiting> queue_;                // as the store had it at the last look
+    std::map<std::string, JobFacts> facts_;     // of the runs in `queue_`
+    std::map<std::string, Unread> unread_;      // by run
     std::map<std::string, std::unique_ptr<ActiveRun>> active_;
     bool isDown_ = false;
     bool isQueueChanged_ = false;
+    std::int64_t queueRetryNs_ = 0;  // the store could not be read: not before
+    std::string queueTrouble_;
     std::int64_t flushAtNs_ = 0;
     std::shared_ptr<std::promise<void>> allEnded_;
     std::string engineTrouble_;

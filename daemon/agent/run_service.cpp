@@ -57,37 +57,31 @@ Status RunService::checkOrder(const SubmitOrder& order) const {
     return checkTags(order.tags);
 }
 
-// The runs that this key stands for, when it has been used for exactly this.
+// The runs that this key stands for, when it has been used for exactly this and all of them are
+// there. A group that an older version left in part is made whole by submitting it again.
 Result<SubmitOutcome> RunService::findKnown(const SubmitOrder& order) const {
     SubmitOutcome outcome;
     if (order.key.empty()) {
         return outcome;
     }
-    const std::string anyKey =
-        submitKeyOf(order.key, order.spec.variations.empty() ? "" : order.spec.variations.front());
-    const Result<std::string> id = store_.findId(anyKey);
-    if (!id.ok()) {
+    const std::vector<std::string>& variations = order.spec.variations;
+    const std::string anyKey = submitKeyOf(order.key, variations.empty() ? "" : variations.front());
+    ASSIGN_OR_RETURN(runs::RunStore::Group group, store_.findGroup(anyKey));
+    if (group.runs.empty()) {
         return outcome;
     }
-    ASSIGN_OR_RETURN(const runs::RunRecord first, store_.get(*id));
-    if (first.submitKey != anyKey) {
-        return outcome;  // a name or an id that reads like the key
+    if (group.specText != order.spec.text) {
+        return alreadyExists("key '", order.key, "' was used for another spec (run ",
+                             group.runs.front().id, ")");
     }
-    if (first.specText != order.spec.text) {
-        return alreadyExists("key '", order.key, "' was used for another spec (run ", first.id,
-                             ")");
+    if (group.size == 0 || static_cast<int>(group.runs.size()) < group.size) {
+        return outcome;
     }
-    const std::string group = first.baseRunId.empty() ? first.id : first.baseRunId;
-    runs::RunQuery query;
-    query.view = runs::RunQuery::View::kAll;
-    ASSIGN_OR_RETURN(const runs::RunPage page, store_.list(query));
-    for (const runs::RunRecord& run : page.runs) {
-        if (run.id == group || run.baseRunId == group) {
-            outcome.runs.push_back({run, live_.get(run.id)});
-        }
+    for (runs::RunRecord& run : group.runs) {
+        LiveRun live = live_.get(run.id);
+        outcome.runs.push_back({std::move(run), std::move(live)});
     }
-    std::reverse(outcome.runs.begin(), outcome.runs.end());
-    outcome.wasKnown = !outcome.runs.empty();
+    outcome.wasKnown = true;
     return outcome;
 }
 
@@ -140,32 +134,41 @@ Result<SubmitOutcome> RunService::submit(const SubmitOrder& order) {
     if (!outcome.errors.empty()) {
         return outcome;
     }
-    std::vector<std::string> ids;
-    std::string baseId;
+    std::vector<runs::RunRecord> records;
     for (const InspectedRun& inspected : reply.runs) {
         ASSIGN_OR_RETURN(runs::RunRecord run, recordOf(order, inspected));
-        run.baseRunId = baseId;
-        ASSIGN_OR_RETURN(const runs::RunStore::Created created, store_.create(run));
-        outcome.wasKnown = !created.isNew;
-        baseId = baseId.empty() ? created.run.id : baseId;
-        if (created.isNew) {
-            const SubmitFacts facts{order.spec.fileName, order.gitBranch, order.gitRemote,
-                                    order.spec.sets};
-            (void)directoryOf(created.run.id).writeSubmitFacts(facts);
-            ids.push_back(created.run.id);
-            logInfo("run: submitted", {{"run", created.run.id},
-                                       {"name", created.run.name},
-                                       {"variation", created.run.variation}});
-        }
-        outcome.runs.push_back({created.run, {}});
+        records.push_back(std::move(run));
         outcome.warnings.insert(outcome.warnings.end(), inspected.warnings.begin(),
                                 inspected.warnings.end());
     }
     std::sort(outcome.warnings.begin(), outcome.warnings.end());
     outcome.warnings.erase(std::unique(outcome.warnings.begin(), outcome.warnings.end()),
                            outcome.warnings.end());
-    controller_.enqueue(ids);
+    ASSIGN_OR_RETURN(std::vector<runs::RunStore::Created> group,
+                     store_.createGroup(std::move(records)));
+    takeOver(order, std::move(group), outcome);
     return outcome;
+}
+
+// The runs are stored and in the queue: nothing from here on can fail the submit.
+void RunService::takeOver(const SubmitOrder& order, std::vector<runs::RunStore::Created> group,
+                          SubmitOutcome& outcome) {
+    const SubmitFacts facts{order.spec.fileName, order.gitBranch, order.gitRemote,
+                            order.spec.sets};
+    outcome.wasKnown = true;
+    for (runs::RunStore::Created& created : group) {
+        const runs::RunRecord& run = created.run;
+        if (created.isNew) {
+            outcome.wasKnown = false;
+            const Status written = directoryOf(run.id).writeSubmitFacts(facts);
+            logInfo("run: submitted", {{"run", run.id},
+                                       {"name", run.name},
+                                       {"variation", run.variation},
+                                       {"facts", written.ok() ? "kept" : messageOf(written)}});
+        }
+        outcome.runs.push_back({std::move(created.run), {}});
+    }
+    controller_.queueChanged();
 }
 
 Result<RunPageView> RunService::list(const runs::RunQuery& query) const {
@@ -295,9 +298,11 @@ Result<MetricFollower> RunService::followMetrics(const std::string& run, MetricW
     return MetricFollower(store_, id, std::move(wish));
 }
 
-Result<LogReader> RunService::readLogs(const std::string& run, const LogQuery& query) const {
+Result<RunService::RunLog> RunService::readLogs(const std::string& run,
+                                                const LogQuery& query) const {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
-    return LogReader::open(directoryOf(id), query);
+    ASSIGN_OR_RETURN(LogReader reader, LogReader::open(directoryOf(id), query));
+    return RunLog{id, std::move(reader)};
 }
 
 bool RunService::hasEnded(const std::string& runId) const {

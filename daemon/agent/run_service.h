@@ -94,16 +94,21 @@ class RunService {
 
     Result<RunWatch> watch(const std::vector<std::string>& runs) const;
     Result<MetricFollower> followMetrics(const std::string& run, MetricWish wish) const;
-    Result<LogReader> readLogs(const std::string& run, const LogQuery& query) const;
+    struct RunLog {
+        std::string runId;
+        LogReader reader;
+    };
+    Result<RunLog> readLogs(const std::string& run, const LogQuery& query) const;
     /// True when no line can follow any more.
     bool hasEnded(const std::string& runId) const;
-    Result<std::string> findId(const std::string& run) const { return store_.findId(run); }
     LiveTable& live() { return live_; }
 
  private:
     Status checkOrder(const SubmitOrder& order) const;
     Result<SubmitOutcome> findKnown(const SubmitOrder& order) const;
     Result<runs::RunRecord> recordOf(const SubmitOrder& order, const InspectedRun& run) const;
+    void takeOver(const SubmitOrder& order, std::vector<runs::RunStore::Created> group,
+                  SubmitOutcome& outcome);
     Result<RunView> viewOf(const std::string& id) const;
     Result<RunView> change(const std::string& run,
                            const std::function<Status(const std::string& id)>& what);

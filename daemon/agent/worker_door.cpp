@@ -2,8 +2,13 @@
 
 #include <set>
 
+#include "backend/core/utf8.h"
+
 namespace millrace::agent {
 namespace {
+
+constexpr std::int64_t kMostRanks = 4096;
+constexpr std::size_t kMostRoleShown = 40;
 
 class RankDoor final : public WorkerDoor {
  public:
@@ -19,6 +24,14 @@ class RankDoor final : public WorkerDoor {
             if (sender.run != run || sender.attempt != attempt) {
                 return failedPrecondition("hello of run ", sender.run, " attempt ", sender.attempt,
                                           "; this socket is for ", run, " attempt ", attempt);
+            }
+            // Each (attempt, worker) costs memory and a row in the store.
+            const bool isRank =
+                sender.role == "rank" && sender.rank >= 0 && sender.rank < kMostRanks;
+            if (!isRank && sender.role != "feed") {
+                return invalidArgument("hello of ", toUtf8(sender.role, kMostRoleShown), " ",
+                                       sender.rank, "; a worker is a feed, or a rank from 0 to ",
+                                       kMostRanks - 1);
             }
             self->listener_.onHello(id, sender);
             return okStatus();

@@ -191,6 +191,7 @@ agent::LogQuery fromProto(const v1::LogsRequest& request) {
         level >= 0 && level <= 4 ? static_cast<agent::LogLevel>(level) : agent::LogLevel::kNone;
     query.tailLines = request.tail_lines();
     query.cursor = request.cursor();
+    query.isFollowing = request.follow();
     return query;
 }
 

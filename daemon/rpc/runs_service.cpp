@@ -176,21 +176,20 @@ grpc::ServerWriteReactor<v1::MetricChunk>* RunsService::WatchMetrics(
 
 grpc::ServerWriteReactor<v1::LogChunk>* RunsService::Logs(Context*,
                                                           const v1::LogsRequest* request) {
-    Result<agent::LogReader> reader = runs_.readLogs(request->run(), fromProto(*request));
-    if (!reader.ok()) {
-        return refuse<v1::LogChunk>(parts_.pump, reader.status());
+    Result<agent::RunService::RunLog> log = runs_.readLogs(request->run(), fromProto(*request));
+    if (!log.ok()) {
+        return refuse<v1::LogChunk>(parts_.pump, log.status());
     }
-    auto shared = std::make_shared<agent::LogReader>(std::move(*reader));
-    const std::string id = *runs_.findId(request->run());
+    auto shared = std::make_shared<agent::RunService::RunLog>(std::move(*log));
     return openStream<v1::LogChunk>(
         parts_.pump,
-        [this, shared, id, isFollowing = request->follow()]() -> Result<Produced<v1::LogChunk>> {
+        [this, shared, isFollowing = request->follow()]() -> Result<Produced<v1::LogChunk>> {
             // Asked before reading: what an ended run wrote is all there then.
-            const bool isOver = !isFollowing || runs_.hasEnded(id);
-            const agent::LogPage page = shared->next(kChunkItems);
+            const bool isOver = !isFollowing || runs_.hasEnded(shared->runId);
+            const agent::LogPage page = shared->reader.next(kChunkItems);
             Produced<v1::LogChunk> produced;
             produced.isEnd = isOver && page.isAtEnd;
-            if (!page.lines.empty() || produced.isEnd) {
+            if (!page.lines.empty() || page.droppedLines > 0 || produced.isEnd) {
                 produced.message = toProto(page);
                 produced.message->set_is_end(produced.isEnd);
             }

@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "backend/core/clock.h"
 #include "backend/runs/run_store.h"
@@ -198,6 +199,14 @@ class AgentTest : public ::testing::Test {
         return {id, attempt, "rank", 0, 100};
     }
     runs::RunRecord record(const std::string& id) { return store->get(id).value(); }
+    /// Something else writes into the store's file.
+    void sql(const std::string& text) {
+        sqlite3* db = nullptr;
+        ::sqlite3_open((root + "/runs.sqlite").c_str(), &db);
+        EXPECT_EQ(::sqlite3_exec(db, text.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+            << ::sqlite3_errmsg(db);
+        ::sqlite3_close(db);
+    }
     /// Writes a checkpoint's file and says so.
     void checkpoint(const std::string& id, std::uint64_t seq, std::int64_t step, int attempt = 1) {
         const std::string path = strCat(root, "/runs/", id, "/checkpoints/step-", step, ".ckpt");

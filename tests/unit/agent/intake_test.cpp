@@ -21,6 +21,13 @@ class IntakeTest : public AgentTest {
         line.body = rank::Metrics{static_cast<std::int64_t>(seq), 0, 1, 1, {{"loss", 0.5}}};
         return intake.add(connection, sender(id, 1), line);
     }
+    /// The store takes no row of `table` where `when` holds: what a damaged page does to a run.
+    void refuse(const std::string& table, const std::string& when) {
+        sql(strCat("CREATE TRIGGER no_", table, " BEFORE INSERT ON ", table, " WHEN ", when,
+                   " BEGIN SELECT RAISE(ABORT, 'damaged'); END"));
+    }
+    void allow(const std::string& table) { sql("DROP TRIGGER no_" + table); }
+
     LineIntake intake;
     std::string id;
 };
@@ -88,15 +95,123 @@ TEST_F(IntakeTest, ItHasRoomForSoManyLinesOnly) {
     EXPECT_TRUE(add(most + 1));
 }
 
-TEST_F(IntakeTest, LinesOfAnUnknownRunAreDroppedAndAcknowledged) {
+TEST_F(IntakeTest, LinesOfAnUnknownRunArePutAsideAndAcknowledged) {
     rank::RankLine line;
     line.seq = 3;
     line.attempt = 1;
-    line.body = rank::ErrorLine{"x"};
+    line.body = rank::Metrics{1, 0, 1, 1, {{"loss", 0.5}}};
     ASSERT_TRUE(intake.add(1, sender("r-nobody", 1), line));
     const IntakeReport report = intake.flush();
     EXPECT_TRUE(report.committed.empty());
     EXPECT_EQ(report.acks.at(0).seq, 3u);
+    EXPECT_EQ(store->quarantined("r-nobody")->size(), 1u);
+}
+
+TEST_F(IntakeTest, ALineThatNeverGoesInIsFoundAndKeptAndThoseAroundItAreStored) {
+    refuse("metric_line", "new.step = 13");
+    for (std::uint64_t seq = 1; seq <= 40; ++seq) {
+        ASSERT_TRUE(add(seq));
+    }
+    const IntakeReport report = intake.flush();
+    EXPECT_EQ(report.acks.back().seq, 40u);
+    EXPECT_EQ(report.committed.size(), 39u);
+    EXPECT_TRUE(intake.isEmpty());
+    EXPECT_EQ(store->metrics(id, "loss")->points.size(), 39u);
+    const auto aside = store->quarantined(id).value();
+    ASSERT_EQ(aside.size(), 1u);
+    EXPECT_EQ(aside[0].seq, 13);
+    EXPECT_THAT(aside[0].text, ::testing::HasSubstr("\"step\":13"));
+    EXPECT_THAT(intake.trouble(id), ::testing::HasSubstr("in the store's quarantine"));
+}
+
+TEST_F(IntakeTest, ARunWhoseLinesAllFailIsPutAsideInFewStepsAndItsEndIsHeard) {
+    refuse("metric_line", "1");
+    for (std::uint64_t seq = 1; seq <= 900; ++seq) {
+        ASSERT_TRUE(add(seq));
+    }
+    rank::RankLine done;
+    done.seq = 901;
+    done.attempt = 1;
+    done.body = rank::Done{900, 900, "", {}, {}};
+    ASSERT_TRUE(intake.add(1, sender(id, 1), done));
+    const IntakeReport report = intake.flush();
+    EXPECT_EQ(report.acks.back().seq, 901u);
+    EXPECT_TRUE(std::holds_alternative<rank::Done>(report.committed.back().line.body));
+    EXPECT_EQ(store->ackedSeq(id, 1, "rank0").value(), 901);
+    EXPECT_GE(store->quarantined(id)->size(), 900u);
+}
+
+TEST_F(IntakeTest, OneRunsDamageHoldsBackNoOtherRun) {
+    refuse("metric_line", "new.step = 2");
+    refuse("quarantine", strCat("new.run_id = '", id, "'"));
+    runs::RunRecord run;
+    run.name = "other";
+    const std::string other = store->create(run)->run.id;
+    ASSERT_TRUE(store->beginAttempt(other, 1, 0).ok());
+    ASSERT_TRUE(add(1));
+    ASSERT_TRUE(add(2));
+    rank::RankLine line;
+    line.seq = 1;
+    line.attempt = 1;
+    line.body = rank::Metrics{1, 0, 1, 1, {{"loss", 0.5}}};
+    ASSERT_TRUE(intake.add(9, sender(other, 1), line));
+    const IntakeReport report = intake.flush();
+    const auto isOthers = [&](const AckOrder& ack) { return ack.runId == other; };
+    EXPECT_EQ(std::count_if(report.acks.begin(), report.acks.end(), isOthers), 1);
+    EXPECT_TRUE(intake.isEmpty(other));
+    EXPECT_EQ(intake.trouble(other), "");
+    EXPECT_FALSE(intake.isEmpty(id));
+    EXPECT_THAT(intake.trouble(id), ::testing::HasSubstr("metrics wait"));
+    EXPECT_TRUE(intake.flush().acks.empty()) << "not at once";
+}
+
+TEST_F(IntakeTest, ARunThatKeepsFailingIsTriedLaterAndLater) {
+    refuse("metric_line", "1");
+    refuse("quarantine", "1");
+    ASSERT_TRUE(add(1));
+    (void)intake.flush();
+    allow("metric_line");
+    clock.advanceMs(900);
+    EXPECT_TRUE(intake.flush().acks.empty());
+    refuse("metric_line", "1");
+    clock.advanceMs(200);
+    (void)intake.flush();
+    allow("metric_line");
+    clock.advanceMs(1'500);
+    EXPECT_TRUE(intake.flush().acks.empty()) << "two seconds now";
+    clock.advanceMs(600);
+    EXPECT_EQ(intake.flush().acks.at(0).seq, 1u);
+    EXPECT_EQ(intake.trouble(id), "");
+}
+
+TEST_F(IntakeTest, RoomIsCountedInBytes) {
+    rank::RankLine line;
+    line.attempt = 1;
+    line.body = rank::ErrorLine{std::string(1'000'000, 'x')};
+    std::size_t taken = 0;
+    for (line.seq = 1; line.seq <= 100; ++line.seq) {
+        if (!intake.add(1, sender(id, 1), line)) {
+            break;
+        }
+        ++taken;
+    }
+    EXPECT_LE(taken * 1'000'000, LineIntake::kMaxWorkerBytes);
+    EXPECT_GT(taken, 10u);
+}
+
+TEST_F(IntakeTest, AMetricBeyondTheLimitIsSaid) {
+    rank::RankLine line;
+    line.attempt = 1;
+    rank::Metrics metrics{1, 0, 1, 1, {}};
+    metrics.values[std::string(runs::kMetricKeyBytesMax + 1, 'm')] = 1;
+    metrics.values["loss"] = 0.5;
+    line.body = metrics;
+    for (line.seq = 1; line.seq <= 3; ++line.seq) {
+        ASSERT_TRUE(intake.add(1, sender(id, 1), line));
+        EXPECT_EQ(intake.flush().acks.at(0).seq, line.seq);
+    }
+    EXPECT_THAT(intake.trouble(id), ::testing::HasSubstr("is not stored"));
+    EXPECT_EQ(store->metrics(id, "loss")->points.size(), 3u);
 }
 
 }  // namespace

@@ -47,6 +47,74 @@ TEST_F(AgentTest, VariationsKnowTheirBase) {
     EXPECT_EQ(service->submit(order("k2"))->runs.size(), 3u);
 }
 
+TEST_F(AgentTest, ASubmitThatFailsHalfWayLeavesNothing) {
+    sql("CREATE TRIGGER full BEFORE INSERT ON run WHEN new.variation = 'keep-10' BEGIN "
+        "SELECT RAISE(FAIL, 'no room'); END");
+    inspector.reply->runs = {someInspected(), someInspected("keep-30"), someInspected("keep-10")};
+    EXPECT_FALSE(service->submit(order("k3")).ok());
+    controller->drain();
+    EXPECT_TRUE(service->list({})->runs.empty());
+    sql("DROP TRIGGER full");
+    const Result<SubmitOutcome> again = service->submit(order("k3"));
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_FALSE(again->wasKnown);
+    EXPECT_EQ(again->runs.size(), 3u);
+    controller->drain();
+    EXPECT_EQ(record(again->runs[0].record.id).state, runs::RunState::kStarting);
+}
+
+TEST_F(AgentTest, AGroupThatIsThereInPartIsMadeWholeByARetry) {
+    inspector.reply->runs = {someInspected()};
+    const std::string base = service->submit(order("k4"))->runs.at(0).record.id;
+    sql("UPDATE run SET group_size = 0");  // as an older version left it
+    inspector.reply->runs = {someInspected(), someInspected("keep-30")};
+    const Result<SubmitOutcome> again = service->submit(order("k4"));
+    ASSERT_TRUE(again.ok()) << again.status();
+    ASSERT_EQ(again->runs.size(), 2u);
+    EXPECT_EQ(again->runs[0].record.id, base);
+    EXPECT_EQ(again->runs[1].record.variation, "keep-30");
+    EXPECT_TRUE(service->submit(order("k4"))->wasKnown);
+}
+
+TEST_F(AgentTest, WhatIsQueuedInTheStoreIsStartedAndStoppedWithoutAnotherList) {
+    // As a daemon left it that ended between the commit and its own queue.
+    inspector.reply->runs = {someInspected(), someInspected("keep-30")};
+    const SubmitOutcome outcome = service->submit(order("k5")).value();
+    makeController();
+    const std::string first = outcome.runs[0].record.id, second = outcome.runs[1].record.id;
+    ASSERT_TRUE(service->stop(second, "no", std::chrono::seconds(1)).ok());
+    EXPECT_EQ(record(second).state, runs::RunState::kCancelled);
+    controller->queueChanged();
+    controller->drain();
+    EXPECT_EQ(record(first).state, runs::RunState::kStarting);
+}
+
+TEST_F(AgentTest, ARunThatCannotBeReadKeepsItsStateAndOthersAreTakenOver) {
+    const std::string damaged = submit(), other = submit();
+    sql(strCat("UPDATE run_document SET text = '{' WHERE kind = 'packages' AND run_no = "
+               "(SELECT no FROM run WHERE id = '", damaged, "')"));
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    controller->drain();
+    EXPECT_THAT(controller->warnings(), ::testing::Contains(HasSubstr(damaged)));
+    runs::RunQuery query;
+    query.filter = strCat("id = '", damaged, "'");
+    EXPECT_EQ(store->list(query)->runs.at(0).state, runs::RunState::kStarting);
+    EXPECT_EQ(record(other).state, runs::RunState::kStarting) << "there is room for it";
+    sql(strCat("UPDATE run_document SET text = '{}' WHERE kind = 'packages'"));
+    clock.advanceMs(11'000);
+    controller->drain();
+    EXPECT_TRUE(controller->warnings().empty());
+}
+
+TEST_F(AgentTest, AReaderOfLogsKnowsItsRun) {
+    const std::string id = submit();
+    const auto log = service->readLogs(id.substr(0, 5), {});
+    ASSERT_TRUE(log.ok()) << log.status();
+    EXPECT_EQ(log->runId, id);
+    EXPECT_TRUE(absl::IsNotFound(service->readLogs("nobody", {}).status()));
+}
+
 TEST_F(AgentTest, ASpecThatIsTooLargeIsRefusedWithItsSize) {
     SubmitOrder big = order();
     big.spec.text.assign(10 << 20, '#');

@@ -152,6 +152,18 @@ TEST_F(GrpcClientTest, TheDaemonsOwnErrorsKeepCodeAndSentence) {
     EXPECT_EQ(messageOf(run.status()), "no run 'r-nope'");
 }
 
+TEST_F(GrpcClientTest, BytesThatAreNoTextAreRefusedBeforeTheyAreSent) {
+    const Status note = client_->setNote("r-abc23", "ok\ncaf\xe9").status();
+    EXPECT_TRUE(absl::IsInvalidArgument(note)) << note;
+    EXPECT_THAT(std::string(messageOf(note)), HasSubstr("note, line 2, character 4: byte 0xe9"));
+    CheckRequest check;
+    check.spec.text = "a: \xff";
+    EXPECT_THAT(std::string(messageOf(client_->check(check).status())), HasSubstr("spec text, line 1"));
+    SubmitRequest submit;
+    submit.tags["team"] = "\xc3";
+    EXPECT_THAT(std::string(messageOf(client_->submit(submit).status())), HasSubstr("value, line 1"));
+}
+
 TEST_F(GrpcClientTest, ARestartedDaemonIsFoundAgainByTheNextCall) {
     {
         const FakeDaemon daemon(path_);

@@ -46,6 +46,7 @@ RunView someRun() {
     r.rowsTrained = 102400;
     r.phase = "evaluating";
     r.isDeleted = true;
+    r.deletedMs = 5;
     r.change = 55;
     run.queuedReason = "behind 1 run";
     run.epochs = 3;

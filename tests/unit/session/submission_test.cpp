@@ -57,6 +57,14 @@ TEST_F(SubmissionTest, ASpecOfTenMegabytesIsRefusedWithTheLimit) {
     EXPECT_THAT(std::string(messageOf(big.status())), HasSubstr("10.0 MB; at most 8.4 MB"));
 }
 
+TEST_F(SubmissionTest, ASpecInAnotherEncodingIsRefusedWithLineAndColumn) {
+    const std::string path = write("latin1.yaml", "name: x\n# caf\xe9\n");
+    const Status status = readSpecText(path).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status));
+    EXPECT_THAT(std::string(messageOf(status)), HasSubstr("latin1.yaml:2:6: byte 0xe9"));
+    EXPECT_THAT(std::string(messageOf(status)), HasSubstr("iconv"));
+}
+
 TEST_F(SubmissionTest, OutsideOfARepositoryThereAreNoGitFacts) {
     EXPECT_TRUE(gitFactsOf(directory_.path()).commit.empty());
     EXPECT_TRUE(gitFactsOf("/nowhere/at/all").commit.empty());
