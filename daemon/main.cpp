@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/core/clock.h"
+#include "backend/core/directories.h"
 #include "backend/core/log.h"
 #include "daemon/agent/head.h"
 #include "daemon/config/background.h"
@@ -50,6 +51,15 @@ void raiseFileLimit() {
     }
 }
 
+// The store's write-ahead log and the locks of the state directory are made for one machine.
+void warnOfNetworkFileSystem(const std::string& path) {
+    if (const std::string kind = networkFileSystemOf(path); !kind.empty()) {
+        logWarn("daemon: the state directory lies on a network file system, where locks and syncs "
+                "may not hold; use a local disk",
+                {{"state", path}, {"file_system", kind}});
+    }
+}
+
 // `isLogging`: stderr has become the log file.
 Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging) {
     ASSIGN_OR_RETURN(const config::Premises premises, config::takePremises(config));
@@ -57,6 +67,7 @@ Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bo
         RETURN_IF_ERROR(config::redirectOutput(config.logFile));
         isLogging = true;
     }
+    warnOfNetworkFileSystem(config.stateDir);
     const sigset_t signals = blockSignals();
     raiseFileLimit();
     const SystemClock clock;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/session/submission.h"
+#include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
 #include "backend/core/subprocess.h"
 
@@ -26,6 +27,7 @@ Result<Json> askLoader(const CliContext& context, const Json& question) {
     options.input = dumpJson(question);
     options.timeout = kTimeout;
     options.maxOutputBytes = kOutputBytes;
+    options.memoryLimitBytes = memoryShareOf(1);
     ASSIGN_OR_RETURN(const SubprocessOutput output, Subprocess::run(options));
     if (output.out.empty()) {
         const std::string why = output.err.substr(0, output.err.find('\n'));
@@ -52,7 +54,9 @@ int waitForwarding(Subprocess& child, const std::atomic<int>& interrupts) {
 }
 
 int exitCodeOfLoader(int code) {
-    return code == 4 || code == 5 ? static_cast<int>(kExitFailed) : code;
+    const bool isFailure = code == millrace::kExitInput || code == millrace::kExitOther ||
+                           code == millrace::kExitResources;
+    return isFailure ? static_cast<int>(kExitFailed) : code;
 }
 
 Result<RoleAnswer> runLoaderRole(const CliContext& context,

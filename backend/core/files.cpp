@@ -1,5 +1,6 @@
 #include "backend/core/files.h"
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/core/directories.h"
 #include "backend/core/unique_fd.h"
 
 namespace millrace {
@@ -60,34 +62,26 @@ Status makeDirectories(const std::string& path, int mode) {
     return okStatus();
 }
 
-Status makePrivateDirectory(const std::string& path) {
-    RETURN_IF_ERROR(makeDirectories(path, 0700));
-    struct stat info{};
-    if (::lstat(path.c_str(), &info) != 0) {
-        return errnoStatus(errno, path);
-    }
-    if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
-        return permissionDenied(path,
-                                ": belongs to another user; remove it or set XDG_RUNTIME_DIR");
-    }
-    if ((info.st_mode & 077) != 0) {
-        return permissionDenied(path, ": is open to other users; run chmod 700 ", path);
-    }
-    return okStatus();
-}
-
 std::string absolutePath(std::string_view path, std::string_view base) {
     const std::filesystem::path p(path);
     return (p.is_absolute() ? p : std::filesystem::path(base) / p).lexically_normal().string();
 }
 
 Result<AtomicFile> AtomicFile::open(const std::string& path, int mode) {
-    std::string aside = strCat(path, ".tmp-", ::getpid());
-    const int fd = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    if (fd < 0) {
-        return errnoStatus(errno, aside);
+    // Two writers of one path never share the file aside: each has its own number, and O_EXCL also
+    // keeps off what an earlier process of this pid left.
+    static std::atomic<std::uint64_t> number{0};
+    constexpr int kTriesMax = 1000;
+    for (int tries = 0;; ++tries) {
+        std::string aside = strCat(path, ".tmp-", ::getpid(), "-", number.fetch_add(1));
+        const int fd = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd >= 0) {
+            return AtomicFile(path, std::move(aside), fd);
+        }
+        if (errno != EEXIST || tries == kTriesMax) {
+            return errnoStatus(errno, aside);
+        }
     }
-    return AtomicFile(path, std::move(aside), fd);
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
@@ -125,12 +119,7 @@ Status AtomicFile::commit() {
         ::unlink(aside_.c_str());
         return errnoStatus(error, path_);
     }
-    const std::string parent = std::filesystem::path(path_).parent_path().string();
-    const UniqueFd directory(::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_CLOEXEC));
-    if (directory.isOpen()) {
-        ::fsync(directory.get());
-    }
-    return okStatus();
+    return syncParent(path_);
 }
 
 }  // namespace millrace

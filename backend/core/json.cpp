@@ -3,9 +3,45 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/core/json_bounds.h"
+
 namespace millrace {
 
+namespace {
+
+// Depth of brackets outside strings, counted before anything is built. A text that is not JSON may
+// be counted wrongly; the parser refuses it then.
+bool isDeeperThan(std::string_view text, int limit) {
+    int depth = 0;
+    bool isText = false;
+    for (std::size_t i = 0; i < text.size() && depth <= limit; ++i) {
+        const char c = text[i];
+        if (isText && c == '\\') {
+            ++i;
+        } else if (c == '"') {
+            isText = !isText;
+        } else if (!isText) {
+            depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+        }
+    }
+    return depth > limit;
+}
+
+}  // namespace
+
 Result<Json> parseJson(std::string_view text, std::string_view place) {
+    return parseBounded(text, place, {std::size_t{256} << 20});
+}
+
+Result<Json> parseBounded(std::string_view text, std::string_view place, JsonBounds bounds) {
+    if (text.size() > bounds.bytes) {
+        return invalidArgument(place, ": has ", text.size(), " bytes; at most ", bounds.bytes,
+                               " are taken");
+    }
+    if (isDeeperThan(text, bounds.depth)) {
+        return invalidArgument(place, ": brackets are nested too deep; at most ", bounds.depth,
+                               " levels are taken");
+    }
     try {
         return Json::parse(text);
     } catch (const Json::exception& e) {

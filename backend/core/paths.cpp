@@ -7,18 +7,24 @@
 
 #include <absl/strings/numbers.h>
 
+#include "backend/core/directories.h"
+#include "backend/core/log.h"
+
 namespace millrace {
 namespace {
 
-std::string fromEnvironment(const char* name, const std::string& fallback) {
+std::string absoluteVariable(const char* name) {
     const char* value = std::getenv(name);
-    const bool isUsable = value != nullptr && value[0] == '/';
-    return (isUsable ? std::string(value) : fallback) + "/millrace";
+    return value != nullptr && value[0] == '/' ? value : "";
 }
 
-std::string home() {
-    const char* value = std::getenv("HOME");
-    return value != nullptr && value[0] == '/' ? value : strCat("/tmp/millrace-home-", ::geteuid());
+Result<std::string> fromEnvironment(const char* name, const std::string& belowHome) {
+    const std::string given = absoluteVariable(name);
+    const std::string home = absoluteVariable("HOME");
+    if (given.empty() && home.empty()) {
+        return failedPrecondition("neither HOME nor ", name, " is set to an absolute path");
+    }
+    return given.empty() ? strCat(home, belowHome, "/millrace") : given + "/millrace";
 }
 
 }  // namespace
@@ -31,12 +37,20 @@ std::string runtimeDirectory() {
     return strCat("/tmp/millrace-", ::geteuid());
 }
 
-std::string stateDirectory() {
-    return fromEnvironment("XDG_STATE_HOME", home() + "/.local/state");
+Result<std::string> stateDirectory() {
+    return fromEnvironment("XDG_STATE_HOME", "/.local/state");
 }
-std::string cacheDirectory() {
-    return fromEnvironment("XDG_CACHE_HOME", home() + "/.cache");
+
+std::string cacheDirectory(std::string_view part) {
+    const Result<std::string> path = fromEnvironment("XDG_CACHE_HOME", "/.cache");
+    const Status usable = path.ok() ? makeOwnDirectory(*path) : path.status();
+    if (!usable.ok()) {
+        logWarn("cache: not used", {{"why", messageOf(usable)}});
+        return "";
+    }
+    return strCat(*path, "/", part);
 }
+
 std::string defaultSocketPath() {
     return runtimeDirectory() + "/millraced.sock";
 }

@@ -19,6 +19,9 @@ Status errnoStatus(int error, std::string_view place) {
         case ENOSPC:
         case EDQUOT:
         case ENOMEM:
+        case EMFILE:
+        case ENFILE:
+        case EFBIG:
             return resourceExhausted(message);
         case ECONNREFUSED:
         case ECONNRESET:

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
                               pid_t parent) {
     if (o.newSession) {
         ::setsid();
+    } else if (o.newGroup) {
+        ::setpgid(0, 0);
     }
     if (o.dieWithParent) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -150,6 +153,12 @@ void feed(UniqueFd& fd, std::string_view& rest) {
 
 }  // namespace
 
+std::int64_t memoryShareOf(int children) {
+    const std::int64_t all = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                             static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
+    return std::max<std::int64_t>(all / std::max(children, 1), std::int64_t{1} << 30);
+}
+
 Result<Subprocess> Subprocess::start(const SubprocessOptions& options) {
     INVARIANT(!options.argv.empty(), "a command has a name");
     std::vector<std::string> argvTexts = options.argv;
@@ -166,7 +175,11 @@ Result<Subprocess> Subprocess::start(const SubprocessOptions& options) {
         becomeChild(options, argv.data(), env.data(), reportWrite.get(), parent);
     }
     reportWrite.reset();
-    Subprocess child(pid);
+    const bool hasGroup = options.newSession || options.newGroup;
+    if (hasGroup && !options.newSession) {
+        ::setpgid(pid, pid);  // in both processes: whichever comes first
+    }
+    Subprocess child(pid, hasGroup);
     int error = 0;
     ssize_t n = 0;
     do {
@@ -179,70 +192,142 @@ Result<Subprocess> Subprocess::start(const SubprocessOptions& options) {
     return child;
 }
 
-Result<SubprocessOutput> Subprocess::run(const SubprocessOptions& options) {
-    SubprocessOptions o = options;
-    UniqueFd inRead, inWrite, outRead, outWrite, errRead, errWrite;
-    RETURN_IF_ERROR(makePipe(inRead, inWrite));
-    RETURN_IF_ERROR(makePipe(outRead, outWrite));
-    RETURN_IF_ERROR(makePipe(errRead, errWrite));
-    ::fcntl(inWrite.get(), F_SETFL, O_NONBLOCK);
-    o.stdinFd = inRead.get();
-    o.stdoutFd = outWrite.get();
-    o.stderrFd = errWrite.get();
-    ASSIGN_OR_RETURN(Subprocess child, start(o));
-    inRead.reset();
-    outWrite.reset();
-    errWrite.reset();
-    SubprocessOutput output;
-    std::string_view rest = o.input;
-    if (rest.empty()) {
-        inWrite.reset();
+namespace {
+
+using Time = std::chrono::steady_clock::time_point;
+
+// One run(): the ends of the child's pipes that are ours, and when it is to be over.
+class Conversation {
+ public:
+    explicit Conversation(const SubprocessOptions& options)
+        : options_(options), rest_(options.input) {}
+
+    Status makePipes(SubprocessOptions& child) {
+        RETURN_IF_ERROR(makePipe(inRead_, in_));
+        RETURN_IF_ERROR(makePipe(out_, outWrite_));
+        RETURN_IF_ERROR(makePipe(err_, errWrite_));
+        ::fcntl(in_.get(), F_SETFL, O_NONBLOCK);
+        child.stdinFd = inRead_.get();
+        child.stdoutFd = outWrite_.get();
+        child.stderrFd = errWrite_.get();
+        return okStatus();
     }
-    const auto end = std::chrono::steady_clock::now() + o.timeout;
-    while (outRead.isOpen() || errRead.isOpen()) {
-        int waitMs = -1;
-        if (o.timeout.count() > 0) {
-            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-                end - std::chrono::steady_clock::now());
-            if (left.count() <= 0) {
-                return deadlineExceeded(o.argv[0], ": did not end within ",
-                                        o.timeout.count() / 1000, " s");
+
+    Status begin(pid_t child) {
+        inRead_.reset();
+        outWrite_.reset();
+        errWrite_.reset();
+        if (rest_.empty()) {
+            in_.reset();
+        }
+        if (options_.timeout.count() > 0) {
+            end_ = std::chrono::steady_clock::now() + options_.timeout;
+        }
+        ended_.reset(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+        return ended_.isOpen() ? okStatus() : errnoStatus(errno, "pidfd");
+    }
+
+    // Until the child has ended and its outputs are closed, or nothing more is waited for. The
+    // child is a zombie then: its process group's number is still its own.
+    Status hold(SubprocessOutput& output) {
+        while (ended_.isOpen() || out_.isOpen() || err_.isOpen()) {
+            const Time now = std::chrono::steady_clock::now();
+            if (!ended_.isOpen() && now >= leftoversEnd_) {
+                return okStatus();
             }
-            waitMs = static_cast<int>(left.count());
+            if (now >= end_) {
+                return deadlineExceeded(options_.argv[0], ": did not end within ",
+                                        static_cast<double>(options_.timeout.count()) / 1000,
+                                        " s");
+            }
+            RETURN_IF_ERROR(exchange(output, waitMs(now)));
         }
-        pollfd fds[3] = {
-            {outRead.get(), POLLIN, 0}, {errRead.get(), POLLIN, 0}, {inWrite.get(), POLLOUT, 0}};
-        if (::poll(fds, 3, waitMs) < 0 && errno != EINTR) {
-            return errnoStatus(errno, "poll");
+        return okStatus();
+    }
+
+ private:
+    int waitMs(Time now) const {
+        const Time until = std::min(end_, leftoversEnd_);
+        if (until == Time::max()) {
+            return -1;
         }
-        if (outRead.isOpen() && fds[0].revents != 0) {
-            drain(outRead, output.out);
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - now);
+        return static_cast<int>(std::clamp<std::int64_t>(left.count() + 1, 1, 3'600'000));
+    }
+
+    Status exchange(SubprocessOutput& output, int waitMs) {
+        pollfd fds[4] = {{out_.get(), POLLIN, 0},
+                         {err_.get(), POLLIN, 0},
+                         {in_.get(), POLLOUT, 0},
+                         {ended_.get(), POLLIN, 0}};
+        if (::poll(fds, 4, waitMs) < 0) {
+            return errno == EINTR ? okStatus() : errnoStatus(errno, "poll");
         }
-        if (errRead.isOpen() && fds[1].revents != 0) {
-            drain(errRead, output.err);
+        if (out_.isOpen() && fds[0].revents != 0) {
+            drain(out_, output.out);
         }
-        if (inWrite.isOpen() && fds[2].revents != 0) {
-            feed(inWrite, rest);
+        if (err_.isOpen() && fds[1].revents != 0) {
+            drain(err_, output.err);
         }
-        if (static_cast<std::int64_t>(output.out.size() + output.err.size()) > o.maxOutputBytes) {
-            return resourceExhausted(o.argv[0], ": more than ", o.maxOutputBytes,
+        if (in_.isOpen() && fds[2].revents != 0) {
+            feed(in_, rest_);
+        }
+        if (ended_.isOpen() && fds[3].revents != 0) {
+            ended_.reset();
+            leftoversEnd_ = std::chrono::steady_clock::now() + kLeftoversWait;
+        }
+        if (static_cast<std::int64_t>(output.out.size() + output.err.size()) >
+            options_.maxOutputBytes) {
+            return resourceExhausted(options_.argv[0], ": more than ", options_.maxOutputBytes,
                                      " bytes of output");
         }
+        return okStatus();
     }
+
+    // A descendant that keeps an output open beyond the child's end.
+    static constexpr std::chrono::seconds kLeftoversWait{1};
+
+    const SubprocessOptions& options_;
+    std::string_view rest_;
+    UniqueFd inRead_, outWrite_, errWrite_;  ///< the child's, until it is started
+    UniqueFd in_, out_, err_;
+    UniqueFd ended_;  ///< readable when the child has ended; closed from then on
+    Time end_ = Time::max(), leftoversEnd_ = Time::max();
+};
+
+}  // namespace
+
+Result<SubprocessOutput> Subprocess::run(const SubprocessOptions& options) {
+    SubprocessOptions o = options;
+    o.newGroup = true;
+    o.dieWithParent = true;  // this thread waits for the child, so it lasts
+    Conversation conversation(options);
+    RETURN_IF_ERROR(conversation.makePipes(o));
+    ASSIGN_OR_RETURN(Subprocess child, start(o));
+    RETURN_IF_ERROR(conversation.begin(child.pid()));
+    SubprocessOutput output;
+    RETURN_IF_ERROR(conversation.hold(output));
+    child.killAll();
     ASSIGN_OR_RETURN(output.exitCode, child.wait());
     return output;
 }
 
 Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
     std::swap(pid_, other.pid_);
+    std::swap(hasGroup_, other.hasGroup_);
     return *this;
 }
 
 Subprocess::~Subprocess() {
     if (pid_ > 0) {
-        ::kill(pid_, SIGKILL);
+        killAll();
         (void)wait();
     }
+}
+
+// Before the child is reaped: until then nobody else's group can have its number.
+void Subprocess::killAll() {
+    ::kill(hasGroup_ ? -pid_ : pid_, SIGKILL);
 }
 
 void Subprocess::signal(int number) {

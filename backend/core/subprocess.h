@@ -1,7 +1,8 @@
 #pragma once
 // A child process with an owner: started by argument vector (no shell), waited for, ended in time.
 //
-// Owns: the child; the destructor kills and reaps a child that still runs. Threads: one owner.
+// Owns: the child; the destructor kills and reaps a child that still runs. run() owns also what the
+// child started: it makes a process group of its own, which is killed with it. Threads: one owner.
 // Failure: a program that cannot be started is kNotFound/kPermissionDenied with its path.
 #include <chrono>
 #include <functional>
@@ -26,8 +27,13 @@ struct SubprocessOptions {
     std::int64_t memoryLimitBytes = 0;     ///< RLIMIT_AS; 0: none
     std::chrono::milliseconds timeout{0};  ///< run(): 0: none
     bool newSession = false;
+    bool newGroup = false;  ///< a process group of its own, killed as a whole by the destructor
     bool dieWithParent = false;  ///< PR_SET_PDEATHSIG(SIGKILL): only from a lasting thread
 };
+
+/// What `memoryLimitBytes` is to be when so many children may run at once: this machine's memory
+/// divided by them, at least 1 GiB.
+std::int64_t memoryShareOf(int children);
 
 struct SubprocessOutput {
     int exitCode = 0;  ///< 128 + n when signal n ended it
@@ -37,11 +43,15 @@ struct SubprocessOutput {
 class Subprocess {
  public:
     static Result<Subprocess> start(const SubprocessOptions& options);
-    /// Starts, feeds `input`, collects both outputs and waits. kDeadlineExceeded after `timeout`
-    /// (the child is killed), kResourceExhausted over `maxOutputBytes`.
+    /// Starts, feeds `input`, collects both outputs and waits for the child's end, also when it
+    /// closed its outputs long before. kDeadlineExceeded after `timeout`, kResourceExhausted over
+    /// `maxOutputBytes`: then the child and its process group are killed. What a descendant writes
+    /// more than a second after the child's end is not waited for, and the group is killed. The
+    /// child dies with the calling thread.
     static Result<SubprocessOutput> run(const SubprocessOptions& options);
 
-    Subprocess(Subprocess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+    Subprocess(Subprocess&& other) noexcept
+        : pid_(std::exchange(other.pid_, -1)), hasGroup_(other.hasGroup_) {}
     Subprocess& operator=(Subprocess&& other) noexcept;
     ~Subprocess();
     pid_t pid() const { return pid_; }
@@ -54,8 +64,10 @@ class Subprocess {
     pid_t release() { return std::exchange(pid_, -1); }
 
  private:
-    explicit Subprocess(pid_t pid) : pid_(pid) {}
+    Subprocess(pid_t pid, bool hasGroup) : pid_(pid), hasGroup_(hasGroup) {}
+    void killAll();
     pid_t pid_ = -1;
+    bool hasGroup_ = false;
 };
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
 #include "backend/core/unix_socket.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -21,12 +23,46 @@ Result<sockaddr_un> addressOf(const std::string& path, UniqueFd& directory) {
     return address;
 }
 
-Result<UniqueFd> newSocket() {
-    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Result<UniqueFd> newSocket(int flags = 0) {
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
     if (!fd.isOpen()) {
         return errnoStatus(errno, "socket");
     }
     return fd;
+}
+
+// 0 or the errno. EAGAIN: the listener's queue is full, for as long as the socket's send limit.
+int connectTo(const UniqueFd& fd, const sockaddr_un& address) {
+    while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+Status connectStatus(int error, const std::string& path) {
+    if (error == EAGAIN) {
+        return unavailable(path, ": takes no connections; the process behind it may be stopped");
+    }
+    return error == 0 ? okStatus() : errnoStatus(error, path);
+}
+
+// A connect to a unix socket waits for a place in the listener's queue, and only the limit for
+// sending bounds that.
+Status limitSending(const UniqueFd& fd, std::chrono::milliseconds time) {
+    const timeval limit{static_cast<time_t>(time.count() / 1000),
+                        static_cast<suseconds_t>(time.count() % 1000 * 1000)};
+    if (::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
+        return errnoStatus(errno, "socket");
+    }
+    return okStatus();
+}
+
+// Whether somebody holds the socket file at `address`: only a refusal says that nobody does.
+Result<bool> isAnswered(const sockaddr_un& address) {
+    ASSIGN_OR_RETURN(const UniqueFd fd, newSocket(SOCK_NONBLOCK));
+    return connectTo(fd, address) != ECONNREFUSED;
 }
 
 }  // namespace
@@ -56,18 +92,17 @@ Result<UniqueFd> listenUnix(const std::string& path, int backlog) {
         if (!S_ISSOCK(info.st_mode)) {
             return alreadyExists(path, ": exists and is not a socket");
         }
-        if (connectUnix(path).ok()) {
+        ASSIGN_OR_RETURN(const bool isAlive, isAnswered(address));
+        if (isAlive) {
             return alreadyExists(path, ": somebody already listens here");
         }
         ::unlink(path.c_str());
     }
     ASSIGN_OR_RETURN(UniqueFd fd, newSocket());
-    const mode_t old = ::umask(0177);
-    const int bound = ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    const int error = errno;
-    ::umask(old);
-    if (bound != 0) {
-        return errnoStatus(error, path);
+    // The file gets the socket's own mode. A umask would be every thread's and every child's.
+    if (::fchmod(fd.get(), 0600) != 0 ||
+        ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        return errnoStatus(errno, path);
     }
     if (::listen(fd.get(), backlog) != 0) {
         return errnoStatus(errno, path);
@@ -75,15 +110,29 @@ Result<UniqueFd> listenUnix(const std::string& path, int backlog) {
     return fd;
 }
 
-Result<UniqueFd> connectUnix(const std::string& path) {
+Result<UniqueFd> connectUnix(const std::string& path, std::chrono::milliseconds timeout) {
     UniqueFd directory;
     ASSIGN_OR_RETURN(const sockaddr_un address, addressOf(path, directory));
     ASSIGN_OR_RETURN(UniqueFd fd, newSocket());
-    while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        if (errno != EINTR) {
-            return errnoStatus(errno, path);
-        }
-    }
+    RETURN_IF_ERROR(limitSending(fd, std::max(timeout, std::chrono::milliseconds(1))));
+    RETURN_IF_ERROR(connectStatus(connectTo(fd, address), path));
+    RETURN_IF_ERROR(limitSending(fd, std::chrono::milliseconds(0)));
+    return fd;
+}
+
+Result<UniqueFd> connectUnixNonBlocking(const std::string& path) {
+    UniqueFd directory;
+    ASSIGN_OR_RETURN(const sockaddr_un address, addressOf(path, directory));
+    ASSIGN_OR_RETURN(UniqueFd fd, newSocket(SOCK_NONBLOCK));
+    RETURN_IF_ERROR(connectStatus(connectTo(fd, address), path));
+    return fd;
+}
+
+Result<UniqueFd> connectOwnUnix(const std::string& path, std::chrono::milliseconds timeout) {
+    const std::string parent = std::filesystem::path(path).parent_path().string();
+    RETURN_IF_ERROR(checkSocketDirectory(parent.empty() ? "." : parent));
+    ASSIGN_OR_RETURN(UniqueFd fd, connectUnix(path, timeout));
+    RETURN_IF_ERROR(checkPeer(fd.get(), path));
     return fd;
 }
 
@@ -94,6 +143,38 @@ Result<uid_t> peerUid(int fd) {
         return errnoStatus(errno, "peer credentials");
     }
     return credentials.uid;
+}
+
+bool isOwnUid(uid_t uid) {
+    return uid == ::geteuid() || uid == 0;
+}
+
+Status checkPeer(int fd, std::string_view path) {
+    ASSIGN_OR_RETURN(const uid_t uid, peerUid(fd));
+    if (!isOwnUid(uid)) {
+        return permissionDenied(path, ": is served by another user (uid ", uid,
+                                "), who could read all that is said to it; nothing was sent");
+    }
+    return okStatus();
+}
+
+Status checkSocketDirectory(const std::string& directory) {
+    struct stat info{};
+    if (::stat(directory.c_str(), &info) != 0) {
+        return errnoStatus(errno, directory);
+    }
+    if (!isOwnUid(info.st_uid)) {
+        return permissionDenied(directory, ": belongs to another user (uid ", info.st_uid,
+                                "), so a socket there is not safe; set XDG_RUNTIME_DIR or use a "
+                                "directory of your own");
+    }
+    const bool isOpen = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    if (isOpen && (info.st_mode & S_ISVTX) == 0) {
+        return permissionDenied(directory,
+                                ": others may write here, so the socket would not be safe; "
+                                "use a directory of mode 0700");
+    }
+    return okStatus();
 }
 
 Status sendWithFds(int fd, std::string_view bytes, const std::vector<int>& fds) {

@@ -94,9 +94,13 @@ Result<FileFacts> FileFacts::fromJson(const Json& json) {
     try {
         FileFacts facts;
         for (const Json& c : json.at("columns")) {
+            const int kind = c.at(1).get<int>();
+            if (kind < 0 || kind > static_cast<int>(spec::TypeKind::kTimestamp)) {
+                return invalidArgument("file facts: a column has type ", kind, ", which is none");
+            }
             facts.schema.fields.push_back(
                 {c.at(0).get<std::string>(),
-                 {static_cast<spec::TypeKind>(c.at(1).get<int>()), c.at(2).get<bool>(),
+                 {static_cast<spec::TypeKind>(kind), c.at(2).get<bool>(),
                   c.at(3).get<std::int32_t>(), c.at(4).get<bool>()}});
         }
         for (const Json& c : json.at("refused")) {

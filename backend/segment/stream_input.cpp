@@ -73,7 +73,7 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
         ASSIGN_OR_RETURN(input->order_, segment::orderOf(input->spec_));
     }
     input->cuts_ = stream::SegmentCuts(input->files(), input->plan_.segmentSplits, input->order_);
-    auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
+    auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
     recipe::TableSource tables = recipe::diskTables(input->spec_.baseDir, cache);
     tables.shared = std::move(shared);
     for (const stream::SideTable& table : input->plan_.sideTables) {

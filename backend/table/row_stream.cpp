@@ -89,7 +89,7 @@ Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
     std::unique_ptr<RowStream> rows(new RowStream());
     spec::RunSpec spec = rowsOnly(given);
     rows->files_ = plan.files;
-    auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
+    auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
     ASSIGN_OR_RETURN(rows->dataset_,
                      dataset::Dataset::ofPlan(rows->files_, dataset::readOptionsOf(spec.dataset),
                                               cache, plan.schema));

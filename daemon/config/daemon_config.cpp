@@ -124,7 +124,7 @@ Surroundings Surroundings::ofThisProcess() {
     Surroundings around;
     around.workingDirectory = ::getcwd(here, sizeof here) != nullptr ? here : "/";
     around.defaultSocketPath = millrace::defaultSocketPath();
-    around.stateDirectory = millrace::stateDirectory();
+    around.stateDirectory = millrace::stateDirectory().value_or("");
     around.programDirectory = millrace::programDirectory();
     return around;
 }
@@ -169,6 +169,11 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
         Address::parse(raw.socket.empty() ? "unix:" + around.defaultSocketPath : raw.socket));
     if (config.address.isUnix()) {
         config.address.unixPath = absolutePath(config.address.unixPath, here);
+    }
+    if (raw.stateDir.empty() && around.stateDirectory.empty()) {
+        return invalidArgument(
+            "no place for the state: HOME is not set; set HOME or XDG_STATE_HOME, or give "
+            "--state-dir");
     }
     config.stateDir = pathOr(raw.stateDir, around.stateDirectory);
     config.binDir = pathOr(raw.binDir, around.programDirectory);

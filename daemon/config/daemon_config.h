@@ -42,7 +42,7 @@ struct CommandLine {
 struct Surroundings {
     std::string workingDirectory;
     std::string defaultSocketPath;
-    std::string stateDirectory;
+    std::string stateDirectory;  ///< empty: there is no default, it has to be given
     std::string programDirectory;
     static Surroundings ofThisProcess();
 };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/core/files.h"
+#include "backend/core/unix_socket.h"
 
 namespace millrace::config {
 namespace {
@@ -23,24 +24,13 @@ std::string holderOf(int fd) {
     return isNumber ? strCat(" (process ", pid, ")") : std::string();
 }
 
-// A directory for a socket: made private; an existing one must not be writable by others, unless
-// they cannot replace what is ours there (sticky, as /tmp).
+// A directory for a socket: made private; an existing one must be safe for a socket.
 Status prepareSocketDirectory(const std::string& path) {
     struct stat info{};
-    if (::stat(path.c_str(), &info) != 0) {
+    if (::stat(path.c_str(), &info) != 0 || path == runtimeDirectory()) {
         return makePrivateDirectory(path);
     }
-    if (path == runtimeDirectory()) {
-        return makePrivateDirectory(path);
-    }
-    const bool isOpen = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-    const bool isSticky = (info.st_mode & S_ISVTX) != 0;
-    if (isOpen && !isSticky) {
-        return permissionDenied(path,
-                                ": others may write here, so the socket would not be safe; "
-                                "use a directory of mode 0700");
-    }
-    return okStatus();
+    return checkSocketDirectory(path);
 }
 
 }  // namespace

@@ -223,7 +223,7 @@ spec::SpecError errorOf(const Status& status, std::string path, std::string code
 }
 
 std::shared_ptr<dataset::FactsCache> factsCache() {
-    return std::make_shared<dataset::FactsCache>(cacheDirectory() + "/facts");
+    return std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
 }
 
 ResolveReply resolveSpec(const ResolveRequest& request) {

@@ -91,5 +91,14 @@ TEST(DaemonConfig, AnAddressThatIsNoneIsRefused) {
     EXPECT_THAT(errorOf({"--socket", "nonsense"}), HasSubstr("HOST:PORT or unix:PATH"));
 }
 
+TEST(DaemonConfig, WithoutAHomeTheStateHasToBeGiven) {
+    Surroundings homeless = surroundings();
+    homeless.stateDirectory = "";
+    const Result<CommandLine> line = parseCommandLine({}, homeless);
+    EXPECT_THAT(std::string(messageOf(line.status())), HasSubstr("HOME is not set"));
+    EXPECT_TRUE(parseCommandLine({"--state-dir", "/srv/state"}, homeless).ok());
+    EXPECT_TRUE(parseCommandLine({"--version"}, homeless).ok());
+}
+
 }  // namespace
 }  // namespace millrace::config

@@ -96,5 +96,17 @@ TEST(Address, NonsenseIsRefusedWithTheRightForm) {
     EXPECT_NE(messageOf(Address::parse("host").status()).find("HOST:PORT"), std::string_view::npos);
 }
 
+TEST(AtomicFile, TwoWritersOfOnePathDoNotShareTheFileAside) {
+    const TempDir dir;
+    auto first = AtomicFile::open(dir / "f"), second = AtomicFile::open(dir / "f");
+    ASSERT_TRUE(first.ok() && second.ok());
+    ASSERT_TRUE(first->write("the first one's bytes").ok());
+    ASSERT_TRUE(second->write("second").ok());
+    EXPECT_TRUE(first->commit().ok());
+    EXPECT_EQ(*readFile(dir / "f"), "the first one's bytes");
+    EXPECT_TRUE(second->commit().ok());
+    EXPECT_EQ(*readFile(dir / "f"), "second");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/core/files.h"
+#include "tests/support/poll.h"
+#include "tests/support/temp_dir.h"
+
 namespace millrace {
 namespace {
 
@@ -12,6 +16,12 @@ SubprocessOptions shell(const std::string& script) {
     options.argv = {"/bin/sh", "-c", script};
     options.timeout = std::chrono::seconds(30);
     return options;
+}
+
+// Ended, or a zombie that waits for whoever adopted it.
+bool isGone(pid_t pid) {
+    const auto stat = readFile(strCat("/proc/", pid, "/stat"), 4096);
+    return !stat.ok() || stat->find(") Z ") != std::string::npos;
 }
 
 TEST(Subprocess, CollectsBothOutputsAndTheExitCode) {
@@ -53,6 +63,31 @@ TEST(Subprocess, ATimeLimitEndsTheChild) {
     EXPECT_EQ(Subprocess::run(options).status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
+TEST(Subprocess, AChildThatClosesItsOutputsAndLivesIsHeldToTheTimeLimit) {
+    SubprocessOptions options = shell("exec >&- 2>&-; exec sleep 1000");
+    options.timeout = std::chrono::milliseconds(100);
+    EXPECT_EQ(Subprocess::run(options).status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(Subprocess, AGrandchildThatKeepsAnOutputOpenIsNotWaitedFor) {
+    SubprocessOptions options = shell("sleep 1000 & echo $!");
+    const auto output = Subprocess::run(options);
+    ASSERT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(output->exitCode, 0);
+    const pid_t left = std::stoi(output->out);
+    EXPECT_TRUE(testing::eventually([&] { return isGone(left); })) << "it is ended as well";
+}
+
+TEST(Subprocess, WhatTheChildStartedEndsWithItAtTheTimeLimit) {
+    const tests::TempDir dir;
+    SubprocessOptions options = shell("sleep 1000 & echo $! > " + (dir / "pid") + "; wait");
+    options.timeout = std::chrono::milliseconds(500);
+    EXPECT_EQ(Subprocess::run(options).status().code(), absl::StatusCode::kDeadlineExceeded);
+    const auto pid = readFile(dir / "pid");
+    ASSERT_TRUE(pid.ok()) << pid.status();
+    EXPECT_TRUE(testing::eventually([&] { return isGone(std::stoi(*pid)); }));
+}
+
 TEST(Subprocess, TooMuchOutputIsRefused) {
     SubprocessOptions options = shell("yes | head -c 3000000");
     options.maxOutputBytes = 1'000'000;
@@ -64,6 +99,14 @@ TEST(Subprocess, EnvironmentIsAddedAndReplaced) {
     SubprocessOptions options = shell("echo $MILLRACE_TEST_VALUE $MILLRACE_TEST_OTHER");
     options.environment = {"MILLRACE_TEST_VALUE=new", "MILLRACE_TEST_OTHER=2"};
     EXPECT_EQ(Subprocess::run(options).value().out, "new 2\n");
+}
+
+TEST(Subprocess, ChildrenShareTheMachinesMemory) {
+    const std::int64_t all = memoryShareOf(1);
+    EXPECT_GE(all, std::int64_t{1} << 30);
+    EXPECT_GE(memoryShareOf(4), std::int64_t{1} << 30);
+    EXPECT_LE(memoryShareOf(4), std::max(all / 4, std::int64_t{1} << 30));
+    EXPECT_EQ(memoryShareOf(1 << 30), std::int64_t{1} << 30);
 }
 
 TEST(Subprocess, AMemoryLimitBindsTheChild) {

@@ -1,0 +1,65 @@
+#include "backend/core/exit_codes.h"
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+namespace millrace {
+
+int workerExitOf(const Status& status) {
+    switch (status.code()) {
+        case absl::StatusCode::kOk:
+            return kExitDone;
+        case absl::StatusCode::kCancelled:
+            return kExitStopped;
+        case absl::StatusCode::kInvalidArgument:
+        case absl::StatusCode::kNotFound:
+        case absl::StatusCode::kAlreadyExists:
+        case absl::StatusCode::kDataLoss:
+        case absl::StatusCode::kFailedPrecondition:
+        case absl::StatusCode::kPermissionDenied:
+        case absl::StatusCode::kOutOfRange:
+            return kExitInput;
+        case absl::StatusCode::kResourceExhausted:
+            return kExitResources;
+        default:
+            return kExitOther;
+    }
+}
+
+std::string_view meaningOf(int code) {
+    switch (code) {
+        case kExitDone:
+            return "done";
+        case kExitUsage:
+            return "usage";
+        case kExitStopped:
+            return "stopped on request";
+        case kExitInput:
+            return "input or data error";
+        case kExitOther:
+            return "other";
+        case kExitResources:
+            return "memory, disk or a limit too small";
+        case kExitShim:
+            return "the shim's own trouble";
+        default:
+            return "";
+    }
+}
+
+int endInWords(std::string_view program, const std::function<int()>& body) {
+    const int length = static_cast<int>(program.size());
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        // Without a word more: there is no memory to put a sentence together.
+        std::fprintf(stderr, "%.*s: out of memory (std::bad_alloc)\n", length, program.data());
+        return kExitResources;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "%.*s: %s\n", length, program.data(), e.what());
+        return kExitOther;
+    }
+}
+
+}  // namespace millrace

@@ -1,0 +1,29 @@
+#pragma once
+// How a worker ends (millrace-loader, millrace-trainer, millrace-exec): the codes, what they mean,
+// and which error gives which. The daemon's verdict reads them; docs/reference/exit-codes.md.
+#include <functional>
+#include <string_view>
+
+#include "backend/core/status.h"
+
+namespace millrace {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitUsage = 2;      ///< the command line was not understood
+inline constexpr int kExitStopped = 3;    ///< on request, with a checkpoint where there is one
+inline constexpr int kExitInput = 4;      ///< spec, data, checkpoint: the same again ends the same
+inline constexpr int kExitOther = 5;      ///< everything else: another try may succeed
+inline constexpr int kExitResources = 6;  ///< memory, disk or a limit; the input is not at fault
+inline constexpr int kExitShim = 125;     ///< millrace-exec's own trouble; 126, 127: the command's
+inline constexpr int kExitSignal = 128;   ///< + n: signal n ended the process
+
+int workerExitOf(const Status& status);
+
+/// "input or data error", ...: for people; "" for a code that is not one of these.
+std::string_view meaningOf(int code);
+
+/// A worker's outermost call: what `body` returns. An exception that escapes it becomes a sentence
+/// on stderr with `program` in front, and kExitOther (kExitResources when memory ran out).
+int endInWords(std::string_view program, const std::function<int()>& body);
+
+}  // namespace millrace
