@@ -78,6 +78,12 @@ Status LineQueue::acknowledge(std::int64_t attempt, std::uint64_t seq) {
 }
 
 Status LineQueue::spill(const Line& line) {
+    if (writeOffset_ + sizeof(SpillHead) + line.text.size() > spillBytes_) {
+        return resourceExhausted(path_, ": holds ", spilled_,
+                                 " lines that the daemon has not acknowledged, ", writeOffset_,
+                                 " bytes; more than ", spillBytes_,
+                                 " are not kept. Start the daemon (millrace up)");
+    }
     if (!file_.isOpen()) {
         file_.reset(::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
         if (!file_.isOpen()) {

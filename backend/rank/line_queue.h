@@ -3,7 +3,7 @@
 //
 // Oldest first: memory holds the front, the file what came after it. Threads: the caller's lock.
 // Owns: the spill file, made on first need and removed at the end. Failure: a file that cannot be
-// written is kResourceExhausted or the errno's; the line is then not queued.
+// written or is full is kResourceExhausted or the errno's; the line is then not queued.
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -23,8 +23,10 @@ class LineQueue {
         std::string text;  ///< without the line end
     };
 
-    LineQueue(std::string spillPath, std::size_t memoryBytes)
-        : path_(std::move(spillPath)), memoryBytes_(memoryBytes) {}
+    /// The file grows to `spillBytes` at most: days of a run's lines, not a full disk.
+    LineQueue(std::string spillPath, std::size_t memoryBytes,
+              std::uint64_t spillBytes = std::uint64_t{1} << 30)
+        : path_(std::move(spillPath)), memoryBytes_(memoryBytes), spillBytes_(spillBytes) {}
     ~LineQueue();
 
     Status push(Line line);
@@ -51,6 +53,7 @@ class LineQueue {
 
     const std::string path_;
     const std::size_t memoryBytes_;
+    const std::uint64_t spillBytes_;
     std::deque<Line> memory_;
     std::size_t usedBytes_ = 0;
     std::size_t unsent_ = 0;  ///< index of the first line in memory not sent on this connection

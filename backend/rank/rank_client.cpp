@@ -28,7 +28,7 @@ class RankClient::Impl {
         : options_(std::move(options)),
           queue_(strCat(options_.directory, "/rank-lines-", options_.sender.role,
                         options_.sender.rank, ".spill"),
-                 options_.memoryBytes) {}
+                 options_.memoryBytes, options_.spillBytes) {}
 
     ~Impl() {
         if (thread_.joinable()) {
@@ -89,10 +89,9 @@ class RankClient::Impl {
         return okStatus();
     }
 
-    std::vector<std::string> unacked() const {
+    Result<std::vector<std::string>> unacked() const {
         MutexLock lock(mutex_);
-        Result<std::vector<std::string>> lines = queue_.all();
-        return lines.ok() ? *std::move(lines) : std::vector<std::string>();
+        return queue_.all();
     }
 
     void setTrouble(const std::string& what, std::string sentence) {
@@ -132,7 +131,7 @@ class RankClient::Impl {
     void run(const std::stop_token& stop) {
         std::chrono::milliseconds backoff = options_.backoffFirst;
         while (!stop.stop_requested()) {
-            Result<UniqueFd> socket = connectUnix(options_.socketPath);
+            Result<UniqueFd> socket = connectOwnUnix(options_.socketPath);
             if (socket.ok()) {
                 const bool heard = talk(*socket, stop);
                 connected_ = false;
@@ -344,7 +343,7 @@ void RankClient::setTrouble(const std::string& what, std::string sentence) {
     impl_->setTrouble(what, std::move(sentence));
 }
 
-std::vector<std::string> RankClient::unacked() const {
+Result<std::vector<std::string>> RankClient::unacked() const {
     return impl_->unacked();
 }
 

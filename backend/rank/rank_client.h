@@ -23,6 +23,7 @@ struct RankClientOptions {
     std::string directory;  ///< for the spill file; it is removed at the end
     Sender sender;
     std::size_t memoryBytes = std::size_t{16} << 20;
+    std::uint64_t spillBytes = std::uint64_t{1} << 30;  ///< of the spill file
     std::chrono::milliseconds backoffFirst{20};
     std::chrono::milliseconds backoffMax{1'000};
     std::chrono::milliseconds alivePeriod{1'000};  ///< between two Alive lines
@@ -39,7 +40,7 @@ class RankClient {
     ~RankClient();
 
     /// Its seq. kInvalidArgument for a line over 1 MB, kResourceExhausted when the spill file
-    /// cannot be written.
+    /// cannot be written or is full.
     Result<std::uint64_t> send(Body body);
     /// Waits until everything sent so far is acknowledged; kDeadlineExceeded says how much is not.
     Status waitAcked(std::chrono::milliseconds timeout);
@@ -50,8 +51,9 @@ class RankClient {
     /// daemon is told at once and as long as it lasts, also a daemon that comes later.
     void setTrouble(const std::string& what, std::string sentence);
 
-    /// The lines not yet acknowledged, oldest first, each with its attempt: for the checkpoint.
-    std::vector<std::string> unacked() const;
+    /// The lines not yet acknowledged, oldest first, each with its attempt: for the checkpoint. An
+    /// error when the spill file cannot be read: fewer lines than there are would be lost ones.
+    Result<std::vector<std::string>> unacked() const;
 
     bool stopRequested() const;
     /// Once for each request.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "backend/core/json_bounds.h"
+
 namespace millrace::rank {
 namespace {
 
@@ -201,29 +203,8 @@ bool hasSeq(const Body& body) {
     return !std::holds_alternative<Hello>(body) && !std::holds_alternative<Alive>(body);
 }
 
-/// Depth of brackets outside strings: values are printed again by recursion, so it has a limit.
-bool isTooDeep(std::string_view text) {
-    constexpr int kMaxDepth = 64;
-    int depth = 0;
-    bool isText = false;
-    for (std::size_t i = 0; i < text.size() && depth <= kMaxDepth; ++i) {
-        const char c = text[i];
-        if (isText && c == '\\') {
-            ++i;
-        } else if (c == '"') {
-            isText = !isText;
-        } else if (!isText) {
-            depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
-        }
-    }
-    return depth > kMaxDepth;
-}
-
 Result<Json> parseObject(std::string_view text) {
-    if (isTooDeep(text)) {
-        return invalidArgument("rank line: nested too deep");
-    }
-    ASSIGN_OR_RETURN(Json json, parseJson(text, "rank line"));
+    ASSIGN_OR_RETURN(Json json, parseBounded(text, "rank line", {kMaxLineBytes}));
     if (!json.is_object()) {
         return invalidArgument("rank line: not a JSON object");
     }

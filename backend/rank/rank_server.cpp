@@ -1,8 +1,10 @@
 #include "backend/rank/rank_server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -14,15 +16,17 @@
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
-#include "backend/core/unix_socket.h"
 
 namespace millrace::rank {
 namespace {
 
 constexpr std::size_t kMaxUnsentBytes = std::size_t{1} << 20;
 
+using Time = UnixListener::Time;
+
 struct Connection {
     UniqueFd socket;
+    Time helloBy = Time::max();
     std::string in, out;
     Sender sender;
     bool isKnown = false;  ///< after hello
@@ -46,7 +50,8 @@ class RankServer::Impl {
     }
 
     Status start() {
-        ASSIGN_OR_RETURN(listener_, listenUnix(options_.socketPath));
+        ASSIGN_OR_RETURN(UnixListener listener, UnixListener::open(options_.socketPath, "rank"));
+        listener_.emplace(std::move(listener));
         wakeEvent_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!wakeEvent_.isOpen()) {
             return errnoStatus(errno, "eventfd");
@@ -87,13 +92,16 @@ class RankServer::Impl {
 
     void serve(const std::stop_token& stop) {
         while (!stop.stop_requested()) {
+            const Time now = std::chrono::steady_clock::now();
+            Time earliest = listener_->wakeAt(now);
             std::vector<pollfd> items = {{wakeEvent_.get(), POLLIN, 0},
-                                         {listener_.get(), POLLIN, 0}};
+                                         {listener_->pollFd(now), POLLIN, 0}};
             for (const auto& [id, c] : connections_) {
                 const short events = static_cast<short>(POLLIN | (c.out.empty() ? 0 : POLLOUT));
                 items.push_back({c.socket.get(), events, 0});
+                earliest = std::min(earliest, c.helloBy);
             }
-            if (::poll(items.data(), items.size(), -1) < 0) {
+            if (::poll(items.data(), items.size(), pollTimeout(now, earliest)) < 0) {
                 continue;
             }
             if (items[0].revents != 0) {
@@ -117,17 +125,15 @@ class RankServer::Impl {
     }
 
     void accept() {
-        UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (!socket.isOpen()) {
+        if (connections_.size() >= options_.maxConnections) {
+            listener_->turnAway(connections_.size());
             return;
         }
-        const Result<uid_t> uid = peerUid(socket.get());
-        if (!uid.ok() || (*uid != ::geteuid() && *uid != 0) ||
-            connections_.size() >= options_.maxConnections) {
-            logWarn("rank: refused a connection", {{"connections", connections_.size()}});
-            return;
+        if (std::optional<UniqueFd> socket = listener_->accept()) {
+            Connection& c = connections_[nextId_++];
+            c.socket = std::move(*socket);
+            c.helloBy = std::chrono::steady_clock::now() + options_.helloLimit;
         }
-        connections_[nextId_++].socket = std::move(socket);
     }
 
     void collectPosts() {
@@ -220,7 +226,9 @@ class RankServer::Impl {
                                c.sender.attempt));
                 return;
             }
-            options_.onLine(id, c.sender, *line);
+            if (!options_.onLine(id, c.sender, *line)) {
+                drop(c, "no room for its lines; the worker sends them again");
+            }
             return;
         }
         c.sender = hello->sender;
@@ -235,6 +243,7 @@ class RankServer::Impl {
             return;
         }
         c.isKnown = true;
+        c.helloBy = Time::max();
     }
 
     void forget(ConnectionId id) {
@@ -255,6 +264,12 @@ class RankServer::Impl {
     }
 
     void sweep() {
+        const Time now = std::chrono::steady_clock::now();
+        for (auto& [id, c] : connections_) {
+            if (!c.isDone && now >= c.helloBy) {
+                drop(c, "no hello in time");
+            }
+        }
         for (auto it = connections_.begin(); it != connections_.end();) {
             if (it->second.isDone) {
                 end(it->first, it->second);
@@ -266,7 +281,8 @@ class RankServer::Impl {
     }
 
     const RankServerOptions options_;
-    UniqueFd listener_, wakeEvent_;
+    std::optional<UnixListener> listener_;
+    UniqueFd wakeEvent_;
     std::map<ConnectionId, Connection> connections_;  ///< the thread's own
     ConnectionId nextId_ = 1;
     mutable Mutex mutex_;

@@ -5,14 +5,16 @@
 // and must not block for long; none after the destructor. ack(),
 // stop() and checkpointNow() from any thread. It keeps nothing: lines come again until ack(), and
 // the store drops what it has seen by (run, attempt, role, rank, seq). Failure: a line over 1 MB,
-// one that does not parse, one before hello, or a reader that does not read, closes that connection
-// with a logged sentence.
+// one that does not parse, one before hello, no hello in time, or a reader that does not read,
+// closes that connection with a logged sentence.
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "backend/core/status.h"
+#include "backend/core/unix_listener.h"
 #include "backend/rank/rank_line.h"
 
 namespace millrace::rank {
@@ -22,10 +24,13 @@ using ConnectionId = std::uint64_t;
 struct RankServerOptions {
     std::string socketPath;
     std::size_t maxConnections = 4096;
+    std::chrono::milliseconds helloLimit = kHelloLimit;
     /// A hello is refused by an error; the worker connects again later.
     std::function<Status(ConnectionId, const Sender&)> onHello;
-    /// Every line but hello, in order; Alive has no seq and wants no ack. line.attempt is filled in (the sender's when it has none).
-    std::function<void(ConnectionId, const Sender&, const RankLine&)> onLine;
+    /// Every line but hello, in order; Alive has no seq and wants no ack. line.attempt is filled in
+    /// (the sender's when it has none). False: there is no room; the connection is dropped, and with
+    /// it what came behind this line.
+    std::function<bool(ConnectionId, const Sender&, const RankLine&)> onLine;
     /// After hello only. `why` is empty for a clean end.
     std::function<void(ConnectionId, const Sender&, const std::string& why)> onClosed;
 };

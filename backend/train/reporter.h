@@ -19,8 +19,8 @@ class Reporter {
     virtual Status finish(rank::Body body) = 0;
     /// What is wrong with `what` now, one sentence; "": it is well again.
     virtual void setTrouble(const std::string& what, std::string sentence) = 0;
-    /// Lines not yet acknowledged, for the checkpoint.
-    virtual std::vector<std::string> unacked() const = 0;
+    /// Lines not yet acknowledged, all of them, for the checkpoint.
+    virtual Result<std::vector<std::string>> unacked() const = 0;
     virtual bool stopRequested() const = 0;
     virtual bool takeCheckpointRequest() = 0;
 };
@@ -35,7 +35,7 @@ class RankReporter final : public Reporter {
     void setTrouble(const std::string& what, std::string sentence) override {
         client_.setTrouble(what, std::move(sentence));
     }
-    std::vector<std::string> unacked() const override { return client_.unacked(); }
+    Result<std::vector<std::string>> unacked() const override { return client_.unacked(); }
     bool stopRequested() const override { return client_.stopRequested() || stops_(); }
     bool takeCheckpointRequest() override { return client_.takeCheckpointRequest(); }
 

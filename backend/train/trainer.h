@@ -76,6 +76,7 @@ class Trainer {
     Status reportEval(std::vector<class EvalAccumulator>& heads, const std::vector<bool>& isThere);
     Status checkpoint(bool isNeeded);
     Json checkpointMeta(const std::string& state) const;
+    Result<CheckpointFile> writeNow();
     rank::Done doneLine();
     Status progress(const char* phase);
     std::string weightsHash();

@@ -117,9 +117,15 @@ Json Trainer::checkpointMeta(const std::string& state) const {
                 {"values", std::move(values)},
                 {"eval_order_hash", evalOrderHash_},
                 {"eval_step", lastEvalStep_},
-                {"unacked", reporter_.unacked()},
                 {"time", formatTime(clock_.wallMs())},
                 {"versions", {{"torch", torchVersion()}}}};
+}
+
+Result<CheckpointFile> Trainer::writeNow() {
+    Json meta = checkpointMeta(state_);
+    ASSIGN_OR_RETURN(meta["unacked"], reporter_.unacked());
+    return writeCheckpoint(options_.checkpointDirectory, step_, std::move(meta),
+                           learner_->tensors());
 }
 
 Status Trainer::checkpoint(bool isNeeded) {
@@ -127,8 +133,7 @@ Status Trainer::checkpoint(bool isNeeded) {
     if (source_) {
         ASSIGN_OR_RETURN(state_, source_->state(epoch_, next_));
     }
-    const Result<CheckpointFile> file = writeCheckpoint(
-        options_.checkpointDirectory, step_, checkpointMeta(state_), learner_->tensors());
+    const Result<CheckpointFile> file = writeNow();
     if (!file.ok() && !isNeeded) {
         // Training goes on and the older checkpoints stay; the one at the end is needed.
         logError("train: no checkpoint of this step",

@@ -1,7 +1,5 @@
 #include "daemon/agent/worker_door.h"
 
-#include <set>
-
 #include "backend/core/utf8.h"
 
 namespace millrace::agent {
@@ -38,11 +36,10 @@ class RankDoor final : public WorkerDoor {
         };
         options.onLine = [self = door.get()](rank::ConnectionId id, const rank::Sender& sender,
                                              const rank::RankLine& line) {
-            self->takeLine(id, sender, line);
+            return self->listener_.onLine(id, sender, line);
         };
         options.onClosed = [self = door.get()](rank::ConnectionId id, const rank::Sender& sender,
                                                const std::string& why) {
-            self->dropped_.erase(id);
             self->listener_.onClosed(id, sender, why);
         };
         ASSIGN_OR_RETURN(door->server_, rank::RankServer::start(std::move(options)));
@@ -58,19 +55,8 @@ class RankDoor final : public WorkerDoor {
     void close(rank::ConnectionId id) override { server_->close(id); }
 
  private:
-    // On the server's thread, as every callback.
-    void takeLine(rank::ConnectionId id, const rank::Sender& sender, const rank::RankLine& line) {
-        if (dropped_.contains(id) || listener_.onLine(id, sender, line)) {
-            return;
-        }
-        dropped_.insert(id);
-        if (server_ != nullptr) {
-            server_->close(id);
-        }
-    }
-
     DoorListener listener_;
-    std::set<rank::ConnectionId> dropped_;  // of the server's thread only
+    // Callbacks come from its thread before this is set: they must not look at it.
     std::unique_ptr<rank::RankServer> server_;
 };
 

@@ -28,6 +28,7 @@ class FeedProgram : public LoaderProgram {
                 changed_.notifyAll();
             }
             acknowledging()->ack(connection, line.attempt, line.seq);
+            return true;
         };
         options.onClosed = [](rank::ConnectionId, const rank::Sender&, const std::string&) {};
         {

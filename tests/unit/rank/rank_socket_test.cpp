@@ -58,14 +58,18 @@ class Daemon {
                     stored_.push_back(line);
                 }
                 changed_.notifyAll();
+                if (isFull_) {
+                    return false;
+                }
                 if (ackEvery_ == 0 || heard_ % ackEvery_ != 0) {
-                    return;
+                    return true;
                 }
             }
             while (server_.load() == nullptr) {
                 std::this_thread::yield();  // start() has not returned yet
             }
             server_.load()->ack(id, line.attempt, line.seq);
+            return true;
         };
         options.onClosed = [this](ConnectionId, const Sender&, const std::string& why) {
             MutexLock lock(mutex_);
@@ -114,6 +118,7 @@ class Daemon {
     std::vector<Alive> alive_;
     std::size_t heard_ = 0, closed_ = 0;
     std::string why_;
+    bool isFull_ = false;
     ConnectionId connection_ = 0;
     Sender sender_;
 
@@ -147,7 +152,7 @@ TEST(RankSocket, LinesArriveInOrderAndAreAcknowledged) {
         EXPECT_EQ(*client->send(metrics(step)), static_cast<std::uint64_t>(step));
     }
     ASSERT_TRUE(client->finish(Done{300, 3000, "", {}, {}}, milliseconds(20'000)).ok());
-    EXPECT_TRUE(client->unacked().empty());
+    EXPECT_TRUE(client->unacked()->empty());
     const std::vector<RankLine> stored = daemon.stored();
     ASSERT_EQ(stored.size(), 301U);
     for (std::size_t i = 0; i < 300; ++i) {
@@ -198,7 +203,7 @@ TEST(RankSocket, TheNextAttemptSendsWhatTheLastOneLeft) {
         const Status status = client->waitAcked(milliseconds(10));
         EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
         EXPECT_NE(messageOf(status).find("5 lines"), std::string::npos) << status;
-        left = client->unacked();
+        left = *client->unacked();
     }
     ASSERT_EQ(left.size(), 5U);
     daemon.ackEvery(1);
@@ -259,7 +264,7 @@ TEST(RankSocket, AWorkerThatHasNothingToSaySaysThatItLives) {
     auto client = *RankClient::start(options);
     EXPECT_TRUE(daemon.waitFor([](Daemon& d) { return d.alive_.size() >= 5; }));
     EXPECT_EQ(daemon.copy(&Daemon::sender_).aliveMs, 2);
-    EXPECT_TRUE(client->unacked().empty()) << "nothing of it is kept";
+    EXPECT_TRUE(client->unacked()->empty()) << "nothing of it is kept";
     ASSERT_TRUE(client->send(metrics(1)).ok());
     EXPECT_TRUE(client->waitAcked(milliseconds(20'000)).ok());
     EXPECT_EQ(daemon.stored().size(), 1U);
@@ -334,6 +339,7 @@ TEST(RankServer, ARefusedHelloIsTriedAgainLater) {
             std::this_thread::yield();
         }
         server.load()->ack(id, line.attempt, line.seq);
+        return true;
     };
     auto owned = *RankServer::start(options);
     server = owned.get();
@@ -341,6 +347,78 @@ TEST(RankServer, ARefusedHelloIsTriedAgainLater) {
     ASSERT_TRUE(client->send(metrics(1)).ok());
     EXPECT_TRUE(client->waitAcked(milliseconds(20'000)).ok());
     EXPECT_GE(hellos.load(), 3);
+}
+
+TEST(RankServer, AConnectionWithoutAHelloIsDroppedInTime) {
+    TempFolder folder;
+    RankServerOptions options;
+    options.socketPath = folder.path + "/rank.sock";
+    options.helloLimit = milliseconds(30);
+    options.onLine = [](ConnectionId, const Sender&, const RankLine&) { return true; };
+    const auto server = *RankServer::start(options);
+    const Result<UniqueFd> silent = connectUnix(options.socketPath);
+    ASSERT_TRUE(silent.ok());
+    const Result<UniqueFd> half = connectUnix(options.socketPath);
+    ASSERT_TRUE(half.ok());
+    ASSERT_EQ(::write(half->get(), "{\"type\":", 8), 8);
+    for (const UniqueFd* socket : {&*silent, &*half}) {
+        pollfd item{socket->get(), POLLIN, 0};
+        ASSERT_EQ(::poll(&item, 1, 20'000), 1);
+        char c = 0;
+        EXPECT_EQ(::read(socket->get(), &c, 1), 0) << "closed by the server";
+    }
+}
+
+TEST(RankServer, AListenerWithoutRoomDropsTheConnectionAndAllBehindTheLine) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock", 0);
+    {
+        MutexLock lock(daemon.mutex_);
+        daemon.isFull_ = true;
+    }
+    daemon.start();
+    auto client = *RankClient::start(clientOptions(folder));
+    for (std::int64_t step = 1; step <= 50; ++step) {
+        ASSERT_TRUE(client->send(metrics(step)).ok());
+    }
+    ASSERT_TRUE(daemon.waitFor([](Daemon& d) { return d.closed_ >= 2; }));
+    EXPECT_NE(daemon.copy(&Daemon::why_).find("no room"), std::string::npos);
+    EXPECT_EQ(daemon.stored().size(), 1U) << "only the first line came through, again and again";
+    {
+        MutexLock lock(daemon.mutex_);
+        daemon.isFull_ = false;
+    }
+    daemon.ackEvery(1);
+    EXPECT_TRUE(client->waitAcked(milliseconds(20'000)).ok());
+    EXPECT_EQ(daemon.stored().size(), 50U);
+}
+
+TEST(RankClient, TheSpillFileHasALimitThatIsTold) {
+    TempFolder folder;
+    RankClientOptions options = clientOptions(folder);
+    options.memoryBytes = 1'000;
+    options.spillBytes = 4'000;
+    auto client = *RankClient::start(options);
+    Status full;
+    for (std::int64_t step = 1; step <= 1'000 && full.ok(); ++step) {
+        full = client->send(metrics(step)).status();
+    }
+    EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_NE(messageOf(full).find("Start the daemon"), std::string_view::npos) << full;
+    EXPECT_LE(std::filesystem::file_size(folder.path + "/rank-lines-rank0.spill"), 4'000U);
+}
+
+TEST(RankClient, LinesThatCannotBeReadBackAreAnErrorOfTheCheckpoint) {
+    TempFolder folder;
+    RankClientOptions options = clientOptions(folder);
+    options.memoryBytes = 1'000;
+    auto client = *RankClient::start(options);
+    for (std::int64_t step = 1; step <= 100; ++step) {
+        ASSERT_TRUE(client->send(metrics(step)).ok());
+    }
+    EXPECT_EQ(client->unacked()->size(), 100U);
+    std::filesystem::resize_file(folder.path + "/rank-lines-rank0.spill", 100);
+    EXPECT_EQ(client->unacked().status().code(), absl::StatusCode::kDataLoss);
 }
 
 }  // namespace

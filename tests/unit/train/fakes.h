@@ -157,7 +157,9 @@ class RecordingReporter final : public Reporter {
     void setTrouble(const std::string& what, std::string sentence) override {
         troubles.emplace_back(what, std::move(sentence));
     }
-    std::vector<std::string> unacked() const override { return {"line 1", "line 2"}; }
+    Result<std::vector<std::string>> unacked() const override {
+        return std::vector<std::string>{"line 1", "line 2"};
+    }
     bool stopRequested() const override { return stop; }
     bool takeCheckpointRequest() override { return std::exchange(checkpointAsked, false); }
 
