@@ -18,7 +18,16 @@ namespace {
 
 constexpr std::size_t kMaxAnswerBytes = 64 << 10;
 
-/// A blocking socket connected to `path`, or -1 with errno. Long paths go through /proc/self/fd.
+/// Whether the other end is this user's or root's: only they are told anything.
+bool isOwnPeer(int fd) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           (peer.uid == ::geteuid() || peer.uid == 0);
+}
+
+/// A non-blocking socket connected to `path`, or -1 with errno: EAGAIN when the listener's queue is
+/// full, EPERM when it is another user's. Long paths go through /proc/self/fd.
 int connectTo(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -34,10 +43,12 @@ int connectTo(const std::string& path) {
         errno = ENAMETOOLONG;
     } else {
         std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
-        fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fd >= 0 &&
-            ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-            const int error = errno;
+        fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        const bool isConnected =
+            fd >= 0 &&
+            ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+        if (fd >= 0 && (!isConnected || !isOwnPeer(fd))) {
+            const int error = isConnected ? EPERM : errno;
             ::close(fd);
             errno = error;
             fd = -1;
@@ -51,20 +62,32 @@ int connectTo(const std::string& path) {
     return fd;
 }
 
-bool isReadable(int fd, std::int64_t timeoutMs) {
+bool isReadable(int fd) {
     pollfd item{fd, POLLIN, 0};
-    return fd >= 0 && ::poll(&item, 1, static_cast<int>(timeoutMs)) > 0;
+    return fd >= 0 && ::poll(&item, 1, 0) > 0;
 }
 
-bool sendAll(int fd, const std::string& bytes) {
-    for (std::size_t at = 0; at < bytes.size();) {
-        const ssize_t n = ::send(fd, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
-        if (n < 0 && errno != EINTR) {
+/// Until `fd` is ready for `events`: false when the deadline has come or the abort fd is readable.
+bool waitFor(int fd, short events, const FeedLink::Target& target) {
+    for (;;) {
+        const std::int64_t leftMs = (target.deadlineNs - steadyNs()) / 1'000'000 + 1;
+        if (leftMs <= 0) {
             return false;
         }
-        at += n > 0 ? static_cast<std::size_t>(n) : 0;
+        constexpr std::int64_t kLongestMs = 3'600'000;
+        pollfd items[2] = {{fd, events, 0}, {target.abortFd, POLLIN, 0}};
+        const int ready =
+            ::poll(items, 2, static_cast<int>(leftMs < kLongestMs ? leftMs : kLongestMs));
+        if (ready < 0 && errno != EINTR) {
+            return false;
+        }
+        if (ready > 0 && items[1].revents != 0) {
+            return false;
+        }
+        if (ready > 0 && items[0].revents != 0) {
+            return true;
+        }
     }
-    return true;
 }
 
 /// Bytes and at most one descriptor; 0 at the end of the stream, -1 on errors.
@@ -100,34 +123,36 @@ ssize_t receive(int fd, char* bytes, std::size_t size, int& passed) {
 }  // namespace
 
 std::unique_ptr<FeedLink> FeedLink::open(const Target& target, TinyJson& answer, std::string& error,
-                                         bool& refused) {
+                                         Failure& failure) {
     std::unique_ptr<FeedLink> link(new FeedLink());
-    refused = false;
-    constexpr std::int64_t kRetryMs = 10;
+    failure = Failure::kLost;
+    constexpr int kRetryMs = 10;
     while ((link->socket_ = connectTo(target.path)) < 0) {
-        if (isReadable(target.abortFd, 0)) {
+        const int why = errno;
+        if (isReadable(target.abortFd)) {
+            failure = Failure::kAborted;
             error = "aborted";
             return nullptr;
         }
-        const bool away = errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN;
+        const bool away = why == ENOENT || why == ECONNREFUSED || why == EAGAIN;
         if (!away || steadyNs() >= target.deadlineNs) {
-            error = target.path + ": cannot connect to the feed: " + std::strerror(errno);
+            error = target.path + ": cannot connect to the feed: " +
+                    (why == EPERM ? "it is another user's" : std::strerror(why));
             return nullptr;
         }
-        if (target.abortFd >= 0) {
-            isReadable(target.abortFd, kRetryMs);
-        } else {
-            ::poll(nullptr, 0, kRetryMs);
-        }
+        pollfd aborted{target.abortFd, POLLIN, 0};
+        ::poll(&aborted, 1, kRetryMs);
     }
     std::string line;
     int fd = -1;
-    if (!sendAll(link->socket_, target.hello) || !link->readAnswer(line, fd, target.deadlineNs)) {
-        error = target.path + ": the feed did not answer the hello";
+    if (!link->sendHello(target) || !link->readAnswer(line, fd, target)) {
+        const bool isAborted = isReadable(target.abortFd);
+        failure = isAborted ? Failure::kAborted : Failure::kLost;
+        error = isAborted ? "aborted" : target.path + ": the feed did not answer the hello";
     } else if (!TinyJson::parse(line, answer)) {
         error = target.path + ": the feed's answer is not JSON";
     } else if (answer.readText("error", error)) {
-        refused = true;
+        failure = Failure::kRefused;
     } else if (fd < 0) {
         error = target.path + ": the feed passed no ring";
     } else {
@@ -163,14 +188,32 @@ FeedLink::~FeedLink() {
     }
 }
 
-bool FeedLink::readAnswer(std::string& line, int& fd, std::int64_t deadlineNs) {
-    while (line.size() < kMaxAnswerBytes) {
-        const std::int64_t leftMs = (deadlineNs - steadyNs()) / 1'000'000 + 1;
-        if (leftMs <= 0 || !isReadable(socket_, leftMs)) {
+bool FeedLink::sendHello(const Target& target) const {
+    for (std::size_t at = 0; at < target.hello.size();) {
+        const ssize_t n = ::send(socket_, target.hello.data() + at, target.hello.size() - at,
+                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EAGAIN && !waitFor(socket_, POLLOUT, target)) {
             return false;
         }
+        if (n < 0 && errno != EINTR && errno != EAGAIN) {
+            return false;
+        }
+        at += n > 0 ? static_cast<std::size_t>(n) : 0;
+    }
+    return true;
+}
+
+bool FeedLink::readAnswer(std::string& line, int& fd, const Target& target) {
+    while (line.size() < kMaxAnswerBytes) {
         char c = 0;  // byte by byte: what follows the line belongs to watch()
-        if (receive(socket_, &c, 1, fd) <= 0) {
+        const ssize_t n = receive(socket_, &c, 1, fd);
+        if (n < 0 && errno == EAGAIN) {
+            if (!waitFor(socket_, POLLIN, target)) {
+                return false;
+            }
+            continue;
+        }
+        if (n <= 0) {
             return false;
         }
         if (c == '\n') {
@@ -244,7 +287,7 @@ void FeedLink::hear() {
         if (fd >= 0) {
             fds_.push_back(fd);
         }
-        if (n <= 0) {
+        if (n == 0 || (n < 0 && errno != EAGAIN)) {
             lost_.store(true, std::memory_order_seq_cst);
         }
     }

@@ -30,10 +30,12 @@ class FeedLink {
         int abortFd = -1;
         std::int64_t deadlineNs = 0;
     };
+    enum class Failure { kLost, kRefused, kAborted };
     /// Connects (waiting for the socket to appear), says hello and reads the answer with the first
-    /// ring. Null with `error` set; `refused` when the feed answered with a sentence.
+    /// ring. Null with `error` and `failure` set: refused is a sentence of the feed's own. The
+    /// abort descriptor and the deadline bound every wait.
     static std::unique_ptr<FeedLink> open(const Target& target, TinyJson& answer,
-                                          std::string& error, bool& refused);
+                                          std::string& error, Failure& failure);
 
     ReaderRing& ring() { return *ring_; }
     const std::shared_ptr<ReaderRing>& sharedRing() const { return ring_; }
@@ -45,7 +47,8 @@ class FeedLink {
 
  private:
     FeedLink() = default;
-    bool readAnswer(std::string& line, int& fd, std::int64_t deadlineNs);
+    bool sendHello(const Target& target) const;
+    bool readAnswer(std::string& line, int& fd, const Target& target);
     void watch();
     void hear();
     void wake();

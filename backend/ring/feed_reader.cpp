@@ -1,10 +1,12 @@
 #include "backend/ring/feed_reader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,32 +14,15 @@
 #include <xxhash.h>
 
 #include "backend/frame/format.h"
+#include "backend/ring/feed_batch.h"
 #include "backend/ring/feed_link.h"
 #include "backend/ring/feed_state.h"
 #include "backend/ring/record_payload.h"
 
 using millrace::frame::CheckLevel;
-using millrace::frame::ColumnEntry;
 using millrace::frame::FrameHeader;
 namespace ring = millrace::ring;
 namespace frame = millrace::frame;
-
-struct millrace_batch {
-    std::shared_ptr<ring::ReaderRing> ring;
-    std::shared_ptr<std::atomic<std::uint64_t>> held;
-    std::uint64_t index = 0;
-    unsigned char* bytes = nullptr;
-    std::uint64_t size = 0, number = 0;
-    std::uint32_t epoch = 0;
-
-    const FrameHeader& header() const { return *reinterpret_cast<const FrameHeader*>(bytes); }
-    const ColumnEntry* entries() const {
-        return reinterpret_cast<const ColumnEntry*>(bytes + sizeof(FrameHeader));
-    }
-    const char* names() const {
-        return reinterpret_cast<const char*>(entries() + header().columns);
-    }
-};
 
 struct millrace_feed {
     std::string path, stream, error;
@@ -50,6 +35,8 @@ struct millrace_feed {
     std::uint32_t wantedEpoch = 0;
     std::uint64_t wantedNumber = 0;
     int finished = MILLRACE_FEED_BATCH;  ///< what every later next() returns; BATCH: goes on
+    std::uint64_t failedWith = 0;        ///< the feed's exit code, once it FAILED
+    bool isOutOfResources = false;       ///< then `error` could not be written
     millrace_feed_stats stats{};
     std::shared_ptr<std::atomic<std::uint64_t>> held =
         std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -67,7 +54,34 @@ struct millrace_feed {
 namespace {
 
 constexpr std::int64_t kDefaultConnectMs = 30'000;
+constexpr std::uint64_t kExitResources = 6;  // of core/exit_codes.h, which this library lacks
 constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
+
+/// The steady time after so many milliseconds; "never" where that does not fit.
+std::int64_t steadyAfter(std::int64_t ms) {
+    constexpr std::int64_t kMsMax = INT64_MAX / 1'000'000 / 2;
+    return ms > kMsMax ? INT64_MAX : ring::steadyNs() + ms * 1'000'000;
+}
+
+/// Runs `body` behind the wall towards C: an exception becomes `failed`'s result.
+template <class Body, class Failed>
+auto walled(Body body, Failed failed) noexcept -> decltype(body()) {
+    try {
+        return body();
+    } catch (...) {
+        return failed();
+    }
+}
+
+/// What an exception inside becomes: memory, or a thread that could not be started.
+int outOfResources(millrace_feed& feed, millrace_feed_event* event) noexcept {
+    if (event != nullptr) {
+        *event = millrace_feed_event{nullptr, 0, kExitResources};
+    }
+    feed.finished = MILLRACE_FEED_FAILED;
+    feed.isOutOfResources = true;
+    return MILLRACE_FEED_FAILED;
+}
 
 void batchHash(const millrace_batch& batch, std::uint64_t& low, std::uint64_t& high) {
     constexpr std::size_t kRowBytes = 12, kBlockRows = 512;
@@ -109,14 +123,17 @@ std::string helloLine(const millrace_feed& feed, const std::string& state) {
 int connectFeed(millrace_feed& feed, const std::string& state, std::int64_t timeoutMs,
                 ring::FeedState& start) {
     ring::FeedLink::Target target{feed.path, helloLine(feed, state), feed.abortFd,
-                                  ring::steadyNs() + timeoutMs * 1'000'000};
+                                  steadyAfter(timeoutMs)};
     ring::TinyJson answer;
     std::string error, stream, plan;
-    bool refused = false;
+    ring::FeedLink::Failure failure = ring::FeedLink::Failure::kLost;
     feed.link.reset();
-    feed.link = ring::FeedLink::open(target, answer, error, refused);
+    feed.link = ring::FeedLink::open(target, answer, error, failure);
     if (feed.link == nullptr) {
-        return feed.fail(refused ? MILLRACE_FEED_INVALID : MILLRACE_FEED_LOST, error);
+        return feed.fail(failure == ring::FeedLink::Failure::kRefused   ? MILLRACE_FEED_INVALID
+                         : failure == ring::FeedLink::Failure::kAborted ? MILLRACE_FEED_ABORTED
+                                                                        : MILLRACE_FEED_LOST,
+                         error);
     }
     std::uint64_t microRows = 0;
     if (!answer.readCount("micro_rows", microRows) || microRows == 0 ||
@@ -177,7 +194,7 @@ int waitForEntry(millrace_feed& feed, std::int64_t timeoutMs) {
         return 0;
     }
     const std::int64_t start = ring::steadyNs();
-    const std::int64_t end = timeoutMs < 0 ? INT64_MAX : start + timeoutMs * 1'000'000;
+    const std::int64_t end = timeoutMs < 0 ? INT64_MAX : steadyAfter(timeoutMs);
     int result = -100;
     while (result == -100) {
         const std::uint32_t seen = from.beginWait();
@@ -210,6 +227,28 @@ const char* readRecord(millrace_feed& feed, const ring::RingEntry& entry,
     return feed.progress.addRecord(std::move(record));
 }
 
+/// Copies header and directory of a frame in shared memory and checks the copy. Null, or what is
+/// wrong.
+const char* copyDirectory(const unsigned char* payload, std::uint64_t size,
+                          std::vector<std::uint64_t>& copy) {
+    constexpr const char* kOutside = "the column directory lies outside the frame";
+    FrameHeader header;
+    if (size < sizeof header) {
+        return "the frame is cut off or too long";
+    }
+    std::memcpy(&header, payload, sizeof header);
+    const std::uint64_t rest = size - sizeof header;
+    if (header.directoryBytes > rest) {
+        return kOutside;
+    }
+    copy.resize((sizeof header + header.directoryBytes + 7) / 8);
+    std::memcpy(copy.data(), &header, sizeof header);
+    std::memcpy(reinterpret_cast<unsigned char*>(copy.data()) + sizeof header,
+                payload + sizeof header, header.directoryBytes);
+    // At this level nothing behind the directory is read.
+    return frame::checkFrame(copy.data(), size, CheckLevel::kDirectory);
+}
+
 int takeFrame(millrace_feed& feed, const ring::RingEntry& entry, unsigned char* payload,
               std::uint64_t index, millrace_feed_event& event) {
     if (entry.epoch != feed.wantedEpoch || entry.number != feed.wantedNumber) {
@@ -219,11 +258,11 @@ int takeFrame(millrace_feed& feed, const ring::RingEntry& entry, unsigned char* 
                                std::to_string(feed.wantedNumber) + " of epoch " +
                                std::to_string(feed.wantedEpoch) + " was to come");
     }
-    if (const char* wrong = frame::checkFrame(payload, entry.bytes, CheckLevel::kDirectory)) {
+    auto batch = std::make_unique<millrace_batch>();
+    if (const char* wrong = copyDirectory(payload, entry.bytes, batch->directory)) {
         return feed.finish(MILLRACE_FEED_CORRUPT,
                            "micro-batch " + std::to_string(entry.number) + ": " + wrong);
     }
-    auto batch = std::make_unique<millrace_batch>();
     batch->ring = feed.link->sharedRing();
     batch->held = feed.held;
     batch->index = index;
@@ -270,11 +309,15 @@ int takeRecord(millrace_feed& feed, const ring::RingEntry& entry, const unsigned
             feed.finished = MILLRACE_FEED_END_OF_STREAM;
             return feed.finished;
         case ring::EntryKind::kError:
+            feed.failedWith = entry.number;
+            event.number = entry.number;
             return feed.finish(MILLRACE_FEED_FAILED,
                                std::string(reinterpret_cast<const char*>(payload), entry.bytes));
         case ring::EntryKind::kContinue:
             wrong = feed.link->nextRing();
-            return wrong == nullptr ? -100 : feed.fail(MILLRACE_FEED_LOST, wrong);
+            return wrong == nullptr         ? -100
+                   : feed.link->isAborted() ? feed.fail(MILLRACE_FEED_ABORTED, "aborted")
+                                            : feed.fail(MILLRACE_FEED_LOST, wrong);
         default:
             return feed.finish(MILLRACE_FEED_CORRUPT, "a ring entry of an unknown kind");
     }
@@ -310,36 +353,8 @@ char* copyText(const std::string& text) {
     return copy;
 }
 
-void fillColumn(const millrace_batch& batch, const ColumnEntry& e, millrace_column& column) {
-    const ColumnEntry* entries = batch.entries();
-    const auto at = [&](const frame::Extent& extent) { return batch.bytes + extent.offset; };
-    const bool lists = e.encoding == frame::Encoding::kLists;
-    column = millrace_column{};
-    column.name = batch.names() + e.nameOffset;
-    column.name_bytes = e.nameBytes;
-    column.role = static_cast<std::uint32_t>(e.role);
-    column.dtype = static_cast<std::uint32_t>(e.dtype);
-    column.width = e.width;
-    column.items = e.items;
-    column.num_values = e.values;
-    column.data = at(e.data);
-    if (lists) {
-        column.offsets = reinterpret_cast<const std::int64_t*>(at(e.offsets));
-    }
-    if (e.role == frame::Role::kWeighted) {
-        column.weights = reinterpret_cast<const float*>(at(e.weights));
-    }
-    for (std::uint32_t c = 0; (e.flags & frame::kDedup) != 0 && c < batch.header().columns; ++c) {
-        if (entries[c].role == frame::Role::kInverse) {
-            column.inverse = reinterpret_cast<const std::uint32_t*>(at(entries[c].data));
-        }
-    }
-}
-
-}  // namespace
-
-int millrace_feed_open(const char* socket_path, const millrace_feed_options* options,
-                       millrace_feed** feed, char* error, std::size_t error_bytes) {
+int openWalled(const char* socket_path, const millrace_feed_options* options, millrace_feed** feed,
+               char* error, std::size_t error_bytes) {
     auto opened = std::make_unique<millrace_feed>();
     int result = MILLRACE_FEED_INVALID;
     if (feed == nullptr || socket_path == nullptr || options == nullptr ||
@@ -366,18 +381,7 @@ int millrace_feed_open(const char* socket_path, const millrace_feed_options* opt
     return result;
 }
 
-int millrace_feed_next(millrace_feed* feed, std::int64_t timeout_ms, millrace_feed_event* event) {
-    *event = millrace_feed_event{};
-    if (feed->finished != MILLRACE_FEED_BATCH) {
-        return feed->finished;
-    }
-    if (feed->link == nullptr) {
-        return feed->fail(MILLRACE_FEED_LOST, "the feed is gone");
-    }
-    return nextEvent(*feed, timeout_ms, *event);
-}
-
-int millrace_feed_reopen(millrace_feed* feed, std::int64_t timeout_ms) {
+int reopenWalled(millrace_feed* feed, std::int64_t timeout_ms) {
     if (feed->finished != MILLRACE_FEED_BATCH) {
         return feed->finished;
     }
@@ -396,17 +400,7 @@ int millrace_feed_reopen(millrace_feed* feed, std::int64_t timeout_ms) {
     return result;
 }
 
-void millrace_feed_abort(millrace_feed* feed) {
-    if (feed->link != nullptr) {
-        feed->link->abort();
-    }
-}
-
-const char* millrace_feed_error(const millrace_feed* feed) {
-    return feed->error.c_str();
-}
-
-char* millrace_feed_state(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
+char* stateWalled(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
     const bool isBeyond =
         epoch > feed->wantedEpoch || (epoch == feed->wantedEpoch && next > feed->wantedNumber);
     ring::FeedState state;
@@ -421,7 +415,7 @@ char* millrace_feed_state(millrace_feed* feed, std::uint32_t epoch, std::uint64_
     return copyText(state.toText());
 }
 
-char* millrace_feed_merge_states(const char* const* texts, std::size_t count) {
+char* mergeWalled(const char* const* texts, std::size_t count) {
     ring::FeedState all;
     if (count == 0 || !ring::FeedState::fromText(texts[0], all)) {
         return nullptr;
@@ -435,6 +429,62 @@ char* millrace_feed_merge_states(const char* const* texts, std::size_t count) {
         all.rowsDelivered += one.rowsDelivered;
     }
     return copyText(all.toText());
+}
+
+}  // namespace
+
+int millrace_feed_open(const char* socket_path, const millrace_feed_options* options,
+                       millrace_feed** feed, char* error, std::size_t error_bytes) {
+    return walled(
+        [&] { return openWalled(socket_path, options, feed, error, error_bytes); },
+        [&] {
+            constexpr std::string_view kWhy = "millrace_feed_open: out of memory or threads";
+            if (error != nullptr && error_bytes > 0) {
+                const std::size_t n = std::min(kWhy.size(), error_bytes - 1);
+                std::memcpy(error, kWhy.data(), n);
+                error[n] = '\0';
+            }
+            return static_cast<int>(MILLRACE_FEED_FAILED);
+        });
+}
+
+int millrace_feed_next(millrace_feed* feed, std::int64_t timeout_ms, millrace_feed_event* event) {
+    *event = millrace_feed_event{};
+    if (feed->finished != MILLRACE_FEED_BATCH) {
+        event->number = feed->isOutOfResources ? kExitResources : feed->failedWith;
+        return feed->finished;
+    }
+    return walled(
+        [&]() -> int {
+            return feed->link == nullptr ? feed->fail(MILLRACE_FEED_LOST, "the feed is gone")
+                                         : nextEvent(*feed, timeout_ms, *event);
+        },
+        [&] { return outOfResources(*feed, event); });
+}
+
+int millrace_feed_reopen(millrace_feed* feed, std::int64_t timeout_ms) {
+    return walled([&] { return reopenWalled(feed, timeout_ms); },
+                  [&] { return outOfResources(*feed, nullptr); });
+}
+
+void millrace_feed_abort(millrace_feed* feed) {
+    if (feed->link != nullptr) {
+        feed->link->abort();
+    }
+}
+
+const char* millrace_feed_error(const millrace_feed* feed) {
+    return feed->isOutOfResources ? "the reader ran out of memory or threads"
+                                  : feed->error.c_str();
+}
+
+char* millrace_feed_state(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
+    return walled([&] { return stateWalled(feed, epoch, next); },
+                  []() -> char* { return nullptr; });
+}
+
+char* millrace_feed_merge_states(const char* const* texts, std::size_t count) {
+    return walled([&] { return mergeWalled(texts, count); }, []() -> char* { return nullptr; });
 }
 
 void millrace_feed_get_info(const millrace_feed* feed, millrace_feed_info* info) {
@@ -453,56 +503,4 @@ void millrace_feed_get_stats(const millrace_feed* feed, millrace_feed_stats* sta
 
 void millrace_feed_close(millrace_feed* feed) {
     delete feed;
-}
-
-std::uint64_t millrace_batch_number(const millrace_batch* batch) {
-    return batch->number;
-}
-
-std::uint32_t millrace_batch_epoch(const millrace_batch* batch) {
-    return batch->epoch;
-}
-
-std::uint64_t millrace_batch_rows(const millrace_batch* batch) {
-    return batch->header().rows;
-}
-
-std::uint64_t millrace_batch_bytes(const millrace_batch* batch) {
-    return batch->size;
-}
-
-std::size_t millrace_batch_columns(const millrace_batch* batch) {
-    return batch->header().columns;
-}
-
-int millrace_batch_column(const millrace_batch* batch, std::size_t index, millrace_column* column) {
-    if (index >= batch->header().columns) {
-        return MILLRACE_FEED_INVALID;
-    }
-    fillColumn(*batch, batch->entries()[index], *column);
-    return 0;
-}
-
-int millrace_batch_find(const millrace_batch* batch, std::uint32_t role, const char* name,
-                        millrace_column* column) {
-    const std::size_t bytes = name == nullptr ? 0 : std::strlen(name);
-    for (std::uint32_t c = 0; c < batch->header().columns; ++c) {
-        const ColumnEntry& e = batch->entries()[c];
-        const bool isNamed =
-            name == nullptr ||
-            (e.nameBytes == bytes && std::memcmp(batch->names() + e.nameOffset, name, bytes) == 0);
-        if (static_cast<std::uint32_t>(e.role) == role && isNamed) {
-            fillColumn(*batch, e, *column);
-            return 0;
-        }
-    }
-    return MILLRACE_FEED_INVALID;
-}
-
-void millrace_batch_release(millrace_batch* batch) {
-    if (batch != nullptr) {
-        batch->ring->release(batch->index);
-        batch->held->fetch_sub(1);
-        delete batch;
-    }
 }

@@ -6,7 +6,8 @@
  * be released from any thread, in any order, also after the feed was closed. Owns: a batch borrows
  * the ring's memory until it is released; its columns may be written to in place (private to this
  * batch). Failure: functions return a millrace_feed_result below 0 and millrace_feed_error() says
- * why in one sentence.
+ * why in one sentence. No C++ exception leaves this library. It speaks only to a socket of this
+ * user or of root.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +27,9 @@ typedef enum {
     MILLRACE_FEED_END_OF_STREAM = 2, /* nothing will follow */
     MILLRACE_FEED_TIMEOUT = 3,       /* nothing within timeout_ms */
     MILLRACE_FEED_ABORTED = 4,  /* the abort fd became readable or millrace_feed_abort called */
-    MILLRACE_FEED_FAILED = -1,  /* the feed reported an error (input, recipe): do not retry */
+    MILLRACE_FEED_FAILED = -1,  /* the feed reported an error: do not retry. event.number is its
+                                   exit code: 4 input or data, 5 other, 6 memory or disk. Also:
+                                   this library ran out of memory or threads (event.number 6) */
     MILLRACE_FEED_LOST = -2,    /* the feed is gone: millrace_feed_reopen() goes on */
     MILLRACE_FEED_CORRUPT = -3, /* the ring or a frame holds what it must not */
     MILLRACE_FEED_INVALID = -4  /* wrong argument, or a state of another stream or plan */
@@ -46,7 +49,7 @@ typedef struct {
 typedef struct {
     millrace_batch* batch;
     uint32_t epoch;
-    uint64_t number;
+    uint64_t number; /* of FAILED: the feed's exit code */
 } millrace_feed_event;
 
 /* A column of a batch. Roles and dtypes: MILLRACE_ROLE_*, MILLRACE_DTYPE_*. */

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "backend/core/json_bounds.h"
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
@@ -76,8 +77,11 @@ class Door {
     std::vector<Early> early_ MR_GUARDED_BY(mutex_);
 };
 
+using Time = UnixListener::Time;
+
 struct Connection {
     std::shared_ptr<Door> door;
+    Time helloBy = Time::max();
     std::string heard;  ///< up to the hello's end
     FeedHello hello;
     std::shared_ptr<RingWriter> writer;  ///< after the hello
@@ -85,7 +89,7 @@ struct Connection {
 };
 
 Result<FeedHello> parseHello(std::string_view line) {
-    ASSIGN_OR_RETURN(const Json json, parseJson(line, "hello"));
+    ASSIGN_OR_RETURN(const Json json, parseBounded(line, "hello", {kMaxHelloBytes}));
     FeedHello hello;
     if (jsonInt(json, "version") != 1) {
         return invalidArgument("hello: a version other than 1");
@@ -118,7 +122,7 @@ Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
     if (hello.stream == "eval") {
         return invalidArgument("hello: evaluation always starts at its beginning, without a state");
     }
-    ASSIGN_OR_RETURN(const Json json, parseJson(hello.state, "state"));
+    ASSIGN_OR_RETURN(const Json json, parseBounded(hello.state, "state", {kMaxHelloBytes}));
     const Json& cursor = jsonMember(json, "cursor");
     const std::string stream = jsonString(cursor, "stream_hash");
     const std::string plan = jsonString(cursor, "plan_hash");
@@ -176,7 +180,8 @@ class FeedServer::Impl {
     }
 
     Status start() {
-        ASSIGN_OR_RETURN(listener_, listenUnix(options_.socketPath));
+        ASSIGN_OR_RETURN(UnixListener listener, UnixListener::open(options_.socketPath, "feed"));
+        listener_.emplace(std::move(listener));
         wake_.reset(::eventfd(0, EFD_CLOEXEC));
         if (!wake_.isOpen()) {
             return errnoStatus(errno, "eventfd");
@@ -190,11 +195,15 @@ class FeedServer::Impl {
  private:
     void serve(const std::stop_token& stop) {
         while (!stop.stop_requested()) {
-            std::vector<pollfd> items = {{wake_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+            const Time now = std::chrono::steady_clock::now();
+            Time earliest = listener_->wakeAt(now);
+            std::vector<pollfd> items = {{wake_.get(), POLLIN, 0},
+                                         {listener_->pollFd(now), POLLIN, 0}};
             for (const Connection& c : connections_) {
                 items.push_back({c.door->fd(), POLLIN, 0});
+                earliest = std::min(earliest, c.helloBy);
             }
-            if (::poll(items.data(), items.size(), -1) < 0) {
+            if (::poll(items.data(), items.size(), pollTimeout(now, earliest)) < 0) {
                 continue;
             }
             std::size_t i = 2;
@@ -215,19 +224,16 @@ class FeedServer::Impl {
     }
 
     void accept() {
-        UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (!socket.isOpen()) {
+        if (connections_.size() >= kMaxConnections) {
+            listener_->turnAway(connections_.size());
             return;
         }
-        const Result<uid_t> uid = peerUid(socket.get());
-        if (!uid.ok() || (*uid != ::geteuid() && *uid != 0) ||
-            connections_.size() >= kMaxConnections) {
-            logWarn("feed: refused a connection", {{"connections", connections_.size()}});
-            return;
+        if (std::optional<UniqueFd> socket = listener_->accept()) {
+            Connection connection;
+            connection.door = std::make_shared<Door>(std::move(*socket));
+            connection.helloBy = std::chrono::steady_clock::now() + options_.helloLimit;
+            connections_.push_back(std::move(connection));
         }
-        Connection connection;
-        connection.door = std::make_shared<Door>(std::move(socket));
-        connections_.push_back(std::move(connection));
     }
 
     void hear(Connection& c) {
@@ -283,6 +289,7 @@ class FeedServer::Impl {
         RETURN_IF_ERROR(onOpen_(hello, writer));
         c.hello = std::move(hello);
         c.writer = std::move(writer);
+        c.helloBy = Time::max();
         ++numConnections_;
         return door->welcome(Json{{"version", 1},
                                   {"micro_rows", options_.microRows},
@@ -305,7 +312,11 @@ class FeedServer::Impl {
     }
 
     void sweep() {
+        const Time now = std::chrono::steady_clock::now();
         for (Connection& c : connections_) {
+            if (!c.isDone && now >= c.helloBy) {
+                refuse(c, deadlineExceeded("hello: none in time"));
+            }
             if (c.isDone) {
                 end(c);
             }
@@ -316,7 +327,8 @@ class FeedServer::Impl {
     const FeedServerOptions options_;
     const OnOpen onOpen_;
     const OnClosed onClosed_;
-    UniqueFd listener_, wake_;
+    std::optional<UnixListener> listener_;
+    UniqueFd wake_;
     std::list<Connection> connections_;  ///< the thread's own
     std::atomic<int> numConnections_{0};
     std::jthread thread_;

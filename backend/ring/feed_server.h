@@ -4,7 +4,9 @@
 // Threads: one, named "feed-socket"; callbacks run on it, the first maybe before start()
 // returns, and must not block: hand the writer to a producer thread. Owns: the connections; a
 // writer is shared with its producer. When a rank's connection ends its writer turns kUnavailable.
-// Failure: a wrong hello or state is answered with a sentence and logged; the server goes on.
+// Failure: a wrong hello or state is answered with a sentence and logged, and so is none in time;
+// the server goes on.
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +15,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/core/unix_listener.h"
 #include "backend/ring/ring_writer.h"
 
 namespace millrace::ring {
@@ -44,6 +47,7 @@ struct FeedServerOptions {
     std::int64_t attempt = 0;  ///< hellos of another attempt are refused
     RingWriterOptions ring;
     RingWriterOptions evalRing;
+    std::chrono::milliseconds helloLimit = kHelloLimit;
 };
 
 class FeedServer {

@@ -52,7 +52,7 @@ enum class EntryKind : std::uint32_t {
     kSegment = 2,     ///< payload: SegmentPayload, its steps and counts
     kEndOfEpoch = 3,  ///< number = total
     kEndOfStream = 4,
-    kError = 5,     ///< payload: text
+    kError = 5,     ///< payload: text; number: the exit code of its kind
     kContinue = 6,  ///< the next entry stands in the next ring
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/core/clock.h"
+#include "backend/core/exit_codes.h"
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
 #include "backend/core/text.h"
@@ -368,8 +369,12 @@ Status RingWriter::endOfStream(std::stop_token stop) {
 }
 
 Status RingWriter::error(std::string_view message, std::stop_token stop) {
-    const std::string_view text = message.substr(0, kMaxErrorBytes);
-    return impl_->record(EntryKind::kError, 0, 0,
+    return fail(invalidArgument(message), std::move(stop));
+}
+
+Status RingWriter::fail(const Status& why, std::stop_token stop) {
+    const std::string_view text = messageOf(why).substr(0, kMaxErrorBytes);
+    return impl_->record(EntryKind::kError, 0, static_cast<std::uint64_t>(workerExitOf(why)),
                          std::as_bytes(std::span(text.data(), text.size())), std::move(stop));
 }
 

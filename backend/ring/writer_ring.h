@@ -41,8 +41,11 @@ class WriterRing {
 
     bool isDrained() const { return taken_ == published_ && published_ == reserved_; }
     bool isAllReleased() const { return live_.empty(); }
-    /// The reader has seen everything and keeps it.
-    bool isHeld() const { return taken_ == published_ && !live_.empty(); }
+    /// The reader has seen everything and keeps some of it. Not while a place is reserved and not
+    /// committed: then it is the writer that others wait for.
+    bool isHeld() const {
+        return taken_ == published_ && published_ == reserved_ && released_ < taken_;
+    }
     std::uint64_t released() const { return released_; }
     std::uint64_t heldFrames() const;
     std::uint64_t takenFrames() const { return publishedFrames_ - waitingFrames(); }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "backend/core/clock.h"
+#include "backend/core/exit_codes.h"
 #include "backend/core/log.h"
 
 namespace millrace::train {
@@ -11,11 +12,25 @@ namespace {
 constexpr std::int64_t kWaitMs = 200;
 constexpr std::int64_t kReopenMs = 1'000;
 
-Status errorOf(int result, const std::string& stream, const char* why) {
+/// The feed's own error keeps its kind: a full disk is not bad input.
+Status failureOf(std::uint64_t exitCode, const char* why) {
+    switch (exitCode) {
+        case kExitInput:
+            return invalidArgument(why);
+        case kExitResources:
+            return resourceExhausted(why);
+        default:
+            return internalError(why);
+    }
+}
+
+Status errorOf(int result, std::uint64_t exitCode, const std::string& stream, const char* why) {
     const std::string text = strCat(stream, " feed: ", why);
     switch (result) {
         case MILLRACE_FEED_FAILED:
-            return invalidArgument(why);
+            return failureOf(exitCode, why);
+        case MILLRACE_FEED_ABORTED:
+            return cancelled(text);
         case MILLRACE_FEED_CORRUPT:
             return dataLoss(text);
         case MILLRACE_FEED_LOST:
@@ -84,7 +99,7 @@ Result<std::unique_ptr<BatchSource>> FeedSource::open(const FeedSourceOptions& o
     const int result =
         millrace_feed_open(options.socketPath.c_str(), &o, &feed, error, sizeof error);
     if (!feed) {
-        return errorOf(result, options.stream, error);
+        return errorOf(result, kExitResources, options.stream, error);
     }
     return std::unique_ptr<BatchSource>(new FeedSource(options, feed));
 }
@@ -127,14 +142,14 @@ Result<FeedEvent> FeedSource::next() {
             return out;
         case MILLRACE_FEED_LOST:
             if (options_.stream != "train") {
-                return errorOf(result, options_.stream, millrace_feed_error(feed_));
+                return errorOf(result, event.number, options_.stream, millrace_feed_error(feed_));
             }
             logWarn("train: the feed is gone, waiting for it",
                     {{"stream", options_.stream}, {"why", millrace_feed_error(feed_)}});
             lostSinceNs_ = SystemClock().steadyNs();
             return out;
         default:
-            return errorOf(result, options_.stream, millrace_feed_error(feed_));
+            return errorOf(result, event.number, options_.stream, millrace_feed_error(feed_));
     }
 }
 
@@ -150,7 +165,7 @@ Result<FeedEvent> FeedSource::reconnect() {
     } else if (result == MILLRACE_FEED_ABORTED) {
         out.kind = FeedEvent::Kind::kStopped;
     } else if (result != MILLRACE_FEED_LOST && result != MILLRACE_FEED_TIMEOUT) {
-        return errorOf(result, options_.stream, millrace_feed_error(feed_));
+        return errorOf(result, kExitResources, options_.stream, millrace_feed_error(feed_));
     } else if (now - lostSinceNs_ > options_.lease.count() * 1'000'000) {
         return unavailable(options_.stream, " feed: did not come back within ",
                            formatDuration(static_cast<double>(options_.lease.count()) / 1000));

@@ -1,9 +1,11 @@
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <future>
 #include <thread>
 
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include <gtest/gtest.h>
 
@@ -379,6 +381,183 @@ TEST(FeedReader, RefusesMissingArguments) {
     EXPECT_EQ(millrace_feed_merge_states(nullptr, 0), nullptr);
     millrace_batch_release(nullptr);
     millrace_feed_close(nullptr);
+}
+
+TEST(FeedServer, ANestedHelloIsRefusedAndTheFeedGoesOn) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter&, std::stop_token) {});
+    const Result<UniqueFd> socket = connectUnix(path);
+    ASSERT_TRUE(socket.ok());
+    constexpr std::size_t kDepth = 1'000'000;
+    const std::string hello =
+        R"({"version":1,"attempt":1,"rank":0,"world_size":1,"stream":"train","state":{"a":)" +
+        std::string(kDepth, '[') + std::string(kDepth, ']') + "}}\n";
+    ASSERT_TRUE(sendWithFds(socket->get(), hello, {}).ok());
+    char answer[512] = "";
+    EXPECT_GT(::read(socket->get(), answer, sizeof answer - 1), 0);
+    EXPECT_NE(std::string(answer).find("nested too deep"), std::string::npos) << answer;
+    Reader reader;
+    EXPECT_EQ(reader.open(path), 0) << reader.error;
+}
+
+TEST(FeedServer, AConnectionWithoutAHelloIsDroppedInTime) {
+    TempFolder folder;
+    FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+    options.helloLimit = std::chrono::milliseconds(30);
+    Feed feed(options, [](const FeedHello&, RingWriter&, std::stop_token) {});
+    const Result<UniqueFd> socket = connectUnix(options.socketPath);
+    ASSERT_TRUE(socket.ok());
+    char answer[512] = "";
+    EXPECT_GT(::read(socket->get(), answer, sizeof answer - 1), 0);
+    EXPECT_NE(std::string(answer).find("none in time"), std::string::npos) << answer;
+    EXPECT_EQ(::read(socket->get(), answer, sizeof answer), 0);
+}
+
+TEST(Ring, AnErrorRecordCarriesTheKindOfTheError) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        ASSERT_TRUE(w.fail(resourceExhausted("/tmp: no space left"), stop).ok());
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0);
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_FAILED);
+    EXPECT_EQ(reader.event.number, 6U) << "a full disk, not bad input";
+    EXPECT_EQ(reader.error, "/tmp: no space left");
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_FAILED);
+    EXPECT_EQ(reader.event.number, 6U);
+}
+
+TEST(Ring, ASlowProducerIsNotTakenForAReaderThatKeepsBatches) {
+    RingWriterOptions options;
+    options.ringBytes = 8192;
+    options.heldWarning = std::chrono::milliseconds(5);
+    options.heldError = std::chrono::milliseconds(20);
+    std::atomic<int> numWarnings{0};
+    options.warn = [&](std::string_view) { ++numWarnings; };
+    auto writer = RingWriter::open(options, [](int, std::uint64_t) { return okStatus(); });
+    ASSERT_TRUE(writer.ok());
+    std::promise<Status> promise;
+    std::future<Status> ended = promise.get_future();
+    // All places are reserved and none is committed: nobody has given the reader anything.
+    std::jthread producers([&](std::stop_token stop) {
+        Status status;
+        while (status.ok()) {
+            status = (*writer)->reserve(4096, stop).status();
+        }
+        promise.set_value(status);
+    });
+    EXPECT_EQ(ended.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+    producers.request_stop();
+    EXPECT_EQ(ended.get().code(), absl::StatusCode::kCancelled);
+    EXPECT_EQ(numWarnings, 0);
+}
+
+// What a feed that is stopped looks like: it takes the connection and says nothing.
+TEST(FeedReader, AnAbortEndsTheWaitForTheFeedsAnswer) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    const Result<UniqueFd> listener = listenUnix(path);
+    ASSERT_TRUE(listener.ok());
+    const UniqueFd event(::eventfd(1, EFD_CLOEXEC));
+    Reader reader;
+    EXPECT_EQ(reader.open(path, nullptr, "train", 0, 1, event.get()), MILLRACE_FEED_ABORTED)
+        << reader.error;
+}
+
+TEST(FeedReader, AFeedThatTakesNoConnectionsIsLostWithinTheTimeout) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    const Result<UniqueFd> listener = listenUnix(path, 1);
+    std::vector<UniqueFd> waiting;
+    for (Result<UniqueFd> one = connectUnixNonBlocking(path); one.ok();
+         one = connectUnixNonBlocking(path)) {
+        waiting.push_back(std::move(*one));
+    }
+    millrace_feed_options options{};
+    options.struct_size = sizeof options;
+    options.world_size = 1;
+    options.abort_fd = -1;
+    options.stream = "train";
+    options.connect_timeout_ms = 30;
+    millrace_feed* feed = nullptr;
+    char error[256] = "";
+    EXPECT_EQ(millrace_feed_open(path.c_str(), &options, &feed, error, sizeof error),
+              MILLRACE_FEED_LOST);
+}
+
+TEST(FeedReader, AVeryLongTimeoutIsAWaitAndNotAnOverflow) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    std::promise<void> waits;
+    const std::shared_future<void> waited = waits.get_future().share();
+    Feed feed(serverOptions(path), [&](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        waited.wait();
+        static_cast<void>(writeFrame(w, 0, stop));
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0);
+    std::jthread later([&] { waits.set_value(); });
+    EXPECT_EQ(reader.next(INT64_MAX), MILLRACE_FEED_BATCH) << reader.error;
+    millrace_batch_release(reader.event.batch);
+    EXPECT_EQ(millrace_feed_reopen(reader.feed(), INT64_MAX), 0);
+}
+
+TEST(FeedReader, AnAbortWhileTheNextRingIsAwaitedIsAnAbort) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    const Result<UniqueFd> listener = listenUnix(path);
+    ASSERT_TRUE(listener.ok());
+    std::unique_ptr<RingWriter> writer;
+    UniqueFd peer;
+    int rings = 0;
+    // A feed that says "continue" and never passes the ring.
+    std::jthread served([&] {
+        peer.reset(::accept(listener->get(), nullptr, nullptr));
+        char hello[4096];
+        ASSERT_GT(::read(peer.get(), hello, sizeof hello), 0);
+        RingWriterOptions options;
+        options.ringBytes = 64 << 10;
+        auto made = RingWriter::open(options, [&](int fd, std::uint64_t) {
+            const std::string answer = R"({"version":1,"micro_rows":8,"stream_hash":")" + kStream +
+                                       R"(","plan_hash":")" + kPlan + "\"}\n";
+            return ++rings == 1 ? sendWithFds(peer.get(), answer, {fd}) : okStatus();
+        });
+        ASSERT_TRUE(made.ok()) << made.status();
+        writer = *std::move(made);
+        EXPECT_TRUE(writer->reserve(256 << 10, {}).ok());
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    served.join();
+    EXPECT_EQ(rings, 2);
+    std::jthread aborter([&] { millrace_feed_abort(reader.feed()); });
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_ABORTED) << reader.error;
+}
+
+TEST(FeedReader, WhatWasCheckedIsWhatIsReadLater) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    std::promise<std::span<std::byte>> written;
+    Feed feed(serverOptions(path), [&](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        const frame::FrameBuffer frame = makeFrame(0, 0, 8, 16);
+        const Result<Reservation> place = w.reserve(frame.size(), stop);
+        ASSERT_TRUE(place.ok());
+        std::memcpy(place->bytes.data(), frame.bytes().data(), frame.size());
+        ASSERT_TRUE(w.commit(*place, 0, 0).ok());
+        written.set_value(place->bytes);
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+    // A writer with a bug goes over the header and the directory of a frame that was handed out.
+    const std::span<std::byte> bytes = written.get_future().get();
+    std::memset(bytes.data(), 0xff, sizeof(frame::FrameHeader) + 2 * sizeof(frame::ColumnEntry));
+    EXPECT_EQ(millrace_batch_rows(reader.event.batch), 8U);
+    EXPECT_EQ(millrace_batch_columns(reader.event.batch), 5U);
+    EXPECT_TRUE(isFrame(reader.event.batch, 0));
+    millrace_batch_release(reader.event.batch);
 }
 
 }  // namespace

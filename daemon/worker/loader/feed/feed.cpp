@@ -221,7 +221,7 @@ void Feed::opened(const FeedEvent& event) {
         status = isTrain ? startTrain() : startEval(reader);
     }
     if (!status.ok()) {
-        const Status told = reader.writer->error(messageOf(status), {});
+        const Status told = reader.writer->fail(status, {});
         (void)told;  // a reader that is gone again comes back or not
         broken(status);
     }
