@@ -1,5 +1,7 @@
 #include "backend/engines/embedded_engine.h"
 
+#include <utility>
+
 #include <sched.h>
 #include <unistd.h>
 
@@ -27,16 +29,65 @@ EmbeddedOptions filledIn(EmbeddedOptions options) {
 
 }  // namespace
 
+// The turn of one call to work on a gang. What it leaves is what others are told.
+class EmbeddedEngine::Turn {
+ public:
+    /// Waits for the turn of another call to end.
+    Turn(EmbeddedEngine& engine, std::shared_ptr<Entry> entry)
+        : engine_(engine), entry_(std::move(entry)) {
+        MutexLock lock(engine_.mutex_);
+        while (entry_->isTaken) {
+            engine_.given_.wait(engine_.mutex_);
+        }
+        entry_->isTaken = true;
+    }
+    /// Nothing when another call has its turn.
+    static std::unique_ptr<Turn> tryTake(EmbeddedEngine& engine, std::shared_ptr<Entry> entry) {
+        MutexLock lock(engine.mutex_);
+        if (entry->isTaken) {
+            return nullptr;
+        }
+        entry->isTaken = true;
+        return std::unique_ptr<Turn>(new Turn(engine, std::move(entry), Taken{}));
+    }
+    ~Turn() {
+        const std::unique_ptr<EmbeddedJob>& job = entry_->job;
+        State seen = job ? job->state() : State{};
+        MutexLock lock(engine_.mutex_);
+        if (job) {
+            entry_->last = std::move(seen);
+            entry_->isMade = true;
+            entry_->isEnded = job->record().isEnded;
+            entry_->resources = job->record().resources;
+        }
+        entry_->isTaken = false;
+        engine_.given_.notifyAll();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    std::unique_ptr<EmbeddedJob>& job() { return entry_->job; }
+
+ private:
+    struct Taken {};
+    Turn(EmbeddedEngine& engine, std::shared_ptr<Entry> entry, Taken)
+        : engine_(engine), entry_(std::move(entry)) {}
+    EmbeddedEngine& engine_;
+    const std::shared_ptr<Entry> entry_;
+};
+
 Result<std::unique_ptr<EmbeddedEngine>> EmbeddedEngine::open(const EmbeddedOptions& options,
                                                              const Clock& clock) {
     RETURN_IF_ERROR(makeDirectories(options.root, 0700));
     std::unique_ptr<EmbeddedEngine> engine(new EmbeddedEngine(filledIn(options), clock));
     ASSIGN_OR_RETURN(const std::vector<std::string> keys, livingMarks(options.root));
-    MutexLock lock(engine->mutex_);
     for (const std::string& key : keys) {
         auto job = EmbeddedJob::load(options.root, key, clock);
         if (job.ok()) {
-            engine->jobs_[key] = std::move(*job);
+            auto entry = std::make_shared<Entry>();
+            entry->job = std::move(*job);
+            { Turn(*engine, entry); }  // what others are told until the first list()
+            MutexLock lock(engine->mutex_);
+            engine->jobs_[key] = std::move(entry);
             continue;
         }
         // One gang that cannot be read keeps no other from being adopted.
@@ -57,16 +108,39 @@ Result<std::string> EmbeddedEngine::gangDirectory(std::string_view key) const {
     return gangDirectoryOf(options_.root, key);
 }
 
-// A gang that is followed, or one that has ended and is on disk only (kept until list() tells it).
-Result<EmbeddedJob*> EmbeddedEngine::jobLocked(std::string_view key) {
-    if (const auto it = jobs_.find(key); it != jobs_.end()) {
-        return it->second.get();
-    }
-    return notFound("gang ", key, ": not followed");
+// A gang that is followed; null for one that is on disk only (kept until list() told its end).
+std::shared_ptr<EmbeddedEngine::Entry> EmbeddedEngine::entryOf(std::string_view key) {
+    MutexLock lock(mutex_);
+    const auto it = jobs_.find(key);
+    return it == jobs_.end() ? nullptr : it->second;
 }
 
-Status EmbeddedEngine::checkFitsLocked(const std::string& key,
-                                       const schedule::Resources& needs) const {
+std::shared_ptr<EmbeddedEngine::Entry> EmbeddedEngine::entryFor(const std::string& key) {
+    MutexLock lock(mutex_);
+    std::shared_ptr<Entry>& known = jobs_[key];
+    if (known == nullptr) {
+        known = std::make_shared<Entry>();
+    }
+    return known;
+}
+
+bool EmbeddedEngine::isFollowed(const std::string& key, const Entry& entry) {
+    MutexLock lock(mutex_);
+    const auto it = jobs_.find(key);
+    return it != jobs_.end() && it->second.get() == &entry;
+}
+
+State EmbeddedEngine::seenOf(const Entry& entry) const {
+    if (entry.isMade) {
+        return entry.last;
+    }
+    State state;
+    state.phase = Phase::kSubmitting;
+    state.asOfMs = clock_.wallMs();
+    return state;
+}
+
+Status EmbeddedEngine::checkFits(const std::string& key, const schedule::Resources& needs) const {
     if (needs.fitsIn(options_.total)) {
         return okStatus();
     }
@@ -77,22 +151,37 @@ Status EmbeddedEngine::checkFitsLocked(const std::string& key,
                              " and ", formatBytes(static_cast<double>(options_.total.memoryBytes)));
 }
 
+// From its files, or made on disk.
+Result<std::unique_ptr<EmbeddedJob>> EmbeddedEngine::openJob(const GangRecord& record) const {
+    Result<std::unique_ptr<EmbeddedJob>> job =
+        EmbeddedJob::load(options_.root, record.key, clock_);
+    if (job.status().code() != absl::StatusCode::kNotFound) {
+        return job;
+    }
+    RETURN_IF_ERROR(checkFits(record.key, record.resources));
+    return EmbeddedJob::create(options_.root, record, clock_);
+}
+
 Result<JobId> EmbeddedEngine::submit(const Gang& gang) {
     ASSIGN_OR_RETURN(const GangRecord record, recordOf(gang));
-    ASSIGN_OR_RETURN(const std::string directory, gangDirectory(gang.key));
-    const JobId id{name(), options_.root, gang.key};
-    MutexLock lock(mutex_);
-    if (Result<EmbeddedJob*> known = jobLocked(gang.key); !known.ok()) {
-        Result<std::unique_ptr<EmbeddedJob>> job =
-            EmbeddedJob::load(options_.root, gang.key, clock_);
-        if (job.status().code() == absl::StatusCode::kNotFound) {
-            RETURN_IF_ERROR(checkFitsLocked(gang.key, record.resources));
-            job = EmbeddedJob::create(options_.root, record, clock_);
-        }
-        RETURN_IF_ERROR(job.status());
-        jobs_[gang.key] = std::move(*job);
+    RETURN_IF_ERROR(gangDirectory(gang.key).status());
+    std::shared_ptr<Entry> entry = entryFor(gang.key);
+    auto turn = std::make_unique<Turn>(*this, entry);
+    while (!isFollowed(gang.key, *entry)) {  // it was given up while this call waited
+        turn.reset();
+        entry = entryFor(gang.key);
+        turn = std::make_unique<Turn>(*this, entry);
     }
-    EmbeddedJob& job = *jobs_[gang.key];
+    if (turn->job() == nullptr) {
+        Result<std::unique_ptr<EmbeddedJob>> job = openJob(record);
+        if (!job.ok()) {
+            MutexLock lock(mutex_);
+            jobs_.erase(gang.key);
+            return job.status();
+        }
+        turn->job() = std::move(*job);
+    }
+    EmbeddedJob& job = *turn->job();
     if (job.record().hash != record.hash) {
         return alreadyExists("gang ", gang.key, ": exists with other contents; use a new attempt");
     }
@@ -100,7 +189,7 @@ Result<JobId> EmbeddedEngine::submit(const Gang& gang) {
         job.startMissing(gang, options_.execProgram);
         job.advance();
     }
-    return id;
+    return JobId{name(), options_.root, gang.key};
 }
 
 Result<std::optional<JobId>> EmbeddedEngine::find(std::string_view key) {
@@ -114,10 +203,13 @@ Result<std::optional<JobId>> EmbeddedEngine::find(std::string_view key) {
 }
 
 Result<State> EmbeddedEngine::state(const JobId& id) {
-    MutexLock lock(mutex_);
-    if (Result<EmbeddedJob*> job = jobLocked(id.native); job.ok()) {
-        (*job)->advance();
-        return (*job)->state();
+    if (const std::shared_ptr<Entry> entry = entryOf(id.native)) {
+        if (const auto turn = Turn::tryTake(*this, entry); turn && turn->job()) {
+            turn->job()->advance();
+            return turn->job()->state();
+        }
+        MutexLock lock(mutex_);
+        return seenOf(*entry);
     }
     const Result<std::unique_ptr<EmbeddedJob>> job =
         EmbeddedJob::load(options_.root, id.native, clock_);
@@ -132,31 +224,50 @@ Result<State> EmbeddedEngine::state(const JobId& id) {
 }
 
 Result<std::vector<std::pair<JobId, State>>> EmbeddedEngine::list() {
-    MutexLock lock(mutex_);
+    std::vector<std::pair<std::string, std::shared_ptr<Entry>>> followed;
+    {
+        MutexLock lock(mutex_);
+        followed.assign(jobs_.begin(), jobs_.end());
+    }
+    for (const auto& [key, entry] : followed) {
+        if (const auto turn = Turn::tryTake(*this, entry); turn && turn->job()) {
+            turn->job()->advance();
+        }
+    }
     std::vector<std::pair<JobId, State>> all;
-    for (auto it = jobs_.begin(); it != jobs_.end();) {
-        it->second->advance();
-        all.emplace_back(JobId{name(), options_.root, it->first}, it->second->state());
-        it = it->second->record().isEnded ? jobs_.erase(it) : std::next(it);
+    MutexLock lock(mutex_);
+    for (const auto& [key, entry] : followed) {
+        if (entry->isMade) {
+            all.emplace_back(JobId{name(), options_.root, key}, entry->last);
+        }
+        if (entry->isEnded) {
+            jobs_.erase(key);
+        }
     }
     return all;
 }
 
 Status EmbeddedEngine::cancel(const JobId& id, std::chrono::milliseconds grace) {
-    MutexLock lock(mutex_);
-    if (Result<EmbeddedJob*> job = jobLocked(id.native); job.ok()) {
-        (*job)->advance();
-        (*job)->end(Cause::kCancelled, "cancelled", grace);
-        (*job)->advance();
+    if (const std::shared_ptr<Entry> entry = entryOf(id.native)) {
+        Turn turn(*this, entry);
+        if (turn.job()) {
+            turn.job()->advance();
+            turn.job()->end(Cause::kCancelled, "cancelled", grace);
+            turn.job()->advance();
+        }
     }
     return okStatus();
 }
 
 Status EmbeddedEngine::stopWorker(const JobId& id, std::string_view worker,
                                   std::chrono::milliseconds grace) {
-    MutexLock lock(mutex_);
-    ASSIGN_OR_RETURN(EmbeddedJob * job, jobLocked(id.native));
-    return job->stopWorker(worker, grace);
+    if (const std::shared_ptr<Entry> entry = entryOf(id.native)) {
+        Turn turn(*this, entry);
+        if (turn.job()) {
+            return turn.job()->stopWorker(worker, grace);
+        }
+    }
+    return notFound("gang ", id.native, ": not followed");
 }
 
 Result<LogChunk> EmbeddedEngine::log(const JobId& id, std::string_view worker, std::uint64_t from,
@@ -174,9 +285,9 @@ Result<LogChunk> EmbeddedEngine::log(const JobId& id, std::string_view worker, s
 Result<Capacity> EmbeddedEngine::capacity() {
     MutexLock lock(mutex_);
     Capacity capacity{options_.total, options_.total, 1, false, clock_.wallMs()};
-    for (const auto& [key, job] : jobs_) {
-        if (!job->record().isEnded) {
-            capacity.free -= job->record().resources;
+    for (const auto& [key, entry] : jobs_) {
+        if (!entry->isEnded) {
+            capacity.free -= entry->resources;
         }
     }
     return capacity;

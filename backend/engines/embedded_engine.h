@@ -7,7 +7,9 @@
 // Every state() and list() also moves gangs on: the first critical failure or the time limit stops
 // the others, finished critical workers stop what is left, guardians' orphan leases are renewed.
 // A gang is ended when no process of it is left.
-// Threads: any. Starting a worker takes some milliseconds under the lock.
+// Threads: any. No file, socket or process is touched under the lock: it guards who works on which
+// gang. One call at a time works on a gang; list() and state() tell what was seen last of one that
+// is being worked on, the others wait for it.
 // Failure: kInvalidArgument for a gang that makes no sense, kAlreadyExists for a known key with
 // another gang, kResourceExhausted when it never fits or the disk is full.
 #include <map>
@@ -21,6 +23,7 @@
 namespace millrace::engines {
 
 class EmbeddedJob;
+struct GangRecord;
 
 struct EmbeddedOptions {
     std::string root;           ///< the runs' directory: ROOT/<run>/a<attempt>
@@ -54,16 +57,31 @@ class EmbeddedEngine final : public Engine {
     Result<Capacity> capacity() override;
 
  private:
+    /// A gang and its files: of the one call that has taken it.
+    struct Entry {
+        std::unique_ptr<EmbeddedJob> job;
+        bool isTaken = false;  // as all below: guarded by mutex_
+        bool isMade = false;   // false while the first submit works on it
+        bool isEnded = false;
+        schedule::Resources resources;
+        State last;
+    };
+    class Turn;
+
     EmbeddedEngine(EmbeddedOptions options, const Clock& clock);
-    Result<EmbeddedJob*> jobLocked(std::string_view key) MR_REQUIRES(mutex_);
-    Status checkFitsLocked(const std::string& key, const schedule::Resources& needs) const
-        MR_REQUIRES(mutex_);
+    std::shared_ptr<Entry> entryOf(std::string_view key) MR_EXCLUDES(mutex_);
+    std::shared_ptr<Entry> entryFor(const std::string& key) MR_EXCLUDES(mutex_);
+    bool isFollowed(const std::string& key, const Entry& entry) MR_EXCLUDES(mutex_);
+    State seenOf(const Entry& entry) const MR_REQUIRES(mutex_);
+    Result<std::unique_ptr<EmbeddedJob>> openJob(const GangRecord& record) const;
+    Status checkFits(const std::string& key, const schedule::Resources& needs) const;
 
     const EmbeddedOptions options_;
     const Clock& clock_;
     Mutex mutex_;
+    CondVar given_;  ///< a turn ended
     /// What has not ended, and what list() has not told the end of.
-    std::map<std::string, std::unique_ptr<EmbeddedJob>, std::less<>> jobs_ MR_GUARDED_BY(mutex_);
+    std::map<std::string, std::shared_ptr<Entry>, std::less<>> jobs_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::engines

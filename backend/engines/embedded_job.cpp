@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <csignal>
 
+#include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/core/subprocess.h"
-#include "backend/engines/guardian_link.h"
 
 namespace millrace::engines {
 namespace {
@@ -16,8 +16,11 @@ using Milliseconds = std::chrono::milliseconds;
 constexpr std::chrono::seconds kStartTimeout{30};
 // How much longer than the grace a guardian may take before it is taken for hung.
 constexpr std::int64_t kHungGuardianMs = 5'000;
-constexpr std::int64_t kRenewMaxMs = 30'000;
-constexpr int kKilled = 128 + SIGKILL;
+// Between two questions to a guardian, and after how many without an answer it counts as silent:
+// a stopped one is seen within 15 seconds.
+constexpr std::int64_t kRenewMaxMs = 5'000;
+constexpr int kSilentAfter = 3;
+constexpr int kKilled = kExitSignal + SIGKILL;
 
 std::string withRank(const std::string& argument, int number) {
     constexpr std::string_view kPlace = "{rank}";
@@ -40,8 +43,11 @@ EmbeddedJob::EmbeddedJob(std::string root, std::string directory, GangRecord rec
       directory_(std::move(directory)),
       record_(std::move(record)),
       clock_(clock) {
-    for (const WorkerRecord& worker : record_.workers) {
-        workers_.push_back({worker, strCat(directory_, "/", worker.name)});
+    for (const WorkerRecord& record : record_.workers) {
+        Worker worker;
+        worker.record = record;
+        worker.directory = strCat(directory_, "/", record.name);
+        workers_.push_back(std::move(worker));
     }
 }
 
@@ -174,6 +180,9 @@ void EmbeddedJob::refresh(Worker& worker) {
     if (!worker.guardian) {
         worker.guardian = readGuardianRecord(worker.directory);
     }
+    if (worker.guardian && !worker.line) {
+        worker.line = std::make_unique<GuardianLine>(worker.guardian->controlSocket);
+    }
     // Alive is asked first: a guardian that ended in between has written its record by then.
     const bool isAlive = worker.guardian && isGuardianAlive(*worker.guardian);
     worker.exit = readExitRecord(worker.directory);
@@ -192,6 +201,7 @@ void EmbeddedJob::advance() {
     }
     for (Worker& worker : workers_) {
         refresh(worker);
+        listen(worker);
     }
     if (!isEnding()) {
         drawConsequences();
@@ -213,7 +223,7 @@ void EmbeddedJob::drawConsequences() {
         const bool counts = worker.record.isCritical || !hasCritical;
         isDone = isDone && (!counts || worker.exit);
         if (counts && worker.exit && worker.exit->code != 0 &&
-            (failed == nullptr || worker.exit->timeMs < failed->exit->timeMs)) {
+            (failed == nullptr || isEarlier(*worker.exit, *failed->exit))) {
             failed = &worker;
         }
     }
@@ -249,27 +259,58 @@ void EmbeddedJob::end(Cause cause, std::string reason, Milliseconds grace) {
         save();
     }
     for (Worker& worker : workers_) {
-        worker.isToldToStop = false;
-        tellToStop(worker, grace);
+        stop(worker, grace);
     }
 }
 
-void EmbeddedJob::tellToStop(Worker& worker, Milliseconds grace) {
-    if (!isLiving(worker) || worker.isToldToStop) {
+// What a guardian was told on a connection that broke, it may not have heard.
+void EmbeddedJob::listen(Worker& worker) {
+    if (!isLiving(worker)) {
         return;
     }
-    if (worker.killAtMs == 0 || steadyMs() + grace.count() < worker.killAtMs) {
-        worker.killAtMs = steadyMs() + grace.count();
+    if (worker.line->hear()) {
+        worker.answeredMs = clock_.wallMs();
     }
-    const Result<Json> answer =
-        askGuardian(*worker.guardian, {{"stop", true}, {"grace", seconds(grace)}});
-    worker.isToldToStop = answer.ok();
+    worker.isToldToStop = worker.isToldToStop && worker.line->isConnected();
+    press(worker);
+}
+
+bool EmbeddedJob::isSilent(const Worker& worker) {
+    return worker.guardian && !worker.exit && worker.line->numUnanswered() >= kSilentAfter;
+}
+
+// Told again with a shorter grace, that counts.
+void EmbeddedJob::stop(Worker& worker, Milliseconds grace) {
+    const std::int64_t killAtMs = steadyMs() + grace.count();
+    if (!isLiving(worker) || (worker.killAtMs != 0 && killAtMs >= worker.killAtMs)) {
+        return;
+    }
+    worker.killAtMs = killAtMs;
+    worker.isToldToStop = false;
+    press(worker);
+}
+
+// Says what is still to be said to a worker that is to end; ends a guardian that does not do it.
+void EmbeddedJob::press(Worker& worker) {
+    if (!isLiving(worker) || worker.killAtMs == 0) {
+        return;
+    }
+    const std::int64_t leftMs = worker.killAtMs - steadyMs();
+    if (!worker.isToldToStop) {
+        const Milliseconds grace(std::max<std::int64_t>(leftMs, 0));
+        worker.isToldToStop = worker.line->say({{"stop", true}, {"grace", seconds(grace)}});
+    }
+    if (leftMs < -kHungGuardianMs) {
+        logWarn("engine: guardian hangs, killing it",
+                {{"gang", record_.key}, {"worker", worker.record.name}});
+        ::kill(static_cast<pid_t>(worker.guardian->pid), SIGKILL);
+    }
 }
 
 Status EmbeddedJob::stopWorker(std::string_view name, Milliseconds grace) {
     for (Worker& worker : workers_) {
         if (worker.record.name == name) {
-            tellToStop(worker, grace);
+            stop(worker, grace);
             return okStatus();
         }
     }
@@ -279,15 +320,9 @@ Status EmbeddedJob::stopWorker(std::string_view name, Milliseconds grace) {
 void EmbeddedJob::finish() {
     bool isLeft = false;
     for (Worker& worker : workers_) {
-        if (!isLiving(worker)) {
-            continue;
-        }
-        isLeft = true;
-        tellToStop(worker, endGrace_);
-        if (worker.killAtMs > 0 && steadyMs() > worker.killAtMs + kHungGuardianMs) {
-            logWarn("engine: guardian hangs, killing it",
-                    {{"gang", record_.key}, {"worker", worker.record.name}});
-            ::kill(static_cast<pid_t>(worker.guardian->pid), SIGKILL);
+        if (isLiving(worker)) {
+            isLeft = true;
+            stop(worker, endGrace_);  // also one that started after the others were told
         }
     }
     if (!isLeft) {
@@ -304,15 +339,13 @@ void EmbeddedJob::renewLeases() {
         return;
     }
     renewedMs_ = steadyMs();
-    for (const Worker& worker : workers_) {
+    for (Worker& worker : workers_) {
         if (!isLiving(worker)) {
             continue;
         }
-        if (const auto answer = askGuardian(*worker.guardian, {{"keepalive", true}});
-            !answer.ok()) {
-            logDebug("engine: keepalive failed", {{"gang", record_.key},
-                                                  {"worker", worker.record.name},
-                                                  {"error", messageOf(answer.status())}});
+        if (!worker.line->say({{"keepalive", true}})) {
+            logDebug("engine: keepalive not sent",
+                     {{"gang", record_.key}, {"worker", worker.record.name}});
         }
     }
 }
@@ -340,6 +373,8 @@ State EmbeddedJob::state() const {
             w.signal = worker.exit->signal;
             w.endedMs = worker.exit->timeMs;
         }
+        w.isSilent = isSilent(worker);
+        w.silentSinceMs = w.isSilent ? worker.answeredMs : 0;
         isStarted = isStarted && w.isStarted;
         state.workers.push_back(std::move(w));
     }

@@ -1,7 +1,9 @@
 #pragma once
-// EmbeddedJob: one gang on this machine, followed through its files. Private to this room.
+// EmbeddedJob: one gang on this machine, followed through its files and a control connection to
+// each of its guardians. Private to this room.
 //
-// Threads: one at a time; the engine's lock.
+// Threads: one at a time, which the engine sees to. No call waits for a guardian; starting workers
+// waits for them.
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/engines/gang_files.h"
+#include "backend/engines/guardian_link.h"
 
 namespace millrace::engines {
 
@@ -30,7 +33,7 @@ class EmbeddedJob {
     /// Starts every worker that has no guardian yet. One that cannot be started ends the gang with
     /// Cause::kEngineFailed.
     void startMissing(const Gang& gang, const std::string& execProgram);
-    /// Reads the guardians' files, draws the consequences, renews the orphan leases.
+    /// Reads the guardians' files and answers, draws the consequences, renews the orphan leases.
     void advance();
     /// Tells all workers to end; told again with a shorter grace, that counts.
     void end(Cause cause, std::string reason, std::chrono::milliseconds grace);
@@ -43,8 +46,10 @@ class EmbeddedJob {
         std::string directory;
         std::optional<GuardianRecord> guardian;
         std::optional<ExitRecord> exit;
-        bool isToldToStop = false;
-        std::int64_t killAtMs = 0;  // steady; when its guardian must have ended it
+        std::unique_ptr<GuardianLine> line;  // from the guardian's record on
+        bool isToldToStop = false;           // on the line's present connection
+        std::int64_t killAtMs = 0;    // steady; when its guardian must have ended it; 0: never told
+        std::int64_t answeredMs = 0;  // wall; of the guardian's last answer; 0: none yet
     };
 
     EmbeddedJob(std::string root, std::string directory, GangRecord record, const Clock& clock);
@@ -53,9 +58,12 @@ class EmbeddedJob {
                                            int number) const;
     void refresh(Worker& worker);
     void drawConsequences();
-    void tellToStop(Worker& worker, std::chrono::milliseconds grace);
+    void listen(Worker& worker);
+    void stop(Worker& worker, std::chrono::milliseconds grace);
+    void press(Worker& worker);
     void renewLeases();
     void finish();
+    static bool isSilent(const Worker& worker);
     bool isLiving(const Worker& worker) const { return worker.guardian && !worker.exit; }
     bool isEnding() const { return record_.cause != Cause::kNone; }
     void save();

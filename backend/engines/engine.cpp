@@ -16,8 +16,9 @@ constexpr std::array<std::string_view, 13> kCauses = {"none",          "ok",
                                                       "time_limit",    "out_of_memory",
                                                       "refused",       "engine_failed",
                                                       "engine_forgot"};
-constexpr std::array<std::string_view, 8> kEvents = {
-    "placed", "started", "worker_exit", "stopping", "missing", "unreachable", "reachable", "ended"};
+constexpr std::array<std::string_view, 10> kEvents = {
+    "placed",   "started", "worker_exit", "worker_silent", "worker_answers",
+    "stopping", "missing", "unreachable", "reachable",     "ended"};
 
 Json toJson(const Group& group) {
     return {{"name", group.name},

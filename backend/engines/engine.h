@@ -91,6 +91,9 @@ struct WorkerState {
     std::optional<int> exitCode;  ///< 128 + n for signal n; nothing while it lives
     int signal = 0;               ///< that ended it; 0: none
     std::int64_t endedMs = 0;
+    bool isSilent = false;         ///< alive, but its guardian has answered nothing for a while:
+                                   ///< stopped, or the machine is overloaded
+    std::int64_t silentSinceMs = 0;  ///< of its last answer, while isSilent
 };
 
 struct State {
@@ -151,7 +154,9 @@ struct Event {
     enum class Kind {
         kPlaced,       ///< slots are reserved
         kStarted,      ///< all workers run
-        kWorkerExit,   ///< `worker` ended
+        kWorkerExit,     ///< `worker` ended
+        kWorkerSilent,   ///< `worker` does not answer
+        kWorkerAnswers,  ///< `worker` answers again
         kStopping,     ///< the gang was told to end
         kMissing,      ///< the engine does not know the job (any more)
         kUnreachable,  ///< no answers; once until kReachable
@@ -160,7 +165,7 @@ struct Event {
     } kind = Kind::kPlaced;
     JobId job;  ///< empty for kUnreachable, kReachable
     State state;
-    WorkerState worker;  ///< for kWorkerExit
+    WorkerState worker;  ///< for kWorker...
     std::string reason;  ///< for kUnreachable
 };
 std::string_view textOf(Event::Kind kind);  ///< "placed", "started", "worker_exit", ...

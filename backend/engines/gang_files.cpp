@@ -10,6 +10,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/files.h"
+#include "backend/core/json_bounds.h"
 #include "backend/core/unique_fd.h"
 
 namespace millrace::engines {
@@ -112,7 +113,7 @@ Status writeGangRecord(const std::string& directory, const GangRecord& r) {
 Result<GangRecord> readGangRecord(const std::string& directory) {
     const std::string path = directory + "/gang.json";
     ASSIGN_OR_RETURN(const std::string text, readFile(path, kRecordBytesMax));
-    const Result<Json> json = parseJson(text, path);
+    const Result<Json> json = parseBounded(text, path, {kRecordBytesMax});
     if (!json.ok() || !json->is_object()) {
         return dataLoss(path, ": is not what the engine wrote");
     }
@@ -179,25 +180,35 @@ Result<std::vector<std::string>> livingMarks(const std::string& root) {
 std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirectory) {
     const std::string path = workerDirectory + "/guardian.json";
     const Result<std::string> text = readFile(path, kRecordBytesMax);
-    const Result<Json> json = text.ok() ? parseJson(*text, path) : Result<Json>(text.status());
+    const Result<Json> json =
+        text.ok() ? parseBounded(*text, path, {kRecordBytesMax}) : Result<Json>(text.status());
     if (!json.ok() || jsonInt(*json, "pid") <= 0) {
         return std::nullopt;
     }
     return GuardianRecord{jsonInt(*json, "pid"), jsonInt(*json, "start_time"),
-                          jsonInt(*json, "command_pid"), jsonString(*json, "control_socket")};
+                          jsonInt(*json, "command_pid"), jsonString(*json, "control_socket"),
+                          jsonString(*json, "boot_id")};
 }
 
 std::optional<ExitRecord> readExitRecord(const std::string& workerDirectory) {
     const std::string path = workerDirectory + "/exit.json";
     const Result<std::string> text = readFile(path, kRecordBytesMax);
-    const Result<Json> json = text.ok() ? parseJson(*text, path) : Result<Json>(text.status());
+    const Result<Json> json =
+        text.ok() ? parseBounded(*text, path, {kRecordBytesMax}) : Result<Json>(text.status());
     if (!json.ok() || !json->is_object()) {
         return std::nullopt;
     }
     const Result<std::int64_t> time = parseTime(jsonString(*json, "time"));
     return ExitRecord{static_cast<int>(jsonInt(*json, "code", 137)),
                       static_cast<int>(jsonInt(*json, "signal")), time.ok() ? *time : 0,
-                      jsonString(*json, "reason")};
+                      jsonString(*json, "reason"),
+                      jsonString(*json, "boot_id"),
+                      jsonInt(*json, "boot_ms")};
+}
+
+bool isEarlier(const ExitRecord& a, const ExitRecord& b) {
+    const bool isOneBoot = !a.bootId.empty() && a.bootId == b.bootId;
+    return isOneBoot ? a.bootMs < b.bootMs : a.timeMs < b.timeMs;
 }
 
 }  // namespace millrace::engines

@@ -51,6 +51,7 @@ Result<std::vector<std::string>> livingMarks(const std::string& root);
 struct GuardianRecord {
     std::int64_t pid = 0, startTime = 0, commandPid = 0;
     std::string controlSocket;
+    std::string bootId;  ///< "": unknown
 };
 std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirectory);
 
@@ -59,7 +60,12 @@ struct ExitRecord {
     int code = 0, signal = 0;
     std::int64_t timeMs = 0;
     std::string reason;
+    std::string bootId;  ///< "": unknown
+    std::int64_t bootMs = 0;
 };
+/// Whether `a` was written before `b`: by the time since the boot where both tell one boot, as the
+/// wall clock may have been set in between.
+bool isEarlier(const ExitRecord& a, const ExitRecord& b);
 std::optional<ExitRecord> readExitRecord(const std::string& workerDirectory);
 
 }  // namespace millrace::engines

@@ -9,9 +9,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include "backend/core/boot.h"
 #include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
 #include "backend/core/unix_socket.h"
@@ -71,33 +71,67 @@ std::set<pid_t> killOnce(std::string_view directory) {
 }  // namespace
 
 bool isGuardianAlive(const GuardianRecord& guardian) {
-    return startTimeOf(guardian.pid) == guardian.startTime;
+    const bool isThisBoot = guardian.bootId.empty() || guardian.bootId == bootId();
+    return isThisBoot && startTimeOf(guardian.pid) == guardian.startTime;
 }
 
-Result<Json> askGuardian(const GuardianRecord& guardian, const Json& request) {
-    ASSIGN_OR_RETURN(const UniqueFd fd, connectUnix(guardian.controlSocket));
-    const timeval limit{1, 0};
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+bool GuardianLine::connect() {
+    if (fd_.isOpen()) {
+        return true;
+    }
+    Result<UniqueFd> made = connectUnixNonBlocking(path_);
+    if (!made.ok() || !checkPeer(made->get(), path_).ok()) {
+        return false;
+    }
+    fd_ = std::move(*made);
+    heard_.clear();
+    return true;
+}
+
+bool GuardianLine::say(const Json& request) {
+    ++numUnanswered_;
+    if (!connect()) {
+        return false;
+    }
     const std::string line = dumpJson(request) + "\n";
-    if (::send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
-        static_cast<ssize_t>(line.size())) {
-        return unavailable(guardian.controlSocket, ": the guardian does not listen");
+    const ssize_t n = ::send(fd_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n == static_cast<ssize_t>(line.size())) {
+        return true;
     }
-    std::string reply;
-    while (reply.find('\n') == std::string::npos && reply.size() < kReplyMax) {
+    // Half a line would spoil the next one. A full buffer is left alone: the guardian has plenty
+    // to read when it goes on.
+    if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
+        fd_.reset();
+    }
+    return false;
+}
+
+bool GuardianLine::hear() {
+    bool isAnswered = false;
+    while (fd_.isOpen()) {
         char buffer[kReplyMax];
-        const ssize_t n = ::recv(fd.get(), buffer, sizeof buffer, 0);
-        if (n <= 0) {
-            return unavailable(guardian.controlSocket, ": the guardian does not answer");
+        const ssize_t n = ::recv(fd_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            break;
         }
-        reply.append(buffer, static_cast<std::size_t>(n));
+        if (n <= 0) {
+            fd_.reset();
+            break;
+        }
+        heard_.append(buffer, static_cast<std::size_t>(n));
+        for (std::size_t end = heard_.find('\n'); end != std::string::npos;
+             end = heard_.find('\n')) {
+            isAnswered = true;
+            heard_.erase(0, end + 1);
+        }
+        if (heard_.size() > kReplyMax) {
+            fd_.reset();
+        }
     }
-    ASSIGN_OR_RETURN(Json json, parseJson(reply, guardian.controlSocket));
-    if (!jsonBool(json, "ok")) {
-        return internalError(guardian.controlSocket, ": ", jsonString(json, "error"));
+    if (isAnswered) {
+        numUnanswered_ = 0;
     }
-    return json;
+    return isAnswered;
 }
 
 int killLeftovers(std::string_view directory) {

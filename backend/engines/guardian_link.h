@@ -1,20 +1,45 @@
 #pragma once
 // Speaking to a guardian that may have been started by another daemon, and cleaning up after one
 // that was killed.
-//
-// Every call is bounded in time: a guardian that does not answer within a second is kUnavailable.
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "backend/core/json.h"
+#include "backend/core/unique_fd.h"
 #include "backend/engines/gang_files.h"
 
 namespace millrace::engines {
 
-/// True while the very process that wrote the record lives (a reused pid does not count).
+/// True while the very process that wrote the record lives (a reused pid does not count, nor one of
+/// another boot).
 bool isGuardianAlive(const GuardianRecord& guardian);
 
-/// Sends one control request (see millrace-exec) and returns its answer.
-Result<Json> askGuardian(const GuardianRecord& guardian, const Json& request);
+/// One lasting control connection to a guardian. Nothing here waits: requests go into the socket's
+/// buffer, answers are taken when they have come, and a guardian that is stopped shows itself by
+/// requests without an answer.
+/// Threads: one at a time. Owns: the connection; it is made again when it breaks.
+class GuardianLine {
+ public:
+    explicit GuardianLine(std::string controlSocket) : path_(std::move(controlSocket)) {}
+
+    /// Sends one control request (see millrace-exec); false when it could not be. A sent one
+    /// reaches the guardian unless the connection breaks before the answer: see isConnected().
+    bool say(const Json& request);
+    /// Takes the answers that have come; true when there was one.
+    bool hear();
+    /// Requests since the last answer, those included that could not be sent.
+    int numUnanswered() const { return numUnanswered_; }
+    /// False from the moment on that a break was noticed until the next say().
+    bool isConnected() const { return fd_.isOpen(); }
+
+ private:
+    bool connect();
+
+    std::string path_, heard_;
+    UniqueFd fd_;
+    int numUnanswered_ = 0;
+};
 
 /// SIGKILL to every process that carries the worker's MR_DIRECTORY in its environment: what a
 /// killed guardian could not end itself. Returns how many there were. The directory, as another

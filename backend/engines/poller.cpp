@@ -61,6 +61,11 @@ void Poller::diff(const JobId& id, const State& now, std::vector<Event>& events)
             tell(Event::Kind::kWorkerExit);
             events.back().worker = now.workers[i];
         }
+        const bool wasSilent = i < before.workers.size() && before.workers[i].isSilent;
+        if (now.workers[i].isSilent != wasSilent && !now.workers[i].exitCode) {
+            tell(wasSilent ? Event::Kind::kWorkerAnswers : Event::Kind::kWorkerSilent);
+            events.back().worker = now.workers[i];
+        }
     }
     if (isOver(now.phase) && !isOver(before.phase)) {
         tell(Event::Kind::kStopping);

@@ -104,6 +104,7 @@ class ActiveRun {
     bool setState(runs::RunState state, const std::string& reason = "");
     void publish();
     void addEvent(const std::string& text);
+    void noteSilence(const engines::State& before, const engines::State& now);
     AttemptFacts facts() const;
     void endLingering();
     bool isRankAlive() const;

@@ -18,7 +18,7 @@ namespace millrace::agent {
 struct LiveWorker {
     std::string name;   ///< "feed", "rank0"
     /// "starting", "running", "ended"; of one that stands still "stopped", "silent", "hung",
-    /// "waiting"
+    /// "waiting"; "unguarded" while its guardian does not answer
     std::string state;
     int pid = 0;
     int exitCode = 0;

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "backend/core/unix_socket.h"
+#include "backend/core/json_bounds.h"
 
 namespace millrace::exec {
 namespace {
@@ -16,7 +15,7 @@ constexpr std::size_t kLineMax = 4096;
 constexpr std::size_t kClientsMax = 16;
 
 Result<ControlRequest> readRequest(std::string_view line) {
-    ASSIGN_OR_RETURN(const Json json, parseJson(line, "control"));
+    ASSIGN_OR_RETURN(const Json json, parseBounded(line, "control", {kLineMax}));
     ControlRequest request;
     request.isStop = jsonBool(json, "stop");
     request.isKill = jsonBool(json, "kill");
@@ -36,32 +35,38 @@ Result<ControlRequest> readRequest(std::string_view line) {
 
 }  // namespace
 
-ControlDoor::ControlDoor(UniqueFd listener, Handler handler)
-    : listener_(std::move(listener)), handler_(std::move(handler)) {
-    ::fcntl(listener_.get(), F_SETFL, O_NONBLOCK);
-}
+ControlDoor::ControlDoor(UnixListener listener, Handler handler)
+    : listener_(std::move(listener)), handler_(std::move(handler)) {}
 
-void ControlDoor::watch(std::vector<pollfd>& fds) const {
-    if (!listener_.isOpen()) {
-        return;
+UnixListener::Time ControlDoor::watch(std::vector<pollfd>& fds) const {
+    if (!listener_) {
+        return UnixListener::Time::max();
     }
-    fds.push_back({clients_.size() < kClientsMax ? listener_.get() : -1, POLLIN, 0});
+    const UnixListener::Time now = std::chrono::steady_clock::now();
+    fds.push_back({listener_->pollFd(now), POLLIN, 0});
     for (const Client& client : clients_) {
         fds.push_back({client.fd.get(), POLLIN, 0});
+    }
+    return listener_->wakeAt(now);
+}
+
+void ControlDoor::admit() {
+    const UnixListener::Time now = std::chrono::steady_clock::now();
+    if (!listener_ || listener_->pollFd(now) < 0) {
+        return;
+    }
+    while (std::optional<UniqueFd> fd = listener_->accept()) {
+        if (clients_.size() >= kClientsMax) {
+            clients_.erase(std::min_element(
+                clients_.begin(), clients_.end(),
+                [](const Client& a, const Client& b) { return a.heardAt < b.heardAt; }));
+        }
+        clients_.push_back({std::move(*fd), {}, now});
     }
 }
 
 void ControlDoor::serve() {
-    while (listener_.isOpen() && clients_.size() < kClientsMax) {
-        UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!fd.isOpen()) {
-            break;
-        }
-        const Result<uid_t> peer = peerUid(fd.get());
-        if (peer.ok() && (*peer == ::geteuid() || *peer == 0)) {
-            clients_.push_back({std::move(fd), {}});
-        }
-    }
+    admit();
     for (Client& client : clients_) {
         if (!serveClient(client)) {
             client.fd.reset();
@@ -78,6 +83,7 @@ bool ControlDoor::serveClient(Client& client) {
     if (n < 0) {
         return errno == EAGAIN || errno == EINTR;
     }
+    client.heardAt = std::chrono::steady_clock::now();
     client.input.append(buffer, static_cast<std::size_t>(n));
     for (;;) {
         const std::size_t end = client.input.find('\n');

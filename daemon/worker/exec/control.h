@@ -4,6 +4,8 @@
 //   {"stop": true, "grace": SECONDS}   {"kill": true}   {"keepalive": true}   {"status": true}
 //
 // Threads: one, driven by poll(). Never blocks: a peer that does not read its answers is dropped.
+// A connection may last: an owner keeps one. When there is no room for another, the one that has
+// been quiet for longest goes.
 // Failure: garbage is answered with an error and ends that connection only.
 #include <functional>
 #include <optional>
@@ -14,6 +16,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/unique_fd.h"
+#include "backend/core/unix_listener.h"
 
 namespace millrace::exec {
 
@@ -28,9 +31,9 @@ class ControlDoor {
     using Handler = std::function<Json(const ControlRequest&)>;
 
     ControlDoor() = default;
-    ControlDoor(UniqueFd listener, Handler handler);
-    /// Adds what poll() has to watch.
-    void watch(std::vector<pollfd>& fds) const;
+    ControlDoor(UnixListener listener, Handler handler);
+    /// Adds what poll() has to watch; the time by which serve() is to be called in any case.
+    UnixListener::Time watch(std::vector<pollfd>& fds) const;
     /// Accepts, reads and answers whatever is ready.
     void serve();
 
@@ -38,11 +41,13 @@ class ControlDoor {
     struct Client {
         UniqueFd fd;
         std::string input;
+        UnixListener::Time heardAt{};
     };
+    void admit();
     bool serveClient(Client& client);
     std::string answer(std::string_view line);
 
-    UniqueFd listener_;
+    std::optional<UnixListener> listener_;
     Handler handler_;
     std::vector<Client> clients_;
 };

@@ -6,7 +6,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "backend/core/boot.h"
 #include "backend/core/clock.h"
+#include "backend/core/directories.h"
 #include "backend/core/files.h"
 #include "backend/core/json.h"
 
@@ -54,6 +56,7 @@ Status WorkerDirectory::writeGuardian(pid_t commandPid) const {
     ASSIGN_OR_RETURN(const std::int64_t startTime, processStartTime(::getpid()));
     const Json guardian = {{"pid", ::getpid()},
                            {"start_time", startTime},
+                           {"boot_id", bootId()},
                            {"control_socket", socketPath()},
                            {"command_pid", commandPid}};
     return writeFileAtomic(path_ + "/guardian.json", dumpJson(guardian) + "\n", 0600);
@@ -64,6 +67,8 @@ Status WorkerDirectory::writeExit(int code, int signal, std::string_view reason,
     const Json exit = {{"code", code},
                        {"signal", signal},
                        {"time", formatTime(SystemClock().wallMs())},
+                       {"boot_id", bootId()},
+                       {"boot_ms", bootTimeMs()},
                        {"reason", std::string(reason.substr(0, kExitBytes / 2))},
                        {"dropped_lines", droppedLines}};
     std::string text = dumpJson(exit);
@@ -71,12 +76,14 @@ Status WorkerDirectory::writeExit(int code, int signal, std::string_view reason,
     text += '\n';
     const std::string aside = path_ + "/exit.json.tmp", path = path_ + "/exit.json";
     RETURN_IF_ERROR(writeAt(exit_.get(), text, aside));
-    ::fsync(exit_.get());
+    // Also with a failed sync it is renamed: a reader after a power cut is worse off without it.
+    const Status synced = ::fsync(exit_.get()) == 0 ? okStatus() : errnoStatus(errno, aside);
     if (::rename(aside.c_str(), path.c_str()) != 0) {
         return errnoStatus(errno, path);
     }
     ::unlink(socketPath().c_str());
-    return okStatus();
+    RETURN_IF_ERROR(synced);
+    return syncDirectory(path_);
 }
 
 Result<std::int64_t> processStartTime(pid_t pid) {

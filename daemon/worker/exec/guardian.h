@@ -50,7 +50,7 @@ class Guardian {
     Status prepareDirectory();
     [[noreturn]] void becomeCommand(pid_t guardian, int go, int out, int err);
     void waitForEvents();
-    int waitMs() const;
+    int waitMs(Time doorAt) const;
     void drainOutput(UniqueFd& pipe, char stream, bool toEnd);
     void readSignals();
     void reap();

@@ -22,14 +22,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
 #include "daemon/worker/exec/guardian.h"
 
 namespace millrace::exec {
 namespace {
 
-constexpr int kOwnTrouble = 125;
-constexpr int kGuardianKilled = 137;
+constexpr int kGuardianKilled = kExitSignal + SIGKILL;
 
 struct CommandLine {
     GuardianOptions guardian;
@@ -89,7 +89,7 @@ Result<CommandLine> parseCommandLine(int argc, char** argv) {
 
 int trouble(const Status& status) {
     ::dprintf(2, "millrace-exec: %s\n", std::string(messageOf(status)).c_str());
-    return kOwnTrouble;
+    return kExitShim;
 }
 
 // The life line and nothing else: a guardian that is adopted must not hold its first owner's
@@ -124,7 +124,7 @@ UniqueFd takeLifeLine(int fd, bool closeOthers) {
     if (!started.ok()) {
         byte = static_cast<unsigned char>(trouble(started));
         [[maybe_unused]] const ssize_t n = ::write(report, &byte, 1);
-        ::_exit(kOwnTrouble);
+        ::_exit(kExitShim);
     }
     if (isAdoptable) {
         [[maybe_unused]] const ssize_t n = ::write(report, &byte, 1);
@@ -181,7 +181,7 @@ int run(int argc, char** argv) {
     if (middle == 0) {
         const pid_t guardian = ::fork();
         if (guardian != 0) {
-            ::_exit(guardian > 0 ? 0 : kOwnTrouble);
+            ::_exit(guardian > 0 ? 0 : kExitShim);
         }
         aliveWrite.reset();
         reportRead.reset();
@@ -198,5 +198,5 @@ int run(int argc, char** argv) {
 }  // namespace millrace::exec
 
 int main(int argc, char** argv) {
-    return millrace::exec::run(argc, argv);
+    return millrace::endInWords("millrace-exec", [&] { return millrace::exec::run(argc, argv); });
 }

@@ -1,7 +1,9 @@
 // A daemon that is killed and started again finds its gangs as they are.
 #include <sys/wait.h>
 
+#include "backend/core/boot.h"
 #include "backend/engines/gang_files.h"
+#include "backend/engines/guardian_link.h"
 #include "tests/support/poll.h"
 #include "tests/unit/engines/fixture.h"
 
@@ -143,6 +145,28 @@ TEST_F(AdoptionTest, AGangThatCannotBeReadKeepsNoOtherFromBeingAdopted) {
     EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
     EXPECT_EQ(troubleOf(engine->state({"embedded", "", "r-torn.a1"}).status()), Trouble::kBadReply);
     EXPECT_FALSE(std::filesystem::exists(file("runs/.gangs/r-gone.a1")));
+}
+
+TEST_F(AdoptionTest, AGuardianOfAnotherBootIsNotTakenForAlive) {
+    const JobId id = submit(gang({group("one", "exec sleep 4343")}));
+    const auto record = readGuardianRecord(file("runs/r-abcde/a1/one"));
+    ASSERT_TRUE(record.has_value());
+    EXPECT_EQ(record->bootId, bootId());
+    EXPECT_TRUE(isGuardianAlive(*record));
+    GuardianRecord other = *record;
+    other.bootId = "00000000-0000-0000-0000-000000000000";
+    EXPECT_FALSE(isGuardianAlive(other)) << "the same pid and start time, after a reboot";
+    ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0)).ok());
+    waitForEnd(id);
+}
+
+TEST(ExitRecord, WhoEndedFirstIsToldByTheTimeSinceTheBoot) {
+    const ExitRecord first{1, 0, 5'000, "", "boot", 100};
+    const ExitRecord second{1, 0, 2'000, "", "boot", 200};  // the wall clock was set back
+    EXPECT_TRUE(isEarlier(first, second));
+    EXPECT_FALSE(isEarlier(second, first));
+    const ExitRecord older{1, 0, 1'000, "", "", 0};
+    EXPECT_TRUE(isEarlier(older, second)) << "without a common boot by the wall clock";
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "backend/engines/embedded_engine.h"
 
+#include <algorithm>
+
+#include "backend/core/unix_socket.h"
 #include "backend/engines/gang_files.h"
+#include "backend/engines/poller.h"
 #include "tests/unit/engines/fixture.h"
 
 namespace millrace::engines {
@@ -10,6 +14,8 @@ using std::chrono::milliseconds;
 using testing::eventually;
 using testing::readJson;
 using testing::readText;
+
+using Kinds = std::vector<std::string>;
 
 const WorkerState& workerOf(const State& state, const std::string& name) {
     for (const WorkerState& worker : state.workers) {
@@ -244,6 +250,62 @@ TEST_F(EmbeddedEngineTest, LogsAreReadByOffsetToTheirEnd) {
     EXPECT_TRUE(chunk->isEnd);
     EXPECT_TRUE(engine->log(id, "rank0", chunk->nextOffset, 100)->bytes.empty());
     EXPECT_FALSE(engine->log(id, "../..", 0, 100).ok());
+}
+
+// Stopped as by a debugger or the kernel's freezer: its socket takes connections until its queue is
+// full, and answers nothing.
+class StoppedGuardianTest : public EmbeddedEngineTest {
+ protected:
+    StoppedGuardianTest() {
+        Gang slow = gang({group("one", "exec sleep 4343")}, "r-stopp.a1");
+        slow.orphanLease = std::chrono::seconds(2);  // asked every half second
+        stopped = submit(slow);
+        running = submit(gang({group("two", "exec sleep 4343")}));
+        const auto record = readGuardianRecord(file("runs/r-stopp/a1/one"));
+        EXPECT_TRUE(record.has_value());
+        guardian = record ? *record : GuardianRecord{};
+        ::kill(static_cast<pid_t>(guardian.pid), SIGSTOP);
+    }
+    ~StoppedGuardianTest() override { ::kill(static_cast<pid_t>(guardian.pid), SIGCONT); }
+    bool isSilent() {
+        const State state = stateOf(stopped);
+        return state.workers.size() == 1 && state.workers[0].isSilent;
+    }
+
+    JobId stopped, running;
+    GuardianRecord guardian;
+};
+
+TEST_F(StoppedGuardianTest, StopsNobodyElseThoughItsQueueIsFull) {
+    std::vector<UniqueFd> waiting;
+    for (Result<UniqueFd> one = connectUnixNonBlocking(guardian.controlSocket); one.ok();
+         one = connectUnixNonBlocking(guardian.controlSocket)) {
+        waiting.push_back(std::move(*one));
+    }
+    restart();  // without a connection to it from before
+    EXPECT_TRUE(testing::eventually([&] { return isSilent(); }));
+    EXPECT_EQ(stateOf(running).phase, Phase::kRunning);
+    EXPECT_EQ(engine->list()->size(), 2U);
+    ASSERT_TRUE(engine->cancel(running, std::chrono::milliseconds(0)).ok());
+    EXPECT_EQ(waitForEnd(running).cause, Cause::kCancelled);
+}
+
+TEST_F(StoppedGuardianTest, IsAWorkerThatIsSilentUntilItGoesOn) {
+    Poller poller(*engine);
+    Kinds kinds;
+    const auto tells = [&](const std::string& kind) {
+        for (const Event& event : poller.pollOnce()) {
+            kinds.emplace_back(textOf(event.kind));
+            EXPECT_TRUE(event.kind != Event::Kind::kWorkerSilent || event.worker.name == "one");
+        }
+        return std::count(kinds.begin(), kinds.end(), kind) == 1;
+    };
+    EXPECT_TRUE(testing::eventually([&] { return tells("worker_silent"); }));
+    EXPECT_TRUE(isSilent());
+    ASSERT_EQ(::kill(static_cast<pid_t>(guardian.pid), SIGCONT), 0);
+    EXPECT_TRUE(testing::eventually([&] { return tells("worker_answers"); }));
+    EXPECT_FALSE(isSilent());
+    EXPECT_EQ(std::count(kinds.begin(), kinds.end(), std::string("worker_silent")), 1);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // millrace-exec --dir: the guardian outlives its owner, keeps the log and the exit record, and can
 // be spoken to.
 #include <fcntl.h>
+#include <poll.h>
 
+#include "backend/core/boot.h"
 #include "backend/core/subprocess.h"
 #include "backend/core/unix_socket.h"
 #include "tests/unit/exec/marked_processes.h"
@@ -222,6 +224,39 @@ TEST_F(ExecDirectoryTest, ADirectoryDeeperThanASocketNameWorks) {
     ASSERT_EQ(Subprocess::run(o)->exitCode, 0);
     auto fd = connectUnix(deep + "/guardian.sock");
     EXPECT_TRUE(fd.ok()) << fd.status();
+}
+
+TEST_F(ExecDirectoryTest, TheRecordsNameTheBoot) {
+    ASSERT_EQ(start("exit 0"), 0);
+    const Json exit = waitForExit();
+    EXPECT_EQ(jsonString(readJson(work() + "/guardian.json"), "boot_id"), bootId());
+    EXPECT_EQ(jsonString(exit, "boot_id"), bootId());
+    EXPECT_GT(jsonInt(exit, "boot_ms"), 0);
+    EXPECT_LE(jsonInt(exit, "boot_ms"), bootTimeMs());
+}
+
+TEST_F(ExecDirectoryTest, ACommandLeavesNoCoreFileUnlessItIsAskedFor) {
+    ASSERT_EQ(start("ulimit -S -c; ulimit -H -c"), 0);
+    waitForExit();
+    EXPECT_EQ(logged('o'), (std::vector<std::string>{"0", "0"}));
+}
+
+TEST_F(ExecDirectoryTest, QuietConnectionsKeepNobodyOut) {
+    ASSERT_EQ(start("exec sleep 4343"), 0);
+    std::vector<UniqueFd> quiet;
+    for (int i = 0; i < 30; ++i) {
+        auto fd = connectUnix(work() + "/guardian.sock");
+        ASSERT_TRUE(fd.ok()) << fd.status();
+        quiet.push_back(std::move(*fd));
+    }
+    const auto fd = connectUnix(work() + "/guardian.sock");
+    ASSERT_TRUE(fd.ok());
+    constexpr std::string_view kLine = "{\"status\": true}\n";
+    ASSERT_EQ(::write(fd->get(), kLine.data(), kLine.size()), static_cast<ssize_t>(kLine.size()));
+    pollfd item{fd->get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&item, 1, 20'000), 1) << "it is answered";
+    pollfd first{quiet.front().get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&first, 1, 20'000), 1) << "the longest quiet one made room";
 }
 
 }  // namespace

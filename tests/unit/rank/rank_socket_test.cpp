@@ -49,7 +49,7 @@ class Daemon {
                 MutexLock lock(mutex_);
                 alive_.push_back(*alive);
                 changed_.notifyAll();
-                return;
+                return true;
             }
             {
                 MutexLock lock(mutex_);
