@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "backend/core/subprocess.h"
 #include "backend/core/text.h"
 #include "backend/core/utf8.h"
 

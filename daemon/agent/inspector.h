@@ -10,6 +10,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/core/subprocess.h"
 #include "backend/spec/spec_reader.h"
 
 namespace millrace::agent {
@@ -48,10 +49,14 @@ class Inspector {
 Json inspectQuestion(const InspectRequest& request, std::string_view op = "resolve");
 Result<InspectReply> parseInspectReply(const std::string& text);
 
+/// So many may run at once: a call of each thread that serves submits and of each that serves
+/// questions.
+inline constexpr int kInspectorsMax = 4;
+
 struct LoaderInspectorOptions {
     std::string program;  ///< millrace-loader
     std::chrono::milliseconds timeout{120'000};
-    std::int64_t memoryLimitBytes = std::int64_t{16} << 30;  ///< of address space
+    std::int64_t memoryLimitBytes = memoryShareOf(kInspectorsMax);  ///< of address space
     std::int64_t maxAnswerBytes = std::int64_t{256} << 20;
 };
 

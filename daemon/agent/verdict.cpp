@@ -1,5 +1,6 @@
 #include "daemon/agent/verdict.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <signal.h>
@@ -29,7 +30,7 @@ bool hasExitCode(const engines::State& gang, int code) {
 // one that spoke of an error.
 std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
     for (const engines::WorkerState& worker : gang.workers) {
-        if (worker.exitCode == kExitDataError) {
+        if (worker.exitCode == kExitInput) {
             return worker.name;
         }
     }
@@ -56,7 +57,7 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     }
     // Whoever was killed from outside has not said why.
     const int code = worker->exitCode.value_or(0);
-    const bool isKilled = code == 128 + SIGKILL || code == 128 + SIGTERM;
+    const bool isKilled = code == kExitSignal + SIGKILL || code == kExitSignal + SIGTERM;
     const auto words = facts.lastWords.find(name);
     if (!isKilled && words != facts.lastWords.end() && !words->second.empty()) {
         strAppend(&reason, "; its last line: ", words->second);
@@ -66,12 +67,13 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
 
 Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     const std::string reason = failureReason(facts, gang);
-    if (hasExitCode(gang, kExitDataError)) {
+    if (hasExitCode(gang, kExitInput)) {
         return {Verdict::Kind::kFailed, reason};
     }
     const bool tookSteps = facts.lastStep > facts.resumeStep;
     const engines::WorkerState* worker = findWorker(gang, gang.worker);
-    const bool wasKilled = worker != nullptr && (worker->signal != 0 || worker->exitCode > 128);
+    const bool wasKilled =
+        worker != nullptr && (worker->signal != 0 || worker->exitCode > kExitSignal);
     if (facts.maxRestarts == 0) {
         return {Verdict::Kind::kFailed, reason};
     }
@@ -92,12 +94,14 @@ std::string describeExit(const engines::WorkerState& worker) {
         return worker.name + " did not start";
     }
     const int code = *worker.exitCode;
-    const int number = worker.signal != 0 ? worker.signal : (code > 128 ? code - 128 : 0);
+    const int number = worker.signal != 0 ? worker.signal : std::max(code - kExitSignal, 0);
     const char* name = number > 0 ? ::sigabbrev_np(number) : nullptr;
     if (name != nullptr) {
         return strCat(worker.name, " was ended by SIG", name);
     }
-    return strCat(worker.name, " ended with code ", code);
+    const std::string_view meaning = code == kExitOther ? "" : meaningOf(code);
+    return meaning.empty() ? strCat(worker.name, " ended with code ", code)
+                           : strCat(worker.name, " ended with code ", code, " (", meaning, ")");
 }
 
 Verdict judge(const AttemptFacts& facts, const engines::State& gang) {

@@ -7,13 +7,10 @@
 #include <map>
 #include <string>
 
+#include "backend/core/exit_codes.h"
 #include "backend/engines/engine.h"
 
 namespace millrace::agent {
-
-/// Exit codes of workers (plan of the rooms).
-inline constexpr int kExitStopped = 3;
-inline constexpr int kExitDataError = 4;
 
 struct AttemptFacts {
     int attempt = 1;
@@ -35,7 +32,7 @@ struct Verdict {
 
 Verdict judge(const AttemptFacts& facts, const engines::State& gang);
 
-/// "rank0 was ended by SIGKILL", "feed ended with code 4".
+/// "rank0 was ended by SIGKILL", "feed ended with code 4 (input or data error)".
 std::string describeExit(const engines::WorkerState& worker);
 
 }  // namespace millrace::agent

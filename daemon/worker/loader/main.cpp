@@ -23,7 +23,8 @@ namespace {
 using namespace millrace;
 
 constexpr char kFooter[] =
-    "Exit codes: 0 done, 2 usage, 3 stopped on request, 4 input or data error, 5 other.";
+    "Exit codes: 0 done, 2 usage, 3 stopped on request, 4 input or data error, 5 other, "
+    "6 memory, disk or a limit too small.";
 
 struct Arguments {
     std::string job;
@@ -187,7 +188,8 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? loader::kExitDone : loader::kExitUsage;
+        return app.exit(error) == 0 ? kExitDone : kExitUsage;
     }
-    return runRole(app, arguments);
+    // Libraries below throw, and so does a list of files on a damaged file system.
+    return endInWords("millrace-loader", [&] { return runRole(app, arguments); });
 }

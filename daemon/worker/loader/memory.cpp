@@ -78,7 +78,8 @@ Status LoaderMemory::admitted() const {
         return okStatus();
     }
     const std::int64_t segments = need_.segment + need_.evalReaders * need_.evalSegment;
-    return resourceExhausted(
+    // The spec's own limit: the same spec is refused again.
+    return invalidArgument(
         "resources.memory_limit_mb: ", limitBytes_ / kMegabyte, " MB are too little; ",
         megabytes(need_.total()), " are enough: ", megabytes(need_.threads),
         " for the program and its threads, ",

@@ -4,7 +4,7 @@
 //   millrace-trainer --job job.json --rank N
 //
 // SIGTERM or a stop from the daemon: a checkpoint of the last whole step, then exit 3.
-// Exit codes: 0 done, 2 usage, 3 stopped with a checkpoint, 4 input or data error, 5 other.
+// Exit codes: backend/core/exit_codes.h.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "backend/core/exit_codes.h"
 #include "backend/core/log.h"
 #include "backend/train/dense_network.h"
 #include "daemon/worker/trainer/job.h"
@@ -22,7 +23,6 @@
 namespace millrace::trainer {
 namespace {
 
-constexpr int kDone = 0, kUsage = 2, kStopped = 3, kInputError = 4, kOtherError = 5;
 constexpr std::chrono::seconds kErrorLease{30};
 
 // A stop request as a file descriptor: the wait for a batch ends when it becomes readable.
@@ -54,18 +54,6 @@ void installSignals() {
     ::sigaction(SIGTERM, &action, nullptr);
     ::sigaction(SIGINT, &action, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
-}
-
-int exitCodeOf(const Status& status) {
-    switch (status.code()) {
-        case absl::StatusCode::kInvalidArgument:
-        case absl::StatusCode::kNotFound:
-        case absl::StatusCode::kFailedPrecondition:
-        case absl::StatusCode::kDataLoss:
-            return kInputError;
-        default:
-            return kOtherError;
-    }
 }
 
 /// Floats a row of the `vectors` features: from the checkpoint, else from the first frame.
@@ -171,7 +159,7 @@ int fail(const Status& status, rank::RankClient* client) {
             logWarn("trainer: the daemon did not take the error", {{"error", messageOf(sent)}});
         }
     }
-    return exitCodeOf(status);
+    return workerExitOf(status);
 }
 
 int run(const std::string& jobPath, int rank) {
@@ -185,12 +173,12 @@ int run(const std::string& jobPath, int rank) {
         return fail(outcome.status(), client.get());
     }
     if (*outcome == train::Trainer::Outcome::kDone) {
-        return kDone;
+        return kExitDone;
     }
     // What is not acknowledged lies in the checkpoint; the next attempt sends it.
     const Status acked = client->waitAcked(std::chrono::seconds(5));
     logInfo("trainer: stopped with a checkpoint", {{"acknowledged", acked.ok() ? "yes" : "no"}});
-    return kStopped;
+    return kExitStopped;
 }
 
 }  // namespace
@@ -218,8 +206,9 @@ int main(int argc, char** argv) {
     }
     if (job.empty() || rank < 0) {
         std::fprintf(stderr, "usage: millrace-trainer --job job.json --rank N\n");
-        return millrace::trainer::kUsage;
+        return millrace::kExitUsage;
     }
     millrace::trainer::installSignals();
-    return millrace::trainer::run(job, rank);
+    return millrace::endInWords("millrace-trainer",
+                                [&] { return millrace::trainer::run(job, rank); });
 }

@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
 #include "tests/integration/loader/loader_program.h"
 
@@ -198,7 +199,7 @@ TEST_F(TableTest, AFileThatMayNotGrowLeavesNothingHalfWritten) {
     options.timeout = std::chrono::seconds(60);
     const auto output = Subprocess::run(options);
     ASSERT_TRUE(output.ok()) << output.status();
-    EXPECT_EQ(output->exitCode, 4) << output->err;
+    EXPECT_EQ(output->exitCode, kExitResources) << output->err;
     EXPECT_THAT(output->err, HasSubstr("nothing of the table was kept"));
     EXPECT_FALSE(fs::exists(directory_ / "full"));
     EXPECT_EQ(hiddenEntries(), 0U);

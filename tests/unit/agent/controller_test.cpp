@@ -100,7 +100,7 @@ TEST_F(AgentTest, AWorkersOwnSentenceIsTheReason) {
     hello(id);
     say(id, 1, rank::ErrorLine{"ratings.csv, line 7: 3 fields instead of 4"});
     leave(id);
-    endGang(id, 1, kExitDataError);
+    endGang(id, 1, kExitInput);
     EXPECT_EQ(record(id).state, RunState::kFailed);
     EXPECT_EQ(record(id).exitReason, "rank0: ratings.csv, line 7: 3 fields instead of 4");
     EXPECT_EQ(record(id).attempt, 1) << "bad input is not tried again";
@@ -194,10 +194,10 @@ TEST_F(AgentTest, AResumeKeepsItsStepAndItsPlaceInTheQueueOverARestart) {
     makeController();
     ASSERT_TRUE(controller->recover().ok());
     controller->drain();
-    endGang(second, 1, kExitDataError);
+    endGang(second, 1, kExitInput);
     EXPECT_EQ(record(third).state, RunState::kStarting) << "it was there before the resume";
     EXPECT_EQ(record(first).state, RunState::kQueued);
-    endGang(third, 1, kExitDataError);
+    endGang(third, 1, kExitInput);
     EXPECT_EQ(record(first).state, RunState::kStarting);
     EXPECT_EQ(live.get(first).resumeStep, 50);
     EXPECT_EQ(record(first).resumeFrom, 0) << "used up";
@@ -335,7 +335,7 @@ TEST_F(AgentTest, QueuedRunsStayInOrderOverARestart) {
     makeController();
     ASSERT_TRUE(controller->recover().ok());
     controller->drain();
-    endGang(first, 1, kExitDataError);
+    endGang(first, 1, kExitInput);
     EXPECT_EQ(record(second).state, RunState::kStarting);
     EXPECT_EQ(record(third).state, RunState::kQueued);
 }

@@ -48,7 +48,7 @@ TEST(Verdict, AStopIsCancelled) {
 TEST(Verdict, BadInputOfTheFeedIsTheReasonEvenWhenTheRankFellFirst) {
     AttemptFacts facts = someFacts();
     facts.errors = {{"feed", "part-3.parquet: truncated"}, {"rank0", "the feed is gone"}};
-    const Verdict verdict = judge(facts, gangOf(5, kExitDataError));
+    const Verdict verdict = judge(facts, gangOf(5, kExitInput));
     EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed);
     EXPECT_EQ(verdict.reason, "feed: part-3.parquet: truncated");
 }
@@ -74,12 +74,21 @@ TEST(Verdict, ARankThatEndsBeforeAnyStepIsNotStartedAgainAndAgain) {
     EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kFailed);
 }
 
+TEST(Verdict, AFullDiskIsNoInputErrorAndIsTriedAgain) {
+    const Verdict verdict = judge(someFacts(), gangOf(kExitResources, kExitResources));
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
+    EXPECT_EQ(judge(someFacts(), gangOf(kExitInput, 0)).kind, Verdict::Kind::kFailed);
+}
+
 TEST(Verdict, ExitsAreDescribedByName) {
     engines::WorkerState worker;
     worker.name = "feed";
     EXPECT_EQ(describeExit(worker), "feed did not start");
     worker.exitCode = 5;
     EXPECT_EQ(describeExit(worker), "feed ended with code 5");
+    worker.exitCode = kExitResources;
+    EXPECT_EQ(describeExit(worker),
+              "feed ended with code 6 (memory, disk or a limit too small)");
     worker.exitCode = 134;
     EXPECT_EQ(describeExit(worker), "feed was ended by SIGABRT");
 }

@@ -143,7 +143,7 @@ TEST_F(AgentTest, ARunIsFoundByAUniquePrefix) {
 TEST_F(AgentTest, OnlyAnEndedRunIsDeletedAndRestored) {
     const std::string id = submit();
     EXPECT_FALSE(service->remove(id).ok());
-    endGang(id, 1, kExitDataError);
+    endGang(id, 1, kExitInput);
     ASSERT_TRUE(service->remove(id).ok());
     EXPECT_TRUE(service->list({})->runs.empty());
     ASSERT_TRUE(service->restore(id).ok());
@@ -189,7 +189,7 @@ TEST_F(AgentTest, AWatchTellsWhatThereIsThenWhatChanges) {
 
 TEST_F(AgentTest, AWatchOfAnEndedRunEndsAtOnce) {
     const std::string id = submit();
-    endGang(id, 1, kExitDataError);
+    endGang(id, 1, kExitInput);
     Result<RunWatch> watch = service->watch({id});
     EXPECT_TRUE(watch->next()->isEnd);
 }
