@@ -380,7 +380,7 @@ class GrpcClient final : public DaemonClient {
             ASSIGN_OR_RETURN(const auto credentials, credentialsOf(options_.tls));
             return grpc::CreateCustomChannel(to.text(), credentials, channelArguments());
         }
-        Result<UniqueFd> fd = connectUnix(to.unixPath);
+        Result<UniqueFd> fd = connectOwnUnix(to.unixPath);
         if (!fd.ok()) {
             return fd.status().code() == absl::StatusCode::kPermissionDenied
                        ? fd.status()

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -258,6 +259,22 @@ TEST_F(GrpcClientTest, HalfOfATlsSetIsRefused) {
     options.tls.authority = "/ca.pem";
     const auto run = makeGrpcClient(options)->get("r-abc23");
     EXPECT_THAT(std::string(messageOf(run.status())), HasSubstr("belong together"));
+}
+
+// Whoever may write to the directory may have put his own socket there.
+TEST(GrpcClient, SaysNothingToASocketInADirectoryThatOthersMayWriteTo) {
+    const tests::TempDir dir;
+    ASSERT_EQ(::chmod(dir.path().c_str(), 0777), 0);
+    const auto listener = listenUnix(dir / "d.sock");
+    ASSERT_TRUE(listener.ok());
+    GrpcClientOptions options;
+    options.address.unixPath = dir / "d.sock";
+    const auto client = makeGrpcClient(options);
+    const Status status = client->handshake().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(std::string(messageOf(status)), HasSubstr("others may write here"));
+    ::fcntl(listener->get(), F_SETFL, O_NONBLOCK);
+    EXPECT_LT(::accept(listener->get(), nullptr, nullptr), 0) << "nobody came";
 }
 
 }  // namespace
