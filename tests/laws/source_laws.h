@@ -34,6 +34,9 @@ std::vector<Offence> checkGui(const std::vector<SourceFile>& files);
 /// Production code never takes the value of a Result that it has just been given: `*find(x)` and
 /// `find(x)->name` end the process where the call fails.
 std::vector<Offence> checkResults(const std::vector<SourceFile>& files);
+/// Products leave alone what the whole process shares (the umask), and parse JSON by its one door
+/// (backend/core/json.cpp).
+std::vector<Offence> checkProcessWide(const std::vector<SourceFile>& files);
 /// No sleeping in tests, no fixed ports, no paths of one machine.
 std::vector<Offence> checkTests(const std::vector<SourceFile>& files);
 

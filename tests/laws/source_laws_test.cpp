@@ -28,6 +28,11 @@ TEST(SourceLaws, TheConsoleHasThreadsAndCallsInItsBridgeOnly) {
     EXPECT_TRUE(offences.empty()) << describe(offences);
 }
 
+TEST(SourceLaws, ProductsLeaveTheUmaskAloneAndParseWithinBounds) {
+    const auto offences = checkProcessWide(readTree(MILLRACE_SOURCE_DIR));
+    EXPECT_TRUE(offences.empty()) << describe(offences);
+}
+
 TEST(SourceLaws, UnitTestsDoNotSleep) {
     const auto offences = checkTests(readTree(MILLRACE_SOURCE_DIR));
     EXPECT_TRUE(offences.empty()) << describe(offences);
@@ -148,6 +153,14 @@ TEST(SourceLaws, AFileThatGrewTooLongIsSeen) {
     EXPECT_EQ(checkSizes({{"backend/core/a.cpp", std::string(601, '\n')}}).size(), 1U);
     EXPECT_TRUE(checkSizes({{"backend/core/a.cpp", std::string(600, '\n')}}).empty());
     EXPECT_EQ(checkSizes({{"backend/core/a.h", std::string(251, '\n')}}).size(), 1U);
+}
+
+TEST(SourceLaws, AUmaskAndAParserWithoutBoundsAreSeen) {
+    EXPECT_EQ(checkProcessWide({{"backend/core/a.cpp", "::umask(0177);\n"}}).size(), 1U);
+    EXPECT_EQ(checkProcessWide({{"daemon/agent/a.cpp", "Json::parse(text);\n"}}).size(), 1U);
+    EXPECT_TRUE(checkProcessWide({{"backend/core/json.cpp", "Json::parse(text);\n"}}).empty());
+    EXPECT_TRUE(checkProcessWide({{"app/cli/a.cpp", "// no umask() here\n"}}).empty());
+    EXPECT_TRUE(checkProcessWide({{"backend/ring/a.cpp", "TinyJson::parse(x, y);\n"}}).empty());
 }
 
 TEST(SourceLaws, ASleepingUnitTestIsSeen) {

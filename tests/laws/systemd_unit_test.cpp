@@ -1,0 +1,68 @@
+// packaging/systemd/millraced.service: systemd reads it without a complaint and finds it closed.
+#include <gtest/gtest.h>
+
+#include "backend/core/files.h"
+#include "backend/core/subprocess.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace {
+namespace {
+
+// In tenths, as systemd-analyze takes it.
+constexpr const char* kExposureMax = "--threshold=20";
+
+class SystemdUnitTest : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        SubprocessOptions options;
+        options.argv = {"systemd-analyze", "--version"};
+        const auto version = Subprocess::run(options);
+        if (!version.ok() || version->exitCode != 0) {
+            GTEST_SKIP() << "systemd-analyze is not installed";
+        }
+        const auto text =
+            readFile(std::string(MILLRACE_SOURCE_DIR) + "/packaging/systemd/millraced.service");
+        ASSERT_TRUE(text.ok()) << text.status();
+        // The program of the installed place is not there; what it is does not matter here.
+        unit_ = *text;
+        const std::string program = "%h/.local/bin/millraced";
+        ASSERT_NE(unit_.find(program), std::string::npos);
+        unit_.replace(unit_.find(program), program.size(), "/bin/true");
+    }
+    SubprocessOutput analyze(std::vector<std::string> arguments, const std::string& unit) {
+        const std::string path = dir_ / "millraced.service";
+        EXPECT_TRUE(writeFileAtomic(path, unit).ok());
+        SubprocessOptions options;
+        options.argv = {"systemd-analyze"};
+        options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+        options.argv.push_back(path);
+        options.environment = {"XDG_RUNTIME_DIR=" + dir_.path()};
+        options.timeout = std::chrono::seconds(60);
+        const auto output = Subprocess::run(options);
+        EXPECT_TRUE(output.ok()) << output.status();
+        return output.ok() ? *output : SubprocessOutput{};
+    }
+
+    const tests::TempDir dir_;
+    std::string unit_;
+};
+
+TEST_F(SystemdUnitTest, IsReadWithoutAComplaint) {
+    const SubprocessOutput output = analyze({"--user", "verify"}, unit_);
+    EXPECT_EQ(output.exitCode, 0);
+    EXPECT_EQ(output.out + output.err, "");
+}
+
+TEST_F(SystemdUnitTest, LeavesLittleOpen) {
+    const SubprocessOutput output = analyze({"security", "--offline=true", kExposureMax}, unit_);
+    EXPECT_EQ(output.exitCode, 0) << output.out << output.err;
+}
+
+TEST_F(SystemdUnitTest, AnOpenUnitIsSeen) {
+    const SubprocessOutput output = analyze({"security", "--offline=true", kExposureMax},
+                                            "[Service]\nExecStart=/bin/true\n");
+    EXPECT_NE(output.exitCode, 0);
+}
+
+}  // namespace
+}  // namespace millrace
