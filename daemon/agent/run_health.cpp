@@ -32,6 +32,14 @@ std::string clipped(const std::string& text) {
     return text.substr(0, end) + " ...";
 }
 
+// Makes its signs younger by a span that does not count.
+void shift(WorkerSigns& signs, std::int64_t byNs, std::int64_t nowNs) {
+    for (std::int64_t* time : {&signs.sinceNs, &signs.heardNs, &signs.workedNs}) {
+        *time = std::min(nowNs, *time + byNs);
+    }
+    signs.waitsSinceNs = signs.waitsSinceNs == 0 ? 0 : std::min(nowNs, signs.waitsSinceNs + byNs);
+}
+
 }  // namespace
 
 char processStateOf(int pid) {
@@ -81,8 +89,7 @@ int RunHealth::pidOf(const std::string& worker) const {
 void RunHealth::setWorkers(const engines::State& state) {
     for (const engines::WorkerState& worker : state.workers) {
         if (worker.exitCode.has_value()) {
-            std::erase_if(signs_,
-                          [&](const WorkerSigns& s) { return s.worker == worker.name; });
+            std::erase_if(signs_, [&](const WorkerSigns& s) { return s.worker == worker.name; });
             still_.erase(worker.name);
             troubles_.erase(worker.name);
             told_.erase(worker.name);
@@ -112,7 +119,17 @@ void RunHealth::heard(const rank::Sender& sender, const rank::RankLine& line) {
     if (signs == nullptr) {
         return;  // it has ended: what comes was still in its socket
     }
-    signs->heardNs = clock_.steadyNs();
+    // What a process lost while nothing was heard of it, its work did not take; nor did that of the
+    // ranks that waited for a silent feed.
+    const std::int64_t now = clock_.steadyNs(), silentNs = now - signs->heardNs;
+    const bool wasSilent = still_.contains(signs->worker) && silentNs >= kBlindNs;
+    for (WorkerSigns& other : signs_) {
+        const bool hasLost = &other == signs || (!signs->isRank && other.isRank);
+        if (wasSilent && hasLost) {
+            shift(other, silentNs, now);
+        }
+    }
+    signs->heardNs = now;
     if (const auto* alive = std::get_if<rank::Alive>(&line.body)) {
         const std::string& trouble = alive->trouble;
         setTrouble(signs->worker,
@@ -138,8 +155,8 @@ void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
         signs.step = progress->step;
         signs.isWritingCheckpoint = progress->phase == "checkpoint";
         // Never before the step: the time of the report is the daemon's, its span the worker's.
-        const auto waits = static_cast<std::int64_t>(
-            std::clamp(progress->waitingMs, 0.0, 1e12) * static_cast<double>(kNsPerMs));
+        const auto waits = static_cast<std::int64_t>(std::clamp(progress->waitingMs, 0.0, 1e12) *
+                                                     static_cast<double>(kNsPerMs));
         signs.waitsSinceNs = waits > 0 ? now - waits : 0;
         return;
     }
@@ -168,11 +185,7 @@ void RunHealth::forgive(std::int64_t nowNs) {
         return;
     }
     for (WorkerSigns& signs : signs_) {
-        for (std::int64_t* time : {&signs.sinceNs, &signs.heardNs, &signs.workedNs}) {
-            *time = std::min(nowNs, *time + gap);
-        }
-        signs.waitsSinceNs =
-            signs.waitsSinceNs == 0 ? 0 : std::min(nowNs, signs.waitsSinceNs + gap);
+        shift(signs, gap, nowNs);
     }
 }
 
@@ -192,8 +205,8 @@ void RunHealth::lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news
         const bool isNew = known == still_.end();
         Still next{one, "", 0, processState_(pidOf(one.worker))};
         next.sentence = describe(one, signs_, next.process);
-        next.sinceMs = isNew ? clock_.wallMs() - (nowNs - one.sinceNs) / kNsPerMs
-                             : known->second.sinceMs;
+        next.sinceMs =
+            isNew ? clock_.wallMs() - (nowNs - one.sinceNs) / kNsPerMs : known->second.sinceMs;
         // Of the letters only a stop says more than the silence itself; others come and go.
         if (isNew || known->second.what.standing != one.standing ||
             (known->second.process == 'T') != (next.process == 'T')) {
@@ -204,8 +217,8 @@ void RunHealth::lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news
     for (const auto& [worker, before] : still_) {
         if (!still.contains(worker)) {
             const std::int64_t stoodNs = (clock_.wallMs() - before.sinceMs) * kNsPerMs;
-            news.push_back(strCat(worker, " goes on after ",
-                                  secondsText(std::max<std::int64_t>(0, stoodNs))));
+            news.push_back(
+                strCat(worker, " goes on after ", secondsText(std::max<std::int64_t>(0, stoodNs))));
         }
     }
     still_ = std::move(still);

@@ -65,9 +65,9 @@ class RunHealth {
     const ProcessState processState_;
     std::vector<WorkerSigns> signs_;
     std::map<std::string, int> pids_;
-    std::map<std::string, Still> still_;             // by worker
-    std::map<std::string, std::string> troubles_;    // by who has it
-    std::map<std::string, std::string> told_;        // troubles that the history has
+    std::map<std::string, Still> still_;           // by worker
+    std::map<std::string, std::string> troubles_;  // by who has it
+    std::map<std::string, std::string> told_;      // troubles that the history has
     std::int64_t lookedNs_ = 0;
 };
 

@@ -22,7 +22,7 @@ bool isReading(const WorkerSigns* feed, std::int64_t nowNs, const StandstillLimi
 }
 
 std::int64_t workLimit(const WorkerSigns& worker, const StandstillLimits& limits) {
-    const std::int64_t least = !worker.hasWorked           ? limits.firstWorkNs
+    const std::int64_t least = !worker.hasWorked            ? limits.firstWorkNs
                                : worker.isWritingCheckpoint ? limits.checkpointNs
                                                             : limits.workNs;
     return std::max(least, std::min(limits.mostNs, limits.slowFactor * worker.slowestNs));
@@ -101,25 +101,25 @@ std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers,
             return s.worker == feed->worker;
         });
     if (isFeedQuiet) {
-        std::erase_if(found,
-                      [](const Standstill& s) { return s.standing == Standing::kStarved; });
+        std::erase_if(found, [](const Standstill& s) {
+            return s.standing == Standing::kStarved || s.standing == Standing::kHung;
+        });
     }
     return found;
 }
 
 std::string describe(const Standstill& still, const std::vector<WorkerSigns>& workers,
                      char processState) {
-    const auto found =
-        std::find_if(workers.begin(), workers.end(),
-                     [&](const WorkerSigns& w) { return w.worker == still.worker; });
+    const auto found = std::find_if(workers.begin(), workers.end(),
+                                    [&](const WorkerSigns& w) { return w.worker == still.worker; });
     const WorkerSigns worker = found == workers.end() ? WorkerSigns{still.worker} : *found;
     const std::string start = strCat(worker.worker, " stands still", afterStep(worker), ": ");
     switch (still.standing) {
         case Standing::kMoves:
             return "";
         case Standing::kUnheard:
-            return strCat(worker.worker, " has said nothing since it was started: ",
-                          processText(processState));
+            return strCat(worker.worker,
+                          " has said nothing since it was started: ", processText(processState));
         case Standing::kSilent:
             return strCat(start, processText(processState));
         case Standing::kStarved:

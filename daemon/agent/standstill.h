@@ -58,8 +58,8 @@ struct Standstill {
     bool operator==(const Standstill&) const = default;
 };
 
-/// Those of a run's workers that stand still at `nowNs`. A rank that waits for a feed of which
-/// nothing is heard is left out: the feed is the cause.
+/// Those of a run's workers that stand still at `nowNs`. Ranks that live and do not get on while
+/// nothing is heard of the feed are left out: it is the cause.
 std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
                                         const StandstillLimits& limits = {});
 

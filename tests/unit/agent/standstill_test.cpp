@@ -91,6 +91,8 @@ TEST(Standstill, AStoppedFeedIsNamedInsteadOfTheRankThatWaitsForIt) {
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].worker, "feed");
     EXPECT_EQ(found[0].standing, Standing::kSilent);
+    rank.workedNs = 100 * kSecond;  // it opens a stream and waits for an answer
+    EXPECT_THAT(standings({feed, rank}, 115), ElementsAre(Standing::kSilent));
 }
 
 TEST(Standstill, AWorkerThatNeverSaidHelloIsNamedAfterHalfAMinute) {
@@ -201,6 +203,29 @@ TEST_F(HealthTest, AHungTrainingThreadIsToldFromAStoppedProcess) {
     EXPECT_THAT(news[0], HasSubstr("its process lives, its training thread does not get on"));
     EXPECT_EQ(health_.standingOf("rank0"), "hung");
     EXPECT_THAT(pass(1), ElementsAre(HasSubstr("rank0 goes on after")));
+}
+
+TEST_F(HealthTest, WhatAStoppedProcessLostIsNoHang) {
+    (void)pass(30);
+    EXPECT_EQ(pass(60, false).size(), 1u);
+    EXPECT_THAT(pass(12, true, false), ElementsAre("rank0 goes on after 1 m 01 s"))
+        << "its thread of signs is heard first";
+    const auto news = pass(1, true, false);
+    ASSERT_EQ(news.size(), 1u) << "now it is";
+    EXPECT_THAT(news[0], HasSubstr("its training thread does not get on"));
+}
+
+TEST_F(HealthTest, WhatARankLostByAStoppedFeedIsNoHang) {
+    (void)pass(5);
+    std::vector<std::string> news;
+    for (int second = 0; second < 40; ++second) {
+        clock_.advanceMs(1'000);
+        say("rank", rank::Alive{});
+        const auto some = health_.look();
+        news.insert(news.end(), some.begin(), some.end());
+    }
+    EXPECT_THAT(news, ElementsAre(HasSubstr("feed stands still: its process says nothing")));
+    EXPECT_THAT(pass(11, true, false), ElementsAre(HasSubstr("feed goes on after")));
 }
 
 TEST_F(HealthTest, ALongStandstillDoesNotMakeTheNextOneLastLonger) {
