@@ -323,6 +323,11 @@ class Binder {
     void cardinality(const std::string& table, const std::string& feature, std::int64_t made) {
         EmbeddingSpec& embedding = spec_.embeddings[table];
         const std::string path = strCat("embeddings.", table);
+        if (embedding.vocabulary && made > 0) {
+            return problems_.add(path, "check",
+                                 strCat(path, ".vocabulary: the recipe makes the ids of '", feature,
+                                        "' already; leave out the step or the vocabulary"));
+        }
         if (embedding.vocabulary) {
             return vocabulary(*embedding.vocabulary, path);
         }

@@ -29,7 +29,8 @@ std::vector<Key> generalKeys() {
         {"model", T::kSection, "", "the built-in model"},
         {"train", T::kSection, "", "how it is trained"},
         {"command", T::kTextList, "",
-         "the user's own ranks, in place of `model` and `train.optimizer`: program and arguments"},
+         "the user's own ranks, in place of `model` and `train.optimizer`: program and arguments; this "
+         "version streams such a spec and refuses to run it"},
         {"eval",
          T::kSection,
          "",
@@ -237,7 +238,7 @@ std::vector<Key> featureKeys() {
         {"embeddings.*.rows",
          T::kInt,
          "",
-         "rows of the table; ids are hashed into them unless a step or a vocabulary made them",
+         "rows of the table; ids are hashed into them unless a step made them",
          {.min = 1, .max = 1e12, .unit = "rows"}},
         {"embeddings.*.dim",
          T::kInt,
@@ -247,7 +248,8 @@ std::vector<Key> featureKeys() {
         {"embeddings.*.vocabulary",
          T::kSection,
          "",
-         "ids by place in a table's column; 0 for what is not in it",
+         "ids by place in a table's column; 0 for what is not in it; the embedding gets a row more "
+         "than the table has",
          {.isOptional = true}},
         {"embeddings.*.vocabulary.table", T::kText, "", "the file", {.isRequired = true}},
         {"embeddings.*.vocabulary.column", T::kText, "", "its key column", {.isRequired = true}},
@@ -327,7 +329,7 @@ std::vector<Key> trainingKeys() {
         {"train.ranks",
          T::kInt,
          "1",
-         "training processes; must divide batch.rows / micro_rows",
+         "training processes; must divide batch.rows / micro_rows; this version trains on 1",
          {.min = 1, .max = 65536}},
         {"train.threads",
          T::kInt,
@@ -379,10 +381,10 @@ std::vector<Key> evalAndResourceKeys() {
          "of a loader process",
          {.min = 64, .max = 1e9, .unit = "MB"}},
         {"resources.loader_threads", T::kInt, "0", "0: one for each core", {.min = 0, .max = 1024}},
-        {"resources.data_workers", T::kSection, "", "loader processes on other nodes"},
+        {"resources.data_workers", T::kSection, "", "loader processes on other nodes; this version has none"},
         {"resources.data_workers.min", T::kInt, "0", "at least", {.min = 0, .max = 65536}},
         {"resources.data_workers.max", T::kInt, "0", "at most", {.min = 0, .max = 65536}},
-        {"resources.gpus_per_rank", T::kInt, "0", "GPUs of a rank", {.min = 0, .max = 64}},
+        {"resources.gpus_per_rank", T::kInt, "0", "GPUs of a rank; this version trains on CPUs", {.min = 0, .max = 64}},
     };
 }
 

@@ -193,6 +193,22 @@ void checkModel(const RunSpec& spec, Problems& problems) {
     }
 }
 
+/// Keys that say how CSV files are written, where no file is one.
+void checkCsvKeys(const RunSpec& spec, Problems& problems) {
+    if (spec.dataset.format == "csv" || (spec.eval && spec.eval->dataset.format == "csv")) {
+        return;
+    }
+    const Json given = jsonMember(spec.toJson(), "dataset");
+    const Json absent = jsonMember(RunSpec().toJson(), "dataset");
+    for (const char* key : {"csv", "csv_split_rows"}) {
+        if (jsonMember(given, key) != jsonMember(absent, key)) {
+            problems.add(strCat("dataset.", key), "check",
+                         strCat("dataset.", key, " is for CSV files; these are ",
+                                spec.dataset.format, " (dataset.format says what they are)"));
+        }
+    }
+}
+
 }  // namespace
 
 void Problems::add(const std::string& path, const char* code, std::string message,
@@ -242,17 +258,17 @@ void resolveModel(RunSpec& spec, bool hasModelKey, Problems& problems,
         }
         model = ModelSpec{.type = "", .embeddingDim = model.embeddingDim};
     }
-    const auto dropUnused = [&](std::vector<std::int64_t>& layers, const char* name,
-                                const char* type) {
-        if (model.type != type && !layers.empty()) {
+    const auto dropUnused = [&](auto& values, const char* name, const char* type) {
+        if (model.type != type && !values.empty()) {
             warnings.push_back(
                 strCat("model.", name, " is for ", type, "; ", model.type, " does not use it"));
-            layers.clear();
+            values.clear();
         }
     };
     dropUnused(model.bottom, "bottom", "dlrm");
     dropUnused(model.top, "top", "dlrm");
     dropUnused(model.hidden, "hidden", "mlp");
+    dropUnused(model.keys, "keys", "target_mean");
     if (model.type == "dlrm") {
         model.bottom =
             model.bottom.empty() ? std::vector<std::int64_t>{64, model.embeddingDim} : model.bottom;
@@ -277,6 +293,7 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
     checkFeatures(spec, problems);
     checkEmbeddings(spec, problems);
     checkModel(spec, problems);
+    checkCsvKeys(spec, problems);
     if (spec.labels.empty() && spec.command.empty()) {
         problems.add("labels", "missing",
                      "labels is missing: name what the model learns, as in `labels: {liked: rating "

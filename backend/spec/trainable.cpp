@@ -1,0 +1,141 @@
+#include "backend/spec/trainable.h"
+
+#include <algorithm>
+
+#include "backend/core/text.h"
+#include "backend/spec/bind.h"
+#include "backend/spec/spec_checks.h"
+
+namespace millrace::spec {
+namespace {
+
+constexpr double kFloatBytes = 4;
+/// Where a row's gradient stands in a step.
+constexpr double kPlaceBytes = 4;
+
+bool hasEmbedding(const RunSpec& spec, const std::string& feature) {
+    return std::any_of(spec.embeddings.begin(), spec.embeddings.end(), [&](const auto& entry) {
+        const auto& features = entry.second.features;
+        return std::find(features.begin(), features.end(), feature) != features.end();
+    });
+}
+
+double bytesOf(const EmbeddingSpec& table, const RunSpec& spec) {
+    const double floats = static_cast<double>(table.dim) * (1 + optimizerMoments(spec.train));
+    return static_cast<double>(table.rows) * (floats * kFloatBytes + kPlaceBytes);
+}
+
+void checkWorkers(const RunSpec& spec, Problems& problems) {
+    if (!spec.command.empty()) {
+        problems.add("command", "check",
+                     "command: the user's own script is not run by this version; use `model`");
+    }
+    if (spec.train.ranks > 1) {
+        problems.add("train.ranks", "check",
+                     strCat("train.ranks is ", spec.train.ranks,
+                            "; this version trains on 1 rank (train.threads uses more cores)"));
+    }
+    if (spec.resources.dataWorkersMax > 0) {
+        problems.add("resources.data_workers", "check",
+                     "resources.data_workers: this version has no loader processes on other nodes; "
+                     "leave the key out (resources.loader_threads uses more cores)");
+    }
+    if (spec.resources.gpusPerRank > 0) {
+        problems.add("resources.gpus_per_rank", "check",
+                     strCat("resources.gpus_per_rank is ", spec.resources.gpusPerRank,
+                            "; the built-in trainer of this version computes on CPUs: leave the "
+                            "key out"));
+    }
+}
+
+// A model reads the ids of sequences and lets their times decide; it has no place for other values.
+void checkSequences(const RunSpec& spec, const Schema& columns, Problems& problems) {
+    for (const auto& [name, sequence] : spec.features.sequences) {
+        const std::string path = strCat("features.sequences.", name);
+        for (const std::string& column : sequence.columns) {
+            const Field* field = columns.find(column);
+            if (field != nullptr &&
+                sequenceValue(sequence, column, field->type) == SequenceValue::kFloat) {
+                problems.add(path, "check",
+                             strCat(path, ": column '", column, "' holds numbers; model.type ",
+                                    spec.model.type,
+                                    " reads the ids of sequences only: leave it out"));
+            }
+        }
+    }
+}
+
+void checkInputs(const RunSpec& spec, Problems& problems) {
+    const FeaturesSpec& f = spec.features;
+    const std::size_t dense = f.dense.size() + f.vectors.size();
+    const std::size_t embedded =
+        f.ids.size() + f.lists.size() + f.weighted.size() + pooledColumns(spec).size();
+    if (spec.model.type == "dlrm" && dense == 0 && embedded < 2) {
+        problems.add("model.type", "check",
+                     "model.type: dlrm needs a dense feature or two embedded ones; mlp takes fewer");
+    }
+    if (spec.model.type == "mlp" && dense + embedded == 0) {
+        problems.add("features", "missing", "features: the model has no input");
+    }
+}
+
+}  // namespace
+
+int optimizerMoments(const TrainSpec& train) {
+    if (train.optimizer == "sgd") {
+        return train.momentum != 0 ? 1 : 0;
+    }
+    return train.optimizer == "adagrad" ? 1 : 2;
+}
+
+std::vector<PooledColumn> pooledColumns(const RunSpec& spec) {
+    std::vector<PooledColumn> pooled;
+    for (const auto& [name, sequence] : spec.features.sequences) {
+        for (const std::string& column : sequence.columns) {
+            if (column != sequence.time && hasEmbedding(spec, column)) {
+                pooled.push_back({strCat(name, ".", column), column});
+            }
+        }
+    }
+    return pooled;
+}
+
+SpecErrors checkTrainable(const RunSpec& spec, const Schema& columns) {
+    SpecErrors errors;
+    Problems problems(spec.source, errors);
+    checkWorkers(spec, problems);
+    if (spec.command.empty() && spec.model.type != "target_mean") {
+        checkSequences(spec, columns, problems);
+        checkInputs(spec, problems);
+    }
+    return errors;
+}
+
+double tableBytes(const RunSpec& spec) {
+    double bytes = 0;
+    if (spec.model.type == "dlrm" || spec.model.type == "mlp") {
+        for (const auto& [name, table] : spec.embeddings) {
+            bytes += bytesOf(table, spec);
+        }
+    }
+    return bytes;
+}
+
+Status checkTableMemory(const RunSpec& spec, std::int64_t bytes) {
+    const double need = tableBytes(spec);
+    if (need <= static_cast<double>(bytes)) {
+        return okStatus();
+    }
+    const auto largest = std::max_element(
+        spec.embeddings.begin(), spec.embeddings.end(), [&](const auto& a, const auto& b) {
+            return bytesOf(a.second, spec) < bytesOf(b.second, spec);
+        });
+    return invalidArgument("embeddings.", largest->first, ".rows: the tables need ",
+                             formatBytes(need), " in the trainer, with the state of ",
+                             spec.train.optimizer, "; this machine has ",
+                             formatBytes(static_cast<double>(bytes)),
+                             ". The largest has ", formatCount(largest->second.rows), " rows of ",
+                             largest->second.dim, " floats: fewer rows or a smaller dim help");
+}
+
+}  // namespace millrace::spec

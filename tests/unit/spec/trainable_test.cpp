@@ -1,0 +1,116 @@
+#include "backend/spec/trainable.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/spec/bind.h"
+#include "tests/unit/spec/movielens_spec.h"
+
+namespace millrace::spec {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Bound {
+    RunSpec spec;
+    Schema columns;
+    std::string refusals() const {
+        std::string all;
+        for (const SpecError& e : checkTrainable(spec, columns)) {
+            all += strCat(all.empty() ? "" : "\n", e.line, ":", e.column, " ", e.message);
+        }
+        return all;
+    }
+};
+
+Bound boundOf(const std::string& text) {
+    Schema schema = ratingsSchema();
+    const auto list = [](const char* name) { return *parseType(name); };
+    schema.fields.push_back({"item", list("int64[]")});
+    schema.fields.push_back({"price", list("double[]")});
+    schema.fields.push_back({"at", list("timestamp[]")});
+    ResolvedSpec read = readSpec(text, {});
+    EXPECT_TRUE(read.ok()) << toStatus(read.errors, "spec");
+    const BindResult bound = bindSchema(*read.spec, schema, movieTables());
+    EXPECT_TRUE(bound.ok()) << toStatus(bound.errors, "spec");
+    return {std::move(*read.spec), bound.columns};
+}
+
+std::string specWith(const std::string& more, const std::string& features = "{dense: [rating]}") {
+    return "dataset: {path: a.parquet}\nlabel: rating >= 4\nfeatures: " + features + "\n" + more;
+}
+
+TEST(Trainable, ASpecForOneMachineAndRankIsFine) {
+    EXPECT_EQ(boundOf(specWith("train: {ranks: 1, threads: 4}")).refusals(), "");
+}
+
+TEST(Trainable, WhatThisVersionDoesNotDoIsRefusedAtItsKey) {
+    EXPECT_EQ(boundOf(specWith("train: {ranks: 4}")).refusals(),
+              "4:16 train.ranks is 4; this version trains on 1 rank (train.threads uses more "
+              "cores)");
+    EXPECT_THAT(boundOf(specWith("resources: {gpus_per_rank: 1}")).refusals(),
+                HasSubstr("resources.gpus_per_rank is 1; the built-in trainer"));
+    EXPECT_THAT(boundOf(specWith("resources: {data_workers: {max: 2}}")).refusals(),
+                HasSubstr("this version has no loader processes on other nodes"));
+    EXPECT_THAT(boundOf(specWith("command: [python3, train.py]")).refusals(),
+                HasSubstr("the user's own script is not run by this version; use `model`"));
+}
+
+TEST(Trainable, TheIdsOfSequencesArePooledAndTheirNumbersRefused) {
+    const Bound ids = boundOf(
+        specWith("embeddings: {item: {rows: 10}}", "{sequences: {seen: {columns: [item, at]}}, "
+                                                   "dense: [rating]}"));
+    EXPECT_EQ(ids.refusals(), "");
+    ASSERT_EQ(pooledColumns(ids.spec).size(), 1U);
+    EXPECT_EQ(pooledColumns(ids.spec)[0].frameColumn, "seen.item");
+    EXPECT_EQ(pooledColumns(ids.spec)[0].feature, "item");
+    EXPECT_THAT(boundOf(specWith("embeddings: {item: {rows: 10}}",
+                                 "{sequences: {seen: {columns: [item, price]}}, dense: [rating]}"))
+                    .refusals(),
+                HasSubstr("features.sequences.seen: column 'price' holds numbers"));
+}
+
+TEST(Trainable, DlrmNeedsTwoInputsToMultiply) {
+    EXPECT_THAT(boundOf(specWith("embeddings: {userId: {rows: 10}}", "{ids: [userId]}")).refusals(),
+                HasSubstr("dlrm needs a dense feature or two embedded ones"));
+}
+
+TEST(Trainable, TablesCountWithTheOptimizersState) {
+    const auto bytes = [](const std::string& train) {
+        return tableBytes(boundOf(specWith("embeddings: {userId: {rows: 1000}}\nmodel: "
+                                           "{embedding_dim: 8}\ntrain: " +
+                                               train,
+                                           "{dense: [rating], ids: [userId]}"))
+                              .spec);
+    };
+    EXPECT_EQ(bytes("{optimizer: sgd}"), 1000 * (8 * 4 + 4));
+    EXPECT_EQ(bytes("{optimizer: sgd, momentum: 0.9}"), 1000 * (2 * 8 * 4 + 4));
+    EXPECT_EQ(bytes("{optimizer: adagrad}"), 1000 * (2 * 8 * 4 + 4));
+    EXPECT_EQ(bytes("{optimizer: adamw}"), 1000 * (3 * 8 * 4 + 4));
+}
+
+TEST(Trainable, TablesThatDoNotFitTheMachineAreRefusedWithTheLargest) {
+    const Bound bound =
+        boundOf(specWith("embeddings: {userId: {rows: 1000000000000}, movieId: {rows: 10}}",
+                         "{ids: [userId, movieId]}"));
+    const Status status = checkTableMemory(bound.spec, std::int64_t{1} << 40);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(messageOf(status)),
+                HasSubstr("embeddings.userId.rows: the tables need"));
+    EXPECT_TRUE(checkTableMemory(bound.spec, std::int64_t{1} << 60).ok());
+}
+
+TEST(Trainable, KeysOfCsvFilesAreRefusedWhereNoFileIsOne) {
+    for (const char* key : {"csv: {delimiter: \";\"}", "csv: {types: {rating: int64}}",
+                            "csv_split_rows: 10"}) {
+        const ResolvedSpec read =
+            readSpec(strCat("dataset: {path: a.parquet, ", key,
+                            "}\nlabel: rating >= 4\nfeatures: {dense: [rating]}"),
+                     {});
+        ASSERT_FALSE(read.ok()) << key;
+        EXPECT_THAT(read.errors[0].message, HasSubstr("is for CSV files; these are parquet"));
+    }
+}
+
+}  // namespace
+}  // namespace millrace::spec
