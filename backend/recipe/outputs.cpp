@@ -152,10 +152,18 @@ Status LabelMaker::run(RowSet& rows, bool isWeighted, FeatureBatch& batch) const
         for (std::int64_t i = 0; i < rows.rows(); ++i) {
             const bool counts = labels->IsValid(i) && !std::isnan(labels->Value(i)) &&
                                 (flags == nullptr || (flags->IsValid(i) && flags->Value(i)));
-            if (counts) {
-                column.label[static_cast<std::size_t>(i)] = static_cast<float>(labels->Value(i));
-                column.mask[static_cast<std::size_t>(i)] = 1;
+            if (!counts) {
+                continue;
             }
+            const double label = labels->Value(i);
+            if (label < 0 || label > 1) {
+                return invalidArgument(rows.split().relativePath, ": row ", rows.rowNumber(i),
+                                       ": labels.", head.name, ": the label is ", label,
+                                       "; it must be a number from 0 to 1 (a condition such as `",
+                                       head.name, " > 0` makes one)");
+            }
+            column.label[static_cast<std::size_t>(i)] = static_cast<float>(label);
+            column.mask[static_cast<std::size_t>(i)] = 1;
         }
         if (isWeighted) {
             RETURN_IF_ERROR(weigh(head, rows, column));

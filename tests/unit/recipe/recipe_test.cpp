@@ -334,6 +334,19 @@ TEST(Recipe, LabelsAreMaskedPerHead) {
     EXPECT_THAT(batch->heads[1].weight, ElementsAre(1, 1, 1));
 }
 
+TEST(Recipe, ALabelOutsideOfZeroToOneIsAnErrorWithFileAndRow) {
+    Bench bench;
+    bench.spec.labels["a"] = {"r", "", "u = 1"};
+    MemoryColumns large({{"r", reals({0.5, 7, 4})}, {"u", ints({1, 2, 1})}});
+    EXPECT_EQ(errorOf(bench, large),
+              "f.csv: row 2: labels.a: the label is 4; it must be a number from 0 to 1 (a condition "
+              "such as `a > 0` makes one)");
+    MemoryColumns negative({{"r", reals({-0.5})}, {"u", ints({1})}});
+    EXPECT_THAT(errorOf(bench, negative), HasSubstr("the label is -0.5"));
+    MemoryColumns borders({{"r", reals({0, 1})}, {"u", ints({1, 1})}});
+    EXPECT_TRUE(bench.run(borders).ok());
+}
+
 TEST(Recipe, DenseFillsNullsAndTakesBools) {
     Bench bench;
     bench.derive("b", "x > 1");
