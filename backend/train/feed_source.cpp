@@ -206,6 +206,7 @@ Status FeedSource::fillInputs(BatchView& batch) const {
         if (!find(held_, MILLRACE_ROLE_ID, name.c_str(), c) &&
             !find(held_, MILLRACE_ROLE_LIST, name.c_str(), c) &&
             !find(held_, MILLRACE_ROLE_WEIGHTED, name.c_str(), c) &&
+            !find(held_, MILLRACE_ROLE_SEQUENCE, name.c_str(), c) &&
             !find(held_, MILLRACE_ROLE_CARRY, name.c_str(), c)) {
             return dataLoss("frame: has no column ", name);
         }

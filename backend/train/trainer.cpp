@@ -103,6 +103,8 @@ bool Trainer::isFinished() const {
 Result<Trainer::Outcome> Trainer::run() {
     if (!isFinished()) {
         ASSIGN_OR_RETURN(source_, open_("train", state_));
+        const bool isFromStart = epoch_ == 0 && next_ == 0;
+        seenLabels_.resize(isFromStart ? options_.learner.heads.size() : 0);
     }
     while (!isFinished()) {
         ASSIGN_OR_RETURN(const Taken taken, takeStep());
@@ -148,6 +150,37 @@ Result<FeedEvent> Trainer::nextEvent(BatchSource& source, const char* waiting,
     }
 }
 
+void Trainer::watchLabels(const BatchView& batch) {
+    for (std::size_t h = 0; h < seenLabels_.size() && epoch_ == 0; ++h) {
+        SeenLabels& seen = seenLabels_[h];
+        const HeadColumn& head = batch.heads[h];
+        for (std::int64_t r = 0; r < batch.rows && !seen.isFine(); ++r) {
+            if (!head.masks || head.masks[r]) {
+                seen.least = std::min(seen.least, head.labels[r]);
+                seen.most = std::max(seen.most, head.labels[r]);
+            }
+        }
+    }
+}
+
+Status Trainer::checkLabels() const {
+    // With several ranks a head may be of one class in one rank's share.
+    for (std::size_t h = 0; h < seenLabels_.size() && epoch_ == 0 && options_.worldSize == 1; ++h) {
+        const SeenLabels& seen = seenLabels_[h];
+        const std::string& head = options_.learner.heads[h];
+        if (seen.least > seen.most) {
+            return invalidArgument("labels.", head,
+                                   ": no row of the training set has a label: there is nothing to "
+                                   "learn; check dataset.where and the recipe's steps");
+        }
+        if (!seen.isFine()) {
+            return invalidArgument("labels.", head, ": the label is ", seen.least,
+                                   " in every row of the training set: a label needs both classes");
+        }
+    }
+    return okStatus();
+}
+
 Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
     stepEnd = next_ + options_.microBatchesPerStep;
     std::int64_t expected = firstOf(next_, options_.rank, options_.worldSize);
@@ -171,11 +204,13 @@ Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
             epochEnded_ = true;
             epochBatches_ = event.number;
             stepEnd = event.number;
+            RETURN_IF_ERROR(checkLabels());
             break;
         }
         RETURN_IF_ERROR(annotate(
             learner_->accumulate(event.batch, sums),
             strCat("step ", step_ + 1, ", micro-batch ", event.number, " of epoch ", event.epoch)));
+        watchLabels(event.batch);
         expected += options_.worldSize;
     }
     return stepEnd > next_ ? Taken::kStep : Taken::kNothing;

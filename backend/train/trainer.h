@@ -6,6 +6,7 @@
 // request drops a step that is not complete. Threads: one owner. Failure: run() returns the
 // sentence; checkpoints written before stay.
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,6 +63,9 @@ class Trainer {
     Result<Taken> takeStep();
     /// Accumulates micro-batches up to a step's number or the end of the epoch.
     Result<Taken> gather(LossSums& sums, std::int64_t& stepEnd);
+    /// Remembers which labels the first epoch had; at its end they must be of two classes.
+    void watchLabels(const BatchView& batch);
+    Status checkLabels() const;
     /// The phases while it waits for one, and of what is done with them.
     Result<FeedEvent> nextEvent(BatchSource& source, const char* waiting, const char* working);
     Status endStep(const LossSums& sums);
@@ -96,6 +100,12 @@ class Trainer {
     std::int64_t waitingSinceNs_ = 0;  // for the present batch, steady; 0: it does not wait
     std::int64_t epochBatches_ = 0;  // micro-batches of an epoch, 0 until one has ended
     std::int64_t stepsWithoutWeight_ = 0;
+    struct SeenLabels {
+        float least = std::numeric_limits<float>::infinity();
+        float most = -std::numeric_limits<float>::infinity();
+        bool isFine() const { return least < most; }
+    };
+    std::vector<SeenLabels> seenLabels_;  // by head; empty: not watched, as after a resume
     std::string state_;  // at the last step's end; "" at the start
     std::int64_t lastEvalStep_ = -1;
     std::string evalOrderHash_;

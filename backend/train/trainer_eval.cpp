@@ -1,4 +1,6 @@
 // The trainer's pauses: evaluation and checkpoints.
+#include <utility>
+
 #include "backend/core/hash.h"
 #include "backend/core/log.h"
 #include "backend/train/dense_network.h"
@@ -9,6 +11,30 @@ namespace millrace::train {
 namespace {
 
 constexpr int kEvalAttemptsMax = 20;
+
+// Of such a set every figure that compares the classes is undefined: a run must not end as if it had
+// been evaluated.
+Status checkEvaluation(const std::string& head, const EvalFigures& f) {
+    if (f.rows == 0) {
+        return invalidArgument("eval.dataset: the evaluation set has no row with a label of head '",
+                               head, "' (", f.rowsWithoutLabel, " without); check eval.dataset.where");
+    }
+    if (f.positives == 0 || f.positives == static_cast<double>(f.rows)) {
+        return invalidArgument("eval.dataset: label '", head, "' is ", f.positives == 0 ? 0 : 1,
+                               " in all ", f.rows,
+                               " rows of the evaluation set: an evaluation needs both classes");
+    }
+    return okStatus();
+}
+
+void addFigures(const EvalFigures& f, const std::string& prefix, rank::Values& values) {
+    values[prefix + "auc"] = f.auc;
+    values[prefix + "log_loss"] = f.logLoss;
+    values[prefix + "normalized_entropy"] = f.normalizedEntropy;
+    values[prefix + "calibration"] = f.calibration;
+    values[prefix + "rows"] = static_cast<double>(f.rows);
+    values[prefix + "rows_without_label"] = static_cast<double>(f.rowsWithoutLabel);
+}
 
 }  // namespace
 
@@ -68,27 +94,17 @@ Result<bool> Trainer::evaluateStream(std::vector<EvalAccumulator>& heads,
 
 Status Trainer::reportEval(std::vector<EvalAccumulator>& heads, const std::vector<bool>& isThere) {
     rank::Values values;
+    bool isFirst = true;
     for (std::size_t h = 0; h < heads.size(); ++h) {
         if (!isThere[h]) {
             continue;
         }
         const std::string& name = options_.learner.heads[h];
         const EvalFigures f = heads[h].figures();
-        const std::string prefix = heads.size() > 1 ? strCat("eval.", name, ".") : "eval.";
-        values[prefix + "auc"] = f.auc;
-        values[prefix + "log_loss"] = f.logLoss;
-        values[prefix + "normalized_entropy"] = f.normalizedEntropy;
-        values[prefix + "calibration"] = f.calibration;
-        values[prefix + "rows"] = static_cast<double>(f.rows);
-        values[prefix + "rows_without_label"] = static_cast<double>(f.rowsWithoutLabel);
-        if (f.rows == 0) {
-            logWarn("train: the evaluation set has no labelled row; its figures are undefined",
-                    {{"head", name}, {"withoutLabel", f.rowsWithoutLabel}});
-        } else if (f.positives == 0 || f.positives == static_cast<double>(f.rows)) {
-            logWarn(
-                "train: all labels of the evaluation set are one class; AUC and normalised "
-                "entropy are undefined",
-                {{"head", name}, {"label", f.positives == 0 ? 0 : 1}, {"rows", f.rows}});
+        RETURN_IF_ERROR(checkEvaluation(name, f));
+        addFigures(f, strCat("eval.", name, "."), values);
+        if (std::exchange(isFirst, false)) {
+            addFigures(f, "eval.", values);
         }
     }
     for (const auto& [key, value] : values) {

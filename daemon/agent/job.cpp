@@ -95,6 +95,8 @@ engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& 
     rank.procs = facts.ranks;
     rank.hasRanks = true;
     rank.argv = {binDir + "/millrace-trainer", "--job", job, "--rank", "{rank}"};
+    // The trainer wants its waiting threads asleep; set here it need not start itself again.
+    rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
     rank.resources.cpus = needs.cpus;
     rank.resources.gpus = needs.gpus;
     engines::Gang gang;

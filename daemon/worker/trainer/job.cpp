@@ -4,40 +4,53 @@
 #include <filesystem>
 
 #include "backend/core/files.h"
+#include "backend/core/machine_memory.h"
+#include "backend/spec/trainable.h"
 
 namespace millrace::trainer {
 namespace {
 
-std::vector<std::string> featureNames(const spec::RunSpec& spec) {
+/// A column of ids in frames, and the feature by which embeddings know it.
+struct InputColumn {
+    std::string name, feature;
+};
+
+std::vector<InputColumn> inputColumns(const spec::RunSpec& spec) {
+    std::vector<InputColumn> columns;
+    const auto add = [&](const std::string& name) { columns.push_back({name, name}); };
     if (spec.model.type == "target_mean") {
-        return spec.model.keys;
+        std::for_each(spec.model.keys.begin(), spec.model.keys.end(), add);
+        return columns;
     }
-    std::vector<std::string> names = spec.features.ids;
-    names.insert(names.end(), spec.features.lists.begin(), spec.features.lists.end());
+    std::for_each(spec.features.ids.begin(), spec.features.ids.end(), add);
+    std::for_each(spec.features.lists.begin(), spec.features.lists.end(), add);
     for (const spec::WeightedFeature& weighted : spec.features.weighted) {
-        names.push_back(weighted.name);
+        add(weighted.name);
     }
-    return names;
+    for (const spec::PooledColumn& pooled : spec::pooledColumns(spec)) {
+        columns.push_back({pooled.frameColumn, pooled.feature});
+    }
+    return columns;
 }
 
-Status addTables(const spec::RunSpec& spec, train::LearnerOptions& out) {
+Status addTables(const spec::RunSpec& spec, const std::vector<InputColumn>& columns,
+                 train::LearnerOptions& out) {
     for (const auto& [name, embedding] : spec.embeddings) {
+        const auto& shared = embedding.features;
         std::int64_t users = 0;
-        for (train::FeatureOptions& feature : out.features) {
-            const auto& shared = embedding.features;
-            if (std::find(shared.begin(), shared.end(), feature.name) != shared.end()) {
-                feature.table = static_cast<int>(out.tables.size());
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            if (std::find(shared.begin(), shared.end(), columns[c].feature) != shared.end()) {
+                out.features[c].table = static_cast<int>(out.tables.size());
                 ++users;
             }
         }
         if (users == 0) {
             continue;
         }
-        if (embedding.vocabulary) {
-            return invalidArgument(
-                "embeddings.", name,
-                ": built-in models need `rows`; a vocabulary's size is not known "
-                "to the trainer");
+        if (embedding.rows < 1) {
+            return invalidArgument("embeddings.", name,
+                                   ": the number of rows is not known; submit the run again, which "
+                                   "takes it from the vocabulary");
         }
         out.tables.push_back(
             {name, embedding.rows, embedding.dim > 0 ? embedding.dim : spec.model.embeddingDim});
@@ -57,20 +70,18 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
     out.heads = spec.heads();
     out.seed = spec.batch.seed;
     out.threads = static_cast<int>(spec.train.threads);
-    for (const std::string& name : featureNames(spec)) {
-        out.features.push_back({name, -1});
+    const std::vector<InputColumn> columns = inputColumns(spec);
+    for (const InputColumn& column : columns) {
+        out.features.push_back({column.name, -1});
     }
     ASSIGN_OR_RETURN(out.optimizer.kind, train::parseOptimizer(spec.train.optimizer));
     out.optimizer.learningRate = spec.train.learningRate;
     out.optimizer.weightDecay = spec.train.weightDecay;
     out.optimizer.momentum = spec.train.momentum;
     if (out.model != "target_mean") {
-        if (!spec.features.sequences.empty()) {
-            return invalidArgument("features.sequences: model.type ", out.model,
-                                   " reads dense, vectors, ids, lists and weighted features only");
-        }
         out.denseWidth = static_cast<std::int64_t>(spec.features.dense.size()) + vectorsWidth;
-        RETURN_IF_ERROR(addTables(spec, out));
+        RETURN_IF_ERROR(addTables(spec, columns, out));
+        RETURN_IF_ERROR(spec::checkTableMemory(spec, machineMemory()));
     }
     return out;
 }

@@ -16,11 +16,14 @@ EXAMPLE = os.path.join(ROOT, "resources", "examples", "movielens")
 LIMIT_S = 120
 
 
-def resolve(variations):
-    with open(os.path.join(EXAMPLE, "movielens.yaml"), encoding="utf-8") as f:
-        request = {"op": "resolve", "text": f.read(), "file_name": "movielens.yaml",
-                   "base_dir": EXAMPLE, "variations": variations,
-                   "sets": ["batch.rows=512", "train.checkpoint.every_steps=40"]}
+def resolve(variations, text=None, base_dir=EXAMPLE):
+    sets = []
+    if text is None:
+        with open(os.path.join(EXAMPLE, "movielens.yaml"), encoding="utf-8") as f:
+            text = f.read()
+        sets = ["batch.rows=512", "train.checkpoint.every_steps=40"]
+    request = {"op": "resolve", "text": text, "file_name": "spec.yaml", "base_dir": base_dir,
+               "variations": variations, "sets": sets}
     out = subprocess.run([f"{BIN}/millrace-loader", "inspect"], input=json.dumps(request),
                          capture_output=True, text=True, timeout=LIMIT_S, check=True)
     answer = json.loads(out.stdout)
@@ -162,7 +165,7 @@ class Trainer(unittest.TestCase):
     def test_trains_the_example_well_and_reports_every_step(self):
         job = self.finished()
         done = job.done()
-        self.assertGreaterEqual(done["metrics"]["eval.auc"], 0.79)
+        self.assertGreaterEqual(done["metrics"]["eval.auc"], 0.797)
         self.assertEqual(sorted(job.losses()), list(range(1, done["step"] + 1)))
         self.assertEqual(len(done["params"]["eval_order_hash"]), 32)
         self.assertLessEqual(len(os.listdir(os.path.join(self.folder, "run", "checkpoints"))), 3)
@@ -231,6 +234,62 @@ class Trainer(unittest.TestCase):
         job = self.start(run=run)
         self.assertEqual(job.wait(), 4)
         self.assertIn("model.bottom", job.of_type("error")[0]["message"])
+
+    def small(self, features, embeddings):
+        """A run over 600 rows whose label hangs on `kind` and on the items seen before."""
+        kinds = ["red", "green", "blue"]
+        with open(os.path.join(self.folder, "rows.csv"), "w", encoding="utf-8") as f:
+            f.write("kind,seen,seen_at,at,label\n")
+            for row in range(600):
+                kind, item = kinds[row * 7 % 3], row * 5 % 4
+                f.write(f"{kind},{item}|{item},2024-01-01 00:00:00|2024-01-09 00:00:00,"
+                        f"2024-01-05 00:00:00,{int(kind == 'red' or item == 2)}\n")
+        with open(os.path.join(self.folder, "kinds.csv"), "w", encoding="utf-8") as f:
+            f.write("kind\n" + "\n".join(kinds) + "\n")
+        text = f"""name: small
+dataset: {{path: rows.csv, where: "hash01(kind, seen, at) >= 0"}}
+recipe: [{{derive: {{items: "cast(split(seen, '|') as bigint[])",
+                    times: "cast(split(seen_at, '|') as timestamp[])"}}}}]
+labels: {{label: label}}
+features: {features}
+embeddings: {embeddings}
+model: {{type: mlp, hidden: [8], embedding_dim: 4}}
+batch: {{rows: 32, epochs: 4, seed: 1}}
+train: {{learning_rate: 0.05}}
+eval: {{dataset: {{path: rows.csv}}}}
+"""
+        return resolve([], text, self.folder)[""]
+
+    def test_a_vocabulary_trains_with_a_row_for_each_value_and_one_for_the_unknown(self):
+        run = self.small("{ids: [kind]}", "{kind: {vocabulary: {table: kinds.csv, column: kind}}}")
+        self.assertEqual(run["spec"]["embeddings"]["kind"]["rows"], 4)
+        done = self.finished(run=run).done()
+        self.assertGreater(done["metrics"]["eval.auc"], 0.75)
+
+    def test_a_sequence_enters_as_the_mean_of_its_ids_vectors(self):
+        run = self.small("{ids: [kind], sequences: {seen: {columns: [items, times], before: at}}}",
+                         "{kind: {rows: 16}, items: {rows: 16}}")
+        done = self.finished(run=run).done()
+        self.assertGreater(done["metrics"]["eval.auc"], 0.95)
+
+    def test_names_its_figures_alike_for_any_number_of_heads(self):
+        done = self.finished(run=self.small("{ids: [kind]}", "{kind: {rows: 16}}")).done()
+        self.assertEqual(done["metrics"]["eval.auc"], done["metrics"]["eval.label.auc"])
+
+    def test_tables_larger_than_the_machine_are_an_error_before_they_are_made(self):
+        run = copy.deepcopy(self.runs[""])
+        run["spec"]["embeddings"]["userId"]["rows"] = 10 ** 12
+        job = self.start(run=run)
+        self.assertEqual(job.wait(), 4)
+        self.assertIn("embeddings.userId.rows: the tables need", job.of_type("error")[0]["message"])
+
+    def test_threads_that_wait_sleep_whoever_started_the_trainer(self):
+        run = copy.deepcopy(self.runs[""])
+        run["spec"]["train"]["threads"] = 2
+        job = self.start(run=run)
+        job.wait_for_step(1)
+        with open(f"/proc/{job.trainer.pid}/environ", "rb") as f:
+            self.assertIn(b"OMP_WAIT_POLICY=PASSIVE", f.read().split(b"\0"))
 
     def test_says_what_is_missing_on_its_command_line(self):
         out = subprocess.run([f"{BIN}/millrace-trainer"], capture_output=True, text=True,

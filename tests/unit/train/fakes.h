@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ struct MemoryStream {
     std::int64_t epochs = 2;
     std::int64_t stopAfter = -1;  ///< micro-batches until next() says kStopped
     bool skipsOne = false;        ///< leaves micro-batch 3 out
+    std::optional<float> label;   ///< of every row
     int numLosses = 0;            ///< opened streams that are lost after their first micro-batch
     int numOpened = 0, numWaits = 0;
 
@@ -124,6 +126,9 @@ class MemorySource final : public BatchSource {
         const std::uint64_t from = static_cast<std::uint64_t>(number_) * stream_.microRows;
         columns_ =
             rowsOf(seed_, base + from, base + std::min(from + stream_.microRows, stream_.rows));
+        if (stream_.label) {
+            columns_.labels.assign(columns_.labels.size(), *stream_.label);
+        }
         event.kind = FeedEvent::Kind::kBatch;
         event.batch = columns_.view();
         ++number_;

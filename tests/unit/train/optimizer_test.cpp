@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/spec/trainable.h"
 #include "backend/train/embedding.h"
 #include "backend/train/input_scaler.h"
 
@@ -27,6 +28,19 @@ float runUpdates(const OptimizerOptions& o, float start, const std::vector<float
                       numMoments(o) > 1 ? &second : nullptr);
     }
     return value;
+}
+
+TEST(Optimizer, KeepsTheStateThatEstimatesOfMemoryCount) {
+    for (const char* name : {"sgd", "adagrad", "adamw"}) {
+        for (const double momentum : {0.0, 0.9}) {
+            spec::TrainSpec train;
+            train.optimizer = name;
+            train.momentum = momentum;
+            OptimizerOptions options = optimizer(*parseOptimizer(name));
+            options.momentum = momentum;
+            EXPECT_EQ(numMoments(options), spec::optimizerMoments(train)) << name << momentum;
+        }
+    }
 }
 
 TEST(Sgd, SubtractsRateTimesGradient) {

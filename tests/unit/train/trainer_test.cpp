@@ -102,6 +102,40 @@ TEST(Trainer, EvaluatesEveryNStepsAndAtTheEndOnce) {
     EXPECT_GT(f.reporter.done.metrics.at("eval.auc"), 0.6);
 }
 
+TEST(Trainer, NamesFiguresOfTheFirstHeadWithoutItAndOfEveryHeadWithIt) {
+    TrainerFixture f;
+    f.options.hasEval = true;
+    ASSERT_TRUE((*f.make())->run().ok());
+    const rank::Values& values = f.reporter.done.metrics;
+    for (const char* figure : {"auc", "log_loss", "normalized_entropy", "calibration", "rows"}) {
+        ASSERT_TRUE(values.count(strCat("eval.head0.", figure))) << figure;
+        EXPECT_EQ(values.at(strCat("eval.", figure)), values.at(strCat("eval.head0.", figure)));
+    }
+}
+
+TEST(Trainer, AnEvaluationOfOneClassOrWithoutRowsFailsTheRun) {
+    TrainerFixture f;
+    f.options.hasEval = true;
+    f.eval.label = 1.0F;
+    EXPECT_THAT(std::string(messageOf((*f.make())->run().status())),
+                HasSubstr("label 'head0' is 1 in all"));
+    f.eval.rows = 0;
+    EXPECT_THAT(std::string(messageOf((*f.make())->run().status())),
+                HasSubstr("the evaluation set has no row with a label of head 'head0'"));
+    EXPECT_FALSE(f.reporter.isDone);
+}
+
+TEST(Trainer, ATrainingSetOfOneClassOrWithoutRowsFailsTheRun) {
+    TrainerFixture f;
+    f.train.label = 0.0F;
+    EXPECT_THAT(std::string(messageOf((*f.make())->run().status())),
+                HasSubstr("labels.head0: the label is 0 in every row"));
+    f.train.rows = 0;
+    EXPECT_THAT(std::string(messageOf((*f.make())->run().status())),
+                HasSubstr("labels.head0: no row of the training set has a label"));
+    EXPECT_FALSE(f.reporter.isDone);
+}
+
 TEST(Trainer, EvaluatesOnceWhenTheEndIsDueAnyway) {
     TrainerFixture f;
     f.options.hasEval = true;
