@@ -123,6 +123,24 @@ Result<runs::RunRecord> RunService::recordOf(const SubmitOrder& order,
     return run;
 }
 
+// Whether the run whose weights a new one starts with is there; a run that goes on may still get
+// its first checkpoint.
+Status RunService::checkInitFrom(const InspectedRun& inspected) const {
+    const std::string name = jsonString(jsonMember(inspected.spec, "train"), "init_from");
+    if (name.empty()) {
+        return okStatus();
+    }
+    const Result<std::string> id = store_.findId(name);
+    if (!id.ok()) {
+        return annotate(id.status(), "train.init_from");
+    }
+    ASSIGN_OR_RETURN(const runs::RunRecord run, store_.get(*id));
+    ASSIGN_OR_RETURN(const auto checkpoints, store_.checkpoints(*id));
+    return checkpoints.empty() && runs::isTerminal(run.state)
+               ? failedPrecondition("train.init_from: run ", *id, " has no checkpoint")
+               : okStatus();
+}
+
 Result<SubmitOutcome> RunService::submit(const SubmitOrder& order) {
     RETURN_IF_ERROR(checkOrder(order));
     ASSIGN_OR_RETURN(SubmitOutcome outcome, findKnown(order));
@@ -131,6 +149,13 @@ Result<SubmitOutcome> RunService::submit(const SubmitOrder& order) {
     }
     ASSIGN_OR_RETURN(const InspectReply reply, inspector_.resolve(order.spec));
     outcome.errors = reply.errors;
+    for (const InspectedRun& inspected : reply.runs) {
+        const Status init = checkInitFrom(inspected);
+        if (!init.ok() && outcome.errors.empty()) {
+            outcome.errors.push_back(
+                {0, 0, std::string(messageOf(init)), "train.init_from", "check"});
+        }
+    }
     if (!outcome.errors.empty()) {
         return outcome;
     }

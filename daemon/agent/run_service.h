@@ -105,6 +105,7 @@ class RunService {
 
  private:
     Status checkOrder(const SubmitOrder& order) const;
+    Status checkInitFrom(const InspectedRun& inspected) const;
     Result<SubmitOutcome> findKnown(const SubmitOrder& order) const;
     Result<runs::RunRecord> recordOf(const SubmitOrder& order, const InspectedRun& run) const;
     void takeOver(const SubmitOrder& order, std::vector<runs::RunStore::Created> group,

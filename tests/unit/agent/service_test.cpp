@@ -113,6 +113,19 @@ TEST_F(AgentTest, AReaderOfLogsKnowsItsRun) {
     ASSERT_TRUE(log.ok()) << log.status();
     EXPECT_EQ(log->runId, id);
     EXPECT_TRUE(absl::IsNotFound(service->readLogs("nobody", {}).status()));
+TEST_F(AgentTest, WeightsOfARunThatIsNotThereAreRefusedBeforeAnythingStarts) {
+    inspector.reply->runs = {someInspected()};
+    inspector.reply->runs[0].spec["train"]["init_from"] = "r-nobod";
+    const Result<SubmitOutcome> outcome = service->submit(order("init-1"));
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    ASSERT_EQ(outcome->errors.size(), 1u);
+    EXPECT_EQ(outcome->errors[0].path, "train.init_from");
+    EXPECT_THAT(outcome->errors[0].message, HasSubstr("r-nobod"));
+    EXPECT_TRUE(service->list({})->runs.empty());
+    const std::string first = submit();
+    inspector.reply->runs = {someInspected()};
+    inspector.reply->runs[0].spec["train"]["init_from"] = first;
+    EXPECT_TRUE(service->submit(order("init-2"))->errors.empty());
 }
 
 TEST_F(AgentTest, ASpecThatIsTooLargeIsRefusedWithItsSize) {
