@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <optional>
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/text.h"
@@ -13,16 +11,43 @@
 namespace millrace::loader {
 namespace {
 
-constexpr std::int64_t kMostBytes = 200'000'000;
+// What the labels of rows were, by head.
+class LabelTally {
+ public:
+    explicit LabelTally(const std::vector<std::string>& heads) {
+        constexpr float kFar = std::numeric_limits<float>::infinity();
+        for (const std::string& head : heads) {
+            ranges_.push_back({head, kFar, -kFar});
+        }
+    }
+    void add(std::size_t head, float label) {
+        Range& range = ranges_[head];
+        range.least = std::min(range.least, label);
+        range.most = std::max(range.most, label);
+    }
+    /// Every head has shown two values.
+    bool isFine() const {
+        return std::all_of(ranges_.begin(), ranges_.end(),
+                           [](const Range& range) { return range.least < range.most; });
+    }
+    /// Heads with fewer. `isCertain`: there are no other rows.
+    std::vector<LabelFinding> findings(recipe::Part part, bool isCertain) const;
 
-struct Range {
-    float least = std::numeric_limits<float>::infinity();
-    float most = -std::numeric_limits<float>::infinity();
-    bool isFine() const { return least < most; }
+ private:
+    struct Range {
+        std::string head;
+        float least, most;
+    };
+    std::vector<Range> ranges_;
 };
 
 // The spec without what labels do not need.
-spec::RunSpec labelsOnly(spec::RunSpec spec) {
+spec::RunSpec labelsOnly(spec::RunSpec spec, recipe::Part part) {
+    if (part == recipe::Part::kEval) {
+        spec.recipe = spec.eval->labelRecipe;
+        spec.labels = spec.eval->labels;
+        spec.eval->recipe.clear();
+    }
     spec.features = {};
     spec.embeddings.clear();
     spec.batch.shuffle = "none";
@@ -34,65 +59,68 @@ spec::RunSpec labelsOnly(spec::RunSpec spec) {
 }
 
 void look(const segment::SegmentOutput& output, const frame::FrameLayout& layout,
-          std::map<std::string, Range>& ranges) {
-    for (auto& [head, range] : ranges) {
-        const auto label = static_cast<std::size_t>(layout.find(frame::Role::kLabel, head));
-        const auto mask = static_cast<std::size_t>(layout.find(frame::Role::kMask, head));
+          const std::vector<std::string>& heads, LabelTally& tally) {
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+        const auto label = static_cast<std::size_t>(layout.find(frame::Role::kLabel, heads[h]));
+        const auto mask = static_cast<std::size_t>(layout.find(frame::Role::kMask, heads[h]));
         for (const segment::Chunk& chunk : output.chunks) {
             const auto* values = reinterpret_cast<const float*>(chunk.columns[label].values);
             const auto* masks = reinterpret_cast<const std::uint8_t*>(chunk.columns[mask].values);
             for (std::int64_t r = 0; r < chunk.rows; ++r) {
                 if (masks[r] != 0) {
-                    range.least = std::min(range.least, values[r]);
-                    range.most = std::max(range.most, values[r]);
+                    tally.add(h, values[r]);
                 }
             }
         }
     }
 }
 
-LabelFinding findingOf(const std::string& head, const Range& range, bool isCertain) {
-    const std::string rows = isCertain ? "every training row" : "every training row looked at";
-    std::string message =
-        range.least > range.most
-            ? strCat("label '", head, "' is null in ", rows,
-                     isCertain ? " or no row is left: there is nothing to learn" : "")
-            : strCat("label '", head, "' is ", range.least, " in ", rows,
-                     ": a label needs both classes");
-    return {head, std::move(message), isCertain};
-}
-
 }  // namespace
 
-Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const stream::Plan& plan) {
+std::vector<LabelFinding> LabelTally::findings(recipe::Part part, bool isCertain) const {
+    const bool isEval = part == recipe::Part::kEval;
+    const std::string rows =
+        strCat("every ", isEval ? "evaluation" : "training", isCertain ? " row" : " row looked at");
+    std::vector<LabelFinding> found;
+    for (const Range& range : ranges_) {
+        if (range.least < range.most) {
+            continue;
+        }
+        const bool isNone = range.least > range.most;
+        const char* const so = isEval ? (isNone ? " or no row is left: there is nothing to evaluate"
+                                                : ": an evaluation needs both classes")
+                                      : (isNone ? " or no row is left: there is nothing to learn"
+                                                : ": a label needs both classes");
+        found.push_back({range.head,
+                         isNone ? strCat("label '", range.head, "' is null in ", rows,
+                                         isCertain ? so : "")
+                                : strCat("label '", range.head, "' is ", range.least, " in ", rows,
+                                         so),
+                         isCertain});
+    }
+    return found;
+}
+
+Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const stream::Plan& plan,
+                                              recipe::Part part, std::int64_t mostBytes) {
     MemoryBudget budget(std::int64_t{4} << 30);
     stream::Plan single = plan;
     single.segmentSplits = 1;
+    const spec::RunSpec looked = labelsOnly(spec, part);
     ASSIGN_OR_RETURN(const auto input,
-                     segment::StreamInput::open(labelsOnly(spec), std::move(single),
-                                                recipe::Part::kTrain, budget));
-    std::map<std::string, Range> ranges;
-    for (const std::string& head : spec.heads()) {
-        ranges.emplace(head, Range{});
-    }
+                     segment::StreamInput::open(looked, std::move(single), part, budget));
+    const std::vector<std::string> heads = looked.heads();
+    LabelTally tally(heads);
     segment::BufferPool pool(0);
     segment::StageCounters counters;
     segment::SegmentRunner runner(input, pool, counters);
     std::int64_t bytes = 0, segment = 0;
-    const auto isFine = [](const auto& entry) { return entry.second.isFine(); };
-    while (segment < input->numSegments() && bytes < kMostBytes &&
-           !std::all_of(ranges.begin(), ranges.end(), isFine)) {
+    while (segment < input->numSegments() && bytes < mostBytes && !tally.isFine()) {
         bytes += input->decodedBytes(0, segment);
         ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, segment++));
-        look(output, input->layout(), ranges);
+        look(output, input->layout(), heads, tally);
     }
-    std::vector<LabelFinding> findings;
-    for (const auto& [head, range] : ranges) {
-        if (!range.isFine()) {
-            findings.push_back(findingOf(head, range, segment == input->numSegments()));
-        }
-    }
-    return findings;
+    return tally.findings(part, segment == input->numSegments());
 }
 
 }  // namespace millrace::loader

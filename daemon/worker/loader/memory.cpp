@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/resolve.h"
 
 namespace millrace::loader {
@@ -37,6 +38,15 @@ std::int64_t LoaderNeed::total() const {
     const std::int64_t streaming =
         tables.held + outputs + frames + segment + evalReaders * evalSegment;
     return threads + std::max(tables.peak, streaming);
+}
+
+LoaderSetUp trainingSetUp(const spec::RunSpec& spec) {
+    const std::int64_t threads = spec.resources.loaderThreads;
+    LoaderSetUp setUp;
+    setUp.threads = static_cast<int>(threads > 0 ? threads : usableCores());
+    setUp.rings = static_cast<int>(spec.train.ranks);
+    setUp.evalReaders = spec.eval ? setUp.rings : 0;
+    return setUp;
 }
 
 LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,

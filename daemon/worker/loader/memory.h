@@ -38,6 +38,9 @@ struct LoaderSetUp {
     bool writesTable = false;
 };
 
+/// Of the feed of a run: all ranks read training and, where there is one, the evaluation.
+LoaderSetUp trainingSetUp(const spec::RunSpec& spec);
+
 LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
                       const LoaderSetUp& setUp);
 

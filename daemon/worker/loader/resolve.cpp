@@ -4,12 +4,16 @@
 #include <filesystem>
 
 #include "backend/core/files.h"
+#include "backend/core/machine_memory.h"
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/dataset/plan_builder.h"
 #include "backend/recipe/compiled_recipe.h"
+#include "backend/spec/trainable.h"
 #include "backend/stream/steps.h"
 #include "daemon/worker/loader/labels.h"
+#include "daemon/worker/loader/memory.h"
+#include "daemon/worker/loader/mixing.h"
 
 namespace millrace::loader {
 namespace {
@@ -32,6 +36,9 @@ class Resolver {
     Result<DatasetPtr> open(const spec::DatasetSpec& section);
     bool openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, ResolveReply& reply);
     Status plan(ResolvedRun& run, const dataset::Dataset& train, const dataset::Dataset* eval);
+    Status fillVocabularies(spec::RunSpec& spec) const;
+    static bool checkTraining(const ResolvedRun& run, const spec::Schema& columns,
+                              ResolveReply& reply);
     void checkLabelsOf(ResolvedRun& run, ResolveReply& reply);
     void noteDraws(ResolvedRun& run) const;
 
@@ -98,6 +105,39 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     return okStatus();
 }
 
+// An id is 1 + the value's row in the vocabulary's table, 0 for what is not in it.
+Status Resolver::fillVocabularies(spec::RunSpec& spec) const {
+    for (auto& [name, embedding] : spec.embeddings) {
+        if (embedding.vocabulary) {
+            const spec::VocabularySpec& vocabulary = *embedding.vocabulary;
+            const auto size = tables_.size(vocabulary.table, {vocabulary.column});
+            RETURN_IF_ERROR(annotate(size.status(), strCat("embeddings.", name)));
+            embedding.rows = size->rows + 1;
+        }
+    }
+    return okStatus();
+}
+
+// What would else be refused when the workers are there already.
+bool Resolver::checkTraining(const ResolvedRun& run, const spec::Schema& columns,
+                             ResolveReply& reply) {
+    const std::size_t before = reply.errors.size();
+    const spec::SpecErrors errors = spec::checkTrainable(run.spec, columns);
+    reply.errors.insert(reply.errors.end(), errors.begin(), errors.end());
+    const Status tables = spec::checkTableMemory(run.spec, machineMemory());
+    if (!tables.ok()) {
+        reply.errors.push_back(errorOf(tables, "embeddings", "check", &run.spec));
+    }
+    const LoaderMemory memory(run.spec.resources.memoryLimitMb,
+                              loaderNeed(run.spec, run.plan, trainingSetUp(run.spec)));
+    const Status admitted = memory.admitted();
+    if (!admitted.ok()) {
+        reply.errors.push_back(
+            errorOf(admitted, "resources.memory_limit_mb", "check", &run.spec));
+    }
+    return reply.errors.size() == before;
+}
+
 void Resolver::noteDraws(ResolvedRun& run) const {
     const bool isNoted =
         std::any_of(run.warnings.begin(), run.warnings.end(), [](const auto& text) {
@@ -114,17 +154,25 @@ void Resolver::noteDraws(ResolvedRun& run) const {
 }
 
 void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
-    const auto findings = checkLabels(run.spec, run.plan);
-    if (!findings.ok()) {
-        reply.errors.push_back(errorOf(findings.status(), "dataset", "file", nullptr));
-        return;
-    }
-    for (const LabelFinding& finding : *findings) {
-        if (finding.isCertain) {
-            reply.errors.push_back(errorOf(invalidArgument(finding.message),
-                                           strCat("labels.", finding.head), "check", &run.spec));
-        } else {
-            run.warnings.push_back(finding.message);
+    for (const recipe::Part part : {recipe::Part::kTrain, recipe::Part::kEval}) {
+        const bool isEval = part == recipe::Part::kEval;
+        if (isEval && !run.spec.eval) {
+            continue;
+        }
+        const auto findings = checkLabels(run.spec, run.plan, part);
+        if (!findings.ok()) {
+            reply.errors.push_back(
+                errorOf(findings.status(), isEval ? "eval.dataset" : "dataset", "file", nullptr));
+            return;
+        }
+        for (const LabelFinding& finding : *findings) {
+            const std::string path = isEval ? "eval.dataset" : strCat("labels.", finding.head);
+            if (finding.isCertain) {
+                reply.errors.push_back(
+                    errorOf(invalidArgument(finding.message), path, "check", &run.spec));
+            } else {
+                run.warnings.push_back(finding.message);
+            }
         }
     }
 }
@@ -157,6 +205,11 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         reply.errors.insert(reply.errors.end(), bound.errors.begin(), bound.errors.end());
         return false;
     }
+    const Status vocabularies = fillVocabularies(run.spec);
+    if (!vocabularies.ok()) {
+        reply.errors.push_back(errorOf(vocabularies, "embeddings", "file", &run.spec));
+        return false;
+    }
     if (!isBaseKnown_) {
         baseColumns_ = dataset::columnsRead(run.spec, train->schema());
     }
@@ -171,11 +224,35 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         isBaseKnown_ = true;
     }
     noteDraws(run);
-    if (request_.checksLabels) {
+    if (request_.isForTraining && checkTraining(run, bound.columns, reply)) {
         checkLabelsOf(run, reply);
+        const auto mixing = checkMixing(run.spec, run.plan);
+        if (mixing.ok()) {  // what is wrong with the rows is said by the labels
+            run.warnings.insert(run.warnings.end(), mixing->begin(), mixing->end());
+        }
     }
     reply.runs.push_back(std::move(run));
     return reply.errors.size() == errorsBefore;
+}
+
+// Errors from `first` on are a variation's: they say so, unless another has the same.
+void nameVariation(const std::string& variation, std::size_t first, spec::SpecErrors& errors) {
+    const std::string prefix = strCat("variation '", variation, "': ");
+    const auto before = errors.begin() + static_cast<std::ptrdiff_t>(first);
+    for (auto error = before; error != errors.end(); ++error) {
+        const bool isShared = std::any_of(errors.begin(), before, [&](const auto& other) {
+            return other.line == error->line && other.column == error->column &&
+                   (other.message == error->message || other.message.ends_with(": " + error->message));
+        });
+        if (isShared) {
+            error->message.clear();
+        } else if (!error->message.starts_with(prefix)) {
+            error->message.insert(0, prefix);
+        }
+    }
+    errors.erase(std::remove_if(before, errors.end(),
+                                [](const auto& error) { return error.message.empty(); }),
+                 errors.end());
 }
 
 // Errors that the base and several variations share are told once.
@@ -255,7 +332,9 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
     }
     for (const std::string& variation : wanted) {
         if (!variation.empty()) {
+            const std::size_t first = reply.errors.size();
             resolver.resolve(variation, reply);
+            nameVariation(variation, first, reply.errors);
         }
     }
     if (!reply.errors.empty()) {

@@ -22,7 +22,8 @@ struct ResolveRequest {
     std::string baseDir;                  ///< absolute
     std::vector<std::string> variations;  ///< names; "" is the base. Empty: the base alone
     bool isAll = false;                   ///< the base and every variation
-    bool checksLabels = false;            ///< reads rows until every head has two values
+    /// What only training needs: what the trainer can do, memory, rows and labels of both sets.
+    bool isForTraining = false;
     bool wantsColumns = false;            ///< opens the dataset also beside errors
     std::vector<std::string> sets;
 };

@@ -36,7 +36,8 @@ class Feed {
  public:
     explicit Feed(FeedJob job)
         : job_(std::move(job)),
-          memory_(job_.spec.resources.memoryLimitMb, loaderNeed(job_.spec, job_.plan, setUp())) {}
+          memory_(job_.spec.resources.memoryLimitMb,
+                  loaderNeed(job_.spec, job_.plan, trainingSetUp(job_.spec))) {}
 
     Status open();
     Status run();
@@ -52,8 +53,7 @@ class Feed {
     Status startTrain();
     Status startEval(const Reader& reader);
     Result<std::shared_ptr<const segment::StreamInput>> evalInput();
-    LoaderSetUp setUp() const;
-    int numThreads() const;
+    int numThreads() const { return trainingSetUp(job_.spec).threads; }
     segment::SequencerOptions sequencerOptions(std::uint32_t epochs);
     Producer::OnEnd reportEnd(const ring::FeedHello& hello);
     void broken(const Status& error);
@@ -133,19 +133,6 @@ void Feed::openInput() {
     }
     // Rings grow within what is left to them: a fifth.
     memory_.makePools(memory_.budget().limitBytes() / 5);
-}
-
-LoaderSetUp Feed::setUp() const {
-    LoaderSetUp setUp;
-    setUp.threads = numThreads();
-    setUp.rings = worldSize();
-    setUp.evalReaders = job_.spec.eval ? worldSize() : 0;
-    return setUp;
-}
-
-int Feed::numThreads() const {
-    const std::int64_t threads = job_.spec.resources.loaderThreads;
-    return static_cast<int>(threads > 0 ? threads : usableCores());
 }
 
 void Feed::broken(const Status& error) {

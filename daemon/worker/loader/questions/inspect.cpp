@@ -102,7 +102,7 @@ void appendRun(const ResolvedRun& run, std::string* out) {
 
 std::string resolveAnswer(const Json& request) {
     ResolveRequest resolve = resolveRequestOf(request);
-    resolve.checksLabels = true;
+    resolve.isForTraining = true;
     const ResolveReply reply = resolveSpec(resolve);
     if (!reply.errors.empty()) {
         return dumpJson({{"ok", false}, {"errors", errorsJson(reply.errors, resolve.fileName)}});
@@ -157,7 +157,7 @@ Json warningsOf(const ResolveReply& reply, const std::string& fileName) {
 
 Json checkAnswer(const Json& request) {
     ResolveRequest resolve = resolveRequestOf(request);
-    resolve.checksLabels = true;
+    resolve.isForTraining = true;
     resolve.wantsColumns = true;
     const ResolveReply reply = resolveSpec(resolve);
     Json runs = Json::array();

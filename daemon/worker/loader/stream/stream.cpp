@@ -1,6 +1,7 @@
 #include "daemon/worker/loader/stream/stream.h"
 
 #include <cstdio>
+#include <limits>
 
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "backend/stream/receipt.h"
 #include "backend/table/row_stream.h"
 #include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
@@ -56,11 +58,23 @@ struct Stream {
     segment::SequencerOptions sequencer;
 };
 
+// Figures of an evaluation without rows or with one class mean nothing: said before it is streamed.
+Status checkEvaluation(const ResolvedRun& run) {
+    ASSIGN_OR_RETURN(const std::vector<LabelFinding> findings,
+                     checkLabels(run.spec, run.plan, recipe::Part::kEval,
+                                 std::numeric_limits<std::int64_t>::max()));
+    return findings.empty() ? okStatus()
+                            : invalidArgument("eval.dataset: ", findings.front().message);
+}
+
 Result<Stream> openStream(const StreamOptions& options, std::unique_ptr<LoaderMemory>& memory) {
     Stream stream;
     stream.options = options;
     ASSIGN_OR_RETURN(stream.run, resolveFile(options.specPath, options.variation, options.sets));
     const auto part = options.part == "eval" ? recipe::Part::kEval : recipe::Part::kTrain;
+    if (part == recipe::Part::kEval && stream.run.spec.eval) {
+        RETURN_IF_ERROR(checkEvaluation(stream.run));
+    }
     const std::int64_t specThreads = stream.run.spec.resources.loaderThreads;
     stream.sequencer.threads = static_cast<int>(options.threads > 0 ? options.threads
                                                 : specThreads > 0   ? specThreads

@@ -1,0 +1,96 @@
+#include "daemon/worker/loader/mixing.h"
+
+#include <cstdint>
+#include <set>
+
+#include "backend/core/memory_budget.h"
+#include "backend/core/text.h"
+#include "backend/segment/segment_runner.h"
+#include "backend/segment/stream_input.h"
+#include "daemon/worker/loader/labels.h"
+
+namespace millrace::loader {
+namespace {
+
+// A segment with more different users than this mixes well enough: on the MovieLens example 50 cost
+// 0.006 of AUC, 200 nothing.
+constexpr std::size_t kEnough = 128;
+constexpr std::int64_t kSegments = 2;
+
+using Keys = std::set<std::uint64_t>;
+
+// The spec without what the keys do not need.
+spec::RunSpec keysOnly(spec::RunSpec spec) {
+    spec::FeaturesSpec keys;
+    keys.user = spec.features.user;
+    keys.request = spec.features.request;
+    keys.dedup = "off";
+    spec.features = std::move(keys);
+    spec.embeddings.clear();
+    spec.batch.shuffle = "none";
+    spec.model = {};
+    spec.model.type = "mlp";
+    spec.eval.reset();
+    spec.source = nullptr;
+    return spec;
+}
+
+void add(const std::uint64_t* keys, std::int64_t rows, Keys& out) {
+    for (std::int64_t r = 0; keys != nullptr && r < rows; ++r) {
+        out.insert(keys[r]);
+    }
+}
+
+struct Seen {
+    Keys users, requests;
+};
+
+// `first`: of one segment; `both`: of it and its neighbour.
+void note(const char* key, const std::string& column, const Keys& first, const Keys& both,
+          std::int64_t splits, std::vector<std::string>& notes) {
+    const bool isSorted = 2 * both.size() >= 3 * first.size();
+    if (first.empty() || first.size() >= kEnough || !isSorted) {
+        return;
+    }
+    notes.push_back(strCat(
+        "features.", key, ": a segment (batch.segment_splits: ", splits, ") holds ", first.size(),
+        " different values of '", column,
+        "' and the next one others: the files are sorted by it, and rows are mixed within a "
+        "segment only. Steps that see few of them at a time learn worse; a larger "
+        "batch.segment_splits mixes more (0: as many splits as decode to 256 MB)"));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> checkMixing(const spec::RunSpec& spec, const stream::Plan& plan) {
+    std::vector<std::string> notes;
+    const bool hasKey = !spec.features.user.empty() || !spec.features.request.empty();
+    if (!hasKey || spec.batch.shuffle == "none" || spec.batch.order == "as_is") {
+        return notes;
+    }
+    MemoryBudget budget(std::int64_t{4} << 30);
+    ASSIGN_OR_RETURN(const auto input, segment::StreamInput::open(keysOnly(spec), plan,
+                                                                  recipe::Part::kTrain, budget));
+    if (input->numSegments() < kSegments ||
+        input->decodedBytes(0, 0) + input->decodedBytes(0, 1) > kCheckBytes) {
+        return notes;
+    }
+    segment::BufferPool pool(0);
+    segment::StageCounters counters;
+    segment::SegmentRunner runner(input, pool, counters);
+    Seen first, both;
+    for (std::int64_t s = 0; s < kSegments; ++s) {
+        ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, s));
+        for (const segment::Chunk& chunk : output.chunks) {
+            add(chunk.userKeys, chunk.rows, both.users);
+            add(chunk.requestKeys, chunk.rows, both.requests);
+        }
+        first = s == 0 ? both : first;
+    }
+    note("user", spec.features.user, first.users, both.users, plan.segmentSplits, notes);
+    note("request", spec.features.request, first.requests, both.requests, plan.segmentSplits,
+         notes);
+    return notes;
+}
+
+}  // namespace millrace::loader
