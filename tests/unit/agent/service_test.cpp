@@ -113,6 +113,8 @@ TEST_F(AgentTest, AReaderOfLogsKnowsItsRun) {
     ASSERT_TRUE(log.ok()) << log.status();
     EXPECT_EQ(log->runId, id);
     EXPECT_TRUE(absl::IsNotFound(service->readLogs("nobody", {}).status()));
+}
+
 TEST_F(AgentTest, WeightsOfARunThatIsNotThereAreRefusedBeforeAnythingStarts) {
     inspector.reply->runs = {someInspected()};
     inspector.reply->runs[0].spec["train"]["init_from"] = "r-nobod";
