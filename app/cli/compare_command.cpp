@@ -3,6 +3,7 @@
 #include <set>
 
 #include "app/cli/commands.h"
+#include "app/cli/comparison.h"
 #include "app/cli/json_shapes.h"
 #include "app/cli/results.h"
 #include "app/cli/table.h"
@@ -24,34 +25,19 @@ constexpr int kCompareMax = 100;
 /// More runs than this stand in rows, fewer side by side in columns.
 constexpr std::size_t kColumnsMax = 4;
 
-struct Difference {
-    std::string key;
-    std::vector<std::string> values;  ///< one a run, "-" where it has none
-};
+/// What there is to compare.
+struct Comparison {
+    std::vector<RunDetail> runs;
+    std::vector<RunSummary> summaries;
+    std::vector<Difference> differences;
+    std::vector<std::string> metrics;
+    Figures figures;
+    bool isOneStream = true;
 
-// Keys of the resolved spec that are not the same in all runs.
-std::vector<Difference> differencesOf(const std::vector<RunDetail>& runs) {
-    std::set<std::string> keys;
-    for (const RunDetail& run : runs) {
-        for (const auto& [key, value] : run.params) {
-            keys.insert(key);
-        }
+    const session::BestAndLast* figuresOf(std::size_t run, const std::string& metric) const {
+        return find(figures, summaries[run].id, metric);
     }
-    std::vector<Difference> all;
-    for (const std::string& key : keys) {
-        Difference difference{key, {}};
-        for (const RunDetail& run : runs) {
-            const auto found = run.params.find(key);
-            difference.values.push_back(found == run.params.end() ? "-" : found->second);
-        }
-        const bool isSame = std::all_of(difference.values.begin(), difference.values.end(),
-                                        [&](const auto& v) { return v == difference.values[0]; });
-        if (!isSame && key != "variation" && key != "name") {
-            all.push_back(std::move(difference));
-        }
-    }
-    return all;
-}
+};
 
 std::vector<std::string> metricNames(const std::vector<RunDetail>& runs, const ParsedArgs& args) {
     if (args.has("--metric")) {
@@ -100,13 +86,35 @@ Result<std::vector<RunDetail>> chosenRuns(client::DaemonClient& daemon, const Pa
     return runs;
 }
 
+// The last value and, where one before it was better, the best: each with its step.
+void addMetric(const Comparison& all, const std::string& name, auto addRow) {
+    bool hasBest = false, hasSteps = false;
+    for (std::size_t i = 0; i < all.summaries.size(); ++i) {
+        const session::BestAndLast* figures = all.figuresOf(i, name);
+        hasSteps = hasSteps || figures != nullptr;
+        hasBest =
+            hasBest || (figures != nullptr && figures->best && figures->best != figures->last);
+    }
+    const auto lastOf = [&](std::size_t i) {
+        const session::BestAndLast* figures = all.figuresOf(i, name);
+        return figures != nullptr ? textOf(figures->last)
+                                  : tui::numberText(all.summaries[i].metric(name));
+    };
+    addRow(hasSteps && hasBest ? name + " (last)" : name, lastOf);
+    if (hasBest) {
+        addRow(name + " (best)", [&](std::size_t i) {
+            const session::BestAndLast* figures = all.figuresOf(i, name);
+            return textOf(figures != nullptr ? figures->best : std::nullopt);
+        });
+    }
+}
+
 // Side by side: one column a run.
-void printColumns(CliContext& context, const std::vector<RunDetail>& runs,
-                  const std::vector<Difference>& differences,
-                  const std::vector<std::string>& metrics) {
+void printColumns(CliContext& context, const Comparison& all) {
+    const std::vector<RunSummary>& runs = all.summaries;
     std::vector<Column> columns = {{"", Align::kLeft, 14}};
-    for (const RunDetail& run : runs) {
-        columns.push_back({run.summary.id, Align::kRight, 8});
+    for (const RunSummary& run : runs) {
+        columns.push_back({run.id, Align::kRight, 8});
     }
     Table table(std::move(columns));
     const auto row = [&](const std::string& label, auto textOf, Tone tone = Tone::kPlain) {
@@ -119,31 +127,39 @@ void printColumns(CliContext& context, const std::vector<RunDetail>& runs,
     row(
         "variation",
         [&](std::size_t i) {
-            const RunSummary& run = runs[i].summary;
-            return run.variation.empty() ? std::string("base") : run.variation;
+            return runs[i].variation.empty() ? std::string("base") : runs[i].variation;
         },
         Tone::kStrong);
-    row("state", [&](std::size_t i) { return std::string(nameOf(runs[i].summary.state)); });
-    for (const Difference& difference : differences) {
+    row("state", [&](std::size_t i) { return std::string(runs[i].stateWord()); });
+    for (const Difference& difference : all.differences) {
         row(
             difference.key,
             [&](std::size_t i) {
-                return tui::elideEnd(shown(context.terminal, difference.values[i]), 24,
+                return tui::elideEnd(shown(context.terminal, besideBase(difference, i, 0)), 24,
                                      context.terminal.isUtf8);
             },
             Tone::kInfo);
     }
-    for (const std::string& name : metrics) {
-        row(name, [&](std::size_t i) { return tui::numberText(runs[i].summary.metric(name)); });
+    for (const std::string& name : all.metrics) {
+        addMetric(all, name, [&](const std::string& label, auto textOf) { row(label, textOf); });
     }
     const auto count = [](std::int64_t n) { return n > 0 ? formatCount(n) : std::string("-"); };
-    row("rows read", [&](std::size_t i) { return count(runs[i].summary.rowsRead); });
-    row("rows kept", [&](std::size_t i) { return count(runs[i].summary.rowsKept); });
-    row("rows trained", [&](std::size_t i) { return count(runs[i].summary.rowsTrained); });
+    row("rows read", [&](std::size_t i) { return count(runs[i].rowsRead); });
+    row("rows kept", [&](std::size_t i) { return count(runs[i].rowsKept); });
+    row("rows trained", [&](std::size_t i) { return count(runs[i].rowsTrained); });
     context.out << table.render(context.terminal);
 }
 
-// "batch.epochs=1, model.type=mlp, without model.bottom": keys that are gone come last.
+// Of runs that trained on other rows, losses say nothing: they are left out, and why.
+void saySeparateStreams(CliContext& context, const Comparison& all) {
+    if (!all.isOneStream) {
+        context.out << paint(context.terminal, Tone::kWarn, "Losses are not compared:")
+                    << " the runs did not train on the same rows and features in the same order"
+                       " (other stream hashes).\n";
+    }
+}
+
+// "batch.epochs=1, features.ids +tailnum, without model.bottom": keys that are gone come last.
 std::string changeText(const std::vector<Difference>& differences, std::size_t run,
                        std::size_t base) {
     std::string text, gone;
@@ -151,61 +167,68 @@ std::string changeText(const std::vector<Difference>& differences, std::size_t r
         if (difference.values[run] == difference.values[base]) {
             continue;
         }
+        const auto change = listChange(difference.values[base], difference.values[run]);
         if (difference.values[run] == "-") {
             strAppend(&gone, gone.empty() ? "without " : ", ", difference.key);
         } else {
-            strAppend(&text, text.empty() ? "" : ", ", difference.key, "=", difference.values[run]);
+            strAppend(&text, text.empty() ? "" : ", ", difference.key, change ? " " : "=",
+                      change ? *change : difference.values[run]);
         }
     }
     return text + (text.empty() || gone.empty() ? "" : ", ") + gone;
 }
 
 // Many runs: results as rows, then what each changes against the first.
-void printRows(CliContext& context, const std::vector<RunDetail>& runs,
-               const std::vector<Difference>& differences, const std::vector<std::string>& metrics,
-               bool hasChosenMetrics) {
-    std::vector<RunSummary> summaries;
-    for (const RunDetail& run : runs) {
-        summaries.push_back(run.summary);
-    }
-    context.out << resultTable(summaries, context.terminal,
-                               hasChosenMetrics ? metrics : std::vector<std::string>{});
+void printRows(CliContext& context, const Comparison& all, bool hasChosenMetrics) {
+    const std::vector<RunSummary>& runs = all.summaries;
+    context.out << resultTable(runs, context.terminal,
+                               hasChosenMetrics ? all.metrics : std::vector<std::string>{});
     Table table({{"RUN", Align::kLeft, 7, 1},
                  {"VARIATION", Align::kLeft, 10},
-                 {strCat("CHANGES AGAINST ", runs.front().summary.id), Align::kLeft, 20, 0, true}});
+                 {strCat("CHANGES AGAINST ", runs.front().id), Align::kLeft, 20, 0, true}});
     for (std::size_t i = 1; i < runs.size(); ++i) {
-        const std::string change = changeText(differences, i, 0);
-        table.add({{runs[i].summary.id, Tone::kAccent},
-                   runs[i].summary.variation.empty() ? "base" : runs[i].summary.variation,
+        const std::string change = changeText(all.differences, i, 0);
+        table.add({{runs[i].id, Tone::kAccent},
+                   runs[i].variation.empty() ? "base" : runs[i].variation,
                    {change.empty() ? "nothing" : change, Tone::kInfo}});
     }
     context.out << '\n' << table.render(context.terminal);
 }
 
-void printJson(CliContext& context, const std::vector<RunDetail>& runs,
-               const std::vector<Difference>& differences, const std::vector<std::string>& metrics,
-               SameRows same) {
+Json jsonOf(const std::optional<session::StepValue>& value) {
+    return value ? Json{{"value", jsonNumber(value->value)}, {"step", value->step}} : Json();
+}
+
+void printJson(CliContext& context, const Comparison& all, SameRows same) {
     Json list = Json::array(), changed = Json::object(), values = Json::object();
-    for (const RunDetail& run : runs) {
-        list.push_back(jsonOf(run.summary));
+    Json best = Json::object(), last = Json::object();
+    for (const RunSummary& run : all.summaries) {
+        list.push_back(cli::jsonOf(run));
     }
-    for (const Difference& difference : differences) {
-        for (std::size_t i = 0; i < runs.size(); ++i) {
-            const auto& params = runs[i].params;
-            const auto found = params.find(difference.key);
-            changed[difference.key][runs[i].summary.id] =
-                found == params.end() ? Json() : Json(found->second);
+    for (const Difference& difference : all.differences) {
+        for (const RunDetail& run : all.runs) {
+            const auto found = run.params.find(difference.key);
+            changed[difference.key][run.summary.id] =
+                found == run.params.end() ? Json() : Json(found->second);
         }
     }
-    for (const std::string& name : metrics) {
-        for (const RunDetail& run : runs) {
-            const auto value = run.summary.metric(name);
-            values[name][run.summary.id] = value ? jsonNumber(*value) : Json();
+    for (const std::string& name : all.metrics) {
+        for (std::size_t i = 0; i < all.summaries.size(); ++i) {
+            const std::string& id = all.summaries[i].id;
+            const auto value = all.summaries[i].metric(name);
+            values[name][id] = value ? jsonNumber(*value) : Json();
+            if (const session::BestAndLast* figures = all.figuresOf(i, name)) {
+                best[name][id] = jsonOf(figures->best);
+                last[name][id] = jsonOf(figures->last);
+            }
         }
     }
     printDocument(context, {{"runs", list},
                             {"differences", changed},
                             {"metrics", values},
+                            {"best", best},
+                            {"last", last},
+                            {"same_stream", all.isOneStream},
                             {"same_evaluation_rows",
                              same == SameRows::kUnknown ? Json() : Json(same == SameRows::kSame)}});
 }
@@ -232,26 +255,32 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
                          strCat("compare needs two different runs; '", args.words[0], "' and '",
                                 args.words[1], "' are both ", runs->front().summary.id));
     }
-    std::vector<RunSummary> summaries;
+    Comparison all;
     for (RunDetail& run : *runs) {
         if (!args.isJson()) {
             takeMeanRate(**daemon, run.summary);
         }
-        summaries.push_back(run.summary);
+        all.summaries.push_back(run.summary);
     }
-    const std::vector<Difference> differences = differencesOf(*runs);
-    const std::vector<std::string> metrics = metricNames(*runs, args);
-    const SameRows same = evaluatedOnSameRows(summaries);
+    all.runs = *std::move(runs);
+    all.differences = differencesOf(all.runs);
+    all.metrics = metricNames(all.runs, args);
+    all.isOneStream = areOfOneStream(all.summaries);
+    all.figures = readFigures(**daemon, all.summaries, all.metrics);
     if (args.isJson()) {
-        printJson(context, *runs, differences, metrics, same);
+        printJson(context, all, evaluatedOnSameRows(all.summaries));
         return kExitOk;
     }
-    if (runs->size() > kColumnsMax) {
-        printRows(context, *runs, differences, metrics, args.has("--metric"));
-        return kExitOk;
+    if (!all.isOneStream && !args.has("--metric")) {
+        std::erase_if(all.metrics, [](const auto& name) { return session::isTrainMetric(name); });
     }
-    printColumns(context, *runs, differences, metrics);
-    context.out << sameRowsSentence(summaries, context.terminal);
+    if (all.runs.size() > kColumnsMax) {
+        printRows(context, all, args.has("--metric"));
+    } else {
+        printColumns(context, all);
+        context.out << sameRowsSentence(all.summaries, context.terminal);
+    }
+    saySeparateStreams(context, all);
     return kExitOk;
 }
 

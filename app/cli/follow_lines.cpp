@@ -35,7 +35,8 @@ std::string introduction(const client::NodeInfo& node) {
     return text;
 }
 
-std::string progressText(const session::LiveRun& run, const session::LiveNode* node) {
+std::string progressText(const session::LiveRun& run, const session::LiveNode* node,
+                         std::int64_t nowMs) {
     const client::Progress& progress = run.summary.progress;
     std::string text = "step " + tui::stepText(progress);
     if (const auto done = tui::fractionOf(run.summary)) {
@@ -49,25 +50,24 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
         text += "  loss " + tui::numberText(loss);
     }
     if (const auto rate = run.metric("samples_per_second")) {
-        text += "  " + tui::numberText(rate) + " samples/s";
+        text += "  " + tui::numberText(rate) + " " +
+                tui::withAge("samples/s", run.oldRatesSeconds(nowMs));
     }
     if (const auto stall = run.stallPercent()) {
         text += "  stall " + tui::percentText(stall);
     }
     text += machineText(node);
-    if (const auto left = run.secondsLeft()) {
+    if (const auto left = run.secondsLeft(nowMs)) {
         text += "  ETA " + tui::clockText(left);
     }
     return text;
 }
 
 std::string stateText(const client::RunSummary& run) {
-    std::string text(nameOf(run.state));
-    if (run.state == client::RunState::kQueued && !run.queuedReason.empty()) {
-        text += ": " + run.queuedReason;
-    }
-    if (client::isEnded(run.state) && !run.exitReason.empty()) {
-        text += ": " + run.exitReason;
+    std::string text(run.stateWord());
+    const bool hasReason = run.state != client::RunState::kStopping || !run.trouble.empty();
+    if (hasReason && !run.reason().empty()) {
+        text += ": " + run.reason();
     }
     if (run.state == client::RunState::kStarting && run.attempt > 1) {
         strAppend(&text, " (attempt ", run.attempt, ")");
@@ -103,8 +103,8 @@ void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* 
     const std::string state = stateText(summary);
     if (std::exchange(lastState_[summary.id], state) != state) {
         if (!isQuiet_ || client::isEnded(summary.state)) {
-            line(summary, paint(context_.terminal, tui::toneOf(summary.state),
-                                shown(context_.terminal, state)));
+            line(summary,
+                 paint(context_.terminal, tui::toneOf(summary), shown(context_.terminal, state)));
         }
         lastLineNs_[summary.id] = context_.clock.steadyNs();
         return;
@@ -115,7 +115,7 @@ void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* 
         return;
     }
     lastLineNs_[summary.id] = nowNs;
-    line(summary, progressText(run, node));
+    line(summary, progressText(run, node, context_.clock.wallMs()));
 }
 
 void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model) {
@@ -159,15 +159,17 @@ void LinePrinter::take(const session::FollowEvent& event, const session::LiveMod
 }
 
 void JsonPrinter::takeRun(const client::RunSummary& run) {
-    const std::string state(nameOf(run.state));
-    if (std::exchange(lastState_[run.id], state) != state) {
+    const std::string told = strCat(nameOf(run.state), " ", run.standsSinceMs, " ", run.trouble);
+    if (std::exchange(lastState_[run.id], told) != told) {
         const Json whole = jsonOf(run);
         printLine(context_, {{"type", "state"},
                              {"run", run.id},
-                             {"state", state},
+                             {"state", whole["state"]},
                              {"attempt", run.attempt},
                              {"queued_reason", whole["queued_reason"]},
-                             {"exit_reason", whole["exit_reason"]}});
+                             {"exit_reason", whole["exit_reason"]},
+                             {"trouble", whole["trouble"]},
+                             {"stalled_since", whole["stalled_since"]}});
     }
     if (run.progress.step > 0 &&
         std::exchange(lastStep_[run.id], run.progress.step) != run.progress.step) {

@@ -80,6 +80,8 @@ Json jsonOf(const client::RunSummary& run) {
             {"state", nameOf(run.state)},
             {"queued_reason", orNull(run.queuedReason)},
             {"exit_reason", orNull(run.exitReason)},
+            {"trouble", orNull(run.trouble)},
+            {"stalled_since", jsonTime(run.isStalled() ? run.standsSinceMs : 0)},
             {"attempt", run.attempt},
             {"restarts", run.restarts},
             {"created", jsonTime(run.createdMs)},

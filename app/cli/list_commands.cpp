@@ -4,7 +4,9 @@
 #include <tuple>
 
 #include "app/cli/commands.h"
+#include "app/cli/comparison.h"
 #include "app/cli/json_shapes.h"
+#include "app/cli/results.h"
 #include "app/cli/table.h"
 #include "app/session/live_model.h"
 #include "app/session/run_names.h"
@@ -19,17 +21,36 @@ namespace {
 using client::RunSummary;
 using tui::Tone;
 
-constexpr int kDefaultLimit = 50, kPageMax = 1000, kDefaultPoints = 2000;
+constexpr int kDefaultLimit = 50, kPageMax = 1000, kDefaultPoints = 2000, kFewestPoints = 4;
+// A run's best value is read from its series: of more runs than this the column stays empty.
+constexpr std::size_t kMostWithBest = 200;
 
 struct ListColumn {
     Column column;
     std::function<TableCell(const RunSummary&, const CliContext&)> cell;
+    std::string bestOf{};  ///< a metric whose best value is the cell
 };
 
+// "0.7934 @390": the newest value and its step.
+std::string lastText(const RunSummary& run, const std::string& metric) {
+    for (const client::MetricPoint& point : run.latestMetrics) {
+        if (point.name == metric) {
+            return textOf(session::StepValue{point.value, point.step});
+        }
+    }
+    return "-";
+}
+
 ListColumn metricColumn(const std::string& title, const std::string& metric, int drop) {
-    return {{title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
-                return TableCell(tui::numberText(run.metric(metric)));
-            }};
+    return {
+        {title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
+            const bool hasStep = session::isEvalMetric(metric);
+            return TableCell(hasStep ? lastText(run, metric) : tui::numberText(run.metric(metric)));
+        }};
+}
+
+ListColumn bestColumn(const std::string& title, const std::string& metric, int drop) {
+    return {{title, Align::kRight, 6, drop}, nullptr, metric};
 }
 
 using Cell = TableCell;
@@ -44,14 +65,19 @@ const std::map<std::string, ListColumn>& knownColumns() {
           [](Run r, Context) { return Cell(session::labelOf(r), Tone::kStrong); }}},
         {"state",
          {{"STATE", Align::kLeft, 9},
-          [](Run r, Context) { return Cell(std::string(nameOf(r.state)), tui::toneOf(r.state)); }}},
+          [](Run r, Context) { return Cell(std::string(r.stateWord()), tui::toneOf(r)); }}},
         {"steps",
          {{"STEPS", Align::kRight, 5, 5},
           [](Run r, Context) { return Cell(tui::stepText(r.progress)); }}},
         {"loss", metricColumn("LOSS", "loss", 4)},
         {"auc", metricColumn("AUC", "eval.auc", 2)},
+        {"best_auc", bestColumn("BEST AUC", "eval.auc", 6)},
         {"ne", metricColumn("NE", "eval.normalized_entropy", 6)},
-        {"rate", metricColumn("SAMPLES/S", "samples_per_second", 7)},
+        {"rate",
+         {{"SAMPLES/S", Align::kRight, 6, 7},
+          [](Run r, Context) {  // of a time that is gone where it does not get on
+              return Cell(r.isStalled() ? "-" : tui::numberText(r.metric("samples_per_second")));
+          }}},
         {"rows",
          {{"TRAINED", Align::kRight, 6, 8},
           [](Run r, Context) {
@@ -75,7 +101,8 @@ const std::map<std::string, ListColumn>& knownColumns() {
         {"reason",
          {{"WHY", Align::kLeft, 12, 3, true},
           [](Run r, Context) {
-              return Cell(r.exitReason.empty() ? r.queuedReason : r.exitReason, Tone::kDim);
+              const bool isTrouble = !r.trouble.empty() && !client::isEnded(r.state);
+              return Cell(r.reason(), isTrouble ? tui::toneOf(r) : Tone::kDim);
           }}},
     };
     return kColumns;
@@ -106,17 +133,17 @@ Result<ListColumn> columnOf(const std::string& name) {
         names.push_back(known2);
     }
     const std::string near = nearestName(name, names);
-    return invalidArgument("--columns: no column '", name, "'",
-                           near.empty()
-                               ? "; there are id, name, state, steps, loss, auc, ne, rate, "
-                                 "rows, owner, project, model, dataset, host, uid, created, "
-                                 "reason, metrics.KEY, params.KEY, tags.KEY"
-                               : strCat("; did you mean '", near, "'?"));
+    return invalidArgument(
+        "--columns: no column '", name, "'",
+        near.empty() ? "; there are id, name, state, steps, loss, auc, best_auc, ne, rate, "
+                       "rows, owner, project, model, dataset, host, uid, created, "
+                       "reason, metrics.KEY, params.KEY, tags.KEY"
+                     : strCat("; did you mean '", near, "'?"));
 }
 
 Result<std::vector<ListColumn>> columnsOf(const ParsedArgs& args) {
     const std::string names =
-        args.text("--columns", "id,name,state,steps,loss,auc,ne,rate,created,reason");
+        args.text("--columns", "id,name,state,steps,loss,auc,best_auc,ne,rate,created,reason");
     std::vector<ListColumn> columns;
     for (std::size_t at = 0; at <= names.size();) {
         const std::size_t end = std::min(names.find(',', at), names.size());
@@ -176,8 +203,26 @@ std::string caretBelow(const std::string& filter, std::string_view message) {
            "^\n";
 }
 
+// What the series of the runs tell, for columns that want it.
+Figures figuresFor(client::DaemonClient& daemon, const std::vector<RunSummary>& runs,
+                   const std::vector<ListColumn>& columns) {
+    std::vector<std::string> wanted;
+    for (const ListColumn& column : columns) {
+        if (!column.bestOf.empty()) {
+            wanted.push_back(column.bestOf);
+        }
+    }
+    return wanted.empty() || runs.size() > kMostWithBest ? Figures()
+                                                         : readFigures(daemon, runs, wanted);
+}
+
+TableCell bestCell(const Figures& figures, const RunSummary& run, const std::string& metric) {
+    const session::BestAndLast* found = find(figures, run.id, metric);
+    return found != nullptr ? textOf(found->best) : std::string();
+}
+
 int printRuns(CliContext& context, const client::RunPage& page,
-              const std::vector<ListColumn>& columns, bool isFiltered) {
+              const std::vector<ListColumn>& columns, const Figures& figures, bool isFiltered) {
     if (page.runs.empty()) {
         context.err << (isFiltered ? "no run matches the filter\n"
                                    : "no runs yet: 'millrace run SPEC' starts one\n");
@@ -191,7 +236,8 @@ int printRuns(CliContext& context, const client::RunPage& page,
     for (const RunSummary& run : page.runs) {
         std::vector<TableCell> row;
         for (const ListColumn& column : columns) {
-            row.push_back(column.cell(run, context));
+            row.push_back(column.bestOf.empty() ? column.cell(run, context)
+                                                : bestCell(figures, run, column.bestOf));
         }
         table.add(std::move(row));
     }
@@ -208,7 +254,13 @@ void printSeries(CliContext& context, const client::MetricSeries& series) {
     const Terminal& terminal = context.terminal;
     const int width = std::clamp((terminal.width > 0 ? terminal.width : 80) - 4, 20, 120);
     context.out << paint(terminal, Tone::kStrong, shown(terminal, series.name)) << "  "
-                << tui::countText(static_cast<std::int64_t>(series.pointsTotal), "point") << "\n  "
+                << tui::countText(static_cast<std::int64_t>(series.pointsTotal), "point")
+                << (series.isDecimated
+                        ? strCat(
+                              ", ", formatCount(static_cast<std::int64_t>(series.steps.size())),
+                              " shown: the least and greatest of neighbours; --points N shows more")
+                        : std::string())
+                << "\n  "
                 << paint(terminal, Tone::kInfo,
                          tui::sparkline(series.values, width, terminal.isUtf8))
                 << '\n';
@@ -263,10 +315,16 @@ int runList(CliContext& context, const ParsedArgs& args) {
         }
         return kExitOk;
     }
-    return printRuns(context, *page, *columns, !request.filter.empty());
+    return printRuns(context, *page, *columns, figuresFor(**daemon, page->runs, *columns),
+                     !request.filter.empty());
 }
 
 int runMetrics(CliContext& context, const ParsedArgs& args) {
+    const int points = args.number("--points", args.isJson() ? kDefaultPoints : 20);
+    if (points < kFewestPoints) {
+        return failUsage(context, strCat("--points: at least ", kFewestPoints,
+                                         ", the first, the last, the least and the greatest"));
+    }
     const auto daemon = openDaemon(context);
     if (!daemon.ok()) {
         return fail(context, daemon.status());
@@ -285,7 +343,7 @@ int runMetrics(CliContext& context, const ParsedArgs& args) {
                         notFound(request.run, ": no metric '", name, "'", nameHint(name, known)));
         }
     }
-    request.maxPoints = args.number("--points", args.isJson() ? kDefaultPoints : 20);
+    request.maxPoints = points;
     const auto series = (*daemon)->metricRange(request);
     if (!series.ok()) {
         return fail(context, series.status());

@@ -8,6 +8,7 @@
 
 #include "app/cli/table.h"
 #include "app/tui/figures.h"
+#include "backend/core/clock.h"
 #include "backend/core/text.h"
 
 namespace millrace::cli {
@@ -28,6 +29,21 @@ std::string number(double value) {
 std::string member(const Json& object, const char* key) {
     const Json& value = jsonMember(object, key);
     return value.is_number() ? number(value.get<double>()) : "-";
+}
+
+// A value of a column: dates (days since 1970) and times (microseconds) as people read them.
+std::string valueText(const std::string& type, const Json& object, const char* key) {
+    const Json& value = jsonMember(object, key);
+    const bool isDate = type == "date", isTime = type == "timestamp";
+    const double ms = !value.is_number() ? NAN
+                      : isDate           ? value.get<double>() * 86'400'000
+                                         : value.get<double>() / 1e3;
+    // formatTime knows the years 0 to 9999.
+    if ((!isDate && !isTime) || !(std::abs(ms) < 2.5e14) || ms < -6.2e13) {
+        return member(object, key);
+    }
+    const std::string text = formatTime(static_cast<std::int64_t>(std::floor(ms)));
+    return isDate ? text.substr(0, 10) : text.substr(0, 10) + " " + text.substr(11, 8);
 }
 
 // Nulls of all rows stand in the footers; else those of the rows that were read.
@@ -71,15 +87,16 @@ void printColumns(CliContext& context, const Json& columns) {
         const Json& profile = jsonMember(column, "profile");
         const Json& quantiles = jsonMember(profile, "quantiles");
         const Json& cost = jsonMember(column, "read_ns_per_row");
+        const std::string type = jsonString(column, "type");
         table.add({{jsonString(column, "name"), Tone::kStrong},
-                   jsonString(column, "type"),
+                   type,
                    nullsText(column, profile),
                    member(profile, "distinct"),
-                   member(profile, "min"),
-                   member(quantiles, "0.05"),
-                   member(quantiles, "0.5"),
-                   member(quantiles, "0.95"),
-                   member(profile, "max"),
+                   valueText(type, profile, "min"),
+                   valueText(type, quantiles, "0.05"),
+                   valueText(type, quantiles, "0.5"),
+                   valueText(type, quantiles, "0.95"),
+                   valueText(type, profile, "max"),
                    lengthText(profile),
                    bytesText(column, "disk_bytes"),
                    {bytesText(column, "decoded_bytes"), Tone::kDim},

@@ -52,6 +52,23 @@ std::string rowsText(std::int64_t rows) {
     return rows > 0 ? formatCount(rows) : "-";
 }
 
+// Rows over time between the first and the last step: of a run too short for a rate of its own.
+std::optional<double> rateBySteps(client::DaemonClient& daemon, const std::string& run) {
+    client::MetricRangeRequest request;
+    request.run = run;
+    request.names = {"loss"};
+    request.maxPoints = 4;  // the ends are always among them
+    const auto series = daemon.metricRange(request);
+    if (!series.ok() || series->empty() || series->front().timesMs.size() < 2 ||
+        series->front().rows.size() < 2) {
+        return std::nullopt;
+    }
+    const client::MetricSeries& steps = series->front();
+    const auto ms = static_cast<double>(steps.timesMs.back() - steps.timesMs.front());
+    const auto rows = static_cast<double>(steps.rows.back() - steps.rows.front());
+    return ms > 0 && rows > 0 ? std::optional(rows / ms * 1e3) : std::nullopt;
+}
+
 }  // namespace
 
 void takeMeanRate(client::DaemonClient& daemon, client::RunSummary& run) {
@@ -60,7 +77,10 @@ void takeMeanRate(client::DaemonClient& daemon, client::RunSummary& run) {
     request.names = {"samples_per_second"};
     request.maxPoints = kRatePoints;
     const auto series = daemon.metricRange(request);
-    if (!series.ok() || series->empty()) {
+    if (!series.ok() || series->empty() || series->front().values.empty()) {
+        if (const auto rate = rateBySteps(daemon, run.id)) {
+            run.latestMetrics.push_back({request.names.front(), *rate, run.progress.step});
+        }
         return;
     }
     // A point tells the rate of the steps since the one before: steps over the time they took.

@@ -83,8 +83,10 @@ Result<std::vector<RunSummary>> findRuns(client::DaemonClient& daemon,
 }
 
 // Calls `change` for every run that the words name; all are tried, the first error decides.
+// `isDocument`: with --json the runs are printed as they are then.
 template <class Change>
-int changeRuns(CliContext& context, const ParsedArgs& args, const char* done, Change change) {
+int changeRuns(CliContext& context, const ParsedArgs& args, const char* done, Change change,
+               bool isDocument = true) {
     const Result<Daemon> daemon = openDaemon(context);
     if (!daemon.ok()) {
         return fail(context, daemon.status());
@@ -105,7 +107,7 @@ int changeRuns(CliContext& context, const ParsedArgs& args, const char* done, Ch
                         << shown(context.terminal, session::labelOf(*run)) << "  " << done << '\n';
         }
     }
-    if (args.isJson()) {
+    if (args.isJson() && isDocument) {
         printDocument(context, {{"runs", jsonList(changed)}});
     }
     return code;
@@ -162,12 +164,12 @@ int runSubmit(CliContext& context, const ParsedArgs& args) {
     return followRuns(context, **daemon, job);
 }
 
-int runWait(CliContext& context, const ParsedArgs& args) {
-    const Result<Daemon> daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    Result<std::vector<RunSummary>> runs = findRuns(**daemon, args.words);
+namespace {
+
+// Until all have ended; as JSON one document of the runs as they are then.
+int waitFor(CliContext& context, client::DaemonClient& daemon,
+            const std::vector<std::string>& words, bool isJson, int timeoutSeconds) {
+    Result<std::vector<RunSummary>> runs = findRuns(daemon, words);
     if (!runs.ok()) {
         return fail(context, runs.status());
     }
@@ -175,9 +177,9 @@ int runWait(CliContext& context, const ParsedArgs& args) {
     job.runs = *runs;
     job.isQuiet = true;
     job.printsResult = false;
-    job.timeoutSeconds = args.number("--timeout", 0);
-    if (!args.isJson()) {
-        return followRuns(context, **daemon, job);
+    job.timeoutSeconds = timeoutSeconds;
+    if (!isJson) {
+        return followRuns(context, daemon, job);
     }
     // One document at the end: the lines between are for nobody.
     std::ostream nowhere(nullptr);
@@ -191,12 +193,22 @@ int runWait(CliContext& context, const ParsedArgs& args) {
                       context.connect,
                       context.openScreen,
                       context.interrupts};
-    const int code = followRuns(silent, **daemon, job);
-    runs = findRuns(**daemon, args.words);
+    const int code = followRuns(silent, daemon, job);
+    runs = findRuns(daemon, words);
     if (runs.ok()) {
         printDocument(context, {{"runs", jsonList(*runs)}});
     }
     return code;
+}
+
+}  // namespace
+
+int runWait(CliContext& context, const ParsedArgs& args) {
+    const Result<Daemon> daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    return waitFor(context, **daemon, args.words, args.isJson(), args.number("--timeout", 0));
 }
 
 int runResume(CliContext& context, const ParsedArgs& args) {
@@ -231,10 +243,22 @@ int runResume(CliContext& context, const ParsedArgs& args) {
 int runStop(CliContext& context, const ParsedArgs& args) {
     const int grace = args.number("--grace", 0);
     const std::string reason = args.text("--reason");
-    return changeRuns(context, args, "stopping, with a checkpoint",
-                      [&](client::DaemonClient& daemon, const RunSummary& run) {
-                          return daemon.stop(run.id, grace, reason);
-                      });
+    const bool isWaiting = args.has("--wait");
+    const int asked = changeRuns(
+        context, args, "stopping, with a checkpoint",
+        [&](client::DaemonClient& daemon, const RunSummary& run) {
+            return daemon.stop(run.id, grace, reason);
+        },
+        !isWaiting);
+    if (!isWaiting || asked != kExitOk) {
+        return asked;
+    }
+    const Result<Daemon> daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const int code = waitFor(context, **daemon, args.words, args.isJson(), 0);
+    return code == kExitCancelled ? static_cast<int>(kExitOk) : code;  // as was asked for
 }
 
 int runRemove(CliContext& context, const ParsedArgs& args) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "app/cli/commands.h"
+#include "app/cli/comparison.h"
 #include "app/cli/json_shapes.h"
 #include "app/cli/table.h"
 #include "app/session/live_model.h"
@@ -69,9 +70,10 @@ void showState(Page& page, const RunDetail& detail) {
     context.out << paint(context.terminal, Tone::kStrong,
                          shown(context.terminal, session::labelOf(run)))
                 << "  " << paint(context.terminal, Tone::kAccent, run.id) << "  "
-                << paint(context.terminal, tui::toneOf(run.state), nameOf(run.state)) << '\n';
-    page.field("why", run.exitReason.empty() ? run.queuedReason : run.exitReason,
-               tui::toneOf(run.state));
+                << paint(context.terminal, tui::toneOf(run), run.stateWord()) << '\n';
+    page.field(run.trouble.empty() ? "why" : "trouble", run.reason(), tui::toneOf(run));
+    page.field("stalled", run.isStalled() ? "since " + timeText(run.standsSinceMs) : "",
+               tui::toneOf(run));
     std::string steps = "step " + tui::stepText(run.progress);
     if (run.progress.epochs > 0) {
         strAppend(&steps, ", epoch ", std::min(run.progress.epoch + 1, run.progress.epochs), " of ",
@@ -118,15 +120,10 @@ void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
     Table table({{"CHANGED", Align::kLeft, 10},
                  {strCat("BASE ", base->summary.id), Align::kLeft, 8},
                  {"THIS RUN", Align::kLeft, 8}});
-    std::map<std::string, std::string> all = base->params;
-    all.insert(detail.params.begin(), detail.params.end());
-    for (const auto& [key, unused] : all) {
-        const auto before = base->params.find(key), after = detail.params.find(key);
-        const std::string was = before == base->params.end() ? "-" : before->second;
-        const std::string is = after == detail.params.end() ? "-" : after->second;
-        if (was != is && key != "variation" && key != "name") {
-            table.add({key, {was, Tone::kDim}, {is, Tone::kInfo}});
-        }
+    for (const Difference& difference : differencesOf({*base, detail})) {
+        table.add({difference.key,
+                   {besideBase(difference, 0, 0), Tone::kDim},
+                   {besideBase(difference, 1, 0), Tone::kInfo}});
     }
     if (!table.isEmpty()) {
         page.table(table);

@@ -23,7 +23,8 @@ RunTotals totalsOf(const RunTable& runs) {
     for (int row = runs.numRuns(); row-- > 0 && left > 0;) {
         const client::RunSummary& run = runs.run(row);
         if (run.state == RunState::kRunning) {
-            totals.samplesPerSecond += run.metric("samples_per_second").value_or(0);
+            const bool getsOn = !run.isStalled();
+            totals.samplesPerSecond += getsOn ? run.metric("samples_per_second").value_or(0) : 0.0;
             --left;
         }
     }

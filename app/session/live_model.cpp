@@ -119,10 +119,11 @@ std::optional<double> LiveRun::stepsPerSecond() const {
     return seconds > 0 && steps > 0 ? std::optional(steps / seconds) : std::nullopt;
 }
 
-std::optional<double> LiveRun::secondsLeft() const {
+std::optional<double> LiveRun::secondsLeft(std::int64_t nowMs) const {
     const client::Progress& p = summary.progress;
     const std::optional<double> speed = stepsPerSecond();
-    if (!speed || p.stepsTotal <= 0 || client::isEnded(summary.state)) {
+    if (!speed || p.stepsTotal <= 0 || client::isEnded(summary.state) ||
+        rateAge.isForecastVoid(summary, nowMs)) {
         return std::nullopt;
     }
     return static_cast<double>(std::max<std::int64_t>(0, p.stepsTotal - p.step)) / *speed;
@@ -165,6 +166,7 @@ void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
         } else if constexpr (std::is_same_v<T, RunChanged>) {
             LiveRun& run = runs[e.run.id];
             noteReport(run, e.run);
+            run.rateAge.note(e.run, nowMs);
             run.summary = e.run;
             notePace(run);
         } else if constexpr (std::is_same_v<T, RunRemoved>) {

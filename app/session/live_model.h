@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/session/follow_events.h"
+#include "app/session/rate_age.h"
 
 namespace millrace::session {
 
@@ -35,11 +36,17 @@ struct LiveRun {
     /// The report before the newest one, of the same attempt; nothing before two reports.
     std::optional<client::Progress> reportBefore;
     std::int64_t attemptFromMs = 0;  ///< reports up to then are of attempts before
+    RateAge rateAge;
 
     /// Steps per second over the last seconds; nothing before two reports.
     std::optional<double> stepsPerSecond() const;
-    /// Seconds left at that pace; nothing where the total or the pace is unknown.
-    std::optional<double> secondsLeft() const;
+    /// Seconds left at that pace; nothing where the total or the pace is unknown, or of a time that
+    /// is gone.
+    std::optional<double> secondsLeft(std::int64_t nowMs) const;
+    /// How old the rates are, s, where that is to be said.
+    std::optional<double> oldRatesSeconds(std::int64_t nowMs) const {
+        return rateAge.oldSeconds(summary, nowMs);
+    }
     /// Seconds since the first worker started, up to the end.
     double elapsedSeconds(std::int64_t nowMs) const;
     /// The share of the time between the last two reports that rank 0 waited for data, in percent;

@@ -29,6 +29,17 @@ Tone toneOf(client::RunState state) {
     }
 }
 
+Tone toneOf(const client::RunSummary& run) {
+    if (run.isStalled()) {
+        return Tone::kBad;
+    }
+    return client::isEnded(run.state) || run.trouble.empty() ? toneOf(run.state) : Tone::kWarn;
+}
+
+std::string withAge(const std::string& text, const std::optional<double>& oldSeconds) {
+    return oldSeconds ? strCat(text, ", ", clockText(oldSeconds), " old") : text;
+}
+
 std::string percentText(const std::optional<double>& value) {
     if (!value || !std::isfinite(*value)) {
         return "n/a";

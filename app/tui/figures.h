@@ -12,6 +12,10 @@
 namespace millrace::tui {
 
 Tone toneOf(client::RunState state);
+/// Of its state, or of what is wrong with it while it goes on.
+Tone toneOf(const client::RunSummary& run);
+/// "samples/s", "samples/s, 2:03 old".
+std::string withAge(const std::string& text, const std::optional<double>& oldSeconds);
 /// "12.3 %" or "n/a".
 std::string percentText(const std::optional<double>& value);
 /// "1.2 MB/s" or "n/a".

@@ -79,24 +79,35 @@ Usage usageOf(const session::LiveModel& model, const std::string& runId) {
     return usage;
 }
 
-void drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, const Usage& usage) {
+// Its row, and one more with what is wrong with it; returns the row below.
+int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, const Usage& usage,
+            std::int64_t nowMs) {
     const client::RunSummary& summary = run.summary;
     const bool isEnded = client::isEnded(summary.state);
+    // A rate of a time that is gone is no rate: how old it is stands in its place.
+    const std::optional<double> oldSeconds = run.oldRatesSeconds(nowMs);
     grid.put(1, y, summary.id, Tone::kAccent, 10);
     grid.put(10, y, session::labelOf(summary, static_cast<std::size_t>(c.name - 11)),
              isEnded ? Tone::kDim : Tone::kStrong, c.name - 1);
-    grid.put(c.name, y, nameOf(summary.state), toneOf(summary.state), c.state);
+    grid.put(c.name, y, summary.stateWord(), toneOf(summary), c.state);
     grid.putRight(c.step, y, stepText(summary.progress));
     const auto live = [&](const std::string& text) { return isEnded ? std::string("-") : text; };
-    grid.putRight(c.rate, y, live(numberText(run.metric("samples_per_second"))));
+    grid.putRight(c.rate, y,
+                  live(oldSeconds ? clockText(oldSeconds) + " old"
+                                  : numberText(run.metric("samples_per_second"))));
     grid.putRight(c.loss, y, numberText(run.metric("loss")));
-    grid.putRight(c.stall, y, live(percentText(run.stallPercent())));
+    grid.putRight(c.stall, y, live(oldSeconds ? "-" : percentText(run.stallPercent())));
     if (c.cpu != c.stall) {
         grid.putRight(c.cpu, y, usage.isKnown ? percentText(usage.cpuPercent) : "-");
         grid.putRight(c.memory, y,
                       usage.isKnown ? formatBytes(static_cast<double>(usage.memoryBytes)) : "-");
     }
-    grid.putRight(c.eta, y, live(clockText(run.secondsLeft())));
+    grid.putRight(c.eta, y, live(clockText(run.secondsLeft(nowMs))));
+    if (isEnded || summary.trouble.empty() || y + 1 >= grid.height() - 1) {
+        return y + 1;
+    }
+    grid.put(10, y + 1, summary.trouble, toneOf(summary));
+    return y + 2;
 }
 
 void drawRunTitles(CellGrid& grid, int y, const RunColumns& c) {
@@ -222,9 +233,9 @@ void TopView::drawRuns(CellGrid& grid, int y, const session::LiveModel& model,
     const int first = y + 1;
     const int bottom = grid.height() - 1;
     std::size_t index = std::min<std::size_t>(static_cast<std::size_t>(first_), runs.size());
-    while (++y < bottom && index < runs.size()) {
-        drawRun(grid, y, *runs[index], columns, usageOf(model, runs[index]->summary.id));
-        ++index;
+    for (++y; y < bottom && index < runs.size(); ++index) {
+        const LiveRun& run = *runs[index];
+        y = drawRun(grid, y, run, columns, usageOf(model, run.summary.id), nowMs);
     }
     if (runs.empty()) {
         grid.put(1, first, "no runs yet: millrace run SPEC", Tone::kDim);

@@ -45,10 +45,13 @@ std::vector<ChartPoint> pointsOf(const FigureRow& row) {
     return points;
 }
 
-FigureRow metricRow(const LiveRun& run, const std::string& name) {
+FigureRow metricRow(const LiveRun& run, const std::string& name, std::int64_t nowMs) {
     FigureRow row;
     row.metric = name;
     row.label = metricLabel(name);
+    if (name == "samples_per_second" || name == "input_stall_percent") {
+        row.label = withAge(row.label, run.oldRatesSeconds(nowMs));
+    }
     std::optional<double> value = run.metric(name);
     const bool isStall = name == "input_stall_percent";
     if (isStall && !value) {
@@ -108,18 +111,18 @@ std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* n
                                   std::int64_t nowMs) {
     std::vector<FigureRow> rows;
     for (const char* name : {"loss", "samples_per_second", "input_stall_percent"}) {
-        rows.push_back(metricRow(run, name));
+        rows.push_back(metricRow(run, name, nowMs));
     }
     for (FigureRow& row : machineRows(node, nowMs)) {
         rows.push_back(std::move(row));
     }
     for (const std::string& name : evaluationNames(run)) {
-        rows.push_back(metricRow(run, name));
+        rows.push_back(metricRow(run, name, nowMs));
     }
     for (const char* name :
          {"loader.rows_read_per_second", "loader.cpu_percent", "trainer.cpu_percent"}) {
         if (run.metric(name)) {
-            rows.push_back(metricRow(run, name));
+            rows.push_back(metricRow(run, name, nowMs));
         }
     }
     return rows;
@@ -139,13 +142,17 @@ std::string workersText(const LiveRun& run, const session::LiveNode* node) {
     return memory > 0 ? text + formatBytes(static_cast<double>(memory)) : text;
 }
 
-std::string stateSentence(const client::RunSummary& run) {
+std::string stateSentence(const client::RunSummary& run, std::int64_t nowMs) {
+    if (run.isStalled()) {
+        const auto seconds = static_cast<double>(nowMs - run.standsSinceMs) / 1e3;
+        return strCat(run.trouble, ", for ", clockText(std::max(0.0, seconds)));
+    }
+    if (!run.reason().empty()) {
+        return run.reason();
+    }
     switch (run.state) {
         case client::RunState::kQueued:
-            return run.queuedReason.empty() ? "waits for its turn" : run.queuedReason;
-        case client::RunState::kFailed:
-        case client::RunState::kCancelled:
-            return run.exitReason;
+            return "waits for its turn";
         case client::RunState::kRunning:
             return std::string(nameOf(run.progress.phase));
         default:
@@ -228,7 +235,7 @@ void WatchView::drawBar(CellGrid& grid, const LiveRun* run, const session::LiveM
     std::string title = "millrace watch";
     if (run != nullptr) {
         title = strCat(session::labelOf(run->summary), "  ", run->summary.id, "  ",
-                       nameOf(run->summary.state));
+                       run->summary.stateWord());
     } else if (model.link.state == session::LinkState::kConnecting) {
         title += "  connecting";
     }
@@ -266,7 +273,7 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
                                       ? run.summary.variation
                                       : session::labelOf(run.summary);
         grid.put(2, y, label, isChosen ? Tone::kStrong : Tone::kPlain, nameEnd);
-        grid.put(nameEnd + 1, y, nameOf(run.summary.state), toneOf(run.summary.state));
+        grid.put(nameEnd + 1, y, run.summary.stateWord(), toneOf(run.summary));
         const std::optional<double> done = fractionOf(run.summary);
         grid.put(nameEnd + 12, y, progressBar(done.value_or(0), 10, grid.isUtf8()), Tone::kInfo);
         grid.putRight(nameEnd + 28, y, percentText(done ? std::optional(*done * 100) : done));
@@ -292,7 +299,7 @@ int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveN
                   progress.epochs);
     }
     if (!client::isEnded(run.summary.state)) {
-        strAppend(&text, "  ETA ", clockText(run.secondsLeft()));
+        strAppend(&text, "  ETA ", clockText(run.secondsLeft(nowMs)));
     }
     grid.put(x + 2, y, text);
     const std::string elapsed = clockText(run.elapsedSeconds(nowMs));
@@ -301,7 +308,7 @@ int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveN
         strAppend(&second, "  attempt ", run.summary.attempt);
     }
     x = grid.put(1, y + 1, second, Tone::kDim);
-    x = grid.put(x + 2, y + 1, stateSentence(run.summary), toneOf(run.summary.state));
+    x = grid.put(x + 2, y + 1, stateSentence(run.summary, nowMs), toneOf(run.summary));
     const std::string workers = client::isEnded(run.summary.state) ? "" : workersText(run, node);
     if (x + 2 + displayWidth(workers) < grid.width()) {
         grid.putRight(grid.width() - 1, y + 1, workers, Tone::kDim);

@@ -55,6 +55,19 @@ BadgeLook badgeOf(client::RunState state) {
     return {text, Tone::kNeutral, Mark::kNone};
 }
 
+BadgeLook badgeOf(const client::RunSummary& run) {
+    BadgeLook look = badgeOf(run.state);
+    if (run.isStalled()) {
+        const std::string_view word = run.stateWord();
+        return {QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())), Tone::kBad,
+                Mark::kDash};
+    }
+    if (!run.trouble.empty() && !client::isEnded(run.state)) {
+        look.tone = Tone::kWarn;
+    }
+    return look;
+}
+
 QColor toneColor(Tone tone, const QPalette& palette) {
     const ThemeColors& c = colorsOf(palette);
     switch (tone) {

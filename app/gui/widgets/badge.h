@@ -24,6 +24,8 @@ struct BadgeLook {
 };
 /// "running" with a dot, "failed" with a cross, ...
 BadgeLook badgeOf(client::RunState state);
+/// Of its state; "stalled" where it does not get on, warning where something is wrong with it.
+BadgeLook badgeOf(const client::RunSummary& run);
 
 QColor toneColor(Tone tone, const QPalette& palette);
 QColor toneBack(Tone tone, const QPalette& palette);

@@ -147,6 +147,45 @@ TEST_F(WorkersTest, AKilledRankResumesFromItsCheckpoint) {
     expectNoHole(run);
 }
 
+TEST_F(WorkersTest, WorkersThatAreStoppedAreNamedWithinFifteenSecondsAndSoIsTheirGoingOn) {
+    const std::string run = start(5'000);
+    ASSERT_TRUE(passes(run, 60));
+    EXPECT_EQ(get(run).summary().trouble(), "");
+    const int rank = processes("millrace-trainer").at(0), feed = processes("millrace-loader").at(0);
+    ::kill(rank, SIGSTOP);
+    ::kill(feed, SIGSTOP);
+    const auto trouble = [&] { return get(run).summary().trouble(); };
+    const std::string stopped = "its process is stopped (SIGSTOP)";
+    EXPECT_TRUE(waitUntil(
+        [&] {
+            const std::string text = trouble();
+            return text.find("rank0 stands still after step ") != std::string::npos &&
+                   text.find("feed stands still: " + stopped) != std::string::npos;
+        },
+        15))
+        << trouble();
+    EXPECT_GT(get(run).summary().stands_since_ms(), 0);
+    EXPECT_EQ(get(run).summary().state(), v1::RUN_STATE_RUNNING) << "nothing is ended for it";
+    for (const v1::WorkerInfo& worker : get(run).workers()) {
+        EXPECT_EQ(worker.state(), "stopped") << worker.name();
+    }
+    const std::int64_t step = get(run).summary().progress().step();
+    ::kill(feed, SIGCONT);
+    ::kill(rank, SIGCONT);
+    EXPECT_TRUE(waitUntil([&] { return trouble().empty(); }, 15)) << trouble();
+    EXPECT_EQ(get(run).summary().stands_since_ms(), 0);
+    EXPECT_TRUE(passes(run, step + 1));
+    std::string history;
+    for (const v1::RunEvent& event : get(run).events()) {
+        history += event.text() + "\n";
+    }
+    for (const char* worker : {"rank0", "feed"}) {
+        EXPECT_THAT(history, HasSubstr(strCat(worker, " stands still")));
+        EXPECT_THAT(history, HasSubstr(strCat(worker, " goes on after ")));
+    }
+    EXPECT_THAT(history, HasSubstr(stopped + ", for "));
+}
+
 TEST_F(WorkersTest, AStoppedRunIsCancelledWithACheckpointAndResumes) {
     const std::string run = start(40);
     ASSERT_TRUE(passes(run, 60));

@@ -79,6 +79,12 @@ class FullDiskTest(unittest.TestCase):
                           place.show(run)["state"] not in ("running", "starting"), 60)
         for warning in warned if isinstance(warned, list) else []:
             self.assertRegex(warning, r"/.*sqlite.*disk is full")
+        told = wait_for("the run itself says it, or it has ended with it",
+                        lambda: self.fill() or (shown := place.show(run))["trouble"] or
+                        (shown["state"] not in ("running", "starting") and "ended"), 60)
+        if told != "ended":
+            self.assertRegex(told, r"disk is full|No space left")
+            self.assertRegex(place.cli("ls"), r"disk is full|No space left")
         self.assertGreaterEqual(place.show(run)["progress"]["step"], step)
         self.assertEqual(place.json("ls")["runs"][0]["id"], run)
         self.free()

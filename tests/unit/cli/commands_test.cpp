@@ -150,6 +150,133 @@ TEST_F(CommandsTest, CompareSetsRunsSideBySide) {
     EXPECT_EQ(run({"compare", "r-abc23"}), kExitUsage);
 }
 
+TEST_F(CommandsTest, CompareShowsBestAndLastWithTheirSteps) {
+    fake.onMetricRange =
+        [](const client::MetricRangeRequest& request) -> Result<std::vector<client::MetricSeries>> {
+        client::MetricSeries series;
+        series.name = request.names.front();
+        series.steps = {130, 260, 390};
+        series.values = {0.78, request.run == "r-abc23" ? 0.7951 : 0.7912, 0.7934};
+        return std::vector{series};
+    };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "eval.auc"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), testing::ContainsRegex("eval.auc \\(last\\) +0.7934 @390 +0.7934 @390"));
+    EXPECT_THAT(out.str(), testing::ContainsRegex("eval.auc \\(best\\) +0.7951 @260 +0.7934 @390"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "eval.auc", "--json"}), kExitOk);
+    EXPECT_EQ(json()["best"]["eval.auc"]["r-abc23"], (Json{{"value", 0.7951}, {"step", 260}}));
+    EXPECT_EQ(json()["last"]["eval.auc"]["r-def45"], (Json{{"value", 0.7934}, {"step", 390}}));
+}
+
+TEST_F(CommandsTest, CompareSaysWhatAListHasMoreAndLess) {
+    fake.runs[0].params["features.ids"] = R"(["user","item","tailnum"])";
+    fake.runs[1].params["features.ids"] = R"(["user","item","origin"])";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
+    EXPECT_EQ(run({"show", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
+}
+
+TEST_F(CommandsTest, LossesOfRunsThatTrainedOnOtherRowsAreNotCompared) {
+    fake.runs[0].summary.streamHash = fake.runs[1].summary.streamHash = "aa";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("\nloss "));
+    fake.runs[1].summary.streamHash = "bb";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), Not(HasSubstr("\nloss ")));
+    EXPECT_THAT(out.str(), HasSubstr("Losses are not compared: the runs did not train on the same "
+                                     "rows"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_EQ(json()["same_stream"], false);
+}
+
+TEST_F(CommandsTest, LsShowsTheBestValueBesideTheLastWithTheirSteps) {
+    fake.onMetricRange =
+        [](const client::MetricRangeRequest& request) -> Result<std::vector<client::MetricSeries>> {
+        client::MetricSeries series;
+        series.name = request.names.front();
+        series.steps = {130, 390};
+        series.values = {0.7951, 0.7934};
+        return std::vector{series};
+    };
+    EXPECT_EQ(run({"ls", "--columns", "id,auc,best_auc"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("r-abc23  0.7934 @390  0.7951 @130"));
+}
+
+TEST_F(CommandsTest, ARunThatStandsStillSaysSoInLsAndShow) {
+    client::RunSummary& summary = fake.runs[0].summary;
+    summary.state = RunState::kRunning;
+    summary.exitReason.clear();
+    summary.trouble = "rank0 stands still after step 240: its process is stopped (SIGSTOP)";
+    summary.standsSinceMs = summary.createdMs + 60'000;
+    EXPECT_EQ(run({"ls", "--columns", "id,state,reason"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("r-abc23  stalled   rank0 stands still after step 240: its"));
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("trouble      rank0 stands still after step 240"));
+    EXPECT_THAT(out.str(), HasSubstr("stalled      since "));
+    EXPECT_EQ(run({"ls", "--json"}), kExitOk);
+    const Json one = json()["runs"][0];
+    EXPECT_EQ(one["state"], "running");
+    EXPECT_EQ(one["trouble"], summary.trouble);
+    EXPECT_EQ(one["stalled_since"], "2023-11-14T22:14:20.000Z");
+    EXPECT_EQ(json()["runs"][1]["trouble"], nullptr);
+    EXPECT_EQ(json()["runs"][1]["stalled_since"], nullptr);
+}
+
+TEST_F(CommandsTest, AFailedCheckpointStandsInLsOfARunThatGoesOn) {
+    client::RunSummary& summary = fake.runs[0].summary;
+    summary.state = RunState::kRunning;
+    summary.trouble = "rank0: the checkpoint of step 40 was not written: disk full";
+    EXPECT_EQ(run({"ls", "--columns", "id,state,reason"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(),
+                HasSubstr("r-abc23  running   rank0: the checkpoint of step 40 was not"));
+}
+
+TEST_F(CommandsTest, MetricsRefusesFewerPointsThanItKeepsAndSaysWhatItLeftOut) {
+    EXPECT_EQ(run({"metrics", "r-abc23", "--points", "3"}), kExitUsage);
+    EXPECT_THAT(err.str(), HasSubstr("--points: at least 4"));
+    fake.onMetricRange =
+        [](const client::MetricRangeRequest&) -> Result<std::vector<client::MetricSeries>> {
+        client::MetricSeries series;
+        series.name = "loss";
+        series.steps = {1, 50, 99, 100};
+        series.values = {0.9, 0.2, 0.7, 0.5};
+        series.pointsTotal = 100;
+        series.isDecimated = true;
+        return std::vector{series};
+    };
+    EXPECT_EQ(run({"metrics", "r-abc23", "--points", "4"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("100 points, 4 shown: the least and greatest of neighbours"));
+}
+
+TEST_F(CommandsTest, ARunTooShortForARateHasTheOneOfItsSteps) {
+    for (client::RunDetail& one : fake.runs) {
+        std::erase_if(one.summary.latestMetrics,
+                      [](const auto& point) { return point.name == "samples_per_second"; });
+    }
+    fake.onMetricRange =
+        [](const client::MetricRangeRequest& request) -> Result<std::vector<client::MetricSeries>> {
+        if (request.names.front() != "loss") {
+            return std::vector<client::MetricSeries>();
+        }
+        client::MetricSeries series;
+        series.name = "loss";
+        series.steps = {1, 5};
+        series.values = {0.9, 0.5};
+        series.timesMs = {1'000, 1'200};
+        series.rows = {256, 1'280};
+        return std::vector{series};
+    };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "samples_per_second"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("5,120"));
+}
+
+TEST_F(CommandsTest, StopWaitReturnsWhenTheRunsHaveEnded) {
+    fake.runs[0].summary.state = RunState::kCancelled;
+    fake.runScripts = {{{client::RunUpdate{fake.runs[0].summary, false, false}}}};
+    EXPECT_EQ(run({"stop", "r-abc23", "--wait", "--json"}), kExitOk) << err.str();
+    EXPECT_EQ(json()["runs"][0]["state"], "cancelled");
+}
+
 TEST_F(CommandsTest, CompareWarnsWhereTheRowsDiffer) {
     fake.runs[1].summary.evalOrderHash = "other";
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);

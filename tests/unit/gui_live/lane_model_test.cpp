@@ -96,7 +96,7 @@ TEST_F(LaneModelTest, TellsTheTimeLeftFromThePace) {
         model.apply(i == 0, {run}, {}, 30'000);
     }
     EXPECT_DOUBLE_EQ(*model.lane(0).stepsPerSecond(), 10);
-    EXPECT_DOUBLE_EQ(*model.lane(0).secondsLeft(), 80);
+    EXPECT_DOUBLE_EQ(*model.lane(0).secondsLeft(30'000), 80);
     EXPECT_DOUBLE_EQ(*model.lane(0).progressShare(), 0.2);
 }
 
@@ -106,10 +106,24 @@ TEST_F(LaneModelTest, SaysWhyARunWaitsOrFailed) {
     client::RunSummary failed = runOf("f", RunState::kFailed);
     failed.exitReason = "rank-0 ended with signal 9";
     model.apply(true, {queued, failed}, {}, 2'000);
-    EXPECT_EQ(model.lane(0).sentence(), "behind 2 runs");
-    EXPECT_EQ(model.lane(1).sentence(), "rank-0 ended with signal 9");
-    EXPECT_FALSE(model.lane(0).secondsLeft());
+    EXPECT_EQ(model.lane(0).sentence(2'000), "behind 2 runs");
+    EXPECT_EQ(model.lane(1).sentence(2'000), "rank-0 ended with signal 9");
+    EXPECT_FALSE(model.lane(0).secondsLeft(2'000));
     EXPECT_FALSE(model.lane(0).stallPercent());
+}
+
+TEST_F(LaneModelTest, ARunThatStandsStillSaysWhyAndForHowLongAndHowOldItsRatesAre) {
+    client::RunSummary run = runOf("a", RunState::kRunning);
+    run.latestMetrics = {{"samples_per_second", 47'863, 10, 1'000}};
+    model.apply(true, {run}, {}, 10'000);
+    EXPECT_FALSE(model.lane(0).oldRatesSeconds(11'000));
+    run.trouble = "rank0 stands still after step 10: its process is stopped (SIGSTOP)";
+    run.standsSinceMs = 10'000;
+    model.apply(false, {run}, {}, 20'000);
+    EXPECT_EQ(model.lane(0).sentence(133'000),
+              "rank0 stands still after step 10: its process is stopped (SIGSTOP), for 2 min 03 s");
+    EXPECT_DOUBLE_EQ(*model.lane(0).oldRatesSeconds(133'000), 123);
+    EXPECT_FALSE(model.lane(0).secondsLeft(133'000));
 }
 
 TEST_F(LaneModelTest, TouchesOnlyTheRowThatChanged) {

@@ -2,6 +2,7 @@
 // A daemon in memory for the tests of session, tui and cli: answers from its fields, streams from
 // scripts. Threads: as DaemonClient; set it up before use, later changes only through its methods.
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -111,7 +112,7 @@ class FakeClient final : public DaemonClient {
     }
     Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
         ranges.push_back(request);
-        return series;
+        return onMetricRange ? onMetricRange(request) : Result<std::vector<MetricSeries>>(series);
     }
     Result<RunSummary> stop(const std::string& run, int, const std::string&) override {
         return changed(run, RunState::kStopping);
@@ -192,6 +193,8 @@ class FakeClient final : public DaemonClient {
     int submitsLost = 0;
     std::vector<RunDetail> runs;
     std::vector<MetricSeries> series;
+    /// In the place of `series`, where it is set.
+    std::function<Result<std::vector<MetricSeries>>(const MetricRangeRequest&)> onMetricRange;
     std::vector<NodeInfo> nodeInfos;
     std::deque<RunScript> runScripts;  ///< one an opening; afterwards streams that stay open
     std::deque<MetricScript> metricScripts;

@@ -20,10 +20,45 @@ RunChanged at(std::int64_t timeMs, std::int64_t step) {
 TEST(LiveModel, TheRemainingTimeComesFromTheLastSecondsPace) {
     LiveModel model;
     model.apply(at(1'000, 100), 1'000);
-    EXPECT_FALSE(model.runs["r-abc23"].secondsLeft().has_value());
+    EXPECT_FALSE(model.runs["r-abc23"].secondsLeft(1'000).has_value());
     model.apply(at(3'000, 120), 3'000);
     EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stepsPerSecond().value(), 10.0);
-    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].secondsLeft().value(), 51.0);
+    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].secondsLeft(3'000).value(), 51.0);
+}
+
+TEST(LiveModel, AForecastFromReportsThatAreOldIsNone) {
+    LiveModel model;
+    model.apply(at(1'000, 100), 1'000);
+    model.apply(at(3'000, 120), 3'000);
+    EXPECT_TRUE(model.runs["r-abc23"].secondsLeft(18'000).has_value());
+    EXPECT_FALSE(model.runs["r-abc23"].secondsLeft(18'001).has_value());
+    RunChanged stalled = at(3'000, 120);
+    stalled.run.standsSinceMs = 3'000;
+    stalled.run.trouble = "rank0 stands still";
+    model.apply(stalled, 4'000);
+    EXPECT_FALSE(model.runs["r-abc23"].secondsLeft(4'000).has_value());
+}
+
+TEST(LiveModel, RatesSayHowOldTheyAreFromFiveSecondsOn) {
+    LiveModel model;
+    const auto withRate = [](std::int64_t timeMs) {
+        RunChanged changed = at(timeMs, 100);
+        changed.run.latestMetrics = {{"samples_per_second", 100, 100, timeMs}};
+        return changed;
+    };
+    model.apply(withRate(500'000), 1'000);  // the daemon's clock is another one
+    LiveRun& run = model.runs["r-abc23"];
+    EXPECT_FALSE(run.oldRatesSeconds(6'000).has_value());
+    EXPECT_DOUBLE_EQ(run.oldRatesSeconds(7'000).value(), 6);
+    model.apply(withRate(500'200), 8'000);
+    EXPECT_FALSE(run.oldRatesSeconds(9'000).has_value());
+    RunChanged stalled = withRate(500'200);
+    stalled.run.standsSinceMs = 2'000;
+    model.apply(stalled, 122'000);
+    EXPECT_DOUBLE_EQ(run.oldRatesSeconds(122'000).value(), 120) << "since it stands still";
+    stalled.run.state = RunState::kFailed;
+    model.apply(stalled, 123'000);
+    EXPECT_FALSE(run.oldRatesSeconds(500'000).has_value()) << "its rates are of its end";
 }
 
 TEST(LiveModel, AStepBackAfterARestartStartsThePaceAnew) {

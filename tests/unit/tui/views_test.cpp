@@ -47,6 +47,15 @@ session::LiveModel aModel(int numRuns) {
     return model;
 }
 
+// The first run stood still two minutes ago.
+session::LiveModel stalled(session::LiveModel model) {
+    client::RunSummary run = model.runs["r-abc23"].summary;
+    run.trouble = "rank0 stands still after step 390: its process is stopped (SIGSTOP)";
+    run.standsSinceMs = kNow - 123'000;
+    model.apply(session::RunChanged{run}, kNow);
+    return model;
+}
+
 session::LiveModel aCluster(bool hasGpu) {
     session::LiveModel model = aModel(3);
     client::NodeInfo info;
@@ -109,6 +118,16 @@ TEST(WatchView, AnEightyColumnTerminalShowsProgressFiguresChartAndLog) {
     EXPECT_THAT(text, HasSubstr("rank0 step 300: wrote a checkpoint"));
     EXPECT_THAT(text, HasSubstr("step 390"));
     EXPECT_THAT(lines[23], HasSubstr("q leave"));
+}
+
+TEST(WatchView, ARunThatStandsStillSaysSoAndItsRatesSayHowOldTheyAre) {
+    WatchView view({"r-abc23"});
+    const auto lines = drawn(view, stalled(aModel(1)), 120, 40);
+    EXPECT_THAT(lines[0], HasSubstr("movielens-dlrm  r-abc23  stalled"));
+    EXPECT_THAT(lines[1], HasSubstr("ETA -"));
+    EXPECT_THAT(lines[2], HasSubstr("its process is stopped (SIGSTOP), for 2:03"));
+    EXPECT_THAT(joined(lines), HasSubstr("samples/s, 2:03 old"));
+    EXPECT_THAT(joined(lines), HasSubstr("input stall, 2:03 old"));
 }
 
 TEST(WatchView, ABigTerminalPutsTheLogBesideTheChart) {
@@ -226,6 +245,17 @@ TEST(TopView, AMachineWithoutAGpuSaysSo) {
     EXPECT_THAT(text, HasSubstr("no GPU (no NVIDIA driver on this machine)"));
     EXPECT_THAT(text, HasSubstr("390/630"));
     EXPECT_THAT(text, HasSubstr("1.0 %"));
+}
+
+TEST(TopView, ARunThatStandsStillShowsItsReasonAndTheAgeOfItsRates) {
+    TopView view;
+    const std::string before = joined(drawn(view, aCluster(false), 120, 40));
+    EXPECT_THAT(before, AllOf(HasSubstr("42,390"), Not(HasSubstr("old"))));
+    const std::string text = joined(drawn(view, stalled(aCluster(false)), 120, 40));
+    EXPECT_THAT(text, HasSubstr("stalled"));
+    EXPECT_THAT(text, HasSubstr("2:03 old"));
+    EXPECT_THAT(text, HasSubstr("rank0 stands still after step 390: its process is stopped"));
+    EXPECT_THAT(text, Not(HasSubstr("42,390"))) << "a rate of a time that is gone";
 }
 
 TEST(TopView, AGpuHasUseMemoryAndPower) {

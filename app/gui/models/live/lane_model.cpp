@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "app/gui/models/run_text.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -60,7 +62,13 @@ QString LaneState::label() const {
     return run.variation.empty() ? text(run.name) : text(run.name) + " / " + text(run.variation);
 }
 
-QString LaneState::sentence() const {
+QString LaneState::sentence(std::int64_t nowMs) const {
+    if (!isEnded() && !run.trouble.empty()) {
+        const auto standsMs =
+            static_cast<double>(std::max<std::int64_t>(0, nowMs - run.standsSinceMs));
+        return run.isStalled() ? text(run.trouble) + ", for " + durationText(standsMs)
+                               : text(run.trouble);
+    }
     switch (run.state) {
         case RunState::kQueued:
             return run.queuedReason.empty() ? QStringLiteral("waits for its turn")
@@ -102,9 +110,10 @@ std::optional<double> LaneState::stepsPerSecond() const {
     return seconds > 0 && steps > 0 ? std::optional(steps / seconds) : std::nullopt;
 }
 
-std::optional<double> LaneState::secondsLeft() const {
+std::optional<double> LaneState::secondsLeft(std::int64_t nowMs) const {
     const std::optional<double> speed = stepsPerSecond();
-    if (!speed || run.progress.stepsTotal <= 0 || !isGoing()) {
+    if (!speed || run.progress.stepsTotal <= 0 || !isGoing() ||
+        rateAge.isForecastVoid(run, nowMs)) {
         return std::nullopt;
     }
     const std::int64_t left =
@@ -159,6 +168,7 @@ LaneState& LaneModel::take(const client::RunSummary& run) {
     } else if (!lane->run.id.empty() && !lane->isEnded()) {
         lane->sawEndMs = nowMs_;
     }
+    lane->rateAge.note(run, nowMs_);
     lane->run = run;
     lane->tracker.update(run, nowMs_);
     notePace(*lane);
@@ -336,7 +346,7 @@ QVariant LaneModel::data(const QModelIndex& index, int role) const {
             return share ? QVariant(*share) : QVariant();
         }
         case kSentenceRole:
-            return state.sentence();
+            return state.sentence(nowMs_);
         default:
             return {};
     }

@@ -22,6 +22,7 @@
 
 #include "app/client/daemon_values.h"
 #include "app/gui/models/live/lane_tracker.h"
+#include "app/session/rate_age.h"
 
 namespace millrace::gui {
 
@@ -29,17 +30,23 @@ struct LaneState {
     client::RunSummary run;
     LaneTracker tracker;
     std::deque<std::pair<std::int64_t, std::int64_t>> pace;  ///< (time in ms, step), 30 s
+    session::RateAge rateAge;
     std::int64_t sawEndMs = 0;  ///< when it was seen to end, by this machine's clock; 0: it was not
 
     /// "keep-30" of "movielens-dlrm", or the name where there is no variation.
     QString title() const;
     /// "movielens-dlrm / keep-30".
     QString label() const;
-    /// The state's own sentence: why it waits, why it failed, what it does now.
-    QString sentence() const;
+    /// The state's own sentence: what is wrong with it and for how long, why it waits, why it
+    /// failed, what it does now.
+    QString sentence(std::int64_t nowMs) const;
     std::optional<double> progressShare() const;  ///< 0 to 1
     std::optional<double> stepsPerSecond() const;
-    std::optional<double> secondsLeft() const;
+    std::optional<double> secondsLeft(std::int64_t nowMs) const;
+    /// How old the rates are, s, where that is to be said.
+    std::optional<double> oldRatesSeconds(std::int64_t nowMs) const {
+        return isGoing() ? rateAge.oldSeconds(run, nowMs) : std::nullopt;
+    }
     std::optional<double> samplesPerSecond() const;
     /// Of the last second or so, while it goes.
     std::optional<double> stallPercent() const;

@@ -1,17 +1,10 @@
 #include "app/gui/models/runs/metric_facts.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace millrace::gui {
 namespace {
-
-constexpr std::array<std::string_view, 9> kLowerIsBetter = {
-    "loss",  "normalized_entropy",  "log_loss",  "mse", "rmse", "mae",
-    "error", "input_stall_percent", "perplexity"};
-constexpr std::array<std::string_view, 9> kHigherIsBetter = {
-    "auc", "accuracy", "precision", "recall", "f1", "ndcg", "map", "samples_per_second", "pr_auc"};
 
 constexpr std::pair<std::string_view, std::string_view> kTitles[] = {
     {"auc", "AUC"},
@@ -31,10 +24,6 @@ std::string_view lastPart(std::string_view metric) {
     return at == std::string_view::npos ? metric : metric.substr(at + 1);
 }
 
-bool startsWith(std::string_view text, std::string_view prefix) {
-    return text.substr(0, prefix.size()) == prefix;
-}
-
 int usualPlace(const std::string& metric) {
     if (metric == "loss") {
         return 0;
@@ -46,25 +35,6 @@ int usualPlace(const std::string& metric) {
 }
 
 }  // namespace
-
-MetricSense senseOf(std::string_view metric) {
-    const std::string_view part = lastPart(metric);
-    const auto isIn = [&](const auto& names) {
-        return std::find(names.begin(), names.end(), part) != names.end();
-    };
-    return isIn(kLowerIsBetter)    ? MetricSense::kLowerIsBetter
-           : isIn(kHigherIsBetter) ? MetricSense::kHigherIsBetter
-                                   : MetricSense::kUnknown;
-}
-
-bool isEvalMetric(std::string_view metric) {
-    return startsWith(metric, "eval.");
-}
-
-bool isTrainMetric(std::string_view metric) {
-    return !isEvalMetric(metric) && senseOf(metric) != MetricSense::kUnknown &&
-           metric != "samples_per_second" && metric != "input_stall_percent";
-}
 
 QString metricTitle(const std::string& metric) {
     const bool isEval = isEvalMetric(metric);

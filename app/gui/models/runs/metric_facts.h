@@ -7,17 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "app/session/metric_sense.h"
+
 namespace millrace::gui {
 
-enum class MetricSense { kUnknown, kLowerIsBetter, kHigherIsBetter };
+using session::isEvalMetric;
+using session::isTrainMetric;
+using session::MetricSense;
+using session::senseOf;
 
-/// By the last part of the name: loss, normalized_entropy, log_loss, ... or auc, ...; of others
-/// nothing is known.
-MetricSense senseOf(std::string_view metric);
-/// Measured on the evaluation rows: only runs with the same rows compare.
-bool isEvalMetric(std::string_view metric);
-/// Depends on which rows were trained: only runs of the same stream compare.
-bool isTrainMetric(std::string_view metric);
 /// "test AUC", "loss", "samples/s"; others as they are.
 QString metricTitle(const std::string& metric);
 /// Of two or more: loss, test figures, speed, then the others by name.

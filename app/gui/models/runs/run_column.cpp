@@ -99,10 +99,8 @@ std::vector<Field> furtherFields() {
         {"restarts", "Restarts", kCount, 72, "How often it was restarted by itself",
          [](const RunSummary& run, std::int64_t) { return static_cast<double>(run.restarts); },
          nullptr},
-        {"reason", "Reason", kText, 220, "Why it waits, failed or was cancelled", nullptr,
-         [](const RunSummary& run) {
-             return run.exitReason.empty() ? run.queuedReason : run.exitReason;
-         }},
+        {"reason", "Reason", kText, 220, "Why it waits, failed or was cancelled; what is wrong",
+         nullptr, [](const RunSummary& run) { return run.reason(); }},
         {"model", "Model", kText, 92, "model.type of the spec", nullptr,
          [](const RunSummary& run) { return run.model; }},
         {"dataset", "Dataset", kText, 150, "The dataset's paths as written", nullptr,

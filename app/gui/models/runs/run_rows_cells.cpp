@@ -102,7 +102,7 @@ QString RunRows::toolTip(int row, int column) const {
     const auto at = static_cast<std::size_t>(sourceRow(row));
     const QString& key = values.facts().key;
     if (key == QLatin1String("state")) {
-        const std::string& reason = one.exitReason.empty() ? one.queuedReason : one.exitReason;
+        const std::string& reason = one.reason();
         return reason.empty() ? displayText(RunColumnKind::kState, values.number(at), 0)
                               : qtext(reason);
     }

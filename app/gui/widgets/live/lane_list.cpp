@@ -303,8 +303,9 @@ QString LaneList::textAt(const QPoint& position) const {
     const LaneState& lane = model_.lane(row);
     const std::optional<double> time = timeAt(position);
     if (!time) {
-        return lane.sentence().isEmpty() ? lane.label()
-                                         : lane.label() + QLatin1Char('\n') + lane.sentence();
+        return lane.sentence(nowMs_).isEmpty()
+                   ? lane.label()
+                   : lane.label() + QLatin1Char('\n') + lane.sentence(nowMs_);
     }
     QString what = tr("nothing known");
     const auto tell = [&](LanePhase phase, double from, double to) {

@@ -26,7 +26,7 @@ QString percent(const std::optional<double>& value) {
 }
 
 QString leftText(const LaneState& state, std::int64_t nowMs) {
-    if (const std::optional<double> left = state.secondsLeft()) {
+    if (const std::optional<double> left = state.secondsLeft(nowMs)) {
         return durationText(std::ceil(*left) * 1e3);
     }
     return state.isEnded() && state.run.startedMs > 0
@@ -325,7 +325,7 @@ void LaneList::paintState(QPainter& painter, const QRect& rect, const LaneState&
     const QFont small = captionFont(font());
     const QFontMetrics smallMetrics(small);
     painter.setFont(small);
-    const BadgeLook badge = badgeOf(state.run.state);
+    const BadgeLook badge = badgeOf(state.run);
     const QRect top(rect.left(), rect.top() - 1, rect.width(), fontMetrics().height() + 1);
     paintBadge(painter, top, badge, palette());
     const int badgeWidth = badgeSize(badge, small).width() + 6;
@@ -370,13 +370,14 @@ void LaneList::paintStrip(QPainter& painter, int row, const LaneState& state) {
     }
     const QFont small = captionFont(font());
     const QFontMetrics metrics(small);
-    const bool isBad = state.run.state == client::RunState::kFailed;
+    const bool isBad = state.run.state == client::RunState::kFailed || state.run.isStalled();
+    const bool isTrouble = !state.isEnded() && !state.run.trouble.empty();
     painter.setFont(small);
     paintElsewhere(painter, strip, time, state.run, colors.dim);
-    painter.setPen(isBad ? colors.bad : colors.dim);
+    painter.setPen(isBad ? colors.bad : isTrouble ? colors.warn : colors.dim);
     painter.drawText(QRect(strip.left(), strip.bottom() + 3, strip.width(), metrics.height()),
                      Qt::AlignVCenter,
-                     metrics.elidedText(state.sentence(), Qt::ElideRight, strip.width()));
+                     metrics.elidedText(state.sentence(nowMs_), Qt::ElideRight, strip.width()));
 }
 
 void LaneList::paintRates(QPainter& painter, int row, const LaneState& state) {
@@ -392,8 +393,15 @@ void LaneList::paintRates(QPainter& painter, int row, const LaneState& state) {
     const std::optional<double> rate = state.samplesPerSecond();
     const std::optional<double> stall = state.stallPercent();
     const QColor& stallColor = stall.value_or(0) >= 20 ? colors.warn : colors.text;
-    value(c.rate, c.stall, rate ? shortCountText(*rate) : QString(), colors.text);
-    value(c.stall, c.left, percent(stall), stallColor);
+    // A rate of a time that is gone is no rate: how old it is stands in its place.
+    if (const std::optional<double> old = state.oldRatesSeconds(nowMs_)) {
+        value(c.rate, c.stall, QObject::tr("%1 old").arg(durationText(std::floor(*old) * 1e3)),
+              colors.dim);
+        value(c.stall, c.left, QString(), colors.dim);
+    } else {
+        value(c.rate, c.stall, rate ? shortCountText(*rate) : QString(), colors.text);
+        value(c.stall, c.left, percent(stall), stallColor);
+    }
     if (c.hasLeft) {
         value(c.left, c.button - 6, leftText(state, nowMs_),
               state.isEnded() ? colors.dim : colors.text);

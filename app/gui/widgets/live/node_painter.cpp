@@ -38,7 +38,7 @@ QString number(const std::optional<double>& value, const QString& unit) {
     return value ? QString::number(std::lround(*value)) + QLatin1Char(' ') + unit : unknownText();
 }
 
-// "61 of 80 GiB": one unit for both.
+// "61 of 80 GB": one unit for both.
 QString ofText(const std::optional<std::uint64_t>& used,
                const std::optional<std::uint64_t>& total) {
     if (!used) {

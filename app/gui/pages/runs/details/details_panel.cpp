@@ -189,7 +189,7 @@ void DetailsPanel::refresh() {
 void DetailsPanel::showSummary(const client::RunSummary& run) {
     shownRevision_ = run.revision;
     sinceShown_.start();
-    badge_->setLook(badgeOf(run.state));
+    badge_->setLook(badgeOf(run));
     title_->setFullText(
         qtext(run.variation.empty() ? run.name : run.name + "  ·  " + run.variation));
     QStringList parts = {qtext(run.id)};

@@ -91,7 +91,10 @@ void OverviewSection::showRun(const client::RunSummary& run, const client::RunSu
 
 void OverviewSection::showReason(const client::RunSummary& run) {
     using client::RunState;
-    if (!run.exitReason.empty()) {
+    if (!client::isEnded(run.state) && !run.trouble.empty()) {
+        const QString since = run.isStalled() ? ", since " + fullTimeText(run.standsSinceMs) : "";
+        reason_->setMessage(run.isStalled() ? Tone::kBad : Tone::kWarn, qtext(run.trouble) + since);
+    } else if (!run.exitReason.empty()) {
         reason_->setMessage(run.state == RunState::kFailed ? Tone::kBad : Tone::kInfo,
                             qtext(run.exitReason));
     } else if (run.state == RunState::kQueued && !run.queuedReason.empty()) {

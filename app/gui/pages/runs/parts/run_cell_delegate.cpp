@@ -153,7 +153,7 @@ void RunCellDelegate::paintTick(const Cell& cell) const {
 }
 
 void RunCellDelegate::paintState(const Cell& cell) const {
-    paintBadge(cell.painter, cell.inner(), badgeOf(rows_.run(cell.index.row()).state),
+    paintBadge(cell.painter, cell.inner(), badgeOf(rows_.run(cell.index.row())),
                cell.option.palette);
 }
 

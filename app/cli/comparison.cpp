@@ -1,0 +1,142 @@
+#include "app/cli/comparison.h"
+
+#include <algorithm>
+#include <set>
+
+#include "app/tui/figures.h"
+#include "backend/core/json.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr int kFigurePoints = 500;  // a thinned series: its extremes are among them
+
+std::optional<std::vector<std::string>> itemsOf(const std::string& text) {
+    if (text == "-") {
+        return std::vector<std::string>();
+    }
+    const Result<Json> json = text.starts_with('[') ? parseJson(text, "list") : Json();
+    if (!json.ok() || !json->is_array()) {
+        return std::nullopt;
+    }
+    std::vector<std::string> items;
+    for (const Json& item : *json) {
+        items.push_back(item.is_string() ? item.get<std::string>() : dumpJson(item));
+    }
+    return items;
+}
+
+// What `from` has and `without` has not, as often as it has it more.
+std::vector<std::string> less(std::vector<std::string> from, std::vector<std::string> without) {
+    std::vector<std::string> rest;
+    for (std::string& item : from) {
+        const auto same = std::find(without.begin(), without.end(), item);
+        if (same == without.end()) {
+            rest.push_back(std::move(item));
+        } else {
+            without.erase(same);
+        }
+    }
+    return rest;
+}
+
+}  // namespace
+
+std::vector<Difference> differencesOf(const std::vector<client::RunDetail>& runs) {
+    std::set<std::string> keys;
+    for (const client::RunDetail& run : runs) {
+        for (const auto& [key, value] : run.params) {
+            keys.insert(key);
+        }
+    }
+    std::vector<Difference> all;
+    for (const std::string& key : keys) {
+        Difference difference{key, {}};
+        for (const client::RunDetail& run : runs) {
+            const auto found = run.params.find(key);
+            difference.values.push_back(found == run.params.end() ? "-" : found->second);
+        }
+        const bool isSame = std::all_of(difference.values.begin(), difference.values.end(),
+                                        [&](const auto& v) { return v == difference.values[0]; });
+        if (!isSame && key != "variation" && key != "name") {
+            all.push_back(std::move(difference));
+        }
+    }
+    return all;
+}
+
+std::optional<std::string> listChange(const std::string& before, const std::string& after) {
+    const auto was = itemsOf(before), is = itemsOf(after);
+    if (!was || !is || (before == "-" && after == "-")) {
+        return std::nullopt;
+    }
+    std::string text;
+    for (const std::string& item : less(*is, *was)) {
+        strAppend(&text, text.empty() ? "+" : " +", item);
+    }
+    for (const std::string& item : less(*was, *is)) {
+        strAppend(&text, text.empty() ? "-" : " -", item);
+    }
+    return text.empty() && before != after ? "other order" : text;
+}
+
+std::string besideBase(const Difference& difference, std::size_t run, std::size_t base) {
+    const std::string &before = difference.values[base], &value = difference.values[run];
+    const auto change = run == base || before == value ? std::nullopt : listChange(before, value);
+    if (change) {
+        return *change;
+    }
+    const auto items = itemsOf(value);
+    const bool isList = value != "-" && items.has_value();
+    return isList ? tui::countText(static_cast<std::int64_t>(items->size()), "item") : value;
+}
+
+Figures readFigures(client::DaemonClient& daemon, const std::vector<client::RunSummary>& runs,
+                    const std::vector<std::string>& metrics) {
+    Figures figures;
+    for (const client::RunSummary& run : runs) {
+        client::MetricRangeRequest request;
+        request.run = run.id;
+        request.maxPoints = kFigurePoints;
+        for (const std::string& name : metrics) {
+            const bool isWanted = session::isEvalMetric(name) || session::isTrainMetric(name);
+            if (isWanted && run.metric(name)) {
+                request.names.push_back(name);
+            }
+        }
+        const auto all =
+            request.names.empty()
+                ? Result<std::vector<client::MetricSeries>>(std::vector<client::MetricSeries>())
+                : daemon.metricRange(request);
+        for (std::size_t i = 0; all.ok() && i < all->size(); ++i) {
+            figures[run.id][(*all)[i].name] = session::bestAndLast((*all)[i]);
+        }
+    }
+    return figures;
+}
+
+const session::BestAndLast* find(const Figures& figures, const std::string& runId,
+                                 const std::string& metric) {
+    const auto run = figures.find(runId);
+    if (run == figures.end()) {
+        return nullptr;
+    }
+    const auto found = run->second.find(metric);
+    return found == run->second.end() ? nullptr : &found->second;
+}
+
+std::string textOf(const std::optional<session::StepValue>& value) {
+    return value ? strCat(tui::numberText(value->value), " @", value->step) : "-";
+}
+
+bool areOfOneStream(const std::vector<client::RunSummary>& runs) {
+    std::set<std::string> streams;
+    for (const client::RunSummary& run : runs) {
+        if (!run.streamHash.empty()) {
+            streams.insert(run.streamHash);
+        }
+    }
+    return streams.size() <= 1;
+}
+
+}  // namespace millrace::cli

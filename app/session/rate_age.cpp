@@ -1,0 +1,48 @@
+#include "app/session/rate_age.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::session {
+namespace {
+
+constexpr std::int64_t kOldRatesMs = 5'000;
+constexpr std::int64_t kOldReportMs = 15'000;
+
+std::int64_t ratesTime(const client::RunSummary& run) {
+    for (const client::MetricPoint& point : run.latestMetrics) {
+        if (point.name == "samples_per_second") {
+            return point.timeMs;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+void RateAge::note(const client::RunSummary& run, std::int64_t nowMs) {
+    const std::int64_t rates = ratesTime(run);
+    if (std::exchange(ratesMs_, rates) != rates) {
+        ratesSeenMs_ = nowMs;
+    }
+    if (std::exchange(reportMs_, run.progress.timeMs) != run.progress.timeMs) {
+        reportSeenMs_ = nowMs;
+    }
+}
+
+std::optional<double> RateAge::oldSeconds(const client::RunSummary& run, std::int64_t nowMs) const {
+    if (ratesMs_ < 0 || client::isEnded(run.state)) {
+        return std::nullopt;
+    }
+    // Who looks at a run that stood still before has seen its rates just now.
+    const std::int64_t seenMs =
+        run.isStalled() ? std::min(run.standsSinceMs, ratesSeenMs_) : ratesSeenMs_;
+    const std::int64_t ageMs = nowMs - seenMs;
+    return ageMs > kOldRatesMs ? std::optional(static_cast<double>(ageMs) / 1e3) : std::nullopt;
+}
+
+bool RateAge::isForecastVoid(const client::RunSummary& run, std::int64_t nowMs) const {
+    return run.isStalled() || (reportMs_ >= 0 && nowMs - reportSeenMs_ > kOldReportMs);
+}
+
+}  // namespace millrace::session

@@ -1,0 +1,28 @@
+#pragma once
+// RateAge: how old the rates of a run are (samples a second, stall), so that nobody takes one of a
+// time that is gone for what happens now.
+//
+// By the clock here, from when they came: the daemon's may differ. Threads: a value.
+#include <cstdint>
+#include <optional>
+
+#include "app/client/daemon_values.h"
+
+namespace millrace::session {
+
+class RateAge {
+ public:
+    /// The run as it was just told.
+    void note(const client::RunSummary& run, std::int64_t nowMs);
+    /// The age where it is to be said: above 5 s, of a run that goes on, s.
+    std::optional<double> oldSeconds(const client::RunSummary& run, std::int64_t nowMs) const;
+    /// True when a forecast from reports so old says nothing: the run does not get on, or has not
+    /// reported for 15 s.
+    bool isForecastVoid(const client::RunSummary& run, std::int64_t nowMs) const;
+
+ private:
+    std::int64_t ratesMs_ = -1, reportMs_ = -1;  // the run's own times
+    std::int64_t ratesSeenMs_ = 0, reportSeenMs_ = 0;
+};
+
+}  // namespace millrace::session
