@@ -89,7 +89,7 @@ QString shortCountText(double value) {
 }
 
 QString bytesText(double bytes) {
-    return scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
+    return scaled(bytes, 1000, {"B", "kB", "MB", "GB", "TB", "PB"});
 }
 
 QString durationText(double ms) {

@@ -21,7 +21,7 @@ QString differenceText(double difference, double value);
 QString countText(double value);
 /// "241.7 k", "1.3 M": where there is little room.
 QString shortCountText(double value);
-/// "12.5 MiB".
+/// "12.5 MB": powers of ten, as everywhere.
 QString bytesText(double bytes);
 /// "0.4 s", "12.5 s", "3 min 20 s", "2 h 05 min", "3 d 4 h".
 QString durationText(double ms);

@@ -19,7 +19,7 @@ TEST(DatasetTotals, HaveUnitsAndARatio) {
     EXPECT_EQ(totals.files, "3");
     EXPECT_EQ(totals.rows, "12,190");
     EXPECT_EQ(totals.rowGroups, "12");
-    EXPECT_EQ(totals.disk, "234 KiB");
+    EXPECT_EQ(totals.disk, "240 kB");
     EXPECT_EQ(totals.ratio, QString::fromUtf8("3.0×"));
 }
 

@@ -27,6 +27,16 @@ TEST(RunColumns, BeginWithStateAndNamePinned) {
     EXPECT_FALSE(columns.has("metric:eval.log_loss")) << "two are enough to begin with";
 }
 
+TEST(RunColumns, OpenOnTheEvaluationWhereThereIsOne) {
+    RunColumns columns;
+    EXPECT_EQ(keysOf(columns)[3], "trend:loss") << "without one the loss is all there is";
+    columns.reset({"eval.auc"});
+    EXPECT_EQ(keysOf(columns)[3], "metric:eval.auc");
+    EXPECT_EQ(keysOf(columns)[4], "best:eval.auc");
+    EXPECT_EQ(keysOf(columns)[5], "trend:eval.auc");
+    EXPECT_TRUE(columns.has("metric:loss"));
+}
+
 TEST(RunColumns, PinMoveAndRemove) {
     RunColumns columns;
     columns.setPinned("duration", true);

@@ -32,7 +32,7 @@ TEST(RunFacts, TellTheEnvironment) {
     const auto facts = environmentFacts(sample());
     EXPECT_EQ(valueOf(facts, "Commit"), "8b1f0c2d9e4a");
     EXPECT_EQ(valueOf(facts, "torch"), "2.11.0");
-    EXPECT_EQ(valueOf(facts, "Memory"), "768 GiB");
+    EXPECT_EQ(valueOf(facts, "Memory"), "825 GB");
     EXPECT_EQ(valueOf(facts, "GPU 0"), "NVIDIA H200");
     EXPECT_EQ(valueOf(facts, "rank0"), "ended, exit code 0");
 }
@@ -53,7 +53,7 @@ TEST(RunFacts, TellTheReceiptWithEveryStep) {
     EXPECT_EQ(valueOf(facts, "filter"), "80,561 of 80,600");
     EXPECT_EQ(valueOf(facts, "filter: null"), "9");
     EXPECT_EQ(valueOf(facts, "genres"), "2,014 of 161,122 (1.2 %)");
-    EXPECT_EQ(valueOf(facts, "Size"), "2.4 MiB");
+    EXPECT_EQ(valueOf(facts, "Size"), "2.5 MB");
     EXPECT_EQ(valueOf(facts, "Order of evaluation rows"), "aaaabbbbcccc");
 }
 
@@ -83,7 +83,7 @@ TEST(CheckpointTable, ShowsTheNewestFirst) {
     ASSERT_EQ(table.rowCount(), 4);
     EXPECT_EQ(table.at(0).step, 630);
     EXPECT_EQ(table.index(3, CheckpointTable::kStep).data(), "400");
-    EXPECT_EQ(table.index(0, CheckpointTable::kSize).data(), "5.0 MiB");
+    EXPECT_EQ(table.index(0, CheckpointTable::kSize).data(), "5.2 MB");
     EXPECT_EQ(table.index(0, CheckpointTable::kPath).data(), "step-630.ckpt");
 }
 

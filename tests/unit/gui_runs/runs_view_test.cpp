@@ -35,7 +35,11 @@ TEST_F(RunsViewTest, ShowsTheEvaluationMetricsThatTheRunsHave) {
     open(10);
     EXPECT_TRUE(view().columns().has("metric:eval.auc"));
     EXPECT_TRUE(view().columns().has("best:eval.auc"));
-    EXPECT_TRUE(view().columns().has("trend:loss"));
+    EXPECT_TRUE(view().columns().has("trend:eval.auc"));
+    const auto keys = view().columns().keys();
+    EXPECT_LT(std::find(keys.begin(), keys.end(), "metric:eval.auc"),
+              std::find(keys.begin(), keys.end(), "metric:loss"))
+        << "the evaluation stands before the loss of training";
 }
 
 TEST_F(RunsViewTest, RemembersTheOrderAndWidthsOfItsColumns) {

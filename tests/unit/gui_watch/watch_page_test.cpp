@@ -241,6 +241,25 @@ TEST_F(WatchTest, SaysPlainlyThatThereIsNoGpu) {
               "cpu-01: no GPU: libnvidia-ml.so.1 is not installed");
 }
 
+TEST_F(WatchTest, ChartsWithoutDataTakeNoRoomAndAreNamedInALine) {
+    daemon.setNodes({client::sceneNode("cpu-01", 8, 0)});
+    client::RunSummary run = running("r-1");
+    run.progress.step = 0;
+    daemon.putRun(run);
+    open();
+    ASSERT_TRUE(until([&] { return page->nodes().numNodes() == 1; }));
+    EXPECT_FALSE(page->charts()->isFolded("loss")) << "its first step is on its way";
+    run.progress.step = 5;
+    daemon.putRun(run);
+    daemon.addPoints("r-1", client::scenePoints(run, 5));
+    ASSERT_TRUE(until([&] { return !page->charts()->chart("loss")->isEmpty(); }));
+    ASSERT_TRUE(until([&] { return page->charts()->isFolded("gpu"); }));
+    EXPECT_FALSE(page->charts()->chart("gpu")->isVisibleTo(page.get()));
+    EXPECT_TRUE(page->charts()->chart("loss")->isVisibleTo(page.get()));
+    EXPECT_TRUE(page->charts()->foldedText().contains("GPU (cpu-01: no GPU"))
+        << page->charts()->foldedText().toStdString();
+}
+
 TEST_F(WatchTest, FreezesOnAZoomAndFollowsAgainWithF) {
     const client::RunSummary run = running("r-1");
     history["r-1"] = client::sceneHistory(run, 1, 200);

@@ -15,7 +15,7 @@
 
 namespace millrace::gui {
 
-/// How values are written. kPercent: 42 is "42 %"; kFraction: 0.42 is "42 %"; kBytes in KiB, MiB;
+/// How values are written. kPercent: 42 is "42 %"; kFraction: 0.42 is "42 %"; kBytes in kB, MB;
 /// kCount with k, M, G; kPlain as they are.
 enum class UnitKind : std::uint8_t {
     kPlain,

@@ -29,10 +29,10 @@ Scale siScale(double size) {
 }
 
 Scale byteScale(double size, const QString& behind) {
-    static constexpr std::array kNames = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+    static constexpr std::array kNames = {"kB", "MB", "GB", "TB", "PB"};
     Scale scale{1, QStringLiteral("B")};
-    for (std::size_t i = 0; i < kNames.size() && size >= 1024 * scale.divisor; ++i) {
-        scale = {scale.divisor * 1024, QLatin1StringView(kNames.at(i))};
+    for (std::size_t i = 0; i < kNames.size() && size >= 1000 * scale.divisor; ++i) {
+        scale = {scale.divisor * 1000, QLatin1StringView(kNames.at(i))};
     }
     scale.unit += behind;
     return scale;

@@ -84,10 +84,10 @@ QString prefixedText(double value, double base, int significant) {
 }
 
 QString bytesText(double value, const QString& behind) {
-    static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    static constexpr std::array kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
     std::size_t power = 0;
-    while (std::abs(value) >= 1023.95 && power + 1 < kUnits.size()) {
-        value /= 1024;
+    while (std::abs(value) >= 999.95 && power + 1 < kUnits.size()) {
+        value /= 1000;
         ++power;
     }
     return significantText(value, 4) + QLatin1Char(' ') + QLatin1StringView(kUnits.at(power)) +

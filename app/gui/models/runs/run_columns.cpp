@@ -93,18 +93,23 @@ void RunColumns::setWidth(const QString& key, int width) {
 
 void RunColumns::reset(const std::vector<std::string>& evalMetrics) {
     shown_ = {shownOf("state", true), shownOf("name", true)};
-    for (const char* key : {"variation", "trend:loss", "metric:loss"}) {
-        shown_.push_back(shownOf(key));
-    }
+    shown_.push_back(shownOf("variation"));
+    // What runs are compared by stands first: the loss of training says less than any evaluation.
     std::size_t numEval = 0;
     for (const std::string& metric : evalMetrics) {
         if (senseOf(metric) != MetricSense::kUnknown && numEval < kMostEvalMetrics) {
-            ++numEval;
-            shown_.push_back(shownOf("metric:" + QString::fromStdString(metric)));
-            shown_.push_back(shownOf("best:" + QString::fromStdString(metric)));
+            const QString name = QString::fromStdString(metric);
+            shown_.push_back(shownOf("metric:" + name));
+            shown_.push_back(shownOf("best:" + name));
+            if (++numEval == 1) {
+                shown_.push_back(shownOf("trend:" + name));
+            }
         }
     }
-    for (const char* key : {"rate", "rows_trained", "duration", "started"}) {
+    if (numEval == 0) {
+        shown_.push_back(shownOf("trend:loss"));
+    }
+    for (const char* key : {"metric:loss", "rate", "rows_trained", "duration", "started"}) {
         shown_.push_back(shownOf(key));
     }
 }

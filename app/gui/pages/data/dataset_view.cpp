@@ -180,9 +180,9 @@ void DatasetView::showSizes() {
         sizes_->setContent({});
         return;
     }
-    const bool isSmall = sizes.edges.back() < 4 << 20;
+    const bool isSmall = sizes.edges.back() < 4e6;
     Histogram histogram;
-    const double unit = isSmall ? 1 << 10 : 1 << 20;
+    const double unit = isSmall ? 1e3 : 1e6;
     for (const double edge : sizes.edges) {
         histogram.edges.push_back(edge / unit);
     }
@@ -190,7 +190,7 @@ void DatasetView::showSizes() {
     histogram.color = colorsOf(palette()).accent;
     histogram.marker = sizes.medianBytes / unit;
     histogram.markerName = tr("median %1").arg(bytesText(sizes.medianBytes));
-    sizes_->setAxisLabels(isSmall ? tr("KiB") : tr("MiB"), {});
+    sizes_->setAxisLabels(isSmall ? tr("kB") : tr("MB"), {});
     sizes_->setContent(std::move(histogram));
 }
 

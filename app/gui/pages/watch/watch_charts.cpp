@@ -13,6 +13,8 @@
 #include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/pages/watch/watch_feed.h"
 #include "app/gui/widgets/live_badge.h"
+#include "app/gui/widgets/look.h"
+#include "app/gui/widgets/panels.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
@@ -57,6 +59,10 @@ WatchCharts::WatchCharts(const Sources& sources, QHBoxLayout* bar, QWidget* pare
     grid_->setSpacing(kSpaceSmall);
     area_->setWidget(page_);
     column->addWidget(area_);
+    folded_ = new ElidedLabel(this, Qt::ElideRight);
+    setLook(*folded_, "caption");
+    folded_->hide();
+    column->addWidget(folded_);
     link_.setXAxis(XAxis::kWallTime);
     buildBar(bar);
     addDefaults();
@@ -170,15 +176,71 @@ void WatchCharts::rebuild() {
     for (Entry& entry : charts_) {
         fill(entry);
     }
+    fold();
 }
 
 void WatchCharts::dataChanged(const std::string& run) {
+    bool isUnfolding = false;
     for (Entry& entry : charts_) {
         const bool isOfRun = entry.kind == Kind::kMetrics;
-        if (isOfRun != run.empty()) {
+        if (isOfRun == run.empty()) {
+            continue;
+        }
+        if (entry.isFolded) {
+            fill(entry);
+            isUnfolding = isUnfolding || !entry.plot->isEmpty();
+        } else {
             entry.plot->dataChanged();
         }
     }
+    if (isUnfolding) {
+        fold();
+    }
+}
+
+// A job that has begun logs its usual metrics with its first steps; a machine that is known has its
+// GPUs or none.
+bool WatchCharts::isExpected(const Entry& entry) const {
+    if (entry.kind != Kind::kMetrics) {
+        return entry.kind == Kind::kCpu;
+    }
+    return std::any_of(runs_.begin(), runs_.end(), [this](const std::string& run) {
+        const LaneState* lane = sources_.lanes.find(run);
+        return lane != nullptr && !lane->isEnded() && lane->run.progress.step == 0;
+    });
+}
+
+void WatchCharts::fold() {
+    const bool isAllEmpty = std::all_of(charts_.begin(), charts_.end(),
+                                        [](const Entry& entry) { return entry.plot->isEmpty(); });
+    bool isNew = false;
+    QStringList names;
+    for (Entry& entry : charts_) {
+        const bool isFolded = !isAllEmpty && entry.plot->isEmpty() && !isExpected(entry);
+        isNew = isNew || isFolded != entry.isFolded;
+        entry.isFolded = isFolded;
+        if (isFolded) {
+            names << entry.plot->title() + QStringLiteral(" (") + entry.plot->emptyText() +
+                         QLatin1Char(')');
+        }
+    }
+    folded_->setFullText(
+        names.isEmpty() ? QString() : tr("Without data: %1").arg(names.join(QStringLiteral(", "))));
+    folded_->setVisible(!names.isEmpty());
+    if (isNew) {
+        numColumns_ = 0;
+        arrange();
+    }
+}
+
+bool WatchCharts::isFolded(const QString& key) const {
+    const auto found = std::find_if(charts_.begin(), charts_.end(),
+                                    [&](const Entry& entry) { return entry.key == key; });
+    return found != charts_.end() && found->isFolded;
+}
+
+QString WatchCharts::foldedText() const {
+    return folded_->isHidden() ? QString() : folded_->fullText();
 }
 
 void WatchCharts::fill(Entry& entry) {
@@ -355,6 +417,7 @@ void WatchCharts::setMetricShown(const std::string& metric, bool isShown) {
         charts_.erase(entry);
     }
     numColumns_ = 0;
+    fold();
     arrange();
 }
 
@@ -372,14 +435,19 @@ void WatchCharts::arrange() {
         grid_->setColumnStretch(column, column < columns ? 1 : 0);
     }
     QWidget* before = nullptr;
-    for (std::size_t i = 0; i < charts_.size(); ++i) {
-        const int place = static_cast<int>(i);
-        grid_->addWidget(charts_[i].plot, place / columns, place % columns);
-        charts_[i].plot->show();
-        if (before != nullptr) {
-            QWidget::setTabOrder(before, charts_[i].plot);
+    int place = 0;
+    for (const Entry& entry : charts_) {
+        grid_->removeWidget(entry.plot);
+        entry.plot->setVisible(!entry.isFolded);
+        if (entry.isFolded) {
+            continue;
         }
-        before = charts_[i].plot;
+        grid_->addWidget(entry.plot, place / columns, place % columns);
+        ++place;
+        if (before != nullptr) {
+            QWidget::setTabOrder(before, entry.plot);
+        }
+        before = entry.plot;
     }
 }
 
@@ -391,9 +459,12 @@ void WatchCharts::resizeEvent(QResizeEvent* event) {
 }
 
 void WatchCharts::focusChart(int place) {
-    if (place >= 0 && place < numCharts()) {
-        area_->ensureWidgetVisible(chart(place));
-        chart(place)->setFocus(Qt::ShortcutFocusReason);
+    for (const Entry& entry : charts_) {
+        if (!entry.isFolded && place-- == 0) {
+            area_->ensureWidgetVisible(entry.plot);
+            entry.plot->setFocus(Qt::ShortcutFocusReason);
+            return;
+        }
     }
 }
 

@@ -25,6 +25,7 @@ class QToolButton;
 
 namespace millrace::gui {
 
+class ElidedLabel;
 class LiveBadge;
 class WatchFeed;
 
@@ -55,7 +56,14 @@ class WatchCharts final : public QWidget {
     int numCharts() const { return static_cast<int>(charts_.size()); }
     PlotWidget* chart(int place) const { return charts_[static_cast<std::size_t>(place)].plot; }
     PlotWidget* chart(const QString& key) const;
+    /// Counted among those that are shown.
     void focusChart(int place);
+    /// Charts without a curve take no room: a line below the others names them. Cheap where nothing
+    /// changes.
+    void fold();
+    bool isFolded(const QString& key) const;
+    /// "" where there is none.
+    QString foldedText() const;
     /// Adds a chart of a metric, or takes it away.
     void setMetricShown(const std::string& metric, bool isShown);
     bool isMetricShown(const std::string& metric) const;
@@ -78,6 +86,7 @@ class WatchCharts final : public QWidget {
         std::vector<std::string> metrics;
         QStringList suffixes;  ///< of the metrics' curves: "read", "kept"
         PlotWidget* plot = nullptr;
+        bool isFolded = false;
     };
     void buildBar(QHBoxLayout* bar);
     void addAxes();
@@ -87,6 +96,8 @@ class WatchCharts final : public QWidget {
                std::vector<std::string> metrics);
     void arrange();
     void fill(Entry& entry);
+    /// Whether a chart without curves is waited for: what goes has not come so far.
+    bool isExpected(const Entry& entry) const;
     void addRunCurves(const Entry& entry, const std::string& run, Curves& curves) const;
     void addCurve(const std::string& run, const std::string& metric, const QString& suffix,
                   bool isDashed, Curves& curves) const;
@@ -106,6 +117,7 @@ class WatchCharts final : public QWidget {
     QScrollArea* area_ = nullptr;
     QWidget* page_ = nullptr;
     QGridLayout* grid_ = nullptr;
+    ElidedLabel* folded_ = nullptr;
     LiveBadge* badge_ = nullptr;
     QToolButton* metricButton_ = nullptr;
     QComboBox* axisBox_ = nullptr;

@@ -351,11 +351,11 @@ void WatchPage::refreshTitles() {
     machinesTitle_->setText(numNodes > 1 ? tr("Machines  ·  %1").arg(numNodes) : tr("Machines"));
     const LaneState* lane = lanes_.find(feed_.logRun());
     logCard_->setTitle(lane != nullptr ? tr("Log of %1").arg(lane->label()) : tr("Log"));
-    logView_->setEmptyText(
-        lane == nullptr ? tr("Select a job to read its log.")
-        : lane->run.state == client::RunState::kQueued
-            ? tr("It waits in the queue: %1. The log begins when it starts.").arg(lane->sentence())
-            : tr("No line yet."));
+    logView_->setEmptyText(lane == nullptr ? tr("Select a job to read its log.")
+                           : lane->run.state == client::RunState::kQueued
+                               ? tr("It waits in the queue: %1. The log begins when it starts.")
+                                     .arg(lane->sentence(nowMs()))
+                               : tr("No line yet."));
 }
 
 bool WatchPage::isEmptyShown() const {
@@ -437,6 +437,7 @@ void WatchPage::tick(std::int64_t now) {
         charts_->link()->reportExtent(laneList_, isGoing ? ahead(extent) : extent);
     }
     charts_->setGoing(isGoing);
+    charts_->fold();
     if (isVisible() && lanes_.numLanes() > 0) {
         laneList_->setNow(now);
     }
