@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "backend/core/text.h"
-#include "backend/dataset/csv_scan.h"
 #include "backend/dataset/parquet_footers.h"
 #include "backend/objects/object_store.h"
 #include "backend/spec/data_format.h"
@@ -180,9 +179,19 @@ class SchemaUnion {
 
     bool widerCsvType(const spec::Field& field, const spec::DataType& other,
                       spec::DataType& wider) const {
-        wider = field.type;
-        wider.kind = uniteCsvTypes(field.type.kind, other.kind);
-        return wider.kind != spec::TypeKind::kString || options_.csvTypes.contains(field.name);
+        using K = spec::TypeKind;
+        const K a = field.type.kind, b = other.kind;
+        const auto both = [a, b](K x, K y) { return (a == x && b == y) || (a == y && b == x); };
+        wider = a == K::kNull ? other : field.type;
+        // Whole numbers that no double holds are refused when they are read.
+        if (both(K::kInt64, K::kDouble)) {
+            wider.kind = K::kDouble;
+        } else if (both(K::kDate, K::kTimestamp)) {
+            wider.kind = K::kTimestamp;
+        } else if (a != K::kNull && b != K::kNull) {
+            return options_.csvTypes.contains(field.name);
+        }
+        return true;
     }
 
     const std::vector<DataFile>& files_;
