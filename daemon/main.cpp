@@ -74,8 +74,8 @@ Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bo
     ASSIGN_OR_RETURN(const auto head, agent::Head::open(config, clock));
     ASSIGN_OR_RETURN(auto server,
                      rpc::RpcServer::start({config, head->runs(), head->controller(),
-                                            head->telemetry(), head->inspection(), head->store(),
-                                            clock, [] { ::kill(::getpid(), SIGTERM); }}));
+                                            head->telemetry(), head->inspection(), head->inspector(),
+                                            head->store(), clock, [] { ::kill(::getpid(), SIGTERM); }}));
     logInfo("daemon: serves", {{"address", server->address()},
                                {"state", config.stateDir},
                                {"pid", ::getpid()},

@@ -235,6 +235,9 @@ class Conversation {
             if (!ended_.isOpen() && now >= leftoversEnd_) {
                 return okStatus();
             }
+            if (options_.isUnwanted && options_.isUnwanted()) {
+                return cancelled(options_.argv[0], ": nobody waits for it any more");
+            }
             if (now >= end_) {
                 return deadlineExceeded(options_.argv[0], ": did not end within ",
                                         static_cast<double>(options_.timeout.count()) / 1000,
@@ -247,12 +250,14 @@ class Conversation {
 
  private:
     int waitMs(Time now) const {
+        constexpr std::int64_t kLookMs = 100, kMostMs = 3'600'000;
+        const std::int64_t most = options_.isUnwanted ? kLookMs : kMostMs;
         const Time until = std::min(end_, leftoversEnd_);
         if (until == Time::max()) {
-            return -1;
+            return options_.isUnwanted ? static_cast<int>(most) : -1;
         }
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - now);
-        return static_cast<int>(std::clamp<std::int64_t>(left.count() + 1, 1, 3'600'000));
+        return static_cast<int>(std::clamp<std::int64_t>(left.count() + 1, 1, most));
     }
 
     Status exchange(SubprocessOutput& output, int waitMs) {

@@ -26,6 +26,8 @@ struct SubprocessOptions {
     std::int64_t maxOutputBytes = std::int64_t{256} << 20;
     std::int64_t memoryLimitBytes = 0;     ///< RLIMIT_AS; 0: none
     std::chrono::milliseconds timeout{0};  ///< run(): 0: none
+    /// run(): asked ten times a second; true ends the child and is kCancelled. Empty: never.
+    std::function<bool()> isUnwanted;
     bool newSession = false;
     bool newGroup = false;  ///< a process group of its own, killed as a whole by the destructor
     bool dieWithParent = false;  ///< PR_SET_PDEATHSIG(SIGKILL): only from a lasting thread

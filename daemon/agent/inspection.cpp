@@ -36,12 +36,14 @@ Status checkSpecText(const InspectRequest& spec, std::int64_t maxBytes) {
     return okStatus();
 }
 
-Result<std::string> Inspection::check(const InspectRequest& request) const {
+Result<std::string> Inspection::check(const InspectRequest& request,
+                                      const IsUnwanted& isUnwanted) const {
     RETURN_IF_ERROR(checkSpecText(request, maxSpecBytes_));
-    return inspector_.ask(inspectQuestion(request, "check"), request.fileName);
+    return inspector_.ask(inspectQuestion(request, "check"), request.fileName, isUnwanted);
 }
 
-Result<std::string> Inspection::dataset(const DatasetQuestion& question) const {
+Result<std::string> Inspection::dataset(const DatasetQuestion& question,
+                                      const IsUnwanted& isUnwanted) const {
     Json json;
     std::string about;
     if (question.paths.empty()) {
@@ -63,10 +65,11 @@ Result<std::string> Inspection::dataset(const DatasetQuestion& question) const {
         about = question.paths.front();
     }
     json["files_max"] = std::clamp<std::int64_t>(question.filesMax, 0, kMostFiles);
-    return inspector_.ask(json, about);
+    return inspector_.ask(json, about, isUnwanted);
 }
 
-Result<std::string> Inspection::steps(const StepsQuestion& question) const {
+Result<std::string> Inspection::steps(const StepsQuestion& question,
+                                      const IsUnwanted& isUnwanted) const {
     RETURN_IF_ERROR(checkSpecText(question.spec, maxSpecBytes_));
     if (question.rows > kMostRows) {
         return invalidArgument("rows: ", question.rows, " are too many; at most ", kMostRows);
@@ -78,7 +81,7 @@ Result<std::string> Inspection::steps(const StepsQuestion& question) const {
     json["rows"] = question.rows == 0 ? kDefaultRows : question.rows;
     json["split"] = question.split;
     json["first_row"] = question.firstRow;
-    return inspector_.ask(json, question.spec.fileName);
+    return inspector_.ask(json, question.spec.fileName, isUnwanted);
 }
 
 }  // namespace millrace::agent

@@ -37,9 +37,12 @@ class Inspection {
     Inspection(Inspector& inspector, std::int64_t maxSpecBytes)
         : inspector_(inspector), maxSpecBytes_(maxSpecBytes) {}
 
-    Result<std::string> check(const InspectRequest& request) const;
-    Result<std::string> dataset(const DatasetQuestion& question) const;
-    Result<std::string> steps(const StepsQuestion& question) const;
+    Result<std::string> check(const InspectRequest& request,
+                              const IsUnwanted& isUnwanted = {}) const;
+    Result<std::string> dataset(const DatasetQuestion& question,
+                              const IsUnwanted& isUnwanted = {}) const;
+    Result<std::string> steps(const StepsQuestion& question,
+                              const IsUnwanted& isUnwanted = {}) const;
 
  private:
     Inspector& inspector_;

@@ -101,19 +101,30 @@ Result<InspectReply> parseInspectReply(const std::string& text) {
     return reply;
 }
 
-Result<InspectReply> LoaderInspector::resolve(const InspectRequest& request) {
-    ASSIGN_OR_RETURN(const std::string answer, ask(inspectQuestion(request), request.fileName));
+Result<InspectReply> LoaderInspector::resolve(const InspectRequest& request,
+                                              const IsUnwanted& isUnwanted) {
+    ASSIGN_OR_RETURN(const std::string answer,
+                     ask(inspectQuestion(request), request.fileName, isUnwanted));
     return parseInspectReply(answer);
 }
 
-Result<std::string> LoaderInspector::ask(const Json& question, const std::string& about) {
+Result<std::string> LoaderInspector::ask(const Json& question, const std::string& about,
+                                         const IsUnwanted& isUnwanted) {
+    if (isEnding_) {
+        return unavailable("the daemon is ending");
+    }
     SubprocessOptions options;
     options.argv = {options_.program, "inspect"};
     options.input = dumpJson(question) + "\n";
     options.timeout = options_.timeout;
     options.memoryLimitBytes = options_.memoryLimitBytes;
     options.maxOutputBytes = options_.maxAnswerBytes;
+    options.dieWithParent = true;
+    options.isUnwanted = [&] { return isEnding_ || (isUnwanted && isUnwanted()); };
     Result<SubprocessOutput> output = Subprocess::run(options);
+    if (absl::IsCancelled(output.status())) {
+        return isEnding_ ? unavailable("the daemon is ending") : cancelled("the client has gone");
+    }
     if (absl::IsDeadlineExceeded(output.status())) {
         return deadlineExceeded(about, ": reading the spec and its dataset took more than ",
                                 static_cast<double>(options_.timeout.count()) / 1000, " s");

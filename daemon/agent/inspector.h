@@ -2,9 +2,12 @@
 // Inspector: asks `millrace-loader inspect` what a spec means. No user file is parsed in the
 // daemon.
 //
-// Threads: any; a call blocks for as long as the dataset's footers take. Failure: errors in the
+// Threads: any that lasts (the worker dies with the thread that asked, and with the daemon); a call
+// blocks for as long as the dataset's footers take. Failure: errors in the
 // spec are a value; a Status says that the question could not be answered (time, memory, a crash).
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,13 +39,21 @@ struct InspectReply {
     spec::SpecErrors errors;  ///< not empty: no runs
 };
 
+/// Asked several times a second while a worker reads: true when nobody wants its answer any more.
+/// Empty: somebody does.
+using IsUnwanted = std::function<bool()>;
+
 class Inspector {
  public:
     virtual ~Inspector() = default;
-    virtual Result<InspectReply> resolve(const InspectRequest& request) = 0;
+    virtual Result<InspectReply> resolve(const InspectRequest& request,
+                                         const IsUnwanted& isUnwanted) = 0;
     /// The worker's answer to any of its questions, one line of JSON; `about` names in a message
     /// what was asked about ("spec.yaml").
-    virtual Result<std::string> ask(const Json& question, const std::string& about) = 0;
+    virtual Result<std::string> ask(const Json& question, const std::string& about,
+                                    const IsUnwanted& isUnwanted) = 0;
+    /// Workers that read are ended, questions that come are refused. Does not wait.
+    virtual void end() {}
 };
 
 /// What the worker reads and writes, apart from starting it. `op`: "resolve" or "check".
@@ -63,13 +74,18 @@ struct LoaderInspectorOptions {
 class LoaderInspector final : public Inspector {
  public:
     explicit LoaderInspector(LoaderInspectorOptions options) : options_(std::move(options)) {}
-    Result<InspectReply> resolve(const InspectRequest& request) override;
+    Result<InspectReply> resolve(const InspectRequest& request,
+                                 const IsUnwanted& isUnwanted) override;
     /// kDeadlineExceeded after `timeout`, kResourceExhausted when its memory or its answer grows
     /// too large, kInternal when it crashes: each with one sentence that begins with `about`.
-    Result<std::string> ask(const Json& question, const std::string& about) override;
+    /// kCancelled when it is unwanted, kUnavailable after end().
+    Result<std::string> ask(const Json& question, const std::string& about,
+                            const IsUnwanted& isUnwanted) override;
+    void end() override { isEnding_ = true; }
 
  private:
     const LoaderInspectorOptions options_;
+    std::atomic<bool> isEnding_{false};
 };
 
 }  // namespace millrace::agent

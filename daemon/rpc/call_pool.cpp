@@ -9,18 +9,23 @@ CallPool::CallPool(const std::string& name, int numThreads, std::size_t capacity
     for (int i = 0; i < numThreads; ++i) {
         threads_.push_back(startThread(name, [this](std::stop_token) {
             while (auto work = queue_.pop()) {
-                (*work)();
+                (*work)(isEnding_);
             }
         }));
     }
 }
 
 CallPool::~CallPool() {
-    queue_.close();
+    end();
     threads_.clear();
 }
 
-bool CallPool::tryRun(std::function<void()> work) {
+void CallPool::end() {
+    isEnding_ = true;
+    queue_.close();
+}
+
+bool CallPool::tryRun(Work work) {
     return queue_.tryPush(std::move(work));
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 // CallPool: a few threads for calls that read the store or wait, so that gRPC's own are never held.
 //
-// Threads: any may hand in work. Owns: its threads. Bounded: what finds the queue full is refused.
+// Threads: any may hand in work. Owns: its threads. Bounded: what finds the queue full is refused,
+// and so is what still waits when the pool ends.
+#include <atomic>
 #include <functional>
 #include <string>
 #include <thread>
@@ -16,13 +18,19 @@ namespace millrace::rpc {
 
 class CallPool {
  public:
+    /// Called once. `isEnding`: the pool ends before its turn has come; it must only say so.
+    using Work = std::function<void(bool isEnding)>;
+
     CallPool(const std::string& name, int numThreads, std::size_t capacity);
-    ~CallPool();  ///< runs what was taken in, then joins
+    ~CallPool();  ///< ends, then joins
     /// False when there is no room.
-    bool tryRun(std::function<void()> work);
+    bool tryRun(Work work);
+    /// What waits is refused, and what comes; what has begun goes on. Does not wait.
+    void end();
 
  private:
-    BoundedQueue<std::function<void()>> queue_;
+    BoundedQueue<Work> queue_;
+    std::atomic<bool> isEnding_{false};
     std::vector<std::jthread> threads_;
 };
 
@@ -34,8 +42,9 @@ template <class Work>
 grpc::ServerUnaryReactor* answerOn(CallPool& pool, grpc::CallbackServerContext* context,
                                    Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    const bool isTaken =
-        pool.tryRun([reactor, work = std::move(work)] { reactor->Finish(toGrpc(work())); });
+    const bool isTaken = pool.tryRun([reactor, work = std::move(work)](bool isEnding) {
+        reactor->Finish(toGrpc(isEnding ? unavailable("the daemon is ending") : work()));
+    });
     if (!isTaken) {
         reactor->Finish(toGrpc(unavailable("the daemon is busy; try again")));
     }

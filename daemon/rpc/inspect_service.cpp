@@ -68,8 +68,8 @@ template <class Ask>
 grpc::ServerUnaryReactor* answerInTurn(CallPool& pool, grpc::CallbackServerContext* context,
                                        google::protobuf::Message* response, Ask ask) {
     return answerOn(pool, context, [context, response, ask = std::move(ask)] {
-        return context->IsCancelled() ? Status(absl::StatusCode::kCancelled, "the client has gone")
-                                      : fill(ask(), response);
+        const agent::IsUnwanted hasLeft = [context] { return context->IsCancelled(); };
+        return hasLeft() ? cancelled("the client has gone") : fill(ask(hasLeft), response);
     });
 }
 
@@ -79,21 +79,27 @@ grpc::ServerUnaryReactor* InspectService::Check(Context* context,
                                                 const v1::CheckSpecRequest* request,
                                                 v1::CheckSpecResponse* response) {
     return answerInTurn(pool_, context, response,
-                        [this, request] { return inspection_.check(fromProto(*request)); });
+                        [this, request](const agent::IsUnwanted& hasLeft) {
+                            return inspection_.check(fromProto(*request), hasLeft);
+                        });
 }
 
 grpc::ServerUnaryReactor* InspectService::Dataset(Context* context,
                                                   const v1::DescribeDatasetRequest* request,
                                                   v1::DescribeDatasetResponse* response) {
     return answerInTurn(pool_, context, response,
-                        [this, request] { return inspection_.dataset(fromProto(*request)); });
+                        [this, request](const agent::IsUnwanted& hasLeft) {
+                            return inspection_.dataset(fromProto(*request), hasLeft);
+                        });
 }
 
 grpc::ServerUnaryReactor* InspectService::Steps(Context* context,
                                                 const v1::SampleStepsRequest* request,
                                                 v1::SampleStepsResponse* response) {
     return answerInTurn(pool_, context, response,
-                        [this, request] { return inspection_.steps(fromProto(*request)); });
+                        [this, request](const agent::IsUnwanted& hasLeft) {
+                            return inspection_.steps(fromProto(*request), hasLeft);
+                        });
 }
 
 }  // namespace millrace::rpc

@@ -2,7 +2,7 @@
 // The service Inspect: translates between messages and agent::Inspection, and nothing else.
 //
 // Owns: the pool that its questions wait on, so that a slow dataset holds up no submit. Two are
-// answered at a time; one whose client has gone meanwhile is not asked.
+// answered at a time; one whose client has gone is not asked, or no longer.
 #include <millrace/v1/inspect.grpc.pb.h>
 
 #include "daemon/agent/inspection.h"
@@ -13,6 +13,8 @@ namespace millrace::rpc {
 class InspectService final : public v1::Inspect::CallbackService {
  public:
     explicit InspectService(const agent::Inspection& inspection) : inspection_(inspection) {}
+    /// Refuses what waits; what has begun goes on. Does not wait.
+    void end() { pool_.end(); }
 
     using Context = grpc::CallbackServerContext;
     using Unary = grpc::ServerUnaryReactor;

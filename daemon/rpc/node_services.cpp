@@ -63,12 +63,12 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
         std::shared_ptr<agent::TelemetryService::Watch> watch;
         std::uint64_t seen = 0;
         std::uint32_t left = 0;
-        std::int64_t openedMs = 0;
     };
     auto position = std::make_shared<Position>();
     position->watch = telemetry_.watch();
     position->left = request->samples();
-    position->openedMs = clock_.wallMs();
+    // The last sample of an earlier watch is not "now"; by its number, because clocks are set.
+    position->seen = telemetry_.latest().number;
     const std::string node = telemetry_.info().hostname;
     if (!request->node().empty() && request->node() != node) {
         const ::millrace::Status status =
@@ -84,9 +84,7 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
         [this, position, node]() -> Result<Produced<v1::NodeSample>> {
             const agent::NodeReport report = telemetry_.latest();
             Produced<v1::NodeSample> produced;
-            // An old sample of an earlier watch is not "now".
-            const bool isOld = report.sample.timeMs + 2'000 < position->openedMs;
-            if (report.number == position->seen || isOld) {
+            if (report.number == position->seen) {
                 return produced;
             }
             position->seen = report.number;
@@ -124,7 +122,7 @@ grpc::ServerUnaryReactor* DaemonService::Status(Context* context, const v1::Daem
 
 grpc::ServerUnaryReactor* DaemonService::Down(Context* context, const v1::DownRequest* request,
                                               v1::DownResponse* response) {
-    return answerOn(parts_.slow, context, [this, request, response] {
+    return answerOn(parts_.down, context, [this, request, response] {
         const std::uint32_t seconds =
             request->grace_seconds() == 0 ? kDefaultGraceSeconds : request->grace_seconds();
         logInfo("daemon: asked to go down", {{"graceS", seconds}});

@@ -55,6 +55,12 @@ class RpcServer::Impl {
             return;
         }
         pump_.endAll();
+        // What waits is refused and children that read datasets are ended: no call holds up the end.
+        for (CallPool* pool : {&slow_, &quick_}) {
+            pool->end();
+        }
+        inspect_->end();
+        parts_.inspector.end();
         server_->Shutdown(std::chrono::system_clock::now() +
                           std::chrono::milliseconds(kShutdownDeadlineMs));
         server_->Wait();
@@ -101,12 +107,13 @@ class RpcServer::Impl {
     const std::string& address() const { return address_; }
 
  private:
-    ServiceParts serviceParts() { return {quick_, slow_, pump_}; }
+    ServiceParts serviceParts() { return {quick_, slow_, down_, pump_}; }
 
     RpcServerParts parts_;
     std::string address_;
     CallPool quick_{"calls", 2, 256};
     CallPool slow_{"submits", 2, 32};
+    CallPool down_{"down", 1, 4};
     StreamPump pump_;
     std::unique_ptr<RunsService> runs_;
     std::unique_ptr<NodesService> nodes_;

@@ -22,6 +22,7 @@ struct RpcServerParts {
     agent::RunController& controller;
     agent::TelemetryService& telemetry;
     const agent::Inspection& inspection;
+    agent::Inspector& inspector;
     runs::RunStore& store;
     const Clock& clock;
     std::function<void()> end;  ///< asks the process to end

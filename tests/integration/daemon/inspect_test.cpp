@@ -1,6 +1,9 @@
 // The service Inspect of a real daemon with a real loader.
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <millrace/v1/inspect.grpc.pb.h>
 
@@ -251,6 +254,69 @@ TEST_F(InspectDaemon, ACrashOfTheWorkerIsOneSentenceAndTheDaemonGoesOn) {
     EXPECT_EQ(garbage.error_code(), grpc::StatusCode::INTERNAL);
     EXPECT_THAT(garbage.error_message(), HasSubstr("cannot be read"));
     EXPECT_EQ(this->status().pid(), pid);
+}
+
+/// Submits whose loader reads a dataset without end.
+class EndlessSubmits : public InspectDaemon {
+ protected:
+    void begin(int count) {
+        replaceLoader("echo $$ >> " + pidFile() + "\nexec sleep 1000\n");
+        for (int i = 0; i < count; ++i) {
+            contexts.push_back(std::make_unique<grpc::ClientContext>());
+            clients.emplace_back([this, context = contexts.back().get()] {
+                v1::SubmitRequest request;
+                request.set_spec_text(source().spec_text());
+                request.set_base_dir(data());
+                v1::SubmitResponse response;
+                numGood += runs->Submit(context, request, &response).ok() ? 1 : 0;
+            });
+        }
+        ASSERT_TRUE(waitUntil([&] { return loaders().size() == 2; }));
+    }
+    void TearDown() override {
+        for (std::thread& client : clients) {
+            client.join();
+        }
+        EXPECT_EQ(numGood, 0);
+        EXPECT_TRUE(waitUntil([&] { return living() == 0; })) << "no loader is left";
+    }
+    std::string pidFile() const { return home_.path("loaders"); }
+    std::vector<int> loaders() const {
+        std::ifstream in(pidFile());
+        return {std::istream_iterator<int>(in), std::istream_iterator<int>()};
+    }
+    int living() const {
+        const std::vector<int> pids = loaders();
+        return static_cast<int>(std::count_if(pids.begin(), pids.end(),
+                                              [](int pid) { return ::kill(pid, 0) == 0; }));
+    }
+    std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+    std::vector<std::thread> clients;
+    std::atomic<int> numGood{0};
+};
+
+TEST_F(EndlessSubmits, HoldUpNeitherDownNorTheEnd) {
+    begin(5);
+    const int pid = daemonPid();
+    const auto start = std::chrono::steady_clock::now();
+    const grpc::Status answer = down(5);
+    EXPECT_TRUE(answer.ok()) << answer.error_message();
+    EXPECT_TRUE(waitUntil([&] { return ::kill(pid, 0) != 0; }, 30));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(40));
+}
+
+TEST_F(EndlessSubmits, EndWithADaemonThatIsKilled) {
+    begin(2);
+    ::kill(daemonPid(), SIGKILL);
+}
+
+TEST_F(EndlessSubmits, EndWithTheirClients) {
+    begin(2);
+    for (const auto& context : contexts) {
+        context->TryCancel();
+    }
+    EXPECT_TRUE(waitUntil([&] { return living() == 0; }, 30));
+    EXPECT_GT(status().pid(), 0) << "the daemon goes on";
 }
 
 TEST_F(InspectDaemon, ManyAtOnceAreAnsweredInTurn) {

@@ -8,12 +8,13 @@ namespace millrace::agent {
 
 class FakeInspector final : public Inspector {
  public:
-    Result<InspectReply> resolve(const InspectRequest& request) override {
+    Result<InspectReply> resolve(const InspectRequest& request, const IsUnwanted&) override {
         ++numCalls;
         last = request;
         return reply;
     }
-    Result<std::string> ask(const Json& question, const std::string& about) override {
+    Result<std::string> ask(const Json& question, const std::string& about,
+                            const IsUnwanted&) override {
         ++numCalls;
         asked = question;
         askedAbout = about;

@@ -111,8 +111,11 @@ class WorkerEnds : public ::testing::Test {
         options.program = path;
         options.timeout = timeout.count() > 0 ? timeout : options.timeout;
         options.maxAnswerBytes = maxAnswerBytes;
-        return LoaderInspector(options).ask({{"op", "check"}}, "my.yaml").status();
+        LoaderInspector inspector(options);
+        const IsUnwanted ask = [&] { return isUnwanted && isUnwanted(inspector); };
+        return inspector.ask({{"op", "check"}}, "my.yaml", ask).status();
     }
+    std::function<bool(LoaderInspector&)> isUnwanted;
     tests::TempDir dir_;
 };
 
@@ -144,6 +147,22 @@ TEST_F(WorkerEnds, TooLateIsSaidSo) {
     const Status status = askOf("exec sleep 60", std::chrono::milliseconds(300));
     EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
     EXPECT_THAT(messageOf(status), HasSubstr("my.yaml"));
+}
+
+TEST_F(WorkerEnds, WhenNobodyWantsItsAnswerAnyMore) {
+    isUnwanted = [](LoaderInspector&) { return true; };
+    EXPECT_TRUE(absl::IsCancelled(askOf("exec sleep 1000")));
+}
+
+TEST_F(WorkerEnds, WithTheInspectorsEndAndNothingIsAskedAfterIt) {
+    isUnwanted = [](LoaderInspector& inspector) {
+        inspector.end();
+        return false;
+    };
+    EXPECT_TRUE(absl::IsUnavailable(askOf("exec sleep 1000")));
+    LoaderInspector ended({});
+    ended.end();
+    EXPECT_TRUE(absl::IsUnavailable(ended.ask({}, "my.yaml", {}).status()));
 }
 
 TEST_F(WorkerEnds, WithTooLargeAnAnswerIsSaidSo) {

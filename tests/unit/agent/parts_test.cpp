@@ -162,7 +162,7 @@ TEST(Inspect, AReplyThatIsNoneIsAnError) {
 
 TEST(Inspect, AMissingProgramIsASentence) {
     LoaderInspector inspector({"/nowhere/millrace-loader"});
-    EXPECT_THAT(std::string(messageOf(inspector.resolve({}).status())),
+    EXPECT_THAT(std::string(messageOf(inspector.resolve({}, {}).status())),
                 HasSubstr("/nowhere/millrace-loader"));
 }
 
