@@ -1,7 +1,15 @@
 #include "backend/runs/migrations.h"
 
 #include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/core/unique_fd.h"
 #include "backend/runs/metric_table.h"
 
 namespace millrace::runs {
@@ -167,7 +175,44 @@ Status applyStep(Database& db, int version) {
     return transaction.commit();
 }
 
+Status syncFile(const std::string& path) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return fd.isOpen() && ::fsync(fd.get()) == 0 ? okStatus() : errnoStatus(errno, path);
+}
+
+// A step that went wrong has a way back: the store as it was stands beside it, "PATH.schema3". One
+// copy is kept, the newest.
+Status keepCopy(Database& db, std::int64_t version) {
+    namespace fs = std::filesystem;
+    const std::string copy = copyBeforeMigration(db.path(), static_cast<int>(version));
+    const std::string aside = copy + ".part";
+    std::error_code ignored;
+    fs::remove(aside, ignored);
+    const Status status = [&]() -> Status {
+        ASSIGN_OR_RETURN(Statement vacuum, db.prepare("VACUUM INTO ?"));
+        RETURN_IF_ERROR(vacuum.bind(aside).run());
+        RETURN_IF_ERROR(syncFile(aside));
+        if (::chmod(aside.c_str(), 0600) != 0 || ::rename(aside.c_str(), copy.c_str()) != 0) {
+            return errnoStatus(errno, copy);
+        }
+        return syncFile(fs::path(copy).parent_path().string());
+    }();
+    if (!status.ok()) {
+        fs::remove(aside, ignored);
+        return annotate(status, strCat("no copy of the run store before it is brought to schema ",
+                                       newestSchema()));
+    }
+    for (int older = 1; older < version; ++older) {
+        fs::remove(copyBeforeMigration(db.path(), older), ignored);
+    }
+    return okStatus();
+}
+
 }  // namespace
+
+std::string copyBeforeMigration(const std::string& path, int version) {
+    return strCat(path, ".schema", version);
+}
 
 int newestSchema() {
     return static_cast<int>(kSchemas.size());
@@ -185,6 +230,9 @@ Status migrate(Database& db) {
         return failedPrecondition(db.path(), ": was written by a newer Millrace (schema ", current,
                                   "; this one knows up to ", newestSchema(),
                                   "); use that version or another state directory");
+    }
+    if (current > 0 && current < newestSchema()) {
+        RETURN_IF_ERROR(keepCopy(db, current));
     }
     for (int version = static_cast<int>(current) + 1; version <= newestSchema(); ++version) {
         RETURN_IF_ERROR(applyStep(db, version));

@@ -9,6 +9,7 @@
 // Failure: kResourceExhausted for a full disk, kDataLoss naming the file when it is corrupt,
 // kFailedPrecondition when a newer Millrace wrote it, kNotFound for an unknown run,
 // kInvalidArgument for a bad filter or page token, kDeadlineExceeded for a list that takes too long.
+#include <chrono>
 #include <memory>
 #include <set>
 #include <string>
@@ -177,6 +178,18 @@ class RunStore {
     /// Hides a run from lists; refused while it is not in a terminal state.
     Status markDeleted(std::string_view id);
     Status restore(std::string_view id);
+    /// Drops a deleted run's points, plan and checkpoints for good; what it was (spec, tags, note,
+    /// newest values, receipt) stays. Its files are the caller's. Twice is the same as once.
+    Status purge(std::string_view id);
+    /// Says of a run's checkpoints that their files are gone.
+    Status dropCheckpoints(std::string_view id);
+    /// Runs that were deleted before `ms` and not purged.
+    Result<std::vector<std::string>> deletedBefore(std::int64_t ms) const;
+    /// Among `ids`, those of purged runs.
+    Result<std::vector<std::string>> purgedAmong(const std::vector<std::string>& ids) const;
+    /// Looks for damage for as long as `time`: "" when there is none, else what was found.
+    /// kDeadlineExceeded when the file is too large for it.
+    Result<std::string> quickCheck(std::chrono::milliseconds time) const;
 
  private:
     struct Connections {

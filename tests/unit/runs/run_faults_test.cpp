@@ -87,6 +87,54 @@ TEST_F(RunStoreTest, ADamagedPageIsDataLossNotACrash) {
     EXPECT_NE(messageOf(status).find(path()), std::string_view::npos);
 }
 
+TEST_F(RunStoreTest, AQuickCheckFindsDamageOrRunsOutOfTime) {
+    for (int i = 0; i < 200; ++i) {
+        create("run-" + std::to_string(i));
+    }
+    EXPECT_EQ(store->quickCheck(std::chrono::seconds(60)).value(), "");
+    store.reset();
+    {
+        std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+        for (int page = 30; page < 60; ++page) {
+            file.seekp(page * 4096);
+            file << std::string(4096, '\xa5');
+        }
+    }
+    auto opened = RunStore::open(path(), clock);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    const auto found = (*opened)->quickCheck(std::chrono::seconds(60));
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_NE(found->find(path()), std::string::npos) << *found;
+}
+
+TEST_F(RunStoreTest, APurgedRunKeepsWhatItWasAndNothingElse) {
+    RunRecord run = newRun("base");
+    run.plan = R"({"files":[1,2,3]})";
+    run.submitKey = "k";
+    RunRecord other = run;
+    other.variation = "v";
+    other.submitKey = "k#v";
+    const auto group = store->createGroup({run, other}).value();
+    const std::string id = group[0].run.id;
+    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+    ASSERT_TRUE(append(id, 1, 1, 0.5).ok());
+    EXPECT_FALSE(store->purge(id).ok()) << "it is not deleted";
+    ASSERT_TRUE(store->setState(id, {RunState::kFailed, "x", 0}).ok());
+    ASSERT_TRUE(store->markDeleted(id).ok());
+    EXPECT_EQ(store->deletedBefore(clock.wallMs() + 1)->size(), 1u);
+    ASSERT_TRUE(store->purge(id).ok());
+    ASSERT_TRUE(store->purge(id).ok()) << "twice is once";
+    EXPECT_TRUE(store->metrics(id, "loss")->points.empty());
+    EXPECT_EQ(store->get(id)->plan, "");
+    EXPECT_EQ(store->get(id)->specText, run.specText);
+    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 0.5);
+    EXPECT_EQ(store->get(group[1].run.id)->plan, run.plan) << "the others' plan stays";
+    EXPECT_TRUE(store->deletedBefore(clock.wallMs() + 1)->empty());
+    EXPECT_EQ(store->purgedAmong({id, group[1].run.id, "x"}).value(),
+              std::vector<std::string>{id});
+    EXPECT_FALSE(store->restore(id).ok());
+}
+
 constexpr std::string_view kReceipt =
     R"({"eval_order_hash":"ee","order_hash":"aa","rows_kept":90,"rows_scanned":100})";
 

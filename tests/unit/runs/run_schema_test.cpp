@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 
+#include "backend/runs/migrations.h"
 #include "tests/unit/runs/fixture.h"
 #include "tests/unit/runs/metric_oracle.h"
 
@@ -122,6 +123,34 @@ TEST_F(RunSchemaTest, AStoreOfTheFirstSchemaIsBroughtUpWithWhatListsShow) {
     EXPECT_EQ(listed.orderHash, "aa");
     EXPECT_EQ(listed.evalOrderHash, "ee");
     EXPECT_GT(listed.queueNo, 0);
+}
+
+TEST_F(RunSchemaTest, AMigrationLeavesACopyOfTheStoreAsItWas) {
+    restoreSchema2();
+    const std::string copy = copyBeforeMigration(path(), 2);
+    ASSERT_TRUE(std::filesystem::exists(copy));
+    store.reset();
+    std::filesystem::remove(path());
+    std::filesystem::remove(path() + "-wal");
+    std::filesystem::copy_file(copy, path());
+    std::ofstream(copyBeforeMigration(path(), 1)) << "an older copy";
+    reopen();
+    EXPECT_EQ(store->list({})->total, 2) << "the copy is a whole store of the second schema";
+    EXPECT_FALSE(std::filesystem::exists(copyBeforeMigration(path(), 1))) << "one is kept";
+    reopen();
+    EXPECT_FALSE(std::filesystem::exists(copyBeforeMigration(path(), newestSchema())))
+        << "a store that is new enough is not copied";
+}
+
+TEST_F(RunSchemaTest, WithoutRoomForACopyNothingIsMigrated) {
+    restoreSchema2();
+    store.reset();
+    std::filesystem::remove_all(copyBeforeMigration(path(), 2));
+    runSql(path(), "PRAGMA user_version = 3");
+    std::filesystem::create_directories(copyBeforeMigration(path(), 3) + "/in/the/way");
+    const Status status = RunStore::open(path(), clock).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_NE(messageOf(status).find("no copy of the run store"), std::string_view::npos) << status;
 }
 
 TEST_F(RunSchemaTest, ANewerSchemaIsRefusedAndLeftAlone) {
