@@ -121,10 +121,13 @@ std::vector<CommandSpec> runCommands() {
         {"rm",
          "Runs",
          "hide runs that have ended, or show them again",
-         "Nothing is lost: 'millrace ls --deleted' lists them, --undo brings them back.",
+         "'millrace ls --deleted' lists them, --undo brings them back. Their files stay, and their "
+         "checkpoints go after 30 days (millraced --keep-deleted-days); --purge frees all at once "
+         "and for good.",
          {kRuns},
-         {flag("--undo,--restore", "shows deleted runs again")},
-         {"millrace rm r-abc23", "millrace rm --undo r-abc23"},
+         {flag("--undo,--restore", "shows deleted runs again"),
+          flag("--purge", "frees files, metrics and plan; there is no way back")},
+         {"millrace rm r-abc23", "millrace rm --undo r-abc23", "millrace rm --purge r-abc23"},
          &runRemove},
         {"ls",
          "Runs",

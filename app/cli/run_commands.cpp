@@ -7,6 +7,7 @@
 #include "app/session/run_names.h"
 #include "app/session/submission.h"
 #include "app/tui/figures.h"
+#include "backend/core/text.h"
 
 namespace millrace::cli {
 namespace {
@@ -82,10 +83,11 @@ Result<std::vector<RunSummary>> findRuns(client::DaemonClient& daemon,
     return runs;
 }
 
-// Calls `change` for every run that the words name; all are tried, the first error decides.
-// `isDocument`: with --json the runs are printed as they are then.
+// Calls `change` for every run that the words name; all are tried, the first error decides. `done`
+// is said of each and may be set by `change`. `isDocument`: with --json the runs are printed as
+// they are then.
 template <class Change>
-int changeRuns(CliContext& context, const ParsedArgs& args, const char* done, Change change,
+int changeRuns(CliContext& context, const ParsedArgs& args, const std::string& done, Change change,
                bool isDocument = true) {
     const Result<Daemon> daemon = openDaemon(context);
     if (!daemon.ok()) {
@@ -111,6 +113,19 @@ int changeRuns(CliContext& context, const ParsedArgs& args, const char* done, Ch
         printDocument(context, {{"runs", jsonList(changed)}});
     }
     return code;
+}
+
+// Nothing is freed yet, and when it will be.
+std::string hiddenText(const client::RemovedRun& removed) {
+    std::string text = "hidden; --undo shows it again";
+    if (removed.heldBytes > 0) {
+        strAppend(&text, "; its files keep ", formatBytes(static_cast<double>(removed.heldBytes)),
+                  ": --purge frees them");
+        if (removed.keepHours > 0) {
+            strAppend(&text, ", its checkpoints go after ", removed.keepHours / 24, " days");
+        }
+    }
+    return text;
 }
 
 }  // namespace
@@ -262,11 +277,24 @@ int runStop(CliContext& context, const ParsedArgs& args) {
 }
 
 int runRemove(CliContext& context, const ParsedArgs& args) {
-    const bool isUndo = args.has("--restore");
-    return changeRuns(context, args, isUndo ? "shown again" : "hidden; --undo shows it again",
-                      [&](client::DaemonClient& daemon, const RunSummary& run) {
-                          return isUndo ? daemon.restore(run.id) : daemon.remove(run.id);
-                      });
+    const bool isForGood = args.has("--purge");
+    if (args.has("--restore") && isForGood) {
+        return failUsage(context, "--undo and --purge exclude each other");
+    }
+    std::string done = "shown again";
+    return changeRuns(
+        context, args, done,
+        [&](client::DaemonClient& daemon, const RunSummary& run) -> Result<RunSummary> {
+            if (args.has("--restore")) {
+                return daemon.restore(run.id);
+            }
+            ASSIGN_OR_RETURN(client::RemovedRun removed, daemon.remove(run.id, isForGood));
+            done = isForGood ? strCat("purged for good: ",
+                                      formatBytes(static_cast<double>(removed.freedBytes)),
+                                      " freed")
+                             : hiddenText(removed);
+            return std::move(removed.run);
+        });
 }
 
 int runWatch(CliContext& context, const ParsedArgs& args) {

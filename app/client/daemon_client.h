@@ -53,7 +53,8 @@ class DaemonClient {
     virtual Result<RunSummary> stop(const std::string& run, int graceSeconds,
                                     const std::string& reason) = 0;
     virtual Result<RunSummary> resume(const std::string& run, std::int64_t step) = 0;
-    virtual Result<RunSummary> remove(const std::string& run) = 0;
+    /// Hides a run that has ended; `isForGood`: frees what it takes, with no way back.
+    virtual Result<RemovedRun> remove(const std::string& run, bool isForGood) = 0;
     virtual Result<RunSummary> restore(const std::string& run) = 0;
     virtual Result<RunSummary> setNote(const std::string& run, const std::string& note) = 0;
     virtual Result<RunSummary> setTags(const std::string& run,

@@ -133,6 +133,13 @@ struct SubmitReply {
     bool wasKnown = false;
 };
 
+/// A run that was deleted, and what its files take.
+struct RemovedRun {
+    RunSummary run;
+    std::uint64_t freedBytes = 0, heldBytes = 0;
+    int keepHours = 0;  ///< after which its checkpoints are freed
+};
+
 enum class RunView { kActive, kDeleted, kAll };
 struct ListRequest {
     std::string filter;

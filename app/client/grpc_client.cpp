@@ -250,11 +250,15 @@ class GrpcClient final : public DaemonClient {
         return toValue(reply.run());
     }
 
-    Result<RunSummary> remove(const std::string& run) override {
+    Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
         v1::DeleteRunRequest request;
         request.set_run(run);
-        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Delete, request));
-        return toValue(reply.run());
+        request.set_purge(isForGood);
+        // Checkpoints of a long run are many gigabytes.
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Delete, request,
+                                                          rpc::kSubmitDeadlineMs));
+        return RemovedRun{toValue(reply.run()), reply.freed_bytes(), reply.held_bytes(),
+                          static_cast<int>(reply.keep_hours())};
     }
 
     Result<RunSummary> restore(const std::string& run) override {

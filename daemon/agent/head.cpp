@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include "backend/core/files.h"
+#include "backend/core/log.h"
 
 namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kMaxSpecBytes = std::int64_t{8} << 20;
+constexpr std::chrono::milliseconds kCheckTime{2'000};
 
 Status checkPrograms(const std::string& binDir) {
     for (const char* name : {"millrace-exec", "millrace-loader", "millrace-trainer"}) {
@@ -17,6 +19,21 @@ Status checkPrograms(const std::string& binDir) {
         }
     }
     return okStatus();
+}
+
+// Damage is said at the start, not only where somebody happens upon it. A store that is too large
+// to be looked through in this time is taken as it is.
+std::string damageOf(const runs::RunStore& store) {
+    const Result<std::string> damage = store.quickCheck(kCheckTime);
+    if (absl::IsDeadlineExceeded(damage.status())) {
+        logInfo("store: too large for a check at the start", {});
+        return "";
+    }
+    const std::string text = damage.ok() ? *damage : std::string(messageOf(damage.status()));
+    if (!text.empty()) {
+        logError("store: damaged", {{"what", text}});
+    }
+    return text;
 }
 
 }  // namespace
@@ -43,6 +60,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     inspection_ = std::make_unique<Inspection>(*inspector_, kMaxSpecBytes);
     poller_ = std::make_unique<engines::Poller>(*engine_);
     ControllerOptions control;
+    control.warning = damageOf(*store_);
     control.runsDir = config.runsDir();
     control.binDir = config.binDir;
     controller_ = std::make_unique<RunController>(
@@ -51,10 +69,13 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     const telemetry::NodeInfo& node = telemetry_->info();
     ServiceOptions service{config.runsDir(), node.hostname, kMaxSpecBytes, node.version,
                            hardwareJson(node)};
-    service_ =
-        std::make_unique<RunService>(std::move(service), *store_, live_, *inspector_, *controller_);
+    deleted_ = std::make_unique<DeletedRuns>(config.runsDir(), *store_, clock,
+                                             std::chrono::days(config.keepDeletedDays));
+    service_ = std::make_unique<RunService>(std::move(service), *store_, live_, *inspector_,
+                                            *controller_, *deleted_);
     RETURN_IF_ERROR(controller_->recover());
     controller_->start();
+    deleted_->start();
     poller_->run([this](const engines::Event& event) { controller_->post(event); });
     return okStatus();
 }

@@ -10,6 +10,7 @@
 #include "backend/engines/embedded_engine.h"
 #include "backend/engines/poller.h"
 #include "backend/runs/run_store.h"
+#include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspection.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
@@ -27,6 +28,7 @@ class Head {
 
     RunService& runs() { return *service_; }
     const Inspection& inspection() const { return *inspection_; }
+    Inspector& inspector() { return *inspector_; }
     RunController& controller() { return *controller_; }
     TelemetryService& telemetry() { return *telemetry_; }
     runs::RunStore& store() { return *store_; }
@@ -44,6 +46,7 @@ class Head {
     std::unique_ptr<Inspection> inspection_;
     std::unique_ptr<engines::Poller> poller_;
     std::unique_ptr<RunController> controller_;
+    std::unique_ptr<DeletedRuns> deleted_;
     std::unique_ptr<RunService> service_;
 };
 

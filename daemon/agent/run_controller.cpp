@@ -196,7 +196,8 @@ void RunController::dropEnded() {
 
 void RunController::publishCounts() {
     std::vector<std::string> warnings;
-    for (const std::string& text : {intake_.trouble(), engineTrouble_, queueTrouble_}) {
+    for (const std::string& text : {options_.warning, intake_.trouble(), engineTrouble_,
+                                    queueTrouble_}) {
         if (!text.empty()) {
             warnings.push_back(text);
         }

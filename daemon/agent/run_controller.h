@@ -28,6 +28,7 @@ struct ControllerOptions {
     int maxRunning = 0;                         ///< 0: as many as fit
     std::chrono::milliseconds commitDelay{20};  ///< lines are gathered this long
     std::chrono::milliseconds tick{250};        ///< while runs are active
+    std::string warning;                        ///< that stands as long as the daemon does
 };
 
 struct ControllerParts {

@@ -141,13 +141,13 @@ Status RunService::checkInitFrom(const InspectedRun& inspected) const {
                : okStatus();
 }
 
-Result<SubmitOutcome> RunService::submit(const SubmitOrder& order) {
+Result<SubmitOutcome> RunService::submit(const SubmitOrder& order, const IsUnwanted& isUnwanted) {
     RETURN_IF_ERROR(checkOrder(order));
     ASSIGN_OR_RETURN(SubmitOutcome outcome, findKnown(order));
     if (outcome.wasKnown) {
         return outcome;
     }
-    ASSIGN_OR_RETURN(const InspectReply reply, inspector_.resolve(order.spec));
+    ASSIGN_OR_RETURN(const InspectReply reply, inspector_.resolve(order.spec, isUnwanted));
     outcome.errors = reply.errors;
     for (const InspectedRun& inspected : reply.runs) {
         const Status init = checkInitFrom(inspected);
@@ -250,8 +250,20 @@ Result<RunView> RunService::resume(const std::string& run, std::int64_t step) {
     return change(run, [&](const std::string& id) { return controller_.resume(id, step); });
 }
 
-Result<RunView> RunService::remove(const std::string& run) {
-    return change(run, [&](const std::string& id) { return store_.markDeleted(id); });
+Result<RunService::Removed> RunService::remove(const std::string& run, bool isForGood) {
+    Removed removed;
+    removed.keep = deleted_.keep();
+    const auto hide = [&](const std::string& id) -> Status {
+        RETURN_IF_ERROR(store_.markDeleted(id));
+        if (!isForGood) {
+            removed.heldBytes = deleted_.bytesOf(id);
+            return okStatus();
+        }
+        ASSIGN_OR_RETURN(removed.freedBytes, deleted_.purge(id));
+        return okStatus();
+    };
+    ASSIGN_OR_RETURN(removed.view, change(run, hide));
+    return removed;
 }
 
 Result<RunView> RunService::restore(const std::string& run) {

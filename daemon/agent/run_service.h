@@ -13,6 +13,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/runs/run_store.h"
+#include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspector.h"
 #include "daemon/agent/live_table.h"
 #include "daemon/agent/log_reader.h"
@@ -62,21 +63,29 @@ struct ServiceOptions {
 class RunService {
  public:
     RunService(ServiceOptions options, runs::RunStore& store, LiveTable& live, Inspector& inspector,
-               RunController& controller)
+               RunController& controller, DeletedRuns& deleted)
         : options_(std::move(options)),
           store_(store),
           live_(live),
           inspector_(inspector),
-          controller_(controller) {}
+          controller_(controller),
+          deleted_(deleted) {}
 
-    Result<SubmitOutcome> submit(const SubmitOrder& order);
+    /// kCancelled, with nothing stored, when it became unwanted while the dataset was read.
+    Result<SubmitOutcome> submit(const SubmitOrder& order, const IsUnwanted& isUnwanted = {});
     Result<RunPageView> list(const runs::RunQuery& query) const;
     /// `run`: id, uid, name or a unique prefix; here and below.
     Result<RunDetails> get(const std::string& run) const;
     Result<RunView> stop(const std::string& run, const std::string& reason,
                          std::chrono::milliseconds grace);
     Result<RunView> resume(const std::string& run, std::int64_t step);
-    Result<RunView> remove(const std::string& run);
+    struct Removed {
+        RunView view;
+        std::uint64_t freedBytes = 0, heldBytes = 0;  ///< of its files
+        std::chrono::hours keep{0};                   ///< how long its checkpoints stay
+    };
+    /// Hides a run; `isForGood`: frees what it takes, with no way back.
+    Result<Removed> remove(const std::string& run, bool isForGood = false);
     Result<RunView> restore(const std::string& run);
     Result<RunView> setNote(const std::string& run, const std::string& note);
     Result<RunView> setTags(const std::string& run, const std::map<std::string, std::string>& set,
@@ -120,6 +129,7 @@ class RunService {
     LiveTable& live_;
     Inspector& inspector_;
     RunController& controller_;
+    DeletedRuns& deleted_;
 };
 
 /// The submit key of one of the runs that a key stands for.

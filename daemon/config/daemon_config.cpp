@@ -1,6 +1,7 @@
 #include "daemon/config/daemon_config.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ usage: millraced [options]
   --tls-ca FILE
   --insecure-loopback    allow a loopback TCP address without TLS (for tests)
   --log-file FILE        structured log (default: STATE-DIR/millraced.log, or stderr in the foreground)
+  --keep-deleted-days N  checkpoints of deleted runs go after so many days (default: 30)
   --foreground           do not go into the background
   --version              print the version
   --help                 print this
@@ -30,7 +32,7 @@ usage: millraced [options]
 
 /// The options as written, before defaults.
 struct Raw {
-    std::string socket, stateDir, binDir, logFile, cert, key, authority;
+    std::string socket, stateDir, binDir, logFile, cert, key, authority, keepDeletedDays;
     bool foreground = false, insecureLoopback = false, version = false, help = false;
 };
 
@@ -45,6 +47,7 @@ std::vector<Option> optionsOf(Raw& raw) {
             {"--state-dir", &raw.stateDir, nullptr},
             {"--bin-dir", &raw.binDir, nullptr},
             {"--log-file", &raw.logFile, nullptr},
+            {"--keep-deleted-days", &raw.keepDeletedDays, nullptr},
             {"--tls-cert", &raw.cert, nullptr},
             {"--tls-key", &raw.key, nullptr},
             {"--tls-ca", &raw.authority, nullptr},
@@ -110,6 +113,21 @@ Status readTls(const Raw& raw, const Surroundings& around, DaemonConfig& config)
     const std::string& here = around.workingDirectory;
     config.tls = TlsFiles{absolutePath(raw.cert, here), absolutePath(raw.key, here),
                           absolutePath(raw.authority, here)};
+    return okStatus();
+}
+
+Status readKeepDeleted(const std::string& text, DaemonConfig& config) {
+    constexpr int kMostDays = 36'500;
+    if (text.empty()) {
+        return okStatus();
+    }
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, config.keepDeletedDays);
+    if (parsed.ec != std::errc() || parsed.ptr != end || config.keepDeletedDays < 0 ||
+        config.keepDeletedDays > kMostDays) {
+        return invalidArgument("--keep-deleted-days ", text, ": a number of days from 0 to ",
+                               kMostDays, " is wanted");
+    }
     return okStatus();
 }
 
@@ -184,6 +202,7 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     } else if (!config.isForeground) {
         config.logFile = config.stateDir + "/millraced.log";
     }
+    RETURN_IF_ERROR(readKeepDeleted(raw.keepDeletedDays, line.config));
     RETURN_IF_ERROR(readTls(raw, around, config));
     RETURN_IF_ERROR(checkAddress(config));
     return line;

@@ -26,6 +26,7 @@ struct DaemonConfig {
     std::optional<TlsFiles> tls;
     bool isForeground = false;
     bool isInsecureLoopback = false;
+    int keepDeletedDays = 30;  ///< checkpoints of deleted runs
     std::string argv0 = "millraced";
 
     std::string storePath() const { return stateDir + "/runs.sqlite"; }

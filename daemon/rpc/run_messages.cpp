@@ -5,6 +5,8 @@
 namespace millrace::rpc {
 namespace {
 
+constexpr std::size_t kMostFilesShown = 1'000;
+
 Json documentOf(const std::string& text) {
     const Result<Json> json = parseJson(text, "stored document");
     return json.ok() ? *json : Json(nullptr);
@@ -47,8 +49,21 @@ void fillStep(const Json& json, v1::StepReceipt* out) {
     }
 }
 
+// A receipt of very many files shows the first of them and says how many there are: a message has
+// its limit, and nobody reads more.
+void shorten(Json& receipt) {
+    const std::size_t count = jsonMember(receipt, "files").size();
+    if (count > kMostFilesShown) {
+        Json& files = receipt["files"];
+        files.erase(files.begin() + static_cast<std::ptrdiff_t>(kMostFilesShown), files.end());
+        receipt["files_total"] = count;
+    }
+}
+
 void fillReceipt(const std::string& text, v1::Receipt* out) {
-    const Json receipt = documentOf(text);
+    Json receipt = documentOf(text);
+    out->set_files_total(static_cast<std::uint32_t>(jsonMember(receipt, "files").size()));
+    shorten(receipt);
     for (const Json& file : jsonMember(receipt, "files")) {
         fillFile(file, out->add_files());
     }
@@ -71,7 +86,7 @@ void fillReceipt(const std::string& text, v1::Receipt* out) {
     out->set_rows_pruned(jsonInt(receipt, "rows_pruned"));
     out->set_rows_kept(jsonInt(receipt, "rows_kept"));
     out->set_rows_trained(jsonInt(receipt, "rows_trained"));
-    out->set_json(text);
+    out->set_json(out->files_total() > kMostFilesShown ? dumpJson(receipt) : text);
 }
 
 void fillPlan(const std::string& text, v1::GetRunResponse* out) {

@@ -82,9 +82,13 @@ grpc::ServerWriteReactor<Message>* refuse(StreamPump& pump, const Status& status
 
 RunsService::Unary* RunsService::Submit(Context* context, const v1::SubmitRequest* request,
                                         v1::SubmitResponse* response) {
-    return answerOn(parts_.slow, context, [this, request, response]() -> Status {
+    return answerOn(parts_.slow, context, [this, context, request, response]() -> Status {
+        const agent::IsUnwanted hasLeft = [context] { return context->IsCancelled(); };
+        if (hasLeft()) {
+            return cancelled("the client has gone");
+        }
         const agent::SubmitOrder order = fromProto(*request);
-        ASSIGN_OR_RETURN(const agent::SubmitOutcome outcome, runs_.submit(order));
+        ASSIGN_OR_RETURN(const agent::SubmitOutcome outcome, runs_.submit(order, hasLeft));
         fillOutcome(outcome, order.spec.fileName, response);
         return okStatus();
     });
@@ -218,8 +222,14 @@ RunsService::Unary* RunsService::Resume(Context* context, const v1::ResumeRunReq
 
 RunsService::Unary* RunsService::Delete(Context* context, const v1::DeleteRunRequest* request,
                                         v1::DeleteRunResponse* response) {
-    return answerOn(parts_.quick, context, [this, request, response] {
-        return fillRun(runs_.remove(request->run()), response);
+    return answerOn(parts_.quick, context, [this, request, response]() -> Status {
+        ASSIGN_OR_RETURN(const agent::RunService::Removed removed,
+                         runs_.remove(request->run(), request->purge()));
+        *response->mutable_run() = toProto(removed.view);
+        response->set_freed_bytes(removed.freedBytes);
+        response->set_held_bytes(removed.heldBytes);
+        response->set_keep_hours(static_cast<std::uint32_t>(removed.keep.count()));
+        return okStatus();
     });
 }
 

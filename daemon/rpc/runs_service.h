@@ -11,7 +11,8 @@ namespace millrace::rpc {
 /// What services work with; all of it outlives the server.
 struct ServiceParts {
     CallPool& quick;  ///< reads and small changes
-    CallPool& slow;   ///< submits, stops of everything
+    CallPool& slow;   ///< submits, which wait for datasets
+    CallPool& down;   ///< the daemon's end, which waits for nobody else
     StreamPump& pump;
 };
 

@@ -138,6 +138,7 @@ v1::RunSummary toProto(const RunView& run) {
     out.set_started_ms(r.startedMs);
     out.set_ended_ms(r.endedMs);
     out.set_deleted_ms(r.deletedMs);
+    out.set_purged_ms(r.purgedMs);
     progressToProto(run, out.mutable_progress());
     for (const auto& [name, point] : r.latestMetrics) {
         *out.add_latest_metrics() = toProto(NamedPoint{name, point});
@@ -169,6 +170,7 @@ RunView fromProto(const v1::RunSummary& run) {
     r.endedMs = run.ended_ms();
     r.deletedMs = run.deleted_ms();
     r.isDeleted = r.deletedMs > 0;
+    r.purgedMs = run.purged_ms();
     progressFromProto(run.progress(), out);
     for (const v1::Metric& metric : run.latest_metrics()) {
         NamedPoint named = fromProto(metric);

@@ -87,9 +87,14 @@ class FakeDaemonClient final : public DaemonClient {
         RETURN_IF_ERROR(enter("resume"));
         return daemon_.change(run, [](RunSummary& r) { r.state = RunState::kQueued; });
     }
-    Result<RunSummary> remove(const std::string& run) override {
+    Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
         RETURN_IF_ERROR(enter("remove"));
-        return daemon_.change(run, [](RunSummary& r) { r.deletedMs = 1'700'000'000'000; });
+        const auto isGone = [](RunSummary& r) { r.deletedMs = 1'700'000'000'000; };
+        RemovedRun removed;
+        ASSIGN_OR_RETURN(removed.run, daemon_.change(run, isGone));
+        (isForGood ? removed.freedBytes : removed.heldBytes) = 1'200'000'000;
+        removed.keepHours = 30 * 24;
+        return removed;
     }
     Result<RunSummary> restore(const std::string& run) override {
         RETURN_IF_ERROR(enter("restore"));

@@ -137,6 +137,7 @@ class AgentTest : public ::testing::Test {
     }
     ~AgentTest() override {
         service.reset();
+        deleted.reset();
         controller.reset();
         store.reset();
         std::filesystem::remove_all(root);
@@ -150,9 +151,12 @@ class AgentTest : public ::testing::Test {
         options.binDir = "/opt/bin";
         controller = std::make_unique<RunController>(
             options, ControllerParts{*store, engine, doors, live, clock, [] {}});
+        service.reset();
+        deleted = std::make_unique<DeletedRuns>(root + "/runs", *store, clock,
+                                                std::chrono::days(30));
         service = std::make_unique<RunService>(
             ServiceOptions{root + "/runs", "node1", 1 << 20, "0.1.0", R"({"cores":2})"}, *store,
-            live, inspector, *controller);
+            live, inspector, *controller, *deleted);
     }
     SubmitOrder order(const std::string& key = "") const {
         SubmitOrder order;
@@ -222,6 +226,7 @@ class AgentTest : public ::testing::Test {
     FakeInspector inspector;
     std::unique_ptr<runs::RunStore> store;
     std::unique_ptr<RunController> controller;
+    std::unique_ptr<DeletedRuns> deleted;
     std::unique_ptr<RunService> service;
 };
 

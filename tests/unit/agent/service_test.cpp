@@ -165,6 +165,50 @@ TEST_F(AgentTest, OnlyAnEndedRunIsDeletedAndRestored) {
     EXPECT_EQ(service->list({})->runs.size(), 1u);
 }
 
+TEST_F(AgentTest, APurgeFreesTheFilesOfADeletedRunAndSaysHowMuch) {
+    const std::string id = submit();
+    hello(id);
+    checkpoint(id, 1, 50);
+    EXPECT_FALSE(service->remove(id, true).ok()) << "it runs";
+    leave(id);
+    endGang(id, 1, kExitDataError);
+    const auto hidden = service->remove(id);
+    ASSERT_TRUE(hidden.ok()) << hidden.status();
+    EXPECT_GT(hidden->heldBytes, 7u);
+    EXPECT_EQ(hidden->freedBytes, 0u);
+    const auto purged = service->remove(id, true);
+    ASSERT_TRUE(purged.ok()) << purged.status();
+    EXPECT_EQ(purged->freedBytes, hidden->heldBytes);
+    EXPECT_FALSE(std::filesystem::exists(root + "/runs/" + id));
+    EXPECT_FALSE(service->restore(id).ok());
+    EXPECT_TRUE(store->checkpoints(id)->empty());
+}
+
+TEST_F(AgentTest, CheckpointsOfRunsThatWereDeletedLongAgoAreFreed) {
+    const std::string id = submit();
+    hello(id);
+    checkpoint(id, 1, 50);
+    leave(id);
+    endGang(id, 1, kExitDataError);
+    ASSERT_TRUE(service->remove(id).ok());
+    EXPECT_EQ(deleted->sweep(), 0u) << "not yet";
+    clock.advanceMs(std::int64_t{31} * 24 * 3600 * 1000);
+    EXPECT_EQ(deleted->sweep(), 7u);
+    EXPECT_TRUE(store->checkpoints(id)->empty());
+    EXPECT_TRUE(std::filesystem::exists(root + "/runs/" + id + "/events.jsonl")) << "logs stay";
+    ASSERT_TRUE(service->restore(id).ok());
+}
+
+TEST_F(AgentTest, FilesThatAPurgeLeftAreRemovedByTheNextSweep) {
+    const std::string id = submit();
+    endGang(id, 1, kExitDataError);
+    ASSERT_TRUE(service->remove(id, true).ok());
+    std::filesystem::create_directories(root + "/runs/" + id + "/a1");
+    std::ofstream(root + "/runs/" + id + "/a1/left.bin") << "12345";
+    EXPECT_EQ(deleted->sweep(), 5u);
+    EXPECT_FALSE(std::filesystem::exists(root + "/runs/" + id));
+}
+
 TEST_F(AgentTest, TagsAndNotesAreChanged) {
     const std::string id = submit();
     ASSERT_TRUE(service->setTags(id, {{"team", "x"}}, {}).ok());

@@ -337,7 +337,10 @@ TEST_F(CommandsTest, StopAndRmTryEveryRunAndReportTheFirstError) {
     EXPECT_EQ(run({"rm", "r-abc23", "r-def45"}), kExitFailed);
     EXPECT_THAT(err.str(), HasSubstr("r-abc23 is running"));
     EXPECT_THAT(out.str(), HasSubstr("r-def45"));
+    EXPECT_THAT(out.str(), HasSubstr("its files keep 1.2 GB: --purge frees them"));
     EXPECT_EQ(run({"rm", "--undo", "r-def45"}), kExitOk);
+    EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("purged for good: 1.2 GB freed"));
     EXPECT_EQ(run({"stop", "r-abc23", "--json"}), kExitOk);
     EXPECT_EQ(json()["runs"][0]["state"], "stopping");
 }

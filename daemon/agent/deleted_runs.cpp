@@ -1,0 +1,135 @@
+#include "daemon/agent/deleted_runs.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "backend/core/log.h"
+#include "backend/core/thread.h"
+
+namespace millrace::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::hours kBetweenSweeps{1};
+
+std::uint64_t treeBytes(const std::string& path) {
+    std::uint64_t bytes = 0;
+    std::error_code error;
+    fs::recursive_directory_iterator it(path, error);
+    for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+        std::error_code own;
+        if (it->is_regular_file(own) && !it->is_symlink(own)) {
+            const std::uintmax_t size = it->file_size(own);
+            bytes += own ? 0 : size;
+        }
+    }
+    return bytes;
+}
+
+Status removeTree(const std::string& path) {
+    std::error_code error;
+    fs::remove_all(path, error);
+    return error ? errnoStatus(error.value(), path) : okStatus();
+}
+
+}  // namespace
+
+DeletedRuns::~DeletedRuns() {
+    {
+        MutexLock lock(mutex_);
+        isEnding_ = true;
+        wake_.notifyAll();
+    }
+    if (thread_.joinable()) {
+        thread_.request_stop();
+        thread_.join();
+    }
+}
+
+void DeletedRuns::start() {
+    thread_ = startThread("janitor", [this](std::stop_token stop) { loop(stop); });
+}
+
+void DeletedRuns::loop(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+        sweep();
+        const auto end = std::chrono::steady_clock::now() + kBetweenSweeps;
+        MutexLock lock(mutex_);
+        while (!isEnding_ && std::chrono::steady_clock::now() < end) {
+            wake_.waitFor(mutex_, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                      end - std::chrono::steady_clock::now()));
+        }
+        if (isEnding_) {
+            return;
+        }
+    }
+}
+
+std::uint64_t DeletedRuns::bytesOf(const std::string& id) const {
+    return treeBytes(RunDirectory(runsDir_, id).path());
+}
+
+// The store first: from then on the files are nobody's, and a sweep removes what is left of them.
+Result<std::uint64_t> DeletedRuns::purge(const std::string& id) {
+    RETURN_IF_ERROR(store_.purge(id));
+    const std::string path = RunDirectory(runsDir_, id).path();
+    const std::uint64_t bytes = treeBytes(path);
+    RETURN_IF_ERROR(removeTree(path));
+    logInfo("run: purged", {{"run", id}, {"bytes", bytes}});
+    return bytes;
+}
+
+std::uint64_t DeletedRuns::freeCheckpoints(const std::string& id) {
+    const std::string path = RunDirectory(runsDir_, id).checkpointsPath();
+    const std::uint64_t bytes = treeBytes(path);
+    if (bytes == 0) {
+        return 0;
+    }
+    // Marked first: no attempt may count on a file that goes.
+    Status status = store_.dropCheckpoints(id);
+    if (status.ok()) {
+        status = removeTree(path);
+    }
+    if (!status.ok()) {
+        logWarn("run: checkpoints not freed", {{"run", id}, {"why", messageOf(status)}});
+        return 0;
+    }
+    RunDirectory(runsDir_, id)
+        .addEvent({clock_.wallMs(), "its checkpoints were freed: it had been deleted long ago"});
+    logInfo("run: checkpoints freed", {{"run", id}, {"bytes", bytes}});
+    return bytes;
+}
+
+std::uint64_t DeletedRuns::finishPurges() {
+    std::vector<std::string> ids;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(runsDir_, error)) {
+        ids.push_back(entry.path().filename().string());
+    }
+    const auto purged = store_.purgedAmong(ids);
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; purged.ok() && i < purged->size(); ++i) {
+        const std::uint64_t left = bytesOf((*purged)[i]);
+        const Status status = removeTree(RunDirectory(runsDir_, (*purged)[i]).path());
+        bytes += status.ok() ? left : 0;
+    }
+    return bytes;
+}
+
+std::uint64_t DeletedRuns::sweep() {
+    const std::int64_t keepMs =
+        std::chrono::duration_cast<std::chrono::milliseconds>(keep_).count();
+    const auto old = store_.deletedBefore(clock_.wallMs() - keepMs);
+    if (!old.ok()) {
+        logWarn("runs: deleted ones not read", {{"why", messageOf(old.status())}});
+        return 0;
+    }
+    std::uint64_t bytes = 0;
+    for (const std::string& id : *old) {
+        bytes += freeCheckpoints(id);
+    }
+    return bytes + finishPurges();
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,50 @@
+// The agent's values as messages: what is large stays within a message's limit.
+#include <gtest/gtest.h>
+
+#include "backend/core/json.h"
+#include "daemon/rpc/run_messages.h"
+#include "proto/convert/rpc_options.h"
+
+namespace millrace::rpc {
+namespace {
+
+TEST(RunMessages, ARunOfFiftyThousandFilesCanBeShown) {
+    constexpr int kFiles = 50'000;
+    Json files = Json::array(), planned = Json::array();
+    for (int i = 0; i < kFiles; ++i) {
+        const std::string path = strCat("day=2026-01-01/hour=07/part-00000-of-50000-", i, ".parquet");
+        files.push_back({{"path", path},
+                         {"relative_path", path},
+                         {"bytes", 123456},
+                         {"footer_hash", std::string(32, 'a')},
+                         {"rows", 1000}});
+        planned.push_back({{"path", path}, {"rows", 1000}, {"bytes", 5}, {"splits", {{0, 1000}}}});
+    }
+    agent::RunDetails details;
+    details.view.record.id = "r-abc23";
+    details.view.record.receipt = dumpJson({{"files", files}, {"rows_kept", 7}});
+    details.view.record.plan = dumpJson({{"files", planned}});
+    ASSERT_GT(details.view.record.receipt.size(), 8U << 20);
+    v1::GetRunResponse response;
+    fillDetails(details, &response);
+    EXPECT_LT(response.ByteSizeLong(), static_cast<std::size_t>(kMaxMessageBytes) / 8);
+    EXPECT_EQ(response.plan_files(), static_cast<std::uint32_t>(kFiles));
+    EXPECT_EQ(response.receipt().files_total(), static_cast<std::uint32_t>(kFiles));
+    EXPECT_EQ(response.receipt().files_size(), 1'000);
+    EXPECT_EQ(response.receipt().rows_kept(), 7);
+    const auto json = parseJson(response.receipt().json(), "receipt");
+    ASSERT_TRUE(json.ok()) << json.status();
+    EXPECT_EQ(jsonInt(*json, "files_total"), kFiles);
+}
+
+TEST(RunMessages, AReceiptOfFewFilesIsShownAsItIsStored) {
+    agent::RunDetails details;
+    details.view.record.receipt = R"({"files":[{"path":"a.csv","rows":3}],"rows_kept":7})";
+    v1::GetRunResponse response;
+    fillDetails(details, &response);
+    EXPECT_EQ(response.receipt().json(), details.view.record.receipt);
+    EXPECT_EQ(response.receipt().files_total(), 1U);
+}
+
+}  // namespace
+}  // namespace millrace::rpc
