@@ -35,7 +35,9 @@ class Lent final : public client::DaemonClient {
     Result<client::RunSummary> resume(const std::string& run, std::int64_t step) override {
         return fake_.resume(run, step);
     }
-    Result<client::RunSummary> remove(const std::string& run) override { return fake_.remove(run); }
+    Result<client::RemovedRun> remove(const std::string& run, bool isForGood) override {
+        return fake_.remove(run, isForGood);
+    }
     Result<client::RunSummary> restore(const std::string& run) override {
         return fake_.restore(run);
     }

@@ -120,12 +120,14 @@ class FakeClient final : public DaemonClient {
     Result<RunSummary> resume(const std::string& run, std::int64_t) override {
         return changed(run, RunState::kQueued);
     }
-    Result<RunSummary> remove(const std::string& run) override {
+    Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
+        constexpr std::uint64_t kFileBytes = 1'200'000'000;
         ASSIGN_OR_RETURN(const RunDetail detail, get(run));
         if (!isEnded(detail.summary.state)) {
             return failedPrecondition(run, " is running; 'millrace stop' ends it first");
         }
-        return detail.summary;
+        return isForGood ? RemovedRun{detail.summary, kFileBytes, 0, 30 * 24}
+                         : RemovedRun{detail.summary, 0, kFileBytes, 30 * 24};
     }
     Result<RunSummary> restore(const std::string& run) override {
         ASSIGN_OR_RETURN(const RunDetail detail, get(run));
