@@ -302,6 +302,11 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
     if (spec.dataset.csv.delimiter.size() != 1) {
         problems.add("dataset.csv.delimiter", "check",
                      "dataset.csv.delimiter must be one character");
+    } else if (std::string_view("\"\n\r").find(spec.dataset.csv.delimiter[0]) !=
+               std::string_view::npos) {
+        problems.add("dataset.csv.delimiter", "check",
+                     "dataset.csv.delimiter cannot be a quote or a line end, which mean something "
+                     "else in every CSV file; use a comma, a tab (\"\\t\"), ; or |");
     }
     if (spec.resources.dataWorkersMin > spec.resources.dataWorkersMax) {
         problems.add("resources.data_workers", "check", "resources.data_workers.min is above max");

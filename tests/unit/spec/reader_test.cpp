@@ -24,6 +24,20 @@ std::string withLine(const std::string& line) {
     return std::string(kSmall) + line + "\n";
 }
 
+TEST(SpecReader, ADelimiterThatMeansSomethingElseIsRefused) {
+    const auto messageFor = [](const std::string& delimiter) {
+        const auto read = readSpec("dataset: {path: a.csv, csv: {delimiter: " + delimiter +
+                                   "}}\nlabel: k = 1\nfeatures: {dense: [k]}\n");
+        return read.errors.empty() ? std::string() : read.errors.front().message;
+    };
+    for (const char* delimiter : {"\"\\n\"", "\"\\r\"", "'\"'"}) {
+        EXPECT_NE(messageFor(delimiter).find("cannot be a quote or a line end"), std::string::npos)
+            << delimiter;
+    }
+    EXPECT_EQ(messageFor("\"\\t\""), "");
+    EXPECT_EQ(messageFor("'|'"), "");
+}
+
 TEST(SpecReader, TheFormatComesFromTheEnding) {
     const std::pair<const char*, const char*> cases[] = {
         {"a.parquet", "parquet"}, {"a.pq", "parquet"},     {"a.arrow", "arrow"},
