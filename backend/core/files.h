@@ -13,7 +13,7 @@ namespace millrace {
 /// The file's bytes; kResourceExhausted above `maxBytes`.
 Result<std::string> readFile(const std::string& path, std::size_t maxBytes = std::size_t{1} << 30);
 
-/// Writes PATH.tmp-PID, syncs it, renames it over PATH and syncs the directory: readers see the old
+/// Writes PATH.tmp-PID-N, syncs it, renames it over PATH, syncs the directory: readers see the old
 /// bytes or the new ones, also after a power cut.
 Status writeFileAtomic(const std::string& path, std::string_view bytes, int mode = 0644);
 

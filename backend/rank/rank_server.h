@@ -28,8 +28,8 @@ struct RankServerOptions {
     /// A hello is refused by an error; the worker connects again later.
     std::function<Status(ConnectionId, const Sender&)> onHello;
     /// Every line but hello, in order; Alive has no seq and wants no ack. line.attempt is filled in
-    /// (the sender's when it has none). False: there is no room; the connection is dropped, and with
-    /// it what came behind this line.
+    /// (the sender's when it has none). False: there is no room; the connection is dropped, and
+    /// with it what came behind this line.
     std::function<bool(ConnectionId, const Sender&, const RankLine&)> onLine;
     /// After hello only. `why` is empty for a clean end.
     std::function<void(ConnectionId, const Sender&, const std::string& why)> onClosed;
