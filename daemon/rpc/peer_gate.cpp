@@ -11,6 +11,7 @@
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
+#include "backend/core/unix_socket.h"
 
 namespace millrace::rpc {
 
@@ -79,7 +80,7 @@ void PeerGate::look() {
     // The parent's parent belongs to the system (/run/user): only our own directory is made.
     const std::string parent = std::filesystem::path(path).parent_path().string();
     std::error_code error;
-    Status status = std::filesystem::exists(parent, error) ? okStatus()
+    Status status = std::filesystem::exists(parent, error) ? checkSocketDirectory(parent)
                                                             : makePrivateDirectory(parent);
     if (status.ok()) {
         Result<UnixListener> again = UnixListener::open(path, "gate");

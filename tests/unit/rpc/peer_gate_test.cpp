@@ -60,6 +60,21 @@ TEST_F(PeerGateTest, MakesItsSocketAgainWhenTheRuntimeDirectoryWasRemoved) {
     EXPECT_EQ(info.st_mode & 0777, 0700U);
 }
 
+TEST_F(PeerGateTest, MakesNoSocketInADirectoryThatOthersMayWriteTo) {
+    // Whoever sees a directory under /tmp go may put his own there.
+    ASSERT_TRUE(makeDirectories(dir_ / "open", 0700).ok());
+    ASSERT_EQ(::chmod((dir_ / "open").c_str(), 0777), 0);
+    ASSERT_TRUE(eventually([&] {
+        std::error_code error;
+        std::filesystem::remove_all(folder_, error);
+        std::filesystem::rename(dir_ / "open", folder_, error);
+        return !error;
+    }));
+    EXPECT_FALSE(eventually([&] { return std::filesystem::exists(path_); }, milliseconds(60)));
+    ASSERT_EQ(::chmod(folder_.c_str(), 0700), 0);
+    EXPECT_TRUE(eventually([&] { return comesIn(); }));
+}
+
 TEST_F(PeerGateTest, GoesOnTryingWhileTheSocketCannotBeMade) {
     // A file stands where its directory was.
     ASSERT_TRUE(writeFileAtomic(dir_ / "aside", "").ok());
