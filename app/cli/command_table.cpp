@@ -102,9 +102,12 @@ std::vector<CommandSpec> runCommands() {
         {"resume",
          "Runs",
          "continue a stopped or failed run from its last checkpoint",
-         "",
+         "A run that has no checkpoint can only begin again: asked on a terminal, refused elsewhere "
+         "without --from-start. What it has reported after the step goes when the new attempt begins "
+         "to work; its files are set aside, not removed.",
          {kOneRun},
          {integer("--step", "N", "from the checkpoint of this step"),
+          flag("--from-start", "from step 0, whatever checkpoints there are"),
           flag("--watch", "follows the run"), flag("--plain", "with --watch: prints lines")},
          {"millrace resume r-abc23 --watch"},
          &runResume},

@@ -35,6 +35,8 @@ struct CliContext {
     const std::atomic<int>& interrupts;
     std::string hostOption;   ///< --host as given
     bool isInputTty = false;  ///< somebody can press keys
+    /// A line of what is typed; "" at its end. Asked for only when isInputTty.
+    std::function<std::string()> readLine;
 };
 
 /// The daemon that --host, MILLRACE_HOST or the default name; greeted, so that a newer one is

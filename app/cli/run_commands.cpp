@@ -8,6 +8,7 @@
 #include "app/session/submission.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
+#include "backend/runs/run_record.h"
 
 namespace millrace::cli {
 namespace {
@@ -226,7 +227,29 @@ int runWait(CliContext& context, const ParsedArgs& args) {
     return waitFor(context, **daemon, args.words, args.isJson(), args.number("--timeout", 0));
 }
 
+namespace {
+
+// Whether the user takes a start at step 0 where a run has nothing to go on from.
+bool takesStart(CliContext& context, const client::RunDetail& run, const Status& refused) {
+    const bool isRefused = absl::IsFailedPrecondition(refused) && run.checkpoints.empty() &&
+                           run.summary.state != client::RunState::kFinished;
+    if (!isRefused || !context.errorTerminal.isTty || !context.isInputTty || !context.readLine) {
+        return false;
+    }
+    context.err << messageOf(refused) << "\nBegin again at step 0? [y/N] " << std::flush;
+    const std::string answer = context.readLine();
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+}  // namespace
+
 int runResume(CliContext& context, const ParsedArgs& args) {
+    if (args.has("--from-start") && args.has("--step")) {
+        return failUsage(context, "--from-start and --step: only one of them");
+    }
+    if (args.has("--step") && args.number("--step", 0) < 1) {
+        return failUsage(context, "--step: the step of a checkpoint, from 1");
+    }
     const Result<Daemon> daemon = openDaemon(context);
     if (!daemon.ok()) {
         return fail(context, daemon.status());
@@ -235,7 +258,12 @@ int runResume(CliContext& context, const ParsedArgs& args) {
     if (!found.ok()) {
         return fail(context, found.status());
     }
-    const Result<RunSummary> run = (*daemon)->resume(found->summary.id, args.number("--step", 0));
+    const std::int64_t step =
+        args.has("--from-start") ? runs::kFromStart : args.number("--step", runs::kFromLast);
+    Result<RunSummary> run = (*daemon)->resume(found->summary.id, step);
+    if (takesStart(context, *found, run.status())) {
+        run = (*daemon)->resume(found->summary.id, runs::kFromStart);
+    }
     if (!run.ok()) {
         return fail(context, run.status());
     }

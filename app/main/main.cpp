@@ -63,6 +63,11 @@ int main(int argc, char** argv) {
         [&] { return tui::openScreen(context.terminal.colors > 0, context.terminal.isUtf8); },
         interrupts};
     context.isInputTty = ::isatty(STDIN_FILENO) != 0;
+    context.readLine = [] {
+        std::string line;
+        std::getline(std::cin, line);
+        return line;
+    };
     const int code = runCli(context, {argv + 1, argv + argc});
     // gRPC's own tear-down takes longer than most commands: everything of ours is flushed and
     // closed.

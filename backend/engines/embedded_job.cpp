@@ -191,6 +191,7 @@ void EmbeddedJob::refresh(Worker& worker) {
     }
     const int numLeft = killLeftovers(worker.directory);
     worker.exit = ExitRecord{kKilled, SIGKILL, clock_.wallMs(), "its guardian was killed"};
+    worker.exit->isAssumed = true;
     logWarn("engine: guardian lost",
             {{"gang", record_.key}, {"worker", worker.record.name}, {"killed", numLeft}});
 }
@@ -370,6 +371,7 @@ State EmbeddedJob::state() const {
         w.pid = worker.guardian ? worker.guardian->commandPid : 0;
         if (worker.exit) {
             w.exitCode = worker.exit->code;
+            w.isExitAssumed = worker.exit->isAssumed;
             w.signal = worker.exit->signal;
             w.endedMs = worker.exit->timeMs;
         }

@@ -89,6 +89,7 @@ struct WorkerState {
     bool isStarted = false;
     std::int64_t pid = 0;         ///< of the command, once started
     std::optional<int> exitCode;  ///< 128 + n for signal n; nothing while it lives
+    bool isExitAssumed = false;   ///< it is gone without a record: exitCode is a guess
     int signal = 0;               ///< that ended it; 0: none
     std::int64_t endedMs = 0;
     bool isSilent = false;         ///< alive, but its guardian has answered nothing for a while:

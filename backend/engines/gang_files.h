@@ -62,6 +62,7 @@ struct ExitRecord {
     std::string reason;
     std::string bootId;  ///< "": unknown
     std::int64_t bootMs = 0;
+    bool isAssumed = false;  ///< not read: nothing is left of the worker, and no record either
 };
 /// Whether `a` was written before `b`: by the time since the boot where both tell one boot, as the
 /// wall clock may have been set in between.

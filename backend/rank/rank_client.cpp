@@ -106,6 +106,7 @@ class RankClient::Impl {
         raise(wake_);
     }
 
+    std::uint64_t ackedSeq() const { return ackedSeq_.load(); }
     bool stopRequested() const { return stopRequested_.load(); }
     bool takeCheckpointRequest() { return checkpointRequested_.exchange(false); }
     int stopFd() const { return stopEvent_.get(); }
@@ -290,6 +291,9 @@ class RankClient::Impl {
 
     void acknowledge(const Ack& ack) {
         const std::int64_t attempt = ack.attempt < 0 ? options_.sender.attempt : ack.attempt;
+        if (attempt == options_.sender.attempt) {
+            ackedSeq_ = std::max(ackedSeq_.load(), ack.seq);
+        }
         Status status;
         {
             MutexLock lock(mutex_);
@@ -312,6 +316,7 @@ class RankClient::Impl {
     std::map<std::string, std::string> troubles_ MR_GUARDED_BY(mutex_);  ///< by what they are of
     bool isAliveDue_ MR_GUARDED_BY(mutex_) = false;
     std::chrono::steady_clock::time_point nextAlive_;  ///< the thread's own
+    std::atomic<std::uint64_t> ackedSeq_{0};  // written by the thread alone
     std::atomic<bool> stopRequested_{false}, checkpointRequested_{false}, connected_{false};
     std::jthread thread_;
 };
@@ -345,6 +350,10 @@ void RankClient::setTrouble(const std::string& what, std::string sentence) {
 
 Result<std::vector<std::string>> RankClient::unacked() const {
     return impl_->unacked();
+}
+
+std::uint64_t RankClient::ackedSeq() const {
+    return impl_->ackedSeq();
 }
 
 bool RankClient::stopRequested() const {

@@ -54,6 +54,8 @@ class RankClient {
     /// The lines not yet acknowledged, oldest first, each with its attempt: for the checkpoint. An
     /// error when the spill file cannot be read: fewer lines than there are would be lost ones.
     Result<std::vector<std::string>> unacked() const;
+    /// Everything of this attempt up to it is stored; 0: nothing yet.
+    std::uint64_t ackedSeq() const;
 
     bool stopRequested() const;
     /// Once for each request.

@@ -59,6 +59,21 @@ class LineRead {
         }
         return out;
     }
+    /// "name", a base name. Workers of older versions sent a "path": its last part is the name.
+    std::string fileName() {
+        constexpr std::size_t kMostNameBytes = 255;
+        const bool isPath = jsonMember(json_, "name").is_null();
+        std::string name = text(isPath ? "path" : "name");
+        if (isPath) {
+            name.erase(0, name.rfind('/') + 1);
+        }
+        const bool isName = !name.empty() && name.size() <= kMostNameBytes && name[0] != '.' &&
+                            name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+        if (!isName) {
+            fail("name", "a file's name without directories");
+        }
+        return name;
+    }
     const Json& object(const char* key) {
         const Json& value = jsonMember(json_, key);
         if (!value.is_object()) {
@@ -125,7 +140,7 @@ struct ToJson {
     }
     Json operator()(const Checkpoint& b) const {
         return {{"step", b.step},
-                {"path", b.path},
+                {"name", b.name},
                 {"bytes", b.bytes},
                 {"hash", b.hash},
                 {"state", b.state}};
@@ -177,7 +192,7 @@ Result<Body> readBody(std::string_view type, LineRead& read) {
                         read.realOr("waiting_ms", 0)};
     }
     if (type == "checkpoint") {
-        return Checkpoint{read.integer("step"), read.text("path"), read.integer("bytes"),
+        return Checkpoint{read.integer("step"), read.fileName(), read.integer("bytes"),
                           read.text("hash"), read.textOr("state", "")};
     }
     if (type == "receipt") {

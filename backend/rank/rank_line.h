@@ -48,7 +48,7 @@ struct Progress {
 };
 struct Checkpoint {
     std::int64_t step = 0;
-    std::string path;
+    std::string name;  ///< in the run's directory of checkpoints; never a path
     std::int64_t bytes = 0;
     std::string hash;
     std::string state;  ///< stream::StreamState text

@@ -277,7 +277,7 @@ Status sealOldPoints(Database& db) {
             return okStatus();
         }
         if (next.intAt(0) != runNo) {
-            ASSIGN_OR_RETURN(limits, AttemptLimits::read(db, next.intAt(0)));
+            ASSIGN_OR_RETURN(limits, AttemptLimits::readOld(db, next.intAt(0)));
         }
         runNo = next.intAt(0);
         keyNo = next.intAt(1);

@@ -136,6 +136,8 @@ CREATE UNIQUE INDEX metric_chunk_head ON metric_chunk(
 
 // Submits as groups, the time of a deletion, plans stored once however many runs share them, and
 // lines that never went in. When an older version deleted a run is not known: from now on counts.
+// Checkpoints by base name. An attempt replaces what older ones reported when it begins: those of
+// before did so when they were made.
 constexpr std::string_view kSchema4 = R"sql(
 ALTER TABLE run ADD COLUMN group_size INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE run ADD COLUMN deleted_ms INTEGER NOT NULL DEFAULT 0;
@@ -149,6 +151,9 @@ CREATE TABLE quarantine(
     seq INTEGER NOT NULL, time_ms INTEGER NOT NULL, reason TEXT NOT NULL, line TEXT NOT NULL
 );
 CREATE INDEX quarantine_by_run ON quarantine(run_id);
+ALTER TABLE attempt ADD COLUMN has_begun INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE checkpoint RENAME COLUMN path TO name;
+UPDATE checkpoint SET name = replace(name, rtrim(name, replace(name, '/', '')), '');
 )sql";
 
 constexpr std::array<std::string_view, 4> kSchemas = {kSchema1, kSchema2, kSchema3, kSchema4};

@@ -1,4 +1,5 @@
 // RunStore, the part that grows while a run runs: attempts, workers' lines, checkpoints, offsets.
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -141,7 +142,7 @@ class LineWriter {
 Status writeCheckpoint(Database& db, std::int64_t no, int attempt, const CheckpointRecord& c) {
     ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT OR REPLACE INTO checkpoint "
                                                   "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"));
-    insert.bind(no).bind(c.step).bind(attempt).bind(c.seq).bind(c.epoch).bind(c.path);
+    insert.bind(no).bind(c.step).bind(attempt).bind(c.seq).bind(c.epoch).bind(c.name);
     return insert.bind(c.bytes).bind(c.hash).bind(c.cursor).bind(c.timeMs).run();
 }
 
@@ -196,12 +197,44 @@ CheckpointRecord readCheckpoint(const Statement& row) {
     c.attempt = static_cast<int>(row.intAt(1));
     c.seq = row.intAt(2);
     c.epoch = row.intAt(3);
-    c.path = row.textAt(4);
+    c.name = row.textAt(4);
     c.bytes = row.intAt(5);
     c.hash = row.textAt(6);
     c.cursor = row.textAt(7);
     c.timeMs = row.intAt(8);
+    c.isDeleted = row.intAt(9) != 0;
     return c;
+}
+
+Status dropCheckpoint(Database& db, std::int64_t no, const std::string& name) {
+    ASSIGN_OR_RETURN(Statement update, db.prepare("UPDATE checkpoint SET is_deleted = 1 "
+                                                  "WHERE run_no = ? AND name = ?"));
+    return update.bind(no).bind(name).run();
+}
+
+// What the attempt replaces goes at the moment that it begins; nothing happens when it has.
+Status beginOnce(Database& db, std::int64_t no, int attempt) {
+    ASSIGN_OR_RETURN(Statement begin,
+                     db.prepare("UPDATE attempt SET has_begun = 1 WHERE run_no = ? AND "
+                                "attempt = ? AND has_begun = 0 RETURNING resume_step"));
+    ASSIGN_OR_RETURN(const bool isFirst, begin.bind(no).bind(attempt).step());
+    if (!isFirst) {
+        return okStatus();
+    }
+    const std::int64_t resumeStep = begin.intAt(0);
+    ASSIGN_OR_RETURN(const bool isMore, begin.step());
+    INVARIANT(!isMore, "an attempt of a run is one row");
+    ASSIGN_OR_RETURN(Statement step, db.prepare("UPDATE run SET step = ? WHERE no = ?"));
+    RETURN_IF_ERROR(step.bind(resumeStep).bind(no).run());
+    ASSIGN_OR_RETURN(Statement drop, db.prepare("UPDATE checkpoint SET is_deleted = 1 WHERE "
+                                                "run_no = ? AND step > ? AND attempt < ?"));
+    RETURN_IF_ERROR(drop.bind(no).bind(resumeStep).bind(attempt).run());
+    RETURN_IF_ERROR(MetricWriter(db, no).cutAfter(resumeStep));
+    return recomputeLatest(db, no, resumeStep);
+}
+
+Result<std::int64_t> currentAttempt(Database& db, std::int64_t no) {
+    return db.queryInt(strCat("SELECT attempt FROM run WHERE no = ", no));
 }
 
 }  // namespace
@@ -212,8 +245,7 @@ Status RunStore::beginAttempt(std::string_view id, int attempt, std::int64_t res
     Database& db = *writer_;
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-    ASSIGN_OR_RETURN(const std::int64_t current,
-                     db.queryInt(strCat("SELECT attempt FROM run WHERE no = ", no)));
+    ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
     if (attempt == current) {
         return okStatus();
     }
@@ -221,15 +253,15 @@ Status RunStore::beginAttempt(std::string_view id, int attempt, std::int64_t res
         return failedPrecondition("run ", id, ": attempt ", attempt, " is over; the newest is ",
                                   current);
     }
-    ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT INTO attempt VALUES(?, ?, ?, ?)"));
+    ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT INTO attempt(run_no, attempt, "
+                                                  "resume_step, started_ms, has_begun) "
+                                                  "VALUES(?, ?, ?, ?, 0)"));
     RETURN_IF_ERROR(insert.bind(no).bind(attempt).bind(resumeStep).bind(clock_.wallMs()).run());
     ASSIGN_OR_RETURN(Statement update,
                      db.prepare("UPDATE run SET attempt = ?1, restarts = restarts + ?2, "
-                                "step = ?3, resume_from = 0, phase = '' WHERE no = ?4"));
-    update.bind(attempt).bind(isRestart ? 1 : 0).bind(resumeStep).bind(no);
+                                "resume_from = 0, phase = '' WHERE no = ?3"));
+    update.bind(attempt).bind(isRestart ? 1 : 0).bind(no);
     RETURN_IF_ERROR(update.run());
-    RETURN_IF_ERROR(MetricWriter(db, no).cutAfter(resumeStep));
-    RETURN_IF_ERROR(recomputeLatest(db, no, resumeStep));
     RETURN_IF_ERROR(touchRun(db, no));
     return transaction.commit();
 }
@@ -239,8 +271,7 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
     Database& db = *writer_;
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, batch.runId));
-    ASSIGN_OR_RETURN(const std::int64_t current,
-                     db.queryInt(strCat("SELECT attempt FROM run WHERE no = ", no)));
+    ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
     if (batch.attempt > current) {
         return failedPrecondition("run ", batch.runId, ": attempt ", batch.attempt,
                                   " has not begun");
@@ -248,6 +279,11 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
     ASSIGN_OR_RETURN(const std::int64_t acked,
                      workerNumber(db, no, batch.attempt, batch.worker, "acked_seq"));
     LineCommit commit{std::max(acked, batch.lastSeq), batch.attempt < current};
+    // A receipt, an error or the daemon's own figures show no step of the attempt.
+    const bool isWork = !batch.metrics.empty() || !batch.checkpoints.empty() || batch.progress;
+    if (isWork && !commit.isOldAttempt) {
+        RETURN_IF_ERROR(beginOnce(db, no, batch.attempt));
+    }
     ASSIGN_OR_RETURN(AttemptLimits limits, AttemptLimits::read(db, no));
     LineWriter writer(db, no, batch.attempt, std::move(limits));
     std::unordered_set<std::int64_t> seen;
@@ -358,14 +394,33 @@ Status RunStore::setLogOffset(std::string_view id, int attempt, std::string_view
     return setWorkerNumber(*writer_, no, attempt, worker, "log_offset", offset);
 }
 
-Result<std::vector<CheckpointRecord>> RunStore::checkpoints(std::string_view id) const {
+Result<std::vector<AttemptRecord>> RunStore::attempts(std::string_view id) const {
     MutexLock lock(readMutex_);
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*reader_, id));
     ASSIGN_OR_RETURN(Statement query,
-                     reader_->prepare("SELECT step, attempt, seq, epoch, path, bytes, hash, "
-                                      "cursor, time_ms FROM checkpoint WHERE run_no = ? AND "
-                                      "is_deleted = 0 ORDER BY step DESC"));
+                     reader_->prepare("SELECT attempt, resume_step, has_begun FROM attempt WHERE "
+                                      "run_no = ? ORDER BY attempt"));
     query.bind(no);
+    std::vector<AttemptRecord> all;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return all;
+        }
+        all.push_back({static_cast<int>(query.intAt(0)), query.intAt(1), query.intAt(2) != 0});
+    }
+}
+
+Result<std::vector<CheckpointRecord>> RunStore::checkpoints(std::string_view id,
+                                                            bool withDeleted) const {
+    MutexLock lock(readMutex_);
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*reader_, id));
+    ASSIGN_OR_RETURN(
+        Statement query,
+        reader_->prepare("SELECT step, attempt, seq, epoch, name, bytes, hash, cursor, time_ms, "
+                         "is_deleted FROM checkpoint WHERE run_no = ? AND is_deleted <= ? "
+                         "ORDER BY step DESC"));
+    query.bind(no).bind(withDeleted ? 1 : 0);
     std::vector<CheckpointRecord> all;
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
@@ -376,12 +431,25 @@ Result<std::vector<CheckpointRecord>> RunStore::checkpoints(std::string_view id)
     }
 }
 
-Status RunStore::markCheckpointDeleted(std::string_view id, std::int64_t step) {
+Status RunStore::reconcileCheckpoints(std::string_view id,
+                                      const std::vector<CheckpointRecord>& found,
+                                      const std::vector<std::string>& gone) {
     MutexLock lock(writeMutex_);
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*writer_, id));
-    ASSIGN_OR_RETURN(Statement update, writer_->prepare("UPDATE checkpoint SET is_deleted = 1 "
-                                                        "WHERE run_no = ? AND step = ?"));
-    return update.bind(no).bind(step).run();
+    Database& db = *writer_;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    for (const std::string& name : gone) {
+        RETURN_IF_ERROR(dropCheckpoint(db, no, name));
+    }
+    ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
+    for (const CheckpointRecord& one : found) {
+        if (one.attempt == current) {
+            RETURN_IF_ERROR(beginOnce(db, no, one.attempt));  // a file is work, too
+        }
+        RETURN_IF_ERROR(writeCheckpoint(db, no, one.attempt, one));
+    }
+    RETURN_IF_ERROR(touchRun(db, no));
+    return transaction.commit();
 }
 
 }  // namespace millrace::runs

@@ -381,7 +381,7 @@ Result<std::optional<std::int64_t>> RunStore::resumedFrom(std::string_view id, i
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*reader_, id));
     ASSIGN_OR_RETURN(Statement query,
                      reader_->prepare("SELECT min(resume_step) FROM attempt WHERE run_no = ? AND "
-                                      "attempt > ?"));
+                                      "attempt > ? AND has_begun = 1"));
     ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).step());
     return isRow && !query.isNullAt(0) ? std::optional(query.intAt(0)) : std::nullopt;
 }

@@ -65,6 +65,10 @@ struct MetricSeries {
     std::string problem;         ///< one sentence when stored points are damaged and left out
 };
 
+/// Where a resume goes on, beside the step of a checkpoint.
+inline constexpr std::int64_t kFromLast = 0;    ///< the last checkpoint
+inline constexpr std::int64_t kFromStart = -1;  ///< step 0, whatever checkpoints there are
+
 /// One execution of one variation. Lists leave out the documents (`specText`, `resolvedSpec`,
 /// `plan`, `receipt`, `packages`, `hardware`) and, unless asked for, `params`.
 struct RunRecord {
@@ -89,7 +93,7 @@ struct RunRecord {
     std::int64_t createdMs = 0, startedMs = 0, endedMs = 0;
     int attempt = 0;              ///< the newest; 0 before the first start
     int restarts = 0;             ///< by itself after a failure; a resume is none
-    std::int64_t resumeFrom = 0;  ///< while queued: the step that a resume asked for; 0: the last
+    std::int64_t resumeFrom = 0;  ///< while queued: the step that a resume asked for, kFromLast...
     std::int64_t queueNo = 0;     ///< place in the queue: grows with every submit and resume
 
     std::string gitCommit;
@@ -119,14 +123,14 @@ struct RunRecord {
 /// A committed checkpoint.
 struct CheckpointRecord {
     int attempt = 1;
-    std::int64_t seq = 0;  ///< of the line that told of it
+    std::int64_t seq = 0;  ///< of the line that told of it; 0: it was found in the directory
     std::int64_t step = 0, epoch = 0;
-    std::string path;
+    std::string name;  ///< of the file in the run's directory of checkpoints
     std::int64_t bytes = 0;
     std::string hash;
     std::string cursor;  ///< the state text that came with it
     std::int64_t timeMs = 0;
-    bool isDeleted = false;  ///< the retention rule removed the file
+    bool isDeleted = false;  ///< no attempt goes on from it: removed, set aside or gone
 };
 
 /// A worker's line that the store could not take among its run's, kept as it came.
@@ -137,6 +141,26 @@ struct QuarantinedLine {
     std::string reason;  ///< why it did not go in, one sentence
     std::string text;    ///< as docs/formats/rank-protocol.md
 };
+
+/// An attempt of a run and the step that it went on from (0: the start). It has begun once a worker
+/// of it reported progress; only then what older attempts reported after that step is void.
+struct AttemptRecord {
+    int attempt = 1;
+    std::int64_t resumeStep = 0;
+    bool hasBegun = false;
+    bool operator==(const AttemptRecord&) const = default;
+};
+
+/// Whether what `attempt` did at `step` is part of the course that the run has taken since.
+constexpr bool isOnCourse(const std::vector<AttemptRecord>& attempts, std::int64_t attempt,
+                          std::int64_t step) {
+    for (const AttemptRecord& later : attempts) {
+        if (later.hasBegun && later.attempt > attempt && step > later.resumeStep) {
+            return false;
+        }
+    }
+    return true;
+}
 
 /// A page of a list.
 struct RunPage {

@@ -99,8 +99,18 @@ Status touchRun(Database& db, std::int64_t no) {
 }
 
 Result<AttemptLimits> AttemptLimits::read(Database& db, std::int64_t no) {
+    return readWhere(db, no, "AND has_begun = 1");
+}
+
+Result<AttemptLimits> AttemptLimits::readOld(Database& db, std::int64_t no) {
+    return readWhere(db, no, "");
+}
+
+Result<AttemptLimits> AttemptLimits::readWhere(Database& db, std::int64_t no,
+                                               std::string_view which) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT attempt, resume_step FROM attempt WHERE run_no = ?"));
+                     db.prepare(strCat("SELECT attempt, resume_step FROM attempt WHERE run_no = ? ",
+                                       which)));
     query.bind(no);
     AttemptLimits limits;
     for (;;) {
@@ -108,17 +118,12 @@ Result<AttemptLimits> AttemptLimits::read(Database& db, std::int64_t no) {
         if (!isRow) {
             return limits;
         }
-        limits.resumes_.emplace_back(static_cast<int>(query.intAt(0)), query.intAt(1));
+        limits.begun_.push_back({static_cast<int>(query.intAt(0)), query.intAt(1), true});
     }
 }
 
 bool AttemptLimits::isVisible(int attempt, std::int64_t step) const {
-    for (const auto& [later, resumeStep] : resumes_) {
-        if (later > attempt && step > resumeStep) {
-            return false;
-        }
-    }
-    return true;
+    return isOnCourse(begun_, attempt, step);
 }
 
 }  // namespace millrace::runs

@@ -22,14 +22,17 @@ Status writeReceipt(Database& db, std::int64_t no, std::string_view text);
 /// Takes the next change number and gives it to the run.
 Status touchRun(Database& db, std::int64_t no);
 
-/// What readers see of older attempts: nothing after the step that a newer one resumed from.
+/// What readers see of older attempts: nothing after the step that a newer one began at.
 class AttemptLimits {
  public:
     static Result<AttemptLimits> read(Database& db, std::int64_t no);
+    /// Of a file of schema 3 or older: there an attempt replaced at once.
+    static Result<AttemptLimits> readOld(Database& db, std::int64_t no);
     bool isVisible(int attempt, std::int64_t step) const;
 
  private:
-    std::vector<std::pair<int, std::int64_t>> resumes_;  // (attempt, resume step)
+    static Result<AttemptLimits> readWhere(Database& db, std::int64_t no, std::string_view which);
+    std::vector<AttemptRecord> begun_;
 };
 
 }  // namespace millrace::runs

@@ -131,12 +131,15 @@ class RunStore {
     /// startedMs is set on the first kRunning, endedMs on a terminal state; a state back from a
     /// terminal one clears endedMs and the reason (resume).
     Status setState(std::string_view id, const StateChange& change);
-    /// A new attempt, resumed after `resumeStep` (0: from the start). Readers no longer see metrics
-    /// of older attempts after that step. Beginning the same attempt twice is the same as once.
+    /// A new attempt, to go on from `resumeStep` (0: from the start). It replaces nothing yet: the
+    /// commit of its first metrics, progress or checkpoint cuts what older attempts reported after
+    /// that step, metrics and checkpoints at once. The same attempt twice is the same as once.
     /// `isRestart`: the run restarts by itself, which its `restarts` count.
     Status beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep,
                         bool isRestart = false);
-    /// Back to kQueued, behind all that wait; `resumeFrom` is kept until the next attempt begins.
+    /// The run's attempts, oldest first.
+    Result<std::vector<AttemptRecord>> attempts(std::string_view id) const;
+    /// Back to kQueued, behind all that wait; `resumeFrom` is kept until the next attempt.
     Status requeue(std::string_view id, std::int64_t resumeFrom);
     /// Stores a worker's lines in one transaction; lines with a seq seen before are ignored.
     Result<LineCommit> commitLines(const LineBatch& batch);
@@ -153,14 +156,17 @@ class RunStore {
     Result<std::vector<MetricSeries>> metrics(std::string_view id,
                                               const std::vector<MetricRequest>& requests) const;
     /// The earliest step that an attempt after `attempt` resumed from: what older ones stored after
-    /// it is void. Nothing when there is no newer attempt.
+    /// it is void. Nothing while no newer attempt has begun.
     Result<std::optional<std::int64_t>> resumedFrom(std::string_view id, int attempt) const;
     /// Names of the run's metrics, sorted.
     Result<std::vector<std::string>> metricKeys(std::string_view id) const;
 
-    /// Newest step first, deleted ones left out.
-    Result<std::vector<CheckpointRecord>> checkpoints(std::string_view id) const;
-    Status markCheckpointDeleted(std::string_view id, std::int64_t step);
+    /// Newest step first; `withDeleted`: also those that no attempt goes on from any more.
+    Result<std::vector<CheckpointRecord>> checkpoints(std::string_view id,
+                                                      bool withDeleted = false) const;
+    /// Files that were found in the directory and the names that were not, in one transaction.
+    Status reconcileCheckpoints(std::string_view id, const std::vector<CheckpointRecord>& found,
+                                const std::vector<std::string>& gone);
 
     /// How far a worker's log has been read: an offset as engines/worker_log.h counts it.
     Result<std::int64_t> logOffset(std::string_view id, int attempt, std::string_view worker) const;

@@ -347,8 +347,9 @@ std::vector<Key> trainingKeys() {
          "0",
          "0: only at the end",
          {.min = 0, .max = kBig, .unit = "steps"}},
-        {"train.checkpoint.keep", T::kInt, "3", "newest ones kept", {.min = 1, .max = 1e6}},
-        {"train.max_restarts", T::kInt, "3", "after a rank died", {.min = 0, .max = 1e6}},
+        {"train.checkpoint.keep", T::kInt, "3", "newest ones kept: older files go once the daemon has stored newer ones",
+         {.min = 1, .max = 1e6}},
+        {"train.max_restarts", T::kInt, "3", "after a rank died; from the last checkpoint, never from 0 where there was one", {.min = 0, .max = 1e6}},
         {"train.init_from", T::kText, "", "id or name of a run whose weights are the first ones"},
     };
 }

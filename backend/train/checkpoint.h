@@ -1,15 +1,16 @@
 #pragma once
-// Checkpoint files: state of a step's end in one file, whole or not there
-// (docs/formats/checkpoint.md).
+// The trainer's state in a checkpoint file: tensors and what goes with them, whole or not there
+// (docs/formats/checkpoint.md; the file itself is backend/checkpoint's).
 //
-// Written aside, synced and renamed; an XXH3-128 over everything before it ends the file. Failure:
-// a truncated or changed file is kDataLoss naming it; a full disk is kResourceExhausted and leaves
-// earlier files alone.
+// Nothing here removes a file: the daemon does, once it has stored newer ones. Failure: a truncated
+// or changed file is kDataLoss naming it; a full disk is kResourceExhausted and leaves earlier files
+// alone.
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "backend/checkpoint/checkpoint_name.h"
 #include "backend/core/json.h"
 #include "backend/core/status.h"
 
@@ -35,14 +36,14 @@ struct TensorRef {
 std::string shapeText(const std::vector<std::int64_t>& shape);
 
 struct CheckpointFile {
-    std::string path;
+    std::string name;  ///< in its directory
     std::int64_t bytes = 0;
     std::string hash;  ///< XXH3-128 of the content, hex
-    std::int64_t step = 0;
 };
 
-/// Writes DIRECTORY/step-%08d.ckpt. `meta` is any JSON object; `step` is put into it.
-Result<CheckpointFile> writeCheckpoint(const std::string& directory, std::int64_t step, Json meta,
+/// Writes DIRECTORY/step-%08d.a%d.ckpt. `meta` is any JSON object; step and attempt are put into it.
+Result<CheckpointFile> writeCheckpoint(const std::string& directory,
+                                       const checkpoint::CheckpointName& name, Json meta,
                                        const std::vector<TensorRef>& tensors);
 
 /// A checked checkpoint, mapped; tensors are views into it.
@@ -74,11 +75,5 @@ class Checkpoint {
 /// Nothing is copied unless all match; kFailedPrecondition names the first that does not.
 Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& tensors,
                    bool weightsOnly);
-
-/// The checkpoints of a directory, oldest first; other files are left out.
-std::vector<CheckpointFile> listCheckpoints(const std::string& directory);
-
-/// Removes all but the newest `keep` (at least 1), and what killed writers left aside. Errors are logged: old files do no harm.
-void retainCheckpoints(const std::string& directory, std::int64_t keep);
 
 }  // namespace millrace::train

@@ -1,6 +1,7 @@
 #pragma once
 // The trainer's door to the daemon: what it says, what it is asked. RankReporter is the rank
 // socket; tests put a list in its place.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ class Reporter {
     virtual void setTrouble(const std::string& what, std::string sentence) = 0;
     /// Lines not yet acknowledged, all of them, for the checkpoint.
     virtual Result<std::vector<std::string>> unacked() const = 0;
+    /// How many checkpoints the daemon has not stored yet.
+    virtual std::int64_t unackedCheckpoints() = 0;
     virtual bool stopRequested() const = 0;
     virtual bool takeCheckpointRequest() = 0;
 };
@@ -30,18 +33,30 @@ class RankReporter final : public Reporter {
     /// `stops` says whether something else than the daemon (a signal) asks to stop.
     RankReporter(rank::RankClient& client, std::function<bool()> stops)
         : client_(client), stops_(std::move(stops)) {}
-    Status send(rank::Body body) override { return client_.send(std::move(body)).status(); }
+    Status send(rank::Body body) override {
+        const bool isCheckpoint = std::holds_alternative<rank::Checkpoint>(body);
+        ASSIGN_OR_RETURN(const std::uint64_t seq, client_.send(std::move(body)));
+        if (isCheckpoint) {
+            checkpoints_.push_back(seq);
+        }
+        return okStatus();
+    }
     Status finish(rank::Body body) override { return client_.finish(std::move(body)); }
     void setTrouble(const std::string& what, std::string sentence) override {
         client_.setTrouble(what, std::move(sentence));
     }
     Result<std::vector<std::string>> unacked() const override { return client_.unacked(); }
+    std::int64_t unackedCheckpoints() override {
+        std::erase_if(checkpoints_, [acked = client_.ackedSeq()](auto seq) { return seq <= acked; });
+        return static_cast<std::int64_t>(checkpoints_.size());
+    }
     bool stopRequested() const override { return client_.stopRequested() || stops_(); }
     bool takeCheckpointRequest() override { return client_.takeCheckpointRequest(); }
 
  private:
     rank::RankClient& client_;
     std::function<bool()> stops_;
+    std::vector<std::uint64_t> checkpoints_;  // seqs, not yet acknowledged
 };
 
 }  // namespace millrace::train

@@ -68,7 +68,7 @@ Status Trainer::resumeFrom(const Checkpoint& checkpoint) {
         }
     }
     RETURN_IF_ERROR(learner_->restore(checkpoint));
-    step_ = jsonInt(meta, "step");
+    step_ = lastCheckpointStep_ = jsonInt(meta, "step");
     rows_ = jsonInt(meta, "rows");
     epoch_ = jsonInt(meta, "epoch");
     next_ = jsonInt(meta, "next_micro_batch");
@@ -267,7 +267,7 @@ Status Trainer::afterStep() {
         RETURN_IF_ERROR(evaluate());
     }
     const bool isAsked = reporter_.takeCheckpointRequest();
-    if (isAsked || isDue(options_.checkpointEverySteps)) {
+    if (isAsked || isCheckpointDue()) {
         RETURN_IF_ERROR(checkpoint(false));
     }
     return meter_.progressDue() ? progress("training") : okStatus();

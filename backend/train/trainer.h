@@ -29,7 +29,7 @@ struct TrainerOptions {
     bool hasEval = false;
     std::int64_t evalEverySteps = 0;        ///< 0: only at the end
     std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
-    std::int64_t checkpointKeep = 3;
+    std::int64_t checkpointKeep = 3;        ///< that the daemon keeps: more unacknowledged are thinned
     std::string checkpointDirectory;
     int rank = 0, worldSize = 1;
     std::int64_t attempt = 0;
@@ -78,6 +78,7 @@ class Trainer {
     Result<bool> evaluateStream(std::vector<class EvalAccumulator>& heads,
                                 std::vector<bool>& isThere);
     Status reportEval(std::vector<class EvalAccumulator>& heads, const std::vector<bool>& isThere);
+    bool isCheckpointDue();
     Status checkpoint(bool isNeeded);
     Json checkpointMeta(const std::string& state) const;
     Result<CheckpointFile> writeNow();
@@ -108,6 +109,7 @@ class Trainer {
     std::vector<SeenLabels> seenLabels_;  // by head; empty: not watched, as after a resume
     std::string state_;  // at the last step's end; "" at the start
     std::int64_t lastEvalStep_ = -1;
+    std::int64_t lastCheckpointStep_ = 0;
     std::string evalOrderHash_;
     rank::Values lastValues_;  // loss and the last evaluation, for done
     std::vector<std::string> resumeChanges_;

@@ -1,4 +1,5 @@
 // The trainer's pauses: evaluation and checkpoints.
+#include <algorithm>
 #include <utility>
 
 #include "backend/core/hash.h"
@@ -120,7 +121,6 @@ Json Trainer::checkpointMeta(const std::string& state) const {
     }
     return Json{{"identity", options_.identity},
                 {"numeric_keys", options_.numericKeys},
-                {"attempt", options_.attempt},
                 {"rank", options_.rank},
                 {"world_size", options_.worldSize},
                 {"model", options_.learner.model},
@@ -140,8 +140,24 @@ Json Trainer::checkpointMeta(const std::string& state) const {
 Result<CheckpointFile> Trainer::writeNow() {
     Json meta = checkpointMeta(state_);
     ASSIGN_OR_RETURN(meta["unacked"], reporter_.unacked());
-    return writeCheckpoint(options_.checkpointDirectory, step_, std::move(meta),
+    const checkpoint::CheckpointName name{step_, static_cast<int>(options_.attempt)};
+    return writeCheckpoint(options_.checkpointDirectory, name, std::move(meta),
                            learner_->tensors());
+}
+
+// Old files are the daemon's to remove, once it has stored newer ones. While it does not answer they
+// all stay, and each one more doubles the way to the next: the disk takes a number of them that grows
+// with the logarithm of the time, and at most half of the way without a daemon is lost.
+bool Trainer::isCheckpointDue() {
+    constexpr std::int64_t kOnTheirWay = 2;  // between a write and its acknowledgement
+    const std::int64_t every = options_.checkpointEverySteps;
+    if (every == 0 || step_ % every != 0) {
+        return false;
+    }
+    const std::int64_t tooMany =
+        reporter_.unackedCheckpoints() - options_.checkpointKeep - kOnTheirWay;
+    const std::int64_t doublings = std::clamp<std::int64_t>(tooMany, 0, 62);
+    return doublings == 0 || (step_ - lastCheckpointStep_) >> doublings >= every;
 }
 
 Status Trainer::checkpoint(bool isNeeded) {
@@ -161,9 +177,9 @@ Status Trainer::checkpoint(bool isNeeded) {
     }
     RETURN_IF_ERROR(file.status());
     reporter_.setTrouble("checkpoint", "");
-    retainCheckpoints(options_.checkpointDirectory, options_.checkpointKeep);
+    lastCheckpointStep_ = step_;
     meter_.restart(source_ ? source_->stallNs() : 0);
-    return reporter_.send(rank::Checkpoint{step_, file->path, file->bytes, file->hash, state_});
+    return reporter_.send(rank::Checkpoint{step_, file->name, file->bytes, file->hash, state_});
 }
 
 std::string Trainer::weightsHash() {

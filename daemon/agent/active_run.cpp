@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <unistd.h>
-
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "daemon/agent/log_reader.h"
@@ -23,10 +21,6 @@ constexpr std::chrono::milliseconds kForcedGrace{2'000};
 // Versions that a worker may tell.
 constexpr std::size_t kMostPackages = 50, kMostPackageBytes = 200;
 
-bool isReadable(const std::string& path) {
-    return ::access(path.c_str(), R_OK) == 0;
-}
-
 }  // namespace
 
 ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
@@ -39,158 +33,6 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
       done_(Json::object()),
       health_(place.clock) {
     live_.epochs = facts_.epochs;
-}
-
-void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
-    Status status = prepareAttempt(fromStep, isRestart);
-    if (status.ok()) {
-        status = place();
-    }
-    if (!status.ok()) {
-        end(runs::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
-    }
-}
-
-// Writes first: the store knows of the attempt before anything of it exists.
-Status ActiveRun::prepareAttempt(std::int64_t fromStep, bool isRestart) {
-    const int attempt = run_.attempt + 1;
-    ASSIGN_OR_RETURN(const auto checkpoint, findCheckpoint(fromStep));
-    JobInputs inputs;
-    if (checkpoint.has_value()) {
-        inputs.resumePath = checkpoint->path;
-    } else {
-        ASSIGN_OR_RETURN(inputs.initFromPath, findInitFrom());
-    }
-    resumeStep_ = checkpoint.has_value() ? checkpoint->step : 0;
-    lastStep_ = resumeStep_;
-    RETURN_IF_ERROR(directory_.prepare(attempt));
-    ASSIGN_OR_RETURN(const runs::RunRecord full, place_.store.get(run_.id));
-    Json job = makeJob(full, attempt, directory_, inputs);
-    job["resume_step"] = resumeStep_;
-    job["restarts"] = restarts_;
-    job["idle_attempts"] = idleAttempts_;
-    RETURN_IF_ERROR(directory_.writeJob(attempt, job));
-    RETURN_IF_ERROR(place_.store.beginAttempt(run_.id, attempt, resumeStep_, isRestart));
-    run_.attempt = attempt;
-    dropCheckpointsAfter(resumeStep_);
-    errors_.clear();
-    done_ = Json::object();
-    doneRetryNs_ = 0;
-    heldAcks_.clear();
-    state_.reset();
-    endSeenNs_ = ranksGoneNs_ = 0;
-    isLingerCancelled_ = false;
-    health_.restart();
-    setState(runs::RunState::kStarting);
-    addEvent(checkpoint.has_value() ? strCat("attempt ", attempt, " starts from step ", resumeStep_)
-                                    : strCat("attempt ", attempt, " starts"));
-    return okStatus();
-}
-
-Status ActiveRun::place() {
-    RETURN_IF_ERROR(openDoor());
-    live_.attempt = run_.attempt;
-    live_.resumeStep = resumeStep_;
-    live_.queuedReason.clear();
-    publish();
-    ASSIGN_OR_RETURN(job_, place_.engine.submit(makeGang(run_, run_.attempt, facts_, directory_,
-                                                         place_.binDir, needs_)));
-    place_.pokeEngine();
-    logInfo("run: started", {{"run", run_.id}, {"attempt", run_.attempt}, {"from", resumeStep_}});
-    return okStatus();
-}
-
-Status ActiveRun::openDoor() {
-    connections_.clear();
-    dropped_.clear();
-    door_.reset();
-    ASSIGN_OR_RETURN(door_, place_.doors.open(directory_.rankSocketPath(run_.attempt), run_.id,
-                                              run_.attempt, place_.listener(run_.id)));
-    return okStatus();
-}
-
-void ActiveRun::readAttemptFile() {
-    const Result<std::string> text = readFile(directory_.jobPath(run_.attempt));
-    const Result<Json> job = text.ok() ? parseJson(*text, "job.json") : Result<Json>(text.status());
-    if (job.ok()) {
-        resumeStep_ = jsonInt(*job, "resume_step");
-        restarts_ = jsonInt(*job, "restarts");
-        idleAttempts_ = static_cast<int>(jsonInt(*job, "idle_attempts"));
-    }
-    lastStep_ = std::max(run_.step, resumeStep_);
-    const Json done = directory_.readDone(run_.attempt);
-    done_ = done.is_object() ? done : Json::object();
-}
-
-void ActiveRun::adopt() {
-    readAttemptFile();
-    live_.attempt = run_.attempt;
-    live_.resumeStep = resumeStep_;
-    if (run_.state == runs::RunState::kStopping) {
-        requestStop(run_.exitReason, std::chrono::seconds(15));
-    }
-    const auto found = place_.engine.find(gangKey(run_.id, run_.attempt));
-    if (found.ok() && found->has_value()) {
-        job_ = **found;
-        const Status status = openDoor();
-        if (!status.ok()) {
-            logError("run: its socket cannot be opened",
-                     {{"run", run_.id}, {"why", messageOf(status)}});
-        }
-        if (run_.state == runs::RunState::kStarting) {
-            // A daemon that ended in the middle of a start may have left workers out.
-            (void)place_.engine.submit(
-                makeGang(run_, run_.attempt, facts_, directory_, place_.binDir, needs_));
-        }
-        const Result<engines::State> state = place_.engine.state(job_);
-        if (state.ok()) {
-            engineSays(*state);
-        }
-        addEvent(strCat("attempt ", run_.attempt, " adopted by a new daemon"));
-        publish();
-        return;
-    }
-    // It was stored, but the engine never got it.
-    if (stop_.has_value()) {
-        end(runs::RunState::kCancelled, stop_->reason);
-        return;
-    }
-    const Status status = place();
-    if (!status.ok()) {
-        end(runs::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
-    }
-}
-
-Result<std::optional<runs::CheckpointRecord>> ActiveRun::findCheckpoint(
-    std::int64_t fromStep) const {
-    ASSIGN_OR_RETURN(const auto checkpoints, place_.store.checkpoints(run_.id));
-    for (const runs::CheckpointRecord& checkpoint : checkpoints) {
-        const bool isWanted = fromStep == 0 || checkpoint.step == fromStep;
-        if (isWanted && isReadable(checkpoint.path)) {
-            return std::optional(checkpoint);
-        }
-    }
-    if (fromStep > 0) {
-        return notFound("run ", run_.id, " has no checkpoint of step ", fromStep);
-    }
-    return std::optional<runs::CheckpointRecord>();
-}
-
-Result<std::string> ActiveRun::findInitFrom() const {
-    if (facts_.initFrom.empty()) {
-        return std::string();
-    }
-    const Result<std::string> id = place_.store.findId(facts_.initFrom);
-    if (!id.ok()) {
-        return annotate(id.status(), "train.init_from");
-    }
-    ASSIGN_OR_RETURN(const auto checkpoints, place_.store.checkpoints(*id));
-    for (const runs::CheckpointRecord& checkpoint : checkpoints) {
-        if (isReadable(checkpoint.path)) {
-            return checkpoint.path;
-        }
-    }
-    return failedPrecondition("train.init_from: run ", *id, " has no checkpoint");
 }
 
 void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender) {
@@ -240,6 +82,7 @@ void ActiveRun::committed(const CommittedLine& line) {
     if (line.attempt != run_.attempt) {
         return;  // an older attempt's: stored, and that is all
     }
+    noticeBegin(line.line);
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.line.body)) {
         lastStep_ = std::max(lastStep_, metrics->step);
     } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.line.body)) {
@@ -317,30 +160,57 @@ void ActiveRun::ack(const AckOrder& order) {
     }
 }
 
-void ActiveRun::keepCheckpoints() {
-    const auto checkpoints = place_.store.checkpoints(run_.id);
-    if (!checkpoints.ok() || facts_.checkpointKeep <= 0) {
+// The store has cut what the attempt replaces with the same lines.
+void ActiveRun::noticeBegin(const rank::RankLine& line) {
+    const bool isWork = std::holds_alternative<rank::Metrics>(line.body) ||
+                        std::holds_alternative<rank::Progress>(line.body) ||
+                        std::holds_alternative<rank::Checkpoint>(line.body);
+    if (hasBegun_ || !isWork) {
         return;
     }
-    for (auto i = static_cast<std::size_t>(facts_.checkpointKeep); i < checkpoints->size(); ++i) {
-        dropCheckpoint((*checkpoints)[i]);
+    hasBegun_ = true;
+    if (run_.attempt == 1) {
+        return;
+    }
+    (void)place_.side.run([&place = place_, id = run_.id](const auto&) -> SideThread::Then {
+        const std::vector<std::string> events = place.checkpoints.setVoidAside(id);
+        return [&place, id, events] {
+            for (const std::string& event : events) {
+                RunDirectory(place.runsDir, id).addEvent({place.clock.wallMs(), event});
+            }
+        };
+    });
+}
+
+// One look at a time: what comes meanwhile is seen by the next.
+void ActiveRun::keepCheckpoints() {
+    if (isRetaining_ || facts_.checkpointKeep <= 0) {
+        isRetainDue_ = isRetaining_;
+        return;
+    }
+    isRetainDue_ = false;
+    isRetaining_ = true;
+    const auto retain = [&place = place_, id = run_.id,
+                         keep = facts_.checkpointKeep](const auto&) -> SideThread::Then {
+        const Status status = place.checkpoints.retain(id, keep);
+        return [&place, id, status] {
+            if (ActiveRun* run = place.find(id)) {
+                run->retained(status);
+            }
+        };
+    };
+    if (!place_.side.run(retain)) {
+        isRetaining_ = false;  // the next checkpoint comes by here
     }
 }
 
-// They belong to a course that the run no longer takes: no attempt may go on from them, and the
-// retention rule must not count them.
-void ActiveRun::dropCheckpointsAfter(std::int64_t step) {
-    const auto checkpoints = place_.store.checkpoints(run_.id);
-    for (std::size_t i = 0; checkpoints.ok() && i < checkpoints->size(); ++i) {
-        if ((*checkpoints)[i].step > step) {
-            dropCheckpoint((*checkpoints)[i]);
-        }
+void ActiveRun::retained(const Status& status) {
+    isRetaining_ = false;
+    if (!status.ok()) {
+        logWarn("run: old checkpoints stay", {{"run", run_.id}, {"why", messageOf(status)}});
     }
-}
-
-void ActiveRun::dropCheckpoint(const runs::CheckpointRecord& checkpoint) {
-    if (::unlink(checkpoint.path.c_str()) == 0 || errno == ENOENT) {
-        (void)place_.store.markCheckpointDeleted(run_.id, checkpoint.step);
+    if (isRetainDue_) {
+        keepCheckpoints();
     }
 }
 
@@ -397,6 +267,9 @@ void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds
             door_->stop(connection);
         }
     }
+    if (start_.has_value()) {
+        start_->stop.request_stop();
+    }
     publish();
 }
 
@@ -427,10 +300,16 @@ void ActiveRun::tick(bool isFlushed) {
         }
         return;
     }
+    if (start_.has_value()) {
+        return followSurvey();
+    }
     lookAtHealth();
     publish();
     if (doneRetryNs_ != 0 && place_.clock.steadyNs() >= doneRetryNs_) {
         writeDone();
+    }
+    if (isUnknown_) {
+        return askAgain();
     }
     if (endSeenNs_ == 0) {
         endLingering();
@@ -472,6 +351,7 @@ AttemptFacts ActiveRun::facts() const {
     AttemptFacts facts;
     facts.attempt = run_.attempt;
     facts.hasSaidDone = done_.contains("rank0");
+    facts.isDoneKept = isDoneKept();
     facts.isStopRequested = stop_.has_value();
     facts.stopReason = stop_.has_value() ? stop_->reason : "";
     facts.resumeStep = resumeStep_;
@@ -486,7 +366,16 @@ AttemptFacts ActiveRun::facts() const {
     return facts;
 }
 
+bool ActiveRun::isDoneKept() const {
+    const auto checkpoints = place_.store.checkpoints(run_.id);
+    return done_.contains("rank0") && checkpoints.ok() && !checkpoints->empty() &&
+           checkpoints->front().step >= jsonInt(done_["rank0"], "step", INT64_MAX);
+}
+
 void ActiveRun::conclude() {
+    if (std::exchange(isHalfStarted_, false) && !stop_.has_value()) {
+        return launch(fromStep_);
+    }
     const AttemptFacts facts = this->facts();
     const Verdict verdict = judge(facts, *state_);
     switch (verdict.kind) {
@@ -504,7 +393,8 @@ void ActiveRun::conclude() {
             {{"run", run_.id}, {"attempt", run_.attempt}, {"why", verdict.reason}});
     ++restarts_;
     idleAttempts_ = facts.lastStep > facts.resumeStep ? 0 : idleAttempts_ + 1;
-    launch(0, true);
+    // What was asked for holds until an attempt has begun.
+    launch(hasBegun_ ? runs::kFromLast : fromStep_, true);
 }
 
 void ActiveRun::end(runs::RunState state, const std::string& reason) {

@@ -3,25 +3,31 @@
 //
 // Threads: the controller's only. Owns: the attempt's door. Failure: a run that cannot go on ends
 // as failed with the reason; nothing here throws or ends the daemon.
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 
 #include "backend/core/clock.h"
 #include "backend/engines/engine.h"
 #include "backend/runs/run_store.h"
+#include "daemon/agent/checkpoint_catalogue.h"
 #include "daemon/agent/job.h"
 #include "daemon/agent/line_intake.h"
 #include "daemon/agent/live_table.h"
 #include "daemon/agent/run_directory.h"
 #include "daemon/agent/run_health.h"
+#include "daemon/agent/side_thread.h"
 #include "daemon/agent/verdict.h"
 #include "daemon/agent/worker_door.h"
 
 namespace millrace::agent {
+
+class ActiveRun;
 
 /// What runs work with. All of it outlives them.
 struct Workplace {
@@ -29,19 +35,22 @@ struct Workplace {
     engines::Engine& engine;
     DoorMaker& doors;
     LiveTable& live;
+    const CheckpointCatalogue& checkpoints;
+    SideThread& side;  ///< for what reads or removes large files
     const Clock& clock;
     std::string runsDir, binDir;
     std::function<void()> pokeEngine;  ///< something was asked of the engine
     std::function<DoorListener(const std::string&)> listener;  ///< of a run, for its door
+    std::function<ActiveRun*(const std::string&)> find;        ///< null: it is active no more
 };
 
 class ActiveRun {
  public:
     ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts, schedule::Resources needs);
 
-    /// Starts the next attempt, from the last checkpoint or the one of `fromStep` (0: the last).
-    /// `isRestart`: by itself, after a failure.
-    void launch(std::int64_t fromStep = 0, bool isRestart = false);
+    /// Starts the next attempt, from the checkpoint of `fromStep`, kFromLast or kFromStart, once
+    /// its checkpoints have been looked at. `isRestart`: by itself, after a failure.
+    void launch(std::int64_t fromStep = runs::kFromLast, bool isRestart = false);
     /// Goes on with the present attempt of a run that an earlier daemon started.
     void adopt();
 
@@ -85,15 +94,34 @@ class ActiveRun {
         std::int64_t retryNs = 0;
     };
 
-    Status prepareAttempt(std::int64_t fromStep, bool isRestart);
+    /// An attempt whose checkpoints are being looked at.
+    struct Start {
+        std::uint64_t number = 0;
+        std::int64_t fromStep = runs::kFromLast;
+        bool isRestart = false;
+        bool isAsked = false;
+        std::stop_source stop;
+        std::shared_ptr<std::atomic<std::uint64_t>> bytesRead =
+            std::make_shared<std::atomic<std::uint64_t>>(0);
+    };
+
+    void askSurvey();
+    void followSurvey();
+    void surveyed(std::uint64_t number, const Survey& survey);
+    Status prepareAttempt(const Start& start, const Survey& survey);
     Status place();
     Status openDoor();
-    Result<std::optional<runs::CheckpointRecord>> findCheckpoint(std::int64_t fromStep) const;
     Result<std::string> findInitFrom() const;
     void readAttemptFile();
+    void findGang();
+    Status followGang();
+    Status endHalfStarted();
+    void startLost();
+    void noteUnknown(const Status& status);
+    void askAgain();
+    void noticeBegin(const rank::RankLine& line);
     void keepCheckpoints();
-    void dropCheckpointsAfter(std::int64_t step);
-    void dropCheckpoint(const runs::CheckpointRecord& checkpoint);
+    void retained(const Status& status);
     void notePackages(const Json& packages);
     void sayDone(const CommittedLine& line, const rank::Done& done);
     void writeDone();
@@ -106,6 +134,7 @@ class ActiveRun {
     void addEvent(const std::string& text);
     void noteSilence(const engines::State& before, const engines::State& now);
     AttemptFacts facts() const;
+    bool isDoneKept() const;
     void endLingering();
     bool isRankAlive() const;
     void lookAtHealth();
@@ -126,6 +155,14 @@ class ActiveRun {
     Json done_;                                  // worker -> what it said
     LiveRun live_;
     RunHealth health_;
+    std::optional<Start> start_;
+    std::uint64_t numStarts_ = 0;
+    std::int64_t fromStep_ = runs::kFromLast;  // that the attempt was asked to go on from
+    bool hasBegun_ = false;                    // the attempt: the store has cut what it replaces
+    bool isRetaining_ = false, isRetainDue_ = false;
+    bool isUnknown_ = false;  // adopted, and not known whether its workers live
+    std::int64_t unknownSinceNs_ = 0, askAgainNs_ = 0;
+    bool isHalfStarted_ = false;  // its gang cannot become whole and was told to end
     std::int64_t resumeStep_ = 0, lastStep_ = 0;
     std::int64_t lastEpoch_ = 0, lastRows_ = 0;
     std::int64_t restarts_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "backend/checkpoint/checkpoint_name.h"
 #include "backend/core/log.h"
 #include "backend/core/utf8.h"
 #include "daemon/agent/worker_door.h"
@@ -36,12 +37,19 @@ runs::CheckpointRecord checkpointRecord(std::uint64_t seq, int attempt, std::int
     record.attempt = attempt;
     record.seq = static_cast<std::int64_t>(seq);
     record.step = checkpoint.step;
-    record.path = checkpoint.path;
+    record.name = checkpoint.name;
     record.bytes = checkpoint.bytes;
     record.hash = checkpoint.hash;
     record.cursor = checkpoint.state;
     record.timeMs = nowMs;
     return record;
+}
+
+// The daemon removes files by these names: a worker names its own checkpoints and nothing else.
+bool isOwnName(const rank::Checkpoint& checkpoint, int attempt) {
+    const auto name = checkpoint::CheckpointName::parse(checkpoint.name);
+    return name.has_value() && name->step == checkpoint.step &&
+           (name->attempt < 0 || name->attempt == attempt);
 }
 
 runs::Progress progressOf(const rank::Progress& progress) {
@@ -81,7 +89,7 @@ std::size_t bytesOf(const rank::RankLine& line) {
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
         bytes += bytesOf(metrics->values);
     } else if (const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body)) {
-        bytes += checkpoint->path.size() + checkpoint->hash.size() + checkpoint->state.size();
+        bytes += checkpoint->name.size() + checkpoint->hash.size() + checkpoint->state.size();
     } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.body)) {
         constexpr std::size_t kTreePerText = 8;
         bytes += dumpJson(receipt->receipt).size() * kTreePerText;
@@ -166,8 +174,13 @@ runs::LineBatch LineIntake::batchOf(const Turn& turn, std::size_t count) const {
         if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
             batch.metrics.push_back(metricLine(line.seq, *metrics));
         } else if (const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body)) {
-            batch.checkpoints.push_back(
-                checkpointRecord(line.seq, batch.attempt, now, *checkpoint));
+            if (isOwnName(*checkpoint, batch.attempt)) {
+                batch.checkpoints.push_back(
+                    checkpointRecord(line.seq, batch.attempt, now, *checkpoint));
+            } else {
+                logWarn("intake: a checkpoint with a name that is not its own",
+                        {{"run", batch.runId}, {"name", checkpoint->name}});
+            }
         } else if (const auto* progress = std::get_if<rank::Progress>(&line.body)) {
             const bool isFeed = batch.worker == "feed";
             batch.progress = isFeed ? batch.progress : progressOf(*progress);

@@ -45,15 +45,20 @@ class LineRoom {
 RunController::RunController(ControllerOptions options, ControllerParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
+      checkpoints_(parts_.store, options_.runsDir),
+      side_([this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
       place_{parts_.store,
              parts_.engine,
              parts_.doors,
              parts_.live,
+             checkpoints_,
+             side_,
              parts_.clock,
              options_.runsDir,
              options_.binDir,
              parts_.pokeEngine ? parts_.pokeEngine : [] {},
-             [this](const std::string& runId) { return listenerFor(runId); }},
+             [this](const std::string& runId) { return listenerFor(runId); },
+             [this](const std::string& runId) { return active(runId); }},
       intake_(parts_.store, parts_.clock),
       system_(parts_.system),
       mailbox_(kMailbox) {}
@@ -70,9 +75,11 @@ void RunController::end() {
         thread_.request_stop();
         thread_.join();
     }
+    side_.end();
 }
 
 void RunController::start() {
+    side_.start();
     thread_ = startThread("agent", [this](std::stop_token stop) { loop(stop); });
 }
 
@@ -499,19 +506,25 @@ Status RunController::stopNow(const std::string& runId, const std::string& reaso
     return okStatus();
 }
 
-Status RunController::checkHasCheckpoint(const std::string& runId, std::int64_t step) const {
-    if (step == 0) {
+Status RunController::checkHasCheckpoint(const runs::RunRecord& run, std::int64_t step) const {
+    if (step == runs::kFromStart || (step == runs::kFromLast && run.attempt == 0)) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(const auto checkpoints, parts_.store.checkpoints(runId));
-    std::string steps;
-    for (auto it = checkpoints.rbegin(); it != checkpoints.rend(); ++it) {
-        if (it->step == step) {
+    ASSIGN_OR_RETURN(const std::vector<std::int64_t> steps, checkpoints_.steps(run.id));
+    if (step == runs::kFromLast) {
+        return !steps.empty() ? okStatus()
+                              : failedPrecondition("run ", run.id, " has no checkpoint: it would ",
+                                                   "begin again at step 0, in place of what it has ",
+                                                   "reported; --from-start does that");
+    }
+    std::string others;
+    for (const std::int64_t other : steps) {
+        if (other == step) {
             return okStatus();
         }
-        strAppend(&steps, steps.empty() ? "; it has " : ", ", it->step);
+        strAppend(&others, others.empty() ? "; it has " : ", ", other);
     }
-    return notFound("run ", runId, " has no checkpoint of step ", step, steps);
+    return notFound("run ", run.id, " has no checkpoint of step ", step, others);
 }
 
 Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
@@ -521,7 +534,10 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
             return failedPrecondition("run ", runId, " is ", runs::textOf(run.state),
                                       "; only a run that has ended can be resumed");
         }
-        if (run.state == runs::RunState::kFinished && fromStep == 0) {
+        if (fromStep < runs::kFromStart) {
+            return invalidArgument("--step ", fromStep, ": the step of a checkpoint is wanted");
+        }
+        if (run.state == runs::RunState::kFinished && fromStep == runs::kFromLast) {
             return failedPrecondition("run ", runId,
                                       " is finished; --step N repeats it from a "
                                       "checkpoint");
@@ -529,7 +545,7 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
         if (run.isDeleted) {
             return failedPrecondition("run ", runId, " is deleted; restore it first");
         }
-        RETURN_IF_ERROR(checkHasCheckpoint(runId, fromStep));
+        RETURN_IF_ERROR(checkHasCheckpoint(run, fromStep));
         RETURN_IF_ERROR(parts_.store.requeue(runId, fromStep));
         isQueueChanged_ = true;
         parts_.live.touch();

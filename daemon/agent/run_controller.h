@@ -64,8 +64,8 @@ class RunController {
     void post(engines::Event event);
     Status stop(const std::string& runId, const std::string& reason,
                 std::chrono::milliseconds grace);
-    /// A run that has ended goes back into the queue, behind all others; a finished one only from a
-    /// checkpoint's step.
+    /// A run that has ended goes back into the queue, behind all others. `fromStep`: a checkpoint's,
+    /// kFromLast (not of a finished run, nor of one without checkpoints) or kFromStart.
     Status resume(const std::string& runId, std::int64_t fromStep);
     /// Stops all and waits; afterwards nothing is started any more.
     DownReport down(std::chrono::milliseconds grace);
@@ -110,13 +110,15 @@ class RunController {
     DoorListener listenerFor(const std::string& runId);
     ActiveRun* active(const std::string& runId);
     schedule::Supply supply();
-    Status checkHasCheckpoint(const std::string& runId, std::int64_t step) const;
+    Status checkHasCheckpoint(const runs::RunRecord& run, std::int64_t step) const;
     Status stopNow(const std::string& runId, const std::string& reason,
                    std::chrono::milliseconds grace);
     std::chrono::milliseconds patience() const;
 
     const ControllerOptions options_;
     ControllerParts parts_;
+    const CheckpointCatalogue checkpoints_;
+    SideThread side_;
     Workplace place_;
     LineIntake intake_;
     SystemRecorder system_;

@@ -136,15 +136,18 @@ Result<MetricChanges> MetricFollower::next(std::size_t most) {
     return changes;
 }
 
-// After a restart the store drops what older attempts wrote after the step the new one began at:
+// Once a newer attempt begins, the store drops what older ones wrote after the step it goes on from:
 // what was sent of it is void.
 Status MetricFollower::noticeAttempt(const runs::RunRecord& run, MetricChanges& changes) {
     const int before = attempt_;
     if (before == run.attempt) {
         return okStatus();
     }
-    attempt_ = run.attempt;
-    if (before == 0) {
+    ASSIGN_OR_RETURN(const std::vector<runs::AttemptRecord> attempts, store_.attempts(runId_));
+    for (const runs::AttemptRecord& one : attempts) {
+        attempt_ = one.hasBegun ? one.attempt : attempt_;
+    }
+    if (before == 0 || before == attempt_) {
         return okStatus();
     }
     ASSIGN_OR_RETURN(const std::optional<std::int64_t> resumed, store_.resumedFrom(runId_, before));

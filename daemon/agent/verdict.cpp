@@ -107,7 +107,8 @@ std::string describeExit(const engines::WorkerState& worker) {
 Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
     if (facts.hasSaidDone) {
         const engines::WorkerState* rank0 = findWorker(gang, "rank0");
-        const bool endedWell = rank0 == nullptr || rank0->exitCode.value_or(0) == 0;
+        const bool endedWell = rank0 == nullptr || rank0->exitCode.value_or(0) == 0 ||
+                               (rank0->isExitAssumed && facts.isDoneKept);
         if (endedWell) {
             return {Verdict::Kind::kFinished, ""};
         }

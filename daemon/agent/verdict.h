@@ -1,7 +1,8 @@
 #pragma once
 // What becomes of a run when its gang has ended: pure decisions.
 //
-// Exit 0 is no success: rank 0 must have said done. A failed attempt is followed by another one
+// Exit 0 is no success: rank 0 must have said done. Where its end was not recorded (a power cut), its
+// word and the checkpoint that it wrote before decide. A failed attempt is followed by another one
 // from the last checkpoint while the restarts allow it and attempts get on.
 #include <cstdint>
 #include <map>
@@ -15,6 +16,7 @@ namespace millrace::agent {
 struct AttemptFacts {
     int attempt = 1;
     bool hasSaidDone = false;
+    bool isDoneKept = false;  ///< the checkpoint of the step that it was done at is stored
     bool isStopRequested = false;
     std::string stopReason;
     std::int64_t resumeStep = 0;  ///< the step this attempt started after

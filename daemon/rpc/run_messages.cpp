@@ -126,7 +126,9 @@ void fillDetails(const agent::RunDetails& details, v1::GetRunResponse* out) {
     out->mutable_params()->insert(run.params.begin(), run.params.end());
     out->mutable_packages()->insert(run.packages.begin(), run.packages.end());
     for (const runs::CheckpointRecord& checkpoint : details.checkpoints) {
-        *out->add_checkpoints() = convert::toProto(checkpoint);
+        v1::Checkpoint* one = out->add_checkpoints();
+        *one = convert::toProto(checkpoint);
+        one->set_path(strCat(details.directory, "/checkpoints/", checkpoint.name));
     }
     out->mutable_git()->set_commit(run.gitCommit);
     out->mutable_git()->set_is_dirty(run.isGitDirty);

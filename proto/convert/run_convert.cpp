@@ -258,7 +258,7 @@ v1::Checkpoint toProto(const runs::CheckpointRecord& checkpoint) {
     v1::Checkpoint out;
     out.set_step(checkpoint.step);
     out.set_epoch(checkpoint.epoch);
-    out.set_path(checkpoint.path);
+    out.set_path(checkpoint.name);
     out.set_bytes(static_cast<std::uint64_t>(checkpoint.bytes));
     out.set_hash(checkpoint.hash);
     out.set_time_ms(checkpoint.timeMs);
@@ -270,7 +270,7 @@ runs::CheckpointRecord fromProto(const v1::Checkpoint& checkpoint) {
     runs::CheckpointRecord out;
     out.step = checkpoint.step();
     out.epoch = checkpoint.epoch();
-    out.path = checkpoint.path();
+    out.name = checkpoint.path();
     out.bytes = static_cast<std::int64_t>(checkpoint.bytes());
     out.hash = checkpoint.hash();
     out.timeMs = checkpoint.time_ms();

@@ -216,6 +216,7 @@ CREATE TABLE checkpoint(
     hash TEXT NOT NULL, cursor TEXT NOT NULL, time_ms INTEGER NOT NULL,
     is_deleted INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(run_no, step)
 );
+INSERT INTO checkpoint VALUES(1,40,2,7,4,'/home/ada/state/runs/r-tqnkv/checkpoints/step-00000040.ckpt',100,'h','{}',1700000001000,0);
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES('run',2);
 CREATE INDEX run_by_created ON run(created_ms DESC, id);

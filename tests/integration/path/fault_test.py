@@ -55,13 +55,13 @@ class FullDiskTest(unittest.TestCase):
     def free(self):
         self.ballast.unlink()
 
-    def finish(self, run):
+    def finish(self, run, *how):
         """To the end, with a resume where the full disk ended the run."""
         ended = self.place.wait(run, "finished", "failed")
         if ended["state"] == "failed":
             self.assertRegex(ended["exit_reason"], r"/.*(disk is full|No space left)")
             self.assertNotIn("\n", ended["exit_reason"])
-            self.place.cli("resume", run)
+            self.place.cli("resume", run, *how)
             ended = self.place.wait(run, "finished", "failed")
         self.assertEqual(ended["state"], "finished", ended["exit_reason"])
         self.assertEqual([s for s, _ in self.place.losses(run)], list(range(1, ended["progress"]["step"] + 1)))
@@ -107,7 +107,9 @@ class FullDiskTest(unittest.TestCase):
         checkpoints = self.disk / "millrace" / "runs" / run / "checkpoints"
         self.assertEqual(os.listdir(checkpoints), [], "nothing half written stays")
         self.free()
-        self.assertEqual(self.finish(run)["attempt"], 2)
+        self.place.cli("resume", run, code=1)
+        self.assertRegex(self.place.err, "has no checkpoint.*--from-start")
+        self.assertEqual(self.finish(run, "--from-start")["attempt"], 2)
 
     def test_a_run_that_cannot_be_stored_or_started_says_so(self):
         place = self.place.up()

@@ -77,8 +77,10 @@ TEST_F(AgentTest, AKilledRankGoesOnFromItsLastCheckpoint) {
     endGang(id, 1, 137);
     EXPECT_EQ(record(id).state, RunState::kStarting);
     EXPECT_EQ(record(id).attempt, 2);
-    const Json job = Json::parse(std::ifstream(root + "/runs/" + id + "/a2/job.json"));
-    EXPECT_THAT(job.at("resume").get<std::string>(), HasSubstr("step-100.ckpt"));
+    EXPECT_EQ(resumeOf(id, 2), checkpointPath(id, 100));
+    EXPECT_EQ(store->metrics(id, "loss")->points.size(), 1u) << "until the attempt works";
+    hello(id, 2);
+    say(id, 1, rank::Progress{100, 0, 1, 0, "training"}, 2);
     EXPECT_EQ(store->metrics(id, "loss")->points.size(), 0u) << "step 120 is void now";
 }
 
@@ -178,7 +180,13 @@ TEST_F(AgentTest, AFinishedRunIsRepeatedFromAStepOnly) {
     controller->drain();
     EXPECT_EQ(record(id).attempt, 2);
     EXPECT_EQ(record(id).restarts, 0);
+    EXPECT_EQ(store->checkpoints(id)->size(), 2u) << "the attempt has not begun";
+    hello(id, 2);
+    say(id, 1, rank::Metrics{51, 0, 1, 5, {{"loss", 0.5}}}, 2);
     ASSERT_EQ(store->checkpoints(id)->size(), 1u) << "what lay behind the step is void";
+    EXPECT_TRUE(std::filesystem::exists(checkpointPath(id, 100) + ".void"));
+    EXPECT_FALSE(std::filesystem::exists(checkpointPath(id, 100)));
+    EXPECT_THAT(history(id), HasSubstr("step-00000100.a1.ckpt was set aside"));
     EXPECT_EQ(store->checkpoints(id)->front().step, 50);
 }
 
@@ -214,7 +222,7 @@ TEST_F(AgentTest, OnlyRestartsByItselfAreCounted) {
     ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(15)).ok());
     leave(id, 2);
     endGang(id, 2, kExitStopped);
-    ASSERT_TRUE(service->resume(id, 0).ok());
+    ASSERT_TRUE(service->resume(id, runs::kFromStart).ok());
     controller->drain();
     EXPECT_EQ(record(id).attempt, 3);
     EXPECT_EQ(record(id).restarts, 1);
@@ -363,7 +371,8 @@ TEST_F(AgentTest, OldCheckpointsGoByTheRetentionRule) {
     const auto left = store->checkpoints(id);
     ASSERT_EQ(left->size(), 2u);
     EXPECT_EQ(left->front().step, 40);
-    EXPECT_FALSE(std::filesystem::exists(root + "/runs/" + id + "/checkpoints/step-10.ckpt"));
+    EXPECT_FALSE(std::filesystem::exists(checkpointPath(id, 10)));
+    EXPECT_TRUE(std::filesystem::exists(checkpointPath(id, 30)));
 }
 
 TEST_F(AgentTest, AFeedThatOutlivesItsRanksIsEnded) {
@@ -396,7 +405,7 @@ TEST_F(AgentTest, InitFromNamesAnotherRunsCheckpoint) {
     const std::string id = service->submit(order())->runs.at(0).record.id;
     controller->drain();
     const Json job = Json::parse(std::ifstream(root + "/runs/" + id + "/a1/job.json"));
-    EXPECT_THAT(job.at("init_from").get<std::string>(), HasSubstr("step-50.ckpt"));
+    EXPECT_EQ(job.at("init_from").get<std::string>(), checkpointPath(first, 50));
 }
 
 TEST_F(AgentTest, DownStopsAllAndStartsNothingMore) {

@@ -18,6 +18,7 @@
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/agent/worker_door.h"
+#include "tests/support/checkpoint_file.h"
 #include "tests/unit/agent/fake_inspector.h"
 
 namespace millrace::agent {
@@ -44,6 +45,9 @@ class FakeEngine final : public engines::Engine {
         return idOf(gang.key);
     }
     Result<std::optional<engines::JobId>> find(std::string_view key) override {
+        if (!findError.ok()) {
+            return findError;
+        }
         const bool isKnown = states.contains(std::string(key));
         return isKnown ? std::optional(idOf(std::string(key))) : std::nullopt;
     }
@@ -88,7 +92,7 @@ class FakeEngine final : public engines::Engine {
     std::map<std::string, engines::Gang> gangs;
     std::map<std::string, engines::State> states;
     std::vector<std::string> cancelled;
-    Status submitError;
+    Status submitError, findError;
 };
 
 /// What one door was told, and the way in for the test's workers.
@@ -103,12 +107,16 @@ class FakeDoors final : public DoorMaker {
  public:
     Result<std::unique_ptr<WorkerDoor>> open(const std::string&, const std::string& run,
                                              int attempt, DoorListener listener) override {
+        if (!openError.ok()) {
+            return openError;
+        }
         auto state = std::make_shared<FakeDoorState>();
         state->listener = std::move(listener);
         doors[strCat(run, ".a", attempt)] = state;
         return std::unique_ptr<WorkerDoor>(new Door(state));
     }
     std::map<std::string, std::shared_ptr<FakeDoorState>> doors;
+    Status openError;
 
  private:
     class Door final : public WorkerDoor {
@@ -202,7 +210,7 @@ class AgentTest : public ::testing::Test {
     static rank::Sender sender(const std::string& id, int attempt) {
         return {id, attempt, "rank", 0, 100};
     }
-    runs::RunRecord record(const std::string& id) { return store->get(id).value(); }
+    runs::RunRecord record(const std::string& id) const { return store->get(id).value(); }
     /// Something else writes into the store's file.
     void sql(const std::string& text) {
         sqlite3* db = nullptr;
@@ -211,11 +219,31 @@ class AgentTest : public ::testing::Test {
             << ::sqlite3_errmsg(db);
         ::sqlite3_close(db);
     }
-    /// Writes a checkpoint's file and says so.
+    std::string checkpointPath(const std::string& id, std::int64_t step, int attempt = 1) const {
+        return strCat(root, "/runs/", id, "/checkpoints/",
+                      checkpoint::CheckpointName{step, attempt}.text());
+    }
+    /// A whole checkpoint of which nobody has been told.
+    void writeCheckpoint(const std::string& id, std::int64_t step, int attempt = 1) const {
+        tests::writeCheckpointFile(checkpointPath(id, step, attempt),
+                                   {step, attempt, id, record(id).streamHash});
+    }
+    /// Writes a checkpoint and says so.
     void checkpoint(const std::string& id, std::uint64_t seq, std::int64_t step, int attempt = 1) {
-        const std::string path = strCat(root, "/runs/", id, "/checkpoints/step-", step, ".ckpt");
-        std::ofstream(path) << "weights";
-        say(id, seq, rank::Checkpoint{step, path, 7, "h", "{}"}, attempt);
+        writeCheckpoint(id, step, attempt);
+        const checkpoint::CheckpointName name{step, attempt};
+        say(id, seq, rank::Checkpoint{step, name.text(), 7, "h", "{}"}, attempt);
+    }
+    std::string resumeOf(const std::string& id, int attempt) const {
+        const Json job = Json::parse(std::ifstream(strCat(root, "/runs/", id, "/a", attempt, "/job.json")));
+        return jsonString(job, "resume");
+    }
+    std::string history(const std::string& id) const {
+        std::string text;
+        for (const RunEvent& event : RunDirectory(root + "/runs", id).readEvents()) {
+            text += event.text + "\n";
+        }
+        return text;
     }
 
     std::string root;

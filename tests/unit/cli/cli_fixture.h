@@ -101,6 +101,8 @@ class CliTest : public testing::Test {
                            },
                            [] { return failedPrecondition("no screen in a test"); },
                            interrupts};
+        context.isInputTty = !typed.empty();
+        context.readLine = [this] { return typed; };
         return runCli(context, words);
     }
     Json json() {
@@ -125,6 +127,7 @@ class CliTest : public testing::Test {
     std::map<std::string, std::string> environment;
     Terminal terminal{false, 100, 0, true};
     std::ostringstream out, err;
+    std::string typed;  ///< what somebody at the terminal answers; "": nobody is there
     std::string connectedTo;
 };
 

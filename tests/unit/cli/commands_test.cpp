@@ -345,6 +345,40 @@ TEST_F(CommandsTest, StopAndRmTryEveryRunAndReportTheFirstError) {
     EXPECT_EQ(json()["runs"][0]["state"], "stopping");
 }
 
+class ResumeTest : public CommandsTest {
+ protected:
+    ResumeTest() {
+        fake.runs[0].summary.state = RunState::kFailed;
+        fake.runs[0].checkpoints.clear();
+    }
+};
+
+TEST_F(ResumeTest, WithoutACheckpointIsRefusedWhereNobodyCanBeAsked) {
+    EXPECT_EQ(run({"resume", "r-abc23"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("has no checkpoint"));
+    EXPECT_THAT(err.str(), HasSubstr("--from-start"));
+    EXPECT_THAT(fake.resumes, ElementsAre(0));
+    EXPECT_EQ(run({"resume", "r-abc23", "--from-start"}), kExitOk);
+    EXPECT_THAT(fake.resumes, ElementsAre(0, -1));
+}
+
+TEST_F(ResumeTest, WithoutACheckpointIsAskedAboutOnATerminal) {
+    terminal.isTty = true;
+    typed = "n";
+    EXPECT_EQ(run({"resume", "r-abc23"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("Begin again at step 0? [y/N]"));
+    EXPECT_THAT(fake.resumes, ElementsAre(0));
+    typed = "y";
+    EXPECT_EQ(run({"resume", "r-abc23"}), kExitOk);
+    EXPECT_THAT(fake.resumes, ElementsAre(0, 0, -1));
+}
+
+TEST_F(ResumeTest, TakesOneWordForWhereToGoOn) {
+    EXPECT_EQ(run({"resume", "r-abc23", "--from-start", "--step", "5"}), kExitUsage);
+    EXPECT_EQ(run({"resume", "r-abc23", "--step", "0"}), kExitUsage);
+    EXPECT_THAT(fake.resumes, testing::IsEmpty());
+}
+
 TEST_F(CommandsTest, SpecErrorsAreShownWithLineAndCaret) {
     fake.submitReply.errors = {{"unknown key 'learnig_rate'; did you mean 'learning_rate'?",
                                 "unknown-key", "", "train", 3, 3}};

@@ -133,12 +133,12 @@ TEST(RunConvert, ACheckpointComesBack) {
     sent.attempt = 2;
     sent.step = 200;
     sent.epoch = 1;
-    sent.path = "/s/runs/r-abc23/checkpoints/step-00000200.ckpt";
+    sent.name = "step-00000200.a2.ckpt";
     sent.bytes = 1'000'000'000'000;
     sent.hash = "h";
     sent.timeMs = 9;
     const runs::CheckpointRecord back = fromProto(toProto(sent));
-    EXPECT_EQ(back.path, sent.path);
+    EXPECT_EQ(back.name, sent.name);
     EXPECT_EQ(back.bytes, sent.bytes);
     EXPECT_EQ(back.step, sent.step);
     EXPECT_EQ(back.attempt, sent.attempt);

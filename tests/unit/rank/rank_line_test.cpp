@@ -19,7 +19,7 @@ std::vector<Body> someBodies() {
     return {Hello{{"r-abcde", 2, "feed", 1, 77, 1'000}},
             Metrics{7, 1, 1792, 1'700'000'000'123, {{"loss", 0.5}, {"loss.liked", -1e-300}}},
             Progress{7, 1, 1792, 400, "evaluating", 12.5, 0.25, 300},
-            Checkpoint{100, "/x/step-00000100.ckpt", 1 << 20, "abc", "state text"},
+            Checkpoint{100, "step-00000100.a1.ckpt", 1 << 20, "abc", "state text"},
             ReceiptLine{Json{{"rows_scanned", 5}}},
             done,
             ErrorLine{"a.csv: line 7: \"quote\"\n"},

@@ -66,6 +66,13 @@ class RunStoreTest : public ::testing::Test {
         return store->commitLines(batch).status();
     }
 
+    /// A progress line of rank0 at the step where the run stands: the attempt begins.
+    Status work(const std::string& id, int attempt) {
+        LineBatch batch{id, attempt, "rank0", 0};
+        batch.progress = Progress{store->get(id)->step, 0, 0, 0, "training"};
+        return store->commitLines(batch).status();
+    }
+
     TempDirectory directory;
     FakeClock clock;
     std::unique_ptr<RunStore> store;

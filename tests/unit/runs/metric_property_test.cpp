@@ -67,6 +67,7 @@ class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInter
         const std::int64_t from = below(step + 1);
         ++attempt;
         ASSERT_TRUE(store->beginAttempt(id, attempt, from).ok());
+        ASSERT_TRUE(work(id, attempt).ok());
         oracle.begin(attempt, from);
         step = from;
     }

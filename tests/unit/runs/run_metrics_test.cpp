@@ -69,9 +69,6 @@ TEST_F(RunMetricsTest, AResumedAttemptReplacesWhatCameAfterItsCheckpoint) {
         ASSERT_TRUE(append(id, 1, step, step).ok());
     }
     ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
-    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3}));
-    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").step, 3);
-    EXPECT_EQ(store->get(id)->step, 3);
     ASSERT_TRUE(append(id, 2, 4, 40).ok());
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3, 40}));
     EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 40);
@@ -81,6 +78,7 @@ TEST_F(RunMetricsTest, AResumedAttemptReplacesWhatCameAfterItsCheckpoint) {
 TEST_F(RunMetricsTest, LateLinesOfAnOldAttemptAreStoredButOnlySeenUpToTheCheckpoint) {
     ASSERT_TRUE(append(id, 1, 1, 1).ok());
     ASSERT_TRUE(store->beginAttempt(id, 2, 2).ok());
+    ASSERT_TRUE(work(id, 2).ok());
     ASSERT_TRUE(append(id, 1, 2, 2).ok());
     ASSERT_TRUE(append(id, 1, 3, 3).ok());
     EXPECT_EQ(*store->ackedSeq(id, 1, "rank0"), 3);
@@ -93,7 +91,7 @@ TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     LineBatch batch{id, 1, "rank0", 9};
     batch.progress = Progress{7, 1, 700, 10, "training"};
     batch.receipt = "{}";
-    batch.checkpoints.push_back({1, 8, 7, 1, "/old.ckpt", 5, "h", "c", 1});
+    batch.checkpoints.push_back({1, 8, 7, 1, "step-00000007.ckpt", 5, "h", "c", 1});
     const auto old = store->commitLines(batch);
     ASSERT_TRUE(old.ok());
     EXPECT_TRUE(old->isOldAttempt);
@@ -122,15 +120,61 @@ TEST_F(RunMetricsTest, AnAttemptThatHasNotBegunIsRefused) {
 
 TEST_F(RunMetricsTest, CheckpointsAreListedNewestFirstUntilTheyAreDeleted) {
     LineBatch batch{id, 1, "rank0", 2};
-    batch.checkpoints.push_back({1, 1, 100, 0, "/a", 5, "h1", "cur", 1});
-    batch.checkpoints.push_back({1, 2, 200, 0, "/b", 6, "h2", "cur", 2});
+    batch.checkpoints.push_back({1, 1, 100, 0, "a", 5, "h1", "cur", 1});
+    batch.checkpoints.push_back({1, 2, 200, 0, "b", 6, "h2", "cur", 2});
     ASSERT_TRUE(store->commitLines(batch).ok());
     auto all = *store->checkpoints(id);
     ASSERT_EQ(all.size(), 2U);
-    EXPECT_EQ(all[0].path, "/b");
+    EXPECT_EQ(all[0].name, "b");
     EXPECT_EQ(all[1].cursor, "cur");
-    ASSERT_TRUE(store->markCheckpointDeleted(id, 100).ok());
+    ASSERT_TRUE(store->reconcileCheckpoints(id, {}, {"a"}).ok());
     EXPECT_EQ(store->checkpoints(id)->size(), 1U);
+    EXPECT_EQ(store->checkpoints(id, true)->size(), 2U);
+    EXPECT_TRUE(store->checkpoints(id, true)->at(1).isDeleted);
+}
+
+TEST_F(RunMetricsTest, AnAttemptReplacesMetricsAndCheckpointsWhenItBeginsAndNotBefore) {
+    for (int step = 1; step <= 6; ++step) {
+        ASSERT_TRUE(append(id, 1, step, step).ok());
+    }
+    LineBatch batch{id, 1, "rank0", 9};
+    batch.checkpoints = {{1, 8, 3, 0, "three"}, {1, 9, 6, 0, "six"}};
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
+    ASSERT_TRUE(store->commitLines({id, 2, "rank0", 1}).ok()) << "a receipt is no work";
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")).size(), 6U);
+    EXPECT_EQ(store->checkpoints(id)->size(), 2U);
+    EXPECT_FALSE(*store->resumedFrom(id, 1));
+    EXPECT_FALSE(store->attempts(id)->back().hasBegun);
+    ASSERT_TRUE(work(id, 2).ok());
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3}));
+    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").step, 3);
+    ASSERT_EQ(store->checkpoints(id)->size(), 1U);
+    EXPECT_EQ(store->checkpoints(id)->front().name, "three");
+    EXPECT_EQ(**store->resumedFrom(id, 1), 3);
+    EXPECT_EQ(store->attempts(id)->back(), (AttemptRecord{2, 3, true}));
+}
+
+TEST_F(RunMetricsTest, AnAttemptThatNeverBeganReplacesNothing) {
+    ASSERT_TRUE(append(id, 1, 5, 5).ok());
+    ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
+    ASSERT_TRUE(store->beginAttempt(id, 3, 5).ok());
+    ASSERT_TRUE(append(id, 3, 6, 6).ok());
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{5, 6}));
+}
+
+TEST_F(RunMetricsTest, ACheckpointFoundOnDiskShowsThatItsAttemptHasBegun) {
+    for (int step = 1; step <= 6; ++step) {
+        ASSERT_TRUE(append(id, 1, step, step).ok());
+    }
+    ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
+    CheckpointRecord found;
+    found.attempt = 2;
+    found.step = 4;
+    found.name = "four";
+    ASSERT_TRUE(store->reconcileCheckpoints(id, {found}, {}).ok());
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3}));
+    EXPECT_EQ(store->checkpoints(id)->front().name, "four");
 }
 
 TEST_F(RunMetricsTest, LogOffsetsAreKeptApartFromAcknowledgements) {

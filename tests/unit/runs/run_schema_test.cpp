@@ -80,12 +80,21 @@ TEST_F(RunSchemaTest, AStoreOfTheSecondSchemaGoesOnWhereItWas) {
     ASSERT_TRUE(append(id, 3, 51, 7).ok());
     EXPECT_EQ(store->metrics(id, "loss")->points.back().value, 7);
     ASSERT_TRUE(store->beginAttempt(id, 4, 35).ok());
+    ASSERT_TRUE(work(id, 4).ok());
     const MetricSeries series = *store->metrics(id, "loss");
     EXPECT_EQ(series.points.back().step, 35);
     EXPECT_EQ(series.points.back().value, 135);
     EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 135);
     reopen();
     EXPECT_EQ(store->metrics(id, "loss")->points.size(), 35U);
+}
+
+TEST_F(RunSchemaTest, CheckpointsOfTheSecondSchemaAreNamedInsteadOfTheirPaths) {
+    restoreSchema2();
+    const std::string id = "r-tqnkv";
+    EXPECT_EQ(store->checkpoints(id)->at(0).name, "step-00000040.ckpt");
+    EXPECT_EQ(store->attempts(id)->size(), 3U);
+    EXPECT_TRUE(store->attempts(id)->back().hasBegun) << "it replaced when it was made";
 }
 
 TEST_F(RunSchemaTest, AStoreOfTheFirstSchemaIsBroughtUpWithWhatListsShow) {

@@ -117,7 +117,12 @@ class FakeClient final : public DaemonClient {
     Result<RunSummary> stop(const std::string& run, int, const std::string&) override {
         return changed(run, RunState::kStopping);
     }
-    Result<RunSummary> resume(const std::string& run, std::int64_t) override {
+    Result<RunSummary> resume(const std::string& run, std::int64_t step) override {
+        resumes.push_back(step);
+        ASSIGN_OR_RETURN(const RunDetail detail, get(run));
+        if (step == 0 && detail.checkpoints.empty()) {
+            return failedPrecondition(run, " has no checkpoint; --from-start begins again");
+        }
         return changed(run, RunState::kQueued);
     }
     Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
@@ -209,6 +214,7 @@ class FakeClient final : public DaemonClient {
     StepsReply stepsReply;
     std::vector<ListRequest> lists;
     std::vector<MetricRangeRequest> ranges;
+    std::vector<std::int64_t> resumes;  ///< steps that were asked for
 
  private:
     Result<RunSummary> changed(const std::string& run, RunState state) {

@@ -165,6 +165,9 @@ class RecordingReporter final : public Reporter {
     Result<std::vector<std::string>> unacked() const override {
         return std::vector<std::string>{"line 1", "line 2"};
     }
+    std::int64_t unackedCheckpoints() override {
+        return isDaemonAway ? static_cast<std::int64_t>(checkpoints.size()) : 0;
+    }
     bool stopRequested() const override { return stop; }
     bool takeCheckpointRequest() override { return std::exchange(checkpointAsked, false); }
 
@@ -183,7 +186,7 @@ class RecordingReporter final : public Reporter {
     std::vector<rank::Progress> progress;
     std::vector<std::pair<std::string, std::string>> troubles;
     rank::Done done;
-    bool isDone = false, stop = false, checkpointAsked = false;
+    bool isDone = false, stop = false, checkpointAsked = false, isDaemonAway = false;
     std::int64_t stopAt = -1, askCheckpointAt = -1;
 };
 

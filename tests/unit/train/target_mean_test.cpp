@@ -93,9 +93,9 @@ TEST(TargetMean, ComesBackFromACheckpoint) {
     LossSums sums;
     ASSERT_TRUE(learner->accumulate(kTrain.view(), sums).ok());
     ASSERT_TRUE(learner->apply(sums.totalWeight()).ok());
-    const auto file = writeCheckpoint(scratch.path(), 1, Json::object(), learner->tensors());
+    const auto file = writeCheckpoint(scratch.path(), {1, 1}, Json::object(), learner->tensors());
     const auto other = testing::learnerOf(options({"film", "user"}, 2));
-    ASSERT_TRUE(other->restore(*Checkpoint::open(file->path)).ok());
+    ASSERT_TRUE(other->restore(*Checkpoint::open(scratch / file->name)).ok());
     EXPECT_EQ(testing::bytesOf(*other), testing::bytesOf(*learner));
 }
 

@@ -31,6 +31,9 @@ struct TrainerFixture {
         };
         return Trainer::make(options, resume, initFrom, open, reporter, clock);
     }
+    std::string pathOf(const rank::Checkpoint& line) const {
+        return options.checkpointDirectory + "/" + line.name;
+    }
 };
 
 }  // namespace millrace::train::testing

@@ -37,21 +37,39 @@ TEST(Trainer, WritesACheckpointAtTheEndAndEveryNSteps) {
         steps.push_back(c.step);
     }
     EXPECT_THAT(steps, ::testing::ElementsAre(2, 4, 5));
-    const auto last = Checkpoint::open(f.reporter.checkpoints.back().path);
+    const auto last = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
     ASSERT_TRUE(last.ok());
     EXPECT_EQ(last->meta()["unacked"].size(), 2U);
     EXPECT_EQ(jsonInt(last->meta(), "rows"), 300);
     EXPECT_EQ(f.reporter.done.state, f.reporter.checkpoints.back().state);
 }
 
-TEST(Trainer, KeepsTheNewestCheckpoints) {
+TEST(Trainer, RemovesNoCheckpoint) {
     TrainerFixture f;
     f.options.checkpointEverySteps = 1;
-    f.options.checkpointKeep = 2;
+    f.options.checkpointKeep = 1;
     ASSERT_TRUE((*f.make())->run().ok());
-    const auto files = listCheckpoints(f.options.checkpointDirectory);
-    ASSERT_EQ(files.size(), 2U);
-    EXPECT_EQ(files[0].step, 4);
+    EXPECT_GE(f.reporter.checkpoints.size(), 5U);
+    for (const rank::Checkpoint& line : f.reporter.checkpoints) {
+        EXPECT_TRUE(Checkpoint::open(f.pathOf(line)).ok()) << line.name;
+    }
+}
+
+TEST(Trainer, WritesCheckpointsEverFartherApartWhileNobodyStoresThem) {
+    TrainerFixture f;
+    f.train.epochs = f.options.epochs = 200;
+    f.options.checkpointEverySteps = 1;
+    f.options.checkpointKeep = 1;
+    f.reporter.isDaemonAway = true;
+    ASSERT_TRUE((*f.make())->run().ok());
+    const auto& lines = f.reporter.checkpoints;
+    const std::int64_t last = lines.back().step;
+    ASSERT_GE(last, 256) << "a run that is long enough to tell";
+    EXPECT_LT(lines.size(), 16U);
+    EXPECT_EQ(lines.at(1).step, 2);
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+        EXPECT_LE(lines[i].step, 2 * lines[i - 1].step + 1) << "never more than half is lost";
+    }
 }
 
 TEST(Trainer, WritesACheckpointOnRequest) {
@@ -79,7 +97,7 @@ TEST(Trainer, DropsAnIncompleteStepWhenStoppedWithinIt) {
     const auto outcome = (*f.make())->run();
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(*outcome, Trainer::Outcome::kStopped);
-    const auto file = Checkpoint::open(f.reporter.checkpoints.at(0).path);
+    const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.at(0)));
     EXPECT_EQ(jsonInt(file->meta(), "step"), 1);
     EXPECT_EQ(jsonInt(file->meta(), "next_micro_batch"), 4);
     EXPECT_EQ(jsonInt(file->meta(), "rows"), 64);
@@ -170,7 +188,7 @@ TEST(Trainer, StoppedInItsLastEvaluationCatchesUpOnItWhenResumed) {
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(*outcome, Trainer::Outcome::kStopped);
     EXPECT_FALSE(f.reporter.isDone);
-    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
     f.eval.stopAfter = -1;
     ASSERT_EQ(*(*f.make(&*file))->run(), Trainer::Outcome::kDone);
     EXPECT_EQ(f.reporter.done.step, 5);
@@ -226,7 +244,7 @@ TEST(Trainer, RefusesRanksThatDoNotDivideAStep) {
 TEST(Trainer, RefusesACheckpointOfAnotherStream) {
     TrainerFixture f;
     ASSERT_TRUE((*f.make())->run().ok());
-    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
     f.options.identity["stream_hash"] = "other";
     EXPECT_THAT(std::string(messageOf(f.make(&*file).status())), HasSubstr("another stream"));
 }
@@ -235,7 +253,7 @@ TEST(Trainer, SaysWhatChangedSinceTheCheckpoint) {
     TrainerFixture f;
     f.options.maxSteps = 2;
     ASSERT_TRUE((*f.make())->run().ok());
-    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
     f.options.maxSteps = 0;
     f.options.numericKeys["train"]["threads"] = 4;
     ASSERT_TRUE((*f.make(&*file))->run().ok());
@@ -247,7 +265,7 @@ TEST(Trainer, ResumedAfterItsEndOnlyReportsAgain) {
     f.options.hasEval = true;
     ASSERT_TRUE((*f.make())->run().ok());
     const rank::Done first = f.reporter.done;
-    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
     ASSERT_TRUE((*f.make(&*file))->run().ok());
     EXPECT_EQ(f.reporter.done.step, first.step);
     EXPECT_EQ(f.reporter.done.metrics, first.metrics);
@@ -268,7 +286,7 @@ void expectResumeIsUnbroken(const std::string& model, std::int64_t step) {
 
     broken.reporter.stopAt = step;
     ASSERT_EQ(*(*broken.make())->run(), Trainer::Outcome::kStopped);
-    const auto file = Checkpoint::open(broken.reporter.checkpoints.back().path);
+    const auto file = Checkpoint::open(broken.pathOf(broken.reporter.checkpoints.back()));
     ASSERT_TRUE(file.ok());
     broken.reporter.stopAt = -1;
     broken.reporter.stop = false;
@@ -311,7 +329,7 @@ TEST(Trainer, TrainsTwiceToTheSameBits) {
 TEST(Trainer, StartsFromAnotherRunsWeightsWithAFreshOptimizer) {
     TrainerFixture f("dlrm"), next("dlrm");
     ASSERT_TRUE((*f.make())->run().ok());
-    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
     auto trainer = *next.make(nullptr, &*file);
     for (const TensorRef& t : trainer->learner().tensors()) {
         const std::string_view mine(static_cast<char*>(t.data), t.numBytes());
@@ -324,7 +342,7 @@ TEST(Trainer, StartsFromAnotherRunsWeightsWithAFreshOptimizer) {
 TEST(Trainer, NamesTheFirstWeightThatDoesNotFitInitFrom) {
     TrainerFixture f("dlrm"), next("dlrm");
     ASSERT_TRUE((*f.make())->run().ok());
-    const auto file = Checkpoint::open(f.reporter.checkpoints.back().path);
+    const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
     next.options.learner.top = {9, 1};
     const std::string why(messageOf(next.make(nullptr, &*file).status()));
     EXPECT_THAT(why, HasSubstr("train.init_from"));

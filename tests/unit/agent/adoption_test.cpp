@@ -1,0 +1,123 @@
+// What a daemon does with the runs that another one left: there, not there, unknown.
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using runs::RunState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class AdoptionTest : public AgentTest {
+ protected:
+    std::string running() {
+        const std::string id = submit();
+        hello(id);
+        say(id, 1, rank::Metrics{5, 0, 1, 5, {{"loss", 0.5}}});
+        return id;
+    }
+    void replaceDaemon() {
+        doors.doors.clear();
+        makeController();
+        ASSERT_TRUE(controller->recover().ok());
+    }
+    void pass(std::int64_t ms) {
+        clock.advanceMs(ms);
+        controller->drain();
+    }
+};
+
+TEST_F(AdoptionTest, AnEngineThatCannotAnswerLeavesTheRunAsItIs) {
+    const std::string id = running();
+    engine.findError = dataLoss("gang.json: is not what the engine wrote");
+    replaceDaemon();
+    EXPECT_EQ(record(id).state, RunState::kRunning);
+    EXPECT_EQ(record(id).attempt, 1);
+    EXPECT_THAT(history(id), HasSubstr("cannot be asked for: gang.json"));
+    hello(id);
+    say(id, 2, rank::Metrics{6, 0, 2, 6, {{"loss", 0.4}}});
+    EXPECT_EQ(store->metrics(id, "loss")->points.size(), 2u) << "its lines are taken all the same";
+    engine.findError = okStatus();
+    pass(1'100);
+    EXPECT_THAT(history(id), HasSubstr("attempt 1 adopted"));
+    say(id, 3, rank::Done{6, 2, "", {}, {}});
+    leave(id);
+    endGang(id, 1, 0);
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+}
+
+TEST_F(AdoptionTest, ARunThatIsSilentForLongerThanTheLeaseGoesOnWithoutItsOldWorkers) {
+    const std::string id = running();
+    checkpoint(id, 2, 5);
+    engine.findError = dataLoss("gang.json: is not what the engine wrote");
+    replaceDaemon();
+    pass(10 * 60'000);
+    EXPECT_EQ(record(id).attempt, 1);
+    pass(60'000);
+    pass(50);
+    EXPECT_EQ(record(id).attempt, 2) << "its workers' lease is over";
+    EXPECT_EQ(resumeOf(id, 2), checkpointPath(id, 5));
+}
+
+TEST_F(AdoptionTest, ASocketThatCannotBeOpenedIsTriedAgain) {
+    const std::string id = running();
+    doors.doors.clear();
+    doors.openError = resourceExhausted("too many open files");
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    EXPECT_EQ(record(id).state, RunState::kRunning);
+    EXPECT_FALSE(doors.doors.contains(id + ".a1"));
+    doors.openError = okStatus();
+    pass(1'100);
+    ASSERT_TRUE(doors.doors.contains(id + ".a1"));
+    hello(id);
+    say(id, 2, rank::Done{6, 2, "", {}, {}});
+    leave(id);
+    endGang(id, 1, 0);
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+}
+
+TEST_F(AdoptionTest, AGangThatWasStartedInPartIsEndedAndAnotherAttemptStarts) {
+    const std::string id = submit();
+    engine.states[id + ".a1"].workers[1].isStarted = false;
+    engine.submitError = alreadyExists("gang: exists with other contents");
+    replaceDaemon();
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    EXPECT_EQ(record(id).state, RunState::kStarting);
+    engine.submitError = okStatus();
+    endGang(id, 1, 143);
+    EXPECT_EQ(record(id).attempt, 2);
+    EXPECT_EQ(record(id).state, RunState::kStarting);
+    EXPECT_TRUE(engine.gangs.contains(id + ".a2"));
+}
+
+TEST_F(AdoptionTest, ADoneRunWhoseExitWasNotRecordedIsFinished) {
+    const std::string id = running();
+    checkpoint(id, 2, 6);
+    say(id, 3, rank::Done{6, 2, "", {}, {}});
+    leave(id);
+    engine.states[id + ".a1"].workers[1].isExitAssumed = true;
+    endGang(id, 1, 137);
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+}
+
+TEST_F(AdoptionTest, ARankThatWasKilledAfterItsWordIsNotTakenForDone) {
+    const std::string id = running();
+    checkpoint(id, 2, 6);
+    say(id, 3, rank::Done{6, 2, "", {}, {}});
+    leave(id);
+    endGang(id, 1, 137);
+    EXPECT_EQ(record(id).attempt, 2) << "its record says how it ended";
+}
+
+TEST_F(AdoptionTest, AStopOfARunThatIsUnknownReachesItsRank) {
+    const std::string id = running();
+    engine.findError = dataLoss("gang.json");
+    replaceDaemon();
+    hello(id);
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    EXPECT_THAT(door(id)->stops, ElementsAre(1));
+}
+
+}  // namespace
+}  // namespace millrace::agent

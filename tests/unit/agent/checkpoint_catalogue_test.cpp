@@ -1,0 +1,272 @@
+// The catalogue over a real store and a real directory.
+#include "daemon/agent/checkpoint_catalogue.h"
+
+#include <fstream>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+
+#include "tests/support/checkpoint_file.h"
+#include "tests/unit/runs/fixture.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CheckpointCatalogueTest : public runs::RunStoreTest {
+ protected:
+    CheckpointCatalogueTest() {
+        id = create("base");
+        EXPECT_TRUE(store->beginAttempt(id, 1, 0).ok());
+        EXPECT_TRUE(work(id, 1).ok());
+        std::filesystem::create_directories(folder());
+    }
+    std::string folder() const { return directory.file("runs/" + id + "/checkpoints"); }
+    std::string path(std::int64_t step, int attempt = 1) const {
+        return folder() + "/" + checkpoint::CheckpointName{step, attempt}.text();
+    }
+    void write(std::int64_t step, int attempt = 1, std::int64_t attemptInside = -2) const {
+        tests::writeCheckpointFile(
+            path(step, attempt), {step, attemptInside > -2 ? attemptInside : attempt, id, "stream"});
+    }
+    /// Writes and tells the store.
+    void tell(std::int64_t step, int attempt = 1) {
+        write(step, attempt);
+        runs::CheckpointRecord record;
+        record.attempt = attempt;
+        record.seq = ++seq;
+        record.step = step;
+        record.name = checkpoint::CheckpointName{step, attempt}.text();
+        runs::LineBatch batch{id, attempt, "rank0", seq};
+        batch.checkpoints.push_back(record);
+        ASSERT_TRUE(store->commitLines(batch).ok());
+    }
+    void damage(std::int64_t step, int attempt = 1) const {
+        std::fstream file(path(step, attempt), std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(500);
+        file << "\xff\xfe";
+    }
+    Survey survey(std::int64_t fromStep = runs::kFromLast) {
+        return catalogue().survey({id, "stream", fromStep, 3}, {});
+    }
+    CheckpointCatalogue catalogue() { return {*store, directory.file("runs")}; }
+    std::vector<std::int64_t> live() const {
+        std::vector<std::int64_t> steps;
+        const auto records = store->checkpoints(id).value();
+        for (const auto& record : records) {
+            steps.push_back(record.step);
+        }
+        return steps;
+    }
+    std::vector<std::string> files() const {
+        std::vector<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+            names.push_back(entry.path().filename().string());
+        }
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+
+    std::string id;
+    std::int64_t seq = 0;
+};
+
+TEST_F(CheckpointCatalogueTest, TheNewestOfTheStoreIsChosen) {
+    tell(100);
+    tell(200);
+    const Survey found = survey();
+    ASSERT_TRUE(found.status.ok()) << found.status;
+    EXPECT_EQ(found.chosen->step, 200);
+    EXPECT_EQ(found.path, path(200));
+    EXPECT_THAT(found.events, IsEmpty());
+}
+
+TEST_F(CheckpointCatalogueTest, AFileThatTheStoreNeverHeardOfIsRegisteredAndChosen) {
+    tell(100);
+    std::filesystem::remove(path(100));  // as a trainer of an older version would
+    write(200);
+    write(300);
+    const Survey found = survey();
+    ASSERT_TRUE(found.status.ok()) << found.status;
+    EXPECT_EQ(found.chosen->step, 300);
+    EXPECT_THAT(live(), ElementsAre(300, 200));
+    EXPECT_EQ(store->checkpoints(id)->front().cursor, "{}");
+    EXPECT_EQ(store->checkpoints(id)->front().epoch, 1);
+    EXPECT_THAT(found.events, ElementsAre(HasSubstr("step-00000300.a1.ckpt was found"),
+                                          HasSubstr("step-00000200.a1.ckpt was found"),
+                                          HasSubstr("step-00000100.a1.ckpt is not there")));
+}
+
+TEST_F(CheckpointCatalogueTest, ADamagedNewestMeansTheOneBefore) {
+    tell(100);
+    tell(200);
+    damage(200);
+    const Survey found = survey();
+    ASSERT_TRUE(found.status.ok()) << found.status;
+    EXPECT_EQ(found.chosen->step, 100);
+    EXPECT_THAT(live(), ElementsAre(100));
+    EXPECT_THAT(files(), ElementsAre("step-00000100.a1.ckpt", "step-00000200.a1.ckpt.damaged"));
+    ASSERT_EQ(found.events.size(), 1U);
+    EXPECT_THAT(found.events[0], HasSubstr("checksum"));
+}
+
+TEST_F(CheckpointCatalogueTest, ARunWhoseCheckpointsAreAllDamagedDoesNotBeginAtZero) {
+    tell(100);
+    damage(100);
+    const Survey found = survey();
+    EXPECT_TRUE(absl::IsFailedPrecondition(found.status));
+    EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("--from-start"));
+    EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("checksum"));
+    EXPECT_FALSE(survey().status.ok()) << "nor the second time";
+}
+
+TEST_F(CheckpointCatalogueTest, ARunWhoseCheckpointsAreGoneDoesNotBeginAtZero) {
+    tell(100);
+    std::filesystem::remove_all(folder());
+    const Survey found = survey();
+    EXPECT_TRUE(absl::IsFailedPrecondition(found.status));
+    EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("is not there"));
+    EXPECT_TRUE(survey(runs::kFromStart).status.ok()) << "on the user's word it does";
+}
+
+TEST_F(CheckpointCatalogueTest, ARunThatNeverHadOneBeginsAtZero) {
+    const Survey found = survey();
+    EXPECT_TRUE(found.status.ok());
+    EXPECT_FALSE(found.chosen.has_value());
+}
+
+TEST_F(CheckpointCatalogueTest, WhatCannotBeReadIsNotTakenForMissingAndChangesNothing) {
+    tell(100);
+    tell(200);
+    std::filesystem::remove(path(200));
+    ASSERT_EQ(::symlink("step-00000200.a1.ckpt", path(200).c_str()), 0);  // ELOOP for anybody
+    const Survey found = survey();
+    EXPECT_FALSE(found.status.ok());
+    EXPECT_FALSE(found.chosen.has_value());
+    EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("cannot be read"));
+    EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("nothing was cut"));
+    EXPECT_THAT(live(), ElementsAre(200, 100));
+    EXPECT_THAT(files(), ElementsAre("step-00000100.a1.ckpt", "step-00000200.a1.ckpt"));
+}
+
+TEST_F(CheckpointCatalogueTest, AnUnreadableDirectoryIsNoEmptyOne) {
+    tell(100);
+    std::filesystem::rename(folder(), folder() + "-away");
+    std::ofstream(folder()) << "in the way";
+    const Survey found = survey();
+    EXPECT_FALSE(found.status.ok());
+    EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("cannot be read"));
+    EXPECT_THAT(live(), ElementsAre(100));
+}
+
+TEST_F(CheckpointCatalogueTest, AStaleLaterFileNeitherStartsARunNorEvictsFreshOnes) {
+    tell(400);
+    write(500);  // of attempt 1, never told
+    ASSERT_TRUE(store->beginAttempt(id, 2, 400).ok());
+    ASSERT_TRUE(work(id, 2).ok());
+    tell(430, 2);
+    ASSERT_TRUE(catalogue().retain(id, 1).ok());
+    EXPECT_TRUE(std::filesystem::exists(path(430, 2)));
+    EXPECT_FALSE(std::filesystem::exists(path(400)));
+    const Survey found = survey();
+    ASSERT_TRUE(found.status.ok()) << found.status;
+    EXPECT_EQ(found.chosen->step, 430);
+    EXPECT_THAT(files(), ElementsAre("step-00000430.a2.ckpt", "step-00000500.a1.ckpt.void"));
+    EXPECT_THAT(found.events, ElementsAre(HasSubstr("has left its course")));
+}
+
+TEST_F(CheckpointCatalogueTest, AnAttemptThatOnlyLeftACheckpointHasBegun) {
+    tell(400);
+    tell(500);
+    ASSERT_TRUE(store->beginAttempt(id, 2, 400).ok());  // no line of it came in
+    write(450, 2);
+    const Survey found = survey();
+    ASSERT_TRUE(found.status.ok()) << found.status;
+    EXPECT_EQ(found.chosen->step, 450);
+    EXPECT_EQ(found.chosen->attempt, 2);
+    EXPECT_THAT(live(), ElementsAre(450, 400));
+    EXPECT_TRUE(std::filesystem::exists(path(500) + ".void"));
+}
+
+TEST_F(CheckpointCatalogueTest, FilesOfOlderVersionsAreOfTheAttemptThatTheirHeaderTells) {
+    write(100, -1, 1);
+    const Survey found = survey();
+    ASSERT_TRUE(found.status.ok()) << found.status;
+    EXPECT_EQ(found.path, folder() + "/step-00000100.ckpt");
+    EXPECT_EQ(store->checkpoints(id)->front().attempt, 1);
+    ASSERT_TRUE(store->beginAttempt(id, 2, 50).ok());
+    ASSERT_TRUE(work(id, 2).ok());
+    EXPECT_EQ(catalogue().setVoidAside(id).size(), 1U) << "its step is behind the new start";
+}
+
+TEST_F(CheckpointCatalogueTest, AFileOfAnOlderVersionThatTellsNoAttemptIsOfAttemptZero) {
+    write(100, -1, 0);
+    ASSERT_TRUE(survey().status.ok());
+    EXPECT_EQ(store->checkpoints(id)->front().attempt, 0);
+}
+
+TEST_F(CheckpointCatalogueTest, AnotherRunsFileIsSetAside) {
+    tell(100);
+    tests::writeCheckpointFile(path(200), {200, 1, "r-other", "stream"});
+    const Survey found = survey();
+    ASSERT_TRUE(found.status.ok()) << found.status;
+    EXPECT_EQ(found.chosen->step, 100);
+    EXPECT_TRUE(std::filesystem::exists(path(200) + ".foreign"));
+}
+
+TEST_F(CheckpointCatalogueTest, NothingIsRemovedBeforeTheStoreHasNewerOnes) {
+    tell(100);
+    for (const int step : {200, 300, 400}) {
+        write(step);  // on their way, or of a time without a daemon
+    }
+    ASSERT_TRUE(catalogue().retain(id, 1).ok());
+    EXPECT_EQ(files().size(), 4U);
+    tell(300);
+    ASSERT_TRUE(catalogue().retain(id, 1).ok());
+    EXPECT_THAT(files(), ElementsAre("step-00000300.a1.ckpt", "step-00000400.a1.ckpt"));
+    EXPECT_THAT(live(), ElementsAre(300));
+}
+
+TEST_F(CheckpointCatalogueTest, TheTwinOfAResumedAttemptReplacesTheOlderOne) {
+    tell(400);
+    ASSERT_TRUE(store->beginAttempt(id, 2, 400).ok());
+    tell(400, 2);
+    const Survey found = survey();
+    EXPECT_EQ(found.chosen->attempt, 2);
+    EXPECT_THAT(live(), ElementsAre(400));
+    EXPECT_EQ(store->checkpoints(id)->front().attempt, 2);
+    ASSERT_TRUE(catalogue().retain(id, 3).ok());
+    EXPECT_THAT(files(), ElementsAre("step-00000400.a2.ckpt"));
+}
+
+TEST_F(CheckpointCatalogueTest, AStepIsTakenAtItsWord) {
+    tell(100);
+    tell(200);
+    EXPECT_EQ(survey(100).chosen->step, 100);
+    EXPECT_TRUE(std::filesystem::exists(path(200))) << "void once the attempt has begun";
+    EXPECT_TRUE(absl::IsNotFound(survey(150).status));
+    EXPECT_THAT(*catalogue().steps(id), ElementsAre(100, 200));
+}
+
+TEST_F(CheckpointCatalogueTest, AKilledWritersPieceIsRemoved) {
+    tell(100);
+    std::ofstream(path(200) + ".tmp-4711") << "half";
+    ASSERT_TRUE(survey().status.ok());
+    EXPECT_THAT(files(), ElementsAre("step-00000100.a1.ckpt"));
+}
+
+TEST_F(CheckpointCatalogueTest, ASurveyThatIsCalledOffChangesNothing) {
+    tell(100);
+    const Survey found =
+        catalogue().survey({id, "stream", runs::kFromLast, 3}, {[] { return true; }, nullptr});
+    EXPECT_TRUE(absl::IsCancelled(found.status));
+    EXPECT_THAT(live(), ElementsAre(100));
+}
+
+}  // namespace
+}  // namespace millrace::agent

@@ -1,0 +1,42 @@
+#include "backend/checkpoint/checkpoint_name.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::checkpoint {
+namespace {
+
+TEST(CheckpointName, TellsStepAndAttempt) {
+    EXPECT_EQ((CheckpointName{400, 2}.text()), "step-00000400.a2.ckpt");
+    EXPECT_EQ(CheckpointName::parse("step-00000400.a2.ckpt"), (CheckpointName{400, 2}));
+    EXPECT_EQ(CheckpointName::parse("step-1234567890.a17.ckpt"), (CheckpointName{1234567890, 17}));
+}
+
+TEST(CheckpointName, OfAnOlderVersionHasNoAttempt) {
+    EXPECT_EQ(CheckpointName::parse("step-00000400.ckpt"), (CheckpointName{400, -1}));
+    EXPECT_EQ((CheckpointName{400, -1}.text()), "step-00000400.ckpt");
+}
+
+TEST(CheckpointName, IsNothingElse) {
+    for (const char* name :
+         {"", ".", "..", "step-", "step-.ckpt", "step-400.ckpt", "step-0000x400.ckpt", "notes.txt",
+          "step-00000400.a.ckpt", "step-00000400.a-1.ckpt", "step-00000400.a02.ckpt",
+          "step--0000400.ckpt", "step-00000400.a2.ckpt.void", "step-00000400.a2.ckpt.tmp-12",
+          "../step-00000400.a2.ckpt", "step-99999999999999999999.ckpt", "step-00000400.a2.ckpt/"}) {
+        EXPECT_FALSE(CheckpointName::parse(name)) << name;
+    }
+}
+
+TEST(CheckpointName, ComesInOrderOfStepsThenAttempts) {
+    EXPECT_LT((CheckpointName{400, 3}), (CheckpointName{500, 1}));
+    EXPECT_LT((CheckpointName{400, 1}), (CheckpointName{400, 2}));
+}
+
+TEST(CheckpointName, KnowsWhatAKilledWriterLeaves) {
+    EXPECT_TRUE(isLeftover("step-00000400.a2.ckpt.tmp-4711"));
+    EXPECT_TRUE(isLeftover("step-00000400.ckpt.tmp-4711"));
+    EXPECT_FALSE(isLeftover("step-00000400.a2.ckpt"));
+    EXPECT_FALSE(isLeftover("notes.tmp-4711"));
+}
+
+}  // namespace
+}  // namespace millrace::checkpoint
