@@ -199,12 +199,13 @@ Result<std::optional<JobId>> EmbeddedEngine::find(std::string_view key) {
         return std::optional<JobId>();
     }
     RETURN_IF_ERROR(record.status());
-    MutexLock lock(mutex_);
-    if (!record->isEnded && !jobs_.contains(key)) {
+    if (!record->isEnded && entryOf(key) == nullptr) {
         // It could not be read when the engine was opened.
-        ASSIGN_OR_RETURN(std::unique_ptr<EmbeddedJob> job,
-                         EmbeddedJob::load(options_.root, std::string(key), clock_));
-        jobs_[std::string(key)] = std::move(job);
+        auto entry = std::make_shared<Entry>();
+        ASSIGN_OR_RETURN(entry->job, EmbeddedJob::load(options_.root, std::string(key), clock_));
+        { Turn(*this, entry); }
+        MutexLock lock(mutex_);
+        jobs_.try_emplace(std::string(key), std::move(entry));
     }
     return std::optional<JobId>(JobId{name(), options_.root, std::string(key)});
 }
