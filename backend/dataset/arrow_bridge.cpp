@@ -1,8 +1,11 @@
 #include "backend/dataset/arrow_bridge.h"
 
 #include <arrow/array/array_base.h>
+#include <arrow/array/array_nested.h>
+#include <arrow/array/builder_primitive.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
+#include <arrow/buffer_builder.h>
 #include <arrow/chunked_array.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/cast.h>
@@ -10,6 +13,10 @@
 #include <arrow/datum.h>
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
+
+#include "backend/dataset/decimals.h"
+#include "backend/dataset/leaf_form.h"
+#include "backend/dataset/leaf_values.h"
 
 namespace millrace::dataset {
 namespace {
@@ -131,7 +138,7 @@ Result<std::shared_ptr<arrow::Array>> castPinned(const std::shared_ptr<arrow::Ar
     arrow::compute::ExecContext context(pool);
     context.set_use_threads(false);
     arrow::compute::CastOptions options = arrow::compute::CastOptions::Safe(type);
-    options.allow_time_truncate = true;  // nanoseconds are cut to microseconds
+    options.allow_time_truncate = true;  // other units than nanoseconds
     options.allow_invalid_utf8 = true;   // binaries are hashed as they are
     ASSIGN_OR_RETURN(arrow::Datum datum,
                      fromArrow(arrow::compute::Cast(array, options, &context), place));
@@ -160,10 +167,6 @@ std::shared_ptr<arrow::DataType> between(const arrow::DataType& type) {
                        : arrow::time64(arrow::TimeUnit::MICRO);
         case Type::FIXED_SIZE_BINARY:
             return arrow::binary();
-        case Type::LIST_VIEW:
-        case Type::LARGE_LIST_VIEW:
-            return type.id() == Type::LIST_VIEW ? arrow::list(type.field(0))
-                                                : arrow::large_list(type.field(0));
         case Type::LIST:
         case Type::LARGE_LIST:
         case Type::FIXED_SIZE_LIST:
@@ -181,6 +184,95 @@ std::shared_ptr<arrow::DataType> between(const arrow::DataType& type) {
             field, static_cast<const arrow::FixedSizeListType&>(type).list_size());
     }
     return type.id() == Type::LIST ? arrow::list(field) : arrow::large_list(field);
+}
+
+bool isListView(const arrow::DataType& type) {
+    return type.id() == Type::LIST_VIEW || type.id() == Type::LARGE_LIST_VIEW;
+}
+
+/// Times of nanoseconds as microseconds, rounded down: also before 1970, where a division would
+/// round up.
+Result<std::shared_ptr<arrow::Array>> wholeMicros(const std::shared_ptr<arrow::Array>& array,
+                                                  std::string_view place, arrow::MemoryPool* pool) {
+    arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO), pool);
+    RETURN_IF_ERROR(fromArrow(builder.Reserve(array->length()), place));
+    const auto& times = static_cast<const arrow::TimestampArray&>(*array);
+    for (std::int64_t row = 0; row < times.length(); ++row) {
+        if (times.IsNull(row)) {
+            builder.UnsafeAppendNull();
+        } else {
+            builder.UnsafeAppend(microsOfNanos(times.Value(row)));
+        }
+    }
+    return fromArrow(builder.Finish(), place);
+}
+
+/// What Arrow's own casts get wrong: decimals as doubles, nanoseconds as microseconds.
+Result<std::shared_ptr<arrow::Array>> leavesExactly(const std::shared_ptr<arrow::Array>& array,
+                                                    const spec::DataType& type,
+                                                    std::string_view place,
+                                                    arrow::MemoryPool* pool) {
+    const arrow::DataType& leaf = leafType(*array->type());
+    const bool isDecimal = dynamic_cast<const arrow::DecimalType*>(&leaf) != nullptr;
+    if (isDecimal && type.kind == spec::TypeKind::kDouble) {
+        return mapLeaves(array, [pool](const std::shared_ptr<arrow::Array>& values) {
+            return decimalsAsDoubles(*values, pool);
+        });
+    }
+    const bool isNano =
+        leaf.id() == Type::TIMESTAMP &&
+        static_cast<const arrow::TimestampType&>(leaf).unit() == arrow::TimeUnit::NANO;
+    if (isNano && type.kind == spec::TypeKind::kTimestamp) {
+        return mapLeaves(array, [place, pool](const std::shared_ptr<arrow::Array>& values) {
+            return wholeMicros(values, place, pool);
+        });
+    }
+    return array;
+}
+
+/// A list view's lists one after the other, by their offsets and sizes: Arrow 26's own cast loses
+/// elements where null or empty lists stand between others. `View`: ListViewArray or
+/// LargeListViewArray.
+template <class View>
+Result<std::shared_ptr<arrow::Array>> listsBySize(const arrow::Array& array, std::string_view place,
+                                                  arrow::MemoryPool* pool) {
+    const auto& views = static_cast<const View&>(array);
+    arrow::Int64Builder elements(pool);
+    arrow::TypedBufferBuilder<std::int64_t> ends(pool);
+    arrow::TypedBufferBuilder<bool> valid(pool);
+    RETURN_IF_ERROR(fromArrow(ends.Append(0), place));
+    for (std::int64_t row = 0; row < views.length(); ++row) {
+        const std::int64_t from = views.value_offset(row), count = views.value_length(row);
+        const bool isValid = views.IsValid(row);
+        if (isValid && (from < 0 || count < 0 || from > views.values()->length() - count)) {
+            return dataLoss(place, ": corrupt: list ", row, " lies outside its values");
+        }
+        for (std::int64_t i = from; isValid && i < from + count; ++i) {
+            RETURN_IF_ERROR(fromArrow(elements.Append(i), place));
+        }
+        RETURN_IF_ERROR(fromArrow(ends.Append(elements.length()), place));
+        RETURN_IF_ERROR(fromArrow(valid.Append(isValid), place));
+    }
+    ASSIGN_OR_RETURN(const auto indices, fromArrow(elements.Finish(), place));
+    arrow::compute::ExecContext context(pool);
+    context.set_use_threads(false);
+    ASSIGN_OR_RETURN(
+        const arrow::Datum taken,
+        fromArrow(arrow::compute::Take(views.values(), indices,
+                                       arrow::compute::TakeOptions::Defaults(), &context),
+                  place));
+    ASSIGN_OR_RETURN(const auto offsets, fromArrow(ends.Finish(), place));
+    ASSIGN_OR_RETURN(const auto bits, fromArrow(valid.Finish(), place));
+    return std::make_shared<arrow::LargeListArray>(
+        arrow::large_list(array.type()->field(0)), views.length(), offsets, taken.make_array(),
+        views.null_count() == 0 ? nullptr : bits, views.null_count());
+}
+
+Result<std::shared_ptr<arrow::Array>> listsOfView(const arrow::Array& array, std::string_view place,
+                                                  arrow::MemoryPool* pool) {
+    return array.type_id() == Type::LIST_VIEW
+               ? listsBySize<arrow::ListViewArray>(array, place, pool)
+               : listsBySize<arrow::LargeListViewArray>(array, place, pool);
 }
 
 /// A decimal of any width as decimal128 of the same digits; null for other types.
@@ -273,9 +365,13 @@ Result<std::shared_ptr<arrow::Array>> pinArray(const arrow::ChunkedArray& values
     while (array->type_id() == Type::EXTENSION) {
         array = static_cast<const arrow::ExtensionArray&>(*array).storage();
     }
+    if (isListView(*array->type())) {
+        ASSIGN_OR_RETURN(array, listsOfView(*array, place, pool));
+    }
     while (const std::shared_ptr<arrow::DataType> step = between(*array->type())) {
         ASSIGN_OR_RETURN(array, castPinned(array, step, place, pool));
     }
+    ASSIGN_OR_RETURN(array, leavesExactly(array, type, place, pool));
     std::shared_ptr<arrow::DataType> pinned = toArrowType(type);
     pinned = pinned == nullptr ? decimal128Of(*array->type()) : pinned;
     if (pinned == nullptr || array->type()->Equals(*pinned)) {

@@ -164,6 +164,18 @@ std::map<std::string, std::size_t> addColumns(const arrow::Schema& schema, spec:
     return ColumnCollector(schema, out, intervals).take();
 }
 
+std::shared_ptr<arrow::DataType> findType(const arrow::Schema& schema, std::string_view name) {
+    const std::vector<int> path = pathOf(schema.fields(), name);
+    if (path.empty()) {
+        return nullptr;
+    }
+    std::shared_ptr<arrow::DataType> type = schema.field(path.front())->type();
+    for (std::size_t i = 1; i < path.size(); ++i) {
+        type = type->field(path[i])->type();
+    }
+    return type;
+}
+
 std::string whyRefused(std::string_view name, const arrow::DataType& type) {
     const std::string is = strCat("is a ", typeText(type), ": ");
     switch (type.id()) {

@@ -27,6 +27,9 @@ std::map<std::string, std::size_t> addColumns(const arrow::Schema& schema, spec:
 /// it. `name`: of the column, for what to write instead.
 std::string whyRefused(std::string_view name, const arrow::DataType& type);
 
+/// The type of the column of that name; null when there is none.
+std::shared_ptr<arrow::DataType> findType(const arrow::Schema& schema, std::string_view name);
+
 /// The column of that name, with the nulls of the structs around it; null when there is none.
 Result<std::shared_ptr<arrow::Array>> findColumn(const arrow::RecordBatch& batch,
                                                  std::string_view name, arrow::MemoryPool* pool);

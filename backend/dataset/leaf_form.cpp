@@ -218,7 +218,7 @@ Result<std::shared_ptr<arrow::Buffer>> turnWords(const LeafForm& form,
         bool isFine = true;
         for (std::int64_t i = 0; i < rows; ++i) {
             if (form.turn == Turn::kDivide) {
-                values[i] /= 1000;
+                values[i] = microsOfNanos(values[i]);
             } else {
                 isFine &= !__builtin_mul_overflow(values[i], 1000, &values[i]);
             }

@@ -24,6 +24,11 @@ class ColumnDescriptor;
 
 namespace millrace::dataset {
 
+/// Nanoseconds as whole microseconds, rounded down on both sides of 1970.
+constexpr std::int64_t microsOfNanos(std::int64_t nanos) {
+    return nanos / 1000 - (nanos % 1000 < 0 ? 1 : 0);
+}
+
 struct LeafForm {
     enum class Turn {
         kNone,

@@ -8,6 +8,8 @@
 #include <arrow/type.h>
 #include <arrow/util/decimal.h>
 
+#include "backend/dataset/decimals.h"
+
 namespace millrace::profile {
 
 namespace {
@@ -93,7 +95,7 @@ void ColumnProfile::addScalars(const arrow::Array& values) {
         for (std::int64_t r = 0; r < values.length(); ++r) {
             if (!values.IsNull(r)) {
                 distinct_.add(hashOf(decimals.GetView(r)));
-                addNumber(arrow::Decimal128(decimals.GetValue(r)).ToDouble(scale));
+                addNumber(dataset::nearestDouble(arrow::Decimal128(decimals.GetValue(r)), scale));
             }
         }
         return;
@@ -159,7 +161,7 @@ Json ColumnProfile::toJson() const {
     Json json = {{"rows", rows_},
                  {"nulls", nulls_},
                  {"distinct", values_ == 0 ? 0.0 : std::round(distinct())},
-                 {"distinct_standard_error", DistinctSketch::kStandardError}};
+                 {"distinct_standard_error", distinct_.standardError()}};
     if (numbers_.count() > 0) {
         json["min"] = min_;
         json["max"] = max_;

@@ -20,6 +20,9 @@ std::uint64_t hashOf(std::string_view text) {
 }
 
 double DistinctSketch::estimate() const {
+    if (isExact_) {
+        return static_cast<double>(few_.size());
+    }
     const auto m = static_cast<double>(registers_.size());
     double sum = 0;
     int zeros = 0;

@@ -1,10 +1,12 @@
 #pragma once
 // Small summaries of many values: how many different ones, and their quantiles.
 //
-// Threads: one owner. Memory: 4 kB, and 8 bytes a kept value.
+// Threads: one owner. Memory: 4 kB, up to 50 kB of values counted one by one, and 8 bytes a kept
+// value.
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace millrace::profile {
@@ -13,14 +15,23 @@ namespace millrace::profile {
 std::uint64_t hashOf(std::uint64_t value);
 std::uint64_t hashOf(std::string_view text);
 
-/// HyperLogLog (Flajolet, Fusy, Gandouet, Meunier 2007) with 2^12 registers: standard error 1.6 %;
-/// linear counting below 2.5 values a register, where it is much better than that.
+/// Up to kExactMax different values are counted one by one. Beyond: HyperLogLog (Flajolet, Fusy,
+/// Gandouet, Meunier 2007) with 2^12 registers: standard error 1.6 %; linear counting below 2.5
+/// values a register, where it is much better than that.
 class DistinctSketch {
  public:
     static constexpr int kBits = 12;
     static constexpr double kStandardError = 1.04 / 64;
+    static constexpr std::size_t kExactMax = 1024;
 
     void add(std::uint64_t hash) {
+        if (isExact_) {
+            few_.insert(hash);
+            if (few_.size() > kExactMax) {
+                isExact_ = false;
+                few_ = {};
+            }
+        }
         const std::size_t slot = hash >> (64 - kBits);
         const std::uint64_t rest = (hash << kBits) | (std::uint64_t{1} << (kBits - 1));
         const auto rank = static_cast<std::uint8_t>(__builtin_clzll(rest) + 1);
@@ -29,9 +40,13 @@ class DistinctSketch {
         }
     }
     double estimate() const;
+    /// Of the estimate, as a part of it; 0 while values are counted one by one.
+    double standardError() const { return isExact_ ? 0 : kStandardError; }
 
  private:
     std::array<std::uint8_t, std::size_t{1} << kBits> registers_{};
+    std::unordered_set<std::uint64_t> few_;
+    bool isExact_ = true;
 };
 
 /// A uniform sample of fixed size (Vitter 1985, algorithm R): a quantile of it is within about

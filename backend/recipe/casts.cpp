@@ -2,10 +2,12 @@
 // what does not fit is an error (cast) or null (try_cast).
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
 #include <arrow/array/array_binary.h>
+#include <arrow/array/array_decimal.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_primitive.h>
@@ -13,9 +15,11 @@
 #include <arrow/compute/exec.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
+#include <arrow/util/decimal.h>
 #include <arrow/util/value_parsing.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/decimals.h"
 #include "backend/recipe/evaluator.h"
 
 namespace millrace::recipe {
@@ -102,6 +106,15 @@ bool parseWhole(std::string_view text, T& out) {
     return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
+/// Beyond the range of doubles: infinite, or 0.
+bool parseReal(std::string_view text, double& out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (error == std::errc::result_out_of_range) {
+        out = std::strtod(std::string(text).c_str(), nullptr);
+    }
+    return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
 bool parseBool(std::string_view text, bool& out) {
     std::string lower(text.substr(0, 6));
     for (char& c : lower) {
@@ -128,7 +141,7 @@ bool parseText(std::string_view text, To& out) {
             }
         }
         double value = 0;
-        return parseWhole(text, value) &&
+        return parseReal(text, value) &&
                convert(std::is_integral_v<To> ? std::round(value) : value, out);
     }
 }
@@ -176,16 +189,24 @@ Result<ArrayPtr> castNumbers(const arrow::Array& values, const spec::DataType& t
     });
 }
 
+/// A date, or a time of which the date is taken; nothing else may stand behind the day.
+bool parseDate(std::string_view text, std::int32_t& out) {
+    constexpr std::size_t kDateChars = 10;
+    std::int64_t ignored = 0;
+    const std::string_view date = text.substr(0, kDateChars);
+    const bool isTime = text.size() > kDateChars;
+    return arrow::internal::ParseValue(arrow::Date32Type(), date.data(), date.size(), &out) &&
+           (!isTime || arrow::internal::ParseTimestampISO8601(text.data(), text.size(),
+                                                              arrow::TimeUnit::MICRO, &ignored));
+}
+
 Result<ArrayPtr> castText(const ArrayPtr& values, const spec::DataType& to, bool isTry) {
     const auto& in = static_cast<const arrow::StringArray&>(*values);
     if (to.kind == spec::TypeKind::kDate) {
         arrow::Date32Builder builder;
         return castLoop<arrow::Date32Type>(
-            *values, builder, to, isTry, [&](std::int64_t i, auto& out) {
-                const std::string_view text = trimmed(in.GetView(i)).substr(0, 10);
-                return arrow::internal::ParseValue(arrow::Date32Type(), text.data(), text.size(),
-                                                   &out);
-            });
+            *values, builder, to, isTry,
+            [&](std::int64_t i, auto& out) { return parseDate(trimmed(in.GetView(i)), out); });
     }
     if (to.kind == spec::TypeKind::kTimestamp) {
         arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO),
@@ -236,6 +257,31 @@ Result<ArrayPtr> castList(const ArrayPtr& values, const spec::DataType& from,
         list.null_bitmap(), list.null_count(), list.offset()));
 }
 
+/// To integers by their digits, as no double holds more than 15 of them; else by way of a double.
+Result<ArrayPtr> castDecimals(const ArrayPtr& values, const spec::DataType& to, bool isTry) {
+    arrow::MemoryPool* const pool = arrow::default_memory_pool();
+    if (!to.isInteger()) {
+        ASSIGN_OR_RETURN(const ArrayPtr doubles, dataset::decimalsAsDoubles(*values, pool));
+        return castValues(doubles, {spec::TypeKind::kDouble}, to, isTry);
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr rounded, dataset::roundedDecimals(values, pool));
+    const auto& whole = static_cast<const arrow::Decimal128Array&>(*rounded);
+    return withNumeric(dataset::toArrowType(to)->id(), [&](auto tag) -> Result<ArrayPtr> {
+        using To = typename decltype(tag)::Arrow;
+        typename arrow::TypeTraits<To>::BuilderType builder;
+        return castLoop<To>(*values, builder, to, isTry, [&](std::int64_t i, auto& out) {
+            using Out = std::remove_reference_t<decltype(out)>;
+            if constexpr (std::is_integral_v<Out> && !std::is_same_v<Out, bool>) {
+                const arrow::Decimal128 value(whole.GetValue(i));
+                out = static_cast<Out>(value.low_bits());
+                return arrow::Decimal128(out) == value;
+            } else {
+                return false;
+            }
+        });
+    });
+}
+
 }  // namespace
 
 Result<ArrayPtr> castValues(const ArrayPtr& values, const spec::DataType& from,
@@ -258,9 +304,7 @@ Result<ArrayPtr> castValues(const ArrayPtr& values, const spec::DataType& from,
         });
     }
     if (from.kind == spec::TypeKind::kDecimal && !to.isString()) {
-        const spec::DataType number{spec::TypeKind::kDouble};
-        ASSIGN_OR_RETURN(const ArrayPtr doubles, castByArrow(values, number));
-        return castValues(doubles, number, to, isTry);
+        return castDecimals(values, to, isTry);
     }
     return castByArrow(values, to);
 }

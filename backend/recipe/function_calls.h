@@ -1,7 +1,8 @@
 #pragma once
-// What the files of functions share: literal arguments, and the families of calls. Private to the
-// room. Threads: pure.
+// What the files of functions share: literal arguments, and the table of what evaluates which
+// function. Private to the room. Threads: pure.
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,16 @@ std::int64_t intArgument(const spec::ExprNode& node, std::size_t i, std::int64_t
 
 Result<Datum> finished(arrow::ArrayBuilder& builder);
 
-/// Functions over lists, and of dates and times; the arguments are evaluated.
-Result<Datum> listCall(const spec::ExprNode& node, const std::vector<Datum>& c, std::int64_t rows);
-Result<Datum> timeCall(const spec::ExprNode& node, const std::vector<Datum>& c, std::int64_t rows);
+/// What evaluates a call; the arguments are evaluated.
+using FunctionCall = Result<Datum> (*)(const spec::ExprNode& node, const std::vector<Datum>& c,
+                                       std::int64_t rows);
+struct FunctionKernel {
+    spec::FunctionId id;
+    FunctionCall call;
+};
+
+/// Functions over lists, and of dates and times.
+std::span<const FunctionKernel> listKernels();
+std::span<const FunctionKernel> timeKernels();
 
 }  // namespace millrace::recipe

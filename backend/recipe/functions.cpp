@@ -1,6 +1,8 @@
 // Function calls over evaluated arguments: Arrow's kernels where they mean what DuckDB means, own
 // loops elsewhere.
 #include <cmath>
+#include <map>
+#include <span>
 
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_nested.h>
@@ -17,6 +19,7 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
 #include "backend/recipe/function_calls.h"
+#include "backend/recipe/function_kernels.h"
 
 namespace millrace::recipe {
 
@@ -71,22 +74,15 @@ Result<Datum> mapDoubles(const Datum& argument, std::int64_t rows, Builder& buil
     return finished(builder);
 }
 
-Result<Datum> mathCall(F id, const std::vector<Datum>& c, std::int64_t rows) {
+/// One output a row from a function of one double.
+template <double (*kMath)(double)>
+Result<Datum> math(const ExprNode&, const std::vector<Datum>& c, std::int64_t rows) {
     arrow::DoubleBuilder builder;
-    switch (id) {
-        case F::kLn:
-            return mapDoubles(c[0], rows, builder, mathLn);
-        case F::kLog1p:
-            return mapDoubles(c[0], rows, builder, mathLog1p);
-        case F::kLog2:
-            return mapDoubles(c[0], rows, builder, mathLog2);
-        case F::kLog10:
-            return mapDoubles(c[0], rows, builder, mathLog10);
-        case F::kExp:
-            return mapDoubles(c[0], rows, builder, mathExp);
-        default:
-            return mapDoubles(c[0], rows, builder, [](double x) { return std::sqrt(x); });
-    }
+    return mapDoubles(c[0], rows, builder, kMath);
+}
+
+double squareRoot(double x) {
+    return std::sqrt(x);
 }
 
 Result<Datum> power(const std::vector<Datum>& c, std::int64_t rows) {
@@ -351,7 +347,7 @@ Result<Datum> splitPart(const ExprNode& node, const Datum& argument, std::int64_
     });
 }
 
-Result<Datum> regexpReplace(const ExprNode& node, const Datum& argument) {
+Result<Datum> regexpReplace(const ExprNode& node, const Datum& argument, std::int64_t) {
     const arrow::compute::ReplaceSubstringOptions options(textArgument(node, 1),
                                                           textArgument(node, 2),
                                                           /*max_replacements=*/1);
@@ -382,7 +378,8 @@ Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::
 }
 
 /// concat() leaves nulls out, as in DuckDB.
-Result<Datum> concatTexts(std::vector<Datum> c) {
+Result<Datum> concatTexts(const std::vector<Datum>& texts, std::int64_t) {
+    std::vector<Datum> c = texts;
     c.emplace_back(arrow::StringScalar(""));
     const arrow::compute::JoinOptions options(arrow::compute::JoinOptions::REPLACE, "");
     return callKernel("binary_join_element_wise", c, &options);
@@ -405,106 +402,143 @@ Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
     return finished(builder);
 }
 
-Result<Datum> numberCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
-    switch (node.function->id) {
-        case F::kAbs:
-            return callKernel("abs_checked", c);
-        case F::kSign:
-            return castResult(callKernel("sign", c), node.type, rows);
-        case F::kRound: {
-            const arrow::compute::RoundOptions options(
-                intArgument(node, 1, 0), arrow::compute::RoundMode::HALF_TOWARDS_INFINITY);
-            if (node.type.isInteger() && options.ndigits >= 0) {
-                return c[0];
-            }
-            return castResult(callKernel("round", {c[0]}, &options), node.type, rows);
-        }
-        case F::kFloor:
-        case F::kCeil: {
-            const Result<Datum> number = castResult(c[0], node.type, rows);
-            RETURN_IF_ERROR(number.status());
-            return callKernel(node.function->id == F::kFloor ? "floor" : "ceil", {*number});
-        }
-        case F::kIsNan:
-            return callKernel("is_nan", c);
-        case F::kIsFinite:
-            return callKernel("is_finite", c);
-        case F::kPow:
-            return power(c, rows);
-        default:
-            return mathCall(node.function->id, c, rows);
+Result<Datum> roundNumber(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    const arrow::compute::RoundOptions options(intArgument(node, 1, 0),
+                                               arrow::compute::RoundMode::HALF_TOWARDS_INFINITY);
+    if (node.type.isInteger() && options.ndigits >= 0) {
+        return c[0];
     }
+    return castResult(callKernel("round", {c[0]}, &options), node.type, rows);
 }
 
-Result<Datum> textCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+Result<Datum> regexpMatches(const ExprNode& node, const std::vector<Datum>& c, std::int64_t) {
+    const arrow::compute::MatchSubstringOptions options(textArgument(node, 1));
+    return callKernel("match_substring_regex", {c[0]}, &options);
+}
+
+Result<Datum> nullIf(const ExprNode&, const std::vector<Datum>&, std::int64_t) {
+    return internalError("nullif is a case after typing");
+}
+
+// Arrow's kernels by name, where they mean what DuckDB means.
+struct KernelName {
+    char text[24];
+};
+
+template <KernelName kName>
+Result<Datum> plain(const ExprNode&, const std::vector<Datum>& c, std::int64_t) {
+    return callKernel(kName.text, c);
+}
+
+/// With the result brought to the call's type.
+template <KernelName kName>
+Result<Datum> plainCast(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    return castResult(callKernel(kName.text, c), node.type, rows);
+}
+
+/// With the argument brought to the call's type.
+template <KernelName kName>
+Result<Datum> whole(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    const Result<Datum> number = castResult(c[0], node.type, rows);
+    RETURN_IF_ERROR(number.status());
+    return callKernel(kName.text, {*number});
+}
+
+template <KernelName kName>
+Result<Datum> trimmed(const ExprNode&, const std::vector<Datum>& c, std::int64_t) {
     const arrow::compute::TrimOptions blanks(" ");
-    switch (node.function->id) {
-        case F::kLength:
-            return castResult(callKernel("utf8_length", c), node.type, rows);
-        case F::kLower:
-            return callKernel("utf8_lower", c);
-        case F::kUpper:
-            return callKernel("utf8_upper", c);
-        case F::kTrim:
-            return callKernel("utf8_trim", c, &blanks);
-        case F::kLtrim:
-            return callKernel("utf8_ltrim", c, &blanks);
-        case F::kRtrim:
-            return callKernel("utf8_rtrim", c, &blanks);
-        case F::kSubstr:
-            return substring(node, c[0], rows);
-        case F::kConcat:
-            return concatTexts(c);
-        case F::kReplace:
-            return replaceText(node, c[0], rows);
-        case F::kSplit:
-            return splitText(node, c[0], rows);
-        case F::kRegexpReplace:
-            return regexpReplace(node, c[0]);
-        case F::kLeft:
-        case F::kRight:
-            return textEnd(node, c[0], rows);
-        case F::kPosition:
-            return textPosition(c, rows);
-        case F::kSplitPart:
-            return splitPart(node, c[0], rows);
-        case F::kReverse:
-            return callKernel("utf8_reverse", c);
-        case F::kRegexpExtract:
-            return regexpExtract(node, c[0], rows);
-        case F::kRegexpMatches: {
-            const arrow::compute::MatchSubstringOptions options(textArgument(node, 1));
-            return callKernel("match_substring_regex", {c[0]}, &options);
+    return callKernel(kName.text, c, &blanks);
+}
+
+// The three shapes of the functions above.
+template <Result<Datum> (*kCall)(const std::vector<Datum>&, std::int64_t)>
+Result<Datum> ofAll(const ExprNode&, const std::vector<Datum>& c, std::int64_t rows) {
+    return kCall(c, rows);
+}
+
+template <Result<Datum> (*kCall)(const ExprNode&, const Datum&, std::int64_t)>
+Result<Datum> ofFirst(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    return kCall(node, c[0], rows);
+}
+
+constexpr FunctionKernel kKernels[] = {
+    {F::kAbs, plain<KernelName{"abs_checked"}>},
+    {F::kSign, plainCast<KernelName{"sign"}>},
+    {F::kFloor, whole<KernelName{"floor"}>},
+    {F::kCeil, whole<KernelName{"ceil"}>},
+    {F::kRound, roundNumber},
+    {F::kSqrt, math<squareRoot>},
+    {F::kLn, math<mathLn>},
+    {F::kLog1p, math<mathLog1p>},
+    {F::kLog2, math<mathLog2>},
+    {F::kLog10, math<mathLog10>},
+    {F::kExp, math<mathExp>},
+    {F::kPow, ofAll<power>},
+    {F::kIsNan, plain<KernelName{"is_nan"}>},
+    {F::kIsFinite, plain<KernelName{"is_finite"}>},
+    {F::kLeast, extreme},
+    {F::kGreatest, extreme},
+    {F::kCoalesce, plain<KernelName{"coalesce"}>},
+    {F::kNullif, nullIf},
+    {F::kHash01, ofAll<hashCall>},
+    {F::kLength, plainCast<KernelName{"utf8_length"}>},
+    {F::kLower, plain<KernelName{"utf8_lower"}>},
+    {F::kUpper, plain<KernelName{"utf8_upper"}>},
+    {F::kTrim, trimmed<KernelName{"utf8_trim"}>},
+    {F::kLtrim, trimmed<KernelName{"utf8_ltrim"}>},
+    {F::kRtrim, trimmed<KernelName{"utf8_rtrim"}>},
+    {F::kSubstr, ofFirst<substring>},
+    {F::kConcat, ofAll<concatTexts>},
+    {F::kStartsWith, matchText},
+    {F::kEndsWith, matchText},
+    {F::kContains, matchText},
+    {F::kReplace, ofFirst<replaceText>},
+    {F::kSplit, ofFirst<splitText>},
+    {F::kRegexpExtract, ofFirst<regexpExtract>},
+    {F::kRegexpMatches, regexpMatches},
+    {F::kRegexpReplace, ofFirst<regexpReplace>},
+    {F::kLeft, ofFirst<textEnd>},
+    {F::kRight, ofFirst<textEnd>},
+    {F::kPosition, ofAll<textPosition>},
+    {F::kSplitPart, ofFirst<splitPart>},
+    {F::kReverse, plain<KernelName{"utf8_reverse"}>},
+};
+
+std::map<F, std::vector<FunctionCall>> allKernels() {
+    std::map<F, std::vector<FunctionCall>> all;
+    for (const std::span<const FunctionKernel> family :
+         {std::span<const FunctionKernel>(kKernels), listKernels(), timeKernels()}) {
+        for (const FunctionKernel& kernel : family) {
+            all[kernel.id].push_back(kernel.call);
         }
-        default:
-            return matchText(node, c, rows);
     }
+    return all;
+}
+
+FunctionCall callOf(F id) {
+    static const std::map<F, std::vector<FunctionCall>> kAll = allKernels();
+    const auto known = kAll.find(id);
+    return known == kAll.end() ? nullptr : known->second.front();
 }
 
 }  // namespace
 
+Status checkFunctionKernels() {
+    std::map<F, std::vector<FunctionCall>> all = allKernels();
+    for (const spec::Function& function : spec::allFunctions()) {
+        const std::size_t count = all[function.id].size();
+        if (count != 1) {
+            return internalError("function ", function.name, " has ", count,
+                                 " kernels; it must have one");
+        }
+    }
+    return okStatus();
+}
+
 Result<Datum> callFunction(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
-    switch (node.function->id) {
-        case F::kLeast:
-        case F::kGreatest:
-            return extreme(node, c, rows);
-        case F::kHash01:
-            return hashCall(c, rows);
-        case F::kCoalesce:
-            return callKernel("coalesce", c);
-        case F::kNullif:
-            return internalError("nullif is a case after typing");
-        default:
-            break;
-    }
-    const F id = node.function->id;
-    if (id >= F::kYear) {
-        return timeCall(node, c, rows);
-    }
-    if (id >= F::kListLength) {
-        return listCall(node, c, rows);
-    }
-    return id <= F::kIsFinite ? numberCall(node, c, rows) : textCall(node, c, rows);
+    const FunctionCall call = callOf(node.function->id);
+    return call == nullptr ? internalError("function ", node.function->name, " has no kernel")
+                           : call(node, c, rows);
 }
 
 }  // namespace millrace::recipe

@@ -9,6 +9,7 @@
 #include <arrow/scalar.h>
 
 #include "backend/core/philox.h"
+#include "backend/dataset/decimals.h"
 #include "backend/recipe/evaluator.h"
 #include "backend/recipe/value_reader.h"
 #include "backend/spec/expression.h"
@@ -52,6 +53,18 @@ Result<std::vector<ValueReader>> readersOf(const std::vector<ArrayPtr>& columns)
         readers.push_back(reader);
     }
     return readers;
+}
+
+/// A key's column in the type of both sides. Decimals of two scales meet by their digits: doubles
+/// would take two long numbers for one.
+Result<ArrayPtr> keyOf(const ArrayPtr& column, const spec::DataType& from,
+                       const spec::DataType& common, bool isTry) {
+    if (common.kind == spec::TypeKind::kDecimal && column->type_id() == arrow::Type::DECIMAL128) {
+        return dataset::decimalKeys(*column, arrow::default_memory_pool());
+    }
+    const bool isNull = common.kind == spec::TypeKind::kDecimal;
+    return castValues(column, from, isNull ? spec::DataType{spec::TypeKind::kString} : common,
+                      isTry);
 }
 
 /// Calls `each(row, key)` for blocks of the rows that are not null, after `ahead(key)` of each.
@@ -231,10 +244,7 @@ Status JoinTable::bringToCommonTypes(const Options& options, std::vector<ArrayPt
                                    specs_[i].rightType.name(),
                                    "; a key's columns must be of one kind");
         }
-        if (common.kind == spec::TypeKind::kDecimal) {
-            common = {spec::TypeKind::kDouble};
-        }
-        ASSIGN_OR_RETURN(keys[i], castValues(keys[i], specs_[i].rightType, common, false));
+        ASSIGN_OR_RETURN(keys[i], keyOf(keys[i], specs_[i].rightType, common, false));
         types_.push_back(common);
     }
     isInteger_ = specs_.size() == 1 && isIntegerLike(types_[0]);
@@ -285,7 +295,7 @@ Result<std::vector<std::int64_t>> JoinTable::find(const std::vector<ArrayPtr>& l
     std::vector<ArrayPtr> keys;
     for (std::size_t i = 0; i < left.size(); ++i) {
         ASSIGN_OR_RETURN(ArrayPtr key,
-                         castValues(left[i], specs_[i].leftType, types_[i], /*isTry=*/true));
+                         keyOf(left[i], specs_[i].leftType, types_[i], /*isTry=*/true));
         keys.push_back(std::move(key));
     }
     return isInteger_ ? findIntegers(keys[0]) : findBytes(keys);
@@ -293,7 +303,7 @@ Result<std::vector<std::int64_t>> JoinTable::find(const std::vector<ArrayPtr>& l
 
 Result<std::vector<std::int64_t>> JoinTable::findOwn(std::vector<ArrayPtr> keys) const {
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        ASSIGN_OR_RETURN(keys[i], castValues(keys[i], specs_[i].rightType, types_[i], false));
+        ASSIGN_OR_RETURN(keys[i], keyOf(keys[i], specs_[i].rightType, types_[i], false));
     }
     return isInteger_ ? findIntegers(keys[0]) : findBytes(keys);
 }

@@ -92,32 +92,39 @@ Result<Datum> listSlice(const ListView& list, std::int64_t first, std::int64_t l
 }
 
 /// The step `hash` as a function.
-Result<Datum> hashCall(const ExprNode& node, const Datum& argument, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const ArrayPtr values, asArray(argument, rows));
+Result<Datum> hashCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr values, asArray(c[0], rows));
     ASSIGN_OR_RETURN(ArrayPtr ids, hashIds(values, intArgument(node, 1, 2),
                                            static_cast<std::uint64_t>(intArgument(node, 2, 0))));
     return Datum(std::move(ids));
 }
 
-}  // namespace
-
-Result<Datum> listCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
-    const F id = node.function->id;
-    if (id == F::kHashIds || id == F::kListHashIds) {
-        return hashCall(node, c[0], rows);
-    }
+Result<Datum> ofLists(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr lists, asArray(c[0], rows));
     const ListView list = viewLists(*lists);
-    switch (id) {
+    switch (node.function->id) {
         case F::kListLength:
             return listLength(list);
         case F::kListExtract:
             return listExtract(list, intArgument(node, 1, 1));
         case F::kListSlice:
             return listSlice(list, intArgument(node, 1, 1), intArgument(node, 2, -1));
-        default:
+        case F::kListContains:
             return listContains(list, c[1], rows);
+        default:
+            return internalError("function ", node.function->name, " is not one over lists");
     }
+}
+
+constexpr FunctionKernel kKernels[] = {
+    {F::kListLength, ofLists}, {F::kListContains, ofLists}, {F::kListExtract, ofLists},
+    {F::kListSlice, ofLists},  {F::kHashIds, hashCall},     {F::kListHashIds, hashCall},
+};
+
+}  // namespace
+
+std::span<const FunctionKernel> listKernels() {
+    return kKernels;
 }
 
 }  // namespace millrace::recipe

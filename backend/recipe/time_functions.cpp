@@ -43,33 +43,6 @@ const Part* findPart(std::string_view name) {
     return nullptr;
 }
 
-const char* partOf(F id) {
-    switch (id) {
-        case F::kYear:
-            return "year";
-        case F::kQuarter:
-            return "quarter";
-        case F::kMonth:
-            return "month";
-        case F::kWeek:
-            return "week";
-        case F::kDay:
-            return "day";
-        case F::kDayOfYear:
-            return "dayofyear";
-        case F::kDayOfWeek:
-            return "dayofweek";
-        case F::kIsoDayOfWeek:
-            return "isodow";
-        case F::kHour:
-            return "hour";
-        case F::kMinute:
-            return "minute";
-        default:
-            return "second";
-    }
-}
-
 Result<Datum> partNumber(std::string_view name, const Datum& time) {
     const Part* part = findPart(name);
     if (part == nullptr) {
@@ -149,25 +122,50 @@ Result<Datum> makeTimestamp(const Datum& argument, std::int64_t rows) {
     return Datum(*view);
 }
 
+// A function of one part of a time.
+struct PartName {
+    char text[12];
+};
+
+template <PartName kName>
+Result<Datum> part(const ExprNode&, const std::vector<Datum>& c, std::int64_t) {
+    return partNumber(kName.text, c[0]);
+}
+
+template <F kId>
+Result<Datum> epoch(const ExprNode&, const std::vector<Datum>& c, std::int64_t rows) {
+    return epochOf(kId, c[0], rows);
+}
+
+constexpr FunctionKernel kKernels[] = {
+    {F::kYear, part<PartName{"year"}>},
+    {F::kMonth, part<PartName{"month"}>},
+    {F::kDay, part<PartName{"day"}>},
+    {F::kHour, part<PartName{"hour"}>},
+    {F::kMinute, part<PartName{"minute"}>},
+    {F::kSecond, part<PartName{"second"}>},
+    {F::kQuarter, part<PartName{"quarter"}>},
+    {F::kWeek, part<PartName{"week"}>},
+    {F::kDayOfYear, part<PartName{"dayofyear"}>},
+    {F::kDayOfWeek, part<PartName{"dayofweek"}>},
+    {F::kIsoDayOfWeek, part<PartName{"isodow"}>},
+    {F::kDatePart, [](const ExprNode& node, const std::vector<Datum>& c,
+                      std::int64_t) { return partNumber(textArgument(node, 0), c[1]); }},
+    {F::kDateTrunc, [](const ExprNode& node, const std::vector<Datum>& c,
+                       std::int64_t) { return truncate(node, c[1]); }},
+    {F::kDateDiff, [](const ExprNode& node, const std::vector<Datum>& c,
+                      std::int64_t) { return difference(node, c); }},
+    {F::kEpoch, epoch<F::kEpoch>},
+    {F::kEpochMs, epoch<F::kEpochMs>},
+    {F::kEpochUs, epoch<F::kEpochUs>},
+    {F::kMakeTimestamp, [](const ExprNode&, const std::vector<Datum>& c,
+                           std::int64_t rows) { return makeTimestamp(c[0], rows); }},
+};
+
 }  // namespace
 
-Result<Datum> timeCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
-    switch (node.function->id) {
-        case F::kEpoch:
-        case F::kEpochMs:
-        case F::kEpochUs:
-            return epochOf(node.function->id, c[0], rows);
-        case F::kMakeTimestamp:
-            return makeTimestamp(c[0], rows);
-        case F::kDatePart:
-            return partNumber(textArgument(node, 0), c[1]);
-        case F::kDateTrunc:
-            return truncate(node, c[1]);
-        case F::kDateDiff:
-            return difference(node, c);
-        default:
-            return partNumber(partOf(node.function->id), c[0]);
-    }
+std::span<const FunctionKernel> timeKernels() {
+    return kKernels;
 }
 
 }  // namespace millrace::recipe

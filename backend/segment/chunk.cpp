@@ -6,6 +6,8 @@
 #include <arrow/api.h>
 #include <arrow/util/decimal.h>
 
+#include "backend/dataset/decimals.h"
+#include "backend/frame/carry_mask.h"
 #include "backend/segment/row_records.h"
 
 namespace millrace::segment {
@@ -34,6 +36,21 @@ Result<const std::byte*> maskBytes(Chunk& chunk, BufferPool& pool, const std::ve
     return reinterpret_cast<const std::byte*>(bytes);
 }
 
+// 1 where a row has a value; rows of stored lists have the null of their list.
+Result<const std::byte*> validBytes(Chunk& chunk, BufferPool& pool, const arrow::Array& array) {
+    const auto* stored = array.type_id() == arrow::Type::DICTIONARY
+                             ? static_cast<const arrow::DictionaryArray*>(&array)
+                             : nullptr;
+    ASSIGN_OR_RETURN(std::uint8_t* const bytes, ownBytes(chunk, pool, array.length()));
+    for (std::int64_t r = 0; r < array.length(); ++r) {
+        bytes[r] = array.IsValid(r) && (stored == nullptr ||
+                                        stored->dictionary()->IsValid(stored->GetValueIndex(r)))
+                       ? 1
+                       : 0;
+    }
+    return reinterpret_cast<const std::byte*>(bytes);
+}
+
 const std::byte* bytesOf(const void* pointer) {
     return static_cast<const std::byte*>(pointer);
 }
@@ -53,8 +70,9 @@ Result<const std::byte*> decimalDoubles(Chunk& chunk, BufferPool& pool, const ar
     ASSIGN_OR_RETURN(std::uint8_t* const bytes, ownBytes(chunk, pool, array.length() * 8));
     auto* const values = reinterpret_cast<double*>(bytes);
     for (std::int64_t r = 0; r < array.length(); ++r) {
-        values[r] =
-            decimals.IsValid(r) ? arrow::Decimal128(decimals.GetValue(r)).ToDouble(scale) : 0.0;
+        values[r] = decimals.IsValid(r)
+                        ? dataset::nearestDouble(arrow::Decimal128(decimals.GetValue(r)), scale)
+                        : 0.0;
     }
     return bytesOf(bytes);
 }
@@ -132,6 +150,35 @@ Status compactLists(Chunk& chunk, BufferPool& pool, const arrow::Array& array, s
 }
 
 Result<Chunk::Column> listColumn(Chunk& chunk, BufferPool& pool, const arrow::Array& array,
+                                 std::size_t width);
+
+// Lists of one size as lists that say where each begins.
+Result<Chunk::Column> fixedLists(Chunk& chunk, BufferPool& pool, const arrow::Array& array,
+                                 std::size_t width) {
+    const auto& lists = static_cast<const arrow::FixedSizeListArray&>(array);
+    Chunk::Column column;
+    ASSIGN_OR_RETURN(std::uint8_t* const bytes, ownBytes(chunk, pool, (array.length() + 1) * 4));
+    auto* const offsets = reinterpret_cast<std::int32_t*>(bytes);
+    for (std::int64_t r = 0; r <= array.length(); ++r) {
+        offsets[r] = static_cast<std::int32_t>(lists.value_offset(r));
+    }
+    column.offsets = offsets;
+    ASSIGN_OR_RETURN(column.values, fixedBytes(chunk, pool, *lists.values(), width));
+    chunk.owners.push_back(lists.values());
+    if (array.null_count() > 0) {
+        RETURN_IF_ERROR(compactLists(chunk, pool, array, width, column));
+    }
+    return column;
+}
+
+// Decimals as their digits.
+Result<Chunk::Column> decimalTexts(Chunk& chunk, BufferPool& pool, const arrow::Array& array) {
+    ASSIGN_OR_RETURN(const auto texts, dataset::decimalKeys(array, arrow::default_memory_pool()));
+    chunk.owners.push_back(texts);
+    return listColumn(chunk, pool, *texts, 1);
+}
+
+Result<Chunk::Column> listColumn(Chunk& chunk, BufferPool& pool, const arrow::Array& array,
                                  std::size_t width) {
     static constexpr std::int32_t kEmpty[1] = {0};
     Chunk::Column column;
@@ -142,6 +189,12 @@ Result<Chunk::Column> listColumn(Chunk& chunk, BufferPool& pool, const arrow::Ar
         chunk.owners.push_back(stored.indices());
         chunk.owners.push_back(stored.dictionary());
         return column;
+    }
+    if (array.type_id() == arrow::Type::FIXED_SIZE_LIST) {
+        return fixedLists(chunk, pool, array, width);
+    }
+    if (array.type_id() == arrow::Type::DECIMAL128) {
+        return decimalTexts(chunk, pool, array);
     }
     const auto& data = *array.data();
     const bool isBinary =
@@ -204,6 +257,12 @@ class ColumnFiller {
     Status carry(recipe::CarryColumn& column) {
         RETURN_IF_ERROR(expect(Role::kCarry, column.name));
         const frame::ColumnSpec& wanted = layout_.columns()[next_];
+        const bool isMasked = next_ + 1 < layout_.numColumns() &&
+                              frame::isCarryMask(wanted, layout_.columns()[next_ + 1]);
+        if (isMasked) {
+            ASSIGN_OR_RETURN(chunk_.columns[next_ + 1].values,
+                             validBytes(chunk_, pool_, *column.array));
+        }
         const std::size_t width = frame::sizeOf(wanted.dtype);
         if (wanted.encoding == frame::Encoding::kLists) {
             ASSIGN_OR_RETURN(chunk_.columns[next_],
@@ -214,7 +273,7 @@ class ColumnFiller {
         }
         (wanted.encoding == frame::Encoding::kLists ? chunk_.owners : chunk_.rowOwners)
             .push_back(std::move(column.array));
-        ++next_;
+        next_ += isMasked ? 2 : 1;
         return okStatus();
     }
     Status dense(const recipe::FeatureBatch& batch) {

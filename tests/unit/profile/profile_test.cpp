@@ -36,6 +36,24 @@ TEST(DistinctSketchTest, StaysWithinItsError) {
     }
 }
 
+TEST(DistinctSketchTest, FewValuesAreCountedOneByOne) {
+    for (std::size_t count = 0; count <= DistinctSketch::kExactMax; count += count < 10 ? 1 : 173) {
+        for (std::uint64_t from = 0; from < 100; from += 7) {
+            DistinctSketch sketch;
+            for (std::size_t i = 0; i < 2 * count; ++i) {
+                sketch.add(hashOf(from * 1'000'003 + i % count));
+            }
+            ASSERT_EQ(sketch.estimate(), static_cast<double>(count)) << from;
+            ASSERT_EQ(sketch.standardError(), 0);
+        }
+    }
+    DistinctSketch many;
+    for (std::uint64_t i = 0; i <= DistinctSketch::kExactMax; ++i) {
+        many.add(hashOf(i));
+    }
+    EXPECT_EQ(many.standardError(), DistinctSketch::kStandardError);
+}
+
 TEST(DistinctSketchTest, CountsTexts) {
     DistinctSketch sketch;
     for (int i = 0; i < 5000; ++i) {

@@ -3,9 +3,12 @@
 
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_primitive.h>
+#include <arrow/array/builder_decimal.h>
 #include <arrow/scalar.h>
+#include <arrow/util/decimal.h>
 
 #include "backend/core/philox.h"
+#include "backend/recipe/function_kernels.h"
 #include "tests/unit/recipe/recipe_fixture.h"
 
 namespace millrace::recipe {
@@ -43,6 +46,58 @@ std::string value(const std::string& text) {
     EXPECT_EQ((*result)->length(), 1);
     const auto scalar = *(*result)->GetScalar(0);
     return scalar->is_valid ? scalar->ToString() : "null";
+}
+
+TEST(Expression, DecimalsAreTheNearestDoublesAndKeepTheirDigitsAsIntegers) {
+    const auto decimals = [](int precision, int scale, const std::vector<std::int64_t>& values) {
+        arrow::Decimal128Builder builder(arrow::decimal128(precision, scale));
+        for (const std::int64_t value : values) {
+            EXPECT_TRUE(builder.Append(arrow::Decimal128(value)).ok());
+        }
+        return builder.Finish().ValueOrDie();
+    };
+    const std::int64_t id = 9007199254740993;
+    MemoryColumns data({{"a", decimals(8, 2, {57, 115, 435, 9999})},
+                        {"id", decimals(20, 0, {id, id, id, id})},
+                        {"h", decimals(5, 1, {25, -25, 24, -4})}});
+    const auto shown = [&](const std::string& text) {
+        const auto expr = spec::compileExpression(text, data.schema());
+        EXPECT_TRUE(expr.ok()) << expr.status();
+        const auto result = evaluate(*expr, data);
+        return result.ok() ? (*result)->ToString() : std::string(messageOf(result.status()));
+    };
+    EXPECT_EQ(shown("a = 0.57 or a = 1.15 or a = 4.35 or a = 99.99"),
+              "[\n  true,\n  true,\n  true,\n  true\n]");
+    EXPECT_EQ(shown("cast(id as int64)"),
+              "[\n  9007199254740993,\n  9007199254740993,\n  9007199254740993,\n  "
+              "9007199254740993\n]");
+    EXPECT_EQ(shown("cast(h as int8)"), "[\n  3,\n  -3,\n  2,\n  0\n]");
+    EXPECT_EQ(shown("try_cast(id as int32)"), "[\n  null,\n  null,\n  null,\n  null\n]");
+}
+
+// A forgotten one would have been another's, or fail at the first row.
+TEST(Expression, EveryFunctionHasOneKernel) {
+    const Status status = checkFunctionKernels();
+    EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(Expression, TextsBeyondTheRangeOfDoublesAreInfiniteOrZero) {
+    EXPECT_EQ(value("cast('1e400' || '' as double)"), "inf");
+    EXPECT_EQ(value("cast('-1e400' || '' as double)"), "-inf");
+    EXPECT_EQ(value("try_cast('1e-400' || '' as double)"), "0");
+    EXPECT_EQ(value("try_cast('1e400x' || '' as double)"), "null");
+    EXPECT_EQ(value("try_cast('1e400' || '' as int64)"), "null");
+}
+
+TEST(Expression, TextBehindADateIsNoDate) {
+    for (const char* text : {"2024-02-29xyz", "2024-02-291", "2024-02-29,2023-01-01",
+                             "2024-02-29 99:99:99", "0044-03-15 (BC)", "2024-02-30", ""}) {
+        EXPECT_EQ(value(strCat("try_cast('", text, "' || '' as date)")), "null") << text;
+    }
+    for (const char* text :
+         {"2024-02-29", " 2024-02-29 ", "2024-02-29 10:11:12", "2024-02-29T10:11:12.5"}) {
+        EXPECT_EQ(value(strCat("try_cast('", text, "' || '' as date)")), "2024-02-29") << text;
+    }
 }
 
 TEST(Expression, DivisionIsAsInDuckDb) {

@@ -4,6 +4,9 @@
 #include <thread>
 #include <unordered_map>
 
+#include <arrow/array/builder_decimal.h>
+#include <arrow/util/decimal.h>
+
 #include "backend/recipe/as_of_table.h"
 #include "tests/unit/recipe/recipe_fixture.h"
 
@@ -24,6 +27,37 @@ const spec::DataType kText{spec::TypeKind::kString};
 
 std::string errorOf(const Status& status) {
     return std::string(messageOf(status));
+}
+
+ArrayPtr decimals(int precision, int scale, const std::vector<std::string>& texts) {
+    arrow::Decimal128Builder builder(arrow::decimal128(precision, scale));
+    for (const std::string& text : texts) {
+        EXPECT_TRUE(builder.Append(arrow::Decimal128::FromString(text).ValueOrDie()).ok());
+    }
+    return builder.Finish().ValueOrDie();
+}
+
+TEST(JoinTable, DecimalsOfTwoPrecisionsMeetByTheirDigits) {
+    const spec::DataType decimal{spec::TypeKind::kDecimal};
+    std::vector<std::string> cents, millionths;
+    for (int i = 1; i < 10'000; ++i) {
+        cents.push_back(std::to_string(i));
+        millionths.push_back(std::to_string(i) + "0000");
+    }
+    const auto table = JoinTable::make({"t", false, nullptr}, {{"a", "b", decimal, decimal}},
+                                       {decimals(12, 6, millionths)});
+    ASSERT_TRUE(table.ok()) << table.status();
+    const auto found = (*table)->find({decimals(8, 2, cents)});
+    ASSERT_TRUE(found.ok()) << found.status();
+    for (std::size_t row = 0; row < found->size(); ++row) {
+        ASSERT_EQ((*found)[row], static_cast<std::int64_t>(row));
+    }
+    // As doubles these two would be one key.
+    const auto ids = JoinTable::make({"t", false, nullptr}, {{"a", "b", decimal, decimal}},
+                                     {decimals(38, 0, {"9007199254740992", "9007199254740993"})});
+    ASSERT_TRUE(ids.ok()) << ids.status();
+    EXPECT_THAT(*(*ids)->find({decimals(20, 1, {"90071992547409930", "90071992547409935"})}),
+                ElementsAre(1, -1));
 }
 
 TEST(JoinTable, FindsTheFirstRowOfEveryKey) {

@@ -1,0 +1,188 @@
+#include "backend/dataset/stored_types.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <arrow/array/array_base.h>
+#include <arrow/compute/cast.h>
+#include <arrow/compute/exec.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/ipc/reader.h>
+#include <arrow/type.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+
+#include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/arrow_stream.h"
+#include "backend/dataset/column_tree.h"
+#include "backend/dataset/file_source.h"
+#include "backend/dataset/parquet_footers.h"
+
+namespace millrace::dataset {
+namespace {
+
+using arrow::Type;
+
+/// Whether files say more of such a column than its pinned type.
+bool saysMore(const spec::DataType& type) {
+    using K = spec::TypeKind;
+    return !type.isList &&
+           (type.kind == K::kDecimal || type.kind == K::kTimestamp || type.kind == K::kString);
+}
+
+Result<std::shared_ptr<arrow::Schema>> schemaOf(const Dataset& dataset, const DataFile& file) {
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    if (dataset.options().format == "parquet") {
+        ASSIGN_OR_RETURN(const ParquetFooter footer, dataset.footers().get(file, source));
+        std::shared_ptr<arrow::Schema> schema;
+        RETURN_IF_ERROR(fromArrow(parquet::arrow::FromParquetSchema(
+                                      footer.metadata->schema(), parquet::ArrowReaderProperties(),
+                                      footer.metadata->key_value_metadata(), &schema),
+                                  file.path));
+        return schema;
+    }
+    ASSIGN_OR_RETURN(const bool isStream, isArrowStream(file, source));
+    if (isStream) {
+        ASSIGN_OR_RETURN(
+            const auto reader,
+            fromArrow(arrow::ipc::RecordBatchStreamReader::Open(source.input()), file.path));
+        return reader->schema();
+    }
+    ASSIGN_OR_RETURN(const auto reader,
+                     fromArrow(arrow::ipc::RecordBatchFileReader::Open(source.input()), file.path));
+    return reader->schema();
+}
+
+/// Without what only says how values are stored.
+TypePtr plain(TypePtr type) {
+    for (;;) {
+        if (type->id() == Type::DICTIONARY) {
+            type = static_cast<const arrow::DictionaryType&>(*type).value_type();
+        } else if (type->id() == Type::RUN_END_ENCODED) {
+            type = static_cast<const arrow::RunEndEncodedType&>(*type).value_type();
+        } else if (type->id() == Type::EXTENSION) {
+            type = static_cast<const arrow::ExtensionType&>(*type).storage_type();
+        } else {
+            return type;
+        }
+    }
+}
+
+TypePtr decimalOf(std::int32_t whole, std::int32_t scale) {
+    const std::int32_t digits = std::max(1, whole + scale);
+    return digits <= arrow::Decimal128Type::kMaxPrecision ? arrow::decimal128(digits, scale)
+                                                          : arrow::decimal256(digits, scale);
+}
+
+/// One file's type of a column of this kind; null where it is the pinned one.
+TypePtr storedType(const arrow::DataType& type, spec::TypeKind kind) {
+    if (const auto* decimal = dynamic_cast<const arrow::DecimalType*>(&type)) {
+        return kind == spec::TypeKind::kDecimal
+                   ? decimalOf(decimal->precision() - decimal->scale(), decimal->scale())
+                   : nullptr;
+    }
+    if (type.id() == Type::TIMESTAMP && kind == spec::TypeKind::kTimestamp) {
+        const std::string& zone = static_cast<const arrow::TimestampType&>(type).timezone();
+        return zone.empty() ? nullptr : arrow::timestamp(arrow::TimeUnit::MICRO, zone);
+    }
+    const bool isBinary = type.id() == Type::BINARY || type.id() == Type::LARGE_BINARY ||
+                          type.id() == Type::BINARY_VIEW || type.id() == Type::FIXED_SIZE_BINARY;
+    return isBinary && kind == spec::TypeKind::kString ? arrow::binary() : nullptr;
+}
+
+/// A type for the values of both; null stands for the pinned one.
+TypePtr united(const TypePtr& a, const TypePtr& b) {
+    if (a == nullptr || b == nullptr) {
+        return nullptr;
+    }
+    const auto* first = dynamic_cast<const arrow::DecimalType*>(a.get());
+    const auto* second = dynamic_cast<const arrow::DecimalType*>(b.get());
+    if (first != nullptr && second != nullptr) {
+        return decimalOf(
+            std::max(first->precision() - first->scale(), second->precision() - second->scale()),
+            std::max(first->scale(), second->scale()));
+    }
+    if (a->id() == Type::TIMESTAMP && b->id() == Type::TIMESTAMP && !a->Equals(*b)) {
+        return arrow::timestamp(arrow::TimeUnit::MICRO, "UTC");
+    }
+    return a;
+}
+
+/// Puts together what the files say, one after the other.
+class StoredTypes {
+ public:
+    explicit StoredTypes(std::vector<spec::Field> columns) : columns_(std::move(columns)) {}
+
+    void add(const arrow::Schema& schema) {
+        for (const spec::Field& column : columns_) {
+            const TypePtr found = findType(schema, column.name);
+            if (found == nullptr) {
+                continue;  // missing here: nulls of any type
+            }
+            const TypePtr type = storedType(*plain(found), column.type.kind);
+            const auto [known, isNew] = types_.emplace(column.name, type);
+            known->second = isNew ? type : united(known->second, type);
+        }
+    }
+    TypePtr of(const spec::Field& field) const {
+        const auto known = types_.find(field.name);
+        if (known != types_.end() && known->second != nullptr) {
+            return known->second;
+        }
+        return field.type.kind == spec::TypeKind::kDecimal && !field.type.isList
+                   ? arrow::decimal128(38, 9)
+                   : toArrowType(field.type);
+    }
+
+ private:
+    std::vector<spec::Field> columns_;
+    std::map<std::string, TypePtr> types_;
+};
+
+}  // namespace
+
+Result<std::map<std::string, TypePtr>> storedTypes(const Dataset& dataset,
+                                                   const std::vector<std::string>& columns) {
+    std::vector<spec::Field> wanted, asked;
+    for (const std::string& name : columns) {
+        const spec::Field* field = dataset.schema().find(name);
+        if (field == nullptr) {
+            return internalError("the dataset has no column '", name, "'");
+        }
+        wanted.push_back(*field);
+        if (saysMore(field->type) && dataset.partition(name) == nullptr) {
+            asked.push_back(*field);
+        }
+    }
+    const bool hasTypes = dataset.options().format != "csv" && !asked.empty();
+    StoredTypes types(std::move(asked));
+    for (std::size_t file = 0; hasTypes && file < dataset.files().size(); ++file) {
+        ASSIGN_OR_RETURN(const auto schema, schemaOf(dataset, dataset.files()[file]));
+        types.add(*schema);
+    }
+    std::map<std::string, TypePtr> out;
+    for (const spec::Field& field : wanted) {
+        out[field.name] = types.of(field);
+    }
+    return out;
+}
+
+Result<std::shared_ptr<arrow::Array>> asStored(const std::shared_ptr<arrow::Array>& array,
+                                               const TypePtr& type, std::string_view place) {
+    if (array->type()->Equals(*type)) {
+        return array;
+    }
+    if (dynamic_cast<const arrow::DecimalType*>(type.get()) == nullptr) {
+        return fromArrow(array->View(type), place);  // the same bytes under another name
+    }
+    arrow::compute::ExecContext context(arrow::default_memory_pool());
+    context.set_use_threads(false);
+    ASSIGN_OR_RETURN(
+        const arrow::Datum cast,
+        fromArrow(arrow::compute::Cast(array, arrow::compute::CastOptions::Safe(type), &context),
+                  place));
+    return cast.make_array();
+}
+
+}  // namespace millrace::dataset
