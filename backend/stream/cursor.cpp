@@ -2,12 +2,21 @@
 
 #include <limits>
 
+#include "backend/core/hash.h"
+#include "backend/stream/cursor_check.h"
 #include "backend/stream/json_read.h"
 
 namespace millrace::stream {
 namespace {
 constexpr std::size_t kMaxRestParts = std::size_t{1} << 20;
+
+/// Over all other members: a number that a hand changed would place the stream where it never was.
+std::string checkOf(Json json) {
+    json.erase("check");
+    return hashHex(dumpJson(json)).substr(0, 16);
 }
+
+}  // namespace
 
 Cursor Cursor::start(std::string streamHash, std::string planHash) {
     Cursor cursor;
@@ -38,6 +47,12 @@ Json Cursor::toJson() const {
                 {"offset", offset},      {"rest", std::move(parts)}};
 }
 
+Json checkedJson(const Cursor& cursor) {
+    Json json = cursor.toJson();
+    json["check"] = checkOf(json);
+    return json;
+}
+
 Result<Cursor> Cursor::fromJson(const Json& json) {
     JsonRead read(json);
     Cursor cursor;
@@ -54,6 +69,12 @@ Result<Cursor> Cursor::fromJson(const Json& json) {
     cursor.offset = read.count("offset");
     const Json& rest = read.list("rest");
     RETURN_IF_ERROR(annotate(read.status(), "cursor"));
+    // The state that a rank keeps has none: it stands in a checkpoint, which has its own.
+    if (json.contains("check") && json["check"] != Json(checkOf(json))) {
+        return invalidArgument(
+            "cursor: it was changed: its numbers do not belong to its check; take it as "
+            "`millrace stream` printed it");
+    }
     if (epoch > std::numeric_limits<std::uint32_t>::max() || cursor.offset > cursor.next ||
         rest.size() > kMaxRestParts) {
         return invalidArgument("cursor: epoch, offset or rest out of range");

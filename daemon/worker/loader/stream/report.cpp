@@ -4,6 +4,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/text.h"
+#include "backend/stream/cursor_check.h"
 
 namespace millrace::loader {
 
@@ -118,7 +119,7 @@ Json StreamReport::toJson() const {
             {"link", link ? link->toJson() : Json()},
             {"output", orNull(output)},
             {"table", output.empty() ? Json() : tableJson(table)},
-            {"cursor", isRows ? Json() : cursor.toJson()}};
+            {"cursor", isRows ? Json() : stream::checkedJson(cursor)}};
 }
 
 namespace {
@@ -235,7 +236,7 @@ std::string StreamReport::toText(int width, bool isUtf8) const {
     }
     strAppend(&text, line("stream hash", streamHash), line("plan hash", planHash));
     if (!isRows) {
-        strAppend(&text, line("cursor", cursor.toText()));
+        strAppend(&text, line("cursor", dumpJson(stream::checkedJson(cursor))));
     }
     strAppend(&text, tableLines(), link ? link->toText() : "");
     if (explanation) {
