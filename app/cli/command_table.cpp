@@ -47,6 +47,8 @@ std::vector<OptionSpec> streamOptions() {
         flag("--force", "replaces the table that stands there"),
         flag("--rows", "the dataset's own columns of the kept rows, in file order"),
         flag("--all-rows", "with --rows: also those that dataset.where and the recipe drop"),
+        flag("--as-model",
+             "carried columns as the model gets them: times as numbers, nulls as 0 or empty"),
         text("--sort", "COLUMNS", "sorts the table: request_id,timestamp"),
         text("--columns", "COLUMNS", "keeps these columns of the table"),
         integer("--row-group-rows", "N", "rows of the table's row groups (65536)"),

@@ -1,7 +1,9 @@
 #include "backend/segment/layout.h"
 
 #include "backend/core/text.h"
+#include "backend/frame/carry_mask.h"
 #include "backend/spec/bind.h"
+#include "backend/spec/column_origins.h"
 
 namespace millrace::segment {
 
@@ -63,6 +65,11 @@ Result<ColumnSpec> carryColumn(const spec::Field& field) {
     return ColumnSpec::list(Role::kCarry, type, field.name);
 }
 
+bool isStoredDecimal(const spec::Field& field, const spec::ColumnOrigins& origins) {
+    return !field.type.isList && field.type.kind == TypeKind::kDecimal &&
+           !origins.of(field.name).empty();
+}
+
 Result<const spec::Field*> findColumn(const spec::Schema& columns, const std::string& name,
                                       std::string_view key) {
     const spec::Field* field = columns.find(name);
@@ -94,7 +101,7 @@ Status addSequences(const spec::FeaturesSpec& features, const spec::Schema& colu
 }  // namespace
 
 Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns,
-                                    const std::set<std::string>& deduplicated) {
+                                    const LayoutOptions& options) {
     std::vector<ColumnSpec> out;
     const spec::FeaturesSpec& features = spec.features;
     if (!features.dense.empty()) {
@@ -125,14 +132,21 @@ Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schem
         out.push_back(ColumnSpec::fixed(Role::kWeight, DType::kFloat32, head));
         out.push_back(ColumnSpec::fixed(Role::kMask, DType::kUint8, head));
     }
+    const spec::ColumnOrigins origins(spec.recipe);
     for (const std::string& name : features.carry) {
         ASSIGN_OR_RETURN(const spec::Field* field, findColumn(columns, name, "carry"));
         ASSIGN_OR_RETURN(ColumnSpec column, carryColumn(*field));
+        if (options.use == FrameUse::kTable && isStoredDecimal(*field, origins)) {
+            column = ColumnSpec::list(Role::kCarry, DType::kString, name);
+        }
         out.push_back(std::move(column));
+        if (options.use == FrameUse::kTable) {
+            out.push_back(frame::carryMask(name));
+        }
     }
     for (ColumnSpec& column : out) {
-        column.dedup =
-            column.encoding == frame::Encoding::kLists && deduplicated.contains(column.name);
+        column.dedup = column.encoding == frame::Encoding::kLists &&
+                       options.deduplicated.contains(column.name);
     }
     return frame::FrameLayout::make(std::move(out), spec::streamHash(spec));
 }

@@ -7,6 +7,7 @@
 #include "backend/core/paths.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/side_table.h"
+#include "backend/recipe/function_kernels.h"
 #include "backend/segment/layout.h"
 #include "backend/segment/requests.h"
 #include "backend/spec/bind.h"
@@ -50,12 +51,13 @@ Result<stream::SplitOrder> orderOf(const spec::RunSpec& spec) {
 }  // namespace
 
 Status initializeKernels() {
-    return dataset::fromArrow(arrow::compute::Initialize(), "arrow's kernels");
+    RETURN_IF_ERROR(dataset::fromArrow(arrow::compute::Initialize(), "arrow's kernels"));
+    return recipe::checkFunctionKernels();
 }
 
 Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     spec::RunSpec spec, stream::Plan plan, recipe::Part part, MemoryBudget& budget,
-    std::shared_ptr<recipe::SharedTables> shared) {
+    std::shared_ptr<recipe::SharedTables> shared, FrameUse use) {
     std::shared_ptr<StreamInput> input(new StreamInput());
     input->streamHash_ = spec::streamHash(spec);
     input->planHash_ = plan.planHash();
@@ -79,12 +81,13 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     for (const stream::SideTable& table : input->plan_.sideTables) {
         RETURN_IF_ERROR(dataset::verifySideTable(table));
     }
-    RETURN_IF_ERROR(input->bind(tables, cache, budget));
+    RETURN_IF_ERROR(input->bind(tables, cache, budget, use));
     return std::shared_ptr<const StreamInput>(std::move(input));
 }
 
 Status StreamInput::bind(const recipe::TableSource& tables,
-                         const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget) {
+                         const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget,
+                         FrameUse use) {
     const spec::DatasetSpec& section =
         part_ == recipe::Part::kEval ? spec_.eval->dataset : spec_.dataset;
     ASSIGN_OR_RETURN(dataset_,
@@ -107,9 +110,10 @@ Status StreamInput::bind(const recipe::TableSource& tables,
     }
     ASSIGN_OR_RETURN(recipe_, recipe::CompiledRecipe::compile(spec_, part_, dataset_->schema(),
                                                               tables, &budget));
-    ASSIGN_OR_RETURN(const std::set<std::string> deduplicated,
+    columns_ = bound.columns;
+    ASSIGN_OR_RETURN(std::set<std::string> deduplicated,
                      deduplicatedLists({spec_, bound.columns, *recipe_, dataset_, files()}));
-    ASSIGN_OR_RETURN(layout_, layoutOf(spec_, bound.columns, deduplicated));
+    ASSIGN_OR_RETURN(layout_, layoutOf(spec_, columns_, {std::move(deduplicated), use}));
     pruner_ = dataset::SplitPruner::make(spec_, dataset_->schema(), part_ == recipe::Part::kEval);
     return okStatus();
 }

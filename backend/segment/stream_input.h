@@ -17,6 +17,7 @@
 #include "backend/dataset/split_pruner.h"
 #include "backend/frame/frame.h"
 #include "backend/recipe/compiled_recipe.h"
+#include "backend/segment/layout.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/order.h"
 #include "backend/stream/plan.h"
@@ -32,10 +33,11 @@ class StreamInput {
  public:
     /// `spec` is resolved; it is bound again to the plan's dataset. Part::kEval: the evaluation set
     /// in file order. `budget` holds the side tables and outlives the stream; `shared` are those of
-    /// the streams with this budget.
+    /// the streams with this budget. `use`: who reads the frames.
     static Result<std::shared_ptr<const StreamInput>> open(
         spec::RunSpec spec, stream::Plan plan, recipe::Part part, MemoryBudget& budget,
-        std::shared_ptr<recipe::SharedTables> shared = std::make_shared<recipe::SharedTables>());
+        std::shared_ptr<recipe::SharedTables> shared = std::make_shared<recipe::SharedTables>(),
+        FrameUse use = FrameUse::kModel);
 
     const spec::RunSpec& spec() const { return spec_; }
     const stream::Plan& plan() const { return plan_; }
@@ -45,6 +47,8 @@ class StreamInput {
     const std::shared_ptr<const dataset::Dataset>& dataset() const { return dataset_; }
     const recipe::CompiledRecipe& recipe() const { return *recipe_; }
     const frame::FrameLayout& layout() const { return *layout_; }
+    /// The columns at the end of the recipe.
+    const spec::Schema& columns() const { return columns_; }
     /// Which splits need not be read.
     const dataset::SplitPruner& pruner() const { return pruner_; }
     const std::string& streamHash() const { return streamHash_; }
@@ -53,6 +57,10 @@ class StreamInput {
     Shuffle shuffle() const { return shuffle_; }
     std::int64_t microRows() const { return spec_.batch.microRows; }
     std::int64_t numSegments() const { return cuts_.count(); }
+    /// As SegmentCuts::partitionStart().
+    std::int64_t partitionStart(std::int64_t segment) const {
+        return cuts_.partitionStart(segment);
+    }
 
     /// The splits of a segment in their order.
     std::vector<stream::SplitRef> splitsOf(std::uint32_t epoch, std::int64_t segment) const;
@@ -68,7 +76,8 @@ class StreamInput {
  private:
     StreamInput() = default;
     Status bind(const recipe::TableSource& tables,
-                const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget);
+                const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget,
+                FrameUse use);
 
     spec::RunSpec spec_;
     stream::Plan plan_;
@@ -81,6 +90,7 @@ class StreamInput {
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;
     std::optional<frame::FrameLayout> layout_;
+    spec::Schema columns_;
     dataset::SplitPruner pruner_;
 
     using Order = std::shared_ptr<const std::vector<stream::SplitRef>>;

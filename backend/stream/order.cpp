@@ -86,12 +86,19 @@ SegmentCuts::SegmentCuts(std::span<const PlanFile> files, std::int64_t segmentSp
                end - at < static_cast<std::size_t>(segmentSplits)) {
             ++end;
         }
+        const bool isNew = at == 0 || partitions[at] != partitions[at - 1];
+        starts_.push_back(isNew ? static_cast<std::int64_t>(ends_.size()) : starts_.back());
         ends_.push_back(static_cast<std::int64_t>(end));
         at = end;
     }
     if (order == SplitOrder::kByPartition) {
         count_ = static_cast<std::int64_t>(ends_.size());
     }
+}
+
+std::int64_t SegmentCuts::partitionStart(std::int64_t index) const {
+    const auto at = static_cast<std::size_t>(index);
+    return index >= 0 && at < starts_.size() ? starts_[at] : 0;
 }
 
 std::span<const SplitRef> SegmentCuts::of(std::span<const SplitRef> order,

@@ -42,13 +42,16 @@ class SegmentCuts {
     SegmentCuts(std::span<const PlanFile> files, std::int64_t segmentSplits, SplitOrder order);
 
     std::int64_t count() const { return count_; }
+    /// The first segment of the partition that segment `index` is of; 0 without partitions.
+    std::int64_t partitionStart(std::int64_t index) const;
     /// The splits of segment `index` of an order of these files; empty beyond the last one.
     std::span<const SplitRef> of(std::span<const SplitRef> order, std::int64_t index) const;
 
  private:
     std::int64_t segmentSplits_ = 1;
     std::int64_t count_ = 0;
-    std::vector<std::int64_t> ends_;  ///< kByPartition: of each segment the split behind it
+    std::vector<std::int64_t> ends_;    ///< kByPartition: of each segment the split behind it
+    std::vector<std::int64_t> starts_;  ///< kByPartition: of each its partition's first segment
 };
 
 /// The first half of a row key's counter: made once a file and epoch.

@@ -9,9 +9,13 @@
 #include <arrow/buffer.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 
 #include "backend/core/text.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/stored_types.h"
+#include "backend/frame/carry_mask.h"
+#include "backend/spec/column_origins.h"
 
 namespace millrace::table {
 
@@ -52,25 +56,47 @@ TypePtr numberType(DType type) {
     return arrow::utf8();
 }
 
-// Frames know numbers only: dates, times and booleans get their types back.
-TypePtr carriedType(const frame::ColumnSpec& column, const spec::Schema& types) {
-    const spec::Field* field = types.find(column.name);
-    TypePtr type = numberType(column.dtype);
-    if (field != nullptr && field->type.kind == spec::TypeKind::kDate) {
-        type = arrow::date32();
-    }
-    if (field != nullptr && field->type.kind == spec::TypeKind::kTimestamp) {
-        type = arrow::timestamp(arrow::TimeUnit::MICRO);
-    }
-    if (field != nullptr && field->type.isBool()) {
-        return arrow::boolean();
-    }
+TypePtr plainType(const frame::ColumnSpec& column) {
+    const TypePtr type = numberType(column.dtype);
     const bool isList =
         column.encoding == frame::Encoding::kLists && column.dtype != DType::kString;
     return isList ? arrow::list(type) : type;
 }
 
-TypePtr typeOf(const frame::ColumnSpec& column, const spec::Schema& types) {
+// Whether a frame's values of `from` are those of `type`: the same bytes, bools as bytes, or
+// decimals as texts.
+bool isCarriedAs(const arrow::DataType& from, const arrow::DataType& type) {
+    if (from.id() == arrow::Type::LIST || type.id() == arrow::Type::LIST) {
+        return from.id() == type.id() &&
+               isCarriedAs(*from.field(0)->type(), *type.field(0)->type());
+    }
+    if (from.id() == arrow::Type::STRING) {
+        return type.id() == arrow::Type::STRING || type.id() == arrow::Type::BINARY ||
+               arrow::is_decimal(type.id());
+    }
+    if (type.id() == arrow::Type::BOOL) {
+        return from.id() == arrow::Type::UINT8;
+    }
+    const auto* const fixed = dynamic_cast<const arrow::FixedWidthType*>(&type);
+    return fixed != nullptr &&
+           fixed->bit_width() == static_cast<const arrow::FixedWidthType&>(from).bit_width();
+}
+
+// Frames know numbers and texts only: other types come from the columns at the recipe's end.
+Result<TypePtr> carriedType(const frame::ColumnSpec& column, const CarriedTypes& types) {
+    const TypePtr plain = plainType(column);
+    const auto known = types.find(column.name);
+    if (known == types.end()) {
+        return plain;
+    }
+    if (!isCarriedAs(*plain, *known->second)) {
+        return internalError("carried column '", column.name, "' is ", known->second->ToString(),
+                             ", but ", plain->ToString(), " in its frames");
+    }
+    return known->second;
+}
+
+Result<TypePtr> typeOf(const frame::ColumnSpec& column, const CarriedTypes& types) {
     switch (column.role) {
         case Role::kVector:
             return arrow::fixed_size_list(arrow::float32(),
@@ -80,9 +106,7 @@ TypePtr typeOf(const frame::ColumnSpec& column, const spec::Schema& types) {
         case Role::kCarry:
             return carriedType(column, types);
         default:
-            return column.encoding == frame::Encoding::kLists
-                       ? arrow::list(numberType(column.dtype))
-                       : numberType(column.dtype);
+            return plainType(column);
     }
 }
 
@@ -157,22 +181,39 @@ Result<ArrayPtr> denseLane(const frame::FrameView& view, std::size_t column, std
         arrow::ArrayData::Make(arrow::float32(), view.rows(), {nullptr, buffer}, 0));
 }
 
-Result<ArrayPtr> boolColumn(const frame::FrameView& view, std::size_t column) {
-    const std::span<const std::uint8_t> from = view.values<std::uint8_t>(column);
-    ASSIGN_OR_RETURN(auto bits, allocate((view.rows() + 7) / 8));
-    std::memset(bits->mutable_data(), 0, (view.rows() + 7) / 8);
-    for (std::size_t r = 0; r < view.rows(); ++r) {
+Result<BufferPtr> packedBits(const std::uint8_t* from, std::size_t count) {
+    ASSIGN_OR_RETURN(auto bits, allocate((count + 7) / 8));
+    std::memset(bits->mutable_data(), 0, (count + 7) / 8);
+    for (std::size_t r = 0; r < count; ++r) {
         bits->mutable_data()[r / 8] |= static_cast<std::uint8_t>((from[r] != 0 ? 1 : 0) << (r % 8));
     }
+    return bits;
+}
+
+Result<ArrayPtr> boolColumn(const frame::FrameView& view, std::size_t column) {
+    ASSIGN_OR_RETURN(const BufferPtr bits,
+                     packedBits(view.values<std::uint8_t>(column).data(), view.rows()));
     return arrow::MakeArray(
         arrow::ArrayData::Make(arrow::boolean(), view.rows(), {nullptr, bits}, 0));
 }
 
-// Lists and texts, expanded where rows share a request's.
-Result<ArrayPtr> listColumn(const frame::FrameView& view, std::size_t column, const TypePtr& type) {
+// The rows without a value become null; nothing changes where all have one.
+Result<ArrayPtr> withNulls(const ArrayPtr& array, const frame::FrameView& view, std::size_t mask) {
+    const std::span<const std::uint8_t> isValid = view.values<std::uint8_t>(mask);
+    const auto nulls = std::count(isValid.begin(), isValid.end(), std::uint8_t{0});
+    if (nulls == 0) {
+        return array;
+    }
+    std::shared_ptr<arrow::ArrayData> data = array->data()->Copy();
+    ASSIGN_OR_RETURN(data->buffers[0], packedBits(isValid.data(), isValid.size()));
+    data->null_count = nulls;
+    return arrow::MakeArray(data);
+}
+
+// Lists and texts of values of `width` bytes, expanded where rows share a request's.
+Result<ArrayPtr> listColumn(const frame::FrameView& view, std::size_t column, const TypePtr& type,
+                            std::span<const std::byte> from, std::size_t width) {
     const std::span<const std::int64_t> offsets = view.offsets(column);
-    const std::size_t width = frame::sizeOf(view.entry(column).dtype);
-    const std::span<const std::byte> from = valueBytes(view, column);
     ASSIGN_OR_RETURN(auto ends, allocate((std::size_t{view.rows()} + 1) * 4));
     auto* const out = reinterpret_cast<std::int32_t*>(ends->mutable_data());
     std::int64_t total = 0;
@@ -197,11 +238,14 @@ Result<ArrayPtr> listColumn(const frame::FrameView& view, std::size_t column, co
                         from.data() + begin, bytes);
         }
     }
-    if (type->id() == arrow::Type::STRING) {
+    if (type->id() != arrow::Type::LIST) {
         return arrow::MakeArray(
             arrow::ArrayData::Make(type, view.rows(), {nullptr, ends, values}, 0));
     }
     const TypePtr element = type->field(0)->type();
+    if (element->id() == arrow::Type::BOOL) {
+        ASSIGN_OR_RETURN(values, packedBits(values->data(), static_cast<std::size_t>(total)));
+    }
     auto child = arrow::ArrayData::Make(element, total, {nullptr, values}, 0);
     return arrow::MakeArray(
         arrow::ArrayData::Make(type, view.rows(), {nullptr, ends}, {std::move(child)}, 0));
@@ -242,8 +286,38 @@ Result<std::vector<int>> chooseColumns(const std::vector<std::string>& known,
     return chosen;
 }
 
+Result<CarriedTypes> carriedTypes(const spec::RunSpec& spec, const spec::Schema& columns,
+                                  const dataset::Dataset& dataset) {
+    const spec::ColumnOrigins origins(spec.recipe);
+    std::vector<std::string> read;
+    std::vector<const spec::Field*> fields;
+    for (const std::string& name : spec.features.carry) {
+        const spec::Field* const field = columns.find(name);
+        if (field == nullptr) {
+            return internalError("carried column '", name, "' is not there");
+        }
+        fields.push_back(field);
+        if (std::string origin = origins.of(name); !origin.empty()) {
+            read.push_back(std::move(origin));
+        }
+    }
+    ASSIGN_OR_RETURN(const auto stored, dataset::storedTypes(dataset, read));
+    CarriedTypes types;
+    for (const spec::Field* const field : fields) {
+        spec::DataType type = field->type;
+        type.listSize = 0;  // lists of one size are lists in a frame
+        const std::string origin = origins.of(field->name);
+        const bool isStored = !origin.empty() && !type.isList;
+        const bool isMadeDecimal = type.kind == spec::TypeKind::kDecimal && !isStored;
+        types[field->name] = isStored        ? stored.at(origin)
+                             : isMadeDecimal ? arrow::float64()
+                                             : dataset::toArrowType(type);
+    }
+    return types;
+}
+
 Result<FrameTable> FrameTable::make(const spec::RunSpec& spec, const frame::FrameLayout& layout,
-                                    const spec::Schema& types,
+                                    const CarriedTypes& types,
                                     const std::vector<std::string>& wanted) {
     Names names;
     std::vector<std::string> known;
@@ -251,16 +325,23 @@ Result<FrameTable> FrameTable::make(const spec::RunSpec& spec, const frame::Fram
     std::vector<Column> columns;
     const auto add = [&](std::string name, TypePtr type, Column column) {
         known.push_back(name);
-        fields.push_back(arrow::field(std::move(name), std::move(type), /*nullable=*/false));
+        fields.push_back(arrow::field(std::move(name), std::move(type), column.isMasked));
         columns.push_back(column);
     };
     for (std::size_t c = 2; c < layout.numColumns(); ++c) {
         const frame::ColumnSpec& column = layout.columns()[c];
-        if (column.role == Role::kInverse) {
+        if (column.role == Role::kInverse || frame::isCarryMask(layout.columns()[c - 1], column)) {
             continue;
         }
         if (column.role != Role::kDense) {
-            add(nameOf(column, names), typeOf(column, types), {c, 0});
+            ASSIGN_OR_RETURN(TypePtr type, typeOf(column, types));
+            const bool isMasked =
+                c + 1 < layout.numColumns() && frame::isCarryMask(column, layout.columns()[c + 1]);
+            add(nameOf(column, names), std::move(type), {c, 0, false, isMasked});
+            if (column.role == Role::kWeighted) {
+                add(names.unique(column.name + ".weights", ".feature"),
+                    arrow::list(arrow::float32()), {c, 0, true, false});
+            }
             continue;
         }
         for (std::size_t lane = 0; lane < spec.features.dense.size(); ++lane) {
@@ -279,21 +360,38 @@ Result<FrameTable> FrameTable::make(const spec::RunSpec& spec, const frame::Fram
     return table;
 }
 
+Result<ArrayPtr> FrameTable::valuesOf(const frame::FrameView& view, const Column& column,
+                                      const TypePtr& type) const {
+    const frame::ColumnEntry& entry = view.entry(column.source);
+    if (entry.role == Role::kDense) {
+        return denseLane(view, column.source, column.lane, entry.width);
+    }
+    if (type->id() == arrow::Type::BOOL) {
+        return boolColumn(view, column.source);
+    }
+    if (entry.encoding != frame::Encoding::kLists) {
+        return fixedColumn(view, column.source, type);
+    }
+    if (column.isWeights) {
+        return listColumn(view, column.source, type, std::as_bytes(view.weights(column.source)),
+                          sizeof(float));
+    }
+    const TypePtr raw = arrow::is_decimal(type->id()) ? arrow::utf8() : type;
+    return listColumn(view, column.source, raw, valueBytes(view, column.source),
+                      frame::sizeOf(entry.dtype));
+}
+
 Result<BatchPtr> FrameTable::batchOf(const frame::FrameView& view) const {
     arrow::ArrayVector arrays;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-        const auto& [source, lane] = columns_[i];
-        const frame::ColumnEntry& entry = view.entry(source);
-        const TypePtr& type = schema_->field(static_cast<int>(i))->type();
-        ArrayPtr array;
-        if (entry.role == Role::kDense) {
-            ASSIGN_OR_RETURN(array, denseLane(view, source, lane, entry.width));
-        } else if (type->id() == arrow::Type::BOOL) {
-            ASSIGN_OR_RETURN(array, boolColumn(view, source));
-        } else if (entry.encoding == frame::Encoding::kLists) {
-            ASSIGN_OR_RETURN(array, listColumn(view, source, type));
-        } else {
-            ASSIGN_OR_RETURN(array, fixedColumn(view, source, type));
+        const Column& column = columns_[i];
+        const auto& field = schema_->field(static_cast<int>(i));
+        ASSIGN_OR_RETURN(ArrayPtr array, valuesOf(view, column, field->type()));
+        if (column.isMasked) {
+            ASSIGN_OR_RETURN(array, withNulls(array, view, column.source + 1));
+        }
+        if (arrow::is_decimal(field->type()->id())) {
+            ASSIGN_OR_RETURN(array, dataset::asStored(array, field->type(), field->name()));
         }
         arrays.push_back(std::move(array));
     }

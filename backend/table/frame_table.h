@@ -3,27 +3,47 @@
 //
 // One column a dense feature (float), vector (fixed-size list of float), id feature (int64, in
 // [0, rows of its table)), list feature (list of int64), head (float), its weight ("HEAD.weight",
-// float) and mask ("HEAD.mask", bool), and carried column (its own type without nulls). Where two
-// have one name, the head becomes "HEAD.label" and the carried column "COLUMN.carry".
+// [0, rows of its table)), list feature (list of int64), weighted feature (the same, and the
+// weights as "NAME.weights", list of float), head (float), its weight ("HEAD.weight", float) and
+// mask
+// ("HEAD.mask", bool), and carried column: in its own type, with its nulls, where the layout was
+// made for a table, else as the model gets it. Where two have one name, the head becomes
+// "HEAD.label" and the carried column "COLUMN.carry".
 // Threads: immutable; batchOf() from any. Values are copied: the frame may go.
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/dataset/dataset.h"
 #include "backend/frame/frame.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/schema.h"
 #include "backend/table/external_sort.h"
 
+namespace arrow {
+class Array;
+class DataType;
+}  // namespace arrow
+
 namespace millrace::table {
+
+/// Of the carried columns, by name, the types that a table has them in.
+using CarriedTypes = std::map<std::string, std::shared_ptr<arrow::DataType>>;
+
+/// `columns`: at the end of the recipe. What is the dataset's as it stands has the type that its
+/// files have; what a step made has the step's. A decimal that a step made is a double.
+Result<CarriedTypes> carriedTypes(const spec::RunSpec& spec, const spec::Schema& columns,
+                                  const dataset::Dataset& dataset);
 
 class FrameTable {
  public:
-    /// `columns`: names to keep, in their order; empty: all. `types`: of the dataset's columns, so
-    /// that carried dates and times stay such. kInvalidArgument for a name that is not there.
+    /// `columns`: names to keep, in their order; empty: all. `types`: of carried columns; those
+    /// that it lacks stay numbers as the frame has them. kInvalidArgument for a name that is not
+    /// there, kInternal for a type that the frame's values are not.
     static Result<FrameTable> make(const spec::RunSpec& spec, const frame::FrameLayout& layout,
-                                   const spec::Schema& types,
+                                   const CarriedTypes& types,
                                    const std::vector<std::string>& columns);
 
     const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
@@ -33,7 +53,12 @@ class FrameTable {
     struct Column {
         std::size_t source = 0;  ///< of the layout
         std::size_t lane = 0;    ///< of the dense block
+        bool isWeights = false;  ///< of a weighted feature, beside its ids
+        bool isMasked = false;   ///< carried: its mask is the layout's next column
     };
+    Result<std::shared_ptr<arrow::Array>> valuesOf(
+        const frame::FrameView& view, const Column& column,
+        const std::shared_ptr<arrow::DataType>& type) const;
     std::shared_ptr<arrow::Schema> schema_;
     std::vector<Column> columns_;
 };

@@ -13,8 +13,10 @@
 #include <arrow/type.h>
 
 #include "backend/core/paths.h"
+#include "backend/core/text.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/stored_types.h"
 #include "backend/spec/bind.h"
 #include "backend/table/frame_table.h"
 
@@ -124,23 +126,12 @@ Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
 
 RowStream::~RowStream() = default;
 
-// Types stand in the first split's columns (a decimal's precision is no spec type).
 Status RowStream::makeSchema() {
-    dataset::SplitReader reader(dataset_);
-    std::vector<ArrayPtr> arrays;
-    if (!splits_.empty()) {
-        const SplitPlace& first = splits_.front();
-        const dataset::SplitRange range{first.file, first.split.rowGroup, first.split.firstRow,
-                                        first.split.rows};
-        ASSIGN_OR_RETURN(arrays, reader.readColumns(range, columns_));
-    }
+    ASSIGN_OR_RETURN(const auto types, dataset::storedTypes(*dataset_, columns_));
     arrow::FieldVector fields;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-        const spec::Field* field = dataset_->schema().find(columns_[c]);
-        std::shared_ptr<arrow::DataType> type =
-            arrays.empty() ? dataset::toArrowType(field->type) : arrays[c]->type();
+    for (const std::string& column : columns_) {
         fields.push_back(
-            arrow::field(columns_[c], type ? type : arrow::null(), field->type.nullable));
+            arrow::field(column, types.at(column), dataset_->schema().find(column)->type.nullable));
     }
     schema_ = arrow::schema(fields);
     return okStatus();
@@ -162,6 +153,12 @@ Result<BatchPtr> RowStream::readSplit(dataset::SplitReader& reader, std::size_t 
         return fromArrow(arrow::RecordBatch::MakeEmpty(schema_), "rows");
     }
     ASSIGN_OR_RETURN(auto arrays, columns.columns(columns_));
+    for (std::size_t c = 0; c < arrays.size(); ++c) {
+        const auto& field = schema_->field(static_cast<int>(c));
+        ASSIGN_OR_RETURN(arrays[c],
+                         dataset::asStored(arrays[c], field->type(),
+                                           strCat(files_[place.file].path, ": ", field->name())));
+    }
     const BatchPtr whole = arrow::RecordBatch::Make(schema_, split.rows, std::move(arrays));
     if (kept.rows == split.rows) {
         return whole;

@@ -92,6 +92,7 @@ void appendValue(const arrow::Array& array, std::int64_t row, std::string& out) 
         case Type::BINARY:
             return appendText(static_cast<const arrow::BinaryArray&>(array).GetView(row), out);
         case Type::DECIMAL128:
+        case Type::DECIMAL256:
             return appendDecimal(
                 static_cast<const arrow::FixedSizeBinaryArray&>(array).GetView(row), out);
         default:
@@ -117,6 +118,7 @@ bool isSortable(const arrow::DataType& type) {
         case arrow::Type::STRING:
         case arrow::Type::BINARY:
         case arrow::Type::DECIMAL128:
+        case arrow::Type::DECIMAL256:
             return true;
         default:
             return false;

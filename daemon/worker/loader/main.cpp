@@ -36,11 +36,25 @@ struct Arguments {
     bool reads = false;
 };
 
+// CLI11's own check names a range of doubles.
+CLI::Validator countFromOne() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            const bool isCount = !text.empty() && text.size() <= 18 &&
+                                 text.find_first_not_of("0123456789") == std::string::npos &&
+                                 text.find_first_not_of('0') != std::string::npos;
+            return isCount ? std::string() : "'" + text + "' is not a whole number from 1 on";
+        },
+        "N");
+}
+
 void addTable(CLI::App& stream, loader::StreamOptions& options) {
     stream.add_option("--output", options.output, "the directory to make, of a table");
     stream.add_flag("--force", options.isForced, "replace the table that stands there");
     stream.add_flag("--rows", options.isRows, "the dataset's own columns of the kept rows");
     stream.add_flag("--all-rows", options.isAllRows, "with --rows: also those that steps drop");
+    stream.add_flag("--as-model", options.isAsModel,
+                    "carried columns as the model gets them: numbers, nulls as 0 or empty");
     stream.add_option("--row-group-rows", options.rowGroupRows, "rows of a row group (65536)")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
     stream.add_option("--sort", options.sort, "columns to sort by, separated by commas");
@@ -59,11 +73,11 @@ void addStream(CLI::App& app, Arguments& arguments) {
         ->take_all();
     stream->add_option("--variation", options.variation, "the variation of this name");
     stream->add_option("--epochs", options.epochs, "epochs to deliver (the spec's)")
-        ->check(CLI::PositiveNumber);
+        ->check(countFromOne());
     stream->add_option("--micro-batches", options.microBatches, "end after so many")
-        ->check(CLI::PositiveNumber);
+        ->check(countFromOne());
     stream->add_option("--threads", options.threads, "threads (the spec's, else one a core)")
-        ->check(CLI::PositiveNumber);
+        ->check(countFromOne());
     stream
         ->add_option("--sink", options.sink,
                      "hash: read every value; null: none; parquet, arrow, csv: write a table")
@@ -83,7 +97,10 @@ void addStream(CLI::App& app, Arguments& arguments) {
     stream->add_option("--data", options.part, "train or eval")
         ->check(CLI::IsMember({"train", "eval"}));
     stream->add_flag("--eval", arguments.isEval, "the evaluation set: --data eval");
-    stream->add_option("--from", options.from, "go on from a cursor: its text, or a file's name");
+    // By hand: CLI11 takes an empty text for an optional that was not given.
+    stream->add_option_function<std::string>(
+        "--from", [&options](const std::string& cursor) { options.from = cursor; },
+        "go on from a cursor: its text, or a file's name");
     stream->add_flag("--through-ring", options.isThroughRing,
                      "through shared memory to a reader process, as in a run");
     stream->add_flag("--json", options.isJson, "print one JSON document");

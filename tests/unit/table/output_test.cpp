@@ -200,8 +200,7 @@ TEST_F(OutputTest, FramesBecomeColumnsWithTheirTypes) {
     std::fill_n(writer.values<std::uint32_t>(0).data(), 2, 0);
     std::fill_n(writer.values<std::uint64_t>(1).data(), 2, 0);
 
-    spec::Schema types;
-    types.set("day", {spec::TypeKind::kDate});
+    const CarriedTypes types = {{"day", arrow::date32()}};
     const auto table = FrameTable::make(spec, *layout, types, {});
     ASSERT_TRUE(table.ok()) << table.status();
     EXPECT_EQ(table->schema()->ToString(),

@@ -32,7 +32,11 @@ namespace {
 // A cursor, or the state that a rank keeps around one; text, or a file that holds it.
 Result<stream::Cursor> readCursor(const std::string& from) {
     std::string text = from;
-    if (!from.empty() && from.front() != '{') {
+    if (from.empty()) {
+        return invalidArgument(
+            "--from: an empty cursor; leave --from out to start at the beginning");
+    }
+    if (from.front() != '{') {
         ASSIGN_OR_RETURN(text, readFile(from));
     }
     const auto state = stream::StreamState::fromText(text);
@@ -86,8 +90,12 @@ Result<Stream> openStream(const StreamOptions& options, std::unique_ptr<LoaderMe
     RETURN_IF_ERROR(memory->admitted());
     // Rows as they stand need neither features nor labels.
     if (!options.isRows) {
-        ASSIGN_OR_RETURN(stream.input, segment::StreamInput::open(stream.run.spec, stream.run.plan,
-                                                                  part, memory->budget()));
+        const bool keepsTypes = options.isTable() && !options.isAsModel;
+        ASSIGN_OR_RETURN(stream.input,
+                         segment::StreamInput::open(
+                             stream.run.spec, stream.run.plan, part, memory->budget(),
+                             std::make_shared<recipe::SharedTables>(),
+                             keepsTypes ? segment::FrameUse::kTable : segment::FrameUse::kModel));
     }
     // A table holds each row once, unless more epochs are asked for.
     const bool isOnce = part == recipe::Part::kEval || options.isTable();
@@ -98,8 +106,8 @@ Result<Stream> openStream(const StreamOptions& options, std::unique_ptr<LoaderMe
     if (options.without == "counters") {
         dataset::CostClock::stopAll();
     }
-    if (!options.from.empty()) {
-        ASSIGN_OR_RETURN(stream.sequencer.start, readCursor(options.from));
+    if (options.from) {
+        ASSIGN_OR_RETURN(stream.sequencer.start, readCursor(*options.from));
     }
     return stream;
 }
@@ -324,9 +332,13 @@ Status runTable(const Watch& watch, const Stream& stream, LoaderMemory& memory,
                 ProgressLine& progress, StreamReport& report) {
     segment::BufferPool& pool = memory.segments();
     ASSIGN_OR_RETURN(const auto output, openTable(stream.options, memory.outputBytes()));
+    table::CarriedTypes types;
+    if (!stream.options.isAsModel) {
+        ASSIGN_OR_RETURN(types, table::carriedTypes(stream.run.spec, stream.input->columns(),
+                                                    *stream.input->dataset()));
+    }
     ASSIGN_OR_RETURN(const table::FrameTable frames,
-                     table::FrameTable::make(stream.run.spec, stream.input->layout(),
-                                             stream.input->dataset()->schema(),
+                     table::FrameTable::make(stream.run.spec, stream.input->layout(), types,
                                              namesOf(stream.options.columns)));
     RETURN_IF_ERROR(output->start(frames.schema()));
     segment::StageCounters counters;
@@ -413,11 +425,10 @@ Status checkOptions(const StreamOptions& options) {
     if (isTable && options.output.empty()) {
         return invalidArgument("--sink ", options.sink, " needs --output DIR");
     }
-    const std::pair<bool, const char*> ofTables[] = {{!options.output.empty(), "--output"},
-                                                     {!options.sort.empty(), "--sort"},
-                                                     {!options.columns.empty(), "--columns"},
-                                                     {options.isRows, "--rows"},
-                                                     {options.isForced, "--force"}};
+    const std::pair<bool, const char*> ofTables[] = {
+        {!options.output.empty(), "--output"},   {!options.sort.empty(), "--sort"},
+        {!options.columns.empty(), "--columns"}, {options.isRows, "--rows"},
+        {options.isAsModel, "--as-model"},       {options.isForced, "--force"}};
     for (const auto& [isGiven, name] : ofTables) {
         if (isGiven && !isTable) {
             return invalidArgument(name, " is for --sink parquet, arrow and csv");
@@ -432,10 +443,15 @@ Status checkOptions(const StreamOptions& options) {
     if (options.isThroughRing && (isTable || options.microBatches > 0)) {
         return invalidArgument("--through-ring is for --sink hash and null, to the end");
     }
-    const bool isPartial = !options.from.empty() || options.epochs > 0 || options.part == "eval" ||
-                           options.microBatches > 0;
+    const bool isPartial =
+        options.from || options.epochs > 0 || options.part == "eval" || options.microBatches > 0;
     if (options.isAllRows && !options.isRows) {
         return invalidArgument("--all-rows goes with --rows");
+    }
+    if (options.isRows && options.isAsModel) {
+        return invalidArgument(
+            "--as-model is about carried columns: it does not go with --rows, which writes the "
+            "dataset's own");
     }
     if (options.isRows && isPartial) {
         return invalidArgument(

@@ -2,6 +2,7 @@
 // `millrace-loader stream SPEC`: the loader alone, with a sink in the ring's place, and what it
 // did.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ struct StreamOptions {
     std::string specPath;
     std::string variation;
     std::vector<std::string> sets;
-    std::string from;               ///< a cursor or a stream state: text, or a file that holds it
+    /// A cursor or a stream state: text, or a file that holds it.
+    std::optional<std::string> from;
     std::string sink = "hash";      ///< "null", or a table: "parquet", "arrow", "csv"
     std::string part = "train";     ///< or "eval"
     std::int64_t epochs = 0;        ///< 0: the spec's
@@ -31,6 +33,7 @@ struct StreamOptions {
     bool isForced = false;   ///< replaces a table that stands there
     bool isRows = false;     ///< the dataset's own columns of the kept rows, in file order
     bool isAllRows = false;  ///< of --rows: whatever dataset.where and the recipe say
+    bool isAsModel = false;  ///< carried columns as a frame of training has them
     std::int64_t rowGroupRows = 65536;
     std::string sort, columns;  ///< names separated by commas
     std::string codec = "zstd";

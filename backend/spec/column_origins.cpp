@@ -1,0 +1,48 @@
+#include "backend/spec/column_origins.h"
+
+#include <utility>
+#include <variant>
+
+#include "backend/spec/expression.h"
+
+namespace millrace::spec {
+namespace {
+
+/// The column that an expression is, as it stands; "" for every other one.
+std::string bareColumn(const std::string& expression) {
+    const auto parsed = tryParseExpression(expression);
+    const auto* const tree = std::get_if<Expr>(&parsed);
+    return tree != nullptr && (*tree)->op == ExprOp::kColumn ? (*tree)->name : "";
+}
+
+}  // namespace
+
+ColumnOrigins::ColumnOrigins(const std::vector<Step>& recipe) {
+    for (const Step& step : recipe) {
+        if (!step.enabled) {
+            continue;
+        }
+        // The expressions of one step all see the columns before it.
+        std::map<std::string, std::string> made;
+        for (const NamedExpr& column : step.columns) {
+            const std::string bare = bareColumn(column.expr);
+            made[column.name] = bare.empty() ? "" : of(bare);
+        }
+        for (const NamedExpr& taken : step.take) {
+            made[taken.name] = "";
+        }
+        if (!step.as.empty()) {
+            made[step.as] = "";
+        }
+        for (auto& [name, origin] : made) {
+            made_[name] = std::move(origin);
+        }
+    }
+}
+
+std::string ColumnOrigins::of(const std::string& column) const {
+    const auto made = made_.find(column);
+    return made == made_.end() ? column : made->second;
+}
+
+}  // namespace millrace::spec
