@@ -338,6 +338,9 @@ void FeedProgress::walk(FeedState& at, std::uint64_t next) const {
         }
         first += record.count;
         ++at.segment;
+        if ((record.sums.rowsKept - record.tailRows) % microRows_ != 0) {
+            at.rest.clear();  // its first rows filled up the rest of an earlier partition
+        }
         joinRest(at.rest, record.segment, record.tailRows);
         addSums(record, at.sums);
     }

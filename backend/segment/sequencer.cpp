@@ -73,11 +73,11 @@ class Sequencer::Impl {
           sink_(sink),
           jobs_(
               counters, [this] { window_.wake(); }, options_.valuesToShare),
-          window_(*input_, {options_.epochs,
-                            options_.window > 0 ? options_.window : windowSize(options_.threads),
-                            windowBytes(*input_, options_, pool), options_.start,
-                            options_.isOrdered ? options_.headRows : 0, options_.isOrdered,
-                            &counters, &jobs_}),
+          window_(*input_,
+                  {options_.epochs,
+                   options_.window > 0 ? options_.window : windowSize(options_.threads),
+                   windowBytes(*input_, options_, pool), options_.start,
+                   mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters, &jobs_}),
           readAhead_(readAheadOf(*input_, pool)),
           rest_(input_->microRows(), options_.start) {
         MutexLock lock(mutex_);
@@ -99,6 +99,14 @@ class Sequencer::Impl {
  private:
     using Item = std::shared_ptr<FlightItem>;
 
+    // Rows that fill up the rest of an earlier partition come first, and how many is known only
+    // when the whole segment is: no head then.
+    bool mayHaveHead() const {
+        const auto& rest = options_.start.rest;
+        return options_.isOrdered &&
+               (rest.empty() ||
+                rest.front().segment >= input_->partitionStart(options_.start.segment));
+    }
     void work(bool mayCompute);
     void compute(const Item& item, Hands& hands);
     void deliver(const Item& item, Hands& hands);
@@ -106,11 +114,13 @@ class Sequencer::Impl {
     Status deliverFrame(const Item& item, std::int64_t index, Hands& hands, bool& gaveTurn);
     Status endSegment(const Item& item, Hands& hands);
     Status endEpoch(const Item& item);
-    Status startSegment(const Item& item);
+    Status startSegment(const Item& item, Hands& hands);
+    Status deliverLead(const Item& item, Hands& hands);
     void startPart(const Item& item);
     void endHead(const Item& item);
-    Status keepTail(const SegmentOutput& output, std::int64_t firstRow, std::int64_t segmentRow,
-                    Hands& hands);
+    Status keepRows(const SegmentOutput& output, std::int64_t firstRow, std::int64_t rows,
+                    std::int64_t segmentRow, Hands& hands);
+    std::int64_t rowsInStartRest(std::int64_t segment) const;
     Status deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch);
     bool isWanted(std::uint32_t epoch, std::int64_t number) const;
     Result<SequenceSink::Place> reserve(std::uint64_t bytes, std::uint32_t epoch,
@@ -237,17 +247,18 @@ Status Sequencer::Impl::deliverNext(const Item& item, Hands& hands, bool& isDone
         return endEpoch(item);
     }
     if (item->isForRest) {
-        const std::int64_t rows = item->output->rowsKept();
-        const std::int64_t firstRow = rows - rows % input_->microRows();
-        return keepTail(*item->output, firstRow, firstRow, hands);
+        const std::int64_t kept = item->output->rowsKept();
+        const std::int64_t rows = std::min(kept, rowsInStartRest(item->segment));
+        return keepRows(*item->output, kept - rows, rows, kept - rows, hands);
     }
     if (current_ != item.get()) {
         startPart(item);
         if (item->part.kind != SegmentPart::Kind::kHead) {
-            RETURN_IF_ERROR(startSegment(item));
+            RETURN_IF_ERROR(startSegment(item, hands));
         }
     }
-    while (nextFrame_ < share_.full && !isWanted(item->epoch, share_.first + nextFrame_)) {
+    const std::int64_t firstNumber = share_.first + share_.firstFull();
+    while (nextFrame_ < share_.full && !isWanted(item->epoch, firstNumber + nextFrame_)) {
         ++nextFrame_;
     }
     if (nextFrame_ == share_.full) {
@@ -300,17 +311,41 @@ void Sequencer::Impl::startPart(const Item& item) {
         output.prepend(*headLeft_, 0);
         headLeft_.reset();
     }
+    share_ = {};
     share_.first = rest_.next();
     share_.full = firstFrame_ + output.rowsKept() / input_->microRows();
 }
 
 // All rows of the segment are there: it takes its place in the sequence.
-Status Sequencer::Impl::startSegment(const Item& item) {
-    share_ = rest_.add(item->segment, record_.rowsKept);
+Status Sequencer::Impl::startSegment(const Item& item, Hands& hands) {
+    share_ = rest_.add(item->segment, record_.rowsKept, input_->partitionStart(item->segment));
     record_.first = share_.first;
     record_.count = share_.count();
     record_.tailRows = share_.tailRows;
-    return sink_.segment(record_, stop_.get_token());
+    RETURN_IF_ERROR(sink_.segment(record_, stop_.get_token()));
+    return share_.lead > 0 ? deliverLead(item, hands) : okStatus();
+}
+
+// What was left of an earlier partition, filled up with the segment's first rows.
+Status Sequencer::Impl::deliverLead(const Item& item, Hands& hands) {
+    RETURN_IF_ERROR(keepRows(*item->output, 0, share_.lead, 0, hands));
+    RETURN_IF_ERROR(deliverJoined(*share_.joined, item->epoch));
+    tails_.clear();
+    if (isWanted(item->epoch, share_.first)) {
+        moved({input_->streamHash(), input_->planHash(), item->epoch, share_.first + 1,
+               item->segment, 1, restBefore_},
+              0);
+    }
+    return okStatus();
+}
+
+std::int64_t Sequencer::Impl::rowsInStartRest(std::int64_t segment) const {
+    for (const stream::RestPart& part : options_.start.rest) {
+        if (part.segment == segment) {
+            return part.rows;
+        }
+    }
+    return 0;
 }
 
 void Sequencer::Impl::endHead(const Item& item) {
@@ -343,14 +378,16 @@ void Sequencer::Impl::moved(const stream::Cursor& position, std::int64_t rows) {
 Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands& hands,
                                      bool& gaveTurn) {
     const std::int64_t rows = input_->microRows();
-    const std::int64_t number = share_.first + index;
+    const std::int64_t inSegment = share_.firstFull() + index;
+    const std::int64_t number = share_.first + inSegment;
     jobs_.firstIsDelivered();
-    ASSIGN_OR_RETURN(const std::uint64_t bytes,
-                     hands.gatherer.measure(*item->output, (index - firstFrame_) * rows, rows));
+    ASSIGN_OR_RETURN(
+        const std::uint64_t bytes,
+        hands.gatherer.measure(*item->output, share_.lead + (index - firstFrame_) * rows, rows));
     ASSIGN_OR_RETURN(const SequenceSink::Place place, reserve(bytes, item->epoch, number));
     ++nextFrame_;
     moved({input_->streamHash(), input_->planHash(), item->epoch, number + 1, item->segment,
-           index + 1, restBefore_},
+           inSegment + 1, restBefore_},
           rows);
     window_.enter(item);
     gaveTurn = true;
@@ -359,7 +396,7 @@ Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands
     StageTimer timer(counters_);
     Status status =
         hands.gatherer.write(place.bytes, {item->epoch, static_cast<std::uint64_t>(item->segment),
-                                           static_cast<std::uint32_t>(index)});
+                                           static_cast<std::uint32_t>(inSegment)});
     counters_.addMix(hands.gatherer.mix());
     window_.leave(item);
     timer.stop(Stage::kCollate, rows, static_cast<std::int64_t>(bytes));
@@ -370,10 +407,9 @@ Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands
     return status;
 }
 
-// The rows from `firstRow` on; `segmentRow`: what number that row has in the whole segment.
-Status Sequencer::Impl::keepTail(const SegmentOutput& output, std::int64_t firstRow,
-                                 std::int64_t segmentRow, Hands& hands) {
-    const std::int64_t rows = output.rowsKept() - firstRow;
+// `segmentRow`: what number `firstRow` has in the whole segment.
+Status Sequencer::Impl::keepRows(const SegmentOutput& output, std::int64_t firstRow,
+                                 std::int64_t rows, std::int64_t segmentRow, Hands& hands) {
     if (rows == 0) {
         return okStatus();
     }
@@ -394,9 +430,10 @@ Status Sequencer::Impl::keepTail(const SegmentOutput& output, std::int64_t first
 
 Status Sequencer::Impl::endSegment(const Item& item, Hands& hands) {
     const std::int64_t rows = input_->microRows();
+    const std::int64_t ahead = share_.lead + share_.full * rows;
     RETURN_IF_ERROR(
-        keepTail(*item->output, (share_.full - firstFrame_) * rows, share_.full * rows, hands));
-    if (share_.joined) {
+        keepRows(*item->output, ahead - firstFrame_ * rows, share_.tailRows, ahead, hands));
+    if (share_.joined && share_.lead == 0) {
         RETURN_IF_ERROR(deliverJoined(*share_.joined, item->epoch));
     }
     const std::vector<stream::RestPart> parts = rest_.parts();

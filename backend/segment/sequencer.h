@@ -54,6 +54,8 @@ class SequenceSink {
     /// From any thread, in any order.
     virtual Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) = 0;
     /// Before the first frame of a later segment, and before the joined micro-batch of its own.
+    /// Where rowsKept less tailRows is no multiple of the micro-batch's rows, the joined one comes
+    /// first, and the others of these rows stand in it (stream::SegmentShare::lead).
     virtual Status segment(const SegmentRecord& record, std::stop_token stop) = 0;
     virtual Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) = 0;
     virtual Status endOfStream(std::stop_token stop) = 0;

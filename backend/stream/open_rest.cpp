@@ -17,18 +17,24 @@ OpenRest::OpenRest(std::int64_t microRows, const Cursor& cursor) : OpenRest(micr
     INVARIANT(rows_ < microRows_, "the cursor was checked");
 }
 
-SegmentShare OpenRest::add(std::int64_t segment, std::int64_t rows) {
+SegmentShare OpenRest::add(std::int64_t segment, std::int64_t rows, std::int64_t partitionStart) {
     INVARIANT(rows >= 0, "rows are counted");
     SegmentShare share;
     share.segment = segment;
     share.first = next_;
-    share.full = rows / microRows_;
-    share.tailRows = rows % microRows_;
+    if (isOfEarlier(partitionStart) && rows_ + rows >= microRows_) {
+        share.lead = microRows_ - rows_;
+        share.joined = JoinedBatch{next_++, segment, 0, microRows_, std::exchange(pieces_, {})};
+        share.joined->pieces.push_back({segment, 0, share.lead});
+        rows_ = 0;
+    }
+    share.full = (rows - share.lead) / microRows_;
+    share.tailRows = (rows - share.lead) % microRows_;
     next_ += share.full;
     if (share.tailRows == 0) {
         return share;
     }
-    Piece tail{segment, share.full * microRows_, share.tailRows};
+    Piece tail{segment, share.lead + share.full * microRows_, share.tailRows};
     if (rows_ + tail.rows < microRows_) {
         pieces_.push_back(tail);
         rows_ += tail.rows;

@@ -30,15 +30,20 @@ struct JoinedBatch {
     std::vector<Piece> pieces;
 };
 
-/// What a segment adds to the sequence. Full micro-batch i (0 <= i < full) has the number
-/// first + i and rows [i * microRows, (i + 1) * microRows) of the segment.
+/// What a segment adds to the sequence. Its first `lead` rows fill up the rest of an earlier
+/// partition: that joined micro-batch comes first. Full micro-batch i (0 <= i < full) has the index
+/// firstFull() + i in the segment, the number first + firstFull() + i, and rows
+/// [lead + i * microRows, lead + (i + 1) * microRows) of the segment. Without a lead the joined
+/// micro-batch comes last.
 struct SegmentShare {
     std::int64_t segment = 0;
     std::int64_t first = 0;
+    std::int64_t lead = 0;
     std::int64_t full = 0;
     std::int64_t tailRows = 0;  ///< rows after the full ones: they join the rest
     std::optional<JoinedBatch> joined;
     std::int64_t count() const { return full + (joined ? 1 : 0); }
+    std::int64_t firstFull() const { return lead > 0 ? 1 : 0; }
 };
 
 class OpenRest {
@@ -50,8 +55,16 @@ class OpenRest {
     /// cursor's rest have from = kFromEnd.
     OpenRest(std::int64_t microRows, const Cursor& cursor);
 
-    /// The next segment in order, with its number of kept rows.
-    SegmentShare add(std::int64_t segment, std::int64_t rows);
+    /// The next segment in order, with its number of kept rows. `partitionStart`: the first segment
+    /// of its partition (batch.order by a column; 0: all segments are one). Rows of an earlier
+    /// partition leave the rest before all others of the first segments that can fill a
+    /// micro-batch with them.
+    SegmentShare add(std::int64_t segment, std::int64_t rows, std::int64_t partitionStart = 0);
+
+    /// Whether the rest holds rows of segments before `partitionStart`.
+    bool isOfEarlier(std::int64_t partitionStart) const {
+        return !pieces_.empty() && pieces_.front().segment < partitionStart;
+    }
 
     /// The end of an epoch: the rest as the last, shorter micro-batch, if it is not empty; named by
     /// (numSegments, 0). Afterwards the rest is empty and next() is the epoch's total.

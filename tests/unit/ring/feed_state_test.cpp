@@ -49,12 +49,14 @@ TEST(FeedProgress, CursorsAndSumsAreThoseOfTheStreamRoom) {
         std::vector<stream::Cursor> cursors;
         std::vector<stream::SegmentSums> sumsBefore(1);
         const std::int64_t segments = 1 + static_cast<std::int64_t>(random() % 6);
+        std::int64_t partitionStart = 0;
         for (std::int64_t s = 0; s < segments; ++s) {
             stream::Cursor at = stream::Cursor::start(std::string(32, 'a'), std::string(32, 'b'));
             at.segment = s;
             at.rest = rest.parts();
-            const stream::SegmentShare share =
-                rest.add(s, static_cast<std::int64_t>(random() % 20));
+            const auto kept = static_cast<std::int64_t>(random() % 20);
+            partitionStart = random() % 3 == 0 ? s : partitionStart;
+            const stream::SegmentShare share = rest.add(s, kept, partitionStart);
             for (at.offset = 0; at.offset < share.count(); ++at.offset) {
                 at.next = share.first + at.offset;
                 cursors.push_back(at);
@@ -64,7 +66,9 @@ TEST(FeedProgress, CursorsAndSumsAreThoseOfTheStreamRoom) {
             record.first = static_cast<std::uint64_t>(share.first);
             record.count = static_cast<std::uint64_t>(share.count());
             record.tailRows = static_cast<std::uint64_t>(share.tailRows);
-            const SomeSums sums(random);
+            SomeSums sums(random);
+            sums.ring.rowsKept = static_cast<std::uint64_t>(kept);
+            sums.stream.rowsKept = kept;
             record.sums = sums.ring;
             sumsBefore.push_back(sumsBefore.back());
             sumsBefore.back().add(sums.stream);

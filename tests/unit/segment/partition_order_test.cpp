@@ -80,6 +80,23 @@ TEST_F(PartitionOrder, RowsComeDayByDayAndAreShuffledWithin) {
     EXPECT_LT(neighbours, kDays * kRowsPerDay / 20);
 }
 
+// Days whose rows leave a short rest each: it comes before the next day's own rows, and is not
+// carried from day to day until tails add up to a micro-batch.
+TEST_F(PartitionOrder, WhatIsLeftOfADayComesBeforeTheNextOnesOwn) {
+    const auto input = open(text() + "recipe: [{filter: x < 129}]\n");
+    RememberingSink sink;
+    ASSERT_TRUE(run(input, sink, 3, 1).ok());
+    const auto batches = sink.batches();
+    const std::vector<std::int64_t> days = daysOf(*input, batches);
+    ASSERT_EQ(days.size(), static_cast<std::size_t>(kDays) * 2 * 129);
+    for (std::size_t row = 1; row < days.size(); ++row) {
+        EXPECT_LE(days[row - 1], days[row]) << "row " << row;
+    }
+    for (std::size_t i = 0; i + 1 < batches.size(); ++i) {
+        EXPECT_EQ(batches[i].rows.size(), static_cast<std::size_t>(input->microRows())) << i;
+    }
+}
+
 TEST_F(PartitionOrder, NoSegmentCrossesADay) {
     const auto input = open(text());
     for (const std::uint32_t epoch : {0U, 1U}) {

@@ -1,6 +1,7 @@
 #include "backend/stream/open_rest.h"
 
 #include <random>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -14,14 +15,29 @@ struct Batch {
     bool operator==(const Batch&) const = default;
 };
 
+/// The first segment of each segment's partition; empty: all are one.
+using Starts = std::vector<std::int64_t>;
+
+std::int64_t startOf(const Starts& starts, std::int64_t segment) {
+    return starts.empty() ? 0 : starts[static_cast<std::size_t>(segment)];
+}
+
 /// The definition, row by row.
-std::vector<Batch> oracle(const std::vector<std::int64_t>& segments, std::int64_t b) {
+std::vector<Batch> oracle(const std::vector<std::int64_t>& segments, std::int64_t b,
+                          const Starts& starts = {}) {
     std::vector<Batch> out;
     std::vector<RowId> rest;
     std::int64_t number = 0;
     for (std::int64_t s = 0; s < static_cast<std::int64_t>(segments.size()); ++s) {
         const std::int64_t rows = segments[static_cast<std::size_t>(s)];
         std::int64_t row = 0, index = 0;
+        const bool isOfEarlier = !rest.empty() && rest.front().first < startOf(starts, s);
+        if (isOfEarlier && static_cast<std::int64_t>(rest.size()) + rows >= b) {
+            for (; static_cast<std::int64_t>(rest.size()) < b; ++row) {
+                rest.emplace_back(s, row);
+            }
+            out.push_back({number++, s, index++, std::exchange(rest, {})});
+        }
         for (; row + b <= rows; row += b) {
             Batch batch{number++, s, index++, {}};
             for (std::int64_t r = row; r < row + b; ++r) {
@@ -65,7 +81,7 @@ struct Made {
 
 /// Runs OpenRest from a cursor; keeps batches from cursor.next on.
 Made run(OpenRest rest, const Cursor& from, const std::vector<std::int64_t>& segments,
-         std::int64_t b) {
+         std::int64_t b, const Starts& starts = {}) {
     Made made;
     const auto total = static_cast<std::int64_t>(segments.size());
     const auto keep = [&](Batch batch, Cursor at) {
@@ -79,17 +95,23 @@ Made run(OpenRest rest, const Cursor& from, const std::vector<std::int64_t>& seg
         Cursor at = from;
         at.segment = s;
         at.rest = rest.parts();
-        const SegmentShare share = rest.add(s, segments[static_cast<std::size_t>(s)]);
+        const SegmentShare share =
+            rest.add(s, segments[static_cast<std::size_t>(s)], startOf(starts, s));
         EXPECT_LT(rest.rows(), b);
+        if (share.lead > 0) {
+            at.offset = 0;
+            keep(expand(*share.joined, segments), at);
+        }
         for (std::int64_t i = 0; i < share.full; ++i) {
-            Batch batch{share.first + i, s, i, {}};
+            const std::int64_t index = share.firstFull() + i;
+            Batch batch{share.first + index, s, index, {}};
             for (std::int64_t r = i * b; r < (i + 1) * b; ++r) {
-                batch.rows.emplace_back(s, r);
+                batch.rows.emplace_back(s, share.lead + r);
             }
-            at.offset = i;
+            at.offset = index;
             keep(std::move(batch), at);
         }
-        if (share.joined) {
+        if (share.joined && share.lead == 0) {
             at.offset = share.full;
             keep(expand(*share.joined, segments), at);
         }
@@ -112,6 +134,56 @@ std::vector<std::int64_t> randomSegments(std::mt19937_64& random, std::int64_t b
             random() % 4 == 0 ? random() % 3 : random() % static_cast<std::uint64_t>(4 * b));
     }
     return segments;
+}
+
+Starts randomStarts(std::mt19937_64& random, std::size_t segments) {
+    Starts starts;
+    for (std::size_t s = 0; s < segments; ++s) {
+        starts.push_back(s == 0 || random() % 3 == 0 ? static_cast<std::int64_t>(s)
+                                                     : starts.back());
+    }
+    return starts;
+}
+
+TEST(OpenRest, EqualsTheOracleForRandomPartitionsAndResumesAtAnyCursor) {
+    std::mt19937_64 random(6);
+    for (int round = 0; round < 1000; ++round) {
+        const auto b = static_cast<std::int64_t>(1 + random() % 9);
+        const std::vector<std::int64_t> segments = randomSegments(random, b);
+        const Starts starts = randomStarts(random, segments.size());
+        const Made made = run(OpenRest(b), Cursor{}, segments, b, starts);
+        ASSERT_EQ(made.batches, oracle(segments, b, starts));
+        for (std::size_t n = 0; n < made.cursors.size(); ++n) {
+            const Made resumed =
+                run(OpenRest(b, made.cursors[n]), made.cursors[n], segments, b, starts);
+            ASSERT_EQ(resumed.batches,
+                      std::vector<Batch>(made.batches.begin() + static_cast<long>(n),
+                                         made.batches.end()));
+        }
+    }
+}
+
+// What is left of a partition comes before all others of the first segments that can fill a
+// micro-batch with it, not when a tail happens to be long enough.
+TEST(OpenRest, RowsOfAPartitionLeaveBeforeTheNextOnesOwn) {
+    OpenRest rest(10);
+    EXPECT_EQ(rest.add(0, 13, 0).count(), 1);
+    const SegmentShare next = rest.add(1, 24, 1);
+    ASSERT_TRUE(next.joined);
+    EXPECT_EQ(next.lead, 7);
+    EXPECT_EQ(next.joined->number, 1);
+    EXPECT_EQ(next.joined->index, 0);
+    EXPECT_EQ(next.joined->pieces, (std::vector<Piece>{{0, 10, 3}, {1, 0, 7}}));
+    EXPECT_EQ(next.full, 1);
+    EXPECT_EQ(next.tailRows, 7);
+    EXPECT_EQ(rest.parts(), (std::vector<RestPart>{{1, 7}}));
+    // Segments that are too small wait with it; the next one takes them both.
+    EXPECT_EQ(rest.add(2, 2, 2).count(), 0);
+    const SegmentShare last = rest.add(3, 1, 3);
+    ASSERT_TRUE(last.joined);
+    EXPECT_EQ(last.joined->pieces, (std::vector<Piece>{{1, 17, 7}, {2, 0, 2}, {3, 0, 1}}));
+    EXPECT_EQ(last.count(), 1);
+    EXPECT_EQ(rest.rows(), 0);
 }
 
 TEST(OpenRest, EqualsTheOracleForRandomSegments) {
