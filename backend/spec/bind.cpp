@@ -369,10 +369,10 @@ class Binder {
                     continue;
                 }
                 std::vector<std::string> features = matching(embedding.features, names);
-                if (features.empty()) {
-                    problems_.add(strCat("embeddings.", table), "check",
-                                  strCat("embeddings.", table, " serves no id or list feature",
-                                         nameHint(table, names)));
+                if (features.empty() && isPatternOf(embedding)) {
+                    result_.warnings.push_back(strCat("embeddings.", table,
+                                                      " matches no id or list feature: no table "
+                                                      "is made for it"));
                 }
                 for (const std::string& feature : features) {
                     const std::string own = isOwn ? feature : table;
@@ -389,6 +389,10 @@ class Binder {
         }
         spec_.embeddings = std::move(tables);
         return tableOf;
+    }
+
+    static bool isPatternOf(const EmbeddingSpec& embedding) {
+        return std::any_of(embedding.features.begin(), embedding.features.end(), isPattern);
     }
 
     static std::vector<std::string> matching(const std::vector<std::string>& wanted,

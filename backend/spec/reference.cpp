@@ -118,6 +118,8 @@ A run is one YAML file of at most 1 MB. This page is made from the tables that t
 `*` stands for a name that you choose. A variation (`set`) and `--set key=value` use the same paths; below
 `recipe` they name a step by its name, or by its kind where that occurs once
 (`recipe.sample.keep`, `recipe.spam.enabled`). Order of application: file, variation, `--set`.
+Both can also take away: `features.ids: {remove: [tailnum]}` names out of a list, `embeddings.tailnum: null`
+an entry out of `embeddings`, `labels`, `features.sequences` or `dataset.csv.types`.
 
 ## Keys
 )";
@@ -152,8 +154,14 @@ Types: bool, int8 to int64 (tinyint, smallint, int, bigint), uint8 to uint64, fl
 Result types are DuckDB's: integers stay in the wider type of the two, a float with an integer stays a
 float, `/` of integers is a double; a literal takes the type of its partner where it fits. Other than
 DuckDB: a literal with a point is a double (a float beside a float), never a decimal; decimal columns are
-calculated as double; a text is never compared with a number without a cast; halves are rounded to even
-when a float is cast to an integer; uint64 meets signed integers only by a cast.
+calculated as double, the nearest one; a text is never compared with a number without a cast; halves are
+rounded to even when a float is cast to an integer (of a decimal, as in DuckDB, away from zero); uint64
+meets signed integers only by a cast, and is no time of `as_of`.
+
+Texts, other than DuckDB: as a number `1_000` and `0x10` do not fit; as a date or time fits only
+`2024-02-29`, alone or with `10:11`, `10:11:12` or up to six decimals of a second behind a blank or `T`, not
+`2024-2-29` or `2024/02/29`; an offset (`+02`) is applied; text behind a date does not fit. A whole double
+cast to a text has no `.0`, a timestamp has all six decimals when it has any. `epoch_ms` rounds down.
 
 ## Functions
 

@@ -95,16 +95,17 @@ bool isCovered(const std::string& name, const std::vector<std::string>& features
     });
 }
 
-void checkEmbeddings(const RunSpec& spec, Problems& problems) {
+void checkEmbeddings(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
     const std::vector<std::string> features = idFeatures(spec.features);
     std::map<std::string, std::string> tableOf;
     for (const auto& [table, embedding] : spec.embeddings) {
         const std::string path = strCat("embeddings.", table);
         for (const std::string& feature : embedding.features) {
             if (!isCovered(feature, features) && !isPattern(feature)) {
-                problems.add(path, "check",
-                             strCat("embeddings.", table, ": '", feature,
-                                    "' is no id or list feature", nameHint(feature, features)));
+                // Not an error: a variation without a feature need not name its table too.
+                warnings.push_back(strCat(path, ": '", feature,
+                                          "' is no id or list feature: no table is made for it",
+                                          nameHint(feature, features)));
             }
             const auto [it, isNew] = tableOf.emplace(feature, table);
             if (!isNew) {
@@ -183,6 +184,12 @@ void checkModel(const RunSpec& spec, Problems& problems) {
     }
     if (model.type == "target_mean" && model.keys.empty()) {
         problems.add("model", "missing", "model.type target_mean needs keys: id features");
+    }
+    if (model.type == "target_mean" && spec.batch.epochs > 1) {
+        problems.add("batch.epochs", "check",
+                     strCat("batch.epochs is ", spec.batch.epochs,
+                            ", but target_mean sums up the rows once: more epochs would teach it "
+                            "nothing; set batch.epochs: 1 beside the model"));
     }
     for (const std::string& key : model.keys) {
         if (model.type == "target_mean" && !isCovered(key, spec.features.ids)) {
@@ -291,7 +298,7 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
     checkStepNames(spec, problems);
     checkSteps(spec, problems, warnings);
     checkFeatures(spec, problems);
-    checkEmbeddings(spec, problems);
+    checkEmbeddings(spec, problems, warnings);
     checkModel(spec, problems);
     checkCsvKeys(spec, problems);
     if (spec.labels.empty() && spec.command.empty()) {

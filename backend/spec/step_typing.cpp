@@ -194,6 +194,16 @@ void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const Sche
         return;
     }
     const auto isTime = [](const DataType& type) { return type.isTemporal() || type.isInteger(); };
+    const bool isWideLeft = left && left->kind == TypeKind::kUint64;
+    if (isWideLeft || other->type.kind == TypeKind::kUint64) {
+        // Times are compared as int64, which does not hold them from 2^63 on.
+        sink_(isWideLeft ? "as_of.left" : "as_of.right", "type", 0,
+              strCat("column '", isWideLeft ? asOf.left : asOf.right,
+                     isWideLeft ? "'" : strCat("' of ", table),
+                     " is uint64; times are compared as int64: ",
+                     isWideLeft ? "derive a cast to int64" : "write it as int64 or a timestamp"));
+        return;
+    }
     if (left && (!isTime(*left) || !isTime(other->type) ||
                  left->isTemporal() != other->type.isTemporal())) {
         sink_(

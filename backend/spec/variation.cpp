@@ -60,6 +60,69 @@ void setMember(YamlNode& map, const std::string& key, Position keyPosition, cons
     }
 }
 
+std::string textsOf(const YamlNode& list) {
+    std::vector<std::string> texts;
+    for (const YamlNode& item : list.items) {
+        texts.push_back(item.text);
+    }
+    return absl::StrJoin(texts, ", ");
+}
+
+/// `remove: [a, b]`: what a list shall no longer name.
+const YamlNode* removalOf(const YamlNode& value) {
+    const YamlNode* const removed =
+        value.isMap() && value.members.size() == 1 ? value.find("remove") : nullptr;
+    return removed != nullptr && (removed->isSequence() || removed->isScalar()) ? removed : nullptr;
+}
+
+Status removeItems(YamlNode& list, const std::string& path, const YamlNode& removed) {
+    const std::vector<YamlNode> wanted =
+        removed.isSequence() ? removed.items : std::vector<YamlNode>{removed};
+    for (const YamlNode& item : wanted) {
+        const auto at =
+            std::find_if(list.items.begin(), list.items.end(), [&item](const YamlNode& known) {
+                return known.isScalar() && item.isScalar() && known.text == item.text;
+            });
+        if (at == list.items.end()) {
+            return notFound(path, " names no '", item.text, "' to remove; it names ",
+                            textsOf(list));
+        }
+        list.items.erase(at);
+    }
+    return okStatus();
+}
+
+/// Maps whose keys the user chooses: null takes one out.
+bool hasNamesForKeys(const std::string& path) {
+    return path == "embeddings" || path == "labels" || path == "features.sequences" ||
+           path == "dataset.csv.types";
+}
+
+/// Sets, or takes out, the member parts[at] of `map`.
+Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t at,
+               const YamlNode& value, Position keyPosition) {
+    const std::string& key = parts[at];
+    YamlNode* const old = map.find(key);
+    const YamlNode* const removed = removalOf(value);
+    if (removed != nullptr && old != nullptr && old->isSequence()) {
+        return removeItems(*old, joinedPath(parts, at + 1), *removed);
+    }
+    if (value.isNull() && hasNamesForKeys(joinedPath(parts, at))) {
+        if (old == nullptr) {
+            std::vector<std::string> known;
+            for (const YamlNode::Member& member : map.members) {
+                known.push_back(member.key);
+            }
+            return notFound(joinedPath(parts, at), " has no '", key, "' to take out",
+                            nameHint(key, known));
+        }
+        std::erase_if(map.members, [&key](const YamlNode::Member& m) { return m.key == key; });
+        return okStatus();
+    }
+    setMember(map, key, keyPosition, value);
+    return okStatus();
+}
+
 /// Goes on at a map, from parts[at].
 Status setBelow(YamlNode& start, const std::vector<std::string>& parts, std::size_t at,
                 const YamlNode& value, Position keyPosition);
@@ -112,8 +175,7 @@ Status setBelow(YamlNode& start, const std::vector<std::string>& parts, std::siz
                                    "'");
         }
         if (at + 1 == parts.size()) {
-            setMember(*node, parts[at], keyPosition, value);
-            return okStatus();
+            return setLast(*node, parts, at, value, keyPosition);
         }
         if (node->find(parts[at]) == nullptr) {
             YamlNode empty{.kind = YamlNode::Kind::kMap,

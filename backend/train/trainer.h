@@ -28,6 +28,7 @@ struct TrainerOptions {
     std::int64_t maxSteps = 0;  ///< 0: no limit
     bool hasEval = false;
     std::int64_t evalEverySteps = 0;        ///< 0: only at the end
+    std::vector<std::string> evalMetrics;   ///< which figures are reported; empty: all
     std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
     std::int64_t checkpointKeep = 3;        ///< that the daemon keeps: more unacknowledged are thinned
     std::string checkpointDirectory;

@@ -28,11 +28,18 @@ Status checkEvaluation(const std::string& head, const EvalFigures& f) {
     return okStatus();
 }
 
-void addFigures(const EvalFigures& f, const std::string& prefix, rank::Values& values) {
-    values[prefix + "auc"] = f.auc;
-    values[prefix + "log_loss"] = f.logLoss;
-    values[prefix + "normalized_entropy"] = f.normalizedEntropy;
-    values[prefix + "calibration"] = f.calibration;
+/// `wanted`: which figures (eval.metrics); empty: all.
+void addFigures(const EvalFigures& f, const std::string& prefix,
+                const std::vector<std::string>& wanted, rank::Values& values) {
+    const std::pair<const char*, double> figures[] = {{"auc", f.auc},
+                                                      {"log_loss", f.logLoss},
+                                                      {"normalized_entropy", f.normalizedEntropy},
+                                                      {"calibration", f.calibration}};
+    for (const auto& [name, value] : figures) {
+        if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) {
+            values[prefix + name] = value;
+        }
+    }
     values[prefix + "rows"] = static_cast<double>(f.rows);
     values[prefix + "rows_without_label"] = static_cast<double>(f.rowsWithoutLabel);
 }
@@ -103,9 +110,9 @@ Status Trainer::reportEval(std::vector<EvalAccumulator>& heads, const std::vecto
         const std::string& name = options_.learner.heads[h];
         const EvalFigures f = heads[h].figures();
         RETURN_IF_ERROR(checkEvaluation(name, f));
-        addFigures(f, strCat("eval.", name, "."), values);
+        addFigures(f, strCat("eval.", name, "."), options_.evalMetrics, values);
         if (std::exchange(isFirst, false)) {
-            addFigures(f, "eval.", values);
+            addFigures(f, "eval.", options_.evalMetrics, values);
         }
     }
     for (const auto& [key, value] : values) {

@@ -141,6 +141,9 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.maxSteps = spec.train.maxSteps;
     out.hasEval = spec.eval.has_value();
     out.evalEverySteps = spec.eval ? spec.eval->everySteps : 0;
+    if (spec.eval) {
+        out.evalMetrics = spec.eval->metrics;
+    }
     out.checkpointEverySteps = spec.train.checkpointEverySteps;
     out.checkpointKeep = spec.train.checkpointKeep;
     out.checkpointDirectory = job.checkpointDirectory;

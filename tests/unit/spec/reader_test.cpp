@@ -323,9 +323,39 @@ TEST(SpecReader, ModelsMustFitTogether) {
     EXPECT_TRUE(readSpec(withLine("command: [python, t.py]")).ok());
 }
 
-TEST(SpecReader, EmbeddingsNameKnownFeatures) {
-    EXPECT_NE(errorsOf(withLine("embeddings: {usr: {rows: 8}}")).find("is no id or list feature"),
+TEST(SpecReader, AVariationTakesNamesOutOfListsAndEntriesOutOfMaps) {
+    const std::string base =
+        "dataset: {path: a}\nlabel: y\nfeatures: {ids: [user, item, tail]}\n"
+        "embeddings: {user: {rows: 8}, item: {rows: 8}, tail: {rows: 9}}\nvariations:\n";
+    const auto resolved = [&base](const std::string& set) {
+        return readSpec(base + "  - {name: v, set: {" + set + "}}\n", {}, "v");
+    };
+    const ResolvedSpec less = resolved("features.ids: {remove: [tail]}, embeddings.tail: null");
+    ASSERT_TRUE(less.ok()) << less.errors[0].message;
+    EXPECT_EQ(less.spec->features.ids, (std::vector<std::string>{"user", "item"}));
+    EXPECT_FALSE(less.spec->embeddings.contains("tail"));
+    const ResolvedSpec unused = resolved("features.ids: {remove: tail}");
+    ASSERT_TRUE(unused.ok()) << unused.errors[0].message;
+    EXPECT_NE(unused.warnings.back().find("'tail' is no id or list feature"), std::string::npos);
+    EXPECT_EQ(resolved("features.ids: {remove: [tial]}").errors[0].message,
+              "variation 'v': features.ids names no 'tial' to remove; it names user, item, tail");
+    EXPECT_EQ(resolved("embeddings.tial: null").errors[0].message,
+              "variation 'v': embeddings has no 'tial' to take out; did you mean 'tail'?");
+}
+
+TEST(SpecReader, TargetMeanRefusesEpochsThatWouldTeachItNothing) {
+    EXPECT_NE(errorsOf("dataset: {path: a}\nlabel: y\nfeatures: {ids: [user]}\n"
+                       "embeddings: {user: {rows: 8}}\nmodel: {type: target_mean, keys: [user]}\n"
+                       "batch: {epochs: 3}\n")
+                  .find("target_mean sums up the rows once"),
               std::string::npos);
+}
+
+TEST(SpecReader, EmbeddingsNameKnownFeatures) {
+    const ResolvedSpec unused = readSpec(withLine("embeddings: {usr: {rows: 8}}"));
+    ASSERT_TRUE(unused.ok());
+    ASSERT_FALSE(unused.warnings.empty());
+    EXPECT_NE(unused.warnings[0].find("'usr' is no id or list feature"), std::string::npos);
     const std::string two =
         "dataset: {path: a}\nlabel: y\nfeatures: {ids: [user, item]}\n"
         "embeddings: {a: {features: [user, item], rows: 8}, user: {rows: 9}}\n";

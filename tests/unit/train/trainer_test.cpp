@@ -28,6 +28,17 @@ TEST(Trainer, TakesWholeStepsAndWhatIsLeftAtTheEndOfAnEpoch) {
     EXPECT_EQ(f.reporter.metrics.back().rows, 300);
 }
 
+TEST(Trainer, ReportsTheFiguresOfTheEvaluationThatAreAskedFor) {
+    TrainerFixture f;
+    f.options.hasEval = true;
+    f.options.evalMetrics = {"log_loss"};
+    ASSERT_TRUE((*f.make())->run().ok());
+    EXPECT_TRUE(f.reporter.done.metrics.count("eval.log_loss"));
+    EXPECT_TRUE(f.reporter.done.metrics.count("eval.rows"));
+    EXPECT_FALSE(f.reporter.done.metrics.count("eval.auc"));
+    EXPECT_FALSE(f.reporter.done.metrics.count("eval.calibration"));
+}
+
 TEST(Trainer, WritesACheckpointAtTheEndAndEveryNSteps) {
     TrainerFixture f;
     f.options.checkpointEverySteps = 2;
