@@ -10,6 +10,7 @@
 #include "backend/dataset/arrow_stream.h"
 #include "backend/dataset/column_tree.h"
 #include "backend/dataset/decoders.h"
+#include "backend/dataset/footers.h"
 
 namespace millrace::dataset {
 namespace {
@@ -86,6 +87,7 @@ Result<DecoderPtr> openArrow(const DecoderInput& input) {
     if (start != "ARROW1") {
         return openArrowStream(input);
     }
+    RETURN_IF_ERROR(verifyArrowFooter(input.file.file(), input.file, input.facts->contentHash));
     arrow::ipc::IpcReadOptions options;
     options.use_threads = false;
     options.memory_pool = input.pool;

@@ -268,9 +268,11 @@ class Scanner {
 }  // namespace
 
 Result<FileFacts> scanCsv(const DataFile& file, const ReadOptions& options) {
-    ASSIGN_OR_RETURN(FileSource source, FileSource::open(file));
-    ASSIGN_OR_RETURN(CsvInput input, CsvInput::open(file.path, std::move(source), nullptr));
-    return Scanner(file, options, input).scan();
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    ASSIGN_OR_RETURN(CsvInput input, CsvInput::open(file.path, source, nullptr));
+    ASSIGN_OR_RETURN(FileFacts facts, Scanner(file, options, input).scan());
+    facts.etag = source.etag();
+    return facts;
 }
 
 }  // namespace millrace::dataset

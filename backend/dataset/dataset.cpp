@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <optional>
 
+#include "backend/core/parallel.h"
 #include "backend/core/text.h"
+#include "backend/dataset/file_identity.h"
 #include "backend/dataset/parquet_footers.h"
 #include "backend/objects/object_store.h"
 #include "backend/spec/data_format.h"
 
 namespace millrace::dataset {
 namespace {
+
+/// A file server answers each in a fraction of a millisecond, many at a time.
+constexpr std::size_t kFilesWorthThreads = 256;
+constexpr int kVerifyThreads = 8;
 
 /// How many bits of a number hold without loss: integers by sign, or a float's mantissa.
 struct NumberKind {
@@ -350,17 +356,40 @@ Result<std::shared_ptr<const FileFacts>> Dataset::facts(std::size_t file) const 
                       strCat(messageOf(now.status()), "; the run was planned with it"));
     }
     if (now->bytes != planned.bytes) {
-        return failedPrecondition(planned.path, ": changed since the run was planned: ", now->bytes,
-                                  " bytes, planned ", planned.bytes);
+        return verifySize(planned, now->bytes);
     }
     ASSIGN_OR_RETURN(std::shared_ptr<const FileFacts> read, cache_->get(*now, options_));
-    if (read->contentHash != plannedHash_[file]) {
-        return failedPrecondition(planned.path, ": changed since the run was planned: its hash is ",
-                                  read->contentHash, ", planned ", plannedHash_[file]);
-    }
+    RETURN_IF_ERROR(verifyHash(planned, read->contentHash, plannedHash_[file]));
+    now->relativePath = planned.relativePath;
     MutexLock lock(mutex_);
-    facts_[file] = read;
-    return read;
+    // Of two threads that came here at once, both use what the first has found.
+    if (facts_[file] == nullptr) {
+        facts_[file] = read;
+        checked_.emplace(file, *std::move(now)).first->second.etag = read->etag;
+    }
+    return facts_[file];
+}
+
+Result<DataFile> Dataset::checkedFile(std::size_t file) const {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, this->facts(file));
+    MutexLock lock(mutex_);
+    const auto [at, isNew] = checked_.try_emplace(file, files_[file]);
+    if (isNew) {
+        at->second.etag = facts->etag;
+    }
+    return at->second;
+}
+
+Status Dataset::verifyFiles() const {
+    std::vector<DataFile> touched;
+    {
+        MutexLock lock(mutex_);
+        for (const auto& [index, file] : checked_) {
+            touched.push_back(file);
+        }
+    }
+    return parallelFor(touched.size(), touched.size() < kFilesWorthThreads ? 1 : kVerifyThreads,
+                       "verify", [&touched](std::size_t i) { return verifyAtPath(touched[i]); });
 }
 
 Result<spec::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,

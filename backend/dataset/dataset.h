@@ -5,6 +5,7 @@
 // `inspect`); ofPlan() takes the files that a plan pinned and reads facts only when a file is first
 // touched, checking then that it still is the planned one (in the feed and the data workers).
 // Threads: any; immutable but for what it reads on demand, which is locked.
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,13 @@ class Dataset {
     /// ..."; kNotFound when it is gone.
     Result<std::shared_ptr<const FileFacts>> facts(std::size_t file) const;
 
+    /// The file with the identity under which its facts were checked: what FileSource opens.
+    Result<DataFile> checkedFile(std::size_t file) const;
+
+    /// Whether the local files touched so far still are the checked ones; the first that is not, as
+    /// facts() says it. For the end of an epoch.
+    Status verifyFiles() const;
+
  private:
     Dataset();
     Status uniteSchemas(const std::vector<std::shared_ptr<const FileFacts>>& facts);
@@ -72,6 +80,7 @@ class Dataset {
     std::vector<std::string> plannedHash_;  ///< by file; empty for open()
     mutable Mutex mutex_;
     mutable std::vector<std::shared_ptr<const FileFacts>> facts_ MR_GUARDED_BY(mutex_);
+    mutable std::map<std::size_t, DataFile> checked_ MR_GUARDED_BY(mutex_);  ///< by file
 };
 
 /// For `millrace dataset PATH` and for binding a spec: the schema of one path's files.

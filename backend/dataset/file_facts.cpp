@@ -7,6 +7,7 @@
 #include "backend/core/parallel.h"
 #include "backend/dataset/csv_scan.h"
 #include "backend/dataset/facts_pack.h"
+#include "backend/dataset/file_identity.h"
 #include "backend/dataset/footers.h"
 #include "backend/objects/object_store.h"
 
@@ -16,7 +17,7 @@ namespace {
 constexpr std::int64_t kSettleNs = 3'000'000'000;
 constexpr std::size_t kSmallPack = 256;
 constexpr int kRemoteThreads = 32;  // footers of objects wait for latency, not for a core
-constexpr int kVersion = 2;         ///< of the facts on disk; another one is read anew
+constexpr int kVersion = 3;         ///< of the facts on disk; another one is read anew
 
 std::string keyOf(const DataFile& file, const ReadOptions& options) {
     return strCat(file.path, "\n", file.bytes, "\n", file.mtimeNs, "\n", file.inode, "\n",
@@ -29,8 +30,7 @@ Result<std::shared_ptr<const FileFacts>> readUnchanged(const DataFile& file,
     ASSIGN_OR_RETURN(FileFacts read, readFacts(file, options));
     // An object is written as a whole or not at all, and another request costs its latency.
     if (!objects::isObjectUri(file.path)) {
-        ASSIGN_OR_RETURN(const DataFile now, statFile(file.path, file.path));
-        if (now.bytes != file.bytes || now.mtimeNs != file.mtimeNs || now.inode != file.inode) {
+        if (!verifyAtPath(file).ok()) {
             return failedPrecondition(file.path, ": was changed while it was read; try again");
         }
     }
@@ -82,8 +82,8 @@ Json FileFacts::toJson() const {
         stretches.push_back(
             {chunk.rows, chunk.offset, chunk.bytes, chunk.firstLine, chunk.decodedBytes});
     }
-    return {{"version", kVersion}, {"columns", columns},  {"refused", refused},
-            {"rows", rows},        {"hash", contentHash}, {"chunks", stretches}};
+    return {{"version", kVersion}, {"columns", columns}, {"refused", refused}, {"rows", rows},
+            {"hash", contentHash}, {"etag", etag},       {"chunks", stretches}};
 }
 
 Result<FileFacts> FileFacts::fromJson(const Json& json) {
@@ -109,6 +109,7 @@ Result<FileFacts> FileFacts::fromJson(const Json& json) {
         }
         facts.rows = json.at("rows").get<std::int64_t>();
         facts.contentHash = json.at("hash").get<std::string>();
+        facts.etag = json.at("etag").get<std::string>();
         for (const Json& c : json.at("chunks")) {
             facts.chunks.push_back({c.at(0).get<std::int64_t>(), c.at(1).get<std::int64_t>(),
                                     c.at(2).get<std::int64_t>(), c.at(3).get<std::int64_t>(),

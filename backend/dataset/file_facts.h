@@ -44,6 +44,7 @@ struct FileFacts {
     spec::Schema schema;  ///< with what is refused
     std::int64_t rows = 0;
     std::string contentHash;  ///< XXH3-128 of the footer; CSV: of the content
+    std::string etag;         ///< of the object's version that they are of; empty: not told
     std::vector<ChunkFacts> chunks;
 
     Json toJson() const;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "backend/core/files.h"
+#include "backend/dataset/file_identity.h"
 #include "backend/objects/object_store.h"
 #include "backend/spec/data_format.h"
 
@@ -482,10 +483,7 @@ Result<DataFile> statFile(const std::string& path, std::string_view written) {
     }
     DataFile file;
     file.path = path;
-    file.bytes = info.st_size;
-    file.mtimeNs = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
-    file.inode = info.st_ino;
-    file.device = info.st_dev;
+    setIdentity(info, file);
     return file;
 }
 

@@ -24,7 +24,9 @@ struct DataFile {
     std::int64_t bytes = 0;
     std::int64_t mtimeNs = 0;
     std::uint64_t inode = 0;
-    std::uint64_t device = 0;  ///< local files: of the file system
+    std::uint64_t device = 0;   ///< local files: of the file system
+    std::int64_t changeNs = 0;  ///< of the inode (ctime), which no one can set back
+    std::string etag;           ///< of an object, as its facts were read; empty: not told
 };
 
 /// `baseDir`: what relative paths are relative to. `format` (parquet, csv, arrow) chooses which

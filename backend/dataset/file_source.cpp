@@ -14,6 +14,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/unique_fd.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/file_identity.h"
 #include "backend/dataset/inline_file.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/objects/object_store.h"
@@ -25,15 +26,16 @@ namespace {
 class ObjectFile final : public InlineFile {
  public:
     using InlineFile::ReadAt;
-    ObjectFile(std::string uri, std::int64_t bytes, arrow::MemoryPool* pool,
+    ObjectFile(const DataFile& file, arrow::MemoryPool* pool,
                std::shared_ptr<const objects::ObjectStore> store,
                std::shared_ptr<ReadAhead> readAhead, std::uint32_t index)
-        : uri_(std::move(uri)),
-          bytes_(bytes),
+        : uri_(file.path),
+          bytes_(file.bytes),
           pool_(pool),
           store_(std::move(store)),
           readAhead_(std::move(readAhead)),
-          index_(index) {}
+          index_(index),
+          etag_(file.etag) {}
 
     arrow::Status Close() override {
         isClosed_ = true;
@@ -84,6 +86,10 @@ class ObjectFile final : public InlineFile {
         MutexLock lock(mutex_);
         return error_;
     }
+    std::string etag() const {
+        MutexLock lock(mutex_);
+        return etag_;
+    }
 
  private:
     arrow::Result<std::shared_ptr<arrow::Buffer>> taken(std::int64_t position, std::int64_t bytes) {
@@ -105,13 +111,18 @@ class ObjectFile final : public InlineFile {
         if (bytes == 0) {
             return 0;
         }
-        const Result<std::int64_t> read = store_->read(uri_, position, bytes, out);
-        if (read.ok() && *read == bytes) {
-            return bytes;
+        const Result<objects::ObjectBytes> read =
+            store_->read(uri_, {position, bytes, etag()}, out);
+        if (!read.ok()) {
+            return failed(read.status());
         }
-        return failed(read.ok() ? dataLoss(uri_, ": truncated while it was read: ", *read, " of ",
-                                           bytes, " bytes at ", position)
-                                : read.status());
+        if (read->count != bytes) {
+            return failed(dataLoss(uri_, ": truncated while it was read: ", read->count, " of ",
+                                   bytes, " bytes at ", position));
+        }
+        MutexLock lock(mutex_);
+        etag_ = etag_.empty() ? read->etag : etag_;  // all later reads are of this version
+        return bytes;
     }
 
     const std::string uri_;
@@ -124,6 +135,7 @@ class ObjectFile final : public InlineFile {
     bool isClosed_ = false;
     mutable Mutex mutex_;
     Status error_ MR_GUARDED_BY(mutex_);
+    std::string etag_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -136,20 +148,21 @@ Result<FileSource> FileSource::openAhead(const DataFile& file, arrow::MemoryPool
                                          std::shared_ptr<ReadAhead> readAhead,
                                          std::uint32_t index) {
     FileSource source;
-    source.path_ = file.path;
-    source.bytes_ = file.bytes;
+    source.file_ = file;
     pool = pool == nullptr ? arrow::default_memory_pool() : pool;
     if (objects::isObjectUri(file.path)) {
         ASSIGN_OR_RETURN(auto store, objects::ObjectStore::open());
         source.isObject_ = true;
-        source.input_ = std::make_shared<ObjectFile>(file.path, file.bytes, pool, std::move(store),
-                                                     std::move(readAhead), index);
+        source.input_ =
+            std::make_shared<ObjectFile>(file, pool, std::move(store), std::move(readAhead), index);
         return source;
     }
     UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.isOpen()) {
         return errnoStatus(errno, file.path);
     }
+    RETURN_IF_ERROR(verifyOpen(file, fd.get()));
+    source.fd_ = fd.get();  // the file's from here on
     ASSIGN_OR_RETURN(source.input_, localFile(std::move(fd), file.path, pool));
     return source;
 }
@@ -158,12 +171,12 @@ Result<std::int64_t> FileSource::readSome(std::int64_t offset, std::int64_t byte
                                           void* out) const {
     const auto read = input_->ReadAt(offset, bytes, out);
     RETURN_IF_ERROR(error());
-    return fromArrow(read, path_);
+    return fromArrow(read, file_.path);
 }
 
 Status FileSource::readAt(std::int64_t offset, std::int64_t bytes, void* out) const {
     ASSIGN_OR_RETURN(const std::int64_t read, readSome(offset, bytes, out));
-    return read == bytes ? okStatus() : dataLoss(path_, ": truncated while it was read");
+    return read == bytes ? okStatus() : dataLoss(file_.path, ": truncated while it was read");
 }
 
 Result<std::string> FileSource::readText(std::int64_t offset, std::int64_t bytes) const {
@@ -174,6 +187,14 @@ Result<std::string> FileSource::readText(std::int64_t offset, std::int64_t bytes
 
 Status FileSource::error() const {
     return isObject_ ? static_cast<const ObjectFile&>(*input_).error() : okStatus();
+}
+
+Status FileSource::verify() const {
+    return isObject_ ? error() : verifyOpen(file_, fd_);
+}
+
+std::string FileSource::etag() const {
+    return isObject_ ? static_cast<const ObjectFile&>(*input_).etag() : "";
 }
 
 }  // namespace millrace::dataset

@@ -2,9 +2,12 @@
 // A data file's bytes by position, wherever they lie: a local file or an object of a store.
 //
 // Local files are read straight from the system (pread into the caller's memory, nothing ahead).
-// Objects are read by ranges; what a ReadAhead fetched before is handed out without a copy.
-// Threads: one at a time. Failure: kNotFound, kUnavailable ..., each naming the file; because the
-// libraries above know Arrow's errors only, error() keeps the first one as it was.
+// Objects are read by ranges; what a ReadAhead fetched before is handed out without a copy. All
+// reads are of the file that was checked: a local one by its identity (file_identity.h) at open()
+// and at each verify(), an object by its ETag.
+// Threads: one at a time. Failure: kNotFound, kUnavailable ..., each naming the file;
+// kFailedPrecondition for another file than the one checked. Because the libraries above know
+// Arrow's errors only, error() keeps the first one as it was.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,6 +35,7 @@ class FileSource {
     static Result<FileSource> openAhead(const DataFile& file, arrow::MemoryPool* pool,
                                         std::shared_ptr<ReadAhead> readAhead, std::uint32_t index);
 
+    const DataFile& file() const { return file_; }
     /// The file as Arrow's readers take it.
     const std::shared_ptr<arrow::io::RandomAccessFile>& input() const { return input_; }
 
@@ -45,9 +49,15 @@ class FileSource {
     /// The first failure of a read of an object; OK for a local file.
     Status error() const;
 
+    /// To be asked after reads: whether what was read is of the file that was checked.
+    Status verify() const;
+
+    /// Of the object's version that is read; empty for a local file, or before the first read.
+    std::string etag() const;
+
  private:
-    std::string path_;
-    std::int64_t bytes_ = 0;
+    DataFile file_;
+    int fd_ = -1;  ///< of a local file; input_'s
     bool isObject_ = false;
     std::shared_ptr<arrow::io::RandomAccessFile> input_;
 };

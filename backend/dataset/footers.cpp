@@ -23,6 +23,7 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/arrow_stream.h"
 #include "backend/dataset/column_tree.h"
+#include "backend/dataset/file_identity.h"
 #include "backend/dataset/file_source.h"
 #include "backend/dataset/parquet_columns.h"
 #include "backend/dataset/parquet_footers.h"
@@ -199,11 +200,23 @@ Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place
     return okStatus();
 }
 
+Result<std::string> readParquetFooter(const DataFile& file, const FileSource& source) {
+    return readFooter(file, source, "a Parquet", "PAR1");
+}
+
+Status verifyArrowFooter(const DataFile& file, const FileSource& source,
+                         const std::string& contentHash) {
+    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, source, "an Arrow IPC", "ARROW1"));
+    return verifyHash(file, hashHex(footer), contentHash);
+}
+
 Result<FileFacts> readParquetFacts(const DataFile& file) {
     ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
-    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, source, "a Parquet", "PAR1"));
+    ASSIGN_OR_RETURN(const std::string footer, readParquetFooter(file, source));
     try {
-        return parseParquetFooter(file, footer);
+        ASSIGN_OR_RETURN(FileFacts facts, parseParquetFooter(file, footer));
+        facts.etag = source.etag();
+        return facts;
     } catch (const std::exception& e) {
         return footerError(file.path, e);
     }
@@ -213,10 +226,14 @@ Result<FileFacts> readArrowFacts(const DataFile& file) {
     ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
     ASSIGN_OR_RETURN(const bool isStream, isArrowStream(file, source));
     if (isStream) {
-        return readArrowStreamFacts(file, source);
+        ASSIGN_OR_RETURN(FileFacts facts, readArrowStreamFacts(file, source));
+        facts.etag = source.etag();
+        return facts;
     }
     ASSIGN_OR_RETURN(const std::string footer, readFooter(file, source, "an Arrow IPC", "ARROW1"));
-    return parseArrowFile(file, source, footer);
+    ASSIGN_OR_RETURN(FileFacts facts, parseArrowFile(file, source, footer));
+    facts.etag = source.etag();
+    return facts;
 }
 
 }  // namespace millrace::dataset

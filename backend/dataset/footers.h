@@ -22,6 +22,15 @@ Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place
                        const std::map<std::string, std::size_t>& columns,
                        std::vector<std::int64_t>& decodedBytes);
 
+class FileSource;
+
+/// A Parquet file's footer with its length and magic: what its hash is of.
+Result<std::string> readParquetFooter(const DataFile& file, const FileSource& source);
+
+/// kFailedPrecondition when the footer of an Arrow IPC file is not of this hash.
+Status verifyArrowFooter(const DataFile& file, const FileSource& source,
+                         const std::string& contentHash);
+
 Result<FileFacts> readParquetFacts(const DataFile& file);
 Result<FileFacts> readArrowFacts(const DataFile& file);
 

@@ -9,6 +9,9 @@
 #include <parquet/page_index.h>
 #include <parquet/schema.h>
 
+#include "backend/core/hash.h"
+#include "backend/dataset/file_identity.h"
+#include "backend/dataset/footers.h"
 #include "backend/dataset/parquet_columns.h"
 
 namespace millrace::dataset {
@@ -26,7 +29,8 @@ Status footerError(const std::string& path, const std::exception& error) {
                : dataLoss(path, ": corrupt Parquet footer: ", what);
 }
 
-Result<ParquetFooter> ParquetFooters::get(const DataFile& file, const FileSource& source) {
+Result<ParquetFooter> ParquetFooters::get(const DataFile& file, const FileSource& source,
+                                          const std::string& contentHash) {
     {
         MutexLock lock(mutex_);
         for (auto it = recent_.begin(); it != recent_.end(); ++it) {
@@ -36,14 +40,16 @@ Result<ParquetFooter> ParquetFooters::get(const DataFile& file, const FileSource
             }
         }
     }
+    ASSIGN_OR_RETURN(const std::string bytes, readParquetFooter(file, source));
+    RETURN_IF_ERROR(verifyHash(file, hashHex(bytes), contentHash));
     ParquetFooter footer;
     try {
-        footer.metadata = parquet::ReadMetaData(source.input());
+        footer.metadata =
+            parquet::FileMetaData::Make(bytes.data(), static_cast<std::int64_t>(bytes.size() - 8));
         const auto columns = columnsOf(*footer.metadata->schema());
         footer.columns = std::make_shared<const std::unordered_map<std::string, ColumnLeaves>>(
             columns.begin(), columns.end());
     } catch (const std::exception& e) {
-        RETURN_IF_ERROR(source.error());
         return footerError(file.path, e);
     }
     MutexLock lock(mutex_);

@@ -41,7 +41,9 @@ class ParquetFooters {
  public:
     static constexpr std::size_t kKept = 64;
 
-    Result<ParquetFooter> get(const DataFile& file, const FileSource& source);
+    /// `contentHash`: the planned footer's; another one is kFailedPrecondition.
+    Result<ParquetFooter> get(const DataFile& file, const FileSource& source,
+                              const std::string& contentHash);
 
  private:
     struct Entry {

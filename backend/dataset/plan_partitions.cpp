@@ -92,7 +92,9 @@ class Partitioner {
                                      " says nothing of the values of '", column_, "'"));
         }
         ASSIGN_OR_RETURN(const FileSource source, FileSource::open(dataset_.files()[f]));
-        ASSIGN_OR_RETURN(const auto footer, dataset_.footers().get(dataset_.files()[f], source));
+        ASSIGN_OR_RETURN(const auto facts, dataset_.facts(f));
+        ASSIGN_OR_RETURN(const auto footer,
+                         dataset_.footers().get(dataset_.files()[f], source, facts->contentHash));
         std::int64_t last = -1;
         for (const stream::PlanSplit& split : file.splits) {
             if (split.rowGroup == last || split.rows == 0) {

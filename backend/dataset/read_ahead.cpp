@@ -202,9 +202,9 @@ Result<std::vector<ByteRange>> ReadAhead::rangesOf(const Key& key,
     if (format != "parquet") {
         return std::vector<ByteRange>();
     }
-    const DataFile& data = dataset_->files()[file];
+    ASSIGN_OR_RETURN(const DataFile data, dataset_->checkedFile(file));
     ASSIGN_OR_RETURN(const FileSource source, FileSource::open(data, pool_));
-    ASSIGN_OR_RETURN(const auto footer, dataset_->footers().get(data, source));
+    ASSIGN_OR_RETURN(const auto footer, dataset_->footers().get(data, source, facts->contentHash));
     return columnRanges(*footer.metadata, static_cast<int>(chunk), columns, options_.hasIndexes);
 }
 
@@ -284,14 +284,15 @@ void ReadAhead::add(const Key& key, BlockPtr block, bool isUrgent) {
 Status ReadAhead::read(const Part& part, const std::stop_token& stop) {
     ++requests_;
     const Block& block = *part.block;
-    const std::string& uri = dataset_->files()[part.file].path;
+    ASSIGN_OR_RETURN(const DataFile file, dataset_->checkedFile(part.file));
     ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
     ASSIGN_OR_RETURN(
-        const std::int64_t read,
-        store->read(uri, part.range.offset, part.range.bytes,
+        const objects::ObjectBytes read,
+        store->read(file.path, {part.range.offset, part.range.bytes, file.etag},
                     block.bytes->mutable_data() + (part.range.offset - block.range.offset), stop));
-    return read == part.range.bytes ? okStatus()
-                                    : dataLoss(uri, ": truncated while the run reads it");
+    return read.count == part.range.bytes
+               ? okStatus()
+               : dataLoss(file.path, ": truncated while the run reads it");
 }
 
 void ReadAhead::fetch(const Part& part, const std::stop_token& stop) {

@@ -13,8 +13,10 @@
 #include "backend/core/hash.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/dataset.h"
+#include "backend/dataset/file_identity.h"
 #include "backend/dataset/file_source.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
 namespace {
@@ -35,8 +37,7 @@ Result<std::shared_ptr<const Dataset>> openTable(const std::string& path,
     return table;
 }
 
-Result<std::string> hashFile(const DataFile& file) {
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+Result<std::string> hashFile(const FileSource& source) {
     const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                          &XXH3_freeState);
     XXH3_128bits_reset(state.get());
@@ -52,15 +53,8 @@ Result<std::string> hashFile(const DataFile& file) {
         at += n;
     }
     const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
+    RETURN_IF_ERROR(source.verify());
     return Sum128{hash.low64, hash.high64}.hex();
-}
-
-Result<stream::SideTable> identityOf(const DataFile& file) {
-    stream::SideTable table;
-    table.path = file.path;
-    table.bytes = file.bytes;
-    ASSIGN_OR_RETURN(table.hash, hashFile(file));
-    return table;
 }
 
 }  // namespace
@@ -140,18 +134,33 @@ Result<stream::SideTable> sideTableOf(const std::string& path, const std::string
         return invalidArgument("table ", path, ": names ", files.size(),
                                " files; a side table is one file");
     }
-    return identityOf(files[0]);
+    stream::SideTable table;
+    table.path = files[0].path;
+    table.bytes = files[0].bytes;
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(files[0]));
+    ASSIGN_OR_RETURN(table.hash, hashFile(source));
+    return table;
 }
 
-Status verifySideTable(const stream::SideTable& table) {
-    ASSIGN_OR_RETURN(const DataFile file, statFile(table.path, table.path));
-    if (file.bytes == table.bytes) {
-        ASSIGN_OR_RETURN(const stream::SideTable now, identityOf(file));
-        if (now.hash == table.hash) {
-            return okStatus();
-        }
+Result<DataFile> verifySideTable(const stream::SideTable& table) {
+    ASSIGN_OR_RETURN(DataFile file, statFile(table.path, table.path));
+    DataFile planned = file;
+    planned.bytes = table.bytes;
+    RETURN_IF_ERROR(verifySize(planned, file.bytes));
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    ASSIGN_OR_RETURN(const std::string hash, hashFile(source));
+    RETURN_IF_ERROR(verifyHash(file, hash, table.hash));
+    file.etag = source.etag();
+    return file;
+}
+
+Status verifyStill(const DataFile& checked) {
+    if (checked.etag.empty()) {
+        return verifyAtPath(checked);
     }
-    return failedPrecondition(table.path, ": changed since the run was planned");
+    ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
+    char first = 0;
+    return store->read(checked.path, {0, 1, checked.etag}, &first).status();
 }
 
 }  // namespace millrace::dataset

@@ -39,7 +39,11 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const std::string& path, const s
 /// A side table's file: absolute path, size and content hash, as the plan and the receipt hold it.
 Result<stream::SideTable> sideTableOf(const std::string& path, const std::string& baseDir);
 
-/// kFailedPrecondition, naming the file, when a side table is no longer the planned one.
-Status verifySideTable(const stream::SideTable& table);
+/// The file of a planned side table as it is now, by its whole content. kFailedPrecondition, naming
+/// the file, when it is no longer the planned one.
+Result<DataFile> verifySideTable(const stream::SideTable& table);
+
+/// After the table was loaded: that it was loaded from the file that verifySideTable() gave.
+Status verifyStill(const DataFile& checked);
 
 }  // namespace millrace::dataset

@@ -74,18 +74,17 @@ Status SplitReader::openFile(std::uint32_t file) {
     }
     decoder_.reset();
     ASSIGN_OR_RETURN(std::shared_ptr<const FileFacts> facts, dataset_->facts(file));
-    const DataFile& data = dataset_->files()[file];
+    ASSIGN_OR_RETURN(const DataFile data, dataset_->checkedFile(file));
     ASSIGN_OR_RETURN(source_, FileSource::openAhead(data, pool_, readAhead_, file));
     DecoderInput input{
-        data.path, *source_, std::move(facts), &dataset_->schema(), &types_, &dataset_->options(),
-        pool_,     {}};
+        data.path, *source_, facts, &dataset_->schema(), &types_, &dataset_->options(), pool_, {}};
     const std::string& format = dataset_->options().format;
     if (format == "csv") {
         ASSIGN_OR_RETURN(decoder_, openCsv(input));
     } else if (format == "arrow") {
         ASSIGN_OR_RETURN(decoder_, openArrow(input));
     } else {
-        ASSIGN_OR_RETURN(input.footer, dataset_->footers().get(data, *source_));
+        ASSIGN_OR_RETURN(input.footer, dataset_->footers().get(data, *source_, facts->contentHash));
         ASSIGN_OR_RETURN(decoder_, openParquet(input));
     }
     openFile_ = file;
@@ -102,6 +101,12 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::FileDecoder::rea
         ASSIGN_OR_RETURN(array, zeroNullFloats(std::move(array), pool));
     }
     return arrays;
+}
+
+/// Of the file that is open.
+Result<ParquetFooter> SplitReader::footerOf(std::uint32_t file) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset_->facts(file));
+    return dataset_->footers().get(dataset_->files()[file], *source_, facts->contentHash);
 }
 
 Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner& pruner) {
@@ -122,8 +127,7 @@ Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner
         return false;
     }
     RETURN_IF_ERROR(openFile(split.file));
-    ASSIGN_OR_RETURN(const auto footer,
-                     dataset_->footers().get(dataset_->files()[split.file], *source_));
+    ASSIGN_OR_RETURN(const ParquetFooter footer, footerOf(split.file));
     const ParquetSplitFacts facts(footer.metadata, *source_, static_cast<int>(split.chunk),
                                   dataset_->schema());
     return pruner.provesEmpty([&](const std::string& column) {
@@ -139,8 +143,7 @@ Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
         return all;
     }
     RETURN_IF_ERROR(openFile(split.file));
-    ASSIGN_OR_RETURN(const auto footer,
-                     dataset_->footers().get(dataset_->files()[split.file], *source_));
+    ASSIGN_OR_RETURN(const ParquetFooter footer, footerOf(split.file));
     ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> file, dataset_->facts(split.file));
     const auto group = static_cast<std::size_t>(split.chunk);
     if (split.chunk < 0 || group >= file->chunks.size()) {
@@ -235,10 +238,9 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
                                   : decoder_->readRows(split, columns, *wish, pool_);
     const std::int64_t bytes = decoder_->bytesRead() - before;
     bytesRead_ += bytes;
-    if (!arrays.ok()) {
-        // The decoder took it for a broken file.
-        RETURN_IF_ERROR(source_->error());
-    }
+    // Bytes of a file that was changed meanwhile are none of the run's, whether they could be
+    // decoded or not.
+    RETURN_IF_ERROR(source_->verify());
     std::vector<ColumnCost> costs = decoder_->takeCosts();
     if (costs.empty() && !columns.empty()) {
         costs.push_back(clock.lap("", bytes));

@@ -27,6 +27,7 @@ class MemoryPool;
 namespace millrace::dataset {
 
 class ReadAhead;
+struct ParquetFooter;
 class SplitPruner;
 
 /// The rows of one file that a split holds: stream::PlanSplit by value, with its file.
@@ -108,6 +109,7 @@ class SplitReader {
 
  private:
     Status openFile(std::uint32_t file);
+    Result<ParquetFooter> footerOf(std::uint32_t file);
     void leaveSplit();
     Result<std::vector<std::shared_ptr<arrow::Array>>> readAny(
         const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish);

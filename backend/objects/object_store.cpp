@@ -20,7 +20,7 @@ Result<std::shared_ptr<const ObjectStore>> ObjectStore::open() {
     static std::shared_ptr<const ObjectStore> shared;  // as process-wide as Arrow's S3 is
     MutexLock lock(mutex);
     if (shared == nullptr) {
-        S3Settings settings = s3SettingsFromEnvironment();
+        ASSIGN_OR_RETURN(S3Settings settings, s3SettingsFromEnvironment());
         const StoreErrors errors{settings.endpoint.empty() ? "Amazon S3" : settings.endpoint,
                                  settings.attempts};
         std::shared_ptr<ObjectStore> store(new ObjectStore);
@@ -43,18 +43,18 @@ Result<ObjectInfo> ObjectStore::stat(const std::string& uri) const {
     return files_->stat(uri);
 }
 
-Result<std::int64_t> ObjectStore::read(const std::string& uri, std::int64_t offset,
-                                       std::int64_t bytes, void* out,
-                                       const std::stop_token& stop) const {
+Result<ObjectBytes> ObjectStore::read(const std::string& uri, const ObjectRange& range, void* out,
+                                      const std::stop_token& stop) const {
     const std::size_t slash = uri.find('/', kObjectScheme.size());
     if (slash == std::string::npos) {
         return invalidArgument(uri, ": name the object: s3://BUCKET/KEY");
     }
-    if (bytes <= 0) {
-        return 0;
+    if (range.bytes <= 0) {
+        return ObjectBytes{0, range.etag};
     }
-    return ranges_->read(uri.substr(kObjectScheme.size(), slash - kObjectScheme.size()),
-                         uri.substr(slash + 1), offset, bytes, out, stop);
+    return ranges_->read(
+        {uri.substr(kObjectScheme.size(), slash - kObjectScheme.size()), uri.substr(slash + 1)},
+        range, out, stop);
 }
 
 }  // namespace millrace::objects

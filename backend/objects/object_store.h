@@ -32,6 +32,17 @@ struct ObjectInfo {
     std::int64_t mtimeNs = 0;  ///< a store tells it by the second
 };
 
+/// A stretch of an object, of one version of it where the store tells versions apart.
+struct ObjectRange {
+    std::int64_t offset = 0, bytes = 0;
+    std::string etag;  ///< of the version; empty: whichever is there
+};
+
+struct ObjectBytes {
+    std::int64_t count = 0;
+    std::string etag;  ///< of the version that was read; empty: the store has none
+};
+
 class ObjectStore {
  public:
     /// The store that the environment describes; made at first use.
@@ -44,10 +55,12 @@ class ObjectStore {
     /// Size and time of one object.
     Result<ObjectInfo> stat(const std::string& uri) const;
 
-    /// Up to `bytes` bytes of the object at `offset` into `out`: fewer when it ends before.
-    /// kCancelled soon after `stop` says so.
-    Result<std::int64_t> read(const std::string& uri, std::int64_t offset, std::int64_t bytes,
-                              void* out, const std::stop_token& stop = {}) const;
+    /// Up to `range.bytes` bytes of the object into `out`: fewer when it ends before. A whole
+    /// object is compared with the checksum that the store sends. kFailedPrecondition when it is of
+    /// another version by now; kDataLoss for another checksum; kCancelled soon after `stop` says
+    /// so.
+    Result<ObjectBytes> read(const std::string& uri, const ObjectRange& range, void* out,
+                             const std::stop_token& stop = {}) const;
 
  private:
     ObjectStore();

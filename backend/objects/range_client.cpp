@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <ctime>
 #include <mutex>
+#include <optional>
 
 #include <curl/curl.h>
 #include <sys/socket.h>
 
-#include "backend/objects/object_store.h"
+#include "backend/objects/range_answer.h"
 
 namespace millrace::objects {
 namespace {
@@ -19,8 +19,10 @@ constexpr long kReceiveBytes = 512 * 1024;
 /// A thread is woken when so much has come, not for each packet: with the loader on one core that
 /// is 5 % of its time.
 constexpr int kWakeBytes = 512 * 1024;
-constexpr std::size_t kErrorTextMost = 4096;
-constexpr long kPartialContent = 206, kWhole = 200, kNotThatRange = 416;
+/// But after so long for whatever there is.
+constexpr std::chrono::milliseconds kWakeTime{900};
+/// An answer that brought less before it broke off is no progress: the tries go on being counted.
+constexpr std::int64_t kProgressBytes = 64 * 1024;
 
 std::string utcNow() {
     const std::time_t now = std::time(nullptr);
@@ -28,17 +30,6 @@ std::string utcNow() {
     ::gmtime_r(&now, &parts);
     char text[32];
     return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts)};
-}
-
-/// The text of <name>...</name> in an error document, empty when it is not there.
-std::string_view element(std::string_view document, std::string_view name) {
-    const std::string open = strCat("<", name, ">");
-    const std::size_t begin = document.find(open);
-    if (begin == std::string_view::npos) {
-        return {};
-    }
-    document.remove_prefix(begin + open.size());
-    return document.substr(0, document.find('<'));
 }
 
 /// Sleeps, but not longer than until `stop`; false when it was asked to stop.
@@ -49,38 +40,31 @@ bool pause(std::chrono::milliseconds time, const std::stop_token& stop) {
     return !changed.wait_for(lock, stop, time, [&stop] { return stop.stop_requested(); });
 }
 
+/// Whether libcurl's code says that the way to the server broke.
+bool isOfNetwork(int code) {
+    return code != CURLE_OK && code != CURLE_PEER_FAILED_VERIFICATION &&
+           code != CURLE_SSL_CACERT_BADFILE && code != CURLE_UNSUPPORTED_PROTOCOL &&
+           code != CURLE_URL_MALFORMAT;
+}
+
+/// A weak ETag (RFC 9110, 8.8.3) never matches in If-Match: it is compared when the answer comes.
+bool isStrong(std::string_view etag) {
+    return !etag.empty() && !etag.starts_with("W/");
+}
+
 }  // namespace
 
 struct RangeClient::Place {
     std::string url, host, path;
 };
 
-struct RangeClient::Answer {
-    CURLcode code = CURLE_OK;
-    long status = 0;
-    std::int64_t wanted = 0, bytes = 0;
-    char* out = nullptr;
-    bool isTooLong = false;
-    std::string text;    ///< of an error, its beginning
-    std::string reason;  ///< for people
-
-    bool isWhole() const {
-        return code == CURLE_OK &&
-               (status == kPartialContent || status == kWhole || status == kNotThatRange);
-    }
-    bool isTransient() const {
-        const bool isOfNetwork = code != CURLE_OK && code != CURLE_PEER_FAILED_VERIFICATION &&
-                                 code != CURLE_SSL_CACERT_BADFILE &&
-                                 code != CURLE_UNSUPPORTED_PROTOCOL && code != CURLE_URL_MALFORMAT;
-        return !isTooLong && (isOfNetwork || status >= 500 || status == 429 || status == 408 ||
-                              element(text, "Code") == "RequestTimeout");
-    }
-};
-
 /// A handle of libcurl with the connection that it keeps.
 class RangeClient::Connection {
+    using Clock = std::chrono::steady_clock;
+
  public:
-    explicit Connection(const S3Settings& settings) : handle_(curl_easy_init()) {
+    explicit Connection(const S3Settings& settings)
+        : handle_(curl_easy_init()), stall_(settings.stall) {
         set(CURLOPT_NOSIGNAL, 1L);
         set(CURLOPT_PROTOCOLS_STR, "http,https");
         set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -92,11 +76,13 @@ class RangeClient::Connection {
         set(CURLOPT_SOCKOPTDATA, this);
         set(CURLOPT_USERAGENT, "millrace");
         set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(kConnectTime.count()));
-        set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-        set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(kSilenceTime.count() / 1000));
         set(CURLOPT_WRITEFUNCTION, &Connection::takeBody);
+        set(CURLOPT_WRITEDATA, this);
+        set(CURLOPT_HEADERFUNCTION, &Connection::takeHeader);
+        set(CURLOPT_HEADERDATA, this);
         set(CURLOPT_NOPROGRESS, 0L);
-        set(CURLOPT_XFERINFOFUNCTION, &Connection::isStopped);
+        set(CURLOPT_XFERINFOFUNCTION, &Connection::isGivenUp);
+        set(CURLOPT_XFERINFODATA, this);
         set(CURLOPT_ERRORBUFFER, error_);
         if (!settings.certificates.empty()) {
             set(CURLOPT_CAINFO, settings.certificates.c_str());
@@ -107,27 +93,35 @@ class RangeClient::Connection {
     Connection& operator=(const Connection&) = delete;
 
     void get(const std::string& url, const std::vector<std::string>& headers,
-             const std::stop_token& stop, Answer& answer) {
+             const std::stop_token& stop, RangeAnswer& answer) {
         curl_slist* list = nullptr;
         for (const std::string& header : headers) {
             list = curl_slist_append(list, header.c_str());
         }
         answer_ = &answer;
+        stop_ = &stop;
+        watch_.emplace(stall_, Clock::now());
+        bytesSeen_ = 0;
         error_[0] = '\0';
         set(CURLOPT_URL, url.c_str());
         set(CURLOPT_HTTPHEADER, list);
-        set(CURLOPT_WRITEDATA, this);
-        set(CURLOPT_XFERINFODATA, &stop);
-        answer.code = curl_easy_perform(handle_);
+        const CURLcode code = curl_easy_perform(handle_);
+        answer.code = code;
         curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &answer.status);
         set(CURLOPT_HTTPHEADER, nullptr);
         curl_slist_free_all(list);
-        answer.reason = answer.code == CURLE_OK ? strCat("HTTP status ", answer.status)
-                        : error_[0] != '\0'     ? std::string(error_)
-                                                : curl_easy_strerror(answer.code);
-        if (const auto code = element(answer.text, "Code"); !code.empty()) {
-            answer.reason = strCat(code, ", HTTP status ", answer.status);
+        answer.reason = code == CURLE_OK    ? strCat("HTTP status ", answer.status)
+                        : error_[0] != '\0' ? std::string(error_)
+                                            : curl_easy_strerror(code);
+        if (const auto word = element(answer.text, "Code"); !word.empty()) {
+            answer.reason = strCat(word, ", HTTP status ", answer.status);
         }
+        if (answer.fault == RangeAnswer::Fault::kStalled) {
+            answer.reason =
+                strCat("less than ", kLeastRate, " bytes/s for ",
+                       static_cast<double>(stall_.count()) / 1000, " s: ", kStallVariable);
+        }
+        answer.finish();
     }
 
  private:
@@ -140,20 +134,17 @@ class RangeClient::Connection {
         return static_cast<Connection*>(self)->take(data, size * count);
     }
     std::size_t take(const char* data, std::size_t bytes) {
-        Answer& answer = *answer_;
+        RangeAnswer& answer = *answer_;
         curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &answer.status);
-        if (answer.status != kPartialContent && answer.status != kWhole) {
-            answer.text.append(data, std::min(bytes, kErrorTextMost - answer.text.size()));
-            return bytes;
-        }
-        if (answer.bytes + static_cast<std::int64_t>(bytes) > answer.wanted) {
-            answer.isTooLong = true;
+        if (!answer.add({data, bytes})) {
             return 0;  // ends the transfer
         }
-        std::memcpy(answer.out + answer.bytes, data, bytes);
-        answer.bytes += static_cast<std::int64_t>(bytes);
         wakeFor(answer.wanted - answer.bytes);
         return bytes;
+    }
+    static std::size_t takeHeader(char* line, std::size_t size, std::size_t count, void* self) {
+        static_cast<Connection*>(self)->answer_->addHeader({line, size * count});
+        return size * count;
     }
     static int isNewSocket(void* self, curl_socket_t socket, curlsocktype) {
         auto& connection = *static_cast<Connection*>(self);
@@ -170,12 +161,31 @@ class RangeClient::Connection {
             wakeBytes_ = bytes;
         }
     }
-    static int isStopped(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-        return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
+    /// Asked at least once a second.
+    static int isGivenUp(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+        return static_cast<Connection*>(self)->givesUp() ? 1 : 0;
+    }
+    bool givesUp() {
+        const Clock::time_point now = Clock::now();
+        if (answer_->bytes > bytesSeen_ || now - seenAt_ < kWakeTime) {
+            seenAt_ = answer_->bytes > bytesSeen_ ? now : seenAt_;
+            bytesSeen_ = answer_->bytes;
+        } else {
+            wakeFor(0);  // on a slow way even the wake's bytes take long: what is there is taken
+        }
+        if (watch_->isStalled(answer_->bytes, now)) {
+            answer_->fault = RangeAnswer::Fault::kStalled;
+        }
+        return answer_->fault == RangeAnswer::Fault::kStalled || stop_->stop_requested();
     }
 
     CURL* const handle_;
-    Answer* answer_ = nullptr;
+    const std::chrono::milliseconds stall_;
+    RangeAnswer* answer_ = nullptr;
+    const std::stop_token* stop_ = nullptr;
+    std::optional<StallWatch> watch_;
+    std::int64_t bytesSeen_ = 0;  ///< of the answer, at seenAt_
+    Clock::time_point seenAt_;
     curl_socket_t socket_ = CURL_SOCKET_BAD;
     int wakeBytes_ = 1;  ///< of the socket
     char error_[CURL_ERROR_SIZE] = {};
@@ -222,7 +232,8 @@ RangeClient::RangeClient(S3Settings settings, StoreErrors errors, CredentialsSou
 
 RangeClient::~RangeClient() = default;
 
-RangeClient::Place RangeClient::placeOf(const std::string& bucket, const std::string& key) const {
+RangeClient::Place RangeClient::placeOf(const Object& object) const {
+    const auto& [bucket, key] = object;
     Place place;
     place.path = encodedPath(strCat("/", key));
     if (settings_.endpoint.empty()) {
@@ -242,27 +253,33 @@ RangeClient::Place RangeClient::placeOf(const std::string& bucket, const std::st
     return place;
 }
 
-RangeClient::Answer RangeClient::get(Connection& connection, const Place& place,
-                                     std::int64_t offset, std::int64_t bytes, char* out,
-                                     const std::stop_token& stop) const {
-    Answer answer;
-    answer.wanted = bytes;
+RangeAnswer RangeClient::get(Connection& connection, const Place& place, const ObjectRange& range,
+                             char* out, const std::stop_token& stop) const {
+    RangeAnswer answer;
+    answer.offset = range.offset;
+    answer.wanted = range.bytes;
+    answer.ifMatch = range.etag;
     answer.out = out;
-    const GetRequest request{place.host, place.path,
-                             strCat("bytes=", offset, "-", offset + bytes - 1)};
+    GetRequest request{place.host, place.path,
+                       strCat("bytes=", range.offset, "-", range.offset + range.bytes - 1),
+                       isStrong(range.etag) ? range.etag : "",
+                       // A part has no checksum of its own.
+                       settings_.wantsChecksums && range.offset == 0};
     connection.get(place.url, signedHeaders(request, credentials_(), settings_.region, utcNow()),
                    stop, answer);
-    if (answer.status == kWhole && offset > 0) {
-        answer.isTooLong = true;  // the whole object, from its first byte
-        answer.bytes = 0;
-        answer.code = CURLE_WRITE_ERROR;
-    }
     return answer;
 }
 
-Status RangeClient::statusOf(const Answer& answer, const std::string& uri) const {
-    if (answer.isTooLong) {
+Status RangeClient::statusOf(const RangeAnswer& answer, const std::string& uri) const {
+    using Fault = RangeAnswer::Fault;
+    if (answer.fault == Fault::kTooLong) {
         return errors_.failed(uri, "it does not answer ranges");
+    }
+    if (answer.fault == Fault::kOtherRange) {
+        return errors_.failed(uri, answer.reason);
+    }
+    if (answer.fault == Fault::kChanged) {
+        return errors_.changed(uri, answer.ifMatch, answer.etag);
     }
     if (answer.code != CURLE_OK) {
         return errors_.doesNotAnswer(uri, answer.reason);
@@ -279,26 +296,44 @@ Status RangeClient::statusOf(const Answer& answer, const std::string& uri) const
     }
 }
 
-Result<std::int64_t> RangeClient::read(const std::string& bucket, const std::string& key,
-                                       std::int64_t offset, std::int64_t bytes, void* out,
-                                       const std::stop_token& stop) const {
-    const Place place = placeOf(bucket, key);
+Result<ObjectBytes> RangeClient::read(const Object& object, const ObjectRange& range, void* out,
+                                      const std::stop_token& stop) const {
+    const Place place = placeOf(object);
     const Lease connection(*this);
-    std::int64_t read = 0;
+    char* const begin = static_cast<char*>(out);
+    ObjectBytes read{0, range.etag};
+    std::optional<StoredChecksum> checksum;
     for (int failures = 0;;) {
-        const Answer answer = get(*connection, place, offset + read, bytes - read,
-                                  static_cast<char*>(out) + read, stop);
-        read += answer.bytes;
+        const RangeAnswer answer = get(
+            *connection, place, {range.offset + read.count, range.bytes - read.count, read.etag},
+            begin + read.count, stop);
+        read.count += answer.bytes;
+        // Of one version, however many answers it takes.
+        read.etag = read.etag.empty() && answer.bytes > 0 ? answer.etag : read.etag;
+        checksum = answer.checksum.has_value() ? answer.checksum : checksum;
+        bool isDamaged = false;
         if (answer.isWhole()) {
-            return read;
+            const bool isAll =
+                range.offset == 0 && read.count > 0 && answer.objectBytes == read.count;
+            isDamaged =
+                isAll && checksum.has_value() &&
+                checksumOf(checksum->algorithm, {begin, static_cast<std::size_t>(read.count)}) !=
+                    checksum->value;
+            if (!isDamaged) {
+                return read;
+            }
+            read.count = 0;
+        } else if (answer.bytes >= kProgressBytes) {
+            failures = 0;
         }
-        failures = answer.bytes > 0 ? 0 : failures;  // each byte is a beginning
-        const std::string uri = strCat(kObjectScheme, bucket, "/", key);
+        const std::string uri = strCat(kObjectScheme, object.bucket, "/", object.key);
         if (stop.stop_requested()) {
             return cancelled(uri, ": no longer needed");
         }
-        if (!answer.isTransient() || ++failures >= settings_.attempts) {
-            return statusOf(answer, uri);
+        const bool isFinal = !isDamaged && !answer.isTransient(isOfNetwork(answer.code));
+        if (isFinal || ++failures >= settings_.attempts) {
+            return isDamaged ? errors_.damaged(uri, checksum->algorithm, checksum->value)
+                             : statusOf(answer, uri);
         }
         if (!pause(backOff(failures - 1), stop)) {
             return cancelled(uri, ": no longer needed");

@@ -3,8 +3,9 @@
 //
 // Why not Arrow's S3 filesystem, which lists the objects: it hands a body through streams of 16 KB,
 // which costs the core that decodes 0.17 s a 330 MB (docs/decisions/0006). HTTP, TLS and the
-// connections are libcurl's; requests that fail for a while are tried again with back-off, from the
-// byte that they had come to.
+// connections are libcurl's; requests that fail for a while, or stand still, are tried again with
+// back-off, from the byte that they had come to. All ranges of one read are of one version of the
+// object, by its ETag.
 //
 // Threads: any; a request is made by the thread that asks. The program ignores SIGPIPE: TLS writes
 // to a connection that the server has ended. Owns: idle connections, kIdleMost at most. Failure:
@@ -17,11 +18,14 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
+#include "backend/objects/object_store.h"
 #include "backend/objects/s3_settings.h"
 #include "backend/objects/s3_signature.h"
 #include "backend/objects/store_errors.h"
 
 namespace millrace::objects {
+
+struct RangeAnswer;
 
 class RangeClient {
  public:
@@ -35,22 +39,22 @@ class RangeClient {
     RangeClient(const RangeClient&) = delete;
     RangeClient& operator=(const RangeClient&) = delete;
 
-    /// Up to `bytes` (more than 0) bytes of the object at `offset`: fewer when it ends before.
-    /// kCancelled, within about a second, once `stop` says so.
-    Result<std::int64_t> read(const std::string& bucket, const std::string& key,
-                              std::int64_t offset, std::int64_t bytes, void* out,
-                              const std::stop_token& stop = {}) const;
+    struct Object {
+        std::string bucket, key;
+    };
+    /// As ObjectStore::read(), of more than 0 bytes. kCancelled comes within about a second.
+    Result<ObjectBytes> read(const Object& object, const ObjectRange& range, void* out,
+                             const std::stop_token& stop = {}) const;
 
  private:
     class Connection;
     class Lease;
-    struct Place;   ///< URL and host of an object
-    struct Answer;  ///< what one request brought
+    struct Place;  ///< URL and host of an object
 
-    Place placeOf(const std::string& bucket, const std::string& key) const;
-    Answer get(Connection& connection, const Place& place, std::int64_t offset, std::int64_t bytes,
-               char* out, const std::stop_token& stop) const;
-    Status statusOf(const Answer& answer, const std::string& uri) const;
+    Place placeOf(const Object& object) const;
+    RangeAnswer get(Connection& connection, const Place& place, const ObjectRange& range, char* out,
+                    const std::stop_token& stop) const;
+    Status statusOf(const RangeAnswer& answer, const std::string& uri) const;
 
     const S3Settings settings_;
     const StoreErrors errors_;

@@ -31,7 +31,7 @@ arrow::fs::S3Options optionsOf(const S3Settings& settings) {
     options.endpoint_override = settings.endpoint;
     options.region = settings.region;
     options.connect_timeout = std::chrono::duration<double>(kConnectTime).count();
-    options.request_timeout = std::chrono::duration<double>(kSilenceTime).count();
+    options.request_timeout = std::chrono::duration<double>(settings.stall).count();
     options.tls_ca_file_path = settings.certificates;
     options.retry_strategy = std::make_shared<BackOff>(settings.attempts);
     if (options.GetAccessKey().empty()) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kFirstDelayMs = 200, kLongestDelayMs = 5000;
 constexpr int kMostAttempts = 100;
+constexpr double kLongestStallSeconds = 3600;
 
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
@@ -72,9 +73,21 @@ std::string certificates() {
     return "";
 }
 
+/// From a thousandth of a second on, so that tests need not wait.
+Result<std::chrono::milliseconds> stallLimit(const std::string& text) {
+    char* end = nullptr;
+    const double seconds = std::strtod(text.c_str(), &end);
+    if (*end != '\0' || !(seconds >= 0.001 && seconds <= kLongestStallSeconds)) {
+        return invalidArgument(kStallVariable, "='", text, "': give a number of seconds up to ",
+                               static_cast<int>(kLongestStallSeconds), ", as in ", kStallVariable,
+                               "=30");
+    }
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
 }  // namespace
 
-S3Settings s3SettingsFromEnvironment() {
+Result<S3Settings> s3SettingsFromEnvironment() {
     const std::map<std::string, std::string> profile = profileKeys();
     const auto orProfile = [&profile](std::string value, const char* key) {
         const auto it = profile.find(key);
@@ -98,6 +111,12 @@ S3Settings s3SettingsFromEnvironment() {
     settings.certificates = certificates();
     if (const int given = std::atoi(environment("AWS_MAX_ATTEMPTS").c_str()); given > 0) {
         settings.attempts = std::min(given, kMostAttempts);
+    }
+    const std::string checksums =
+        orProfile(environment("AWS_RESPONSE_CHECKSUM_VALIDATION"), "response_checksum_validation");
+    settings.wantsChecksums = checksums != "when_required" && checksums != "WHEN_REQUIRED";
+    if (const std::string given = environment(kStallVariable); !given.empty()) {
+        ASSIGN_OR_RETURN(settings.stall, stallLimit(given));
     }
     return settings;
 }

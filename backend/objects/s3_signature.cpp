@@ -67,13 +67,25 @@ std::vector<std::string> signedHeaders(const GetRequest& request, const Credenti
                                        std::string_view region, std::string_view utcTime) {
     std::vector<std::string> headers = {strCat("Host: ", request.host),
                                         strCat("Range: ", request.range)};
+    if (!request.ifMatch.empty()) {
+        headers.push_back(strCat("If-Match: ", request.ifMatch));
+    }
+    if (request.wantsChecksum) {
+        headers.emplace_back("x-amz-checksum-mode: ENABLED");
+    }
     if (credentials.accessKey.empty()) {
         return headers;
     }
-    std::string names = "host;range;x-amz-content-sha256;x-amz-date";
-    std::string canonical =
-        strCat("GET\n", request.path, "\n\nhost:", request.host, "\nrange:", request.range,
-               "\nx-amz-content-sha256:", kEmptyHash, "\nx-amz-date:", utcTime, "\n");
+    // In the order of their names.
+    const std::string_view match = request.ifMatch;
+    const bool hasMatch = !match.empty();
+    std::string names = strCat("host;", hasMatch ? "if-match;" : "", "range;",
+                               request.wantsChecksum ? "x-amz-checksum-mode;" : "",
+                               "x-amz-content-sha256;x-amz-date");
+    std::string canonical = strCat(
+        "GET\n", request.path, "\n\nhost:", request.host, hasMatch ? "\nif-match:" : "", match,
+        "\nrange:", request.range, request.wantsChecksum ? "\nx-amz-checksum-mode:ENABLED" : "",
+        "\nx-amz-content-sha256:", kEmptyHash, "\nx-amz-date:", utcTime, "\n");
     headers.push_back(strCat("x-amz-content-sha256: ", kEmptyHash));
     headers.push_back(strCat("x-amz-date: ", utcTime));
     if (!credentials.sessionToken.empty()) {

@@ -16,9 +16,11 @@ struct Credentials {
 };
 
 struct GetRequest {
-    std::string host;   ///< as the Host header says it, with the port if one is named
-    std::string path;   ///< from the first '/', encoded by encodedPath()
-    std::string range;  ///< value of the Range header
+    std::string host;            ///< as the Host header says it, with the port if one is named
+    std::string path;            ///< from the first '/', encoded by encodedPath()
+    std::string range;           ///< value of the Range header
+    std::string ifMatch;         ///< of the If-Match header; empty: none
+    bool wantsChecksum = false;  ///< asks for the checksum that the store keeps
 };
 
 /// Headers as "Name: value": those of the request and those that sign it. `utcTime`:

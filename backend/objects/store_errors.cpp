@@ -32,4 +32,21 @@ Status StoreErrors::failed(std::string_view uri, std::string_view reason) const 
                        " tries; ", kGoesOn);
 }
 
+Status StoreErrors::changed(std::string_view uri, std::string_view before,
+                            std::string_view now) const {
+    return failedPrecondition(
+        uri, ": changed since the run was planned: its ETag at ", server, " is no longer ", before,
+        now.empty() ? "" : " but ", now,
+        "; put the planned object back and resume the run, or start a new one on the new object");
+}
+
+Status StoreErrors::damaged(std::string_view uri, std::string_view algorithm,
+                            std::string_view kept) const {
+    return dataLoss(uri, ": what ", server,
+                    " sends does not have the checksum that it keeps of it (", algorithm, " ", kept,
+                    "), ", attempts,
+                    " tries; upload the object again, or look at what lies between here and the "
+                    "store");
+}
+
 }  // namespace millrace::objects

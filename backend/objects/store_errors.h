@@ -17,6 +17,10 @@ struct StoreErrors {
     Status denied(std::string_view uri, std::string_view reason) const;
     Status doesNotAnswer(std::string_view uri, std::string_view reason) const;
     Status failed(std::string_view uri, std::string_view reason) const;
+    /// kFailedPrecondition. `now`: the ETag that it has by now; empty: not told.
+    Status changed(std::string_view uri, std::string_view before, std::string_view now) const;
+    /// kDataLoss: after all tries, each of which brought bytes of another checksum.
+    Status damaged(std::string_view uri, std::string_view algorithm, std::string_view kept) const;
 };
 
 }  // namespace millrace::objects

@@ -495,6 +495,7 @@ Status Sequencer::Impl::endEpoch(const Item& item) {
         RETURN_IF_ERROR(deliverJoined(*joined, item->epoch));
     }
     tails_.clear();
+    RETURN_IF_ERROR(input_->dataset()->verifyFiles());
     RETURN_IF_ERROR(sink_.endOfEpoch(item->epoch, rest_.next(), stop_.get_token()));
     rest_.startEpoch();
     stream::Cursor next = stream::Cursor::start(input_->streamHash(), input_->planHash());

@@ -78,10 +78,15 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
     recipe::TableSource tables = recipe::diskTables(input->spec_.baseDir, cache);
     tables.shared = std::move(shared);
+    std::vector<dataset::DataFile> checked;
     for (const stream::SideTable& table : input->plan_.sideTables) {
-        RETURN_IF_ERROR(dataset::verifySideTable(table));
+        ASSIGN_OR_RETURN(dataset::DataFile file, dataset::verifySideTable(table));
+        checked.push_back(std::move(file));
     }
     RETURN_IF_ERROR(input->bind(tables, cache, budget, use));
+    for (const dataset::DataFile& file : checked) {
+        RETURN_IF_ERROR(dataset::verifyStill(file));  // it was loaded meanwhile
+    }
     return std::shared_ptr<const StreamInput>(std::move(input));
 }
 

@@ -154,6 +154,11 @@ void RangeServer::waitUntil(const std::atomic<std::int64_t>& counter, std::int64
     }
 }
 
+std::string RangeServer::lastIfMatch() const {
+    MutexLock lock(mutex_);
+    return lastIfMatch_;
+}
+
 void RangeServer::waitForGets(std::int64_t count) {
     waitUntil(gets_, count);
 }
@@ -296,10 +301,10 @@ bool RangeServer::answerList(int fd, const std::string& bucket, const Request& r
 }
 
 bool RangeServer::answerObject(int fd, const std::string& file, const Request& request) {
-    bool ignoresRanges = false;
+    Faults faults;
     {
         MutexLock lock(mutex_);
-        ignoresRanges = faults_.ignoresRanges;
+        faults = faults_;
     }
     struct stat info {};
     if (::stat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -308,7 +313,7 @@ bool RangeServer::answerObject(int fd, const std::string& file, const Request& r
                    : sendError(fd, 404, "NoSuchKey");
     }
     std::int64_t offset = 0, bytes = info.st_size;
-    const auto range = ignoresRanges ? request.headers.end() : request.headers.find("range");
+    const auto range = faults.ignoresRanges ? request.headers.end() : request.headers.find("range");
     if (range != request.headers.end()) {
         std::int64_t last = 0;
         if (std::sscanf(range->second.c_str(), "bytes=%ld-%ld", &offset, &last) != 2 ||
@@ -316,17 +321,27 @@ bool RangeServer::answerObject(int fd, const std::string& file, const Request& r
             return sendError(fd, 416, "InvalidRange");
         }
         bytes = std::min<std::int64_t>(last + 1, info.st_size) - offset;
+        offset += faults.shiftsRangesBy;
     }
-    std::string head = strCat(
-        range == request.headers.end() ? "HTTP/1.1 200 OK" : "HTTP/1.1 206 Partial Content",
-        "\r\nAccept-Ranges: bytes\r\nContent-Type: binary/octet-stream\r\nETag: ", etagOf(info),
-        "\r\nLast-Modified: ", timeText(info.st_mtim.tv_sec, "%a, %d %b %Y %H:%M:%S GMT"),
-        "\r\nContent-Length: ", bytes);
+    const auto match = request.headers.find("if-match");
+    if (request.method == "GET") {
+        MutexLock lock(mutex_);
+        lastIfMatch_ = match == request.headers.end() ? "" : match->second;
+    }
+    if (match != request.headers.end() && match->second != etagOf(info) && !faults.ignoresIfMatch) {
+        return sendError(fd, 412, "PreconditionFailed");
+    }
+    std::string head =
+        strCat(range == request.headers.end() ? "HTTP/1.1 200 OK" : "HTTP/1.1 206 Partial Content",
+               "\r\nAccept-Ranges: bytes\r\nContent-Type: binary/octet-stream",
+               faults.hasNoEtags ? "" : strCat("\r\nETag: ", etagOf(info)),
+               "\r\nLast-Modified: ", timeText(info.st_mtim.tv_sec, "%a, %d %b %Y %H:%M:%S GMT"),
+               "\r\nContent-Length: ", bytes);
     if (range != request.headers.end()) {
         head += strCat("\r\nContent-Range: bytes ", offset, "-", offset + bytes - 1, "/",
                        static_cast<std::int64_t>(info.st_size));
     }
-    head += "\r\n\r\n";
+    head += strCat("\r\n", faults.headers, "\r\n");
     if (request.method == "HEAD") {
         ++heads_;
         return sendAll(fd, head);
@@ -361,6 +376,8 @@ bool RangeServer::sendBody(int fd, const std::string& head, const std::string& f
     }
     off_t at = offset;
     std::int64_t left = isCut ? bytes / 2 : bytes;
+    const bool isStalled = faults.stallsAfter >= 0 && faults.stallsAfter < left;
+    left = isStalled ? faults.stallsAfter : left;
     while (left > 0) {
         const ssize_t n = ::sendfile(fd, source.get(), &at, static_cast<std::size_t>(left));
         if (n <= 0) {
@@ -370,6 +387,11 @@ bool RangeServer::sendBody(int fd, const std::string& head, const std::string& f
         bytesSent_ += n;
     }
     --getting_;
+    if (isStalled) {
+        char byte = 0;
+        (void)::recv(fd, &byte, 1, 0);  // until the client hangs up
+        return false;
+    }
     return left == 0 && !isCut;
 }
 

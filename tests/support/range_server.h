@@ -29,6 +29,11 @@ class RangeServer {
         std::int64_t vanishAfter = -1;         ///< after so many GETs of objects: vanish()
         bool deniesAll = false;                ///< 403
         bool ignoresRanges = false;            ///< 200 and the whole object
+        std::int64_t stallsAfter = -1;         ///< so many bytes of each body, then nothing more
+        std::int64_t shiftsRangesBy = 0;       ///< answers another range than the one asked for
+        bool hasNoEtags = false;
+        bool ignoresIfMatch = false;
+        std::string headers;  ///< of objects, besides: "Name: value\r\n"...
     };
 
     static Result<std::unique_ptr<RangeServer>> start(std::string root, int port = 0);
@@ -42,6 +47,8 @@ class RangeServer {
     /// Closes the door and every connection: from now on nothing answers.
     void vanish();
 
+    /// Value of the If-Match header of the last GET of an object; empty: it had none.
+    std::string lastIfMatch() const;
     std::int64_t gets() const { return gets_.load(); }       ///< GETs of objects
     std::int64_t heads() const { return heads_.load(); }     ///< HEADs of objects
     std::int64_t lists() const { return lists_.load(); }     ///< pages of listings
@@ -73,8 +80,9 @@ class RangeServer {
     const int port_;
     std::atomic<std::int64_t> gets_{0}, heads_{0}, lists_{0}, connections_{0}, bytesSent_{0};
     std::atomic<int> getting_{0}, gettingMost_{0};
-    Mutex mutex_;
+    mutable Mutex mutex_;
     CondVar changed_;
+    std::string lastIfMatch_ MR_GUARDED_BY(mutex_);
     bool isEnded_ MR_GUARDED_BY(mutex_) = false;
     Faults faults_ MR_GUARDED_BY(mutex_);
     UniqueFd door_ MR_GUARDED_BY(mutex_);

@@ -95,6 +95,42 @@ class TlsDoor:
             pass
 
 
+class CountingDoor:
+    """In front of a server; calls `then` before the request number `count` goes on to it."""
+
+    def __init__(self, server, count, then):
+        self.server, self.left, self.then, self.lock = server, count, then, threading.Lock()
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.endpoint = "http://127.0.0.1:%d" % self.door.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.door.shutdown(socket.SHUT_RDWR)
+        self.door.close()
+
+    def accept(self):
+        while True:
+            try:
+                outer, _ = self.door.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(outer,), daemon=True).start()
+
+    def serve(self, outer):
+        with outer, socket.create_connection(self.server) as inner:
+            threading.Thread(target=TlsDoor.copy, args=(inner, outer), daemon=True).start()
+            try:
+                while data := outer.recv(65536):
+                    with self.lock:
+                        self.left -= data.startswith(b"GET /lake/log/")
+                        if self.left == 0:
+                            self.left = -1
+                            self.then()
+                    inner.sendall(data)
+            except OSError:
+                pass
+
+
 @unittest.skipIf(MISSING, MISSING)
 class ObjectsOfARealServer(unittest.TestCase):
     def setUp(self):
@@ -169,6 +205,23 @@ class ObjectsOfARealServer(unittest.TestCase):
         self.assertIn("s3://lake/log/: the S3 server 127.0.0.1:", done.stderr)
         self.assertIn("does not answer", done.stderr)
         self.assertIn("check the network and AWS_ENDPOINT_URL", done.stderr)
+
+    def test_an_object_replaced_by_one_of_the_same_size_while_it_is_read_is_named(self):
+        key = "log/day=2024-01-02/part-1.parquet"
+        uri, path = f"s3://lake/{key}", self.base / key
+        door = CountingDoor(self.server.get_host_and_port(), 8, lambda: self.replace_in_place(path, key))
+        spec = self.base / "spec.yaml"
+        spec.write_text(SPEC.replace("PATH", uri).replace("WHERE", "").replace("epochs: 2", "epochs: 1000"))
+        done = subprocess.run([LOADER, "stream", spec, "--json", "--threads", "1"], capture_output=True, text=True, timeout=100,
+                              env={**os.environ, "XDG_CACHE_HOME": str(self.base / "cache"), "AWS_ENDPOINT_URL": door.endpoint, **KEYS})
+        door.close()
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn(f"{uri}: changed since the run was planned: its ETag", done.stderr)
+
+    def replace_in_place(self, path, key):
+        data = bytearray(path.read_bytes())
+        data[4] ^= 1  # the footer stays as it was
+        self.client.put_object(Bucket="lake", Key=key, Body=bytes(data), ACL="public-read")
 
     def test_over_tls_and_only_when_the_certificate_is_trusted(self):
         door = TlsDoor(self.server.get_host_and_port(), self.base)

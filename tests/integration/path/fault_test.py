@@ -194,6 +194,47 @@ class KillTest(unittest.TestCase):
         wait_for("no process left", lambda: not place.processes(), 20)
 
 
+class ChangedDataTest(unittest.TestCase):
+    """A file that changes while a run reads it stops the run and is named; put back, the run goes on."""
+
+    def setUp(self):
+        self.place = Place()
+        self.addCleanup(self.place.close)
+        self.ratings = self.place.dir / "spec" / "ratings.csv"
+        self.planned = self.ratings.read_bytes()
+        middle = len(self.planned) // 2
+        self.other = self.planned[:middle] + self.planned[middle:].replace(b",5.0,", b",0.5,")
+        edit(self.place.spec, ("epochs: 3", "epochs: 200"), FREQUENT)
+
+    def run_into(self, change, what):
+        place = self.place.up()
+        run = place.submit()[0]
+        wait_for("epoch 2", lambda: (place.show(run)["progress"].get("epoch") or 0) >= 1)
+        change()
+        ended = place.wait(run, "finished", "failed")
+        self.assertEqual(ended["state"], "failed")
+        self.assertIn(f"{self.ratings}: changed since the run was planned: ", ended["exit_reason"])
+        self.assertRegex(ended["exit_reason"], what)
+        return run, ended
+
+    def write_in_place(self):
+        with open(self.ratings, "r+b") as f:
+            f.write(self.other)
+
+    def test_a_file_written_to_in_place_in_epoch_2_stops_the_run_and_is_named(self):
+        self.assertEqual(len(self.other), len(self.planned))
+        run, ended = self.run_into(self.write_in_place, "it was written to at 2|its hash is")
+        at = ended["progress"]["step"]
+        self.ratings.write_bytes(self.planned)
+        self.place.cli("resume", run)
+        wait_for("steps after the resume", lambda: (self.place.show(run)["progress"]["step"] or 0) > at)
+
+    def test_a_file_replaced_in_epoch_2_stops_the_run_and_is_named(self):
+        new = self.ratings.with_suffix(".new")
+        new.write_bytes(self.other)
+        self.run_into(lambda: os.replace(new, self.ratings), "another file took its place|it was removed|its hash is")
+
+
 class IdleTest(unittest.TestCase):
     def setUp(self):
         self.place = Place().up()

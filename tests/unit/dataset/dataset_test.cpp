@@ -1,5 +1,7 @@
 #include "backend/dataset/dataset.h"
 
+#include <optional>
+
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
@@ -9,6 +11,7 @@
 #include <arrow/record_batch.h>
 #include <gmock/gmock.h>
 
+#include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
 #include "backend/dataset/split_reader.h"
@@ -300,6 +303,107 @@ TEST(Dataset, AChangedFileStopsTheRunAndIsNamed) {
               absl::StatusCode::kNotFound);
 }
 
+/// A reader of a planned file, which has read its first rows.
+class ReaderOfAChangingFile : public testing::Test {
+ protected:
+    void start(const std::string& name, const std::string& format) {
+        path_ = dir_.at(name);
+        const stream::Plan plan = planOf(**openAt(dir_, name, as(format)));
+        dataset_ = *Dataset::ofPlan(plan.files, as(format), std::make_shared<FactsCache>());
+        reader_.emplace(dataset_);
+        ASSERT_TRUE(reader_->readColumns({0, 0, 0, 2}, {"x"}).ok());
+        ASSERT_TRUE(dataset_->verifyFiles().ok());
+    }
+    void startParquet() {
+        dir_.parquet("a.parquet", {{"x", ints({1, 2, 3, 4})}}, 2);
+        start("a.parquet", "parquet");
+    }
+    /// Both what is read next and the end of an epoch name the file, the change and a way out.
+    void expectChanged(const std::string& what) {
+        SplitReader other(dataset_);
+        for (const Status& status :
+             {reader_->readColumns({0, 1, 2, 2}, {"x"}).status(),
+              other.readColumns({0, 1, 2, 2}, {"x"}).status(), dataset_->verifyFiles()}) {
+            EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+            EXPECT_THAT(messageOf(status),
+                        HasSubstr(path_ + ": changed since the run was planned: "));
+            EXPECT_THAT(messageOf(status), HasSubstr("put the planned content back and resume"));
+        }
+        EXPECT_THAT(messageOf(other.readColumns({0, 1, 2, 2}, {"x"}).status()), HasSubstr(what));
+    }
+
+    DataDirectory dir_;
+    std::string path_;
+    std::shared_ptr<const Dataset> dataset_;
+    std::optional<SplitReader> reader_;
+};
+
+TEST_F(ReaderOfAChangingFile, NamesAFileThatIsWrittenToInPlaceWithAsManyBytes) {
+    startParquet();
+    std::fstream(path_, std::ios::in | std::ios::out).seekp(4).put('x');
+    expectChanged("it was written to at 2");
+}
+
+TEST_F(ReaderOfAChangingFile, NamesAFileWhoseOldTimeWasPutBack) {
+    startParquet();
+    const auto time = std::filesystem::last_write_time(path_);
+    std::fstream(path_, std::ios::in | std::ios::out).seekp(4).put('x');
+    std::filesystem::last_write_time(path_, time);
+    expectChanged("its old time put back");
+}
+
+TEST_F(ReaderOfAChangingFile, NamesAFileThatAnotherOneTookThePlaceOf) {
+    startParquet();
+    dir_.parquet("b.parquet", {{"x", ints({1, 2, 9, 9})}}, 2);
+    std::filesystem::rename(dir_.at("b.parquet"), path_);
+    expectChanged("another file took its place at 2");
+}
+
+TEST_F(ReaderOfAChangingFile, NamesAFileThatIsNoLongerThere) {
+    startParquet();
+    std::filesystem::remove(path_);
+    EXPECT_THAT(messageOf(dataset_->verifyFiles()), HasSubstr("it is no longer there"));
+    EXPECT_THAT(messageOf(reader_->readColumns({0, 1, 2, 2}, {"x"}).status()),
+                HasSubstr(path_ + ": changed since the run was planned: it was removed"));
+}
+
+TEST_F(ReaderOfAChangingFile, NamesACsvFileWhoseByteRangesHoldOtherRows) {
+    dir_.text("a.csv", "x\n1\n2\n3\n4\n");
+    ReadOptions options = as("csv");
+    options.csvSplitRows = 2;
+    path_ = dir_.at("a.csv");
+    const stream::Plan plan = planOf(**openAt(dir_, "a.csv", options));
+    dataset_ = *Dataset::ofPlan(plan.files, options, std::make_shared<FactsCache>());
+    reader_.emplace(dataset_);
+    ASSERT_TRUE(reader_->readColumns({0, 0, 0, 2}, {"x"}).ok());
+    std::fstream(path_, std::ios::in | std::ios::out).seekp(6).put('7');
+    expectChanged("(its 10 bytes are as many as before)");
+}
+
+TEST(Dataset, AFooterThatIsReadAgainIsThePlannedOne) {
+    DataDirectory dir;
+    const std::string path = dir.parquet("a.parquet", {{"x", ints({1, 2})}});
+    const DataFile file = *statFile(path, path);
+    const FileSource source = *FileSource::open(file);
+    ParquetFooters footers;
+    const Status status = footers.get(file, source, std::string(32, '0')).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(messageOf(status),
+                HasSubstr(path + ": changed since the run was planned: its hash"));
+    EXPECT_TRUE(footers.get(file, source, readFacts(file, as("parquet"))->contentHash).ok());
+}
+
+TEST(Dataset, ASideTableThatChangesWhileItIsLoadedIsNamed) {
+    DataDirectory dir;
+    const std::string path = dir.text("t.csv", "k,v\n1,2\n");
+    const auto checked = verifySideTable(*sideTableOf("t.csv", dir.path()));
+    ASSERT_TRUE(checked.ok()) << checked.status();
+    EXPECT_TRUE(verifyStill(*checked).ok());
+    std::fstream(path, std::ios::in | std::ios::out).seekp(6).put('3');
+    EXPECT_THAT(messageOf(verifyStill(*checked)),
+                HasSubstr(path + ": changed since the run was planned: it was written to"));
+}
+
 TEST(Dataset, FactsComeFromTheDiskCacheWhileTheFileIsTheSame) {
     DataDirectory dir, cacheDir;
     const std::string path = dir.text("a.csv", "x\n1\n");
@@ -416,7 +520,7 @@ TEST(Plan, SideTablesAreHashedAndChecked) {
     EXPECT_EQ(table->bytes, 4);
     EXPECT_TRUE(verifySideTable(*table).ok());
     dir.text("t.csv", "k\n2\n");
-    EXPECT_THAT(messageOf(verifySideTable(*table)), HasSubstr("t.csv: changed since"));
+    EXPECT_THAT(messageOf(verifySideTable(*table).status()), HasSubstr("t.csv: changed since"));
 }
 
 TEST(Plan, TheSameFilesElsewhereGiveTheSamePlanHash) {

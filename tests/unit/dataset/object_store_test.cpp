@@ -273,5 +273,40 @@ TEST_F(Objects, AReplacedObjectStopsTheRunAndIsNamed) {
     EXPECT_THAT(messageOf(status), HasSubstr(uri + ": changed since the run was planned"));
 }
 
+TEST_F(Objects, AnObjectReplacedByOneOfTheSameSizeWhileItIsReadStopsTheRun) {
+    const std::string uri = parquet("a.parquet", 0, 20'000);
+    const auto dataset = open(uri);
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    SplitReader reader(*dataset);
+    ASSERT_TRUE(reader.readColumns({0, 0, 0, 1000}, {"x"}).ok());
+    EXPECT_EQ(server_->lastIfMatch(), (*(*dataset)->facts(0))->etag);
+    std::fstream(files_->at("lake/a.parquet"), std::ios::in | std::ios::out).seekp(4).put('x');
+    const Status status = reader.readColumns({0, 7, 7000, 1000}, {"x"}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(messageOf(status),
+                HasSubstr(uri + ": changed since the run was planned: its ETag"));
+}
+
+TEST_F(Objects, AReplacedCsvObjectOfTheSameSizeIsToldByTheEtagOfItsFacts) {
+    files_->text("lake/t.csv", "x\n1\n2\n");
+    const auto dataset = open("s3://lake/t.csv", "csv");
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    std::fstream(files_->at("lake/t.csv"), std::ios::in | std::ios::out).seekp(2).put('7');
+    SplitReader reader(*dataset);
+    EXPECT_THAT(messageOf(reader.readColumns({0, 0, 0, 2}, {"x"}).status()),
+                HasSubstr("s3://lake/t.csv: changed since the run was planned: its ETag"));
+}
+
+TEST_F(Objects, AStoreWithoutEtagsIsReadWithoutThem) {
+    RangeServer::Faults faults;
+    faults.hasNoEtags = true;
+    server_->setFaults(faults);
+    const auto dataset = open(parquet("a.parquet", 0, 2000));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    SplitReader reader(*dataset);
+    EXPECT_TRUE(reader.readColumns({0, 1, 1000, 1000}, {"x"}).ok());
+    EXPECT_EQ(server_->lastIfMatch(), "");
+}
+
 }  // namespace
 }  // namespace millrace::dataset

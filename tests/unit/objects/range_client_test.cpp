@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 
 #include "backend/core/thread.h"
+#include "backend/objects/checksum.h"
+#include "backend/objects/range_answer.h"
 #include "tests/support/range_server.h"
 #include "tests/support/temp_dir.h"
 
@@ -26,8 +28,10 @@ class Ranges : public testing::Test {
         }
         std::ofstream(directory_.path() + "/lake/day=1/a b+1.bin", std::ios::binary) << bytes_;
     }
-    RangeClient client(int attempts = 3) const {
+    RangeClient client(int attempts = 3,
+                       std::chrono::milliseconds stall = std::chrono::seconds(30)) const {
         S3Settings settings;
+        settings.stall = stall;
         settings.scheme = "http";
         settings.endpoint = strCat("127.0.0.1:", server_->port());
         settings.region = "us-east-1";
@@ -42,10 +46,10 @@ class Ranges : public testing::Test {
                              const std::string& key = "day=1/a b+1.bin",
                              const std::string& bucket = "lake") const {
         std::string out(static_cast<std::size_t>(bytes) + 1, '!');
-        ASSIGN_OR_RETURN(const std::int64_t read,
-                         client.read(bucket, key, offset, bytes, out.data()));
+        ASSIGN_OR_RETURN(const ObjectBytes read,
+                         client.read({bucket, key}, {offset, bytes, ""}, out.data()));
         EXPECT_EQ(out.back(), '!') << "nothing is written behind what was asked for";
-        return out.substr(0, static_cast<std::size_t>(read));
+        return out.substr(0, static_cast<std::size_t>(read.count));
     }
 
     /// How a read ends that is no longer needed once `wait` has returned.
@@ -53,7 +57,7 @@ class Ranges : public testing::Test {
         Status status;
         std::jthread reader = startThread("read", [&](const std::stop_token& stop) {
             char byte = 0;
-            status = client.read("lake", "day=1/a b+1.bin", 0, 1, &byte, stop).status();
+            status = client.read({"lake", "day=1/a b+1.bin"}, {0, 1, ""}, &byte, stop).status();
         });
         wait();
         reader.request_stop();
@@ -171,6 +175,107 @@ TEST_F(Ranges, ASilentAnswerIsGivenUpWhenItIsNoLongerNeeded) {
     fault(faults);
     EXPECT_EQ(stopped(client(), [&] { server_->waitForConnections(1); }),
               cancelled("s3://lake/day=1/a b+1.bin: no longer needed"));
+}
+
+TEST_F(Ranges, AnAnswerThatStandsStillIsGivenUpAfterAllTriesHoweverManyBytesCameBefore) {
+    RangeServer::Faults faults;
+    faults.stallsAfter = 500;
+    fault(faults);
+    const Status status = read(client(2, std::chrono::milliseconds(200)), 0, 1'000'000).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr("s3://lake/day=1/a b+1.bin: the S3 server"));
+    EXPECT_THAT(messageOf(status), HasSubstr("does not answer (less than 1024 bytes/s for 0.2 s: "
+                                             "MILLRACE_OBJECTS_STALL_SECONDS), 2 tries"));
+    EXPECT_EQ(server_->gets(), 2);
+}
+
+TEST_F(Ranges, AnAnswerThatStandsStillOnceIsAskedForAgainFromWhereItStood) {
+    RangeServer::Faults faults;
+    faults.stallsAfter = 900'000;
+    fault(faults);
+    EXPECT_EQ(*read(client(2, std::chrono::milliseconds(200)), 0, 3'000'000), bytes_);
+    EXPECT_EQ(server_->gets(), 4) << "each brought more than enough to count as progress";
+}
+
+TEST(StallWatch, CountsARateNotSingleBytes) {
+    using std::chrono::seconds;
+    const StallWatch::Time start{};
+    StallWatch drip(seconds(30), start);
+    for (int second = 1; second < 30; ++second) {
+        EXPECT_FALSE(drip.isStalled(second * 1000, start + seconds(second))) << second;
+    }
+    EXPECT_TRUE(drip.isStalled(30'000, start + seconds(30))) << "30,720 bytes were due";
+    StallWatch slow(seconds(30), start);
+    for (int second = 1; second < 300; ++second) {
+        EXPECT_FALSE(slow.isStalled(second * 1100, start + seconds(second))) << second;
+    }
+}
+
+TEST_F(Ranges, AnAnswerOfAnotherRangeIsRefused) {
+    RangeServer::Faults faults;
+    faults.shiftsRangesBy = 8;
+    fault(faults);
+    const Status status = read(client(), 100, 50).status();
+    EXPECT_THAT(messageOf(status), HasSubstr("s3://lake/day=1/a b+1.bin: "));
+    EXPECT_THAT(messageOf(status),
+                HasSubstr("it sends the bytes 108 to 157 where 100 to 149 were asked for"));
+    EXPECT_EQ(server_->gets(), 1);
+}
+
+TEST_F(Ranges, AnObjectThatWasReplacedIsToldByItsEtag) {
+    const RangeClient client = this->client();
+    const RangeClient::Object object{"lake", "day=1/a b+1.bin"};
+    char bytes[10];
+    const auto first = client.read(object, {0, 10, ""}, bytes);
+    ASSERT_TRUE(first.ok()) << first.status();
+    ASSERT_FALSE(first->etag.empty());
+    EXPECT_TRUE(client.read(object, {5, 10, first->etag}, bytes).ok());
+    EXPECT_EQ(server_->lastIfMatch(), first->etag);
+    std::ofstream(directory_.path() + "/lake/day=1/a b+1.bin", std::ios::binary)
+        << std::string(bytes_.size(), 'x');
+    for (const bool ignoresIfMatch : {false, true}) {
+        RangeServer::Faults faults;
+        faults.ignoresIfMatch = ignoresIfMatch;
+        fault(faults);
+        const Status status = client.read(object, {5, 10, first->etag}, bytes).status();
+        EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+        EXPECT_THAT(messageOf(status),
+                    HasSubstr("s3://lake/day=1/a b+1.bin: changed since the run was planned: its "
+                              "ETag at 127.0.0.1:"));
+        EXPECT_THAT(messageOf(status), HasSubstr(first->etag));
+    }
+}
+
+TEST_F(Ranges, AWholeObjectIsComparedWithTheChecksumThatTheStoreKeeps) {
+    for (const char* algorithm : {"crc32", "crc32c", "crc64nvme", "sha1", "sha256"}) {
+        RangeServer::Faults faults;
+        faults.headers = strCat("x-amz-checksum-", algorithm, ": ", checksumOf(algorithm, bytes_),
+                                "\r\nx-amz-checksum-type: FULL_OBJECT\r\n");
+        fault(faults);
+        EXPECT_EQ(*read(client(2), 0, 3'000'000), bytes_) << algorithm;
+        faults.headers =
+            strCat("x-amz-checksum-", algorithm, ": ", checksumOf(algorithm, "other"), "\r\n");
+        fault(faults);
+        const Status status = read(client(2), 0, 3'000'000).status();
+        EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+        EXPECT_THAT(messageOf(status), HasSubstr("s3://lake/day=1/a b+1.bin: "));
+        EXPECT_THAT(messageOf(status), HasSubstr(algorithm));
+        EXPECT_TRUE(read(client(2), 0, 2'999'999).ok()) << "a part has none of its own";
+    }
+    RangeServer::Faults faults;
+    faults.headers = "x-amz-checksum-crc32: AAAAAA==-3\r\n";
+    fault(faults);
+    EXPECT_TRUE(read(client(2), 0, 3'000'000).ok()) << "of parts: not of the bytes";
+}
+
+TEST(Checksums, AreThoseOfTheirStandards) {
+    // The check values of the CRC catalogue and of FIPS 180, for the text "123456789".
+    EXPECT_EQ(checksumOf("crc32", "123456789"), "y/Q5Jg==");
+    EXPECT_EQ(checksumOf("crc32c", "123456789"), "4waSgw==");
+    EXPECT_EQ(checksumOf("crc64nvme", "123456789"), "rosUhgp5mIg=");
+    EXPECT_EQ(checksumOf("sha1", "123456789"), "98O8HYCOBHMq32eZZczDTKeuNEE=");
+    EXPECT_EQ(checksumOf("sha256", "123456789"), "FeKw08M4keuw8e9gnsQZQgwg4yDOlMZfvIwzEkSOsiU=");
+    EXPECT_EQ(checksumOf("md5", "123456789"), "");
 }
 
 }  // namespace

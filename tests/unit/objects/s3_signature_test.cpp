@@ -39,6 +39,18 @@ TEST(S3Signature, CoversASessionTokenAPortAndAnEncodedName) {
                           "db8b20e554350d5188c9109a6d1b51bfeb1a6a44198836744b9eab4c9cae5fe4"));
 }
 
+TEST(S3Signature, CoversTheVersionAndTheWishForAChecksum) {
+    const auto headers =
+        signedHeaders({"127.0.0.1:9000", "/lake/a.parquet", "bytes=0-1004", "\"abc-1\"", true},
+                      {"AKID", "secret/+", ""}, "eu-west-3", "20261122T010203Z");
+    EXPECT_THAT(headers, Contains("If-Match: \"abc-1\""));
+    EXPECT_THAT(headers, Contains("x-amz-checksum-mode: ENABLED"));
+    EXPECT_THAT(headers.back(),
+                HasSubstr("SignedHeaders=host;if-match;range;x-amz-checksum-mode;"
+                          "x-amz-content-sha256;x-amz-date,Signature="
+                          "73d6ed8a3444efba00c1630cb86d27c2c03ec334992dc9fa14bca98d02996ddd"));
+}
+
 TEST(S3Signature, IsLeftOutWithoutAKey) {
     EXPECT_THAT(signedHeaders({"h", "/p", "bytes=0-1"}, {}, "r", "20130524T000000Z"),
                 ElementsAre("Host: h", "Range: bytes=0-1"));
