@@ -384,6 +384,14 @@ struct Stretch {
     }
 };
 
+/// Whether symbolic links alone make the two paths differ. Hard links are files of their own right:
+/// stores that keep equal files once make them, and whoever made them meant the rows twice.
+bool isOnePath(const std::string& a, const std::string& b) {
+    std::error_code failed;
+    const fs::path first = fs::canonical(a, failed);
+    return !failed && first == fs::canonical(b, failed) && !failed;
+}
+
 /// Files of one relative path take what the user wrote; a file may be named once.
 Status tellApart(std::vector<DataFile>& files, const std::vector<Stretch>& stretches) {
     std::unordered_map<std::string_view, std::size_t> uses;
@@ -400,7 +408,7 @@ Status tellApart(std::vector<DataFile>& files, const std::vector<Stretch>& stret
             continue;
         }
         const auto [at, isNew] = places.emplace(std::pair(file.device, file.inode), &file);
-        if (!isNew) {
+        if (!isNew && isOnePath(file.path, at->second->path)) {
             return invalidArgument("dataset.path: ", file.path, " and ", at->second->path,
                                    " are one file under two names (a link): its rows would be "
                                    "read twice; leave one of them out");

@@ -31,10 +31,13 @@ bool saysMore(const spec::DataType& type) {
            (type.kind == K::kDecimal || type.kind == K::kTimestamp || type.kind == K::kString);
 }
 
-Result<std::shared_ptr<arrow::Schema>> schemaOf(const Dataset& dataset, const DataFile& file) {
+Result<std::shared_ptr<arrow::Schema>> schemaOf(const Dataset& dataset, std::size_t number) {
+    ASSIGN_OR_RETURN(const DataFile file, dataset.checkedFile(number));
     ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
     if (dataset.options().format == "parquet") {
-        ASSIGN_OR_RETURN(const ParquetFooter footer, dataset.footers().get(file, source));
+        ASSIGN_OR_RETURN(const auto facts, dataset.facts(number));
+        ASSIGN_OR_RETURN(const ParquetFooter footer,
+                         dataset.footers().get(file, source, facts->contentHash));
         std::shared_ptr<arrow::Schema> schema;
         RETURN_IF_ERROR(fromArrow(parquet::arrow::FromParquetSchema(
                                       footer.metadata->schema(), parquet::ArrowReaderProperties(),
@@ -158,7 +161,7 @@ Result<std::map<std::string, TypePtr>> storedTypes(const Dataset& dataset,
     const bool hasTypes = dataset.options().format != "csv" && !asked.empty();
     StoredTypes types(std::move(asked));
     for (std::size_t file = 0; hasTypes && file < dataset.files().size(); ++file) {
-        ASSIGN_OR_RETURN(const auto schema, schemaOf(dataset, dataset.files()[file]));
+        ASSIGN_OR_RETURN(const auto schema, schemaOf(dataset, file));
         types.add(*schema);
     }
     std::map<std::string, TypePtr> out;

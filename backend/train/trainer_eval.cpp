@@ -1,5 +1,6 @@
 // The trainer's pauses: evaluation and checkpoints.
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "backend/core/hash.h"
@@ -28,16 +29,17 @@ Status checkEvaluation(const std::string& head, const EvalFigures& f) {
     return okStatus();
 }
 
-/// `wanted`: which figures (eval.metrics); empty: all.
-void addFigures(const EvalFigures& f, const std::string& prefix,
-                const std::vector<std::string>& wanted, rank::Values& values) {
-    const std::pair<const char*, double> figures[] = {{"auc", f.auc},
-                                                      {"log_loss", f.logLoss},
-                                                      {"normalized_entropy", f.normalizedEntropy},
-                                                      {"calibration", f.calibration}};
-    for (const auto& [name, value] : figures) {
-        if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) {
-            values[prefix + name] = value;
+// `wanted`: the figures that the spec asks for; empty: all of them.
+void addFigures(const EvalFigures& f, const std::vector<std::string>& wanted,
+                const std::string& prefix, rank::Values& values) {
+    const std::pair<std::string_view, double> figures[] = {
+        {"auc", f.auc},
+        {"log_loss", f.logLoss},
+        {"normalized_entropy", f.normalizedEntropy},
+        {"calibration", f.calibration}};
+    for (const auto& [figure, value] : figures) {
+        if (wanted.empty() || std::find(wanted.begin(), wanted.end(), figure) != wanted.end()) {
+            values[strCat(prefix, figure)] = value;
         }
     }
     values[prefix + "rows"] = static_cast<double>(f.rows);
@@ -110,9 +112,9 @@ Status Trainer::reportEval(std::vector<EvalAccumulator>& heads, const std::vecto
         const std::string& name = options_.learner.heads[h];
         const EvalFigures f = heads[h].figures();
         RETURN_IF_ERROR(checkEvaluation(name, f));
-        addFigures(f, strCat("eval.", name, "."), options_.evalMetrics, values);
+        addFigures(f, options_.evalMetrics, strCat("eval.", name, "."), values);
         if (std::exchange(isFirst, false)) {
-            addFigures(f, "eval.", options_.evalMetrics, values);
+            addFigures(f, options_.evalMetrics, "eval.", values);
         }
     }
     for (const auto& [key, value] : values) {

@@ -101,6 +101,13 @@ TEST(FileList, ALinkThatGivesTheSameRowsTwiceIsNamed) {
     EXPECT_THAT(relative(listFiles({"d/x/b.csv"}, dir.path(), "csv")), ElementsAre("b.csv"));
 }
 
+TEST(FileList, HardLinksAreFilesOfTheirOwnRight) {
+    DataDirectory dir;
+    dir.text("d/a.csv", "x\n");
+    std::filesystem::create_hard_link(dir.at("d/a.csv"), dir.at("d/b.csv"));
+    EXPECT_THAT(relative(listFiles({"d"}, dir.path(), "csv")), ElementsAre("a.csv", "b.csv"));
+}
+
 TEST(FileList, ADirectoryThatMayNotBeEnteredIsNamed) {
     if (::geteuid() == 0) {
         GTEST_SKIP() << "nothing is closed to root";

@@ -3,8 +3,8 @@
 #include <arrow/array/builder_decimal.h>
 #include <arrow/array/builder_nested.h>
 #include <arrow/array/builder_primitive.h>
-#include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
+#include <arrow/array/util.h>
 #include <arrow/compute/initialize.h>
 #include <arrow/scalar.h>
 #include <arrow/util/decimal.h>
@@ -43,7 +43,7 @@ TEST_F(Pinned, ListViewsKeepTheirElementsWhateverStandsBetweenThem) {
     const ArrayPtr lists = pinned(array);
     ASSERT_NE(lists, nullptr);
     ASSERT_TRUE(lists->ValidateFull().ok());
-    EXPECT_EQ(lists->type()->ToString(), "list<item: int64>");
+    EXPECT_EQ(lists->type()->ToString(), "list<element: int64>");
     const auto& list = static_cast<const arrow::ListArray&>(*lists);
     EXPECT_EQ(list.value_slice(0)->ToString(), "[\n  1\n]");
     EXPECT_TRUE(list.IsNull(1));
