@@ -3,6 +3,7 @@
 // proto/convert include. No SQLite, no JSON type: documents are canonical JSON text.
 //
 // Times are UTC milliseconds since 1970; 0 says "not yet".
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -151,11 +152,13 @@ struct AttemptRecord {
     bool operator==(const AttemptRecord&) const = default;
 };
 
-/// Whether what `attempt` did at `step` is part of the course that the run has taken since.
+/// Whether what `attempt` did at `step` is part of the course that the run has taken since. Attempt 0
+/// (a file that tells none) is judged as the first.
 constexpr bool isOnCourse(const std::vector<AttemptRecord>& attempts, std::int64_t attempt,
                           std::int64_t step) {
     for (const AttemptRecord& later : attempts) {
-        if (later.hasBegun && later.attempt > attempt && step > later.resumeStep) {
+        if (later.hasBegun && later.attempt > std::max<std::int64_t>(attempt, 1) &&
+            step > later.resumeStep) {
             return false;
         }
     }

@@ -187,6 +187,12 @@ void ActiveRun::readAttemptFile() {
     const auto attempts = place_.store.attempts(run_.id);
     hasBegun_ = !attempts.ok() || attempts->empty() || attempts->back().hasBegun;
     lastStep_ = hasBegun_ ? std::max(run_.step, resumeStep_) : resumeStep_;
+    // A checkpoint may be in the store before the progress of its step is.
+    const auto checkpoints = place_.store.checkpoints(run_.id);
+    for (std::size_t i = 0; checkpoints.ok() && i < checkpoints->size(); ++i) {
+        const runs::CheckpointRecord& one = (*checkpoints)[i];
+        lastStep_ = one.attempt == run_.attempt ? std::max(lastStep_, one.step) : lastStep_;
+    }
     const Json done = directory_.readDone(run_.attempt);
     done_ = done.is_object() ? done : Json::object();
 }

@@ -107,7 +107,9 @@ TEST_F(RunSchemaTest, AStoreOfTheFirstSchemaIsBroughtUpWithWhatListsShow) {
                                      R"("rows_scanned":100})")
                     .ok());
     store.reset();
-    runSql(path(), "DROP INDEX run_waiting; DROP INDEX run_by_base");
+    runSql(path(), "DROP INDEX run_waiting; DROP INDEX run_by_base; "
+                   "ALTER TABLE attempt DROP COLUMN has_begun; "
+                   "ALTER TABLE checkpoint RENAME COLUMN name TO path");
     for (const char* column :
          {"resume_from", "queue_no", "model", "dataset", "rows_read", "rows_kept", "order_hash",
           "eval_order_hash", "group_size", "deleted_ms", "purged_ms"}) {
