@@ -166,17 +166,19 @@ TEST_F(WorkersTest, WorkersThatAreStoppedAreNamedWithinFifteenSecondsAndSoIsThei
         << trouble();
     EXPECT_GT(get(run).summary().stands_since_ms(), 0);
     EXPECT_EQ(get(run).summary().state(), v1::RUN_STATE_RUNNING) << "nothing is ended for it";
-    for (const v1::WorkerInfo& worker : get(run).workers()) {
+    const v1::GetRunResponse stopping = get(run);
+    for (const v1::WorkerInfo& worker : stopping.workers()) {
         EXPECT_EQ(worker.state(), "stopped") << worker.name();
     }
-    const std::int64_t step = get(run).summary().progress().step();
+    const std::int64_t step = stopping.summary().progress().step();
     ::kill(feed, SIGCONT);
     ::kill(rank, SIGCONT);
     EXPECT_TRUE(waitUntil([&] { return trouble().empty(); }, 15)) << trouble();
     EXPECT_EQ(get(run).summary().stands_since_ms(), 0);
     EXPECT_TRUE(passes(run, step + 1));
+    const v1::GetRunResponse after = get(run);
     std::string history;
-    for (const v1::RunEvent& event : get(run).events()) {
+    for (const v1::RunEvent& event : after.events()) {
         history += event.text() + "\n";
     }
     for (const char* worker : {"rank0", "feed"}) {

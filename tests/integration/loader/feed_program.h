@@ -53,10 +53,14 @@ class FeedProgram : public LoaderProgram {
     }
 
     void startFeed() { startFeed(spec()); }
-    void startFeed(const std::string& text) {
+    /// `limitMb`: what the feed is given in the place of the spec's limit, which was found enough.
+    void startFeed(const std::string& text, std::int64_t limitMb = 0) {
         const Json answer = inspect(resolveRequest(text));
         ASSERT_EQ(answer["ok"], true) << dumpJson(answer);
-        const Json& resolved = answer["runs"][0];
+        Json resolved = answer["runs"][0];
+        if (limitMb > 0) {
+            resolved["spec"]["resources"]["memory_limit_mb"] = limitMb;
+        }
         write("job.json", dumpJson({{"run", "r-test"},
                                     {"attempt", 1},
                                     {"spec", resolved["spec"]},

@@ -155,7 +155,7 @@ TEST_F(MemoryTest, ASideTableCounts) {
 
 TEST_F(MemoryTest, TheFeedTellsDaemonAndRankTheLeast) {
     startDaemonSide();
-    startFeed(memorySpec(64));
+    startFeed(memorySpec(4096), 64);
     millrace_feed* train = connect("train");
     ASSERT_NE(train, nullptr);
     std::uint64_t rows = 0, next = 0;
@@ -171,7 +171,7 @@ TEST_F(MemoryTest, AStalledConsumerKeepsTheFeedBelowItsLimit) {
     std::int64_t least = 0;
     {
         startDaemonSide();
-        startFeed(memorySpec(64));
+        startFeed(memorySpec(4096), 64);
         millrace_feed* train = connect("train");
         ASSERT_NE(train, nullptr);
         std::uint64_t rows = 0, next = 0;

@@ -19,81 +19,10 @@
 #include "daemon/agent/run_service.h"
 #include "daemon/agent/worker_door.h"
 #include "tests/support/checkpoint_file.h"
+#include "tests/unit/agent/fake_engine.h"
 #include "tests/unit/agent/fake_inspector.h"
 
 namespace millrace::agent {
-
-class FakeEngine final : public engines::Engine {
- public:
-    std::string name() const override { return "fake"; }
-    Result<engines::JobId> submit(const engines::Gang& gang) override {
-        if (!submitError.ok()) {
-            return submitError;
-        }
-        gangs[gang.key] = gang;
-        engines::State state;
-        state.phase = engines::Phase::kRunning;
-        for (const char* worker : {"feed", "rank0"}) {
-            engines::WorkerState one;
-            one.name = worker;
-            one.rank = std::string(worker) == "rank0" ? 0 : -1;
-            one.isStarted = true;
-            one.pid = 100;
-            state.workers.push_back(one);
-        }
-        states.try_emplace(gang.key, state);
-        return idOf(gang.key);
-    }
-    Result<std::optional<engines::JobId>> find(std::string_view key) override {
-        if (!findError.ok()) {
-            return findError;
-        }
-        const bool isKnown = states.contains(std::string(key));
-        return isKnown ? std::optional(idOf(std::string(key))) : std::nullopt;
-    }
-    Result<engines::State> state(const engines::JobId& id) override { return states[id.native]; }
-    Result<std::vector<std::pair<engines::JobId, engines::State>>> list() override {
-        return std::vector<std::pair<engines::JobId, engines::State>>();
-    }
-    Status cancel(const engines::JobId& id, std::chrono::milliseconds) override {
-        cancelled.push_back(id.native);
-        return okStatus();
-    }
-    Result<engines::LogChunk> log(const engines::JobId&, std::string_view, std::uint64_t,
-                                  std::size_t) override {
-        return engines::LogChunk{};
-    }
-    Result<engines::Capacity> capacity() override {
-        engines::Capacity capacity;
-        capacity.total = capacity.free = {2, 0, std::uint64_t{8} << 30};
-        return capacity;
-    }
-
-    static engines::JobId idOf(const std::string& key) { return {"fake", "here", key}; }
-    /// All of a gang's workers end; rank 0 with `code`, the feed with `feedCode`.
-    engines::Event end(const std::string& key, int code, int feedCode = 0) {
-        engines::State& state = states[key];
-        state.phase = engines::Phase::kEnded;
-        state.cause =
-            code == 0 && feedCode == 0 ? engines::Cause::kOk : engines::Cause::kWorkerFailed;
-        state.worker = code != 0 ? "rank0" : (feedCode != 0 ? "feed" : "");
-        state.exitCode = code != 0 ? code : feedCode;
-        for (engines::WorkerState& worker : state.workers) {
-            worker.exitCode = worker.rank == 0 ? code : feedCode;
-            worker.signal = *worker.exitCode > 128 ? *worker.exitCode - 128 : 0;
-        }
-        engines::Event event;
-        event.kind = engines::Event::Kind::kEnded;
-        event.job = idOf(key);
-        event.state = state;
-        return event;
-    }
-
-    std::map<std::string, engines::Gang> gangs;
-    std::map<std::string, engines::State> states;
-    std::vector<std::string> cancelled;
-    Status submitError, findError;
-};
 
 /// What one door was told, and the way in for the test's workers.
 struct FakeDoorState {

@@ -171,7 +171,7 @@ TEST_F(AgentTest, APurgeFreesTheFilesOfADeletedRunAndSaysHowMuch) {
     checkpoint(id, 1, 50);
     EXPECT_FALSE(service->remove(id, true).ok()) << "it runs";
     leave(id);
-    endGang(id, 1, kExitDataError);
+    endGang(id, 1, kExitInput);
     const auto hidden = service->remove(id);
     ASSERT_TRUE(hidden.ok()) << hidden.status();
     EXPECT_GT(hidden->heldBytes, 7u);
@@ -188,12 +188,13 @@ TEST_F(AgentTest, CheckpointsOfRunsThatWereDeletedLongAgoAreFreed) {
     const std::string id = submit();
     hello(id);
     checkpoint(id, 1, 50);
+    const std::uint64_t bytes = std::filesystem::file_size(checkpointPath(id, 50));
     leave(id);
-    endGang(id, 1, kExitDataError);
+    endGang(id, 1, kExitInput);
     ASSERT_TRUE(service->remove(id).ok());
     EXPECT_EQ(deleted->sweep(), 0u) << "not yet";
     clock.advanceMs(std::int64_t{31} * 24 * 3600 * 1000);
-    EXPECT_EQ(deleted->sweep(), 7u);
+    EXPECT_EQ(deleted->sweep(), bytes);
     EXPECT_TRUE(store->checkpoints(id)->empty());
     EXPECT_TRUE(std::filesystem::exists(root + "/runs/" + id + "/events.jsonl")) << "logs stay";
     ASSERT_TRUE(service->restore(id).ok());
@@ -201,7 +202,7 @@ TEST_F(AgentTest, CheckpointsOfRunsThatWereDeletedLongAgoAreFreed) {
 
 TEST_F(AgentTest, FilesThatAPurgeLeftAreRemovedByTheNextSweep) {
     const std::string id = submit();
-    endGang(id, 1, kExitDataError);
+    endGang(id, 1, kExitInput);
     ASSERT_TRUE(service->remove(id, true).ok());
     std::filesystem::create_directories(root + "/runs/" + id + "/a1");
     std::ofstream(root + "/runs/" + id + "/a1/left.bin") << "12345";

@@ -88,10 +88,10 @@ TEST_F(LaunchPageTest, ShowsMistakesAsOneTypesWithoutADaemon) {
     replace(QStringLiteral("learning_rate"), QStringLiteral("learning_rat"));
     ASSERT_TRUE(until([&] { return !problems().isEmpty(); }));
     EXPECT_TRUE(problems()[0].contains(QStringLiteral("learning_rate")));
-    EXPECT_EQ(editor().problems()[0].line, 42);
+    EXPECT_EQ(editor().problems()[0].line, 44);
     EXPECT_TRUE(summary().contains(QStringLiteral("1 problem")));
     QTest::keyClick(world.page.get(), Qt::Key_F8);
-    EXPECT_EQ(editor().textCursor().blockNumber(), 41);
+    EXPECT_EQ(editor().textCursor().blockNumber(), 43);
     editor().undo();
     EXPECT_TRUE(until([&] { return problems().isEmpty(); }));
 }

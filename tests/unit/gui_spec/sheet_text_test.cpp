@@ -321,7 +321,7 @@ TEST(LocalCheck, FindsMistakesWithoutADataset) {
     const LocalCheck check = checkLocally(source);
     ASSERT_FALSE(check.errors.empty());
     EXPECT_NE(check.errors[0].message.find("learning_rate"), std::string::npos);
-    EXPECT_EQ(check.errors[0].line, 42);
+    EXPECT_EQ(check.errors[0].line, 44);
 }
 
 }  // namespace

@@ -28,6 +28,10 @@ class ColumnJobsTest : public ::testing::Test {
             columns.push_back({name, test::ints(values)});
         }
         path_ = data_.parquet("rows.parquet", columns, kRows);
+        open();
+    }
+
+    void open() {
         dataset_ = *dataset::Dataset::open({path_}, data_.path(), {},
                                            std::make_shared<dataset::FactsCache>());
     }
@@ -118,6 +122,7 @@ TEST_F(ColumnJobsTest, TheFirstColumnThatFailsIsTold) {
         bytes.replace(column * step + step / 8, step * 3 / 4, std::string(step * 3 / 4, '\x5a'));
     }
     test::write(path_, bytes);
+    open();  // it was damaged before anyone looked at it
     for (const int helps : {0, 1, 2, 3}) {
         SplitReader owner(dataset_), helper(dataset_), unused(dataset_);
         whenOpen([&] {

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backend/stream/order.h"
@@ -52,12 +53,20 @@ class StreamOracle {
         const auto micro = static_cast<std::size_t>(spec_.batch.microRows);
         std::vector<StreamBatch> batches;
         std::vector<StreamRow> rest;
+        Day dayOfRest;  // of its oldest row
         const auto give = [&](std::vector<StreamRow> rows) {
             batches.push_back({epoch, static_cast<std::int64_t>(batches.size()), std::move(rows)});
         };
         for (const auto& splits : segments(epoch)) {
             const std::vector<StreamRow> rows = segment(splits, epoch);
             std::size_t at = 0;
+            const Day day = splits.front().day;
+            if (!rest.empty() && dayOfRest != day && rest.size() + rows.size() >= micro) {
+                at = micro - rest.size();  // what is left of an earlier day leaves first
+                rest.insert(rest.end(), rows.begin(), rows.begin() + offset(at));
+                give(std::exchange(rest, {}));
+            }
+            dayOfRest = rest.empty() ? day : dayOfRest;
             for (; at + micro <= rows.size(); at += micro) {
                 give({rows.begin() + offset(at), rows.begin() + offset(at + micro)});
             }

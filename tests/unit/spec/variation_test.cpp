@@ -64,6 +64,7 @@ TEST(Variations, MaySetWholeSectionsStepsAndNewKeys) {
                              R"(  - name: mean
     set:
       model: {type: target_mean, keys: [movieId], smoothing: 5}
+      batch.epochs: 1
       recipe.filter: rating > 1
       recipe.derive.decade: year // 10
       labels.liked.weight: rating

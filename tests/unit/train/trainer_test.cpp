@@ -68,7 +68,7 @@ TEST(Trainer, RemovesNoCheckpoint) {
 
 TEST(Trainer, WritesCheckpointsEverFartherApartWhileNobodyStoresThem) {
     TrainerFixture f;
-    f.train.epochs = f.options.epochs = 200;
+    f.train.rows = 20'000;
     f.options.checkpointEverySteps = 1;
     f.options.checkpointKeep = 1;
     f.reporter.isDaemonAway = true;
