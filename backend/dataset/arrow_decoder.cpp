@@ -5,6 +5,7 @@
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 
+#include "backend/dataset/array_check.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/arrow_stream.h"
 #include "backend/dataset/column_tree.h"
@@ -33,6 +34,7 @@ class ArrowDecoder : public SplitReader::FileDecoder {
             batchOf_ = -1;
             ASSIGN_OR_RETURN(
                 batch_, fromArrow(reader_->ReadRecordBatch(static_cast<int>(split.chunk)), place));
+            RETURN_IF_ERROR(checkBuffers(*batch_, place));
             batchOf_ = split.chunk;
             bytesRead_ += input_.facts->chunks[static_cast<std::size_t>(split.chunk)].bytes;
             firstRow_ = 0;
@@ -44,21 +46,7 @@ class ArrowDecoder : public SplitReader::FileDecoder {
         if (skip < 0 || skip + split.rows > batch_->num_rows()) {
             return failedPrecondition(place, ": the plan's rows are not in it");
         }
-        std::vector<ArrayPtr> arrays;
-        for (const std::string& column : columns) {
-            ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
-            ASSIGN_OR_RETURN(const ArrayPtr whole, findColumn(*batch_, column, input_.pool));
-            ArrayPtr array;
-            if (whole == nullptr) {
-                ASSIGN_OR_RETURN(array, nullArray(type, split.rows, input_.pool));
-            } else {
-                const arrow::ChunkedArray part(whole->Slice(skip, split.rows));
-                ASSIGN_OR_RETURN(array,
-                                 pinArray(part, type, strCat(place, ", ", column), input_.pool));
-            }
-            arrays.push_back(std::move(array));
-        }
-        return arrays;
+        return pinColumns(input_, {*batch_, place, skip, split.rows}, columns);
     }
 
     std::int64_t bytesRead() const override { return bytesRead_; }
@@ -71,6 +59,27 @@ class ArrowDecoder : public SplitReader::FileDecoder {
 };
 
 }  // namespace
+
+Result<std::vector<ArrayPtr>> pinColumns(const DecoderInput& input, const BatchRows& from,
+                                         const std::vector<std::string>& columns) {
+    std::vector<ArrayPtr> arrays;
+    for (const std::string& column : columns) {
+        ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input, column));
+        ASSIGN_OR_RETURN(const ArrayPtr whole, findColumn(from.batch, column, input.pool));
+        ArrayPtr array;
+        if (whole == nullptr) {
+            ASSIGN_OR_RETURN(array, nullArray(type, from.rows, input.pool));
+        } else {
+            const std::string place = strCat(from.place, ", ", column);
+            const ArrayPtr rows = whole->Slice(from.firstRow, from.rows);
+            RETURN_IF_ERROR(checkArray(*rows, place));
+            ASSIGN_OR_RETURN(array,
+                             pinArray(arrow::ChunkedArray(rows), type, place, input.pool));
+        }
+        arrays.push_back(std::move(array));
+    }
+    return arrays;
+}
 
 Result<DecoderPtr> openArrow(const DecoderInput& input) {
     ASSIGN_OR_RETURN(const std::string start, input.file.readText(0, 6));

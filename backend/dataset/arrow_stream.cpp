@@ -5,7 +5,6 @@
 
 #include <arrow/array/array_base.h>
 #include <arrow/buffer.h>
-#include <arrow/chunked_array.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/dictionary.h>
@@ -16,6 +15,7 @@
 #include <arrow/type.h>
 
 #include "backend/core/hash.h"
+#include "backend/dataset/array_check.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/column_tree.h"
 #include "backend/dataset/footers.h"
@@ -67,21 +67,7 @@ class ArrowStreamDecoder : public SplitReader::FileDecoder {
         if (skip < 0 || skip + split.rows > batch_->num_rows()) {
             return failedPrecondition(place, ": the plan's rows are not in it");
         }
-        std::vector<ArrayPtr> arrays;
-        for (const std::string& column : columns) {
-            ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
-            ASSIGN_OR_RETURN(const ArrayPtr whole, findColumn(*batch_, column, input_.pool));
-            if (whole == nullptr) {
-                ASSIGN_OR_RETURN(ArrayPtr none, nullArray(type, split.rows, input_.pool));
-                arrays.push_back(std::move(none));
-                continue;
-            }
-            const arrow::ChunkedArray part(whole->Slice(skip, split.rows));
-            ASSIGN_OR_RETURN(ArrayPtr array,
-                             pinArray(part, type, strCat(place, ", ", column), input_.pool));
-            arrays.push_back(std::move(array));
-        }
-        return arrays;
+        return pinColumns(input_, {*batch_, place, skip, split.rows}, columns);
     }
     std::int64_t bytesRead() const override { return bytesRead_; }
 
@@ -104,6 +90,7 @@ class ArrowStreamDecoder : public SplitReader::FileDecoder {
         ASSIGN_OR_RETURN(batch_, fromArrow(arrow::ipc::ReadRecordBatch(*message, schema_, &none,
                                                                        readOptions(input_.pool)),
                                            place));
+        RETURN_IF_ERROR(checkBuffers(*batch_, place));
         bytesRead_ += chunk.bytes;
         firstRow_ = 0;
         for (std::int64_t i = 0; i < index; ++i) {
@@ -176,7 +163,7 @@ Result<FileFacts> readArrowStreamFacts(const DataFile& file, const FileSource& s
                       place));
         chunk.rows = batch->num_rows();
         chunk.decodedBytes.assign(columns.size(), 0);
-        RETURN_IF_ERROR(addDecodedBytes(*batch, file, columns, chunk.decodedBytes));
+        RETURN_IF_ERROR(addDecodedBytes(*batch, place, columns, chunk.decodedBytes));
         facts.rows += chunk.rows;
         facts.chunks.push_back(std::move(chunk));
     }

@@ -4,9 +4,18 @@
 // A first pass finds where each record batch lies, so that batches are read in any order.
 // Failure: as of footers.h; a stream with dictionaries is refused, as their batches cannot be read
 // apart.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "backend/dataset/decoders.h"
 #include "backend/dataset/file_facts.h"
 #include "backend/dataset/file_source.h"
+
+namespace arrow {
+class RecordBatch;
+}  // namespace arrow
 
 namespace millrace::dataset {
 
@@ -14,6 +23,17 @@ namespace millrace::dataset {
 Result<bool> isArrowStream(const DataFile& file, const FileSource& source);
 
 Result<FileFacts> readArrowStreamFacts(const DataFile& file, const FileSource& source);
+
+/// Rows of a record batch, and where it stands, for messages.
+struct BatchRows {
+    const arrow::RecordBatch& batch;
+    const std::string& place;
+    std::int64_t firstRow = 0, rows = 0;
+};
+
+/// These columns of the rows, checked, of the dataset's pinned types.
+Result<std::vector<std::shared_ptr<arrow::Array>>> pinColumns(
+    const DecoderInput& input, const BatchRows& from, const std::vector<std::string>& columns);
 
 Result<DecoderPtr> openArrowStream(const DecoderInput& input);
 

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <arrow/buffer.h>
-#include <arrow/io/file.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/memory_pool.h>
 
 #include "backend/core/mutex.h"
 #include "backend/core/unique_fd.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/inline_file.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/objects/object_store.h"
 
@@ -21,8 +22,9 @@ namespace millrace::dataset {
 namespace {
 
 /// An object as Arrow's readers see it: ranges fetched ahead first, the store for the rest.
-class ObjectFile final : public arrow::io::RandomAccessFile {
+class ObjectFile final : public InlineFile {
  public:
+    using InlineFile::ReadAt;
     ObjectFile(std::string uri, std::int64_t bytes, arrow::MemoryPool* pool,
                std::shared_ptr<const objects::ObjectStore> store,
                std::shared_ptr<ReadAhead> readAhead, std::uint32_t index)
@@ -148,9 +150,7 @@ Result<FileSource> FileSource::openAhead(const DataFile& file, arrow::MemoryPool
     if (!fd.isOpen()) {
         return errnoStatus(errno, file.path);
     }
-    ASSIGN_OR_RETURN(source.input_,
-                     fromArrow(arrow::io::ReadableFile::Open(fd.get(), pool), file.path));
-    (void)fd.release();  // the file owns it now
+    ASSIGN_OR_RETURN(source.input_, localFile(std::move(fd), file.path, pool));
     return source;
 }
 

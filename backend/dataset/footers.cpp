@@ -19,6 +19,7 @@
 #include <parquet/schema.h>
 
 #include "backend/core/hash.h"
+#include "backend/dataset/array_check.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/arrow_stream.h"
 #include "backend/dataset/column_tree.h"
@@ -146,7 +147,8 @@ Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& fo
     for (int group = 0; group < footer->num_row_groups(); ++group) {
         RETURN_IF_ERROR(addRowGroup(*footer, group, file, columns, facts));
     }
-    if (facts.rows != footer->num_rows()) {
+    // Some writers leave the footer's count at 0; the row groups count what is there.
+    if (facts.rows != footer->num_rows() && footer->num_rows() != 0) {
         return dataLoss(file.path, ": corrupt: the footer counts ", footer->num_rows(),
                         " rows, its row groups ", facts.rows);
     }
@@ -164,12 +166,12 @@ Result<FileFacts> parseArrowFile(const DataFile& file, const FileSource& source,
     FileFacts facts;
     const std::map<std::string, std::size_t> columns = addColumns(*reader->schema(), facts.schema);
     for (int i = 0; i < reader->num_record_batches(); ++i) {
-        ASSIGN_OR_RETURN(auto batch, fromArrow(reader->ReadRecordBatch(i),
-                                               strCat(file.path, ": record batch ", i)));
+        const std::string place = strCat(file.path, ": record batch ", i);
+        ASSIGN_OR_RETURN(auto batch, fromArrow(reader->ReadRecordBatch(i), place));
         ChunkFacts chunk;
         chunk.rows = batch->num_rows();
         chunk.decodedBytes.assign(columns.size(), 0);
-        RETURN_IF_ERROR(addDecodedBytes(*batch, file, columns, chunk.decodedBytes));
+        RETURN_IF_ERROR(addDecodedBytes(*batch, place, columns, chunk.decodedBytes));
         for (const std::int64_t bytes : chunk.decodedBytes) {
             chunk.bytes += bytes;
         }
@@ -182,14 +184,16 @@ Result<FileFacts> parseArrowFile(const DataFile& file, const FileSource& source,
 
 }  // namespace
 
-Status addDecodedBytes(const arrow::RecordBatch& batch, const DataFile& file,
+Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place,
                        const std::map<std::string, std::size_t>& columns,
                        std::vector<std::int64_t>& decodedBytes) {
+    RETURN_IF_ERROR(checkBuffers(batch, place));
     for (const auto& [name, at] : columns) {
         ASSIGN_OR_RETURN(const auto array, findColumn(batch, name, arrow::default_memory_pool()));
         if (array != nullptr) {
+            RETURN_IF_ERROR(checkArray(*array, strCat(place, ", ", name)));
             ASSIGN_OR_RETURN(decodedBytes[at],
-                             fromArrow(arrow::util::ReferencedBufferSize(*array), file.path));
+                             fromArrow(arrow::util::ReferencedBufferSize(*array), place));
         }
     }
     return okStatus();
@@ -201,8 +205,7 @@ Result<FileFacts> readParquetFacts(const DataFile& file) {
     try {
         return parseParquetFooter(file, footer);
     } catch (const std::exception& e) {
-        std::string_view what = e.what();
-        return dataLoss(file.path, ": corrupt Parquet footer: ", what.substr(0, what.find('\n')));
+        return footerError(file.path, e);
     }
 }
 

@@ -16,8 +16,9 @@ class RecordBatch;
 
 namespace millrace::dataset {
 
-/// By place in `columns`: what each of them takes in a record batch.
-Status addDecodedBytes(const arrow::RecordBatch& batch, const DataFile& file,
+/// By place in `columns`: what each of them takes in a record batch, whose layout is checked.
+/// `place`: of the batch, for messages.
+Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place,
                        const std::map<std::string, std::size_t>& columns,
                        std::vector<std::int64_t>& decodedBytes);
 

@@ -18,6 +18,14 @@ constexpr std::int64_t kChunksKept = 100'000;  // column chunks take about 1 kB 
 
 }  // namespace
 
+Status footerError(const std::string& path, const std::exception& error) {
+    std::string_view what = error.what();
+    what = what.substr(0, what.find('\n'));
+    return what.find("ecrypt") != std::string_view::npos
+               ? invalidArgument(path, ": encrypted Parquet files cannot be read")
+               : dataLoss(path, ": corrupt Parquet footer: ", what);
+}
+
 Result<ParquetFooter> ParquetFooters::get(const DataFile& file, const FileSource& source) {
     {
         MutexLock lock(mutex_);
@@ -36,8 +44,7 @@ Result<ParquetFooter> ParquetFooters::get(const DataFile& file, const FileSource
             columns.begin(), columns.end());
     } catch (const std::exception& e) {
         RETURN_IF_ERROR(source.error());
-        const std::string_view what = e.what();
-        return dataLoss(file.path, ": corrupt Parquet footer: ", what.substr(0, what.find('\n')));
+        return footerError(file.path, e);
     }
     MutexLock lock(mutex_);
     recent_.push_front({file.path, footer});

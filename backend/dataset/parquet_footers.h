@@ -4,6 +4,7 @@
 //
 // Threads: any. Failure: as FileSource; kDataLoss "PATH: corrupt Parquet footer: ...".
 #include <cstddef>
+#include <exception>
 #include <list>
 #include <memory>
 #include <string>
@@ -32,6 +33,9 @@ struct ParquetFooter {
     std::shared_ptr<parquet::FileMetaData> metadata;
     std::shared_ptr<const std::unordered_map<std::string, ColumnLeaves>> columns;
 };
+
+/// What libparquet says of a footer: "PATH: corrupt Parquet footer: ...", or that it is encrypted.
+Status footerError(const std::string& path, const std::exception& error);
 
 class ParquetFooters {
  public:
