@@ -105,6 +105,12 @@ class ColumnCollector {
                                     false});
             return;
         }
+        if (name.empty()) {
+            out_.refused.push_back(
+                {name, "has no name, and nothing can name it; write the file with a name for it",
+                 false});
+            return;
+        }
         const arrow::DataType& type = *field.type();
         if (intervals_.contains(name)) {
             out_.refused.push_back({name, strCat("is an interval: ", kWhyNoInterval), false});

@@ -7,6 +7,7 @@
 #include "backend/dataset/csv_scan.h"
 #include "backend/dataset/parquet_footers.h"
 #include "backend/objects/object_store.h"
+#include "backend/spec/data_format.h"
 
 namespace millrace::dataset {
 namespace {
@@ -131,7 +132,10 @@ class SchemaUnion {
                                        files_[file].path);
             }
             if (!options_.areMissingColumnsNull) {
-                return differ(files_[first_], files_[file], field.name, "is not in");
+                return invalidArgument(files_[file].path, ": column '", field.name, "' is not in ",
+                                       files_[first_].path,
+                                       "; all files of a dataset must have the same columns; "
+                                       "dataset.missing_columns: null reads it as null there");
             }
             schema_.fields.push_back(field);
             origins_.push_back(file);
@@ -230,14 +234,7 @@ ReadOptions readOptionsOf(const spec::DatasetSpec& dataset) {
 }
 
 std::string formatOfPath(const std::string& path) {
-    const auto ends = [&path](std::string_view end) { return path.ends_with(end); };
-    if (ends(".csv") || ends(".tsv") || ends(".txt")) {
-        return "csv";
-    }
-    if (ends(".parquet") || ends(".pq") || ends(".parq")) {
-        return "parquet";
-    }
-    return ends(".arrow") || ends(".arrows") || ends(".feather") || ends(".ipc") ? "arrow" : "";
+    return spec::formatOfName(path);
 }
 
 Dataset::Dataset() : footers_(std::make_shared<ParquetFooters>()) {}

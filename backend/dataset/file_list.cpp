@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <sys/stat.h>
 
 #include "backend/core/files.h"
 #include "backend/objects/object_store.h"
+#include "backend/spec/data_format.h"
 
 namespace millrace::dataset {
 namespace {
@@ -18,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kFilesMax = 10'000'000;
+constexpr std::size_t kAlternativesMax = 10'000;
+constexpr int kBracesMax = 100;
 
 bool isWild(std::string_view text) {
     return text.find_first_of("*?[{") != std::string_view::npos;
@@ -28,22 +33,19 @@ bool isHidden(std::string_view name) {
 }
 
 bool isDataName(std::string_view name, std::string_view format) {
-    const auto ends = [name](std::string_view end) { return name.ends_with(end); };
-    if (format == "csv") {
-        return ends(".csv") || ends(".tsv") || ends(".txt");
-    }
-    if (format == "arrow") {
-        return ends(".arrow") || ends(".arrows") || ends(".feather") || ends(".ipc");
-    }
-    return ends(".parquet") || ends(".pq") || ends(".parq");
+    return spec::formatOfName(name) == format;
 }
 
 /// "{a,b}" anywhere, also nested: the alternatives of the first brace, each expanded again.
-void expandBraces(const std::string& pattern, std::vector<std::string>& out) {
+Status expandBraces(const std::string& pattern, int level, std::vector<std::string>& out) {
     const std::size_t open = pattern.find('{');
+    if (out.size() >= kAlternativesMax || level > kBracesMax) {
+        return invalidArgument("more than ", kAlternativesMax, " alternatives or ", kBracesMax,
+                               " braces in one pattern; use * or ** for them, or list the paths");
+    }
     if (open == std::string::npos) {
         out.push_back(pattern);
-        return;
+        return okStatus();
     }
     int depth = 0;
     std::size_t begin = open + 1;
@@ -57,12 +59,22 @@ void expandBraces(const std::string& pattern, std::vector<std::string>& out) {
         }
         if (depth == 0) {
             for (const std::string& part : parts) {
-                expandBraces(pattern.substr(0, open) + part + pattern.substr(i + 1), out);
+                RETURN_IF_ERROR(expandBraces(
+                    pattern.substr(0, open) + part + pattern.substr(i + 1), level + 1, out));
             }
-            return;
+            return okStatus();
         }
     }
     out.push_back(pattern);  // an unclosed brace stands for itself
+    return okStatus();
+}
+
+/// The alternatives of a pattern. `written`: the path for messages.
+Result<std::vector<std::string>> alternativesOf(const std::string& pattern,
+                                                const std::string& written) {
+    std::vector<std::string> patterns;
+    RETURN_IF_ERROR(annotate(expandBraces(pattern, 0, patterns), written));
+    return patterns;
 }
 
 std::vector<std::string> splitPath(std::string_view path) {
@@ -70,7 +82,10 @@ std::vector<std::string> splitPath(std::string_view path) {
     std::size_t begin = 0;
     while (begin <= path.size()) {
         const std::size_t end = std::min(path.find('/', begin), path.size());
-        if (end > begin) {
+        // Stars for any depth next to each other say no more than one of them.
+        const bool isAgain = !parts.empty() && parts.back() == "**" &&
+                             path.substr(begin, end - begin) == "**";
+        if (end > begin && !isAgain) {
             parts.emplace_back(path.substr(begin, end - begin));
         }
         begin = end + 1;
@@ -78,69 +93,94 @@ std::vector<std::string> splitPath(std::string_view path) {
     return parts;
 }
 
-/// Walks the wildcard part of a glob.
+/// Walks the wildcard part of a glob. A directory is walked under one name: links that lead to
+/// another one's files, or to one around them, are errors that name the link.
 class GlobWalk {
  public:
     explicit GlobWalk(std::vector<std::string>& found) : found_(found) {}
 
-    Status walk(const fs::path& directory, const std::string& below,
+    Status walk(const std::string& directory, const std::string& below,
                 const std::vector<std::string>& parts, std::size_t at) {
         if (found_.size() > kFilesMax) {
             return resourceExhausted("more than ", kFilesMax, " files");
         }
         const std::string& part = parts[at];
         const bool isLast = at + 1 == parts.size();
-        if (part == "**") {
-            if (!isLast) {
-                RETURN_IF_ERROR(walk(directory, below, parts, at + 1));
+        if (part == "**" && !isLast) {
+            RETURN_IF_ERROR(walk(directory, below, parts, at + 1));
+        }
+        ASSIGN_OR_RETURN(const std::vector<std::string> names, namesIn(directory, part));
+        for (const std::string& name : names) {
+            if (part != "**" && !matchesGlob(part, name)) {
+                continue;
             }
-            return each(directory, below, part,
-                        [&](const fs::directory_entry& entry, const std::string& name) {
-                            if (entry.is_directory()) {
-                                return walk(entry.path(), name, parts, at);
-                            }
-                            if (isLast) {
-                                found_.push_back(name);
-                            }
-                            return okStatus();
-                        });
-        }
-        return each(directory, below, part,
-                    [&](const fs::directory_entry& entry, const std::string& name) {
-                        if (!matchesGlob(part, entry.path().filename().string())) {
-                            return okStatus();
-                        }
-                        if (!isLast) {
-                            return entry.is_directory() ? walk(entry.path(), name, parts, at + 1)
-                                                        : okStatus();
-                        }
-                        if (!entry.is_directory()) {
-                            found_.push_back(name);
-                        }
-                        return okStatus();
-                    });
-    }
-
- private:
-    template <class Visit>
-    Status each(const fs::path& directory, const std::string& below, const std::string& part,
-                Visit visit) {
-        std::error_code error;
-        fs::directory_iterator entries(directory, fs::directory_options::skip_permission_denied,
-                                       error);
-        if (error) {
-            return okStatus();  // not a directory: nothing matches below it
-        }
-        for (const fs::directory_entry& entry : entries) {
-            const std::string name = entry.path().filename().string();
-            if (!isHidden(name) || part[0] == name[0]) {
-                RETURN_IF_ERROR(visit(entry, below.empty() ? name : below + "/" + name));
+            const std::string path = directory + "/" + name;
+            const std::string nameBelow = below.empty() ? name : below + "/" + name;
+            const bool walksDirectories = part == "**" || !isLast;
+            ASSIGN_OR_RETURN(const bool isDirectory, enter(path, walksDirectories));
+            if (isDirectory && walksDirectories) {
+                RETURN_IF_ERROR(walk(path, nameBelow, parts, part == "**" ? at : at + 1));
+            } else if (!isDirectory && isLast) {
+                found_.push_back(nameBelow);
             }
         }
         return okStatus();
     }
 
+ private:
+    using Place = std::pair<::dev_t, ::ino_t>;
+
+    /// Whether the path is a directory; an error when it will be walked and another path led to it.
+    Result<bool> enter(const std::string& path, bool willWalk) {
+        struct stat info {};
+        if (::stat(path.c_str(), &info) != 0) {
+            const int error = errno;
+            if (error == ELOOP) {
+                return invalidArgument(path, ": a link that leads back to itself; remove it");
+            }
+            if (error == ENOENT) {
+                return false;  // a link to nothing: listing it as a file names it
+            }
+            return errnoStatus(error, path);
+        }
+        if (!S_ISDIR(info.st_mode) || !willWalk) {
+            return S_ISDIR(info.st_mode);
+        }
+        const auto [at, isNew] = directories_.emplace(Place{info.st_dev, info.st_ino}, path);
+        if (isNew || at->second == path) {
+            return true;
+        }
+        const bool isAround = path.starts_with(at->second + "/");
+        return invalidArgument(path, ": a link to ", at->second,
+                               isAround ? ", which it lies in; remove the link"
+                                        : ": its rows would be read twice; remove one of the two");
+    }
+
+    /// Names of a directory that are not hidden, or that `part` asks for; none when it is no
+    /// directory.
+    Result<std::vector<std::string>> namesIn(const std::string& directory,
+                                             const std::string& part) {
+        struct stat info {};
+        if (::stat(directory.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+            directories_.emplace(Place{info.st_dev, info.st_ino}, directory);
+        }
+        std::vector<std::string> names;
+        std::error_code error;
+        fs::directory_iterator entry(directory.empty() ? "/" : directory, error);
+        for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+            std::string name = entry->path().filename().string();
+            if (!isHidden(name) || part[0] == name[0]) {
+                names.push_back(std::move(name));
+            }
+        }
+        if (error && error.value() != ENOENT && error.value() != ENOTDIR) {
+            return errnoStatus(error.value(), directory);
+        }
+        return names;
+    }
+
     std::vector<std::string>& found_;
+    std::map<Place, std::string> directories_;
 };
 
 struct Entry {
@@ -219,8 +259,8 @@ Result<Entry> listObjects(const std::string& written, std::string_view format) {
     }
     ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
     if (isWild(written)) {
-        std::vector<std::string> patterns;
-        expandBraces(written, patterns);
+        ASSIGN_OR_RETURN(const std::vector<std::string> patterns,
+                         alternativesOf(written, written));
         Entry entry{
             written.substr(0, written.rfind('/', written.find_first_of("*?[{")) + 1), {}, {}};
         ASSIGN_OR_RETURN(std::vector<DataFile> files, objectsBelow(*store, entry.fixed));
@@ -249,8 +289,7 @@ Result<Entry> listObjects(const std::string& written, std::string_view format) {
 }
 
 Result<Entry> listGlob(const std::string& path, const std::string& written) {
-    std::vector<std::string> patterns;
-    expandBraces(path, patterns);
+    ASSIGN_OR_RETURN(const std::vector<std::string> patterns, alternativesOf(path, written));
     // The fixed part of the whole entry: the directories before the first wildcard or brace.
     const std::size_t wild = path.find_first_of("*?[{");
     const std::string fixed = path.substr(0, path.rfind('/', wild) + 1);
@@ -260,7 +299,7 @@ Result<Entry> listGlob(const std::string& path, const std::string& written) {
         const std::vector<std::string> parts =
             splitPath(std::string_view(pattern).substr(fixed.size()));
         if (!parts.empty()) {
-            RETURN_IF_ERROR(walk.walk(fixed, "", parts, 0));
+            RETURN_IF_ERROR(walk.walk(fixed.substr(0, fixed.size() - 1), "", parts, 0));
         }
     }
     std::sort(entry.names.begin(), entry.names.end());
@@ -336,7 +375,8 @@ struct Stretch {
         if (isWild(written)) {
             return fixed + name;
         }
-        if (fs::is_directory(fixed + name)) {
+        std::error_code error;
+        if (fs::is_directory(fixed + name, error)) {
             return written + name;
         }
         return isSingle ? written : strCat(written, "/", name);
@@ -347,12 +387,22 @@ struct Stretch {
 Status tellApart(std::vector<DataFile>& files, const std::vector<Stretch>& stretches) {
     std::unordered_map<std::string_view, std::size_t> uses;
     std::unordered_set<std::string_view> seen;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, const DataFile*> places;
     uses.reserve(files.size());
     seen.reserve(files.size());
     for (const DataFile& file : files) {
         ++uses[file.relativePath];
         if (!seen.insert(file.path).second) {
             return invalidArgument("dataset.path: ", file.path, " is named twice");
+        }
+        if (objects::isObjectUri(file.path)) {
+            continue;
+        }
+        const auto [at, isNew] = places.emplace(std::pair(file.device, file.inode), &file);
+        if (!isNew) {
+            return invalidArgument("dataset.path: ", file.path, " and ", at->second->path,
+                                   " are one file under two names (a link): its rows would be "
+                                   "read twice; leave one of them out");
         }
     }
     std::vector<std::size_t> alike;
@@ -423,7 +473,9 @@ Result<DataFile> statFile(const std::string& path, std::string_view written) {
     }
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) {
-        return errno == ENOENT ? notFound(written, ": no such file") : errnoStatus(errno, written);
+        return errno == ENOENT  ? notFound(written, ": no such file")
+               : errno == ELOOP ? invalidArgument(written, ": a link that leads back to itself")
+                                : errnoStatus(errno, written);
     }
     if (!S_ISREG(info.st_mode)) {
         return invalidArgument(written, ": not a regular file");
@@ -433,6 +485,7 @@ Result<DataFile> statFile(const std::string& path, std::string_view written) {
     file.bytes = info.st_size;
     file.mtimeNs = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
     file.inode = info.st_ino;
+    file.device = info.st_dev;
     return file;
 }
 

@@ -4,7 +4,9 @@
 // Globs know *, ?, [..], ** (any depth) and {a,b}. Order: the entries as given; below one entry in
 // byte order of the path under its fixed part (the directories before the first wildcard). Names
 // that start with '.' or '_' are skipped below a directory or a wildcard.
-// Failure: kNotFound with one sentence that names the path as written.
+// Links are followed; one that leads around in a circle, or to files that are read under another
+// name too, is an error. Failure: one sentence that names the path as written; kNotFound for what is
+// not there, kInvalidArgument for such links and for more than 10,000 alternatives of a pattern.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +24,7 @@ struct DataFile {
     std::int64_t bytes = 0;
     std::int64_t mtimeNs = 0;
     std::uint64_t inode = 0;
+    std::uint64_t device = 0;  ///< local files: of the file system
 };
 
 /// `baseDir`: what relative paths are relative to. `format` (parquet, csv, arrow) chooses which

@@ -5,6 +5,7 @@
 
 #include "backend/core/text.h"
 #include "backend/spec/change.h"
+#include "backend/spec/data_format.h"
 #include "backend/spec/spec_checks.h"
 #include "backend/spec/tree_reader.h"
 
@@ -12,15 +13,8 @@ namespace millrace::spec {
 namespace {
 
 std::string formatByEnding(const std::string& path) {
-    const std::size_t dot = path.rfind('.');
-    const std::string ending = dot == std::string::npos ? "" : path.substr(dot + 1);
-    if (ending == "csv" || ending == "tsv") {
-        return "csv";
-    }
-    if (ending == "arrow" || ending == "ipc" || ending == "feather") {
-        return "arrow";
-    }
-    return "parquet";
+    const std::string format = formatOfName(path);
+    return format.empty() ? "parquet" : format;
 }
 
 void fillFormat(Json& dataset) {

@@ -21,6 +21,7 @@ using test::DataDirectory;
 using test::ints;
 using test::reals;
 using test::texts;
+using testing::AllOf;
 using testing::HasSubstr;
 
 ReadOptions as(const std::string& format) {
@@ -70,6 +71,15 @@ TEST(Dataset, ParquetRowGroupsBecomeSplits) {
     EXPECT_GE(plan.files[0].splits[0].decodedBytes, 800);
     EXPECT_EQ(plan.segmentSplits, 3);
     EXPECT_TRUE(stream::Plan::fromJson(*parseJson(plan.toJsonText(), "plan")).ok());
+}
+
+TEST(Dataset, AColumnWithoutANameIsLeftOutAndSaysSo) {
+    DataDirectory dir;
+    dir.parquet("a.parquet", {{"", ints({1, 2})}, {"k", ints({3, 4})}});
+    const auto dataset = openAt(dir, "a.parquet", as("parquet"));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_EQ((*dataset)->schema().names(), std::vector<std::string>{"k"});
+    EXPECT_THAT((*dataset)->schema().whyUnknown(""), HasSubstr("has no name"));
 }
 
 TEST(Dataset, ColumnsAreReadSplitBySplit) {
@@ -162,7 +172,8 @@ TEST(Dataset, SchemaDriftNamesBothFilesAndTheColumn) {
                   "; all files of a dataset must have the same columns");
     dir.parquet("b.parquet", {{"x", ints({1})}, {"y", ints({1})}});
     EXPECT_THAT(messageOf(openAt(dir, "*.parquet", as("parquet")).status()),
-                HasSubstr("column 'y' is not in " + dir.at("a.parquet")));
+                AllOf(HasSubstr("column 'y' is not in " + dir.at("a.parquet")),
+                      HasSubstr("dataset.missing_columns: null")));
 }
 
 TEST(Dataset, ADriftInFile37NamesItAndTheFileWhoseTypeItBreaks) {

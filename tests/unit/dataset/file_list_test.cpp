@@ -1,5 +1,7 @@
 #include "backend/dataset/file_list.h"
 
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 
 #include "tests/unit/dataset/data_files.h"
@@ -64,6 +66,67 @@ TEST(FileList, BracesAreAlternatives) {
     }
     EXPECT_THAT(relative(listFiles({"{c,a}*.csv"}, dir.path(), "csv")),
                 ElementsAre("a1.csv", "c1.csv"));
+}
+
+TEST(FileList, LinksThatLeadAroundInACircleAreNamed) {
+    DataDirectory dir;
+    dir.text("d/a.csv", "x\n");
+    std::filesystem::create_directory_symlink(".", dir.at("d/loop"));
+    for (const std::string path : {"d", "d/**/*.csv", "d/*/*/*.csv"}) {
+        EXPECT_THAT(messageOf(listFiles({path}, dir.path(), "csv").status()),
+                    HasSubstr("d/loop: a link to " + dir.at("d")))
+            << path;
+    }
+    std::filesystem::remove(dir.at("d/loop"));
+    std::filesystem::create_symlink("self.csv", dir.at("d/self.csv"));
+    for (const std::string path : {"d", "d/*.csv", "d/self.csv"}) {
+        const auto files = listFiles({path}, dir.path(), "csv");
+        EXPECT_THAT(messageOf(files.status()), HasSubstr("d/self.csv: ")) << path;
+    }
+}
+
+TEST(FileList, ALinkThatGivesTheSameRowsTwiceIsNamed) {
+    DataDirectory dir;
+    dir.text("d/x/a.csv", "x\n");
+    std::filesystem::create_directory_symlink("x", dir.at("d/y"));
+    EXPECT_THAT(messageOf(listFiles({"d"}, dir.path(), "csv").status()),
+                HasSubstr("its rows would be read twice"));
+    EXPECT_THAT(relative(listFiles({"d/y"}, dir.path(), "csv")), ElementsAre("a.csv"));
+    EXPECT_THAT(messageOf(listFiles({"d/x", "d/y"}, dir.path(), "csv").status()),
+                HasSubstr("are one file under two names"));
+    std::filesystem::remove(dir.at("d/y"));
+    std::filesystem::create_symlink("a.csv", dir.at("d/x/b.csv"));
+    EXPECT_THAT(messageOf(listFiles({"d"}, dir.path(), "csv").status()),
+                HasSubstr("are one file under two names"));
+    EXPECT_THAT(relative(listFiles({"d/x/b.csv"}, dir.path(), "csv")), ElementsAre("b.csv"));
+}
+
+TEST(FileList, ADirectoryThatMayNotBeEnteredIsNamed) {
+    if (::geteuid() == 0) {
+        GTEST_SKIP() << "nothing is closed to root";
+    }
+    DataDirectory dir;
+    dir.text("d/a.csv", "x\n");
+    dir.text("d/closed/b.csv", "x\n");
+    std::filesystem::permissions(dir.at("d/closed"), std::filesystem::perms::none);
+    EXPECT_THAT(messageOf(listFiles({"d"}, dir.path(), "csv").status()), HasSubstr("d/closed"));
+    std::filesystem::permissions(dir.at("d/closed"), std::filesystem::perms::owner_all);
+}
+
+TEST(FileList, APatternOfTooManyAlternativesIsRefused) {
+    DataDirectory dir;
+    std::string many;
+    for (int i = 0; i < 30; ++i) {
+        many += "{a,b}";
+    }
+    EXPECT_THAT(messageOf(listFiles({many}, dir.path(), "csv").status()),
+                HasSubstr("more than 10000 alternatives"));
+    std::string deep;
+    for (int i = 0; i < 100'000; ++i) {
+        deep += "{a}";
+    }
+    EXPECT_THAT(messageOf(listFiles({deep}, dir.path(), "csv").status()),
+                HasSubstr("100 braces"));
 }
 
 TEST(FileList, AListKeepsItsOrder) {

@@ -24,6 +24,20 @@ std::string withLine(const std::string& line) {
     return std::string(kSmall) + line + "\n";
 }
 
+TEST(SpecReader, TheFormatComesFromTheEnding) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"a.parquet", "parquet"}, {"a.pq", "parquet"},     {"a.arrow", "arrow"},
+        {"a.arrows", "arrow"},    {"a.feather", "arrow"},  {"a.csv", "csv"},
+        {"a.tsv", "csv"},         {"a.txt", "csv"},        {"a.csv.gz", "csv"},
+        {"a.tsv.zst", "csv"},     {"some/dir", "parquet"},
+    };
+    for (const auto& [path, format] : cases) {
+        const auto read = readDataset(std::string("dataset: {path: ") + path + "}\n", {});
+        ASSERT_TRUE(read.has_value()) << path;
+        EXPECT_EQ(read->format, format) << path;
+    }
+}
+
 TEST(SpecReader, ReadsTheExampleOfTheDesign) {
     const ResolvedSpec read = readSpec(kMovieLens, {.fileName = "m.yaml", .baseDir = "/data"});
     ASSERT_TRUE(read.ok()) << toStatus(read.errors, "m.yaml");

@@ -1,0 +1,12 @@
+#pragma once
+// The format of a data file by its name's ending: the one place that knows the endings.
+#include <string>
+#include <string_view>
+
+namespace millrace::spec {
+
+/// "parquet", "csv" or "arrow"; "" when the ending is none of theirs. CSV also with .gz or .zst
+/// behind its own ending.
+std::string formatOfName(std::string_view path);
+
+}  // namespace millrace::spec
