@@ -15,7 +15,10 @@ struct ByteSpan {
 };
 
 /// Calls run(value, n) for a repeated value and packed(span, n) for n bit-packed ones, until
-/// `count` values have come. False when the stream is damaged: too short, or a varint too long.
+/// `count` values have come. False when the stream is damaged: a run that goes on behind the bytes
+/// or the last value, or a varint that is too long.
+inline constexpr std::int64_t kMostUnits = std::int64_t{1} << 32;  ///< of a run
+
 template <class Run, class Packed>
 bool forEachRun(ByteSpan bytes, int width, std::int64_t count, Run run, Packed packed) {
     const std::uint8_t* p = bytes.begin;
@@ -32,15 +35,15 @@ bool forEachRun(ByteSpan bytes, int width, std::int64_t count, Run run, Packed p
             }
         }
         const auto units = static_cast<std::int64_t>(header >> 1);
-        if (units == 0) {
+        if (units == 0 || units > kMostUnits) {
             return false;
         }
         if ((header & 1) != 0) {
             const std::int64_t n = std::min(units * 8, count);
-            if ((n * width + 7) / 8 > bytes.end - p) {
+            // A writer may cut the padding of the last group, and fill up with whole groups.
+            if ((n * width + 7) / 8 > bytes.end - p || (units - 1) * width >= bytes.end - p) {
                 return false;
             }
-            // A writer may cut the padding of the last group.
             const std::uint8_t* const next =
                 p + std::min<std::int64_t>(units * width, bytes.end - p);
             if (!packed(ByteSpan{p, bytes.end}, n)) {
@@ -56,7 +59,10 @@ bool forEachRun(ByteSpan bytes, int width, std::int64_t count, Run run, Packed p
             for (int b = 0; b < valueBytes; ++b) {
                 value |= static_cast<std::uint32_t>(*p++) << (8 * b);
             }
-            const std::int64_t n = std::min(units, count);
+            const std::int64_t n = units;
+            if (n > count) {
+                return false;  // a value repeated behind the last one
+            }
             if (!run(value, n)) {
                 return false;
             }

@@ -95,7 +95,7 @@ void packBits(const std::uint32_t* from, std::int64_t rows, std::uint8_t* to) {
     }
 }
 
-bool spansOf(ByteSpan page, std::int64_t count, std::vector<std::uint64_t>& words) {
+bool spansOf(ByteSpan page, std::int64_t count, PoolVector<std::uint64_t>& words) {
     words.clear();
     const std::uint8_t* at = page.begin;
     for (std::int64_t i = 0; i < count && at != page.end; ++i) {
@@ -148,7 +148,7 @@ bool LeafForm::of(const parquet::ColumnDescriptor& column, const arrow::DataType
 }
 
 bool unpackPlain(const LeafForm& form, ByteSpan page, std::int64_t count,
-                 std::vector<std::uint64_t>& words, ByteSpan& unpacked) {
+                 PoolVector<std::uint64_t>& words, ByteSpan& unpacked) {
     if (form.turn == Turn::kTexts) {
         const bool isFine = spansOf(page, count, words);
         unpacked = {reinterpret_cast<const std::uint8_t*>(words.data()),

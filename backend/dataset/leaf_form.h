@@ -8,10 +8,10 @@
 // bytes that do not hold what they should.
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include <arrow/type_fwd.h>
 
+#include "backend/dataset/pool_vector.h"
 #include "backend/core/status.h"
 #include "backend/dataset/hybrid_runs.h"
 
@@ -50,7 +50,7 @@ struct TextSpan {
 
 /// At most `count` values of a plain page of bools or texts as words, which `words` holds.
 bool unpackPlain(const LeafForm& form, ByteSpan page, std::int64_t count,
-                 std::vector<std::uint64_t>& words, ByteSpan& unpacked);
+                 PoolVector<std::uint64_t>& words, ByteSpan& unpacked);
 
 /// Texts as they come out of the pages.
 class TextTarget {

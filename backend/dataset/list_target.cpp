@@ -24,10 +24,9 @@ Status damagedValues() {
 
 Result<ListTarget> ListTarget::make(int width, std::int64_t mostRows, std::int64_t mostValues,
                                     bool mayRepeat, arrow::MemoryPool* pool) {
-    ListTarget target;
+    ListTarget target(pool);
     target.width_ = width;
     target.mayRepeat_ = mayRepeat;
-    target.pool_ = pool;
     target.mostRows_ = mostRows;
     target.mostValues_ = mostValues;
     ASSIGN_OR_RETURN(target.values_, fromArrow(arrow::AllocateResizableBuffer(0, pool), "decode"));
@@ -115,7 +114,7 @@ bool ListTarget::fetch(PageValues& values, std::int64_t count, const std::uint8_
     const auto kept = static_cast<std::size_t>(hasPrevious_ ? previousCount_ : 0);
     const std::size_t needed = kept + static_cast<std::size_t>(count);
     if (scratch_.size() < needed) {
-        std::vector<std::uint32_t> larger(std::max<std::size_t>(2 * kBlock, 2 * needed));
+        PoolVector<std::uint32_t> larger(std::max<std::size_t>(2 * kBlock, 2 * needed), scratch_.get_allocator());
         if (kept > 0) {
             std::memcpy(larger.data(), previous_, kept * sizeof(std::uint32_t));
         }

@@ -14,6 +14,7 @@
 
 #include "backend/core/status.h"
 #include "backend/dataset/page_values.h"
+#include "backend/dataset/pool_vector.h"
 #include "backend/dataset/row_wish.h"
 
 namespace arrow {
@@ -24,11 +25,17 @@ namespace millrace::dataset {
 
 /// The lists that begin in a page.
 struct PageRows {
+    explicit PageRows(arrow::MemoryPool* pool) : starts(pool), isNull(pool) {}
+
     std::int64_t lead = 0;  ///< values before the first: of the list that the page before began
-    std::vector<std::int32_t> starts;  ///< of each list among the page's values; then their end
-    std::vector<std::uint8_t> isNull;  ///< one a list; empty: none is
+    PoolVector<std::int32_t> starts;  ///< of each list among the page's values; then their end
+    PoolVector<std::uint8_t> isNull;  ///< one a list; empty: none is
 
     std::int64_t count() const { return static_cast<std::int64_t>(starts.size()) - 1; }
+    void release() {
+        dataset::release(starts);
+        dataset::release(isNull);
+    }
 };
 
 class ListTarget {
@@ -47,6 +54,8 @@ class ListTarget {
     Result<std::shared_ptr<arrow::Array>> finish(const std::shared_ptr<arrow::DataType>& list);
 
  private:
+    explicit ListTarget(arrow::MemoryPool* pool) : pool_(pool), nullItems_(pool), scratch_(pool) {}
+
     /// Rows next to each other of a page: what they hold, as it stands in the page.
     struct Stretch {
         const std::uint8_t* elements = nullptr;  ///< indices, or plain values
@@ -78,10 +87,10 @@ class ListTarget {
     std::shared_ptr<arrow::ResizableBuffer> values_;
     std::shared_ptr<arrow::Buffer> offsets_, itemOf_;
     std::int64_t rows_ = 0, items_ = 0, numValues_ = 0, room_ = 0;
-    std::vector<std::int64_t> nullItems_;
+    PoolVector<std::int64_t> nullItems_;
     bool isOpen_ = false;    ///< the last item may go on in the next page
     bool hasBegun_ = false;  ///< a list has begun, wanted or not
-    std::vector<std::uint32_t> scratch_;
+    PoolVector<std::uint32_t> scratch_;
     /// The last wanted row's elements, in this page.
     bool hasPrevious_ = false, wasNull_ = false;
     const std::uint8_t* previous_ = nullptr;

@@ -51,7 +51,7 @@ Status damaged(std::string_view what) {
 
 // Values without gaps to their places; nulls become zeros.
 template <class T>
-void spread(const std::vector<std::uint64_t>& valid, std::int64_t count, const T* dense, T* out) {
+void spread(const PoolVector<std::uint64_t>& valid, std::int64_t count, const T* dense, T* out) {
     for (std::int64_t i = 0; i < count; i += 64) {
         const std::uint64_t word = valid[static_cast<std::size_t>(i >> 6)];
         const std::int64_t n = std::min<std::int64_t>(64, count - i);
@@ -64,7 +64,7 @@ void spread(const std::vector<std::uint64_t>& valid, std::int64_t count, const T
     }
 }
 
-void copyBits(const std::vector<std::uint64_t>& from, std::int64_t count, std::int64_t first,
+void copyBits(const PoolVector<std::uint64_t>& from, std::int64_t count, std::int64_t first,
               std::uint8_t* to) {
     for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t row = first + i;
@@ -77,7 +77,7 @@ void copyBits(const std::vector<std::uint64_t>& from, std::int64_t count, std::i
 // Ones of `bits` before bit `at`, asked for ascending places.
 class Rank {
  public:
-    explicit Rank(const std::vector<std::uint64_t>& bits) : bits_(bits) {}
+    explicit Rank(const PoolVector<std::uint64_t>& bits) : bits_(bits) {}
     std::int64_t before(std::int64_t at) {
         for (; word_ < at / 64; ++word_) {
             ones_ += std::popcount(bits_[static_cast<std::size_t>(word_)]);
@@ -87,15 +87,38 @@ class Rank {
     }
 
  private:
-    const std::vector<std::uint64_t>& bits_;
+    const PoolVector<std::uint64_t>& bits_;
     std::int64_t word_ = 0, ones_ = 0;
 };
 
-bool isSet(const std::vector<std::uint64_t>& bits, std::int64_t at) {
+bool isSet(const PoolVector<std::uint64_t>& bits, std::int64_t at) {
     return ((bits[static_cast<std::size_t>(at >> 6)] >> (at & 63)) & 1) != 0;
 }
 
 }  // namespace
+
+PageDecoder::PageDecoder(arrow::MemoryPool* pool)
+    : pool_(pool),
+      pages_(pool),
+      dictionaryWords_(pool),
+      pageWords_(pool),
+      pageRows_(pool),
+      repetition_(pool),
+      definition_(pool),
+      valid_(pool),
+      dense_(pool),
+      picks_(pool) {}
+
+void PageDecoder::release() {
+    pages_.close();
+    pageRows_.release();
+    for (auto* words : {&dictionaryWords_, &pageWords_, &valid_, &dense_}) {
+        dataset::release(*words);
+    }
+    dataset::release(repetition_);
+    dataset::release(definition_);
+    dataset::release(picks_);
+}
 
 bool PageDecoder::shapeOf(const parquet::ColumnDescriptor& column, const arrow::DataType& pinned,
                           Shape& shape) {
@@ -245,6 +268,9 @@ Status PageDecoder::countLevels(const PageHeader& page, Target& target) {
     if (page.numValues > target.levelsMost - target.levels) {
         return damaged("more values than the footer says");
     }
+    if (page.numRows > page.numValues || page.numRows < -1) {
+        return damaged("a page header that counts other rows than values");
+    }
     target.levels += page.numValues;
     return okStatus();
 }
@@ -349,7 +375,7 @@ Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, T
         return damaged("dictionary indices");
     }
     if (shape.isList) {
-        return readList(shape, repetition, definition, values, count, target);
+        return readList(page, shape, {repetition, definition}, values, target);
     }
     const std::int64_t written = target.rows;
     const bool isFine = shape.width == 4
@@ -464,8 +490,10 @@ bool PageDecoder::pickNullable(PageValues& values, std::span<const std::int64_t>
     return true;
 }
 
-Result<bool> PageDecoder::readList(const Shape& shape, ByteSpan repetition, ByteSpan definition,
-                                   PageValues& values, std::int64_t count, Target& target) {
+Result<bool> PageDecoder::readList(const PageHeader& page, const Shape& shape, PageLevels levels,
+                                   PageValues& values, Target& target) {
+    const auto [repetition, definition] = levels;
+    const std::int64_t count = page.numValues;
     bool isAll = true;
     if (!areAll(definition, shape.maxDefinition, count, isAll)) {
         return damaged("definition levels");
@@ -484,6 +512,9 @@ Result<bool> PageDecoder::readList(const Shape& shape, ByteSpan repetition, Byte
     if (pageRows_.count() > target.rowsMost - target.seen) {
         return damaged("more rows than the footer says");
     }
+    if (page.numRows >= 0 && page.numRows != pageRows_.count()) {
+        return damaged("a page header that counts other rows than its levels");
+    }
     RETURN_IF_ERROR(target.lists->addPage(values, pageRows_, target.seen, target.walk));
     target.seen += pageRows_.count();
     return true;
@@ -491,7 +522,7 @@ Result<bool> PageDecoder::readList(const Shape& shape, ByteSpan repetition, Byte
 
 // A row begins at each repetition level 0.
 Status PageDecoder::startRows(ByteSpan repetition, std::int64_t count) {
-    std::vector<std::int32_t>& starts = pageRows_.starts;
+    PoolVector<std::int32_t>& starts = pageRows_.starts;
     std::int64_t at = 0;
     const bool isFine = forEachRun(
         repetition, 1, count,

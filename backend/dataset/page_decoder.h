@@ -9,7 +9,8 @@
 // Arrow's own reader: the answer is then null. Values, nulls and offsets equal Arrow's
 // (tests/unit/dataset/page_decoder_test.cpp).
 // Threads: one at a time; buffers between calls are kept. Failure: kDataLoss without a place for
-// bytes that contradict the format; throws what libparquet throws.
+// bytes that contradict the format; throws what libparquet throws, and std::bad_alloc where the
+// pool has no more.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,6 +23,7 @@
 #include "backend/dataset/list_target.h"
 #include "backend/dataset/page_index.h"
 #include "backend/dataset/page_stream.h"
+#include "backend/dataset/pool_vector.h"
 #include "backend/dataset/row_wish.h"
 
 namespace parquet {
@@ -38,7 +40,7 @@ struct RowStretch {
 
 class PageDecoder {
  public:
-    explicit PageDecoder(arrow::MemoryPool* pool) : pool_(pool), pages_(pool) {}
+    explicit PageDecoder(arrow::MemoryPool* pool);
 
     /// Of a chunk of `column`, of type `pinned`, the wished rows of a stretch (lists as
     /// dictionary<int32, list> when repeats may be stored once and there are some); null when the
@@ -55,11 +57,14 @@ class PageDecoder {
     /// Bytes read from files so far.
     std::int64_t bytesRead() const { return pages_.bytesRead(); }
     /// Gives its buffers back to the pool.
-    void release() { pages_.close(); }
+    void release();
 
  private:
     struct Shape;
     struct Target;
+    struct PageLevels {
+        ByteSpan repetition, definition;
+    };
     static bool shapeOf(const parquet::ColumnDescriptor& column, const arrow::DataType& pinned,
                         Shape& shape);
     Result<std::shared_ptr<arrow::Array>> readChunkBy(
@@ -90,8 +95,8 @@ class PageDecoder {
     template <class T>
     bool pickNullable(PageValues& values, std::span<const std::int64_t> places,
                       std::int64_t present, std::int64_t written, Target& target, T* out);
-    Result<bool> readList(const Shape& shape, ByteSpan repetition, ByteSpan definition,
-                          PageValues& values, std::int64_t count, Target& target);
+    Result<bool> readList(const PageHeader& page, const Shape& shape, PageLevels levels,
+                          PageValues& values, Target& target);
     Status startRows(ByteSpan repetition, std::int64_t count);
     Result<bool> walkLevels(const Shape& shape, ByteSpan repetition, ByteSpan definition,
                             std::int64_t count);
@@ -99,12 +104,12 @@ class PageDecoder {
     arrow::MemoryPool* const pool_;
     PageStream pages_;
     PageDictionary dictionary_;
-    std::vector<std::uint64_t> dictionaryWords_, pageWords_;  ///< of texts; of texts and bools
+    PoolVector<std::uint64_t> dictionaryWords_, pageWords_;  ///< of texts; of texts and bools
     ByteSpan dictionaryBytes_;
     PageRows pageRows_;
-    std::vector<std::uint32_t> repetition_, definition_;
-    std::vector<std::uint64_t> valid_, dense_;
-    std::vector<std::int64_t> picks_;
+    PoolVector<std::uint32_t> repetition_, definition_;
+    PoolVector<std::uint64_t> valid_, dense_;
+    PoolVector<std::int64_t> picks_;
 };
 
 }  // namespace millrace::dataset

@@ -23,6 +23,7 @@ enum Wire : int {
     kStruct = 12
 };
 constexpr int kDeepest = 8;
+constexpr std::int64_t kMostId = 0x7fff;  // of a field
 
 // Reads ahead in `bytes`; once they end or make no sense nothing is read any more.
 class CompactReader {
@@ -67,7 +68,9 @@ class CompactReader {
         if (!isFine() || type == kStop) {
             return false;
         }
-        id = (head >> 4) != 0 ? id + (head >> 4) : i32();
+        const std::int64_t next = (head >> 4) != 0 ? std::int64_t{id} + (head >> 4) : i32();
+        isBad_ = isBad_ || next < 0 || next > kMostId;
+        id = isBad_ ? 0 : static_cast<int>(next);
         return isFine();
     }
     void skip(int type, int depth = 0) {

@@ -43,7 +43,7 @@ bool areAll(ByteSpan levels, int most, std::int64_t count, bool& isAll) {
         });
 }
 
-bool unpackLevels(ByteSpan levels, int most, std::int64_t count, std::vector<std::uint32_t>& out) {
+bool unpackLevels(ByteSpan levels, int most, std::int64_t count, PoolVector<std::uint32_t>& out) {
     out.resize(static_cast<std::size_t>(count));
     std::uint32_t* at = out.data();
     const int width = bitsFor(most);
@@ -62,7 +62,7 @@ bool unpackLevels(ByteSpan levels, int most, std::int64_t count, std::vector<std
         });
 }
 
-bool bitmapOf(ByteSpan levels, std::int64_t count, std::vector<std::uint64_t>& bits,
+bool bitmapOf(ByteSpan levels, std::int64_t count, PoolVector<std::uint64_t>& bits,
               std::int64_t& ones) {
     bits.assign(static_cast<std::size_t>(count / 64 + 2), 0);
     std::int64_t at = 0;

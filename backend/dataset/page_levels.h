@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
+#include "backend/dataset/pool_vector.h"
 #include "backend/dataset/hybrid_runs.h"
 
 namespace millrace::dataset {
@@ -27,10 +27,10 @@ bool takeLevels(ByteSpan& page, ByteSpan& levels);
 /// `isAll`: all levels are `most`, the greatest there is.
 bool areAll(ByteSpan levels, int most, std::int64_t count, bool& isAll);
 
-bool unpackLevels(ByteSpan levels, int most, std::int64_t count, std::vector<std::uint32_t>& out);
+bool unpackLevels(ByteSpan levels, int most, std::int64_t count, PoolVector<std::uint32_t>& out);
 
 /// Levels 0 and 1 as a bitmap, and the number of ones.
-bool bitmapOf(ByteSpan levels, std::int64_t count, std::vector<std::uint64_t>& bits,
+bool bitmapOf(ByteSpan levels, std::int64_t count, PoolVector<std::uint64_t>& bits,
               std::int64_t& ones);
 
 }  // namespace millrace::dataset

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kStretch = 4 << 20;  // most chunks are read at once
 constexpr std::int64_t kLongestHeader = 16 << 20;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;  // of a footer that lies
 
 Status damagedChunk(std::string_view what) {
     return dataLoss("corrupt: ", what);
@@ -46,7 +47,7 @@ Result<bool> PageStream::open(arrow::io::RandomAccessFile& file,
     end_ = aheadEnd_ = range.end();
     // Headers stand between the bodies and count too; levels that cannot be compressed may add a
     // little.
-    mostBytes_ = chunk.total_uncompressed_size() + 64;
+    mostBytes_ = std::min(chunk.total_uncompressed_size(), kMostBytes) + 64;
     from_ = filled_ = bodyLeft_ = 0;
     const auto codec = static_cast<std::int32_t>(chunk.compression());
     if (codec != codecOf_) {

@@ -1,4 +1,5 @@
 #include <map>
+#include <new>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -134,6 +135,9 @@ class ParquetDecoder : public SplitReader::FileDecoder {
             // Memory that is short is not the file's fault.
             return e.status().IsOutOfMemory() ? fromArrow(e.status(), place)
                                               : corruptAs(place, e.what());
+        } catch (const std::bad_alloc&) {
+            return resourceExhausted(place,
+                                     ": the memory limit is reached by what its pages hold");
         } catch (const std::exception& e) {
             return corruptAs(place, e.what());
         }
@@ -150,7 +154,11 @@ class ParquetDecoder : public SplitReader::FileDecoder {
                                  const RowWish& wish) {
         const RowStretch stretch{split.firstRow - firstRows_[static_cast<std::size_t>(split.chunk)],
                                  split.rows, group_->num_rows()};
-        if (stretch.begin < 0 || stretch.begin + stretch.rows > stretch.groupRows) {
+        // Early writers left the dictionary's header out of a chunk's size, which Arrow's reader knows.
+        const bool hasTrueSizes = !footer_->writer_version().VersionLt(
+            parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
+        if (stretch.begin < 0 || stretch.begin + stretch.rows > stretch.groupRows ||
+            !hasTrueSizes) {
             return ArrayPtr();
         }
         std::vector<PagePlace> places;
