@@ -1,61 +1,155 @@
 #include <algorithm>
-#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include <arrow/array/array_base.h>
-#include <arrow/array/array_binary.h>
+#include <arrow/array/builder_binary.h>
+#include <arrow/array/builder_primitive.h>
 #include <arrow/buffer.h>
-#include <arrow/chunked_array.h>
-#include <arrow/csv/options.h>
-#include <arrow/csv/reader.h>
-#include <arrow/io/interfaces.h>
-#include <arrow/io/memory.h>
 #include <arrow/memory_pool.h>
-#include <arrow/table.h>
 #include <arrow/type.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/csv_input.h"
+#include "backend/dataset/csv_records.h"
+#include "backend/dataset/csv_values.h"
 #include "backend/dataset/decoders.h"
 
 namespace millrace::dataset {
 namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
+using K = spec::TypeKind;
+
+/// The values of one column as they come. False of append(): the text is no value of the type.
+class Sink {
+ public:
+    virtual ~Sink() = default;
+    virtual arrow::Status reserve(std::int64_t rows) = 0;
+    virtual arrow::Result<bool> append(std::string_view text) = 0;
+    virtual arrow::Status appendNull() = 0;
+    virtual arrow::Result<ArrayPtr> finish() = 0;
+};
+
+/// `Parse`: bool(std::string_view, value&).
+template <class Builder, class Value, class Parse>
+class SinkOf final : public Sink {
+ public:
+    SinkOf(const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool, Parse parse)
+        : builder_(type, pool), parse_(std::move(parse)) {}
+    arrow::Status reserve(std::int64_t rows) override { return builder_.Reserve(rows); }
+    arrow::Result<bool> append(std::string_view text) override {
+        Value value{};
+        if (!parse_(text, value)) {
+            return false;
+        }
+        ARROW_RETURN_NOT_OK(builder_.Append(value));
+        return true;
+    }
+    arrow::Status appendNull() override { return builder_.AppendNull(); }
+    arrow::Result<ArrayPtr> finish() override { return builder_.Finish(); }
+
+ private:
+    Builder builder_;
+    Parse parse_;
+};
+
+template <class Builder, class Value, class Parse>
+std::unique_ptr<Sink> sinkOf(const spec::DataType& type, arrow::MemoryPool* pool, Parse parse) {
+    return std::make_unique<SinkOf<Builder, Value, Parse>>(toArrowType(type), pool,
+                                                           std::move(parse));
+}
+
+template <class Builder>
+std::unique_ptr<Sink> wholeSink(const spec::DataType& type, arrow::MemoryPool* pool) {
+    using Value = typename Builder::value_type;
+    return sinkOf<Builder, Value>(type, pool, [](std::string_view text, Value& value) {
+        return csvInteger(text, value);
+    });
+}
+
+std::unique_ptr<Sink> numberSink(const spec::DataType& type, const ReadOptions& options,
+                                 arrow::MemoryPool* pool) {
+    const auto number = [&options](std::string_view text, double& value) {
+        return csvNumber(text, options, value);
+    };
+    const auto single = [&options](std::string_view text, float& value) {
+        double wide = 0;
+        const bool isNumber = csvNumber(text, options, wide);
+        value = static_cast<float>(wide);
+        return isNumber;
+    };
+    return type.kind == K::kFloat ? sinkOf<arrow::FloatBuilder, float>(type, pool, single)
+                                  : sinkOf<arrow::DoubleBuilder, double>(type, pool, number);
+}
+
+/// Null for a type that no CSV column has.
+std::unique_ptr<Sink> makeSink(const spec::DataType& type, const ReadOptions& options,
+                               arrow::MemoryPool* pool) {
+    switch (type.kind) {
+        case K::kBool:
+            return sinkOf<arrow::BooleanBuilder, bool>(type, pool, csvBool);
+        case K::kInt8:
+            return wholeSink<arrow::Int8Builder>(type, pool);
+        case K::kInt16:
+            return wholeSink<arrow::Int16Builder>(type, pool);
+        case K::kInt32:
+            return wholeSink<arrow::Int32Builder>(type, pool);
+        case K::kInt64:
+            return wholeSink<arrow::Int64Builder>(type, pool);
+        case K::kUint8:
+            return wholeSink<arrow::UInt8Builder>(type, pool);
+        case K::kUint16:
+            return wholeSink<arrow::UInt16Builder>(type, pool);
+        case K::kUint32:
+            return wholeSink<arrow::UInt32Builder>(type, pool);
+        case K::kUint64:
+            return wholeSink<arrow::UInt64Builder>(type, pool);
+        case K::kFloat:
+        case K::kDouble:
+            return numberSink(type, options, pool);
+        case K::kString:
+            return sinkOf<arrow::StringBuilder, std::string_view>(
+                type, pool, [](std::string_view text, std::string_view& value) {
+                    value = text;
+                    return true;
+                });
+        case K::kDate:
+            return sinkOf<arrow::Date32Builder, std::int32_t>(type, pool, csvDate);
+        case K::kTimestamp:
+            return sinkOf<arrow::TimestampBuilder, std::int64_t>(type, pool, csvTime);
+        default:
+            return nullptr;
+    }
+}
 
 class CsvDecoder : public SplitReader::FileDecoder {
  public:
-    explicit CsvDecoder(const DecoderInput& input) : input_(input) {}
+    CsvDecoder(const DecoderInput& input, CsvInput text)
+        : input_(input), text_(std::move(text)), nulls_(*input.options) {
+        for (const spec::Field& field : input_.facts->schema.fields) {
+            kinds_.push_back(csvKindGiven(*input_.options, field.name));
+        }
+    }
 
     Result<std::vector<ArrayPtr>> readColumns(const SplitRange& split,
                                               const std::vector<std::string>& columns) override {
-        const auto& chunks = input_.facts->chunks;
-        if (split.chunk < 0 || split.chunk >= static_cast<std::int64_t>(chunks.size()) ||
-            chunks[static_cast<std::size_t>(split.chunk)].rows != split.rows) {
-            return failedPrecondition(input_.path, ": the plan's split ", split.chunk,
-                                      " does not fit the file");
-        }
-        std::vector<std::string> present;
+        ASSIGN_OR_RETURN(const std::int64_t skip, firstRowOf(split));
+        std::vector<Column> wanted;
         for (const std::string& column : columns) {
-            RETURN_IF_ERROR(typeOfColumn(input_, column).status());
-            if (input_.facts->schema.find(column) != nullptr) {
-                present.push_back(column);
-            }
+            ASSIGN_OR_RETURN(Column one, columnOf(column, split.rows));
+            wanted.push_back(std::move(one));
         }
-        std::shared_ptr<arrow::Table> table;
-        if (!present.empty()) {
-            RETURN_IF_ERROR(loadText(split.chunk));
-            ASSIGN_OR_RETURN(table, parse(split, present));
-        }
+        RETURN_IF_ERROR(loadText(split.chunk));
+        RETURN_IF_ERROR(parse(split, skip, wanted));
         std::vector<ArrayPtr> arrays;
-        for (const std::string& column : columns) {
-            ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input_, column));
-            const std::shared_ptr<arrow::ChunkedArray> values =
-                table == nullptr ? nullptr : table->GetColumnByName(column);
+        for (Column& column : wanted) {
             ArrayPtr array;
-            if (values == nullptr) {
-                ASSIGN_OR_RETURN(array, nullArray(type, split.rows, input_.pool));
+            if (column.sink == nullptr) {
+                ASSIGN_OR_RETURN(array, nullArray(column.type, split.rows, input_.pool));
             } else {
-                ASSIGN_OR_RETURN(
-                    array, pinArray(*values, type, strCat(input_.path, ": ", column), input_.pool));
+                ASSIGN_OR_RETURN(array, fromArrow(column.sink->finish(), input_.path));
             }
             arrays.push_back(std::move(array));
         }
@@ -65,103 +159,145 @@ class CsvDecoder : public SplitReader::FileDecoder {
     std::int64_t bytesRead() const override { return bytesRead_; }
 
  private:
+    struct Column {
+        std::string name;
+        spec::DataType type;
+        std::size_t place = 0;       ///< in a record
+        std::unique_ptr<Sink> sink;  ///< null: not in this file
+    };
+
+    Result<Column> columnOf(const std::string& name, std::int64_t rows) const {
+        Column column{name, {}, 0, nullptr};
+        ASSIGN_OR_RETURN(column.type, typeOfColumn(input_, name));
+        const auto& fields = input_.facts->schema.fields;
+        for (; column.place < fields.size() && fields[column.place].name != name; ++column.place) {
+        }
+        if (column.place == fields.size()) {
+            return column;
+        }
+        column.sink = makeSink(column.type, *input_.options, input_.pool);
+        if (column.sink == nullptr) {
+            return invalidArgument(input_.path, ": column '", name, "': a CSV column cannot be ",
+                                   column.type.name());
+        }
+        RETURN_IF_ERROR(fromArrow(column.sink->reserve(rows), input_.path));
+        return column;
+    }
+
+    /// The split's first row in its stretch.
+    Result<std::int64_t> firstRowOf(const SplitRange& split) const {
+        const auto& chunks = input_.facts->chunks;
+        const auto count = static_cast<std::int64_t>(chunks.size());
+        std::int64_t skip = split.firstRow;
+        for (std::int64_t c = 0; c < std::min(split.chunk, count); ++c) {
+            skip -= chunks[static_cast<std::size_t>(c)].rows;
+        }
+        if (split.chunk < 0 || split.chunk >= count || skip < 0 || split.rows < 0 ||
+            skip + split.rows > chunks[static_cast<std::size_t>(split.chunk)].rows) {
+            return failedPrecondition(input_.path, ": the plan's split ", split.chunk,
+                                      " does not fit the file");
+        }
+        return skip;
+    }
+
     /// The stretch's bytes; kept, as a split's columns are often asked for in two calls.
     Status loadText(std::int64_t index) {
         if (textOf_ == index) {
             return okStatus();
         }
         const ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(index)];
-        if (chunk.bytes > std::numeric_limits<std::int32_t>::max() / 2) {
-            return resourceExhausted(input_.path, ": ", chunk.rows, " rows from line ",
-                                     chunk.firstLine,
-                                     " are over 1 GB of text; lower dataset.csv_split_rows");
-        }
         textOf_ = -1;
         ASSIGN_OR_RETURN(auto buffer,
                          fromArrow(arrow::AllocateBuffer(chunk.bytes, input_.pool), input_.path));
-        RETURN_IF_ERROR(input_.file.readAt(chunk.offset, chunk.bytes, buffer->mutable_data()));
+        ASSIGN_OR_RETURN(const std::int64_t read,
+                         text_.readSome(chunk.offset, chunk.bytes, buffer->mutable_data()));
+        if (read != chunk.bytes) {
+            return dataLoss(input_.path, ": truncated while it was read");
+        }
         bytesRead_ += chunk.bytes;
-        text_ = std::move(buffer);
+        bytes_ = std::move(buffer);
         textOf_ = index;
         return okStatus();
     }
 
-    arrow::Result<std::shared_ptr<arrow::Table>> parseAs(
-        const std::vector<std::string>& columns,
-        const std::unordered_map<std::string, std::shared_ptr<arrow::DataType>>& types) const {
-        arrow::csv::ReadOptions reading;
-        reading.use_threads = false;
-        reading.block_size =
-            static_cast<std::int32_t>(std::max<std::int64_t>(text_->size() + 1, 64));
-        reading.column_names = input_.facts->schema.names();
-        arrow::csv::ParseOptions parsing;
-        parsing.delimiter = input_.options->csvDelimiter;
-        parsing.newlines_in_values = true;
-        arrow::csv::ConvertOptions converting;
-        converting.include_columns = columns;
-        converting.column_types = types;
-        converting.null_values = {""};
-        converting.true_values = {"true", "True", "TRUE", "1"};
-        converting.false_values = {"false", "False", "FALSE", "0"};
-        converting.strings_can_be_null = true;
-        converting.quoted_strings_can_be_null = false;
-        ARROW_ASSIGN_OR_RAISE(auto reader, arrow::csv::TableReader::Make(
-                                               arrow::io::IOContext(input_.pool),
-                                               std::make_shared<arrow::io::BufferReader>(text_),
-                                               reading, parsing, converting));
-        return reader->Read();
-    }
-
-    Result<std::shared_ptr<arrow::Table>> parse(const SplitRange& split,
-                                                const std::vector<std::string>& columns) const {
-        std::unordered_map<std::string, std::shared_ptr<arrow::DataType>> types;
-        for (const std::string& column : columns) {
-            types[column] = toArrowType(input_.schema->find(column)->type);
-        }
-        arrow::Result<std::shared_ptr<arrow::Table>> table = parseAs(columns, types);
-        if (!table.ok()) {
-            return explain(split, columns, table.status());
-        }
-        if ((*table)->num_rows() != split.rows) {
-            return dataLoss(input_.path, ": ", (*table)->num_rows(), " rows from line ",
-                            input_.facts->chunks[static_cast<std::size_t>(split.chunk)].firstLine,
-                            " instead of ", split.rows);
-        }
-        return *std::move(table);
-    }
-
-    /// Names the first row whose text is not of its column's type.
-    Status explain(const SplitRange& split, const std::vector<std::string>& columns,
-                   const arrow::Status& error) const {
-        for (const std::string& column : columns) {
-            const std::shared_ptr<arrow::DataType> type =
-                toArrowType(input_.schema->find(column)->type);
-            if (parseAs({column}, {{column, type}}).ok()) {
+    Status parse(const SplitRange& split, std::int64_t skip, std::vector<Column>& columns) {
+        const ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(split.chunk)];
+        const std::string_view text(reinterpret_cast<const char*>(bytes_->data()),
+                                    static_cast<std::size_t>(bytes_->size()));
+        CsvRecords records(*input_.options);
+        std::int64_t line = chunk.firstLine;
+        std::int64_t rows = 0;
+        for (std::size_t at = 0; at < text.size();) {
+            const CsvRecords::Found found = records.cut(text, at, true);
+            if (found == CsvRecords::Found::kMore) {
+                break;
+            }
+            const std::int64_t recordLine = std::exchange(line, line + records.lines());
+            if (found == CsvRecords::Found::kNothing ||
+                (input_.options->csvDropsBadRows && isBad(text, records))) {
                 continue;
             }
-            const auto texts = parseAs({column}, {{column, arrow::utf8()}});
-            if (!texts.ok()) {
-                return dataLoss(input_.path, ": column '", column, "': ", texts.status().message());
+            if (rows >= skip && rows < skip + split.rows) {
+                RETURN_IF_ERROR(addRow(text, records, recordLine, columns));
             }
-            const Result<ArrayPtr> values =
-                pinArray(*(*texts)->column(0), {spec::TypeKind::kString}, column, input_.pool);
-            RETURN_IF_ERROR(values.status());
-            for (std::int64_t row = 0; row < (*values)->length(); ++row) {
-                const arrow::ChunkedArray one((*values)->Slice(row, 1));
-                if ((*values)->IsValid(row) &&
-                    !pinArray(one, input_.schema->find(column)->type, column, input_.pool).ok()) {
-                    return invalidArgument(
-                        input_.path, ": row ", split.firstRow + row, ", column '", column, "': '",
-                        static_cast<const arrow::StringArray&>(**values).GetString(row),
-                        "' is not of type ", input_.schema->find(column)->type.name());
-                }
+            ++rows;
+        }
+        return rows == chunk.rows
+                   ? okStatus()
+                   : failedPrecondition(input_.path, ": ", rows, " rows instead of ", chunk.rows,
+                                        ": the file changed since the run was planned");
+    }
+
+    Status addRow(std::string_view text, const CsvRecords& records, std::int64_t line,
+                  std::vector<Column>& columns) {
+        if (records.fields().size() != kinds_.size()) {
+            return failedPrecondition(input_.path, ":", line, ": ", records.fields().size(),
+                                      " fields: the file changed since the run was planned");
+        }
+        for (Column& column : columns) {
+            if (column.sink == nullptr) {
+                continue;
+            }
+            const CsvField& field = records.fields()[column.place];
+            const std::string_view value = records.value(text, field, memory_);
+            const bool isText = column.type.kind == K::kString;
+            if (field.begin == field.end ||
+                (isText ? nulls_.isWordOfText(value) : nulls_.isWord(value))) {
+                RETURN_IF_ERROR(fromArrow(column.sink->appendNull(), input_.path));
+                continue;
+            }
+            ASSIGN_OR_RETURN(const bool isValue,
+                             fromArrow(column.sink->append(value), input_.path));
+            if (!isValue) {
+                return invalidArgument(input_.path, ":", line, ": ",
+                                       csvMisfit(column.name, value, column.type));
             }
         }
-        return fromArrow(error, input_.path);
+        return okStatus();
+    }
+
+    /// As the first pass tells it.
+    bool isBad(std::string_view text, const CsvRecords& records) {
+        if (records.fields().size() != kinds_.size()) {
+            return true;
+        }
+        for (std::size_t i = 0; i < kinds_.size(); ++i) {
+            const std::string_view value =
+                kinds_[i] ? records.value(text, records.fields()[i], memory_) : "";
+            if (kinds_[i] && *kinds_[i] != K::kString && !nulls_.isWord(value) &&
+                !csvFits(*kinds_[i], value, *input_.options)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     const DecoderInput input_;
-    std::shared_ptr<arrow::Buffer> text_;
+    CsvInput text_;
+    const CsvNulls nulls_;
+    std::vector<std::optional<K>> kinds_;  ///< by column of the file: the type that is given
+    std::string memory_;
+    std::shared_ptr<arrow::Buffer> bytes_;
     std::int64_t textOf_ = -1;
     std::int64_t bytesRead_ = 0;
 };
@@ -169,7 +305,8 @@ class CsvDecoder : public SplitReader::FileDecoder {
 }  // namespace
 
 Result<DecoderPtr> openCsv(const DecoderInput& input) {
-    return DecoderPtr(std::make_unique<CsvDecoder>(input));
+    ASSIGN_OR_RETURN(CsvInput text, CsvInput::open(input.path, input.file, input.pool));
+    return DecoderPtr(std::make_unique<CsvDecoder>(input, std::move(text)));
 }
 
 }  // namespace millrace::dataset

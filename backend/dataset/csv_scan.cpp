@@ -1,101 +1,74 @@
 #include "backend/dataset/csv_scan.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include <xxhash.h>
 
 #include "backend/core/hash.h"
-#include "backend/dataset/file_source.h"
+#include "backend/dataset/csv_input.h"
+#include "backend/dataset/csv_records.h"
+#include "backend/dataset/csv_types.h"
+#include "backend/dataset/csv_values.h"
+#include "backend/dataset/value_text.h"
 
 namespace millrace::dataset {
 namespace {
 
 constexpr std::size_t kBlockBytes = 1 << 20;
 constexpr std::size_t kRecordBytesMax = 256 << 20;
+constexpr std::size_t kShownBytes = 60;  // of a value in facts and messages
 
-bool areDigits(std::string_view text) {
-    return !text.empty() &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+/// Bytes before the first that is not UTF-8.
+std::size_t validBytes(std::string_view text) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+        std::uint64_t word = 0;
+        if (at + sizeof word <= text.size()) {
+            std::memcpy(&word, text.data() + at, sizeof word);
+            if ((word & 0x8080808080808080U) == 0) {
+                at += sizeof word;
+                continue;
+            }
+        }
+        const std::size_t bytes = utf8Bytes(text.substr(at));
+        if (bytes == 0) {
+            break;
+        }
+        at += bytes;
+    }
+    return at;
 }
-
-bool isDate(std::string_view text) {
-    if (text.size() != 10 || text[4] != '-' || text[7] != '-' || !areDigits(text.substr(0, 4)) ||
-        !areDigits(text.substr(5, 2)) || !areDigits(text.substr(8, 2))) {
-        return false;
-    }
-    const int month = (text[5] - '0') * 10 + text[6] - '0';
-    const int day = (text[8] - '0') * 10 + text[9] - '0';
-    return month >= 1 && month <= 12 && day >= 1 && day <= 31;
-}
-
-/// YYYY-MM-DD[T ]HH:MM:SS[.f{1,6}]
-bool isTimestamp(std::string_view text) {
-    if (text.size() < 19 || !isDate(text.substr(0, 10)) || (text[10] != ' ' && text[10] != 'T') ||
-        text[13] != ':' || text[16] != ':' || !areDigits(text.substr(11, 2)) ||
-        !areDigits(text.substr(14, 2)) || !areDigits(text.substr(17, 2)) || text[11] > '2' ||
-        text[14] > '5' || text[17] > '5') {
-        return false;
-    }
-    if (text[11] == '2' && text[12] > '3') {
-        return false;
-    }
-    return text.size() == 19 ||
-           (text.size() > 20 && text.size() <= 26 && text[19] == '.' && areDigits(text.substr(20)));
-}
-
-bool isDouble(std::string_view text) {
-    const std::string_view digits = text[0] == '-' ? text.substr(1) : text;
-    if (digits.empty() || ((digits[0] < '0' || digits[0] > '9') && digits[0] != '.')) {
-        return false;
-    }
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
-}
-
-bool isInt64(std::string_view text) {
-    const std::string_view digits = text[0] == '-' ? text.substr(1) : text;
-    if (!areDigits(digits)) {
-        return false;
-    }
-    if (digits.size() <= 18) {
-        return true;
-    }
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
-}
-
-struct FieldText {
-    std::size_t begin = 0, end = 0;  ///< in the buffer; a quoted one with its quotes
-    bool isQuoted = false;
-};
 
 class Scanner {
  public:
-    Scanner(const DataFile& file, const ReadOptions& options, const FileSource& source)
+    Scanner(const DataFile& file, const ReadOptions& options, CsvInput& input)
         : file_(file),
           options_(options),
-          source_(source),
+          input_(input),
+          records_(options),
+          nulls_(options),
           hash_(XXH3_createState(), &XXH3_freeState) {
         XXH3_128bits_reset(hash_.get());
     }
 
     Result<FileFacts> scan() {
         RETURN_IF_ERROR(fill());
-        if (size_ >= 3 && std::memcmp(buffer_.data(), "\xef\xbb\xbf", 3) == 0) {
-            at_ = 3;
-        }
+        RETURN_IF_ERROR(begin());
         bool isFirst = true;
         for (;;) {
             ASSIGN_OR_RETURN(const bool hasRecord, nextRecord());
             if (!hasRecord) {
                 break;
             }
+            RETURN_IF_ERROR(checkEncoding());
             if (isFirst) {
                 RETURN_IF_ERROR(header());
             }
@@ -107,10 +80,42 @@ class Scanner {
         if (isFirst) {
             return dataLoss(file_.path, ": the file is empty; a CSV file needs a header line");
         }
-        return finish();
+        const XXH128_hash_t h = XXH3_128bits_digest(hash_.get());
+        facts_.contentHash = Sum128{h.low64, h.high64}.hex();
+        facts_.isCompressed = input_.isCompressed();
+        for (std::size_t i = 0; i < facts_.csv.size(); ++i) {
+            facts_.schema.fields[i].type.kind = csvKind(facts_.csv[i], false);
+        }
+        return std::move(facts_);
     }
 
  private:
+    std::string_view text() const { return {buffer_.data(), size_}; }
+
+    /// Byte order marks, and the lines that are not to be read.
+    Status begin() {
+        if (text().starts_with("\xff\xfe") || text().starts_with("\xfe\xff")) {
+            return notUtf8(1, "it begins as UTF-16", "UTF-16");
+        }
+        if (text().starts_with("\xef\xbb\xbf")) {
+            at_ = 3;
+        }
+        for (std::int64_t i = 0; i < options_.csvSkipRows;) {
+            const std::size_t end = text().find('\n', at_);
+            if (end != std::string_view::npos) {
+                at_ = end + 1;
+                ++line_;
+                ++i;
+            } else if (isEnd_) {
+                at_ = size_;
+                break;
+            } else {
+                RETURN_IF_ERROR(fill());
+            }
+        }
+        return okStatus();
+    }
+
     /// Drops what lies before `at_` and reads on; sets isEnd_ at the end of the file.
     Status fill() {
         std::memmove(buffer_.data(), buffer_.data() + at_, size_ - at_);
@@ -118,33 +123,35 @@ class Scanner {
         size_ -= at_;
         at_ = 0;
         if (size_ > kRecordBytesMax) {
-            return invalidArgument(file_.path, ":", recordLine_, ": this record is longer than ",
+            return invalidArgument(file_.path, ":", line_, ": this record is longer than ",
                                    kRecordBytesMax >> 20, " MiB; is a quote unterminated?");
         }
         buffer_.resize(std::max(buffer_.size(), size_ + std::max(kBlockBytes, size_)));
         ASSIGN_OR_RETURN(const std::int64_t n,
-                         source_.readSome(base_ + static_cast<std::int64_t>(size_),
-                                          static_cast<std::int64_t>(buffer_.size() - size_),
-                                          buffer_.data() + size_));
+                         input_.readSome(base_ + static_cast<std::int64_t>(size_),
+                                         static_cast<std::int64_t>(buffer_.size() - size_),
+                                         buffer_.data() + size_));
         XXH3_128bits_update(hash_.get(), buffer_.data() + size_, static_cast<std::size_t>(n));
         size_ += static_cast<std::size_t>(n);
         isEnd_ = n == 0;
         return okStatus();
     }
 
-    /// Cuts the next record that is not an empty line into fields_; false at the end.
+    /// Cuts the next record; false at the end of the file.
     Result<bool> nextRecord() {
         for (;;) {
-            const std::int64_t line = line_;
-            recordLine_ = line;
-            const int found = cutRecord();
-            if (found > 0) {
+            recordAt_ = at_;
+            recordLine_ = line_;
+            const CsvRecords::Found found = records_.cut(text(), at_, isEnd_);
+            if (found != CsvRecords::Found::kMore) {
+                line_ += records_.lines();
+            }
+            if (found == CsvRecords::Found::kRecord) {
                 return true;
             }
-            if (found < 0) {
-                continue;  // an empty line
+            if (found == CsvRecords::Found::kNothing) {
+                continue;
             }
-            line_ = line;
             if (isEnd_) {
                 if (at_ < size_) {
                     return invalidArgument(file_.path, ":", recordLine_,
@@ -156,91 +163,33 @@ class Scanner {
         }
     }
 
-    /// 1: a record in fields_, 0: the buffer ends before the record does, -1: an empty line.
-    int cutRecord() {
-        fields_.clear();
-        const char* text = buffer_.data();
-        std::size_t i = at_;
-        if (i == size_) {
-            return 0;
+    Status checkEncoding() const {
+        const std::string_view record = text().substr(recordAt_, at_ - recordAt_);
+        const std::size_t valid = validBytes(record);
+        if (valid == record.size()) {
+            return okStatus();
         }
-        for (;;) {
-            FieldText field{i, i, false};
-            if (i < size_ && text[i] == '"') {
-                field.isQuoted = true;
-                if (!skipQuoted(i)) {
-                    return 0;
-                }
-            }
-            while (i < size_ && text[i] != options_.csvDelimiter && text[i] != '\n' &&
-                   text[i] != '\r') {
-                ++i;
-            }
-            if (i == size_ && !isEnd_) {
-                return 0;
-            }
-            field.end = i;
-            fields_.push_back(field);
-            if (i < size_ && text[i] == options_.csvDelimiter) {
-                ++i;
-                continue;
-            }
-            if (i < size_ && text[i] == '\r') {
-                if (i + 1 == size_ && !isEnd_) {
-                    return 0;
-                }
-                ++i;
-                i += i < size_ && text[i] == '\n' ? 1 : 0;
-            } else if (i < size_) {
-                ++i;
-            }
-            return closeRecord(i);
-        }
+        char byte[8];
+        std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned char>(record[valid]));
+        return notUtf8(recordLine_, strCat("byte ", byte), "WINDOWS-1252");
     }
 
-    int closeRecord(std::size_t end) {
-        ++line_;
-        recordBegin_ = base_ + static_cast<std::int64_t>(at_);
-        recordEnd_ = base_ + static_cast<std::int64_t>(end);
-        at_ = end;
-        const bool isEmpty =
-            fields_.size() == 1 && fields_[0].begin == fields_[0].end && !fields_[0].isQuoted;
-        return isEmpty ? -1 : 1;
+    Status notUtf8(std::int64_t line, std::string_view what, std::string_view encoding) const {
+        return invalidArgument(file_.path, ":", line, ": not UTF-8 (", what,
+                               "); convert it, from the encoding that it has: iconv -f ", encoding,
+                               " -t UTF-8 '", file_.path, "' > utf8.csv");
     }
 
-    /// Moves `i` from the opening quote behind the closing one; false when there is none yet.
-    bool skipQuoted(std::size_t& i) {
-        const char* text = buffer_.data();
-        for (++i; i < size_; ++i) {
-            if (text[i] == '\n') {
-                ++line_;
-            }
-            if (text[i] != '"') {
-                continue;
-            }
-            if (i + 1 == size_ && !isEnd_) {
-                return false;
-            }
-            if (i + 1 < size_ && text[i + 1] == '"') {
-                ++i;
-                continue;
-            }
-            ++i;
-            return true;
-        }
-        return false;
-    }
-
-    std::string_view textOf(const FieldText& field) const {
-        return {buffer_.data() + field.begin, field.end - field.begin};
+    std::string_view valueOf(std::size_t column) {
+        return records_.value(text(), records_.fields()[column], memory_);
     }
 
     Status header() {
         std::set<std::string> names;
-        for (std::size_t i = 0; i < fields_.size(); ++i) {
+        for (std::size_t i = 0; i < records_.fields().size(); ++i) {
             std::string name = strCat("f", i);
             if (options_.csvHasHeader) {
-                name = unquoted(fields_[i]);
+                name = valueOf(i);
             }
             if (name.empty()) {
                 return invalidArgument(file_.path, ":", recordLine_, ": column ", i + 1,
@@ -250,127 +199,107 @@ class Scanner {
                 return invalidArgument(file_.path, ":", recordLine_, ": two columns are called '",
                                        name, "'");
             }
+            kinds_.push_back(csvKindGiven(options_, name));
             facts_.schema.fields.push_back({name, {}});
         }
-        types_.assign(fields_.size(), spec::TypeKind::kNull);
+        facts_.csv.resize(records_.fields().size());
         return okStatus();
     }
 
-    std::string unquoted(const FieldText& field) const {
-        std::string_view text = textOf(field);
-        if (!field.isQuoted) {
-            return std::string(text);
-        }
-        std::string out;
-        for (std::size_t i = 1; i + 1 < text.size(); ++i) {
-            out += text[i];
-            i += text[i] == '"' && i + 2 < text.size() && text[i + 1] == '"' ? 1 : 0;
-        }
-        return out;
-    }
-
     Status row() {
-        if (fields_.size() != types_.size()) {
-            return invalidArgument(file_.path, ":", recordLine_, ": ", fields_.size(),
-                                   fields_.size() == 1 ? " field, but the " : " fields, but the ",
-                                   options_.csvHasHeader ? "header" : "first line", " has ",
-                                   types_.size());
+        const std::string wrong = whatIsWrong();
+        if (!wrong.empty()) {
+            if (!options_.csvDropsBadRows) {
+                return invalidArgument(file_.path, ":", recordLine_, ": ", wrong);
+            }
+            if (facts_.badRows++ == 0) {
+                facts_.firstBad = {recordLine_, wrong};
+            }
+            return okStatus();
         }
         if (facts_.chunks.empty() || facts_.chunks.back().rows == options_.csvSplitRows) {
             ChunkFacts chunk;
-            chunk.offset = recordBegin_;
+            chunk.offset = base_ + static_cast<std::int64_t>(recordAt_);
             chunk.firstLine = recordLine_;
-            chunk.decodedBytes.assign(types_.size(), 0);
+            chunk.decodedBytes.assign(facts_.csv.size(), 0);
             facts_.chunks.push_back(std::move(chunk));
         }
         ChunkFacts& chunk = facts_.chunks.back();
-        for (std::size_t i = 0; i < types_.size(); ++i) {
-            const std::string_view text = textOf(fields_[i]);
-            chunk.decodedBytes[i] += static_cast<std::int64_t>(text.size()) + 1;
-            if (types_[i] == spec::TypeKind::kString) {
-                continue;
-            }
-            if (fields_[i].isQuoted) {
-                const std::string value = unquoted(fields_[i]);
-                types_[i] = value.empty() ? spec::TypeKind::kString
-                                          : uniteCsvTypes(types_[i], csvTypeOf(value));
-            } else if (!text.empty()) {
-                types_[i] = uniteCsvTypes(types_[i], csvTypeOf(text));
+        for (std::size_t i = 0; i < facts_.csv.size(); ++i) {
+            const CsvField& field = records_.fields()[i];
+            chunk.decodedBytes[i] += static_cast<std::int64_t>(field.end - field.begin) + 1;
+            if (field.begin != field.end) {
+                count(valueOf(i), facts_.csv[i]);
             }
         }
         ++chunk.rows;
-        chunk.bytes = recordEnd_ - chunk.offset;
+        chunk.bytes = base_ + static_cast<std::int64_t>(at_) - chunk.offset;
         ++facts_.rows;
         return okStatus();
     }
 
-    Result<FileFacts> finish() {
-        for (std::size_t i = 0; i < types_.size(); ++i) {
-            facts_.schema.fields[i].type.kind = types_[i];
+    /// Empty when the record is a row. Values are looked at only where bad ones are left out.
+    std::string whatIsWrong() {
+        const std::size_t fields = records_.fields().size();
+        if (fields != facts_.csv.size()) {
+            return strCat(fields, fields == 1 ? " field, but the " : " fields, but the ",
+                          options_.csvHasHeader ? "header" : "first line", " has ",
+                          facts_.csv.size());
         }
-        const XXH128_hash_t h = XXH3_128bits_digest(hash_.get());
-        facts_.contentHash = Sum128{h.low64, h.high64}.hex();
-        return std::move(facts_);
+        for (std::size_t i = 0; options_.csvDropsBadRows && i < fields; ++i) {
+            const std::string_view value = kinds_[i] ? valueOf(i) : std::string_view();
+            if (kinds_[i] && *kinds_[i] != spec::TypeKind::kString && !nulls_.isWord(value) &&
+                !csvFits(*kinds_[i], value, options_)) {
+                return csvMisfit(facts_.schema.fields[i].name, value, {*kinds_[i]});
+            }
+        }
+        return "";
+    }
+
+    void count(std::string_view value, CsvColumn& column) const {
+        const auto first = [&](CsvPlace& place) {
+            if (place.line == 0) {
+                place = {recordLine_, shownText(value, kShownBytes)};
+            }
+        };
+        if (nulls_.isWord(value)) {
+            ++column.words;
+            first(column.word);
+            return;
+        }
+        const CsvLook look = lookOf(value, options_);
+        ++column.counts[static_cast<std::size_t>(look.form)];
+        column.negatives += look.isNegative ? 1 : 0;
+        if (look.form == CsvForm::kText || look.form == CsvForm::kTooLarge) {
+            first(column.text);
+        } else if (look.isInexact) {
+            first(column.inexact);
+        } else if (look.form == CsvForm::kDouble) {
+            first(column.fraction);
+        }
     }
 
     const DataFile& file_;
     const ReadOptions& options_;
-    const FileSource& source_;
+    CsvInput& input_;
+    CsvRecords records_;
+    const CsvNulls nulls_;
     std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash_;
-    std::string buffer_;
-    std::size_t at_ = 0, size_ = 0;
-    std::int64_t base_ = 0;  ///< file offset of buffer_[0]
+    std::string buffer_, memory_;
+    std::size_t at_ = 0, size_ = 0, recordAt_ = 0;
+    std::int64_t base_ = 0;  ///< offset of buffer_[0] in the text
     bool isEnd_ = false;
-    std::int64_t line_ = 1, recordLine_ = 1, recordBegin_ = 0, recordEnd_ = 0;
-    std::vector<FieldText> fields_;
-    std::vector<spec::TypeKind> types_;
+    std::int64_t line_ = 1, recordLine_ = 1;
+    std::vector<std::optional<spec::TypeKind>> kinds_;  ///< by column: the type that is given
     FileFacts facts_;
 };
 
 }  // namespace
 
-spec::TypeKind uniteCsvTypes(spec::TypeKind a, spec::TypeKind b) {
-    using K = spec::TypeKind;
-    const auto both = [a, b](K x, K y) { return (a == x && b == y) || (a == y && b == x); };
-    if (a == b || b == K::kNull) {
-        return a;
-    }
-    if (a == K::kNull) {
-        return b;
-    }
-    if (both(K::kInt64, K::kDouble)) {
-        return K::kDouble;
-    }
-    if (both(K::kDate, K::kTimestamp)) {
-        return K::kTimestamp;
-    }
-    return K::kString;
-}
-
-spec::TypeKind csvTypeOf(std::string_view text) {
-    using K = spec::TypeKind;
-    if (text.empty()) {
-        return K::kNull;
-    }
-    if (isInt64(text)) {
-        return K::kInt64;
-    }
-    if (isDouble(text)) {
-        return K::kDouble;
-    }
-    if (text == "true" || text == "false" || text == "True" || text == "False" || text == "TRUE" ||
-        text == "FALSE") {
-        return K::kBool;
-    }
-    if (isDate(text)) {
-        return K::kDate;
-    }
-    return isTimestamp(text) ? K::kTimestamp : K::kString;
-}
-
 Result<FileFacts> scanCsv(const DataFile& file, const ReadOptions& options) {
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
-    return Scanner(file, options, source).scan();
+    ASSIGN_OR_RETURN(FileSource source, FileSource::open(file));
+    ASSIGN_OR_RETURN(CsvInput input, CsvInput::open(file.path, std::move(source), nullptr));
+    return Scanner(file, options, input).scan();
 }
 
 }  // namespace millrace::dataset

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "backend/core/text.h"
-#include "backend/dataset/csv_scan.h"
+#include "backend/dataset/csv_types.h"
 #include "backend/dataset/parquet_footers.h"
 #include "backend/objects/object_store.h"
 #include "backend/spec/data_format.h"
@@ -99,29 +99,29 @@ class SchemaUnion {
     SchemaUnion(const std::vector<DataFile>& files, const ReadOptions& options)
         : files_(files), options_(options) {}
 
-    Status add(std::size_t file, const FileFacts& facts) {
+    Status add(std::size_t file, const spec::Schema& schema) {
         if (origins_.empty() && schema_.fields.empty()) {
-            schema_ = facts.schema;
-            last_ = facts.schema;
+            schema_ = schema;
+            last_ = schema;
             origins_.assign(schema_.fields.size(), file);
             refusedIn_.assign(schema_.refused.size(), file);
             first_ = file;
             return okStatus();
         }
-        if (facts.schema == last_) {
+        if (schema == last_) {
             return okStatus();  // most files are as the one before
         }
-        last_ = facts.schema;
-        for (const spec::RefusedColumn& column : facts.schema.refused) {
+        last_ = schema;
+        for (const spec::RefusedColumn& column : schema.refused) {
             if (schema_.findRefused(column.name) == nullptr) {
                 schema_.refused.push_back(column);
                 refusedIn_.push_back(file);
             }
         }
         for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
-            RETURN_IF_ERROR(addColumn(i, file, facts));
+            RETURN_IF_ERROR(addColumn(i, file, schema));
         }
-        for (const spec::Field& field : facts.schema.fields) {
+        for (const spec::Field& field : schema.fields) {
             if (schema_.find(field.name) != nullptr) {
                 continue;
             }
@@ -145,11 +145,11 @@ class SchemaUnion {
     spec::Schema take() { return std::move(schema_); }
 
  private:
-    Status addColumn(std::size_t at, std::size_t file, const FileFacts& facts) {
+    Status addColumn(std::size_t at, std::size_t file, const spec::Schema& schema) {
         spec::Field& field = schema_.fields[at];
         const DataFile& before = files_[origins_[at]];
-        const spec::Field* other = facts.schema.find(field.name);
-        const spec::RefusedColumn* refused = facts.schema.findRefused(field.name);
+        const spec::Field* other = schema.find(field.name);
+        const spec::RefusedColumn* refused = schema.findRefused(field.name);
         if (other == nullptr && refused != nullptr) {
             return invalidArgument(files_[file].path, ": column '", field.name, "' ", refused->why,
                                    "; it is ", field.type.name(), " in ", before.path);
@@ -180,9 +180,8 @@ class SchemaUnion {
 
     bool widerCsvType(const spec::Field& field, const spec::DataType& other,
                       spec::DataType& wider) const {
-        wider = field.type;
-        wider.kind = uniteCsvTypes(field.type.kind, other.kind);
-        return wider.kind != spec::TypeKind::kString || options_.csvTypes.contains(field.name);
+        wider = field.type.isNull() ? other : field.type;
+        return field.type.isNull() || other.isNull() || options_.csvTypes.contains(field.name);
     }
 
     const std::vector<DataFile>& files_;
@@ -218,17 +217,30 @@ Status pinCsvTypes(spec::Schema& schema, const ReadOptions& options) {
 
 }  // namespace
 
-ReadOptions readOptionsOf(const spec::DatasetSpec& dataset) {
+ReadOptions readOptionsOf(const std::vector<std::string>& paths, const std::string& format) {
+    const std::string first = paths.empty() ? "" : paths.front();
     ReadOptions options;
-    options.format = dataset.format;
-    if (options.format.empty()) {
-        options.format = dataset.path.empty() ? "" : formatOfPath(dataset.path.front());
-        options.format = options.format.empty() ? "parquet" : options.format;
-    }
+    options.format = format.empty() ? formatOfPath(first) : format;
+    options.format = options.format.empty() ? "parquet" : options.format;
+    const std::size_t name = first.rfind('/') + 1;
+    options.csvDelimiter = first.find(".tsv", name) == std::string::npos ? ',' : '\t';
+    return options;
+}
+
+ReadOptions readOptionsOf(const spec::DatasetSpec& dataset) {
+    const auto characterOf = [](const std::string& text) { return text.empty() ? '\0' : text[0]; };
+    ReadOptions options = readOptionsOf(dataset.path, dataset.format);
+    const spec::CsvOptions& csv = dataset.csv;
     options.csvSplitRows = dataset.csvSplitRows;
-    options.csvDelimiter = dataset.csv.delimiter.empty() ? ',' : dataset.csv.delimiter[0];
-    options.csvHasHeader = dataset.csv.header;
-    options.csvTypes = dataset.csv.types;
+    options.csvDelimiter = csv.delimiter.empty() ? options.csvDelimiter : csv.delimiter[0];
+    options.csvHasHeader = csv.header;
+    options.csvTypes = csv.types;
+    options.csvQuote = characterOf(csv.quote);
+    options.csvComment = characterOf(csv.comment);
+    options.csvSkipRows = csv.skipRows;
+    options.csvHasDecimalComma = csv.decimalComma;
+    options.csvNullValues = csv.nullValues;
+    options.csvDropsBadRows = csv.onBadRow == "drop";
     options.areMissingColumnsNull = dataset.missingColumns == "null";
     return options;
 }
@@ -244,15 +256,39 @@ bool Dataset::hasObjects() const {
                        [](const DataFile& file) { return objects::isObjectUri(file.path); });
 }
 
-Status Dataset::uniteSchemas(const std::vector<std::shared_ptr<const FileFacts>>& facts) {
+Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
+    const bool isCsv = options_.format == "csv";
+    std::vector<spec::Schema> csv;
+    if (isCsv) {
+        ASSIGN_OR_RETURN(csv, csvSchemas(files_, facts, options_, notes_));
+    }
     SchemaUnion united(files_, options_);
     for (std::size_t i = 0; i < facts.size(); ++i) {
-        if (facts[i] != nullptr) {
-            RETURN_IF_ERROR(united.add(i, *facts[i]));
-        }
+        RETURN_IF_ERROR(united.add(i, isCsv ? csv[i] : facts[i]->schema));
     }
     schema_ = united.take();
-    return options_.format == "csv" ? pinCsvTypes(schema_, options_) : okStatus();
+    return isCsv ? pinCsvTypes(schema_, options_) : okStatus();
+}
+
+/// With the types of all columns known, the rows that do not fit them are left out.
+Status Dataset::dropBadRows(FactsOfFiles& facts, int threads) {
+    if (options_.format != "csv" || !options_.csvDropsBadRows) {
+        return okStatus();
+    }
+    for (const spec::Field& field : schema_.fields) {
+        options_.csvTypes.emplace(field.name, field.type.name());
+    }
+    ASSIGN_OR_RETURN(facts, cache_->getAll(files_, options_, threads));
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+        if (facts[i]->badRows > 0) {
+            notes_.push_back(strCat(files_[i].path, ":", facts[i]->firstBad.line, ": ",
+                                    facts[i]->firstBad.value, "; ",
+                                    formatCount(facts[i]->badRows),
+                                    facts[i]->badRows == 1 ? " such row is" : " such rows are",
+                                    " left out (dataset.csv.on_bad_row: drop)"));
+        }
+    }
+    return okStatus();
 }
 
 /// After the schema of the files: what they have themselves is theirs.
@@ -286,6 +322,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::stri
     ASSIGN_OR_RETURN(auto facts, dataset->cache_->getAll(dataset->files_, options, threads));
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
     RETURN_IF_ERROR(dataset->addPartitions());
+    RETURN_IF_ERROR(dataset->dropBadRows(facts, threads));
     MutexLock lock(dataset->mutex_);
     dataset->facts_ = std::move(facts);
     return std::shared_ptr<const Dataset>(std::move(dataset));

@@ -23,6 +23,8 @@ class ParquetFooters;
 
 /// The reading options that a spec's dataset section asks for.
 ReadOptions readOptionsOf(const spec::DatasetSpec& dataset);
+/// How paths are read that no spec says anything about. `format`: "" for that of the first ending.
+ReadOptions readOptionsOf(const std::vector<std::string>& paths, const std::string& format);
 
 class Dataset {
  public:
@@ -48,6 +50,8 @@ class Dataset {
     bool hasObjects() const;
     /// Columns from directory names.
     const std::vector<PartitionColumn>& partitions() const { return partitions_; }
+    /// What is worth to know of how the files were read: rows left out, words that stayed text.
+    const std::vector<std::string>& notes() const { return notes_; }
     /// Null when the column is not one of them.
     const PartitionColumn* partition(std::string_view column) const;
     /// Parsed Parquet footers, shared by the readers.
@@ -60,13 +64,16 @@ class Dataset {
 
  private:
     Dataset();
-    Status uniteSchemas(const std::vector<std::shared_ptr<const FileFacts>>& facts);
+    using FactsOfFiles = std::vector<std::shared_ptr<const FileFacts>>;
+    Status uniteSchemas(const FactsOfFiles& facts);
+    Status dropBadRows(FactsOfFiles& facts, int threads);
     Status addPartitions();
 
     ReadOptions options_;
     std::vector<DataFile> files_;
     spec::Schema schema_;
     std::vector<PartitionColumn> partitions_;
+    std::vector<std::string> notes_;
     std::shared_ptr<FactsCache> cache_;
     std::shared_ptr<ParquetFooters> footers_;
     std::vector<std::string> plannedHash_;  ///< by file; empty for open()

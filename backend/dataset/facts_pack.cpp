@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "millrace facts 1\n";
+constexpr std::string_view kMagic = "millrace facts 2\n";
 constexpr std::size_t kSumBytes = 32;
 
 void putNumber(std::string& out, std::int64_t value) {
@@ -86,6 +86,7 @@ std::string shapeOf(const FileFacts& facts) {
 void putFacts(std::string& out, const FileFacts& facts) {
     putNumber(out, facts.rows);
     putText(out, facts.contentHash);
+    putText(out, csvFactsText(facts));
     putNumber(out, static_cast<std::int64_t>(facts.chunks.size()));
     for (const ChunkFacts& chunk : facts.chunks) {
         for (const std::int64_t value : {chunk.rows, chunk.offset, chunk.bytes, chunk.firstLine}) {
@@ -101,6 +102,9 @@ void putFacts(std::string& out, const FileFacts& facts) {
 bool readInto(PackReader& reader, FileFacts& facts) {
     facts.rows = reader.number();
     facts.contentHash = reader.text();
+    if (!readCsvFacts(std::string(reader.text()), facts).ok()) {
+        return false;
+    }
     facts.chunks.resize(reader.count());
     for (ChunkFacts& chunk : facts.chunks) {
         chunk.rows = reader.number();

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kSettleNs = 3'000'000'000;
 constexpr std::size_t kSmallPack = 256;
 constexpr int kRemoteThreads = 32;  // footers of objects wait for latency, not for a core
-constexpr int kVersion = 2;         ///< of the facts on disk; another one is read anew
+constexpr int kVersion = 3;         ///< of the facts on disk; another one is read anew
 
 std::string keyOf(const DataFile& file, const ReadOptions& options) {
     return strCat(file.path, "\n", file.bytes, "\n", file.mtimeNs, "\n", file.inode, "\n",
@@ -63,8 +63,78 @@ std::string ReadOptions::cacheKey() const {
     if (format != "csv") {
         return strCat(format, "/", kVersion);
     }
-    return strCat("csv/", kVersion, "/", csvSplitRows, "/", static_cast<int>(csvDelimiter), "/",
-                  csvHasHeader ? 1 : 0);
+    std::string key = strCat("csv/", kVersion, "/", csvSplitRows, "/",
+                             static_cast<int>(csvDelimiter), "/", csvHasHeader ? 1 : 0, "/",
+                             static_cast<int>(csvQuote), "/", static_cast<int>(csvComment), "/",
+                             csvSkipRows, "/", csvHasDecimalComma ? 1 : 0);
+    for (const std::string& word : csvNullValues) {
+        strAppend(&key, "/", dumpJson(word));
+    }
+    // What is left out depends on the types.
+    for (const auto& [name, type] : csvTypes) {
+        strAppend(&key, csvDropsBadRows ? strCat("/", dumpJson(name), ":", type) : "");
+    }
+    return strCat(key, csvDropsBadRows ? "/drop" : "");
+}
+
+namespace {
+
+Json placeJson(const CsvPlace& place) {
+    return {place.line, place.value};
+}
+
+CsvPlace placeOf(const Json& json) {
+    return {json.at(0).get<std::int64_t>(), json.at(1).get<std::string>()};
+}
+
+Json csvJson(const FileFacts& facts) {
+    Json columns = Json::array();
+    for (const CsvColumn& column : facts.csv) {
+        columns.push_back({column.counts, column.negatives, column.words, placeJson(column.text),
+                           placeJson(column.inexact), placeJson(column.fraction),
+                           placeJson(column.word)});
+    }
+    return {{"columns", columns},
+            {"bad_rows", facts.badRows},
+            {"first_bad", placeJson(facts.firstBad)},
+            {"is_compressed", facts.isCompressed}};
+}
+
+void readCsv(const Json& json, FileFacts& facts) {
+    for (const Json& c : json.at("columns")) {
+        CsvColumn& column = facts.csv.emplace_back();
+        c.at(0).get_to(column.counts);
+        c.at(1).get_to(column.negatives);
+        c.at(2).get_to(column.words);
+        column.text = placeOf(c.at(3));
+        column.inexact = placeOf(c.at(4));
+        column.fraction = placeOf(c.at(5));
+        column.word = placeOf(c.at(6));
+    }
+    json.at("bad_rows").get_to(facts.badRows);
+    facts.firstBad = placeOf(json.at("first_bad"));
+    json.at("is_compressed").get_to(facts.isCompressed);
+}
+
+}  // namespace
+
+std::string csvFactsText(const FileFacts& facts) {
+    return facts.csv.empty() ? "" : dumpJson(csvJson(facts));
+}
+
+Status readCsvFacts(const std::string& text, FileFacts& facts) {
+    if (text.empty()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const Json json, parseJson(text, "file facts"));
+    try {
+        readCsv(json, facts);
+    } catch (const Json::exception& e) {
+        return invalidArgument("file facts: ", e.what());
+    }
+    return facts.csv.size() == facts.schema.fields.size()
+               ? okStatus()
+               : invalidArgument("file facts: of other columns");
 }
 
 Json FileFacts::toJson() const {
@@ -83,7 +153,8 @@ Json FileFacts::toJson() const {
             {chunk.rows, chunk.offset, chunk.bytes, chunk.firstLine, chunk.decodedBytes});
     }
     return {{"version", kVersion}, {"columns", columns},  {"refused", refused},
-            {"rows", rows},        {"hash", contentHash}, {"chunks", stretches}};
+            {"rows", rows},        {"hash", contentHash}, {"chunks", stretches},
+            {"csv", csvFactsText(*this)}};
 }
 
 Result<FileFacts> FileFacts::fromJson(const Json& json) {
@@ -113,6 +184,7 @@ Result<FileFacts> FileFacts::fromJson(const Json& json) {
                 return invalidArgument("file facts: a chunk has sizes of other columns");
             }
         }
+        RETURN_IF_ERROR(readCsvFacts(json.at("csv").get<std::string>(), facts));
         return facts;
     } catch (const Json::exception& e) {
         return invalidArgument("file facts: ", e.what());

@@ -14,6 +14,7 @@
 #include "backend/core/json.h"
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
+#include "backend/dataset/csv_column.h"
 #include "backend/dataset/file_list.h"
 #include "backend/spec/schema.h"
 
@@ -26,6 +27,12 @@ struct ReadOptions {
     char csvDelimiter = ',';
     bool csvHasHeader = true;
     std::map<std::string, std::string> csvTypes;  ///< column -> type name given by the user
+    char csvQuote = '"';                           ///< 0: none
+    char csvComment = 0;                           ///< begins a line that is no record; 0: none
+    std::int64_t csvSkipRows = 0;                  ///< lines before the header
+    bool csvHasDecimalComma = false;
+    std::vector<std::string> csvNullValues;  ///< empty: the usual words, but not in text columns
+    bool csvDropsBadRows = false;            ///< else they are errors
     bool areMissingColumnsNull = false;           ///< dataset.missing_columns: null
     std::string cacheKey() const;
 };
@@ -45,10 +52,19 @@ struct FileFacts {
     std::int64_t rows = 0;
     std::string contentHash;  ///< XXH3-128 of the footer; CSV: of the content
     std::vector<ChunkFacts> chunks;
+    // CSV alone.
+    std::vector<CsvColumn> csv;  ///< by column of `schema`, whose types are this file's alone
+    std::int64_t badRows = 0;    ///< left out
+    CsvPlace firstBad;           ///< the first of them, and why
+    bool isCompressed = false;   ///< offsets then count the text, not the file
 
     Json toJson() const;
     static Result<FileFacts> fromJson(const Json& json);
 };
+
+/// The facts that CSV files alone have, as one text; "" for other files.
+std::string csvFactsText(const FileFacts& facts);
+Status readCsvFacts(const std::string& text, FileFacts& facts);
 
 /// Reads the facts of one file, without a cache.
 Result<FileFacts> readFacts(const DataFile& file, const ReadOptions& options);

@@ -10,7 +10,7 @@
 #include <arrow/type.h>
 
 #include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/csv_scan.h"
+#include "backend/dataset/csv_values.h"
 
 namespace millrace::dataset {
 namespace {
@@ -63,6 +63,14 @@ Pairs pairsOf(std::string_view path) {
     return pairs;
 }
 
+spec::TypeKind kindOf(const std::string& value) {
+    const bool hasBlanks = value.find_first_of(" \t") != std::string::npos;
+    const CsvForm form = hasBlanks ? CsvForm::kText : lookOf(value, {}).form;
+    return form == CsvForm::kInt    ? spec::TypeKind::kInt64
+           : form == CsvForm::kDate ? spec::TypeKind::kDate
+                                    : spec::TypeKind::kString;
+}
+
 spec::DataType typeOf(const std::vector<std::optional<std::string>>& values) {
     spec::TypeKind kind = spec::TypeKind::kNull;
     bool isNullable = false;
@@ -71,7 +79,7 @@ spec::DataType typeOf(const std::vector<std::optional<std::string>>& values) {
         if (!value) {
             continue;
         }
-        const spec::TypeKind one = csvTypeOf(*value);
+        const spec::TypeKind one = kindOf(*value);
         kind = kind == spec::TypeKind::kNull || kind == one ? one : spec::TypeKind::kString;
     }
     if (kind != spec::TypeKind::kInt64 && kind != spec::TypeKind::kDate) {

@@ -24,9 +24,8 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 Result<std::shared_ptr<const Dataset>> openTable(const std::string& path,
                                                  const std::string& baseDir,
                                                  const std::shared_ptr<FactsCache>& cache) {
-    ReadOptions options;
-    options.format = formatOfPath(path);
-    if (options.format.empty()) {
+    const ReadOptions options = readOptionsOf({path}, "");
+    if (formatOfPath(path).empty()) {
         return invalidArgument(
             "table ", path, ": its name must end in .csv, .parquet or .arrow to tell its format");
     }

@@ -77,8 +77,9 @@ std::string timeText(std::int64_t micros) {
     return out;
 }
 
-/// Bytes of the valid UTF-8 character at the beginning; 0: there is none.
-std::size_t characterBytes(std::string_view text) {
+}  // namespace
+
+std::size_t utf8Bytes(std::string_view text) {
     const auto first = static_cast<unsigned char>(text[0]);
     const std::size_t length = first < 0x80   ? 1
                                : first < 0xc2 ? 0
@@ -100,11 +101,10 @@ std::size_t characterBytes(std::string_view text) {
     return isOverlong || isOutside ? 0 : length;
 }
 
-/// At most `bytesMax` bytes of whole characters.
 std::string shownText(std::string_view text, std::size_t bytesMax) {
     std::string out;
     while (!text.empty()) {
-        const std::size_t bytes = characterBytes(text);
+        const std::size_t bytes = utf8Bytes(text);
         const std::string_view next = bytes == 0 ? "\xef\xbf\xbd" : text.substr(0, bytes);
         if (out.size() + next.size() > bytesMax) {
             return out + "…";
@@ -114,6 +114,8 @@ std::string shownText(std::string_view text, std::size_t bytesMax) {
     }
     return out;
 }
+
+namespace {
 
 template <class ArrayType>
 auto at(const arrow::Array& values, std::int64_t row) {

@@ -67,11 +67,31 @@ std::vector<Key> datasetKeys() {
          "a file without a column that others have: an error, or nulls",
          {.choices = {"error", "null"}}},
         {"dataset.csv", T::kSection, "", "how CSV files are written"},
-        {"dataset.csv.delimiter", T::kText, "\",\"", "one character between the fields"},
+        {"dataset.csv.delimiter", T::kText, "",
+         "one character between the fields; default: a comma, of .tsv files a tab"},
         {"dataset.csv.header", T::kBool, "true",
          "the first line holds the columns' names; else they are f0, f1, ..."},
         {"dataset.csv.types", T::kTextMap, "",
          "types of columns by name (int64, double, string, ...); others are found by reading"},
+        {"dataset.csv.quote", T::kText, "'\"'",
+         "the character around fields that hold delimiters or line ends; \"\": none"},
+        {"dataset.csv.comment", T::kText, "",
+         "a character; lines that begin with it are no rows"},
+        {"dataset.csv.skip_rows",
+         T::kInt,
+         "0",
+         "lines of the file before its header",
+         {.min = 0, .max = kBig, .unit = "lines"}},
+        {"dataset.csv.decimal_comma", T::kBool, "false", "numbers are written 1,5"},
+        {"dataset.csv.null_values", T::kTextList, "",
+         "values that are null in every column; default: NA, N/A, NaN, null, NULL and None in "
+         "columns that are not text. An empty field is always null"},
+        {"dataset.csv.on_bad_row",
+         T::kChoice,
+         "error",
+         "a row with a value that is not of its column's type, or with too many or too few fields: "
+         "an error, or left out and counted",
+         {.choices = {"error", "drop"}}},
     };
 }
 

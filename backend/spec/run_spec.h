@@ -20,8 +20,14 @@ namespace millrace::spec {
 class SourceMap;  ///< where each key stood in the YAML text; spec_reader.h
 
 struct CsvOptions {
-    std::string delimiter = ",";
+    std::string delimiter;  ///< "": a comma, or a tab for .tsv
     bool header = true;
+    std::string quote = "\"";              ///< "": none
+    std::string comment;                   ///< begins a line that is no record; "": none
+    std::int64_t skipRows = 0;             ///< lines before the header
+    bool decimalComma = false;
+    std::vector<std::string> nullValues;   ///< empty: NA, N/A, NaN, null, NULL, None but in text
+    std::string onBadRow = "error";        ///< or "drop"
     std::map<std::string, std::string> types;  ///< column -> type name; all columns after binding
 };
 

@@ -17,6 +17,12 @@ void fields(auto& a, Of<CsvOptions> auto& s) {
     a("delimiter", s.delimiter);
     a("header", s.header);
     a("types", s.types);
+    a.unless("quote", s.quote, "\"");
+    a.unless("comment", s.comment, "");
+    a.unless("skip_rows", s.skipRows, 0);
+    a.unless("decimal_comma", s.decimalComma, false);
+    a.unless("null_values", s.nullValues, std::vector<std::string>());
+    a.unless("on_bad_row", s.onBadRow, "error");
 }
 void fields(auto& a, Of<DatasetSpec> auto& s) {
     a("path", s.path);
@@ -222,6 +228,13 @@ class Writer {
             out_[key] = value;
         }
     }
+    /// What is not there has always been so: it is left out, and hashes stay.
+    template <class T>
+    void unless(const char* key, const T& value, const auto& usual) {
+        if (value != usual) {
+            (*this)(key, value);
+        }
+    }
     void section(const char* key, const auto& body) {
         Writer inner;
         body(inner);
@@ -292,6 +305,10 @@ class Reader {
         (*this)(key, value);
     }
     void unlessEmpty(const char* key, std::string& value) { (*this)(key, value); }
+    template <class T>
+    void unless(const char* key, T& value, const auto& /*usual*/) {
+        (*this)(key, value);
+    }
     void section(const char* key, const auto& body) {
         if (const Json* member = find(key)) {
             Reader inner(*member, at(key), status_);

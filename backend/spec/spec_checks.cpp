@@ -271,6 +271,34 @@ void resolveModel(RunSpec& spec, bool hasModelKey, Problems& problems,
     }
 }
 
+namespace {
+
+void checkCsv(const CsvOptions& csv, Problems& problems) {
+    const std::pair<const char*, const std::string&> characters[] = {
+        {"delimiter", csv.delimiter}, {"quote", csv.quote}, {"comment", csv.comment}};
+    for (const auto& [name, text] : characters) {
+        const std::string path = strCat("dataset.csv.", name);
+        if (text.size() > 1) {
+            problems.add(path, "check", strCat(path, " must be one character"));
+        } else if (text == "\n" || text == "\r") {
+            problems.add(path, "check", strCat(path, " cannot be a line end, which ends a row"));
+        }
+    }
+    const std::string delimiter = csv.delimiter.empty() ? "," : csv.delimiter;
+    if (delimiter == csv.quote || delimiter == csv.comment ||
+        (!csv.quote.empty() && csv.quote == csv.comment)) {
+        problems.add("dataset.csv.delimiter", "check",
+                     "dataset.csv: delimiter, quote and comment must be different characters");
+    }
+    if (csv.decimalComma && delimiter == ",") {
+        problems.add("dataset.csv.decimal_comma", "check",
+                     "dataset.csv.decimal_comma: with a comma in numbers the delimiter must be "
+                     "another one, such as \";\"");
+    }
+}
+
+}  // namespace
+
 void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
     checkStepNames(spec, problems);
     checkSteps(spec, problems, warnings);
@@ -282,10 +310,7 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
                      "labels is missing: name what the model learns, as in `labels: {liked: rating "
                      ">= 4}`");
     }
-    if (spec.dataset.csv.delimiter.size() != 1) {
-        problems.add("dataset.csv.delimiter", "check",
-                     "dataset.csv.delimiter must be one character");
-    }
+    checkCsv(spec.dataset.csv, problems);
     if (spec.resources.dataWorkersMin > spec.resources.dataWorkersMax) {
         problems.add("resources.data_workers", "check", "resources.data_workers.min is above max");
     }

@@ -69,6 +69,7 @@ bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, Re
         return false;
     }
     train = *opened;
+    run.warnings.insert(run.warnings.end(), train->notes().begin(), train->notes().end());
     if (run.spec.eval && run.spec.eval->dataset.path != run.spec.dataset.path) {
         opened = open(run.spec.eval->dataset);
         if (!opened.ok()) {
@@ -77,6 +78,7 @@ bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, Re
             return false;
         }
         eval = *opened;
+        run.warnings.insert(run.warnings.end(), eval->notes().begin(), eval->notes().end());
     }
     return true;
 }

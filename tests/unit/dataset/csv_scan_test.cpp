@@ -48,7 +48,7 @@ TEST(CsvScan, ALateValueWidensTheTypeOfTheWholeFile) {
     EXPECT_EQ(typeOf(*scan(text), "x"), TypeKind::kInt64);
     EXPECT_EQ(typeOf(*scan(text + "7.5\n"), "x"), TypeKind::kDouble);
     EXPECT_EQ(typeOf(*scan(text + "seven\n"), "x"), TypeKind::kString);
-    EXPECT_EQ(typeOf(*scan(text + "99999999999999999999\n"), "x"), TypeKind::kDouble);
+    EXPECT_EQ(typeOf(*scan(text + "99999999999999999999\n"), "x"), TypeKind::kString);
 }
 
 TEST(CsvScan, CutsAtRecordBordersOfTheAskedNumberOfRows) {

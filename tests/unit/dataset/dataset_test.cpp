@@ -257,7 +257,7 @@ TEST(Dataset, TypesGivenByTheUserWin) {
     EXPECT_TRUE(
         reader.readColumns({0, 0, 0, 2}, {"zip"})->at(0)->Equals(texts({"01234", "99999"})));
     EXPECT_THAT(messageOf(reader.readColumns({0, 0, 0, 2}, {"x"}).status()),
-                HasSubstr("a.csv: row 1, column 'x': 'oops' is not of type int64"));
+                HasSubstr("a.csv:3: column 'x': 'oops' is not of type int64"));
     options.csvTypes = {{"zap", "string"}};
     EXPECT_THAT(messageOf(openAt(dir, "a.csv", options).status()),
                 HasSubstr("did you mean 'zip'?"));

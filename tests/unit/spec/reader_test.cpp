@@ -1,4 +1,4 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "backend/spec/spec_reader.h"
 #include "tests/unit/spec/movielens_spec.h"
@@ -22,6 +22,21 @@ std::string errorsOf(const std::string& text) {
 
 std::string withLine(const std::string& line) {
     return std::string(kSmall) + line + "\n";
+}
+
+TEST(SpecReader, ACsvDialectOfCharactersThatClashIsRefused) {
+    const auto errorOf = [](const std::string& csv) {
+        const auto read = readSpec("dataset: {path: a.csv, csv: {" + csv +
+                                   "}}\nlabel: k = 1\nfeatures: {dense: [k]}\n");
+        return read.errors.empty() ? std::string() : read.errors.front().message;
+    };
+    EXPECT_EQ(errorOf("delimiter: ';', decimal_comma: true, null_values: ['-', none]"), "");
+    EXPECT_THAT(errorOf("delimiter: \"\\n\""), testing::HasSubstr("cannot be a line end"));
+    EXPECT_THAT(errorOf("delimiter: '\"'"), testing::HasSubstr("must be different characters"));
+    EXPECT_THAT(errorOf("delimiter: ab"), testing::HasSubstr("must be one character"));
+    EXPECT_THAT(errorOf("comment: ','"), testing::HasSubstr("must be different characters"));
+    EXPECT_THAT(errorOf("decimal_comma: true"), testing::HasSubstr("the delimiter must be"));
+    EXPECT_THAT(errorOf("on_bad_row: skip"), testing::HasSubstr("error or drop"));
 }
 
 TEST(SpecReader, TheFormatComesFromTheEnding) {

@@ -255,6 +255,15 @@ Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& me
 std::vector<std::string> namesOf(const std::string& text) {
     std::vector<std::string> names;
     for (std::size_t at = 0; at <= text.size() && !text.empty();) {
+        // A name that holds a comma stands in double quotes.
+        at = std::min(text.find_first_not_of(' ', at), text.size());
+        const std::size_t close =
+            text[at] == '"' ? text.find('"', at + 1) : std::string::npos;
+        if (close != std::string::npos) {
+            names.push_back(text.substr(at + 1, close - at - 1));
+            at = std::min(text.find(',', close), text.size()) + 1;
+            continue;
+        }
         const std::size_t end = std::min(text.find(',', at), text.size());
         std::string name = text.substr(at, end - at);
         name.erase(0, name.find_first_not_of(' '));

@@ -1,0 +1,114 @@
+#include "backend/dataset/csv_input.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <arrow/buffer.h>
+#include <arrow/io/compressed.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/memory_pool.h>
+#include <arrow/util/compression.h>
+
+#include "backend/dataset/arrow_bridge.h"
+
+namespace millrace::dataset {
+namespace {
+
+constexpr std::int64_t kSkipBytes = 1 << 20;
+
+/// A file from its start; closing it leaves the file open.
+class FromStart final : public arrow::io::InputStream {
+ public:
+    FromStart(FileSource file, arrow::MemoryPool* pool) : file_(std::move(file)), pool_(pool) {}
+    arrow::Status Close() override { return arrow::Status::OK(); }
+    bool closed() const override { return false; }
+    arrow::Result<std::int64_t> Tell() const override { return at_; }
+    arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
+        const Result<std::int64_t> read = file_.readSome(at_, bytes, out);
+        if (!read.ok()) {
+            return arrow::Status::IOError(std::string(messageOf(read.status())));
+        }
+        at_ += *read;
+        return *read;
+    }
+    arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
+        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(bytes, pool_));
+        ARROW_ASSIGN_OR_RAISE(const std::int64_t read, Read(bytes, buffer->mutable_data()));
+        ARROW_RETURN_NOT_OK(buffer->Resize(read));
+        return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+    }
+
+ private:
+    const FileSource file_;
+    arrow::MemoryPool* const pool_;
+    std::int64_t at_ = 0;
+};
+
+}  // namespace
+
+Result<CsvInput> CsvInput::open(const std::string& path, FileSource file,
+                                arrow::MemoryPool* pool) {
+    CsvInput input(std::move(file));
+    input.path_ = path;
+    input.pool_ = pool == nullptr ? arrow::default_memory_pool() : pool;
+    std::string start(4, '\0');
+    ASSIGN_OR_RETURN(const std::int64_t read, input.file_.readSome(0, 4, start.data()));
+    start.resize(static_cast<std::size_t>(read));
+    if (start == "PK\x03\x04") {
+        return invalidArgument(path, ": a ZIP archive; unpack it, or compress it with gzip");
+    }
+    const bool isGzip = start.starts_with("\x1f\x8b");
+    if (isGzip || start == "\x28\xb5\x2f\xfd") {
+        ASSIGN_OR_RETURN(
+            std::unique_ptr<arrow::util::Codec> codec,
+            fromArrow(arrow::util::Codec::Create(isGzip ? arrow::Compression::GZIP
+                                                        : arrow::Compression::ZSTD),
+                      path));
+        input.codec_ = std::move(codec);
+        RETURN_IF_ERROR(input.restart());
+    }
+    return input;
+}
+
+Status CsvInput::restart() {
+    stream_.reset();
+    ASSIGN_OR_RETURN(stream_,
+                     fromArrow(arrow::io::CompressedInputStream::Make(
+                                   codec_.get(), std::make_shared<FromStart>(file_, pool_), pool_),
+                               path_));
+    at_ = 0;
+    return okStatus();
+}
+
+Result<std::int64_t> CsvInput::readSome(std::int64_t offset, std::int64_t bytes, void* out) {
+    if (codec_ == nullptr) {
+        return file_.readSome(offset, bytes, out);
+    }
+    if (offset < at_) {
+        RETURN_IF_ERROR(restart());
+    }
+    std::vector<char> passed;
+    std::int64_t done = 0;
+    while (done < bytes) {
+        const bool isBefore = at_ < offset;
+        if (isBefore) {
+            passed.resize(static_cast<std::size_t>(std::min(kSkipBytes, offset - at_)));
+        }
+        const auto read =
+            isBefore ? stream_->Read(static_cast<std::int64_t>(passed.size()), passed.data())
+                     : stream_->Read(bytes - done, static_cast<char*>(out) + done);
+        RETURN_IF_ERROR(file_.error());
+        if (!read.ok()) {
+            return dataLoss(path_, ": damaged or truncated: ", read.status().message());
+        }
+        if (*read == 0) {
+            break;
+        }
+        at_ += *read;
+        done += isBefore ? 0 : *read;
+    }
+    return done;
+}
+
+}  // namespace millrace::dataset

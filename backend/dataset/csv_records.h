@@ -1,0 +1,48 @@
+#pragma once
+// Cuts CSV text into records and fields, the same way in the first pass and when rows are read.
+//
+// A field that begins with the quote may hold delimiters, line ends and doubled quotes. Empty lines
+// and lines that begin with the comment character are no records. Threads: one. Private to the room.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/dataset/file_facts.h"
+
+namespace millrace::dataset {
+
+/// Places in the text that was cut; a quoted field with its quotes.
+struct CsvField {
+    std::size_t begin = 0, end = 0;
+    bool isQuoted = false;
+};
+
+class CsvRecords {
+ public:
+    enum class Found { kRecord, kNothing, kMore };
+
+    explicit CsvRecords(const ReadOptions& options) : options_(options) {}
+
+    /// Cuts what begins at `at` of `text`: a record, or a line that is none; `at` is then behind it.
+    /// kMore: the text ends within it, and `isEnd` does not say that this is the end of the file.
+    Found cut(std::string_view text, std::size_t& at, bool isEnd);
+
+    const std::vector<CsvField>& fields() const { return fields_; }
+    /// Line ends in what was cut last.
+    std::int64_t lines() const { return lines_; }
+
+    /// The value of a field of `text`: without quotes, doubled ones single. `memory` holds it where
+    /// it is not a part of the text.
+    std::string_view value(std::string_view text, const CsvField& field, std::string& memory) const;
+
+ private:
+    bool skipQuoted(std::string_view text, std::size_t& i, bool isEnd);
+
+    const ReadOptions& options_;
+    std::vector<CsvField> fields_;
+    std::int64_t lines_ = 0;
+};
+
+}  // namespace millrace::dataset
