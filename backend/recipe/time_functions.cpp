@@ -1,4 +1,4 @@
-// Functions of dates and times: all in UTC, weeks begin on Monday.
+// Functions of dates and times: all in UTC but for timezone(), weeks begin on Monday.
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_primitive.h>
 #include <arrow/compute/api_scalar.h>
@@ -149,6 +149,15 @@ Result<Datum> makeTimestamp(const Datum& argument, std::int64_t rows) {
     return Datum(*view);
 }
 
+// The zone's rules are those of the machine's time zone database.
+Result<Datum> localTime(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::string zone = textArgument(node, 0);
+    ASSIGN_OR_RETURN(const ArrayPtr times, asArray(argument, rows));
+    const auto zoned = times->View(arrow::timestamp(arrow::TimeUnit::MICRO, zone));
+    RETURN_IF_ERROR(dataset::fromArrow(zoned.status(), "timezone"));
+    return callKernel("local_timestamp", {Datum(*zoned)});
+}
+
 }  // namespace
 
 Result<Datum> timeCall(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
@@ -159,6 +168,8 @@ Result<Datum> timeCall(const ExprNode& node, const std::vector<Datum>& c, std::i
             return epochOf(node.function->id, c[0], rows);
         case F::kMakeTimestamp:
             return makeTimestamp(c[0], rows);
+        case F::kTimeZone:
+            return localTime(node, c[1], rows);
         case F::kDatePart:
             return partNumber(textArgument(node, 0), c[1]);
         case F::kDateTrunc:

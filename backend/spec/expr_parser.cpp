@@ -302,6 +302,11 @@ class Parser {
                     return nullptr;
                 }
                 expr = call("list_extract", offset, {expr, index});
+            } else if (isWord("at") && isWord("time", 1) && isWord("zone", 2)) {
+                const std::uint32_t offset = take().offset;
+                take();
+                take();
+                expr = call("timezone", offset, {parsePrimary(), expr});
             } else {
                 return expr;
             }

@@ -470,6 +470,8 @@ class Typer {
                 return time(arg, where);
             case ParamKind::kTimePart:
                 return timePart(f, arg, where);
+            case ParamKind::kTimeZone:
+                return timeZone(arg, where);
             default:
                 return !arg->type.isList || wrong(arg, where, "plain values");
         }
@@ -513,6 +515,19 @@ class Typer {
         fail(arg, strCat(where, " needs a part of a time as a literal text: ",
                          absl::StrJoin(known, ", ")));
         return false;
+    }
+
+    bool timeZone(const Expr& arg, std::string_view where) {
+        if (!isStringLiteral(arg)) {
+            return wrong(arg, where, "a time zone as a literal text, such as 'Europe/Berlin'");
+        }
+        const std::string& zone = std::get<std::string>(arg->literal);
+        if (!isTimeZone(zone)) {
+            fail(arg, strCat("there is no time zone '", zone.substr(0, 60),
+                             "'; zones are named as 'Europe/Berlin', 'America/New_York', 'UTC'"));
+            return false;
+        }
+        return true;
     }
 
     bool element(const Expr& list, Expr& arg, std::string_view where) {

@@ -1,6 +1,9 @@
 #include "backend/spec/functions.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 
 namespace millrace::spec {
@@ -388,6 +391,17 @@ std::vector<Function> timeFunctions() {
          R::kTimestamp,
          "us",
          "the time of `us` microseconds since 1970"},
+        {F::kTimeZone,
+         "timezone",
+         {},
+         {P::kTimeZone, P::kTime},
+         {},
+         false,
+         R::kTimestamp,
+         "zone, t",
+         "what clocks show in the zone (a literal: 'Europe/Berlin') at the time t, which is UTC; "
+         "also written t at time zone 'Europe/Berlin', so hour(t at time zone 'Europe/Berlin') is "
+         "the hour there"},
     };
 }
 
@@ -472,6 +486,19 @@ std::vector<std::string> timeParts(bool mayTruncate) {
     }
     std::sort(parts.begin(), parts.end());
     return parts;
+}
+
+bool isTimeZone(const std::string& name) {
+    const bool isName = !name.empty() && name.front() != '/' &&
+                        std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                            return std::isalnum(c) != 0 || c == '_' || c == '+' || c == '-' ||
+                                   c == '/';
+                        });
+    const char* const given = std::getenv("TZDIR");
+    const std::filesystem::path database = given != nullptr ? given : "/usr/share/zoneinfo";
+    std::error_code error;
+    return isName && (!std::filesystem::is_directory(database, error) ||
+                      std::filesystem::is_regular_file(database / name, error));
 }
 
 std::span<const Function> allFunctions() {

@@ -141,7 +141,7 @@ quotes where they are no plain name. From weakest to strongest:
 | `a * b`, `a / b`, `a // b`, `a % b` | `/` gives a float, `//` of integers an integer (of floats the same as `/`); by zero: null; `%` has the sign of `a` |
 | `a ^ b`, `a ** b` | power, as double |
 | `-a` | |
-| `x::type`, `list[i]` | cast; element i, from 1 |
+| `x::type`, `list[i]`, `t at time zone 'Europe/Berlin'` | cast; element i, from 1; local time |
 
 Literals: `12`, `1.5`, `1e-3`, `'text'` (`''` for a quote), `true`, `false`, `null`, `date '2024-01-31'`,
 `timestamp '2024-01-31 12:00:00'`. `case when c then x else y end`, `case x when a then y end`, `if(c, x, y)`,
