@@ -77,10 +77,14 @@ int runInit(CliContext& context, const ParsedArgs& args) {
         return answer->exitCode;
     }
     const std::string text = jsonString(answer->document, "spec");
+    // What does not stand a check is not written.
     const Status checked = checkText(context, text, directory);
+    if (!checked.ok() && !args.isJson()) {
+        return fail(context, checked);
+    }
     if (output.empty() && !args.isJson()) {
         context.out << text;
-    } else if (!output.empty()) {
+    } else if (!output.empty() && checked.ok()) {
         const Status written = writeFileAtomic(file.string(), text);
         if (!written.ok()) {
             return fail(context, written);
@@ -91,7 +95,7 @@ int runInit(CliContext& context, const ParsedArgs& args) {
     }
     if (args.isJson()) {
         Json document = answer->document;
-        document["output"] = output.empty() ? Json() : Json(output);
+        document["output"] = output.empty() || !checked.ok() ? Json() : Json(output);
         document["ok"] = checked.ok();
         printDocument(context, document);
     } else if (!output.empty()) {

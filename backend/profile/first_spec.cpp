@@ -8,6 +8,7 @@
 #include <map>
 
 #include "backend/core/text.h"
+#include "backend/profile/spec_split.h"
 
 namespace millrace::profile {
 
@@ -161,21 +162,6 @@ std::string yamlText(const std::string& text) {
     return quoted + "\"";
 }
 
-// A column's name inside of an expression.
-std::string sqlName(const std::string& name) {
-    const bool isPlain = !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
-                         std::all_of(name.begin(), name.end(),
-                                     [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-    if (isPlain) {
-        return name;
-    }
-    std::string quoted = "\"";
-    for (const char c : name) {
-        quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    }
-    return quoted + "\"";
-}
-
 class Writer {
  public:
     Writer(const DatasetProfile& profile, const FirstSpecOptions& options)
@@ -198,6 +184,7 @@ class Writer {
             return invalidArgument(options_.paths.front(),
                                    ": no column that a model could learn from");
         }
+        RETURN_IF_ERROR(splitRows());
         head();
         recipe();
         labels();
@@ -309,9 +296,11 @@ class Writer {
         if (!options_.format.empty()) {
             line("  format: ", options_.format);
         }
-        splitKey_ = keyOfSplit();
-        line("  # A tenth of the rows is kept for evaluation, by a hash: it stays the same rows.");
-        line("  where: ", yamlQuoted(strCat(splitKey_, " < 0.9")));
+        line("  # ", split_.why);
+        if (!split_.instead.empty()) {
+            line("  # A part by a hash instead: ", split_.instead, " < 0.9, below >= 0.9.");
+        }
+        line("  where: ", yamlQuoted(split_.train));
     }
 
     static std::string yamlQuoted(const std::string& text) {
@@ -322,29 +311,29 @@ class Writer {
         return quoted + "'";
     }
 
-    // Rows of one request, else of one user, else of one combination of ids, stay on one side.
-    std::string keyOfSplit() {
-        if (profile_.request) {
-            return strCat("hash01(", sqlName(profile_.request->column), ")");
-        }
-        std::string keys;
-        int count = 0;
+    // What may tell rows apart: ids first, then what is no feature, then any value.
+    Status splitRows() {
+        std::vector<const ColumnProfile*> times, keys;
+        const auto addKeys = [&](auto fits) {
+            for (const Choice& choice : choices_) {
+                const bool isNew = std::find(keys.begin(), keys.end(), choice.column) == keys.end();
+                if (isNew && choice.use != Use::kLabel && fits(choice)) {
+                    keys.push_back(choice.column);
+                }
+            }
+        };
         for (const Choice& choice : choices_) {
-            const bool isKey = !choice.column->type().isList && choice.use != Use::kLabel &&
-                               !choice.column->type().isFloat() &&
-                               choice.column->type().kind != spec::TypeKind::kDecimal;
-            if (isKey && (looksLikeId(choice.column->name()) || choice.use == Use::kLeftOut) &&
-                choice.column->nulls() < choice.column->rows() && count < 3) {
-                strAppend(&keys, keys.empty() ? "" : ", ", sqlName(choice.column->name()));
-                ++count;
+            if (choice.use == Use::kTime) {
+                times.push_back(choice.column);
             }
         }
-        for (const Choice& choice : choices_) {
-            if (keys.empty() && !choice.column->type().isList && choice.use != Use::kLabel) {
-                keys = sqlName(choice.column->name());
-            }
-        }
-        return strCat("hash01(", keys, ")");
+        addKeys([](const Choice& c) { return c.use == Use::kId && looksLikeId(c.column->name()); });
+        addKeys([](const Choice& c) { return c.use == Use::kId || c.use == Use::kLeftOut; });
+        addKeys([](const Choice&) { return true; });
+        auto split = chooseSplit(profile_, times, keys);
+        RETURN_IF_ERROR(annotate(split.status(), options_.paths.front()));
+        split_ = std::move(*split);
+        return okStatus();
     }
 
     void recipe() {
@@ -470,7 +459,7 @@ class Writer {
         }
         line("train: {optimizer: adamw, learning_rate: 0.001, checkpoint: {every_steps: 200}}");
         line("eval:");
-        line("  dataset: {where: ", yamlQuoted(strCat(splitKey_, " >= 0.9")), "}");
+        line("  dataset: {where: ", yamlQuoted(split_.eval), "}");
         line("  metrics: [auc, normalized_entropy, calibration]");
         line("variations:");
         line("  - {name: keep-50, set: {recipe.negatives.keep: 0.5}}");
@@ -480,7 +469,7 @@ class Writer {
     const FirstSpecOptions& options_;
     const ColumnProfile* label_ = nullptr;
     std::vector<Choice> choices_;
-    std::string splitKey_;
+    SpecSplit split_;
     FirstSpec spec_;
 };
 

@@ -149,6 +149,38 @@ TEST_F(ToolsTest, AFirstSpecElsewhereFindsItsData) {
     EXPECT_EQ(run({"init", "nothing.csv"}).exitCode, 1);
 }
 
+TEST_F(ToolsTest, AFirstSpecSplitsByTimeAndNamesWhatTellsTheLabel) {
+    std::ofstream out(dir_ / "flights.csv");
+    out << "year,at,carrier,delay,paid,late\n";
+    for (int r = 0; r < 3000; ++r) {
+        const int delay = r * 7919 % 100;
+        out << "2013,2013-01-" << (r / 100 < 9 ? "0" : "") << r / 100 + 1 << " 10:00:" << 10 + r % 50
+            << ',' << "abc"[r % 3] << ',' << (r * 31 % 50) * 0.5 << ',' << (delay > 60 ? 80.5 : 1.5)
+            << ',' << (delay > 60 ? 1 : 0) << '\n';
+    }
+    out.close();
+    const SubprocessOutput made = run({"init", "flights.csv", "-o", "f.yaml", "--label", "late"});
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(made.err, HasSubstr("paid alone tells the label 'late'"));
+    const std::string text = *readFile(dir_ / "f.yaml");
+    EXPECT_THAT(text, HasSubstr("where: 'at < timestamp ''2013-01-2"));
+    EXPECT_THAT(text, HasSubstr("where: 'at >= timestamp ''2013-01-2"));
+    EXPECT_EQ(run({"check", "f.yaml", "--all-variations"}).exitCode, 0);
+}
+
+TEST_F(ToolsTest, AFirstSpecWithoutTwoPartsIsNotWritten) {
+    std::ofstream out(dir_ / "constant.csv");
+    out << "year,label\n";
+    for (int r = 0; r < 3000; ++r) {
+        out << "2013," << r % 2 << '\n';
+    }
+    out.close();
+    const SubprocessOutput made = run({"init", "constant.csv", "-o", "c.yaml"});
+    EXPECT_NE(made.exitCode, 0);
+    EXPECT_THAT(made.err, HasSubstr("no columns tell rows apart"));
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "c.yaml"));
+}
+
 TEST_F(ToolsTest, AFirstSpecOfMovieLensIsRightAsItStands) {
     const std::string ratings =
         std::string(MILLRACE_SOURCE_DIR) + "/resources/examples/movielens/ratings.csv";
@@ -158,7 +190,7 @@ TEST_F(ToolsTest, AFirstSpecOfMovieLensIsRightAsItStands) {
     const std::string text = *readFile(dir_ / "ratings.yaml");
     EXPECT_THAT(text, HasSubstr("- userId  # about 6"));
     EXPECT_THAT(text, HasSubstr("left out: timestamp (a time)"));
-    EXPECT_THAT(text, HasSubstr("hash01(userId, movieId) < 0.9"));
+    EXPECT_THAT(text, HasSubstr("where: 'timestamp < 1"));
     EXPECT_EQ(run({"check", "ratings.yaml", "--all-variations"}).exitCode, 0);
 }
 

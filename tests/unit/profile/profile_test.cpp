@@ -12,6 +12,7 @@
 #include "backend/profile/first_spec.h"
 #include "backend/profile/page_probe.h"
 #include "backend/profile/profiler.h"
+#include "backend/profile/spec_split.h"
 #include "backend/profile/sketches.h"
 #include "backend/table/table_writer.h"
 #include "tests/support/temp_dir.h"
@@ -286,6 +287,62 @@ TEST_F(ProfileTest, AFirstSpecNamesLabelFeaturesAndRequest) {
     const auto unknown = firstSpec(all, options);
     ASSERT_FALSE(unknown.ok());
     EXPECT_THAT(std::string(messageOf(unknown.status())), HasSubstr("did you mean 'label'"));
+}
+
+// Columns of values(r) for each row, by name.
+DatasetProfile profileWith(const std::vector<ColumnProfile>& columns, std::int64_t rows) {
+    DatasetProfile profile;
+    profile.columns = columns;
+    profile.rows = profile.rowsRead = rows;
+    return profile;
+}
+
+ColumnProfile columnOf(const std::string& name, const spec::DataType& type,
+                       const std::shared_ptr<arrow::Array>& values) {
+    ColumnProfile column(name, type);
+    column.add(*values);
+    return column;
+}
+
+ColumnProfile integers(const std::string& name, std::int64_t modulo) {
+    arrow::Int64Builder builder;
+    for (std::int64_t r = 0; r < 1000; ++r) {
+        EXPECT_TRUE(builder.Append(r % modulo).ok());
+    }
+    return columnOf(name, {spec::TypeKind::kInt64}, *builder.Finish());
+}
+
+TEST(SpecSplit, TheLatestTenthByATimeIsKeptForEvaluation) {
+    arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO),
+                                    arrow::default_memory_pool());
+    for (std::int64_t r = 0; r < 1000; ++r) {
+        ASSERT_TRUE(builder.Append(1'700'000'000'000'000 + r * 60'000'000).ok());
+    }
+    const DatasetProfile profile = profileWith(
+        {columnOf("at", {spec::TypeKind::kTimestamp}, *builder.Finish()), integers("user", 500)},
+        1000);
+    const auto split = chooseSplit(profile, {&profile.columns[0]}, {&profile.columns[1]});
+    ASSERT_TRUE(split.ok()) << split.status();
+    EXPECT_THAT(split->train, ::testing::StartsWith("at < timestamp '2023-11-15 13:"));
+    EXPECT_THAT(split->eval, ::testing::StartsWith("at >= timestamp '2023-11-15 13:"));
+    EXPECT_EQ(split->instead, "hash01(user)");
+}
+
+TEST(SpecSplit, AConstantColumnIsNeverAKeyAndAConstantTimeNoBorder) {
+    const DatasetProfile profile =
+        profileWith({integers("year_id", 1), integers("ts", 1), integers("value", 700)}, 1000);
+    const auto split = chooseSplit(profile, {&profile.columns[1]},
+                                   {&profile.columns[0], &profile.columns[2]});
+    ASSERT_TRUE(split.ok()) << split.status();
+    EXPECT_EQ(split->train, "hash01(value) < 0.9");
+    EXPECT_EQ(split->eval, "hash01(value) >= 0.9");
+}
+
+TEST(SpecSplit, RowsThatNothingTellsApartAreRefused) {
+    const DatasetProfile profile = profileWith({integers("a", 1), integers("b", 3)}, 1000);
+    const auto split = chooseSplit(profile, {}, {&profile.columns[0], &profile.columns[1]});
+    EXPECT_THAT(std::string(messageOf(split.status())),
+                HasSubstr("no columns tell rows apart"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
+#include "daemon/worker/loader/questions/leaks.h"
 #include "daemon/worker/loader/resolve.h"
 
 namespace millrace::loader {
@@ -91,6 +92,26 @@ int print(const Json& document) {
     return std::fflush(stdout) == 0 ? kExitDone : kExitOther;
 }
 
+// A spec that is written stands a check, and says what tells its label by itself.
+Status lookAt(const Result<profile::FirstSpec>& spec, const ProfileRequest& request,
+              std::vector<std::string>& notes) {
+    RETURN_IF_ERROR(spec.status());
+    ResolveRequest resolve;
+    resolve.text = spec->text;
+    resolve.fileName = "the first spec";
+    resolve.baseDir =
+        request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
+    resolve.isForTraining = true;
+    const ResolveReply reply = resolveSpec(resolve);
+    if (!reply.errors.empty()) {
+        return spec::toStatus(reply.errors, resolve.fileName);
+    }
+    const ResolvedRun& run = reply.runs.front();
+    ASSIGN_OR_RETURN(const std::vector<std::string> leaks, findLeaks(run.spec, run.plan));
+    notes.insert(notes.end(), leaks.begin(), leaks.end());
+    return okStatus();
+}
+
 }  // namespace
 
 int runProfile(const ProfileRequest& request) {
@@ -119,9 +140,14 @@ int runInit(const ProfileRequest& given) {
     if (dataset::formatOfPath(options.paths.front()).empty()) {
         options.format = reading.format;
     }
-    const auto spec = profile::firstSpec(*profiled, options);
+    auto spec = profile::firstSpec(*profiled, options);
     if (!spec.ok()) {
         return fail(spec.status());
+    }
+    options.paths = request.paths;  // as they are found from here
+    const Status looked = lookAt(profile::firstSpec(*profiled, options), request, spec->notes);
+    if (!looked.ok()) {
+        return fail(looked);
     }
     return print({{"spec", spec->text},
                   {"label", spec->label},

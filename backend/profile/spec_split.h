@@ -1,0 +1,29 @@
+#pragma once
+// Which rows a first spec keeps for evaluation: the latest by a time, else a tenth by a hash.
+//
+// Never an empty part and never a constant key: both sides of a hash need keys that differ.
+// Threads: pure. Failure: kInvalidArgument when no column tells rows apart.
+#include <string>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/profile/profiler.h"
+
+namespace millrace::profile {
+
+/// A column's name inside of an expression.
+std::string sqlName(const std::string& name);
+
+struct SpecSplit {
+    std::string train, eval;  ///< conditions
+    std::string why;          ///< a comment's sentence
+    std::string instead;      ///< the hash's condition where a time decides, for who prefers it
+};
+
+/// `times`: columns of times, the likeliest first. `keys`: others that may tell rows apart, ids
+/// first. Null times are in neither part.
+Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
+                              const std::vector<const ColumnProfile*>& times,
+                              const std::vector<const ColumnProfile*>& keys);
+
+}  // namespace millrace::profile
