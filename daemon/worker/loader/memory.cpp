@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMegabyte = 1'000'000;
 /// Code, libraries, buffers of small size.
-constexpr std::int64_t kProgramBytes = 100 * kMegabyte;
+constexpr std::int64_t kProgramBytes = 70 * kMegabyte;
 /// Stack and page buffers of one thread, and what the allocators keep of what it freed (6 to 8 MB
 /// where expressions make lists).
 constexpr std::int64_t kThreadBytes = 10 * kMegabyte;
@@ -51,12 +51,12 @@ LoaderSetUp trainingSetUp(const spec::RunSpec& spec) {
 
 LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
                       const LoaderSetUp& setUp) {
-    const segment::MemoryNeed one = segment::memoryNeed(spec, plan, setUp.part);
+    const segment::MemoryNeed one = segment::memoryNeed(spec, plan, setUp.part, setUp.threads);
     LoaderNeed need;
     need.tables = tablesOf(spec, setUp);
     need.segment = one.segment;
     need.splitsOfSegment = plan.segmentSplits;
-    std::int64_t thread = one.thread, frames = kTailFrames;
+    std::int64_t busyThreads = one.busyThreads, computing = one.computing, frames = kTailFrames;
     need.outputs = setUp.rings * segment::ringNeed(one.frame);
     if (setUp.writesTable) {
         need.outputs = kLeastSortBytes;
@@ -66,14 +66,14 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
     }
     need.frames = frames * one.frame;
     if (setUp.evalReaders > 0) {
-        const segment::MemoryNeed eval = segment::memoryNeed(spec, plan, recipe::Part::kEval);
+        const segment::MemoryNeed eval = segment::memoryNeed(spec, plan, recipe::Part::kEval, setUp.threads);
         need.evalReaders = setUp.evalReaders;
         need.evalSegment = eval.segment + kTailFrames * eval.frame;
         need.outputs += setUp.evalReaders * segment::ringNeed(eval.frame);
-        thread = std::max(thread, eval.thread);
+        busyThreads += setUp.evalReaders * eval.busyThreads;
+        computing += setUp.evalReaders * eval.computing;
     }
-    const std::int64_t threads = setUp.threads * (1 + need.evalReaders);
-    need.threads = kProgramBytes + threads * (kThreadBytes + thread);
+    need.threads = kProgramBytes + busyThreads * kThreadBytes + computing;
     return need;
 }
 
