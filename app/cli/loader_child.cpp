@@ -28,7 +28,15 @@ Result<Json> askLoader(const CliContext& context, const Json& question) {
     options.timeout = kTimeout;
     options.maxOutputBytes = kOutputBytes;
     options.memoryLimitBytes = memoryShareOf(1);
-    ASSIGN_OR_RETURN(const SubprocessOutput output, Subprocess::run(options));
+    // The child has a process group of its own: a terminal's Ctrl-C does not reach it.
+    const int before = context.interrupts.load();
+    options.isUnwanted = [&] { return context.interrupts.load() != before; };
+    const Result<SubprocessOutput> answer = Subprocess::run(options);
+    if (answer.status().code() == absl::StatusCode::kCancelled) {
+        return cancelled("interrupted");
+    }
+    RETURN_IF_ERROR(answer.status());
+    const SubprocessOutput& output = *answer;
     if (output.out.empty()) {
         const std::string why = output.err.substr(0, output.err.find('\n'));
         return internalError("millrace-loader inspect ended with ", output.exitCode,

@@ -13,6 +13,7 @@
 namespace millrace::cli {
 
 /// One question, one answer (daemon/worker/loader/questions/inspect.h says which there are).
+/// kCancelled when this process was interrupted meanwhile; the child has ended then.
 Result<Json> askLoader(const CliContext& context, const Json& question);
 
 /// What a role of the loader printed. Its progress and errors went to this process's stderr.

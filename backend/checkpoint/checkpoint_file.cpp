@@ -21,7 +21,6 @@ constexpr char kMagic[8] = {'M', 'L', 'R', 'C', 'K', 'P', 'T', '\n'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 // Lines that wait for the daemon stand in the JSON; no rank ever has that much of them.
-constexpr std::uint64_t kMostJsonBytes = std::uint64_t{1} << 30;
 
 Status readAt(int fd, std::uint64_t offset, void* to, std::size_t bytes, const std::string& place) {
     auto* out = static_cast<unsigned char*>(to);
@@ -69,12 +68,12 @@ Result<Opened> readHeader(int fd, const std::string& place) {
 }
 
 Result<CheckpointFacts> factsOf(int fd, const Opened& opened, const std::string& place) {
-    if (opened.lengths.json > kMostJsonBytes) {
+    if (opened.lengths.json > kMetaBounds.bytes) {
         return damaged(place, strCat("has ", opened.lengths.json, " bytes of JSON"));
     }
     std::string text(opened.lengths.json, '\0');
     RETURN_IF_ERROR(readAt(fd, kHeaderBytes, text.data(), text.size(), place));
-    const Result<Json> meta = parseJson(text, place);
+    const Result<Json> meta = parseBounded(text, place, kMetaBounds);
     if (!meta.ok() || !meta->is_object()) {
         return damaged(place, "its JSON cannot be read");
     }
@@ -157,6 +156,11 @@ Result<CheckpointWriter> CheckpointWriter::open(const std::string& path, const J
     ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::open(path));
     CheckpointWriter writer(std::move(file));
     const std::string text = dumpJson(meta);
+    if (text.size() > kMetaBounds.bytes) {
+        return resourceExhausted("checkpoint ", path, ": the lines that the daemon has not ",
+                                 "acknowledged make ", text.size(), " bytes; at most ",
+                                 kMetaBounds.bytes, " can be kept. Start the daemon (millrace up)");
+    }
     unsigned char header[kHeaderBytes] = {};
     const std::uint64_t jsonBytes = text.size();
     std::memcpy(header, kMagic, sizeof kMagic);

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "backend/core/files.h"
-#include "backend/core/json.h"
+#include "backend/core/json_bounds.h"
 #include "backend/core/status.h"
 
 namespace millrace::checkpoint {
@@ -19,6 +19,9 @@ namespace millrace::checkpoint {
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kTrailerBytes = 16;  ///< XXH3-128 of everything before
 inline constexpr std::size_t kAlignment = 64;     ///< of JSON and tensors
+/// What the JSON may be: it holds the lines that the daemon has not acknowledged (rank/line_queue.h
+/// bounds them to half of this). A longer one is not written, and not taken.
+inline constexpr JsonBounds kMetaBounds{.bytes = std::size_t{1} << 30};
 
 /// The next multiple of kAlignment.
 constexpr std::uint64_t aligned(std::uint64_t bytes) {

@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include "backend/core/directories.h"
 #include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
@@ -30,19 +31,22 @@ Status changed(const DataFile& checked, std::string_view what) {
                               "and resume the run, or start a new one on the new content");
 }
 
-/// What tells `now` from `checked`; empty: nothing does.
+/// What tells `now` from `checked`; empty: nothing does. Where inodes mean nothing, size and time of
+/// the last write have to do.
 std::string difference(const DataFile& checked, const DataFile& now) {
     const std::string size = now.bytes == checked.bytes
                                  ? strCat("its ", now.bytes, " bytes are as many as before")
                                  : strCat(now.bytes, " bytes, ", checked.bytes, " before");
-    if (now.inode != checked.inode || now.device != checked.device) {
+    const bool isOther = now.inode != checked.inode || now.device != checked.device;
+    const bool hasStableInode = !isOther || !givesInodesAnew(networkFileSystemOf(checked.path));
+    if (isOther && hasStableInode) {
         return strCat("another file took its place at ", timeText(now.changeNs), " (", size, ")");
     }
     if (now.bytes != checked.bytes || now.mtimeNs != checked.mtimeNs) {
         return strCat("it was written to at ", timeText(now.mtimeNs), ", before that at ",
                       timeText(checked.mtimeNs), " (", size, ")");
     }
-    if (now.changeNs != checked.changeNs) {
+    if (now.changeNs != checked.changeNs && hasStableInode) {
         return strCat("at ", timeText(now.changeNs),
                       " its permissions, owner or links were changed, or it was written to and its "
                       "old time put back");
@@ -62,6 +66,10 @@ void setIdentity(const struct stat& info, DataFile& file) {
 
 bool hasIdentity(const DataFile& file) {
     return file.inode != 0;
+}
+
+bool givesInodesAnew(std::string_view fileSystem) {
+    return fileSystem == "fuse" || fileSystem == "9p";
 }
 
 Status verifySize(const DataFile& planned, std::int64_t bytes) {

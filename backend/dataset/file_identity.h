@@ -22,6 +22,10 @@ void setIdentity(const struct stat& info, DataFile& file);
 /// Whether `file` was looked at: a plan's files are not before they are first touched.
 bool hasIdentity(const DataFile& file);
 
+/// Whether such a file system (networkFileSystemOf()'s name) may give a file another inode at any
+/// time: user-space ones forget theirs under memory pressure.
+bool givesInodesAnew(std::string_view fileSystem);
+
 /// The number of bytes against the planned one.
 Status verifySize(const DataFile& planned, std::int64_t bytes);
 

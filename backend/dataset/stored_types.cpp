@@ -13,16 +13,22 @@
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 
+#include "backend/core/parallel.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/arrow_stream.h"
 #include "backend/dataset/column_tree.h"
 #include "backend/dataset/file_source.h"
 #include "backend/dataset/parquet_footers.h"
+#include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
 namespace {
 
 using arrow::Type;
+
+/// An object's footer is mostly waiting; a file's is parsing. So many schemas are held at once.
+constexpr int kThreads = 4, kRemoteThreads = 32;
+constexpr std::size_t kFilesAtOnce = 512;
 
 /// Whether files say more of such a column than its pinned type.
 bool saysMore(const spec::DataType& type) {
@@ -160,9 +166,19 @@ Result<std::map<std::string, TypePtr>> storedTypes(const Dataset& dataset,
     }
     const bool hasTypes = dataset.options().format != "csv" && !asked.empty();
     StoredTypes types(std::move(asked));
-    for (std::size_t file = 0; hasTypes && file < dataset.files().size(); ++file) {
-        ASSIGN_OR_RETURN(const auto schema, schemaOf(dataset, file));
-        types.add(*schema);
+    const std::size_t numFiles = hasTypes ? dataset.files().size() : 0;
+    const bool isRemote = numFiles > 0 && objects::isObjectUri(dataset.files().front().path);
+    std::vector<std::shared_ptr<arrow::Schema>> schemas;
+    for (std::size_t first = 0; first < numFiles; first += kFilesAtOnce) {
+        schemas.resize(std::min(kFilesAtOnce, numFiles - first));
+        RETURN_IF_ERROR(parallelFor(schemas.size(), isRemote ? kRemoteThreads : kThreads, "schemas",
+                                    [&](std::size_t i) -> Status {
+                                        ASSIGN_OR_RETURN(schemas[i], schemaOf(dataset, first + i));
+                                        return okStatus();
+                                    }));
+        for (const auto& schema : schemas) {
+            types.add(*schema);
+        }
     }
     std::map<std::string, TypePtr> out;
     for (const spec::Field& field : wanted) {

@@ -1,5 +1,6 @@
 #include "backend/rank/line_queue.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -78,9 +79,10 @@ Status LineQueue::acknowledge(std::int64_t attempt, std::uint64_t seq) {
 }
 
 Status LineQueue::spill(const Line& line) {
-    if (writeOffset_ + sizeof(SpillHead) + line.text.size() > spillBytes_) {
+    const std::uint64_t held = writeOffset_ - freedOffset_;
+    if (held + sizeof(SpillHead) + line.text.size() > spillBytes_) {
         return resourceExhausted(path_, ": holds ", spilled_,
-                                 " lines that the daemon has not acknowledged, ", writeOffset_,
+                                 " lines that the daemon has not acknowledged, ", held,
                                  " bytes; more than ", spillBytes_,
                                  " are not kept. Start the daemon (millrace up)");
     }
@@ -124,12 +126,29 @@ Status LineQueue::refill() {
         memory_.push_back(std::move(line));
     }
     if (spilled_ == 0) {
-        readOffset_ = writeOffset_ = 0;
+        readOffset_ = writeOffset_ = freedOffset_ = 0;
         if (::ftruncate(file_.get(), 0) != 0) {
             return errnoStatus(errno, path_);
         }
+        return okStatus();
     }
+    giveBack();
     return okStatus();
+}
+
+// The front of the file was read: a backlog that never empties must not fill the disk. A file system
+// that cannot make holes keeps it, and counts it.
+void LineQueue::giveBack() {
+    constexpr std::uint64_t kBlock = 4096;  // less than one is not given back
+    const std::uint64_t read = readOffset_ / kBlock * kBlock;
+    if (read < freedOffset_ + std::max(spillBytes_ / 8, kBlock)) {
+        return;
+    }
+    if (::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(freedOffset_),
+                    static_cast<off_t>(read - freedOffset_)) == 0) {
+        freedOffset_ = read;
+    }
 }
 
 Result<std::vector<std::string>> LineQueue::all() const {

@@ -23,9 +23,12 @@ class LineQueue {
         std::string text;  ///< without the line end
     };
 
-    /// The file grows to `spillBytes` at most: days of a run's lines, not a full disk.
+    /// Of the file, at most: days of a run's lines, not a full disk, and no more than fits into a
+    /// checkpoint (checkpoint/checkpoint_file.h).
+    static constexpr std::uint64_t kSpillBytes = std::uint64_t{512} << 20;
+
     LineQueue(std::string spillPath, std::size_t memoryBytes,
-              std::uint64_t spillBytes = std::uint64_t{1} << 30)
+              std::uint64_t spillBytes = kSpillBytes)
         : path_(std::move(spillPath)), memoryBytes_(memoryBytes), spillBytes_(spillBytes) {}
     ~LineQueue();
 
@@ -49,6 +52,7 @@ class LineQueue {
  private:
     Status spill(const Line& line);
     Status refill();
+    void giveBack();
     Result<Line> readAt(std::uint64_t& offset) const;
 
     const std::string path_;
@@ -59,6 +63,7 @@ class LineQueue {
     std::size_t unsent_ = 0;  ///< index of the first line in memory not sent on this connection
     UniqueFd file_;
     std::uint64_t readOffset_ = 0, writeOffset_ = 0;
+    std::uint64_t freedOffset_ = 0;  ///< what lies before was given back to the file system
     std::size_t spilled_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/rank/line_queue.h"
 #include "backend/rank/rank_line.h"
 
 namespace millrace::rank {
@@ -23,7 +24,7 @@ struct RankClientOptions {
     std::string directory;  ///< for the spill file; it is removed at the end
     Sender sender;
     std::size_t memoryBytes = std::size_t{16} << 20;
-    std::uint64_t spillBytes = std::uint64_t{1} << 30;  ///< of the spill file
+    std::uint64_t spillBytes = LineQueue::kSpillBytes;  ///< of the spill file
     std::chrono::milliseconds backoffFirst{20};
     std::chrono::milliseconds backoffMax{1'000};
     std::chrono::milliseconds alivePeriod{1'000};  ///< between two Alive lines

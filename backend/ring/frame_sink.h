@@ -66,8 +66,9 @@ class FrameSink {
     /// one more when the rest was the last micro-batch.
     virtual Status endOfEpoch(std::uint32_t epoch, std::uint64_t total, std::stop_token stop) = 0;
     virtual Status endOfStream(std::stop_token stop) = 0;
-    /// The last thing a reader sees: one sentence, cut at 4096 bytes.
-    virtual Status error(std::string_view message, std::stop_token stop) = 0;
+    /// The last thing a reader sees: the status's sentence, cut at 4096 bytes, and its exit code
+    /// (core/exit_codes.h), so that a rank can tell bad input from a full disk.
+    virtual Status error(const Status& why, std::stop_token stop) = 0;
 
     /// reserve, copy, commit.
     Status frame(std::uint32_t epoch, std::uint64_t number, std::span<const std::byte> bytes,

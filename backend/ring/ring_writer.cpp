@@ -368,11 +368,7 @@ Status RingWriter::endOfStream(std::stop_token stop) {
     return impl_->record(EntryKind::kEndOfStream, 0, 0, {}, std::move(stop));
 }
 
-Status RingWriter::error(std::string_view message, std::stop_token stop) {
-    return fail(invalidArgument(message), std::move(stop));
-}
-
-Status RingWriter::fail(const Status& why, std::stop_token stop) {
+Status RingWriter::error(const Status& why, std::stop_token stop) {
     const std::string_view text = messageOf(why).substr(0, kMaxErrorBytes);
     return impl_->record(EntryKind::kError, 0, static_cast<std::uint64_t>(workerExitOf(why)),
                          std::as_bytes(std::span(text.data(), text.size())), std::move(stop));

@@ -49,10 +49,7 @@ class RingWriter final : public FrameSink {
     Status segmentRecord(const SegmentRecord& record, std::stop_token stop) override;
     Status endOfEpoch(std::uint32_t epoch, std::uint64_t total, std::stop_token stop) override;
     Status endOfStream(std::stop_token stop) override;
-    Status error(std::string_view message, std::stop_token stop) override;
-    /// error() with the status's sentence and its exit code (core/exit_codes.h), so that the rank
-    /// can tell bad input from a full disk.
-    Status fail(const Status& why, std::stop_token stop);
+    Status error(const Status& why, std::stop_token stop) override;
 
     /// Blocks until the reader has taken everything that was committed (it may still hold it).
     Status drain(std::stop_token stop);

@@ -1,5 +1,6 @@
 // RunStore, the part that grows while a run runs: attempts, workers' lines, checkpoints, offsets.
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -212,6 +213,16 @@ Status dropCheckpoint(Database& db, std::int64_t no, const std::string& name) {
     return update.bind(no).bind(name).run();
 }
 
+// Whether the lines show that the attempt goes its own way: a rank has trained or evaluated. The
+// feed counts rows before any rank has loaded its weights, and a rank says that it waits.
+bool showsWork(const LineBatch& batch, std::int64_t resumeStep) {
+    if (batch.worker == "feed") {
+        return false;
+    }
+    return !batch.metrics.empty() || !batch.checkpoints.empty() ||
+           (batch.progress && batch.progress->step > resumeStep);
+}
+
 // What the attempt replaces goes at the moment that it begins; nothing happens when it has.
 Status beginOnce(Database& db, std::int64_t no, int attempt) {
     ASSIGN_OR_RETURN(Statement begin,
@@ -231,6 +242,25 @@ Status beginOnce(Database& db, std::int64_t no, int attempt) {
     RETURN_IF_ERROR(drop.bind(no).bind(resumeStep).bind(attempt).run());
     RETURN_IF_ERROR(MetricWriter(db, no).cutAfter(resumeStep));
     return recomputeLatest(db, no, resumeStep);
+}
+
+// Begins the newest attempt with lines that show work. Until it has begun, what its feed counts
+// stands at the step that it goes on from: the limit that is returned, else INT64_MAX.
+Result<std::int64_t> beginWith(Database& db, std::int64_t no, const LineBatch& batch) {
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT resume_step FROM attempt WHERE run_no = ? "
+                                                 "AND attempt = ? AND has_begun = 0"));
+    ASSIGN_OR_RETURN(const bool isWaiting, query.bind(no).bind(batch.attempt).step());
+    if (!isWaiting) {
+        return INT64_MAX;
+    }
+    const std::int64_t resumeStep = query.intAt(0);
+    ASSIGN_OR_RETURN(const bool isMore, query.step());
+    INVARIANT(!isMore, "an attempt of a run is one row");
+    if (!showsWork(batch, resumeStep)) {
+        return resumeStep;
+    }
+    RETURN_IF_ERROR(beginOnce(db, no, batch.attempt));
+    return INT64_MAX;
 }
 
 Result<std::int64_t> currentAttempt(Database& db, std::int64_t no) {
@@ -279,12 +309,12 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
     ASSIGN_OR_RETURN(const std::int64_t acked,
                      workerNumber(db, no, batch.attempt, batch.worker, "acked_seq"));
     LineCommit commit{std::max(acked, batch.lastSeq), batch.attempt < current};
-    // A receipt, an error or the daemon's own figures show no step of the attempt.
-    const bool isWork = !batch.metrics.empty() || !batch.checkpoints.empty() || batch.progress;
-    if (isWork && !commit.isOldAttempt) {
-        RETURN_IF_ERROR(beginOnce(db, no, batch.attempt));
+    std::int64_t lastStep = INT64_MAX;  // that the lines may stand at
+    if (!commit.isOldAttempt) {
+        ASSIGN_OR_RETURN(lastStep, beginWith(db, no, batch));
     }
     ASSIGN_OR_RETURN(AttemptLimits limits, AttemptLimits::read(db, no));
+    std::deque<MetricLine> early;  // the writer looks at its lines until it has finished
     LineWriter writer(db, no, batch.attempt, std::move(limits));
     std::unordered_set<std::int64_t> seen;
     for (const MetricLine& line : batch.metrics) {
@@ -292,7 +322,13 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
             ++commit.numIgnored;
             continue;
         }
-        RETURN_IF_ERROR(writer.write(line));
+        if (line.step <= lastStep) {
+            RETURN_IF_ERROR(writer.write(line));
+            continue;
+        }
+        early.push_back(line);
+        early.back().step = lastStep;
+        RETURN_IF_ERROR(writer.write(early.back()));
     }
     for (const MetricLine& line : batch.own) {
         RETURN_IF_ERROR(writer.write(line));
@@ -330,15 +366,23 @@ Result<bool> RunStore::quarantine(std::string_view id, const std::vector<Quarant
     Database& db = *writer_;
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
     ASSIGN_OR_RETURN(Statement count,
-                     db.prepare("SELECT count(*) FROM quarantine WHERE run_id = ?"));
+                     db.prepare("SELECT count(*), coalesce(sum(length(CAST(line AS BLOB))), 0) "
+                                "FROM quarantine WHERE run_id = ?"));
     RETURN_IF_ERROR(count.bind(id).step().status());
-    std::int64_t room = kQuarantineMax - count.intAt(0);
+    std::int64_t numLeft = kQuarantineMax - count.intAt(0);
+    std::int64_t bytesLeft = kQuarantineBytesMax - count.intAt(1);
+    bool areAllKept = true;
     const Result<std::int64_t> no = runNo(db, id);
     ASSIGN_OR_RETURN(Statement insert,
                      db.prepare("INSERT INTO quarantine(run_id, attempt, worker, seq, time_ms, "
                                 "reason, line) VALUES(?, ?, ?, ?, ?, ?, ?)"));
     for (const QuarantinedLine& line : lines) {
-        if (room-- > 0) {
+        const auto bytes = static_cast<std::int64_t>(line.text.size());
+        const bool hasRoom = numLeft > 0 && bytes <= bytesLeft;
+        areAllKept = areAllKept && hasRoom;
+        if (hasRoom) {
+            --numLeft;
+            bytesLeft -= bytes;
             insert.bind(id).bind(line.attempt).bind(line.worker).bind(line.seq);
             RETURN_IF_ERROR(insert.bind(clock_.wallMs()).bind(line.reason).bind(line.text).run());
         }
@@ -353,7 +397,7 @@ Result<bool> RunStore::quarantine(std::string_view id, const std::vector<Quarant
         }
     }
     RETURN_IF_ERROR(transaction.commit());
-    return room >= 0;
+    return areAllKept;
 }
 
 Result<std::vector<QuarantinedLine>> RunStore::quarantined(std::string_view id) const {

@@ -143,8 +143,9 @@ struct QuarantinedLine {
     std::string text;    ///< as docs/formats/rank-protocol.md
 };
 
-/// An attempt of a run and the step that it went on from (0: the start). It has begun once a worker
-/// of it reported progress; only then what older attempts reported after that step is void.
+/// An attempt of a run and the step that it went on from (0: the start). It has begun once a rank of
+/// it has reported a metric, a checkpoint or a later step (its feed's lines do not count); only then
+/// what older attempts reported after that step is void.
 struct AttemptRecord {
     int attempt = 1;
     std::int64_t resumeStep = 0;

@@ -69,8 +69,9 @@ struct LineCommit {
 /// commit says so; everything else of the line is stored.
 inline constexpr std::int64_t kMetricKeysMax = 10'000;
 inline constexpr std::size_t kMetricKeyBytesMax = 250;
-/// Lines of one run that are kept in quarantine.
+/// Lines of one run that are kept in quarantine, and their bytes.
 inline constexpr std::int64_t kQuarantineMax = 1'000;
+inline constexpr std::int64_t kQuarantineBytesMax = std::int64_t{16} << 20;
 
 /// What a reader asks of a metric.
 struct MetricRange {
@@ -144,7 +145,7 @@ class RunStore {
     /// Stores a worker's lines in one transaction; lines with a seq seen before are ignored.
     Result<LineCommit> commitLines(const LineBatch& batch);
     /// Keeps lines that commitLines cannot take, in one transaction; afterwards they may be
-    /// acknowledged. Of a run's at most kQuarantineMax are kept: false when some were not.
+    /// acknowledged. What is over a run's bounds (above) is not kept: false then.
     Result<bool> quarantine(std::string_view id, const std::vector<QuarantinedLine>& lines);
     Result<std::vector<QuarantinedLine>> quarantined(std::string_view id) const;
     /// The newest stored seq of a worker, 0 before the first.

@@ -239,7 +239,7 @@ void Sequencer::Impl::deliver(const Item& item, Hands& hands) {
 Status Sequencer::Impl::deliverNext(const Item& item, Hands& hands, bool& isDone) {
     isDone = true;
     if (item->state == FlightItem::State::kFailed) {
-        const Status told = sink_.error(messageOf(item->error), stop_.get_token());
+        const Status told = sink_.error(item->error, stop_.get_token());
         (void)told;  // the reader may be gone; the error itself is what run() returns
         return item->error;
     }

@@ -59,7 +59,8 @@ class SequenceSink {
     virtual Status segment(const SegmentRecord& record, std::stop_token stop) = 0;
     virtual Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) = 0;
     virtual Status endOfStream(std::stop_token stop) = 0;
-    virtual Status error(std::string_view message, std::stop_token stop) = 0;
+    /// The stream ends with `why`; nothing follows.
+    virtual Status error(const Status& why, std::stop_token stop) = 0;
 };
 
 struct SequencerOptions {

@@ -135,7 +135,7 @@ Status Checkpoint::read() {
     }
     const std::string_view text(reinterpret_cast<char*>(mapped_) + checkpoint::kHeaderBytes,
                                 lengths.json);
-    ASSIGN_OR_RETURN(meta_, parseJson(text, path_));
+    ASSIGN_OR_RETURN(meta_, parseBounded(text, path_, checkpoint::kMetaBounds));
     if (!jsonMember(meta_, "tensors").is_array()) {
         return checkpoint::damaged(path_, "lists no tensors");
     }

@@ -82,7 +82,7 @@ void ActiveRun::committed(const CommittedLine& line) {
     if (line.attempt != run_.attempt) {
         return;  // an older attempt's: stored, and that is all
     }
-    noticeBegin(line.line);
+    noticeBegin(line);
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.line.body)) {
         lastStep_ = std::max(lastStep_, metrics->step);
     } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.line.body)) {
@@ -161,11 +161,12 @@ void ActiveRun::ack(const AckOrder& order) {
 }
 
 // The store has cut what the attempt replaces with the same lines.
-void ActiveRun::noticeBegin(const rank::RankLine& line) {
-    const bool isWork = std::holds_alternative<rank::Metrics>(line.body) ||
-                        std::holds_alternative<rank::Progress>(line.body) ||
-                        std::holds_alternative<rank::Checkpoint>(line.body);
-    if (hasBegun_ || !isWork) {
+void ActiveRun::noticeBegin(const CommittedLine& line) {
+    const auto* progress = std::get_if<rank::Progress>(&line.line.body);
+    const bool isWork = std::holds_alternative<rank::Metrics>(line.line.body) ||
+                        std::holds_alternative<rank::Checkpoint>(line.line.body) ||
+                        (progress != nullptr && progress->step > resumeStep_);
+    if (hasBegun_ || !isWork || line.worker == "feed") {
         return;
     }
     hasBegun_ = true;

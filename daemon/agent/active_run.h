@@ -119,7 +119,7 @@ class ActiveRun {
     void startLost();
     void noteUnknown(const Status& status);
     void askAgain();
-    void noticeBegin(const rank::RankLine& line);
+    void noticeBegin(const CommittedLine& line);
     void keepCheckpoints();
     void retained(const Status& status);
     void notePackages(const Json& packages);

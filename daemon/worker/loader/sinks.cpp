@@ -118,8 +118,8 @@ Status RingSink::endOfStream(std::stop_token stop) {
     return all([&](ring::FrameSink& ring) { return ring.endOfStream(stop); });
 }
 
-Status RingSink::error(std::string_view message, std::stop_token stop) {
-    return all([&](ring::FrameSink& ring) { return ring.error(message, stop); });
+Status RingSink::error(const Status& why, std::stop_token stop) {
+    return all([&](ring::FrameSink& ring) { return ring.error(why, stop); });
 }
 
 }  // namespace millrace::loader

@@ -33,7 +33,7 @@ class SumSink final : public segment::SequenceSink {
     Status segment(const segment::SegmentRecord&, std::stop_token) override { return okStatus(); }
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
     Status endOfStream(std::stop_token) override { return okStatus(); }
-    Status error(std::string_view, std::stop_token) override { return okStatus(); }
+    Status error(const Status&, std::stop_token) override { return okStatus(); }
 
     /// After the sequencer's run().
     const Checksum& checksum() const { return checksum_; }
@@ -77,8 +77,8 @@ class ForwardingSink : public segment::SequenceSink {
         return sink_.endOfEpoch(epoch, total, std::move(stop));
     }
     Status endOfStream(std::stop_token stop) override { return sink_.endOfStream(std::move(stop)); }
-    Status error(std::string_view message, std::stop_token stop) override {
-        return sink_.error(message, std::move(stop));
+    Status error(const Status& why, std::stop_token stop) override {
+        return sink_.error(why, std::move(stop));
     }
 
  private:
@@ -133,7 +133,7 @@ class RingSink final : public segment::SequenceSink {
     Status segment(const segment::SegmentRecord& record, std::stop_token stop) override;
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
     Status endOfStream(std::stop_token stop) override;
-    Status error(std::string_view message, std::stop_token stop) override;
+    Status error(const Status& why, std::stop_token stop) override;
 
  private:
     const Rank* rankOf(std::int64_t number) const;

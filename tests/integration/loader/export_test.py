@@ -170,6 +170,14 @@ class Export(unittest.TestCase):
         changed = json.dumps({**cursor, "next": 10**18})
         self.assertIn("cursor: it was changed", self.stream(spec, "--from", changed, code=4).stderr)
 
+    def test_a_first_spec_is_found_where_a_column_holds_nan(self):
+        values = [(i * 7919 % 1000) / 1000 for i in range(ROWS)]
+        values[5] = float("nan")
+        self.write(x=pa.array(values), label=[i * 31 % 7 < 3 for i in range(ROWS)])
+        done = subprocess.run([LOADER, "init", "f.parquet"], cwd=self.place, capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_no_threads_are_refused_in_words(self):
         self.typed()
         spec = {"dataset": {"path": "f.parquet"}, "features": {"carry": ["k"]}}

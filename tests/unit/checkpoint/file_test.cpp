@@ -41,6 +41,17 @@ TEST(CheckpointFile, IsVerifiedWithItsFacts) {
     EXPECT_EQ(facts->bytes, static_cast<std::int64_t>(std::filesystem::file_size(scratch / "x")));
 }
 
+TEST(CheckpointFile, WithManyLinesThatWereNotAcknowledgedIsReadBack) {
+    const Scratch scratch;
+    const Json meta = {{"step", 40}, {"unacked", {std::string(std::size_t{300} << 20, 'x')}}};
+    auto writer = CheckpointWriter::open(scratch / "x", meta, 0);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE(writer->commit().ok());
+    const auto facts = verifyAt(scratch / "x");
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    EXPECT_EQ(facts->step, 40);
+}
+
 TEST(CheckpointFile, CutAnywhereIsDamaged) {
     const Scratch scratch;
     tests::writeCheckpointFile(scratch / "x", {1, 1, "r", "s", 640});

@@ -83,7 +83,7 @@ class Lent final : public client::DaemonClient {
     client::FakeClient& fake_;
 };
 
-class CliTest : public testing::Test {
+class CliTest : public ::testing::Test {
  protected:
     int run(const std::vector<std::string>& words) {
         out.str("");
@@ -94,7 +94,7 @@ class CliTest : public testing::Test {
                            terminal,
                            [this](const char* name) { return environment[name]; },
                            clock,
-                           "/no/programs/here",
+                           programs,
                            [this](const Address& address) {
                                connectedTo = address.text();
                                return std::make_unique<Lent>(fake);
@@ -124,6 +124,7 @@ class CliTest : public testing::Test {
     client::FakeClient fake;
     SystemClock clock;
     std::atomic<int> interrupts{0};
+    std::string programs = "/no/programs/here";
     std::map<std::string, std::string> environment;
     Terminal terminal{false, 100, 0, true};
     std::ostringstream out, err;

@@ -1,8 +1,12 @@
+#include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 
 #include "backend/core/text.h"
+#include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/cli/cli_fixture.h"
 
@@ -12,9 +16,9 @@ namespace {
 using client::aDetail;
 using client::aRun;
 using client::RunState;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CommandsTest : public CliTest {
  protected:
@@ -160,8 +164,8 @@ TEST_F(CommandsTest, CompareShowsBestAndLastWithTheirSteps) {
         return std::vector{series};
     };
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "eval.auc"}), kExitOk) << err.str();
-    EXPECT_THAT(out.str(), testing::ContainsRegex("eval.auc \\(last\\) +0.7934 @390 +0.7934 @390"));
-    EXPECT_THAT(out.str(), testing::ContainsRegex("eval.auc \\(best\\) +0.7951 @260 +0.7934 @390"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("eval.auc \\(last\\) +0.7934 @390 +0.7934 @390"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("eval.auc \\(best\\) +0.7951 @260 +0.7934 @390"));
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "eval.auc", "--json"}), kExitOk);
     EXPECT_EQ(json()["best"]["eval.auc"]["r-abc23"], (Json{{"value", 0.7951}, {"step", 260}}));
     EXPECT_EQ(json()["last"]["eval.auc"]["r-def45"], (Json{{"value", 0.7934}, {"step", 390}}));
@@ -171,9 +175,9 @@ TEST_F(CommandsTest, CompareSaysWhatAListHasMoreAndLess) {
     fake.runs[0].params["features.ids"] = R"(["user","item","tailnum"])";
     fake.runs[1].params["features.ids"] = R"(["user","item","origin"])";
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
-    EXPECT_THAT(out.str(), testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
     EXPECT_EQ(run({"show", "r-def45"}), kExitOk) << err.str();
-    EXPECT_THAT(out.str(), testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
 }
 
 TEST_F(CommandsTest, LossesOfRunsThatTrainedOnOtherRowsAreNotCompared) {
@@ -376,7 +380,7 @@ TEST_F(ResumeTest, WithoutACheckpointIsAskedAboutOnATerminal) {
 TEST_F(ResumeTest, TakesOneWordForWhereToGoOn) {
     EXPECT_EQ(run({"resume", "r-abc23", "--from-start", "--step", "5"}), kExitUsage);
     EXPECT_EQ(run({"resume", "r-abc23", "--step", "0"}), kExitUsage);
-    EXPECT_THAT(fake.resumes, testing::IsEmpty());
+    EXPECT_THAT(fake.resumes, ::testing::IsEmpty());
 }
 
 TEST_F(CommandsTest, SpecErrorsAreShownWithLineAndCaret) {
@@ -510,6 +514,26 @@ TEST_F(CommandsTest, UpIsContentWithADaemonThatRunsAlready) {
     EXPECT_THAT(out.str(), HasSubstr("stopped: 2 runs with a checkpoint, 4 workers ended"));
     EXPECT_EQ(run({"down"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("no daemon was running"));
+}
+
+TEST_F(CommandsTest, AnInterruptEndsTheLoaderThatIsAsked) {
+    // Says its process id and never answers.
+    std::ofstream(directory_ / "millrace-loader")
+        << "#!/bin/sh\necho $$ > '" << directory_ / "pid" << "'\nexec tail -f /dev/null\n";
+    std::filesystem::permissions(directory_ / "millrace-loader",
+                                 std::filesystem::perms::owner_all);
+    programs = directory_.path();
+    int pid = 0;
+    std::jthread user([&] {
+        (void)millrace::testing::eventually(
+            [&] { return static_cast<bool>(std::ifstream(directory_ / "pid") >> pid); });
+        interrupts = 1;
+    });
+    EXPECT_EQ(run({"check", spec()}), kExitCancelled);
+    user.join();
+    EXPECT_THAT(err.str(), HasSubstr("interrupted"));
+    ASSERT_GT(pid, 0);
+    EXPECT_EQ(::kill(pid, 0), -1) << "the loader goes on";
 }
 
 TEST_F(CommandsTest, AMissingProgramIsNamed) {

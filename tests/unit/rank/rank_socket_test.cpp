@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -406,6 +407,33 @@ TEST(RankClient, TheSpillFileHasALimitThatIsTold) {
     EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_NE(messageOf(full).find("Start the daemon"), std::string_view::npos) << full;
     EXPECT_LE(std::filesystem::file_size(folder.path + "/rank-lines-rank0.spill"), 4'000U);
+}
+
+TEST(LineQueue, ABacklogThatNeverEmptiesCountsOnlyWhatItHolds) {
+    TempFolder folder;
+    const std::string path = folder.path + "/lines.spill";
+    LineQueue queue(path, 1'000, 40'000);
+    const std::string text(100, 'x');
+    std::uint64_t pushed = 0, acked = 0;
+    for (; pushed < 100; ++pushed) {
+        ASSERT_TRUE(queue.push({1, pushed + 1, text}).ok());
+    }
+    for (; pushed < 5'000; ++pushed) {
+        const Status status = queue.push({1, pushed + 1, text});
+        ASSERT_TRUE(status.ok()) << pushed << ": " << status;
+        ASSERT_TRUE(queue.acknowledge(1, ++acked).ok());
+    }
+    EXPECT_EQ(queue.size(), 100U);
+    EXPECT_EQ(queue.all()->size(), 100U);
+    struct stat info{};
+    ASSERT_EQ(::stat(path.c_str(), &info), 0);
+    EXPECT_LT(info.st_blocks * 512, 60'000) << "the front was given back to the file system";
+    while (!queue.isEmpty()) {
+        const std::size_t before = queue.size();
+        ASSERT_TRUE(queue.acknowledge(1, pushed).ok());
+        ASSERT_LT(queue.size(), before);
+    }
+    EXPECT_EQ(std::filesystem::file_size(path), 0U);
 }
 
 TEST(RankClient, LinesThatCannotBeReadBackAreAnErrorOfTheCheckpoint) {

@@ -259,7 +259,7 @@ TEST(Ring, AnErrorRecordIsTheLastThingAReaderSees) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
-        ASSERT_TRUE(w.error("a.csv: line 7: a quote is not closed", stop).ok());
+        ASSERT_TRUE(w.error(invalidArgument("a.csv: line 7: a quote is not closed"), stop).ok());
     });
     Reader reader;
     ASSERT_EQ(reader.open(path), 0);
@@ -418,7 +418,7 @@ TEST(Ring, AnErrorRecordCarriesTheKindOfTheError) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
-        ASSERT_TRUE(w.fail(resourceExhausted("/tmp: no space left"), stop).ok());
+        ASSERT_TRUE(w.error(resourceExhausted("/tmp: no space left"), stop).ok());
     });
     Reader reader;
     ASSERT_EQ(reader.open(path), 0);

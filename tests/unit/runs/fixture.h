@@ -66,10 +66,11 @@ class RunStoreTest : public ::testing::Test {
         return store->commitLines(batch).status();
     }
 
-    /// A progress line of rank0 at the step where the run stands: the attempt begins.
+    /// A progress line of rank0 one step beyond the newest attempt's start: the attempt begins.
     Status work(const std::string& id, int attempt) {
         LineBatch batch{id, attempt, "rank0", 0};
-        batch.progress = Progress{store->get(id)->step, 0, 0, 0, "training"};
+        const std::int64_t first = store->attempts(id)->back().resumeStep + 1;
+        batch.progress = Progress{first, 0, 0, 0, "training"};
         return store->commitLines(batch).status();
     }
 

@@ -125,6 +125,17 @@ TEST_F(RunGroupTest, LinesInQuarantineAreKeptAcknowledgedAndBounded) {
     EXPECT_TRUE(store->quarantine("r-nobody", {{1, "feed", 1, 0, "unknown", "{}"}}).value());
 }
 
+TEST_F(RunGroupTest, QuarantineIsBoundedByBytesToo) {
+    const std::string id = create("a");
+    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+    const std::vector<QuarantinedLine> many(
+        20, {1, "rank0", 8, 0, "too big", std::string(std::size_t{1} << 20, 'x')});
+    EXPECT_FALSE(store->quarantine(id, many).value());
+    EXPECT_EQ(store->quarantined(id)->size(), 16U);
+    EXPECT_EQ(store->ackedSeq(id, 1, "rank0").value(), 8) << "nobody waits for the others";
+    EXPECT_TRUE(store->quarantine(id, {}).value());
+}
+
 TEST_F(RunGroupTest, NamesOfMetricsAreBoundedAndWhatIsKnownGoesOn) {
     const std::string id = create("a");
     ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());

@@ -155,6 +155,25 @@ TEST_F(RunMetricsTest, AnAttemptReplacesMetricsAndCheckpointsWhenItBeginsAndNotB
     EXPECT_EQ(store->attempts(id)->back(), (AttemptRecord{2, 3, true}));
 }
 
+TEST_F(RunMetricsTest, NeitherTheFeedNorARankThatWaitsBeginsAnAttempt) {
+    for (int step = 1; step <= 6; ++step) {
+        ASSERT_TRUE(append(id, 1, step, step).ok());
+    }
+    ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
+    LineBatch feed{id, 2, "feed", 1};
+    feed.metrics = {{1, 5, 0, 0, 10, {{"loader.cpu_percent", 70}}}};
+    ASSERT_TRUE(store->commitLines(feed).ok());
+    LineBatch waiting{id, 2, "rank0", 1};
+    waiting.progress = Progress{.step = 3};
+    ASSERT_TRUE(store->commitLines(waiting).ok());
+    EXPECT_FALSE(store->attempts(id)->back().hasBegun);
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")).size(), 6U);
+    ASSERT_TRUE(append(id, 2, 4, 40).ok());
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3, 40}));
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loader.cpu_percent")), std::vector<double>{70})
+        << "what the feed counted before stands at the step that the attempt goes on from";
+}
+
 TEST_F(RunMetricsTest, AnAttemptThatNeverBeganReplacesNothing) {
     ASSERT_TRUE(append(id, 1, 5, 5).ok());
     ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());

@@ -66,7 +66,7 @@ class PlaceSink final : public SequenceSink {
     }
     Status endOfEpoch(std::uint32_t, std::int64_t, std::stop_token) override { return okStatus(); }
     Status endOfStream(std::stop_token) override { return okStatus(); }
-    Status error(std::string_view, std::stop_token) override { return okStatus(); }
+    Status error(const Status&, std::stop_token) override { return okStatus(); }
     std::int64_t numFrames = 0, rowsKept = 0;
 
  private:

@@ -148,6 +148,7 @@ TEST_F(FaultTest, ASegmentThatDoesNotFitIsRefusedWithTheNumber) {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
     EXPECT_NE(sink.errorText.find("memory_limit_mb"), std::string::npos) << sink.errorText;
     EXPECT_NE(sink.errorText.find("segment 0"), std::string::npos) << sink.errorText;
+    EXPECT_EQ(sink.errorCode, status.code()) << "no input error: the reader tells them apart";
 }
 
 TEST(BufferPoolTest, GivesTheSameBlockAgainAndKeepsTheLimit) {

@@ -66,8 +66,9 @@ class RememberingSink : public SequenceSink {
         hasEnded = true;
         return okStatus();
     }
-    Status error(std::string_view message, std::stop_token) override {
-        errorText = std::string(message);
+    Status error(const Status& why, std::stop_token) override {
+        errorText = std::string(messageOf(why));
+        errorCode = why.code();
         return okStatus();
     }
     /// In the order in which places were given.
@@ -88,6 +89,7 @@ class RememberingSink : public SequenceSink {
     std::vector<std::int64_t> totals;
     bool hasEnded = false;
     std::string errorText;
+    absl::StatusCode errorCode = absl::StatusCode::kOk;
 
  private:
     const std::int64_t most_;

@@ -32,6 +32,8 @@ struct Reader {
     bool isClosed = false;
 };
 
+using Writers = std::vector<std::shared_ptr<ring::RingWriter>>;
+
 class Feed {
  public:
     explicit Feed(FeedJob job)
@@ -55,7 +57,7 @@ class Feed {
     Result<std::shared_ptr<const segment::StreamInput>> evalInput();
     int numThreads() const { return trainingSetUp(job_.spec).threads; }
     segment::SequencerOptions sequencerOptions(std::uint32_t epochs);
-    Producer::OnEnd reportEnd(const ring::FeedHello& hello);
+    Producer::OnEnd reportEnd(const ring::FeedHello& hello, Writers writers);
     void broken(const Status& error);
     bool isDone() const;
     bool areAllClosed() const;
@@ -208,7 +210,7 @@ void Feed::opened(const FeedEvent& event) {
         status = isTrain ? startTrain() : startEval(reader);
     }
     if (!status.ok()) {
-        const Status told = reader.writer->fail(status, {});
+        const Status told = reader.writer->error(status, {});
         (void)told;  // a reader that is gone again comes back or not
         broken(status);
     }
@@ -232,9 +234,7 @@ void Feed::ended(const FeedEvent& event) {
         isTrainEnded_ = isTrainEnded_ || isTrain;
         return;
     }
-    const bool isReaderGone = event.status.code() == absl::StatusCode::kUnavailable ||
-                              event.status.code() == absl::StatusCode::kCancelled;
-    if (isReaderGone) {
+    if (event.isReaderGone || event.status.code() == absl::StatusCode::kCancelled) {
         logInfo("feed: reader gone", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
         return;
     }
@@ -250,13 +250,16 @@ segment::SequencerOptions Feed::sequencerOptions(std::uint32_t epochs) {
     return options;
 }
 
-Producer::OnEnd Feed::reportEnd(const ring::FeedHello& hello) {
+// What cannot be read is kUnavailable too: the writers know whether it was their reader that went.
+Producer::OnEnd Feed::reportEnd(const ring::FeedHello& hello, Writers writers) {
     FeedEvent event{FeedEvent::Kind::kEnded, {}, nullptr, okStatus(), generation_};
     event.hello.stream = hello.stream;
     event.hello.rank = hello.rank;
-    return [this, event = std::move(event)](const Status& status) {
+    return [this, event = std::move(event), writers = std::move(writers)](const Status& status) {
         FeedEvent ended = event;
         ended.status = status;
+        ended.isReaderGone = std::any_of(writers.begin(), writers.end(),
+                                         [](const auto& writer) { return writer->isPeerGone(); });
         events_.push(std::move(ended));
     };
 }
@@ -271,6 +274,7 @@ Status Feed::startTrain() {
     request.input = train_;
     request.worldSize = worldSize();
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
+    Writers writers;
     bool isFirst = true;
     for (const auto& [rank, reader] : readers_) {
         if (reader.isClosed || reader.writer->isPeerGone()) {
@@ -288,13 +292,14 @@ Status Feed::startTrain() {
         }
         isFirst = false;
         request.ranks.push_back({rank, reader.writer, reader.hello.next});
+        writers.push_back(reader.writer);
     }
     if (static_cast<int>(request.ranks.size()) < worldSize()) {
         return okStatus();
     }
     ASSIGN_OR_RETURN(trainProducer_,
                      Producer::start(std::move(request), memory_.segments(), counters_,
-                                     reportEnd(readers_.begin()->second.hello)));
+                                     reportEnd(readers_.begin()->second.hello, std::move(writers))));
     return okStatus();
 }
 
@@ -320,7 +325,8 @@ Status Feed::startEval(const Reader& reader) {
     request.sequencer.framePool = nullptr;
     request.ranks.push_back({rank, reader.writer, std::nullopt});
     ASSIGN_OR_RETURN(evalProducers_[rank], Producer::start(std::move(request), *evalPools_[rank],
-                                                           counters_, reportEnd(reader.hello)));
+                                                           counters_,
+                                                           reportEnd(reader.hello, {reader.writer})));
     return okStatus();
 }
 

@@ -1,6 +1,7 @@
 #include "daemon/worker/loader/questions/leaks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -48,11 +49,14 @@ void take(const segment::Chunk& chunk, std::size_t label, std::size_t mask, Samp
     }
 }
 
-/// P(value of a positive > that of a negative) + P(equal) / 2; 0.5 where a class is missing.
+/// P(value of a positive > that of a negative) + P(equal) / 2, of the rows whose value is a number;
+/// 0.5 where a class is missing.
 double aucOf(const std::vector<float>& values, const std::vector<bool>& labels) {
     std::vector<std::pair<float, bool>> rows;
     for (std::size_t r = 0; r < values.size(); ++r) {
-        rows.emplace_back(values[r], labels[r]);
+        if (!std::isnan(values[r])) {  // has no place in an order
+            rows.emplace_back(values[r], labels[r]);
+        }
     }
     std::sort(rows.begin(), rows.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -43,7 +43,7 @@ class TableSink final : public segment::SequenceSink {
         return okStatus();
     }
     Status endOfStream(std::stop_token) override { return okStatus(); }
-    Status error(std::string_view, std::stop_token) override { return okStatus(); }
+    Status error(const Status&, std::stop_token) override { return okStatus(); }
 
     /// After the sequencer's run().
     stream::OrderHash orderHash() const;
