@@ -79,13 +79,14 @@ bool RingSink::wants(std::uint32_t epoch, std::int64_t number) const {
 
 Result<segment::SequenceSink::Place> RingSink::reserve(std::uint64_t bytes, std::uint32_t,
                                                        std::int64_t number, std::stop_token stop) {
-    ASSIGN_OR_RETURN(const ring::Reservation place, rankOf(number)->ring->reserve(bytes, stop));
-    return Place{place.bytes, place.ticket};
+    const Result<ring::Reservation> place = rankOf(number)->ring->reserve(bytes, stop);
+    RETURN_IF_ERROR(noted(place.status()));
+    return Place{place->bytes, place->ticket};
 }
 
 Status RingSink::commit(const Place& place, std::uint32_t epoch, std::int64_t number) {
-    return rankOf(number)->ring->commit({place.bytes, place.ticket}, epoch,
-                                        static_cast<std::uint64_t>(number));
+    return noted(rankOf(number)->ring->commit({place.bytes, place.ticket}, epoch,
+                                              static_cast<std::uint64_t>(number)));
 }
 
 Status RingSink::segment(const segment::SegmentRecord& from, std::stop_token stop) {
@@ -119,7 +120,10 @@ Status RingSink::endOfStream(std::stop_token stop) {
 }
 
 Status RingSink::error(const Status& why, std::stop_token stop) {
-    return all([&](ring::FrameSink& ring) { return ring.error(why, stop); });
+    for (const Rank& rank : ranks_) {
+        RETURN_IF_ERROR(rank.ring->error(why, stop));  // a reader that goes now is no reason
+    }
+    return okStatus();
 }
 
 }  // namespace millrace::loader

@@ -134,13 +134,21 @@ class RingSink final : public segment::SequenceSink {
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
     Status endOfStream(std::stop_token stop) override;
     Status error(const Status& why, std::stop_token stop) override;
+    /// A call was refused because a reader had gone.
+    bool hasLostReader() const { return hasLostReader_; }
 
  private:
     const Rank* rankOf(std::int64_t number) const;
+    Status noted(Status status) {
+        if (status.code() == absl::StatusCode::kUnavailable) {
+            hasLostReader_ = true;
+        }
+        return status;
+    }
     template <class Call>
     Status all(Call call) {
         for (const Rank& rank : ranks_) {
-            RETURN_IF_ERROR(call(*rank.ring));
+            RETURN_IF_ERROR(noted(call(*rank.ring)));
         }
         return okStatus();
     }
@@ -148,6 +156,7 @@ class RingSink final : public segment::SequenceSink {
     const std::vector<Rank> ranks_;
     const int worldSize_;
     const CountNames names_;
+    std::atomic<bool> hasLostReader_{false};
 };
 
 }  // namespace millrace::loader

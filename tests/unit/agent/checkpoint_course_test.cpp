@@ -144,7 +144,7 @@ TEST_F(CheckpointCourseTest, FromTheStartSetsEveryCheckpointAsideOnceItWorks) {
     EXPECT_EQ(resumeOf(id, 2), "") << "also by a daemon that came later";
     EXPECT_TRUE(std::filesystem::exists(checkpointPath(id, 50)));
     hello(id, 2);
-    say(id, 1, rank::Progress{0, 0, 0, 0, "training"}, 2);
+    say(id, 1, rank::Progress{1, 0, 0, 0, "training"}, 2);
     EXPECT_TRUE(std::filesystem::exists(checkpointPath(id, 50) + ".void"));
 }
 

@@ -80,7 +80,9 @@ TEST_F(AgentTest, AKilledRankGoesOnFromItsLastCheckpoint) {
     EXPECT_EQ(resumeOf(id, 2), checkpointPath(id, 100));
     EXPECT_EQ(store->metrics(id, "loss")->points.size(), 1u) << "until the attempt works";
     hello(id, 2);
-    say(id, 1, rank::Progress{100, 0, 1, 0, "training"}, 2);
+    say(id, 1, rank::Progress{100, 0, 1, 0, "waiting"}, 2);
+    EXPECT_EQ(store->metrics(id, "loss")->points.size(), 1u) << "it waits for its first batch";
+    say(id, 2, rank::Progress{101, 0, 1, 0, "training"}, 2);
     EXPECT_EQ(store->metrics(id, "loss")->points.size(), 0u) << "step 120 is void now";
 }
 

@@ -18,7 +18,7 @@ struct FeedEvent {
     std::shared_ptr<ring::RingWriter> writer;  ///< kOpened
     Status status;                             ///< kEnded
     int generation = 0;                        ///< kEnded: of the producer
-    bool isReaderGone = false;                 ///< kEnded: a reader's connection ended before
+    bool isReaderGone = false;                 ///< kEnded: a reader's end was the reason
 };
 
 /// Threads: push() from any; wait() and signals belong to the owner, which blocks SIGTERM and

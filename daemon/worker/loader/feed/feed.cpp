@@ -32,8 +32,6 @@ struct Reader {
     bool isClosed = false;
 };
 
-using Writers = std::vector<std::shared_ptr<ring::RingWriter>>;
-
 class Feed {
  public:
     explicit Feed(FeedJob job)
@@ -57,7 +55,7 @@ class Feed {
     Result<std::shared_ptr<const segment::StreamInput>> evalInput();
     int numThreads() const { return trainingSetUp(job_.spec).threads; }
     segment::SequencerOptions sequencerOptions(std::uint32_t epochs);
-    Producer::OnEnd reportEnd(const ring::FeedHello& hello, Writers writers);
+    Producer::OnEnd reportEnd(const ring::FeedHello& hello);
     void broken(const Status& error);
     bool isDone() const;
     bool areAllClosed() const;
@@ -250,16 +248,14 @@ segment::SequencerOptions Feed::sequencerOptions(std::uint32_t epochs) {
     return options;
 }
 
-// What cannot be read is kUnavailable too: the writers know whether it was their reader that went.
-Producer::OnEnd Feed::reportEnd(const ring::FeedHello& hello, Writers writers) {
+Producer::OnEnd Feed::reportEnd(const ring::FeedHello& hello) {
     FeedEvent event{FeedEvent::Kind::kEnded, {}, nullptr, okStatus(), generation_};
     event.hello.stream = hello.stream;
     event.hello.rank = hello.rank;
-    return [this, event = std::move(event), writers = std::move(writers)](const Status& status) {
+    return [this, event = std::move(event)](const Status& status, bool isReaderGone) {
         FeedEvent ended = event;
         ended.status = status;
-        ended.isReaderGone = std::any_of(writers.begin(), writers.end(),
-                                         [](const auto& writer) { return writer->isPeerGone(); });
+        ended.isReaderGone = isReaderGone;
         events_.push(std::move(ended));
     };
 }
@@ -274,7 +270,6 @@ Status Feed::startTrain() {
     request.input = train_;
     request.worldSize = worldSize();
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
-    Writers writers;
     bool isFirst = true;
     for (const auto& [rank, reader] : readers_) {
         if (reader.isClosed || reader.writer->isPeerGone()) {
@@ -292,14 +287,13 @@ Status Feed::startTrain() {
         }
         isFirst = false;
         request.ranks.push_back({rank, reader.writer, reader.hello.next});
-        writers.push_back(reader.writer);
     }
     if (static_cast<int>(request.ranks.size()) < worldSize()) {
         return okStatus();
     }
     ASSIGN_OR_RETURN(trainProducer_,
                      Producer::start(std::move(request), memory_.segments(), counters_,
-                                     reportEnd(readers_.begin()->second.hello, std::move(writers))));
+                                     reportEnd(readers_.begin()->second.hello)));
     return okStatus();
 }
 
@@ -325,8 +319,7 @@ Status Feed::startEval(const Reader& reader) {
     request.sequencer.framePool = nullptr;
     request.ranks.push_back({rank, reader.writer, std::nullopt});
     ASSIGN_OR_RETURN(evalProducers_[rank], Producer::start(std::move(request), *evalPools_[rank],
-                                                           counters_,
-                                                           reportEnd(reader.hello, {reader.writer})));
+                                                           counters_, reportEnd(reader.hello)));
     return okStatus();
 }
 

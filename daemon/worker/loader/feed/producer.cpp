@@ -14,8 +14,11 @@ Result<std::unique_ptr<Producer>> Producer::start(Request request, segment::Buff
                      segment::Sequencer::make(std::move(request.input), request.sequencer, pool,
                                               counters, producer->sink_));
     producer->thread_ = startThread(
-        "producer", [sequencer = producer->sequencer_.get(), onEnd = std::move(onEnd)](
-                        std::stop_token stop) { onEnd(sequencer->run(std::move(stop))); });
+        "producer", [self = producer.get(), onEnd = std::move(onEnd)](std::stop_token stop) {
+            const Status status = self->sequencer_->run(std::move(stop));
+            onEnd(status, status.code() == absl::StatusCode::kUnavailable &&
+                              self->sink_.hasLostReader());
+        });
     return producer;
 }
 

@@ -11,7 +11,8 @@
 namespace millrace::loader {
 
 /// Threads: one owner; the destructor stops the stream and joins. `onEnd` is called once, on the
-/// producer's thread, with what the sequencer returned.
+/// producer's thread, with what the sequencer returned and whether a reader's end was the reason
+/// (data that cannot be read is kUnavailable too).
 class Producer {
  public:
     struct Request {
@@ -20,7 +21,7 @@ class Producer {
         std::vector<RingSink::Rank> ranks;
         int worldSize = 1;
     };
-    using OnEnd = std::function<void(const Status&)>;
+    using OnEnd = std::function<void(const Status&, bool isReaderGone)>;
 
     static Result<std::unique_ptr<Producer>> start(Request request, segment::BufferPool& pool,
                                                    segment::StageCounters& counters, OnEnd onEnd);
