@@ -111,6 +111,7 @@ class Sequencer::Impl {
     void compute(const Item& item, Hands& hands);
     void deliver(const Item& item, Hands& hands);
     Status deliverNext(const Item& item, Hands& hands, bool& isDone);
+    Status told(const Status& status);
     Status deliverFrame(const Item& item, std::int64_t index, Hands& hands, bool& gaveTurn);
     Status endSegment(const Item& item, Hands& hands);
     Status endEpoch(const Item& item);
@@ -235,13 +236,20 @@ void Sequencer::Impl::deliver(const Item& item, Hands& hands) {
     }
 }
 
+// An error that is not the sink's own: the reader sees it in its place.
+Status Sequencer::Impl::told(const Status& status) {
+    if (!status.ok()) {
+        const Status heard = sink_.error(status, stop_.get_token());
+        (void)heard;  // the reader may be gone; the error itself is what run() returns
+    }
+    return status;
+}
+
 // One piece of delivery. The turn is either given back inside (a frame) or by the caller (isDone).
 Status Sequencer::Impl::deliverNext(const Item& item, Hands& hands, bool& isDone) {
     isDone = true;
     if (item->state == FlightItem::State::kFailed) {
-        const Status told = sink_.error(item->error, stop_.get_token());
-        (void)told;  // the reader may be gone; the error itself is what run() returns
-        return item->error;
+        return told(item->error);
     }
     if (item->isEpochEnd) {
         return endEpoch(item);
@@ -462,15 +470,19 @@ Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::ui
     };
     for (const stream::Piece& piece : joined.pieces) {
         const auto tail = tails_.find(piece.segment);
-        INVARIANT(tail != tails_.end(), "the tails of the open rest are kept");
+        if (tail == tails_.end()) {  // only a cursor that a hand changed can ask for it
+            return told(failedPrecondition("the cursor's open rest asks for ", piece.rows,
+                                           " rows of segment ", piece.segment,
+                                           ", which keeps none"));
+        }
         const Tail& t = tail->second;
         const std::int64_t from = piece.from == stream::Piece::kFromEnd
                                       ? std::int64_t{t.view.rows()} - piece.rows
                                       : piece.from - t.firstRow;
         if (from < 0 || from + piece.rows > std::int64_t{t.view.rows()}) {
-            return failedPrecondition("the cursor's open rest asks for ", piece.rows,
-                                      " rows of segment ", piece.segment, ", which leaves ",
-                                      t.view.rows());
+            return told(failedPrecondition("the cursor's open rest asks for ", piece.rows,
+                                           " rows of segment ", piece.segment, ", which leaves ",
+                                           t.view.rows()));
         }
         ranges.push_back({&t.view, static_cast<std::uint32_t>(from),
                           static_cast<std::uint32_t>(from + piece.rows)});
@@ -495,7 +507,7 @@ Status Sequencer::Impl::endEpoch(const Item& item) {
         RETURN_IF_ERROR(deliverJoined(*joined, item->epoch));
     }
     tails_.clear();
-    RETURN_IF_ERROR(input_->dataset()->verifyFiles());
+    RETURN_IF_ERROR(told(input_->dataset()->verifyFiles()));
     RETURN_IF_ERROR(sink_.endOfEpoch(item->epoch, rest_.next(), stop_.get_token()));
     rest_.startEpoch();
     stream::Cursor next = stream::Cursor::start(input_->streamHash(), input_->planHash());

@@ -60,10 +60,16 @@ void setMember(YamlNode& map, const std::string& key, Position keyPosition, cons
     }
 }
 
-std::string textsOf(const YamlNode& list) {
+/// What an item of a list of features is called: its text, or the column of `{column: x, ...}`.
+std::string featureOf(const YamlNode& item) {
+    const YamlNode* const column = item.isMap() ? item.find("column") : nullptr;
+    return column != nullptr ? column->text : item.text;
+}
+
+std::string namesOf(const YamlNode& list) {
     std::vector<std::string> texts;
     for (const YamlNode& item : list.items) {
-        texts.push_back(item.text);
+        texts.push_back(featureOf(item));
     }
     return absl::StrJoin(texts, ", ");
 }
@@ -81,11 +87,11 @@ Status removeItems(YamlNode& list, const std::string& path, const YamlNode& remo
     for (const YamlNode& item : wanted) {
         const auto at =
             std::find_if(list.items.begin(), list.items.end(), [&item](const YamlNode& known) {
-                return known.isScalar() && item.isScalar() && known.text == item.text;
+                return !featureOf(known).empty() && featureOf(known) == featureOf(item);
             });
         if (at == list.items.end()) {
-            return notFound(path, " names no '", item.text, "' to remove; it names ",
-                            textsOf(list));
+            return notFound(path, " names no '", featureOf(item), "' to remove; it names ",
+                            namesOf(list));
         }
         list.items.erase(at);
     }

@@ -96,6 +96,18 @@ TEST_F(FaultTest, AVanishedFileIsNamed) {
     EXPECT_NE(sink.errorText.find("part-1.parquet"), std::string::npos) << sink.errorText;
 }
 
+TEST_F(FaultTest, ACursorWhoseRestNobodyKeepsIsAnError) {
+    writeParquet("part-0.parquet");
+    const auto input = open(parquetSpec("shuffle: none") + "recipe: [{filter: value >= 500}]\n");
+    stream::Cursor start = stream::Cursor::start(input->streamHash(), input->planHash());
+    start.segment = 1;
+    start.rest = {{0, 5}};
+    RememberingSink sink;
+    const Status status = run(input, sink, 2, 1, start);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_NE(sink.errorText.find("the cursor's open rest"), std::string::npos) << sink.errorText;
+}
+
 TEST_F(FaultTest, AStalledConsumerHoldsTheMemoryBelowTheLimitAndStopsAtOnce) {
     writeParquet("part-0.parquet");
     writeParquet("part-1.parquet");

@@ -341,6 +341,14 @@ TEST(SpecReader, AVariationTakesNamesOutOfListsAndEntriesOutOfMaps) {
               "variation 'v': features.ids names no 'tial' to remove; it names user, item, tail");
     EXPECT_EQ(resolved("embeddings.tial: null").errors[0].message,
               "variation 'v': embeddings has no 'tial' to take out; did you mean 'tail'?");
+    const ResolvedSpec filled =
+        readSpec("dataset: {path: a}\nlabel: y\n"
+                 "features: {dense: [{column: price, fill: 1}, age]}\nmodel: {type: mlp}\n"
+                 "variations:\n  - {name: v, set: {features.dense: {remove: [price]}}}\n",
+                 {}, "v");
+    ASSERT_TRUE(filled.ok()) << filled.errors[0].message;
+    ASSERT_EQ(filled.spec->features.dense.size(), 1U) << "an entry is called by its column";
+    EXPECT_EQ(filled.spec->features.dense[0].column, "age");
 }
 
 TEST(SpecReader, TargetMeanRefusesEpochsThatWouldTeachItNothing) {
