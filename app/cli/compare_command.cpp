@@ -24,6 +24,7 @@ using tui::Tone;
 constexpr int kCompareMax = 100;
 /// More runs than this stand in rows, fewer side by side in columns.
 constexpr std::size_t kColumnsMax = 4;
+constexpr std::string_view kRate = "samples_per_second";
 
 /// What there is to compare.
 struct Comparison {
@@ -98,9 +99,13 @@ void addMetric(const Comparison& all, const std::string& name, auto addRow) {
     const auto lastOf = [&](std::size_t i) {
         const session::BestAndLast* figures = all.figuresOf(i, name);
         return figures != nullptr ? textOf(figures->last)
+               : name == kRate    ? tui::numberText(all.summaries[i].meanRate)
                                   : tui::numberText(all.summaries[i].metric(name));
     };
-    addRow(hasSteps && hasBest ? name + " (last)" : name, lastOf);
+    addRow(hasSteps && hasBest ? name + " (last)"
+           : name == kRate     ? std::string("samples/s (mean)")
+                               : name,
+           lastOf);
     if (hasBest) {
         addRow(name + " (best)", [&](std::size_t i) {
             const session::BestAndLast* figures = all.figuresOf(i, name);
@@ -257,9 +262,6 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
     }
     Comparison all;
     for (RunDetail& run : *runs) {
-        if (!args.isJson()) {
-            takeMeanRate(**daemon, run.summary);
-        }
         all.summaries.push_back(run.summary);
     }
     all.runs = *std::move(runs);
@@ -270,6 +272,9 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
     if (args.isJson()) {
         printJson(context, all, evaluatedOnSameRows(all.summaries));
         return kExitOk;
+    }
+    if (!args.has("--metric")) {
+        all.metrics = session::eachOnce(std::move(all.metrics));
     }
     if (!all.isOneStream && !args.has("--metric")) {
         std::erase_if(all.metrics, [](const auto& name) { return session::isTrainMetric(name); });

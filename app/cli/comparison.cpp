@@ -100,7 +100,11 @@ Figures readFigures(client::DaemonClient& daemon, const std::vector<client::RunS
         request.maxPoints = kFigurePoints;
         for (const std::string& name : metrics) {
             const bool isWanted = session::isEvalMetric(name) || session::isTrainMetric(name);
-            if (isWanted && run.metric(name)) {
+            const client::MetricPoint *newest = run.newest(name), *best = run.best(name);
+            if (newest != nullptr && best != nullptr) {
+                figures[run.id][name] = {session::StepValue{best->value, best->step},
+                                         session::StepValue{newest->value, newest->step}};
+            } else if (isWanted && newest != nullptr) {
                 request.names.push_back(name);
             }
         }

@@ -26,8 +26,8 @@ std::string besideBase(const Difference& difference, std::size_t run, std::size_
 
 /// Best and last by run id, then by metric.
 using Figures = std::map<std::string, std::map<std::string, session::BestAndLast>>;
-/// Of the metrics that say something by their best value. A run whose series cannot be read has
-/// none.
+/// Of the metrics that say something by their best value; series are read only of those whose best
+/// the daemon does not keep. A run whose series cannot be read has none.
 Figures readFigures(client::DaemonClient& daemon, const std::vector<client::RunSummary>& runs,
                     const std::vector<std::string>& metrics);
 /// Null where there is none.

@@ -202,9 +202,6 @@ int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJo
     } else if (outcome.ending == Ending::kLeft) {
         sayLeft(context, runs);
     } else if (job.printsResult && outcome.ending == Ending::kAllEnded) {
-        for (client::RunSummary& run : runs) {
-            takeMeanRate(daemon, run);
-        }
         context.out << '\n' << resultTable(runs, context.terminal);
         for (const client::RunSummary& run : runs) {
             if (run.state == client::RunState::kFailed) {

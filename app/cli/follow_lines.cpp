@@ -1,6 +1,9 @@
 #include "app/cli/follow_lines.h"
 
+#include <algorithm>
+
 #include "app/cli/json_shapes.h"
+#include "app/session/metric_sense.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
 
@@ -120,8 +123,17 @@ void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* 
 
 void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model) {
     std::map<std::int64_t, std::string> evaluations;
+    std::vector<std::string> names;
     for (const client::MetricPoint& point : added.points) {
-        if (point.name.rfind("eval.", 0) == 0 && !tui::isInternalMetric(point.name, point.value)) {
+        if (std::find(names.begin(), names.end(), point.name) == names.end()) {
+            names.push_back(point.name);
+        }
+    }
+    names = session::eachOnce(std::move(names));
+    for (const client::MetricPoint& point : added.points) {
+        const bool isShown = std::find(names.begin(), names.end(), point.name) != names.end();
+        if (isShown && session::isEvalMetric(point.name) &&
+            !tui::isInternalMetric(point.name, point.value)) {
             evaluations[point.step] += strCat("  ", tui::metricLabel(point.name).substr(5), " ",
                                               tui::numberText(point.value));
         }

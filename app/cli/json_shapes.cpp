@@ -68,6 +68,10 @@ Json jsonOf(const client::RunSummary& run) {
     for (const client::MetricPoint& point : run.latestMetrics) {
         metrics[point.name] = jsonNumber(point.value);
     }
+    Json best = Json::object();
+    for (const client::MetricPoint& point : run.bestMetrics) {
+        best[point.name] = {{"value", jsonNumber(point.value)}, {"step", point.step}};
+    }
     return {{"id", run.id},
             {"uid", run.uid},
             {"name", run.name},
@@ -90,6 +94,8 @@ Json jsonOf(const client::RunSummary& run) {
             {"deleted", jsonTime(run.deletedMs)},
             {"progress", progressOf(run.progress)},
             {"metrics", metrics},
+            {"best", best},
+            {"mean_samples_per_second", run.meanRate ? jsonNumber(*run.meanRate) : Json()},
             {"model", orNull(run.model)},
             {"dataset", orNull(run.dataset)},
             {"host", orNull(run.host)},

@@ -9,6 +9,7 @@
 #include "app/cli/results.h"
 #include "app/cli/table.h"
 #include "app/session/live_model.h"
+#include "app/session/rate_age.h"
 #include "app/session/run_names.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
@@ -22,35 +23,36 @@ using client::RunSummary;
 using tui::Tone;
 
 constexpr int kDefaultLimit = 50, kPageMax = 1000, kDefaultPoints = 2000, kFewestPoints = 4;
-// A run's best value is read from its series: of more runs than this the column stays empty.
-constexpr std::size_t kMostWithBest = 200;
 
 struct ListColumn {
     Column column;
     std::function<TableCell(const RunSummary&, const CliContext&)> cell;
-    std::string bestOf{};  ///< a metric whose best value is the cell
 };
 
-// "0.7934 @390": the newest value and its step.
-std::string lastText(const RunSummary& run, const std::string& metric) {
-    for (const client::MetricPoint& point : run.latestMetrics) {
-        if (point.name == metric) {
-            return textOf(session::StepValue{point.value, point.step});
-        }
-    }
-    return "-";
+// "0.7934 @390": the value and its step.
+std::string pointText(const client::MetricPoint* point) {
+    return point == nullptr ? "-" : textOf(session::StepValue{point->value, point->step});
 }
 
 ListColumn metricColumn(const std::string& title, const std::string& metric, int drop) {
     return {
         {title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
             const bool hasStep = session::isEvalMetric(metric);
-            return TableCell(hasStep ? lastText(run, metric) : tui::numberText(run.metric(metric)));
+            return TableCell(hasStep ? pointText(run.newest(metric))
+                                     : tui::numberText(run.metric(metric)));
         }};
 }
 
 ListColumn bestColumn(const std::string& title, const std::string& metric, int drop) {
-    return {{title, Align::kRight, 6, drop}, nullptr, metric};
+    return {{title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
+                return TableCell(pointText(run.best(metric)));
+            }};
+}
+
+// Of a run that has ended the mean; of one that goes on the newest, with its age where it is old.
+std::string rateText(const RunSummary& run, std::int64_t nowMs) {
+    const std::string rate = tui::numberText(run.rate());
+    return rate == "-" ? rate : tui::withAge(rate, session::oldRateSeconds(run, nowMs));
 }
 
 using Cell = TableCell;
@@ -75,9 +77,7 @@ const std::map<std::string, ListColumn>& knownColumns() {
         {"ne", metricColumn("NE", "eval.normalized_entropy", 6)},
         {"rate",
          {{"SAMPLES/S", Align::kRight, 6, 7},
-          [](Run r, Context) {  // of a time that is gone where it does not get on
-              return Cell(r.isStalled() ? "-" : tui::numberText(r.metric("samples_per_second")));
-          }}},
+          [](Run r, Context c) { return Cell(rateText(r, c.clock.wallMs())); }}},
         {"rows",
          {{"TRAINED", Align::kRight, 6, 8},
           [](Run r, Context) {
@@ -203,26 +203,8 @@ std::string caretBelow(const std::string& filter, std::string_view message) {
            "^\n";
 }
 
-// What the series of the runs tell, for columns that want it.
-Figures figuresFor(client::DaemonClient& daemon, const std::vector<RunSummary>& runs,
-                   const std::vector<ListColumn>& columns) {
-    std::vector<std::string> wanted;
-    for (const ListColumn& column : columns) {
-        if (!column.bestOf.empty()) {
-            wanted.push_back(column.bestOf);
-        }
-    }
-    return wanted.empty() || runs.size() > kMostWithBest ? Figures()
-                                                         : readFigures(daemon, runs, wanted);
-}
-
-TableCell bestCell(const Figures& figures, const RunSummary& run, const std::string& metric) {
-    const session::BestAndLast* found = find(figures, run.id, metric);
-    return found != nullptr ? textOf(found->best) : std::string();
-}
-
 int printRuns(CliContext& context, const client::RunPage& page,
-              const std::vector<ListColumn>& columns, const Figures& figures, bool isFiltered) {
+              const std::vector<ListColumn>& columns, bool isFiltered) {
     if (page.runs.empty()) {
         context.err << (isFiltered ? "no run matches the filter\n"
                                    : "no runs yet: 'millrace run SPEC' starts one\n");
@@ -236,8 +218,7 @@ int printRuns(CliContext& context, const client::RunPage& page,
     for (const RunSummary& run : page.runs) {
         std::vector<TableCell> row;
         for (const ListColumn& column : columns) {
-            row.push_back(column.bestOf.empty() ? column.cell(run, context)
-                                                : bestCell(figures, run, column.bestOf));
+            row.push_back(column.cell(run, context));
         }
         table.add(std::move(row));
     }
@@ -315,8 +296,7 @@ int runList(CliContext& context, const ParsedArgs& args) {
         }
         return kExitOk;
     }
-    return printRuns(context, *page, *columns, figuresFor(**daemon, page->runs, *columns),
-                     !request.filter.empty());
+    return printRuns(context, *page, *columns, !request.filter.empty());
 }
 
 int runMetrics(CliContext& context, const ParsedArgs& args) {

@@ -34,7 +34,9 @@ std::string member(const Json& object, const char* key) {
 // A value of a column: dates (days since 1970) and times (microseconds) as people read them.
 std::string valueText(const std::string& type, const Json& object, const char* key) {
     const Json& value = jsonMember(object, key);
-    const bool isDate = type == "date", isTime = type == "timestamp";
+    const std::string inner = type.substr(type.rfind('<') + 1);  // a list's are its elements'
+    const std::string element = inner.substr(0, inner.find('>'));
+    const bool isDate = element == "date", isTime = element == "timestamp";
     const double ms = !value.is_number() ? NAN
                       : isDate           ? value.get<double>() * 86'400'000
                                          : value.get<double>() / 1e3;

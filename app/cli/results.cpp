@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "app/cli/table.h"
 #include "app/session/live_model.h"
+#include "app/session/metric_sense.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
@@ -15,8 +15,6 @@ namespace millrace::cli {
 namespace {
 
 using tui::Tone;
-
-constexpr int kRatePoints = 5'000;
 
 std::string shortTitle(std::string name) {
     static const std::map<std::string, std::string> kTitles = {{"eval.auc", "AUC"},
@@ -45,6 +43,7 @@ std::vector<std::string> metricsToShow(const std::vector<client::RunSummary>& ru
             }
         }
     }
+    names = session::eachOnce(std::move(names));
     return names.empty() ? std::vector<std::string>{"loss"} : names;
 }
 
@@ -52,54 +51,7 @@ std::string rowsText(std::int64_t rows) {
     return rows > 0 ? formatCount(rows) : "-";
 }
 
-// Rows over time between the first and the last step: of a run too short for a rate of its own.
-std::optional<double> rateBySteps(client::DaemonClient& daemon, const std::string& run) {
-    client::MetricRangeRequest request;
-    request.run = run;
-    request.names = {"loss"};
-    request.maxPoints = 4;  // the ends are always among them
-    const auto series = daemon.metricRange(request);
-    if (!series.ok() || series->empty() || series->front().timesMs.size() < 2 ||
-        series->front().rows.size() < 2) {
-        return std::nullopt;
-    }
-    const client::MetricSeries& steps = series->front();
-    const auto ms = static_cast<double>(steps.timesMs.back() - steps.timesMs.front());
-    const auto rows = static_cast<double>(steps.rows.back() - steps.rows.front());
-    return ms > 0 && rows > 0 ? std::optional(rows / ms * 1e3) : std::nullopt;
-}
-
 }  // namespace
-
-void takeMeanRate(client::DaemonClient& daemon, client::RunSummary& run) {
-    client::MetricRangeRequest request;
-    request.run = run.id;
-    request.names = {"samples_per_second"};
-    request.maxPoints = kRatePoints;
-    const auto series = daemon.metricRange(request);
-    if (!series.ok() || series->empty() || series->front().values.empty()) {
-        if (const auto rate = rateBySteps(daemon, run.id)) {
-            run.latestMetrics.push_back({request.names.front(), *rate, run.progress.step});
-        }
-        return;
-    }
-    // A point tells the rate of the steps since the one before: steps over the time they took.
-    const client::MetricSeries& rates = series->front();
-    double steps = 0, time = 0;
-    std::int64_t last = 0;
-    for (std::size_t i = 0; i < rates.values.size() && i < rates.steps.size(); ++i) {
-        const auto some = static_cast<double>(rates.steps[i] - std::exchange(last, rates.steps[i]));
-        if (rates.values[i] > 0 && some > 0) {
-            steps += some;
-            time += some / rates.values[i];
-        }
-    }
-    for (client::MetricPoint& point : run.latestMetrics) {
-        if (time > 0 && point.name == request.names.front()) {
-            point.value = steps / time;
-        }
-    }
-}
 
 SameRows evaluatedOnSameRows(const std::vector<client::RunSummary>& runs) {
     std::set<std::string> hashes;
@@ -166,13 +118,13 @@ std::string resultTable(const std::vector<client::RunSummary>& runs, const Termi
                                       {label, Tone::kStrong},
                                       {std::string(nameOf(run.state)), tui::toneOf(run.state)}};
         for (const std::string& name : names) {
-            row.push_back(tui::numberText(run.metric(name)));
+            row.push_back(tui::numberText(name == "samples_per_second" ? run.meanRate
+                                                                       : run.metric(name)));
         }
         row.push_back(rowsText(run.rowsRead));
         row.push_back(rowsText(run.rowsKept));
         row.push_back(rowsText(run.rowsTrained));
-        const std::optional<double> rate = run.metric("samples_per_second");
-        row.push_back(rate ? formatCount(std::llround(*rate)) : "-");
+        row.push_back(run.meanRate ? formatCount(std::llround(*run.meanRate)) : "-");
         const bool hasEnded = run.startedMs > 0 && run.endedMs > 0;
         row.push_back(hasEnded
                           ? formatDuration(static_cast<double>(run.endedMs - run.startedMs) / 1e3)

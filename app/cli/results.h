@@ -8,9 +8,6 @@
 
 namespace millrace::cli {
 
-/// Puts the mean over the whole run in the place of its newest samples/s.
-void takeMeanRate(client::DaemonClient& daemon, client::RunSummary& run);
-
 /// One row a run: state, test metrics, rows read/kept/trained, samples/s; below it, whether all
 /// were evaluated on the same rows.
 std::string resultTable(const std::vector<client::RunSummary>& runs, const Terminal& terminal,

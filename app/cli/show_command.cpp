@@ -5,6 +5,7 @@
 #include "app/cli/json_shapes.h"
 #include "app/cli/table.h"
 #include "app/session/live_model.h"
+#include "app/session/rate_age.h"
 #include "app/session/run_names.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
@@ -67,6 +68,7 @@ std::string fromSpec(const RunDetail& detail, const std::string& path) {
 void showState(Page& page, const RunDetail& detail) {
     const client::RunSummary& run = detail.summary;
     CliContext& context = page.context_;
+    const std::int64_t nowMs = context.clock.wallMs();
     context.out << paint(context.terminal, Tone::kStrong,
                          shown(context.terminal, session::labelOf(run)))
                 << "  " << paint(context.terminal, Tone::kAccent, run.id) << "  "
@@ -87,6 +89,12 @@ void showState(Page& page, const RunDetail& detail) {
         ended += " after " + formatDuration(static_cast<double>(run.endedMs - run.startedMs) / 1e3);
     }
     page.field("ended", ended);
+    if (run.rate()) {
+        const bool isMean = client::isEnded(run.state);
+        page.field("samples/s", tui::withAge(tui::numberText(run.rate()),
+                                             session::oldRateSeconds(run, nowMs)) +
+                                    (isMean ? ", the mean of its steps" : ""));
+    }
     if (run.attempt > 1) {
         page.field("attempts", strCat(run.attempt, " (", tui::countText(run.restarts, "restart"),
                                       " by itself)"));
@@ -135,10 +143,16 @@ void showMetrics(Page& page, const RunDetail& detail) {
         return;
     }
     page.heading("Metrics (newest)");
-    Table table({{"METRIC", Align::kLeft, 12}, {"VALUE", Align::kRight}, {"STEP", Align::kRight}});
+    Table table({{"METRIC", Align::kLeft, 12},
+                 {"VALUE", Align::kRight},
+                 {"STEP", Align::kRight},
+                 {"BEST", Align::kRight, 6, 1}});
     for (const client::MetricPoint& point : detail.summary.latestMetrics) {
         if (!tui::isInternalMetric(point.name, point.value)) {
-            table.add({point.name, tui::shortNumber(point.value), formatCount(point.step)});
+            const client::MetricPoint* best = detail.summary.best(point.name);
+            table.add({point.name, tui::shortNumber(point.value), formatCount(point.step),
+                       best == nullptr ? std::string()
+                                       : textOf(session::StepValue{best->value, best->step})});
         }
     }
     page.table(table);

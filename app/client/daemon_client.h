@@ -9,6 +9,7 @@
 // that names the address; other codes are the daemon's own.
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,8 @@ class DaemonClient {
     virtual Result<CheckReply> check(const CheckRequest& request) = 0;
     virtual Result<DatasetReply> dataset(const DatasetRequest& request) = 0;
     virtual Result<StepsReply> steps(const StepsRequest& request) = 0;
+    /// Takes seconds; a stop ends it with kCancelled, at the daemon too.
+    virtual Result<PreviewReply> preview(const PreviewRequest& request, std::stop_token stop) = 0;
 
     /// Without ids: all active runs and those that come.
     virtual std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,

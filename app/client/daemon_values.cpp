@@ -1,6 +1,18 @@
 #include "app/client/daemon_values.h"
 
 namespace millrace::client {
+namespace {
+
+const MetricPoint* find(const std::vector<MetricPoint>& points, std::string_view name) {
+    for (const MetricPoint& point : points) {
+        if (point.name == name) {
+            return &point;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
 
 std::string_view nameOf(RunState state) {
     switch (state) {
@@ -45,13 +57,21 @@ std::string_view nameOf(Phase phase) {
     return "";
 }
 
+const MetricPoint* RunSummary::newest(std::string_view metricName) const {
+    return find(latestMetrics, metricName);
+}
+
+const MetricPoint* RunSummary::best(std::string_view metricName) const {
+    return find(bestMetrics, metricName);
+}
+
 std::optional<double> RunSummary::metric(std::string_view metricName) const {
-    for (const MetricPoint& point : latestMetrics) {
-        if (point.name == metricName) {
-            return point.value;
-        }
-    }
-    return std::nullopt;
+    const MetricPoint* point = newest(metricName);
+    return point != nullptr ? std::optional(point->value) : std::nullopt;
+}
+
+std::optional<double> RunSummary::rate() const {
+    return isEnded(state) ? meanRate : metric("samples_per_second");
 }
 
 std::string_view RunSummary::stateWord() const {

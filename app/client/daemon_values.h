@@ -65,6 +65,9 @@ struct RunSummary {
     std::int64_t createdMs = 0, startedMs = 0, endedMs = 0, deletedMs = 0;
     Progress progress;
     std::vector<MetricPoint> latestMetrics;  ///< sorted by name
+    /// The best of each evaluation metric that has a better way: value and step; sorted by name.
+    std::vector<MetricPoint> bestMetrics;
+    std::optional<double> meanRate;  ///< samples/s over all steps so far, evaluations left out
     std::string specHash, streamHash, group, model, dataset, host;
     std::uint64_t revision = 0;
     std::int64_t rowsRead = 0, rowsKept = 0, rowsTrained = 0;
@@ -73,6 +76,11 @@ struct RunSummary {
 
     /// The newest value of a metric.
     std::optional<double> metric(std::string_view metricName) const;
+    /// Null where there is none, or where the daemon does not tell it.
+    const MetricPoint* newest(std::string_view metricName) const;
+    const MetricPoint* best(std::string_view metricName) const;
+    /// Samples/s: the mean over all steps of a run that has ended, the newest of one that goes on.
+    std::optional<double> rate() const;
     /// It goes on and does not get on.
     bool isStalled() const { return standsSinceMs != 0 && !isEnded(state); }
     /// "stalled" for such a run, else the name of its state: for people.

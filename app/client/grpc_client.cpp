@@ -308,6 +308,10 @@ class GrpcClient final : public DaemonClient {
         return inspect(&v1::Inspect::Stub::Steps, toMessage(request));
     }
 
+    Result<PreviewReply> preview(const PreviewRequest& request, std::stop_token stop) override {
+        return inspect(&v1::Inspect::Stub::Preview, toMessage(request), std::move(stop));
+    }
+
     Result<std::vector<NodeInfo>> nodes() override {
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Nodes>(&v1::Nodes::Stub::List, v1::ListNodesRequest()));
@@ -354,9 +358,10 @@ class GrpcClient final : public DaemonClient {
     template <class Request, class Reply>
     auto inspect(grpc::Status (v1::Inspect::Stub::*method)(grpc::ClientContext*, const Request&,
                                                            Reply*),
-                 const Request& request) -> Result<decltype(toValue(std::declval<Reply>()))> {
-        ASSIGN_OR_RETURN(const Reply reply,
-                         call<v1::Inspect>(method, request, rpc::kSubmitDeadlineMs));
+                 const Request& request, std::stop_token stop = {})
+        -> Result<decltype(toValue(std::declval<Reply>()))> {
+        ASSIGN_OR_RETURN(const Reply reply, call<v1::Inspect>(method, request,
+                                                              rpc::kSubmitDeadlineMs, stop));
         return toValue(reply);
     }
 
@@ -424,7 +429,8 @@ class GrpcClient final : public DaemonClient {
 
     template <class Service, class Stub, class Request, class Reply>
     Result<Reply> call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
-                       const Request& request, int deadlineMs = rpc::kUnaryDeadlineMs) {
+                       const Request& request, int deadlineMs = rpc::kUnaryDeadlineMs,
+                       const std::stop_token& stop = {}) {
         RETURN_IF_ERROR(checkTexts(request));
         for (int round = 0;; ++round) {
             bool isReused = false;
@@ -441,7 +447,10 @@ class GrpcClient final : public DaemonClient {
             if (!begin(&context)) {
                 return cancelled("the connection to ", address(), " was given up");
             }
-            const grpc::Status status = (stub.get()->*method)(&context, request, &reply);
+            const grpc::Status status = [&] {
+                const std::stop_callback onStop(stop, [&context] { context.TryCancel(); });
+                return (stub.get()->*method)(&context, request, &reply);
+            }();
             end(&context);
             if (status.ok()) {
                 return reply;

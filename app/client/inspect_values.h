@@ -33,6 +33,7 @@ struct CheckRequest {
 struct CheckedRun {
     std::string variation, resolvedSpec, specHash, streamHash;
     std::int64_t rows = 0, files = 0, splits = 0;
+    std::string planHash{};  ///< "" of an older daemon
 };
 struct CheckReply {
     std::vector<SpecError> errors, warnings;
@@ -94,6 +95,30 @@ struct StepsReply {
     std::vector<SpecError> errors;
     std::vector<SampleStage> stages;
     std::int64_t splits = 0, splitRows = 0;
+};
+
+struct PreviewRequest {
+    SpecSource spec;
+    std::string variation;  ///< "": the base
+    double seconds = 0;     ///< for samples; 0: 3
+};
+/// A figure of the whole dataset from some of its splits.
+struct Estimate {
+    double value = 0;
+    std::optional<double> low, high;  ///< 95 %; empty: not known from one split
+    bool isExact = false;             ///< every split was read
+    bool operator==(const Estimate&) const = default;
+};
+struct PreviewHead {
+    std::string name;
+    Estimate labelled, positives, positiveShare;  ///< rows, rows, 0 to 1
+};
+/// What a variation would keep and cost, an epoch.
+struct PreviewReply {
+    std::vector<SpecError> errors;  ///< none: the figures are there
+    std::int64_t splits = 0, splitsSampled = 0, rows = 0, threads = 0;
+    Estimate rowsKept, keepShare, epochSeconds;
+    std::vector<PreviewHead> heads;
 };
 
 }  // namespace millrace::client

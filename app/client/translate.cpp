@@ -231,6 +231,10 @@ RunSummary toValue(const v1::RunSummary& from) {
     to.deletedMs = from.deleted_ms();
     to.progress = progressOf(from.progress());
     to.latestMetrics = listOf(from.latest_metrics(), &pointOf);
+    to.bestMetrics = listOf(from.best_metrics(), &pointOf);
+    if (from.has_mean_samples_per_second()) {
+        to.meanRate = from.mean_samples_per_second();
+    }
     to.specHash = from.spec_hash();
     to.streamHash = from.stream_hash();
     to.group = from.group();

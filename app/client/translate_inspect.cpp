@@ -51,7 +51,7 @@ ColumnFacts columnOf(const v1::ColumnFacts& from) {
 
 CheckedRun checkedOf(const v1::CheckedRun& from) {
     return {from.variation(), from.resolved_spec(), from.spec_hash(), from.stream_hash(),
-            from.rows(),      from.files(),         from.splits()};
+            from.rows(),      from.files(),         from.splits(),    from.plan_hash()};
 }
 
 RowGroupFacts rowGroupOf(const v1::RowGroup& from) {
@@ -78,6 +78,22 @@ SampleStage stageOf(const v1::SampleStage& from) {
             {from.row_ids().begin(), from.row_ids().end()},
             from.rows_in(),
             from.rows_out()};
+}
+
+Estimate estimateOf(const v1::Estimate& from) {
+    Estimate to;
+    to.value = from.value();
+    if (from.has_low() && from.has_high()) {
+        to.low = from.low();
+        to.high = from.high();
+    }
+    to.isExact = from.exact();
+    return to;
+}
+
+PreviewHead headOf(const v1::PreviewHead& from) {
+    return {from.name(), estimateOf(from.labelled()), estimateOf(from.positives()),
+            estimateOf(from.positive_share())};
 }
 
 }  // namespace
@@ -112,6 +128,20 @@ StepsReply toValue(const v1::SampleStepsResponse& from) {
             from.split_rows()};
 }
 
+PreviewReply toValue(const v1::PreviewSpecResponse& from) {
+    PreviewReply to;
+    to.errors = listOf(from.errors(), &errorOf);
+    to.splits = from.splits();
+    to.splitsSampled = from.splits_sampled();
+    to.rows = from.rows();
+    to.threads = from.threads();
+    to.rowsKept = estimateOf(from.rows_kept());
+    to.keepShare = estimateOf(from.keep_share());
+    to.epochSeconds = estimateOf(from.epoch_seconds());
+    to.heads = listOf(from.heads(), &headOf);
+    return to;
+}
+
 v1::CheckSpecRequest toMessage(const CheckRequest& from) {
     v1::CheckSpecRequest to;
     *to.mutable_spec() = sourceOf(from.spec);
@@ -139,6 +169,14 @@ v1::SampleStepsRequest toMessage(const StepsRequest& from) {
     to.set_rows(static_cast<std::uint32_t>(from.rows));
     to.set_split(static_cast<std::uint64_t>(from.split));
     to.set_first_row(static_cast<std::uint64_t>(from.firstRow));
+    return to;
+}
+
+v1::PreviewSpecRequest toMessage(const PreviewRequest& from) {
+    v1::PreviewSpecRequest to;
+    *to.mutable_spec() = sourceOf(from.spec);
+    to.set_variation(from.variation);
+    to.set_seconds(from.seconds);
     return to;
 }
 

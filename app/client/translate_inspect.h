@@ -10,9 +10,11 @@ namespace millrace::client {
 CheckReply toValue(const v1::CheckSpecResponse& from);
 DatasetReply toValue(const v1::DescribeDatasetResponse& from);
 StepsReply toValue(const v1::SampleStepsResponse& from);
+PreviewReply toValue(const v1::PreviewSpecResponse& from);
 
 v1::CheckSpecRequest toMessage(const CheckRequest& from);
 v1::DescribeDatasetRequest toMessage(const DatasetRequest& from);
 v1::SampleStepsRequest toMessage(const StepsRequest& from);
+v1::PreviewSpecRequest toMessage(const PreviewRequest& from);
 
 }  // namespace millrace::client

@@ -5,20 +5,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/client/daemon_values.h"
+#include "backend/runs/run_record.h"
 
 namespace millrace::session {
 
-enum class MetricSense { kUnknown, kLowerIsBetter, kHigherIsBetter };
-
-/// By the last part of the name: loss, normalized_entropy, log_loss, ... or auc, ...; of others
-/// nothing is known.
-MetricSense senseOf(std::string_view metric);
-/// Measured on the evaluation rows: only runs with the same rows compare.
-bool isEvalMetric(std::string_view metric);
+using runs::MetricSense;
+using runs::senseOf;
+/// Only runs with the same evaluation rows compare.
+using runs::isEvalMetric;
 /// Depends on which rows were trained: only runs of the same stream compare.
 bool isTrainMetric(std::string_view metric);
+
+/// The name of the first head's twin: "eval.auc" for "eval.click.auc"; "" for what has no head.
+std::string withoutHead(std::string_view metric);
+/// Each figure of one run's evaluation once: of a run with one head its own names ("eval.auc"), of
+/// one with several those of the heads. The order stays.
+std::vector<std::string> eachOnce(std::vector<std::string> metrics);
 
 /// A value and the step it stands at.
 struct StepValue {

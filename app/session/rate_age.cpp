@@ -10,15 +10,17 @@ constexpr std::int64_t kOldRatesMs = 5'000;
 constexpr std::int64_t kOldReportMs = 15'000;
 
 std::int64_t ratesTime(const client::RunSummary& run) {
-    for (const client::MetricPoint& point : run.latestMetrics) {
-        if (point.name == "samples_per_second") {
-            return point.timeMs;
-        }
-    }
-    return 0;
+    const client::MetricPoint* rate = run.newest("samples_per_second");
+    return rate == nullptr ? 0 : rate->timeMs;
 }
 
 }  // namespace
+
+std::optional<double> oldRateSeconds(const client::RunSummary& run, std::int64_t nowMs) {
+    const std::int64_t ageMs = nowMs - ratesTime(run);
+    const bool isOld = ratesTime(run) > 0 && !client::isEnded(run.state) && ageMs > kOldRatesMs;
+    return isOld ? std::optional(static_cast<double>(ageMs) / 1e3) : std::nullopt;
+}
 
 void RateAge::note(const client::RunSummary& run, std::int64_t nowMs) {
     const std::int64_t rates = ratesTime(run);

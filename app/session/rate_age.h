@@ -10,6 +10,10 @@
 
 namespace millrace::session {
 
+/// For who looks once: the age of the rate of a run that goes on, s, where it is to be said (above
+/// 5 s); by the time that its report bears.
+std::optional<double> oldRateSeconds(const client::RunSummary& run, std::int64_t nowMs);
+
 class RateAge {
  public:
     /// The run as it was just told.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/session/metric_sense.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -53,6 +54,10 @@ FigureRow metricRow(const LiveRun& run, const std::string& name, std::int64_t no
         row.label = withAge(row.label, run.oldRatesSeconds(nowMs));
     }
     std::optional<double> value = run.metric(name);
+    if (name == "samples_per_second" && client::isEnded(run.summary.state)) {
+        value = run.summary.rate();
+        row.label += ", mean";
+    }
     const bool isStall = name == "input_stall_percent";
     if (isStall && !value) {
         value = run.stallPercent();
@@ -98,6 +103,7 @@ std::vector<std::string> evaluationNames(const LiveRun& run) {
             names.push_back(name);
         }
     }
+    names = session::eachOnce(std::move(names));
     const auto rank = [](const std::string& name) {
         return name.ends_with("auc") ? 0 : name.ends_with("normalized_entropy") ? 1 : 2;
     };

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "backend/core/hash.h"
+#include "backend/core/text.h"
 #include "backend/dataset/csv_input.h"
 #include "backend/dataset/csv_records.h"
 #include "backend/dataset/csv_values.h"
@@ -131,7 +132,7 @@ class Scanner {
         at_ = 0;
         if (size_ > kRecordBytesMax) {
             return invalidArgument(file_.path, ":", line_, ": this record is longer than ",
-                                   kRecordBytesMax >> 20, " MiB; is a quote unterminated?");
+                                   formatBytes(kRecordBytesMax), "; is a quote unterminated?");
         }
         buffer_.resize(std::max(buffer_.size(), size_ + std::max(kBlockBytes, size_)));
         ASSIGN_OR_RETURN(const std::int64_t n,

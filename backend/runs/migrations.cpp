@@ -11,6 +11,7 @@
 
 #include "backend/core/unique_fd.h"
 #include "backend/runs/metric_table.h"
+#include "backend/runs/run_figures.h"
 
 namespace millrace::runs {
 namespace {
@@ -156,8 +157,18 @@ ALTER TABLE checkpoint RENAME COLUMN path TO name;
 UPDATE checkpoint SET name = replace(name, rtrim(name, replace(name, '/', '')), '');
 )sql";
 
-constexpr std::array<std::string_view, 4> kSchemas = {kSchema1, kSchema2, kSchema3, kSchema4};
-constexpr int kChunkSchema = 3;
+// The best of each evaluation metric and the time that steps took: what lists show is read from
+// rows, not from series.
+constexpr std::string_view kSchema5 = R"sql(
+ALTER TABLE latest_metric ADD COLUMN best_step INTEGER;
+ALTER TABLE latest_metric ADD COLUMN best_value REAL;
+ALTER TABLE run ADD COLUMN timed_rows INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN timed_ms INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr std::array<std::string_view, 5> kSchemas = {kSchema1, kSchema2, kSchema3, kSchema4,
+                                                      kSchema5};
+constexpr int kChunkSchema = 3, kBestSchema = 5;
 
 Status moveOldPoints(Database& db) {
     RETURN_IF_ERROR(sealOldPoints(db));
@@ -174,6 +185,9 @@ Status applyStep(Database& db, int version) {
     RETURN_IF_ERROR(db.exec(std::string(kSchemas[static_cast<std::size_t>(version) - 1])));
     if (version == kChunkSchema) {
         RETURN_IF_ERROR(moveOldPoints(db));
+    }
+    if (version == kBestSchema) {
+        RETURN_IF_ERROR(gatherOldRuns(db));
     }
     RETURN_IF_ERROR(db.exec(strCat("PRAGMA application_id = ", kApplicationId)));
     RETURN_IF_ERROR(db.exec(strCat("PRAGMA user_version = ", version)));

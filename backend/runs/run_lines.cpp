@@ -6,6 +6,7 @@
 
 #include "backend/runs/database.h"
 #include "backend/runs/metric_table.h"
+#include "backend/runs/run_figures.h"
 #include "backend/runs/run_rows.h"
 #include "backend/runs/run_store.h"
 
@@ -34,7 +35,8 @@ Status setWorkerNumber(Database& db, std::int64_t no, int attempt, std::string_v
 class LineWriter {
  public:
     LineWriter(Database& db, std::int64_t no, int attempt, AttemptLimits limits)
-        : db_(db), no_(no), attempt_(attempt), limits_(std::move(limits)), metrics_(db, no) {}
+        : db_(db), no_(no), attempt_(attempt), limits_(std::move(limits)), metrics_(db, no),
+          figures_(db, no, attempt) {}
 
     /// What a newer attempt has made void is not kept.
     Status write(const MetricLine& line) {
@@ -56,20 +58,21 @@ class LineWriter {
             }
         }
         if (isWhole) {
-            return metrics_.append(attempt_, line);
+            return store(line);
         }
         MetricLine rest = line;
         std::erase_if(rest.values, [&](const auto& v) { return !newest_.contains(v.first); });
-        return rest.values.empty() ? okStatus() : metrics_.append(attempt_, rest);
+        return rest.values.empty() ? okStatus() : store(rest);
     }
 
     /// The first of the metrics that were left out: see kMetricKeysMax.
     const std::string& refusedKey() const { return refusedKey_; }
 
-    Status finish() {
+    Status finish(bool isOldAttempt) {
         for (const auto& [key, newest] : newest_) {
             RETURN_IF_ERROR(writeLatest(key, *newest.line, newest.value));
         }
+        RETURN_IF_ERROR(figures_.finish(isOldAttempt));
         return newest_.empty() ? okStatus() : metrics_.sealIfLong();
     }
 
@@ -78,6 +81,11 @@ class LineWriter {
         const MetricLine* line = nullptr;
         double value = 0;
     };
+
+    Status store(const MetricLine& line) {
+        RETURN_IF_ERROR(figures_.add(line));
+        return metrics_.append(attempt_, line);
+    }
 
     // Looks a name up only when the run may have all the names it may have.
     Result<bool> admits(const std::string& key) {
@@ -120,8 +128,9 @@ class LineWriter {
         ASSIGN_OR_RETURN(
             Statement upsert,
             db_.prepare(
-                "INSERT INTO latest_metric VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE "
-                "SET step = excluded.step, attempt = excluded.attempt, epoch = excluded.epoch, "
+                "INSERT INTO latest_metric(run_no, key, step, attempt, epoch, rows, time_ms, "
+                "value) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                "step = excluded.step, attempt = excluded.attempt, epoch = excluded.epoch, "
                 "rows = excluded.rows, time_ms = excluded.time_ms, value = excluded.value "
                 "WHERE (excluded.attempt, excluded.step, excluded.time_ms) >= "
                 "(latest_metric.attempt, latest_metric.step, latest_metric.time_ms)"));
@@ -134,6 +143,7 @@ class LineWriter {
     const int attempt_;
     const AttemptLimits limits_;
     MetricWriter metrics_;
+    FigureWriter figures_;
     std::unordered_map<std::string_view, Newest> newest_;  // views of the batch's lines
     std::int64_t numKeys_ = -1;  // of the run before this batch
     std::int64_t numNew_ = -1;   // of this batch's keys, those that it had not; -1: not counted
@@ -164,8 +174,8 @@ Status writeProgress(Database& db, std::int64_t no, const Progress& p) {
 Result<std::vector<std::string>> takeLatestAfter(Database& db, std::int64_t no, std::int64_t step) {
     std::vector<std::string> keys;
     ASSIGN_OR_RETURN(Statement remove,
-                     db.prepare("DELETE FROM latest_metric WHERE run_no = ? AND step > ? "
-                                "RETURNING key"));
+                     db.prepare("DELETE FROM latest_metric WHERE run_no = ?1 AND (step > ?2 OR "
+                                "best_step > ?2) RETURNING key"));
     remove.bind(no).bind(step);
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, remove.step());
@@ -176,17 +186,22 @@ Result<std::vector<std::string>> takeLatestAfter(Database& db, std::int64_t no, 
     }
 }
 
-// The latest values of metrics whose newest points a resume has just dropped.
+// The latest and best values of metrics whose newest or best points a resume has just dropped.
 Status recomputeLatest(Database& db, std::int64_t no, std::int64_t resumeStep) {
     ASSIGN_OR_RETURN(const std::vector<std::string> keys, takeLatestAfter(db, no, resumeStep));
     MetricReader reader(db, no, "");
     ASSIGN_OR_RETURN(Statement insert,
-                     db.prepare("INSERT INTO latest_metric VALUES(?, ?, ?, ?, ?, ?, ?, ?)"));
+                     db.prepare("INSERT INTO latest_metric(run_no, key, step, attempt, epoch, "
+                                "rows, time_ms, value) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"));
     for (const std::string& key : keys) {
         ASSIGN_OR_RETURN(const std::optional<MetricPoint> last, reader.last(key));
         if (last) {
             insert.bind(no).bind(key).bind(last->step).bind(last->attempt).bind(last->epoch);
             RETURN_IF_ERROR(insert.bind(last->rows).bind(last->timeMs).bind(last->value).run());
+            if (isBestKept(key)) {
+                ASSIGN_OR_RETURN(const auto best, readBest(db, no, key));
+                RETURN_IF_ERROR(setBest(db, no, key, best));
+            }
         }
     }
     return okStatus();
@@ -333,7 +348,7 @@ Result<LineCommit> RunStore::commitLines(const LineBatch& batch) {
     for (const MetricLine& line : batch.own) {
         RETURN_IF_ERROR(writer.write(line));
     }
-    RETURN_IF_ERROR(writer.finish());
+    RETURN_IF_ERROR(writer.finish(commit.isOldAttempt));
     commit.refusedKey = writer.refusedKey();
     for (const CheckpointRecord& checkpoint : batch.checkpoints) {
         if (checkpoint.seq <= acked || commit.isOldAttempt) {

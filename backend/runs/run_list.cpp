@@ -114,8 +114,8 @@ Status fillPairs(Database& db, const std::string& nos, std::string_view table, c
 
 Status fillMetrics(Database& db, const std::string& nos, const Page& page, bool withSystem) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare(strCat("SELECT run_no, key, step, epoch, rows, time_ms, value, "
-                                       "attempt FROM latest_metric WHERE run_no IN "
+                     db.prepare(strCat("SELECT run_no, ", kMetricColumns,
+                                       " FROM latest_metric WHERE run_no IN "
                                        "(SELECT value FROM json_each(?))",
                                        withSystem ? "" : kNoSystemMetrics)));
     query.bind(nos);
@@ -125,9 +125,7 @@ Status fillMetrics(Database& db, const std::string& nos, const Page& page, bool 
             return okStatus();
         }
         if (const auto it = page.find(query.intAt(0)); it != page.end()) {
-            it->second->latestMetrics[query.textAt(1)] = {
-                query.intAt(2), query.intAt(3),    query.intAt(4),
-                query.intAt(5), query.doubleAt(6), static_cast<int>(query.intAt(7))};
+            readMetric(query, 1, *it->second);
         }
     }
 }
@@ -175,8 +173,10 @@ std::int64_t bytesOf(const RunRecord& run) {
             bytes += key.size() + value.size() + kPerPair;
         }
     }
-    for (const auto& [key, point] : run.latestMetrics) {
-        bytes += key.size() + kPerMetric;
+    for (const auto* metrics : {&run.latestMetrics, &run.bestMetrics}) {
+        for (const auto& [key, point] : *metrics) {
+            bytes += key.size() + kPerMetric;
+        }
     }
     return static_cast<std::int64_t>(bytes);
 }

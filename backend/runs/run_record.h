@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -57,6 +58,45 @@ constexpr bool isSystemMetric(std::string_view name) {
     return name.starts_with("system.");
 }
 
+/// Which of two values of a metric is the better one, as far as its name tells.
+enum class MetricSense { kUnknown, kLowerIsBetter, kHigherIsBetter };
+
+/// By the last part of the name: loss, normalized_entropy, log_loss, ... or auc, ...
+constexpr MetricSense senseOf(std::string_view metric) {
+    constexpr std::string_view kLower[] = {
+        "loss",  "normalized_entropy",  "log_loss",  "mse", "rmse", "mae",
+        "error", "input_stall_percent", "perplexity"};
+    constexpr std::string_view kHigher[] = {
+        "auc", "accuracy", "precision", "recall", "f1", "ndcg", "map", "samples_per_second",
+        "pr_auc"};
+    const std::size_t dot = metric.find_last_of("./");
+    const std::string_view part =
+        dot == std::string_view::npos ? metric : metric.substr(dot + 1);
+    if (std::find(std::begin(kLower), std::end(kLower), part) != std::end(kLower)) {
+        return MetricSense::kLowerIsBetter;
+    }
+    const bool isHigher =
+        std::find(std::begin(kHigher), std::end(kHigher), part) != std::end(kHigher);
+    return isHigher ? MetricSense::kHigherIsBetter : MetricSense::kUnknown;
+}
+
+/// Measured on the evaluation rows.
+constexpr bool isEvalMetric(std::string_view name) {
+    return name.starts_with("eval.");
+}
+
+/// Whether the store keeps the best value of it (RunRecord::bestMetrics).
+constexpr bool isBestKept(std::string_view name) {
+    return isEvalMetric(name) && senseOf(name) != MetricSense::kUnknown;
+}
+
+/// NaN is no better than anything, and anything is better than NaN.
+constexpr bool isBetter(MetricSense sense, double value, double than) {
+    return value == value && (than != than || (sense == MetricSense::kHigherIsBetter
+                                                   ? value > than
+                                                   : value < than));
+}
+
 /// A metric over a range of steps, in order of step.
 struct MetricSeries {
     std::string key;
@@ -103,6 +143,8 @@ struct RunRecord {
     std::map<std::string, std::string> packages;  ///< name -> version
     std::map<std::string, std::string> params;    ///< scalars of the resolved spec, "batch.rows"
     std::map<std::string, MetricPoint> latestMetrics;
+    std::map<std::string, MetricPoint> bestMetrics;  ///< see isBestKept(); value and first step
+    double meanRate = 0;  ///< rows a second over all timed steps (run_lines.cpp); 0: not known
     std::string receipt;   ///< canonical JSON; "" before the first
     std::string hardware;  ///< JSON of the node that the run was submitted to
 

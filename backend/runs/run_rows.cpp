@@ -11,7 +11,8 @@ const std::string_view kRunColumns =
     "r.is_git_dirty, r.host, r.seed, r.step, r.steps_total, r.epoch, r.rows_trained, r.phase, "
     "r.is_deleted, r.change, r.resume_from, r.queue_no, r.model, r.dataset, r.rows_read, "
     "r.rows_kept, "
-    "r.order_hash, r.eval_order_hash, r.deleted_ms, r.purged_ms, r.group_size";
+    "r.order_hash, r.eval_order_hash, r.deleted_ms, r.purged_ms, r.group_size, "
+    "r.timed_rows, r.timed_ms";
 
 RunRecord readRun(const Statement& row, std::int64_t& no) {
     int column = 0;
@@ -53,7 +54,23 @@ RunRecord readRun(const Statement& row, std::int64_t& no) {
     run.deletedMs = number();
     run.purgedMs = number();
     run.groupSize = static_cast<int>(number());
+    const auto timedRows = static_cast<double>(number()), timedMs = static_cast<double>(number());
+    run.meanRate = timedMs > 0 ? timedRows / timedMs * 1e3 : 0;
     return run;
+}
+
+const std::string_view kMetricColumns =
+    "key, step, epoch, rows, time_ms, value, attempt, best_step, best_value";
+
+void readMetric(const Statement& row, int column, RunRecord& run) {
+    const std::string key = row.textAt(column);
+    run.latestMetrics[key] = {row.intAt(column + 1),    row.intAt(column + 2),
+                              row.intAt(column + 3),    row.intAt(column + 4),
+                              row.doubleAt(column + 5), static_cast<int>(row.intAt(column + 6))};
+    if (!row.isNullAt(column + 7)) {
+        run.bestMetrics[key].step = row.intAt(column + 7);
+        run.bestMetrics[key].value = row.doubleAt(column + 8);
+    }
 }
 
 Status writeDocument(Database& db, std::int64_t no, std::string_view kind, std::string_view text) {

@@ -13,6 +13,11 @@ namespace millrace::runs {
 extern const std::string_view kRunColumns;
 RunRecord readRun(const Statement& row, std::int64_t& no);
 
+/// The columns that readMetric expects from `column` on, of latest_metric.
+extern const std::string_view kMetricColumns;
+/// Adds a metric's newest and, where it is kept, best value.
+void readMetric(const Statement& row, int column, RunRecord& run);
+
 /// The key of a run inside the file; kNotFound names the id.
 Result<std::int64_t> runNo(Database& db, std::string_view id);
 /// Nothing for an empty text.

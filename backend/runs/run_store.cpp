@@ -142,17 +142,15 @@ Status readDocuments(Database& db, std::int64_t no, RunRecord& run) {
 
 Status readLatest(Database& db, std::int64_t no, RunRecord& run) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT key, step, epoch, rows, time_ms, value, attempt "
-                                "FROM latest_metric WHERE run_no = ?"));
+                     db.prepare(strCat("SELECT ", kMetricColumns,
+                                       " FROM latest_metric WHERE run_no = ?")));
     query.bind(no);
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
         if (!isRow) {
             return okStatus();
         }
-        run.latestMetrics[query.textAt(0)] = {query.intAt(1),    query.intAt(2),
-                                              query.intAt(3),    query.intAt(4),
-                                              query.doubleAt(5), static_cast<int>(query.intAt(6))};
+        readMetric(query, 0, run);
     }
 }
 

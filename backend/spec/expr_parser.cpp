@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "backend/core/text.h"
 #include "backend/spec/expr_lexer.h"
 #include "backend/spec/expr_node.h"
 #include "backend/spec/expression.h"
@@ -515,7 +516,9 @@ class Parser {
 
 std::variant<Expr, ExprError> tryParseExpression(std::string_view text) {
     if (text.size() > kTextBytesMax) {
-        return ExprError{0, strCat("the expression is longer than ", kTextBytesMax >> 10, " KiB")};
+        return ExprError{0, strCat("the expression has ",
+                                   formatCount(static_cast<std::int64_t>(text.size())),
+                                   " bytes; at most ", formatCount(kTextBytesMax))};
     }
     return Parser(tokenize(text)).run();
 }

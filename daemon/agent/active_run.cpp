@@ -215,22 +215,7 @@ void ActiveRun::retained(const Status& status) {
     }
 }
 
-// A worker whose guardian is stopped looks alive otherwise.
-void ActiveRun::noteSilence(const engines::State& before, const engines::State& now) {
-    for (std::size_t i = 0; i < now.workers.size(); ++i) {
-        const engines::WorkerState& worker = now.workers[i];
-        const bool wasSilent = i < before.workers.size() && before.workers[i].isSilent;
-        if (worker.isSilent && !wasSilent) {
-            addEvent(worker.name +
-                     " does not answer: its guardian is stopped, or the machine is overloaded");
-        } else if (wasSilent && !worker.isSilent && !worker.exitCode.has_value()) {
-            addEvent(worker.name + " answers again");
-        }
-    }
-}
-
 void ActiveRun::engineSays(const engines::State& state) {
-    noteSilence(state_.value_or(engines::State{}), state);
     state_ = state;
     health_.setWorkers(state);
     live_.workers = liveWorkers();

@@ -132,7 +132,6 @@ class ActiveRun {
     bool setState(runs::RunState state, const std::string& reason = "");
     void publish();
     void addEvent(const std::string& text);
-    void noteSilence(const engines::State& before, const engines::State& now);
     AttemptFacts facts() const;
     bool isDoneKept() const;
     void endLingering();

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::uint64_t kDefaultRows = 50, kMostRows = 1000;
 constexpr std::int64_t kMostFiles = 10'000;
+constexpr double kPreviewSeconds = 3, kMostPreviewSeconds = 30;
+constexpr std::int64_t kMostThreads = 4'096;
 
 bool isAbsolute(const std::string& path) {
     return !path.empty() && path.front() == '/';
@@ -81,6 +83,23 @@ Result<std::string> Inspection::steps(const StepsQuestion& question,
     json["rows"] = question.rows == 0 ? kDefaultRows : question.rows;
     json["split"] = question.split;
     json["first_row"] = question.firstRow;
+    return inspector_.ask(json, question.spec.fileName, isUnwanted);
+}
+
+Result<std::string> Inspection::preview(const PreviewQuestion& question,
+                                        const IsUnwanted& isUnwanted) const {
+    RETURN_IF_ERROR(checkSpecText(question.spec, maxSpecBytes_));
+    if (!(question.seconds >= 0 && question.seconds <= kMostPreviewSeconds)) {
+        return invalidArgument("seconds: ", question.seconds, ": must be 0 to ",
+                               kMostPreviewSeconds);
+    }
+    if (question.threads < 0 || question.threads > kMostThreads) {
+        return invalidArgument("threads: ", question.threads, ": must be 0 to ", kMostThreads);
+    }
+    Json json = inspectQuestion(question.spec, "preview");
+    json["variation"] = question.variation;
+    json["seconds"] = question.seconds == 0 ? kPreviewSeconds : question.seconds;
+    json["threads"] = question.threads;
     return inspector_.ask(json, question.spec.fileName, isUnwanted);
 }
 

@@ -28,6 +28,13 @@ struct StepsQuestion {
     std::uint64_t split = 0, firstRow = 0;
 };
 
+struct PreviewQuestion {
+    InspectRequest spec;
+    std::string variation;
+    double seconds = 0;        ///< for samples; 0: 3
+    std::int64_t threads = 0;  ///< of the loader; 0: the spec's, else one a core
+};
+
 /// OK, or what is wrong with a spec's text or directory before anybody reads it.
 Status checkSpecText(const InspectRequest& spec, std::int64_t maxBytes);
 
@@ -43,6 +50,8 @@ class Inspection {
                               const IsUnwanted& isUnwanted = {}) const;
     Result<std::string> steps(const StepsQuestion& question,
                               const IsUnwanted& isUnwanted = {}) const;
+    Result<std::string> preview(const PreviewQuestion& question,
+                                const IsUnwanted& isUnwanted = {}) const;
 
  private:
     Inspector& inspector_;

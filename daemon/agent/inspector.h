@@ -60,9 +60,9 @@ class Inspector {
 Json inspectQuestion(const InspectRequest& request, std::string_view op = "resolve");
 Result<InspectReply> parseInspectReply(const std::string& text);
 
-/// So many may run at once: a call of each thread that serves submits and of each that serves
-/// questions.
-inline constexpr int kInspectorsMax = 4;
+/// So many may run at once: a call of each thread that serves submits, of each that serves
+/// questions, and of the one that serves previews.
+inline constexpr int kInspectorsMax = 5;
 
 struct LoaderInspectorOptions {
     std::string program;  ///< millrace-loader

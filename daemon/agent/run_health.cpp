@@ -32,6 +32,17 @@ std::string clipped(const std::string& text) {
     return text.substr(0, end) + " ...";
 }
 
+std::string guardianOf(const std::string& worker) {
+    return "guardian of " + worker;
+}
+
+// Its own signs of life come past the guardian: nothing else would tell.
+std::string unguarded(const std::string& worker) {
+    return strCat("the guardian of ", worker,
+                  " does not answer: it is stopped, or the machine is overloaded; a stop of the "
+                  "run, the worker's log and its end wait for it");
+}
+
 // Makes its signs younger by a span that does not count.
 void shift(WorkerSigns& signs, std::int64_t byNs, std::int64_t nowNs) {
     for (std::int64_t* time : {&signs.sinceNs, &signs.heardNs, &signs.workedNs}) {
@@ -91,11 +102,14 @@ void RunHealth::setWorkers(const engines::State& state) {
         if (worker.exitCode.has_value()) {
             std::erase_if(signs_, [&](const WorkerSigns& s) { return s.worker == worker.name; });
             still_.erase(worker.name);
-            troubles_.erase(worker.name);
-            told_.erase(worker.name);
+            for (const std::string& who : {worker.name, guardianOf(worker.name)}) {
+                troubles_.erase(who);
+                told_.erase(who);
+            }
         } else if (worker.isStarted) {
             (void)findOrAdd(worker.name, worker.rank >= 0);
             pids_[worker.name] = static_cast<int>(worker.pid);
+            setTrouble(guardianOf(worker.name), worker.isSilent ? unguarded(worker.name) : "");
         }
     }
 }

@@ -29,7 +29,7 @@ class RunHealth {
 
     /// A new attempt: nothing is known of its workers.
     void restart();
-    /// The engine's word: which workers go, with their pids.
+    /// The engine's word: which workers go, with their pids, and whose guardian is silent.
     void setWorkers(const engines::State& state);
     void hello(const rank::Sender& sender);
     void heard(const rank::Sender& sender, const rank::RankLine& line);

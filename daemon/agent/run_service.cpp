@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/core/log.h"
+#include "backend/core/text.h"
 #include "backend/runs/params.h"
 #include "backend/runs/run_filter.h"
 #include "daemon/agent/inspection.h"
@@ -19,6 +20,14 @@ constexpr std::size_t kMostShortBytes = 250;
 Status checkShort(std::string_view what, const std::string& text) {
     if (text.size() > kMostShortBytes) {
         return invalidArgument(what, ": has ", text.size(), " bytes; at most ", kMostShortBytes);
+    }
+    return okStatus();
+}
+
+Status checkNote(const std::string& note) {
+    if (note.size() > kMostNoteBytes) {
+        return invalidArgument("note: has ", formatCount(static_cast<std::int64_t>(note.size())),
+                               " bytes; at most ", formatCount(kMostNoteBytes));
     }
     return okStatus();
 }
@@ -51,9 +60,7 @@ Status RunService::checkOrder(const SubmitOrder& order) const {
     RETURN_IF_ERROR(checkShort("key", order.key));
     RETURN_IF_ERROR(checkShort("owner", order.owner));
     RETURN_IF_ERROR(checkShort("project", order.project));
-    if (order.note.size() > kMostNoteBytes) {
-        return invalidArgument("note: more than 64 KiB");
-    }
+    RETURN_IF_ERROR(checkNote(order.note));
     return checkTags(order.tags);
 }
 
@@ -271,9 +278,7 @@ Result<RunView> RunService::restore(const std::string& run) {
 }
 
 Result<RunView> RunService::setNote(const std::string& run, const std::string& note) {
-    if (note.size() > kMostNoteBytes) {
-        return invalidArgument("note: more than 64 KiB");
-    }
+    RETURN_IF_ERROR(checkNote(note));
     return change(run, [&](const std::string& id) { return store_.setNote(id, note); });
 }
 

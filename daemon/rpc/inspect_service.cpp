@@ -46,6 +46,15 @@ agent::StepsQuestion fromProto(const v1::SampleStepsRequest& request) {
     return question;
 }
 
+agent::PreviewQuestion fromProto(const v1::PreviewSpecRequest& request) {
+    agent::PreviewQuestion question;
+    question.spec = fromProto(request.spec());
+    question.variation = request.variation();
+    question.seconds = request.seconds();
+    question.threads = request.threads();
+    return question;
+}
+
 // The worker answers in the message's own JSON form; what else it says is for other readers.
 Status fill(const Result<std::string>& answer, google::protobuf::Message* response) {
     RETURN_IF_ERROR(answer.status());
@@ -99,6 +108,15 @@ grpc::ServerUnaryReactor* InspectService::Steps(Context* context,
     return answerInTurn(pool_, context, response,
                         [this, request](const agent::IsUnwanted& hasLeft) {
                             return inspection_.steps(fromProto(*request), hasLeft);
+                        });
+}
+
+grpc::ServerUnaryReactor* InspectService::Preview(Context* context,
+                                                  const v1::PreviewSpecRequest* request,
+                                                  v1::PreviewSpecResponse* response) {
+    return answerInTurn(previews_, context, response,
+                        [this, request](const agent::IsUnwanted& hasLeft) {
+                            return inspection_.preview(fromProto(*request), hasLeft);
                         });
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 // The service Inspect: translates between messages and agent::Inspection, and nothing else.
 //
-// Owns: the pool that its questions wait on, so that a slow dataset holds up no submit. Two are
-// answered at a time; one whose client has gone is not asked, or no longer.
+// Owns: the pools that its questions wait on, so that a slow dataset holds up no submit and no
+// preview holds up a check. Two are answered at a time, and one preview; one whose client has gone
+// is not asked, or no longer.
 #include <millrace/v1/inspect.grpc.pb.h>
 
 #include "daemon/agent/inspection.h"
@@ -14,7 +15,10 @@ class InspectService final : public v1::Inspect::CallbackService {
  public:
     explicit InspectService(const agent::Inspection& inspection) : inspection_(inspection) {}
     /// Refuses what waits; what has begun goes on. Does not wait.
-    void end() { pool_.end(); }
+    void end() {
+        pool_.end();
+        previews_.end();
+    }
 
     using Context = grpc::CallbackServerContext;
     using Unary = grpc::ServerUnaryReactor;
@@ -23,6 +27,7 @@ class InspectService final : public v1::Inspect::CallbackService {
     Unary* Dataset(Context*, const v1::DescribeDatasetRequest*,
                    v1::DescribeDatasetResponse*) override;
     Unary* Steps(Context*, const v1::SampleStepsRequest*, v1::SampleStepsResponse*) override;
+    Unary* Preview(Context*, const v1::PreviewSpecRequest*, v1::PreviewSpecResponse*) override;
 
  private:
     static constexpr int kAtOnce = 2;
@@ -30,6 +35,7 @@ class InspectService final : public v1::Inspect::CallbackService {
 
     const agent::Inspection& inspection_;
     CallPool pool_{"inspects", kAtOnce, kWaiting};
+    CallPool previews_{"previews", 1, kWaiting};
 };
 
 }  // namespace millrace::rpc

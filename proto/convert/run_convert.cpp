@@ -143,6 +143,12 @@ v1::RunSummary toProto(const RunView& run) {
     for (const auto& [name, point] : r.latestMetrics) {
         *out.add_latest_metrics() = toProto(NamedPoint{name, point});
     }
+    for (const auto& [name, point] : r.bestMetrics) {
+        *out.add_best_metrics() = toProto(NamedPoint{name, point});
+    }
+    if (r.meanRate > 0) {
+        out.set_mean_samples_per_second(r.meanRate);
+    }
     out.set_model(run.model);
     out.set_dataset(run.dataset);
     out.set_revision(static_cast<std::uint64_t>(r.change));
@@ -176,6 +182,11 @@ RunView fromProto(const v1::RunSummary& run) {
         NamedPoint named = fromProto(metric);
         r.latestMetrics[named.name] = named.point;
     }
+    for (const v1::Metric& metric : run.best_metrics()) {
+        NamedPoint named = fromProto(metric);
+        r.bestMetrics[named.name] = named.point;
+    }
+    r.meanRate = run.mean_samples_per_second();
     out.model = run.model();
     out.dataset = run.dataset();
     r.change = static_cast<std::int64_t>(run.revision());

@@ -437,6 +437,26 @@ std::vector<Offence> checkProcessWide(const std::vector<SourceFile>& files) {
     return offences;
 }
 
+std::vector<Offence> checkUnits(const std::vector<SourceFile>& files) {
+    static const std::regex kBinaryUnit("\"[^\"]*\\b[KMGT]i(B|bytes?)\\b");
+    std::vector<Offence> offences;
+    for (const SourceFile& file : files) {
+        if (startsWith(file.path, "tests/")) {
+            continue;
+        }
+        std::istringstream lines(file.text);
+        std::string line;
+        for (int number = 1; std::getline(lines, line); ++number) {
+            const bool isComment = line.find_first_not_of(' ') == line.find("//");
+            if (!isComment && std::regex_search(line, kBinaryUnit)) {
+                offences.push_back({file.path, number,
+                                    "bytes are told in powers of ten everywhere: formatBytes()"});
+            }
+        }
+    }
+    return offences;
+}
+
 std::vector<Offence> checkTests(const std::vector<SourceFile>& files) {
     // Written in pieces, so that this file does not offend against itself.
     static const std::regex kSleep(std::string("\\b(sleep_") + "for|usl" + "eep|nanosl" +

@@ -37,6 +37,8 @@ std::vector<Offence> checkResults(const std::vector<SourceFile>& files);
 /// Products leave alone what the whole process shares (the umask), and parse JSON by its one door
 /// (backend/core/json.cpp).
 std::vector<Offence> checkProcessWide(const std::vector<SourceFile>& files);
+/// Bytes are told in powers of ten (formatBytes): no text of a product has another unit.
+std::vector<Offence> checkUnits(const std::vector<SourceFile>& files);
 /// No sleeping in tests, no fixed ports, no paths of one machine.
 std::vector<Offence> checkTests(const std::vector<SourceFile>& files);
 

@@ -33,6 +33,11 @@ TEST(SourceLaws, ProductsLeaveTheUmaskAloneAndParseWithinBounds) {
     EXPECT_TRUE(offences.empty()) << describe(offences);
 }
 
+TEST(SourceLaws, BytesAreToldInPowersOfTen) {
+    const auto offences = checkUnits(readTree(MILLRACE_SOURCE_DIR));
+    EXPECT_TRUE(offences.empty()) << describe(offences);
+}
+
 TEST(SourceLaws, UnitTestsDoNotSleep) {
     const auto offences = checkTests(readTree(MILLRACE_SOURCE_DIR));
     EXPECT_TRUE(offences.empty()) << describe(offences);
@@ -161,6 +166,14 @@ TEST(SourceLaws, AUmaskAndAParserWithoutBoundsAreSeen) {
     EXPECT_TRUE(checkProcessWide({{"backend/core/json.cpp", "Json::parse(text);\n"}}).empty());
     EXPECT_TRUE(checkProcessWide({{"app/cli/a.cpp", "// no umask() here\n"}}).empty());
     EXPECT_TRUE(checkProcessWide({{"backend/ring/a.cpp", "TinyJson::parse(x, y);\n"}}).empty());
+}
+
+TEST(SourceLaws, AnotherUnitOfBytesIsSeen) {
+    EXPECT_EQ(checkUnits({{"app/cli/a.cpp", "say(\"more than 64 KiB\");\n"}}).size(), 1U);
+    EXPECT_EQ(checkUnits({{"daemon/agent/a.cpp", "text(n >> 20, \" MiB\");\n"}}).size(), 1U);
+    EXPECT_TRUE(checkUnits({{"app/cli/a.cpp", "    // at most 64 KiB, \"MiB\" is another\n"},
+                            {"app/cli/b.cpp", "say(formatBytes(1 << 20));\n"}})
+                    .empty());
 }
 
 TEST(SourceLaws, ASleepingUnitTestIsSeen) {

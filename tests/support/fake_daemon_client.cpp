@@ -138,6 +138,10 @@ class FakeDaemonClient final : public DaemonClient {
         RETURN_IF_ERROR(enter("steps"));
         return answer(daemon_.onSteps, request);
     }
+    Result<PreviewReply> preview(const PreviewRequest& request, std::stop_token stop) override {
+        RETURN_IF_ERROR(daemon_.enter("preview", isCancelled_, stop));
+        return answer(daemon_.onPreview, request);
+    }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
                                             StreamHandler<RunUpdate> handler) override {
@@ -182,15 +186,20 @@ Status FakeDaemon::reachableLocked() const {
                    : okStatus();
 }
 
-Status FakeDaemon::enter(const std::string& call, const bool& isCancelled) {
+Status FakeDaemon::enter(const std::string& call, const bool& isCancelled,
+                         const std::stop_token& stop) {
+    const std::stop_callback onStop(stop, [this] {
+        MutexLock lock(mutex_);
+        changed_.notifyAll();
+    });
     MutexLock lock(mutex_);
     ++calls_[call];
     ++numHanging_;
-    while (hanging_.contains(call) && !isCancelled) {
+    while (hanging_.contains(call) && !isCancelled && !stop.stop_requested()) {
         changed_.wait(mutex_);
     }
     --numHanging_;
-    if (isCancelled) {
+    if (isCancelled || stop.stop_requested()) {
         return millrace::cancelled("the connection was given up");
     }
     RETURN_IF_ERROR(reachableLocked());

@@ -71,6 +71,8 @@ class FakeDaemon {
     std::function<Result<CheckReply>(const CheckRequest&)> onCheck;
     std::function<Result<DatasetReply>(const DatasetRequest&)> onDataset;
     std::function<Result<StepsReply>(const StepsRequest&)> onSteps;
+    /// A stop ends one that hangs.
+    std::function<Result<PreviewReply>(const PreviewRequest&)> onPreview;
     std::function<Result<SubmitReply>(const SubmitRequest&)> onSubmit;
 
  private:
@@ -80,7 +82,8 @@ class FakeDaemon {
         std::string kind, run;  // kind: "runs", "metrics", "logs", "telemetry"
     };
     /// Whether a call may be answered; waits where it hangs.
-    Status enter(const std::string& call, const bool& isCancelled) MR_EXCLUDES(mutex_);
+    Status enter(const std::string& call, const bool& isCancelled,
+                 const std::stop_token& stop = {}) MR_EXCLUDES(mutex_);
     void cancelled(bool& flag) MR_EXCLUDES(mutex_);
     Result<RunPage> list(const ListRequest& request) MR_EXCLUDES(mutex_);
     Result<RunSummary> change(const std::string& id, const std::function<void(RunSummary&)>& what)

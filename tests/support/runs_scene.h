@@ -78,6 +78,7 @@ inline RunSummary sceneRunOf(const std::string& id, const std::string& base,
         {"input_stall_percent", 1.4, 630, run.endedMs, 2},
         {"loss", variation.loss, 630, run.endedMs, 2},
         {"samples_per_second", 42'100 - 900 * variation.loss, 630, run.endedMs, 2}};
+    run.meanRate = 42'100 - 900 * variation.loss;
     run.rowsRead = 302'508;
     run.rowsKept = 241'683;
     run.rowsTrained = 241'683;

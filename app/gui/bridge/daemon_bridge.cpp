@@ -1,6 +1,7 @@
 #include "app/gui/bridge/daemon_bridge.h"
 
 #include <QPointer>
+#include <stop_token>
 #include <utility>
 
 #include "app/gui/bridge/daemon_link.h"
@@ -45,6 +46,16 @@ class LiveFollowing final : public Following {
  private:
     const std::weak_ptr<Connection> connection_;
     const std::uint64_t id_;
+};
+
+/// A question that ends with it.
+class Asking final : public Following {
+ public:
+    ~Asking() override { source_.request_stop(); }
+    std::stop_token token() const { return source_.get_token(); }
+
+ private:
+    std::stop_source source_;
 };
 
 }  // namespace
@@ -285,6 +296,25 @@ void DaemonBridge::steps(client::StepsRequest request, QObject* context,
     parts_->ask<client::StepsReply>(
         {context, slot, true, std::move(done)},
         [request = std::move(request)](client::DaemonClient& to) { return to.steps(request); });
+}
+
+std::unique_ptr<Following> DaemonBridge::preview(client::PreviewRequest request, QObject* context,
+                                                 Done<client::PreviewReply> done) {
+    auto asking = std::make_unique<Asking>();
+    const std::stop_token stop = asking->token();
+    parts_->ask<client::PreviewReply>(
+        {context, "", true,
+         [stop, done = std::move(done)](Result<client::PreviewReply> reply) {
+             if (!stop.stop_requested()) {
+                 done(std::move(reply));
+             }
+         }},
+        [request = std::move(request), stop](client::DaemonClient& to) {
+            return stop.stop_requested()
+                       ? Result<client::PreviewReply>(cancelled("nobody wants it any more"))
+                       : to.preview(request, stop);
+        });
+    return asking;
 }
 
 void DaemonBridge::submit(client::SubmitRequest request, QObject* context,

@@ -72,6 +72,11 @@ class DaemonBridge final : public QObject {
                  const std::string& slot = "");
     void steps(client::StepsRequest request, QObject* context, Done<client::StepsReply> done,
                const std::string& slot = "");
+    /// Takes seconds; the death of the Following ends it, also at the daemon, and `done` is then
+    /// not called.
+    [[nodiscard]] std::unique_ptr<Following> preview(client::PreviewRequest request,
+                                                     QObject* context,
+                                                     Done<client::PreviewReply> done);
     /// Adds owner, git facts of baseDir and a key, then submits surely (session/submission.h).
     void submit(client::SubmitRequest request, QObject* context, Done<client::SubmitReply> done);
     void stop(const std::string& run, QObject* context, Done<client::RunSummary> done);

@@ -106,6 +106,10 @@ void Figure::setCaption(const QString& caption) {
     caption_->setText(caption);
 }
 
+QString Figure::caption() const {
+    return caption_->text();
+}
+
 QString Figure::value() const {
     return value_->text();
 }

@@ -63,6 +63,7 @@ class Figure final : public QWidget {
     void setValue(const QString& value, const QString& toolTip = {});
     void setCaption(const QString& caption);
     QString value() const;
+    QString caption() const;
 
  private:
     QLabel *value_, *caption_;

@@ -116,6 +116,26 @@ TEST_F(ToolsTest, ProfileDescribesColumnsAndAdvises) {
     EXPECT_THAT(request.err, HasSubstr("no column 'usr'"));
 }
 
+TEST_F(ToolsTest, ProfileTellsDatesAndTimesAsPeopleReadThem) {
+    std::ofstream out(dir_ / "times.csv");
+    out << "day,at,n\n";
+    for (int i = 0; i < 10; ++i) {
+        out << "2024-02-2" << i << ",1969-12-31 23:59:5" << i << ".250," << i << '\n';
+    }
+    out.close();
+    const SubprocessOutput text = run({"dataset", "times.csv", "--profile"});
+    EXPECT_EQ(text.exitCode, 0) << text.err;
+    EXPECT_THAT(text.out, HasSubstr("2024-02-20"));
+    EXPECT_THAT(text.out, HasSubstr("2024-02-29"));
+    EXPECT_THAT(text.out, HasSubstr("1969-12-31 23:59:50"));
+    EXPECT_THAT(text.out, HasSubstr("1969-12-31 23:59:59"));
+    const Json columns = json({"dataset", "times.csv", "--profile", "--json"})["profile"]["columns"];
+    EXPECT_EQ(columns[0]["type"], "date");
+    EXPECT_EQ(columns[0]["profile"]["min"], 19'773) << "days since 1970";
+    EXPECT_EQ(columns[1]["type"], "timestamp");
+    EXPECT_EQ(columns[1]["profile"]["max"], -750'000) << "microseconds since 1970";
+}
+
 // The advisor's own command: a first spec, and the dataset written better with it.
 TEST_F(ToolsTest, AFirstSpecPassesCheckAndWritesTheDatasetAgain) {
     const SubprocessOutput made = run({"init", "rows.csv", "-o", "first.yaml"});

@@ -84,6 +84,10 @@ class InspectDaemon : public DaemonPlace {
         grpc::ClientContext context;
         return inspect->Dataset(&context, request, &response);
     }
+    grpc::Status preview(const v1::PreviewSpecRequest& request, v1::PreviewSpecResponse& response) {
+        grpc::ClientContext context;
+        return inspect->Preview(&context, request, &response);
+    }
     void replaceLoader(const std::string& script) {
         const std::string path = home_.path("bin/millrace-loader");
         std::filesystem::remove(path);
@@ -317,6 +321,94 @@ TEST_F(EndlessSubmits, EndWithTheirClients) {
     }
     EXPECT_TRUE(waitUntil([&] { return living() == 0; }, 30));
     EXPECT_GT(status().pid(), 0) << "the daemon goes on";
+}
+
+// 96 of the rows 10 to 299 are divisible by 3, every other one has label 1; all splits are read.
+TEST_F(InspectDaemon, APreviewCountsWhatAVariationKeeps) {
+    v1::CheckSpecResponse checked;
+    ASSERT_TRUE(check(source(), checked, true).ok());
+    v1::PreviewSpecRequest request;
+    *request.mutable_spec() = source();
+    v1::PreviewSpecResponse response;
+    const grpc::Status status = preview(request, response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    ASSERT_EQ(response.errors_size(), 0) << response.errors(0).message();
+    EXPECT_EQ(response.rows(), 300);
+    EXPECT_EQ(response.splits(), 3);
+    EXPECT_EQ(response.splits_sampled(), 3);
+    EXPECT_EQ(response.rows_kept().value(), 96);
+    EXPECT_TRUE(response.rows_kept().exact());
+    EXPECT_EQ(response.rows_kept().low(), 96);
+    EXPECT_NEAR(response.keep_share().value(), 96 / 300., 1e-12);
+    ASSERT_EQ(response.heads_size(), 1);
+    EXPECT_EQ(response.heads(0).name(), "label");
+    EXPECT_EQ(response.heads(0).positives().value(), 48);
+    EXPECT_NEAR(response.heads(0).positive_share().value(), 0.5, 1e-12);
+    EXPECT_GT(response.epoch_seconds().value(), 0);
+    EXPECT_GE(response.threads(), 1);
+    EXPECT_EQ(response.stream_hash(), checked.runs(0).stream_hash());
+    EXPECT_EQ(response.plan_hash(), checked.runs(0).plan_hash());
+    EXPECT_EQ(response.plan_hash().size(), 32u);
+    request.set_variation("more");
+    v1::PreviewSpecResponse more;
+    ASSERT_TRUE(preview(request, more).ok());
+    EXPECT_GT(more.rows_kept().value(), 96);
+    EXPECT_EQ(more.stream_hash(), checked.runs(1).stream_hash());
+}
+
+TEST_F(InspectDaemon, APreviewOfABrokenSpecSaysWhereAndOfAnImpossibleQuestionWhy) {
+    v1::PreviewSpecRequest request;
+    *request.mutable_spec() = source("vlue > 3");
+    v1::PreviewSpecResponse response;
+    ASSERT_TRUE(preview(request, response).ok());
+    ASSERT_EQ(response.errors_size(), 1);
+    EXPECT_EQ(response.errors(0).line(), 4u);
+    *request.mutable_spec() = source();
+    request.set_variation("mor");
+    ASSERT_TRUE(preview(request, response).ok());
+    ASSERT_GE(response.errors_size(), 1);
+    EXPECT_THAT(response.errors(0).message(), HasSubstr("mor"));
+    request.set_variation("");
+    request.mutable_spec()->add_sets("resources.memory_limit_mb=64");
+    ASSERT_TRUE(preview(request, response).ok());
+    ASSERT_GE(response.errors_size(), 1);
+    EXPECT_THAT(response.errors(0).message(), HasSubstr("memory_limit_mb"));
+    request.set_seconds(1e9);
+    EXPECT_EQ(preview(request, response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+/// Previews that do not end; other questions are the real loader's.
+class EndlessPreviews : public EndlessSubmits {
+ protected:
+    void beginPreviews(int count) {
+        replaceLoader("question=$(cat)\ncase \"$question\" in\n*'\"op\":\"preview\"'*) echo $$ >> " +
+                      pidFile() + "\nexec sleep 1000;;\nesac\n" +
+                      "printf '%s' \"$question\" | " MILLRACE_BIN_DIR
+                      "/millrace-loader \"$@\"\n");
+        for (int i = 0; i < count; ++i) {
+            contexts.push_back(std::make_unique<grpc::ClientContext>());
+            clients.emplace_back([this, context = contexts.back().get()] {
+                v1::PreviewSpecRequest request;
+                *request.mutable_spec() = source();
+                v1::PreviewSpecResponse response;
+                numGood += inspect->Preview(context, request, &response).ok() ? 1 : 0;
+            });
+        }
+        ASSERT_TRUE(waitUntil([&] { return loaders().size() == 1; }));
+    }
+};
+
+TEST_F(EndlessPreviews, AreCountedOneAtATimeAndEndWithTheirClientsWhileChecksGoOn) {
+    beginPreviews(3);
+    v1::CheckSpecResponse response;
+    const grpc::Status status = check(source(), response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.runs_size(), 1) << "a check is not held up";
+    EXPECT_EQ(loaders().size(), 1u) << "the others wait";
+    for (const auto& context : contexts) {
+        context->TryCancel();
+    }
+    EXPECT_TRUE(waitUntil([&] { return living() == 0; }, 30));
 }
 
 TEST_F(InspectDaemon, ManyAtOnceAreAnsweredInTurn) {

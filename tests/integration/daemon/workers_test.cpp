@@ -188,6 +188,30 @@ TEST_F(WorkersTest, WorkersThatAreStoppedAreNamedWithinFifteenSecondsAndSoIsThei
     EXPECT_THAT(history, HasSubstr(stopped + ", for "));
 }
 
+TEST_F(WorkersTest, GuardiansThatAreStoppedAreATroubleOfTheRunUntilTheyAnswer) {
+    const std::string run = start(5'000);
+    ASSERT_TRUE(passes(run, 60));
+    const std::vector<int> guardians = processes("millrace-exec");
+    ASSERT_EQ(guardians.size(), 2u);
+    for (const int guardian : guardians) {
+        ::kill(guardian, SIGSTOP);
+    }
+    const auto trouble = [&] { return get(run).summary().trouble(); };
+    EXPECT_TRUE(waitUntil(
+        [&] {
+            const std::string text = trouble();
+            return text.find("the guardian of rank0 does not answer") != std::string::npos &&
+                   text.find("the guardian of feed does not answer") != std::string::npos;
+        },
+        60))
+        << trouble();
+    EXPECT_EQ(get(run).summary().stands_since_ms(), 0) << "the run itself gets on";
+    for (const int guardian : guardians) {
+        ::kill(guardian, SIGCONT);
+    }
+    EXPECT_TRUE(waitUntil([&] { return trouble().empty(); }, 30)) << trouble();
+}
+
 TEST_F(WorkersTest, AStoppedRunIsCancelledWithACheckpointAndResumes) {
     const std::string run = start(40);
     ASSERT_TRUE(passes(run, 60));

@@ -1,6 +1,7 @@
 // Questions about specs and datasets: what is asked of the worker, and what becomes of its end.
 #include "daemon/agent/inspection.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -169,6 +170,26 @@ TEST_F(WorkerEnds, WithTooLargeAnAnswerIsSaidSo) {
     const Status status = askOf("yes | head -c 100000; sleep 5", {}, 1000);
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(messageOf(status), HasSubstr("larger than"));
+}
+
+TEST_F(InspectionTest, APreviewIsOfOneVariationAndBounded) {
+    PreviewQuestion question;
+    question.spec = someSource();
+    question.variation = "v";
+    ASSERT_TRUE(inspection.preview(question).ok());
+    EXPECT_EQ(inspector.asked["op"], "preview");
+    EXPECT_EQ(inspector.asked["variation"], "v");
+    EXPECT_EQ(inspector.asked["seconds"], 3);
+    EXPECT_EQ(inspector.asked["sets"], Json({"train.ranks=2"}));
+    question.seconds = 31;
+    EXPECT_THAT(messageOf(inspection.preview(question).status()), HasSubstr("must be 0 to 30"));
+    question.seconds = -1;
+    EXPECT_FALSE(inspection.preview(question).ok());
+    question.seconds = std::nan("");
+    EXPECT_FALSE(inspection.preview(question).ok());
+    question.seconds = 0;
+    question.threads = 1'000'000;
+    EXPECT_EQ(inspection.preview(question).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -294,6 +294,31 @@ TEST_F(HealthTest, AWorkerThatHasEndedIsNotMissed) {
     EXPECT_THAT(pass(200, false), IsEmpty());
 }
 
+TEST_F(HealthTest, AGuardianThatIsSilentIsATroubleUntilItAnswers) {
+    (void)pass(3);
+    engines::State state;
+    engines::WorkerState rank;
+    rank.name = "rank0";
+    rank.rank = 0;
+    rank.isStarted = true;
+    rank.isSilent = true;
+    state.workers.push_back(rank);
+    health_.setWorkers(state);
+    EXPECT_THAT(pass(3), ElementsAre(HasSubstr("the guardian of rank0 does not answer")))
+        << "told once, though the rank itself lives and gets on";
+    EXPECT_THAT(health_.trouble(), HasSubstr("the guardian of rank0 does not answer"));
+    EXPECT_EQ(health_.standsSinceMs(), 0);
+    state.workers[0].isSilent = false;
+    health_.setWorkers(state);
+    EXPECT_THAT(pass(1), ElementsAre(HasSubstr("no longer: the guardian of rank0")));
+    EXPECT_EQ(health_.trouble(), "");
+    state.workers[0].isSilent = true;
+    health_.setWorkers(state);
+    state.workers[0].exitCode = 137;
+    health_.setWorkers(state);
+    EXPECT_EQ(health_.trouble(), "") << "who has ended has no guardian";
+}
+
 TEST(ProcessState, IsTheKernelsLetter) {
     EXPECT_EQ(processStateOf(::getpid()), 'R');
     EXPECT_EQ(processStateOf(0), '\0');

@@ -61,6 +61,10 @@ class Lent final : public client::DaemonClient {
     Result<client::StepsReply> steps(const client::StepsRequest& r) override {
         return fake_.steps(r);
     }
+    Result<client::PreviewReply> preview(const client::PreviewRequest& r,
+                                         std::stop_token stop) override {
+        return fake_.preview(r, std::move(stop));
+    }
     Result<std::vector<client::NodeInfo>> nodes() override { return fake_.nodes(); }
     std::unique_ptr<client::Subscription> watchRuns(
         const std::vector<std::string>& runs, client::StreamHandler<client::RunUpdate> h) override {

@@ -154,7 +154,11 @@ TEST_F(CommandsTest, CompareSetsRunsSideBySide) {
     EXPECT_EQ(run({"compare", "r-abc23"}), kExitUsage);
 }
 
+// Of a daemon that keeps no best values: they are read from the series.
 TEST_F(CommandsTest, CompareShowsBestAndLastWithTheirSteps) {
+    for (client::RunDetail& one : fake.runs) {
+        one.summary.bestMetrics.clear();
+    }
     fake.onMetricRange =
         [](const client::MetricRangeRequest& request) -> Result<std::vector<client::MetricSeries>> {
         client::MetricSeries series;
@@ -194,16 +198,15 @@ TEST_F(CommandsTest, LossesOfRunsThatTrainedOnOtherRowsAreNotCompared) {
 }
 
 TEST_F(CommandsTest, LsShowsTheBestValueBesideTheLastWithTheirSteps) {
-    fake.onMetricRange =
-        [](const client::MetricRangeRequest& request) -> Result<std::vector<client::MetricSeries>> {
-        client::MetricSeries series;
-        series.name = request.names.front();
-        series.steps = {130, 390};
-        series.values = {0.7951, 0.7934};
-        return std::vector{series};
-    };
     EXPECT_EQ(run({"ls", "--columns", "id,auc,best_auc"}), kExitOk) << err.str();
-    EXPECT_THAT(out.str(), HasSubstr("r-abc23  0.7934 @390  0.7951 @130"));
+    EXPECT_THAT(out.str(), HasSubstr("r-abc23  0.7934 @390  0.7951 @300"));
+    EXPECT_EQ(run({"ls", "--json"}), kExitOk);
+    EXPECT_EQ(json()["runs"][0]["best"]["eval.auc"], (Json{{"value", 0.7951}, {"step", 300}}));
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), testing::ContainsRegex("eval.auc +0.7934 +390 +0.7951 @300"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "eval.auc"}), kExitOk);
+    EXPECT_THAT(out.str(), testing::ContainsRegex("eval.auc \\(best\\) +0.7951 @300 +0.7951 @300"));
+    EXPECT_TRUE(fake.ranges.empty()) << "no series is read";
 }
 
 TEST_F(CommandsTest, ARunThatStandsStillSaysSoInLsAndShow) {
@@ -252,26 +255,63 @@ TEST_F(CommandsTest, MetricsRefusesFewerPointsThanItKeepsAndSaysWhatItLeftOut) {
     EXPECT_THAT(out.str(), HasSubstr("100 points, 4 shown: the least and greatest of neighbours"));
 }
 
-TEST_F(CommandsTest, ARunTooShortForARateHasTheOneOfItsSteps) {
-    for (client::RunDetail& one : fake.runs) {
-        std::erase_if(one.summary.latestMetrics,
-                      [](const auto& point) { return point.name == "samples_per_second"; });
-    }
-    fake.onMetricRange =
-        [](const client::MetricRangeRequest& request) -> Result<std::vector<client::MetricSeries>> {
-        if (request.names.front() != "loss") {
-            return std::vector<client::MetricSeries>();
-        }
-        client::MetricSeries series;
-        series.name = "loss";
-        series.steps = {1, 5};
-        series.values = {0.9, 0.5};
-        series.timesMs = {1'000, 1'200};
-        series.rows = {256, 1'280};
-        return std::vector{series};
-    };
+TEST_F(CommandsTest, ARunThatHasEndedHasTheMeanOfItsSteps) {
+    EXPECT_EQ(run({"ls", "--columns", "id,rate"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("50,000"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("42,100"))) << "its last window";
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "samples_per_second"}), kExitOk);
-    EXPECT_THAT(out.str(), HasSubstr("5,120"));
+    EXPECT_THAT(out.str(), HasSubstr("50,000"));
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("50,000, the mean of its steps"));
+    EXPECT_EQ(run({"ls", "--json"}), kExitOk);
+    EXPECT_EQ(json()["runs"][0]["mean_samples_per_second"], 50'000);
+    for (client::RunDetail& one : fake.runs) {
+        one.summary.meanRate.reset();
+    }
+    EXPECT_EQ(run({"ls", "--columns", "id,rate"}), kExitOk);
+    EXPECT_THAT(out.str(), Not(HasSubstr("42,100"))) << "a rate that is not known is none";
+}
+
+TEST_F(CommandsTest, TheRateOfARunThatGoesOnSaysHowOldItIs) {
+    client::RunSummary& going = fake.runs[0].summary;
+    going.state = RunState::kRunning;
+    going.endedMs = 0;
+    for (client::MetricPoint& point : going.latestMetrics) {
+        point.timeMs = clock.wallMs() - 123'000;
+    }
+    EXPECT_EQ(run({"ls", "--columns", "id,rate"}), kExitOk);
+    EXPECT_THAT(out.str(), testing::ContainsRegex("42,100, 2:0[3-9] old"));
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), testing::ContainsRegex("42,100, 2:0[3-9] old"));
+    for (client::MetricPoint& point : going.latestMetrics) {
+        point.timeMs = clock.wallMs() - 1'000;
+    }
+    EXPECT_EQ(run({"ls", "--columns", "id,rate"}), kExitOk);
+    EXPECT_THAT(out.str(), Not(HasSubstr("old")));
+}
+
+TEST_F(CommandsTest, TheBestOfThousandsOfRunsIsListedWithoutReadingOne) {
+    for (int i = 0; i < 300; ++i) {
+        fake.runs.push_back(aDetail(aRun(strCat("r-", 10'000 + i))));
+    }
+    EXPECT_EQ(run({"ls", "--limit", "1000", "--columns", "id,best_auc"}), kExitOk);
+    const std::string text = out.str();
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find("0.7951 @300", at)) != std::string::npos; ++at) {
+        ++count;
+    }
+    EXPECT_EQ(count, fake.runs.size());
+    EXPECT_TRUE(fake.ranges.empty()) << "no series is read";
+}
+
+TEST_F(CommandsTest, AFigureOfARunWithOneHeadStandsOnce) {
+    for (client::RunDetail& one : fake.runs) {
+        one.summary.latestMetrics.insert(one.summary.latestMetrics.begin(),
+                                         {"eval.liked.auc", 0.7934, 390, 0, 1});
+    }
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("eval.auc"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("eval.liked.auc")));
 }
 
 TEST_F(CommandsTest, StopWaitReturnsWhenTheRunsHaveEnded) {
@@ -308,7 +348,6 @@ TEST_F(CommandsTest, TheResultTableFitsEightyColumnsWithRowsReadKeptAndTrained) 
     for (const char* id : {"r-ghi67", "r-jkm89", "r-nop23"}) {
         fake.runs.push_back(aDetail(aRun(id, id)));
     }
-    fake.series = {{"samples_per_second", {1, 10}, {0, 0}, {10'000, 90'000}, false, 2}};
     EXPECT_EQ(run({"compare", "--filter", "x"}), kExitOk) << err.str();
     const std::string first = out.str().substr(0, out.str().find('\n'));
     for (const char* title : {"AUC", "NE", "ROWS READ", "KEPT", "TRAINED", "SAMPLES/S"}) {

@@ -39,6 +39,8 @@ RunView someRun() {
     r.host = "node1";
     r.params = {{"batch.rows", "1024"}};
     r.latestMetrics = {{"loss", {100, 1, 102400, 7, 0.25, 2}}};
+    r.bestMetrics = {{"eval.auc", {90, 0, 0, 0, 0.75, 1}}};
+    r.meanRate = 41'203.5;
     r.seed = 0xffffffffffffffff;
     r.step = 100;
     r.stepsTotal = 300;
@@ -67,6 +69,8 @@ TEST(RunConvert, ARunComesBackAsItWent) {
     const RunView back = fromProto(toProto(sent));
     EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(toProto(back), toProto(sent)));
     EXPECT_EQ(back.record.latestMetrics, sent.record.latestMetrics);
+    EXPECT_EQ(back.record.bestMetrics, sent.record.bestMetrics);
+    EXPECT_EQ(back.record.meanRate, sent.record.meanRate);
     EXPECT_EQ(back.record.seed, sent.record.seed);
     EXPECT_EQ(back.record.phase, "evaluating");
     EXPECT_EQ(back.record.tags, sent.record.tags);

@@ -23,6 +23,13 @@ TEST(DatasetTotals, HaveUnitsAndARatio) {
     EXPECT_EQ(totals.ratio, QString::fromUtf8("3.0×"));
 }
 
+TEST(DatasetTotals, TextIsNotCompressed) {
+    client::DatasetReply reply = sampleDataset();
+    reply.format = "csv";
+    EXPECT_EQ(totalsOf(reply).ratio, "");
+    EXPECT_NE(totalsOf(reply).decoded, noneText());
+}
+
 TEST(DatasetTotals, WhatIsNotKnownIsNeverZero) {
     client::DatasetReply reply = sampleDataset();
     reply.format = "csv";

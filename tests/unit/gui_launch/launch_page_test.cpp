@@ -117,6 +117,136 @@ TEST_F(LaunchPageTest, AsksTheDaemonOnceForManyKeys) {
     EXPECT_EQ(world.daemon.numCalls("check"), before + 1);
 }
 
+/// A page whose daemon counts: 30 % are kept of "keep-30", 10 % of "keep-10", all of the others.
+class LaunchPreviewTest : public LaunchPageTest {
+ protected:
+    LaunchPreviewTest() {
+        world.daemon.onPreview = [this](const client::PreviewRequest& request) {
+            return answer(request);
+        };
+    }
+    /// The daemon's answers are this test's: none may be under way when it goes.
+    void TearDown() override {
+        EXPECT_TRUE(until([this] { return world.page->isSettled(); }));
+    }
+    Result<client::PreviewReply> answer(const client::PreviewRequest& request) {
+        if (!failure.ok()) {
+            return failure;
+        }
+        client::PreviewReply reply;
+        reply.errors = mistakes;
+        const double share = request.variation == "keep-30"   ? 0.3
+                             : request.variation == "keep-10" ? 0.1
+                                                              : 1;
+        reply.rows = 80'668;
+        reply.splits = 13;
+        reply.splitsSampled = share < 1 ? 4 : 13;
+        reply.threads = 2;
+        reply.rowsKept = {80'668 * share, 80'000 * share, 81'000 * share, share == 1};
+        reply.keepShare = {share, share, share, share == 1};
+        reply.epochSeconds = {200 * share, 190 * share, 210 * share, false};
+        reply.heads = {{"liked", reply.rowsKept, {4'033, 4'000, 4'100, share == 1},
+                        {0.05, 0.04, 0.06, share == 1}}};
+        return reply;
+    }
+    QString text(int row, int column) { return world.sheet()->index(row, column).data().toString(); }
+    QString kept(int row) { return text(row, SheetModel::kKeptColumn); }
+
+    Status failure = okStatus();
+    std::vector<client::SpecError> mistakes;
+};
+
+TEST_F(LaunchPreviewTest, ShowsWhatEachVariationKeepsItsPositivesAndItsTime) {
+    ASSERT_TRUE(world.openExample());
+    EXPECT_EQ(kept(0), QStringLiteral("80.7 k (100 %)"));
+    EXPECT_EQ(kept(1), QStringLiteral("\u2248 24.2 k (30 %)"));
+    EXPECT_EQ(kept(2), QStringLiteral("\u2248 8.1 k (10 %)"));
+    EXPECT_EQ(text(1, SheetModel::kPositivesColumn), QStringLiteral("\u2248 4.0 k (5.0 %)"));
+    EXPECT_EQ(text(0, SheetModel::kEpochColumn), QStringLiteral("3 min 20 s"));
+    EXPECT_EQ(text(1, SheetModel::kEpochColumn), QStringLiteral("1 min 00 s"));
+    const QString tip = world.sheet()
+                            ->index(1, SheetModel::kKeptColumn)
+                            .data(Qt::ToolTipRole)
+                            .toString();
+    EXPECT_TRUE(tip.contains(QStringLiteral("24,200 of 80,668 rows"))) << tip.toStdString();
+    EXPECT_TRUE(tip.contains(QStringLiteral("95 %: 24,000 to 24,300"))) << tip.toStdString();
+    EXPECT_TRUE(tip.contains(QStringLiteral("4 of 13 splits"))) << tip.toStdString();
+    EXPECT_EQ(world.daemon.numCalls("preview"), 3)
+        << "variations that change no row are counted with the base";
+}
+
+TEST_F(LaunchPreviewTest, CountsOneAfterTheOtherAndSaysSo) {
+    world.daemon.hang("preview");
+    world.connectDaemon();
+    world.page->openFile(exampleDirectory() + QStringLiteral("/movielens.yaml"));
+    ASSERT_TRUE(until([&] { return kept(0) == QStringLiteral("counting\u2026"); }));
+    EXPECT_EQ(kept(1), QStringLiteral("waiting\u2026"));
+    EXPECT_EQ(text(1, SheetModel::kEpochColumn), QStringLiteral("waiting\u2026"));
+    ASSERT_TRUE(until([&] { return world.daemon.numHanging() == 1; }));
+    EXPECT_FALSE(world.page->isSettled());
+    world.daemon.release("preview");
+    EXPECT_TRUE(until([&] { return world.page->isSettled(); }));
+    EXPECT_EQ(kept(2), QStringLiteral("\u2248 8.1 k (10 %)"));
+}
+
+TEST_F(LaunchPreviewTest, WhatIsTickedIsCountedFirst) {
+    std::vector<std::string> order;
+    world.daemon.onPreview = [&](const client::PreviewRequest& request) {
+        order.push_back(request.variation);
+        return answer(request);
+    };
+    ASSERT_TRUE(world.openExample());
+    world.sheet()->tickAll(false);
+    world.sheet()->setTicked(2, true);
+    order.clear();
+    world.planHash = "other files";
+    replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 8"));
+    ASSERT_TRUE(until([&] { return order.size() == 3 && world.page->isSettled(); }));
+    EXPECT_EQ(order.front(), "keep-10");
+}
+
+TEST_F(LaunchPreviewTest, AsksNothingAgainWhileTheRowsAreTheSame) {
+    ASSERT_TRUE(world.openExample());
+    const int before = world.daemon.numCalls("preview");
+    replace(QStringLiteral("0.003"), QStringLiteral("0.004"));
+    ASSERT_TRUE(until([&] { return world.document.isChecked() && world.page->isSettled(); }));
+    EXPECT_EQ(world.daemon.numCalls("preview"), before);
+    EXPECT_EQ(kept(1), QStringLiteral("\u2248 24.2 k (30 %)"));
+    world.planHash = "other files";
+    replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 8"));
+    ASSERT_TRUE(until([&] { return world.daemon.numCalls("preview") == before + 3; }));
+}
+
+TEST_F(LaunchPreviewTest, AMistakeEndsTheQuestionThatIsUnderWay) {
+    world.daemon.hang("preview");
+    world.connectDaemon();
+    world.page->openFile(exampleDirectory() + QStringLiteral("/movielens.yaml"));
+    ASSERT_TRUE(until([&] { return world.daemon.numHanging() == 1; }));
+    world.daemonErrors = {{"unknown column 'ratng'", "unknown_column", "movielens.yaml",
+                           "dataset.where", 11, 10}};
+    replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 8"));
+    EXPECT_TRUE(until([&] { return world.daemon.numHanging() == 0; }))
+        << "the daemon is told that nobody waits";
+    EXPECT_EQ(kept(3), QString());
+    EXPECT_TRUE(until([&] { return world.page->isSettled(); }));
+}
+
+TEST_F(LaunchPreviewTest, WhatCannotBeCountedSaysWhyInItsCell) {
+    failure = deadlineExceeded("movielens.yaml: reading it took more than 120 s");
+    ASSERT_TRUE(world.openExample());
+    EXPECT_EQ(kept(0), QStringLiteral("movielens.yaml: reading it took more than 120 s"));
+    EXPECT_EQ(text(0, SheetModel::kEpochColumn), QString());
+    EXPECT_EQ(world.sheet()->index(0, SheetModel::kKeptColumn).data(SheetModel::kErrorRole)
+                  .toString(),
+              kept(0));
+    failure = okStatus();
+    mistakes = {{"resources.memory_limit_mb: 64 MB are too little", "preview", "", "", 0, 0}};
+    replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 8"));
+    EXPECT_TRUE(until([&] {
+        return kept(0) == QStringLiteral("resources.memory_limit_mb: 64 MB are too little");
+    })) << "what failed is asked again";
+}
+
 TEST_F(LaunchPageTest, EditsACellInTheTextAndUndoesBoth) {
     ASSERT_TRUE(world.openExample());
     ASSERT_TRUE(world.sheet()->setData(cell(1, keep), QStringLiteral("0.25"), Qt::EditRole));

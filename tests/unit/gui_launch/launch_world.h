@@ -81,6 +81,7 @@ class LaunchWorld {
     std::vector<Destination> destinations;
     std::vector<client::SubmitRequest> submits;
     std::vector<client::SpecError> daemonErrors, submitErrors;
+    std::string planHash = "p";
     std::unique_ptr<LaunchPage> page;
 
  private:
@@ -106,9 +107,12 @@ class LaunchWorld {
         reply.errors = local.errors;
         reply.errors.insert(reply.errors.end(), daemonErrors.begin(), daemonErrors.end());
         if (reply.errors.empty()) {
-            reply.runs.push_back({"", "{}", "h", "s", 80'668, 1, 10});
+            reply.runs.push_back({"", "{}", "h", "s", 80'668, 1, 10, planHash});
             for (const std::string& variation : local.variations) {
-                reply.runs.push_back({variation, "{}", "h", "s", 80'668, 1, 10});
+                // Only these change what becomes of the rows.
+                const bool isOther = variation.starts_with("keep");
+                reply.runs.push_back({variation, "{}", "h", isOther ? "s-" + variation : "s",
+                                      80'668, 1, 10, planHash});
             }
         }
         return reply;

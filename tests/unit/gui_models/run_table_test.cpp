@@ -92,6 +92,26 @@ TEST_F(RunTableTest, TellsTheBestValueByWhatIsBetterForTheMetric) {
     EXPECT_DOUBLE_EQ(number(0, "best:loss"), 0.40) << "the newest value may be a new best";
 }
 
+TEST_F(RunTableTest, TakesTheBestValueThatTheDaemonKeeps) {
+    RunSummary run = sampleRun("r-a", 0.5);
+    run.bestMetrics = {{"eval.auc", 0.83, 200}};
+    table.apply(true, {run}, {});
+    EXPECT_DOUBLE_EQ(number(0, "best:eval.auc"), 0.83) << "no series was read";
+    EXPECT_TRUE(std::isnan(number(0, "high:eval.auc")));
+}
+
+TEST_F(RunTableTest, TheRateOfARunThatHasEndedIsItsMean) {
+    RunSummary run = sampleRun("r-a");
+    run.latestMetrics.push_back({"samples_per_second", 14'258, 10, 1, 0});
+    run.meanRate = 229'088;
+    table.apply(true, {run}, {});
+    EXPECT_DOUBLE_EQ(number(0, "rate"), 229'088);
+    run.state = RunState::kRunning;
+    run.endedMs = 0;
+    table.apply(false, {run}, {});
+    EXPECT_DOUBLE_EQ(number(0, "rate"), 14'258);
+}
+
 TEST_F(RunTableTest, LetsTheDurationOfARunningRunGrow) {
     RunSummary run = sampleRun("r-a");
     run.state = RunState::kRunning;

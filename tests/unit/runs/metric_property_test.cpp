@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/runs/run_figures.h"
 #include "tests/unit/runs/fixture.h"
 #include "tests/unit/runs/metric_oracle.h"
 
@@ -78,6 +79,13 @@ class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInter
             expectWhole(*store->metrics(id, key, {INT64_MIN, INT64_MAX, 0}), all);
             const auto latest = store->get(id)->latestMetrics;
             ASSERT_EQ(latest.contains(key), !all.empty()) << key;
+            const auto best = isBestKept(key) ? bestOf({key, all}) : std::nullopt;
+            const auto stored = store->get(id)->bestMetrics;
+            ASSERT_EQ(stored.contains(key), best.has_value()) << key;
+            if (best) {
+                EXPECT_EQ(stored.at(key).step, best->step) << key;
+                EXPECT_EQ(stored.at(key).value, best->value) << key;
+            }
             const std::int64_t from = below(step + 2), to = from + below(step + 2);
             const auto part = oracle.series(key, from, to);
             expectWhole(*store->metrics(id, key, {from, to, 0}), part);

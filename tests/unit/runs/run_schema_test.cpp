@@ -112,12 +112,13 @@ TEST_F(RunSchemaTest, AStoreOfTheFirstSchemaIsBroughtUpWithWhatListsShow) {
                    "ALTER TABLE checkpoint RENAME COLUMN name TO path");
     for (const char* column :
          {"resume_from", "queue_no", "model", "dataset", "rows_read", "rows_kept", "order_hash",
-          "eval_order_hash", "group_size", "deleted_ms", "purged_ms"}) {
+          "eval_order_hash", "group_size", "deleted_ms", "purged_ms", "timed_rows", "timed_ms"}) {
         runSql(path(), strCat("ALTER TABLE run DROP COLUMN ", column));
     }
     runSql(path(),
-           "DROP TABLE metric_line; DROP TABLE metric_chunk; DROP TABLE shared_text; "
-           "DROP TABLE quarantine; CREATE TABLE metric_point("
+           "ALTER TABLE latest_metric DROP COLUMN best_step; "
+           "ALTER TABLE latest_metric DROP COLUMN best_value; DROP TABLE metric_line; "
+           "DROP TABLE metric_chunk; DROP TABLE shared_text; DROP TABLE quarantine; CREATE TABLE metric_point("
            "run_no INTEGER NOT NULL, key_no INTEGER NOT NULL, step INTEGER NOT NULL, "
            "attempt INTEGER NOT NULL, worker TEXT NOT NULL, seq INTEGER NOT NULL, "
            "epoch INTEGER NOT NULL, rows INTEGER NOT NULL, time_ms INTEGER NOT NULL, value REAL, "

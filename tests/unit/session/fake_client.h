@@ -159,6 +159,9 @@ class FakeClient final : public DaemonClient {
     Result<CheckReply> check(const CheckRequest&) override { return checkReply; }
     Result<DatasetReply> dataset(const DatasetRequest&) override { return datasetReply; }
     Result<StepsReply> steps(const StepsRequest&) override { return stepsReply; }
+    Result<PreviewReply> preview(const PreviewRequest&, std::stop_token) override {
+        return PreviewReply{};
+    }
     Result<std::vector<NodeInfo>> nodes() override { return nodeInfos; }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,

@@ -24,6 +24,8 @@ inline RunSummary aRun(const std::string& id, const std::string& variation = "",
                          {"eval.normalized_entropy", 0.8312, 390, 0, 1},
                          {"loss", 0.5123, 390, 0, 1},
                          {"samples_per_second", 42'100, 390, 0, 1}};
+    run.bestMetrics = {{"eval.auc", 0.7951, 300}, {"eval.normalized_entropy", 0.8298, 300}};
+    run.meanRate = 50'000;
     run.rowsRead = 100'836;
     run.rowsKept = 80'561;
     run.rowsTrained = 241'683;

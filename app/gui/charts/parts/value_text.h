@@ -13,7 +13,7 @@ namespace millrace::gui {
 QString groupedText(double value, int decimals);
 /// For a value box: as logged where that is short, else 7 significant digits. "n/a" for NaN.
 QString valueText(double value, const Unit& unit);
-/// In few characters: "1.23 M", "45 %", "3.1 GiB", "2 h 05 m".
+/// In few characters: "1.23 M", "45 %", "3.1 GB", "2 h 05 m".
 QString shortText(double value, const Unit& unit);
 /// All digits, so that reading it back gives the same double. For CSV; empty for NaN.
 QString exactText(double value);

@@ -111,7 +111,8 @@ DatasetTotals totalsOf(const client::DatasetReply& reply) {
     totals.rowGroups = rowGroups > 0 ? countText(static_cast<double>(rowGroups)) : noneText();
     totals.disk = bytesText(static_cast<double>(reply.bytes));
     totals.decoded = optionalBytes(reply.decodedBytes);
-    if (reply.decodedBytes.has_value() && reply.bytes > 0) {
+    // Text is not compressed: beside the bytes of its values it would only seem so.
+    if (reply.decodedBytes.has_value() && reply.bytes > 0 && reply.format != "csv") {
         const double ratio =
             static_cast<double>(*reply.decodedBytes) / static_cast<double>(reply.bytes);
         totals.ratio = QString::number(ratio, 'f', ratio < 10 ? 1 : 0) + QChar(0x00d7);

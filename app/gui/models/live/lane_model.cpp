@@ -122,13 +122,7 @@ std::optional<double> LaneState::secondsLeft(std::int64_t nowMs) const {
 }
 
 std::optional<double> LaneState::samplesPerSecond() const {
-    if (isGoing()) {
-        return run.metric("samples_per_second");
-    }
-    const double seconds = elapsedMs(run.endedMs) / 1e3;
-    const bool isKnown = isEnded() && run.rowsTrained > 0 && seconds > 0 && run.restarts == 0;
-    return isKnown ? std::optional(static_cast<double>(run.rowsTrained) / seconds)
-                   : run.metric("samples_per_second");
+    return run.rate();
 }
 
 std::optional<double> LaneState::stallPercent() const {

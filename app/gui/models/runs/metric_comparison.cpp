@@ -52,8 +52,7 @@ QString sentenceOf(Verdict verdict, double difference, const QString& other) {
             return size + (difference < 0 ? " below " : " above ") + other +
                    "; not known yet whether on the same rows";
         case Verdict::kOtherTraining:
-            return size + (difference < 0 ? " below " : " above ") + other +
-                   "; trained on other rows, so this says little";
+            return "Trained on other rows than " + other + ": the losses do not compare";
         case Verdict::kNeutral:
             break;
     }

@@ -55,6 +55,10 @@ std::vector<std::string> inUsualOrder(std::vector<std::string> metrics) {
     return metrics;
 }
 
+std::optional<double> shownValue(const client::RunSummary& run, const std::string& metric) {
+    return metric == "samples_per_second" ? run.rate() : run.metric(metric);
+}
+
 bool isInternalMetric(std::string_view metric) {
     const std::string_view part = lastPart(metric);
     return (isEvalMetric(metric) && part == "rows") || part == "rows_without_label" ||

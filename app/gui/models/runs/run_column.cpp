@@ -67,10 +67,8 @@ std::vector<Field> usualFields() {
          },
          nullptr},
         {"rate", "Samples/s", RunColumnKind::kRate, 140,
-         "Rows trained a second, at the last report",
-         [](const RunSummary& run, std::int64_t) {
-             return run.metric("samples_per_second").value_or(kNoNumber);
-         },
+         "Rows trained a second: the mean of a run that has ended, else at the last report",
+         [](const RunSummary& run, std::int64_t) { return run.rate().value_or(kNoNumber); },
          nullptr},
         {"progress", "Progress", RunColumnKind::kNumber, 80, "Steps done, in per cent", &progressOf,
          nullptr},

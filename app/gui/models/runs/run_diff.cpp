@@ -91,10 +91,10 @@ void RunDiff::addMetrics() {
         state.differs = state.differs || state.values.back() != state.values.front();
     }
     rows_.push_back(std::move(state));
-    for (const std::string& name : inUsualOrder({names.begin(), names.end()})) {
+    for (const std::string& name : inUsualOrder(eachOnce({names.begin(), names.end()}))) {
         Row row{"Result", metricTitle(name), {}, {}, name, false};
         for (const auto& run : runs_) {
-            const auto value = run->summary.metric(name);
+            const auto value = shownValue(run->summary, name);
             row.values.push_back(value ? numberText(*value) : QString());
             row.tips.push_back(value ? QString::number(*value, 'g', 17) : QString());
             row.differs = row.differs || row.tips.back() != row.tips.front();
@@ -164,7 +164,7 @@ std::optional<BaseDifference> RunDiff::difference(int row, int column) const {
     }
     const RunSummary& run = runs_[static_cast<std::size_t>(column - 1)]->summary;
     const RunSummary& other = runs_.front()->summary;
-    const auto value = run.metric(one.metric), otherValue = other.metric(one.metric);
+    const auto value = shownValue(run, one.metric), otherValue = shownValue(other, one.metric);
     if (!value || !otherValue || !std::isfinite(*value - *otherValue)) {
         return std::nullopt;
     }

@@ -360,6 +360,11 @@ void RunTable::fill(RunColumn& column, int row) const {
             const bool isLow = facts.source == RunColumnSource::kLow ||
                                (facts.source == RunColumnSource::kBest &&
                                 senseOf(facts.name) == MetricSense::kLowerIsBetter);
+            const client::MetricPoint* best = run(row).best(facts.name);
+            if (facts.source == RunColumnSource::kBest && best != nullptr) {
+                column.setNumber(at, best->value);
+                return;
+            }
             const Range range = extremes(row, facts.name);
             column.setNumber(at, isLow ? range.low : range.high);
             return;

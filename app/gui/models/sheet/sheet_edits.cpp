@@ -212,9 +212,9 @@ bool SheetModel::pasteCells(const QModelIndex& current, const std::vector<QStrin
     for (std::size_t r = 0; r < rows.size(); ++r) {
         const int row = top + static_cast<int>(r);
         for (int c = 0; c < rows[r].size(); ++c) {
-            // The checked column is not the user's: cells go on behind it.
+            // What was found out is not the user's: cells go on behind those columns.
             int column = left + c;
-            column += left == kNameColumn && column >= kCheckColumn ? 1 : 0;
+            column += left == kNameColumn && column >= kCheckColumn ? kFirstKey - kCheckColumn : 0;
             const QString key = keyOf(column);
             const SpecSyntax syntax(text);
             const Sheet sheet = readSheet(syntax);
@@ -255,14 +255,12 @@ QString SheetModel::copy(const QModelIndexList& cells) const {
     std::sort(order.begin(), order.end());
     std::vector<QStringList> rows;
     if (order.contains(int(kNameColumn))) {
+        order.removeIf([](int column) { return column > kNameColumn && column < kFirstKey; });
         QStringList head;
         for (const int column : order) {
-            if (column != kCheckColumn) {
-                head << (column == kNameColumn ? QStringLiteral("name") : keyOf(column));
-            }
+            head << (column == kNameColumn ? QStringLiteral("name") : keyOf(column));
         }
         rows.push_back(head);
-        order.removeAll(int(kCheckColumn));
     }
     for (const auto& [row, values] : table) {
         QStringList line;

@@ -11,6 +11,16 @@ namespace {
 
 using spec::KeyType;
 
+// Of the columns before the keys.
+constexpr struct {
+    const char *title, *tip;
+} kFirstTitles[] = {
+    {"Variation", "Ticked ones are launched"},
+    {"Reads", "Rows that the plan reads, or what is wrong"},
+    {"Keeps", "Rows of an epoch that are left after the recipe, counted in some splits"},
+    {"Positives", "Of these, rows with a label above 0: by head, with their share of the labelled"},
+    {"Epoch, loader", "Time that the loader takes for an epoch when the model never waits"}};
+
 /// Line and column (code points, from 1) as a place in UTF-16.
 int placeAt(const QString& text, int line, int column) {
     qsizetype start = 0;
@@ -171,7 +181,12 @@ void SheetModel::setRuns(const std::vector<client::CheckedRun>& runs, bool isCur
         runs_.insert(QString::fromStdString(run.variation), run);
     }
     areRunsCurrent_ = isCurrent;
-    Q_EMIT dataChanged(index(0, kCheckColumn), index(rowCount() - 1, kCheckColumn));
+    Q_EMIT dataChanged(index(0, kCheckColumn), index(rowCount() - 1, kFirstKey - 1));
+}
+
+void SheetModel::setPreviews(QHash<QString, SheetPreview> previews) {
+    previews_ = std::move(previews);
+    Q_EMIT dataChanged(index(0, kKeptColumn), index(rowCount() - 1, kEpochColumn));
 }
 
 int SheetModel::rowCount(const QModelIndex& parent) const {
@@ -231,6 +246,10 @@ QVariant SheetModel::data(const QModelIndex& index, int role) const {
             return nameData(index.row(), role);
         case kCheckColumn:
             return checkData(index.row(), role);
+        case kKeptColumn:
+        case kPositivesColumn:
+        case kEpochColumn:
+            return previewData(index.row(), index.column(), role);
         default:
             return cellData(index.row(), keyOf(index.column()), role);
     }
@@ -308,6 +327,26 @@ QVariant SheetModel::checkData(int row, int role) const {
     }
 }
 
+QVariant SheetModel::previewData(int row, int column, int role) const {
+    const SheetPreview preview = rowError(row).isEmpty() ? previews_.value(nameOf(row))
+                                                         : SheetPreview();
+    const PreviewFigure figure = column == kKeptColumn        ? PreviewFigure::kKept
+                                 : column == kPositivesColumn ? PreviewFigure::kPositives
+                                                              : PreviewFigure::kEpoch;
+    switch (role) {
+        case Qt::DisplayRole:
+            return previewText(preview, figure);
+        case Qt::ToolTipRole:
+            return previewTip(preview, figure);
+        case kErrorRole:
+            return figure == PreviewFigure::kKept ? preview.why : QString();
+        case kIsDefaultRole:
+            return !areRunsCurrent_ || preview.state != SheetPreview::State::kKnown;
+        default:
+            return {};
+    }
+}
+
 QVariant SheetModel::cellData(int row, const QString& key, int role) const {
     const int node = isBase(row) ? baseNode(syntax_, key, steps_)
                                  : sheet_.rows[static_cast<std::size_t>(row - 1)].cell(key);
@@ -347,18 +386,14 @@ QVariant SheetModel::headerData(int section, Qt::Orientation orientation, int ro
         return {};
     }
     const QString key = keyOf(section);
-    if (role == Qt::DisplayRole) {
-        return section == kNameColumn    ? QStringLiteral("Variation")
-               : section == kCheckColumn ? QStringLiteral("Checked")
-                                         : key;
+    if (section < kFirstKey) {
+        return role == Qt::DisplayRole   ? QVariant(QString::fromLatin1(kFirstTitles[section].title))
+               : role == Qt::ToolTipRole ? QVariant(QString::fromLatin1(kFirstTitles[section].tip))
+               : role == kKeyRole        ? QVariant(key)
+                                         : QVariant();
     }
     if (role != Qt::ToolTipRole) {
-        return role == kKeyRole ? QVariant(key) : QVariant();
-    }
-    if (key.isEmpty()) {
-        return section == kCheckColumn
-                   ? QStringLiteral("Rows that the plan reads, or what is wrong")
-                   : QStringLiteral("Ticked ones are launched");
+        return role == Qt::DisplayRole || role == kKeyRole ? QVariant(key) : QVariant();
     }
     const Meaning meaning = changeMeaning(key, steps_);
     return meaning.key == nullptr

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "app/client/inspect_values.h"
+#include "app/gui/models/sheet/sheet_preview.h"
 #include "app/gui/models/sheet/sheet_text.h"
 
 namespace millrace::gui {
@@ -26,7 +27,14 @@ class SheetModel final : public QAbstractTableModel {
     Q_OBJECT
 
  public:
-    enum Column { kNameColumn, kCheckColumn, kFirstKey };
+    enum Column {
+        kNameColumn,
+        kCheckColumn,      ///< what the plan reads, or what is wrong
+        kKeptColumn,       ///< these three: SheetPreview
+        kPositivesColumn,
+        kEpochColumn,
+        kFirstKey
+    };
     enum Role {
         kErrorRole = Qt::UserRole,  ///< the message of the cell; "" fine
         kIsChangedRole,             ///< the variation sets this key
@@ -47,6 +55,8 @@ class SheetModel final : public QAbstractTableModel {
     /// Errors of the reader or the daemon, and the runs that were planned.
     void setErrors(const std::vector<client::SpecError>& errors);
     void setRuns(const std::vector<client::CheckedRun>& runs, bool isCurrent);
+    /// By name of the variation, "" for the base.
+    void setPreviews(QHash<QString, SheetPreview> previews);
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -106,6 +116,7 @@ class SheetModel final : public QAbstractTableModel {
     int placeOf(const client::SpecError& error) const;
     QVariant nameData(int row, int role) const;
     QVariant checkData(int row, int role) const;
+    QVariant previewData(int row, int column, int role) const;
     QVariant cellData(int row, const QString& key, int role) const;
     QString checkText(int row) const;
     QString changesText(int row) const;
@@ -124,6 +135,7 @@ class SheetModel final : public QAbstractTableModel {
     std::vector<client::SpecError> errors_;
     std::vector<Found> found_;
     QHash<QString, client::CheckedRun> runs_;
+    QHash<QString, SheetPreview> previews_;
     bool areRunsCurrent_ = false, isBaseTicked_ = true;
     QSet<QString> ticked_;
 };

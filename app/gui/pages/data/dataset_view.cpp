@@ -127,6 +127,7 @@ void DatasetView::setReply(const client::DatasetReply& reply) {
     const DatasetTotals totals = totalsOf(reply);
     numRows_->setValue(totals.rows);
     numFiles_->setValue(totals.files, tr("Format: %1").arg(totals.format));
+    numFiles_->setCaption(reply.filesTotal == 1 ? tr("file") : tr("files"));
     numGroups_->setValue(totals.rowGroups);
     numGroups_->setCaption(groupWord(reply.format));
     format_ = qtext(reply.format);

@@ -80,6 +80,11 @@ void LaunchPage::Parts::takeReply(int revision, const Result<client::CheckReply>
     editor_->setColumns(columns);
     sheetPanel_->setColumns(columns);
     sheet_.setRuns(document.checkReply().runs, document.isChecked());
+    if (document.isChecked() && reply->errors.empty()) {
+        previews_.want(document.source(), reply->runs, ticked());
+    } else {
+        previews_.stop();
+    }
 }
 
 void LaunchPage::Parts::showProblems() {

@@ -46,6 +46,7 @@ LaunchPage::Parts::Parts(LaunchPage& page, const PageContext& context)
     : page_(page),
       context_(context),
       files_(context.daemon, context.spec, this),
+      previews_(context.daemon),
       stack_(new QStackedWidget(&page)) {
     stack_->addWidget(buildEmpty());
     buildWork();
@@ -66,7 +67,8 @@ LaunchPage::Parts::Parts(LaunchPage& page, const PageContext& context)
 // Widgets first, and unheard: a field that loses the focus as it goes would still tell its text.
 LaunchPage::Parts::~Parts() {
     for (QObject* speaker : std::initializer_list<QObject*>{
-             &context_.spec, &context_.daemon, &files_, &sheet_, bar_, editor_, launchBar_}) {
+             &context_.spec, &context_.daemon, &files_, &sheet_, &previews_, bar_, editor_,
+             launchBar_}) {
         speaker->disconnect(this);
     }
     QObject::disconnect(&sheet_, nullptr, sheetPanel_, nullptr);
@@ -209,6 +211,9 @@ void LaunchPage::Parts::connectText() {
         readText();
     });
     connect(&context_.daemon, &DaemonBridge::linkChanged, this, [this] { daemonTimer_.start(); });
+    connect(&context_.daemon, &DaemonBridge::switched, this, [this] { previews_.forget(); });
+    connect(&previews_, &LaunchPreviews::changed, this,
+            [this] { sheet_.setPreviews(previews_.previews()); });
 }
 
 void LaunchPage::Parts::connectLaunch() {
@@ -355,7 +360,7 @@ bool LaunchPage::Parts::eventFilter(QObject* watched, QEvent* event) {
 
 bool LaunchPage::Parts::isSettled() const {
     return !readTimer_.isActive() && !daemonTimer_.isActive() && !checker_.isBusy() &&
-           !files_.isBusy() && numAsked_ == 0 && !isLaunching_;
+           !files_.isBusy() && numAsked_ == 0 && !isLaunching_ && previews_.isIdle();
 }
 
 void LaunchPage::Parts::saveState(QSettings& settings) const {

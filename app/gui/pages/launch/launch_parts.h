@@ -7,6 +7,7 @@
 #include "app/gui/bridge/spec_checker.h"
 #include "app/gui/models/sheet/sheet_model.h"
 #include "app/gui/pages/launch/launch_page.h"
+#include "app/gui/pages/launch/launch_previews.h"
 #include "app/gui/pages/launch/spec_files.h"
 #include "app/gui/widgets/yaml/yaml_editor.h"
 #include "backend/core/status.h"
@@ -86,6 +87,7 @@ class LaunchPage::Parts final : public QObject {
     SpecFiles files_;
     SpecChecker checker_;
     SheetModel sheet_;
+    LaunchPreviews previews_;
     QStackedWidget* stack_;
     QVBoxLayout* recentList_ = nullptr;
     SpecBar* bar_ = nullptr;

@@ -90,12 +90,12 @@ void SheetDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     }
     QFont font = index.column() >= SheetModel::kFirstKey ? monoFont(option.font) : option.font;
     font.setBold(index.column() == SheetModel::kNameColumn && index.row() == 0);
+    const bool isFound = index.column() > SheetModel::kNameColumn &&
+                         index.column() < SheetModel::kFirstKey;
     const bool isDim = index.data(SheetModel::kIsDefaultRole).toBool() ||
                        (index.column() == SheetModel::kCheckColumn && !hasError);
     painter->setFont(font);
-    painter->setPen(hasError && index.column() == SheetModel::kCheckColumn ? colors.bad
-                    : isDim                                                ? colors.dim
-                                                                           : colors.text);
+    painter->setPen(hasError && isFound ? colors.bad : isDim ? colors.dim : colors.text);
     const QString text = index.data().toString();
     painter->drawText(rect, Qt::AlignVCenter | Qt::AlignLeft,
                       QFontMetrics(font).elidedText(text, Qt::ElideRight, rect.width()));

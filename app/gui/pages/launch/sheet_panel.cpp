@@ -257,7 +257,9 @@ void SheetPanel::fitColumns() {
     for (int column = 0; column < model_.columnCount(); ++column) {
         const int cells = static_cast<QAbstractItemView*>(view_)->sizeHintForColumn(column);
         const int head = view_->horizontalHeader()->sectionSizeHint(column);
-        const int least = column == SheetModel::kCheckColumn ? 112 : 84;
+        const bool isCount =
+            column == SheetModel::kKeptColumn || column == SheetModel::kPositivesColumn;
+        const int least = isCount ? 128 : column == SheetModel::kCheckColumn ? 112 : 84;
         view_->setColumnWidth(column, std::clamp(std::max(cells, head), least, 300));
     }
 }

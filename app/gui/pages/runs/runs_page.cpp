@@ -396,6 +396,7 @@ void RunsPage::hideEvent(QHideEvent* event) {
 
 void RunsPage::tick() {
     rows_->table().setNow(QDateTime::currentMSecsSinceEpoch());
+    details_->refresh();
     const auto [first, last] = view_->visibleRows();
     fetcher_->look(first, last);
 }

@@ -81,8 +81,11 @@ void RunsPage::chooseUsualColumns() {
     }
     sinceColumns_.start();
     std::vector<std::string> evaluated;
-    for (const std::string& name : inUsualOrder(context().runs.metricNames())) {
-        if (isEvalMetric(name)) {
+    const std::vector<std::string> all = inUsualOrder(context().runs.metricNames());
+    for (const std::string& name : all) {
+        // Every run has the figures of its first head under names without it.
+        const bool isTwin = std::find(all.begin(), all.end(), withoutHead(name)) != all.end();
+        if (isEvalMetric(name) && !isTwin) {
             evaluated.push_back(name);
         }
     }

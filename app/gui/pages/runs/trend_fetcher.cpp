@@ -54,13 +54,15 @@ void TrendFetcher::clear() {
     askedMs_.clear();
 }
 
-std::vector<std::string> TrendFetcher::shownMetrics() const {
+// Whose series a run's cells are made of.
+std::vector<std::string> TrendFetcher::metricsOf(const client::RunSummary& run) const {
     std::set<std::string> names;
     for (const QString& key : rows_.columnKeys()) {
         const RunColumnFacts facts = factsOf(key);
         const bool isFetched =
-            facts.source == RunColumnSource::kTrend || facts.source == RunColumnSource::kBest ||
-            facts.source == RunColumnSource::kLow || facts.source == RunColumnSource::kHigh;
+            facts.source == RunColumnSource::kTrend || facts.source == RunColumnSource::kLow ||
+            facts.source == RunColumnSource::kHigh ||
+            (facts.source == RunColumnSource::kBest && run.best(facts.name) == nullptr);
         if (isFetched) {
             names.insert(facts.name);
         }
@@ -79,8 +81,9 @@ bool TrendFetcher::isWanted(int row, const std::string& metric) const {
 }
 
 void TrendFetcher::fillRow(int row) {
-    const std::vector<std::string> metrics = shownMetrics();
-    const std::string& id = rows_.table().run(row).id;
+    const client::RunSummary& run = rows_.table().run(row);
+    const std::vector<std::string> metrics = metricsOf(run);
+    const std::string& id = run.id;
     const bool isMissing = std::any_of(metrics.begin(), metrics.end(),
                                        [&](const auto& metric) { return isWanted(row, metric); });
     if (isMissing && inFlight_.count(id) == 0) {
@@ -96,7 +99,10 @@ void TrendFetcher::fillUnseen() {
                            sorted.source == RunColumnSource::kHigh;
     for (int row = 0; isFetched && row < rows_.table().numRuns(); ++row) {
         const client::RunSummary& run = rows_.table().run(row);
-        if (run.startedMs > 0 && run.metric(sorted.name) && queue_.size() < kMostQueued &&
+        const bool isTold =
+            sorted.source == RunColumnSource::kBest && run.best(sorted.name) != nullptr;
+        if (run.startedMs > 0 && run.metric(sorted.name) && !isTold &&
+            queue_.size() < kMostQueued &&
             !rows_.table().hasExtremes(row, sorted.name) && askedMs_.count(run.id) == 0) {
             queue_.push_back(run.id);
         }
@@ -113,19 +119,20 @@ void TrendFetcher::fill() {
 }
 
 void TrendFetcher::send() {
-    const std::vector<std::string> metrics = shownMetrics();
-    while (!queue_.empty() && inFlight_.size() < kMostInFlight && !metrics.empty()) {
+    while (!queue_.empty() && inFlight_.size() < kMostInFlight) {
         const std::string run = queue_.back();
         queue_.pop_back();
         if (inFlight_.count(run) == 0) {
-            ask(run, metrics);
+            ask(run);
         }
     }
 }
 
-void TrendFetcher::ask(const std::string& run, std::vector<std::string> metrics) {
+void TrendFetcher::ask(const std::string& run) {
     const client::RunSummary* summary = rows_.table().find(run);
-    if (summary == nullptr) {
+    const std::vector<std::string> metrics =
+        summary == nullptr ? std::vector<std::string>() : metricsOf(*summary);
+    if (metrics.empty()) {
         return;
     }
     inFlight_.insert(run);

@@ -36,10 +36,10 @@ class TrendFetcher final : public QObject {
     void fill();
     void fillRow(int row);
     void fillUnseen();
-    std::vector<std::string> shownMetrics() const;
+    std::vector<std::string> metricsOf(const client::RunSummary& run) const;
     bool isWanted(int row, const std::string& metric) const;
     void send();
-    void ask(const std::string& run, std::vector<std::string> metrics);
+    void ask(const std::string& run);
 
     DaemonBridge& daemon_;
     RunRows& rows_;

@@ -9,6 +9,7 @@
 #include "backend/core/json_text.h"
 #include "backend/core/text.h"
 #include "backend/dataset/description.h"
+#include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/sample.h"
 #include "daemon/worker/loader/resolve.h"
 
@@ -247,6 +248,27 @@ Json stepsAnswer(const Json& request) {
             {"split_rows", reply.splitRows}};
 }
 
+Json previewAnswer(const Json& request) {
+    // Whoever trains on this machine goes first.
+    (void)::nice(10);
+    ResolveRequest resolve = resolveRequestOf(request);
+    resolve.isAll = false;
+    resolve.variations = {jsonString(request, "variation")};
+    ResolveReply reply = resolveSpec(resolve);
+    if (!reply.errors.empty()) {
+        return {{"ok", false}, {"errors", errorsJson(reply.errors, resolve.fileName)}};
+    }
+    PreviewOptions options;
+    options.seconds = jsonReal(request, "seconds", options.seconds);
+    options.threads = jsonInt(request, "threads");
+    Result<Json> document = previewOf(std::move(reply.runs.front()), options);
+    if (!document.ok()) {
+        return refusal(document.status(), "preview");
+    }
+    (*document)["ok"] = true;
+    return std::move(*document);
+}
+
 std::string answerOf(std::string_view text) {
     const Result<Json> request = parseJson(text, "inspect's request");
     if (!request.ok()) {
@@ -265,9 +287,13 @@ std::string answerOf(std::string_view text) {
     if (op == "steps") {
         return dumpJson(stepsAnswer(*request));
     }
-    return dumpJson(refusal(invalidArgument("inspect: unknown op '", op, "'",
-                                            nameHint(op, {"resolve", "check", "dataset", "steps"})),
-                            "request"));
+    if (op == "preview") {
+        return dumpJson(previewAnswer(*request));
+    }
+    return dumpJson(
+        refusal(invalidArgument("inspect: unknown op '", op, "'",
+                                nameHint(op, {"resolve", "check", "dataset", "steps", "preview"})),
+                "request"));
 }
 
 }  // namespace

@@ -7,8 +7,9 @@
 //   {"op": "dataset", "path": text or [..], "base_dir", "format", "files_max"}, or in place of the
 //      path a spec: "text", "file_name", "sets"
 //   {"op": "steps", as resolve but "variation", "rows", "split", "first_row"}
+//   {"op": "preview", as resolve but "variation", "seconds", "threads"}
 // Answers: {"ok": true, ...} or {"ok": false, "errors": [{message, line, column, path, code}]};
-// those of check, dataset and steps are the JSON form of the responses of
+// those of check, dataset, steps and preview are the JSON form of the responses of
 // proto/millrace/v1/inspect.proto and hold what is known beside errors too.
 #include <string>
 #include <string_view>

@@ -123,6 +123,7 @@ std::vector<std::int64_t> sampleOrder(std::int64_t splits, std::uint64_t seed) {
 struct Preview {
     PreviewOptions options;
     ResolvedRun run;
+    std::unique_ptr<LoaderMemory> memory;  // before what is taken from it
     std::shared_ptr<const segment::StreamInput> input;
     std::vector<SplitFigures> sample;
     std::int64_t threads = 1;
@@ -219,6 +220,7 @@ Json documentOf(const Preview& preview) {
             {"name", preview.run.spec.name},
             {"variation", preview.run.variation},
             {"stream_hash", preview.run.streamHash},
+            {"plan_hash", preview.run.planHash},
             {"files", preview.run.plan.files.size()},
             {"splits", preview.input->numSegments()},
             {"splits_sampled", preview.sample.size()},
@@ -239,9 +241,28 @@ Json documentOf(const Preview& preview) {
             {"seconds", secondsSinceStart()}};
 }
 
-Status takeSample(Preview& preview, segment::BufferPool& pool, std::stop_token stop,
-                  std::atomic<std::int64_t>& done) {
-    Sampler sampler(preview.input, pool);
+// Opens the stream of a run that is resolved.
+Status openInput(Preview& preview) {
+    spec::RunSpec& spec = preview.run.spec;
+    preview.threads = preview.options.threads > 0        ? preview.options.threads
+                      : spec.resources.loaderThreads > 0 ? spec.resources.loaderThreads
+                                                         : usableCores();
+    // A segment of one split: the runner's unit is the sample's.
+    stream::Plan plan = preview.run.plan;
+    plan.segmentSplits = spec.batch.segmentSplits = 1;
+    preview.memory = std::make_unique<LoaderMemory>(
+        spec.resources.memoryLimitMb,
+        loaderNeed(spec, plan, {static_cast<int>(preview.threads)}));
+    RETURN_IF_ERROR(preview.memory->admitted());
+    ASSIGN_OR_RETURN(preview.input, segment::StreamInput::open(spec, plan, recipe::Part::kTrain,
+                                                               preview.memory->budget()));
+    preview.rows = plan.numRows();
+    preview.memory->makePools(0);
+    return okStatus();
+}
+
+Status takeSample(Preview& preview, std::stop_token stop, std::atomic<std::int64_t>& done) {
+    Sampler sampler(preview.input, preview.memory->segments());
     const std::vector<std::int64_t> order =
         sampleOrder(preview.input->numSegments(), preview.run.spec.batch.seed);
     const double start = secondsSinceStart();
@@ -268,26 +289,12 @@ Status takeSample(Preview& preview, segment::BufferPool& pool, std::stop_token s
 Status runOn(const Watch& watch, Preview& preview) {
     ASSIGN_OR_RETURN(preview.run, resolveFile(preview.options.specPath, preview.options.variation,
                                               preview.options.sets));
-    spec::RunSpec& spec = preview.run.spec;
-    preview.threads = preview.options.threads > 0        ? preview.options.threads
-                      : spec.resources.loaderThreads > 0 ? spec.resources.loaderThreads
-                                                         : usableCores();
-    // A segment of one split: the runner's unit is the sample's.
-    stream::Plan plan = preview.run.plan;
-    plan.segmentSplits = spec.batch.segmentSplits = 1;
-    LoaderMemory memory(spec.resources.memoryLimitMb,
-                        loaderNeed(spec, plan, {static_cast<int>(preview.threads)}));
-    RETURN_IF_ERROR(memory.admitted());
-    ASSIGN_OR_RETURN(preview.input,
-                     segment::StreamInput::open(spec, plan, recipe::Part::kTrain, memory.budget()));
-    preview.rows = plan.numRows();
-    memory.makePools(0);
-    segment::BufferPool& pool = memory.segments();
+    RETURN_IF_ERROR(openInput(preview));
     std::atomic<std::int64_t> done{0};
     const std::int64_t most = preview.input->numSegments();
     ProgressLine progress(most, "splits");
     return watch.run(
-        [&](std::stop_token stop) { return takeSample(preview, pool, std::move(stop), done); },
+        [&](std::stop_token stop) { return takeSample(preview, std::move(stop), done); },
         [&](double seconds) {
             progress.say(strCat("sampling: ", done.load(), " of ", most, " splits, ",
                                 static_cast<std::int64_t>(seconds), " s"));
@@ -295,6 +302,16 @@ Status runOn(const Watch& watch, Preview& preview) {
 }
 
 }  // namespace
+
+Result<Json> previewOf(ResolvedRun run, const PreviewOptions& options) {
+    Preview preview;
+    preview.options = options;
+    preview.run = std::move(run);
+    RETURN_IF_ERROR(openInput(preview));
+    std::atomic<std::int64_t> done{0};
+    RETURN_IF_ERROR(takeSample(preview, {}, done));
+    return documentOf(preview);
+}
 
 int runPreview(const PreviewOptions& options) {
     const Watch watch;

@@ -1,9 +1,14 @@
 #pragma once
-// `millrace-loader preview SPEC`: what a variation would yield and cost, from footers and some
-// splits that are run through the whole recipe (estimate.h says how sure it is).
+// `millrace-loader preview SPEC` and the op `preview` of `millrace-loader inspect`: what a variation
+// would yield and cost, from footers and some splits that are run through the whole recipe
+// (estimate.h says how sure it is).
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+#include "daemon/worker/loader/resolve.h"
 
 namespace millrace::loader {
 
@@ -18,6 +23,10 @@ struct PreviewOptions {
 
 /// Splits that are read whatever they take.
 inline constexpr std::int64_t kPreviewSplitsLeast = 4;
+
+/// The document of the role, of a run that is resolved; `specPath`, `variation` and `sets` of the
+/// options are not read.
+Result<Json> previewOf(ResolvedRun run, const PreviewOptions& options);
 
 /// The role: prints one JSON document. The process's exit code.
 int runPreview(const PreviewOptions& options);

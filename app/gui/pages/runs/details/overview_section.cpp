@@ -61,13 +61,13 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
 
 void OverviewSection::showRun(const client::RunSummary& run, const client::RunSummary* base,
                               std::int64_t nowMs) {
+    rateAge_ = runId_ == run.id ? rateAge_ : RateAge();
     runId_ = run.id;
     used_.clear();
     showReason(run);
     showProgress(run);
     showMetrics(run, base);
-    const auto rate = run.metric("samples_per_second");
-    setFigure("samples/s", rate ? countText(*rate) : QString());
+    showRate(run, nowMs);
     const double rows = static_cast<double>(std::max(run.rowsTrained, run.progress.rows));
     setFigure("rows trained", rows > 0 ? shortCountText(rows) : QString(), countText(rows));
     const std::int64_t end = run.endedMs > 0 ? run.endedMs : nowMs;
@@ -87,6 +87,16 @@ void OverviewSection::showRun(const client::RunSummary& run, const client::RunSu
     names.resize(std::min<std::size_t>(names.size(), 1));
     board_->setMetrics(names);
     board_->setVisible(!names.empty());
+}
+
+// The mean of a run that has ended; else the newest, with its age where it is old.
+void OverviewSection::showRate(const client::RunSummary& run, std::int64_t nowMs) {
+    rateAge_.note(run, nowMs);
+    const std::optional<double> rate = run.rate(), old = rateAge_.oldSeconds(run, nowMs);
+    setFigure("samples/s", rate ? countText(*rate) : QString(),
+              client::isEnded(run.state) ? "The mean of its steps, evaluations left out"
+                                         : "At the last report",
+              old ? durationText(1e3 * *old) + " old" : QString());
 }
 
 void OverviewSection::showReason(const client::RunSummary& run) {
@@ -134,7 +144,7 @@ void OverviewSection::showMetrics(const client::RunSummary& run, const client::R
             names.push_back(point.name);
         }
     }
-    names = inUsualOrder(names);
+    names = inUsualOrder(eachOnce(std::move(names)));
     names.resize(std::min(names.size(), kMostMetrics));
     for (const std::string& name : names) {
         const double value = *run.metric(name);
@@ -237,6 +247,15 @@ QString OverviewSection::figure(const QString& name) const {
     for (const auto& [known, figure] : figures_) {
         if (known == name) {
             return figure->value();
+        }
+    }
+    return {};
+}
+
+QString OverviewSection::caption(const QString& name) const {
+    for (const auto& [known, figure] : figures_) {
+        if (known == name) {
+            return figure->caption();
         }
     }
     return {};

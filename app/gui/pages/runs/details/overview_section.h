@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/client/daemon_values.h"
+#include "app/gui/models/runs/metric_facts.h"
 
 class QGridLayout;
 class QLabel;
@@ -35,6 +36,8 @@ class OverviewSection final : public QWidget {
     ChartBoard& board() const { return *board_; }
     /// The value of a figure by its name ("loss", "step"); "" where it is not shown.
     QString figure(const QString& name) const;
+    /// What stands below it: its name, and what is to be said of it.
+    QString caption(const QString& name) const;
     QString reason() const;
 
  protected:
@@ -44,11 +47,13 @@ class OverviewSection final : public QWidget {
     void setFigure(const QString& name, const QString& value, const QString& tip = {},
                    const QString& addition = {});
     void arrangeFigures();
+    void showRate(const client::RunSummary& run, std::int64_t nowMs);
     void showReason(const client::RunSummary& run);
     void showProgress(const client::RunSummary& run);
     void showMetrics(const client::RunSummary& run, const client::RunSummary* base);
 
     std::string runId_;
+    RateAge rateAge_;
     MessageStrip* reason_;
     QLabel* progressText_;
     QProgressBar* progress_;

@@ -15,6 +15,7 @@
 #include "app/gui/bridge/daemon_bridge.h"
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/models/runs/run_diff.h"
 #include "app/gui/models/runs/run_table.h"
 #include "app/gui/pages/runs/parts/chart_board.h"
@@ -167,7 +168,7 @@ std::vector<std::string> ComparePanel::metricNames() const {
             }
         }
     }
-    return {names.begin(), names.end()};
+    return eachOnce({names.begin(), names.end()});
 }
 
 void ComparePanel::showBoard() {

@@ -221,9 +221,10 @@ void RunCellDelegate::paintValue(const Cell& cell) const {
 }
 
 QString differenceLabel(const BaseDifference& difference) {
-    return difference.verdict == Verdict::kOtherRows
-               ? QString(QChar(0x2260)) + " rows"
-               : differenceText(difference.value, difference.other);
+    const bool doesCompare = difference.verdict != Verdict::kOtherRows &&
+                             difference.verdict != Verdict::kOtherTraining;
+    return doesCompare ? differenceText(difference.value, difference.other)
+                       : QString(QChar(0x2260)) + " rows";
 }
 
 QColor differenceColor(const BaseDifference& difference, const ThemeColors& colors) {
@@ -233,6 +234,7 @@ QColor differenceColor(const BaseDifference& difference, const ThemeColors& colo
         case Verdict::kWorse:
             return colors.bad;
         case Verdict::kOtherRows:
+        case Verdict::kOtherTraining:
             return colors.warn;
         default:
             return colors.dim;

@@ -1,0 +1,185 @@
+#include "backend/runs/run_figures.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "backend/runs/metric_table.h"
+
+namespace millrace::runs {
+namespace {
+
+// Of a thinned series: its ends, its least and its greatest value.
+constexpr int kFewestPoints = 4;
+
+Status addTimedSteps(Database& db, std::int64_t runNo, std::int64_t rows, std::int64_t ms) {
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE run SET timed_rows = timed_rows + ?1, timed_ms = "
+                                "timed_ms + ?2 WHERE no = ?3"));
+    return update.bind(rows).bind(ms).bind(runNo).run();
+}
+
+// By run: the keys whose series have something to tell.
+Result<std::map<std::int64_t, std::vector<std::string>>> figureKeys(Database& db) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT run_no, key FROM latest_metric WHERE key = ?1 OR "
+                                "substr(key, 1, 5) = 'eval.'"));
+    query.bind(kStepMetric);
+    std::map<std::int64_t, std::vector<std::string>> keys;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return keys;
+        }
+        std::string key = query.textAt(1);
+        if (key == kStepMetric || isBestKept(key)) {
+            keys[query.intAt(0)].push_back(std::move(key));
+        }
+    }
+}
+
+// From the first step to the last, evaluations with it: the lines between were not looked at. How
+// long a run paused between two attempts is not known.
+Status timeOldSteps(Database& db, std::int64_t runNo, const std::vector<MetricPoint>& ends) {
+    ASSIGN_OR_RETURN(const std::int64_t attempts,
+                     db.queryInt(strCat("SELECT attempt FROM run WHERE no = ", runNo)));
+    if (attempts > 1 || ends.size() < 2) {
+        return okStatus();
+    }
+    const std::int64_t rows = ends.back().rows - ends.front().rows;
+    const std::int64_t ms = ends.back().timeMs - ends.front().timeMs;
+    return rows > 0 && ms > 0 ? addTimedSteps(db, runNo, rows, ms) : okStatus();
+}
+
+}  // namespace
+
+std::optional<MetricPoint> bestOf(const MetricSeries& series) {
+    const MetricSense sense = senseOf(series.key);
+    std::optional<MetricPoint> best;
+    for (const MetricPoint& point : series.points) {
+        const double before = best ? best->value : std::numeric_limits<double>::quiet_NaN();
+        if (sense != MetricSense::kUnknown && isBetter(sense, point.value, before)) {
+            best = point;
+        }
+    }
+    return best;
+}
+
+Result<std::optional<MetricPoint>> readBest(Database& db, std::int64_t runNo,
+                                            const std::string& key) {
+    ASSIGN_OR_RETURN(const std::vector<MetricSeries> all,
+                     MetricReader(db, runNo, "").read({{key, {0, INT64_MAX, kFewestPoints}}}));
+    return bestOf(all.front());
+}
+
+Status setBest(Database& db, std::int64_t runNo, std::string_view key,
+               const std::optional<MetricPoint>& best) {
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE latest_metric SET best_step = ?1, best_value = ?2 WHERE "
+                                "run_no = ?3 AND key = ?4"));
+    if (best) {
+        update.bind(best->step).bind(best->value);
+    } else {
+        update.bindNull().bindNull();
+    }
+    return update.bind(runNo).bind(key).run();
+}
+
+Status FigureWriter::add(const MetricLine& line) {
+    bool isStep = false, isEval = false;
+    for (const auto& [key, value] : line.values) {
+        isStep = isStep || key == kStepMetric;
+        isEval = isEval || isEvalMetric(key);
+        if (isBestKept(key)) {
+            evals_[key].push_back({line.step, line.epoch, line.rows, line.timeMs, value, attempt_});
+        }
+    }
+    if (!isStep && !isEval) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(readMark());
+    // The time of an evaluation is that from its step to its own line: it counts for no step.
+    const bool isTimed = isStep && mark_ && line.rows > mark_->rows && line.timeMs >= mark_->timeMs;
+    if (isTimed) {
+        rows_ += line.rows - mark_->rows;
+        ms_ += line.timeMs - mark_->timeMs;
+    }
+    mark_ = Mark{line.rows, line.timeMs};
+    return okStatus();
+}
+
+// From the commits before, of this attempt: of the first step nobody knows when it began.
+Status FigureWriter::readMark() {
+    if (std::exchange(isMarkRead_, true)) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(Statement query,
+                     db_.prepare("SELECT rows, time_ms FROM latest_metric WHERE run_no = ?1 AND "
+                                 "(key = ?2 OR (key >= 'eval.' AND key < 'eval/')) AND "
+                                 "attempt = ?3 ORDER BY time_ms DESC LIMIT 1"));
+    ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo_).bind(kStepMetric).bind(attempt_).step());
+    if (isRow) {
+        mark_ = Mark{query.intAt(0), query.intAt(1)};
+    }
+    return okStatus();
+}
+
+Status FigureWriter::finish(bool isOldAttempt) {
+    if (rows_ > 0) {
+        RETURN_IF_ERROR(addTimedSteps(db_, runNo_, rows_, ms_));
+    }
+    for (const auto& [key, points] : evals_) {
+        RETURN_IF_ERROR(writeBest(key, points, isOldAttempt));
+    }
+    return okStatus();
+}
+
+// Of the points of one step only the newest attempt's count. So a point at the step of the best one
+// may take its place, and a late one of an older attempt may not count itself: then the series
+// says.
+Status FigureWriter::writeBest(const std::string& key, const std::vector<MetricPoint>& points,
+                               bool isOldAttempt) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db_.prepare("SELECT best_step, best_value FROM latest_metric WHERE "
+                                 "run_no = ? AND key = ?"));
+    ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo_).bind(key).step());
+    std::optional<MetricPoint> best;
+    if (isRow && !query.isNullAt(0)) {
+        best.emplace();
+        best->step = query.intAt(0);
+        best->value = query.doubleAt(1);
+    }
+    const auto before = best;
+    bool isUnsure = isOldAttempt;
+    for (const MetricPoint& point : points) {
+        isUnsure = isUnsure || (before && point.step == before->step);
+        const bool isFirstOfEquals = best && point.value == best->value && point.step < best->step;
+        if (!best || isBetter(senseOf(key), point.value, best->value) || isFirstOfEquals) {
+            best = std::isnan(point.value) ? best : point;
+        }
+    }
+    if (isUnsure) {
+        ASSIGN_OR_RETURN(best, readBest(db_, runNo_, key));
+    }
+    return best == before ? okStatus() : setBest(db_, runNo_, key, best);
+}
+
+Status gatherOldRuns(Database& db) {
+    ASSIGN_OR_RETURN(const auto runs, figureKeys(db));
+    for (const auto& [runNo, keys] : runs) {
+        std::vector<MetricRequest> requests;
+        for (const std::string& key : keys) {
+            requests.push_back({key, {0, INT64_MAX, kFewestPoints}});
+        }
+        ASSIGN_OR_RETURN(const std::vector<MetricSeries> all,
+                         MetricReader(db, runNo, "").read(requests));
+        for (const MetricSeries& series : all) {
+            RETURN_IF_ERROR(series.key == kStepMetric
+                                ? timeOldSteps(db, runNo, series.points)
+                                : setBest(db, runNo, series.key, bestOf(series)));
+        }
+    }
+    return okStatus();
+}
+
+}  // namespace millrace::runs

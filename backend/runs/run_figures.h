@@ -1,0 +1,66 @@
+#pragma once
+// RunFigures: what lists show of a run's metrics, so that no list reads a series: the best value of
+// each evaluation metric, and the rows and the time of its steps.
+//
+// Kept in latest_metric and run as lines are committed; docs/formats/metrics.md says what counts.
+// Threads: one at a time, inside the caller's transaction. Failure: as of Database.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/runs/database.h"
+#include "backend/runs/run_store.h"
+
+namespace millrace::runs {
+
+/// Each step of a run is a line with this metric.
+inline constexpr std::string_view kStepMetric = "loss";
+
+/// The best point of a whole series, or of one that was thinned out: the first of equals. Nothing
+/// where all are NaN, or where nobody knows which way is better.
+std::optional<MetricPoint> bestOf(const MetricSeries& series);
+/// The same of a metric of the store.
+Result<std::optional<MetricPoint>> readBest(Database& db, std::int64_t runNo,
+                                            const std::string& key);
+/// Stores a metric's best value beside its newest.
+Status setBest(Database& db, std::int64_t runNo, std::string_view key,
+               const std::optional<MetricPoint>& best);
+
+/// Gathers the figures of the lines of one commit, which stand in their metrics already.
+class FigureWriter {
+ public:
+    FigureWriter(Database& db, std::int64_t runNo, int attempt)
+        : db_(db), runNo_(runNo), attempt_(attempt) {}
+
+    /// A line that was stored, in the order of the commit. Before `finish`, and before the newest
+    /// values are brought up to date.
+    Status add(const MetricLine& line);
+    /// `isOldAttempt`: of an attempt that is not the newest one.
+    Status finish(bool isOldAttempt);
+
+ private:
+    // The end of the step or evaluation before.
+    struct Mark {
+        std::int64_t rows = 0, timeMs = 0;
+    };
+
+    Status readMark();
+    Status writeBest(const std::string& key, const std::vector<MetricPoint>& points,
+                     bool isOldAttempt);
+
+    Database& db_;
+    const std::int64_t runNo_;
+    const int attempt_;
+    bool isMarkRead_ = false;
+    std::optional<Mark> mark_;
+    std::int64_t rows_ = 0, ms_ = 0;
+    std::map<std::string, std::vector<MetricPoint>> evals_;
+};
+
+/// Of the runs of a store before schema 5.
+Status gatherOldRuns(Database& db);
+
+}  // namespace millrace::runs

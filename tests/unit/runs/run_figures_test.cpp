@@ -1,0 +1,171 @@
+// What lists show of a run's metrics without reading a series: best values, the mean rate.
+#include <cmath>
+#include <limits>
+
+#include <sqlite3.h>
+
+#include "backend/runs/run_figures.h"
+#include "tests/unit/runs/fixture.h"
+
+namespace millrace::runs {
+namespace {
+
+class RunFiguresTest : public RunStoreTest {
+ protected:
+    RunFiguresTest() : id(create("base")) { EXPECT_TRUE(store->beginAttempt(id, 1, 0).ok()); }
+
+    void evaluate(int attempt, std::int64_t seq, std::int64_t step, double auc, double entropy) {
+        LineBatch batch{id, attempt, "rank0", seq};
+        batch.metrics.push_back({seq,
+                                 step,
+                                 0,
+                                 step * 10,
+                                 1'000 * seq,
+                                 {{"eval.auc", auc},
+                                  {"eval.normalized_entropy", entropy},
+                                  {"eval.calibration", 1.1}}});
+        ASSERT_TRUE(store->commitLines(batch).ok());
+    }
+    /// A step of 100 rows that ended at `timeMs`.
+    void step(int attempt, std::int64_t number, std::int64_t timeMs) {
+        LineBatch batch{id, attempt, "rank0", number};
+        batch.metrics.push_back({number, number, 0, number * 100, timeMs, {{"loss", 0.5}}});
+        ASSERT_TRUE(store->commitLines(batch).ok());
+    }
+    double rate() const { return store->list({}).value().runs.at(0).meanRate; }
+    MetricPoint best(const std::string& key) const {
+        const auto all = store->list({}).value().runs.at(0).bestMetrics;
+        const auto found = all.find(key);
+        return found == all.end() ? MetricPoint{-1} : found->second;
+    }
+    void runSql(const std::string& sql) {
+        store.reset();
+        sqlite3* db = nullptr;
+        ASSERT_EQ(sqlite3_open(path().c_str(), &db), SQLITE_OK);
+        EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+            << sqlite3_errmsg(db);
+        sqlite3_close(db);
+    }
+    /// As the version before this wrote it.
+    void becomeSchema4() {
+        runSql("ALTER TABLE latest_metric DROP COLUMN best_step; "
+               "ALTER TABLE latest_metric DROP COLUMN best_value; "
+               "ALTER TABLE run DROP COLUMN timed_rows; ALTER TABLE run DROP COLUMN timed_ms; "
+               "PRAGMA user_version = 4");
+        reopen();
+    }
+
+    std::string id;
+};
+
+TEST_F(RunFiguresTest, TheBestOfEachEvaluationMetricStandsInTheList) {
+    evaluate(1, 1, 100, 0.7, 0.9);
+    evaluate(1, 2, 200, 0.8, 0.8);
+    evaluate(1, 3, 300, 0.75, 0.85);
+    EXPECT_EQ(best("eval.auc").step, 200);
+    EXPECT_EQ(best("eval.auc").value, 0.8);
+    EXPECT_EQ(best("eval.normalized_entropy").step, 200) << "less is better";
+    EXPECT_EQ(best("eval.calibration").step, -1) << "nobody knows which way is better";
+    const RunRecord run = store->get(id).value();
+    EXPECT_EQ(run.latestMetrics.at("eval.auc").value, 0.75);
+    EXPECT_EQ(run.bestMetrics.at("eval.auc").step, 200);
+    EXPECT_FALSE(run.bestMetrics.contains("loss"));
+}
+
+TEST_F(RunFiguresTest, TheFirstOfEqualsIsTheBestAndNanNeverIs) {
+    evaluate(1, 1, 100, std::nan(""), 1);
+    EXPECT_EQ(best("eval.auc").step, -1);
+    evaluate(1, 2, 200, 0.8, 1);
+    evaluate(1, 3, 300, 0.8, 1);
+    EXPECT_EQ(best("eval.auc").step, 200);
+    evaluate(1, 4, 50, 0.8, 1);
+    EXPECT_EQ(best("eval.auc").step, 50) << "a late line of an earlier step";
+    evaluate(1, 5, 400, std::numeric_limits<double>::infinity(), 1);
+    EXPECT_EQ(best("eval.auc").step, 400);
+}
+
+TEST_F(RunFiguresTest, AnAttemptThatGoesBackTakesTheBestBehindItWithIt) {
+    evaluate(1, 1, 100, 0.7, 0.9);
+    evaluate(1, 2, 200, 0.8, 0.8);
+    evaluate(1, 3, 300, 0.9, 0.7);
+    ASSERT_TRUE(store->beginAttempt(id, 2, 250).ok());
+    EXPECT_EQ(best("eval.auc").step, 300) << "it has not begun";
+    ASSERT_TRUE(work(id, 2).ok());
+    EXPECT_EQ(best("eval.auc").step, 200);
+    EXPECT_EQ(best("eval.auc").value, 0.8);
+    EXPECT_EQ(best("eval.normalized_entropy").value, 0.8);
+    evaluate(2, 1, 200, 0.6, 0.95);
+    EXPECT_EQ(best("eval.auc").step, 100) << "of one step the newest attempt counts";
+    evaluate(1, 4, 200, 0.99, 0.1);
+    EXPECT_EQ(best("eval.auc").step, 100) << "a late line of the attempt before does not";
+    reopen();
+    ASSERT_TRUE(store->beginAttempt(id, 3, 0).ok());
+    ASSERT_TRUE(work(id, 3).ok());
+    EXPECT_EQ(best("eval.auc").step, -1);
+}
+
+TEST_F(RunFiguresTest, TheRateIsRowsOverTheTimeOfTheSteps) {
+    EXPECT_EQ(rate(), 0) << "not known";
+    step(1, 1, 10'000);
+    EXPECT_EQ(rate(), 0) << "nobody knows when the first step began";
+    step(1, 2, 10'010);
+    step(1, 3, 10'030);
+    EXPECT_EQ(rate(), 200 / 0.030);
+}
+
+TEST_F(RunFiguresTest, AnEvaluationIsNoTimeOfAStep) {
+    step(1, 1, 10'000);
+    step(1, 2, 10'010);
+    LineBatch batch{id, 1, "rank0", 3};
+    batch.metrics.push_back({3, 2, 0, 200, 19'990, {{"eval.auc", 0.7}}});
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    step(1, 4, 20'000);
+    EXPECT_EQ(rate(), (100 + 200) / 0.020) << "the ten seconds between count for nothing";
+}
+
+TEST_F(RunFiguresTest, APauseBetweenTwoAttemptsIsNoTimeOfAStep) {
+    step(1, 1, 10'000);
+    step(1, 2, 10'010);
+    ASSERT_TRUE(store->beginAttempt(id, 2, 2).ok());
+    LineBatch batch{id, 2, "rank0", 2};
+    batch.metrics.push_back({1, 3, 0, 300, 500'000, {{"loss", 0.5}}});
+    batch.metrics.push_back({2, 4, 0, 400, 500'010, {{"loss", 0.5}}});
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    EXPECT_EQ(rate(), 200 / 0.020);
+}
+
+TEST_F(RunFiguresTest, AStoreOfBeforeGetsItsFiguresFromItsSeries) {
+    for (int number = 1; number <= 40; ++number) {
+        step(1, number, 10'000 + 10 * number);
+    }
+    evaluate(1, 41, 20, 0.8, 0.8);
+    evaluate(1, 42, 40, 0.7, 0.9);
+    const std::string other = id;
+    id = create("resumed");
+    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
+    step(1, 1, 1'000);
+    step(1, 2, 2'000);
+    ASSERT_TRUE(store->beginAttempt(id, 2, 1).ok());
+    step(2, 2, 900'000);
+    evaluate(2, 3, 2, 0.6, 0.9);
+    becomeSchema4();
+    const RunRecord first = store->get(other).value(), resumed = store->get(id).value();
+    EXPECT_EQ(first.bestMetrics.at("eval.auc").step, 20);
+    EXPECT_EQ(first.bestMetrics.at("eval.auc").value, 0.8);
+    EXPECT_EQ(first.bestMetrics.at("eval.normalized_entropy").value, 0.8);
+    EXPECT_FALSE(first.bestMetrics.contains("eval.calibration"));
+    EXPECT_EQ(first.meanRate, 3'900 / 0.390);
+    EXPECT_EQ(resumed.bestMetrics.at("eval.auc").step, 2);
+    EXPECT_EQ(resumed.meanRate, 0) << "how long it paused is not known";
+    EXPECT_TRUE(std::filesystem::exists(path() + ".schema4")) << "the way back";
+}
+
+TEST_F(RunFiguresTest, AListWithoutMetricsHasNoBestEither) {
+    evaluate(1, 1, 100, 0.7, 0.9);
+    RunQuery query;
+    query.withMetrics = false;
+    EXPECT_TRUE(store->list(query).value().runs.at(0).bestMetrics.empty());
+}
+
+}  // namespace
+}  // namespace millrace::runs
