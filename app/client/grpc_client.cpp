@@ -93,7 +93,9 @@ Status toStatus(const grpc::Status& from, const Address& address) {
         return isTransport ? noDaemon(address, reasonOf(from.error_message()))
                            : unavailable(from.error_message());
     }
-    if (from.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    // A limit of the daemon's own comes with its sentence, that of the call with gRPC's two words.
+    if (from.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
+        from.error_message() == "Deadline Exceeded") {
         return deadlineExceeded("the daemon at ", address.text(), " did not answer in time");
     }
     if (from.error_code() == grpc::StatusCode::UNIMPLEMENTED) {

@@ -185,15 +185,19 @@ void EmbeddedJob::refresh(Worker& worker) {
     }
     // Alive is asked first: a guardian that ended in between has written its record by then.
     const bool isAlive = worker.guardian && isGuardianAlive(*worker.guardian);
-    worker.exit = readExitRecord(worker.directory);
-    if (worker.exit || !worker.guardian || isAlive) {
+    const auto exit = readExitRecord(worker.directory);
+    worker.exit = exit.ok() ? *exit : std::nullopt;
+    if (!exit.ok() || worker.exit || !worker.guardian || isAlive) {
         return;
     }
-    const int numLeft = killLeftovers(worker.directory);
+    const Result<int> numLeft = killLeftovers(worker.directory);
+    if (!numLeft.ok()) {
+        return;  // looked at again with the next state()
+    }
     worker.exit = ExitRecord{kKilled, SIGKILL, clock_.wallMs(), "its guardian was killed"};
     worker.exit->isAssumed = true;
     logWarn("engine: guardian lost",
-            {{"gang", record_.key}, {"worker", worker.record.name}, {"killed", numLeft}});
+            {{"gang", record_.key}, {"worker", worker.record.name}, {"killed", *numLeft}});
 }
 
 void EmbeddedJob::advance() {

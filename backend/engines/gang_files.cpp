@@ -190,20 +190,24 @@ std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirect
                           jsonString(*json, "boot_id")};
 }
 
-std::optional<ExitRecord> readExitRecord(const std::string& workerDirectory) {
+Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirectory) {
     const std::string path = workerDirectory + "/exit.json";
     const Result<std::string> text = readFile(path, kRecordBytesMax);
+    if (absl::IsResourceExhausted(text.status())) {
+        return text.status();
+    }
     const Result<Json> json =
         text.ok() ? parseBounded(*text, path, {kRecordBytesMax}) : Result<Json>(text.status());
     if (!json.ok() || !json->is_object()) {
-        return std::nullopt;
+        return std::optional<ExitRecord>();
     }
     const Result<std::int64_t> time = parseTime(jsonString(*json, "time"));
-    return ExitRecord{static_cast<int>(jsonInt(*json, "code", 137)),
-                      static_cast<int>(jsonInt(*json, "signal")), time.ok() ? *time : 0,
-                      jsonString(*json, "reason"),
-                      jsonString(*json, "boot_id"),
-                      jsonInt(*json, "boot_ms")};
+    return std::optional(ExitRecord{static_cast<int>(jsonInt(*json, "code", 137)),
+                                    static_cast<int>(jsonInt(*json, "signal")),
+                                    time.ok() ? *time : 0,
+                                    jsonString(*json, "reason"),
+                                    jsonString(*json, "boot_id"),
+                                    jsonInt(*json, "boot_ms")});
 }
 
 bool isEarlier(const ExitRecord& a, const ExitRecord& b) {

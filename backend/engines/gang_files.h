@@ -67,6 +67,7 @@ struct ExitRecord {
 /// Whether `a` was written before `b`: by the time since the boot where both tell one boot, as the
 /// wall clock may have been set in between.
 bool isEarlier(const ExitRecord& a, const ExitRecord& b);
-std::optional<ExitRecord> readExitRecord(const std::string& workerDirectory);
+/// Nothing when there is none; an error when it cannot be read for want of descriptors or memory.
+Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirectory);
 
 }  // namespace millrace::engines

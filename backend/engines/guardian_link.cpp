@@ -21,11 +21,14 @@ namespace {
 
 constexpr std::size_t kReplyMax = 4096;
 
-// Field 22 of /proc/PID/stat, counted behind the name's closing bracket; -1 when there is none.
-std::int64_t startTimeOf(std::int64_t pid) {
+// Field 22 of /proc/PID/stat, counted behind the name's closing bracket; -1 when there is no such
+// process, an error when that cannot be found out (no descriptor is left to look with).
+Result<std::int64_t> startTimeOf(std::int64_t pid) {
     const Result<std::string> stat = readFile(strCat("/proc/", pid, "/stat"), kReplyMax);
     if (!stat.ok()) {
-        return -1;
+        const bool isGone = absl::IsNotFound(stat.status()) ||
+                            (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH);
+        return isGone ? Result<std::int64_t>(-1) : Result<std::int64_t>(stat.status());
     }
     std::size_t at = stat->rfind(')');
     // A zombie has ended: it waits only for its parent.
@@ -50,7 +53,7 @@ bool hasVariable(std::string_view environment, std::string_view name, std::strin
     return false;
 }
 
-std::set<pid_t> killOnce(std::string_view directory) {
+Result<std::set<pid_t>> killOnce(std::string_view directory) {
     std::set<pid_t> found;
     std::error_code error;
     std::filesystem::directory_iterator it("/proc", error), end;
@@ -60,10 +63,16 @@ std::set<pid_t> killOnce(std::string_view directory) {
             continue;
         }
         const Result<std::string> environment = readFile(it->path().string() + "/environ");
+        if (absl::IsResourceExhausted(environment.status())) {
+            return environment.status();
+        }
         if (environment.ok() && hasVariable(*environment, "MR_DIRECTORY", directory)) {
             ::kill(pid, SIGKILL);
             found.insert(pid);
         }
+    }
+    if (error) {
+        return errnoStatus(error.value(), "/proc");
     }
     return found;
 }
@@ -71,8 +80,12 @@ std::set<pid_t> killOnce(std::string_view directory) {
 }  // namespace
 
 bool isGuardianAlive(const GuardianRecord& guardian) {
-    const bool isThisBoot = guardian.bootId.empty() || guardian.bootId == bootId();
-    return isThisBoot && startTimeOf(guardian.pid) == guardian.startTime;
+    const std::string boot = bootId();
+    if (!boot.empty() && !guardian.bootId.empty() && guardian.bootId != boot) {
+        return false;
+    }
+    const Result<std::int64_t> started = startTimeOf(guardian.pid);
+    return !started.ok() || *started == guardian.startTime;
 }
 
 bool GuardianLine::connect() {
@@ -134,11 +147,11 @@ bool GuardianLine::hear() {
     return isAnswered;
 }
 
-int killLeftovers(std::string_view directory) {
+Result<int> killLeftovers(std::string_view directory) {
     // Again until none is found: a process may fork while its siblings die.
     std::set<pid_t> all;
     for (int round = 0; round < 10; ++round) {
-        const std::set<pid_t> found = killOnce(directory);
+        ASSIGN_OR_RETURN(const std::set<pid_t> found, killOnce(directory));
         all.insert(found.begin(), found.end());
         if (found.empty()) {
             break;

@@ -12,7 +12,7 @@
 namespace millrace::engines {
 
 /// True while the very process that wrote the record lives (a reused pid does not count, nor one of
-/// another boot).
+/// another boot), and while that cannot be found out: only what is seen to be gone has ended.
 bool isGuardianAlive(const GuardianRecord& guardian);
 
 /// One lasting control connection to a guardian. Nothing here waits: requests go into the socket's
@@ -43,8 +43,9 @@ class GuardianLine {
 
 /// SIGKILL to every process that carries the worker's MR_DIRECTORY in its environment: what a
 /// killed guardian could not end itself. Returns how many there were. The directory, as another
-/// daemon on the machine may have a gang of the same key.
-int killLeftovers(std::string_view directory);
+/// daemon on the machine may have a gang of the same key. An error when not all could be looked at:
+/// to be called again.
+Result<int> killLeftovers(std::string_view directory);
 
 /// A TCP port that was free on the loopback address a moment ago.
 Result<int> freePort();

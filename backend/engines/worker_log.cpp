@@ -104,7 +104,9 @@ Result<LogBlock> readWorkerLogBack(const std::string& directory, std::uint64_t b
 
 Result<LogChunk> readWorkerLog(const std::string& directory, std::uint64_t from,
                                std::size_t maxBytes) {
-    const bool hasEnded = readExitRecord(directory).has_value();  // before the files: see isEnd
+    // Before the files: see isEnd.
+    const auto exit = readExitRecord(directory);
+    const bool hasEnded = exit.ok() && exit->has_value();
     // The newer file first: should it be rotated in between, it is opened twice and none is missed.
     const LogFile newer = openLog(directory + "/out.log");
     const LogFile older = openLog(directory + "/out.log.1");

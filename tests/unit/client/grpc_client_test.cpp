@@ -40,6 +40,9 @@ class FakeRuns final : public v1::Runs::Service {
  public:
     grpc::Status Get(grpc::ServerContext* context, const v1::GetRunRequest* request,
                      v1::GetRunResponse* reply) override {
+        if (request->run() == "slow") {
+            return {grpc::StatusCode::DEADLINE_EXCEEDED, "s.yaml: did not end within 120 s"};
+        }
         isHanging = request->run() == "endless";
         isHanging.notify_all();
         while (isHanging && !context->IsCancelled()) {
@@ -151,6 +154,9 @@ TEST_F(GrpcClientTest, TheDaemonsOwnErrorsKeepCodeAndSentence) {
     const auto run = client_->get("r-nope");
     EXPECT_EQ(run.status().code(), absl::StatusCode::kNotFound);
     EXPECT_EQ(messageOf(run.status()), "no run 'r-nope'");
+    const auto slow = client_->get("slow");
+    EXPECT_EQ(slow.status().code(), absl::StatusCode::kDeadlineExceeded);
+    EXPECT_EQ(messageOf(slow.status()), "s.yaml: did not end within 120 s");
 }
 
 TEST_F(GrpcClientTest, BytesThatAreNoTextAreRefusedBeforeTheyAreSent) {

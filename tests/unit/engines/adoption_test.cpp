@@ -1,4 +1,5 @@
 // A daemon that is killed and started again finds its gangs as they are.
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "backend/core/boot.h"
@@ -15,6 +16,20 @@ using testing::eventually;
 using testing::readText;
 
 using AdoptionTest = EmbeddedEngineTest;
+
+// While it lives nothing can be opened in this process.
+class NoDescriptors {
+ public:
+    NoDescriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit none{0, before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &none);
+    }
+    ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+    rlimit before_{};
+};
 
 TEST_F(AdoptionTest, ANewEngineOnTheSameDirectoryAdoptsWhatRuns) {
     const std::string script = "while [ ! -e " + file("go") + " ]; do sleep 0.02; done; echo done";
@@ -158,6 +173,23 @@ TEST_F(AdoptionTest, AGuardianOfAnotherBootIsNotTakenForAlive) {
     EXPECT_FALSE(isGuardianAlive(other)) << "the same pid and start time, after a reboot";
     ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0)).ok());
     waitForEnd(id);
+}
+
+TEST_F(AdoptionTest, WithoutAFreeDescriptorNothingIsTakenForEnded) {
+    const JobId id = submit(gang({group("one", "exec sleep 4343")}));
+    const auto record = readGuardianRecord(file("runs/r-abcde/a1/one"));
+    ASSERT_TRUE(record.has_value());
+    {
+        const NoDescriptors none;
+        EXPECT_TRUE(isGuardianAlive(*record));
+        EXPECT_FALSE(readExitRecord(file("runs/r-abcde/a1/one")).ok());
+        EXPECT_FALSE(killLeftovers(file("runs/r-abcde/a1/one")).ok());
+        EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
+    }
+    EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
+    ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0)).ok());
+    waitForEnd(id);
+    EXPECT_FALSE(isGuardianAlive(*record));
 }
 
 TEST(ExitRecord, WhoEndedFirstIsToldByTheTimeSinceTheBoot) {
