@@ -45,6 +45,17 @@ Status checkText(const CliContext& context, const std::string& text, const fs::p
                                                ": ", errors.front().message);
 }
 
+// What it learnt within a few steps is no figure to go by: only that it does.
+std::string trialText(const Json& trial) {
+    std::string text = strCat("trained for ", jsonInt(trial, "steps"), " steps");
+    const Json evaluation = jsonMember(trial, "evaluation");
+    if (evaluation.is_object() && evaluation.contains("eval.rows")) {
+        const double rows = jsonMember(evaluation, "eval.rows").get<double>();
+        strAppend(&text, ", evaluated on ", formatCount(static_cast<std::int64_t>(rows)), " rows");
+    }
+    return text;
+}
+
 }  // namespace
 
 int runInit(CliContext& context, const ParsedArgs& args) {
@@ -102,7 +113,8 @@ int runInit(CliContext& context, const ParsedArgs& args) {
         context.out << "wrote " << output << " (label: " << jsonString(answer->document, "label")
                     << ", from " << formatCount(jsonInt(answer->document, "rows_read")) << " of "
                     << formatCount(jsonInt(answer->document, "rows"))
-                    << " rows); next: millrace check " << output << '\n';
+                    << " rows); " << trialText(jsonMember(answer->document, "trial"))
+                    << "; next: millrace check " << output << '\n';
     }
     return checked.ok() ? static_cast<int>(kExitOk) : static_cast<int>(fail(context, checked));
 }

@@ -14,10 +14,13 @@ constexpr std::int64_t kBlocks = 4;
 constexpr std::int64_t kValueBytes = 8;
 constexpr std::int64_t kRowIdBytes = 12;
 constexpr std::int64_t kHeadBytes = 9;        ///< label, weight, mask
+constexpr std::int64_t kBetweenBytes = 64;    ///< a row's values between operations
 constexpr std::int64_t kOffsetBytes = 4;      ///< of a decoded list; a frame's are twice as wide
 constexpr std::int64_t kListPlaceBytes = 8;   ///< where a row's list stands, in its record
-constexpr std::int64_t kOrderBytes = 24;      ///< a row's key and places while rows are ordered
+constexpr std::int64_t kOrderBytes = 56;      ///< a row's key and places while rows are ordered
 constexpr std::int64_t kPageBytes = 8 << 20;  ///< pages, chunks of files, small buffers
+/// Of a thread whose expressions make columns: what the allocators keep of what it freed.
+constexpr std::int64_t kMakingBytes = 10 << 20;
 constexpr std::int64_t kReadAheadShare = 6;
 constexpr std::int64_t kConnectionsBytes =
     8 << 20;  ///< what the read-ahead's connections receive into
@@ -39,14 +42,20 @@ std::int64_t madeColumns(const spec::RunSpec& spec) {
     return columns + count(spec.labels.size());
 }
 
+// What rows take, by how long they take it.
 struct RowCost {
-    std::int64_t fixed = 0;    ///< bytes of a row whatever its lists hold
+    std::int64_t columns = 0;  ///< bytes of a row's features and labels
+    std::int64_t kept = 0;     ///< of a row of a segment until it is delivered
     std::int64_t lists = 0;    ///< list columns, and those that are carried
-    std::int64_t planned = 1;  ///< how often a planned byte is held
-    std::int64_t made = 0;     ///< bytes of the columns that expressions make
+    std::int64_t keptPlanned = 0;  ///< how often a planned byte is held until then
+    std::int64_t read = 0;         ///< bytes of a row's values while its split is computed
+    std::int64_t readPlanned = 0;  ///< how often a planned byte is held meanwhile
+    std::int64_t made = 0;         ///< bytes of the columns that expressions make
+    std::int64_t order = 0;        ///< beside the pool, of a row while rows are ordered
+    bool hasText = false;          ///< expressions may make texts
 };
 
-RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan) {
+RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part part) {
     const spec::FeaturesSpec& f = spec.features;
     RowCost cost;
     std::int64_t made = count(f.lists.size() + 2 * f.weighted.size());
@@ -55,63 +64,83 @@ RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan) {
     }
     cost.lists = made + count(f.carry.size() + f.vectors.size());
     cost.made = kValueBytes * madeColumns(spec);
-    cost.fixed = kRowIdBytes + 4 * count(f.dense.size()) + kValueBytes * count(f.ids.size()) +
-                 kHeadBytes * count(spec.labels.size()) + kOffsetBytes * cost.lists + cost.made;
-    if (spec.batch.shuffle != "none") {
-        // Rows that are picked stand in records beside their columns.
-        cost.fixed += cost.fixed - cost.made + kListPlaceBytes * cost.lists;
-    }
+    cost.columns = kRowIdBytes + 4 * count(f.dense.size()) + kValueBytes * count(f.ids.size()) +
+                   kHeadBytes * count(spec.labels.size());
+    // Rows that are picked stand in records, which replace their columns but for lists.
+    const bool hasRecords = part != recipe::Part::kEval && spec.batch.shuffle != "none";
+    cost.order = hasRecords ? kOrderBytes : 0;
+    cost.kept =
+        cost.columns + kOffsetBytes * cost.lists + (hasRecords ? kListPlaceBytes * cost.lists : 0);
     // Ids are 64 bits wide, whatever they are made from.
-    cost.planned = made > 0 ? 2 : 1;
+    cost.keptPlanned = made > 0 ? 2 : cost.lists > 0 ? 1 : 0;
+    cost.readPlanned = cost.keptPlanned > 0 ? 0 : 1;
     if (spec.dataset.format == "csv") {
-        cost.fixed += kValueBytes * count(plan.schema.fields.size());
-        ++cost.planned;
+        cost.read = kValueBytes * count(plan.schema.fields.size());
+        ++cost.readPlanned;
     }
+    cost.hasText = std::any_of(spec.recipe.begin(), spec.recipe.end(), [](const auto& step) {
+        return step.enabled && !step.columns.empty();
+    });
     return cost;
+}
+
+struct Split {
+    std::int64_t held, rows, planned;
+    bool operator>(const Split& other) const { return held > other.held; }
+};
+
+// Beside the pool: what expressions make of a split, and between them.
+std::int64_t computing(const RowCost& cost, const Split& split) {
+    return (cost.made + std::min(cost.made, kBetweenBytes)) * split.rows +
+           (cost.hasText ? 2 * split.planned + kMakingBytes : 0);
+}
+
+// Of the pool: what is read of a split and its columns before they are records.
+std::int64_t reading(const RowCost& cost, const Split& split) {
+    return cost.readPlanned * split.planned + split.planned / 8 +
+           (cost.columns + cost.read + kOffsetBytes * cost.lists) * split.rows;
 }
 
 }  // namespace
 
-MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part part) {
-    const RowCost cost = costOf(spec, plan);
+MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part part,
+                      int threads) {
+    const RowCost cost = costOf(spec, plan, part);
     const auto& files = part == recipe::Part::kEval ? plan.filesOfEval() : plan.files;
-    struct Split {
-        std::int64_t held, rows, planned;
-        bool operator>(const Split& other) const { return held > other.held; }
-    };
     std::vector<Split> splits;
-    const bool hasText = std::any_of(spec.recipe.begin(), spec.recipe.end(), [](const auto& step) {
-        return step.enabled && !step.columns.empty();
-    });
     bool hasObjects = false;
+    MemoryNeed need;
     std::int64_t rowBytes = 0;
     for (const stream::PlanFile& file : files) {
         hasObjects |= objects::isObjectUri(file.path);
         for (const stream::PlanSplit& s : file.splits) {
-            splits.push_back(
-                {cost.planned * s.decodedBytes + cost.fixed * s.rows, s.rows, s.decodedBytes});
+            splits.push_back({cost.keptPlanned * s.decodedBytes + cost.kept * s.rows, s.rows,
+                              s.decodedBytes});
             rowBytes = std::max(rowBytes, splits.back().held / std::max<std::int64_t>(s.rows, 1));
+            need.delivered += splits.back().held;
         }
     }
-    MemoryNeed need;
-    std::int64_t rows = 0, working = 0, mostRows = 0, mostPlanned = 0;
+    std::int64_t rows = 0;
     std::sort(splits.begin(), splits.end(), std::greater<>());
-    for (std::size_t s = 0; s < splits.size() && count(s) < plan.segmentSplits; ++s) {
+    const std::int64_t inSegment = std::max<std::int64_t>(1, plan.segmentSplits);
+    for (std::size_t s = 0; s < splits.size() && count(s) < inSegment; ++s) {
         need.segment += splits[s].held;
         rows += splits[s].rows;
-        working = std::max(working, splits[s].planned / 8 + cost.fixed * splits[s].rows);
-        mostRows = std::max(mostRows, splits[s].rows);
-        mostPlanned = std::max(mostPlanned, hasText ? splits[s].planned : 0);
     }
-    need.segment = rounded(need.segment + working) + kPageBytes;
+    // A segment is one thread's; others read columns for it, or compute their own where they fit.
+    const std::int64_t segments = (count(splits.size()) + inSegment - 1) / inSegment;
+    need.busyThreads = std::clamp<std::int64_t>(segments, 1, threads);
+    if (!splits.empty()) {
+        need.segment += reading(cost, splits.front());
+        need.computing = need.busyThreads * (computing(cost, splits.front()) + cost.order * rows);
+    }
+    need.segment = rounded(need.segment) + kPageBytes;
     // A quarter more than the average, for rows with longer lists.
     need.frame = rounded(rounded((rowBytes + kOffsetBytes * cost.lists) * spec.batch.microRows)) +
                  (std::int64_t{1} << 16);
-    // What expressions make of a split, and as much again between them, is not of the pool.
-    need.thread = kOrderBytes * rows + 2 * cost.made * mostRows + 2 * mostPlanned;
     if (hasObjects) {
         need.segment += need.segment / (kReadAheadShare - 1);
-        need.thread += kConnectionsBytes;
+        need.computing += kConnectionsBytes * need.busyThreads;
     }
     return need;
 }

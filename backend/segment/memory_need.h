@@ -14,11 +14,15 @@ namespace millrace::segment {
 struct MemoryNeed {
     std::int64_t segment = 0;  ///< the largest one, alone, while it is computed: of the pool
     std::int64_t frame = 0;    ///< a large micro-batch
-    std::int64_t thread = 0;   ///< beside the pool, a computing thread: kernels, order
+    /// Beside the pool, of all threads: what expressions make, the order of rows.
+    std::int64_t computing = 0;
+    std::int64_t busyThreads = 0;  ///< that find a segment of their own
+    std::int64_t delivered = 0;    ///< all rows of an epoch, if none were dropped
 };
 
-/// `plan` has its splits and the number of them in a segment.
-MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part part);
+/// `plan` has its splits and the number of them in a segment; `threads` compute.
+MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part part,
+                      int threads);
 
 /// Room for two frames of that size, as a ring of frames grows to it, with the ring before it.
 std::int64_t ringNeed(std::int64_t frameBytes);

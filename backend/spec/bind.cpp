@@ -1,6 +1,7 @@
 #include "backend/spec/bind.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "backend/core/text.h"
@@ -42,9 +43,56 @@ class Binder {
         if (result_.errors.empty() && spec_.eval) {
             bindEval(evalSchema);
         }
+        if (result_.errors.empty() && spec_.model.type == "target_mean") {
+            leaveOutUnread();
+        }
     }
 
  private:
+    /// target_mean reads its keys: what else the spec names is for its other models, and neither
+    /// computed nor sent for this one.
+    void leaveOutUnread() {
+        FeaturesSpec& f = spec_.features;
+        std::vector<std::string> unread;
+        for (const DenseFeature& dense : f.dense) {
+            unread.push_back(dense.column);
+        }
+        unread.insert(unread.end(), f.vectors.begin(), f.vectors.end());
+        const std::vector<std::string>& keys = spec_.model.keys;
+        const auto isUnread = [&](const std::string& name) {
+            return std::find(keys.begin(), keys.end(), name) == keys.end();
+        };
+        std::copy_if(f.ids.begin(), f.ids.end(), std::back_inserter(unread), isUnread);
+        unread.insert(unread.end(), f.lists.begin(), f.lists.end());
+        for (const WeightedFeature& weighted : f.weighted) {
+            unread.push_back(weighted.name);
+        }
+        for (const auto& [name, sequence] : f.sequences) {
+            unread.push_back(name);
+        }
+        if (unread.empty()) {
+            return;
+        }
+        std::erase_if(f.ids, isUnread);
+        f.dense.clear();
+        f.vectors.clear();
+        f.lists.clear();
+        f.weighted.clear();
+        f.sequences.clear();
+        for (auto& [name, embedding] : spec_.embeddings) {
+            std::erase_if(embedding.features, isUnread);
+        }
+        std::erase_if(spec_.embeddings,
+                      [](const auto& entry) { return entry.second.features.empty(); });
+        std::string names = unread.front();
+        for (std::size_t i = 1; i < unread.size(); ++i) {
+            strAppend(&names, i < 5 ? strCat(", ", unread[i]) : i == 5 ? ", ..." : "");
+        }
+        result_.warnings.push_back(strCat("model.type target_mean reads model.keys alone: other "
+                                          "features are left out of this stream (",
+                                          names, ")"));
+    }
+
     /// Errors below `base`, with `prefix` in front of the message.
     StepSink sink(const std::string& base, const std::string& prefix) {
         return [this, base, prefix](const std::string& key, const char* code, std::size_t offset,

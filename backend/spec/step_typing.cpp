@@ -199,7 +199,8 @@ void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const Sche
         // Times are compared as int64, which does not hold them from 2^63 on.
         sink_(isWideLeft ? "as_of.left" : "as_of.right", "type", 0,
               strCat("column '", isWideLeft ? asOf.left : asOf.right,
-                     isWideLeft ? "'" : strCat("' of ", table),
+                     isWideLeft ? strCat("', the time of the rows for ", table, ",")
+                                : strCat("' of ", table),
                      " is uint64; times are compared as int64: ",
                      isWideLeft ? "derive a cast to int64" : "write it as int64 or a timestamp"));
         return;

@@ -9,12 +9,17 @@ namespace millrace::loader {
 namespace {
 
 constexpr std::int64_t kMegabyte = 1'000'000;
-/// Code, libraries, buffers of small size.
-constexpr std::int64_t kProgramBytes = 100 * kMegabyte;
-/// Stack and page buffers of one thread, and what the allocators keep of what it freed (6 to 8 MB
-/// where expressions make lists).
-constexpr std::int64_t kThreadBytes = 10 * kMegabyte;
-constexpr std::int64_t kLeastSortBytes = 64 * kMegabyte;
+/// Code, libraries, buffers of small size: 50 MB, and what a store of objects adds.
+constexpr std::int64_t kProgramBytes = 60 * kMegabyte;
+/// Stack and page buffers of a thread that computes, and what the allocators keep of what it freed;
+/// of one that finds no segment of its own.
+constexpr std::int64_t kThreadBytes = 6 * kMegabyte, kHelperBytes = 2 * kMegabyte;
+/// What the readers of side tables leave behind.
+constexpr std::int64_t kTableReaderBytes = 8 * kMegabyte;
+/// What a table is sorted and put into row groups in: enough for any; less where all rows are
+/// fewer, which are held up to three times over.
+constexpr std::int64_t kSortBytes = 64 * kMegabyte, kLeastSortBytes = 8 * kMegabyte;
+constexpr std::int64_t kTableCopies = 3;
 constexpr std::int64_t kTailFrames = 2;
 
 std::int64_t megabytes(std::int64_t bytes) {
@@ -30,6 +35,11 @@ recipe::TableNeed tablesOf(const spec::RunSpec& spec, const LoaderSetUp& setUp) 
         recipe::tableNeed(spec, recipe::diskTables(spec.baseDir, factsCache()), parts);
     // What is wrong with a table is said when it is opened.
     return need.ok() ? *need : recipe::TableNeed{};
+}
+
+std::int64_t threadsNeed(const segment::MemoryNeed& need, int threads) {
+    return need.busyThreads * kThreadBytes + (threads - need.busyThreads) * kHelperBytes +
+           need.computing;
 }
 
 }  // namespace
@@ -51,29 +61,30 @@ LoaderSetUp trainingSetUp(const spec::RunSpec& spec) {
 
 LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
                       const LoaderSetUp& setUp) {
-    const segment::MemoryNeed one = segment::memoryNeed(spec, plan, setUp.part);
+    const segment::MemoryNeed one = segment::memoryNeed(spec, plan, setUp.part, setUp.threads);
     LoaderNeed need;
     need.tables = tablesOf(spec, setUp);
     need.segment = one.segment;
     need.splitsOfSegment = plan.segmentSplits;
-    std::int64_t thread = one.thread, frames = kTailFrames;
+    std::int64_t frames = kTailFrames;
     need.outputs = setUp.rings * segment::ringNeed(one.frame);
     if (setUp.writesTable) {
-        need.outputs = kLeastSortBytes;
+        need.outputs = std::min(kSortBytes, kLeastSortBytes + kTableCopies * one.delivered);
         frames += 2 * (setUp.threads + 2);  // each once as a frame, once as a batch of the table
     } else if (setUp.rings == 0) {
         frames += setUp.threads + 1;
     }
     need.frames = frames * one.frame;
+    need.threads = kProgramBytes + threadsNeed(one, setUp.threads) +
+                   (need.tables.peak > 0 ? kTableReaderBytes : 0);
     if (setUp.evalReaders > 0) {
-        const segment::MemoryNeed eval = segment::memoryNeed(spec, plan, recipe::Part::kEval);
+        const segment::MemoryNeed eval =
+            segment::memoryNeed(spec, plan, recipe::Part::kEval, setUp.threads);
         need.evalReaders = setUp.evalReaders;
         need.evalSegment = eval.segment + kTailFrames * eval.frame;
         need.outputs += setUp.evalReaders * segment::ringNeed(eval.frame);
-        thread = std::max(thread, eval.thread);
+        need.threads += setUp.evalReaders * threadsNeed(eval, setUp.threads);
     }
-    const std::int64_t threads = setUp.threads * (1 + need.evalReaders);
-    need.threads = kProgramBytes + threads * (kThreadBytes + thread);
     return need;
 }
 

@@ -201,6 +201,74 @@ TEST_F(ToolsTest, AFirstSpecWithoutTwoPartsIsNotWritten) {
     EXPECT_FALSE(std::filesystem::exists(dir_ / "c.yaml"));
 }
 
+TEST_F(ToolsTest, AFirstSpecIsTrainedAndEvaluatedBeforeItIsWritten) {
+    std::filesystem::create_directory(dir_ / "tmp");
+    const std::vector<std::string> environment = {"TMPDIR=" + (dir_ / "tmp")};
+    const SubprocessOutput made = run({"init", "rows.csv", "-o", "first.yaml"}, environment);
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(made.out, HasSubstr("trained for 10 steps, evaluated on "));
+    EXPECT_TRUE(std::filesystem::is_empty(dir_ / "tmp")) << "nothing of the trial stays";
+    const Json trial = json({"init", "rows.csv", "--json"})["trial"];
+    EXPECT_EQ(trial["steps"], 10);
+    EXPECT_EQ(trial["rows"], 2560);
+    EXPECT_GT(trial["first_loss"].get<double>(), 0.1);
+    EXPECT_EQ(trial["evaluated"], true);
+    EXPECT_GT(trial["evaluation"]["eval.rows"].get<double>(), 100);
+    EXPECT_GT(trial["evaluation"]["eval.auc"].get<double>(), 0);
+}
+
+// A trainer in the place of the real one: programs look for each other beside themselves.
+TEST_F(ToolsTest, AFirstSpecThatDoesNotTrainIsNotWritten) {
+    std::filesystem::create_directories(dir_ / "bin");
+    std::filesystem::create_directory(dir_ / "tmp");
+    for (const char* program : {"millrace", "millrace-loader"}) {
+        std::filesystem::copy_file(strCat(MILLRACE_BIN_DIR, "/", program),
+                                   strCat(dir_ / "bin/", program));
+    }
+    std::ofstream(dir_ / "bin/millrace-trainer") << "#!/bin/sh\necho it broke >&2\nexit 9\n";
+    std::filesystem::permissions(dir_ / "bin/millrace-trainer", std::filesystem::perms::owner_all);
+    SubprocessOptions options;
+    options.argv = {dir_ / "bin/millrace", "init", "rows.csv", "-o", "first.yaml"};
+    options.environment = {"XDG_CACHE_HOME=" + (dir_ / "cache"), "TMPDIR=" + (dir_ / "tmp")};
+    options.workingDirectory = dir_.path();
+    options.timeout = std::chrono::seconds(100);
+    const auto broken = Subprocess::run(options);
+    ASSERT_TRUE(broken.ok()) << broken.status();
+    EXPECT_EQ(broken->exitCode, 1);
+    EXPECT_THAT(broken->err, HasSubstr("the first spec does not train, nothing is written: "
+                                       "millrace-trainer ended with 9: it broke"));
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "first.yaml"));
+    EXPECT_TRUE(std::filesystem::is_empty(dir_ / "tmp"));
+}
+
+TEST_F(ToolsTest, AFirstSpecOfOneClassIsNotWritten) {
+    std::ofstream out(dir_ / "ones.csv");
+    out << "user,price,click\n";
+    for (int r = 0; r < 3000; ++r) {
+        out << r % 300 << ',' << r % 7 << ",1\n";
+    }
+    out.close();
+    const SubprocessOutput made = run({"init", "ones.csv", "-o", "o.yaml", "--label", "click"});
+    EXPECT_NE(made.exitCode, 0);
+    EXPECT_THAT(made.err, HasSubstr("click"));
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "o.yaml"));
+}
+
+TEST_F(ToolsTest, AFirstSpecNamesIdsThatTellTheLabel) {
+    std::ofstream out(dir_ / "codes.csv");
+    out << "user,reason,price,click\n";
+    for (int r = 0; r < 6000; ++r) {
+        const bool isClick = r * 7919 % 100 < 30;
+        out << r * 31 % 500 << ',' << (isClick ? "paid" : "none") << r % 3 << ',' << r % 11 << '.'
+            << r % 7 << ',' << isClick << '\n';
+    }
+    out.close();
+    const SubprocessOutput made = run({"init", "codes.csv", "-o", "c.yaml"});
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(made.err, HasSubstr("features.ids: reason alone tells the label 'click' (AUC 1.000)"));
+    EXPECT_THAT(made.err, Not(HasSubstr("user alone")));
+}
+
 TEST_F(ToolsTest, AFirstSpecOfMovieLensIsRightAsItStands) {
     const std::string ratings =
         std::string(MILLRACE_SOURCE_DIR) + "/resources/examples/movielens/ratings.csv";

@@ -1,9 +1,11 @@
 // Every key of a spec has an effect, or a check refuses it: the key table is walked. A new key needs a
 // case here.
+#include <filesystem>
 #include <map>
 
 #include <gmock/gmock.h>
 
+#include "backend/core/files.h"
 #include "backend/spec/key_table.h"
 #include "tests/integration/loader/loader_program.h"
 
@@ -59,6 +61,7 @@ resources: {loader_threads: 1, memory_limit_mb: 4096}
 
 enum class Proof {
     kStream,   ///< what is delivered differs
+    kTable,    ///< what is exported differs: labels and weights too, which no checksum covers
     kSpec,     ///< the resolved spec differs: what trainer, daemon and store go by
     kRefused,  ///< `check` says why not
 };
@@ -99,7 +102,7 @@ std::map<std::string, KeyCase> generalCases() {
         {"dataset.csv.types", {P::kStream, {"dataset.csv.types={value: double}",
                                             "features.carry=[]"}, "", {"features.carry=[]"}}},
         {"labels.*.expr", {P::kStream, {"labels.label.expr=label = 0"}, ""}},
-        {"labels.*.weight", {P::kSpec, {"labels.label.weight=2.0"}, ""}},
+        {"labels.*.weight", {P::kTable, {"labels.label.weight=2.0"}, ""}},
         {"labels.*.where", {P::kStream, {"labels.label.where=user <> 5"}, ""}},
         {"resources.memory_limit_mb", {P::kRefused, {"resources.memory_limit_mb=64"},
                                        "64 MB are too little"}},
@@ -118,7 +121,7 @@ std::map<std::string, KeyCase> stepCases() {
         {"recipe.name", {P::kStream, {}, "", {}, {"{name: few, ", "{name: other, "}}},
         {"recipe.enabled", {P::kStream, {"recipe.few.enabled=false"}, ""}},
         {"recipe.filter", {P::kStream, {"recipe.first.filter=value >= 50"}, ""}},
-        {"recipe.weight", {P::kSpec, {"recipe.heavy.weight=2"}, ""}},
+        {"recipe.weight", {P::kTable, {"recipe.heavy.weight=2"}, ""}},
         {"recipe.derive", {P::kStream, {"recipe.made.derive.half=value / 4.0"}, ""}},
         {"recipe.select", {P::kRefused, {}, "age", {},
                            {"labels:", "  - {name: chosen, select: [value, label]}\nlabels:"}}},
@@ -140,7 +143,7 @@ std::map<std::string, KeyCase> stepCases() {
         {"recipe.anti_join.on", {P::kStream, {"recipe.gone.anti_join.on={value: user}"}, ""}},
         {"recipe.sample.where", {P::kStream, {"recipe.few.sample.where=label = 1"}, ""}},
         {"recipe.sample.keep", {P::kStream, {"recipe.few.sample.keep=0.5"}, ""}},
-        {"recipe.sample.weight", {P::kSpec, {"recipe.few.sample.weight=none"}, ""}},
+        {"recipe.sample.weight", {P::kTable, {"recipe.few.sample.weight=none"}, ""}},
         {"recipe.sample.by", {P::kStream, {"recipe.few.sample.by=[value, user]"}, ""}},
         {"recipe.sample.redraw", {P::kStream, {"recipe.few.sample.redraw=each_epoch"}, "",
                                   {"batch.epochs=2"}}},
@@ -169,7 +172,7 @@ std::map<std::string, KeyCase> featureCases() {
                                          "embeddings.others={rows: 8}"}, ""}},
         {"features.weighted.name", {P::kRefused, {}, "'x' has no number of ids", {}, {"{name: strong, ", "{name: x, "}}},
         {"features.weighted.ids", {P::kStream, {}, "", {}, {"ids: items, ", "ids: others, "}}},
-        {"features.weighted.weights", {P::kSpec, {}, "", {},
+        {"features.weighted.weights", {P::kTable, {}, "", {},
                                        {"weights: strengths", "weights: doubled"}}},
         {"features.sequences.*.columns", {P::kStream, {seen + "columns=[items, times, later]"}, ""}},
         {"features.sequences.*.time", {P::kRefused, {seen + "time=none"}, "none"}},
@@ -313,6 +316,23 @@ class KeyTable : public LoaderProgram {
         return stream = strCat(dumpJson(json["rows_delivered"]), dumpJson(json["checksum"]),
                       dumpJson(json["order_hash"]), dumpJson(json["micro_batches"]));
     }
+    /// The rows as a table, with labels and weights.
+    std::string exported(const KeyCase& one, bool isChanged) {
+        const std::string table = strCat(directory_.path(), "/table-", numTables_++);
+        std::vector<std::string> all = {"stream", "spec.yaml", "--sink", "csv", "--output", table};
+        for (const std::string& set : setsOf(one, isChanged)) {
+            all.insert(all.end(), {"--set", set});
+        }
+        write("spec.yaml", textOf(one, isChanged));
+        const SubprocessOutput output = run(all);
+        EXPECT_EQ(output.exitCode, 0) << output.err;
+        std::string rows;
+        for (const auto& file : std::filesystem::directory_iterator(table)) {
+            rows += file.path().extension() == ".csv" ? *readFile(file.path()) : "";
+        }
+        EXPECT_GT(rows.size(), 1000U);
+        return rows;
+    }
     void prove(const KeyCase& one) {
         const Json base = one.proof == P::kRefused ? Json() : resolved(one, false);
         const Json changed = resolved(one, true);
@@ -327,11 +347,15 @@ class KeyTable : public LoaderProgram {
         if (one.proof == P::kStream) {
             EXPECT_NE(streamed(one, false), streamed(one, true));
         }
+        if (one.proof == P::kTable) {
+            EXPECT_NE(exported(one, false), exported(one, true));
+        }
     }
 
  private:
     std::map<std::string, Json> answers_;         ///< by request: many cases have the same base
     std::map<std::string, std::string> streams_;  ///< by text and sets
+    int numTables_ = 0;
 };
 
 TEST_F(KeyTable, EveryKeyHasACaseHereOrKeysBelowIt) {

@@ -129,6 +129,34 @@ TEST_F(MemoryTest, TooLittleIsRefusedWithTheLeastAndTheLeastIsEnough) {
     }
 }
 
+TEST_F(MemoryTest, TheLeastIsAtMostTwiceThePeakOfSmallData) {
+    std::ofstream small(directory_ / "small.csv");
+    small << "user,value,label,tags\n";
+    for (int r = 0; r < 1000; ++r) {
+        small << r % 37 << ',' << r << ',' << r % 2 << ",1|2\n";
+    }
+    small.close();
+    const std::string table = directory_ / "out";
+    write("spec.yaml", memorySpec(4096));
+    for (const char* path : {"part-*.csv", "small.csv"}) {
+        for (const auto& way : std::vector<std::vector<std::string>>{
+                 {"--sink", "hash"}, {"--sink", "parquet", "--output", table}}) {
+            SCOPED_TRACE(strCat(path, " ", way[1]));
+            std::vector<std::string> all = {"--set", strCat("dataset.path=", path), "--threads", "4"};
+            all.insert(all.end(), way.begin(), way.end());
+            const std::int64_t least = refused(all, 64);
+            const SubprocessOutput enough = stream(all, least);
+            ASSERT_EQ(enough.exitCode, 0) << enough.err;
+            const double peak = (*parseJson(enough.out, "report"))["peak_rss_mb"].get<double>();
+            if (kHasOwnMemory) {
+                EXPECT_LE(peak, static_cast<double>(least));
+                EXPECT_GE(2 * peak, static_cast<double>(least));
+            }
+            std::filesystem::remove_all(table);
+        }
+    }
+}
+
 TEST_F(MemoryTest, ALargerSegmentNeedsMore) {
     write("spec.yaml", memorySpec(4096));
     const std::int64_t four = refused({}, 64);

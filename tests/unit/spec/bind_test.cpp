@@ -1,5 +1,6 @@
 #include "backend/spec/bind.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/spec/movielens_spec.h"
@@ -35,6 +36,26 @@ std::string withRecipe(const std::string& steps,
                        const std::string& features = "{dense: [rating]}") {
     return "dataset: {path: ratings.csv}\nlabel: rating >= 4\nfeatures: " + features +
            "\nrecipe:\n" + steps;
+}
+
+TEST(BindSchema, LeavesOutWhatTheMeansOfKeysDoNotRead) {
+    const Bound bound = boundOf(
+        "dataset: {path: ratings.csv}\nlabel: rating >= 4\n"
+        "features: {dense: [timestamp], ids: [movieId, userId], carry: [rating]}\n"
+        "embeddings: {movieId: {rows: 64}, userId: {rows: 32}}\n"
+        "model: {type: target_mean, keys: [movieId]}\n");
+    EXPECT_EQ(bound.errors(), "");
+    EXPECT_EQ(bound.spec->features.ids, std::vector<std::string>{"movieId"});
+    EXPECT_TRUE(bound.spec->features.dense.empty());
+    EXPECT_EQ(bound.spec->features.carry, std::vector<std::string>{"rating"});
+    EXPECT_EQ(bound.spec->embeddings.size(), 1U);
+    ASSERT_EQ(bound.result.warnings.size(), 1U);
+    EXPECT_EQ(bound.result.warnings[0],
+              "model.type target_mean reads model.keys alone: other features are left out of this "
+              "stream (timestamp, userId)");
+    RunSpec again = *bound.spec;
+    EXPECT_TRUE(bindSchema(again, ratingsSchema(), movieTables()).warnings.empty());
+    EXPECT_EQ(dumpJson(again.toJson()), dumpJson(bound.spec->toJson()));
 }
 
 TEST(BindSchema, TypesTheExampleOfTheDesign) {
@@ -369,6 +390,39 @@ TEST(BindSchema, BeforeNeedsTimesOfOneKind) {
     EXPECT_EQ(boundSequence("{columns: [item, now]}").errors(),
               "4:33 features.sequences.history: column 'now' is timestamp; needed is a list of "
               "integers, strings, floats or times");
+}
+
+// From 2^63 on they did not fit int64, which was said at the first such row without a table or step.
+TEST(BindSchema, AsOfRefusesTimesOfUint64BeforeARowIsRead) {
+    Schema rows = ratingsSchema();
+    rows.set("seen", typeNamed("uint64"));
+    const TableSchemaLookup tables = [](const std::string&) -> Result<Schema> {
+        return Schema{{{"movieId", typeNamed("int64")},
+                       {"wide", typeNamed("uint64")},
+                       {"plain", typeNamed("int64")},
+                       {"title", typeNamed("string")}}};
+    };
+    const auto errorsOf = [&](const std::string& before, const std::string& left,
+                              const std::string& right) {
+        ResolvedSpec read = readSpec(
+            withRecipe(before + "  - {name: price, join: {table: movies.csv, on: movieId, as_of: {left: " +
+                       left + ", right: " + right + "}, take: [title]}}\n"),
+            {}, "");
+        Bound bound;
+        bound.spec = std::move(read.spec);
+        bound.result = bindSchema(*bound.spec, rows, tables);
+        return bound.errors();
+    };
+    const auto has = [](const char* text) { return testing::HasSubstr(text); };
+    EXPECT_THAT(errorsOf("", "seen", "plain"),
+                has("recipe.price: column 'seen', the time of the rows for movies.csv, is uint64; "
+                    "times are compared as int64: derive a cast to int64"));
+    EXPECT_THAT(errorsOf("", "timestamp", "wide"),
+                has("recipe.price: column 'wide' of movies.csv is uint64; times are compared as "
+                    "int64: write it as int64 or a timestamp"));
+    EXPECT_EQ(errorsOf("", "timestamp", "plain"), "");
+    EXPECT_EQ(errorsOf("  - derive: {at: cast(seen as int64)}\n", "at", "plain"), "")
+        << "what the sentence says works";
 }
 
 TEST(BindSchema, AsOfComparesTimesOfOneKind) {

@@ -1,8 +1,11 @@
 #include "daemon/worker/loader/questions/leaks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "backend/core/memory_budget.h"
@@ -14,18 +17,21 @@ namespace {
 
 constexpr double kTellsAll = 0.98;
 constexpr std::size_t kEnoughRows = 50'000, kFewestRows = 200;
+// An id that is seen less often tells of its own rows only.
+constexpr double kPriorRows = 1;
 
 struct Sample {
-    std::vector<std::vector<float>> dense;  ///< by feature
+    std::vector<std::vector<float>> dense;         ///< by feature
+    std::vector<std::vector<std::int64_t>> ids;    ///< by feature
     std::vector<bool> labels;
 };
 
-// The spec without what dense features and labels do not need, one split a segment.
-spec::RunSpec denseOnly(spec::RunSpec spec) {
-    spec::FeaturesSpec dense;
-    dense.dense = spec.features.dense;
-    spec.features = std::move(dense);
-    spec.embeddings.clear();
+// The spec without what its plain features and labels do not need, one split a segment.
+spec::RunSpec plainOnly(spec::RunSpec spec) {
+    spec::FeaturesSpec plain;
+    plain.dense = spec.features.dense;
+    plain.ids = spec.features.ids;
+    spec.features = std::move(plain);
     spec.batch.shuffle = "none";
     spec.batch.order = "as_is";
     spec.model = {};
@@ -35,9 +41,15 @@ spec::RunSpec denseOnly(spec::RunSpec spec) {
     return spec;
 }
 
-void take(const segment::Chunk& chunk, std::size_t label, std::size_t mask, Sample& sample) {
-    const auto* labels = reinterpret_cast<const float*>(chunk.columns[label].values);
-    const auto* masks = reinterpret_cast<const std::uint8_t*>(chunk.columns[mask].values);
+/// Where the columns stand in a chunk.
+struct Places {
+    std::size_t label = 0, mask = 0;
+    std::vector<std::size_t> ids;  ///< by feature
+};
+
+void take(const segment::Chunk& chunk, const Places& places, Sample& sample) {
+    const auto* labels = reinterpret_cast<const float*>(chunk.columns[places.label].values);
+    const auto* masks = reinterpret_cast<const std::uint8_t*>(chunk.columns[places.mask].values);
     for (std::int64_t r = 0; r < chunk.rows; ++r) {
         if (masks[r] == 0) {
             continue;
@@ -45,6 +57,11 @@ void take(const segment::Chunk& chunk, std::size_t label, std::size_t mask, Samp
         sample.labels.push_back(labels[r] > 0.5F);
         for (std::size_t d = 0; d < sample.dense.size(); ++d) {
             sample.dense[d].push_back(chunk.dense[d][r]);
+        }
+        for (std::size_t i = 0; i < sample.ids.size(); ++i) {
+            const auto* ids =
+                reinterpret_cast<const std::int64_t*>(chunk.columns[places.ids[i]].values);
+            sample.ids[i].push_back(ids[r]);
         }
     }
 }
@@ -74,42 +91,109 @@ double aucOf(const std::vector<float>& values, const std::vector<bool>& labels) 
     return positives * below > 0 ? wins / (positives * below) : 0.5;
 }
 
+/// Of each row the mean label of its id in the rows of the other half: a row does not tell its own.
+std::vector<float> meansOf(const std::vector<std::int64_t>& ids, const std::vector<bool>& labels) {
+    struct Sum {
+        std::array<double, 2> rows{}, positives{};
+    };
+    std::unordered_map<std::int64_t, Sum> sums;
+    double positives = 0;
+    const auto halfOf = [](std::size_t row) { return row % 4 < 2 ? 0U : 1U; };
+    for (std::size_t r = 0; r < ids.size(); ++r) {
+        Sum& sum = sums[ids[r]];
+        sum.rows[halfOf(r)] += 1;
+        sum.positives[halfOf(r)] += labels[r] ? 1 : 0;
+        positives += labels[r] ? 1 : 0;
+    }
+    const double mean = positives / static_cast<double>(std::max<std::size_t>(1, ids.size()));
+    std::vector<float> means;
+    for (std::size_t r = 0; r < ids.size(); ++r) {
+        const Sum& sum = sums[ids[r]];
+        const unsigned other = 1 - halfOf(r);
+        means.push_back(static_cast<float>((sum.positives[other] + kPriorRows * mean) /
+                                           (sum.rows[other] + kPriorRows)));
+    }
+    return means;
+}
+
+// Nothing where it does not tell the label.
+std::optional<std::string> leakOf(const std::string& kind, const std::string& feature,
+                                  const std::vector<float>& values, const std::string& head,
+                                  const std::vector<bool>& labels) {
+    const double auc = aucOf(values, labels);
+    if (auc <= kTellsAll && auc >= 1 - kTellsAll) {
+        return std::nullopt;
+    }
+    char text[16];
+    std::snprintf(text, sizeof text, "%.3f", std::max(auc, 1 - auc));
+    return strCat("features.", kind, ": ", feature, " alone tells the label '", head, "' (AUC ",
+                  text, "): leave it out if it is known only after the label");
+}
+
+Result<Places> placesOf(const segment::StreamInput& input, const std::string& head) {
+    const auto find = [&](frame::Role role, const std::string& name) -> Result<std::size_t> {
+        const int place = input.layout().find(role, name);
+        return place < 0 ? Result<std::size_t>(internalError("no column of ", name))
+                         : static_cast<std::size_t>(place);
+    };
+    Places places;
+    ASSIGN_OR_RETURN(places.label, find(frame::Role::kLabel, head));
+    ASSIGN_OR_RETURN(places.mask, find(frame::Role::kMask, head));
+    for (const std::string& id : input.spec().features.ids) {
+        ASSIGN_OR_RETURN(const std::size_t place, find(frame::Role::kId, id));
+        places.ids.push_back(place);
+    }
+    return places;
+}
+
+Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input,
+                        const std::string& head) {
+    ASSIGN_OR_RETURN(const Places places, placesOf(*input, head));
+    segment::BufferPool pool(0);
+    segment::StageCounters counters;
+    segment::SegmentRunner runner(input, pool, counters);
+    Sample sample;
+    sample.dense.resize(input->spec().features.dense.size());
+    sample.ids.resize(places.ids.size());
+    for (std::int64_t s = 0; s < input->numSegments() && sample.labels.size() < kEnoughRows; ++s) {
+        ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, s));
+        for (const segment::Chunk& chunk : output.chunks) {
+            take(chunk, places, sample);
+        }
+    }
+    return sample;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan) {
     std::vector<std::string> notes;
-    if (spec.features.dense.empty() || spec.labels.empty()) {
+    const spec::RunSpec plain = plainOnly(spec);
+    const spec::FeaturesSpec& features = plain.features;
+    if (features.dense.size() + features.ids.size() == 0 || spec.labels.empty()) {
         return notes;
     }
     MemoryBudget budget(std::int64_t{4} << 30);
     stream::Plan single = plan;
     single.segmentSplits = 1;
-    const spec::RunSpec dense = denseOnly(spec);
-    ASSIGN_OR_RETURN(const auto input, segment::StreamInput::open(dense, std::move(single),
+    ASSIGN_OR_RETURN(const auto input, segment::StreamInput::open(plain, std::move(single),
                                                                   recipe::Part::kTrain, budget));
-    const std::string head = dense.heads().front();
-    const auto label = static_cast<std::size_t>(input->layout().find(frame::Role::kLabel, head));
-    const auto mask = static_cast<std::size_t>(input->layout().find(frame::Role::kMask, head));
-    segment::BufferPool pool(0);
-    segment::StageCounters counters;
-    segment::SegmentRunner runner(input, pool, counters);
-    Sample sample;
-    sample.dense.resize(dense.features.dense.size());
-    for (std::int64_t s = 0; s < input->numSegments() && sample.labels.size() < kEnoughRows; ++s) {
-        ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, s));
-        for (const segment::Chunk& chunk : output.chunks) {
-            take(chunk, label, mask, sample);
-        }
+    const std::string head = plain.heads().front();
+    ASSIGN_OR_RETURN(const Sample sample, sampleOf(input, head));
+    if (sample.labels.size() < kFewestRows) {
+        return notes;
     }
-    for (std::size_t d = 0; d < sample.dense.size() && sample.labels.size() >= kFewestRows; ++d) {
-        const double auc = aucOf(sample.dense[d], sample.labels);
-        if (auc > kTellsAll || auc < 1 - kTellsAll) {
-            char text[16];
-            std::snprintf(text, sizeof text, "%.3f", std::max(auc, 1 - auc));
-            notes.push_back(strCat("features.dense: ", dense.features.dense[d].column,
-                                   " alone tells the label '", head, "' (AUC ", text,
-                                   "): leave it out if it is known only after the label"));
+    const auto add = [&](const char* kind, const std::string& name,
+                         const std::vector<float>& values) {
+        if (auto note = leakOf(kind, name, values, head, sample.labels)) {
+            notes.push_back(*std::move(note));
         }
+    };
+    for (std::size_t d = 0; d < features.dense.size(); ++d) {
+        add("dense", features.dense[d].column, sample.dense[d]);
+    }
+    for (std::size_t i = 0; i < features.ids.size(); ++i) {
+        add("ids", features.ids[i], meansOf(sample.ids[i], sample.labels));
     }
     return notes;
 }

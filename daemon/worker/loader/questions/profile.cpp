@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
@@ -13,34 +12,13 @@
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
 #include "daemon/worker/loader/questions/leaks.h"
+#include "daemon/worker/loader/questions/trial.h"
 #include "daemon/worker/loader/resolve.h"
+#include "daemon/worker/loader/scratch.h"
 
 namespace millrace::loader {
 
 namespace {
-
-// For what the advisor writes; gone with the object.
-class ScratchDirectory {
- public:
-    ScratchDirectory() {
-        std::error_code error;
-        std::string pattern =
-            (std::filesystem::temp_directory_path(error) / "millrace-profile-XXXXXX").string();
-        path_ = ::mkdtemp(pattern.data()) == nullptr ? "" : pattern;
-    }
-    ScratchDirectory(const ScratchDirectory&) = delete;
-    ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-    ~ScratchDirectory() {
-        std::error_code error;
-        if (!path_.empty()) {
-            std::filesystem::remove_all(path_, error);
-        }
-    }
-    const std::string& path() const { return path_; }
-
- private:
-    std::string path_;
-};
 
 Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileRequest& request,
                                           dataset::ReadOptions& reading,
@@ -93,23 +71,67 @@ int print(const Json& document) {
 }
 
 // A spec that is written stands a check, and says what tells its label by itself.
-Status lookAt(const Result<profile::FirstSpec>& spec, const ProfileRequest& request,
-              std::vector<std::string>& notes) {
-    RETURN_IF_ERROR(spec.status());
+Result<ResolvedRun> lookAt(const std::string& text, const ProfileRequest& request,
+                           std::vector<std::string>& notes) {
     ResolveRequest resolve;
-    resolve.text = spec->text;
+    resolve.text = text;
     resolve.fileName = "the first spec";
     resolve.baseDir =
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
     resolve.isForTraining = true;
-    const ResolveReply reply = resolveSpec(resolve);
+    ResolveReply reply = resolveSpec(resolve);
     if (!reply.errors.empty()) {
         return spec::toStatus(reply.errors, resolve.fileName);
     }
-    const ResolvedRun& run = reply.runs.front();
+    ResolvedRun run = std::move(reply.runs.front());
     ASSIGN_OR_RETURN(const std::vector<std::string> leaks, findLeaks(run.spec, run.plan));
     notes.insert(notes.end(), leaks.begin(), leaks.end());
-    return okStatus();
+    return run;
+}
+
+// It trains as it stands.
+Result<Trial> tryOut(const Watch& watch, const ResolvedRun& run, std::vector<std::string>& notes) {
+    const TrialOptions options;
+    TrialProgress progress;
+    std::optional<ProgressLine> line;
+    Result<Trial> trial = internalError("not run");
+    const Status status = watch.run(
+        [&](const std::stop_token& stop) {
+            trial = runTrial(run, options, progress, stop);
+            return trial.status();
+        },
+        [&](double seconds) {
+            if (!line) {
+                line.emplace(options.steps, "steps");
+            }
+            line->say(strCat("trying it out: ",
+                             progress.isEvaluating
+                                 ? std::string("evaluating")
+                                 : strCat("step ", progress.step.load(), " of ", options.steps),
+                             ", ", static_cast<std::int64_t>(seconds), " s"));
+        });
+    if (absl::IsCancelled(status)) {
+        return status;
+    }
+    RETURN_IF_ERROR(annotate(status, "the first spec does not train, nothing is written"));
+    if (!trial->isEvaluated) {
+        notes.push_back(strCat("evaluation: not tried out to its end within ",
+                               options.limit.count() / 1000, " s"));
+    }
+    return trial;
+}
+
+Json trialJson(const Trial& trial) {
+    Json evaluation = Json::object();
+    for (const auto& [name, value] : trial.evaluation) {
+        evaluation[name] = jsonNumber(value);
+    }
+    return {{"steps", trial.steps},
+            {"rows", trial.rows},
+            {"first_loss", jsonNumber(trial.firstLoss)},
+            {"last_loss", jsonNumber(trial.lastLoss)},
+            {"evaluated", trial.isEvaluated},
+            {"evaluation", std::move(evaluation)}};
 }
 
 }  // namespace
@@ -117,7 +139,7 @@ Status lookAt(const Result<profile::FirstSpec>& spec, const ProfileRequest& requ
 int runProfile(const ProfileRequest& request) {
     const Watch watch;
     secondsSinceStart();
-    const ScratchDirectory scratch;
+    const ScratchDirectory scratch("millrace-profile");
     dataset::ReadOptions reading;
     const auto profiled = profileOf(watch, request, reading, scratch.path());
     return profiled.ok() ? print(profiled->toJson()) : fail(profiled.status());
@@ -145,15 +167,24 @@ int runInit(const ProfileRequest& given) {
         return fail(spec.status());
     }
     options.paths = request.paths;  // as they are found from here
-    const Status looked = lookAt(profile::firstSpec(*profiled, options), request, spec->notes);
-    if (!looked.ok()) {
-        return fail(looked);
+    const auto found = profile::firstSpec(*profiled, options);
+    if (!found.ok()) {
+        return fail(found.status());
+    }
+    const auto run = lookAt(found->text, request, spec->notes);
+    if (!run.ok()) {
+        return fail(run.status());
+    }
+    const auto trial = tryOut(watch, *run, spec->notes);
+    if (!trial.ok()) {
+        return fail(trial.status());
     }
     return print({{"spec", spec->text},
                   {"label", spec->label},
                   {"notes", spec->notes},
                   {"rows", profiled->rows},
-                  {"rows_read", profiled->rowsRead}});
+                  {"rows_read", profiled->rowsRead},
+                  {"trial", trialJson(*trial)}});
 }
 
 }  // namespace millrace::loader
