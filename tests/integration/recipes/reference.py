@@ -166,6 +166,15 @@ def csv_type(texts):
     return "bool" if any(words) else "timestamp" if any(times) else "date"
 
 
+def widened(types):
+    """The type of a CSV column from those of its files; None where they have none, or none in common (the loader refuses these:
+    docs/plan.md)."""
+    found = {t for t in types if t is not None}
+    for narrow, wide in (("int64", "double"), ("date", "timestamp")):
+        found -= {narrow} if found == {narrow, wide} else set()
+    return found.pop() if len(found) == 1 else None
+
+
 def order_hash(epochs):
     """`epochs`: by epoch the micro-batches of sequence()."""
     total = 0
