@@ -106,16 +106,9 @@ TableSizes EncoderMaker::tables() const {
     return sizes;
 }
 
-Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values, const Range& used,
-                                           FeatureBatch& batch) const {
+Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values) const {
     if (vocabulary_ != nullptr) {
         ASSIGN_OR_RETURN(std::vector<std::int64_t> rows, vocabulary_->find({values}));
-        IdCount& count = batch.vocabularies[place_];
-        for (std::int64_t i = used.from; i < used.to; ++i) {
-            const bool isId = values->IsValid(i);
-            count.ids += isId ? 1 : 0;
-            count.unknown += isId && rows[static_cast<std::size_t>(i)] < 0 ? 1 : 0;
-        }
         for (std::int64_t& row : rows) {
             ++row;  // unknown is -1 + 1
         }
@@ -135,22 +128,47 @@ Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values, const Range& 
     return indexArray(ids, false);
 }
 
-Result<ArrayPtr> IdEncoder::encode(const ArrayPtr& values, FeatureBatch& batch) const {
+void IdEncoder::count(const arrow::Array& values, const arrow::Array& ids, const Range& range,
+                      IdCount& count) {
+    const std::int64_t* const id = static_cast<const arrow::Int64Array&>(ids).raw_values();
+    for (std::int64_t i = range.from; i < range.to; ++i) {
+        const bool isId = values.IsValid(i);
+        count.ids += isId ? 1 : 0;
+        count.unknown += isId && id[i] == 0 ? 1 : 0;
+    }
+}
+
+Result<ArrayPtr> IdEncoder::encode(const ArrayPtr& values, FeatureBatch& batch,
+                                   std::optional<std::span<const std::int32_t>> items) const {
     if (!isListArray(*values)) {
-        return encodeElements(values, {0, values->length()}, batch);
+        ASSIGN_OR_RETURN(ArrayPtr ids, encodeElements(values));
+        if (vocabulary_ != nullptr) {
+            count(*values, *ids, {0, values->length()}, batch.vocabularies[place_]);
+        }
+        return ids;
     }
-    Range used;
-    if (values->length() == 0) {
-        used = {};
-    } else if (values->type_id() == arrow::Type::FIXED_SIZE_LIST) {
-        const auto& list = static_cast<const arrow::FixedSizeListArray&>(*values);
-        used = {list.value_offset(0), list.value_offset(list.length())};
-    } else {
-        const auto& list = static_cast<const arrow::ListArray&>(*values);
-        used = {list.value_offset(0), list.value_offset(list.length())};
+    ASSIGN_OR_RETURN(const ArrayPtr elements, encodeElements(elementsOf(values)));
+    if (vocabulary_ != nullptr) {
+        countLists(*values, *elements, items, batch.vocabularies[place_]);
     }
-    ASSIGN_OR_RETURN(const ArrayPtr elements, encodeElements(elementsOf(values), used, batch));
     return withElements(values, elements);
+}
+
+void IdEncoder::countLists(const arrow::Array& values, const arrow::Array& ids,
+                           const std::optional<std::span<const std::int32_t>>& items,
+                           IdCount& total) {
+    const ListView lists = viewLists(values);
+    std::vector<IdCount> ofLists(lists.begins.size());
+    for (std::size_t i = 0; i < ofLists.size(); ++i) {
+        const std::int64_t from = lists.begins[i];
+        count(*lists.elements, ids, {from, from + lists.count(i)}, ofLists[i]);
+        if (!items) {
+            total.add(ofLists[i]);
+        }
+    }
+    for (const std::int32_t item : items.value_or(std::span<const std::int32_t>())) {
+        total.add(ofLists[static_cast<std::size_t>(item)]);
+    }
 }
 
 }  // namespace millrace::recipe

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,17 +26,24 @@ Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std
 /// What one id or list feature does with its column's values.
 class IdEncoder {
  public:
-    /// int64 without nulls, or lists of these. Counts in `batch` what its vocabulary was asked for.
-    Result<ArrayPtr> encode(const ArrayPtr& values, FeatureBatch& batch) const;
+    /// int64 without nulls, or lists of these. Counts in `batch` what its vocabulary was asked for,
+    /// by row: `items` are the rows' places in `values` where rows share lists.
+    Result<ArrayPtr> encode(const ArrayPtr& values, FeatureBatch& batch,
+                            std::optional<std::span<const std::int32_t>> items = {}) const;
 
  private:
     friend class EncoderMaker;
     struct Range {
         std::int64_t from = 0, to = 0;
     };
-    /// `used`: the elements that belong to rows.
-    Result<ArrayPtr> encodeElements(const ArrayPtr& values, const Range& used,
-                                    FeatureBatch& batch) const;
+    Result<ArrayPtr> encodeElements(const ArrayPtr& values) const;
+    /// `ids` of the values of a vocabulary: 0 is unknown, or null.
+    static void count(const arrow::Array& values, const arrow::Array& ids, const Range& range,
+                      IdCount& count);
+    /// `ids` of the lists' elements.
+    static void countLists(const arrow::Array& values, const arrow::Array& ids,
+                           const std::optional<std::span<const std::int32_t>>& items,
+                           IdCount& total);
     std::int64_t rows_ = 0;  ///< 0: made ids, taken as they are
     std::shared_ptr<const JoinTable> vocabulary_;
     std::size_t place_ = 0;  ///< of its counts among the recipe's

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <span>
 
 #include <arrow/array/array_dict.h>
 #include <arrow/array/array_nested.h>
@@ -330,15 +332,17 @@ Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
         const FeatureTimer timer(times, feature.name);
         ASSIGN_OR_RETURN(ArrayPtr raw, rows.storedColumn(feature.name));
         ListColumn column{feature.name, nullptr, nullptr, nullptr};
+        std::optional<std::span<const std::int32_t>> items;
         if (raw->type_id() == arrow::Type::DICTIONARY) {
             // Each list is encoded once, however many rows it stands for.
             const auto& stored = static_cast<const arrow::DictionaryArray&>(*raw);
             column.items = static_cast<const arrow::Int32Array&>(*stored.indices()).raw_values();
+            items.emplace(column.items, static_cast<std::size_t>(stored.length()));
             batch.decodedBytes += 4 * stored.length();
             batch.owners.push_back(stored.indices());
             raw = stored.dictionary();
         }
-        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw, batch));
+        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw, batch, items));
         if (encoded->type_id() == arrow::Type::LIST && encoded->null_count() == 0) {
             const auto& list = static_cast<const arrow::ListArray&>(*encoded);
             column.values = static_cast<const arrow::Int64Array&>(*list.values()).raw_values();

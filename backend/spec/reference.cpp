@@ -161,7 +161,7 @@ meets signed integers only by a cast, and is no time of `as_of`.
 Texts, other than DuckDB: as a number `1_000` and `0x10` do not fit; as a date or time fits only
 `2024-02-29`, alone or with `10:11`, `10:11:12` or up to six decimals of a second behind a blank or `T`, not
 `2024-2-29` or `2024/02/29`; an offset (`+02`) is applied; text behind a date does not fit. A whole double
-cast to a text has no `.0`, a timestamp has all six decimals when it has any. `epoch_ms` rounds down.
+cast to a text has no `.0`, a timestamp has six decimals, always. `epoch_ms` rounds down.
 
 ## Functions
 

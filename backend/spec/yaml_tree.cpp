@@ -11,6 +11,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "backend/core/text.h"
+#include "backend/core/utf8.h"
 
 namespace millrace::spec {
 namespace {
@@ -249,6 +250,21 @@ std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors&
                           strCat("the spec has ", formatBytes(static_cast<double>(text.size())),
                                  "; at most 1 MB is read (is this the right file?)"),
                           "", "limit"});
+        return std::nullopt;
+    }
+    // yaml-cpp would read UTF-16 and UTF-32, which nobody else does who is shown the text.
+    if (const std::optional<BadByte> bad = findBadByte(text)) {
+        errors.push_back({bad->line, bad->column,
+                          "not UTF-8; 'iconv -f ENCODING -t UTF-8' converts a text, from the "
+                          "encoding that it has (latin1, UTF-16)",
+                          "", "syntax"});
+        return std::nullopt;
+    }
+    if (text.find('\0') != std::string_view::npos) {
+        errors.push_back({1, 1,
+                          "holds zero bytes, as UTF-16 and UTF-32 do; 'iconv -f UTF-16 -t UTF-8' "
+                          "converts such a text",
+                          "", "syntax"});
         return std::nullopt;
     }
     const Lines lines(text);

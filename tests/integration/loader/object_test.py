@@ -131,6 +131,46 @@ class CountingDoor:
                 pass
 
 
+class StallingDoor(CountingDoor):
+    """In front of a server; of each answer with an object's bytes it lets 500 of these through and keeps the line open."""
+
+    def __init__(self, server):
+        self.closed, self.stalled = threading.Event(), 0
+        super().__init__(server, 0, None)
+
+    def close(self):
+        self.closed.set()
+        super().close()
+
+    def serve(self, outer):
+        with outer, socket.create_connection(self.server) as inner:
+            try:
+                while request := outer.recv(65536):
+                    inner.sendall(request)
+                    answer = b""
+                    while b"\r\n\r\n" not in answer:
+                        answer += inner.recv(65536)
+                    if request.startswith(b"GET /lake/log/"):
+                        while len(answer) < (end := answer.index(b"\r\n\r\n") + 4 + 500):
+                            answer += inner.recv(65536)
+                        self.stalled += 1
+                        outer.sendall(answer[:end])
+                        return self.closed.wait()
+                    outer.sendall(answer)
+                    self.rest(inner, outer, answer)
+            except OSError:
+                pass
+
+    @staticmethod
+    def rest(inner, outer, answer):
+        head, body = answer.split(b"\r\n\r\n", 1)
+        length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+        left = 0 if head.startswith(b"HTTP/1.1 204") else length - len(body)
+        while left > 0 and (data := inner.recv(65536)):
+            outer.sendall(data)
+            left -= len(data)
+
+
 @unittest.skipIf(MISSING, MISSING)
 class ObjectsOfARealServer(unittest.TestCase):
     def setUp(self):
@@ -217,6 +257,16 @@ class ObjectsOfARealServer(unittest.TestCase):
         door.close()
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn(f"{uri}: changed since the run was planned: its ETag", done.stderr)
+
+    def test_a_store_that_sends_some_bytes_and_stalls_each_time_is_given_up(self):
+        door = StallingDoor(self.server.get_host_and_port())
+        self.addCleanup(door.close)
+        done = self.stream("s3://lake/log/day=2024-01-01/*.parquet", "",
+                           {"AWS_ENDPOINT_URL": door.endpoint, "AWS_MAX_ATTEMPTS": "2", "MILLRACE_OBJECTS_STALL_SECONDS": "1"})
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("s3://lake/log/day=2024-01-01/part-", done.stderr)
+        self.assertIn("less than 1024 bytes/s for 1 s", done.stderr)
+        self.assertLessEqual(door.stalled, 8)
 
     def replace_in_place(self, path, key):
         data = bytearray(path.read_bytes())

@@ -1,71 +1,41 @@
-"""Random data and random recipes over them, a pure function of a seed."""
-import datetime
-import decimal
+"""Random recipes over random data (tables.py), a pure function of a seed."""
 import random
 
-import pyarrow as pa
+import tables
 
-TEXTS = ["a", "b", "", "äöü", "x y", "2024-02-29", "2024-02-29xyz", "2023-12-31", "17", "-3", "4.5", "1e3", "abc", "ABC", "long " * 8]
-DECIMALS = [decimal.Decimal(cents) / 100 for cents in (57, 115, 435, 870, 995, 1999, 9999, 1, 10, -57, 0, 123456)]
-EPOCH = datetime.datetime(1970, 1, 1)
-
-
-def values_of(kind, r, rows):
-    """`rows` values of a column; a tenth are null."""
-    make = {
-        "i8": lambda: r.randint(-9, 9), "i16": lambda: r.randint(-99, 99), "i32": lambda: r.randint(-999, 999),
-        "i64": lambda: r.choice([r.randint(-99, 99), r.randint(-2**53, 2**53), 2**63 - 1, -2**63]),
-        "u8": lambda: r.randint(0, 200), "u32": lambda: r.randint(0, 2**32 - 1),
-        "f32": lambda: r.choice([0.0, 0.5, -1.25, float(r.randint(-50, 50)), 3.0e10]),
-        "f64": lambda: r.choice([0.0, -0.0, 0.1, 1 / 3, r.uniform(-100, 100), 1e300, -2.0]),
-        "b": lambda: r.random() < 0.5, "s": lambda: r.choice(TEXTS), "dec": lambda: r.choice(DECIMALS),
-        "d": lambda: datetime.date(1960, 1, 1) + datetime.timedelta(days=r.randint(0, 30000)),
-        "ts": lambda: EPOCH + datetime.timedelta(microseconds=r.randint(-10**14, 2 * 10**15)),
-        "l": lambda: [r.randint(-5, 99) for _ in range(r.randint(0, 4))],
-        "fs": lambda: [r.randint(-5, 99) for _ in range(2)],
-        "lv": lambda: [r.randint(-5, 99) for _ in range(r.randint(0, 4))],
-    }[kind]
-    return [None if r.random() < 0.1 else make() for _ in range(rows)]
+# Columns that no step replaces: the label, the features or the reference need them as they are.
+KEPT = ("k", "c", "q", "p", "o", "tm", "wi", "ww")
 
 
-TYPES = {"i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(), "u8": pa.uint8(), "u32": pa.uint32(),
-         "f32": pa.float32(), "f64": pa.float64(), "b": pa.bool_(), "s": pa.string(), "dec": pa.decimal128(9, 2),
-         "d": pa.date32(), "ts": pa.timestamp("us"), "l": pa.list_(pa.int64()), "fs": pa.list_(pa.int32(), 2),
-         "lv": pa.list_view(pa.int64())}
-# What expressions see a column as.
-CLASS = {"i8": "int", "i16": "int", "i32": "int", "i64": "big", "u8": "int", "u32": "big", "f32": "real", "f64": "real", "b": "bool",
-         "s": "text", "dec": "real", "d": "date", "ts": "time", "l": "list", "fs": "list", "lv": "list"}
+def literal(value):
+    text = str(value)
+    kind = {"date": "date ", "datetime": "timestamp "}.get(type(value).__name__, "")
+    return text if isinstance(value, int) else f"{kind}'{text}'"
 
 
 class Case:
-    """`files`: [(name, table, rows of a row group)]; `sides`: {name: table}; `spec`: as the loader reads it, with what the
-    reference needs to know beside it."""
+    """`data`: tables.Data; `sides`: {name: table}; `steps`, `batch` and the features: of the spec; how it is streamed:
+    `threads`, `sink`, `asModel`, `resumeAfter`."""
 
     def __init__(self, seed, without=()):
         self.seed, r = seed, random.Random(seed)
-        self.format = r.choice(["parquet", "parquet", "parquet", "arrow"])
-        kinds = [k for k in TYPES if r.random() < 0.75 and k not in without and not (k == "lv" and self.format == "parquet")]
-        self.kinds = {"k": "i32", "c": "i32", **{k: k for k in kinds}}
-        self.files, first = [], 0
-        for number in range(r.randint(1, 3)):
-            rows = r.randint(1, 160)
-            columns = {"k": list(range(first, first + rows)), "c": [(first + i) // 16 for i in range(rows)],
-                       **{k: values_of(k, r, rows) for k in kinds}}
-            table = pa.table({n: pa.array(v, TYPES[self.kinds[n]]) for n, v in columns.items()})
-            self.files.append((f"part-{number}.{self.format}", table, r.choice([16, 40, 1000])))
-            first += rows
-        self.rows, self.sides, self.columns = first, {}, {n: CLASS[k] for n, k in self.kinds.items()}
-        self.hasIndex = r.random() < 0.5
+        self.data = tables.Data(r, without)
+        self.sides, self.columns = {}, dict(self.columns0)
+        self.makesColumns = False
+        self.where = self.first_filter(r) if r.random() < 0.35 else ""
         self.steps = [step for step in (self.step(r, i) for i in range(r.randint(0, 5))) if step]
-        self.where = self.condition(r, dict(self.columns0)) if r.random() < 0.2 else ""
-        self.carry = ["k"] + [n for n in sorted(self.columns) if n != "k" and r.random() < 0.6]
-        self.dense = [n for n in sorted(self.columns) if self.columns[n] in ("int", "big", "real") and r.random() < 0.3]
-        self.ids = [n for n in sorted(self.columns) if self.columns[n] in ("int", "big", "text") and r.random() < 0.3]
-        self.batch = {"rows": 0, "micro_rows": r.choice([4, 8, 32]), "seed": r.choice([0, 1, 7, 2**40 + 3]),
-                      "segment_splits": r.choice([1, 2, 1000]), "shuffle": r.choice(["rows", "rows", "none"]),
-                      "order": r.choice(["permuted", "permuted", "as_is"]), "epochs": 1}
-        self.batch["rows"] = 2 * self.batch["micro_rows"]
+        self.features(r)
+        self.order_of_rows(r)
         self.threads, self.resumeAfter = r.randint(1, 3), r.choice([0, 0, 1, 3, 7])
+        self.sink, self.asModel = r.choice(["parquet", "parquet", "arrow", "csv"]), r.random() < 0.15
+
+    @property
+    def columns0(self):
+        return {n: tables.CLASS[k] for n, k in self.data.kinds.items()}
+
+    @property
+    def redraws(self):
+        return any(step.get("sample", {}).get("redraw") == "each_epoch" for step in self.steps)
 
     @property
     def coded(self):
@@ -77,11 +47,9 @@ class Case:
                 names.add(body.get("as", body["column"]))
             elif kind == "derive":
                 names -= set(body)
+            elif kind == "truncate" and "as" in body:
+                names = names | {body["as"]} if body["column"] in names else names - {body["as"]}
         return names
-
-    @property
-    def columns0(self):
-        return {n: CLASS[k] for n, k in self.kinds.items()}
 
     # Expressions: the same text for the loader and for DuckDB.
 
@@ -89,11 +57,25 @@ class Case:
         found = [n for n in sorted(columns) if columns[n] in classes]
         return r.choice(found) if found else None
 
+    def first_filter(self, r):
+        """A condition on values that stand together, more often than not, so that parts of the files are not read."""
+        return self.simple(r) if r.random() < 0.7 else self.condition(r, dict(self.columns))
+
+    def simple(self, r):
+        name = r.choice([n for n in (*tables.CLUSTERED, "p") if n in self.columns])
+        values = [v for _, table, _ in self.data.files for v in (table.column(name).to_pylist() if name != "p" else ())]
+        values = [v for v in (values or self.data.directory.values()) if v is not None] or [None]
+        value = r.choice(values)
+        if value is None:
+            return "k >= 0"
+        return f"{name} {r.choice(['<', '<=', '>', '>=', '='])} {literal(value)}"
+
     def condition(self, r, columns, depth=0):
         def any_of(*classes):
             return self.pick(r, columns, *classes)
-        forms = [lambda: f"k {r.choice(['<', '>=', '!='])} {r.randint(0, self.rows)}", lambda: f"c {r.choice(['=', '<', '>='])} {r.randint(0, 12)}",
-                 lambda: f"k % {r.randint(2, 5)} = {r.randint(0, 1)}"]
+        rows = self.data.rows
+        forms = [lambda: f"k {r.choice(['<', '>=', '!='])} {r.randint(0, rows)}", lambda: f"c {r.choice(['=', '<', '>='])} {r.randint(0, 12)}",
+                 lambda: f"k % {r.randint(2, 5)} = {r.randint(0, 1)}", lambda: f"k between {r.randint(0, rows)} and {r.randint(0, rows)}"]
         if n := any_of("int", "big"):
             forms.append(lambda: f"{n} {r.choice(['<', '<=', '='])} {r.randint(-5, 50)}")
             forms.append(lambda: f"{n} in (1, 2, {r.randint(3, 9)})")
@@ -108,6 +90,9 @@ class Case:
             forms.append(lambda: b)
         if d := any_of("date", "time"):
             forms.append(lambda: f"year({d}) {r.choice(['<', '>='])} {r.randint(1960, 2030)}")
+        if l := any_of("list"):
+            forms.append(lambda: f"length({l}) {r.choice(['<', '>='])} {r.randint(0, 3)}")
+            forms.append(lambda: f"{l}[1] > {r.randint(-5, 90)}")
         if depth < 2 and r.random() < 0.4:
             return f"({self.condition(r, columns, depth + 1)}) {r.choice(['and', 'or'])} ({self.condition(r, columns, depth + 1)})"
         return ("not " if r.random() < 0.1 else "") + f"({r.choice(forms)()})"
@@ -129,72 +114,143 @@ class Case:
                           "cast(c as varchar)"],
                  "bool": [self.condition(r, columns)],
                  "date": [f"cast({t} as date)" if t else "cast('2020-01-02' as date)", f"try_cast({s} as date)" if s else "cast('1950-03-04' as date)"],
-                 "time": [f"cast({d} as timestamp)" if d else "cast('2020-01-02 03:04:05' as timestamp)", f"cast(date_trunc('month', {t}) as timestamp)" if t else "cast('1969-12-31 23:59:59' as timestamp)"]}
+                 "time": [f"cast({d} as timestamp)" if d else "cast('2020-01-02 03:04:05' as timestamp)",
+                          f"cast(date_trunc('month', {t}) as timestamp)" if t else "cast('1969-12-31 23:59:59' as timestamp)"]}
         return r.choice(forms[kind]), kind
 
-    def side(self, r, columns, number):
-        """A table to join with, and the column that it is joined on."""
-        key = self.pick(r, columns, "int", "text") if r.random() < 0.8 else self.pick(r, columns, "date", "bool", "real")
-        key = key or "k"
-        if key == "dec" and columns[key] == "real" and r.random() < 0.8:
-            keys, kind = sorted(set(DECIMALS)), pa.decimal128(r.choice([10, 12]), r.choice([2, 4, 6]))
-        elif columns[key] == "real":
-            key, keys, kind = "c", list(range(0, 20, 2)), pa.int64()
-        else:
-            classes = {"int": (list(range(-20, 60, r.randint(1, 3))), r.choice([pa.int32(), pa.int64()])),
-                       "text": (sorted(set(TEXTS[::2])), pa.string()), "bool": ([True], pa.bool_()),
-                       "date": ([datetime.date(1960, 1, 1) + datetime.timedelta(days=i) for i in range(0, 30000, 2)], pa.date32())}
-            keys, kind = classes[columns[key]]
-        keys = r.sample(keys, max(1, len(keys) * 3 // 4))
-        name = f"side-{number}.parquet"
-        self.sides[name] = pa.table({"key": pa.array(keys, kind), "v": pa.array(range(len(keys)), pa.int64()),
-                                     "w": pa.array([f"w{i % 5}" for i in range(len(keys))])})
-        return name, key
+    # Steps.
 
-    def step(self, r, number):
+    def add_side(self, name, table, r):
+        """Tables to join with are files of any format; of CSV files only such whose types cannot be guessed wrongly."""
+        is_unsure = table.schema.field("key").type in (tables.pa.string(), tables.pa.bool_())
+        is_unsure |= any(column.null_count == len(table) for column in table.columns)
+        ending = r.choice([".parquet", ".parquet", ".arrow", ".arrow" if is_unsure else ".csv"])
+        self.sides[name + ending] = table
+        return name + ending
+
+    def joined(self, r, number):
         columns = self.columns
-        kind = r.choice(["derive", "derive", "derive", "filter", "join", "semi_join", "anti_join", "sample", "hash", "bucketize"])
-        if kind == "filter":
-            return {"filter": self.condition(r, columns)}
-        if kind == "derive":
-            made = {}
-            for _ in range(r.randint(1, 3)):
-                text, made_class = self.expression(r, columns)
-                target = r.choice([f"n{number}{len(made)}", *(n for n in sorted(columns) if n not in ("k", "c"))])
-                made[target] = (text, made_class)
-            self.columns = {**columns, **{n: c for n, (_, c) in made.items()}}
-            return {"derive": {n: t for n, (t, _) in made.items()}}
-        if kind in ("join", "semi_join", "anti_join"):
-            table, key = self.side(r, columns, number)
-            if kind != "join":
-                return {kind: {"table": table, "on": {key: "key"}}}
-            take = {f"v{number}": "v", f"w{number}": "w"}
-            self.columns = {**columns, **{n: "big" if v == "v" else "text" for n, v in take.items()}}
-            return {"join": {"table": table, "on": {key: "key"}, "take": take, "missing": r.choice(["null", "drop"])}}
-        if kind == "sample":
-            step = {"name": f"draw{number}", "keep": r.choice([0.1, 0.5, 0.9])}
-            by = [n for n in sorted(columns) if columns[n] in ("int", "text", "bool") and r.random() < 0.15]
-            if by:
-                step["by"] = by
-            if r.random() < 0.4:
-                step["where"] = self.condition(r, columns)
-            return {"sample": step}
-        source = self.pick(r, columns, *(("int", "big", "text", "bool") if kind == "hash" else ("int",)))
+        key = self.pick(r, columns, "int", "text") if r.random() < 0.8 else self.pick(r, columns, "date", "bool", "real")
+        key, keys, kind = tables.keys_for(key or "k", columns[key or "k"], r)
+        left = self.pick(r, columns, "date", "time", "int") if r.random() < 0.45 else None
+        repeats, take = r.random() < 0.3, {f"v{number}": "v", f"w{number}": r.choice(["w", "w", "upper(w)"])}
+        time = tables.time_for(columns[left], r) if left else None
+        table = self.add_side(f"side-{number}", tables.side_table(r, keys, kind, repeats, time), r)
+        self.columns = {**columns, **{n: "big" if v == "v" else "text" for n, v in take.items()}}
+        tolerance = r.choice([0, 0, 3, 50.5] if left and columns[left] == "int" else [0, 0, 1.5, 86400, 3e7])
+        return {"join": {"table": table, "on": {key: "key"}, "take": take, "missing": r.choice(["null", "null", "drop"]),
+                         **({"as_of": {"left": left, "right": "since", "tolerance": tolerance}} if left else {}),
+                         **({"on_duplicate": "first"} if repeats else {})}}
+
+    def membership(self, r, kind, number):
+        key = self.pick(r, self.columns, "int", "text", "date", "bool") or "k"
+        key, keys, kind_of_keys = tables.keys_for(key, self.columns[key], r)
+        table = tables.side_table(r, keys, kind_of_keys, r.random() < 0.3)
+        return {kind: {"table": self.add_side(f"side-{number}", table, r), "on": {key: "key"}}}
+
+    def sample(self, r, number):
+        step = {"name": f"draw{number}", "keep": r.choice([0.1, 0.5, 0.9])}
+        by = [n for n in sorted(self.columns) if self.columns[n] in ("int", "text", "bool") and r.random() < 0.15]
+        if by:
+            step["by"] = by
+        if r.random() < 0.4:
+            step["where"] = self.condition(r, self.columns)
+        if r.random() < 0.3:
+            step["weight"] = "inverse"
+        if r.random() < 0.4:
+            step["redraw"] = "each_epoch"
+        return {"sample": step}
+
+    def derived(self, r, number):
+        columns, made = self.columns, {}
+        for _ in range(r.randint(1, 3)):
+            text, made_class = self.expression(r, columns)
+            made[r.choice([f"n{number}{len(made)}", *(n for n in sorted(columns) if n not in KEPT)])] = (text, made_class)
+        self.columns = {**columns, **{n: c for n, (_, c) in made.items()}}
+        return {"derive": {n: t for n, (t, _) in made.items()}}
+
+    def ids_made(self, r, kind, number):
+        source = self.pick(r, self.columns, *{"hash": ("int", "big", "text", "bool", "list"), "bucketize": ("int",), "truncate": ("list",)}[kind])
         if source is None:
             return None
-        target = r.choice([source, f"h{number}"]) if source not in ("k", "c") else f"h{number}"
-        self.columns = {**columns, target: "int"}
+        target = r.choice([source, f"h{number}"]) if source not in KEPT else f"h{number}"
+        is_list = self.columns[source] == "list"
+        self.columns = {**self.columns, target: "list" if is_list else "int"}
         step = {"column": source, **({"as": target} if target != source else {})}
         if kind == "hash":
             return {"hash": {**step, "buckets": r.choice([2, 10, 1000]), "seed": r.choice([0, 5])}}
+        if kind == "truncate":
+            return {"truncate": {**step, "length": r.randint(0, 3), "from": r.choice(["first", "last"])}}
         return {"bucketize": {**step, "boundaries": sorted({r.randint(-5, 30) for _ in range(3)})}}
+
+    def step(self, r, number):
+        kind = r.choice(["derive", "derive", "derive", "filter", "filter", "join", "join", "semi_join", "anti_join", "sample", "sample",
+                         "hash", "bucketize", "truncate", "weight", "select"])
+        if kind == "filter":
+            return {"filter": self.condition(r, self.columns) if self.makesColumns else self.first_filter(r)}
+        if kind in ("semi_join", "anti_join"):
+            return self.membership(r, kind, number)
+        if kind == "sample":
+            return self.sample(r, number)
+        if kind == "weight":
+            return {"weight": f"case when {self.condition(r, self.columns)} then {r.choice([2, 3])} else {r.choice([0.5, 0.1])} end"}
+        if kind == "select":
+            kept = [n for n in sorted(self.columns) if n in KEPT or r.random() < 0.8]
+            self.columns = {n: self.columns[n] for n in kept}
+            return {"select": kept}
+        self.makesColumns = True
+        if kind == "derive":
+            return self.derived(r, number)
+        return self.joined(r, number) if kind == "join" else self.ids_made(r, kind, number)
+
+    # Features, and the order in which rows leave.
+
+    def features(self, r):
+        columns = self.columns
+        self.carry = ["k"] + [n for n in sorted(columns) if n != "k" and columns[n] != "pair" and r.random() < 0.6]
+        self.dense = [n for n in sorted(columns) if columns[n] in ("int", "big", "real") and r.random() < 0.25]
+        self.ids = [n for n in sorted(columns) if columns[n] in ("int", "big", "text") and n not in self.dense and r.random() < 0.3]
+        self.lists = [n for n in sorted(columns) if columns[n] == "list" and r.random() < 0.4]
+        self.weighted = "wi" in columns and "ww" in columns and r.random() < 0.8
+        self.request = "q" if "q" in columns and r.random() < 0.7 else ""
+        self.dedup = r.choice(["best_effort", "off"] + (["required"] if self.data.listsOfRequests else [])) if self.request else ""
+        self.embeddings = {}
+        coded = self.coded
+        plain = [n for n in self.ids + self.lists if n not in coded] + (["wt"] if self.weighted else [])
+        if len(plain) > 1 and r.random() < 0.3:
+            shared, plain = plain[:2], plain[2:]
+            self.embeddings["shared"] = {"features": shared, "rows": 61}
+        for name in plain:
+            self.embeddings[name] = {"rows": 97}
+            if r.random() < 0.4:
+                self.embeddings[name] = {"vocabulary": {"table": self.vocabulary(r, name), "column": "key"}}
+
+    def vocabulary(self, r, name):
+        if self.columns.get(name) == "text":
+            keys, kind = sorted({*tables.TEXTS[::2], "de", "r7", "r20", "w1", "w3", "0", "3"}), tables.pa.string()
+        else:
+            keys, kind = list(range(-20, 100, r.randint(1, 3))), r.choice([tables.pa.int32(), tables.pa.int64()])
+        return self.add_side(f"vocabulary-{name}", tables.side_table(r, keys, kind, False), r)
+
+    def order_of_rows(self, r):
+        micro = r.choice([4, 8, 32])
+        self.batch = {"rows": 2 * micro, "micro_rows": micro, "seed": r.choice([0, 1, 7, 2**40 + 3]),
+                      "segment_splits": r.choice([1, 2, 1000]), "shuffle": r.choice(["rows", "rows", "none"]),
+                      "order": r.choice(["permuted", "permuted", "as_is"]), "epochs": r.choice([1, 1, 2, 3])}
+        if self.request and r.random() < 0.6:
+            self.batch["shuffle"] = "requests"
+        by = [n for n in ("p", "o") if n in self.data.kinds] + (["k"] if self.data.format == "parquet" else [])
+        if by and r.random() < 0.45:
+            self.batch["order"] = {"by": by[0] if r.random() < 0.8 else by[-1]}
 
     def spec(self, path):
         recipe = []
         for step in self.steps:
             kind, body = next(iter(step.items()))
             recipe.append({"name": body["name"], kind: {k: v for k, v in body.items() if k != "name"}} if kind == "sample" else step)
-        used = set(self.ids) - self.coded
-        return {"dataset": {"path": path, "format": self.format, **({"where": self.where} if self.where else {})}, "recipe": recipe,
-                "label": "k % 2 = 1", "features": {"carry": self.carry, "dense": self.dense, "ids": self.ids},
-                "embeddings": {n: {"rows": 97} for n in sorted(used)}, "batch": self.batch, "command": ["true"]}
+        dataset = {"path": path, "format": self.data.format, **({"where": self.where} if self.where else {})}
+        features = {"carry": self.carry, "dense": self.dense, "ids": self.ids, "lists": self.lists,
+                    **({"weighted": [{"name": "wt", "ids": "wi", "weights": "ww"}]} if self.weighted else {}),
+                    **({"request": self.request, "dedup": self.dedup} if self.request else {})}
+        return {"dataset": dataset, "recipe": recipe, "label": "k % 2 = 1", "features": features, "embeddings": self.embeddings,
+                "batch": self.batch, "command": ["true"]}

@@ -2,8 +2,12 @@
 XXH3 over canonical bytes, all other steps by DuckDB. Nothing here is shared with the loader's code."""
 import ctypes
 import ctypes.util
+import itertools
+import re
 import struct
 
+DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+TIME = r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[-+][0-9]{2}(:?[0-9]{2})?)?"
 MASK32, MASK64, MASK128 = (1 << 32) - 1, (1 << 64) - 1, (1 << 128) - 1
 
 
@@ -80,29 +84,95 @@ def stays(seed, step, epoch, path, row, values):
     return unit(bits) < step["keep"]
 
 
-def sequence(splits, kept, batch, seed, epoch):
-    """The micro-batches of an epoch: lists of (file, row). `splits`: (file number, path, first row, rows) in file order;
-    `kept`: the (file, row) that leave the recipe; `batch`: micro_rows, segment_splits, shuffle, order."""
+def segments(splits, batch, seed, epoch):
+    """(first segment of its partition, splits) of each segment. `splits`: (file number, path, first row, rows, partition) in
+    file order; partitions count where the order goes by a column."""
+    is_by = isinstance(batch["order"], dict)
     order = list(splits)
-    if batch["order"] == "permuted":
-        order.sort(key=lambda s: philox(seed, counter("split", "", epoch, s[1]), s[2]))
-    batches, rest, size = [], [], batch["micro_rows"]
-    for at in range(0, len(order), batch["segment_splits"]):
-        rows = []
-        for file, path, first, count in order[at:at + batch["segment_splits"]]:
-            key = counter("row", "", epoch, path)
-            rows += [(philox(seed, key, row) if batch["shuffle"] == "rows" else 0, file, row)
-                     for row in range(first, first + count) if (file, row) in kept]
-        if batch["shuffle"] == "rows":
-            rows.sort()
-        rows = [(file, row) for _, file, row in rows]
+    if batch["order"] != "as_is":
+        order.sort(key=lambda s: (s[4] if is_by else 0, philox(seed, counter("split", "", epoch, s[1]), s[2])))
+    parts = [list(same) for _, same in itertools.groupby(order, key=lambda s: s[4] if is_by else 0)]
+    made = []
+    for part in parts:
+        begin = len(made)
+        made += [(begin, part[at:at + batch["segment_splits"]]) for at in range(0, len(part), batch["segment_splits"])]
+    return made
+
+
+def shuffled(splits, kept, batch, seed, epoch, requests):
+    """The kept rows of a segment in their order. `requests`: by (file, row) the first row of its request."""
+    rows = []
+    for file, path, first, count, _ in splits:
+        key = counter("row", "", epoch, path)
+        for row in range(first, first + count):
+            begin = max(first, requests[file, row]) if batch["shuffle"] == "requests" else row
+            if (file, row) in kept:
+                rows.append((0 if batch["shuffle"] == "none" else philox(seed, key, begin), file, row))
+    if batch["shuffle"] != "none":
+        rows.sort()
+    return [(file, row) for _, file, row in rows]
+
+
+def sequence(splits, kept, batch, seed, epoch, requests=None):
+    """The micro-batches of an epoch: lists of (file, row). `kept`: the (file, row) that leave the recipe; `batch`: micro_rows,
+    segment_splits, shuffle, order. Rows that an earlier partition left open come before all others of a segment."""
+    batches, rest, size = [], [], batch["micro_rows"]  # rest: (segment, row)
+    for number, (begin, of_segment) in enumerate(segments(splits, batch, seed, epoch)):
+        rows = shuffled(of_segment, kept, batch, seed, epoch, requests)
+        if rest and rest[0][0] < begin and len(rest) + len(rows) >= size:
+            lead = size - len(rest)
+            batches.append([row for _, row in rest] + rows[:lead])
+            rest, rows = [], rows[lead:]
         whole = len(rows) // size * size
         batches += [rows[i:i + size] for i in range(0, whole, size)]
-        rest += rows[whole:]
+        rest += [(number, row) for row in rows[whole:]]
         if len(rest) >= size:
-            batches.append(rest[:size])
+            batches.append([row for _, row in rest[:size]])
             rest = rest[size:]
-    return batches + ([rest] if rest else [])
+    return batches + ([[row for _, row in rest]] if rest else [])
+
+
+def request_starts(values):
+    """Of each row the first row of its request: a run of equal values; a null is a request of its own."""
+    starts = []
+    for row, value in enumerate(values):
+        goes_on = row > 0 and value is not None and values[row - 1] == value
+        starts.append(starts[-1] if goes_on else row)
+    return starts
+
+
+def csv_type(texts):
+    """The type of a CSV column whose values, nulls left out, are `texts`; None without values. Of docs/guides/sources.md."""
+    texts = [text.strip(" \t") for text in texts]
+    whole, number = [], False
+    for text in texts:
+        if re.fullmatch(r"-?[0-9]+", text):
+            whole.append(int(text))
+        elif re.fullmatch(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", text):
+            number = True
+        elif not re.fullmatch(DATE + "(" + TIME + ")?", text) and text.lower() not in ("true", "false"):
+            return "string"
+    words = [text.lower() in ("true", "false") for text in texts]
+    days = [re.fullmatch(DATE, text) is not None for text in texts]
+    times = [re.fullmatch(DATE + TIME, text) is not None for text in texts]
+    numbers = len(texts) - sum(words) - sum(days) - sum(times)
+    if not texts or sum((numbers > 0, any(words), any(days) or any(times))) > 1:
+        return "string" if texts else None
+    if numbers and number:
+        return "string" if any(abs(w) > 2**53 and int(float(w)) != w for w in whole) else "double"
+    if numbers:
+        fits = all(-2**63 <= w < 2**63 for w in whole)
+        return "int64" if fits else "uint64" if all(0 <= w < 2**64 for w in whole) else "string"
+    return "bool" if any(words) else "timestamp" if any(times) else "date"
+
+
+def widened(types):
+    """The type of a CSV column from those of its files; None where they have none, or none in common (the loader refuses these:
+    docs/plan.md)."""
+    found = {t for t in types if t is not None}
+    for narrow, wide in (("int64", "double"), ("date", "timestamp")):
+        found -= {narrow} if found == {narrow, wide} else set()
+    return found.pop() if len(found) == 1 else None
 
 
 def order_hash(epochs):

@@ -4,7 +4,10 @@
 #include <thread>
 #include <unordered_map>
 
+#include <arrow/array/array_dict.h>
 #include <arrow/array/builder_decimal.h>
+#include <arrow/array/builder_nested.h>
+#include <arrow/array/builder_primitive.h>
 #include <arrow/util/decimal.h>
 
 #include "backend/recipe/as_of_table.h"
@@ -244,6 +247,58 @@ TEST(Vocabulary, CountsWhatItDoesNotKnow) {
     EXPECT_EQ(batch->vocabularies[0].ids, 3);
     EXPECT_EQ(batch->vocabularies[0].unknown, 2);
     EXPECT_EQ(batch->vocabularies[1].unknown, 1);
+}
+
+/// A column of lists of which rows 0 to 2 have the first and row 3 the second, stored once each.
+class SharedLists : public MemoryColumns {
+ public:
+    SharedLists()
+        : MemoryColumns({{"k", ints({0, 1, 2, 3})}, {"l", column({0, 0, 0, 1}, false)}}) {}
+
+    Result<std::vector<ArrayPtr>> columns(const std::vector<std::string>& names) override {
+        ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, MemoryColumns::columns(names));
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            arrays[i] = names[i] == "l" ? column({0, 0, 0, 1}, true) : arrays[i];
+        }
+        return arrays;
+    }
+
+ private:
+    static ArrayPtr column(const std::vector<std::int32_t>& items, bool isShared) {
+        auto values = std::make_shared<arrow::Int64Builder>();
+        arrow::ListBuilder lists(arrow::default_memory_pool(), values);
+        const auto add = [&](std::int32_t item) {
+            EXPECT_TRUE(lists.Append().ok());
+            EXPECT_TRUE(values
+                            ->AppendValues(item == 0 ? std::vector<std::int64_t>{1, 9, 8}
+                                                     : std::vector<std::int64_t>{2})
+                            .ok());
+        };
+        for (const std::int32_t item : isShared ? std::vector<std::int32_t>{0, 1} : items) {
+            add(item);
+        }
+        arrow::Int32Builder indices;
+        EXPECT_TRUE(indices.AppendValues(items).ok());
+        const ArrayPtr stored = *lists.Finish();
+        const auto type = arrow::dictionary(arrow::int32(), stored->type());
+        return isShared ? *arrow::DictionaryArray::FromArrays(type, *indices.Finish(), stored)
+                        : stored;
+    }
+};
+
+TEST(Vocabulary, CountsTheListsOfRowsHoweverTheyAreStored) {
+    Bench bench;
+    bench.filter("k > 0");
+    bench.dir.text("v.csv", "id\n1\n2\n");
+    bench.spec.features.lists = {"l"};
+    bench.spec.embeddings["l"].features = {"l"};
+    bench.spec.embeddings["l"].vocabulary = spec::VocabularySpec{"v.csv", "id"};
+    SharedLists data;
+    const auto batch = bench.run(data);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    ASSERT_NE(batch->lists[0].items, nullptr) << "the lists were read as they are stored";
+    EXPECT_EQ(batch->vocabularies[0].ids, 7) << "two rows with three ids, one with one";
+    EXPECT_EQ(batch->vocabularies[0].unknown, 4);
 }
 
 TEST(SideTables, AreRefusedBeforeTheyAreRead) {

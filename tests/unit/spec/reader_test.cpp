@@ -38,6 +38,18 @@ TEST(SpecReader, ADelimiterThatMeansSomethingElseIsRefused) {
     EXPECT_EQ(messageFor("'|'"), "");
 }
 
+TEST(SpecReader, ATextInAnotherEncodingIsRefused) {
+    std::string wide;
+    for (const char c : std::string(kSmall)) {
+        wide += c;
+        wide += '\0';
+    }
+    EXPECT_EQ(errorsOf("\xff\xfe" + wide).substr(0, 13), "1:1 not UTF-8");
+    EXPECT_EQ(errorsOf(wide).substr(0, 27), "1:1 holds zero bytes, as UT");
+    EXPECT_EQ(errorsOf(withLine("notes: \xe4")).substr(0, 13), "4:8 not UTF-8");
+    EXPECT_EQ(errorsOf(withLine("notes: \xc3\xa4")), "");
+}
+
 TEST(SpecReader, TheFormatComesFromTheEnding) {
     const std::pair<const char*, const char*> cases[] = {
         {"a.parquet", "parquet"}, {"a.pq", "parquet"},     {"a.arrow", "arrow"},
