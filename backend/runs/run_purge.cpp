@@ -74,6 +74,7 @@ Status RunStore::dropCheckpoints(std::string_view id) {
     Database& db = *writer_;
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    RETURN_IF_ERROR(checkIsDeleted(db, no, id));
     RETURN_IF_ERROR(runOn(db, "UPDATE checkpoint SET is_deleted = 1 WHERE run_no = ?", no));
     RETURN_IF_ERROR(touchRun(db, no));
     return transaction.commit();

@@ -188,7 +188,7 @@ class RunStore {
     /// Drops a deleted run's points, plan and checkpoints for good; what it was (spec, tags, note,
     /// newest values, receipt) stays. Its files are the caller's. Twice is the same as once.
     Status purge(std::string_view id);
-    /// Says of a run's checkpoints that their files are gone.
+    /// Says of a deleted run's checkpoints that their files go; refused of one that was restored.
     Status dropCheckpoints(std::string_view id);
     /// Runs that were deleted before `ms` and not purged.
     Result<std::vector<std::string>> deletedBefore(std::int64_t ms) const;

@@ -104,8 +104,9 @@ std::uint64_t DeletedRuns::freeCheckpoints(const std::string& id) {
 std::uint64_t DeletedRuns::finishPurges() {
     std::vector<std::string> ids;
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(runsDir_, error)) {
-        ids.push_back(entry.path().filename().string());
+    for (fs::directory_iterator entry(runsDir_, error), end; !error && entry != end;
+         entry.increment(error)) {
+        ids.push_back(entry->path().filename().string());
     }
     const auto purged = store_.purgedAmong(ids);
     std::uint64_t bytes = 0;

@@ -35,8 +35,9 @@ spec::RunSpec keysOnly(spec::RunSpec spec) {
     return spec;
 }
 
-void add(const std::uint64_t* keys, std::int64_t rows, Keys& out) {
-    for (std::int64_t r = 0; keys != nullptr && r < rows; ++r) {
+// No more than `most`: what has enough of them is not asked again.
+void add(const std::uint64_t* keys, std::int64_t rows, std::size_t most, Keys& out) {
+    for (std::int64_t r = 0; keys != nullptr && r < rows && out.size() < most; ++r) {
         out.insert(keys[r]);
     }
 }
@@ -82,10 +83,16 @@ Result<std::vector<std::string>> checkMixing(const spec::RunSpec& spec, const st
     for (std::int64_t s = 0; s < kSegments; ++s) {
         ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, s));
         for (const segment::Chunk& chunk : output.chunks) {
-            add(chunk.userKeys, chunk.rows, both.users);
-            add(chunk.requestKeys, chunk.rows, both.requests);
+            add(chunk.userKeys, chunk.rows, 2 * kEnough, both.users);
+            add(chunk.requestKeys, chunk.rows, 2 * kEnough, both.requests);
         }
         first = s == 0 ? both : first;
+        const auto isSmall = [](const Keys& keys) {
+            return !keys.empty() && keys.size() < kEnough;
+        };
+        if (!isSmall(first.users) && !isSmall(first.requests)) {
+            break;
+        }
     }
     note("user", spec.features.user, first.users, both.users, plan.segmentSplits, notes);
     note("request", spec.features.request, first.requests, both.requests, plan.segmentSplits,

@@ -107,6 +107,21 @@ TEST_F(RunStoreTest, AQuickCheckFindsDamageOrRunsOutOfTime) {
     EXPECT_NE(found->find(path()), std::string::npos) << *found;
 }
 
+TEST_F(RunStoreTest, CheckpointsOfARunThatWasRestoredAreNotDropped) {
+    const std::string id = create("a");
+    LineBatch batch{id, 1, "rank0", 1};
+    batch.checkpoints = {{1, 1, 3, 0, "three"}};
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    ASSERT_TRUE(store->setState(id, {RunState::kFailed, "x", 0}).ok());
+    ASSERT_TRUE(store->markDeleted(id).ok());
+    ASSERT_TRUE(store->restore(id).ok()) << "after somebody has listed the deleted ones";
+    EXPECT_EQ(store->dropCheckpoints(id).code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(store->checkpoints(id)->size(), 1U);
+    ASSERT_TRUE(store->markDeleted(id).ok());
+    EXPECT_TRUE(store->dropCheckpoints(id).ok());
+    EXPECT_TRUE(store->checkpoints(id)->empty());
+}
+
 TEST_F(RunStoreTest, APurgedRunKeepsWhatItWasAndNothingElse) {
     RunRecord run = newRun("base");
     run.plan = R"({"files":[1,2,3]})";
