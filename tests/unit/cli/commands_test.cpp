@@ -203,9 +203,9 @@ TEST_F(CommandsTest, LsShowsTheBestValueBesideTheLastWithTheirSteps) {
     EXPECT_EQ(run({"ls", "--json"}), kExitOk);
     EXPECT_EQ(json()["runs"][0]["best"]["eval.auc"], (Json{{"value", 0.7951}, {"step", 300}}));
     EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
-    EXPECT_THAT(out.str(), testing::ContainsRegex("eval.auc +0.7934 +390 +0.7951 @300"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("eval.auc +0.7934 +390 +0.7951 @300"));
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "eval.auc"}), kExitOk);
-    EXPECT_THAT(out.str(), testing::ContainsRegex("eval.auc \\(best\\) +0.7951 @300 +0.7951 @300"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("eval.auc \\(best\\) +0.7951 @300 +0.7951 @300"));
     EXPECT_TRUE(fake.ranges.empty()) << "no series is read";
 }
 
@@ -280,9 +280,9 @@ TEST_F(CommandsTest, TheRateOfARunThatGoesOnSaysHowOldItIs) {
         point.timeMs = clock.wallMs() - 123'000;
     }
     EXPECT_EQ(run({"ls", "--columns", "id,rate"}), kExitOk);
-    EXPECT_THAT(out.str(), testing::ContainsRegex("42,100, 2:0[3-9] old"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("42,100, 2:0[3-9] old"));
     EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
-    EXPECT_THAT(out.str(), testing::ContainsRegex("42,100, 2:0[3-9] old"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("42,100, 2:0[3-9] old"));
     for (client::MetricPoint& point : going.latestMetrics) {
         point.timeMs = clock.wallMs() - 1'000;
     }
