@@ -142,6 +142,28 @@ spec::Schema storedColumns(const Dataset& dataset) {
     return schema;
 }
 
+/// Every expression of the steps.
+void addExpressions(const std::vector<spec::Step>& steps, std::vector<std::string>& texts) {
+    for (const spec::Step& step : steps) {
+        if (!step.enabled) {
+            continue;
+        }
+        texts.insert(texts.end(), {step.expr, step.where});
+        for (const auto* named : {&step.columns, &step.take}) {
+            for (const spec::NamedExpr& column : *named) {
+                texts.push_back(column.expr);
+            }
+        }
+    }
+}
+
+void addExpressions(const std::map<std::string, spec::LabelSpec>& labels,
+                    std::vector<std::string>& texts) {
+    for (const auto& [head, label] : labels) {
+        texts.insert(texts.end(), {label.expr, label.weight, label.where});
+    }
+}
+
 Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     std::set<std::string> paths;
     const auto collect = [&paths](const std::vector<spec::Step>& steps) {
@@ -164,6 +186,10 @@ Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     for (const std::string& path : paths) {
         ASSIGN_OR_RETURN(stream::SideTable table, sideTableOf(path, spec.baseDir));
         plan.sideTables.push_back(std::move(table));
+    }
+    for (const std::string& path : zoneFiles(spec)) {
+        ASSIGN_OR_RETURN(stream::SideTable rules, sideFileOf(path));
+        plan.sideTables.push_back(std::move(rules));
     }
     return okStatus();
 }
@@ -201,6 +227,27 @@ std::vector<std::string> columnsRead(const spec::RunSpec& spec, const spec::Sche
         }
     }
     return columns;
+}
+
+std::vector<std::string> zoneFiles(const spec::RunSpec& spec) {
+    std::vector<std::string> texts = {spec.dataset.where};
+    addExpressions(spec.recipe, texts);
+    addExpressions(spec.labels, texts);
+    if (spec.eval.has_value()) {
+        texts.push_back(spec.eval->dataset.where);
+        addExpressions(spec.eval->recipe, texts);
+        addExpressions(spec.eval->labelRecipe, texts);
+        addExpressions(spec.eval->labels, texts);
+    }
+    std::set<std::string> files;
+    for (const std::string& text : texts) {
+        const Result<spec::Expr> tree = spec::parseExpression(text);
+        for (const std::string& zone : tree.ok() ? spec::collectZones(*tree)
+                                                 : std::vector<std::string>{}) {
+            files.insert(TimeZone::pathOf(zone));
+        }
+    }
+    return {files.begin(), files.end()};
 }
 
 std::int64_t defaultSegmentSplits(std::vector<std::int64_t> decodedBytes) {

@@ -57,6 +57,15 @@ Result<std::string> hashFile(const FileSource& source) {
     return Sum128{hash.low64, hash.high64}.hex();
 }
 
+Result<stream::SideTable> pinned(const DataFile& file) {
+    stream::SideTable table;
+    table.path = file.path;
+    table.bytes = file.bytes;
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    ASSIGN_OR_RETURN(table.hash, hashFile(source));
+    return table;
+}
+
 }  // namespace
 
 Result<spec::Schema> tableSchema(const std::string& path, const std::string& baseDir,
@@ -134,12 +143,12 @@ Result<stream::SideTable> sideTableOf(const std::string& path, const std::string
         return invalidArgument("table ", path, ": names ", files.size(),
                                " files; a side table is one file");
     }
-    stream::SideTable table;
-    table.path = files[0].path;
-    table.bytes = files[0].bytes;
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(files[0]));
-    ASSIGN_OR_RETURN(table.hash, hashFile(source));
-    return table;
+    return pinned(files[0]);
+}
+
+Result<stream::SideTable> sideFileOf(const std::string& path) {
+    ASSIGN_OR_RETURN(const DataFile file, statFile(path, path));
+    return pinned(file);
 }
 
 Result<DataFile> verifySideTable(const stream::SideTable& table) {

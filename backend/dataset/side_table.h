@@ -39,6 +39,9 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const std::string& path, const s
 /// A side table's file: absolute path, size and content hash, as the plan and the receipt hold it.
 Result<stream::SideTable> sideTableOf(const std::string& path, const std::string& baseDir);
 
+/// The same of a file that is no table and is used as it is; `path` is absolute.
+Result<stream::SideTable> sideFileOf(const std::string& path);
+
 /// The file of a planned side table as it is now, by its whole content. kFailedPrecondition, naming
 /// the file, when it is no longer the planned one.
 Result<DataFile> verifySideTable(const stream::SideTable& table);
