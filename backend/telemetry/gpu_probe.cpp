@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "backend/core/status.h"
+#include "backend/core/utf8.h"
 #include "backend/telemetry/probes.h"
 
 namespace millrace::telemetry {
@@ -65,7 +66,7 @@ struct GpuProbe::Nvml {
     }
     std::string errorText(int code) const {
         const char* text = errorString == nullptr ? nullptr : errorString(code);
-        return text == nullptr ? strCat("error ", code) : std::string(text);
+        return text == nullptr ? strCat("error ", code) : toUtf8(text);
     }
     ~Nvml() {
         if (library != nullptr) {
@@ -78,7 +79,7 @@ struct GpuProbe::Nvml {
         if (function == nullptr || function(device, buffer.data(), buffer.size() - 1) != kSuccess) {
             return "";
         }
-        return buffer.data();
+        return toUtf8(buffer.data());
     }
     GpuInfo info(int index, Device device, const std::string& driver) const {
         GpuInfo info;
@@ -157,7 +158,7 @@ GpuProbe::GpuProbe(const std::string& library) {
         Device device = nullptr;
         if (nvml->handle(i, &device) == kSuccess) {
             nvml->devices.push_back(device);
-            gpus_.push_back(nvml->info(static_cast<int>(i), device, driver.data()));
+            gpus_.push_back(nvml->info(static_cast<int>(i), device, toUtf8(driver.data())));
         }
     }
     if (gpus_.empty()) {

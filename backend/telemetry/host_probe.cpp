@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "backend/core/utf8.h"
 #include "backend/telemetry/probes.h"
 #include "backend/telemetry/proc_files.h"
 
@@ -26,14 +27,14 @@ std::string valueBehind(std::string_view text, std::string_view key, char separa
         while (!value.empty() && (value.back() == ' ' || value.back() == '"')) {
             value.remove_suffix(1);
         }
-        return std::string(value);
+        return toUtf8(value);
     }
     return "";
 }
 
 std::string hostName() {
     char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+    return ::gethostname(name, sizeof name - 1) == 0 ? toUtf8(name) : "";
 }
 
 int usableCores(std::string_view stat) {
@@ -66,7 +67,7 @@ NodeInfo HostProbe::info() const {
     info.hostname = hostName();
     info.os = valueBehind(readProcFile(etcRoot_ + "/os-release"), "PRETTY_NAME", '=');
     const std::string kernel = readProcFile(procRoot_ + "/sys/kernel/osrelease");
-    info.kernel = kernel.substr(0, kernel.find('\n'));
+    info.kernel = toUtf8(kernel.substr(0, kernel.find('\n')));
     info.cpuModel = valueBehind(readProcFile(procRoot_ + "/cpuinfo"), "model name", ':');
     info.cores = usableCores(readProcFile(procRoot_ + "/stat"));
     info.memoryBytes = kiloBytesOf(readProcFile(procRoot_ + "/meminfo"), "MemTotal:").value_or(0);

@@ -1,5 +1,7 @@
 #include "proto/convert/node_convert.h"
 
+#include "backend/core/utf8.h"
+
 namespace millrace::convert {
 namespace {
 
@@ -83,8 +85,8 @@ v1::NodeInfo toProto(const NodeFacts& facts) {
     out.set_gpu_note(info.gpuNote);
     out.set_started_ms(info.startedMs);
     out.set_pid(facts.pid);
-    out.set_state_dir(facts.stateDir);
-    out.set_address(facts.address);
+    out.set_state_dir(toUtf8(facts.stateDir));
+    out.set_address(toUtf8(facts.address));
     for (const telemetry::GpuInfo& gpu : info.gpus) {
         v1::GpuInfo& one = *out.add_gpus();
         one.set_index(static_cast<std::uint32_t>(gpu.index));

@@ -75,5 +75,15 @@ TEST(NodeConvert, FactsComeBackAsTheyWent) {
     EXPECT_TRUE(back.isHead);
 }
 
+TEST(NodeConvert, PathsThatAreNoUtf8CanBeSent) {
+    NodeFacts facts;
+    facts.address = "unix:/caf\xe9/d.sock";
+    facts.stateDir = "/caf\xe9";
+    const v1::NodeInfo message = toProto(facts);
+    v1::NodeInfo back;
+    ASSERT_TRUE(back.ParseFromString(message.SerializeAsString())) << "as a client does";
+    EXPECT_EQ(back.state_dir(), "/caf\xef\xbf\xbd");
+}
+
 }  // namespace
 }  // namespace millrace::convert

@@ -369,6 +369,35 @@ TEST(RankServer, AConnectionWithoutAHelloIsDroppedInTime) {
     }
 }
 
+TEST(RankServer, SoManyConnectionsAreLetInAndTheNextIsTurnedAway) {
+    TempFolder folder;
+    std::atomic<int> hellos{0};
+    RankServerOptions options;
+    options.socketPath = folder.path + "/rank.sock";
+    options.maxConnections = 2;
+    options.helloLimit = std::chrono::hours(1);
+    options.onHello = [&](ConnectionId, const Sender&) {
+        ++hellos;
+        hellos.notify_all();
+        return okStatus();
+    };
+    options.onLine = [](ConnectionId, const Sender&, const RankLine&) { return true; };
+    const auto server = *RankServer::start(options);
+    std::vector<UniqueFd> let;
+    for (int i = 0; i < 2; ++i) {
+        let.push_back(std::move(connectUnix(options.socketPath).value()));
+    }
+    const UniqueFd tooMany = std::move(connectUnix(options.socketPath).value());
+    char c = 0;
+    EXPECT_EQ(::read(tooMany.get(), &c, 1), 0) << "closed without a word";
+    let.pop_back();
+    // A worker that is turned away comes again.
+    const auto client = *RankClient::start(clientOptions(folder));
+    ASSERT_TRUE(client->send(metrics(1)).ok());
+    hellos.wait(0);
+    EXPECT_EQ(hellos, 1);
+}
+
 TEST(RankServer, AListenerWithoutRoomDropsTheConnectionAndAllBehindTheLine) {
     TempFolder folder;
     Daemon daemon(folder.path + "/rank.sock", 0);

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/core/utf8.h"
 #include "tests/support/poll.h"
 
 namespace millrace::telemetry {
@@ -61,6 +62,17 @@ TEST_F(HostProbeTest, TheFixedFactsAreRead) {
     EXPECT_GE(info.cores, 1);
     EXPECT_LE(info.cores, 2);
     EXPECT_FALSE(info.hostname.empty());
+}
+
+TEST_F(HostProbeTest, TextsThatAreNoUtf8AreCleaned) {
+    write("etc/os-release", "PRETTY_NAME=\"Caf\xe9 Linux\"\n");
+    write("proc/sys/kernel/osrelease", "6.1\xff\n");
+    write("proc/cpuinfo", "model name\t: CPU\x80\n");
+    const NodeInfo info = probe().info();
+    for (const std::string& text : {info.os, info.kernel, info.cpuModel, info.hostname}) {
+        EXPECT_TRUE(isUtf8(text)) << text;
+    }
+    EXPECT_EQ(info.os, "Caf\xef\xbf\xbd Linux");
 }
 
 TEST_F(HostProbeTest, TheFirstSampleHasLevelsAndNoRates) {

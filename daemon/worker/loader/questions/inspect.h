@@ -7,6 +7,7 @@
 //   {"op": "dataset", "path": text or [..], "base_dir", "format", "files_max"}, or in place of the
 //      path a spec: "text", "file_name", "sets"
 //   {"op": "steps", as resolve but "variation", "rows", "split", "first_row"}
+// A run of the answer to resolve has its plan, or the number of an earlier run that has the same one.
 // Answers: {"ok": true, ...} or {"ok": false, "errors": [{message, line, column, path, code}]};
 // those of check, dataset and steps are the JSON form of the responses of
 // proto/millrace/v1/inspect.proto and hold what is known beside errors too.
