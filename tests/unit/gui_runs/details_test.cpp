@@ -50,6 +50,61 @@ TEST_F(DetailsTest, ShowsStateReasonAndKeyFigures) {
     EXPECT_EQ(details().overview().reason(), "");
 }
 
+TEST_F(DetailsTest, TheRateIsTheMeanOfARunThatHasEndedAndElseSaysHowOldItIs) {
+    open(5);
+    ASSERT_TRUE(choose("r-00000"));
+    OverviewSection& overview = details().overview();
+    client::RunSummary run = stored[0].summary;
+    run.meanRate = 229'088;
+    run.latestMetrics = {{"samples_per_second", 14'258, 630, 1'000, 2}};
+    overview.showRun(run, nullptr, 50'000);
+    EXPECT_EQ(overview.figure("samples/s"), "229,088") << "not that of its last window";
+    EXPECT_EQ(overview.caption("samples/s"), "samples/s");
+    run.state = client::RunState::kRunning;
+    run.id = "r-live";
+    overview.showRun(run, nullptr, 50'000);
+    EXPECT_EQ(overview.figure("samples/s"), "14,258");
+    EXPECT_EQ(overview.caption("samples/s"), "samples/s") << "it has just come";
+    overview.showRun(run, nullptr, 70'000);
+    EXPECT_EQ(overview.caption("samples/s"), "samples/s  20.0 s old");
+    run.latestMetrics[0].timeMs = 2'000;
+    overview.showRun(run, nullptr, 71'000);
+    EXPECT_EQ(overview.caption("samples/s"), "samples/s");
+}
+
+TEST_F(DetailsTest, TheLossOfOtherTrainingRowsIsNotMeasuredAgainstTheBase) {
+    open(5);
+    ASSERT_TRUE(choose("r-00000"));
+    OverviewSection& overview = details().overview();
+    client::RunSummary base = stored[0].summary, run = stored[1].summary;
+    base.streamHash = run.streamHash = "aa";
+    overview.showRun(run, &base, 50'000);
+    EXPECT_TRUE(overview.caption("loss").startsWith("loss  +")) << "one stream: losses compare";
+    run.streamHash = "bb";
+    overview.showRun(run, &base, 50'000);
+    EXPECT_EQ(overview.caption("loss"), QString("loss  ") + QChar(0x2260) + " rows");
+    EXPECT_FALSE(overview.caption("test AUC").contains(QChar(0x2260)))
+        << "evaluated on the same rows";
+}
+
+TEST_F(DetailsTest, AFigureOfARunWithOneHeadStandsOnce) {
+    open(5);
+    ASSERT_TRUE(choose("r-00000"));
+    OverviewSection& overview = details().overview();
+    client::RunSummary run = stored[0].summary;
+    run.latestMetrics = {{"eval.auc", 0.8, 630, 1, 2},
+                         {"eval.liked.auc", 0.8, 630, 1, 2},
+                         {"loss", 0.5, 630, 1, 2}};
+    overview.showRun(run, nullptr, 50'000);
+    EXPECT_EQ(overview.figure("test AUC"), "0.8000");
+    EXPECT_EQ(overview.figure("test liked AUC"), "");
+    run.latestMetrics.push_back({"eval.bought.auc", 0.7, 630, 1, 2});
+    overview.showRun(run, nullptr, 50'000);
+    EXPECT_EQ(overview.figure("test AUC"), "") << "of several heads each under its own name";
+    EXPECT_EQ(overview.figure("test liked AUC"), "0.8000");
+    EXPECT_EQ(overview.figure("test bought AUC"), "0.7000");
+}
+
 TEST_F(DetailsTest, MarksWhatTheVariationChangedInTheSpec) {
     open(5);
     ASSERT_TRUE(choose("r-00004"));

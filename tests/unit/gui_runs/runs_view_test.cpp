@@ -143,6 +143,22 @@ TEST_F(RunsViewTest, FetchesCurvesForVisibleRowsOnly) {
         until([&] { return !page->rows().index(399, column).data().toString().isEmpty(); }));
 }
 
+TEST_F(RunsViewTest, ReadsNoSeriesForABestValueThatTheDaemonKeeps) {
+    for (client::RunDetail& run : stored = client::sceneRuns(120, 1'700'000'000'000)) {
+        run.summary.bestMetrics = {{"eval.auc", 0.81, 300}};
+        daemon.putDetail(run);
+    }
+    makePage();
+    bridge.connectTo("unix:/fake.sock");
+    ASSERT_TRUE(until([this] { return bridge.isSettled() && page->isSettled(); }));
+    page->rows().setSort("best:eval.auc", Qt::DescendingOrder);
+    Q_EMIT view().viewportChanged();
+    const int column = columnOf("best:eval.auc");
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(page->rows().index(119, column).data().toString(), "0.8100") << "far below the view";
+    EXPECT_LT(daemon.numCalls("metricRange"), 80) << "curves of the visible rows only";
+}
+
 TEST_F(RunsViewTest, FetchesEveryBestValueWhenSortedByIt) {
     open(120);
     page->rows().setSort("best:eval.auc", Qt::DescendingOrder);

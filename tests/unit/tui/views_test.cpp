@@ -247,6 +247,18 @@ TEST(TopView, AMachineWithoutAGpuSaysSo) {
     EXPECT_THAT(text, HasSubstr("1.0 %"));
 }
 
+TEST(WatchView, ARunThatHasEndedShowsTheMeanOfItsSteps) {
+    session::LiveModel model = aModel(1);
+    client::RunSummary run = model.runs["r-abc23"].summary;
+    run.state = RunState::kFinished;
+    model.apply(session::RunChanged{run}, kNow);
+    WatchView view;
+    const std::string text = joined(drawn(view, model, 120, 40));
+    EXPECT_THAT(text, HasSubstr("samples/s, mean"));
+    EXPECT_THAT(text, HasSubstr("50,000"));
+    EXPECT_THAT(text, Not(HasSubstr("42,390")));
+}
+
 TEST(TopView, ARunThatStandsStillShowsItsReasonAndTheAgeOfItsRates) {
     TopView view;
     const std::string before = joined(drawn(view, aCluster(false), 120, 40));
