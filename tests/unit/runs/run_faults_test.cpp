@@ -109,6 +109,7 @@ TEST_F(RunStoreTest, AQuickCheckFindsDamageOrRunsOutOfTime) {
 
 TEST_F(RunStoreTest, CheckpointsOfARunThatWasRestoredAreNotDropped) {
     const std::string id = create("a");
+    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
     LineBatch batch{id, 1, "rank0", 1};
     batch.checkpoints = {{1, 1, 3, 0, "three"}};
     ASSERT_TRUE(store->commitLines(batch).ok());
