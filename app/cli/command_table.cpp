@@ -50,7 +50,9 @@ std::vector<OptionSpec> streamOptions() {
         flag("--as-model",
              "carried columns as the model gets them: times as numbers, nulls as 0 or empty"),
         text("--sort", "COLUMNS", "sorts the table: request_id,timestamp"),
-        text("--columns", "COLUMNS", "keeps these columns of the table"),
+        text("--columns", "COLUMNS",
+             "keeps these columns of the table: names with commas between them; one that holds a "
+             "comma stands in double quotes"),
         integer("--row-group-rows", "N", "rows of the table's row groups (65536)"),
         choice("--codec", "NAME", "compression of Parquet: zstd (the default), lz4, snappy, none",
                {"zstd", "lz4", "snappy", "none"}),

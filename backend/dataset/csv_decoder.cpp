@@ -12,6 +12,7 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/csv_input.h"
 #include "backend/dataset/csv_records.h"
+#include "backend/dataset/csv_types.h"
 #include "backend/dataset/csv_values.h"
 #include "backend/dataset/decoders.h"
 
@@ -68,19 +69,23 @@ std::unique_ptr<Sink> wholeSink(const spec::DataType& type, arrow::MemoryPool* p
     });
 }
 
-std::unique_ptr<Sink> numberSink(const spec::DataType& type, arrow::MemoryPool* pool) {
-    const auto single = [](std::string_view text, float& value) {
+/// `number`: bool(std::string_view, double&).
+template <class Number>
+std::unique_ptr<Sink> numberSink(const spec::DataType& type, arrow::MemoryPool* pool,
+                                 Number number) {
+    const auto single = [number](std::string_view text, float& value) {
         double wide = 0;
-        const bool isNumber = csvNumber(text, wide);
+        const bool isNumber = number(text, wide);
         value = static_cast<float>(wide);
         return isNumber;
     };
     return type.kind == K::kFloat ? sinkOf<arrow::FloatBuilder, float>(type, pool, single)
-                                  : sinkOf<arrow::DoubleBuilder, double>(type, pool, csvNumber);
+                                  : sinkOf<arrow::DoubleBuilder, double>(type, pool, number);
 }
 
 /// Null for a type that no CSV column has.
-std::unique_ptr<Sink> makeSink(const spec::DataType& type, arrow::MemoryPool* pool) {
+std::unique_ptr<Sink> makeSink(const spec::DataType& type, bool hasDecimalComma,
+                               arrow::MemoryPool* pool) {
     switch (type.kind) {
         case K::kBool:
             return sinkOf<arrow::BooleanBuilder, bool>(type, pool, csvBool);
@@ -102,7 +107,8 @@ std::unique_ptr<Sink> makeSink(const spec::DataType& type, arrow::MemoryPool* po
             return wholeSink<arrow::UInt64Builder>(type, pool);
         case K::kFloat:
         case K::kDouble:
-            return numberSink(type, pool);
+            return hasDecimalComma ? numberSink(type, pool, csvCommaNumber)
+                                   : numberSink(type, pool, csvNumber);
         case K::kString:
             return sinkOf<arrow::StringBuilder, std::string_view>(
                 type, pool, [](std::string_view text, std::string_view& value) {
@@ -121,7 +127,11 @@ std::unique_ptr<Sink> makeSink(const spec::DataType& type, arrow::MemoryPool* po
 class CsvDecoder : public SplitReader::FileDecoder {
  public:
     CsvDecoder(const DecoderInput& input, CsvInput text)
-        : input_(input), text_(std::move(text)) {}
+        : input_(input), text_(std::move(text)), nulls_(*input.options) {
+        for (const spec::Field& field : input_.facts->schema.fields) {
+            kinds_.push_back(csvKindGiven(*input_.options, field.name));
+        }
+    }
 
     Result<std::vector<ArrayPtr>> readColumns(const SplitRange& split,
                                               const std::vector<std::string>& columns) override {
@@ -165,7 +175,7 @@ class CsvDecoder : public SplitReader::FileDecoder {
         if (column.place == fields.size()) {
             return column;
         }
-        column.sink = makeSink(column.type, input_.pool);
+        column.sink = makeSink(column.type, input_.options->csvHasDecimalComma, input_.pool);
         if (column.sink == nullptr) {
             return invalidArgument(input_.path, ": column '", name, "': a CSV column cannot be ",
                                    column.type.name());
@@ -215,6 +225,7 @@ class CsvDecoder : public SplitReader::FileDecoder {
         const std::string_view text(reinterpret_cast<const char*>(bytes_->data()),
                                     static_cast<std::size_t>(bytes_->size()));
         CsvRecords records(*input_.options);
+        const bool leavesOut = input_.options->csvDropsBadRows && input_.facts->badRows > 0;
         std::int64_t line = chunk.firstLine;
         std::int64_t rows = 0;
         for (std::size_t at = 0; at < text.size();) {
@@ -223,7 +234,7 @@ class CsvDecoder : public SplitReader::FileDecoder {
                 break;
             }
             const std::int64_t recordLine = std::exchange(line, line + records.lines());
-            if (found == CsvRecords::Found::kNothing) {
+            if (found == CsvRecords::Found::kNothing || (leavesOut && isBad(text, records))) {
                 continue;
             }
             if (rows >= skip && rows < skip + split.rows) {
@@ -249,8 +260,9 @@ class CsvDecoder : public SplitReader::FileDecoder {
             }
             const CsvField& field = records.fields()[column.place];
             const std::string_view value = records.value(text, field, memory_);
+            const bool isText = column.type.kind == K::kString;
             if (field.begin == field.end ||
-                (column.type.kind != K::kString && isCsvNull(value))) {
+                (isText ? nulls_.isNullText(value) : nulls_.isNull(value))) {
                 RETURN_IF_ERROR(fromArrow(column.sink->appendNull(), input_.path));
                 continue;
             }
@@ -264,8 +276,27 @@ class CsvDecoder : public SplitReader::FileDecoder {
         return okStatus();
     }
 
+    /// As the first pass tells it.
+    bool isBad(std::string_view text, const CsvRecords& records) {
+        if (records.fields().size() != kinds_.size()) {
+            return true;
+        }
+        for (std::size_t i = 0; i < kinds_.size(); ++i) {
+            const std::string_view value = kinds_[i] != K::kString
+                                               ? records.value(text, records.fields()[i], memory_)
+                                               : std::string_view();
+            if (!nulls_.isNull(value) &&
+                !csvFits(kinds_[i], value, input_.options->csvHasDecimalComma)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     const DecoderInput input_;
     CsvInput text_;
+    const CsvNulls nulls_;
+    std::vector<K> kinds_;  ///< by column of the file: the type that is given, or kString
     std::string memory_;
     std::shared_ptr<arrow::Buffer> bytes_;
     std::int64_t textOf_ = -1;

@@ -1,6 +1,7 @@
 #include "backend/dataset/csv_input.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -17,21 +18,30 @@ namespace millrace::dataset {
 namespace {
 
 constexpr std::int64_t kSkipBytes = 1 << 20;
+constexpr std::int64_t kRequestBytes = 8 << 20;  // of an object: each request costs its latency
 
-/// A file from its start; closing it leaves the file open.
+/// A file from its start; closing it leaves the file open. `requestBytes`: least that is read of the
+/// file at once.
 class FromStart final : public arrow::io::InputStream {
  public:
-    FromStart(FileSource file, arrow::MemoryPool* pool) : file_(std::move(file)), pool_(pool) {}
+    FromStart(FileSource file, std::int64_t requestBytes, arrow::MemoryPool* pool)
+        : file_(std::move(file)), requestBytes_(requestBytes), pool_(pool) {}
     arrow::Status Close() override { return arrow::Status::OK(); }
     bool closed() const override { return false; }
-    arrow::Result<std::int64_t> Tell() const override { return at_; }
+    arrow::Result<std::int64_t> Tell() const override { return at_ - (keptSize_ - kept_); }
     arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
-        const Result<std::int64_t> read = file_.readSome(at_, bytes, out);
-        if (!read.ok()) {
-            return arrow::Status::IOError(std::string(messageOf(read.status())));
+        if (bytes >= requestBytes_ && kept_ == keptSize_) {
+            return readFile(bytes, static_cast<char*>(out));
         }
-        at_ += *read;
-        return *read;
+        if (kept_ == keptSize_) {
+            block_.resize(static_cast<std::size_t>(requestBytes_));
+            kept_ = keptSize_ = 0;
+            ARROW_ASSIGN_OR_RAISE(keptSize_, readFile(requestBytes_, block_.data()));
+        }
+        const std::int64_t taken = std::min(bytes, keptSize_ - kept_);
+        std::memcpy(out, block_.data() + kept_, static_cast<std::size_t>(taken));
+        kept_ += taken;
+        return taken;
     }
     arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
         ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(bytes, pool_));
@@ -41,9 +51,21 @@ class FromStart final : public arrow::io::InputStream {
     }
 
  private:
+    arrow::Result<std::int64_t> readFile(std::int64_t bytes, char* out) {
+        const Result<std::int64_t> read = file_.readSome(at_, bytes, out);
+        if (!read.ok()) {
+            return arrow::Status::IOError(std::string(messageOf(read.status())));
+        }
+        at_ += *read;
+        return *read;
+    }
+
     const FileSource file_;
+    const std::int64_t requestBytes_;
     arrow::MemoryPool* const pool_;
-    std::int64_t at_ = 0;
+    std::int64_t at_ = 0;                 ///< in the file
+    std::vector<char> block_;             ///< what was read of it and not yet asked for
+    std::int64_t kept_ = 0, keptSize_ = 0;  ///< begin and end of that
 };
 
 }  // namespace
@@ -61,10 +83,6 @@ Result<CsvInput> CsvInput::open(const std::string& path, FileSource file,
     }
     const bool isGzip = start.starts_with("\x1f\x8b");
     if (isGzip || start == "\x28\xb5\x2f\xfd") {
-        if (objects::isObjectUri(path)) {
-            return invalidArgument(path, ": a compressed CSV file is read from a local disk only; "
-                                         "copy it, or write it as Parquet");
-        }
         ASSIGN_OR_RETURN(
             std::unique_ptr<arrow::util::Codec> codec,
             fromArrow(arrow::util::Codec::Create(isGzip ? arrow::Compression::GZIP
@@ -78,9 +96,10 @@ Result<CsvInput> CsvInput::open(const std::string& path, FileSource file,
 
 Status CsvInput::restart() {
     stream_.reset();
+    const auto file = std::make_shared<FromStart>(
+        file_, objects::isObjectUri(path_) ? kRequestBytes : 1, pool_);
     ASSIGN_OR_RETURN(stream_,
-                     fromArrow(arrow::io::CompressedInputStream::Make(
-                                   codec_.get(), std::make_shared<FromStart>(file_, pool_), pool_),
+                     fromArrow(arrow::io::CompressedInputStream::Make(codec_.get(), file, pool_),
                                path_));
     at_ = 0;
     return okStatus();

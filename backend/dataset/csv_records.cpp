@@ -1,23 +1,50 @@
 #include "backend/dataset/csv_records.h"
 
+#include <algorithm>
+
 namespace millrace::dataset {
+namespace {
+
+int codeAt(std::string_view text, std::size_t i) {
+    return static_cast<unsigned char>(text[i]);
+}
+
+/// Moves `i` behind the line end that it stands at; false when it may go on behind the text.
+bool passLineEnd(std::string_view text, std::size_t& i, bool isEnd) {
+    if (i < text.size() && text[i] == '\r') {
+        if (i + 1 == text.size() && !isEnd) {
+            return false;
+        }
+        ++i;
+        i += i < text.size() && text[i] == '\n' ? 1 : 0;
+    } else if (i < text.size()) {
+        ++i;
+    }
+    return true;
+}
+
+}  // namespace
 
 CsvRecords::Found CsvRecords::cut(std::string_view text, std::size_t& at, bool isEnd) {
+    const int delimiter = delimiter_, quote = quote_;
     fields_.clear();
     lines_ = 0;
     std::size_t i = at;
     if (i == text.size()) {
         return Found::kMore;
     }
+    if (codeAt(text, i) == comment_) {
+        return skipComment(text, at, isEnd);
+    }
     for (;;) {
         CsvField field{i, i, false};
-        if (i < text.size() && text[i] == kCsvQuote) {
+        if (i < text.size() && codeAt(text, i) == quote) {
             field.isQuoted = true;
             if (!skipQuoted(text, i, isEnd)) {
                 return Found::kMore;
             }
         }
-        while (i < text.size() && text[i] != options_.csvDelimiter && text[i] != '\n' &&
+        while (i < text.size() && codeAt(text, i) != delimiter && text[i] != '\n' &&
                text[i] != '\r') {
             ++i;
         }
@@ -26,18 +53,12 @@ CsvRecords::Found CsvRecords::cut(std::string_view text, std::size_t& at, bool i
         }
         field.end = i;
         fields_.push_back(field);
-        if (i < text.size() && text[i] == options_.csvDelimiter) {
+        if (i < text.size() && codeAt(text, i) == delimiter) {
             ++i;
             continue;
         }
-        if (i < text.size() && text[i] == '\r') {
-            if (i + 1 == text.size() && !isEnd) {
-                return Found::kMore;
-            }
-            ++i;
-            i += i < text.size() && text[i] == '\n' ? 1 : 0;
-        } else if (i < text.size()) {
-            ++i;
+        if (!passLineEnd(text, i, isEnd)) {
+            return Found::kMore;
         }
         break;
     }
@@ -48,17 +69,28 @@ CsvRecords::Found CsvRecords::cut(std::string_view text, std::size_t& at, bool i
     return isEmpty ? Found::kNothing : Found::kRecord;
 }
 
+CsvRecords::Found CsvRecords::skipComment(std::string_view text, std::size_t& at, bool isEnd) {
+    std::size_t i = std::min(text.find_first_of("\r\n", at), text.size());
+    if ((i == text.size() && !isEnd) || !passLineEnd(text, i, isEnd)) {
+        return Found::kMore;
+    }
+    ++lines_;
+    at = i;
+    return Found::kNothing;
+}
+
 /// Moves `i` from the opening quote behind the closing one; false when there is none yet.
 bool CsvRecords::skipQuoted(std::string_view text, std::size_t& i, bool isEnd) {
+    const int quote = quote_;
     for (++i; i < text.size(); ++i) {
         lines_ += text[i] == '\n' ? 1 : 0;
-        if (text[i] != kCsvQuote) {
+        if (codeAt(text, i) != quote) {
             continue;
         }
         if (i + 1 == text.size() && !isEnd) {
             return false;
         }
-        if (i + 1 < text.size() && text[i + 1] == kCsvQuote) {
+        if (i + 1 < text.size() && codeAt(text, i + 1) == quote) {
             ++i;
             continue;
         }
@@ -74,16 +106,17 @@ std::string_view CsvRecords::value(std::string_view text, const CsvField& field,
     if (!field.isQuoted) {
         return whole;
     }
-    const std::size_t close = whole.find(kCsvQuote, 1);
+    const auto quote = static_cast<char>(quote_);
+    const std::size_t close = whole.find(quote, 1);
     if (close == whole.size() - 1) {
         return whole.substr(1, whole.size() - 2);
     }
     memory.clear();
     bool isInside = true;
     for (std::size_t i = 1; i < whole.size(); ++i) {
-        if (!isInside || whole[i] != kCsvQuote) {
+        if (!isInside || whole[i] != quote) {
             memory += whole[i];
-        } else if (i + 1 < whole.size() && whole[i + 1] == kCsvQuote) {
+        } else if (i + 1 < whole.size() && whole[i + 1] == quote) {
             memory += whole[i++];
         } else {
             isInside = false;

@@ -2,7 +2,7 @@
 // Cuts CSV text into records and fields, the same way in the first pass and when rows are read.
 //
 // A field that begins with the quote may hold delimiters, line ends and doubled quotes. Empty lines
-// are no records. Threads: one. Private to the room.
+// and comments are no records. Threads: one. Private to the room.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,13 +19,14 @@ struct CsvField {
     bool isQuoted = false;
 };
 
-inline constexpr char kCsvQuote = '"';
-
 class CsvRecords {
  public:
     enum class Found { kRecord, kNothing, kMore };
 
-    explicit CsvRecords(const ReadOptions& options) : options_(options) {}
+    explicit CsvRecords(const ReadOptions& options)
+        : delimiter_(codeOf(options.csvDelimiter)),
+          quote_(codeOf(options.csvQuote)),
+          comment_(codeOf(options.csvComment)) {}
 
     /// Cuts what begins at `at` of `text`: a record, or a line that is none; `at` is then behind it.
     /// kMore: the text ends within it, and `isEnd` does not say that this is the end of the file.
@@ -40,9 +41,12 @@ class CsvRecords {
     std::string_view value(std::string_view text, const CsvField& field, std::string& memory) const;
 
  private:
+    static int codeOf(char c) { return c == 0 ? kNone : static_cast<unsigned char>(c); }
     bool skipQuoted(std::string_view text, std::size_t& i, bool isEnd);
+    Found skipComment(std::string_view text, std::size_t& at, bool isEnd);
 
-    const ReadOptions& options_;
+    static constexpr int kNone = -1;  ///< what no byte is
+    const int delimiter_, quote_, comment_;
     std::vector<CsvField> fields_;
     std::int64_t lines_ = 0;
 };

@@ -14,6 +14,7 @@
 #include "backend/core/text.h"
 #include "backend/dataset/csv_input.h"
 #include "backend/dataset/csv_records.h"
+#include "backend/dataset/csv_types.h"
 #include "backend/dataset/csv_values.h"
 #include "backend/dataset/value_text.h"
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 1 << 20;
 constexpr std::size_t kRecordBytesMax = 256 << 20;
+constexpr std::size_t kShownBytes = 60;  // of a value in facts
 
 /// Bytes before the first that is not UTF-8.
 std::size_t validBytes(std::string_view text) {
@@ -44,32 +46,6 @@ std::size_t validBytes(std::string_view text) {
     return at;
 }
 
-/// What all values have in common. Whole numbers that no double holds, next to fractions, are text,
-/// as are those of more than 64 bits: no value becomes another one.
-spec::TypeKind kindOf(const CsvColumn& column) {
-    using K = spec::TypeKind;
-    const bool hasLarge = column.count(CsvForm::kUint) > 0;
-    const bool hasFractions = column.count(CsvForm::kDouble) > 0;
-    const bool isNumber = hasLarge || hasFractions || column.count(CsvForm::kInt) > 0;
-    const bool hasTimes = column.count(CsvForm::kTime) > 0;
-    const bool isTime = hasTimes || column.count(CsvForm::kDate) > 0;
-    const bool isBool = column.count(CsvForm::kBool) > 0;
-    const bool isText = column.count(CsvForm::kText) + column.count(CsvForm::kTooLarge) > 0;
-    const bool isLost =
-        hasFractions ? column.inexacts > 0 : hasLarge && column.negatives > 0;
-    const int kinds = (isNumber ? 1 : 0) + (isTime ? 1 : 0) + (isBool ? 1 : 0);
-    if (isText || isLost || kinds > 1) {
-        return K::kString;
-    }
-    return hasFractions ? K::kDouble
-           : hasLarge   ? K::kUint64
-           : isNumber   ? K::kInt64
-           : isBool     ? K::kBool
-           : hasTimes   ? K::kTimestamp
-           : isTime     ? K::kDate
-                        : K::kNull;
-}
-
 class Scanner {
  public:
     Scanner(const DataFile& file, const ReadOptions& options, CsvInput& input)
@@ -77,6 +53,7 @@ class Scanner {
           options_(options),
           input_(input),
           records_(options),
+          nulls_(options),
           hash_(XXH3_createState(), &XXH3_freeState) {
         XXH3_128bits_reset(hash_.get());
     }
@@ -103,9 +80,10 @@ class Scanner {
             return dataLoss(file_.path, ": the file is empty; a CSV file needs a header line");
         }
         const XXH128_hash_t h = XXH3_128bits_digest(hash_.get());
-        facts_.contentHash = Sum128{h.low64, h.high64}.hex();
-        for (std::size_t i = 0; i < columns_.size(); ++i) {
-            facts_.schema.fields[i].type.kind = kindOf(columns_[i]);
+        facts_.contentHash = hashAsRead(Sum128{h.low64, h.high64}.hex());
+        facts_.isCompressed = input_.isCompressed();
+        for (std::size_t i = 0; i < facts_.csv.size(); ++i) {
+            facts_.schema.fields[i].type.kind = csvKind(facts_.csv[i]);
         }
         return std::move(facts_);
     }
@@ -113,7 +91,21 @@ class Scanner {
  private:
     std::string_view text() const { return {buffer_.data(), size_}; }
 
-    /// Passes over a byte order mark.
+    /// The content's, or with it what makes other values of the same content.
+    std::string hashAsRead(std::string content) const {
+        std::string reading = options_.csvReading();
+        if (reading.empty()) {
+            return content;
+        }
+        for (const spec::Field& field : facts_.schema.fields) {
+            const auto type = options_.csvTypes.find(field.name);
+            const bool isNamed = options_.csvDropsBadRows && type != options_.csvTypes.end();
+            strAppend(&reading, isNamed ? strCat("\n", field.name, "\n", type->second) : "");
+        }
+        return hashHex(strCat(content, "\n", reading));
+    }
+
+    /// Passes over a byte order mark and the lines that are not read.
     Status begin() {
         if (text().starts_with("\xff\xfe") || text().starts_with("\xfe\xff")) {
             return notUtf8(1, "it begins as UTF-16", "UTF-16");
@@ -121,7 +113,24 @@ class Scanner {
         if (text().starts_with("\xef\xbb\xbf")) {
             at_ = 3;
         }
+        for (std::int64_t i = 0; i < options_.csvSkipRows; ++i) {
+            RETURN_IF_ERROR(skipLine());
+        }
         return okStatus();
+    }
+
+    Status skipLine() {
+        for (;;) {
+            const std::size_t end = text().find_first_of("\r\n", at_);
+            const bool isWhole = end != std::string_view::npos && end + 1 < size_;
+            if (isWhole || isEnd_) {
+                const bool isPair = isWhole && text().substr(end, 2) == "\r\n";
+                at_ = isWhole ? end + (isPair ? 2 : 1) : size_;
+                ++line_;
+                return okStatus();
+            }
+            RETURN_IF_ERROR(fill());
+        }
     }
 
     /// Drops what lies before `at_` and reads on; sets isEnd_ at the end of the file.
@@ -209,31 +218,39 @@ class Scanner {
             }
             facts_.schema.fields.push_back({name, {}});
         }
-        columns_.resize(records_.fields().size());
+        for (const spec::Field& field : facts_.schema.fields) {
+            kinds_.push_back(csvKindGiven(options_, field.name));
+        }
+        facts_.csv.resize(records_.fields().size());
         return okStatus();
     }
 
     Status row() {
-        const std::size_t fields = records_.fields().size();
-        if (fields != columns_.size()) {
-            return invalidArgument(file_.path, ":", recordLine_, ": ", fields,
-                                   fields == 1 ? " field, but the " : " fields, but the ",
-                                   options_.csvHasHeader ? "header" : "first line", " has ",
-                                   columns_.size());
+        if (records_.fields().size() != facts_.csv.size() || options_.csvDropsBadRows) {
+            const std::string wrong = whatIsWrong();
+            if (!wrong.empty() && !options_.csvDropsBadRows) {
+                return invalidArgument(file_.path, ":", recordLine_, ": ", wrong);
+            }
+            if (!wrong.empty()) {
+                if (facts_.badRows++ == 0) {
+                    facts_.firstBad = {CsvForm::kText, recordLine_, wrong};
+                }
+                return okStatus();
+            }
         }
         if (facts_.chunks.empty() || facts_.chunks.back().rows == options_.csvSplitRows) {
             ChunkFacts chunk;
             chunk.offset = base_ + static_cast<std::int64_t>(recordAt_);
             chunk.firstLine = recordLine_;
-            chunk.decodedBytes.assign(columns_.size(), 0);
+            chunk.decodedBytes.assign(facts_.csv.size(), 0);
             facts_.chunks.push_back(std::move(chunk));
         }
         ChunkFacts& chunk = facts_.chunks.back();
-        for (std::size_t i = 0; i < columns_.size(); ++i) {
+        for (std::size_t i = 0; i < facts_.csv.size(); ++i) {
             const CsvField& field = records_.fields()[i];
             chunk.decodedBytes[i] += static_cast<std::int64_t>(field.end - field.begin) + 1;
             if (field.begin != field.end) {
-                count(valueOf(i), columns_[i]);
+                count(valueOf(i), facts_.csv[i]);
             }
         }
         ++chunk.rows;
@@ -242,27 +259,59 @@ class Scanner {
         return okStatus();
     }
 
-    static void count(std::string_view value, CsvColumn& column) {
-        if (isCsvNull(value)) {
+    /// Empty when the record is a row. Values are looked at only where bad ones are left out.
+    std::string whatIsWrong() {
+        const std::size_t fields = records_.fields().size();
+        if (fields != facts_.csv.size()) {
+            return strCat(fields, fields == 1 ? " field, but the " : " fields, but the ",
+                          options_.csvHasHeader ? "header" : "first line", " has ",
+                          facts_.csv.size());
+        }
+        for (std::size_t i = 0; i < fields; ++i) {
+            const std::string_view value =
+                kinds_[i] != spec::TypeKind::kString ? valueOf(i) : std::string_view();
+            if (!nulls_.isNull(value) && !csvFits(kinds_[i], value, options_.csvHasDecimalComma)) {
+                return csvMisfit(facts_.schema.fields[i].name, value, {kinds_[i]});
+            }
+        }
+        return "";
+    }
+
+    void count(std::string_view value, CsvColumn& column) const {
+        if (nulls_.isNull(value)) {
+            if (!value.empty()) {
+                mark(CsvForm::kWord, value, column);
+            }
             return;
         }
-        const CsvLook look = lookOf(value);
-        ++column.counts[static_cast<std::size_t>(look.form)];
-        column.negatives += look.isNegative ? 1 : 0;
-        column.inexacts += look.isInexact ? 1 : 0;
+        const CsvLook look = lookOf(value, options_.csvHasDecimalComma);
+        mark(look.form, value, column);
+        if (look.isNegative) {
+            mark(CsvForm::kNegative, value, column);
+        }
+        if (look.isInexact) {
+            mark(CsvForm::kInexact, value, column);
+        }
+    }
+
+    void mark(CsvForm form, std::string_view value, CsvColumn& column) const {
+        if (column.counts[static_cast<std::size_t>(form)]++ == 0) {
+            column.firsts.push_back({form, recordLine_, shownText(value, kShownBytes)});
+        }
     }
 
     const DataFile& file_;
     const ReadOptions& options_;
     CsvInput& input_;
     CsvRecords records_;
+    const CsvNulls nulls_;
     std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash_;
     std::string buffer_, memory_;
     std::size_t at_ = 0, size_ = 0, recordAt_ = 0;
     std::int64_t base_ = 0;  ///< offset of buffer_[0] in the text
     bool isEnd_ = false;
     std::int64_t line_ = 1, recordLine_ = 1;
-    std::vector<CsvColumn> columns_;
+    std::vector<spec::TypeKind> kinds_;  ///< by column: the type that is given, or kString
     FileFacts facts_;
 };
 

@@ -12,6 +12,7 @@ namespace millrace::dataset {
 namespace {
 
 constexpr std::string_view kNullWords[] = {"NA", "N/A", "NaN", "null", "NULL", "None"};
+constexpr std::size_t kNumberBytes = 64;  // with a comma: longer ones are none
 
 bool isDigit(char c) {
     return c >= '0' && c <= '9';
@@ -118,25 +119,30 @@ CsvLook lookOfWhole(std::string_view digits) {
         return look;
     }
     look.form = parseWhole(digits, large) ? CsvForm::kUint : CsvForm::kTooLarge;
-    look.isInexact = true;
     return look;
+}
+
+bool isHeldByDouble(std::string_view digits) {
+    const CsvLook look = lookOfWhole(digits);
+    return look.form == CsvForm::kInt && !look.isInexact;
 }
 
 }  // namespace
 
-CsvLook lookOf(std::string_view value) {
+CsvLook lookOf(std::string_view value, bool hasDecimalComma) {
     const std::string_view text = trimmed(value);
     if (text.empty()) {
         return {};
     }
     const char first = text[0];
-    if (isDigit(first) || first == '-' || first == '.' || first == 'i' || first == 'I') {
+    if (isDigit(first) || first == '-' || first == '.' || first == ',' || first == 'i' ||
+        first == 'I') {
         const std::string_view digits = first == '-' ? text.substr(1) : text;
         if (!digits.empty() && std::all_of(digits.begin(), digits.end(), isDigit)) {
             return lookOfWhole(text);
         }
         double number = 0;
-        if (parseWhole(text, number)) {
+        if (hasDecimalComma ? csvCommaNumber(text, number) : parseWhole(text, number)) {
             return {CsvForm::kDouble};
         }
         std::int32_t days = 0;
@@ -159,7 +165,17 @@ bool csvNumber(std::string_view text, double& value) {
     const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
     constexpr std::size_t kExactDigits = 15;
     return digits.size() <= kExactDigits || !std::all_of(digits.begin(), digits.end(), isDigit) ||
-           !lookOfWhole(text).isInexact;
+           isHeldByDouble(text);
+}
+
+bool csvCommaNumber(std::string_view text, double& value) {
+    text = trimmed(text);
+    if (text.size() > kNumberBytes || text.find('.') != std::string_view::npos) {
+        return false;
+    }
+    std::array<char, kNumberBytes> pointed{};
+    std::replace_copy(text.begin(), text.end(), pointed.begin(), ',', '.');
+    return csvNumber({pointed.data(), text.size()}, value);
 }
 
 template <class T>
@@ -222,9 +238,58 @@ std::string csvMisfit(std::string_view column, std::string_view value,
                   type.name());
 }
 
-bool isCsvNull(std::string_view value) {
-    return value.empty() ||
-           std::find(std::begin(kNullWords), std::end(kNullWords), value) != std::end(kNullWords);
+bool csvFits(spec::TypeKind kind, std::string_view text, bool hasDecimalComma) {
+    using K = spec::TypeKind;
+    const auto isWhole = [text](auto value) { return csvInteger(text, value); };
+    double number = 0;
+    bool truth = false;
+    std::int32_t days = 0;
+    std::int64_t micros = 0;
+    switch (kind) {
+        case K::kInt8:
+            return isWhole(std::int8_t{});
+        case K::kInt16:
+            return isWhole(std::int16_t{});
+        case K::kInt32:
+            return isWhole(std::int32_t{});
+        case K::kInt64:
+            return isWhole(std::int64_t{});
+        case K::kUint8:
+            return isWhole(std::uint8_t{});
+        case K::kUint16:
+            return isWhole(std::uint16_t{});
+        case K::kUint32:
+            return isWhole(std::uint32_t{});
+        case K::kUint64:
+            return isWhole(std::uint64_t{});
+        case K::kFloat:
+        case K::kDouble:
+            return hasDecimalComma ? csvCommaNumber(text, number) : csvNumber(text, number);
+        case K::kBool:
+            return csvBool(text, truth);
+        case K::kDate:
+            return csvDate(text, days);
+        case K::kTimestamp:
+            return csvTime(text, micros);
+        default:
+            return true;
+    }
+}
+
+CsvNulls::CsvNulls(const ReadOptions& options)
+    : words_(options.csvNullValues), isGiven_(!options.csvNullValues.empty()) {
+    if (!isGiven_) {
+        words_.assign(std::begin(kNullWords), std::end(kNullWords));
+    }
+    for (const std::string& word : words_) {
+        if (!word.empty()) {
+            begins_[static_cast<unsigned char>(word[0])] = true;
+        }
+    }
+}
+
+bool CsvNulls::isWord(std::string_view value) const {
+    return std::find(words_.begin(), words_.end(), value) != words_.end();
 }
 
 }  // namespace millrace::dataset

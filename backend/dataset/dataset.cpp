@@ -5,6 +5,7 @@
 
 #include "backend/core/parallel.h"
 #include "backend/core/text.h"
+#include "backend/dataset/csv_types.h"
 #include "backend/dataset/file_identity.h"
 #include "backend/dataset/parquet_footers.h"
 #include "backend/objects/object_store.h"
@@ -104,29 +105,29 @@ class SchemaUnion {
     SchemaUnion(const std::vector<DataFile>& files, const ReadOptions& options)
         : files_(files), options_(options) {}
 
-    Status add(std::size_t file, const FileFacts& facts) {
+    Status add(std::size_t file, const spec::Schema& one) {
         if (origins_.empty() && schema_.fields.empty()) {
-            schema_ = facts.schema;
-            last_ = facts.schema;
+            schema_ = one;
+            last_ = one;
             origins_.assign(schema_.fields.size(), file);
             refusedIn_.assign(schema_.refused.size(), file);
             first_ = file;
             return okStatus();
         }
-        if (facts.schema == last_) {
+        if (one == last_) {
             return okStatus();  // most files are as the one before
         }
-        last_ = facts.schema;
-        for (const spec::RefusedColumn& column : facts.schema.refused) {
+        last_ = one;
+        for (const spec::RefusedColumn& column : one.refused) {
             if (schema_.findRefused(column.name) == nullptr) {
                 schema_.refused.push_back(column);
                 refusedIn_.push_back(file);
             }
         }
         for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
-            RETURN_IF_ERROR(addColumn(i, file, facts));
+            RETURN_IF_ERROR(addColumn(i, file, one));
         }
-        for (const spec::Field& field : facts.schema.fields) {
+        for (const spec::Field& field : one.fields) {
             if (schema_.find(field.name) != nullptr) {
                 continue;
             }
@@ -150,11 +151,11 @@ class SchemaUnion {
     spec::Schema take() { return std::move(schema_); }
 
  private:
-    Status addColumn(std::size_t at, std::size_t file, const FileFacts& facts) {
+    Status addColumn(std::size_t at, std::size_t file, const spec::Schema& one) {
         spec::Field& field = schema_.fields[at];
         const DataFile& before = files_[origins_[at]];
-        const spec::Field* other = facts.schema.find(field.name);
-        const spec::RefusedColumn* refused = facts.schema.findRefused(field.name);
+        const spec::Field* other = one.find(field.name);
+        const spec::RefusedColumn* refused = one.findRefused(field.name);
         if (other == nullptr && refused != nullptr) {
             return invalidArgument(files_[file].path, ": column '", field.name, "' ", refused->why,
                                    "; it is ", field.type.name(), " in ", before.path);
@@ -179,8 +180,13 @@ class SchemaUnion {
             field.type = wider;
             return okStatus();
         }
-        return differ(before, files_[file], field.name,
-                      strCat("is ", other->type.name(), ", but ", field.type.name(), " in"));
+        const Status status =
+            differ(before, files_[file], field.name,
+                   strCat("is ", other->type.name(), ", but ", field.type.name(), " in"));
+        return options_.format == "csv"
+                   ? invalidArgument(messageOf(status), "; ", options_.csvKey, ".types: {",
+                                     field.name, ": string} reads it as text in all of them")
+                   : status;
     }
 
     bool widerCsvType(const spec::Field& field, const spec::DataType& other,
@@ -234,17 +240,33 @@ Status pinCsvTypes(spec::Schema& schema, const ReadOptions& options) {
 }  // namespace
 
 ReadOptions readOptionsOf(const spec::DatasetSpec& dataset) {
+    ReadOptions options = readOptionsOf(dataset.path, dataset.format);
+    const auto character = [](const std::string& text, char absent) {
+        return text.empty() ? absent : text[0];
+    };
+    const spec::CsvOptions& csv = dataset.csv;
+    options.csvSplitRows = dataset.csvSplitRows;
+    options.csvDelimiter = character(csv.delimiter, options.csvDelimiter);
+    options.csvHasHeader = csv.header;
+    options.csvTypes = csv.types;
+    options.csvQuote = character(csv.quote, 0);
+    options.csvComment = character(csv.comment, 0);
+    options.csvSkipRows = csv.skipRows;
+    options.csvHasDecimalComma = csv.decimalComma;
+    options.csvNullValues = csv.nullValues;
+    options.csvDropsBadRows = csv.onBadRow == "drop";
+    options.areMissingColumnsNull = dataset.missingColumns == "null";
+    return options;
+}
+
+ReadOptions readOptionsOf(const std::vector<std::string>& paths, const std::string& format) {
     ReadOptions options;
-    options.format = dataset.format;
+    options.format = format;
     if (options.format.empty()) {
-        options.format = dataset.path.empty() ? "" : formatOfPath(dataset.path.front());
+        options.format = paths.empty() ? "" : formatOfPath(paths.front());
         options.format = options.format.empty() ? "parquet" : options.format;
     }
-    options.csvSplitRows = dataset.csvSplitRows;
-    options.csvDelimiter = dataset.csv.delimiter.empty() ? ',' : dataset.csv.delimiter[0];
-    options.csvHasHeader = dataset.csv.header;
-    options.csvTypes = dataset.csv.types;
-    options.areMissingColumnsNull = dataset.missingColumns == "null";
+    options.csvDelimiter = paths.empty() ? ',' : spec::delimiterOfName(paths.front());
     return options;
 }
 
@@ -259,15 +281,42 @@ bool Dataset::hasObjects() const {
                        [](const DataFile& file) { return objects::isObjectUri(file.path); });
 }
 
-Status Dataset::uniteSchemas(const std::vector<std::shared_ptr<const FileFacts>>& facts) {
+Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
+    const bool isCsv = options_.format == "csv";
+    std::vector<spec::Schema> typed;
+    if (isCsv) {
+        ASSIGN_OR_RETURN(typed, csvSchemas(files_, facts, options_, notes_));
+    }
     SchemaUnion united(files_, options_);
     for (std::size_t i = 0; i < facts.size(); ++i) {
         if (facts[i] != nullptr) {
-            RETURN_IF_ERROR(united.add(i, *facts[i]));
+            RETURN_IF_ERROR(united.add(i, isCsv ? typed[i] : facts[i]->schema));
         }
     }
     schema_ = united.take();
-    return options_.format == "csv" ? pinCsvTypes(schema_, options_) : okStatus();
+    return isCsv ? pinCsvTypes(schema_, options_) : okStatus();
+}
+
+/// The files are read again with the types that were found: which rows are bad depends on them.
+Status Dataset::dropBadRows(FactsOfFiles& facts, int threads) {
+    for (const spec::Field& field : schema_.fields) {
+        options_.csvTypes.emplace(field.name, field.type.name());
+    }
+    ASSIGN_OR_RETURN(facts, cache_->getAll(files_, options_, threads));
+    std::string first;
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+        badRows_ += facts[i]->badRows;
+        if (first.empty() && facts[i]->badRows > 0) {
+            first = strCat(files_[i].path, ":", facts[i]->firstBad.line, ": ",
+                           facts[i]->firstBad.value);
+        }
+    }
+    if (badRows_ > 0) {
+        notes_.push_back(strCat(first, "; ", options_.csvKey, ".on_bad_row: drop leaves ",
+                                formatCount(badRows_), badRows_ == 1 ? " row" : " such rows",
+                                " out"));
+    }
+    return okStatus();
 }
 
 /// After the schema of the files: what they have themselves is theirs.
@@ -301,6 +350,9 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::stri
     ASSIGN_OR_RETURN(auto facts, dataset->cache_->getAll(dataset->files_, options, threads));
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
     RETURN_IF_ERROR(dataset->addPartitions());
+    if (options.format == "csv" && options.csvDropsBadRows) {
+        RETURN_IF_ERROR(dataset->dropBadRows(facts, threads));
+    }
     MutexLock lock(dataset->mutex_);
     dataset->facts_ = std::move(facts);
     return std::shared_ptr<const Dataset>(std::move(dataset));

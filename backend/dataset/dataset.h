@@ -24,6 +24,8 @@ class ParquetFooters;
 
 /// The reading options that a spec's dataset section asks for.
 ReadOptions readOptionsOf(const spec::DatasetSpec& dataset);
+/// The usual ones of files without a spec. `format`: "" for the one of the first path's ending.
+ReadOptions readOptionsOf(const std::vector<std::string>& paths, const std::string& format);
 
 class Dataset {
  public:
@@ -49,6 +51,10 @@ class Dataset {
     bool hasObjects() const;
     /// Columns from directory names.
     const std::vector<PartitionColumn>& partitions() const { return partitions_; }
+    /// What is worth to know of how the files were read: rows left out, words that stay text.
+    const std::vector<std::string>& notes() const { return notes_; }
+    /// Rows of all files that dataset.csv.on_bad_row has left out; a dataset of a plan does not know.
+    std::int64_t badRows() const { return badRows_; }
     /// Null when the column is not one of them.
     const PartitionColumn* partition(std::string_view column) const;
     /// Parsed Parquet footers, shared by the readers.
@@ -68,13 +74,17 @@ class Dataset {
 
  private:
     Dataset();
-    Status uniteSchemas(const std::vector<std::shared_ptr<const FileFacts>>& facts);
+    using FactsOfFiles = std::vector<std::shared_ptr<const FileFacts>>;
+    Status uniteSchemas(const FactsOfFiles& facts);
+    Status dropBadRows(FactsOfFiles& facts, int threads);
     Status addPartitions();
 
     ReadOptions options_;
     std::vector<DataFile> files_;
     spec::Schema schema_;
     std::vector<PartitionColumn> partitions_;
+    std::vector<std::string> notes_;
+    std::int64_t badRows_ = 0;
     std::shared_ptr<FactsCache> cache_;
     std::shared_ptr<ParquetFooters> footers_;
     std::vector<std::string> plannedHash_;  ///< by file; empty for open()

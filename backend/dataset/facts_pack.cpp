@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "millrace facts 2\n";
+constexpr std::string_view kMagic = "millrace facts 3\n";
 constexpr std::size_t kSumBytes = 32;
 
 void putNumber(std::string& out, std::int64_t value) {
@@ -87,6 +87,7 @@ void putFacts(std::string& out, const FileFacts& facts) {
     putNumber(out, facts.rows);
     putText(out, facts.contentHash);
     putText(out, facts.etag);
+    putText(out, csvFactsText(facts));
     putNumber(out, static_cast<std::int64_t>(facts.chunks.size()));
     for (const ChunkFacts& chunk : facts.chunks) {
         for (const std::int64_t value : {chunk.rows, chunk.offset, chunk.bytes, chunk.firstLine}) {
@@ -103,6 +104,9 @@ bool readInto(PackReader& reader, FileFacts& facts) {
     facts.rows = reader.number();
     facts.contentHash = reader.text();
     facts.etag = reader.text();
+    if (!readCsvFacts(reader.text(), facts).ok()) {
+        return false;
+    }
     facts.chunks.resize(reader.count());
     for (ChunkFacts& chunk : facts.chunks) {
         chunk.rows = reader.number();

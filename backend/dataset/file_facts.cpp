@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kSettleNs = 3'000'000'000;
 constexpr std::size_t kSmallPack = 256;
 constexpr int kRemoteThreads = 32;  // footers of objects wait for latency, not for a core
-constexpr int kVersion = 3;         ///< of the facts on disk; another one is read anew
+constexpr int kVersion = 4;         ///< of the facts on disk; another one is read anew
 
 std::string keyOf(const DataFile& file, const ReadOptions& options) {
     return strCat(file.path, "\n", file.bytes, "\n", file.mtimeNs, "\n", file.inode, "\n",
@@ -63,8 +63,25 @@ std::string ReadOptions::cacheKey() const {
     if (format != "csv") {
         return strCat(format, "/", kVersion);
     }
-    return strCat("csv/", kVersion, "/", csvSplitRows, "/", static_cast<int>(csvDelimiter), "/",
-                  csvHasHeader ? 1 : 0);
+    std::string key = strCat("csv/", kVersion, "/", csvSplitRows, "/",
+                             static_cast<int>(csvDelimiter), "/", csvHasHeader ? 1 : 0);
+    strAppend(&key, "/", csvReading());
+    for (const auto& [name, type] : csvTypes) {
+        // Which rows are left out depends on the types.
+        strAppend(&key, csvDropsBadRows ? strCat("/", dumpJson(Json::array({name, type}))) : "");
+    }
+    return key;
+}
+
+std::string ReadOptions::csvReading() const {
+    const ReadOptions usual;
+    const bool isUsual = csvQuote == usual.csvQuote && csvComment == usual.csvComment &&
+                         csvSkipRows == usual.csvSkipRows && !csvHasDecimalComma &&
+                         csvNullValues.empty() && !csvDropsBadRows;
+    return isUsual ? ""
+                   : dumpJson(Json::array({static_cast<int>(csvQuote), static_cast<int>(csvComment),
+                                         csvSkipRows, csvHasDecimalComma, csvNullValues,
+                                         csvDropsBadRows}));
 }
 
 Json FileFacts::toJson() const {
@@ -83,7 +100,8 @@ Json FileFacts::toJson() const {
             {chunk.rows, chunk.offset, chunk.bytes, chunk.firstLine, chunk.decodedBytes});
     }
     return {{"version", kVersion}, {"columns", columns}, {"refused", refused}, {"rows", rows},
-            {"hash", contentHash}, {"etag", etag},       {"chunks", stretches}};
+            {"hash", contentHash}, {"etag", etag},       {"chunks", stretches},
+            {"csv", csvFactsText(*this)}};
 }
 
 Result<FileFacts> FileFacts::fromJson(const Json& json) {
@@ -118,6 +136,7 @@ Result<FileFacts> FileFacts::fromJson(const Json& json) {
                 return invalidArgument("file facts: a chunk has sizes of other columns");
             }
         }
+        RETURN_IF_ERROR(readCsvFacts(json.at("csv").get<std::string>(), facts));
         return facts;
     } catch (const Json::exception& e) {
         return invalidArgument("file facts: ", e.what());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "backend/dataset/plan_partitions.h"
@@ -23,6 +25,11 @@ class NameCollector {
             all(spec::collectColumns(*tree));
         }
     }
+    /// The left side of a join: a name, or an expression.
+    void joined(const std::string& text) {
+        names_.insert(text);
+        expression(text);
+    }
     void all(const std::vector<std::string>& names) { names_.insert(names.begin(), names.end()); }
 
     void step(const spec::Step& step) {
@@ -32,10 +39,10 @@ class NameCollector {
         expression(step.expr);
         expression(step.where);
         for (const spec::JoinKey& key : step.on) {
-            names_.insert(key.left);
+            joined(key.left);
         }
         if (step.asOf) {
-            names_.insert(step.asOf->left);
+            joined(step.asOf->left);
         }
         all(step.by);
         for (const spec::NamedExpr& column : step.columns) {
@@ -143,11 +150,11 @@ spec::Schema storedColumns(const Dataset& dataset) {
 }
 
 Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
-    std::set<std::string> paths;
-    const auto collect = [&paths](const std::vector<spec::Step>& steps) {
+    std::map<std::vector<std::string>, spec::TableRef> tables;
+    const auto collect = [&tables](const std::vector<spec::Step>& steps) {
         for (const spec::Step& step : steps) {
             if (step.enabled && !step.table.empty()) {
-                paths.insert(step.table);
+                tables.emplace(step.table.paths, step.table);
             }
         }
     };
@@ -158,12 +165,12 @@ Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     }
     for (const auto& [name, embedding] : spec.embeddings) {
         if (embedding.vocabulary.has_value()) {
-            paths.insert(embedding.vocabulary->table);
+            tables.emplace(embedding.vocabulary->table.paths, embedding.vocabulary->table);
         }
     }
-    for (const std::string& path : paths) {
-        ASSIGN_OR_RETURN(stream::SideTable table, sideTableOf(path, spec.baseDir));
-        plan.sideTables.push_back(std::move(table));
+    for (const auto& [paths, table] : tables) {
+        ASSIGN_OR_RETURN(std::vector<stream::SideTable> files, sideTablesOf(table, spec.baseDir));
+        std::move(files.begin(), files.end(), std::back_inserter(plan.sideTables));
     }
     return okStatus();
 }

@@ -196,7 +196,7 @@ Result<std::vector<ByteRange>> ReadAhead::rangesOf(const Key& key,
         return std::vector<ByteRange>();
     }
     const ChunkFacts& stretch = facts->chunks[static_cast<std::size_t>(chunk)];
-    if (format == "csv") {
+    if (format == "csv" && !facts->isCompressed) {
         return std::vector<ByteRange>{{stretch.offset, stretch.bytes}};
     }
     if (format != "parquet") {

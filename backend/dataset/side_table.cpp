@@ -23,18 +23,28 @@ namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-Result<std::shared_ptr<const Dataset>> openTable(const std::string& path,
+Result<std::string> formatOf(const spec::TableRef& table) {
+    std::string format = table.empty() ? "" : formatOfPath(table.paths.front());
+    if (format.empty()) {
+        return invalidArgument("table ", table.text(),
+                               ": its name must end in .csv, .parquet or .arrow to tell its format");
+    }
+    return format;
+}
+
+Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
                                                  const std::string& baseDir,
                                                  const std::shared_ptr<FactsCache>& cache) {
-    ReadOptions options;
-    options.format = formatOfPath(path);
-    if (options.format.empty()) {
-        return invalidArgument(
-            "table ", path, ": its name must end in .csv, .parquet or .arrow to tell its format");
-    }
-    Result<std::shared_ptr<const Dataset>> table = Dataset::open({path}, baseDir, options, cache);
-    RETURN_IF_ERROR(annotate(table.status(), strCat("table ", path)));
-    return table;
+    spec::DatasetSpec section;
+    section.path = table.paths;
+    section.csv = table.csv;
+    ASSIGN_OR_RETURN(section.format, formatOf(table));
+    ReadOptions options = readOptionsOf(section);
+    options.csvKey = "the table's csv";
+    Result<std::shared_ptr<const Dataset>> opened =
+        Dataset::open(table.paths, baseDir, options, cache);
+    RETURN_IF_ERROR(annotate(opened.status(), strCat("table ", table.text())));
+    return opened;
 }
 
 Result<std::string> hashFile(const FileSource& source) {
@@ -59,16 +69,22 @@ Result<std::string> hashFile(const FileSource& source) {
 
 }  // namespace
 
-Result<spec::Schema> tableSchema(const std::string& path, const std::string& baseDir,
+Result<spec::Schema> tableSchema(const spec::TableRef& ref, const std::string& baseDir,
                                  const std::shared_ptr<FactsCache>& cache) {
-    ASSIGN_OR_RETURN(const auto table, openTable(path, baseDir, cache));
+    ASSIGN_OR_RETURN(const auto table, openTable(ref, baseDir, cache));
     return table->schema();
 }
 
-Result<TableSize> tableSize(const std::string& path, const std::string& baseDir,
+Result<std::vector<std::string>> tableNotes(const spec::TableRef& ref, const std::string& baseDir,
+                                            const std::shared_ptr<FactsCache>& cache) {
+    ASSIGN_OR_RETURN(const auto table, openTable(ref, baseDir, cache));
+    return table->notes();
+}
+
+Result<TableSize> tableSize(const spec::TableRef& ref, const std::string& baseDir,
                             const std::vector<std::string>& columns,
                             const std::shared_ptr<FactsCache>& cache) {
-    ASSIGN_OR_RETURN(const auto table, openTable(path, baseDir, cache));
+    ASSIGN_OR_RETURN(const auto table, openTable(ref, baseDir, cache));
     TableSize size;
     for (std::size_t file = 0; file < table->files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, table->facts(file));
@@ -85,10 +101,12 @@ Result<TableSize> tableSize(const std::string& path, const std::string& baseDir,
     return size;
 }
 
-Result<std::shared_ptr<arrow::Table>> loadTable(const std::string& path, const std::string& baseDir,
+Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
+                                                const std::string& baseDir,
                                                 const std::vector<std::string>& columns,
                                                 const std::shared_ptr<FactsCache>& cache) {
-    ASSIGN_OR_RETURN(const auto table, openTable(path, baseDir, cache));
+    ASSIGN_OR_RETURN(const auto table, openTable(ref, baseDir, cache));
+    const std::string path = ref.text();
     SplitReader reader(table);
     std::vector<arrow::ArrayVector> pieces(columns.size());
     std::int64_t rows = 0;
@@ -127,19 +145,19 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const std::string& path, const s
     return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(joined), rows);
 }
 
-Result<stream::SideTable> sideTableOf(const std::string& path, const std::string& baseDir) {
-    ASSIGN_OR_RETURN(const std::vector<DataFile> files,
-                     listFiles({path}, baseDir, formatOfPath(path)));
-    if (files.size() != 1) {
-        return invalidArgument("table ", path, ": names ", files.size(),
-                               " files; a side table is one file");
+Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& ref,
+                                                    const std::string& baseDir) {
+    ASSIGN_OR_RETURN(const std::string format, formatOf(ref));
+    ASSIGN_OR_RETURN(const std::vector<DataFile> files, listFiles(ref.paths, baseDir, format));
+    std::vector<stream::SideTable> tables;
+    for (const DataFile& file : files) {
+        stream::SideTable& table = tables.emplace_back();
+        table.path = file.path;
+        table.bytes = file.bytes;
+        ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+        ASSIGN_OR_RETURN(table.hash, hashFile(source));
     }
-    stream::SideTable table;
-    table.path = files[0].path;
-    table.bytes = files[0].bytes;
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(files[0]));
-    ASSIGN_OR_RETURN(table.hash, hashFile(source));
-    return table;
+    return tables;
 }
 
 Result<DataFile> verifySideTable(const stream::SideTable& table) {

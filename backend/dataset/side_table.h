@@ -1,7 +1,8 @@
 #pragma once
-// Side tables: small files that a join loads whole. CSV, Parquet or Arrow by the name's ending.
+// Side tables: small files that a join loads whole. CSV, Parquet or Arrow by the first name's ending;
+// several files are one table, in the order of a dataset's.
 //
-// CSV tables are read with a header, commas and inferred types.
+// Types of CSV tables that are not given are inferred.
 // Failure: names the table as written in the spec.
 #include <memory>
 #include <string>
@@ -17,29 +18,39 @@ namespace arrow {
 class Table;
 }  // namespace arrow
 
+namespace millrace::spec {
+struct TableRef;
+}  // namespace millrace::spec
+
 namespace millrace::dataset {
 
-/// The columns of the table at `path`, relative to `baseDir`.
-Result<spec::Schema> tableSchema(const std::string& path, const std::string& baseDir,
+/// The columns of the table, whose paths are relative to `baseDir`.
+Result<spec::Schema> tableSchema(const spec::TableRef& table, const std::string& baseDir,
                                  const std::shared_ptr<FactsCache>& cache);
+
+/// What is worth to know of how its files are read, as Dataset::notes().
+Result<std::vector<std::string>> tableNotes(const spec::TableRef& table, const std::string& baseDir,
+                                            const std::shared_ptr<FactsCache>& cache);
 
 /// What these columns of the table need in memory, by its footer or first pass.
 struct TableSize {
     std::int64_t rows = 0, bytes = 0;
 };
-Result<TableSize> tableSize(const std::string& path, const std::string& baseDir,
+Result<TableSize> tableSize(const spec::TableRef& table, const std::string& baseDir,
                             const std::vector<std::string>& columns,
                             const std::shared_ptr<FactsCache>& cache);
 
 /// These columns of the table, of their pinned types, one chunk each.
-Result<std::shared_ptr<arrow::Table>> loadTable(const std::string& path, const std::string& baseDir,
+Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& table,
+                                                const std::string& baseDir,
                                                 const std::vector<std::string>& columns,
                                                 const std::shared_ptr<FactsCache>& cache);
 
-/// A side table's file: absolute path, size and content hash, as the plan and the receipt hold it.
-Result<stream::SideTable> sideTableOf(const std::string& path, const std::string& baseDir);
+/// A side table's files: absolute path, size and content hash, as the plan and the receipt hold them.
+Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& table,
+                                                    const std::string& baseDir);
 
-/// The file of a planned side table as it is now, by its whole content. kFailedPrecondition, naming
+/// A file of a planned side table as it is now, by its whole content. kFailedPrecondition, naming
 /// the file, when it is no longer the planned one.
 Result<DataFile> verifySideTable(const stream::SideTable& table);
 

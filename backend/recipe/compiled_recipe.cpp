@@ -194,16 +194,16 @@ class RecipeOfPart : public CompiledRecipe {
 
 TableSource diskTables(std::string baseDir, std::shared_ptr<dataset::FactsCache> cache) {
     TableSource source;
-    source.schema = [baseDir, cache](const std::string& path) {
-        return dataset::tableSchema(path, baseDir, cache);
+    source.schema = [baseDir, cache](const spec::TableRef& table) {
+        return dataset::tableSchema(table, baseDir, cache);
     };
-    source.load = [baseDir, cache](const std::string& path,
+    source.load = [baseDir, cache](const spec::TableRef& table,
                                    const std::vector<std::string>& columns) {
-        return dataset::loadTable(path, baseDir, columns, cache);
+        return dataset::loadTable(table, baseDir, columns, cache);
     };
-    source.size = [baseDir, cache](const std::string& path,
+    source.size = [baseDir, cache](const spec::TableRef& table,
                                    const std::vector<std::string>& columns) {
-        return dataset::tableSize(path, baseDir, columns, cache);
+        return dataset::tableSize(table, baseDir, columns, cache);
     };
     return source;
 }

@@ -61,14 +61,14 @@ struct SplitInput {
     const std::vector<std::int64_t>* candidates = nullptr;
 };
 
-/// Where side tables come from, by their path as written in the spec.
+/// Where side tables come from, named as in the spec.
 struct TableSource {
     spec::TableSchemaLookup schema;
-    std::function<Result<std::shared_ptr<arrow::Table>>(const std::string& path,
+    std::function<Result<std::shared_ptr<arrow::Table>>(const spec::TableRef& table,
                                                         const std::vector<std::string>& columns)>
         load;
     /// What those columns need in memory, before they are read; may be empty.
-    std::function<Result<dataset::TableSize>(const std::string& path,
+    std::function<Result<dataset::TableSize>(const spec::TableRef& table,
                                              const std::vector<std::string>& columns)>
         size;
     MemoryBudget* budget = nullptr;  ///< where tables are reserved; compile() puts its own here

@@ -78,9 +78,9 @@ Result<std::shared_ptr<const JoinTable>> EncoderMaker::load(const std::string& e
                                                             const std::string& column,
                                                             const spec::DataType& type) {
     const std::string key =
-        strCat("vocabulary\n", vocabulary.table, "\n", vocabulary.column, "\n", type.name());
+        strCat("vocabulary\n", vocabulary.table.key(), "\n", vocabulary.column, "\n", type.name());
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
-        const std::string name = strCat("embeddings.", embedding, ": table ", vocabulary.table);
+        const std::string name = strCat("embeddings.", embedding, ": table ", vocabulary.table.text());
         ASSIGN_OR_RETURN(const spec::Schema schema, tables_.schema(vocabulary.table));
         const spec::Field* field = schema.find(vocabulary.column);
         if (field == nullptr) {

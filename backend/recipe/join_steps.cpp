@@ -12,23 +12,50 @@
 #include "backend/recipe/as_of_table.h"
 #include "backend/recipe/join_table.h"
 #include "backend/recipe/side_rows.h"
+#include "backend/spec/expression.h"
 #include "backend/spec/step_text.h"
 
 namespace millrace::recipe {
 namespace {
 
 std::string placeOf(const spec::Step& step) {
-    return strCat("recipe.", step.name, ": table ", step.table);
+    return strCat("recipe.", step.name, ": table ", step.table.text());
 }
 
-Result<spec::DataType> leftType(const spec::Step& step, const spec::Schema& left,
-                                const std::string& column) {
-    const spec::Field* field = left.find(column);
-    if (field == nullptr) {
-        return invalidArgument("recipe.", step.name, ": no column '", column, "'",
-                               nameHint(column, left.names()));
+/// What a row looks up: a column, or an expression over the row's columns.
+struct LeftValue {
+    std::string text, place;
+    spec::DataType type;
+    spec::Expr expr;  ///< null: the column of that name
+};
+
+Result<LeftValue> leftValue(const spec::Step& step, const spec::Schema& left,
+                            const std::string& text, const char* key) {
+    LeftValue value{text, strCat("recipe.", step.name, ".", key), {}, nullptr};
+    const spec::Field* field = left.find(text);
+    if (field != nullptr) {
+        value.type = field->type;
+        return value;
     }
-    return field->type;
+    if (!spec::isJoinExpression(text, left)) {
+        return invalidArgument("recipe.", step.name, ": no column '", text, "'",
+                               nameHint(text, left.names()));
+    }
+    Result<spec::Expr> expr = spec::compileExpression(text, left);
+    RETURN_IF_ERROR(annotate(expr.status(), value.place));
+    RETURN_IF_ERROR(annotate(checkExpression(*expr, left), value.place));
+    value.expr = *std::move(expr);
+    value.type = value.expr->type;
+    return value;
+}
+
+Result<std::vector<LeftValue>> leftValues(const spec::Step& step, const spec::Schema& left) {
+    std::vector<LeftValue> values;
+    for (const spec::JoinKey& key : step.on) {
+        ASSIGN_OR_RETURN(LeftValue value, leftValue(step, left, key.left, "on"));
+        values.push_back(std::move(value));
+    }
+    return values;
 }
 
 Result<spec::DataType> rightType(const spec::Step& step, const spec::Schema& right,
@@ -41,13 +68,14 @@ Result<spec::DataType> rightType(const spec::Step& step, const spec::Schema& rig
     return field->type;
 }
 
-Result<std::vector<JoinKeySpec>> keysOf(const spec::Step& step, const spec::Schema& left,
+/// `left`: of the step's keys, in their order.
+Result<std::vector<JoinKeySpec>> keysOf(const spec::Step& step, const std::vector<LeftValue>& left,
                                         const spec::Schema& right) {
     std::vector<JoinKeySpec> keys;
-    for (const spec::JoinKey& key : step.on) {
-        ASSIGN_OR_RETURN(const spec::DataType ofLeft, leftType(step, left, key.left));
-        ASSIGN_OR_RETURN(const spec::DataType ofRight, rightType(step, right, key.right));
-        keys.push_back({key.left, key.right, ofLeft, ofRight});
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        const std::string& column = step.on[i].right;
+        ASSIGN_OR_RETURN(const spec::DataType ofRight, rightType(step, right, column));
+        keys.push_back({left[i].text, column, left[i].type, ofRight});
     }
     if (keys.empty()) {
         return invalidArgument("recipe.", step.name, ": `on` names no column");
@@ -87,19 +115,20 @@ Result<LoadedTable> loadStepTable(const spec::Step& step, const std::vector<Join
     return loaded;
 }
 
-Result<std::vector<ArrayPtr>> leftKeys(RowSet& rows, const std::vector<JoinKeySpec>& keys,
-                                       const std::string& time = "") {
+Result<std::vector<ArrayPtr>> valuesOf(RowSet& rows, const std::vector<LeftValue>& values) {
     std::vector<std::string> names;
-    for (const JoinKeySpec& key : keys) {
-        names.push_back(key.left);
-    }
-    if (!time.empty()) {
-        names.push_back(time);
+    for (const LeftValue& value : values) {
+        const std::vector<std::string> read = value.expr == nullptr
+                                                  ? std::vector<std::string>{value.text}
+                                                  : spec::collectColumns(value.expr);
+        names.insert(names.end(), read.begin(), read.end());
     }
     RETURN_IF_ERROR(rows.prefetch(names));
     std::vector<ArrayPtr> left;
-    for (const std::string& name : names) {
-        ASSIGN_OR_RETURN(ArrayPtr column, rows.column(name));
+    for (const LeftValue& value : values) {
+        ASSIGN_OR_RETURN(ArrayPtr column, value.expr == nullptr
+                                              ? rows.column(value.text)
+                                              : evaluateRows(value.expr, rows, value.place));
         left.push_back(std::move(column));
     }
     return left;
@@ -131,16 +160,12 @@ class Partners {
  public:
     enum Reason : std::size_t { kNoPartner, kNoneBefore, kTooOld };
 
-    /// `time`: of the rows, when the table is one by time.
-    Partners(std::vector<JoinKeySpec> keys, std::string time, spec::DataType timeType,
-             std::shared_ptr<const JoinedTable> table)
-        : keys_(std::move(keys)),
-          time_(std::move(time)),
-          timeType_(std::move(timeType)),
-          table_(std::move(table)) {}
+    /// `left`: what the rows look up; its last is the time, when the table is one by time.
+    Partners(std::vector<LeftValue> left, std::shared_ptr<const JoinedTable> table)
+        : left_(std::move(left)), table_(std::move(table)) {}
 
     Result<std::vector<std::int64_t>> of(RowSet& rows, StepCount& count) const {
-        ASSIGN_OR_RETURN(std::vector<ArrayPtr> left, leftKeys(rows, keys_, time_));
+        ASSIGN_OR_RETURN(std::vector<ArrayPtr> left, valuesOf(rows, left_));
         if (table_->byKey != nullptr) {
             ASSIGN_OR_RETURN(std::vector<std::int64_t> found, table_->byKey->find(left));
             count.reasons[kNoPartner] += std::count(found.begin(), found.end(), -1);
@@ -148,7 +173,7 @@ class Partners {
         }
         const ArrayPtr times = std::move(left.back());
         left.pop_back();
-        ASSIGN_OR_RETURN(const auto matches, table_->byTime->find(left, times, timeType_));
+        ASSIGN_OR_RETURN(const auto matches, table_->byTime->find(left, times, left_.back().type));
         std::vector<std::int64_t> found;
         found.reserve(matches.size());
         for (const AsOfTable::Match& match : matches) {
@@ -169,9 +194,7 @@ class Partners {
     const JoinedTable& table() const { return *table_; }
 
  private:
-    std::vector<JoinKeySpec> keys_;
-    std::string time_;
-    spec::DataType timeType_;
+    std::vector<LeftValue> left_;
     std::shared_ptr<const JoinedTable> table_;
 };
 
@@ -215,12 +238,12 @@ class JoinStep : public CompiledStep {
 
 class MembershipStep : public CompiledStep {
  public:
-    MembershipStep(std::shared_ptr<const JoinTable> index, std::vector<JoinKeySpec> keys,
+    MembershipStep(std::shared_ptr<const JoinTable> index, std::vector<LeftValue> left,
                    bool keepsMembers)
-        : index_(std::move(index)), keys_(std::move(keys)), keepsMembers_(keepsMembers) {}
+        : index_(std::move(index)), left_(std::move(left)), keepsMembers_(keepsMembers) {}
 
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
-        ASSIGN_OR_RETURN(const std::vector<ArrayPtr> left, leftKeys(rows, keys_));
+        ASSIGN_OR_RETURN(const std::vector<ArrayPtr> left, valuesOf(rows, left_));
         ASSIGN_OR_RETURN(const std::vector<std::int64_t> partners, index_->find(left));
         std::vector<std::int64_t> kept;
         for (std::size_t i = 0; i < partners.size(); ++i) {
@@ -239,7 +262,7 @@ class MembershipStep : public CompiledStep {
 
  private:
     const std::shared_ptr<const JoinTable> index_;
-    const std::vector<JoinKeySpec> keys_;
+    const std::vector<LeftValue> left_;
     const bool keepsMembers_;
 };
 
@@ -314,36 +337,37 @@ Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
 
 std::string tableText(spec::Step step) {
     step.missing = "null";  // whether rows without a partner are dropped is the step's own affair
-    return spec::stepText(step);
+    return strCat(spec::stepText(step), "\n", step.table.key());
 }
 
 Result<StepPtr> compileJoin(const spec::Step& step, const spec::Schema& schema, Part part,
                             const TableSource& tables) {
     ASSIGN_OR_RETURN(const spec::Schema right, tables.schema(step.table));
-    ASSIGN_OR_RETURN(std::vector<JoinKeySpec> keys, keysOf(step, schema, right));
-    const std::string time = step.asOf ? step.asOf->left : "";
-    spec::DataType timeType;
+    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, schema));
+    ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     if (step.asOf) {
-        ASSIGN_OR_RETURN(timeType, leftType(step, schema, time));
+        ASSIGN_OR_RETURN(LeftValue time, leftValue(step, schema, step.asOf->left, "as_of.left"));
+        left.push_back(std::move(time));
     }
     ASSIGN_OR_RETURN(auto table, tables.shared->get<JoinedTable>(sharedKey(step, keys), [&] {
         return makeJoined(step, right, keys, tables);
     }));
     const bool dropsMissing = part == Part::kTrain && step.missing == "drop";
-    return StepPtr(std::make_unique<JoinStep>(
-        Partners(std::move(keys), time, std::move(timeType), std::move(table)), dropsMissing));
+    return StepPtr(std::make_unique<JoinStep>(Partners(std::move(left), std::move(table)),
+                                              dropsMissing));
 }
 
 Result<StepPtr> compileMembership(const spec::Step& step, const spec::Schema& schema,
                                   const TableSource& tables) {
     ASSIGN_OR_RETURN(const spec::Schema right, tables.schema(step.table));
-    ASSIGN_OR_RETURN(std::vector<JoinKeySpec> keys, keysOf(step, schema, right));
+    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, schema));
+    ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
         ASSIGN_OR_RETURN(LoadedTable table, loadStepTable(step, keys, tables, {}));
         return JoinTable::make({placeOf(step), true, tables.budget}, keys, table.keyColumns);
     };
     ASSIGN_OR_RETURN(auto index, tables.shared->get<JoinTable>(sharedKey(step, keys), make));
-    return StepPtr(std::make_unique<MembershipStep>(std::move(index), std::move(keys),
+    return StepPtr(std::make_unique<MembershipStep>(std::move(index), std::move(left),
                                                     step.kind == spec::StepKind::kSemiJoin));
 }
 

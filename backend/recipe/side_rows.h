@@ -16,7 +16,7 @@ struct SideRows {
 
     /// `name` is for messages. kResourceExhausted, before anything is read, when the columns and an
     /// index over them are more than the budget has left.
-    static Result<SideRows> load(const TableSource& tables, const std::string& path,
+    static Result<SideRows> load(const TableSource& tables, const spec::TableRef& table,
                                  const std::vector<std::string>& columns, const std::string& name);
     void release();
 };

@@ -16,7 +16,8 @@ constexpr std::int64_t kKeyTagBytes = 9;  ///< before the bytes of a key's part
 constexpr std::int64_t kEndBytes = 8;     ///< where a key's bytes end; a time of an as-of table
 
 struct Wanted {
-    std::string table, name;
+    spec::TableRef table;
+    std::string name;
     std::set<std::string> keys, taken;
     bool isAsOf = false;
 };
@@ -52,7 +53,7 @@ Status addTable(const Wanted& wanted, const TableSource& tables, TableNeed& all)
 }
 
 Result<Wanted> wantedBy(const spec::Step& step) {
-    Wanted wanted{step.table, strCat("recipe.", step.name, ": table ", step.table), {}, {}, false};
+    Wanted wanted{step.table, strCat("recipe.", step.name, ": table ", step.table.text()), {}, {}, false};
     for (const spec::JoinKey& key : step.on) {
         wanted.keys.insert(key.right);
     }
@@ -105,9 +106,9 @@ Result<TableNeed> tableNeed(const spec::RunSpec& spec, const TableSource& tables
     std::set<std::pair<std::string, std::string>> vocabularies;
     for (const auto& [name, embedding] : spec.embeddings) {
         const auto& vocabulary = embedding.vocabulary;
-        if (vocabulary && vocabularies.emplace(vocabulary->table, vocabulary->column).second) {
+        if (vocabulary && vocabularies.emplace(vocabulary->table.key(), vocabulary->column).second) {
             wanted.push_back({vocabulary->table,
-                              strCat("embeddings.", name, ": table ", vocabulary->table),
+                              strCat("embeddings.", name, ": table ", vocabulary->table.text()),
                               {vocabulary->column},
                               {},
                               false});

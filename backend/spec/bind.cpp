@@ -401,7 +401,7 @@ class Binder {
                           std::string(messageOf(table.status())));
         } else if (table->find(vocabulary.column) == nullptr) {
             problems_.add(strCat(path, ".vocabulary"), "unknown_column",
-                          table->whyUnknownIn(vocabulary.table, vocabulary.column));
+                          table->whyUnknownIn(vocabulary.table.text(), vocabulary.column));
         }
     }
 

@@ -11,6 +11,11 @@ bool endsInOneOf(std::string_view path, std::initializer_list<std::string_view> 
                        [path](std::string_view ending) { return path.ends_with(ending); });
 }
 
+/// Without the ending of a compressed file.
+std::string_view uncompressed(std::string_view path) {
+    return endsInOneOf(path, {".gz", ".zst"}) ? path.substr(0, path.rfind('.')) : path;
+}
+
 }  // namespace
 
 std::string formatOfName(std::string_view path) {
@@ -20,10 +25,11 @@ std::string formatOfName(std::string_view path) {
     if (endsInOneOf(path, {".arrow", ".arrows", ".feather", ".ipc"})) {
         return "arrow";
     }
-    if (endsInOneOf(path, {".gz", ".zst"})) {
-        path = path.substr(0, path.rfind('.'));
-    }
-    return endsInOneOf(path, {".csv", ".tsv", ".txt"}) ? "csv" : "";
+    return endsInOneOf(uncompressed(path), {".csv", ".tsv", ".txt"}) ? "csv" : "";
+}
+
+char delimiterOfName(std::string_view path) {
+    return uncompressed(path).ends_with(".tsv") ? '\t' : ',';
 }
 
 }  // namespace millrace::spec

@@ -9,4 +9,7 @@ namespace millrace::spec {
 /// behind its own ending.
 std::string formatOfName(std::string_view path);
 
+/// The character between the fields of a CSV file that says nothing else: of .tsv files a tab.
+char delimiterOfName(std::string_view path);
+
 }  // namespace millrace::spec

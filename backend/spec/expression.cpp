@@ -235,4 +235,20 @@ Position positionAt(std::string_view text, std::size_t offset) {
     return at;
 }
 
+bool isJoinExpression(const std::string& text, const Schema& schema) {
+    if (schema.find(text) != nullptr) {
+        return false;
+    }
+    const auto parsed = tryParseExpression(text);
+    const auto* tree = std::get_if<Expr>(&parsed);
+    return tree != nullptr && ((*tree)->op != ExprOp::kColumn || (*tree)->name != text);
+}
+
+std::vector<std::string> joinColumns(const std::string& text, const Schema& schema) {
+    if (!isJoinExpression(text, schema)) {
+        return {text};
+    }
+    return collectColumns(std::get<Expr>(tryParseExpression(text)));
+}
+
 }  // namespace millrace::spec

@@ -1,5 +1,10 @@
 #include "backend/spec/key_table.h"
 
+#include <deque>
+#include <string>
+
+#include "backend/core/status.h"
+
 namespace millrace::spec {
 namespace {
 
@@ -68,11 +73,6 @@ std::vector<Key> datasetKeys() {
          "a file without a column that others have: an error, or nulls",
          {.choices = {"error", "null"}}},
         {"dataset.csv", T::kSection, "", "how CSV files are written"},
-        {"dataset.csv.delimiter", T::kText, "\",\"", "one character between the fields"},
-        {"dataset.csv.header", T::kBool, "true",
-         "the first line holds the columns' names; else they are f0, f1, ..."},
-        {"dataset.csv.types", T::kTextMap, "",
-         "types of columns by name (int64, double, string, ...); others are found by reading"},
     };
 }
 
@@ -86,11 +86,17 @@ std::vector<Key> stepKeys() {
         {"recipe.derive", T::kNamedExprs, "",
          "new or replaced columns, `name: expression`; all see the columns before the step"},
         {"recipe.join", T::kStepBody, "", "columns of at most one row of a table, else nulls"},
-        {"recipe.join.table", T::kText, "", "the file of the table", {.isRequired = true}},
+        {"recipe.join.table",
+         T::kTextList,
+         "",
+         "the files or globs of the table, read as one",
+         {.isRequired = true}},
+        {"recipe.join.csv", T::kSection, "", "how its CSV files are written", {.isOptional = true}},
         {"recipe.join.on",
          T::kJoinKeys,
          "",
-         "columns that are equal; null never matches",
+         "what is equal: a column, a list of them, or `column or expression of the row: column of "
+         "the table`; null never matches",
          {.isRequired = true}},
         {"recipe.join.take",
          T::kNamedExprs,
@@ -102,7 +108,11 @@ std::vector<Key> stepKeys() {
          "",
          "of the table's rows with equal keys the newest that is not newer than the row",
          {.isOptional = true}},
-        {"recipe.join.as_of.left", T::kText, "", "the row's time", {.isRequired = true}},
+        {"recipe.join.as_of.left",
+         T::kText,
+         "",
+         "the row's time: a column or an expression",
+         {.isRequired = true}},
         {"recipe.join.as_of.right", T::kText, "", "the table's time", {.isRequired = true}},
         {"recipe.join.as_of.tolerance",
          T::kReal,
@@ -121,11 +131,37 @@ std::vector<Key> stepKeys() {
          "rows without a partner",
          {.choices = {"null", "drop"}}},
         {"recipe.semi_join", T::kStepBody, "", "keeps the rows that have a partner in the table"},
-        {"recipe.semi_join.table", T::kText, "", "the file of the table", {.isRequired = true}},
-        {"recipe.semi_join.on", T::kJoinKeys, "", "columns that are equal", {.isRequired = true}},
+        {"recipe.semi_join.table",
+         T::kTextList,
+         "",
+         "the files or globs of the table, read as one",
+         {.isRequired = true}},
+        {"recipe.semi_join.csv",
+         T::kSection,
+         "",
+         "how its CSV files are written",
+         {.isOptional = true}},
+        {"recipe.semi_join.on",
+         T::kJoinKeys,
+         "",
+         "what is equal, as of a join",
+         {.isRequired = true}},
         {"recipe.anti_join", T::kStepBody, "", "drops the rows that have a partner in the table"},
-        {"recipe.anti_join.table", T::kText, "", "the file of the table", {.isRequired = true}},
-        {"recipe.anti_join.on", T::kJoinKeys, "", "columns that are equal", {.isRequired = true}},
+        {"recipe.anti_join.table",
+         T::kTextList,
+         "",
+         "the files or globs of the table, read as one",
+         {.isRequired = true}},
+        {"recipe.anti_join.csv",
+         T::kSection,
+         "",
+         "how its CSV files are written",
+         {.isOptional = true}},
+        {"recipe.anti_join.on",
+         T::kJoinKeys,
+         "",
+         "what is equal, as of a join",
+         {.isRequired = true}},
         {"recipe.sample", T::kStepBody, "", "keeps a part of the rows, by draws that repeat"},
         {"recipe.sample.where", T::kExpr, "", "which rows draw; the others are kept"},
         {"recipe.sample.keep",
@@ -251,7 +287,16 @@ std::vector<Key> featureKeys() {
          "ids by place in a table's column; 0 for what is not in it; the embedding gets a row more "
          "than the table has",
          {.isOptional = true}},
-        {"embeddings.*.vocabulary.table", T::kText, "", "the file", {.isRequired = true}},
+        {"embeddings.*.vocabulary.table",
+         T::kTextList,
+         "",
+         "the files or globs of the table, read as one",
+         {.isRequired = true}},
+        {"embeddings.*.vocabulary.csv",
+         T::kSection,
+         "",
+         "how its CSV files are written",
+         {.isOptional = true}},
         {"embeddings.*.vocabulary.column", T::kText, "", "its key column", {.isRequired = true}},
     };
 }
@@ -389,12 +434,50 @@ std::vector<Key> evalAndResourceKeys() {
     };
 }
 
+/// The keys below `section`, which says how CSV files are written.
+std::vector<Key> csvKeys(std::string_view section) {
+    static std::deque<std::string> paths;  // the table is made once, and its paths stay
+    const auto at = [section](std::string_view name) -> std::string_view {
+        return paths.emplace_back(strCat(section, ".", name));
+    };
+    return {
+        {at("delimiter"), T::kText, "",
+         "one character between the fields; default: a comma, of .tsv files a tab"},
+        {at("header"), T::kBool, "true",
+         "the first line holds the columns' names; else they are f0, f1, ..."},
+        {at("types"), T::kTextMap, "",
+         "types of columns by name (int64, double, string, ...); others are found by reading"},
+        {at("quote"), T::kText, "'\"'",
+         "the character around fields that hold delimiters, line ends or, twice, itself; \"\": none"},
+        {at("comment"), T::kText, "", "a character; lines that begin with it are no rows"},
+        {at("skip_rows"),
+         T::kInt,
+         "0",
+         "lines of each file before its header",
+         {.min = 0, .max = kBig, .unit = "lines"}},
+        {at("decimal_comma"), T::kBool, "false", "numbers are written 1,5"},
+        {at("null_values"), T::kTextList, "",
+         "values that are null in every column; default: NA, N/A, NaN, null, NULL and None in "
+         "columns that are not text. An empty field is always null"},
+        {at("on_bad_row"),
+         T::kChoice,
+         "error",
+         "a row with a value that is not of its column's type, or with too many or too few fields: "
+         "an error, or left out and counted",
+         {.choices = {"error", "drop"}}},
+    };
+}
+
 std::vector<Key> makeTable() {
     std::vector<Key> table = generalKeys();
     for (const auto part :
          {&datasetKeys, &stepKeys, &featureKeys, &trainingKeys, &evalAndResourceKeys}) {
         for (Key& key : part()) {
+            const bool isCsv = key.type == T::kSection && key.name() == "csv";
             table.push_back(std::move(key));
+            for (Key& below : isCsv ? csvKeys(table.back().path) : std::vector<Key>()) {
+                table.push_back(std::move(below));
+            }
         }
     }
     return table;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <absl/strings/str_join.h>
+
 #include "backend/core/hash.h"
+#include "backend/spec/data_format.h"
 
 namespace millrace::spec {
 namespace {
@@ -99,6 +102,24 @@ bool isCopy(const std::string& path) {
 }
 
 }  // namespace
+
+TableRef::TableRef(std::vector<std::string> names) : paths(std::move(names)) {
+    csv.delimiter = paths.empty() ? "," : std::string(1, delimiterOfName(paths.front()));
+}
+
+std::string TableRef::text() const {
+    return absl::StrJoin(paths, ", ");
+}
+
+bool TableRef::hasUsualCsv() const {
+    return csv == TableRef(paths).csv;
+}
+
+std::string TableRef::key() const {
+    RunSpec spec;
+    spec.recipe.push_back({.kind = StepKind::kSemiJoin, .table = *this});
+    return dumpJson(spec.toJson()["recipe"]);
+}
 
 bool Step::dropsOrWeighs() const {
     return kind == StepKind::kFilter || kind == StepKind::kSemiJoin ||

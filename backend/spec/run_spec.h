@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backend/core/json.h"
@@ -23,6 +24,33 @@ struct CsvOptions {
     std::string delimiter = ",";
     bool header = true;
     std::map<std::string, std::string> types;  ///< column -> type name; all columns after binding
+    // In the JSON only where they are not these.
+    std::string quote = "\"";             ///< "": none
+    std::string comment;                  ///< begins a line that is no row; "": none
+    std::int64_t skipRows = 0;            ///< lines before the header
+    bool decimalComma = false;
+    std::vector<std::string> nullValues;  ///< empty: the usual words, but not in text columns
+    std::string onBadRow = "error";       ///< or "drop"
+    bool operator==(const CsvOptions&) const = default;
+};
+
+/// A side table: files or globs, read as one. Its CSV options are the usual ones of its first name
+/// unless they are given. Text converts to the table of that name.
+struct TableRef {
+    std::vector<std::string> paths;
+    CsvOptions csv;
+
+    TableRef() = default;
+    TableRef(std::vector<std::string> names);  // NOLINT(google-explicit-constructor)
+    TableRef(std::string name) : TableRef(std::vector<std::string>{std::move(name)}) {}
+    TableRef(const char* name) : TableRef(std::string(name)) {}
+
+    bool empty() const { return paths.empty(); }
+    /// For people: "a.csv, b.csv".
+    std::string text() const;
+    bool hasUsualCsv() const;
+    /// One line that is equal for equal tables.
+    std::string key() const;
 };
 
 struct DatasetSpec {
@@ -52,7 +80,7 @@ std::string_view stepKindName(StepKind kind);
 std::optional<StepKind> stepKindOf(std::string_view name);
 std::vector<std::string> stepKindNames();
 
-/// A column of the rows and the column of the table it must equal.
+/// A column of the rows, or an expression over them, and the column of the table it must equal.
 struct JoinKey {
     std::string left, right;
 };
@@ -63,7 +91,7 @@ struct NamedExpr {
 };
 
 struct AsOf {
-    std::string left, right;  ///< the times: columns of the rows and of the table
+    std::string left, right;  ///< the times: of the rows, as a join key's left, and of the table
     double tolerance = 0;     ///< oldest allowed: seconds, or the integers' own unit; 0: any
 };
 
@@ -75,7 +103,7 @@ struct Step {
 
     std::string expr;  ///< filter: rows where true are kept; weight: factor of the row's weight
     // join, semi_join, anti_join
-    std::string table;
+    TableRef table;
     std::vector<JoinKey> on;
     std::optional<AsOf> asOf;           ///< join; in the JSON only when given
     std::string onDuplicate = "error";  ///< join: or "first"
@@ -135,7 +163,8 @@ struct FeaturesSpec {
 };
 
 struct VocabularySpec {
-    std::string table, column;  ///< id = 1 + row of the value in the table, 0 when absent or null
+    TableRef table;
+    std::string column;  ///< id = 1 + row of the value in the table, 0 when absent or null
 };
 
 struct EmbeddingSpec {

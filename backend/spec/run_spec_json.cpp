@@ -17,6 +17,12 @@ void fields(auto& a, Of<CsvOptions> auto& s) {
     a("delimiter", s.delimiter);
     a("header", s.header);
     a("types", s.types);
+    a.unless("quote", s.quote, std::string("\""));
+    a.unless("comment", s.comment, std::string());
+    a.unless("skip_rows", s.skipRows, std::int64_t{0});
+    a.unless("decimal_comma", s.decimalComma, false);
+    a.unless("null_values", s.nullValues, std::vector<std::string>());
+    a.unless("on_bad_row", s.onBadRow, std::string("error"));
 }
 void fields(auto& a, Of<DatasetSpec> auto& s) {
     a("path", s.path);
@@ -72,7 +78,7 @@ void fields(auto& a, Of<FeaturesSpec> auto& s) {
     a("dedup", s.dedup);
 }
 void fields(auto& a, Of<VocabularySpec> auto& s) {
-    a("table", s.table);
+    a.table(s.table);
     a("column", s.column);
 }
 void fields(auto& a, Of<EmbeddingSpec> auto& s) {
@@ -134,7 +140,7 @@ void fields(auto& a, Of<ResourcesSpec> auto& s) {
 }
 
 void tableFields(auto& a, auto& s) {
-    a("table", s.table);
+    a.table(s.table);
     a("on", s.on);
     if (s.kind == StepKind::kJoin) {
         a.whenGiven("as_of", s.asOf);
@@ -222,6 +228,19 @@ class Writer {
             out_[key] = value;
         }
     }
+    /// What differs from how it has always been: hashes of specs without it stay.
+    template <class T>
+    void unless(const char* key, const T& value, const T& usual) {
+        if (value != usual) {
+            (*this)(key, value);
+        }
+    }
+    void table(const TableRef& table) {
+        out_["table"] = table.paths.size() == 1 ? Json(table.paths.front()) : Json(table.paths);
+        if (!table.hasUsualCsv()) {
+            out_["csv"] = toJson(table.csv);
+        }
+    }
     void section(const char* key, const auto& body) {
         Writer inner;
         body(inner);
@@ -292,6 +311,23 @@ class Reader {
         (*this)(key, value);
     }
     void unlessEmpty(const char* key, std::string& value) { (*this)(key, value); }
+    template <class T>
+    void unless(const char* key, T& value, const T& /*usual*/) {
+        (*this)(key, value);
+    }
+    void table(TableRef& table) {
+        std::vector<std::string> paths;
+        if (const Json* member = find("table")) {
+            member->is_string() ? read(*member, at("table"), paths.emplace_back())
+                                : read(*member, at("table"), paths);
+        }
+        table = TableRef(std::move(paths));
+        const std::string usual = table.csv.delimiter;
+        if (const Json* csv = find("csv"); csv != nullptr && !csv->is_null()) {
+            read(*csv, at("csv"), table.csv);
+            table.csv.delimiter = table.csv.delimiter.empty() ? usual : table.csv.delimiter;
+        }
+    }
     void section(const char* key, const auto& body) {
         if (const Json* member = find(key)) {
             Reader inner(*member, at(key), status_);

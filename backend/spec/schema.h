@@ -89,7 +89,9 @@ struct Schema {
     bool operator==(const Schema&) const = default;
 };
 
-/// The schema of a side table by its path as written in the spec.
-using TableSchemaLookup = std::function<Result<Schema>(const std::string& path)>;
+struct TableRef;
+
+/// The schema of a side table, named as in the spec.
+using TableSchemaLookup = std::function<Result<Schema>(const TableRef& table)>;
 
 }  // namespace millrace::spec

@@ -7,6 +7,7 @@
 #include <absl/strings/str_join.h>
 
 #include "backend/core/text.h"
+#include "backend/spec/data_format.h"
 #include "backend/spec/tree_reader.h"
 
 namespace millrace::spec {
@@ -200,6 +201,73 @@ void checkModel(const RunSpec& spec, Problems& problems) {
     }
 }
 
+/// How CSV files are written, at `place` in the messages and `path` in the text.
+void checkCsv(const CsvOptions& csv, const std::string& place, const std::string& path,
+              Problems& problems) {
+    const std::pair<const char*, const std::string&> characters[] = {
+        {"delimiter", csv.delimiter}, {"quote", csv.quote}, {"comment", csv.comment}};
+    for (const auto& [name, text] : characters) {
+        const auto refuse = [&, name = name](std::string_view what) {
+            problems.add(strCat(path, ".", name), "check", strCat(place, ".", name, what));
+        };
+        if (text.size() > 1) {
+            refuse(" must be one character (of one byte)");
+        } else if (text == "\n" || text == "\r") {
+            refuse(" cannot be a line end, which ends a row");
+        }
+    }
+    if (csv.delimiter == csv.quote || csv.delimiter == csv.comment ||
+        (!csv.quote.empty() && csv.quote == csv.comment)) {
+        problems.add(strCat(path, ".delimiter"), "check",
+                     strCat(place, ": delimiter, quote and comment must be different characters; "
+                                   "the delimiter may be a comma, a tab (\"\\t\"), ; or |"));
+    }
+    if (csv.decimalComma && csv.delimiter == ",") {
+        problems.add(strCat(path, ".decimal_comma"), "check",
+                     strCat(place, ".decimal_comma: with a comma in numbers the delimiter must be "
+                                   "another one, as in delimiter: \";\""));
+    }
+}
+
+/// The files of a side table are of one format, and its CSV keys are of CSV files.
+void checkTable(const TableRef& table, const std::string& place, const std::string& path,
+                Problems& problems) {
+    const std::string format = table.empty() ? "" : formatOfName(table.paths.front());
+    for (const std::string& name : table.paths) {
+        if (formatOfName(name) != format) {
+            problems.add(strCat(path, ".table"), "check",
+                         strCat(place, ".table: ", name, " is not of the format of ",
+                                table.paths.front(), "; the files of a table must be of one"));
+        }
+    }
+    if (!format.empty() && format != "csv" && !table.hasUsualCsv()) {
+        problems.add(strCat(path, ".csv"), "check",
+                     strCat(place, ".csv is for CSV files; ", table.text(), " is ", format));
+    }
+    checkCsv(table.csv, strCat(place, ".csv"), strCat(path, ".csv"), problems);
+}
+
+void checkTables(const RunSpec& spec, Problems& problems) {
+    const auto checkAll = [&problems](const std::vector<Step>& steps, const std::string& base) {
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            if (!steps[i].table.empty()) {
+                checkTable(steps[i].table, strCat(base, ".", steps[i].name),
+                           strCat(base, "[", i, "]"), problems);
+            }
+        }
+    };
+    checkAll(spec.recipe, "recipe");
+    if (spec.eval) {
+        checkAll(spec.eval->recipe, "eval.recipe");
+    }
+    for (const auto& [name, embedding] : spec.embeddings) {
+        if (embedding.vocabulary) {
+            const std::string path = strCat("embeddings.", name, ".vocabulary");
+            checkTable(embedding.vocabulary->table, path, path, problems);
+        }
+    }
+}
+
 /// Keys that say how CSV files are written, where no file is one.
 void checkCsvKeys(const RunSpec& spec, Problems& problems) {
     if (spec.dataset.format == "csv" || (spec.eval && spec.eval->dataset.format == "csv")) {
@@ -301,19 +369,12 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
     checkEmbeddings(spec, problems, warnings);
     checkModel(spec, problems);
     checkCsvKeys(spec, problems);
+    checkCsv(spec.dataset.csv, "dataset.csv", "dataset.csv", problems);
+    checkTables(spec, problems);
     if (spec.labels.empty() && spec.command.empty()) {
         problems.add("labels", "missing",
                      "labels is missing: name what the model learns, as in `labels: {liked: rating "
                      ">= 4}`");
-    }
-    if (spec.dataset.csv.delimiter.size() != 1) {
-        problems.add("dataset.csv.delimiter", "check",
-                     "dataset.csv.delimiter must be one character");
-    } else if (std::string_view("\"\n\r").find(spec.dataset.csv.delimiter[0]) !=
-               std::string_view::npos) {
-        problems.add("dataset.csv.delimiter", "check",
-                     "dataset.csv.delimiter cannot be a quote or a line end, which mean something "
-                     "else in every CSV file; use a comma, a tab (\"\\t\"), ; or |");
     }
     if (spec.resources.dataWorkersMin > spec.resources.dataWorkersMax) {
         problems.add("resources.data_workers", "check", "resources.data_workers.min is above max");

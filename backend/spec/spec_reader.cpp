@@ -23,6 +23,17 @@ void fillFormat(Json& dataset) {
     }
 }
 
+/// What the key table cannot say: of a .tsv file the fields are a tab apart.
+void fillDelimiter(Json& dataset) {
+    Json& delimiter = dataset["csv"]["delimiter"];
+    if (delimiter == "") {
+        const bool isNamed =
+            jsonString(dataset, "format") == "csv" && !jsonMember(dataset, "path").empty();
+        delimiter = std::string(
+            1, isNamed ? delimiterOfName(dataset["path"][0].get<std::string>()) : ',');
+    }
+}
+
 /// The base's dataset with what eval.dataset says in its place; `where` is never inherited.
 Json evalDataset(const Json& base, const Json& own) {
     Json dataset = base;
@@ -86,11 +97,14 @@ std::vector<Step> labelSteps(const std::vector<Step>& recipe,
         for (const NamedExpr& column : step->columns) {
             collectFrom(column.expr, needed);
         }
+        // What a join looks up may be an expression; a name alone counts either way.
         for (const JoinKey& key : step->on) {
             needed.insert(key.left);
+            collectFrom(key.left, needed);
         }
         if (step->asOf) {
             needed.insert(step->asOf->left);
+            collectFrom(step->asOf->left, needed);
         }
         needed.insert(step->column);
         kept.insert(kept.begin(), *step);
@@ -195,7 +209,9 @@ void completeJson(Json& json, const SpecOptions& options, Problems& problems) {
     fillFormat(json["dataset"]);
     if (json["eval"].is_object()) {
         json["eval"]["dataset"] = evalDataset(json["dataset"], json["eval"]["dataset"]);
+        fillDelimiter(json["eval"]["dataset"]);
     }
+    fillDelimiter(json["dataset"]);
     json["base_dir"] = options.baseDir;
     resolveBatch(json, problems);
 }
@@ -388,6 +404,7 @@ std::optional<DatasetSpec> readDataset(std::string_view text, const SpecOptions&
     Json json = RunSpec().toJson();
     json["dataset"] = jsonMember(read, "dataset");
     fillFormat(json["dataset"]);
+    fillDelimiter(json["dataset"]);
     const Result<RunSpec> spec = RunSpec::fromJson(json);
     return spec.ok() ? std::optional(spec->dataset) : std::nullopt;
 }

@@ -92,9 +92,41 @@ std::string keysText(const std::vector<JoinKey>& on) {
     return listText(names);
 }
 
+/// What differs from a table of commas, with a header, that is read as it is.
+std::string csvText(const CsvOptions& csv) {
+    const CsvOptions usual;
+    Members members, types;
+    for (const auto& [name, type] : csv.types) {
+        types.text(scalar(name, true), type);
+    }
+    const auto quoted = [&members](const char* key, const std::string& text,
+                                   const std::string& fallback) {
+        if (text != fallback) {
+            members.raw(key, dumpJson(text));
+        }
+    };
+    const auto plain = [&members](const char* key, bool isGiven, const std::string& text) {
+        if (isGiven) {
+            members.raw(key, text);
+        }
+    };
+    quoted("delimiter", csv.delimiter, usual.delimiter);
+    plain("header", !csv.header, "false");
+    plain("types", !csv.types.empty(), types.done());
+    quoted("quote", csv.quote, usual.quote);
+    quoted("comment", csv.comment, usual.comment);
+    plain("skip_rows", csv.skipRows != 0, strCat(csv.skipRows));
+    plain("decimal_comma", csv.decimalComma, "true");
+    members.list("null_values", csv.nullValues);
+    members.textUnless("on_bad_row", csv.onBadRow, usual.onBadRow);
+    return members.done();
+}
+
 std::string joinText(const Step& step) {
     Members members;
-    members.text("table", step.table).raw("on", keysText(step.on));
+    const std::vector<std::string>& paths = step.table.paths;
+    members.raw("table", paths.size() == 1 ? scalar(paths[0], true) : listText(paths))
+        .raw("on", keysText(step.on));
     if (step.kind == StepKind::kJoin) {
         if (step.asOf) {
             Members asOf;
@@ -107,6 +139,9 @@ std::string joinText(const Step& step) {
         members.raw("take", takeText(step.take))
             .textUnless("on_duplicate", step.onDuplicate, "error")
             .textUnless("missing", step.missing, "null");
+    }
+    if (!step.table.hasUsualCsv()) {
+        members.raw("csv", csvText(step.table.csv));
     }
     return members.done();
 }

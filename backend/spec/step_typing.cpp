@@ -148,10 +148,10 @@ void StepTyper::join(const Step& step) {
         return;
     }
     for (const JoinKey& key : step.on) {
-        checkJoinKey(key, step.table, *table);
+        checkJoinKey(key, step.table.text(), *table);
     }
     if (step.asOf) {
-        checkAsOf(*step.asOf, step.table, *table);
+        checkAsOf(*step.asOf, step.table.text(), *table);
     }
     for (const NamedExpr& taken : step.take) {
         const std::string key = strCat("take.", taken.name);
@@ -171,8 +171,13 @@ void StepTyper::join(const Step& step) {
     }
 }
 
+std::optional<DataType> StepTyper::joinLeft(const std::string& key, const std::string& text) {
+    return isJoinExpression(text, columns_) && !isBroken(text) ? type(key, text, Wanted::kAny)
+                                                               : column(key, text);
+}
+
 void StepTyper::checkJoinKey(const JoinKey& key, const std::string& table, const Schema& right) {
-    const std::optional<DataType> left = column("on", key.left);
+    const std::optional<DataType> left = joinLeft("on", key.left);
     const Field* other = right.find(key.right);
     if (other == nullptr) {
         sink_("on", "unknown_column", 0, right.whyUnknownIn(table, key.right));
@@ -187,7 +192,7 @@ void StepTyper::checkJoinKey(const JoinKey& key, const std::string& table, const
 }
 
 void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const Schema& right) {
-    const std::optional<DataType> left = column("as_of.left", asOf.left);
+    const std::optional<DataType> left = joinLeft("as_of.left", asOf.left);
     const Field* other = right.find(asOf.right);
     if (other == nullptr) {
         sink_("as_of.right", "unknown_column", 0, right.whyUnknownIn(table, asOf.right));
@@ -198,7 +203,8 @@ void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const Sche
     if (isWideLeft || other->type.kind == TypeKind::kUint64) {
         // Times are compared as int64, which does not hold them from 2^63 on.
         sink_(isWideLeft ? "as_of.left" : "as_of.right", "type", 0,
-              strCat("column '", isWideLeft ? asOf.left : asOf.right,
+              strCat(isWideLeft && isJoinExpression(asOf.left, columns_) ? "expression '" : "column '",
+                     isWideLeft ? asOf.left : asOf.right,
                      isWideLeft ? strCat("', the time of the rows for ", table, ",")
                                 : strCat("' of ", table),
                      " is uint64; times are compared as int64: ",

@@ -40,6 +40,8 @@ class StepTyper {
                                    const std::string& text, Wanted wanted);
     void derive(const Step& step);
     void join(const Step& step);
+    /// Of a join: a column of the rows, or an expression over them.
+    std::optional<DataType> joinLeft(const std::string& key, const std::string& text);
     void checkJoinKey(const JoinKey& key, const std::string& table, const Schema& right);
     void checkAsOf(const AsOf& asOf, const std::string& table, const Schema& right);
     void makeColumn(const Step& step);

@@ -8,6 +8,7 @@
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/dataset/plan_builder.h"
+#include "backend/dataset/side_table.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/spec/trainable.h"
 #include "backend/stream/steps.h"
@@ -41,6 +42,7 @@ class Resolver {
                               ResolveReply& reply);
     void checkLabelsOf(ResolvedRun& run, ResolveReply& reply);
     void noteDraws(ResolvedRun& run) const;
+    void noteTables(ResolvedRun& run) const;
 
     const ResolveRequest& request_;
     const spec::SpecReader& reader_;
@@ -52,8 +54,13 @@ class Resolver {
     bool isBaseKnown_ = false;
 };
 
+/// Datasets of one key have the same files, rows and types.
 std::string keyOf(const spec::DatasetSpec& section) {
-    std::string key = dataset::readOptionsOf(section).cacheKey();
+    std::string key = strCat(dataset::readOptionsOf(section).cacheKey(), "\n",
+                             section.missingColumns);
+    for (const auto& [name, type] : section.csv.types) {
+        strAppend(&key, "\n", name, "\t", type);
+    }
     for (const std::string& path : section.path) {
         strAppend(&key, "\n", path);
     }
@@ -76,6 +83,8 @@ bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, Re
         return false;
     }
     train = *opened;
+    run.warnings.insert(run.warnings.end(), train->notes().begin(), train->notes().end());
+    run.badRows = run.evalBadRows = train->badRows();
     if (run.spec.eval && run.spec.eval->dataset.path != run.spec.dataset.path) {
         opened = open(run.spec.eval->dataset);
         if (!opened.ok()) {
@@ -84,6 +93,8 @@ bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, Re
             return false;
         }
         eval = *opened;
+        run.warnings.insert(run.warnings.end(), eval->notes().begin(), eval->notes().end());
+        run.evalBadRows = eval->badRows();
     }
     return true;
 }
@@ -136,6 +147,27 @@ bool Resolver::checkTraining(const ResolvedRun& run, const spec::Schema& columns
             errorOf(admitted, "resources.memory_limit_mb", "check", &run.spec));
     }
     return reply.errors.size() == before;
+}
+
+/// What is worth to know of how the side tables are read; their errors are told where they are used.
+void Resolver::noteTables(ResolvedRun& run) const {
+    std::vector<spec::TableRef> tables;
+    for (const spec::Step& step : run.spec.recipe) {
+        if (step.enabled && !step.table.empty()) {
+            tables.push_back(step.table);
+        }
+    }
+    for (const auto& [name, embedding] : run.spec.embeddings) {
+        if (embedding.vocabulary) {
+            tables.push_back(embedding.vocabulary->table);
+        }
+    }
+    for (const spec::TableRef& table : tables) {
+        const auto notes = dataset::tableNotes(table, request_.baseDir, cache_);
+        if (notes.ok()) {
+            run.warnings.insert(run.warnings.end(), notes->begin(), notes->end());
+        }
+    }
 }
 
 void Resolver::noteDraws(ResolvedRun& run) const {
@@ -224,6 +256,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         isBaseKnown_ = true;
     }
     noteDraws(run);
+    noteTables(run);
     if (request_.isForTraining && checkTraining(run, bound.columns, reply)) {
         checkLabelsOf(run, reply);
         const auto mixing = checkMixing(run.spec, run.plan);

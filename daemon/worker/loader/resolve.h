@@ -34,6 +34,7 @@ struct ResolvedRun {
     stream::Plan plan;
     std::string specHash, streamHash, planHash;
     std::vector<std::string> warnings;
+    std::int64_t badRows = 0, evalBadRows = 0;  ///< left out of the files (csv.on_bad_row: drop)
 };
 
 struct ResolveReply {

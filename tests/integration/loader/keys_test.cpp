@@ -99,6 +99,13 @@ std::map<std::string, KeyCase> generalCases() {
         {"dataset.missing_columns", {P::kSpec, {"dataset.missing_columns=null"}, ""}},
         {"dataset.csv.delimiter", {P::kRefused, {"dataset.csv.delimiter=;"}, "user"}},
         {"dataset.csv.header", {P::kRefused, {"dataset.csv.header=false"}, "user"}},
+        {"dataset.csv.quote", {P::kRefused, {"dataset.csv.quote=a"}, "is opened here"}},
+        {"dataset.csv.comment", {P::kStream, {"dataset.csv.comment=3"}, ""}},
+        {"dataset.csv.skip_rows", {P::kRefused, {"dataset.csv.skip_rows=1"}, "two columns"}},
+        {"dataset.csv.decimal_comma",
+         {P::kRefused, {"dataset.csv.decimal_comma=true"}, "the delimiter must be another"}},
+        {"dataset.csv.null_values", {P::kStream, {"dataset.csv.null_values=['5']"}, ""}},
+        {"dataset.csv.on_bad_row", {P::kSpec, {"dataset.csv.on_bad_row=drop"}, ""}},
         {"dataset.csv.types", {P::kStream, {"dataset.csv.types={value: double}",
                                             "features.carry=[]"}, "", {"features.carry=[]"}}},
         {"labels.*.expr", {P::kStream, {"labels.label.expr=label = 0"}, ""}},
@@ -235,9 +242,45 @@ std::map<std::string, KeyCase> trainingCases() {
     };
 }
 
+// The same keys for every kind of side table. `set`: where --set finds the table's section.
+void addTableCases(const std::string& key, const std::string& set, const KeyCase& base,
+                   std::map<std::string, KeyCase>& all) {
+    const auto add = [&](const char* name, Proof proof, const char* value, const char* text) {
+        KeyCase one = base;
+        one.proof = proof;
+        one.text = text;
+        one.sets = {strCat(set, ".csv.", name, "=", value)};
+        all[strCat(key, ".csv.", name)] = one;
+    };
+    add("delimiter", P::kRefused, ";", "'user'");
+    add("header", P::kRefused, "false", "'user'");
+    add("types", P::kSpec, "{user: double}", "");
+    add("quote", P::kRefused, "u", "is opened here");
+    add("comment", P::kStream, "4", "");
+    add("skip_rows", P::kRefused, "1", "'user'");
+    add("decimal_comma", P::kRefused, "true", "the delimiter must be another");
+    add("null_values", P::kStream, "['5']", "");
+    add("on_bad_row", P::kSpec, "drop", "");
+}
+
+std::map<std::string, KeyCase> tableCases() {
+    const std::string few = ".table=few.csv";
+    std::map<std::string, KeyCase> all;
+    addTableCases("recipe.join", "recipe.joined.join",
+                  {P::kSpec, {}, "", {"recipe.joined.join" + few}}, all);
+    addTableCases("recipe.semi_join", "recipe.there.semi_join", {P::kSpec, {}, ""}, all);
+    addTableCases("recipe.anti_join", "recipe.gone.anti_join",
+                  {P::kSpec, {}, "", {"recipe.gone.anti_join" + few}}, all);
+    addTableCases("embeddings.*.vocabulary", "embeddings.user.vocabulary",
+                  {P::kSpec, {}, "", {"embeddings.user.rows=null",
+                                      "embeddings.user.vocabulary={table: few.csv, column: user}"}},
+                  all);
+    return all;
+}
+
 std::map<std::string, KeyCase> cases() {
     std::map<std::string, KeyCase> all = generalCases();
-    for (auto part : {stepCases(), featureCases(), trainingCases()}) {
+    for (auto part : {stepCases(), tableCases(), featureCases(), trainingCases()}) {
         all.merge(part);
     }
     return all;
@@ -381,6 +424,13 @@ TEST_F(KeyTable, EveryGeneralKeyHasAnEffectOrIsRefused) {
 
 TEST_F(KeyTable, EveryKeyOfAStepHasAnEffectOrIsRefused) {
     for (const auto& [path, one] : stepCases()) {
+        SCOPED_TRACE(path);
+        prove(one);
+    }
+}
+
+TEST_F(KeyTable, EveryKeyOfASideTablesCsvHasAnEffectOrIsRefused) {
+    for (const auto& [path, one] : tableCases()) {
         SCOPED_TRACE(path);
         prove(one);
     }

@@ -1,12 +1,16 @@
 // CSV as people write it: which types follow, what is refused with file and line, what is null.
+#include <algorithm>
+
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/io/compressed.h>
 #include <arrow/scalar.h>
+#include <arrow/table.h>
 #include <arrow/util/compression.h>
 #include <gmock/gmock.h>
 
 #include "backend/dataset/dataset.h"
+#include "backend/dataset/side_table.h"
 #include "backend/dataset/split_reader.h"
 #include "tests/unit/dataset/data_files.h"
 
@@ -18,7 +22,9 @@ using test::ints;
 using test::reals;
 using test::texts;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 ReadOptions csv() {
@@ -79,6 +85,9 @@ TEST(Csv, WordsForNothingAreNullButInTexts) {
     EXPECT_EQ(typeOf(dataset, "t"), "date");
     EXPECT_TRUE(valuesOf(dataset, "i")->Equals(ints({1, -1, -1, -1}, -1)));
     EXPECT_TRUE(valuesOf(dataset, "s")->Equals(texts({"NA", "x", "\x01", ""})));
+    EXPECT_THAT((*dataset)->notes(),
+                ElementsAre(AllOf(HasSubstr("a.csv:2: column 's' is text, and 'NA' is a value of it"),
+                                  HasSubstr("dataset.csv.null_values: ['NA']"))));
 }
 
 TEST(Csv, AColumnThatIsEmptyInOneFileIsOfTheOthersType) {
@@ -188,6 +197,261 @@ TEST(Csv, OtherEncodingsAreRefusedWithTheLineAndTheWayOut) {
     dir.text("a.csv", std::string("\xff\xfes\0\n\0", 6));
     EXPECT_THAT(messageOf(openAt(dir, csv()).status()),
                 AllOf(HasSubstr("a.csv:1: "), HasSubstr("iconv -f UTF-16")));
+}
+
+TEST(Csv, WordsForNullThatAreGivenHoldInEveryColumn) {
+    DataDirectory dir;
+    dir.text("a.csv", "i,s\n1,-\n-,NA\n,x\n3,\"-\"\n");
+    ReadOptions options = csv();
+    options.csvNullValues = {"-", "?"};
+    const auto dataset = openAt(dir, options);
+    EXPECT_TRUE(valuesOf(dataset, "i")->Equals(ints({1, -1, -1, 3}, -1)));
+    EXPECT_TRUE(valuesOf(dataset, "s")->Equals(texts({"\x01", "NA", "x", "\x01"})));
+    EXPECT_THAT((*dataset)->notes(), IsEmpty());
+    options.csvNullValues = {""};
+    dir.text("a.csv", "i,s\n1,\"\"\n,NA\n");
+    EXPECT_TRUE(valuesOf(openAt(dir, options), "s")->Equals(texts({"\x01", "NA"})));
+}
+
+TEST(Csv, OneBadValueIsNamedWithFileLineColumnAndValue) {
+    DataDirectory dir;
+    dir.text("a.csv", "x\n" + numbers(100));
+    dir.text("b.csv", "x\n1\noops\n" + numbers(50));
+    EXPECT_THAT(messageOf(openAt(dir, csv()).status()),
+                AllOf(HasSubstr("b.csv:3: column 'x': 'oops' is not of type int64, as the 151 other "
+                                "values are; "),
+                      HasSubstr("dataset.csv"), HasSubstr("on_bad_row: drop"),
+                      HasSubstr("null_values: ['oops']"), HasSubstr("types: {x: string}")));
+    ReadOptions options = csv();
+    options.csvTypes = {{"x", "string"}};
+    EXPECT_EQ(typeOf(openAt(dir, options), "x"), "string");
+    options = csv();
+    options.csvNullValues = {"oops"};
+    EXPECT_EQ(typeOf(openAt(dir, options), "x"), "int64");
+    EXPECT_TRUE(valuesOf(openAt(dir, options), "x", 1)->IsNull(1));
+}
+
+/// The error of so many good values and others, or the type that they have.
+std::string errorOf(int good, const std::string& others, const std::string& line = "7\n") {
+    DataDirectory dir;
+    std::string text = "x\n";
+    for (int i = 0; i < good; ++i) {
+        text += line;
+    }
+    dir.text("a.csv", text + others);
+    const auto opened = openAt(dir, csv());
+    return opened.ok() ? (*opened)->schema().find("x")->type.name()
+                       : std::string(messageOf(opened.status()));
+}
+
+TEST(Csv, FewIsAtMostThreeOrOneInAHundredOfAtLeastTwenty) {
+    EXPECT_EQ(errorOf(19, "oops\n"), "string");
+    EXPECT_THAT(errorOf(20, "oops\n"), HasSubstr("a.csv:22: column 'x': 'oops'"));
+    EXPECT_THAT(errorOf(20, "a\nb\nc\n"), HasSubstr("'a' is not of type int64"));
+    EXPECT_THAT(errorOf(20, "a\nb\nc\n"), HasSubstr("there are 3 such values"));
+    EXPECT_EQ(errorOf(20, "a\nb\nc\nd\n"), "string");
+    EXPECT_EQ(errorOf(399, "a\nb\nc\nd\n"), "string");
+    EXPECT_THAT(errorOf(400, "a\nb\nc\nd\n"), HasSubstr("'a' is not of type int64"));
+}
+
+TEST(Csv, WhatIsBadDependsOnWhatTheOthersAre) {
+    EXPECT_THAT(errorOf(30, "2024-01-01\n"), HasSubstr("'2024-01-01' is not of type int64"));
+    EXPECT_THAT(errorOf(30, "true\n"), HasSubstr("'true' is not of type int64"));
+    EXPECT_THAT(errorOf(30, "0.5\nx\n"), HasSubstr("'x' is not of type double"));
+    EXPECT_THAT(errorOf(30, "99999999999999999999\n"),
+                HasSubstr("'99999999999999999999' is not of type int64"));
+    EXPECT_THAT(errorOf(30, "9007199254740993\n", "0.5\n"),
+                HasSubstr("'9007199254740993' is not of type double"));
+    EXPECT_THAT(errorOf(30, "-1\n", "18446744073709551615\n"),
+                HasSubstr("'-1' is not of type uint64"));
+    EXPECT_THAT(errorOf(30, "18446744073709551615\n", "-1\n"),
+                HasSubstr("'18446744073709551615' is not of type int64"));
+    EXPECT_THAT(errorOf(30, "noon\n", "2024-01-01T00:00:00Z\n"),
+                HasSubstr("'noon' is not of type timestamp"));
+    EXPECT_THAT(errorOf(30, "2024-01-01\n12\n", "2024-01-01T00:00:00Z\n"),
+                HasSubstr("'12' is not of type timestamp"));
+    EXPECT_EQ(errorOf(30, "0.5\n"), "double");
+    EXPECT_EQ(errorOf(30, "2024-01-01\n", "2024-01-01T00:00:00Z\n"), "timestamp");
+    EXPECT_EQ(errorOf(30, "1\n", "x\n"), "string");
+    EXPECT_EQ(errorOf(30, "x\n", "true\n"), "string");
+    EXPECT_EQ(errorOf(30, "NA\n\"\"\n"), "int64");
+}
+
+TEST(Csv, BadRowsAreLeftOutAndCountedWhereTheUserSaysSo) {
+    DataDirectory dir;
+    std::string rows;
+    for (int i = 0; i < 60; ++i) {
+        rows += std::to_string(i) + ",8\n";
+    }
+    dir.text("a.csv", "x,y\n1,2\n3\noops,4\n5,6\n" + rows + "1,2,3\n");
+    dir.text("b.csv", "x,y\n7,\"no\"\n" + rows);
+    ReadOptions options = csv();
+    options.csvDropsBadRows = true;
+    options.csvSplitRows = 40;
+    const auto dataset = openAt(dir, options);
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_EQ((*dataset)->badRows(), 4);
+    EXPECT_THAT((*dataset)->notes(),
+                ElementsAre(AllOf(HasSubstr("a.csv:3: 1 field, but the header has 2"),
+                                  HasSubstr("on_bad_row: drop leaves 4 such rows out"))));
+    EXPECT_EQ(typeOf(dataset, "x"), "int64");
+    EXPECT_EQ(typeOf(dataset, "y"), "int64");
+    EXPECT_EQ((*(*dataset)->facts(0))->rows, 62);
+    EXPECT_EQ((*(*dataset)->facts(1))->rows, 60);
+    EXPECT_TRUE(valuesOf(dataset, "y")->Slice(0, 3)->Equals(ints({2, 6, 8})));
+    SplitReader reader(*dataset);
+    const auto second = reader.readColumns({0, 1, 40, 22}, {"x"});
+    ASSERT_TRUE(second.ok()) << second.status();
+    EXPECT_TRUE(second->at(0)->Slice(0, 2)->Equals(ints({38, 39})));
+    // Who knows the types from a plan finds the same rows.
+    ReadOptions planned = options;
+    planned.csvTypes = {{"x", "int64"}, {"y", "int64"}};
+    stream::PlanFile file;
+    file.path = dir.at("a.csv");
+    file.relativePath = "a.csv";
+    file.bytes = (*dataset)->files()[0].bytes;
+    file.footerHash = (*(*dataset)->facts(0))->contentHash;
+    const auto again = Dataset::ofPlan({file}, planned, std::make_shared<FactsCache>());
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ((*(*again)->facts(0))->rows, 62);
+}
+
+TEST(Csv, ValuesThatAreNotOfAGivenTypeAreBadRowsToo) {
+    DataDirectory dir;
+    dir.text("a.csv", "x,y\n1,a\n300,b\n2,c\n");
+    ReadOptions options = csv();
+    options.csvTypes = {{"x", "int8"}};
+    options.csvDropsBadRows = true;
+    const auto dataset = openAt(dir, options);
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_EQ((*dataset)->badRows(), 1);
+    EXPECT_THAT((*dataset)->notes().front(),
+                HasSubstr("a.csv:3: column 'x': '300' is not of type int8"));
+    EXPECT_TRUE(valuesOf(dataset, "y")->Equals(texts({"a", "c"})));
+}
+
+TEST(Csv, HowAFileIsReadIsPartOfItsHash) {
+    DataDirectory dir;
+    dir.text("a.csv", "k;x\n1;2\n2;-\n");
+    const auto hashOf = [&](const ReadOptions& options) {
+        return (*(*openAt(dir, options))->facts(0))->contentHash;
+    };
+    ReadOptions options = csv();
+    std::vector<std::string> hashes = {hashOf(options)};
+    options.csvNullValues = {"-"};
+    hashes.push_back(hashOf(options));
+    options.csvQuote = '\'';
+    hashes.push_back(hashOf(options));
+    options.csvComment = '#';
+    hashes.push_back(hashOf(options));
+    options.csvDropsBadRows = true;
+    hashes.push_back(hashOf(options));
+    std::sort(hashes.begin(), hashes.end());
+    EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
+}
+
+TEST(Csv, ADialectIsReadAsItsKeysSay) {
+    DataDirectory dir;
+    dir.text("a.csv",
+             "made by hand\r\n\n# a \"note\na;b\n1,5;'x;y'\n# be;tween\n-2;''''\n,25;\"q\n");
+    ReadOptions options = csv();
+    options.csvDelimiter = ';';
+    options.csvQuote = '\'';
+    options.csvComment = '#';
+    options.csvSkipRows = 2;
+    options.csvHasDecimalComma = true;
+    const auto dataset = openAt(dir, options);
+    EXPECT_EQ(typeOf(dataset, "a"), "double");
+    EXPECT_TRUE(valuesOf(dataset, "a")->Equals(reals({1.5, -2, 0.25})));
+    EXPECT_TRUE(valuesOf(dataset, "b")->Equals(texts({"x;y", "'", "\"q"})));
+    EXPECT_EQ((*(*dataset)->facts(0))->chunks.at(0).firstLine, 5);
+    dir.text("a.csv", "a\tb\n\"x\t1\ny\"\t2\n");
+    options = csv();
+    options.csvDelimiter = '\t';
+    options.csvQuote = 0;
+    EXPECT_TRUE(valuesOf(openAt(dir, options), "a")->Equals(texts({"\"x", "y\""})));
+    dir.text("a.csv", "a;b\n1.5;x\n2,5;y\n");
+    options = csv();
+    options.csvDelimiter = ';';
+    options.csvHasDecimalComma = true;
+    EXPECT_EQ(typeOf(openAt(dir, options), "a"), "string");  // a point is no comma
+}
+
+TEST(Csv, SkippedLinesAndCommentsMayLieOverBlockBorders) {
+    DataDirectory dir;
+    std::string text;
+    for (int i = 0; i < 3; ++i) {
+        text += std::string(700'000, 's') + "\r\n";
+    }
+    text += "x\r\n1\r\n#" + std::string(2'500'000, 'c') + "\r\n2\r\n#end";
+    dir.text("a.csv", text);
+    ReadOptions options = csv();
+    options.csvSkipRows = 3;
+    options.csvComment = '#';
+    EXPECT_TRUE(valuesOf(openAt(dir, options), "x")->Equals(ints({1, 2})));
+    options.csvSkipRows = 30;
+    EXPECT_THAT(messageOf(openAt(dir, options).status()), HasSubstr("the file is empty"));
+}
+
+TEST(Csv, WholeNumbersOfTwoKindsInTwoFilesAreWidenedExactlyOrRefused) {
+    DataDirectory dir;
+    dir.text("a.csv", "id\n7\n9223372036854775807\n");
+    dir.text("b.csv", "id\n18446744073709551615\n");
+    const auto widened = openAt(dir, csv());
+    EXPECT_EQ(typeOf(widened, "id"), "uint64");
+    EXPECT_EQ((*valuesOf(widened, "id")->GetScalar(1))->ToString(), "9223372036854775807");
+    EXPECT_EQ((*valuesOf(widened, "id", 1)->GetScalar(0))->ToString(), "18446744073709551615");
+    dir.text("a.csv", "id\n7\n-1\n");
+    EXPECT_THAT(messageOf(openAt(dir, csv()).status()),
+                AllOf(HasSubstr("b.csv: column 'id' is uint64, but int64 in"), HasSubstr("a.csv"),
+                      HasSubstr("dataset.csv.types: {id: string}")));
+}
+
+TEST(Csv, FactsOfOtherOptionsAreNotTakenFromTheCache) {
+    DataDirectory dir, cacheDir;
+    dir.text("a.csv", "x,y\n1,-\n2,3\n");
+    const auto typeNow = [&](const ReadOptions& options) {
+        const auto opened = Dataset::open({"."}, dir.path(), options,
+                                          std::make_shared<FactsCache>(cacheDir.path()), 1);
+        return (*opened)->schema().find("y")->type.name();
+    };
+    ReadOptions options = csv();
+    EXPECT_EQ(typeNow(options), "string");
+    options.csvNullValues = {"-"};
+    EXPECT_EQ(typeNow(options), "int64");
+    EXPECT_EQ(typeNow(options), "int64");
+    EXPECT_EQ(typeNow(csv()), "string");
+}
+
+TEST(Csv, TabsAreTheDelimiterOfTsv) {
+    EXPECT_EQ(readOptionsOf({"a/b.tsv"}, "").csvDelimiter, '\t');
+    EXPECT_EQ(readOptionsOf({"a/b.tsv.gz"}, "").csvDelimiter, '\t');
+    EXPECT_EQ(readOptionsOf({"a.tsv/b.csv"}, "").csvDelimiter, ',');
+    DataDirectory dir;
+    dir.text("t.tsv", "a,b\tc\n1\t2\n");
+    const auto schema = tableSchema("t.tsv", dir.path(), std::make_shared<FactsCache>());
+    ASSERT_TRUE(schema.ok()) << schema.status();
+    EXPECT_THAT(schema->names(), ElementsAre("a,b", "c"));
+}
+
+TEST(Csv, SeveralFilesAreOneSideTableReadAsItSays) {
+    DataDirectory dir;
+    dir.text("t-1.csv", "k;v\n1;1,5\n");
+    dir.text("t-2.csv", "k;v\n2;?\n");
+    dir.text("u.csv", "k;v\n3;4,5\n");
+    spec::TableRef table(std::vector<std::string>{"u.csv", "t-*.csv"});
+    table.csv.delimiter = ";";
+    table.csv.decimalComma = true;
+    table.csv.nullValues = {"?"};
+    const auto cache = std::make_shared<FactsCache>();
+    const auto loaded = loadTable(table, dir.path(), {"k", "v"}, cache);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_TRUE((*loaded)->column(0)->chunk(0)->Equals(ints({3, 1, 2})));
+    EXPECT_TRUE((*loaded)->column(1)->chunk(0)->Equals(reals({4.5, 1.5, -1}, -1)));
+    EXPECT_EQ(tableSize(table, dir.path(), {"k"}, cache)->rows, 3);
+    table.csv.nullValues = {};
+    EXPECT_THAT(messageOf(tableSchema(table, dir.path(), cache).status()),
+                HasSubstr("t-2.csv: column 'v' is string, but double in"));
 }
 
 }  // namespace

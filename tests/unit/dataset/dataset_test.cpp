@@ -396,7 +396,7 @@ TEST(Dataset, AFooterThatIsReadAgainIsThePlannedOne) {
 TEST(Dataset, ASideTableThatChangesWhileItIsLoadedIsNamed) {
     DataDirectory dir;
     const std::string path = dir.text("t.csv", "k,v\n1,2\n");
-    const auto checked = verifySideTable(*sideTableOf("t.csv", dir.path()));
+    const auto checked = verifySideTable(sideTablesOf("t.csv", dir.path())->front());
     ASSERT_TRUE(checked.ok()) << checked.status();
     EXPECT_TRUE(verifyStill(*checked).ok());
     std::fstream(path, std::ios::in | std::ios::out).seekp(6).put('3');
@@ -515,12 +515,16 @@ TEST(Plan, TheReadColumnsAreThoseThatTheSpecMentions) {
 TEST(Plan, SideTablesAreHashedAndChecked) {
     DataDirectory dir;
     dir.text("t.csv", "k\n1\n");
-    const auto table = sideTableOf("t.csv", dir.path());
-    ASSERT_TRUE(table.ok()) << table.status();
-    EXPECT_EQ(table->bytes, 4);
-    EXPECT_TRUE(verifySideTable(*table).ok());
+    dir.text("u.csv", "k\n12\n");
+    const auto tables = sideTablesOf(spec::TableRef(std::vector<std::string>{"u.csv", "t*.csv"}), dir.path());
+    ASSERT_TRUE(tables.ok()) << tables.status();
+    ASSERT_EQ(tables->size(), 2);
+    EXPECT_EQ(tables->at(0).bytes, 5);
+    const stream::SideTable& table = tables->at(1);
+    EXPECT_EQ(table.bytes, 4);
+    EXPECT_TRUE(verifySideTable(table).ok());
     dir.text("t.csv", "k\n2\n");
-    EXPECT_THAT(messageOf(verifySideTable(*table).status()), HasSubstr("t.csv: changed since"));
+    EXPECT_THAT(messageOf(verifySideTable(table).status()), HasSubstr("t.csv: changed since"));
 }
 
 TEST(Plan, TheSameFilesElsewhereGiveTheSamePlanHash) {

@@ -315,10 +315,10 @@ TEST(SideTables, AreRefusedBeforeTheyAreRead) {
     MemoryColumns data({{"x", ints({1})}});
     TableSource tables = diskTables(bench.dir.path(), std::make_shared<dataset::FactsCache>());
     int reads = 0;
-    tables.load = [&, load = tables.load](const std::string& path,
+    tables.load = [&, load = tables.load](const spec::TableRef& table,
                                           const std::vector<std::string>& columns) {
         ++reads;
-        return load(path, columns);
+        return load(table, columns);
     };
     MemoryBudget small(50'000), large(10'000'000);
     const auto refused =

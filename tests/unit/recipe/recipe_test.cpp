@@ -134,6 +134,35 @@ TEST(Recipe, JoinTakesExpressionsOverTheTable) {
               static_cast<std::int64_t>(1 + CanonicalBytes().text("Comedy").hash() % 1023));
 }
 
+TEST(Recipe, WhatIsLookedUpMayBeAnExpressionOverTheRow) {
+    Bench bench;
+    bench.dir.text("t.csv", "k,v\n11,10\n13,30\n");
+    bench.dir.text("u.csv", "k,since,w\na,100,1\na,200,2\nb,100,3\n");
+    spec::Step& join = bench.add(StepKind::kJoin, "first");
+    join.table = "t.csv";
+    join.on = {{"x + 10", "k"}};
+    join.take = {{"v", "v"}};
+    spec::Step& timed = bench.add(StepKind::kJoin, "second");
+    timed.table = "u.csv";
+    timed.on = {{"lower(s)", "k"}};
+    timed.asOf = spec::AsOf{"100 * x", "since", 0};
+    timed.take = {{"w", "w"}};
+    spec::Step& semi = bench.add(StepKind::kSemiJoin);
+    semi.table = "u.csv";
+    semi.on = {{"lower(s)", "k"}};
+    bench.spec.features.dense = {{"v", -1}, {"w", -1}};
+    MemoryColumns data({{"x", ints({3, 2, 1, 1})}, {"s", texts({"A", "a", "B", "C"})}});
+    const auto batch = bench.run(data);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    EXPECT_THAT(batch->rowNumbers, ElementsAre(0, 1, 2));
+    EXPECT_THAT(floats(batch->dense[0].values, 3), ElementsAre(30, -1, 10));
+    EXPECT_THAT(floats(batch->dense[1].values, 3), ElementsAre(2, 2, 3));
+    bench.spec.recipe[0].on = {{"x + 9223372036854775807", "k"}};
+    EXPECT_THAT(errorOf(bench, data), HasSubstr("recipe.first.on: integer overflow"));
+    bench.spec.recipe[0].on = {{"xx", "k"}};
+    EXPECT_THAT(errorOf(bench, data), HasSubstr("no column 'xx'"));
+}
+
 TEST(Recipe, JoinMayDropRowsWithoutPartner) {
     Bench bench;
     bench.dir.text("t.csv", "k,v\n1,10\n3,30\n");

@@ -39,10 +39,10 @@ class SharedByParts : public ::testing::Test {
         }
         bench_.dir.text("t.csv", text);
         tables_ = diskTables(bench_.dir.path(), std::make_shared<dataset::FactsCache>());
-        tables_.load = [this, load = tables_.load](const std::string& path,
+        tables_.load = [this, load = tables_.load](const spec::TableRef& table,
                                                    const std::vector<std::string>& columns) {
             ++loads_;
-            return load(path, columns);
+            return load(table, columns);
         };
         spec::Step& join = bench_.add(StepKind::kJoin);
         join.table = "t.csv";

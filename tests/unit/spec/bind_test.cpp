@@ -214,6 +214,16 @@ TEST(BindSchema, JoinsCheckTheirTable) {
             .errors()
             .find("have a column 'rating' already"),
         std::string::npos);
+    const auto onOf = [](const std::string& left) {
+        return boundOf(withRecipe("  - join: {table: movies.csv, on: {\"" + left +
+                                  "\": movieId}, take: [title]}\n"))
+            .errors();
+    };
+    EXPECT_EQ(onOf("movieId + 1"), "");
+    EXPECT_NE(onOf("movieIdd + 1").find("recipe.join: unknown column 'movieIdd'; did you mean"),
+              std::string::npos);
+    EXPECT_NE(onOf("cast(movieId as varchar)").find("cannot match cast(movieId as varchar) (string)"),
+              std::string::npos);
     EXPECT_NE(boundOf(withRecipe("  - semi_join: {table: movies.csv, on: userId}\n"))
                   .errors()
                   .find("movies.csv has no column 'userId'"),

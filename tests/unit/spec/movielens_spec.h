@@ -42,7 +42,8 @@ inline Schema ratingsSchema() {
 }
 
 inline TableSchemaLookup movieTables() {
-    return [](const std::string& path) -> Result<Schema> {
+    return [](const TableRef& table) -> Result<Schema> {
+        const std::string path = table.text();
         if (path == "movies.csv") {
             return Schema{{{"movieId", typeNamed("int64")},
                            {"title", typeNamed("string")},

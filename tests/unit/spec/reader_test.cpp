@@ -1,4 +1,4 @@
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "backend/spec/spec_reader.h"
 #include "tests/unit/spec/movielens_spec.h"
@@ -24,18 +24,83 @@ std::string withLine(const std::string& line) {
     return std::string(kSmall) + line + "\n";
 }
 
-TEST(SpecReader, ADelimiterThatMeansSomethingElseIsRefused) {
-    const auto messageFor = [](const std::string& delimiter) {
-        const auto read = readSpec("dataset: {path: a.csv, csv: {delimiter: " + delimiter +
+TEST(SpecReader, ACsvDialectOfCharactersThatClashIsRefused) {
+    const auto messageFor = [](const std::string& csv) {
+        const auto read = readSpec("dataset: {path: a.csv, csv: {" + csv +
                                    "}}\nlabel: k = 1\nfeatures: {dense: [k]}\n");
         return read.errors.empty() ? std::string() : read.errors.front().message;
     };
-    for (const char* delimiter : {"\"\\n\"", "\"\\r\"", "'\"'"}) {
-        EXPECT_NE(messageFor(delimiter).find("cannot be a quote or a line end"), std::string::npos)
-            << delimiter;
+    for (const char* csv : {"delimiter: \"\\t\"", "delimiter: '|', quote: ''",
+                            "delimiter: ';', decimal_comma: true, null_values: ['-', none]"}) {
+        EXPECT_EQ(messageFor(csv), "") << csv;
     }
-    EXPECT_EQ(messageFor("\"\\t\""), "");
-    EXPECT_EQ(messageFor("'|'"), "");
+    const std::pair<const char*, const char*> refused[] = {
+        {"delimiter: \"\\n\"", "delimiter cannot be a line end"},
+        {"delimiter: \"\\r\"", "delimiter cannot be a line end"},
+        {"comment: \"\\n\"", "comment cannot be a line end"},
+        {"delimiter: '\"'", "must be different characters"},
+        {"comment: ','", "must be different characters"},
+        {"comment: '\"'", "must be different characters"},
+        {"delimiter: ab", "must be one character"},
+        {"quote: é", "must be one character"},
+        {"decimal_comma: true", "the delimiter must be another one"},
+        {"on_bad_row: skip", "must be error or drop"}};
+    for (const auto& [csv, why] : refused) {
+        EXPECT_THAT(messageFor(csv), testing::HasSubstr(why)) << csv;
+    }
+}
+
+TEST(SpecReader, TheDelimiterOfTsvIsATab) {
+    const auto delimiterOf = [](const std::string& dataset) {
+        const auto read = readDataset("dataset: " + dataset + "\n", {});
+        return read ? read->csv.delimiter : "nothing";
+    };
+    EXPECT_EQ(delimiterOf("{path: a.tsv}"), "\t");
+    EXPECT_EQ(delimiterOf("{path: [a.tsv.gz, b.csv]}"), "\t");
+    EXPECT_EQ(delimiterOf("{path: a.tsv, csv: {delimiter: '|'}}"), "|");
+    EXPECT_EQ(delimiterOf("{path: a.csv}"), ",");
+    EXPECT_EQ(delimiterOf("{path: a.parquet}"), ",");
+    EXPECT_EQ(delimiterOf("{path: d.tsv, format: parquet}"), ",");
+    const auto read = readSpec(
+        "dataset: {path: a.csv}\nlabel: k = 1\nfeatures: {dense: [k]}\nmodel: {type: mlp}\n"
+        "eval: {dataset: {path: b.tsv}}\n");
+    ASSERT_TRUE(read.ok()) << toStatus(read.errors, "spec");
+    EXPECT_EQ(read.spec->dataset.csv.delimiter, ",");
+    EXPECT_EQ(read.spec->eval->dataset.csv.delimiter, "\t");
+}
+
+TEST(SpecReader, ASideTableMayBeSeveralFilesAndSaysHowTheyAreWritten) {
+    const auto read = [](const std::string& join) {
+        return readSpec("dataset: {path: a.csv}\nrecipe: [{join: {" + join +
+                        ", on: k, take: [v]}}]\nlabel: k = 1\nfeatures: {dense: [v]}\n"
+                        "model: {type: mlp}\n");
+    };
+    const auto messageFor = [&](const std::string& join) {
+        const auto one = read(join);
+        return one.errors.empty() ? std::string() : one.errors.front().message;
+    };
+    const auto plain = read("table: t.csv");
+    ASSERT_TRUE(plain.ok()) << toStatus(plain.errors, "spec");
+    EXPECT_EQ(plain.spec->toJson()["recipe"][0]["table"], "t.csv");
+    EXPECT_FALSE(plain.spec->toJson()["recipe"][0].contains("csv"));
+    EXPECT_EQ(read("table: t.tsv").spec->recipe[0].table.csv.delimiter, "\t");
+    EXPECT_EQ(read("table: t.tsv, csv: {comment: '#'}").spec->recipe[0].table.csv.delimiter, "\t");
+    const auto several = read("table: [t.csv, 'u*.csv'], csv: {null_values: [x], types: {v: double}}");
+    ASSERT_TRUE(several.ok()) << toStatus(several.errors, "spec");
+    const TableRef& table = several.spec->recipe[0].table;
+    EXPECT_EQ(table.text(), "t.csv, u*.csv");
+    EXPECT_EQ(table.csv.nullValues, std::vector<std::string>{"x"});
+    const auto back = RunSpec::fromJson(several.spec->toJson());
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->recipe[0].table.key(), table.key());
+    EXPECT_NE(table.key(), TableRef(table.paths).key());
+    EXPECT_NE(streamHash(*several.spec), streamHash(*plain.spec));
+    EXPECT_THAT(messageFor("table: [t.csv, u.parquet]"),
+                testing::HasSubstr("u.parquet is not of the format of t.csv"));
+    EXPECT_THAT(messageFor("table: t.parquet, csv: {header: false}"),
+                testing::HasSubstr("recipe.join.csv is for CSV files; t.parquet is parquet"));
+    EXPECT_THAT(messageFor("table: t.csv, csv: {delimiter: ab}"),
+                testing::HasSubstr("recipe.join.csv.delimiter must be one character"));
 }
 
 TEST(SpecReader, ATextInAnotherEncodingIsRefused) {

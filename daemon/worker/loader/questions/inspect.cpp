@@ -216,15 +216,8 @@ Json datasetAnswer(const Json& request) {
     if (paths.empty()) {
         return refusal(invalidArgument("inspect: op dataset needs a path"), "request");
     }
-    dataset::ReadOptions options;
-    options.format = jsonString(request, "format");
-    if (options.format.empty()) {
-        options.format = dataset::formatOfPath(paths.front());
-    }
-    if (options.format.empty()) {
-        options.format = "parquet";
-    }
-    return datasetOf(paths, request, options);
+    return datasetOf(paths, request,
+                     dataset::readOptionsOf(paths, jsonString(request, "format")));
 }
 
 Json stepsAnswer(const Json& request) {

@@ -25,13 +25,7 @@ Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileReque
                                           const std::string& scratch) {
     const std::string baseDir =
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
-    reading.format = request.format;
-    if (reading.format.empty()) {
-        reading.format = dataset::formatOfPath(request.paths.front());
-    }
-    if (reading.format.empty()) {
-        reading.format = "parquet";
-    }
+    reading = dataset::readOptionsOf(request.paths, request.format);
     profile::ProfileOptions options;
     options.path = request.paths.front();
     options.seconds = request.seconds;

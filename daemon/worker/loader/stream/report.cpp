@@ -96,6 +96,7 @@ Json StreamReport::toJson() const {
             {"threads", threads},
             {"epochs", epochs},
             {"rows_scanned", totals.rowsScanned},
+            {"bad_rows", badRows},
             {"rows_pruned", totals.rowsPruned},
             {"rows_kept", totals.rowsKept},
             {"rows_delivered", totals.rowsDelivered},
@@ -206,6 +207,9 @@ std::string StreamReport::toText(int width, bool isUtf8) const {
                line("rows", strCat(formatCount(totals.rowsScanned), " scanned, ",
                                    formatCount(totals.rowsKept), " kept, ",
                                    formatCount(totals.rowsDelivered), " delivered")));
+    if (badRows > 0) {
+        strAppend(&text, line("bad rows", strCat(formatCount(badRows), " left out of the files")));
+    }
     if (!isRows) {
         strAppend(&text, line("micro-batches", strCat(formatCount(totals.microBatches), " from ",
                                                       counted(totals.segments, "segment"))));

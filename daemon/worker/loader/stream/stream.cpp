@@ -171,6 +171,8 @@ void describe(StreamReport& report, const Stream& stream) {
     report.isThroughRing = stream.options.isThroughRing;
     report.streamHash = stream.run.streamHash;
     report.planHash = stream.run.planHash;
+    report.badRows =
+        stream.options.part == "eval" ? stream.run.evalBadRows : stream.run.badRows;
     report.threads = stream.sequencer.threads;
     report.seconds = secondsSinceStart();
     report.cpuSeconds = cpuSeconds();
@@ -274,13 +276,34 @@ Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& me
     return status.ok() ? reading.status() : status;
 }
 
+// The name in double quotes at `at`, which moves behind it; quotes inside are doubled.
+std::string quotedName(const std::string& text, std::size_t& at) {
+    std::string name;
+    for (++at; at < text.size(); ++at) {
+        if (text[at] != '"') {
+            name += text[at];
+        } else if (at + 1 < text.size() && text[at + 1] == '"') {
+            name += text[++at];
+        } else {
+            ++at;
+            break;
+        }
+    }
+    return name;
+}
+
+// Names as CSV has them: one that holds a comma stands in double quotes.
 std::vector<std::string> namesOf(const std::string& text) {
     std::vector<std::string> names;
     for (std::size_t at = 0; at <= text.size() && !text.empty();) {
+        at = std::min(text.find_first_not_of(' ', at), text.size());
+        const bool isQuoted = at < text.size() && text[at] == '"';
+        std::string name = isQuoted ? quotedName(text, at) : "";
         const std::size_t end = std::min(text.find(',', at), text.size());
-        std::string name = text.substr(at, end - at);
-        name.erase(0, name.find_first_not_of(' '));
-        name.erase(name.find_last_not_of(' ') + 1);
+        if (!isQuoted) {
+            name = text.substr(at, end - at);
+            name.erase(name.find_last_not_of(' ') + 1);
+        }
         if (!name.empty()) {
             names.push_back(std::move(name));
         }
@@ -432,6 +455,13 @@ Status checkOptions(const StreamOptions& options) {
     for (const auto& [isGiven, name] : ofTables) {
         if (isGiven && !isTable) {
             return invalidArgument(name, " is for --sink parquet, arrow and csv");
+        }
+    }
+    for (const std::string* names : {&options.columns, &options.sort}) {
+        if (std::count(names->begin(), names->end(), '"') % 2 != 0) {
+            return invalidArgument("--columns and --sort: a quote is not closed in '", *names,
+                                   "'; a name with a comma stands in double quotes, and a quote in "
+                                   "it twice");
         }
     }
     if (options.linkMegabytes > 0 && (isTable || options.isThroughRing)) {

@@ -1,0 +1,33 @@
+#pragma once
+// The types of CSV columns: what follows from what the first pass saw, in one file and in all files
+// of a dataset together. Private to the room.
+//
+// A few values do not change a column's type: where at least 20 values are of one type of number or
+// time and the others are at most 3, or at most 1 in 100 of these, the others are bad values.
+// Threads: pure.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/dataset/csv_column.h"
+#include "backend/dataset/file_facts.h"
+
+namespace millrace::dataset {
+
+/// What all values have in common; kString where that is nothing, kNull where there are none. Whole
+/// numbers that no double holds, next to fractions, are text, as are those of more than 64 bits: no
+/// value becomes another one.
+spec::TypeKind csvKind(const CsvColumn& column);
+
+/// The type that `options.csvTypes` gives a column; kString where it gives none.
+spec::TypeKind csvKindGiven(const ReadOptions& options, const std::string& column);
+
+/// The files' schemas with the types that follow from all files together, where
+/// `options.csvTypes` gives none. `notes`: what is worth to know is added. Failure:
+/// kInvalidArgument "PATH:LINE: column 'c': 'value' ..." for a bad value, unless they are left out.
+Result<std::vector<spec::Schema>> csvSchemas(
+    const std::vector<DataFile>& files, const std::vector<std::shared_ptr<const FileFacts>>& facts,
+    const ReadOptions& options, std::vector<std::string>& notes);
+
+}  // namespace millrace::dataset
