@@ -22,7 +22,7 @@ class BadRows : public LoaderProgram {
             if (spoils && (r == 256 || r == 1999)) {
                 text += "12,13\n";
             }
-            strAppend(&text, r % 37, ",", 3 * r, ",", r % 2, ",a|b", r % 5, "\n");
+            strAppend(&text, r % 37, ",", 3 * r + 1, ",", r % 2, ",a|b", r % 5, "\n");
         }
         write(name, text);
     }
@@ -103,7 +103,7 @@ TEST_F(BadRows, AVariationMayGiveOtherTypes) {
 TEST_F(BadRows, AColumnWithACommaInItsNameIsNamedInQuotes) {
     write("n.csv", "\"a,b\",\"c \"\"d\"\"\",k\n1,2,0\n3,4,1\n");
     write("spec.yaml",
-          "dataset: {path: n.csv}\nlabel: k = 1\nfeatures: {carry: [k]}\nmodel: {type: mlp}\n"
+          "dataset: {path: n.csv}\nlabel: k = 1\nfeatures: {dense: [k]}\nmodel: {type: mlp}\n"
           "batch: {rows: 8, micro_rows: 4}\n");
     const auto columnsOf = [this](const std::string& names) {
         const SubprocessOutput output =

@@ -99,7 +99,7 @@ std::map<std::string, KeyCase> generalCases() {
         {"dataset.missing_columns", {P::kSpec, {"dataset.missing_columns=null"}, ""}},
         {"dataset.csv.delimiter", {P::kRefused, {"dataset.csv.delimiter=;"}, "user"}},
         {"dataset.csv.header", {P::kRefused, {"dataset.csv.header=false"}, "user"}},
-        {"dataset.csv.quote", {P::kRefused, {"dataset.csv.quote=a"}, "is opened here"}},
+        {"dataset.csv.quote", {P::kRefused, {"dataset.csv.quote=t"}, "is opened here"}},
         {"dataset.csv.comment", {P::kStream, {"dataset.csv.comment=3"}, ""}},
         {"dataset.csv.skip_rows", {P::kRefused, {"dataset.csv.skip_rows=1"}, "two columns"}},
         {"dataset.csv.decimal_comma",

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backend/core/status.h"
+#include "backend/spec/run_spec.h"
 #include "backend/spec/schema.h"
 
 namespace millrace::spec {
