@@ -149,6 +149,28 @@ spec::Schema storedColumns(const Dataset& dataset) {
     return schema;
 }
 
+/// Every expression of the steps.
+void addExpressions(const std::vector<spec::Step>& steps, std::vector<std::string>& texts) {
+    for (const spec::Step& step : steps) {
+        if (!step.enabled) {
+            continue;
+        }
+        texts.insert(texts.end(), {step.expr, step.where});
+        for (const auto* named : {&step.columns, &step.take}) {
+            for (const spec::NamedExpr& column : *named) {
+                texts.push_back(column.expr);
+            }
+        }
+    }
+}
+
+void addExpressions(const std::map<std::string, spec::LabelSpec>& labels,
+                    std::vector<std::string>& texts) {
+    for (const auto& [head, label] : labels) {
+        texts.insert(texts.end(), {label.expr, label.weight, label.where});
+    }
+}
+
 Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     std::map<std::vector<std::string>, spec::TableRef> tables;
     const auto collect = [&tables](const std::vector<spec::Step>& steps) {
@@ -171,6 +193,10 @@ Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     for (const auto& [paths, table] : tables) {
         ASSIGN_OR_RETURN(std::vector<stream::SideTable> files, sideTablesOf(table, spec.baseDir));
         std::move(files.begin(), files.end(), std::back_inserter(plan.sideTables));
+    }
+    for (const std::string& path : zoneFiles(spec)) {
+        ASSIGN_OR_RETURN(stream::SideTable rules, sideFileOf(path));
+        plan.sideTables.push_back(std::move(rules));
     }
     return okStatus();
 }
@@ -208,6 +234,27 @@ std::vector<std::string> columnsRead(const spec::RunSpec& spec, const spec::Sche
         }
     }
     return columns;
+}
+
+std::vector<std::string> zoneFiles(const spec::RunSpec& spec) {
+    std::vector<std::string> texts = {spec.dataset.where};
+    addExpressions(spec.recipe, texts);
+    addExpressions(spec.labels, texts);
+    if (spec.eval.has_value()) {
+        texts.push_back(spec.eval->dataset.where);
+        addExpressions(spec.eval->recipe, texts);
+        addExpressions(spec.eval->labelRecipe, texts);
+        addExpressions(spec.eval->labels, texts);
+    }
+    std::set<std::string> files;
+    for (const std::string& text : texts) {
+        const Result<spec::Expr> tree = spec::parseExpression(text);
+        for (const std::string& zone : tree.ok() ? spec::collectZones(*tree)
+                                                 : std::vector<std::string>{}) {
+            files.insert(TimeZone::pathOf(zone));
+        }
+    }
+    return {files.begin(), files.end()};
 }
 
 std::int64_t defaultSegmentSplits(std::vector<std::int64_t> decodedBytes) {

@@ -18,6 +18,10 @@ inline constexpr std::int64_t kSegmentTargetBytes = 256'000'000;
 /// features), sorted: what decoded sizes count.
 std::vector<std::string> columnsRead(const spec::RunSpec& spec, const spec::Schema& schema);
 
+/// The files with the rules of the time zones that the spec's expressions name: absolute, sorted.
+/// They are pinned like side tables.
+std::vector<std::string> zoneFiles(const spec::RunSpec& spec);
+
 /// The plan of a bound spec: train files, eval files when eval.dataset.path is its own, side
 /// tables. `spec.batch.segmentSplits` 0 asks for the default, which stands in the plan afterwards.
 /// Decoded sizes are over `baseColumns` (the columns that the base reads; empty:

@@ -67,6 +67,15 @@ Result<std::string> hashFile(const FileSource& source) {
     return Sum128{hash.low64, hash.high64}.hex();
 }
 
+Result<stream::SideTable> pinned(const DataFile& file) {
+    stream::SideTable table;
+    table.path = file.path;
+    table.bytes = file.bytes;
+    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    ASSIGN_OR_RETURN(table.hash, hashFile(source));
+    return table;
+}
+
 }  // namespace
 
 Result<spec::Schema> tableSchema(const spec::TableRef& ref, const std::string& baseDir,
@@ -151,13 +160,14 @@ Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& ref,
     ASSIGN_OR_RETURN(const std::vector<DataFile> files, listFiles(ref.paths, baseDir, format));
     std::vector<stream::SideTable> tables;
     for (const DataFile& file : files) {
-        stream::SideTable& table = tables.emplace_back();
-        table.path = file.path;
-        table.bytes = file.bytes;
-        ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
-        ASSIGN_OR_RETURN(table.hash, hashFile(source));
+        ASSIGN_OR_RETURN(tables.emplace_back(), pinned(file));
     }
     return tables;
+}
+
+Result<stream::SideTable> sideFileOf(const std::string& path) {
+    ASSIGN_OR_RETURN(const DataFile file, statFile(path, path));
+    return pinned(file);
 }
 
 Result<DataFile> verifySideTable(const stream::SideTable& table) {

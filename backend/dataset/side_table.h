@@ -50,6 +50,9 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& table,
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& table,
                                                     const std::string& baseDir);
 
+/// The same of a file that is no table and is used as it is; `path` is absolute.
+Result<stream::SideTable> sideFileOf(const std::string& path);
+
 /// A file of a planned side table as it is now, by its whole content. kFailedPrecondition, naming
 /// the file, when it is no longer the planned one.
 Result<DataFile> verifySideTable(const stream::SideTable& table);

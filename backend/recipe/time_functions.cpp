@@ -1,4 +1,4 @@
-// Functions of dates and times: all in UTC, weeks begin on Monday.
+// Functions of dates and times: all in UTC but for timezone(), weeks begin on Monday.
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_primitive.h>
 #include <arrow/compute/api_scalar.h>
@@ -14,6 +14,8 @@ namespace {
 using arrow::compute::CalendarUnit;
 using F = spec::FunctionId;
 using spec::ExprNode;
+
+constexpr std::int64_t kMicros = 1'000'000;
 
 struct Part {
     const char* name;
@@ -122,6 +124,37 @@ Result<Datum> makeTimestamp(const Datum& argument, std::int64_t rows) {
     return Datum(*view);
 }
 
+/// What clocks show in the zone: every time has one, also where clocks are set back.
+Result<Datum> localTime(const ExprNode& node, const Datum& time, std::int64_t rows) {
+    const auto& zone = node.children[0]->zone;
+    if (zone == nullptr) {
+        return internalError("timezone(): the zone's rules were not loaded");
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr times, asArray(time, rows));
+    const auto& in = static_cast<const arrow::TimestampArray&>(*times);
+    arrow::TimestampBuilder out(arrow::timestamp(arrow::TimeUnit::MICRO),
+                                arrow::default_memory_pool());
+    RETURN_IF_ERROR(dataset::fromArrow(out.Reserve(rows), "timezone"));
+    TimeZone::Stretch stretch;  // rows of one batch are mostly of one
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (in.IsNull(i)) {
+            out.UnsafeAppendNull();
+            continue;
+        }
+        const std::int64_t us = in.Value(i);
+        const std::int64_t seconds = us / kMicros - (us % kMicros < 0 ? 1 : 0);
+        if (seconds < stretch.begin || seconds >= stretch.end) {
+            stretch = zone->at(seconds);
+        }
+        std::int64_t local = 0;
+        if (__builtin_add_overflow(us, stretch.offset * kMicros, &local)) {
+            return invalidArgument("timezone(): a time beyond the years of a timestamp");
+        }
+        out.UnsafeAppend(local);
+    }
+    return finished(out);
+}
+
 // A function of one part of a time.
 struct PartName {
     char text[12];
@@ -160,6 +193,8 @@ constexpr FunctionKernel kKernels[] = {
     {F::kEpochUs, epoch<F::kEpochUs>},
     {F::kMakeTimestamp, [](const ExprNode&, const std::vector<Datum>& c,
                            std::int64_t rows) { return makeTimestamp(c[0], rows); }},
+    {F::kTimeZone, [](const ExprNode& node, const std::vector<Datum>& c,
+                      std::int64_t rows) { return localTime(node, c[1], rows); }},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "backend/core/paths.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
 #include "backend/recipe/function_kernels.h"
 #include "backend/segment/layout.h"
@@ -48,6 +49,20 @@ Result<stream::SplitOrder> orderOf(const spec::RunSpec& spec) {
     return invalidArgument("batch.order: '", spec.batch.order, "' is not permuted, as_is or by");
 }
 
+// The rules that expressions are bound to are those whose files the plan pins.
+Status checkZones(const spec::RunSpec& spec, const stream::Plan& plan) {
+    for (const std::string& file : dataset::zoneFiles(spec)) {
+        const bool isPlanned =
+            std::any_of(plan.sideTables.begin(), plan.sideTables.end(),
+                        [&](const stream::SideTable& table) { return table.path == file; });
+        if (!isPlanned) {
+            return failedPrecondition(file, ": the plan has no such rules of a time zone; it was "
+                                            "made where TZDIR names another directory");
+        }
+    }
+    return okStatus();
+}
+
 }  // namespace
 
 Status initializeKernels() {
@@ -83,6 +98,7 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
         ASSIGN_OR_RETURN(dataset::DataFile file, dataset::verifySideTable(table));
         checked.push_back(std::move(file));
     }
+    RETURN_IF_ERROR(checkZones(input->spec_, input->plan_));
     RETURN_IF_ERROR(input->bind(tables, cache, budget, use));
     for (const dataset::DataFile& file : checked) {
         RETURN_IF_ERROR(dataset::verifyStill(file));  // it was loaded meanwhile

@@ -303,6 +303,15 @@ class Parser {
                     return nullptr;
                 }
                 expr = call("list_extract", offset, {expr, index});
+            } else if (isWord("at") && isWord("time", 1) && isWord("zone", 2)) {
+                const std::uint32_t offset = take().offset;
+                take();
+                take();
+                Expr zone = parsePrimary();
+                if (!zone) {
+                    return nullptr;
+                }
+                expr = call("timezone", offset, {zone, expr});
             } else {
                 return expr;
             }

@@ -5,6 +5,7 @@
 #include <absl/strings/str_join.h>
 
 #include "backend/core/text.h"
+#include "backend/core/time_zone.h"
 #include "backend/spec/expr_conversion.h"
 #include "backend/spec/expr_node.h"
 #include "backend/spec/expression.h"
@@ -470,6 +471,8 @@ class Typer {
                 return time(arg, where);
             case ParamKind::kTimePart:
                 return timePart(f, arg, where);
+            case ParamKind::kTimeZone:
+                return timeZone(arg, where);
             default:
                 return !arg->type.isList || wrong(arg, where, "plain values");
         }
@@ -513,6 +516,21 @@ class Typer {
         fail(arg, strCat(where, " needs a part of a time as a literal text: ",
                          absl::StrJoin(known, ", ")));
         return false;
+    }
+
+    bool timeZone(Expr& arg, std::string_view where) {
+        if (!isStringLiteral(arg)) {
+            return wrong(arg, where, "a time zone as a literal text, such as 'Europe/Berlin'");
+        }
+        auto zone = TimeZone::load(std::get<std::string>(arg->literal));
+        if (!zone.ok()) {
+            fail(arg, std::string(messageOf(zone.status())));
+            return false;
+        }
+        ExprNode node = *arg;
+        node.zone = std::move(*zone);
+        arg = std::make_shared<const ExprNode>(std::move(node));
+        return true;
     }
 
     bool element(const Expr& list, Expr& arg, std::string_view where) {

@@ -191,6 +191,27 @@ std::vector<std::string> collectColumns(const Expr& expr) {
     return names;
 }
 
+std::vector<std::string> collectZones(const Expr& expr) {
+    std::set<std::string> zones;
+    std::vector<const ExprNode*> open = {expr.get()};
+    while (!open.empty()) {
+        const ExprNode* node = open.back();
+        open.pop_back();
+        const std::vector<const Function*> called =
+            node->op == ExprOp::kCall ? findFunctions(node->name) : std::vector<const Function*>{};
+        const bool isZoned = !called.empty() && called[0]->id == FunctionId::kTimeZone &&
+                             !node->children.empty() &&
+                             std::holds_alternative<std::string>(node->children[0]->literal);
+        if (isZoned) {
+            zones.insert(std::get<std::string>(node->children[0]->literal));
+        }
+        for (const Expr& child : node->children) {
+            open.push_back(child.get());
+        }
+    }
+    return {zones.begin(), zones.end()};
+}
+
 std::string expressionText(const Expr& expr) {
     const auto child = [&](std::size_t i) { return expressionText(expr->children[i]); };
     switch (expr->op) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/core/time_zone.h"
 #include "backend/spec/functions.h"
 #include "backend/spec/schema.h"
 
@@ -68,6 +69,8 @@ struct ExprNode {
     Literal literal;
     std::string name;                    ///< column or function
     const Function* function = nullptr;  ///< kCall, after typing
+    /// Of a literal that names a zone, after typing: its rules, as they were then.
+    std::shared_ptr<const TimeZone> zone;
     bool isImplicit = false;             ///< a kCast that typing put in
     bool isFlexible = false;             ///< a number literal that takes the type of its partner
     std::uint32_t offset = 0;            ///< byte in the text, for messages
@@ -96,6 +99,8 @@ std::variant<Expr, ExprError> tryTypeExpression(const Expr& expr, const Schema& 
 
 /// The columns that a tree reads, each once, in order of appearance.
 std::vector<std::string> collectColumns(const Expr& expr);
+/// The zones that a tree names, as in timezone('Europe/Berlin', t), before or after typing.
+std::vector<std::string> collectZones(const Expr& expr);
 /// A text that parses to the same tree, fully bracketed; implicit casts left out.
 std::string expressionText(const Expr& expr);
 /// Line and column of a byte of `text`.

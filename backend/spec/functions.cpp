@@ -388,6 +388,17 @@ std::vector<Function> timeFunctions() {
          R::kTimestamp,
          "us",
          "the time of `us` microseconds since 1970"},
+        {F::kTimeZone,
+         "timezone",
+         {},
+         {P::kTimeZone, P::kTime},
+         {},
+         false,
+         R::kTimestamp,
+         "zone, t",
+         "what clocks in the zone show at the time t, which is UTC; `zone` is a literal, "
+         "'Europe/Berlin'. Also written t at time zone 'Europe/Berlin': "
+         "hour(t at time zone 'Europe/Berlin') is the hour there"},
     };
 }
 

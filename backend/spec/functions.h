@@ -82,6 +82,7 @@ enum class FunctionId {
     kEpochMs,
     kEpochUs,
     kMakeTimestamp,
+    kTimeZone,
 };
 
 /// What an argument may be, and what it is cast to before the call.
@@ -97,6 +98,7 @@ enum class ParamKind {
     kElement,   ///< cast to the element type of the first argument
     kTime,      ///< timestamp; a date is cast to one
     kTimePart,  ///< a string literal: year, quarter, month, week, day, hour, minute, second, ...
+    kTimeZone,  ///< a string literal: a zone of the time zone database
     kSame,      ///< all of these are cast to their common type
 };
 

@@ -143,7 +143,7 @@ quotes where they are no plain name. From weakest to strongest:
 | `a * b`, `a / b`, `a // b`, `a % b` | `/` gives a float, `//` of integers an integer (of floats the same as `/`); by zero: null; `%` has the sign of `a` |
 | `a ^ b`, `a ** b` | power, as double |
 | `-a` | |
-| `x::type`, `list[i]` | cast; element i, from 1 |
+| `x::type`, `list[i]`, `t at time zone 'Europe/Berlin'` | cast; element i, from 1; local time |
 
 Literals: `12`, `1.5`, `1e-3`, `'text'` (`''` for a quote), `true`, `false`, `null`, `date '2024-01-31'`,
 `timestamp '2024-01-31 12:00:00'`. `case when c then x else y end`, `case x when a then y end`, `if(c, x, y)`,
@@ -162,6 +162,13 @@ Texts, other than DuckDB: as a number `1_000` and `0x10` do not fit; as a date o
 `2024-02-29`, alone or with `10:11`, `10:11:12` or up to six decimals of a second behind a blank or `T`, not
 `2024-2-29` or `2024/02/29`; an offset (`+02`) is applied; text behind a date does not fit. A whole double
 cast to a text has no `.0`, a timestamp has six decimals, always. `epoch_ms` rounds down.
+
+Times are UTC, those of columns without a zone too. `t at time zone 'Europe/Berlin'`, or `timezone('Europe/Berlin', t)`, is
+what clocks there show at `t`, as a timestamp: as DuckDB's of a `timestamptz`, not of a `timestamp`, which would be read as
+local time (there is no way back from local times). Where clocks are set forward no `t` shows the hour that is left out; where
+they are set back two show the same. The rules are the machine's (`$TZDIR`, else `/usr/share/zoneinfo`; Debian's package
+tzdata); a machine without them refuses the spec. The zone's file is pinned like a side table: it stands in plan and receipt, the
+plan hash covers it, and a run does not go on by other rules.
 
 ## Functions
 

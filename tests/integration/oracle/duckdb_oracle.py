@@ -31,6 +31,7 @@ DIFFERENCES = {
     "log1p is not in DuckDB": "ln(1 + {0})",
     "sqrt and logarithms below zero are NaN, not an error": "arguments are kept above zero",
     "a null that DuckDB knows beforehand hides errors beside it": "all its values are null",
+    "a timestamp is UTC: at time zone gives the zone's clocks": "{0}::timestamptz",
     "casts of text to a number allow no underscores or hexadecimals": "not generated",
 }
 
@@ -246,7 +247,13 @@ class Maker:
         return self.call("case when {0} then {1} end", self.make("bool", d), one)
 
     def time(self, d):
-        choice = self.rng.randrange(4)
+        choice = self.rng.randrange(5)
+        if choice == 4:
+            zone = self.pick("Europe/Berlin", "America/New_York", "Asia/Kolkata",
+                             "Australia/Lord_Howe", "UTC")
+            ours, duck = self.leaf("time")
+            return (f"({ours} at time zone '{zone}')",
+                    f"(({duck})::timestamptz at time zone '{zone}')")
         if choice == 0:
             part = self.pick("year", "quarter", "month", "week", "day", "hour", "minute", "second")
             return self.call("date_trunc('%s', {0})" % part, self.instant(d))
@@ -362,6 +369,7 @@ def main():
     rng = random.Random(seed)
     connection = duckdb.connect()
     connection.execute("set ieee_floating_point_ops = false")  # x / 0 is null, as SEMANTICS has it
+    connection.execute("set timezone = 'UTC'")
     connection.execute("pragma disable_optimizer")  # which drops errors along with what it folds
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
     connection.execute(f"create table data (row int, {columns})")

@@ -229,6 +229,18 @@ TEST(Expression, Times) {
     EXPECT_EQ(value("date '2024-01-02' > date '2024-01-01'"), "true");
 }
 
+TEST(Expression, LocalTimesFollowTheRulesOfTheirZone) {
+    EXPECT_EQ(value("hour(timestamp '2024-01-15 12:00:00' at time zone 'America/New_York')"), "7");
+    EXPECT_EQ(value("hour(timestamp '2024-07-15 12:00:00' at time zone 'America/New_York')"), "8");
+    EXPECT_EQ(value("day(timestamp '2024-07-15 23:30:00' at time zone 'Europe/Berlin')"), "16");
+    EXPECT_EQ(value("hour(timezone('Asia/Kolkata', make_timestamp(0)))"), "5");
+    EXPECT_EQ(value("minute(make_timestamp(0) at time zone 'Asia/Kolkata')"), "30");
+    EXPECT_EQ(value("hour(timestamp '2024-01-15 12:00:00' at time zone 'UTC')"), "12");
+    // Summer time began on 2024-03-31 at 01:00 UTC.
+    EXPECT_EQ(value("hour(timestamp '2024-03-31 00:59:59' at time zone 'Europe/Berlin')"), "1");
+    EXPECT_EQ(value("hour(timestamp '2024-03-31 01:00:00' at time zone 'Europe/Berlin')"), "3");
+}
+
 TEST(Expression, PartsOfTexts) {
     EXPECT_EQ(value("left(s, 3)"), "Toy");
     EXPECT_EQ(value("left(s, -7)"), "Toy Story");

@@ -190,6 +190,8 @@ TEST(ExpressionTyper, GivesFunctionsTheTypesOfDuckDb) {
         {"year(day)", "int64"},
         {"epoch(t)", "double"},
         {"make_timestamp(b * 1000000)", "timestamp"},
+        {"t at time zone 'Europe/Berlin'", "timestamp"},
+        {"hour(t at time zone 'America/New_York') + 1", "int64"},
         {"hash01(s, i, null)", "double"},
         {"s || 1", "string"},
         {"try_cast(s as int)", "int32"},
@@ -231,6 +233,15 @@ TEST(ExpressionTyper, RefusesTypesThatDoNotFitWithTheirPlace) {
          "1:5: '2024-13-01' is not a timestamp; write it as '2024-01-31 12:00:00'"},
         {"cast(b as timestamp)",
          "1:1: cannot cast int64 to timestamp; make_timestamp(microseconds) makes a time"},
+        {"t at time zone 'Europe/Berln'",
+         "1:16: there is no time zone 'Europe/Berln'; zones are named as 'Europe/Berlin', "
+         "'America/New_York', 'UTC'"},
+        {"t at time zone '../etc/passwd'",
+         "1:16: there is no time zone '../etc/passwd'; zones are named as 'Europe/Berlin', "
+         "'America/New_York', 'UTC'"},
+        {"t at time zone s",
+         "1:16: timezone() needs a time zone as a literal text, such as 'Europe/Berlin', not "
+         "string"},
         {"regexp_extract(s, s)", "1:19: regexp_extract() needs a literal text here, not string"},
         {"list_contains(l, 'x')",
          "1:18: list_contains() needs an element of type int32, not a string"},
