@@ -1,8 +1,10 @@
 // millraced: reads its configuration, takes its premises, serves until it is told to end.
 //
-// SIGTERM and SIGINT end the daemon alone; its workers go on and are adopted by the next one.
+// SIGTERM and SIGINT end the daemon alone; its workers go on and are adopted by the next one. A `down`
+// that is under way is finished first, unless a second signal comes.
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -35,11 +37,20 @@ sigset_t blockSignals() {
     return signals;
 }
 
-int waitForEnd(const sigset_t& signals) {
+// A `down` says with a SIGTERM of its own that it is done. The time is less than TimeoutStopSec of
+// packaging/systemd/millraced.service: the daemon ends by itself, not by SIGKILL.
+int waitForEnd(const sigset_t& signals, const agent::RunController& controller) {
+    constexpr timespec kDownWait{75, 0};
     int number = 0;
     do {
         ::sigwait(&signals, &number);
     } while (number == SIGHUP);
+    if (controller.isGoingDown()) {
+        logInfo("daemon: ends when the down that is under way is done", {{"signal", number}});
+        sigset_t ends = signals;
+        ::sigdelset(&ends, SIGHUP);
+        (void)::sigtimedwait(&ends, nullptr, &kDownWait);
+    }
     return number;
 }
 
@@ -81,7 +92,7 @@ Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bo
                                {"pid", ::getpid()},
                                {"version", config::daemonVersion()}});
     notice.tellReady();
-    const int number = waitForEnd(signals);
+    const int number = waitForEnd(signals, head->controller());
     logInfo("daemon: ends", {{"signal", number}});
     server.reset();
     return okStatus();

@@ -161,14 +161,20 @@ int runDown(CliContext& context, const ParsedArgs& args) {
         printDocument(context, {{"was_running", wasThere},
                                 {"runs_stopped", done.runsStopped},
                                 {"workers_ended", done.workersEnded},
-                                {"runs_queued", done.runsQueued}});
+                                {"runs_queued", done.runsQueued},
+                                {"runs_left", done.runsLeft}});
     } else if (!wasThere) {
         context.out << "no daemon was running at " << address->text() << '\n';
     } else {
-        context.out << "stopped: " << tui::countText(done.runsStopped, "run")
+        context.out << "stopped: " << tui::countText(done.runsStopped - done.runsLeft, "run")
                     << " with a checkpoint, " << tui::countText(done.workersEnded, "worker")
                     << " ended, " << tui::countText(done.runsQueued, "run")
                     << (done.runsQueued == 1 ? " stays queued\n" : " stay queued\n");
+    }
+    if (done.runsLeft > 0) {
+        return fail(context, deadlineExceeded(tui::countText(done.runsLeft, "run"),
+                                              " did not end in time; the next daemon ('millrace up') "
+                                              "takes over what is left"));
     }
     return kExitOk;
 }

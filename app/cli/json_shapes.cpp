@@ -127,6 +127,7 @@ Json jsonOf(const client::Receipt& receipt) {
             {{"feature", one.feature}, {"ids", one.ids}, {"unknown", one.unknown}});
     }
     return {{"files", files(receipt.files)},
+            {"files_total", receipt.numFiles()},
             {"side_tables", files(receipt.sideTables)},
             {"steps", steps},
             {"vocabularies", vocabularies},

@@ -217,8 +217,9 @@ void showReceipt(Page& page, const RunDetail& detail) {
                    strCat(fromSpec(detail, file.path), "  ", tui::countText(file.rows, "row"), "  ",
                           formatBytes(static_cast<double>(file.bytes))));
     }
-    if (receipt.files.size() > kFilesShown) {
-        page.field("", strCat("and ", receipt.files.size() - kFilesShown, " more"), Tone::kDim);
+    const auto listed = static_cast<std::int64_t>(std::min(receipt.files.size(), kFilesShown));
+    if (receipt.numFiles() > listed) {
+        page.field("", strCat("and ", receipt.numFiles() - listed, " more"), Tone::kDim);
     }
     for (const client::FileReceipt& table : receipt.sideTables) {
         page.field("side table", strCat(fromSpec(detail, table.path), "  ",
@@ -287,6 +288,23 @@ void showParams(Page& page, const RunDetail& detail) {
     page.table(table);
 }
 
+// A document as it is stored, however large.
+int printLarge(CliContext& context, client::DaemonClient& daemon, const std::string& id,
+               client::LargeDocument which) {
+    const Result<std::string> text = daemon.document(id, which);
+    if (!text.ok()) {
+        return fail(context, text.status());
+    }
+    if (text->empty()) {
+        return fail(context, which == client::LargeDocument::kPlan
+                                 ? notFound("run ", id, " has no plan any more: it was purged")
+                                 : notFound("run ", id, " has no receipt before its first "
+                                            "checkpoint"));
+    }
+    context.out << *text << '\n';
+    return kExitOk;
+}
+
 }  // namespace
 
 int runShow(CliContext& context, const ParsedArgs& args) {
@@ -301,6 +319,12 @@ int runShow(CliContext& context, const ParsedArgs& args) {
     if (args.has("--spec")) {
         context.out << detail->specText;
         return kExitOk;
+    }
+    for (const auto& [option, which] : {std::pair("--plan", client::LargeDocument::kPlan),
+                                        std::pair("--receipt", client::LargeDocument::kReceipt)}) {
+        if (args.has(option)) {
+            return printLarge(context, **daemon, detail->summary.id, which);
+        }
     }
     Result<RunDetail> base = notFound("no base");
     const std::string& baseId = detail->summary.variationOf;

@@ -45,11 +45,15 @@ class DaemonClient {
     virtual Result<Handshake> handshake() = 0;
     virtual Result<DaemonStatus> status() = 0;
     virtual Result<DownReport> down(int graceSeconds) = 0;
+    /// Looks through the run store, minutes where it is large. `isWhole`: also through its indexes.
+    virtual Result<StoreCheck> checkStore(bool isWhole) = 0;
 
     virtual Result<SubmitReply> submit(const SubmitRequest& request) = 0;
     virtual Result<RunPage> list(const ListRequest& request) = 0;
     /// `run` here and below: id, uid, name, or a unique prefix.
     virtual Result<RunDetail> get(const std::string& run) = 0;
+    /// The run's plan or whole receipt, canonical JSON; "" when it has none.
+    virtual Result<std::string> document(const std::string& run, LargeDocument which) = 0;
     virtual Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) = 0;
     virtual Result<RunSummary> stop(const std::string& run, int graceSeconds,
                                     const std::string& reason) = 0;

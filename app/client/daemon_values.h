@@ -110,6 +110,9 @@ struct RunEvent {
     std::string text;
 };
 
+/// Documents that may be many megabytes: asked for by themselves.
+enum class LargeDocument { kPlan, kReceipt };
+
 struct RunDetail {
     RunSummary summary;
     std::string specText, specFileName, resolvedSpec;  ///< resolvedSpec: canonical JSON
@@ -244,6 +247,15 @@ struct DaemonStatus {
 };
 struct DownReport {
     int runsStopped = 0, workersEnded = 0, runsQueued = 0;
+    int runsLeft = 0;  ///< that had not ended when the time was up
+};
+/// What a look through the daemon's run store found.
+struct StoreCheck {
+    std::vector<std::string> damage;  ///< none: it is sound; the first 20
+    std::string path;
+    std::uint64_t bytes = 0;
+    std::int64_t runs = 0;  ///< deleted ones included
+    double seconds = 0;
 };
 
 }  // namespace millrace::client

@@ -193,7 +193,20 @@ class GrpcClient final : public DaemonClient {
                          call<v1::Daemon>(&v1::Daemon::Stub::Down, request, stopMs(graceSeconds)));
         return DownReport{static_cast<int>(reply.runs_stopped()),
                           static_cast<int>(reply.workers_ended()),
-                          static_cast<int>(reply.runs_queued())};
+                          static_cast<int>(reply.runs_queued()),
+                          static_cast<int>(reply.runs_left())};
+    }
+
+    Result<StoreCheck> checkStore(bool isWhole) override {
+        v1::CheckStoreRequest request;
+        request.set_whole(isWhole);
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Daemon>(&v1::Daemon::Stub::CheckStore, request,
+                                                            rpc::kCheckStoreDeadlineMs));
+        return StoreCheck{{reply.damage().begin(), reply.damage().end()},
+                          reply.path(),
+                          reply.bytes(),
+                          static_cast<std::int64_t>(reply.runs()),
+                          reply.seconds()};
     }
 
     Result<SubmitReply> submit(const SubmitRequest& request) override {
@@ -221,6 +234,30 @@ class GrpcClient final : public DaemonClient {
         request.set_run(run);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Get, request));
         return toValue(reply);
+    }
+
+    // Piece by piece; from the start again when a receipt became another one meanwhile.
+    Result<std::string> document(const std::string& run, LargeDocument which) override {
+        v1::DocumentRequest request;
+        request.set_run(run);
+        request.set_document(which == LargeDocument::kPlan ? v1::LARGE_DOCUMENT_PLAN
+                                                           : v1::LARGE_DOCUMENT_RECEIPT);
+        std::string text, hash;
+        for (int restarts = 0; restarts < 3;) {
+            request.set_offset(text.size());
+            ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Document, request));
+            if (!text.empty() && reply.hash() != hash) {
+                text.clear();
+                ++restarts;
+                continue;
+            }
+            hash = reply.hash();
+            text += reply.piece();
+            if (text.size() >= reply.total_bytes() || reply.piece().empty()) {
+                return text;
+            }
+        }
+        return unavailable("run ", run, ": its receipt changed while it was read; try again");
     }
 
     Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {

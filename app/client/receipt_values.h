@@ -3,6 +3,7 @@
 //
 // Plain values, like those of daemon_values.h. Receipts of older versions have neither reasons nor
 // vocabularies.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,12 +33,17 @@ struct VocabularyReceipt {
     }
 };
 struct Receipt {
-    std::vector<FileReceipt> files, sideTables;
+    std::vector<FileReceipt> files, sideTables;  ///< of many files the first 1,000
+    std::int64_t filesTotal = 0;                 ///< 0: `files` are all
     std::vector<StepReceipt> steps;
     std::vector<VocabularyReceipt> vocabularies;  ///< by feature
     std::string orderHash, evalOrderHash, planHash;
-    std::string json;  ///< the whole receipt as stored
+    std::string json;  ///< the receipt as stored, with the files of `files`
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsTrained = 0;
+
+    std::int64_t numFiles() const {
+        return std::max(filesTotal, static_cast<std::int64_t>(files.size()));
+    }
 };
 
 }  // namespace millrace::client

@@ -136,6 +136,7 @@ GpuInfo gpuOf(const v1::GpuInfo& from) {
 Receipt receiptOf(const v1::Receipt& from) {
     Receipt to;
     to.files = listOf(from.files(), &fileOf);
+    to.filesTotal = from.files_total();
     to.sideTables = listOf(from.side_tables(), &fileOf);
     to.steps = listOf(from.steps(), &stepOf);
     to.vocabularies = listOf(from.vocabularies(), &vocabularyOf);

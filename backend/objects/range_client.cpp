@@ -60,11 +60,9 @@ struct RangeClient::Place {
 
 /// A handle of libcurl with the connection that it keeps.
 class RangeClient::Connection {
-    using Clock = std::chrono::steady_clock;
-
  public:
-    explicit Connection(const S3Settings& settings)
-        : handle_(curl_easy_init()), stall_(settings.stall) {
+    Connection(const S3Settings& settings, Now now)
+        : handle_(curl_easy_init()), stall_(settings.stall), now_(std::move(now)) {
         set(CURLOPT_NOSIGNAL, 1L);
         set(CURLOPT_PROTOCOLS_STR, "http,https");
         set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -100,7 +98,7 @@ class RangeClient::Connection {
         }
         answer_ = &answer;
         stop_ = &stop;
-        watch_.emplace(stall_, Clock::now());
+        watch_.emplace(stall_, now_());
         bytesSeen_ = 0;
         error_[0] = '\0';
         set(CURLOPT_URL, url.c_str());
@@ -166,14 +164,17 @@ class RangeClient::Connection {
         return static_cast<Connection*>(self)->givesUp() ? 1 : 0;
     }
     bool givesUp() {
-        const Clock::time_point now = Clock::now();
+        const StallWatch::Time now = now_();
         if (answer_->bytes > bytesSeen_ || now - seenAt_ < kWakeTime) {
             seenAt_ = answer_->bytes > bytesSeen_ ? now : seenAt_;
             bytesSeen_ = answer_->bytes;
         } else {
             wakeFor(0);  // on a slow way even the wake's bytes take long: what is there is taken
         }
-        if (watch_->isStalled(answer_->bytes, now)) {
+        const bool isStalled = watch_->isStalled(answer_->bytes, now);
+        if (isStalled && wakeBytes_ > 1) {
+            wakeFor(0);  // what came and was not enough to be woken for is taken first
+        } else if (isStalled) {
             answer_->fault = RangeAnswer::Fault::kStalled;
         }
         return answer_->fault == RangeAnswer::Fault::kStalled || stop_->stop_requested();
@@ -181,11 +182,12 @@ class RangeClient::Connection {
 
     CURL* const handle_;
     const std::chrono::milliseconds stall_;
+    const Now now_;
     RangeAnswer* answer_ = nullptr;
     const std::stop_token* stop_ = nullptr;
     std::optional<StallWatch> watch_;
     std::int64_t bytesSeen_ = 0;  ///< of the answer, at seenAt_
-    Clock::time_point seenAt_;
+    StallWatch::Time seenAt_;
     curl_socket_t socket_ = CURL_SOCKET_BAD;
     int wakeBytes_ = 1;  ///< of the socket
     char error_[CURL_ERROR_SIZE] = {};
@@ -203,7 +205,7 @@ class RangeClient::Lease {
             }
         }
         if (connection_ == nullptr) {
-            connection_ = std::make_unique<Connection>(client.settings_);
+            connection_ = std::make_unique<Connection>(client.settings_, client.now_);
         }
     }
     ~Lease() {
@@ -222,10 +224,12 @@ class RangeClient::Lease {
     std::unique_ptr<Connection> connection_;
 };
 
-RangeClient::RangeClient(S3Settings settings, StoreErrors errors, CredentialsSource credentials)
+RangeClient::RangeClient(S3Settings settings, StoreErrors errors, CredentialsSource credentials,
+                         Now now)
     : settings_(std::move(settings)),
       errors_(std::move(errors)),
-      credentials_(std::move(credentials)) {
+      credentials_(std::move(credentials)),
+      now_(std::move(now)) {
     static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
     (void)started;  // what is missing is said by the first request
 }

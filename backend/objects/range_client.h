@@ -10,6 +10,7 @@
 // Threads: any; a request is made by the thread that asks. The program ignores SIGPIPE: TLS writes
 // to a connection that the server has ended. Owns: idle connections, kIdleMost at most. Failure:
 // one sentence that names the object (store_errors.h).
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -32,9 +33,12 @@ class RangeClient {
     static constexpr std::size_t kIdleMost = 32;
     /// Asked for before each request: credentials may expire.
     using CredentialsSource = std::function<Credentials()>;
+    /// By which answers that stand still are told.
+    using Now = std::function<std::chrono::steady_clock::time_point()>;
 
     /// `settings` has a region. Starts libcurl, which lasts as long as the process.
-    RangeClient(S3Settings settings, StoreErrors errors, CredentialsSource credentials);
+    RangeClient(S3Settings settings, StoreErrors errors, CredentialsSource credentials,
+                Now now = &std::chrono::steady_clock::now);
     ~RangeClient();
     RangeClient(const RangeClient&) = delete;
     RangeClient& operator=(const RangeClient&) = delete;
@@ -59,6 +63,7 @@ class RangeClient {
     const S3Settings settings_;
     const StoreErrors errors_;
     const CredentialsSource credentials_;
+    const Now now_;
     mutable Mutex mutex_;
     mutable std::vector<std::unique_ptr<Connection>> idle_ MR_GUARDED_BY(mutex_);
 };

@@ -21,7 +21,6 @@ namespace millrace::ring {
 namespace {
 
 constexpr std::size_t kMaxHelloBytes = std::size_t{4} << 20;
-constexpr std::size_t kMaxConnections = 1024;
 
 /// A rank's socket, shared with its writer, which passes larger rings over it.
 class Door {
@@ -224,7 +223,7 @@ class FeedServer::Impl {
     }
 
     void accept() {
-        if (connections_.size() >= kMaxConnections) {
+        if (connections_.size() >= options_.maxConnections) {
             listener_->turnAway(connections_.size());
             return;
         }

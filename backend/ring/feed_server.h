@@ -47,6 +47,7 @@ struct FeedServerOptions {
     std::int64_t attempt = 0;  ///< hellos of another attempt are refused
     RingWriterOptions ring;
     RingWriterOptions evalRing;
+    std::size_t maxConnections = 1024;
     std::chrono::milliseconds helloLimit = kHelloLimit;
 };
 

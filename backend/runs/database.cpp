@@ -7,13 +7,12 @@
 
 #include <sqlite3.h>
 
+#include "backend/core/thread.h"
 #include "backend/core/utf8.h"
 
 namespace millrace::runs {
 namespace {
 
-constexpr std::size_t kIdleStatementsMax = 64;
-constexpr std::size_t kIdleStatementBytesMax = 4 << 10;  // of its text
 constexpr int kBusyTimeoutMs = 5000;
 constexpr int kPatternBytesMax = 1000;
 
@@ -240,6 +239,29 @@ TimeLimit::TimeLimit(Database& db, std::chrono::milliseconds time)
 
 TimeLimit::~TimeLimit() {
     sqlite3_progress_handler(db_.db_, 0, nullptr, nullptr);
+}
+
+Interrupter::Interrupter(Database& db, std::function<bool()> isUnwanted)
+    : thread_(startThread("store-watch", [this, &db, isUnwanted = std::move(isUnwanted)](
+                                             const std::stop_token&) {
+          constexpr std::chrono::milliseconds kBetweenLooks{50};
+          for (bool isOver = false; !isOver;) {
+              // Again and again: what has not begun yet is not interrupted.
+              if (isUnwanted()) {
+                  sqlite3_interrupt(db.db_);
+              }
+              MutexLock lock(mutex_);
+              if (!isOver_) {
+                  wake_.waitFor(mutex_, kBetweenLooks);
+              }
+              isOver = isOver_;
+          }
+      })) {}
+
+Interrupter::~Interrupter() {
+    MutexLock lock(mutex_);
+    isOver_ = true;
+    wake_.notifyAll();
 }
 
 Result<Transaction> Transaction::begin(Database& db) {

@@ -4,13 +4,17 @@
 // Threads: one at a time; the owner locks. Failure: every error names the file; disk full is
 // kResourceExhausted, corruption kDataLoss, a constraint kAlreadyExists.
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "backend/core/mutex.h"
 #include "backend/core/status.h"
 
 struct sqlite3;
@@ -61,6 +65,9 @@ class Statement {
 
 class Database {
  public:
+    static constexpr std::size_t kIdleStatementsMax = 64;
+    static constexpr std::size_t kIdleStatementBytesMax = 4 << 10;  ///< of its text
+
     enum class Mode { kWrite, kReadOnly };
     static Result<std::unique_ptr<Database>> open(const std::string& path, Mode mode);
     ~Database();
@@ -74,9 +81,12 @@ class Database {
     /// The first column of the first row; kNotFound without one.
     Result<std::int64_t> queryInt(std::string_view sql);
     Status error(int code) const;
+    /// Statements that are kept for the next time.
+    std::size_t numIdle() const { return idle_.size(); }
 
  private:
     friend class Statement;
+    friend class Interrupter;
     friend class TimeLimit;
     friend class Transaction;
     Database(std::string path, sqlite3* db) : path_(std::move(path)), db_(db) {}
@@ -98,6 +108,22 @@ class TimeLimit {
  private:
     Database& db_;
     const std::chrono::steady_clock::time_point end_;
+};
+
+/// While it lives, statements of `db` end as kDeadlineExceeded once `isUnwanted`, also those that
+/// TimeLimit cannot end: a look for damage is one operation. Threads: asks on one of its own.
+class Interrupter {
+ public:
+    Interrupter(Database& db, std::function<bool()> isUnwanted);
+    ~Interrupter();
+    Interrupter(const Interrupter&) = delete;
+    Interrupter& operator=(const Interrupter&) = delete;
+
+ private:
+    Mutex mutex_;
+    CondVar wake_;
+    bool isOver_ MR_GUARDED_BY(mutex_) = false;
+    std::jthread thread_;
 };
 
 /// Undone when it dies without commit().

@@ -49,6 +49,26 @@ Result<std::vector<std::string>> idsOf(Statement& query) {
     }
 }
 
+Status lookForDamage(Database& db, bool isWhole, StoreCheck& check) {
+    RETURN_IF_ERROR(db.exec("PRAGMA query_only = 1"));
+    ASSIGN_OR_RETURN(const std::int64_t pageBytes, db.queryInt("PRAGMA page_size"));
+    ASSIGN_OR_RETURN(const std::int64_t pages, db.queryInt("PRAGMA page_count"));
+    check.bytes = pageBytes * pages;
+    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("PRAGMA ", isWhole ? "integrity" : "quick",
+                                                        "_check(", kDamageMax, ")")));
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            break;
+        }
+        if (const std::string found = query.textAt(0); found != "ok") {
+            check.damage.push_back(found);
+        }
+    }
+    ASSIGN_OR_RETURN(check.runs, db.queryInt("SELECT count(*) FROM run"));
+    return okStatus();
+}
+
 }  // namespace
 
 Status RunStore::purge(std::string_view id) {
@@ -98,19 +118,21 @@ Result<std::vector<std::string>> RunStore::purgedAmong(const std::vector<std::st
     return idsOf(query);
 }
 
-Result<std::string> RunStore::quickCheck(std::chrono::milliseconds time) const {
-    MutexLock lock(browseMutex_);
-    const TimeLimit limit(*browser_, time);
-    ASSIGN_OR_RETURN(Statement query, browser_->prepare("PRAGMA quick_check(1)"));
-    const Result<bool> row = query.step();
-    if (absl::IsDataLoss(row.status())) {
-        return std::string(messageOf(row.status()));
+Result<StoreCheck> RunStore::check(bool isWhole, const std::function<bool()>& isUnwanted) const {
+    ASSIGN_OR_RETURN(const auto db, Database::open(path_, Database::Mode::kReadOnly));
+    const Interrupter interrupter(*db, isUnwanted);
+    if (isUnwanted()) {
+        return deadlineExceeded(path_, ": not looked through: it took too long");
     }
-    RETURN_IF_ERROR(row.status());
-    const std::string found = *row ? query.textAt(0) : "";
-    return found == "ok" ? std::string()
-                         : strCat(browser_->path(), ": the run store is damaged (", found,
-                                  "); restore it from a copy, or what is damaged is lost");
+    StoreCheck check;
+    const Status status = lookForDamage(*db, isWhole, check);
+    // A page that cannot be read at all is damage like any other.
+    if (absl::IsDataLoss(status)) {
+        check.damage.emplace_back(messageOf(status));
+        return check;
+    }
+    RETURN_IF_ERROR(status);
+    return check;
 }
 
 }  // namespace millrace::runs

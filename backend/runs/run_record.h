@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -110,8 +111,18 @@ struct MetricSeries {
 inline constexpr std::int64_t kFromLast = 0;    ///< the last checkpoint
 inline constexpr std::int64_t kFromStart = -1;  ///< step 0, whatever checkpoints there are
 
+/// A document that may be many megabytes: it is read by itself, whole or by pages.
+enum class LargeDocument { kPlan, kReceipt };
+
+/// A piece of a large document; any byte may be its first.
+struct DocumentPage {
+    std::string bytes;
+    std::int64_t totalBytes = 0;  ///< of the whole document; 0: there is none
+    std::string hash;             ///< of the whole document
+};
+
 /// One execution of one variation. Lists leave out the documents (`specText`, `resolvedSpec`,
-/// `plan`, `receipt`, `packages`, `hardware`) and, unless asked for, `params`.
+/// `planFacts`, `packages`, `hardware`) and, unless asked for, `params`.
 struct RunRecord {
     std::string id;   ///< "r-" and 5 or more characters, never reused
     std::string uid;  ///< UUIDv7, 32 hex digits
@@ -124,7 +135,10 @@ struct RunRecord {
     std::string specText;      ///< as the user wrote it
     std::string resolvedSpec;  ///< canonical JSON
     std::string specHash, streamHash;
-    std::string plan;  ///< canonical JSON of the pinned plan
+    /// Canonical JSON of the pinned plan, shared by the runs of a submit. Only to create a run with;
+    /// read as LargeDocument::kPlan.
+    std::shared_ptr<const std::string> plan;
+    std::string planFacts;  ///< JSON: files, splits, rows, bytes of the plan; "" of older versions
     std::string planHash;
     std::string baseDir;    ///< what relative paths of the spec are relative to
     std::string submitKey;  ///< the same key gives the same run
@@ -145,7 +159,6 @@ struct RunRecord {
     std::map<std::string, MetricPoint> latestMetrics;
     std::map<std::string, MetricPoint> bestMetrics;  ///< see isBestKept(); value and first step
     double meanRate = 0;  ///< rows a second over all timed steps (run_lines.cpp); 0: not known
-    std::string receipt;   ///< canonical JSON; "" before the first
     std::string hardware;  ///< JSON of the node that the run was submitted to
 
     std::string model, dataset;               ///< model.type, path(s) as written

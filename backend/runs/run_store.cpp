@@ -58,23 +58,24 @@ Status insertRun(Database& db, const RunRecord& run) {
     return insert.bind(run.model).bind(run.dataset).bind(run.groupSize).run();
 }
 
-// A text that many runs have alike (the plan of a submit with variations) stands once; the run's
-// own document is its hash.
-Status writeShared(Database& db, std::int64_t no, std::string_view kind, std::string_view text) {
-    if (text.empty()) {
+// Plans that were written in a transaction, by their text, with their hashes: each once, however
+// many runs have it.
+using WrittenPlans = std::map<std::shared_ptr<const std::string>, std::string>;
+
+// A plan that many runs have alike (a submit with variations) stands once; the run's own document
+// is its hash.
+Status writePlan(Database& db, std::int64_t no, const RunRecord& run, WrittenPlans& written) {
+    if (run.plan == nullptr || run.plan->empty()) {
         return okStatus();
     }
-    const std::string hash = hashHex(text);
-    ASSIGN_OR_RETURN(Statement insert,
-                     db.prepare("INSERT OR IGNORE INTO shared_text VALUES(?, ?)"));
-    RETURN_IF_ERROR(insert.bind(hash).bind(text).run());
-    return writeDocument(db, no, strCat(kind, "@"), hash);
-}
-
-Result<std::string> readShared(Database& db, std::string_view hash) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT text FROM shared_text WHERE hash = ?"));
-    ASSIGN_OR_RETURN(const bool isThere, query.bind(hash).step());
-    return isThere ? query.textAt(0) : std::string();
+    std::string& hash = written[run.plan];
+    if (hash.empty()) {
+        hash = hashHex(*run.plan);
+        ASSIGN_OR_RETURN(Statement insert,
+                         db.prepare("INSERT OR IGNORE INTO shared_text VALUES(?, ?)"));
+        RETURN_IF_ERROR(insert.bind(hash).bind(*run.plan).run());
+    }
+    return writeDocument(db, no, "plan@", hash);
 }
 
 // The change number is the place in the queue: whoever comes later waits behind.
@@ -84,13 +85,13 @@ Status touchAndQueue(Database& db, std::int64_t no) {
     return update.bind(no).run();
 }
 
-Status insertAll(Database& db, const RunRecord& run) {
+Status insertAll(Database& db, const RunRecord& run, WrittenPlans& plans) {
     RETURN_IF_ERROR(insertRun(db, run));
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, run.id));
     RETURN_IF_ERROR(writeDocument(db, no, "spec", run.specText));
     RETURN_IF_ERROR(writeDocument(db, no, "resolved", run.resolvedSpec));
-    RETURN_IF_ERROR(writeShared(db, no, "plan", run.plan));
-    RETURN_IF_ERROR(writeReceipt(db, no, run.receipt));
+    RETURN_IF_ERROR(writePlan(db, no, run, plans));
+    RETURN_IF_ERROR(writeDocument(db, no, "plan_facts", run.planFacts));
     RETURN_IF_ERROR(writeDocument(db, no, "hardware", run.hardware));
     RETURN_IF_ERROR(writeDocument(db, no, "packages", dumpJson(Json(run.packages))));
     RETURN_IF_ERROR(writePairs(db, no, "run_tag", run.tags));
@@ -115,7 +116,8 @@ Result<std::map<std::string, std::string>> readPairs(Database& db, std::int64_t 
 
 Status readDocuments(Database& db, std::int64_t no, RunRecord& run) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT kind, text FROM run_document WHERE run_no = ?"));
+                     db.prepare("SELECT kind, text FROM run_document WHERE run_no = ? AND "
+                                "kind NOT IN ('plan', 'plan@', 'receipt')"));
     query.bind(no);
     std::map<std::string, std::string> texts;
     for (;;) {
@@ -127,11 +129,7 @@ Status readDocuments(Database& db, std::int64_t no, RunRecord& run) {
     }
     run.specText = std::move(texts["spec"]);
     run.resolvedSpec = std::move(texts["resolved"]);
-    run.plan = std::move(texts["plan"]);
-    if (const auto shared = texts.find("plan@"); shared != texts.end()) {
-        ASSIGN_OR_RETURN(run.plan, readShared(db, shared->second));
-    }
-    run.receipt = std::move(texts["receipt"]);
+    run.planFacts = std::move(texts["plan_facts"]);
     run.hardware = std::move(texts["hardware"]);
     ASSIGN_OR_RETURN(const Json packages, parseJson(texts["packages"], "packages"));
     for (const auto& [name, version] : packages.items()) {
@@ -237,11 +235,12 @@ Result<std::unique_ptr<RunStore>> RunStore::open(const std::string& path, const 
         ASSIGN_OR_RETURN(*reader, Database::open(path, Database::Mode::kReadOnly));
         RETURN_IF_ERROR((*reader)->exec("PRAGMA query_only = 1"));
     }
-    return std::unique_ptr<RunStore>(new RunStore(std::move(connections), clock));
+    return std::unique_ptr<RunStore>(new RunStore(path, std::move(connections), clock));
 }
 
-RunStore::RunStore(Connections connections, const Clock& clock)
-    : clock_(clock),
+RunStore::RunStore(std::string path, Connections connections, const Clock& clock)
+    : path_(std::move(path)),
+      clock_(clock),
       writer_(std::move(connections.writer)),
       reader_(std::move(connections.reader)),
       browser_(std::move(connections.browser)) {}
@@ -264,6 +263,7 @@ Result<std::vector<RunStore::Created>> RunStore::createGroup(std::vector<RunReco
     Database& db = *writer_;
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
     std::vector<Created> group;
+    WrittenPlans plans;
     for (RunRecord& run : runs) {
         if (!group.empty()) {
             run.baseRunId = group.front().run.id;
@@ -274,7 +274,7 @@ Result<std::vector<RunStore::Created>> RunStore::createGroup(std::vector<RunReco
             run.createdMs = clock_.wallMs();
             run.uid = newUid(run.createdMs);
             ASSIGN_OR_RETURN(run.id, freshId(db));
-            RETURN_IF_ERROR(insertAll(db, run));
+            RETURN_IF_ERROR(insertAll(db, run, plans));
         }
         group.push_back({isNew ? std::move(run) : std::move(*known), isNew});
     }

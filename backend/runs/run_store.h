@@ -9,7 +9,7 @@
 // Failure: kResourceExhausted for a full disk, kDataLoss naming the file when it is corrupt,
 // kFailedPrecondition when a newer Millrace wrote it, kNotFound for an unknown run,
 // kInvalidArgument for a bad filter or page token, kDeadlineExceeded for a list that takes too long.
-#include <chrono>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -80,6 +80,14 @@ struct MetricRange {
     int firstPoints = 0;  ///< with maxPoints 0: no more than these; 0: no such limit
 };
 
+/// What a look for damage found.
+struct StoreCheck {
+    std::vector<std::string> damage;  ///< none: the store is sound; the first kDamageMax of it
+    std::int64_t bytes = 0;           ///< of the file
+    std::int64_t runs = 0;            ///< in it, deleted ones included
+};
+inline constexpr int kDamageMax = 20;
+
 /// One of several metrics that are read at once.
 struct MetricRequest {
     std::string key;
@@ -112,8 +120,13 @@ class RunStore {
         int size = 0;  ///< runs that the submit made; 0: not known
     };
     Result<Group> findGroup(std::string_view submitKey) const;
-    /// Everything about one run.
+    /// Everything about one run but its large documents.
     Result<RunRecord> get(std::string_view id) const;
+    /// "" when the run has none (any more).
+    Result<std::string> document(std::string_view id, LargeDocument which) const;
+    /// At most `bytesMax` of it, from `offset` on; none behind its end.
+    Result<DocumentPage> documentPage(std::string_view id, LargeDocument which, std::int64_t offset,
+                                      std::int64_t bytesMax) const;
     /// The run's id for an id, uid, submit key, name, or a unique prefix of id, uid or name. A name
     /// that several runs share is kInvalidArgument with their ids; a deleted run is found by id.
     Result<std::string> findId(std::string_view text) const;
@@ -194,16 +207,18 @@ class RunStore {
     Result<std::vector<std::string>> deletedBefore(std::int64_t ms) const;
     /// Among `ids`, those of purged runs.
     Result<std::vector<std::string>> purgedAmong(const std::vector<std::string>& ids) const;
-    /// Looks for damage for as long as `time`: "" when there is none, else what was found.
-    /// kDeadlineExceeded when the file is too large for it.
-    Result<std::string> quickCheck(std::chrono::milliseconds time) const;
+    /// Looks for damage over a connection of its own, so that nobody waits for it; without the
+    /// indexes' content unless `isWhole`. Ends when `isUnwanted` (asked every few milliseconds): then
+    /// kDeadlineExceeded.
+    Result<StoreCheck> check(bool isWhole, const std::function<bool()>& isUnwanted) const;
 
  private:
     struct Connections {
         std::unique_ptr<Database> writer, reader, browser;
     };
-    RunStore(Connections connections, const Clock& clock);
+    RunStore(std::string path, Connections connections, const Clock& clock);
 
+    const std::string path_;
     const Clock& clock_;
     mutable Mutex writeMutex_, readMutex_, browseMutex_;
     std::unique_ptr<Database> writer_ MR_GUARDED_BY(writeMutex_);

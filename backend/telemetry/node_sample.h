@@ -2,7 +2,7 @@
 // What a node is and how it does, as plain values: the only header of this room that `app` and
 // proto/convert include.
 //
-// A figure that cannot be had is absent, never zero.
+// A figure that cannot be had is absent, never zero. Texts are UTF-8, whatever the machine says.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -6,7 +6,6 @@
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "daemon/agent/log_reader.h"
-#include "daemon/agent/receipts.h"
 
 namespace millrace::agent {
 namespace {
@@ -20,6 +19,20 @@ constexpr std::int64_t kRetryNs = 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kForcedGrace{2'000};
 // Versions that a worker may tell.
 constexpr std::size_t kMostPackages = 50, kMostPackageBytes = 200;
+
+// OK without one, too: when nothing was committed.
+Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs) {
+    if (inputs.states.empty()) {
+        ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(id));
+        if (checkpoints.empty()) {
+            return okStatus();
+        }
+        inputs.states.push_back(checkpoints.front().cursor);
+    }
+    ASSIGN_OR_RETURN(inputs.plan, store.document(id, runs::LargeDocument::kPlan));
+    ASSIGN_OR_RETURN(const std::string receipt, makeReceipt(inputs));
+    return store.setReceipt(id, receipt);
+}
 
 }  // namespace
 
@@ -238,9 +251,17 @@ bool ActiveRun::isRankAlive() const {
 }
 
 void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds grace) {
+    if (ending_.has_value()) {
+        return;
+    }
     const std::int64_t deadline = place_.clock.steadyNs() + grace.count() * kNsPerMs;
+    if (stop_.has_value() && stop_->deadlineNs <= deadline) {
+        return;
+    }
+    // The next daemon, should this one end meanwhile, gives no less and no more.
+    (void)directory_.writeStop(run_.attempt, place_.clock.wallMs() + grace.count());
     if (stop_.has_value()) {
-        stop_->deadlineNs = std::min(stop_->deadlineNs, deadline);
+        stop_->deadlineNs = deadline;
         return;
     }
     stop_ = StopWish{reason, deadline};
@@ -279,12 +300,8 @@ void ActiveRun::tick(bool isFlushed) {
     if (hasEnded_) {
         return;
     }
-    if (unstoredEnd_.has_value()) {
-        if (place_.clock.steadyNs() >= unstoredEnd_->retryNs) {
-            const UnstoredEnd ending = *unstoredEnd_;
-            end(ending.state, ending.reason);
-        }
-        return;
+    if (ending_.has_value()) {
+        return followEnd();
     }
     if (start_.has_value()) {
         return followSurvey();
@@ -384,13 +401,29 @@ void ActiveRun::conclude() {
 }
 
 void ActiveRun::end(runs::RunState state, const std::string& reason) {
-    storeReceipt();
-    if (!setState(state, reason)) {
-        // The end must not be lost with a full disk: tick() tries again.
-        unstoredEnd_ = UnstoredEnd{state, reason, place_.clock.steadyNs() + kRetryNs};
+    ending_ = Ending{state, reason};
+    askReceipt();
+}
+
+void ActiveRun::followEnd() {
+    if (!ending_->isAsked) {
+        askReceipt();
+    } else if (ending_->retryNs != 0 && place_.clock.steadyNs() >= ending_->retryNs) {
+        storeEnd();
+    }
+}
+
+// The receipt is there, or cannot be had.
+void ActiveRun::storeEnd() {
+    if (!ending_.has_value() || hasEnded_) {
         return;
     }
-    unstoredEnd_.reset();
+    const auto [state, reason] = std::pair(ending_->state, ending_->reason);
+    if (!setState(state, reason)) {
+        // The end must not be lost with a full disk: tick() tries again.
+        ending_->retryNs = place_.clock.steadyNs() + kRetryNs;
+        return;
+    }
     addEvent(reason.empty() ? std::string(runs::textOf(state))
                             : strCat(runs::textOf(state), ": ", reason));
     logInfo("run: ended", {{"run", run_.id},
@@ -403,7 +436,28 @@ void ActiveRun::end(runs::RunState state, const std::string& reason) {
     place_.live.erase(run_.id);
 }
 
-void ActiveRun::storeReceipt() {
+// Of very many files a receipt is many megabytes: it is made and stored beside the agent's thread.
+void ActiveRun::askReceipt() {
+    const auto store = [&place = place_, id = run_.id,
+                        inputs = receiptInputs()](const auto&) -> SideThread::Then {
+        const Status status = storeReceipt(place.store, id, inputs);
+        if (!status.ok()) {
+            logWarn("run: no receipt", {{"run", id}, {"why", messageOf(status)}});
+        }
+        return [&place, id] {
+            if (ActiveRun* run = place.find(id)) {
+                run->storeEnd();
+            }
+        };
+    };
+    ending_->isAsked = true;
+    const bool isTaken = place_.documents.run(store);
+    if (ending_.has_value()) {
+        ending_->isAsked = isTaken;
+    }
+}
+
+ReceiptInputs ActiveRun::receiptInputs() const {
     ReceiptInputs inputs;
     inputs.stepNames = facts_.stepNames;
     for (int rank = 0; rank < facts_.ranks; ++rank) {
@@ -416,24 +470,7 @@ void ActiveRun::storeReceipt() {
     const Json& params = jsonMember(jsonMember(done_, "rank0"), "params");
     inputs.evalOrderHash = jsonString(params, "eval_order_hash");
     inputs.weightsHash = jsonString(params, "weights_hash");
-    const Result<runs::RunRecord> full = place_.store.get(run_.id);
-    if (!full.ok()) {
-        return;
-    }
-    inputs.plan = full->plan;
-    if (inputs.states.empty()) {
-        const auto checkpoints = place_.store.checkpoints(run_.id);
-        if (!checkpoints.ok() || checkpoints->empty()) {
-            return;
-        }
-        inputs.states.push_back(checkpoints->front().cursor);
-    }
-    const Result<std::string> receipt = makeReceipt(inputs);
-    const Status status =
-        receipt.ok() ? place_.store.setReceipt(run_.id, *receipt) : receipt.status();
-    if (!status.ok()) {
-        logWarn("run: no receipt", {{"run", run_.id}, {"why", messageOf(status)}});
-    }
+    return inputs;
 }
 
 bool ActiveRun::setState(runs::RunState state, const std::string& reason) {

@@ -19,6 +19,7 @@
 #include "daemon/agent/job.h"
 #include "daemon/agent/line_intake.h"
 #include "daemon/agent/live_table.h"
+#include "daemon/agent/receipts.h"
 #include "daemon/agent/run_directory.h"
 #include "daemon/agent/run_health.h"
 #include "daemon/agent/side_thread.h"
@@ -36,7 +37,8 @@ struct Workplace {
     DoorMaker& doors;
     LiveTable& live;
     const CheckpointCatalogue& checkpoints;
-    SideThread& side;  ///< for what reads or removes large files
+    SideThread& side;       ///< for what reads or removes large files
+    SideThread& documents;  ///< for plans and receipts: never behind a checkpoint's bytes
     const Clock& clock;
     std::string runsDir, binDir;
     std::function<void()> pokeEngine;  ///< something was asked of the engine
@@ -88,13 +90,15 @@ class ActiveRun {
         bool isCancelled = false;  // the engine was asked to end it
     };
 
-    struct UnstoredEnd {
+    /// The run's end, from the verdict until the store has it.
+    struct Ending {
         runs::RunState state;
         std::string reason;
-        std::int64_t retryNs = 0;
+        bool isAsked = false;        // for the receipt
+        std::int64_t retryNs = 0;    // > 0: the store did not take it
     };
 
-    /// An attempt whose checkpoints are being looked at.
+    /// An attempt whose checkpoints are being looked at, and then its job.json written.
     struct Start {
         std::uint64_t number = 0;
         std::int64_t fromStep = runs::kFromLast;
@@ -103,12 +107,18 @@ class ActiveRun {
         std::stop_source stop;
         std::shared_ptr<std::atomic<std::uint64_t>> bytesRead =
             std::make_shared<std::atomic<std::uint64_t>>(0);
+        std::optional<Survey> survey;  // nothing: not looked yet
     };
 
     void askSurvey();
     void followSurvey();
     void surveyed(std::uint64_t number, const Survey& survey);
-    Status prepareAttempt(const Start& start, const Survey& survey);
+    void failStart(const Status& status);
+    void askJob();
+    Result<Json> nextJob() const;
+    void jobWritten(std::uint64_t number, const Status& written);
+    Status beginAttempt(const Start& start);
+    std::chrono::milliseconds graceLeft() const;
     Status place();
     Status openDoor();
     Result<std::string> findInitFrom() const;
@@ -127,7 +137,10 @@ class ActiveRun {
     void writeDone();
     void conclude();
     void end(runs::RunState state, const std::string& reason);
-    void storeReceipt();
+    void followEnd();
+    ReceiptInputs receiptInputs() const;
+    void askReceipt();
+    void storeEnd();
     /// False when the store could not take it.
     bool setState(runs::RunState state, const std::string& reason = "");
     void publish();
@@ -140,7 +153,7 @@ class ActiveRun {
     std::vector<LiveWorker> liveWorkers() const;
 
     Workplace& place_;
-    runs::RunRecord run_;  // without the plan's and spec's text once started
+    runs::RunRecord run_;  // without the spec's text once started
     const JobFacts facts_;
     const schedule::Resources needs_;
     const RunDirectory directory_;
@@ -170,7 +183,7 @@ class ActiveRun {
     bool isLingerCancelled_ = false;
     std::int64_t doneRetryNs_ = 0;  // done.json could not be written: acks are held until it is
     std::map<std::pair<rank::ConnectionId, std::int64_t>, AckOrder> heldAcks_;
-    std::optional<UnstoredEnd> unstoredEnd_;
+    std::optional<Ending> ending_;
     bool hasEnded_ = false;
 };
 

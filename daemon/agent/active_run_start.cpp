@@ -18,6 +18,20 @@ constexpr std::int64_t kAskAgainNs = 1'000 * kNsPerMs;
 // Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kForcedGrace{2'000};
+// For workers that an earlier daemon asked to stop, whatever it had given them.
+constexpr std::chrono::milliseconds kGraceLeast{15'000}, kGraceMost{3'600'000};
+
+Status writeJob(const runs::RunStore& store, const std::string& id, const RunDirectory& directory,
+                int attempt, const Json& job) {
+    RETURN_IF_ERROR(directory.prepare(attempt));
+    ASSIGN_OR_RETURN(const std::string plan, store.document(id, runs::LargeDocument::kPlan));
+    RETURN_IF_ERROR(directory.writeJob(attempt, jobText(job, plan)));
+    Json facts;
+    for (const char* name : {"resume_step", "from_step", "restarts", "idle_attempts"}) {
+        facts[name] = jsonInt(job, name);
+    }
+    return directory.writeAttempt(attempt, facts);
+}
 
 }  // namespace
 
@@ -58,11 +72,11 @@ void ActiveRun::askSurvey() {
 
 void ActiveRun::followSurvey() {
     if (!start_->isAsked) {
-        askSurvey();
-        return;
+        return start_->survey.has_value() ? askJob() : askSurvey();
     }
     const std::uint64_t bytes = start_->bytesRead->load();
-    live_.queuedReason = bytes == 0 ? "reads its checkpoints"
+    live_.queuedReason = start_->survey.has_value() ? "its job is being written"
+                         : bytes == 0               ? "reads its checkpoints"
                                     : strCat("reads its checkpoints: ",
                                              formatBytes(static_cast<double>(bytes)), " so far");
     publish();
@@ -72,46 +86,94 @@ void ActiveRun::surveyed(std::uint64_t number, const Survey& survey) {
     if (!start_.has_value() || start_->number != number) {
         return;
     }
-    const Start start = *std::exchange(start_, std::nullopt);
     for (const std::string& event : survey.events) {
         addEvent(event);
     }
     if (stop_.has_value()) {
+        start_.reset();
         return end(runs::RunState::kCancelled, stop_->reason);
     }
-    Status status = survey.status;
-    if (status.ok()) {
-        status = prepareAttempt(start, survey);
+    if (!survey.status.ok()) {
+        return failStart(survey.status);
     }
-    if (status.ok()) {
-        status = place();
-    }
-    if (!status.ok()) {
-        end(runs::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
-    }
+    start_->survey = survey;
+    askJob();
 }
 
-// Writes first: the store knows of the attempt before anything of it exists.
-Status ActiveRun::prepareAttempt(const Start& start, const Survey& survey) {
-    const int attempt = run_.attempt + 1;
+void ActiveRun::failStart(const Status& status) {
+    start_.reset();
+    end(runs::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
+}
+
+// All of the next attempt's job.json but the plan.
+Result<Json> ActiveRun::nextJob() const {
+    const Survey& survey = *start_->survey;
     JobInputs inputs;
     if (survey.chosen.has_value()) {
         inputs.resumePath = survey.path;
     } else {
         ASSIGN_OR_RETURN(inputs.initFromPath, findInitFrom());
     }
+    Json job = makeJob(run_, run_.attempt + 1, directory_, inputs);
+    job["resume_step"] = survey.chosen.has_value() ? survey.chosen->step : 0;
+    job["from_step"] = start_->fromStep;
+    job["restarts"] = restarts_;
+    job["idle_attempts"] = idleAttempts_;
+    return job;
+}
+
+// The plan of very many files is many megabytes: it is put into job.json beside the agent's thread.
+void ActiveRun::askJob() {
+    const Result<Json> job = nextJob();
+    if (!job.ok()) {
+        return failStart(job.status());
+    }
+    const std::uint64_t number = start_->number;
+    const auto write = [&place = place_, id = run_.id, directory = directory_, job = *job,
+                        attempt = run_.attempt + 1, number](const auto&) -> SideThread::Then {
+        const Status written = writeJob(place.store, id, directory, attempt, job);
+        return [&place, id, number, written] {
+            if (ActiveRun* run = place.find(id)) {
+                run->jobWritten(number, written);
+            }
+        };
+    };
+    const bool isAsked = place_.documents.run(write);
+    // It may be written already.
+    if (start_.has_value() && start_->number == number) {
+        start_->isAsked = isAsked;
+    }
+}
+
+void ActiveRun::jobWritten(std::uint64_t number, const Status& written) {
+    if (!start_.has_value() || start_->number != number) {
+        return;
+    }
+    if (stop_.has_value()) {
+        start_.reset();
+        return end(runs::RunState::kCancelled, stop_->reason);
+    }
+    Status status = written;
+    if (status.ok()) {
+        status = beginAttempt(*start_);
+    }
+    if (status.ok()) {
+        start_.reset();
+        status = place();
+    }
+    if (!status.ok()) {
+        failStart(status);
+    }
+}
+
+// Writes first: the store knows of the attempt before anything of it exists.
+Status ActiveRun::beginAttempt(const Start& start) {
+    const Survey& survey = *start.survey;
+    const int attempt = run_.attempt + 1;
     fromStep_ = start.fromStep;
     hasBegun_ = false;
     resumeStep_ = survey.chosen.has_value() ? survey.chosen->step : 0;
     lastStep_ = resumeStep_;
-    RETURN_IF_ERROR(directory_.prepare(attempt));
-    ASSIGN_OR_RETURN(const runs::RunRecord full, place_.store.get(run_.id));
-    Json job = makeJob(full, attempt, directory_, inputs);
-    job["resume_step"] = resumeStep_;
-    job["from_step"] = fromStep_;
-    job["restarts"] = restarts_;
-    job["idle_attempts"] = idleAttempts_;
-    RETURN_IF_ERROR(directory_.writeJob(attempt, job));
     RETURN_IF_ERROR(place_.store.beginAttempt(run_.id, attempt, resumeStep_, start.isRestart));
     run_.attempt = attempt;
     errors_.clear();
@@ -176,14 +238,11 @@ Result<std::string> ActiveRun::findInitFrom() const {
 // --- what an earlier daemon left ---
 
 void ActiveRun::readAttemptFile() {
-    const Result<std::string> text = readFile(directory_.jobPath(run_.attempt));
-    const Result<Json> job = text.ok() ? parseJson(*text, "job.json") : Result<Json>(text.status());
-    if (job.ok()) {
-        resumeStep_ = jsonInt(*job, "resume_step");
-        fromStep_ = jsonInt(*job, "from_step");
-        restarts_ = jsonInt(*job, "restarts");
-        idleAttempts_ = static_cast<int>(jsonInt(*job, "idle_attempts"));
-    }
+    const Json job = directory_.readAttempt(run_.attempt);
+    resumeStep_ = jsonInt(job, "resume_step");
+    fromStep_ = jsonInt(job, "from_step");
+    restarts_ = jsonInt(job, "restarts");
+    idleAttempts_ = static_cast<int>(jsonInt(job, "idle_attempts"));
     const auto attempts = place_.store.attempts(run_.id);
     hasBegun_ = !attempts.ok() || attempts->empty() || attempts->back().hasBegun;
     lastStep_ = hasBegun_ ? std::max(run_.step, resumeStep_) : resumeStep_;
@@ -202,9 +261,16 @@ void ActiveRun::adopt() {
     live_.attempt = run_.attempt;
     live_.resumeStep = resumeStep_;
     if (run_.state == runs::RunState::kStopping) {
-        requestStop(run_.exitReason, std::chrono::seconds(15));
+        requestStop(run_.exitReason, graceLeft());
     }
     findGang();
+}
+
+// What is left of the time that it was given when it was asked to stop.
+std::chrono::milliseconds ActiveRun::graceLeft() const {
+    const std::int64_t now = place_.clock.wallMs();
+    const std::chrono::milliseconds left(directory_.readStop(run_.attempt).value_or(now) - now);
+    return std::clamp(left, kGraceLeast, kGraceMost);
 }
 
 // There, not there, or unknown: only the first two are acted on.

@@ -24,15 +24,21 @@ Status checkPrograms(const std::string& binDir) {
 // Damage is said at the start, not only where somebody happens upon it. A store that is too large
 // to be looked through in this time is taken as it is.
 std::string damageOf(const runs::RunStore& store) {
-    const Result<std::string> damage = store.quickCheck(kCheckTime);
-    if (absl::IsDeadlineExceeded(damage.status())) {
-        logInfo("store: too large for a check at the start", {});
+    const auto end = std::chrono::steady_clock::now() + kCheckTime;
+    const Result<runs::StoreCheck> check =
+        store.check(false, [end] { return std::chrono::steady_clock::now() > end; });
+    if (absl::IsDeadlineExceeded(check.status())) {
+        logInfo("store: too large for a check at the start; 'millrace doctor' looks through it", {});
         return "";
     }
-    const std::string text = damage.ok() ? *damage : std::string(messageOf(damage.status()));
-    if (!text.empty()) {
-        logError("store: damaged", {{"what", text}});
+    if (check.ok() && check->damage.empty()) {
+        return "";
     }
+    const std::string text =
+        check.ok() ? strCat("the run store is damaged (", check->damage.front(),
+                            "); restore it from a copy, or what is damaged is lost")
+                   : std::string(messageOf(check.status()));
+    logError("store: damaged", {{"what", text}});
     return text;
 }
 

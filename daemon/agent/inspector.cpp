@@ -1,7 +1,10 @@
 #include "daemon/agent/inspector.h"
 
+#include <charconv>
 #include <cstring>
+#include <optional>
 
+#include "backend/core/json_slices.h"
 #include "backend/core/text.h"
 #include "backend/core/utf8.h"
 
@@ -45,17 +48,39 @@ spec::SpecError errorOf(const Json& json) {
     return error;
 }
 
-Result<InspectedRun> runOf(const Json& json) {
+// The plan's own text, or the number of an earlier run that has the same one.
+Result<std::shared_ptr<const std::string>> planOf(std::string_view run,
+                                                  const std::vector<InspectedRun>& earlier) {
+    const std::optional<std::string_view> plan = jsonMemberText(run, "plan");
+    if (plan.has_value() && plan->starts_with('{')) {
+        return std::make_shared<const std::string>(*plan);
+    }
+    std::size_t number = earlier.size();
+    if (plan.has_value()) {
+        std::from_chars(plan->data(), plan->data() + plan->size(), number);
+    }
+    if (number >= earlier.size()) {
+        return internalError("inspect: a run without plan");
+    }
+    return earlier[number].plan;
+}
+
+Result<InspectedRun> runOf(std::string_view text, const std::vector<InspectedRun>& earlier) {
+    ASSIGN_OR_RETURN(const Json json,
+                     parseJson(withJsonMember(text, "plan", "null"), "inspect's reply"));
     InspectedRun run;
+    ASSIGN_OR_RETURN(run.plan, planOf(text, earlier));
     run.variation = jsonString(json, "variation");
     run.name = jsonString(json, "name");
     run.spec = jsonMember(json, "spec");
     run.specHash = jsonString(json, "spec_hash");
     run.streamHash = jsonString(json, "stream_hash");
-    run.plan = jsonMember(json, "plan");
+    for (const char* fact : {"files", "splits", "rows", "bytes"}) {
+        run.planFacts[fact] = jsonInt(json, fact);
+    }
     run.planHash = jsonString(json, "plan_hash");
-    if (!run.spec.is_object() || !run.plan.is_object()) {
-        return internalError("inspect: a run without spec or plan");
+    if (!run.spec.is_object()) {
+        return internalError("inspect: a run without spec");
     }
     for (const Json& warning : listOf(json, "warnings")) {
         run.warnings.push_back(warning.is_string() ? warning.get<std::string>()
@@ -80,7 +105,8 @@ Json inspectQuestion(const InspectRequest& request, std::string_view op) {
 }
 
 Result<InspectReply> parseInspectReply(const std::string& text) {
-    ASSIGN_OR_RETURN(const Json json, parseJson(text, "inspect's reply"));
+    ASSIGN_OR_RETURN(const Json json,
+                     parseJson(withJsonMember(text, "runs", "[]"), "inspect's reply"));
     InspectReply reply;
     if (!jsonBool(json, "ok")) {
         for (const Json& error : listOf(json, "errors")) {
@@ -91,8 +117,9 @@ Result<InspectReply> parseInspectReply(const std::string& text) {
         }
         return reply;
     }
-    for (const Json& run : listOf(json, "runs")) {
-        ASSIGN_OR_RETURN(InspectedRun one, runOf(run));
+    JsonElements runs(jsonMemberText(text, "runs").value_or(""));
+    while (const std::optional<std::string_view> run = runs.next()) {
+        ASSIGN_OR_RETURN(InspectedRun one, runOf(*run, reply.runs));
         reply.runs.push_back(std::move(one));
     }
     if (reply.runs.empty()) {

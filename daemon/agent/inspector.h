@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct InspectedRun {
     std::string variation, name;
     Json spec;  ///< resolved, canonical
     std::string specHash, streamHash;
-    Json plan;
+    std::shared_ptr<const std::string> plan;  ///< canonical JSON; one text for all runs that have it
+    Json planFacts;                           ///< numbers: files, splits, rows, bytes
     std::string planHash;
     std::vector<std::string> warnings;
 };
@@ -58,6 +60,7 @@ class Inspector {
 
 /// What the worker reads and writes, apart from starting it. `op`: "resolve" or "check".
 Json inspectQuestion(const InspectRequest& request, std::string_view op = "resolve");
+/// Plans are cut out of the text and never built as trees.
 Result<InspectReply> parseInspectReply(const std::string& text);
 
 /// So many may run at once: a call of each thread that serves submits, of each that serves

@@ -72,7 +72,6 @@ Json makeJob(const runs::RunRecord& run, int attempt, const RunDirectory& direct
             {"spec", documentOf(run.resolvedSpec)},
             {"spec_hash", run.specHash},
             {"stream_hash", run.streamHash},
-            {"plan", documentOf(run.plan)},
             {"plan_hash", run.planHash},
             {"resume", textOrNull(inputs.resumePath)},
             {"init_from", textOrNull(inputs.initFromPath)},
@@ -80,6 +79,11 @@ Json makeJob(const runs::RunRecord& run, int attempt, const RunDirectory& direct
             {"rank_socket", directory.rankSocketPath(attempt)},
             {"feed_socket", directory.feedSocketPath(attempt)},
             {"directory", directory.attemptPath(attempt)}};
+}
+
+std::string jobText(const Json& job, std::string_view plan) {
+    const std::string rest = dumpJson(job);
+    return strCat(R"({"plan":)", plan.empty() ? "null" : plan, ",", rest.substr(1));
 }
 
 engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,

@@ -38,8 +38,11 @@ struct JobInputs {
     std::string resumePath;    ///< checkpoint to go on from; "": from the start
     std::string initFromPath;  ///< checkpoint whose weights to start with; "": none
 };
+/// All of job.json but the plan.
 Json makeJob(const runs::RunRecord& run, int attempt, const RunDirectory& directory,
              const JobInputs& inputs);
+/// job.json: `job` and `plan`, a document that is put in as it is; "": null.
+std::string jobText(const Json& job, std::string_view plan);
 
 engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
                        const RunDirectory& directory, const std::string& binDir,

@@ -1,8 +1,11 @@
 #pragma once
-// The receipt of a run: what its committed position says was read (SEMANTICS 4).
+// The receipt of a run: what its committed position says was read (SEMANTICS 4); and what plans and
+// receipts of very many files are shown as.
 //
 // Pure. Failure: kInvalidArgument when plan or state cannot be read; a run without receipt goes on.
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/core/json.h"
@@ -21,5 +24,16 @@ struct ReceiptInputs {
 
 /// Canonical JSON text.
 Result<std::string> makeReceipt(const ReceiptInputs& inputs);
+
+/// A receipt as it is shown: the first of its files. One that has more says so in "files_total".
+struct ReceiptHead {
+    Json json;
+    std::size_t numFiles = 0;  ///< of the whole receipt
+};
+Result<ReceiptHead> headOfReceipt(std::string_view receipt, std::size_t mostFiles);
+
+/// Numbers "files", "splits", "rows" and "bytes" of a plan: of a run that an older version stored
+/// without them.
+Json planFactsOf(std::string_view plan);
 
 }  // namespace millrace::agent

@@ -46,13 +46,16 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
       checkpoints_(parts_.store, options_.runsDir),
-      side_([this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
+      side_("agent-files", [this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
+      documents_("agent-docs",
+                 [this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
       place_{parts_.store,
              parts_.engine,
              parts_.doors,
              parts_.live,
              checkpoints_,
              side_,
+             documents_,
              parts_.clock,
              options_.runsDir,
              options_.binDir,
@@ -76,10 +79,12 @@ void RunController::end() {
         thread_.join();
     }
     side_.end();
+    documents_.end();
 }
 
 void RunController::start() {
     side_.start();
+    documents_.start();
     thread_ = startThread("agent", [this](std::stop_token stop) { loop(stop); });
 }
 
@@ -140,7 +145,7 @@ void RunController::step() {
     }
     publishCounts();
     if (allEnded_ != nullptr && active_.empty()) {
-        allEnded_->set_value();
+        allEnded_->set_value(true);
         allEnded_.reset();
     }
 }
@@ -383,7 +388,6 @@ void RunController::startOne(const Waiting& waiting) {
         return;
     }
     run->specText.clear();
-    run->plan.clear();
     auto active = std::make_unique<ActiveRun>(place_, std::move(*run), facts_.at(waiting.id),
                                               waiting.needs);
     ActiveRun& started = *active;
@@ -432,7 +436,6 @@ Status RunController::adoptOne(const std::string& id) {
         return okStatus();
     }
     run.specText.clear();
-    run.plan.clear();
     const schedule::Resources needs = needsOf(*facts, supply().total);
     auto active = std::make_unique<ActiveRun>(place_, std::move(run), *facts, needs);
     ActiveRun& adopted = *active;
@@ -553,10 +556,11 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
     });
 }
 
-DownReport RunController::down(std::chrono::milliseconds grace) {
-    auto ended = std::make_shared<std::promise<void>>();
-    std::future<void> allEnded = ended->get_future();
+Result<DownReport> RunController::down(std::chrono::milliseconds grace) {
+    auto ended = std::make_shared<std::promise<bool>>();
+    std::future<bool> allEnded = ended->get_future();
     auto report = std::make_shared<DownReport>();
+    isGoingDown_ = true;
     const Status asked = ask<Status>([=, this] {
         isDown_ = true;
         report->runsStopped = static_cast<int>(active_.size());
@@ -568,10 +572,28 @@ DownReport RunController::down(std::chrono::milliseconds grace) {
         allEnded_ = ended;
         return okStatus();
     });
+    bool isGivenUp = false;
     if (asked.ok() && thread_.joinable()) {
-        (void)allEnded.wait_for(grace + kDownExtra);
+        const bool isKnown =
+            allEnded.wait_for(grace + kDownExtra) == std::future_status::ready;
+        isGivenUp = isKnown && !allEnded.get();
+        report->runsLeft = isKnown ? 0 : counts().running;
     }
-    return *report;
+    isGoingDown_ = false;
+    RETURN_IF_ERROR(asked);
+    return isGivenUp ? Result<DownReport>(unavailable(
+                           "the daemon had to end before all runs had; they go on stopping, and the "
+                           "next daemon takes them over"))
+                     : *report;
+}
+
+void RunController::giveUpDown() {
+    (void)mailbox_.push([this] {
+        if (allEnded_ != nullptr) {
+            allEnded_->set_value(false);
+            allEnded_.reset();
+        }
+    });
 }
 
 }  // namespace millrace::agent

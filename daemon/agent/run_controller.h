@@ -43,6 +43,7 @@ struct ControllerParts {
 
 struct DownReport {
     int runsStopped = 0, workersEnded = 0, runsQueued = 0;
+    int runsLeft = 0;  ///< that had not ended when the time was up; the next daemon takes them over
 };
 
 class RunController {
@@ -67,8 +68,13 @@ class RunController {
     /// A run that has ended goes back into the queue, behind all others. `fromStep`: a checkpoint's,
     /// kFromLast (not of a finished run, nor of one without checkpoints) or kFromStart.
     Status resume(const std::string& runId, std::int64_t fromStep);
-    /// Stops all and waits; afterwards nothing is started any more.
-    DownReport down(std::chrono::milliseconds grace);
+    /// Stops all and waits; afterwards nothing is started any more. kUnavailable when it was given
+    /// up.
+    Result<DownReport> down(std::chrono::milliseconds grace);
+    /// True while down() waits.
+    bool isGoingDown() const { return isGoingDown_; }
+    /// Ends the wait of down(): the daemon has to go. What was asked to stop goes on stopping.
+    void giveUpDown();
 
     /// What is wrong now, one sentence each.
     std::vector<std::string> warnings() const;
@@ -118,10 +124,11 @@ class RunController {
     const ControllerOptions options_;
     ControllerParts parts_;
     const CheckpointCatalogue checkpoints_;
-    SideThread side_;
+    SideThread side_, documents_;
     Workplace place_;
     LineIntake intake_;
     SystemRecorder system_;
+    std::atomic<bool> isGoingDown_{false};
     std::atomic<std::size_t> mailBytes_{0};  // of workers' lines in the mailbox
     BoundedQueue<Message> mailbox_;
     // Of the controller's thread:
@@ -134,7 +141,7 @@ class RunController {
     std::int64_t queueRetryNs_ = 0;  // the store could not be read: not before
     std::string queueTrouble_;
     std::int64_t flushAtNs_ = 0;
-    std::shared_ptr<std::promise<void>> allEnded_;
+    std::shared_ptr<std::promise<bool>> allEnded_;  // false: nobody waits for it any more
     std::string engineTrouble_;
 
     mutable Mutex mutex_;

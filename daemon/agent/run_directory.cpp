@@ -38,8 +38,17 @@ Status RunDirectory::prepare(int attempt) const {
     return makeDirectories(attemptPath(attempt), 0700);
 }
 
-Status RunDirectory::writeJob(int attempt, const Json& job) const {
-    return writeFileAtomic(jobPath(attempt), dumpJson(job), 0600);
+Status RunDirectory::writeJob(int attempt, const std::string& text) const {
+    return writeFileAtomic(jobPath(attempt), text, 0600);
+}
+
+Status RunDirectory::writeAttempt(int attempt, const Json& facts) const {
+    return writeFileAtomic(attemptPath(attempt) + "/attempt.json", dumpJson(facts), 0600);
+}
+
+Json RunDirectory::readAttempt(int attempt) const {
+    Json facts = readJsonFile(attemptPath(attempt) + "/attempt.json");
+    return facts.is_object() ? facts : readJsonFile(jobPath(attempt));
 }
 
 Status RunDirectory::writeSubmitFacts(const SubmitFacts& facts) const {
@@ -69,6 +78,17 @@ Status RunDirectory::writeDone(int attempt, const Json& done) const {
 
 Json RunDirectory::readDone(int attempt) const {
     return readJsonFile(attemptPath(attempt) + "/done.json");
+}
+
+Status RunDirectory::writeStop(int attempt, std::int64_t deadlineMs) const {
+    const Json stop = {{"deadline", formatTime(deadlineMs)}};
+    return writeFileAtomic(attemptPath(attempt) + "/stop.json", dumpJson(stop), 0600);
+}
+
+std::optional<std::int64_t> RunDirectory::readStop(int attempt) const {
+    const Json stop = readJsonFile(attemptPath(attempt) + "/stop.json");
+    const Result<std::int64_t> deadline = parseTime(jsonString(stop, "deadline"));
+    return deadline.ok() ? std::optional(*deadline) : std::nullopt;
 }
 
 void RunDirectory::addEvent(const RunEvent& event) const {

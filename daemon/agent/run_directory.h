@@ -1,10 +1,12 @@
 #pragma once
 // The files of a run below the state directory: ROOT/<run id>/{submit.json, events.jsonl,
-// checkpoints/, a<attempt>/{job.json, done.json, rank.sock, feed.sock, <worker>/}}.
+// checkpoints/, a<attempt>/{job.json, attempt.json, done.json, stop.json, rank.sock, feed.sock,
+// <worker>/}}.
 //
 // Threads: a value; two writers of one file are the caller's mistake. Failure: errors name the
 // path.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +43,12 @@ class RunDirectory {
 
     /// Makes the directories of an attempt.
     Status prepare(int attempt) const;
-    Status writeJob(int attempt, const Json& job) const;
+    /// `text`: the whole of job.json.
+    Status writeJob(int attempt, const std::string& text) const;
+    /// What the daemon itself wants to know again of an attempt: job.json may be many megabytes.
+    Status writeAttempt(int attempt, const Json& facts) const;
+    /// Of an older version's attempts: job.json. Null when it cannot be read.
+    Json readAttempt(int attempt) const;
 
     Status writeSubmitFacts(const SubmitFacts& facts) const;
     /// Empty facts when there are none.
@@ -51,6 +58,11 @@ class RunDirectory {
     Status writeDone(int attempt, const Json& done) const;
     /// Null when it has not been said.
     Json readDone(int attempt) const;
+
+    /// Until when a run that was asked to stop may take for its checkpoint, wall clock.
+    Status writeStop(int attempt, std::int64_t deadlineMs) const;
+    /// Nothing when it was not asked to, or by an older version.
+    std::optional<std::int64_t> readStop(int attempt) const;
 
     /// Appends; the file is bounded (256 KiB), what comes later is dropped.
     void addEvent(const RunEvent& event) const;

@@ -111,7 +111,8 @@ Result<runs::RunRecord> RunService::recordOf(const SubmitOrder& order,
     run.resolvedSpec = dumpJson(spec);
     run.specHash = inspected.specHash;
     run.streamHash = inspected.streamHash;
-    run.plan = dumpJson(inspected.plan);
+    run.plan = inspected.plan;
+    run.planFacts = dumpJson(inspected.planFacts);
     run.planHash = inspected.planHash;
     run.baseDir = order.spec.baseDir;
     run.submitKey = submitKeyOf(order.key, inspected.variation);
@@ -228,6 +229,12 @@ Result<RunDetails> RunService::get(const std::string& run) const {
     std::erase_if(details.view.record.latestMetrics,
                   [](const auto& metric) { return runs::isSystemMetric(metric.first); });
     details.view.live = live_.get(id);
+    ASSIGN_OR_RETURN(details.planFacts, planFacts(details.view.record));
+    ASSIGN_OR_RETURN(const std::string receipt,
+                     store_.document(id, runs::LargeDocument::kReceipt));
+    if (!receipt.empty()) {
+        details.receipt = headOfReceipt(receipt, kReceiptFilesShown).value_or(ReceiptHead{});
+    }
     ASSIGN_OR_RETURN(details.checkpoints, store_.checkpoints(id));
     std::reverse(details.checkpoints.begin(), details.checkpoints.end());
     ASSIGN_OR_RETURN(details.metricNames, store_.metricKeys(id));
@@ -236,6 +243,25 @@ Result<RunDetails> RunService::get(const std::string& run) const {
     details.submit = directory.readSubmitFacts();
     details.directory = directory.path();
     return details;
+}
+
+// Of runs that older versions stored: counted.
+Result<Json> RunService::planFacts(const runs::RunRecord& run) const {
+    if (Result<Json> facts = parseJson(run.planFacts, "facts of the plan"); facts.ok()) {
+        return facts;
+    }
+    ASSIGN_OR_RETURN(const std::string plan, store_.document(run.id, runs::LargeDocument::kPlan));
+    return planFactsOf(plan);
+}
+
+Result<RunService::Document> RunService::document(const std::string& run,
+                                                  runs::LargeDocument which,
+                                                  std::int64_t offset) const {
+    Document document;
+    ASSIGN_OR_RETURN(document.runId, store_.findId(run));
+    ASSIGN_OR_RETURN(document.page,
+                     store_.documentPage(document.runId, which, offset, kDocumentPageBytes));
+    return document;
 }
 
 Result<RunView> RunService::change(const std::string& run,

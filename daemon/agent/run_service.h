@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "daemon/agent/inspector.h"
 #include "daemon/agent/live_table.h"
 #include "daemon/agent/log_reader.h"
+#include "daemon/agent/receipts.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_directory.h"
 #include "daemon/agent/run_watch.h"
@@ -38,14 +40,21 @@ struct SubmitOutcome {
     bool wasKnown = false;
 };
 
+inline constexpr std::size_t kReceiptFilesShown = 1'000;
+
 struct RunDetails {
-    RunView view;  ///< with documents
+    RunView view;  ///< with documents, but for the large ones
+    std::optional<ReceiptHead> receipt;  ///< with the first kReceiptFilesShown files
+    Json planFacts;                      ///< numbers: files, splits, rows, bytes
     std::vector<runs::CheckpointRecord> checkpoints;
     std::vector<RunEvent> events;
     SubmitFacts submit;
     std::vector<std::string> metricNames;
     std::string directory;
 };
+
+/// A quarter of what a message may take.
+inline constexpr std::int64_t kDocumentPageBytes = std::int64_t{4} << 20;
 
 struct RunPageView {
     std::vector<RunView> runs;
@@ -76,6 +85,13 @@ class RunService {
     Result<RunPageView> list(const runs::RunQuery& query) const;
     /// `run`: id, uid, name or a unique prefix; here and below.
     Result<RunDetails> get(const std::string& run) const;
+    struct Document {
+        std::string runId;
+        runs::DocumentPage page;
+    };
+    /// A piece of a large document, at most kDocumentPageBytes.
+    Result<Document> document(const std::string& run, runs::LargeDocument which,
+                              std::int64_t offset) const;
     Result<RunView> stop(const std::string& run, const std::string& reason,
                          std::chrono::milliseconds grace);
     Result<RunView> resume(const std::string& run, std::int64_t step);
@@ -120,6 +136,7 @@ class RunService {
     void takeOver(const SubmitOrder& order, std::vector<runs::RunStore::Created> group,
                   SubmitOutcome& outcome);
     Result<RunView> viewOf(const std::string& id) const;
+    Result<Json> planFacts(const runs::RunRecord& run) const;
     Result<RunView> change(const std::string& run,
                            const std::function<Status(const std::string& id)>& what);
     RunDirectory directoryOf(const std::string& id) const { return {options_.runsDir, id}; }

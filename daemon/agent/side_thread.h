@@ -2,11 +2,12 @@
 // SideThread: one thread for work that would hold the agent's up, files that are read whole above
 // all; what it finds is dealt with on the agent's.
 //
-// Threads: run() from the owner's; `work` runs on the thread called "agent-files", what it returns on
+// Threads: run() from the owner's; `work` runs on a thread of this object's, what it returns on
 // the owner's, by way of `deliver`. Without start() both happen at once, on the caller's: for tests.
 // Bounded: kMostWaiting pieces of work. Owns: the thread; end() waits for the work that is running,
 // which sees `isEnding` turn true, and drops the rest.
 #include <functional>
+#include <string>
 #include <thread>
 
 #include "backend/core/bounded_queue.h"
@@ -21,14 +22,14 @@ class SideThread {
     using IsEnding = std::function<bool()>;
     using Work = std::function<Then(const IsEnding& isEnding)>;
 
-    explicit SideThread(std::function<void(Then)> deliver)
-        : deliver_(std::move(deliver)), queue_(kMostWaiting) {}
+    SideThread(std::string name, std::function<void(Then)> deliver)
+        : name_(std::move(name)), deliver_(std::move(deliver)), queue_(kMostWaiting) {}
     ~SideThread() { end(); }
 
     /// Before the owner's thread: run() asks whether it was.
     void start() {
         isStarted_ = true;
-        thread_ = startThread("agent-files", [this](const std::stop_token& stop) {
+        thread_ = startThread(name_, [this](const std::stop_token& stop) {
             while (std::optional<Work> work = queue_.pop()) {
                 if (stop.stop_requested()) {
                     return;
@@ -56,6 +57,7 @@ class SideThread {
     }
 
  private:
+    const std::string name_;
     const std::function<void(Then)> deliver_;
     BoundedQueue<Work> queue_;
     bool isStarted_ = false;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "backend/core/log.h"
+#include "backend/core/utf8.h"
 #include "daemon/rpc/stream_writer.h"
 #include "proto/convert/node_convert.h"
 #include "proto/convert/rpc_options.h"
@@ -101,9 +102,9 @@ grpc::ServerUnaryReactor* DaemonService::Status(Context* context, const v1::Daem
         response->set_version(std::string(config::daemonVersion()));
         response->set_pid(::getpid());
         response->set_started_ms(facts_.startedMs);
-        response->set_address(facts_.address);
-        response->set_state_dir(facts_.config.stateDir);
-        response->set_bin_dir(facts_.config.binDir);
+        response->set_address(toUtf8(facts_.address));
+        response->set_state_dir(toUtf8(facts_.config.stateDir));
+        response->set_bin_dir(toUtf8(facts_.config.binDir));
         const agent::RunController::Counts counts = controller_.counts();
         response->set_runs_running(static_cast<std::uint32_t>(counts.running));
         response->set_runs_queued(static_cast<std::uint32_t>(counts.queued));
@@ -114,7 +115,7 @@ grpc::ServerUnaryReactor* DaemonService::Status(Context* context, const v1::Daem
         ASSIGN_OR_RETURN(const runs::RunPage page, store_.list(query));
         response->set_runs_total(static_cast<std::uint64_t>(page.total));
         for (const std::string& warning : controller_.warnings()) {
-            response->add_warnings(warning);
+            response->add_warnings(toUtf8(warning));
         }
         return okStatus();
     });
@@ -122,18 +123,44 @@ grpc::ServerUnaryReactor* DaemonService::Status(Context* context, const v1::Daem
 
 grpc::ServerUnaryReactor* DaemonService::Down(Context* context, const v1::DownRequest* request,
                                               v1::DownResponse* response) {
-    return answerOn(parts_.down, context, [this, request, response] {
+    return answerOn(parts_.down, context, [this, request, response]() -> ::millrace::Status {
         const std::uint32_t seconds =
             request->grace_seconds() == 0 ? kDefaultGraceSeconds : request->grace_seconds();
         logInfo("daemon: asked to go down", {{"graceS", seconds}});
-        const agent::DownReport report =
+        const auto report =
             controller_.down(std::chrono::seconds(std::min<std::uint32_t>(seconds, 3600)));
-        response->set_runs_stopped(static_cast<std::uint32_t>(report.runsStopped));
-        response->set_workers_ended(static_cast<std::uint32_t>(report.workersEnded));
-        response->set_runs_queued(static_cast<std::uint32_t>(report.runsQueued));
+        RETURN_IF_ERROR(report.status());
+        response->set_runs_stopped(static_cast<std::uint32_t>(report->runsStopped));
+        response->set_workers_ended(static_cast<std::uint32_t>(report->workersEnded));
+        response->set_runs_queued(static_cast<std::uint32_t>(report->runsQueued));
+        response->set_runs_left(static_cast<std::uint32_t>(report->runsLeft));
         end_();
         return okStatus();
     });
+}
+
+grpc::ServerUnaryReactor* DaemonService::CheckStore(Context* context,
+                                                    const v1::CheckStoreRequest* request,
+                                                    v1::CheckStoreResponse* response) {
+    return answerOn(checks_, context, [this, context, request, response]() -> ::millrace::Status {
+        const auto isUnwanted = [this, context] { return isEnding_ || context->IsCancelled(); };
+        const std::int64_t start = clock_.steadyNs();
+        ASSIGN_OR_RETURN(const runs::StoreCheck check, store_.check(request->whole(), isUnwanted));
+        constexpr double kNsPerSecond = 1e9;
+        response->set_seconds(static_cast<double>(clock_.steadyNs() - start) / kNsPerSecond);
+        response->set_path(toUtf8(facts_.config.storePath()));
+        response->set_bytes(static_cast<std::uint64_t>(check.bytes));
+        response->set_runs(static_cast<std::uint64_t>(check.runs));
+        for (const std::string& damage : check.damage) {
+            response->add_damage(damage);
+        }
+        return okStatus();
+    });
+}
+
+void DaemonService::end() {
+    isEnding_ = true;
+    checks_.end();
 }
 
 }  // namespace millrace::rpc

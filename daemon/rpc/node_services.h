@@ -1,5 +1,6 @@
 #pragma once
 // The services Nodes and Daemon: what this node is, how it does, and its end.
+#include <atomic>
 #include <functional>
 
 #include <millrace/v1/daemon.grpc.pb.h>
@@ -44,24 +45,32 @@ class DaemonService final : public v1::Daemon::CallbackService {
  public:
     /// `end` asks the process to end; called after the answer of Down is on its way.
     DaemonService(agent::RunController& controller, runs::RunStore& store, DaemonFacts facts,
-                  ServiceParts parts, std::function<void()> end)
+                  const Clock& clock, ServiceParts parts, std::function<void()> end)
         : controller_(controller),
           store_(store),
           facts_(std::move(facts)),
+          clock_(clock),
           parts_(parts),
           end_(std::move(end)) {}
+    /// Looks for damage end and are refused. Does not wait.
+    void end();
 
     using Context = grpc::CallbackServerContext;
     grpc::ServerUnaryReactor* Status(Context*, const v1::DaemonStatusRequest*,
                                      v1::DaemonStatusResponse*) override;
     grpc::ServerUnaryReactor* Down(Context*, const v1::DownRequest*, v1::DownResponse*) override;
+    grpc::ServerUnaryReactor* CheckStore(Context*, const v1::CheckStoreRequest*,
+                                         v1::CheckStoreResponse*) override;
 
  private:
     agent::RunController& controller_;
     runs::RunStore& store_;
     const DaemonFacts facts_;
+    const Clock& clock_;
     const ServiceParts parts_;
     const std::function<void()> end_;
+    std::atomic<bool> isEnding_{false};
+    CallPool checks_{"checks", 1, 4};  // minutes, where the store is large
 };
 
 }  // namespace millrace::rpc

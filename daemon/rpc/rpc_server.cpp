@@ -60,7 +60,9 @@ class RpcServer::Impl {
             pool->end();
         }
         inspect_->end();
+        daemon_->end();
         parts_.inspector.end();
+        parts_.controller.giveUpDown();
         server_->Shutdown(std::chrono::system_clock::now() +
                           std::chrono::milliseconds(kShutdownDeadlineMs));
         server_->Wait();
@@ -73,7 +75,7 @@ class RpcServer::Impl {
         nodes_ =
             std::make_unique<NodesService>(parts_.telemetry, facts, parts_.clock, serviceParts());
         daemon_ = std::make_unique<DaemonService>(parts_.controller, parts_.store, facts,
-                                                  serviceParts(), parts_.end);
+                                                  parts_.clock, serviceParts(), parts_.end);
         inspect_ = std::make_unique<InspectService>(parts_.inspection);
         grpc::ServerBuilder builder;
         setLimits(builder);

@@ -1,16 +1,10 @@
 #include "daemon/rpc/run_messages.h"
 
+#include "backend/core/utf8.h"
 #include "proto/convert/run_convert.h"
 
 namespace millrace::rpc {
 namespace {
-
-constexpr std::size_t kMostFilesShown = 1'000;
-
-Json documentOf(const std::string& text) {
-    const Result<Json> json = parseJson(text, "stored document");
-    return json.ok() ? *json : Json(nullptr);
-}
 
 convert::RunView convertView(const agent::RunView& view) {
     convert::RunView out;
@@ -49,21 +43,9 @@ void fillStep(const Json& json, v1::StepReceipt* out) {
     }
 }
 
-// A receipt of very many files shows the first of them and says how many there are: a message has
-// its limit, and nobody reads more.
-void shorten(Json& receipt) {
-    const std::size_t count = jsonMember(receipt, "files").size();
-    if (count > kMostFilesShown) {
-        Json& files = receipt["files"];
-        files.erase(files.begin() + static_cast<std::ptrdiff_t>(kMostFilesShown), files.end());
-        receipt["files_total"] = count;
-    }
-}
-
-void fillReceipt(const std::string& text, v1::Receipt* out) {
-    Json receipt = documentOf(text);
-    out->set_files_total(static_cast<std::uint32_t>(jsonMember(receipt, "files").size()));
-    shorten(receipt);
+void fillReceipt(const agent::ReceiptHead& head, v1::Receipt* out) {
+    const Json& receipt = head.json;
+    out->set_files_total(static_cast<std::uint32_t>(head.numFiles));
     for (const Json& file : jsonMember(receipt, "files")) {
         fillFile(file, out->add_files());
     }
@@ -86,23 +68,14 @@ void fillReceipt(const std::string& text, v1::Receipt* out) {
     out->set_rows_pruned(jsonInt(receipt, "rows_pruned"));
     out->set_rows_kept(jsonInt(receipt, "rows_kept"));
     out->set_rows_trained(jsonInt(receipt, "rows_trained"));
-    out->set_json(out->files_total() > kMostFilesShown ? dumpJson(receipt) : text);
+    out->set_json(dumpJson(receipt));
 }
 
-void fillPlan(const std::string& text, v1::GetRunResponse* out) {
-    const Json plan = documentOf(text);
-    std::uint32_t splits = 0;
-    std::int64_t rows = 0, bytes = 0;
-    const Json& files = jsonMember(plan, "files");
-    for (const Json& file : files) {
-        splits += static_cast<std::uint32_t>(jsonMember(file, "splits").size());
-        rows += jsonInt(file, "rows");
-        bytes += jsonInt(file, "bytes");
-    }
-    out->set_plan_files(static_cast<std::uint32_t>(files.size()));
-    out->set_plan_splits(splits);
-    out->set_plan_rows(rows);
-    out->set_plan_bytes(static_cast<std::uint64_t>(bytes));
+void fillPlan(const Json& facts, v1::GetRunResponse* out) {
+    out->set_plan_files(static_cast<std::uint32_t>(jsonInt(facts, "files")));
+    out->set_plan_splits(static_cast<std::uint32_t>(jsonInt(facts, "splits")));
+    out->set_plan_rows(jsonInt(facts, "rows"));
+    out->set_plan_bytes(static_cast<std::uint64_t>(jsonInt(facts, "bytes")));
 }
 
 }  // namespace
@@ -119,16 +92,16 @@ void fillDetails(const agent::RunDetails& details, v1::GetRunResponse* out) {
     out->set_spec_file_name(details.submit.fileName);
     out->set_resolved_spec(run.resolvedSpec);
     out->set_plan_hash(run.planHash);
-    fillPlan(run.plan, out);
-    if (!run.receipt.empty()) {
-        fillReceipt(run.receipt, out->mutable_receipt());
+    fillPlan(details.planFacts, out);
+    if (details.receipt.has_value()) {
+        fillReceipt(*details.receipt, out->mutable_receipt());
     }
     out->mutable_params()->insert(run.params.begin(), run.params.end());
     out->mutable_packages()->insert(run.packages.begin(), run.packages.end());
     for (const runs::CheckpointRecord& checkpoint : details.checkpoints) {
         v1::Checkpoint* one = out->add_checkpoints();
         *one = convert::toProto(checkpoint);
-        one->set_path(strCat(details.directory, "/checkpoints/", checkpoint.name));
+        one->set_path(toUtf8(strCat(details.directory, "/checkpoints/", checkpoint.name)));
     }
     out->mutable_git()->set_commit(run.gitCommit);
     out->mutable_git()->set_is_dirty(run.isGitDirty);
@@ -147,7 +120,7 @@ void fillDetails(const agent::RunDetails& details, v1::GetRunResponse* out) {
         one->set_time_ms(event.timeMs);
         one->set_text(event.text);
     }
-    out->set_directory(details.directory);
+    out->set_directory(toUtf8(details.directory));
     out->set_hardware(run.hardware);
     for (const std::string& name : details.metricNames) {
         out->add_metric_names(name);

@@ -117,6 +117,30 @@ RunsService::Unary* RunsService::Get(Context* context, const v1::GetRunRequest* 
     });
 }
 
+RunsService::Unary* RunsService::Document(Context* context, const v1::DocumentRequest* request,
+                                          v1::DocumentResponse* response) {
+    return answerOn(parts_.quick, context, [this, request, response]() -> Status {
+        if (request->document() != v1::LARGE_DOCUMENT_PLAN &&
+            request->document() != v1::LARGE_DOCUMENT_RECEIPT) {
+            return invalidArgument("document ", static_cast<int>(request->document()),
+                                   ": this daemon knows plan and receipt");
+        }
+        const auto which = request->document() == v1::LARGE_DOCUMENT_PLAN
+                               ? runs::LargeDocument::kPlan
+                               : runs::LargeDocument::kReceipt;
+        constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 62;
+        ASSIGN_OR_RETURN(
+            agent::RunService::Document document,
+            runs_.document(request->run(), which,
+                           static_cast<std::int64_t>(std::min(request->offset(), kMostOffset))));
+        response->set_run_id(document.runId);
+        response->set_piece(std::move(document.page.bytes));
+        response->set_total_bytes(static_cast<std::uint64_t>(document.page.totalBytes));
+        response->set_hash(document.page.hash);
+        return okStatus();
+    });
+}
+
 grpc::ServerWriteReactor<v1::RunUpdate>* RunsService::Watch(Context*,
                                                             const v1::WatchRunsRequest* request) {
     Result<agent::RunWatch> watch = runs_.watch({request->runs().begin(), request->runs().end()});

@@ -26,6 +26,7 @@ class RunsService final : public v1::Runs::CallbackService {
     Unary* Submit(Context*, const v1::SubmitRequest*, v1::SubmitResponse*) override;
     Unary* List(Context*, const v1::ListRunsRequest*, v1::ListRunsResponse*) override;
     Unary* Get(Context*, const v1::GetRunRequest*, v1::GetRunResponse*) override;
+    Unary* Document(Context*, const v1::DocumentRequest*, v1::DocumentResponse*) override;
     grpc::ServerWriteReactor<v1::RunUpdate>* Watch(Context*, const v1::WatchRunsRequest*) override;
     Unary* MetricRange(Context*, const v1::MetricRangeRequest*, v1::MetricRangeResponse*) override;
     grpc::ServerWriteReactor<v1::MetricChunk>* WatchMetrics(

@@ -18,6 +18,8 @@ inline constexpr int kInspectTimeoutMs = 120'000;
 /// Stop and Down wait for checkpoints: grace plus this.
 inline constexpr int kStopExtraMs = 30'000;
 inline constexpr int kDefaultGraceSeconds = 15;
+/// A look through a run store of very many gigabytes.
+inline constexpr int kCheckStoreDeadlineMs = 3'600'000;
 /// A client that finds nobody after this says so.
 inline constexpr int kConnectTimeoutMs = 3'000;
 

@@ -60,6 +60,10 @@ class FakeDaemonClient final : public DaemonClient {
         RETURN_IF_ERROR(enter("down"));
         return DownReport{};
     }
+    Result<StoreCheck> checkStore(bool) override {
+        RETURN_IF_ERROR(enter("checkStore"));
+        return StoreCheck{};
+    }
     Result<SubmitReply> submit(const SubmitRequest& request) override {
         RETURN_IF_ERROR(enter("submit"));
         return answer(daemon_.onSubmit, request);
@@ -71,6 +75,11 @@ class FakeDaemonClient final : public DaemonClient {
     Result<RunDetail> get(const std::string& run) override {
         RETURN_IF_ERROR(enter("get"));
         return daemon_.detail(run);
+    }
+    Result<std::string> document(const std::string& run, LargeDocument) override {
+        RETURN_IF_ERROR(enter("document"));
+        RETURN_IF_ERROR(daemon_.detail(run).status());
+        return std::string();
     }
     Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
         RETURN_IF_ERROR(enter("metricRange"));

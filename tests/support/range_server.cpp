@@ -388,6 +388,7 @@ bool RangeServer::sendBody(int fd, const std::string& head, const std::string& f
     }
     --getting_;
     if (isStalled) {
+        stoodStill_ = number;
         char byte = 0;
         (void)::recv(fd, &byte, 1, 0);  // until the client hangs up
         return false;

@@ -50,6 +50,8 @@ class RangeServer {
     /// Value of the If-Match header of the last GET of an object; empty: it had none.
     std::string lastIfMatch() const;
     std::int64_t gets() const { return gets_.load(); }       ///< GETs of objects
+    /// Number of the newest GET whose answer stands still: all of its bytes are on their way.
+    std::int64_t stoodStill() const { return stoodStill_.load(); }
     std::int64_t heads() const { return heads_.load(); }     ///< HEADs of objects
     std::int64_t lists() const { return lists_.load(); }     ///< pages of listings
     int gettingMost() const { return gettingMost_.load(); }  ///< GETs under way at a time
@@ -79,6 +81,7 @@ class RangeServer {
     const std::string root_;
     const int port_;
     std::atomic<std::int64_t> gets_{0}, heads_{0}, lists_{0}, connections_{0}, bytesSent_{0};
+    std::atomic<std::int64_t> stoodStill_{0};
     std::atomic<int> getting_{0}, gettingMost_{0};
     mutable Mutex mutex_;
     CondVar changed_;

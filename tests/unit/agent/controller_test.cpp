@@ -413,7 +413,7 @@ TEST_F(AgentTest, InitFromNamesAnotherRunsCheckpoint) {
 TEST_F(AgentTest, DownStopsAllAndStartsNothingMore) {
     const std::string first = submit(), second = submit();
     hello(first);
-    const DownReport report = controller->down(std::chrono::seconds(1));
+    const DownReport report = controller->down(std::chrono::seconds(1)).value();
     EXPECT_EQ(report.runsStopped, 1);
     EXPECT_EQ(report.runsQueued, 1);
     leave(first);

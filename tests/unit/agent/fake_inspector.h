@@ -49,7 +49,7 @@ inline InspectedRun someInspected(const std::string& variation = "", int maxRest
     run.spec = someSpec(maxRestarts);
     run.specHash = "spec";
     run.streamHash = "stream";
-    run.plan = {{"files", Json::array()}};
+    run.plan = std::make_shared<const std::string>(R"({"files":[]})");
     run.planHash = "plan";
     return run;
 }

@@ -20,11 +20,17 @@ class Lent final : public client::DaemonClient {
     Result<client::Handshake> handshake() override { return fake_.handshake(); }
     Result<client::DaemonStatus> status() override { return fake_.status(); }
     Result<client::DownReport> down(int s) override { return fake_.down(s); }
+    Result<client::StoreCheck> checkStore(bool isWhole) override {
+        return fake_.checkStore(isWhole);
+    }
     Result<client::SubmitReply> submit(const client::SubmitRequest& r) override {
         return fake_.submit(r);
     }
     Result<client::RunPage> list(const client::ListRequest& r) override { return fake_.list(r); }
     Result<client::RunDetail> get(const std::string& run) override { return fake_.get(run); }
+    Result<std::string> document(const std::string& run, client::LargeDocument which) override {
+        return fake_.document(run, which);
+    }
     Result<std::vector<client::MetricSeries>> metricRange(
         const client::MetricRangeRequest& r) override {
         return fake_.metricRange(r);

@@ -575,6 +575,49 @@ TEST_F(CommandsTest, AnInterruptEndsTheLoaderThatIsAsked) {
     EXPECT_EQ(::kill(pid, 0), -1) << "the loader goes on";
 }
 
+TEST_F(CommandsTest, DownSaysWhatHasNotEnded) {
+    fake.runsLeft = 1;
+    EXPECT_EQ(run({"down"}), kExitFailed);
+    EXPECT_THAT(out.str(), HasSubstr("stopped: 1 run with a checkpoint"));
+    EXPECT_THAT(err.str(), HasSubstr("1 run did not end in time"));
+}
+
+TEST_F(CommandsTest, DoctorSaysWhatIsWrongAndEndsWithIt) {
+    EXPECT_EQ(run({"doctor"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("sound: /state/runs.sqlite (3 runs, 4.1 kB)"));
+    EXPECT_FALSE(fake.isWholeChecked);
+    fake.storeCheck.damage = {"row 3 missing from index run_by_name"};
+    EXPECT_EQ(run({"doctor", "--whole"}), kExitFailed);
+    EXPECT_TRUE(fake.isWholeChecked);
+    EXPECT_THAT(out.str(), HasSubstr("damage: row 3 missing from index run_by_name\n"));
+    EXPECT_THAT(out.str(), HasSubstr("damaged: /state/runs.sqlite: restore it from a copy"));
+    fake.storeCheck.damage.clear();
+    fake.warnings = {"disk full"};
+    EXPECT_EQ(run({"doctor", "--json"}), kExitFailed);
+    EXPECT_EQ(json()["ok"], false);
+    EXPECT_EQ(json()["warnings"], Json::array({"disk full"}));
+    EXPECT_EQ(json()["store"]["damage"], Json::array());
+    fake.reachable = unavailable("no daemon");
+    EXPECT_EQ(run({"doctor"}), kExitUnreachable);
+}
+
+TEST_F(CommandsTest, AReceiptOfManyFilesSaysHowManyAndIsPrintedWholeOnRequest) {
+    fake.runs[0].receipt->filesTotal = 50'000;
+    const std::string id = fake.runs[0].summary.id;
+    EXPECT_EQ(run({"show", id}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("and 49999 more"));
+    EXPECT_EQ(run({"show", id, "--json"}), kExitOk);
+    EXPECT_EQ(json()["run"]["receipt"]["files_total"], 50'000);
+    EXPECT_EQ(run({"show", id, "--receipt"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("has no receipt before its first checkpoint"));
+    fake.wholeReceipt = R"({"files":[]})";
+    fake.plan = R"({"files":[1]})";
+    EXPECT_EQ(run({"show", id, "--receipt"}), kExitOk);
+    EXPECT_EQ(out.str(), fake.wholeReceipt + "\n");
+    EXPECT_EQ(run({"show", id, "--plan"}), kExitOk);
+    EXPECT_EQ(out.str(), fake.plan + "\n");
+}
+
 TEST_F(CommandsTest, AMissingProgramIsNamed) {
     EXPECT_EQ(run({"check", spec()}), kExitFailed);
     EXPECT_THAT(err.str(), HasSubstr("/no/programs/here/millrace-loader"));

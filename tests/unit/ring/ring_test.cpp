@@ -414,6 +414,27 @@ TEST(FeedServer, AConnectionWithoutAHelloIsDroppedInTime) {
     EXPECT_EQ(::read(socket->get(), answer, sizeof answer), 0);
 }
 
+TEST(FeedServer, SoManyConnectionsAreLetInAndTheNextIsTurnedAway) {
+    TempFolder folder;
+    FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+    options.maxConnections = 2;
+    options.helloLimit = std::chrono::hours(1);
+    Feed feed(options, [](const FeedHello&, RingWriter&, std::stop_token) {});
+    std::vector<UniqueFd> let;
+    for (int i = 0; i < 2; ++i) {
+        let.push_back(std::move(connectUnix(options.socketPath).value()));
+    }
+    const UniqueFd tooMany = std::move(connectUnix(options.socketPath).value());
+    char c = 0;
+    EXPECT_EQ(::read(tooMany.get(), &c, 1), 0) << "closed without a word";
+    let.pop_back();
+    Reader reader;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (reader.open(options.socketPath) != 0 && std::chrono::steady_clock::now() < end) {
+    }
+    EXPECT_EQ(reader.open(options.socketPath), 0) << "there is room again: " << reader.error;
+}
+
 TEST(Ring, AnErrorRecordCarriesTheKindOfTheError) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");

@@ -96,7 +96,7 @@ TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     ASSERT_TRUE(old.ok());
     EXPECT_TRUE(old->isOldAttempt);
     EXPECT_EQ(store->get(id)->step, 0);
-    EXPECT_EQ(store->get(id)->receipt, "");
+    EXPECT_EQ(store->document(id, LargeDocument::kReceipt).value(), "");
     EXPECT_TRUE(store->checkpoints(id)->empty());
     batch.attempt = 2;
     ASSERT_TRUE(store->commitLines(batch).ok());
@@ -105,7 +105,7 @@ TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     EXPECT_EQ(run.stepsTotal, 10);
     EXPECT_EQ(run.rowsTrained, 700);
     EXPECT_EQ(run.phase, "training");
-    EXPECT_EQ(run.receipt, "{}");
+    EXPECT_EQ(store->document(id, LargeDocument::kReceipt).value(), "{}");
     ASSERT_EQ(store->checkpoints(id)->size(), 1U);
     EXPECT_EQ(store->checkpoints(id)->at(0).attempt, 2);
 }

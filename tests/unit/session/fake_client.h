@@ -70,6 +70,7 @@ class FakeClient final : public DaemonClient {
     Result<DaemonStatus> status() override {
         RETURN_IF_ERROR(reachable);
         DaemonStatus status;
+        status.warnings = warnings;
         status.version = "0.1.0";
         status.address = address();
         status.pid = 42;
@@ -78,7 +79,12 @@ class FakeClient final : public DaemonClient {
     Result<DownReport> down(int) override {
         RETURN_IF_ERROR(reachable);
         reachable = unavailable("no daemon answers");
-        return DownReport{2, 4, 1};
+        return DownReport{2, 4, 1, runsLeft};
+    }
+    Result<StoreCheck> checkStore(bool isWhole) override {
+        RETURN_IF_ERROR(reachable);
+        isWholeChecked = isWhole;
+        return storeCheck;
     }
     Result<SubmitReply> submit(const SubmitRequest& request) override {
         submits.push_back(request);
@@ -109,6 +115,10 @@ class FakeClient final : public DaemonClient {
             }
         }
         return notFound("no run '", run, "'");
+    }
+    Result<std::string> document(const std::string& run, LargeDocument which) override {
+        RETURN_IF_ERROR(get(run).status());
+        return which == LargeDocument::kPlan ? plan : wholeReceipt;
     }
     Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
         ranges.push_back(request);
@@ -199,6 +209,11 @@ class FakeClient final : public DaemonClient {
     }
 
     Status reachable, listStatus;
+    StoreCheck storeCheck{{}, "/state/runs.sqlite", 4096, 3, 0.25};
+    bool isWholeChecked = false;
+    int runsLeft = 0;  ///< of down()
+    std::string plan, wholeReceipt;
+    std::vector<std::string> warnings;  ///< of the daemon
     SubmitReply submitReply;
     int submitsLost = 0;
     std::vector<RunDetail> runs;

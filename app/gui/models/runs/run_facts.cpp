@@ -108,8 +108,9 @@ Facts receiptFacts(const client::RunDetail& run) {
     for (const client::FileReceipt& file : receipt.files) {
         bytes += static_cast<double>(file.bytes);
     }
-    add(facts, "Files", "Number", rowsText(static_cast<std::int64_t>(receipt.files.size())));
-    add(facts, "Files", "Size", bytesText(bytes));
+    const bool areAllHere = receipt.numFiles() == static_cast<std::int64_t>(receipt.files.size());
+    add(facts, "Files", "Number", rowsText(receipt.numFiles()));
+    add(facts, "Files", "Size", bytesText(areAllHere ? bytes : static_cast<double>(run.planBytes)));
     for (const client::FileReceipt& table : receipt.sideTables) {
         add(facts, "Files", "Table " + qtext(table.path), rowsText(table.rows) + " rows",
             "Content " + qtext(table.footerHash));

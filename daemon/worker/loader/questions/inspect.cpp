@@ -1,5 +1,6 @@
 #include "daemon/worker/loader/questions/inspect.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
@@ -85,9 +86,18 @@ Json runJson(const ResolvedRun& run) {
             {"splits", run.plan.numSplits()}};
 }
 
+std::int64_t bytesOf(const stream::Plan& plan) {
+    std::int64_t bytes = 0;
+    for (const stream::PlanFile& file : plan.files) {
+        bytes += file.bytes;
+    }
+    return bytes;
+}
+
 /// A run's text, its keys sorted: the plan is too large for a tree.
-void appendRun(const ResolvedRun& run, std::string* out) {
+void appendRun(const ResolvedRun& run, const std::string& plan, std::string* out) {
     Json members = runJson(run);
+    members["bytes"] = bytesOf(run.plan);
     members["spec"] = run.spec.toJson();
     members["plan"] = nullptr;
     char before = '{';
@@ -96,9 +106,17 @@ void appendRun(const ResolvedRun& run, std::string* out) {
         before = ',';
         appendJsonText(name, out);
         *out += ':';
-        *out += name == "plan" ? run.plan.toJsonText() : dumpJson(member);
+        *out += name == "plan" ? plan : dumpJson(member);
     }
     *out += '}';
+}
+
+/// The first of the runs that has this run's plan.
+std::size_t planOwner(const std::vector<ResolvedRun>& runs, std::size_t run) {
+    const auto isSame = [&](const ResolvedRun& other) {
+        return other.planHash == runs[run].planHash && other.plan == runs[run].plan;
+    };
+    return static_cast<std::size_t>(std::find_if(runs.begin(), runs.end(), isSame) - runs.begin());
 }
 
 std::string resolveAnswer(const Json& request) {
@@ -109,9 +127,11 @@ std::string resolveAnswer(const Json& request) {
         return dumpJson({{"ok", false}, {"errors", errorsJson(reply.errors, resolve.fileName)}});
     }
     std::string text = R"({"ok":true,"runs":[)";
-    for (const ResolvedRun& run : reply.runs) {
-        text += &run == &reply.runs.front() ? "" : ",";
-        appendRun(run, &text);
+    for (std::size_t i = 0; i < reply.runs.size(); ++i) {
+        const std::size_t owner = planOwner(reply.runs, i);
+        text += i == 0 ? "" : ",";
+        appendRun(reply.runs[i],
+                  owner == i ? reply.runs[i].plan.toJsonText() : std::to_string(owner), &text);
     }
     text += "]}";
     return text;

@@ -26,9 +26,14 @@ std::vector<RunFact> allFacts(const client::RunDetail& run) {
                                   bytesText(static_cast<double>(file.bytes))),
                          "Footer " + qtext(file.footerHash)});
     }
-    if (files.size() > kMostFiles) {
-        facts.push_back(
-            {"Files read", "", QString("and %1 more").arg(files.size() - kMostFiles), ""});
+    const auto shown = static_cast<std::int64_t>(std::min(files.size(), kMostFiles));
+    const std::int64_t more = run.receipt->numFiles() - shown;
+    if (more > 0) {
+        facts.push_back({"Files read", "",
+                         QString("and %1 more: millrace show %2 --receipt")
+                             .arg(more)
+                             .arg(qtext(run.summary.id)),
+                         ""});
     }
     return facts;
 }

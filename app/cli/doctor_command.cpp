@@ -1,0 +1,84 @@
+// `millrace doctor`: what is wrong with the daemon and its run store.
+#include "app/cli/commands.h"
+#include "app/cli/table.h"
+#include "app/tui/charts.h"
+#include "app/tui/figures.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+
+struct Findings {
+    client::DaemonStatus daemon;
+    client::StoreCheck store;
+    bool isWhole = false;
+
+    bool isWell() const { return daemon.warnings.empty() && store.damage.empty(); }
+};
+
+Result<Findings> examine(client::DaemonClient& daemon, bool isWhole) {
+    Findings found;
+    found.isWhole = isWhole;
+    ASSIGN_OR_RETURN(found.daemon, daemon.status());
+    ASSIGN_OR_RETURN(found.store, daemon.checkStore(isWhole));
+    return found;
+}
+
+Json jsonOf(const Findings& found) {
+    return {{"ok", found.isWell()},
+            {"warnings", found.daemon.warnings},
+            {"store",
+             {{"path", found.store.path},
+              {"check", found.isWhole ? "whole" : "quick"},
+              {"damage", found.store.damage},
+              {"bytes", found.store.bytes},
+              {"runs", found.store.runs},
+              {"seconds", found.store.seconds}}}};
+}
+
+void show(CliContext& context, const Findings& found) {
+    const auto line = [&](Tone tone, std::string_view mark, const std::string& text) {
+        context.out << paint(context.terminal, tone, mark) << ' ' << shown(context.terminal, text)
+                    << '\n';
+    };
+    for (const std::string& warning : found.daemon.warnings) {
+        line(Tone::kWarn, "warning:", warning);
+    }
+    for (const std::string& damage : found.store.damage) {
+        line(Tone::kBad, "damage:", damage);
+    }
+    const std::string place =
+        strCat(found.store.path, " (", tui::countText(found.store.runs, "run"), ", ",
+               formatBytes(static_cast<double>(found.store.bytes)), ")");
+    if (!found.store.damage.empty()) {
+        line(Tone::kBad, "damaged:",
+             strCat(found.store.path, ": restore it from a copy, or what is damaged is lost"));
+    } else {
+        line(Tone::kGood, "sound:",
+             strCat(place, found.isWhole ? ", looked through whole" : "", ", in ",
+                    tui::shortNumber(found.store.seconds), " s"));
+    }
+}
+
+}  // namespace
+
+int runDoctor(CliContext& context, const ParsedArgs& args) {
+    const auto daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const Result<Findings> found = examine(**daemon, args.has("--whole"));
+    if (!found.ok()) {
+        return fail(context, found.status());
+    }
+    if (args.isJson()) {
+        printDocument(context, jsonOf(*found));
+    } else {
+        show(context, *found);
+    }
+    return found->isWell() ? kExitOk : kExitFailed;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,54 @@
+// RunStore, the part that reads large documents: plans and receipts of very many files.
+#include <algorithm>
+
+#include "backend/core/hash.h"
+#include "backend/core/utf8.h"
+#include "backend/runs/database.h"
+#include "backend/runs/run_rows.h"
+#include "backend/runs/run_store.h"
+
+namespace millrace::runs {
+namespace {
+
+// Older versions kept a plan of its own with each run.
+std::string_view sqlOf(LargeDocument which) {
+    return which == LargeDocument::kPlan
+               ? "SELECT CASE d.kind WHEN 'plan' THEN d.text ELSE s.text END FROM run_document d "
+                 "LEFT JOIN shared_text s ON s.hash = d.text WHERE d.run_no = ? AND "
+                 "d.kind IN ('plan', 'plan@') ORDER BY d.kind DESC LIMIT 1"
+               : "SELECT text FROM run_document WHERE run_no = ? AND kind = 'receipt'";
+}
+
+// Gives `take` the document's text, as it lies in SQLite's memory; "" when there is none.
+template <class Take>
+auto withDocument(Database& db, std::string_view id, LargeDocument which, Take take)
+    -> Result<decltype(take(std::string_view()))> {
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    ASSIGN_OR_RETURN(Statement query, db.prepare(sqlOf(which)));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+    return take(isThere ? query.blobAt(0) : std::string_view());
+}
+
+}  // namespace
+
+Result<std::string> RunStore::document(std::string_view id, LargeDocument which) const {
+    MutexLock lock(browseMutex_);
+    return withDocument(*browser_, id, which,
+                        [](std::string_view text) { return toUtf8(text); });
+}
+
+Result<DocumentPage> RunStore::documentPage(std::string_view id, LargeDocument which,
+                                            std::int64_t offset, std::int64_t bytesMax) const {
+    if (offset < 0 || bytesMax < 1) {
+        return invalidArgument("a page of a document begins at 0 or later and has a byte at least");
+    }
+    MutexLock lock(browseMutex_);
+    return withDocument(*browser_, id, which, [&](std::string_view text) {
+        const std::size_t from = std::min(static_cast<std::size_t>(offset), text.size());
+        return DocumentPage{std::string(text.substr(from, static_cast<std::size_t>(bytesMax))),
+                            static_cast<std::int64_t>(text.size()),
+                            text.empty() ? "" : hashHex(text)};
+    });
+}
+
+}  // namespace millrace::runs
