@@ -113,7 +113,7 @@ class Scanner {
         if (text().starts_with("\xef\xbb\xbf")) {
             at_ = 3;
         }
-        for (std::int64_t i = 0; i < options_.csvSkipRows; ++i) {
+        for (std::int64_t i = 0; i < options_.csvSkipRows && !(isEnd_ && at_ == size_); ++i) {
             RETURN_IF_ERROR(skipLine());
         }
         return okStatus();

@@ -90,6 +90,18 @@ std::string shown(const std::vector<DataFile>& files, const Totals& totals, cons
     return strCat(files[totals.fileOf[static_cast<std::size_t>(place.form)]].path, ":", place.line);
 }
 
+/// How to read `value` as null; "" where it cannot be shown as it stands in the spec.
+std::string asNull(const Totals& totals, const std::string& value) {
+    if (value.find('\'') != std::string::npos || value.ends_with("…")) {
+        return "";
+    }
+    // The list takes the place of the usual words.
+    const CsvPlace* word = totals.sum.first(F::kWord);
+    return strCat("{null_values: ['", value, "'",
+                  word == nullptr ? "" : strCat(", '", word->value, "'"),
+                  "]} reads it as null in place of NA, NaN, null and their like, ");
+}
+
 Status badValue(const std::vector<DataFile>& files, const ReadOptions& options,
                 const std::string& name, const Totals& totals, const Candidate& most) {
     const CsvPlace* first = nullptr;
@@ -109,8 +121,7 @@ Status badValue(const std::vector<DataFile>& files, const ReadOptions& options,
         spec::DataType{most.kind}.name(), ", as the ", formatCount(numValues(totals.sum) - bad),
         " other values are", bad > 1 ? strCat(" (there are ", formatCount(bad), " such values)") : "",
         "; correct it, or say in ", options.csvKey, " what it is: {on_bad_row: drop} leaves the row "
-        "out, {null_values: ['", first->value, "']} reads it as null, {types: {", name,
-        ": string}} reads all as text");
+        "out, ", asNull(totals, first->value), "{types: {", name, ": string}} reads all as text");
 }
 
 /// Words for nothing that a text column holds as values.

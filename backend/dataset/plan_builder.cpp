@@ -156,6 +156,12 @@ void addExpressions(const std::vector<spec::Step>& steps, std::vector<std::strin
             continue;
         }
         texts.insert(texts.end(), {step.expr, step.where});
+        for (const spec::JoinKey& key : step.on) {
+            texts.push_back(key.left);
+        }
+        if (step.asOf.has_value()) {
+            texts.push_back(step.asOf->left);
+        }
         for (const auto* named : {&step.columns, &step.take}) {
             for (const spec::NamedExpr& column : *named) {
                 texts.push_back(column.expr);
@@ -190,9 +196,14 @@ Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
             tables.emplace(embedding.vocabulary->table.paths, embedding.vocabulary->table);
         }
     }
-    for (const auto& [paths, table] : tables) {
+    std::set<std::string> paths;  // the same file may be in several tables
+    for (const auto& [name, table] : tables) {
         ASSIGN_OR_RETURN(std::vector<stream::SideTable> files, sideTablesOf(table, spec.baseDir));
-        std::move(files.begin(), files.end(), std::back_inserter(plan.sideTables));
+        for (stream::SideTable& file : files) {
+            if (paths.insert(file.path).second) {
+                plan.sideTables.push_back(std::move(file));
+            }
+        }
     }
     for (const std::string& path : zoneFiles(spec)) {
         ASSIGN_OR_RETURN(stream::SideTable rules, sideFileOf(path));

@@ -33,8 +33,7 @@ Result<std::string> formatOf(const spec::TableRef& table) {
 }
 
 Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
-                                                 const std::string& baseDir,
-                                                 const std::shared_ptr<FactsCache>& cache) {
+                                                 const TablePlace& place) {
     spec::DatasetSpec section;
     section.path = table.paths;
     section.csv = table.csv;
@@ -42,8 +41,15 @@ Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
     ReadOptions options = readOptionsOf(section);
     options.csvKey = "the table's csv";
     Result<std::shared_ptr<const Dataset>> opened =
-        Dataset::open(table.paths, baseDir, options, cache);
+        Dataset::open(table.paths, place.baseDir, options, place.cache);
     RETURN_IF_ERROR(annotate(opened.status(), strCat("table ", table.text())));
+    for (const DataFile& file : (*opened)->files()) {
+        if (place.planned != nullptr && !place.planned->contains(file.path)) {
+            return failedPrecondition("table ", table.text(), ": ", file.path,
+                                      " is no file of the plan: it came later; take it away, or "
+                                      "submit again");
+        }
+    }
     return opened;
 }
 
@@ -78,22 +84,19 @@ Result<stream::SideTable> pinned(const DataFile& file) {
 
 }  // namespace
 
-Result<spec::Schema> tableSchema(const spec::TableRef& ref, const std::string& baseDir,
-                                 const std::shared_ptr<FactsCache>& cache) {
-    ASSIGN_OR_RETURN(const auto table, openTable(ref, baseDir, cache));
+Result<spec::Schema> tableSchema(const spec::TableRef& ref, const TablePlace& place) {
+    ASSIGN_OR_RETURN(const auto table, openTable(ref, place));
     return table->schema();
 }
 
-Result<std::vector<std::string>> tableNotes(const spec::TableRef& ref, const std::string& baseDir,
-                                            const std::shared_ptr<FactsCache>& cache) {
-    ASSIGN_OR_RETURN(const auto table, openTable(ref, baseDir, cache));
+Result<std::vector<std::string>> tableNotes(const spec::TableRef& ref, const TablePlace& place) {
+    ASSIGN_OR_RETURN(const auto table, openTable(ref, place));
     return table->notes();
 }
 
-Result<TableSize> tableSize(const spec::TableRef& ref, const std::string& baseDir,
-                            const std::vector<std::string>& columns,
-                            const std::shared_ptr<FactsCache>& cache) {
-    ASSIGN_OR_RETURN(const auto table, openTable(ref, baseDir, cache));
+Result<TableSize> tableSize(const spec::TableRef& ref, const std::vector<std::string>& columns,
+                            const TablePlace& place) {
+    ASSIGN_OR_RETURN(const auto table, openTable(ref, place));
     TableSize size;
     for (std::size_t file = 0; file < table->files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, table->facts(file));
@@ -111,10 +114,9 @@ Result<TableSize> tableSize(const spec::TableRef& ref, const std::string& baseDi
 }
 
 Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
-                                                const std::string& baseDir,
                                                 const std::vector<std::string>& columns,
-                                                const std::shared_ptr<FactsCache>& cache) {
-    ASSIGN_OR_RETURN(const auto table, openTable(ref, baseDir, cache));
+                                                const TablePlace& place) {
+    ASSIGN_OR_RETURN(const auto table, openTable(ref, place));
     const std::string path = ref.text();
     SplitReader reader(table);
     std::vector<arrow::ArrayVector> pieces(columns.size());
@@ -157,9 +159,10 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& ref,
                                                     const std::string& baseDir) {
     ASSIGN_OR_RETURN(const std::string format, formatOf(ref));
-    ASSIGN_OR_RETURN(const std::vector<DataFile> files, listFiles(ref.paths, baseDir, format));
+    const Result<std::vector<DataFile>> files = listFiles(ref.paths, baseDir, format);
+    RETURN_IF_ERROR(annotate(files.status(), strCat("table ", ref.text())));
     std::vector<stream::SideTable> tables;
-    for (const DataFile& file : files) {
+    for (const DataFile& file : *files) {
         ASSIGN_OR_RETURN(tables.emplace_back(), pinned(file));
     }
     return tables;

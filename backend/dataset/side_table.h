@@ -5,6 +5,7 @@
 // Types of CSV tables that are not given are inferred.
 // Failure: names the table as written in the spec.
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,27 +25,32 @@ struct TableRef;
 
 namespace millrace::dataset {
 
-/// The columns of the table, whose paths are relative to `baseDir`.
-Result<spec::Schema> tableSchema(const spec::TableRef& table, const std::string& baseDir,
-                                 const std::shared_ptr<FactsCache>& cache);
+/// Where tables are looked for.
+struct TablePlace {
+    std::string baseDir;  ///< their paths are relative to it
+    std::shared_ptr<FactsCache> cache;
+    /// Absolute paths, those of a plan: a table with another file is kFailedPrecondition, which
+    /// names the file. Nullptr: any.
+    std::shared_ptr<const std::set<std::string>> planned = nullptr;
+};
+
+/// The columns of the table.
+Result<spec::Schema> tableSchema(const spec::TableRef& table, const TablePlace& place);
 
 /// What is worth to know of how its files are read, as Dataset::notes().
-Result<std::vector<std::string>> tableNotes(const spec::TableRef& table, const std::string& baseDir,
-                                            const std::shared_ptr<FactsCache>& cache);
+Result<std::vector<std::string>> tableNotes(const spec::TableRef& table, const TablePlace& place);
 
 /// What these columns of the table need in memory, by its footer or first pass.
 struct TableSize {
     std::int64_t rows = 0, bytes = 0;
 };
-Result<TableSize> tableSize(const spec::TableRef& table, const std::string& baseDir,
-                            const std::vector<std::string>& columns,
-                            const std::shared_ptr<FactsCache>& cache);
+Result<TableSize> tableSize(const spec::TableRef& table, const std::vector<std::string>& columns,
+                            const TablePlace& place);
 
 /// These columns of the table, of their pinned types, one chunk each.
 Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& table,
-                                                const std::string& baseDir,
                                                 const std::vector<std::string>& columns,
-                                                const std::shared_ptr<FactsCache>& cache);
+                                                const TablePlace& place);
 
 /// A side table's files: absolute path, size and content hash, as the plan and the receipt hold them.
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& table,

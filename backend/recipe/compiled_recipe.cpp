@@ -192,18 +192,16 @@ class RecipeOfPart : public CompiledRecipe {
 
 }  // namespace
 
-TableSource diskTables(std::string baseDir, std::shared_ptr<dataset::FactsCache> cache) {
+TableSource diskTables(const dataset::TablePlace& place) {
     TableSource source;
-    source.schema = [baseDir, cache](const spec::TableRef& table) {
-        return dataset::tableSchema(table, baseDir, cache);
+    source.schema = [place](const spec::TableRef& table) {
+        return dataset::tableSchema(table, place);
     };
-    source.load = [baseDir, cache](const spec::TableRef& table,
-                                   const std::vector<std::string>& columns) {
-        return dataset::loadTable(table, baseDir, columns, cache);
+    source.load = [place](const spec::TableRef& table, const std::vector<std::string>& columns) {
+        return dataset::loadTable(table, columns, place);
     };
-    source.size = [baseDir, cache](const spec::TableRef& table,
-                                   const std::vector<std::string>& columns) {
-        return dataset::tableSize(table, baseDir, columns, cache);
+    source.size = [place](const spec::TableRef& table, const std::vector<std::string>& columns) {
+        return dataset::tableSize(table, columns, place);
     };
     return source;
 }

@@ -77,7 +77,7 @@ struct TableSource {
 };
 
 /// Tables on disk: CSV, Parquet or Arrow by the name's ending, relative to baseDir.
-TableSource diskTables(std::string baseDir, std::shared_ptr<dataset::FactsCache> cache);
+TableSource diskTables(const dataset::TablePlace& place);
 
 /// train: the spec's where, recipe, labels and features. eval: eval.dataset.where, the base's
 /// labels through eval.label_recipe, features through eval.recipe; the rows of both are the same.

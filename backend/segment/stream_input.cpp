@@ -1,6 +1,7 @@
 #include "backend/segment/stream_input.h"
 
 #include <algorithm>
+#include <set>
 
 #include <arrow/compute/initialize.h>
 
@@ -91,13 +92,16 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     }
     input->cuts_ = stream::SegmentCuts(input->files(), input->plan_.segmentSplits, input->order_);
     auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
-    recipe::TableSource tables = recipe::diskTables(input->spec_.baseDir, cache);
-    tables.shared = std::move(shared);
     std::vector<dataset::DataFile> checked;
+    auto planned = std::make_shared<std::set<std::string>>();
     for (const stream::SideTable& table : input->plan_.sideTables) {
         ASSIGN_OR_RETURN(dataset::DataFile file, dataset::verifySideTable(table));
+        planned->insert(table.path);
         checked.push_back(std::move(file));
     }
+    recipe::TableSource tables =
+        recipe::diskTables({input->spec_.baseDir, cache, std::move(planned)});
+    tables.shared = std::move(shared);
     RETURN_IF_ERROR(checkZones(input->spec_, input->plan_));
     RETURN_IF_ERROR(input->bind(tables, cache, budget, use));
     for (const dataset::DataFile& file : checked) {

@@ -214,6 +214,8 @@ void checkCsv(const CsvOptions& csv, const std::string& place, const std::string
             refuse(" must be one character (of one byte)");
         } else if (text == "\n" || text == "\r") {
             refuse(" cannot be a line end, which ends a row");
+        } else if (text == std::string_view("\0", 1)) {
+            refuse(" cannot be the character 0, which no text holds");
         }
     }
     if (csv.delimiter == csv.quote || csv.delimiter == csv.comment ||

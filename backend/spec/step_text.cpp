@@ -92,9 +92,10 @@ std::string keysText(const std::vector<JoinKey>& on) {
     return listText(names);
 }
 
-/// What differs from a table of commas, with a header, that is read as it is.
-std::string csvText(const CsvOptions& csv) {
-    const CsvOptions usual;
+/// What differs from how files of these names are read.
+std::string csvText(const TableRef& table) {
+    const CsvOptions& csv = table.csv;
+    const CsvOptions usual = TableRef(table.paths).csv;
     Members members, types;
     for (const auto& [name, type] : csv.types) {
         types.text(scalar(name, true), type);
@@ -141,7 +142,7 @@ std::string joinText(const Step& step) {
             .textUnless("missing", step.missing, "null");
     }
     if (!step.table.hasUsualCsv()) {
-        members.raw("csv", csvText(step.table.csv));
+        members.raw("csv", csvText(step.table));
     }
     return members.done();
 }

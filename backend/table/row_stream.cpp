@@ -103,7 +103,7 @@ Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
     for (const int column : chosen) {
         rows->columns_.push_back(known[static_cast<std::size_t>(column)]);
     }
-    const recipe::TableSource tables = recipe::diskTables(spec.baseDir, cache);
+    const recipe::TableSource tables = recipe::diskTables({spec.baseDir, cache});
     ASSIGN_OR_RETURN(rows->recipe_,
                      recipe::CompiledRecipe::compile(spec, recipe::Part::kTrain,
                                                      rows->dataset_->schema(), tables, &budget));

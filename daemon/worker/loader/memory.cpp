@@ -32,7 +32,7 @@ recipe::TableNeed tablesOf(const spec::RunSpec& spec, const LoaderSetUp& setUp) 
         parts.push_back(recipe::Part::kEval);
     }
     const auto need =
-        recipe::tableNeed(spec, recipe::diskTables(spec.baseDir, factsCache()), parts);
+        recipe::tableNeed(spec, recipe::diskTables({spec.baseDir, factsCache()}), parts);
     // What is wrong with a table is said when it is opened.
     return need.ok() ? *need : recipe::TableNeed{};
 }

@@ -29,7 +29,7 @@ class Resolver {
         : request_(request),
           reader_(reader),
           cache_(factsCache()),
-          tables_(recipe::diskTables(request.baseDir, cache_)) {}
+          tables_(recipe::diskTables({request.baseDir, cache_})) {}
 
     bool resolve(const std::string& variation, ResolveReply& reply);
 
@@ -163,7 +163,7 @@ void Resolver::noteTables(ResolvedRun& run) const {
         }
     }
     for (const spec::TableRef& table : tables) {
-        const auto notes = dataset::tableNotes(table, request_.baseDir, cache_);
+        const auto notes = dataset::tableNotes(table, {request_.baseDir, cache_});
         if (notes.ok()) {
             run.warnings.insert(run.warnings.end(), notes->begin(), notes->end());
         }

@@ -135,7 +135,7 @@ TEST(ColumnTree, SideTablesHaveFieldsToo) {
     DataDirectory dir;
     dir.parquet("users.parquet", {{"user", users()}});
     const auto table =
-        loadTable("users.parquet", dir.path(), {"user.age"}, std::make_shared<FactsCache>());
+        loadTable("users.parquet", {"user.age"}, {dir.path(), std::make_shared<FactsCache>()});
     ASSERT_TRUE(table.ok()) << table.status();
     EXPECT_EQ((*table)->column(0)->null_count(), 2);
 }

@@ -222,6 +222,12 @@ TEST(Csv, OneBadValueIsNamedWithFileLineColumnAndValue) {
                                 "values are; "),
                       HasSubstr("dataset.csv"), HasSubstr("on_bad_row: drop"),
                       HasSubstr("null_values: ['oops']"), HasSubstr("types: {x: string}")));
+    dir.text("b.csv", "x\n1\noops\nNA\n" + numbers(50));
+    EXPECT_THAT(messageOf(openAt(dir, csv()).status()),
+                HasSubstr("null_values: ['oops', 'NA']"));
+    dir.text("b.csv", "x\n1\nit's\n" + numbers(50));
+    EXPECT_THAT(messageOf(openAt(dir, csv()).status()), Not(HasSubstr("null_values")));
+    dir.text("b.csv", "x\n1\noops\n" + numbers(50));
     ReadOptions options = csv();
     options.csvTypes = {{"x", "string"}};
     EXPECT_EQ(typeOf(openAt(dir, options), "x"), "string");
@@ -389,8 +395,10 @@ TEST(Csv, SkippedLinesAndCommentsMayLieOverBlockBorders) {
     options.csvSkipRows = 3;
     options.csvComment = '#';
     EXPECT_TRUE(valuesOf(openAt(dir, options), "x")->Equals(ints({1, 2})));
-    options.csvSkipRows = 30;
-    EXPECT_THAT(messageOf(openAt(dir, options).status()), HasSubstr("the file is empty"));
+    for (const std::int64_t lines : {std::int64_t{30}, std::int64_t{1} << 62}) {  // at once
+        options.csvSkipRows = lines;
+        EXPECT_THAT(messageOf(openAt(dir, options).status()), HasSubstr("the file is empty"));
+    }
 }
 
 TEST(Csv, WholeNumbersOfTwoKindsInTwoFilesAreWidenedExactlyOrRefused) {
@@ -429,7 +437,7 @@ TEST(Csv, TabsAreTheDelimiterOfTsv) {
     EXPECT_EQ(readOptionsOf({"a.tsv/b.csv"}, "").csvDelimiter, ',');
     DataDirectory dir;
     dir.text("t.tsv", "a,b\tc\n1\t2\n");
-    const auto schema = tableSchema("t.tsv", dir.path(), std::make_shared<FactsCache>());
+    const auto schema = tableSchema("t.tsv", {dir.path(), std::make_shared<FactsCache>()});
     ASSERT_TRUE(schema.ok()) << schema.status();
     EXPECT_THAT(schema->names(), ElementsAre("a,b", "c"));
 }
@@ -444,13 +452,13 @@ TEST(Csv, SeveralFilesAreOneSideTableReadAsItSays) {
     table.csv.decimalComma = true;
     table.csv.nullValues = {"?"};
     const auto cache = std::make_shared<FactsCache>();
-    const auto loaded = loadTable(table, dir.path(), {"k", "v"}, cache);
+    const auto loaded = loadTable(table, {"k", "v"}, {dir.path(), cache});
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     EXPECT_TRUE((*loaded)->column(0)->chunk(0)->Equals(ints({3, 1, 2})));
     EXPECT_TRUE((*loaded)->column(1)->chunk(0)->Equals(reals({4.5, 1.5, -1}, -1)));
-    EXPECT_EQ(tableSize(table, dir.path(), {"k"}, cache)->rows, 3);
+    EXPECT_EQ(tableSize(table, {"k"}, {dir.path(), cache})->rows, 3);
     table.csv.nullValues = {};
-    EXPECT_THAT(messageOf(tableSchema(table, dir.path(), cache).status()),
+    EXPECT_THAT(messageOf(tableSchema(table, {dir.path(), cache}).status()),
                 HasSubstr("t-2.csv: column 'v' is string, but double in"));
 }
 

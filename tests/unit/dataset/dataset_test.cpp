@@ -527,6 +527,55 @@ TEST(Plan, SideTablesAreHashedAndChecked) {
     EXPECT_THAT(messageOf(verifySideTable(table).status()), HasSubstr("t.csv: changed since"));
 }
 
+TEST(Plan, ATableHasTheFilesOfThePlanAndNoOther) {
+    DataDirectory dir;
+    dir.text("t-1.csv", "k\n1\n");
+    const TablePlace place{dir.path(), std::make_shared<FactsCache>(),
+                           std::make_shared<std::set<std::string>>(
+                               std::set<std::string>{dir.path() + "/t-1.csv"})};
+    const auto table = loadTable("t-*.csv", {"k"}, place);
+    ASSERT_TRUE(table.ok()) << table.status();
+    dir.text("t-2.csv", "k\n1\n");
+    const Status status = loadTable("t-*.csv", {"k"}, place).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr("t-2.csv is no file of the plan"));
+}
+
+TEST(Plan, AFileOfTwoTablesIsPinnedOnce) {
+    DataDirectory dir;
+    dir.text("d.csv", "k\n1\n");
+    dir.text("t.csv", "k\n1\n");
+    dir.text("u.csv", "k\n1\n");
+    const auto dataset = openAt(dir, "d.csv", as("csv"));
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    spec::RunSpec spec;
+    spec.baseDir = dir.path();
+    spec::Step step;
+    step.kind = spec::StepKind::kSemiJoin;
+    step.on = {{"k", "k"}};
+    step.table = spec::TableRef("t.csv");
+    spec.recipe.push_back(step);
+    step.table = spec::TableRef(std::vector<std::string>{"t.csv", "u.csv"});
+    spec.recipe.push_back(step);
+    const auto plan = buildPlan(spec, **dataset, nullptr, {"k"});
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_EQ(plan->sideTables.size(), 2);
+    EXPECT_THAT(plan->sideTables[0].path, HasSubstr("t.csv"));
+    EXPECT_THAT(plan->sideTables[1].path, HasSubstr("u.csv"));
+}
+
+TEST(Plan, ZonesOfWhatAJoinLooksUpArePinned) {
+    spec::RunSpec spec;
+    spec::Step step;
+    step.kind = spec::StepKind::kJoin;
+    step.on = {{"date_trunc('day', t at time zone 'Europe/Berlin')", "day"}};
+    step.asOf = spec::AsOf();
+    step.asOf->left = "t at time zone 'America/New_York'";
+    spec.recipe.push_back(step);
+    EXPECT_THAT(zoneFiles(spec), testing::UnorderedElementsAre(HasSubstr("/Europe/Berlin"),
+                                                               HasSubstr("/America/New_York")));
+}
+
 TEST(Plan, TheSameFilesElsewhereGiveTheSamePlanHash) {
     DataDirectory a, b;
     a.text("x.csv", "k\n1\n");

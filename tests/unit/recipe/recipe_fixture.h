@@ -71,7 +71,7 @@ struct Bench {
     Result<std::shared_ptr<const recipe::CompiledRecipe>> compile(MemoryColumns& data) {
         return recipe::CompiledRecipe::compile(
             spec, part, data.schema(),
-            recipe::diskTables(dir.path(), std::make_shared<dataset::FactsCache>()), nullptr);
+            recipe::diskTables({dir.path(), std::make_shared<dataset::FactsCache>()}), nullptr);
     }
     Result<recipe::FeatureBatch> run(MemoryColumns& data) {
         ASSIGN_OR_RETURN(const auto compiled, compile(data));

@@ -96,6 +96,22 @@ TEST_F(FaultTest, AVanishedFileIsNamed) {
     EXPECT_NE(sink.errorText.find("part-1.parquet"), std::string::npos) << sink.errorText;
 }
 
+TEST_F(FaultTest, ATableThatGotAnotherFileSinceThePlanIsRefused) {
+    writeParquet("part-0.parquet");
+    const auto table = [this](const char* name, const char* rows) {
+        std::ofstream(directory_ / name) << rows;
+    };
+    table("t-1.csv", "value\n500\n");
+    const auto input = open(strCat(parquetSpec(), "recipe: [{semi_join: {table: '",
+                                   directory_.path(), "/t-*.csv', on: value}}]\n"));
+    EXPECT_TRUE(StreamInput::open(input->spec(), input->plan(), recipe::Part::kTrain, budget_).ok());
+    table("t-2.csv", "value\n501\n");
+    const auto again =
+        StreamInput::open(input->spec(), input->plan(), recipe::Part::kTrain, budget_);
+    EXPECT_EQ(again.status().code(), absl::StatusCode::kFailedPrecondition) << again.status();
+    EXPECT_NE(again.status().message().find("t-2.csv is no file of the plan"), std::string::npos);
+}
+
 TEST_F(FaultTest, ACursorWhoseRestNobodyKeepsIsAnError) {
     writeParquet("part-0.parquet");
     const auto input = open(parquetSpec("shuffle: none") + "recipe: [{filter: value >= 500}]\n");

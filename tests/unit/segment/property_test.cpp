@@ -183,7 +183,7 @@ void StreamProperty::openStream() {
                                              dataset::readOptionsOf(spec_.dataset), cache);
     ASSERT_TRUE(data.ok()) << data.status();
     const auto bound =
-        spec::bindSchema(spec_, (*data)->schema(), recipe::diskTables(spec_.baseDir, cache).schema);
+        spec::bindSchema(spec_, (*data)->schema(), recipe::diskTables({spec_.baseDir, cache}).schema);
     ASSERT_TRUE(bound.ok()) << spec::toStatus(bound.errors, "spec");
     const auto plan = dataset::buildPlan(spec_, **data, nullptr);
     ASSERT_TRUE(plan.ok()) << plan.status();

@@ -153,7 +153,7 @@ class StreamTest : public ::testing::Test {
         const auto data = dataset::Dataset::open(spec.dataset.path, spec.baseDir,
                                                  dataset::readOptionsOf(spec.dataset), cache);
         EXPECT_TRUE(data.ok()) << data.status();
-        const auto tables = recipe::diskTables(spec.baseDir, cache);
+        const auto tables = recipe::diskTables({spec.baseDir, cache});
         const auto bound = spec::bindSchema(spec, (*data)->schema(), tables.schema);
         EXPECT_TRUE(bound.ok()) << spec::toStatus(bound.errors, "spec");
         const auto plan = dataset::buildPlan(spec, **data, nullptr);

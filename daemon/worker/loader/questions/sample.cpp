@@ -47,7 +47,7 @@ class Sampler {
         : request_(request),
           reply_(reply),
           cache_(factsCache()),
-          tables_(recipe::diskTables(request.spec.baseDir, cache_)) {}
+          tables_(recipe::diskTables({request.spec.baseDir, cache_})) {}
 
     void run() {
         const std::optional<Bound> bound = bind();
