@@ -25,6 +25,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 ReadOptions csv() {

@@ -300,9 +300,10 @@ std::vector<std::string> namesOf(const std::string& text) {
         const bool isQuoted = at < text.size() && text[at] == '"';
         std::string name = isQuoted ? quotedName(text, at) : "";
         const std::size_t end = std::min(text.find(',', at), text.size());
-        // What stands behind a quoted name is no part of it: then no column has the name.
-        name += text.substr(at, end - at);
-        name.erase(name.find_last_not_of(' ') + 1);
+        // What stands behind a name in quotes is not dropped: no column has such a name.
+        std::string plain = text.substr(at, end - at);
+        plain.erase(plain.find_last_not_of(' ') + 1);
+        name += plain;
         if (!name.empty()) {
             names.push_back(std::move(name));
         }
