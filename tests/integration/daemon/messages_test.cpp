@@ -22,13 +22,18 @@ TEST(RunMessages, ARunOfFiftyThousandFilesCanBeShown) {
     }
     agent::RunDetails details;
     details.view.record.id = "r-abc23";
-    details.view.record.receipt = dumpJson({{"files", files}, {"rows_kept", 7}});
-    details.view.record.plan = dumpJson({{"files", planned}});
-    ASSERT_GT(details.view.record.receipt.size(), 8U << 20);
+    const std::string receipt = dumpJson({{"files", files}, {"rows_kept", 7}});
+    ASSERT_GT(receipt.size(), 8U << 20);
+    const auto head = agent::headOfReceipt(receipt, agent::kReceiptFilesShown);
+    ASSERT_TRUE(head.ok()) << head.status();
+    details.receipt = *head;
+    details.planFacts = agent::planFactsOf(dumpJson({{"files", planned}}));
     v1::GetRunResponse response;
     fillDetails(details, &response);
     EXPECT_LT(response.ByteSizeLong(), static_cast<std::size_t>(kMaxMessageBytes) / 8);
     EXPECT_EQ(response.plan_files(), static_cast<std::uint32_t>(kFiles));
+    EXPECT_EQ(response.plan_splits(), static_cast<std::uint32_t>(kFiles));
+    EXPECT_EQ(response.plan_rows(), 1000 * kFiles);
     EXPECT_EQ(response.receipt().files_total(), static_cast<std::uint32_t>(kFiles));
     EXPECT_EQ(response.receipt().files_size(), 1'000);
     EXPECT_EQ(response.receipt().rows_kept(), 7);
@@ -39,10 +44,11 @@ TEST(RunMessages, ARunOfFiftyThousandFilesCanBeShown) {
 
 TEST(RunMessages, AReceiptOfFewFilesIsShownAsItIsStored) {
     agent::RunDetails details;
-    details.view.record.receipt = R"({"files":[{"path":"a.csv","rows":3}],"rows_kept":7})";
+    const std::string receipt = R"({"files":[{"path":"a.csv","rows":3}],"rows_kept":7})";
+    details.receipt = *agent::headOfReceipt(receipt, agent::kReceiptFilesShown);
     v1::GetRunResponse response;
     fillDetails(details, &response);
-    EXPECT_EQ(response.receipt().json(), details.view.record.receipt);
+    EXPECT_EQ(response.receipt().json(), receipt);
     EXPECT_EQ(response.receipt().files_total(), 1U);
 }
 
