@@ -138,7 +138,7 @@ void noteWords(const std::vector<DataFile>& files, const ReadOptions& options,
                            "'] reads it as null"));
 }
 
-/// By name: the kind that a column has in every file; kNull: each file's own.
+/// By name: the kind that a column has in every file that has a value of it.
 using Kinds = std::map<std::string, K>;
 
 Status resolve(const std::vector<DataFile>& files, const ReadOptions& options,
@@ -154,7 +154,7 @@ Status resolve(const std::vector<DataFile>& files, const ReadOptions& options,
     if (given == options.csvTypes.end() ? kind == K::kString : given->second == "string") {
         noteWords(files, options, name, totals, notes);
     }
-    kinds[name] = kind == K::kString ? K::kNull : kind;
+    kinds[name] = kind;
     return okStatus();
 }
 
@@ -218,9 +218,9 @@ Result<std::vector<spec::Schema>> csvSchemas(
         }
         schemas[i] = facts[i]->schema;
         for (spec::Field& field : schemas[i].fields) {
-            const K all = kinds[field.name];
-            field.type.kind =
-                all == K::kNull || field.type.kind == K::kNull ? field.type.kind : all;
+            if (field.type.kind != K::kNull) {
+                field.type.kind = kinds[field.name];
+            }
         }
     }
     return schemas;

@@ -23,9 +23,10 @@ spec::TypeKind csvKind(const CsvColumn& column);
 /// The type that `options.csvTypes` gives a column; kString where it gives none.
 spec::TypeKind csvKindGiven(const ReadOptions& options, const std::string& column);
 
-/// The files' schemas with the types that follow from all files together, where
-/// `options.csvTypes` gives none. `notes`: what is worth to know is added. Failure:
-/// kInvalidArgument "PATH:LINE: column 'c': 'value' ..." for a bad value, unless they are left out.
+/// The files' schemas with the types that follow from all files together, kNull in a file without a
+/// value of the column; what `options.csvTypes` gives is not in them. `notes`: what is worth to know
+/// is added. Failure: kInvalidArgument "PATH:LINE: column 'c': 'value' ..." for a bad value, unless
+/// they are left out.
 Result<std::vector<spec::Schema>> csvSchemas(
     const std::vector<DataFile>& files, const std::vector<std::shared_ptr<const FileFacts>>& facts,
     const ReadOptions& options, std::vector<std::string>& notes);
