@@ -465,7 +465,7 @@ TEST(Csv, AMistakeInTheTypesNamesThePlaceWhereTheyStand) {
                 HasSubstr("dataset.csv.types: no column 'y'"));
     spec::TableRef table("a.csv");
     table.csv.types = {{"y", "int64"}};
-    EXPECT_THAT(messageOf(tableSchema(table, dir.path(), std::make_shared<FactsCache>()).status()),
+    EXPECT_THAT(messageOf(tableSchema(table, {dir.path(), std::make_shared<FactsCache>()}).status()),
                 HasSubstr("the table's csv.types: no column 'y'"));
 }
 
