@@ -512,8 +512,9 @@ TEST(Csv, SeveralFilesAreOneSideTableReadAsItSays) {
     EXPECT_TRUE((*loaded)->column(1)->chunk(0)->Equals(reals({4.5, 1.5, -1}, -1)));
     EXPECT_EQ(tableSize(table, {"k"}, {dir.path(), cache})->rows, 3);
     table.csv.nullValues = {};
-    EXPECT_THAT(messageOf(tableSchema(table, {dir.path(), cache}).status()),
-                HasSubstr("t-2.csv: column 'v' is string, but double in"));
+    const auto schema = tableSchema(table, {dir.path(), cache});
+    ASSERT_TRUE(schema.ok()) << schema.status();
+    EXPECT_EQ(schema->find("v")->type.name(), "string");
 }
 
 }  // namespace
