@@ -191,6 +191,17 @@ class SchemaUnion {
     std::vector<std::size_t> refusedIn_;  ///< by refused column: the first file that has it
 };
 
+/// A CSV file's columns with the types of all files together; kNull where it has no value itself.
+spec::Schema typedBy(const CsvKinds& kinds, spec::Schema one) {
+    for (spec::Field& field : one.fields) {
+        const auto kind = kinds.find(field.name);
+        if (field.type.kind != spec::TypeKind::kNull && kind != kinds.end()) {
+            field.type.kind = kind->second;
+        }
+    }
+    return one;
+}
+
 /// The user's types win; columns without any value are strings.
 Status pinCsvTypes(spec::Schema& schema, const ReadOptions& options) {
     for (const auto& [name, typeName] : options.csvTypes) {
@@ -260,14 +271,15 @@ bool Dataset::hasObjects() const {
 
 Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
     const bool isCsv = options_.format == "csv";
-    std::vector<spec::Schema> typed;
+    CsvKinds kinds;
     if (isCsv) {
-        ASSIGN_OR_RETURN(typed, csvSchemas(files_, facts, options_, notes_));
+        ASSIGN_OR_RETURN(kinds, csvKinds(files_, facts, options_, notes_));
     }
     SchemaUnion united(files_, options_);
     for (std::size_t i = 0; i < facts.size(); ++i) {
         if (facts[i] != nullptr) {
-            RETURN_IF_ERROR(united.add(i, isCsv ? typed[i] : facts[i]->schema));
+            RETURN_IF_ERROR(isCsv ? united.add(i, typedBy(kinds, facts[i]->schema))
+                                  : united.add(i, facts[i]->schema));
         }
     }
     schema_ = united.take();
