@@ -29,9 +29,9 @@ bool isWild(std::string_view text) {
     return text.find_first_of("*?[{") != std::string_view::npos;
 }
 
-/// Whether a name is passed over by a part of a pattern that does not ask for it. What a check of the
-/// file system has found (lost+found) is no data, and only root may enter it: which files there are
-/// would depend on who lists them.
+/// Whether a name is passed over by a part of a pattern that does not ask for it. What a check of
+/// the file system has found (lost+found) is no data, and only root may enter it: which files there
+/// are would depend on who lists them.
 bool isHidden(std::string_view name, std::string_view part) {
     if (name == "lost+found") {
         return part != name;

@@ -45,8 +45,8 @@ class RowStream {
     ~RowStream();
 
     const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
-    /// `take` is called by one thread at a time, in order. What it took counts when run() is OK only:
-    /// the files are looked at once more at the end.
+    /// `take` is called by one thread at a time, in order. What it took counts when run() is OK
+    /// only: the files are looked at once more at the end.
     Status run(const BatchTaker& take, std::stop_token stop);
 
     std::int64_t rowsTotal() const { return rowsTotal_; }

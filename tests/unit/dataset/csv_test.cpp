@@ -325,6 +325,42 @@ TEST(Csv, BadRowsAreLeftOutAndCountedWhereTheUserSaysSo) {
     EXPECT_EQ((*(*again)->facts(0))->rows, 62);
 }
 
+TEST(Csv, SplitsAreCutBesideCommentsAndRowsThatAreLeftOut) {
+    DataDirectory dir;
+    std::string text = "x,s\n# before\nbad,a\n";
+    for (int i = 0; i < 40; ++i) {
+        text += std::to_string(i) + (i % 3 == 0 ? ",\"# no\ncomment\"\n" : ",t\n");
+        text += i % 4 == 0 ? "# a comment, \"\n" : i % 5 == 0 ? "1,2,3\n" : i == 31 ? "no,b\n" : "";
+    }
+    dir.text("a.csv", text + "1\n# behind");
+    ReadOptions options = csv();
+    options.csvComment = '#';
+    options.csvDropsBadRows = true;
+    for (const std::int64_t rows : {1, 2, 3, 4, 7, 100}) {
+        options.csvSplitRows = rows;
+        const auto dataset = openAt(dir, options);
+        ASSERT_EQ(typeOf(dataset, "x"), "int64") << rows;
+        const auto facts = *(*dataset)->facts(0);
+        EXPECT_EQ(facts->rows, 40);
+        SplitReader reader(*dataset);
+        SplitRange split{0, 0, 0, 0};
+        for (const ChunkFacts& chunk : facts->chunks) {
+            split.rows = chunk.rows;
+            const auto read = reader.readColumns(split, {"x", "s"});
+            ASSERT_TRUE(read.ok()) << read.status();
+            for (std::int64_t i = 0; i < chunk.rows; ++i) {
+                const std::int64_t x = split.firstRow + i;
+                EXPECT_EQ(static_cast<const arrow::Int64Array&>(*read->at(0)).Value(i), x);
+                EXPECT_EQ(static_cast<const arrow::StringArray&>(*read->at(1)).GetString(i),
+                          x % 3 == 0 ? "# no\ncomment" : "t");
+            }
+            split.firstRow += chunk.rows;
+            ++split.chunk;
+        }
+        EXPECT_EQ(split.firstRow, 40);
+    }
+}
+
 TEST(Csv, ValuesThatAreNotOfAGivenTypeAreBadRowsToo) {
     DataDirectory dir;
     dir.text("a.csv", "x,y\n1,a\n300,b\n2,c\n");
