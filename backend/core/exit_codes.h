@@ -11,9 +11,10 @@ namespace millrace {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitUsage = 2;      ///< the command line was not understood
 inline constexpr int kExitStopped = 3;    ///< on request, with a checkpoint where there is one
-inline constexpr int kExitInput = 4;      ///< spec, data, checkpoint: the same again ends the same
+inline constexpr int kExitInput = 4;      ///< spec, data, checkpoint: the same again ends the same;
+                                          ///< a memory limit below the plan's need, too
 inline constexpr int kExitOther = 5;      ///< everything else: another try may succeed
-inline constexpr int kExitResources = 6;  ///< memory, disk or a limit; the input is not at fault
+inline constexpr int kExitResources = 6;  ///< memory, disk, a limit on the way: not the input's
 inline constexpr int kExitShim = 125;     ///< millrace-exec's own trouble; 126, 127: the command's
 inline constexpr int kExitSignal = 128;   ///< + n: signal n ended the process
 

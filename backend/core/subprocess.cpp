@@ -153,10 +153,8 @@ void feed(UniqueFd& fd, std::string_view& rest) {
 
 }  // namespace
 
-std::int64_t memoryShareOf(int children) {
-    const std::int64_t all = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                             static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
-    return std::max<std::int64_t>(all / std::max(children, 1), std::int64_t{1} << 30);
+std::int64_t memoryShareOf(int children, std::int64_t memory) {
+    return std::max<std::int64_t>(memory / std::max(children, 1), std::int64_t{1} << 30);
 }
 
 Result<Subprocess> Subprocess::start(const SubprocessOptions& options) {

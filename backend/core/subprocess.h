@@ -5,12 +5,14 @@
 // child started: it makes a process group of its own, which is killed with it. Threads: one owner.
 // Failure: a program that cannot be started is kNotFound/kPermissionDenied with its path.
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
 
+#include "backend/core/machine_memory.h"
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
 
@@ -33,9 +35,9 @@ struct SubprocessOptions {
     bool dieWithParent = false;  ///< PR_SET_PDEATHSIG(SIGKILL): only from a lasting thread
 };
 
-/// What `memoryLimitBytes` is to be when so many children may run at once: this machine's memory
-/// divided by them, at least 1 GiB.
-std::int64_t memoryShareOf(int children);
+/// What `memoryLimitBytes` is to be when so many children may run at once: what the machine and the
+/// control groups of this process allow (`memory`), divided by them, at least 1 GiB.
+std::int64_t memoryShareOf(int children, std::int64_t memory = machineMemory());
 
 struct SubprocessOutput {
     int exitCode = 0;  ///< 128 + n when signal n ended it

@@ -68,8 +68,9 @@ std::size_t asciiFrom(std::string_view text, std::size_t at) {
     return end - at;
 }
 
-// Where the first invalid sequence begins; the size when there is none.
-std::size_t validPrefix(std::string_view text) {
+}  // namespace
+
+std::size_t utf8Prefix(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
         at += asciiFrom(text, at);
@@ -85,17 +86,15 @@ std::size_t validPrefix(std::string_view text) {
     return at;
 }
 
-}  // namespace
-
 bool isUtf8(std::string_view bytes) {
-    return validPrefix(bytes) == bytes.size();
+    return utf8Prefix(bytes) == bytes.size();
 }
 
 std::string toUtf8(std::string_view bytes, std::size_t mostBytes) {
     // What lies far behind the cut need not be looked at.
     const std::string_view text =
         mostBytes < bytes.size() ? bytes.substr(0, mostBytes + 4) : bytes;
-    const std::size_t valid = validPrefix(text);
+    const std::size_t valid = utf8Prefix(text);
     if (valid == bytes.size() && valid <= mostBytes) {
         return std::string(bytes);
     }
@@ -113,7 +112,7 @@ std::string toUtf8(std::string_view bytes, std::size_t mostBytes) {
 }
 
 std::optional<BadByte> findBadByte(std::string_view text) {
-    const std::size_t end = validPrefix(text);
+    const std::size_t end = utf8Prefix(text);
     if (end == text.size()) {
         return std::nullopt;
     }

@@ -11,6 +11,8 @@
 namespace millrace {
 
 bool isUtf8(std::string_view bytes);
+/// Bytes before the first sequence that is no UTF-8; all when there is none.
+std::size_t utf8Prefix(std::string_view bytes);
 
 /// The same text with U+FFFD in place of each sequence that is no UTF-8 (Unicode's "maximal
 /// subparts"), cut behind the last whole code point within `mostBytes`.

@@ -12,6 +12,7 @@
 
 #include "backend/core/hash.h"
 #include "backend/core/text.h"
+#include "backend/core/utf8.h"
 #include "backend/dataset/csv_input.h"
 #include "backend/dataset/csv_records.h"
 #include "backend/dataset/csv_types.h"
@@ -24,27 +25,6 @@ namespace {
 constexpr std::size_t kBlockBytes = 1 << 20;
 constexpr std::size_t kRecordBytesMax = 256 << 20;
 constexpr std::size_t kShownBytes = 60;  // of a value in facts
-
-/// Bytes before the first that is not UTF-8.
-std::size_t validBytes(std::string_view text) {
-    std::size_t at = 0;
-    while (at < text.size()) {
-        std::uint64_t word = 0;
-        if (at + sizeof word <= text.size()) {
-            std::memcpy(&word, text.data() + at, sizeof word);
-            if ((word & 0x8080808080808080U) == 0) {
-                at += sizeof word;
-                continue;
-            }
-        }
-        const std::size_t bytes = utf8Bytes(text.substr(at));
-        if (bytes == 0) {
-            break;
-        }
-        at += bytes;
-    }
-    return at;
-}
 
 class Scanner {
  public:
@@ -182,7 +162,7 @@ class Scanner {
 
     Status checkEncoding() const {
         const std::string_view record = text().substr(recordAt_, at_ - recordAt_);
-        const std::size_t valid = validBytes(record);
+        const std::size_t valid = utf8Prefix(record);
         if (valid == record.size()) {
             return okStatus();
         }

@@ -138,12 +138,9 @@ void noteWords(const std::vector<DataFile>& files, const ReadOptions& options,
                            "'] reads it as null"));
 }
 
-/// By name: the kind that a column has in every file; kNull: each file's own.
-using Kinds = std::map<std::string, K>;
-
-Status resolve(const std::vector<DataFile>& files, const ReadOptions& options,
-               const std::string& name, const Totals& totals, Kinds& kinds,
-               std::vector<std::string>& notes) {
+Result<K> resolve(const std::vector<DataFile>& files, const ReadOptions& options,
+                  const std::string& name, const Totals& totals,
+                  std::vector<std::string>& notes) {
     const auto given = options.csvTypes.find(name);
     const Candidate* most =
         given == options.csvTypes.end() ? candidateOfMost(totals.sum) : nullptr;
@@ -154,8 +151,7 @@ Status resolve(const std::vector<DataFile>& files, const ReadOptions& options,
     if (given == options.csvTypes.end() ? kind == K::kString : given->second == "string") {
         noteWords(files, options, name, totals, notes);
     }
-    kinds[name] = kind == K::kString ? K::kNull : kind;
-    return okStatus();
+    return kind;
 }
 
 }  // namespace
@@ -192,9 +188,9 @@ K csvKindGiven(const ReadOptions& options, const std::string& column) {
     return type.ok() && !type->isList ? type->kind : K::kString;
 }
 
-Result<std::vector<spec::Schema>> csvSchemas(
-    const std::vector<DataFile>& files, const std::vector<std::shared_ptr<const FileFacts>>& facts,
-    const ReadOptions& options, std::vector<std::string>& notes) {
+Result<CsvKinds> csvKinds(const std::vector<DataFile>& files,
+                          const std::vector<std::shared_ptr<const FileFacts>>& facts,
+                          const ReadOptions& options, std::vector<std::string>& notes) {
     std::map<std::string, Totals> columns;
     std::vector<std::string> order;
     for (std::size_t i = 0; i < facts.size(); ++i) {
@@ -207,23 +203,11 @@ Result<std::vector<spec::Schema>> csvSchemas(
             add(facts[i]->csv[c], i, at->second);
         }
     }
-    Kinds kinds;
+    CsvKinds kinds;
     for (const std::string& name : order) {
-        RETURN_IF_ERROR(resolve(files, options, name, columns[name], kinds, notes));
+        ASSIGN_OR_RETURN(kinds[name], resolve(files, options, name, columns[name], notes));
     }
-    std::vector<spec::Schema> schemas(facts.size());
-    for (std::size_t i = 0; i < facts.size(); ++i) {
-        if (facts[i] == nullptr) {
-            continue;
-        }
-        schemas[i] = facts[i]->schema;
-        for (spec::Field& field : schemas[i].fields) {
-            const K all = kinds[field.name];
-            field.type.kind =
-                all == K::kNull || field.type.kind == K::kNull ? field.type.kind : all;
-        }
-    }
-    return schemas;
+    return kinds;
 }
 
 }  // namespace millrace::dataset

@@ -5,6 +5,7 @@
 // A few values do not change a column's type: where at least 20 values are of one type of number or
 // time and the others are at most 3, or at most 1 in 100 of these, the others are bad values.
 // Threads: pure.
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,11 +24,12 @@ spec::TypeKind csvKind(const CsvColumn& column);
 /// The type that `options.csvTypes` gives a column; kString where it gives none.
 spec::TypeKind csvKindGiven(const ReadOptions& options, const std::string& column);
 
-/// The files' schemas with the types that follow from all files together, where
-/// `options.csvTypes` gives none. `notes`: what is worth to know is added. Failure:
+/// By column: the type that follows from all files together, kNull where none has a value; what
+/// `options.csvTypes` gives is not looked at. `notes`: what is worth to know is added. Failure:
 /// kInvalidArgument "PATH:LINE: column 'c': 'value' ..." for a bad value, unless they are left out.
-Result<std::vector<spec::Schema>> csvSchemas(
-    const std::vector<DataFile>& files, const std::vector<std::shared_ptr<const FileFacts>>& facts,
-    const ReadOptions& options, std::vector<std::string>& notes);
+using CsvKinds = std::map<std::string, spec::TypeKind>;
+Result<CsvKinds> csvKinds(const std::vector<DataFile>& files,
+                          const std::vector<std::shared_ptr<const FileFacts>>& facts,
+                          const ReadOptions& options, std::vector<std::string>& notes);
 
 }  // namespace millrace::dataset

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iterator>
 #include <system_error>
+#include <type_traits>
 
 #include "backend/dataset/value_text.h"
 
@@ -180,7 +181,14 @@ bool csvCommaNumber(std::string_view text, double& value) {
 
 template <class T>
 bool csvInteger(std::string_view text, T& value) {
-    return parseWhole(trimmed(text), value);
+    text = trimmed(text);
+    if (std::is_unsigned_v<T> && text.starts_with('-')) {
+        // Of the numbers with a sign, zero alone is not below it.
+        std::int64_t zero = 0;
+        value = 0;
+        return parseWhole(text, zero) && zero == 0;
+    }
+    return parseWhole(text, value);
 }
 template bool csvInteger(std::string_view, std::int8_t&);
 template bool csvInteger(std::string_view, std::int16_t&);

@@ -98,8 +98,8 @@ Status differ(const DataFile& first, const DataFile& other, std::string_view col
                            "; all files of a dataset must have the same columns");
 }
 
-/// Brings one more file's columns into `schema`: types may widen where no value changes, for CSV
-/// also to text where the user says so.
+/// Brings one more file's columns into `schema`: types may widen where no value changes. A CSV
+/// file's are those of all files already.
 class SchemaUnion {
  public:
     SchemaUnion(const std::vector<DataFile>& files, const ReadOptions& options)
@@ -172,38 +172,15 @@ class SchemaUnion {
             return okStatus();
         }
         spec::DataType wider;
-        if (options_.format == "csv" ? widerCsvType(field, other->type, wider)
-                                     : widerType(field.type, other->type, wider)) {
+        if (widerType(field.type, other->type, wider)) {
             if (!wider.isSame(field.type)) {
                 origins_[at] = file;
             }
             field.type = wider;
             return okStatus();
         }
-        const Status status =
-            differ(before, files_[file], field.name,
-                   strCat("is ", other->type.name(), ", but ", field.type.name(), " in"));
-        return options_.format == "csv"
-                   ? invalidArgument(messageOf(status), "; ", options_.csvKey, ".types: {",
-                                     field.name, ": string} reads it as text in all of them")
-                   : status;
-    }
-
-    bool widerCsvType(const spec::Field& field, const spec::DataType& other,
-                      spec::DataType& wider) const {
-        using K = spec::TypeKind;
-        const K a = field.type.kind, b = other.kind;
-        const auto both = [a, b](K x, K y) { return (a == x && b == y) || (a == y && b == x); };
-        wider = a == K::kNull ? other : field.type;
-        // Whole numbers that no double holds are refused when they are read.
-        if (both(K::kInt64, K::kDouble)) {
-            wider.kind = K::kDouble;
-        } else if (both(K::kDate, K::kTimestamp)) {
-            wider.kind = K::kTimestamp;
-        } else if (a != K::kNull && b != K::kNull) {
-            return options_.csvTypes.contains(field.name);
-        }
-        return true;
+        return differ(before, files_[file], field.name,
+                      strCat("is ", other->type.name(), ", but ", field.type.name(), " in"));
     }
 
     const std::vector<DataFile>& files_;
@@ -214,17 +191,28 @@ class SchemaUnion {
     std::vector<std::size_t> refusedIn_;  ///< by refused column: the first file that has it
 };
 
+/// A CSV file's columns with the types of all files together; kNull where it has no value itself.
+spec::Schema typedBy(const CsvKinds& kinds, spec::Schema one) {
+    for (spec::Field& field : one.fields) {
+        const auto kind = kinds.find(field.name);
+        if (field.type.kind != spec::TypeKind::kNull && kind != kinds.end()) {
+            field.type.kind = kind->second;
+        }
+    }
+    return one;
+}
+
 /// The user's types win; columns without any value are strings.
 Status pinCsvTypes(spec::Schema& schema, const ReadOptions& options) {
     for (const auto& [name, typeName] : options.csvTypes) {
         if (schema.find(name) == nullptr) {
-            return invalidArgument("dataset.csv.types: no column '", name, "'",
+            return invalidArgument(options.csvKey, ".types: no column '", name, "'",
                                    nameHint(name, schema.names()));
         }
         Result<spec::DataType> type = spec::parseType(typeName);
-        RETURN_IF_ERROR(annotate(type.status(), strCat("dataset.csv.types.", name)));
+        RETURN_IF_ERROR(annotate(type.status(), strCat(options.csvKey, ".types.", name)));
         if (type->isList || type->kind == spec::TypeKind::kDecimal) {
-            return invalidArgument("dataset.csv.types.", name, ": a CSV column cannot be ",
+            return invalidArgument(options.csvKey, ".types.", name, ": a CSV column cannot be ",
                                    typeName, "; read it as a string and cast or split it");
         }
         schema.set(name, *type);
@@ -283,14 +271,15 @@ bool Dataset::hasObjects() const {
 
 Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
     const bool isCsv = options_.format == "csv";
-    std::vector<spec::Schema> typed;
+    CsvKinds kinds;
     if (isCsv) {
-        ASSIGN_OR_RETURN(typed, csvSchemas(files_, facts, options_, notes_));
+        ASSIGN_OR_RETURN(kinds, csvKinds(files_, facts, options_, notes_));
     }
     SchemaUnion united(files_, options_);
     for (std::size_t i = 0; i < facts.size(); ++i) {
         if (facts[i] != nullptr) {
-            RETURN_IF_ERROR(united.add(i, isCsv ? typed[i] : facts[i]->schema));
+            RETURN_IF_ERROR(isCsv ? united.add(i, typedBy(kinds, facts[i]->schema))
+                                  : united.add(i, facts[i]->schema));
         }
     }
     schema_ = united.take();

@@ -29,8 +29,14 @@ bool isWild(std::string_view text) {
     return text.find_first_of("*?[{") != std::string_view::npos;
 }
 
-bool isHidden(std::string_view name) {
-    return !name.empty() && (name[0] == '.' || name[0] == '_');
+/// Whether a name is passed over by a part of a pattern that does not ask for it. What a check of
+/// the file system has found (lost+found) is no data, and only root may enter it: which files there
+/// are would depend on who lists them.
+bool isHidden(std::string_view name, std::string_view part) {
+    if (name == "lost+found") {
+        return part != name;
+    }
+    return (name.starts_with('.') || name.starts_with('_')) && !part.starts_with(name[0]);
 }
 
 bool isDataName(std::string_view name, std::string_view format) {
@@ -170,7 +176,7 @@ class GlobWalk {
         fs::directory_iterator entry(directory.empty() ? "/" : directory, error);
         for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
             std::string name = entry->path().filename().string();
-            if (!isHidden(name) || part[0] == name[0]) {
+            if (!isHidden(name, part)) {
                 names.push_back(std::move(name));
             }
         }
@@ -196,7 +202,7 @@ bool matchesParts(std::span<const std::string> pattern, std::span<const std::str
         return pattern.empty() && path.empty();
     }
     const std::string& part = pattern.front();
-    if (isHidden(path.front()) && part[0] != path.front()[0]) {
+    if (isHidden(path.front(), part)) {
         return false;
     }
     if (part != "**") {

@@ -42,11 +42,6 @@ class ObjectFile final : public InlineFile {
         return arrow::Status::OK();
     }
     bool closed() const override { return isClosed_; }
-    arrow::Result<std::int64_t> Tell() const override { return position_; }
-    arrow::Status Seek(std::int64_t position) override {
-        position_ = position;
-        return arrow::Status::OK();
-    }
     arrow::Result<std::int64_t> GetSize() override { return bytes_; }
 
     arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes,
@@ -69,16 +64,6 @@ class ObjectFile final : public InlineFile {
         ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer,
                               arrow::AllocateBuffer(bytes, pool_));
         ARROW_RETURN_NOT_OK(fromStore(position, bytes, buffer->mutable_data()).status());
-        return buffer;
-    }
-    arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
-        ARROW_ASSIGN_OR_RAISE(const std::int64_t read, ReadAt(position_, bytes, out));
-        position_ += read;
-        return read;
-    }
-    arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
-        ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(position_, bytes));
-        position_ += buffer->size();
         return buffer;
     }
 
@@ -131,7 +116,6 @@ class ObjectFile final : public InlineFile {
     const std::shared_ptr<const objects::ObjectStore> store_;
     const std::shared_ptr<ReadAhead> readAhead_;
     const std::uint32_t index_;
-    std::int64_t position_ = 0;
     bool isClosed_ = false;
     mutable Mutex mutex_;
     Status error_ MR_GUARDED_BY(mutex_);

@@ -26,14 +26,6 @@ class LocalFile final : public InlineFile {
         return arrow::Status::OK();
     }
     bool closed() const override { return !fd_.isOpen(); }
-    arrow::Result<std::int64_t> Tell() const override { return position_; }
-    arrow::Status Seek(std::int64_t position) override {
-        if (position < 0) {
-            return arrow::Status::Invalid("a place before the file's begin");
-        }
-        position_ = position;
-        return arrow::Status::OK();
-    }
     arrow::Result<std::int64_t> GetSize() override { return bytes_; }
 
     arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes,
@@ -73,16 +65,6 @@ class LocalFile final : public InlineFile {
         }
         return std::shared_ptr<arrow::Buffer>(std::move(buffer));
     }
-    arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) override {
-        ARROW_ASSIGN_OR_RAISE(const std::int64_t read, ReadAt(position_, bytes, out));
-        position_ += read;
-        return read;
-    }
-    arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t bytes) override {
-        ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(position_, bytes));
-        position_ += buffer->size();
-        return buffer;
-    }
 
  private:
     static constexpr std::int64_t kMostAtOnce = 1 << 30;  // Linux cuts a read at 2 GB
@@ -90,7 +72,6 @@ class LocalFile final : public InlineFile {
     UniqueFd fd_;
     const std::int64_t bytes_;
     arrow::MemoryPool* const pool_;
-    std::int64_t position_ = 0;
 };
 
 arrow::Status cutShort(std::int64_t position, std::int64_t bytes, std::int64_t read) {
@@ -98,6 +79,26 @@ arrow::Status cutShort(std::int64_t position, std::int64_t bytes, std::int64_t r
 }
 
 }  // namespace
+
+arrow::Status InlineFile::Seek(std::int64_t position) {
+    if (position < 0) {
+        return arrow::Status::Invalid("a place before the file's begin");
+    }
+    position_ = position;
+    return arrow::Status::OK();
+}
+
+arrow::Result<std::int64_t> InlineFile::Read(std::int64_t bytes, void* out) {
+    ARROW_ASSIGN_OR_RAISE(const std::int64_t read, ReadAt(position_, bytes, out));
+    position_ += read;
+    return read;
+}
+
+arrow::Result<InlineFile::Bytes> InlineFile::Read(std::int64_t bytes) {
+    ARROW_ASSIGN_OR_RAISE(Bytes read, ReadAt(position_, bytes));
+    position_ += read->size();
+    return read;
+}
 
 arrow::Result<std::int64_t> InlineFile::ReadAt(std::int64_t position, std::int64_t bytes,
                                                bool mayBeShort, void* out) {

@@ -21,12 +21,18 @@ class MemoryPool;
 
 namespace millrace::dataset {
 
-/// What a file must have: ReadAt() of both kinds, which may be short at the end of the file.
+/// What a file must have: ReadAt() of both kinds, which may be short at the end of the file. Reads
+/// without a position go on where the last one ended.
 class InlineFile : public arrow::io::RandomAccessFile {
  public:
     using Bytes = std::shared_ptr<arrow::Buffer>;
     using arrow::io::RandomAccessFile::ReadAsync;
     using arrow::io::RandomAccessFile::ReadManyAsync;
+
+    arrow::Result<std::int64_t> Tell() const final { return position_; }
+    arrow::Status Seek(std::int64_t position) final;
+    arrow::Result<std::int64_t> Read(std::int64_t bytes, void* out) final;
+    arrow::Result<Bytes> Read(std::int64_t bytes) final;
 
     arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes,
                                        void* out) override = 0;
@@ -42,6 +48,9 @@ class InlineFile : public arrow::io::RandomAccessFile {
     std::vector<arrow::Future<Bytes>> ReadManyAsync(
         const arrow::io::IOContext& context,
         const std::vector<arrow::io::ReadRange>& ranges) final;
+
+ private:
+    std::int64_t position_ = 0;
 };
 
 /// A local file by pread: nothing is read ahead. Failure: what the system says of its size.

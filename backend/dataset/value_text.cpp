@@ -12,6 +12,8 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
+#include "backend/core/utf8.h"
+
 namespace millrace::dataset {
 namespace {
 
@@ -77,46 +79,6 @@ std::string timeText(std::int64_t micros) {
     return out;
 }
 
-}  // namespace
-
-std::size_t utf8Bytes(std::string_view text) {
-    const auto first = static_cast<unsigned char>(text[0]);
-    const std::size_t length = first < 0x80   ? 1
-                               : first < 0xc2 ? 0
-                               : first < 0xe0 ? 2
-                               : first < 0xf0 ? 3
-                               : first < 0xf5 ? 4
-                                              : 0;
-    if (length > text.size()) {
-        return 0;
-    }
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    const auto second = length > 1 ? static_cast<unsigned char>(text[1]) : 0;
-    const bool isOverlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-    const bool isOutside = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-    return isOverlong || isOutside ? 0 : length;
-}
-
-std::string shownText(std::string_view text, std::size_t bytesMax) {
-    std::string out;
-    while (!text.empty()) {
-        const std::size_t bytes = utf8Bytes(text);
-        const std::string_view next = bytes == 0 ? "\xef\xbf\xbd" : text.substr(0, bytes);
-        if (out.size() + next.size() > bytesMax) {
-            return out + "…";
-        }
-        out += next;
-        text.remove_prefix(bytes == 0 ? 1 : bytes);
-    }
-    return out;
-}
-
-namespace {
-
 template <class ArrayType>
 auto at(const arrow::Array& values, std::int64_t row) {
     return static_cast<const ArrayType&>(values).Value(row);
@@ -144,6 +106,12 @@ std::string listText(const arrow::Array& values, std::int64_t begin, std::int64_
 }
 
 }  // namespace
+
+std::string shownText(std::string_view text, std::size_t bytesMax) {
+    constexpr std::size_t kCharacterBytes = 4;  // the longest: one more, where there is one
+    std::string shown = toUtf8(text, bytesMax + kCharacterBytes);
+    return shown.size() <= bytesMax ? shown : toUtf8(shown, bytesMax) + "…";
+}
 
 std::string valueText(const arrow::Array& values, std::int64_t row, std::size_t bytesMax) {
     switch (values.type_id()) {

@@ -17,8 +17,6 @@ namespace millrace::dataset {
 /// Value texts are cut after so many bytes, at a character, and end with "…" then.
 inline constexpr std::size_t kValueTextBytes = 200;
 
-/// Bytes of the valid UTF-8 character at the beginning of a text that is not empty; 0: none.
-std::size_t utf8Bytes(std::string_view text);
 /// At most `bytesMax` bytes of whole characters, with "…" where more was cut; what is not UTF-8 is
 /// replaced.
 std::string shownText(std::string_view text, std::size_t bytesMax);

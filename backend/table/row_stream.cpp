@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <thread>
 
 #include <arrow/array.h>
@@ -16,6 +17,7 @@
 #include "backend/core/text.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/side_table.h"
 #include "backend/dataset/stored_types.h"
 #include "backend/spec/bind.h"
 #include "backend/table/frame_table.h"
@@ -35,6 +37,28 @@ spec::RunSpec rowsOnly(const spec::RunSpec& spec) {
     rows.embeddings.clear();
     rows.eval.reset();
     return rows;
+}
+
+// The tables that the steps load are the planned ones, before and after.
+Result<std::shared_ptr<const recipe::CompiledRecipe>> compiled(
+    const spec::RunSpec& spec, const stream::Plan& plan, const spec::Schema& schema,
+    const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget) {
+    std::vector<dataset::DataFile> checked;
+    auto planned = std::make_shared<std::set<std::string>>();
+    for (const stream::SideTable& table : plan.sideTables) {
+        ASSIGN_OR_RETURN(dataset::DataFile file, dataset::verifySideTable(table));
+        planned->insert(table.path);
+        checked.push_back(std::move(file));
+    }
+    const recipe::TableSource tables =
+        recipe::diskTables({spec.baseDir, cache, std::move(planned)});
+    auto recipe =
+        recipe::CompiledRecipe::compile(spec, recipe::Part::kTrain, schema, tables, &budget);
+    RETURN_IF_ERROR(recipe.status());
+    for (const dataset::DataFile& file : checked) {
+        RETURN_IF_ERROR(dataset::verifyStill(file));
+    }
+    return recipe;
 }
 
 Status checkSupported(const dataset::Dataset& dataset) {
@@ -103,10 +127,7 @@ Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
     for (const int column : chosen) {
         rows->columns_.push_back(known[static_cast<std::size_t>(column)]);
     }
-    const recipe::TableSource tables = recipe::diskTables({spec.baseDir, cache});
-    ASSIGN_OR_RETURN(rows->recipe_,
-                     recipe::CompiledRecipe::compile(spec, recipe::Part::kTrain,
-                                                     rows->dataset_->schema(), tables, &budget));
+    ASSIGN_OR_RETURN(rows->recipe_, compiled(spec, plan, rows->dataset_->schema(), cache, budget));
     for (const spec::Step& step : spec.recipe) {
         rows->hasWeights_ |=
             step.enabled &&
@@ -228,8 +249,11 @@ Status RowStream::run(const BatchTaker& take, std::stop_token stop) {
                 strCat("rows-", t), [this, &take, stop](std::stop_token) { work(take, stop); }));
         }
     }
-    MutexLock lock(mutex_);
-    return error_;
+    {
+        MutexLock lock(mutex_);
+        RETURN_IF_ERROR(error_);
+    }
+    return dataset_->verifyFiles();
 }
 
 }  // namespace millrace::table

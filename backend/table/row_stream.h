@@ -6,7 +6,8 @@
 // are not made. Several threads read splits; they hand them on in the plan's order, so at most one
 // split a thread is in memory. Threads: run() belongs to one owner, starts its own and joins them;
 // rowsRead() and rowsKept() from any.
-// Failure: data errors name file and row; columns that cannot be read (struct, map) are refused.
+// Failure: data errors name file and row; columns that cannot be read (struct, map) are refused;
+// kFailedPrecondition for a file or side table that is not, or no longer, the planned one.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -44,7 +45,8 @@ class RowStream {
     ~RowStream();
 
     const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
-    /// `take` is called by one thread at a time, in order.
+    /// `take` is called by one thread at a time, in order. What it took counts when run() is OK
+    /// only: the files are looked at once more at the end.
     Status run(const BatchTaker& take, std::stop_token stop);
 
     std::int64_t rowsTotal() const { return rowsTotal_; }

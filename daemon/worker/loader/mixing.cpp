@@ -2,19 +2,16 @@
 
 #include <cstdint>
 #include <set>
+#include <utility>
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/text.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/stream_input.h"
-#include "daemon/worker/loader/labels.h"
 
 namespace millrace::loader {
 namespace {
 
-// A segment with more different users than this mixes well enough: on the MovieLens example 50 cost
-// 0.006 of AUC, 200 nothing.
-constexpr std::size_t kEnough = 128;
 constexpr std::int64_t kSegments = 2;
 
 using Keys = std::set<std::uint64_t>;
@@ -46,24 +43,26 @@ struct Seen {
     Keys users, requests;
 };
 
-// `first`: of one segment; `both`: of it and its neighbour.
-void note(const char* key, const std::string& column, const Keys& first, const Keys& both,
-          std::int64_t splits, std::vector<std::string>& notes) {
+// What is wrong with a key, "" when nothing is. `first`: of one segment; `both`: of it and its
+// neighbour.
+std::string noteOf(const char* key, const std::string& column, const Keys& first, const Keys& both,
+                   std::int64_t splits) {
     const bool isSorted = 2 * both.size() >= 3 * first.size();
-    if (first.empty() || first.size() >= kEnough || !isSorted) {
-        return;
+    if (!isSorted) {
+        return "";
     }
-    notes.push_back(strCat(
+    return strCat(
         "features.", key, ": a segment (batch.segment_splits: ", splits, ") holds ", first.size(),
         " different values of '", column,
         "' and the next one others: the files are sorted by it, and rows are mixed within a "
         "segment only. Steps that see few of them at a time learn worse; a larger "
-        "batch.segment_splits mixes more (0: as many splits as decode to 256 MB)"));
+        "batch.segment_splits mixes more (0: as many splits as decode to 256 MB)");
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> checkMixing(const spec::RunSpec& spec, const stream::Plan& plan) {
+Result<std::vector<std::string>> checkMixing(const spec::RunSpec& spec, const stream::Plan& plan,
+                                             const MixingBounds& bounds) {
     std::vector<std::string> notes;
     const bool hasKey = !spec.features.user.empty() || !spec.features.request.empty();
     if (!hasKey || spec.batch.shuffle == "none" || spec.batch.order == "as_is") {
@@ -73,30 +72,37 @@ Result<std::vector<std::string>> checkMixing(const spec::RunSpec& spec, const st
     ASSIGN_OR_RETURN(const auto input, segment::StreamInput::open(keysOnly(spec), plan,
                                                                   recipe::Part::kTrain, budget));
     if (input->numSegments() < kSegments ||
-        input->decodedBytes(0, 0) + input->decodedBytes(0, 1) > kCheckBytes) {
+        input->decodedBytes(0, 0) + input->decodedBytes(0, 1) > bounds.bytesMax) {
         return notes;
     }
     segment::BufferPool pool(0);
     segment::StageCounters counters;
     segment::SegmentRunner runner(input, pool, counters);
     Seen first, both;
+    const auto isSmall = [&bounds](const Keys& keys) {
+        return !keys.empty() && keys.size() < bounds.keysEnough;
+    };
     for (std::int64_t s = 0; s < kSegments; ++s) {
         ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, s));
         for (const segment::Chunk& chunk : output.chunks) {
-            add(chunk.userKeys, chunk.rows, 2 * kEnough, both.users);
-            add(chunk.requestKeys, chunk.rows, 2 * kEnough, both.requests);
+            add(chunk.userKeys, chunk.rows, 2 * bounds.keysEnough, both.users);
+            add(chunk.requestKeys, chunk.rows, 2 * bounds.keysEnough, both.requests);
         }
         first = s == 0 ? both : first;
-        const auto isSmall = [](const Keys& keys) {
-            return !keys.empty() && keys.size() < kEnough;
-        };
         if (!isSmall(first.users) && !isSmall(first.requests)) {
             break;
         }
     }
-    note("user", spec.features.user, first.users, both.users, plan.segmentSplits, notes);
-    note("request", spec.features.request, first.requests, both.requests, plan.segmentSplits,
-         notes);
+    const auto note = [&](const char* key, const std::string& column, const Keys& one,
+                          const Keys& two) {
+        std::string text =
+            isSmall(one) ? noteOf(key, column, one, two, plan.segmentSplits) : std::string();
+        if (!text.empty()) {
+            notes.push_back(std::move(text));
+        }
+    };
+    note("user", spec.features.user, first.users, both.users);
+    note("request", spec.features.request, first.requests, both.requests);
     return notes;
 }
 

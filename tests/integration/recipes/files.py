@@ -58,8 +58,8 @@ class CsvText:
         kinds = {n: k for n, k in data.kinds.items() if n != "p"}
         tokens = {name: {n: [csv_token(v, kinds[n], r) for v in table.column(n).to_pylist()] for n in kinds} for name, table, _ in data.files}
         for column, kind in kinds.items():
-            by_file = [reference.csv_type([t for t in of_file[column] if t not in (None, "", *NULL_WORDS)]) for of_file in tokens.values()]
-            found = reference.widened(by_file)
+            values = [t for of_file in tokens.values() for t in of_file[column] if t not in (None, "", *NULL_WORDS)]
+            found = None if reference.has_bad_values(values) else reference.csv_type(values)
             wanted = str(tables.TYPES[kind]).split("[")[0].replace("date32", "date")
             declared = "double" if wanted.startswith("decimal") else wanted
             is_guessed = found in CSV_CLASS[tables.CLASS[kind]] and r.random() < 0.7

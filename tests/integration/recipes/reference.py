@@ -141,14 +141,17 @@ def request_starts(values):
     return starts
 
 
+NUMBER = r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+
+
 def csv_type(texts):
-    """The type of a CSV column whose values, nulls left out, are `texts`; None without values. Of docs/guides/sources.md."""
+    """The type of a CSV column whose values in all files, nulls left out, are `texts`; None without values. Of docs/guides/sources.md."""
     texts = [text.strip(" \t") for text in texts]
     whole, number = [], False
     for text in texts:
         if re.fullmatch(r"-?[0-9]+", text):
             whole.append(int(text))
-        elif re.fullmatch(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", text):
+        elif re.fullmatch(NUMBER, text):
             number = True
         elif not re.fullmatch(DATE + "(" + TIME + ")?", text) and text.lower() not in ("true", "false"):
             return "string"
@@ -166,13 +169,24 @@ def csv_type(texts):
     return "bool" if any(words) else "timestamp" if any(times) else "date"
 
 
-def widened(types):
-    """The type of a CSV column from those of its files; None where they have none, or none in common (the loader refuses these:
-    docs/plan.md)."""
-    found = {t for t in types if t is not None}
-    for narrow, wide in (("int64", "double"), ("date", "timestamp")):
-        found -= {narrow} if found == {narrow, wide} else set()
-    return found.pop() if len(found) == 1 else None
+def has_bad_values(texts):
+    """Whether a CSV column of these values, nulls left out, is one of numbers or times with a few bad values. Of docs/guides/sources.md."""
+    if csv_type(texts) != "string":
+        return False
+    good = {"int64": 0, "uint64": 0, "double": 0, "date": 0, "timestamp": 0}
+    for text in (text.strip(" \t") for text in texts):
+        if re.fullmatch(r"-?[0-9]+", text):
+            value = int(text)
+            good["int64"] += -2**63 <= value < 2**63
+            good["uint64"] += 0 <= value < 2**64
+            good["double"] += -2**63 <= value < 2**63 and int(float(value)) == value
+        elif re.fullmatch(NUMBER, text):
+            good["double"] += 1
+        else:
+            good["date"] += re.fullmatch(DATE, text) is not None
+            good["timestamp"] += re.fullmatch(DATE + "(" + TIME + ")?", text) is not None
+    most = max(good.values())
+    return most >= 20 and len(texts) - most <= max(3, most // 100)
 
 
 def order_hash(epochs):

@@ -101,12 +101,13 @@ TEST(Subprocess, EnvironmentIsAddedAndReplaced) {
     EXPECT_EQ(Subprocess::run(options).value().out, "new 2\n");
 }
 
-TEST(Subprocess, ChildrenShareTheMachinesMemory) {
-    const std::int64_t all = memoryShareOf(1);
-    EXPECT_GE(all, std::int64_t{1} << 30);
-    EXPECT_GE(memoryShareOf(4), std::int64_t{1} << 30);
-    EXPECT_LE(memoryShareOf(4), std::max(all / 4, std::int64_t{1} << 30));
-    EXPECT_EQ(memoryShareOf(1 << 30), std::int64_t{1} << 30);
+TEST(Subprocess, ChildrenShareWhatTheMachineAndTheControlGroupAllow) {
+    constexpr std::int64_t kGib = std::int64_t{1} << 30;
+    EXPECT_EQ(memoryShareOf(1), std::max(machineMemory(), kGib));
+    EXPECT_EQ(memoryShareOf(4), std::max(machineMemory() / 4, kGib));
+    EXPECT_EQ(memoryShareOf(4, 12 * kGib), 3 * kGib);
+    EXPECT_EQ(memoryShareOf(4, 3 * kGib), kGib);
+    EXPECT_EQ(memoryShareOf(0, 3 * kGib), 3 * kGib);
 }
 
 TEST(Subprocess, AMemoryLimitBindsTheChild) {

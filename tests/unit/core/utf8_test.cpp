@@ -62,5 +62,14 @@ TEST(Utf8, ABadByteHasItsLineAndColumn) {
     EXPECT_EQ(bad->byte, 0xe9);
 }
 
+TEST(Utf8, ThePrefixEndsBeforeTheFirstSequenceThatIsNone) {
+    const std::string ascii(20, 'a');
+    EXPECT_EQ(utf8Prefix(""), 0U);
+    EXPECT_EQ(utf8Prefix(ascii), 20U);
+    EXPECT_EQ(utf8Prefix(ascii + "\xc3\xa9" + "z"), 23U);
+    EXPECT_EQ(utf8Prefix(ascii + "\xe9" + "z"), 20U);
+    EXPECT_EQ(utf8Prefix(ascii + "\xe2\x82"), 20U);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -275,8 +275,7 @@ TEST(Dataset, CsvTypesAreUnitedOverFiles) {
     EXPECT_EQ((*dataset)->schema().find("x")->type.name(), "double");
     EXPECT_EQ((*dataset)->schema().find("y")->type.name(), "int64");
     dir.text("b.csv", "x,y\nabc,7\n");
-    EXPECT_THAT(messageOf(openAt(dir, "*.csv", as("csv")).status()),
-                HasSubstr("b.csv: column 'x' is string, but int64 in " + dir.at("a.csv")));
+    EXPECT_EQ((*openAt(dir, "*.csv", as("csv")))->schema().find("x")->type.name(), "string");
 }
 
 TEST(Dataset, AnUnknownColumnIsRefusedWithTheNearestName) {

@@ -40,6 +40,31 @@ TEST(FileList, ADirectoryGivesItsDataFilesInByteOrderWithoutHiddenOnes) {
                 ElementsAre("B.csv", "b.csv", "sub/a.csv"));
 }
 
+TEST(FileList, WhatAFileSystemCheckFoundIsNoDataUnlessItIsAskedFor) {
+    DataDirectory dir;
+    for (const char* name : {"a.csv", "lost+found/b.csv", "sub/lost+found/c.csv"}) {
+        dir.text(name, "x\n");
+    }
+    for (const std::string path : {".", "**/*.csv"}) {
+        EXPECT_THAT(relative(listFiles({path}, dir.path(), "csv")), ElementsAre("a.csv")) << path;
+    }
+    EXPECT_THAT(relative(listFiles({"lost+found"}, dir.path(), "csv")), ElementsAre("b.csv"));
+    EXPECT_THAT(relative(listFiles({"*/lost+found/*.csv"}, dir.path(), "csv")),
+                ElementsAre("sub/lost+found/c.csv"));
+}
+
+TEST(FileList, ALostAndFoundThatMayNotBeEnteredIsPassedOver) {
+    if (::geteuid() == 0) {
+        GTEST_SKIP() << "root may enter every directory";
+    }
+    DataDirectory dir;
+    dir.text("a.csv", "x\n");
+    dir.text("lost+found/b.csv", "x\n");
+    std::filesystem::permissions(dir.at("lost+found"), std::filesystem::perms::none);
+    EXPECT_THAT(relative(listFiles({"."}, dir.path(), "csv")), ElementsAre("a.csv"));
+    std::filesystem::permissions(dir.at("lost+found"), std::filesystem::perms::all);
+}
+
 TEST(FileList, AGlobIsRelativeToItsFixedPart) {
     DataDirectory dir;
     for (const char* name :
