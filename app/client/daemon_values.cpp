@@ -75,7 +75,7 @@ std::optional<double> RunSummary::rate() const {
 }
 
 std::string_view RunSummary::stateWord() const {
-    return isStalled() ? "stalled" : nameOf(state);
+    return isPurged() ? "purged" : isStalled() ? "stalled" : nameOf(state);
 }
 
 const std::string& RunSummary::reason() const {
