@@ -82,7 +82,10 @@ const std::string& RunSummary::reason() const {
     if (isEnded(state)) {
         return exitReason;
     }
-    return !trouble.empty() ? trouble : state == RunState::kQueued ? queuedReason : exitReason;
+    if (!trouble.empty()) {
+        return trouble;
+    }
+    return state == RunState::kStopping && !exitReason.empty() ? exitReason : queuedReason;
 }
 
 }  // namespace millrace::client

@@ -58,7 +58,8 @@ struct RunSummary {
     std::string id, uid, name, variation, variationOf, owner, project, note;
     std::map<std::string, std::string> tags;
     RunState state = RunState::kUnknown;
-    std::string queuedReason, exitReason;
+    std::string queuedReason;  ///< what it waits for: in the queue, and between its attempts
+    std::string exitReason;
     std::string trouble;             ///< what is wrong while it goes on; "": nothing
     std::int64_t standsSinceMs = 0;  ///< it has not got on since; 0: it gets on
     int attempt = 0, restarts = 0;
@@ -88,7 +89,7 @@ struct RunSummary {
     bool isPurged() const { return purgedMs != 0; }
     /// "stalled" or "purged" for such a run, else the name of its state: for people.
     std::string_view stateWord() const;
-    /// Why it waits, ended as it did, or what is wrong with it now; "" when all is well.
+    /// Why it waits, ends or ended as it did, or what is wrong with it now; "" when all is well.
     const std::string& reason() const;
 };
 

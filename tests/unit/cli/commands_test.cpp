@@ -389,6 +389,23 @@ TEST_F(CommandsTest, StopAndRmTryEveryRunAndReportTheFirstError) {
     EXPECT_EQ(json()["runs"][0]["state"], "stopping");
 }
 
+TEST_F(CommandsTest, ARunThatGoesOnSaysWhatItWaitsFor) {
+    client::RunSummary& one = fake.runs[0].summary;
+    one.state = RunState::kRunning;
+    one.queuedReason = "its workers cannot be asked for: no answer; trying again";
+    EXPECT_EQ(run({"ls", "--columns", "id,reason"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("its workers cannot be asked for"));
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("its workers cannot be asked for"));
+    one.state = RunState::kStopping;
+    one.exitReason = "enough";
+    EXPECT_EQ(one.reason(), "enough");
+    one.trouble = "rank0 stands still";
+    EXPECT_EQ(one.reason(), "rank0 stands still");
+    one.state = RunState::kCancelled;
+    EXPECT_EQ(one.reason(), "enough");
+}
+
 TEST_F(CommandsTest, RmSaysWhatADaemonThatKnowsNoPurgeDid) {
     fake.knowsPurge = false;
     EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitFailed);

@@ -39,6 +39,16 @@ TEST(LiveModel, AForecastFromReportsThatAreOldIsNone) {
     EXPECT_FALSE(model.runs["r-abc23"].secondsLeft(4'000).has_value());
 }
 
+TEST(LiveModel, RatesThatHaveNotComeHaveNoAge) {
+    LiveModel model;
+    model.apply(at(500'000, 0), 1'000);
+    EXPECT_FALSE(model.runs["r-abc23"].oldRatesSeconds(60'000).has_value());
+    RunChanged stalled = at(500'000, 0);
+    stalled.run.standsSinceMs = 2'000;
+    model.apply(stalled, 61'000);
+    EXPECT_FALSE(model.runs["r-abc23"].oldRatesSeconds(62'000).has_value());
+}
+
 TEST(LiveModel, RatesSayHowOldTheyAreFromFiveSecondsOn) {
     LiveModel model;
     const auto withRate = [](std::int64_t timeMs) {

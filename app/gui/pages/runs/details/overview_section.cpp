@@ -110,8 +110,8 @@ void OverviewSection::showReason(const client::RunSummary& run) {
     } else if (!run.exitReason.empty()) {
         reason_->setMessage(run.state == RunState::kFailed ? Tone::kBad : Tone::kInfo,
                             qtext(run.exitReason));
-    } else if (run.state == RunState::kQueued && !run.queuedReason.empty()) {
-        reason_->setMessage(Tone::kInfo, "Waits: " + qtext(run.queuedReason));
+    } else if (!run.reason().empty()) {
+        reason_->setMessage(Tone::kInfo, "Waits: " + qtext(run.reason()));
     } else {
         reason_->clearMessage();
     }
