@@ -41,9 +41,10 @@ TEST(LiveModel, AForecastFromReportsThatAreOldIsNone) {
 
 TEST(LiveModel, RatesThatHaveNotComeHaveNoAge) {
     LiveModel model;
-    model.apply(at(500'000, 0), 1'000);
-    EXPECT_FALSE(model.runs["r-abc23"].oldRatesSeconds(60'000).has_value());
     RunChanged stalled = at(500'000, 0);
+    stalled.run.latestMetrics.clear();
+    model.apply(stalled, 1'000);
+    EXPECT_FALSE(model.runs["r-abc23"].oldRatesSeconds(60'000).has_value());
     stalled.run.standsSinceMs = 2'000;
     model.apply(stalled, 61'000);
     EXPECT_FALSE(model.runs["r-abc23"].oldRatesSeconds(62'000).has_value());
