@@ -66,6 +66,14 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
     return text;
 }
 
+// What makes another line: not the figure behind the colon of what a run waits for ("reads its
+// checkpoints: 1.2 GB so far").
+std::string newsOf(const client::RunSummary& run) {
+    const bool hasEnded = client::isEnded(run.state);
+    return strCat(run.stateWord(), "\n", run.attempt, "\n", hasEnded ? "" : run.trouble, "\n",
+                  run.exitReason, "\n", run.queuedReason.substr(0, run.queuedReason.find(':')));
+}
+
 std::string stateText(const client::RunSummary& run) {
     std::string text(run.stateWord());
     const bool hasReason = run.state != client::RunState::kStopping || !run.trouble.empty();
@@ -103,8 +111,9 @@ void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* 
     if (!client::isEnded(summary.state)) {
         introduce(node);
     }
-    const std::string state = stateText(summary);
-    if (std::exchange(lastState_[summary.id], state) != state) {
+    const std::string news = newsOf(summary);
+    if (std::exchange(lastState_[summary.id], news) != news) {
+        const std::string state = stateText(summary);
         if (!isQuiet_ || client::isEnded(summary.state)) {
             line(summary,
                  paint(context_.terminal, tui::toneOf(summary), shown(context_.terminal, state)));
@@ -171,8 +180,8 @@ void LinePrinter::take(const session::FollowEvent& event, const session::LiveMod
 }
 
 void JsonPrinter::takeRun(const client::RunSummary& run) {
-    const std::string told = strCat(nameOf(run.state), " ", run.standsSinceMs, " ", run.trouble);
-    if (std::exchange(lastState_[run.id], told) != told) {
+    const std::string news = strCat(newsOf(run), "\n", run.standsSinceMs);
+    if (std::exchange(lastState_[run.id], news) != news) {
         const Json whole = jsonOf(run);
         printLine(context_, {{"type", "state"},
                              {"run", run.id},

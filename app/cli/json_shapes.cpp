@@ -92,6 +92,7 @@ Json jsonOf(const client::RunSummary& run) {
             {"started", jsonTime(run.startedMs)},
             {"ended", jsonTime(run.endedMs)},
             {"deleted", jsonTime(run.deletedMs)},
+            {"purged", jsonTime(run.purgedMs)},
             {"progress", progressOf(run.progress)},
             {"metrics", metrics},
             {"best", best},

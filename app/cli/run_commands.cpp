@@ -317,6 +317,11 @@ int runRemove(CliContext& context, const ParsedArgs& args) {
                 return daemon.restore(run.id);
             }
             ASSIGN_OR_RETURN(client::RemovedRun removed, daemon.remove(run.id, isForGood));
+            if (isForGood && !removed.run.isPurged()) {
+                // A daemon that knows no purge hides the run and passes over the rest of the wish.
+                return failedPrecondition("run ", run.id, " is hidden and not purged: this daemon ",
+                                          "is of a version that frees nothing");
+            }
             done = isForGood ? strCat("purged for good: ",
                                       formatBytes(static_cast<double>(removed.freedBytes)),
                                       " freed")

@@ -65,6 +65,15 @@ std::string fromSpec(const RunDetail& detail, const std::string& path) {
     return isInside ? path.substr(base.size() + 1) : path;
 }
 
+// When, and whether there is a way back.
+std::string deletedText(const client::RunSummary& run) {
+    if (run.isPurged()) {
+        return timeText(run.purgedMs) + ", for good: its files, metrics and plan are gone";
+    }
+    return run.deletedMs == 0 ? ""
+                              : timeText(run.deletedMs) + "; 'millrace rm --undo' shows it again";
+}
+
 void showState(Page& page, const RunDetail& detail) {
     const client::RunSummary& run = detail.summary;
     CliContext& context = page.context_;
@@ -89,6 +98,7 @@ void showState(Page& page, const RunDetail& detail) {
         ended += " after " + formatDuration(static_cast<double>(run.endedMs - run.startedMs) / 1e3);
     }
     page.field("ended", ended);
+    page.field("deleted", deletedText(run));
     if (run.rate()) {
         const bool isMean = client::isEnded(run.state);
         page.field("samples/s", tui::withAge(tui::numberText(run.rate()),

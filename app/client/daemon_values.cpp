@@ -75,14 +75,17 @@ std::optional<double> RunSummary::rate() const {
 }
 
 std::string_view RunSummary::stateWord() const {
-    return isStalled() ? "stalled" : nameOf(state);
+    return isPurged() ? "purged" : isStalled() ? "stalled" : nameOf(state);
 }
 
 const std::string& RunSummary::reason() const {
     if (isEnded(state)) {
         return exitReason;
     }
-    return !trouble.empty() ? trouble : state == RunState::kQueued ? queuedReason : exitReason;
+    if (!trouble.empty()) {
+        return trouble;
+    }
+    return state == RunState::kStopping && !exitReason.empty() ? exitReason : queuedReason;
 }
 
 }  // namespace millrace::client

@@ -58,11 +58,13 @@ struct RunSummary {
     std::string id, uid, name, variation, variationOf, owner, project, note;
     std::map<std::string, std::string> tags;
     RunState state = RunState::kUnknown;
-    std::string queuedReason, exitReason;
+    std::string queuedReason;  ///< what it waits for: in the queue, and between its attempts
+    std::string exitReason;
     std::string trouble;             ///< what is wrong while it goes on; "": nothing
     std::int64_t standsSinceMs = 0;  ///< it has not got on since; 0: it gets on
     int attempt = 0, restarts = 0;
     std::int64_t createdMs = 0, startedMs = 0, endedMs = 0, deletedMs = 0;
+    std::int64_t purgedMs = 0;  ///< its files, points and plan were freed for good; 0: they are there
     Progress progress;
     std::vector<MetricPoint> latestMetrics;  ///< sorted by name
     /// The best of each evaluation metric that has a better way: value and step; sorted by name.
@@ -83,9 +85,11 @@ struct RunSummary {
     std::optional<double> rate() const;
     /// It goes on and does not get on.
     bool isStalled() const { return standsSinceMs != 0 && !isEnded(state); }
-    /// "stalled" for such a run, else the name of its state: for people.
+    /// It is deleted, and there is no way back.
+    bool isPurged() const { return purgedMs != 0; }
+    /// "stalled" or "purged" for such a run, else the name of its state: for people.
     std::string_view stateWord() const;
-    /// Why it waits, ended as it did, or what is wrong with it now; "" when all is well.
+    /// Why it waits, ends or ended as it did, or what is wrong with it now; "" when all is well.
     const std::string& reason() const;
 };
 

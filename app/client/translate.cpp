@@ -230,6 +230,7 @@ RunSummary toValue(const v1::RunSummary& from) {
     to.startedMs = from.started_ms();
     to.endedMs = from.ended_ms();
     to.deletedMs = from.deleted_ms();
+    to.purgedMs = from.purged_ms();
     to.progress = progressOf(from.progress());
     to.latestMetrics = listOf(from.latest_metrics(), &pointOf);
     to.bestMetrics = listOf(from.best_metrics(), &pointOf);

@@ -33,8 +33,8 @@ void RateAge::note(const client::RunSummary& run, std::int64_t nowMs) {
 }
 
 std::optional<double> RateAge::oldSeconds(const client::RunSummary& run, std::int64_t nowMs) const {
-    if (ratesMs_ < 0 || client::isEnded(run.state)) {
-        return std::nullopt;
+    if (ratesMs_ <= 0 || client::isEnded(run.state)) {
+        return std::nullopt;  // what has not come yet has no age
     }
     // Who looks at a run that stood still before has seen its rates just now.
     const std::int64_t seenMs =

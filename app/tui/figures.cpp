@@ -30,6 +30,9 @@ Tone toneOf(client::RunState state) {
 }
 
 Tone toneOf(const client::RunSummary& run) {
+    if (run.isPurged()) {
+        return Tone::kDim;
+    }
     if (run.isStalled()) {
         return Tone::kBad;
     }

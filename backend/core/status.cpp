@@ -4,7 +4,22 @@
 #include <cstdio>
 #include <cstring>
 
+#include <absl/strings/cord.h>
+
+#include "backend/core/transient.h"
+
 namespace millrace {
+namespace {
+
+// Of a status: what it tells of passes by itself.
+constexpr char kTransientUrl[] = "millrace/transient";
+
+Status transient(Status status) {
+    status.SetPayload(kTransientUrl, absl::Cord());
+    return status;
+}
+
+}  // namespace
 
 Status errnoStatus(int error, std::string_view place) {
     const std::string message = strCat(place, ": ", std::strerror(error));
@@ -19,10 +34,11 @@ Status errnoStatus(int error, std::string_view place) {
         case ENOSPC:
         case EDQUOT:
         case ENOMEM:
-        case EMFILE:
-        case ENFILE:
         case EFBIG:
             return resourceExhausted(message);
+        case EMFILE:
+        case ENFILE:
+            return transient(resourceExhausted(message));
         case ECONNREFUSED:
         case ECONNRESET:
         case EPIPE:
@@ -32,11 +48,16 @@ Status errnoStatus(int error, std::string_view place) {
     }
 }
 
+bool isTransient(const Status& status) {
+    return absl::IsUnavailable(status) || status.GetPayload(kTransientUrl).has_value();
+}
+
 Status annotate(const Status& status, std::string_view place) {
     if (status.ok()) {
         return status;
     }
-    return Status(status.code(), strCat(place, ": ", messageOf(status)));
+    const Status annotated(status.code(), strCat(place, ": ", messageOf(status)));
+    return status.GetPayload(kTransientUrl) ? transient(annotated) : annotated;
 }
 
 namespace internal {

@@ -186,7 +186,7 @@ Result<JobId> EmbeddedEngine::submit(const Gang& gang) {
         return alreadyExists("gang ", gang.key, ": exists with other contents; use a new attempt");
     }
     if (!job.record().isEnded) {
-        job.startMissing(gang, options_.execProgram);
+        RETURN_IF_ERROR(job.startMissing(gang, options_.execProgram));
         job.advance();
     }
     return JobId{name(), options_.root, gang.key};

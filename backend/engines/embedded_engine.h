@@ -43,7 +43,8 @@ class EmbeddedEngine final : public Engine {
 
     std::string name() const override { return "embedded"; }
     /// Starts the workers that have not been started. When one cannot be, the others are ended and
-    /// the state tells it (ended, engine_failed): the id is returned all the same.
+    /// the state tells it (ended, engine_failed): the id is returned all the same. One that cannot
+    /// be started now (isTransient) is an error: the same submit goes on with the rest.
     Result<JobId> submit(const Gang& gang) override;
     Result<std::optional<JobId>> find(std::string_view key) override;
     Result<State> state(const JobId& id) override;

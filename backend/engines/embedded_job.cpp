@@ -7,6 +7,7 @@
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/core/subprocess.h"
+#include "backend/core/transient.h"
 
 namespace millrace::engines {
 namespace {
@@ -91,7 +92,7 @@ bool EmbeddedJob::hasWorker(std::string_view worker) const {
                        [&](const Worker& w) { return w.record.name == worker; });
 }
 
-void EmbeddedJob::startMissing(const Gang& gang, const std::string& execProgram) {
+Status EmbeddedJob::startMissing(const Gang& gang, const std::string& execProgram) {
     std::size_t at = 0;
     for (const Group& group : gang.groups) {
         for (int number = 0; number < group.slots * group.procs; ++number, ++at) {
@@ -100,15 +101,19 @@ void EmbeddedJob::startMissing(const Gang& gang, const std::string& execProgram)
             if (worker.guardian || worker.exit || isEnding()) {
                 continue;
             }
-            if (const Status started = startWorker(worker, group, number, execProgram);
-                !started.ok()) {
+            const Status started = startWorker(worker, group, number, execProgram);
+            if (isTransient(started)) {
+                return annotate(started, worker.record.name);
+            }
+            if (!started.ok()) {
                 end(Cause::kEngineFailed, strCat(worker.record.name, ": ", messageOf(started)),
                     record_.grace);
-                return;
+                return okStatus();
             }
         }
     }
     renewedMs_ = steadyMs();
+    return okStatus();
 }
 
 std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const Group& group,

@@ -31,8 +31,8 @@ class EmbeddedJob {
     bool hasWorker(std::string_view worker) const;
 
     /// Starts every worker that has no guardian yet. One that cannot be started ends the gang with
-    /// Cause::kEngineFailed.
-    void startMissing(const Gang& gang, const std::string& execProgram);
+    /// Cause::kEngineFailed; an error that passes by itself is returned, and nothing is ended.
+    Status startMissing(const Gang& gang, const std::string& execProgram);
     /// Reads the guardians' files and answers, draws the consequences, renews the orphan leases.
     void advance();
     /// Tells all workers to end; told again with a shorter grace, that counts.

@@ -226,6 +226,25 @@ Status updateText(Database& db, std::int64_t no, std::string_view column, std::s
     return update.bind(value).bind(no).run();
 }
 
+// Asked inside the transaction that requeues: whatever was decided on before it may be over.
+Status checkMayRequeue(Database& db, std::int64_t no, std::string_view id) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT state, is_deleted, purged_ms FROM run WHERE no = ?"));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+    const auto state = isThere ? runStateOf(query.textAt(0)) : std::nullopt;
+    if (state && !isTerminal(*state)) {
+        return failedPrecondition("run ", id, " is ", textOf(*state),
+                                  "; only a run that has ended can be resumed");
+    }
+    if (isThere && query.intAt(2) > 0) {
+        return failedPrecondition("run ", id, " was purged: its checkpoints are gone for good");
+    }
+    if (isThere && query.intAt(1) != 0) {
+        return failedPrecondition("run ", id, " is deleted; restore it first");
+    }
+    return okStatus();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RunStore>> RunStore::open(const std::string& path, const Clock& clock) {
@@ -344,6 +363,7 @@ Status RunStore::requeue(std::string_view id, std::int64_t resumeFrom) {
     MutexLock lock(writeMutex_);
     Database& db = *writer_;
     return changeRun(db, id, [&](std::int64_t no) -> Status {
+        RETURN_IF_ERROR(checkMayRequeue(db, no, id));
         ASSIGN_OR_RETURN(Statement update,
                          db.prepare("UPDATE run SET state = ?, exit_reason = '', ended_ms = 0, "
                                     "resume_from = ? WHERE no = ?"));
@@ -410,7 +430,9 @@ Status RunStore::restore(std::string_view id) {
         ASSIGN_OR_RETURN(const std::int64_t purged,
                          db.queryInt(strCat("SELECT purged_ms FROM run WHERE no = ", no)));
         if (purged > 0) {
-            return failedPrecondition("run ", id, ": was purged: its files are gone for good");
+            return failedPrecondition("run ", id,
+                                      ": was purged: its checkpoints, points and plan are gone for "
+                                      "good");
         }
         ASSIGN_OR_RETURN(
             Statement update,

@@ -153,7 +153,8 @@ class RunStore {
                         bool isRestart = false);
     /// The run's attempts, oldest first.
     Result<std::vector<AttemptRecord>> attempts(std::string_view id) const;
-    /// Back to kQueued, behind all that wait; `resumeFrom` is kept until the next attempt.
+    /// Back to kQueued, behind all that wait; `resumeFrom` is kept until the next attempt. Refused
+    /// (kFailedPrecondition) of a run that has not ended, and of a deleted one.
     Status requeue(std::string_view id, std::int64_t resumeFrom);
     /// Stores a worker's lines in one transaction; lines with a seq seen before are ignored.
     Result<LineCommit> commitLines(const LineBatch& batch);

@@ -306,6 +306,9 @@ void ActiveRun::tick(bool isFlushed) {
     if (start_.has_value()) {
         return followSurvey();
     }
+    if (placeNs_ != 0) {
+        return followPlacing();
+    }
     lookAtHealth();
     publish();
     if (doneRetryNs_ != 0 && place_.clock.steadyNs() >= doneRetryNs_) {

@@ -108,18 +108,22 @@ class ActiveRun {
         std::shared_ptr<std::atomic<std::uint64_t>> bytesRead =
             std::make_shared<std::atomic<std::uint64_t>>(0);
         std::optional<Survey> survey;  // nothing: not looked yet
+        std::int64_t retryNs = 0;      // > 0: it did not go and is tried again then
     };
 
     void askSurvey();
     void followSurvey();
     void surveyed(std::uint64_t number, const Survey& survey);
     void failStart(const Status& status);
+    std::int64_t tryLater(const Status& status);
     void askJob();
     Result<Json> nextJob() const;
     void jobWritten(std::uint64_t number, const Status& written);
     Status beginAttempt(const Start& start);
     std::chrono::milliseconds graceLeft() const;
     Status place();
+    void followPlacing();
+    void stopPlacing();
     Status openDoor();
     Result<std::string> findInitFrom() const;
     void readAttemptFile();
@@ -129,6 +133,7 @@ class ActiveRun {
     void startLost();
     void noteUnknown(const Status& status);
     void askAgain();
+    void cancelLost();
     void noticeBegin(const CommittedLine& line);
     void keepCheckpoints();
     void retained(const Status& status);
@@ -169,6 +174,8 @@ class ActiveRun {
     RunHealth health_;
     std::optional<Start> start_;
     std::uint64_t numStarts_ = 0;
+    std::int64_t startBackoffNs_ = 0;  // > 0: its start did not go for something that passes
+    std::int64_t placeNs_ = 0;         // > 0: the attempt has no whole gang yet, tried again then
     std::int64_t fromStep_ = runs::kFromLast;  // that the attempt was asked to go on from
     bool hasBegun_ = false;                    // the attempt: the store has cut what it replaces
     bool isRetaining_ = false, isRetainDue_ = false;

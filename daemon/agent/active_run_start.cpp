@@ -8,6 +8,7 @@
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/core/text.h"
+#include "backend/core/transient.h"
 #include "daemon/agent/active_run.h"
 
 namespace millrace::agent {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr std::int64_t kAskAgainNs = 1'000 * kNsPerMs;
+constexpr std::int64_t kStartAgainNs = 1'000 * kNsPerMs, kMostStartAgainNs = 30 * kStartAgainNs;
 // Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kForcedGrace{2'000};
@@ -71,6 +73,17 @@ void ActiveRun::askSurvey() {
 }
 
 void ActiveRun::followSurvey() {
+    if (start_->retryNs != 0) {
+        if (stop_.has_value()) {
+            start_.reset();
+            return end(runs::RunState::kCancelled, stop_->reason);
+        }
+        if (place_.clock.steadyNs() < start_->retryNs) {
+            return;
+        }
+        start_->retryNs = 0;
+        start_->isAsked = false;
+    }
     if (!start_->isAsked) {
         return start_->survey.has_value() ? askJob() : askSurvey();
     }
@@ -101,8 +114,24 @@ void ActiveRun::surveyed(std::uint64_t number, const Survey& survey) {
 }
 
 void ActiveRun::failStart(const Status& status) {
-    start_.reset();
-    end(runs::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
+    if (!isTransient(status)) {
+        start_.reset();
+        return end(runs::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
+    }
+    (start_.has_value() ? start_->retryNs : placeNs_) = tryLater(status);
+}
+
+// When: steady, ns.
+std::int64_t ActiveRun::tryLater(const Status& status) {
+    live_.queuedReason =
+        strCat("cannot be started now: ", messageOf(status), "; trying again");
+    if (startBackoffNs_ == 0) {
+        addEvent(live_.queuedReason);
+        logWarn("run: not started yet", {{"run", run_.id}, {"why", messageOf(status)}});
+    }
+    publish();
+    startBackoffNs_ = std::clamp(2 * startBackoffNs_, kStartAgainNs, kMostStartAgainNs);
+    return place_.clock.steadyNs() + startBackoffNs_;
 }
 
 // All of the next attempt's job.json but the plan.
@@ -176,6 +205,7 @@ Status ActiveRun::beginAttempt(const Start& start) {
     lastStep_ = resumeStep_;
     RETURN_IF_ERROR(place_.store.beginAttempt(run_.id, attempt, resumeStep_, start.isRestart));
     run_.attempt = attempt;
+    job_ = {};
     errors_.clear();
     done_ = Json::object();
     doneRetryNs_ = 0;
@@ -199,9 +229,46 @@ Status ActiveRun::place() {
     publish();
     ASSIGN_OR_RETURN(job_, place_.engine.submit(makeGang(run_, run_.attempt, facts_, directory_,
                                                          place_.binDir, needs_)));
+    startBackoffNs_ = 0;
     place_.pokeEngine();
     logInfo("run: started", {{"run", run_.id}, {"attempt", run_.attempt}, {"from", resumeStep_}});
     return okStatus();
+}
+
+// The attempt is in the store; its door or a part of its gang could not be had.
+void ActiveRun::followPlacing() {
+    if (place_.clock.steadyNs() < placeNs_ && !stop_.has_value()) {
+        return;
+    }
+    placeNs_ = 0;
+    if (stop_.has_value()) {
+        return stopPlacing();
+    }
+    if (const Status status = place(); !status.ok()) {
+        return failStart(status);
+    }
+    // What happened to the part that was there, nobody heard.
+    if (const auto state = place_.engine.state(job_); state.ok()) {
+        engineSays(*state);
+    }
+}
+
+void ActiveRun::stopPlacing() {
+    const auto found = place_.engine.find(gangKey(run_.id, run_.attempt));
+    if (!found.ok()) {
+        placeNs_ = tryLater(found.status());
+        return;
+    }
+    if (!found->has_value()) {
+        return end(runs::RunState::kCancelled, stop_->reason);
+    }
+    job_ = **found;
+    stop_->isCancelled = true;
+    (void)place_.engine.cancel(job_, kForcedGrace);
+    place_.pokeEngine();
+    if (const auto state = place_.engine.state(job_); state.ok()) {
+        engineSays(*state);
+    }
 }
 
 Status ActiveRun::openDoor() {
@@ -342,9 +409,8 @@ void ActiveRun::startLost() {
     if (stop_.has_value()) {
         return end(runs::RunState::kCancelled, stop_->reason);
     }
-    const Status status = place();
-    if (!status.ok()) {
-        end(runs::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
+    if (const Status status = place(); !status.ok()) {
+        failStart(status);
     }
 }
 
@@ -363,6 +429,17 @@ void ActiveRun::noteUnknown(const Status& status) {
     publish();
 }
 
+// An engine that follows it keeps its workers alive: they would train beside the next attempt.
+void ActiveRun::cancelLost() {
+    const std::string key = gangKey(run_.id, run_.attempt);
+    const engines::JobId job =
+        job_.native == key ? job_ : engines::JobId{place_.engine.name(), "", key};
+    if (const Status status = place_.engine.cancel(job, kForcedGrace); !status.ok()) {
+        logWarn("run: lost workers not ended", {{"run", run_.id}, {"why", messageOf(status)}});
+    }
+    place_.pokeEngine();
+}
+
 void ActiveRun::askAgain() {
     const std::int64_t now = place_.clock.steadyNs();
     if (!connections_.empty()) {
@@ -371,6 +448,7 @@ void ActiveRun::askAgain() {
     if (now - unknownSinceNs_ >= kLostNs) {
         isUnknown_ = false;
         live_.queuedReason.clear();
+        cancelLost();
         engines::State lost;
         lost.reason = "its workers could not be asked for and were silent for 11 minutes";
         return engineSays(lost);

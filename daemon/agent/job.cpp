@@ -1,6 +1,7 @@
 #include "daemon/agent/job.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace millrace::agent {
 namespace {
@@ -99,8 +100,11 @@ engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& 
     rank.procs = facts.ranks;
     rank.hasRanks = true;
     rank.argv = {binDir + "/millrace-trainer", "--job", job, "--rank", "{rank}"};
-    // The trainer wants its waiting threads asleep; set here it need not start itself again.
-    rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
+    // The trainer wants its waiting threads asleep; set here it need not start itself again. What
+    // was set for the daemon on purpose reaches it as it is.
+    if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+        rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
+    }
     rank.resources.cpus = needs.cpus;
     rank.resources.gpus = needs.gpus;
     engines::Gang gang;

@@ -13,9 +13,6 @@ constexpr std::size_t kMailbox = 50'000;
 constexpr std::size_t kReserve = 5'000;
 constexpr std::size_t kMailboxLineBytes = 64 << 20;
 constexpr std::int64_t kNsPerMs = 1'000'000;
-constexpr std::int64_t kRetryNs = 1'000 * kNsPerMs;
-// Specs that were read for runs that have left the queue.
-constexpr std::size_t kMostStaleFacts = 100;
 // A run that cannot be read is tried again so often.
 constexpr std::int64_t kUnreadRetryNs = 10'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kIdle{30'000};
@@ -123,7 +120,7 @@ std::chrono::milliseconds RunController::patience() const {
     if (!intake_.isEmpty()) {
         return options_.commitDelay;
     }
-    const bool isRetrying = isQueueChanged_ || !unread_.empty();
+    const bool isRetrying = isQueueChanged_ || !unread_.empty() || unreadNs_ != 0;
     return active_.empty() && !isRetrying ? kIdle : options_.tick;
 }
 
@@ -139,6 +136,8 @@ void RunController::step() {
         adoptAll();
         dropEnded();
     }
+    isQueueChanged_ =
+        isQueueChanged_ || (unreadNs_ != 0 && parts_.clock.steadyNs() >= unreadNs_);
     if (isQueueChanged_ && parts_.clock.steadyNs() >= queueRetryNs_) {
         startWaiting();
         dropEnded();
@@ -275,124 +274,6 @@ DoorListener RunController::listenerFor(const std::string& runId) {
         });
     };
     return listener;
-}
-
-// --- the queue ---
-
-schedule::Supply RunController::supply() {
-    const Result<engines::Capacity> capacity = parts_.engine.capacity();
-    if (!capacity.ok()) {
-        engineTrouble_ = strCat("engine: ", messageOf(capacity.status()));
-        return {};
-    }
-    engineTrouble_.clear();
-    return {capacity->total, options_.maxRunning};
-}
-
-Result<JobFacts> RunController::factsOf(const std::string& id) {
-    if (const auto known = facts_.find(id); known != facts_.end()) {
-        return known->second;
-    }
-    ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(id));
-    ASSIGN_OR_RETURN(const JobFacts facts, JobFacts::read(run.resolvedSpec));
-    if (facts.hasCommand) {
-        return invalidArgument(
-            "command: the user's own script is not run by this version; use `model`");
-    }
-    return facts;
-}
-
-// The queue is what the store says; only what was read of the specs is kept from look to look.
-Status RunController::readQueue() {
-    ASSIGN_OR_RETURN(const auto stored, parts_.store.waiting());
-    queue_.clear();
-    if (facts_.size() > 2 * stored.size() + kMostStaleFacts) {
-        facts_.clear();
-    }
-    const schedule::Resources total = supply().total;
-    for (const runs::RunStore::WaitingRun& run : stored) {
-        if (active(run.id) != nullptr) {
-            continue;  // its first attempt is not in the store yet
-        }
-        const Result<JobFacts> known = factsOf(run.id);
-        if (absl::IsInvalidArgument(known.status())) {
-            refuse(run.id, std::string(messageOf(known.status())));
-            continue;
-        }
-        if (!known.ok()) {
-            LiveRun live = parts_.live.get(run.id);
-            live.queuedReason = strCat("cannot be read: ", messageOf(known.status()));
-            parts_.live.set(run.id, live);
-            continue;  // damage of one run holds back no other
-        }
-        facts_.emplace(run.id, *known);
-        queue_.push_back({run.id, run.resumeFrom, needsOf(*known, total)});
-    }
-    return okStatus();
-}
-
-void RunController::refuse(const std::string& id, const std::string& reason) {
-    const Status status =
-        parts_.store.setState(id, {runs::RunState::kFailed, strCat("refused: ", reason), 0});
-    logWarn("queue: run refused",
-            {{"run", id}, {"why", reason}, {"stored", status.ok() ? "yes" : "no"}});
-    RunDirectory(options_.runsDir, id).addEvent({parts_.clock.wallMs(), "refused: " + reason});
-    parts_.live.erase(id);
-}
-
-void RunController::startWaiting() {
-    if (const Status status = readQueue(); !status.ok()) {
-        queueTrouble_ = strCat("queue: ", messageOf(status));
-        queueRetryNs_ = parts_.clock.steadyNs() + kRetryNs;
-        return;
-    }
-    queueTrouble_.clear();
-    isQueueChanged_ = false;
-    if (isDown_ || queue_.empty()) {
-        return;
-    }
-    std::vector<schedule::QueuedJob> queued;
-    for (const Waiting& waiting : queue_) {
-        queued.push_back({waiting.id, waiting.needs, 0});
-    }
-    std::vector<schedule::RunningJob> running;
-    for (const auto& [id, run] : active_) {
-        running.push_back({id, run->needs()});
-    }
-    const schedule::Decision decision = schedule::decide(queued, running, supply());
-    const auto take = [this](const std::string& id) {
-        const auto found = std::find_if(queue_.begin(), queue_.end(),
-                                        [&](const Waiting& w) { return w.id == id; });
-        Waiting waiting = *found;
-        queue_.erase(found);
-        return waiting;
-    };
-    for (const schedule::Waiting& never : decision.neverFits) {
-        take(never.id);
-        refuse(never.id, never.reason);
-    }
-    for (const std::string& id : decision.start) {
-        startOne(take(id));
-    }
-    for (const schedule::Waiting& waiting : decision.waiting) {
-        LiveRun live = parts_.live.get(waiting.id);
-        live.queuedReason = waiting.reason;
-        parts_.live.set(waiting.id, live);
-    }
-}
-
-void RunController::startOne(const Waiting& waiting) {
-    Result<runs::RunRecord> run = parts_.store.get(waiting.id);
-    if (!run.ok()) {
-        logError("queue: run not read", {{"run", waiting.id}, {"why", messageOf(run.status())}});
-        return;
-    }
-    run->specText.clear();
-    auto active = std::make_unique<ActiveRun>(place_, std::move(*run), facts_.at(waiting.id),
-                                              waiting.needs);
-    ActiveRun& started = *active;
-    active_[waiting.id] = std::move(active);
-    started.launch(waiting.fromStep);
 }
 
 // --- what an earlier daemon left ---

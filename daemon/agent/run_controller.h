@@ -108,6 +108,7 @@ class RunController {
     void startOne(const Waiting& waiting);
     Status readQueue();
     Result<JobFacts> factsOf(const std::string& id);
+    void noteUnread(const std::string& id, const Status& why);
     void adoptAll();
     Status adoptOne(const std::string& id);
     void refuse(const std::string& id, const std::string& reason);
@@ -139,6 +140,7 @@ class RunController {
     bool isDown_ = false;
     bool isQueueChanged_ = false;
     std::int64_t queueRetryNs_ = 0;  // the store could not be read: not before
+    std::int64_t unreadNs_ = 0;      // > 0: a run in it could not; the queue is looked at again then
     std::string queueTrouble_;
     std::int64_t flushAtNs_ = 0;
     std::shared_ptr<std::promise<bool>> allEnded_;  // false: nobody waits for it any more

@@ -153,6 +153,20 @@ void RunHealth::heard(const rank::Sender& sender, const rank::RankLine& line) {
     }
 }
 
+// How long its work takes, by a time that has ended. One that came to an end only after it had been
+// called hung teaches less: it may have been a hang.
+void RunHealth::learn(WorkerSigns& signs, std::int64_t tookNs) const {
+    const auto still = still_.find(signs.worker);
+    if (!signs.hasWorked) {
+        return;
+    }
+    if (still == still_.end()) {
+        learnPace(signs, tookNs);
+    } else if (still->second.what.standing == Standing::kHung) {
+        learnStandstill(signs, tookNs);
+    }
+}
+
 void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
     const std::int64_t now = clock_.steadyNs();
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.body); metrics && !signs.isRank) {
@@ -160,9 +174,7 @@ void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
         signs.rowsReadPerSecond = read == metrics->values.end() ? 0 : read->second;
         signs.rowsReadNs = now;
     }
-    if (signs.hasWorked && !still_.contains(signs.worker)) {
-        signs.slowestNs = std::max(signs.slowestNs, now - signs.workedNs);
-    }
+    learn(signs, now - signs.workedNs);
     signs.workedNs = now;
     if (const auto* progress = std::get_if<rank::Progress>(&line.body)) {
         signs.hasWorked = true;

@@ -57,6 +57,7 @@ class RunHealth {
     WorkerSigns* findOrAdd(const std::string& worker, bool isRank);
     int pidOf(const std::string& worker) const;
     void note(WorkerSigns& signs, const rank::RankLine& line);
+    void learn(WorkerSigns& signs, std::int64_t tookNs) const;
     void forgive(std::int64_t nowNs);
     void lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news);
     void lookAtTroubles(std::vector<std::string>& news);

@@ -21,11 +21,18 @@ bool isReading(const WorkerSigns* feed, std::int64_t nowNs, const StandstillLimi
            nowNs - feed->rowsReadNs < limits.silentNs;
 }
 
+// Of what it is at now.
+WorkTimes& timesOf(WorkerSigns& worker) {
+    return worker.isWritingCheckpoint ? worker.checkpoints : worker.steps;
+}
+
 std::int64_t workLimit(const WorkerSigns& worker, const StandstillLimits& limits) {
     const std::int64_t least = !worker.hasWorked            ? limits.firstWorkNs
                                : worker.isWritingCheckpoint ? limits.checkpointNs
                                                             : limits.workNs;
-    return std::max(least, std::min(limits.mostNs, limits.slowFactor * worker.slowestNs));
+    const WorkTimes& times = worker.isWritingCheckpoint ? worker.checkpoints : worker.steps;
+    const std::int64_t slow = std::min(limits.mostNs, limits.slowFactor * times.slowestNs);
+    return std::max({least, slow, times.allowedNs});
 }
 
 std::int64_t waitLimit(const WorkerSigns& worker, const WorkerSigns* feed, std::int64_t nowNs,
@@ -106,6 +113,18 @@ std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers,
         });
     }
     return found;
+}
+
+void learnPace(WorkerSigns& worker, std::int64_t tookNs) {
+    WorkTimes& times = timesOf(worker);
+    times.slowestNs = std::max(times.slowestNs, tookNs);
+}
+
+void learnStandstill(WorkerSigns& worker, std::int64_t stoodNs, const StandstillLimits& limits) {
+    const std::int64_t next = std::min({limits.mostNs, stoodNs + stoodNs / 2,
+                                        limits.standFactor * workLimit(worker, limits)});
+    WorkTimes& times = timesOf(worker);
+    times.allowedNs = std::max(times.allowedNs, next);
 }
 
 std::string describe(const Standstill& still, const std::vector<WorkerSigns>& workers,

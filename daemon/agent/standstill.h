@@ -10,6 +10,12 @@
 
 namespace millrace::agent {
 
+/// How long work of one kind took, between two lines, ns.
+struct WorkTimes {
+    std::int64_t slowestNs = 0;  ///< while it got on
+    std::int64_t allowedNs = 0;  ///< what standstills that ended taught
+};
+
 /// What was heard of a worker in the present attempt. Times are of a steady clock, in ns; "work"
 /// are lines that the run's own work leads to, not those that only say that the process lives.
 struct WorkerSigns {
@@ -23,7 +29,7 @@ struct WorkerSigns {
     std::int64_t sinceNs = 0;       ///< it is watched since
     std::int64_t heardNs = 0;       ///< the newest line of any kind
     std::int64_t workedNs = 0;      ///< the newest line of its work
-    std::int64_t slowestNs = 0;     ///< longest time between two of these while it got on
+    WorkTimes steps, checkpoints;
     std::int64_t waitsSinceNs = 0;  ///< rank: for data; 0: it does not wait
     std::int64_t step = 0;          ///< rank: the last one
     double rowsReadPerSecond = 0;   ///< feed: told last
@@ -47,6 +53,7 @@ struct StandstillLimits {
     std::int64_t fillingNs = 60'000'000'000;     ///< waiting for a feed that reads
     std::int64_t unheardNs = 30'000'000'000;
     int slowFactor = 5;  ///< of the longest time that its work took so far, where that is more
+    int standFactor = 3;  ///< most by which one standstill that ended lengthens a limit
     std::int64_t mostNs = 600'000'000'000;
 };
 
@@ -62,6 +69,13 @@ struct Standstill {
 /// nothing is heard of the feed are left out: it is the cause.
 std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
                                         const StandstillLimits& limits = {});
+
+/// Work that got on took `tookNs`.
+void learnPace(WorkerSigns& worker, std::int64_t tookNs);
+/// A rank that had been called hung goes on after `stoodNs`: it was slow. From now on its work of
+/// that kind is given half as much again; a single long standstill does not hide the next.
+void learnStandstill(WorkerSigns& worker, std::int64_t stoodNs,
+                     const StandstillLimits& limits = {});
 
 /// "rank0 stands still after step 240: its process is stopped (SIGSTOP)": one sentence.
 /// `processState`: the letter of /proc/PID/stat; 0: not known. `workers`: of which this is one.

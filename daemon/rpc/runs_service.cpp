@@ -246,7 +246,9 @@ RunsService::Unary* RunsService::Resume(Context* context, const v1::ResumeRunReq
 
 RunsService::Unary* RunsService::Delete(Context* context, const v1::DeleteRunRequest* request,
                                         v1::DeleteRunResponse* response) {
-    return answerOn(parts_.quick, context, [this, request, response]() -> Status {
+    // Thousands of files go with a purge: reads and small changes do not wait behind it.
+    CallPool& pool = request->purge() ? parts_.slow : parts_.quick;
+    return answerOn(pool, context, [this, request, response]() -> Status {
         ASSIGN_OR_RETURN(const agent::RunService::Removed removed,
                          runs_.remove(request->run(), request->purge()));
         *response->mutable_run() = toProto(removed.view);

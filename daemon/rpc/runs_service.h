@@ -11,7 +11,7 @@ namespace millrace::rpc {
 /// What services work with; all of it outlives the server.
 struct ServiceParts {
     CallPool& quick;  ///< reads and small changes
-    CallPool& slow;   ///< submits, which wait for datasets
+    CallPool& slow;   ///< submits, which wait for datasets, and purges
     CallPool& down;   ///< the daemon's end, which waits for nobody else
     StreamPump& pump;
 };

@@ -16,7 +16,7 @@ namespace millrace::convert {
 /// A run as lists and live views show it: the stored record and what the daemon knows beside it.
 struct RunView {
     runs::RunRecord record;                   ///< without documents
-    std::string queuedReason;                 ///< why it still waits, one sentence
+    std::string queuedReason;                 ///< what it waits for, one sentence
     std::int64_t epochs = 0;                  ///< that the spec asks for; 0: not known
     double busyMs = 0;                        ///< of rank 0 since its attempt began
     double stallMs = 0;                       ///< likewise, waiting for data

@@ -97,6 +97,9 @@ QString durationText(double ms) {
         return {};
     }
     const double seconds = ms / 1000;
+    if (seconds > 0 && seconds < 0.05) {
+        return "< 0.1 s";  // something, and not nothing
+    }
     if (seconds < 59.95) {
         return QString::number(seconds, 'f', 1) + " s";
     }

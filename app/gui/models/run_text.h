@@ -23,7 +23,7 @@ QString countText(double value);
 QString shortCountText(double value);
 /// "12.5 MB": powers of ten, as everywhere.
 QString bytesText(double bytes);
-/// "0.4 s", "12.5 s", "3 min 20 s", "2 h 05 min", "3 d 4 h".
+/// "< 0.1 s", "0.4 s", "12.5 s", "3 min 20 s", "2 h 05 min", "3 d 4 h".
 QString durationText(double ms);
 /// "14:03" today, "21 Nov 14:03" this year, "2025-11-21" before; "" for 0.
 QString timeText(std::int64_t timeMs, std::int64_t nowMs);

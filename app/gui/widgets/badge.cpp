@@ -57,10 +57,10 @@ BadgeLook badgeOf(client::RunState state) {
 
 BadgeLook badgeOf(const client::RunSummary& run) {
     BadgeLook look = badgeOf(run.state);
-    if (run.isStalled()) {
+    if (run.isStalled() || run.isPurged()) {
         const std::string_view word = run.stateWord();
-        return {QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())), Tone::kBad,
-                Mark::kDash};
+        return {QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())),
+                run.isPurged() ? Tone::kNeutral : Tone::kBad, Mark::kDash};
     }
     if (!run.trouble.empty() && !client::isEnded(run.state)) {
         look.tone = Tone::kWarn;

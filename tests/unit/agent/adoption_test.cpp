@@ -56,6 +56,7 @@ TEST_F(AdoptionTest, ARunThatIsSilentForLongerThanTheLeaseGoesOnWithoutItsOldWor
     pass(60'000);
     pass(50);
     EXPECT_EQ(record(id).attempt, 2) << "its workers' lease is over";
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1")) << "none trains beside the next";
     EXPECT_EQ(resumeOf(id, 2), checkpointPath(id, 5));
 }
 

@@ -1,4 +1,5 @@
 // Runs from submit to end, with workers and an engine that do what the test says.
+#include "tests/support/no_descriptors.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -284,6 +285,86 @@ TEST_F(AgentTest, AGangThatCannotBeStartedFailsTheRunWithTheReason) {
     const std::string id = submit();
     EXPECT_EQ(record(id).state, RunState::kFailed);
     EXPECT_THAT(record(id).exitReason, HasSubstr("could not be started: disk full"));
+}
+
+TEST_F(AgentTest, AnAttemptThatStartsWhileNoDescriptorIsFreeIsTriedAgain) {
+    const std::string first = submit(0), second = submit();
+    hello(first);
+    leave(first);
+    {
+        const tests::NoDescriptors none;
+        endGang(first, 1, 9);
+        clock.advanceMs(5'000);
+        controller->drain();
+        EXPECT_THAT(live.get(second).queuedReason, HasSubstr("cannot be started now"));
+        EXPECT_THAT(live.get(second).queuedReason, HasSubstr("Too many open files"));
+    }
+    EXPECT_EQ(record(first).state, RunState::kFailed);
+    EXPECT_EQ(record(second).state, RunState::kQueued);
+    clock.advanceMs(31'000);
+    controller->drain();
+    EXPECT_EQ(record(second).state, RunState::kStarting);
+    EXPECT_TRUE(engine.gangs.contains(second + ".a1"));
+    EXPECT_EQ(live.get(second).queuedReason, "");
+}
+
+TEST_F(AgentTest, AGangThatFindsNoDescriptorIsPlacedLaterAndLater) {
+    engine.submitError = errnoStatus(EMFILE, "pipe");
+    const std::string id = submit();
+    EXPECT_EQ(record(id).state, RunState::kStarting);
+    EXPECT_THAT(live.get(id).queuedReason, HasSubstr("cannot be started now: pipe"));
+    clock.advanceMs(1'100);
+    controller->drain();  // the second try fails
+    engine.submitError = okStatus();
+    clock.advanceMs(1'100);
+    controller->drain();
+    EXPECT_FALSE(engine.gangs.contains(id + ".a1")) << "two seconds now";
+    clock.advanceMs(1'000);
+    controller->drain();
+    EXPECT_TRUE(engine.gangs.contains(id + ".a1"));
+    EXPECT_EQ(live.get(id).queuedReason, "");
+    EXPECT_EQ(record(id).attempt, 1);
+    hello(id);
+    EXPECT_EQ(record(id).state, RunState::kRunning);
+}
+
+TEST_F(AgentTest, AStopReachesARunThatIsTriedAgain) {
+    doors.openError = errnoStatus(EMFILE, "socket");
+    const std::string id = submit();
+    EXPECT_EQ(record(id).state, RunState::kStarting);
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kCancelled);
+    EXPECT_EQ(record(id).exitReason, "enough");
+    EXPECT_TRUE(engine.gangs.empty());
+}
+
+TEST_F(AgentTest, AStopEndsThePartOfAGangThatWasStarted) {
+    doors.openError = errnoStatus(EMFILE, "socket");
+    const std::string id = submit();
+    engine.states[id + ".a1"].phase = engines::Phase::kSubmitting;  // as if submit got half way
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    controller->drain();
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    EXPECT_EQ(record(id).state, RunState::kStopping);
+    endGang(id, 1, 137);
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kCancelled);
+}
+
+TEST_F(AgentTest, AQueuedRunThatCannotBeReadIsTriedAgain) {
+    inspector.reply->runs = {someInspected()};
+    const std::string id = service->submit(order())->runs.at(0).record.id;
+    sql("ALTER TABLE run_param RENAME TO away");
+    controller->drain();
+    EXPECT_THAT(live.get(id).queuedReason, HasSubstr("cannot be read"));
+    sql("ALTER TABLE away RENAME TO run_param");
+    clock.advanceMs(9'000);
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kQueued);
+    clock.advanceMs(2'000);
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kStarting);
 }
 
 TEST_F(AgentTest, DoneIsAcknowledgedOnlyOnceItIsOnDisk) {

@@ -115,6 +115,26 @@ TEST(Job, ARunNeverAsksForMoreCoresOrMemoryThanThereAre) {
     EXPECT_EQ(needs.gpus, 2) << "a GPU that is not there is a reason to refuse";
 }
 
+TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
+    const char* const before = ::getenv("OMP_WAIT_POLICY");
+    const std::string kept = before == nullptr ? "" : before;
+    const auto policyOf = [] {
+        runs::RunRecord run;
+        run.id = "r-abcde";
+        const auto gang = makeGang(run, 1, JobFacts{}, RunDirectory("/runs", run.id), "/bin", {});
+        const auto found = gang.groups.at(1).environment.find("OMP_WAIT_POLICY");
+        return found == gang.groups.at(1).environment.end() ? "inherited" : found->second;
+    };
+    ::unsetenv("OMP_WAIT_POLICY");
+    EXPECT_EQ(policyOf(), "PASSIVE");
+    ::setenv("OMP_WAIT_POLICY", "ACTIVE", 1);
+    EXPECT_EQ(policyOf(), "inherited");
+    ::unsetenv("OMP_WAIT_POLICY");
+    if (!kept.empty()) {
+        ::setenv("OMP_WAIT_POLICY", kept.c_str(), 1);
+    }
+}
+
 TEST_F(AgentTest, ADirectoryRemembersEventsDoneAndSubmit) {
     const RunDirectory directory(root + "/runs", "r-abc23");
     EXPECT_TRUE(directory.readDone(1).is_null());

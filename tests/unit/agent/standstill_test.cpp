@@ -57,7 +57,7 @@ TEST(Standstill, AProcessThatLivesAndDoesNotGetOnIsHung) {
 
 TEST(Standstill, WorkThatTakesLongIsGivenItsTime) {
     WorkerSigns rank = aRank();
-    rank.slowestNs = 4 * kSecond;
+    rank.steps.slowestNs = 4 * kSecond;
     rank.heardNs = 120 * kSecond;
     EXPECT_THAT(standings({rank}, 119), IsEmpty()) << "five times the slowest so far";
     EXPECT_THAT(standings({rank}, 120), ElementsAre(Standing::kHung));
@@ -67,7 +67,7 @@ TEST(Standstill, WorkThatTakesLongIsGivenItsTime) {
     EXPECT_THAT(standings({rank}, 160), ElementsAre(Standing::kHung));
     rank.isWritingCheckpoint = false;
     rank.hasWorked = false;
-    rank.slowestNs = 0;
+    rank.steps.slowestNs = 0;
     EXPECT_THAT(standings({rank}, 159), IsEmpty()) << "it builds its model";
 }
 
@@ -228,11 +228,40 @@ TEST_F(HealthTest, WhatARankLostByAStoppedFeedIsNoHang) {
     EXPECT_THAT(pass(11, true, false), ElementsAre(HasSubstr("feed goes on after")));
 }
 
-TEST_F(HealthTest, ALongStandstillDoesNotMakeTheNextOneLastLonger) {
+TEST_F(HealthTest, ALongStandstillDoesNotHideTheNext) {
     (void)pass(5);
-    (void)pass(100, true, false);
+    EXPECT_EQ(pass(100, true, false).size(), 1u);
     (void)pass(5);
-    EXPECT_EQ(pass(12, true, false).size(), 1u);
+    EXPECT_EQ(pass(36, true, false).size(), 1u) << "three times the limit that it had";
+}
+
+TEST_F(HealthTest, MicroBatchesOfFifteenSecondsAreCalledHungOnce) {
+    (void)pass(5);
+    EXPECT_THAT(pass(14, true, false), ElementsAre(HasSubstr("does not get on")));
+    EXPECT_THAT(pass(1), ElementsAre(HasSubstr("rank0 goes on after")));
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_THAT(pass(14, true, false), IsEmpty());
+        EXPECT_THAT(pass(1), IsEmpty());
+    }
+}
+
+TEST_F(HealthTest, MicroBatchesOfMinutesAreSoonTakenForWork) {
+    (void)pass(5);
+    std::size_t told = 0;
+    for (int i = 0; i < 20; ++i) {
+        told += pass(119, true, false).size() + pass(1).size();
+    }
+    EXPECT_EQ(told, 6u) << "three standstills and their ends: 12, 36 and 108 seconds";
+}
+
+TEST_F(HealthTest, CheckpointsOfMoreThanAMinuteAreCalledHungOnceAndHideNoHangBesides) {
+    (void)pass(5);
+    for (int i = 0; i < 5; ++i) {
+        say("rank", rank::Progress{step_, 0, step_ * 10, 0, "checkpoint", 1, 0, 0});
+        const std::size_t told = pass(75, true, false).size() + pass(5).size();
+        EXPECT_EQ(told, i == 0 ? 2u : 0u);
+    }
+    EXPECT_EQ(pass(13, true, false).size(), 1u) << "its training has the limit of before";
 }
 
 TEST_F(HealthTest, ARankThatWaitsSaysSoItself) {

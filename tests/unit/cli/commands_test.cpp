@@ -53,6 +53,7 @@ TEST_F(CommandsTest, LsJsonHasTheDocumentedShape) {
     EXPECT_EQ(one["metrics"]["eval.auc"], 0.7934);
     EXPECT_EQ(one["created"], "2023-11-14T22:13:20.000Z");
     EXPECT_EQ(one["deleted"], nullptr);
+    EXPECT_EQ(one["purged"], nullptr);
     EXPECT_EQ(out.str().find('\n'), out.str().size() - 1) << "one line where nobody looks";
 }
 
@@ -386,6 +387,47 @@ TEST_F(CommandsTest, StopAndRmTryEveryRunAndReportTheFirstError) {
     EXPECT_THAT(out.str(), HasSubstr("purged for good: 1.2 GB freed"));
     EXPECT_EQ(run({"stop", "r-abc23", "--json"}), kExitOk);
     EXPECT_EQ(json()["runs"][0]["state"], "stopping");
+}
+
+TEST_F(CommandsTest, ARunThatGoesOnSaysWhatItWaitsFor) {
+    client::RunSummary& one = fake.runs[0].summary;
+    one.state = RunState::kRunning;
+    one.queuedReason = "its workers cannot be asked for: no answer; trying again";
+    EXPECT_EQ(run({"ls", "--columns", "id,reason"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("its workers cannot be asked for"));
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("its workers cannot be asked for"));
+    one.state = RunState::kStopping;
+    one.exitReason = "enough";
+    EXPECT_EQ(one.reason(), "enough");
+    one.trouble = "rank0 stands still";
+    EXPECT_EQ(one.reason(), "rank0 stands still");
+    one.state = RunState::kCancelled;
+    EXPECT_EQ(one.reason(), "enough");
+}
+
+TEST_F(CommandsTest, RmSaysWhatADaemonThatKnowsNoPurgeDid) {
+    fake.knowsPurge = false;
+    EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("r-def45 is hidden and not purged"));
+    EXPECT_EQ(out.str(), "");
+}
+
+TEST_F(CommandsTest, APurgedRunIsToldFromOneThatCanBeRestored) {
+    fake.runs[0].summary.deletedMs = 1'700'000'000'000;
+    fake.runs[1].summary.deletedMs = 1'700'000'000'000;
+    fake.runs[1].summary.purgedMs = 1'700'000'060'000;
+    EXPECT_EQ(run({"ls", "--deleted", "--columns", "id,state"}), kExitOk);
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("r-def45 +purged"));
+    EXPECT_THAT(out.str(), ::testing::Not(::testing::ContainsRegex("r-abc23 +purged")));
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("'millrace rm --undo' shows it again"));
+    EXPECT_EQ(run({"show", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("for good: its files, metrics and plan are gone"));
+    EXPECT_THAT(out.str(), ::testing::Not(HasSubstr("shows it again")));
+    EXPECT_EQ(run({"show", "r-def45", "--json"}), kExitOk);
+    EXPECT_EQ(json()["run"]["state"], "finished");
+    EXPECT_TRUE(json()["run"]["purged"].is_string());
 }
 
 class ResumeTest : public CommandsTest {

@@ -80,6 +80,22 @@ TEST_F(LinePrinterTest, ProgressTellsCpuAndWhereThereIsOneGpu) {
     EXPECT_THAT(out_.str(), HasSubstr("cpu 43 %  gpu 83 %"));
 }
 
+TEST_F(LinePrinterTest, WhatARunWaitsForBetweenItsAttemptsIsToldOnce) {
+    client::RunSummary run = aRun("r-abc23", "", client::RunState::kRunning);
+    run.queuedReason = "reads its checkpoints";
+    take(session::RunChanged{run});
+    EXPECT_THAT(out_.str(), HasSubstr("running: reads its checkpoints\n"));
+    for (const char* bytes : {"1.2 GB", "1.3 GB"}) {
+        run.queuedReason = strCat("reads its checkpoints: ", bytes, " so far");
+        take(session::RunChanged{run});
+    }
+    EXPECT_THAT(out_.str(), Not(HasSubstr("so far")));
+    run.queuedReason.clear();
+    run.trouble = "rank0 stands still";
+    take(session::RunChanged{run});
+    EXPECT_THAT(out_.str(), HasSubstr("running: rank0 stands still\n"));
+}
+
 TEST_F(LinePrinterTest, WhoComesLateIsToldTheNewestEvaluationOnly) {
     takeProgress(300);
     take(session::MetricsAdded{"r-abc23",

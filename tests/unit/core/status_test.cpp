@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/core/transient.h"
+
 namespace millrace {
 namespace {
 
@@ -40,6 +42,15 @@ TEST(Status, AFullDiskAndAMissingFileHaveTheirOwnCodes) {
     EXPECT_EQ(errnoStatus(ENOSPC, "a").code(), absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(errnoStatus(ENOENT, "a").code(), absl::StatusCode::kNotFound);
     EXPECT_EQ(errnoStatus(EACCES, "a").code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST(Status, OnlyWhatPassesByItselfIsTransient) {
+    EXPECT_TRUE(isTransient(errnoStatus(EMFILE, "a")));
+    EXPECT_TRUE(isTransient(annotate(errnoStatus(ENFILE, "a"), "b")));
+    EXPECT_TRUE(isTransient(unavailable("away")));
+    EXPECT_FALSE(isTransient(errnoStatus(ENOSPC, "a")));
+    EXPECT_FALSE(isTransient(annotate(resourceExhausted("full"), "b")));
+    EXPECT_FALSE(isTransient(okStatus()));
 }
 
 TEST(StrCat, TakesStdStringView) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "backend/core/transient.h"
 #include "backend/core/unix_socket.h"
 #include "backend/engines/gang_files.h"
 #include "backend/engines/poller.h"
+#include "tests/support/no_descriptors.h"
 #include "tests/unit/engines/fixture.h"
 
 namespace millrace::engines {
@@ -203,6 +205,20 @@ TEST_F(EmbeddedEngineTest, GangsThatMakeNoSenseAreRefusedBeforeAnythingStarts) {
     const auto never = engine->submit(gang({huge}));
     EXPECT_EQ(never.status().code(), absl::StatusCode::kResourceExhausted);
     EXPECT_FALSE(std::filesystem::exists(file("runs/r-abcde")));
+}
+
+TEST_F(EmbeddedEngineTest, AWorkerThatFindsNoDescriptorIsStartedByTheSameSubmitLater) {
+    const Gang some = gang({group("feed", "echo feeding"), group("rank", "true", true)});
+    {
+        constexpr int kForGangFileOnly = 3;
+        const tests::NoDescriptors few(kForGangFileOnly);
+        const auto none = engine->submit(some);
+        ASSERT_FALSE(none.ok());
+        EXPECT_TRUE(isTransient(none.status())) << none.status();
+    }
+    EXPECT_TRUE(std::filesystem::exists(file("runs/r-abcde/a1/gang.json")));
+    const JobId id = submit(some);
+    EXPECT_EQ(waitForEnd(id).cause, Cause::kOk);
 }
 
 TEST_F(EmbeddedEngineTest, CapacityCountsWhatLivingGangsHold) {

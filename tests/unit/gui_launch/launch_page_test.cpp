@@ -231,6 +231,27 @@ TEST_F(LaunchPreviewTest, AMistakeEndsTheQuestionThatIsUnderWay) {
     EXPECT_TRUE(until([&] { return world.page->isSettled(); }));
 }
 
+TEST_F(LaunchPreviewTest, NothingIsCountedWhileThePageIsNotInSight) {
+    world.daemon.hang("preview");
+    world.connectDaemon();
+    world.page->openFile(exampleDirectory() + QStringLiteral("/movielens.yaml"));
+    ASSERT_TRUE(until([&] { return world.daemon.numHanging() == 1; }));
+    world.page->hide();
+    EXPECT_TRUE(until([&] { return world.daemon.numHanging() == 0; }))
+        << "what was under way is given up";
+    EXPECT_EQ(kept(0), QStringLiteral("waiting\u2026"));
+    EXPECT_TRUE(until([&] { return world.page->isSettled(); }));
+    const int asked = world.daemon.numCalls("preview");
+    world.planHash = "other files";
+    replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 8"));
+    ASSERT_TRUE(until([&] { return world.document.isChecked() && world.page->isSettled(); }));
+    EXPECT_EQ(world.daemon.numCalls("preview"), asked);
+    world.daemon.release("preview");
+    world.page->show();
+    EXPECT_TRUE(until([&] { return kept(0) == QStringLiteral("80.7 k (100 %)"); }));
+    EXPECT_TRUE(until([&] { return kept(2) == QStringLiteral("\u2248 8.1 k (10 %)"); }));
+}
+
 TEST_F(LaunchPreviewTest, WhatCannotBeCountedSaysWhyInItsCell) {
     failure = deadlineExceeded("movielens.yaml: reading it took more than 120 s");
     ASSERT_TRUE(world.openExample());

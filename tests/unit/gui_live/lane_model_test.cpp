@@ -107,6 +107,10 @@ TEST_F(LaneModelTest, SaysWhyARunWaitsOrFailed) {
     failed.exitReason = "rank-0 ended with signal 9";
     model.apply(true, {queued, failed}, {}, 2'000);
     EXPECT_EQ(model.lane(0).sentence(2'000), "behind 2 runs");
+    queued.state = RunState::kStarting;
+    queued.queuedReason = "reads its checkpoints";
+    model.apply(false, {queued}, {}, 2'000);
+    EXPECT_EQ(model.lane(0).sentence(2'000), "reads its checkpoints");
     EXPECT_EQ(model.lane(1).sentence(2'000), "rank-0 ended with signal 9");
     EXPECT_FALSE(model.lane(0).secondsLeft(2'000));
     EXPECT_FALSE(model.lane(0).stallPercent());

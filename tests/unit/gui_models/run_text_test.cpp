@@ -41,6 +41,9 @@ TEST(RunText, WritesCountsBytesAndDurations) {
     EXPECT_EQ(shortCountText(999'999), "1.0 M");
     EXPECT_EQ(bytesText(512), "512 B");
     EXPECT_EQ(bytesText(5'242'880), "5.2 MB");
+    EXPECT_EQ(durationText(0), "0.0 s");
+    EXPECT_EQ(durationText(12), "< 0.1 s");
+    EXPECT_EQ(durationText(50), "0.1 s");
     EXPECT_EQ(durationText(400), "0.4 s");
     EXPECT_EQ(durationText(59'940), "59.9 s");
     EXPECT_EQ(durationText(59'960), "1 min 00 s");

@@ -1,6 +1,7 @@
 #include <QLabel>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QToolButton>
 
 #include "app/gui/charts/chart.h"
 #include "app/gui/charts/plot_widget.h"
@@ -16,6 +17,7 @@
 #include "app/gui/pages/runs/details/spec_section.h"
 #include "app/gui/pages/runs/parts/chart_board.h"
 #include "app/gui/pages/runs/parts/fact_view.h"
+#include "app/gui/widgets/badge.h"
 #include "tests/unit/gui_runs/runs_fixture.h"
 
 namespace millrace::gui {
@@ -48,6 +50,30 @@ TEST_F(DetailsTest, ShowsStateReasonAndKeyFigures) {
     EXPECT_FALSE(details().overview().board().plots()[0]->isEmpty());
     ASSERT_TRUE(choose("r-00000"));
     EXPECT_EQ(details().overview().reason(), "");
+}
+
+TEST_F(DetailsTest, APurgedRunSaysSoAndOffersNoWayBack) {
+    open(5);
+    stored[1].summary.deletedMs = stored[2].summary.deletedMs = 1'700'000'000'000;
+    stored[2].summary.purgedMs = 1'700'000'060'000;
+    daemon.putDetail(stored[1]);
+    daemon.putDetail(stored[2]);
+    page->filterBar().setDeletedShown(true);
+    ASSERT_TRUE(until([&] { return page->rows().rowCount() == 2; }));
+    const auto hasRestore = [this] {
+        for (const QToolButton* button : details().findChildren<QToolButton*>()) {
+            if (button->text() == "Restore") {
+                return button->isVisibleTo(&details());
+            }
+        }
+        return false;
+    };
+    ASSERT_TRUE(choose("r-00001"));
+    EXPECT_TRUE(hasRestore());
+    ASSERT_TRUE(choose("r-00002"));
+    EXPECT_FALSE(hasRestore());
+    EXPECT_TRUE(details().overview().reason().startsWith("Purged "));
+    EXPECT_EQ(badgeOf(stored[2].summary).text, "purged");
 }
 
 TEST_F(DetailsTest, TheRateIsTheMeanOfARunThatHasEndedAndElseSaysHowOldItIs) {

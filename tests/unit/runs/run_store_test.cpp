@@ -3,6 +3,8 @@
 #include <limits>
 #include <set>
 
+#include <gmock/gmock.h>
+
 #include "tests/unit/runs/fixture.h"
 
 namespace millrace::runs {
@@ -126,6 +128,26 @@ TEST_F(RunStoreTest, DeletedRunsAreHiddenUntilRestoredAndRunningOnesAreKept) {
     EXPECT_EQ(store->list(deleted)->runs.size(), 1U);
     ASSERT_TRUE(store->restore(id).ok());
     EXPECT_EQ(store->list({})->runs.size(), 1U);
+}
+
+TEST_F(RunStoreTest, OnlyARunThatHasEndedAndIsThereIsRequeued) {
+    const std::string id = create("base");
+    EXPECT_THAT(std::string(messageOf(store->requeue(id, 0))),
+                HasSubstr("is queued; only a run that has ended"));
+    ASSERT_TRUE(store->setState(id, {RunState::kRunning}).ok());
+    EXPECT_THAT(std::string(messageOf(store->requeue(id, 0))), HasSubstr("is running"));
+    EXPECT_EQ(store->get(id)->state, RunState::kRunning);
+    ASSERT_TRUE(store->setState(id, {RunState::kFailed, "x"}).ok());
+    ASSERT_TRUE(store->markDeleted(id).ok());
+    const Status deleted = store->requeue(id, 0);
+    EXPECT_EQ(deleted.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(messageOf(deleted)), HasSubstr("is deleted; restore it first"));
+    EXPECT_EQ(store->get(id)->state, RunState::kFailed);
+    EXPECT_TRUE(store->waiting()->empty()) << "nothing starts it";
+    ASSERT_TRUE(store->purge(id).ok());
+    EXPECT_THAT(std::string(messageOf(store->requeue(id, 0))), HasSubstr("was purged"));
+    EXPECT_THAT(std::string(messageOf(store->restore(id))),
+                HasSubstr("its checkpoints, points and plan are gone for good"));
 }
 
 TEST_F(RunStoreTest, ARunIsFoundByIdUidNameOrUniquePrefix) {

@@ -137,10 +137,11 @@ class FakeClient final : public DaemonClient {
     }
     Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
         constexpr std::uint64_t kFileBytes = 1'200'000'000;
-        ASSIGN_OR_RETURN(const RunDetail detail, get(run));
+        ASSIGN_OR_RETURN(RunDetail detail, get(run));
         if (!isEnded(detail.summary.state)) {
             return failedPrecondition(run, " is running; 'millrace stop' ends it first");
         }
+        detail.summary.purgedMs = isForGood && knowsPurge ? 1'700'000'000'000 : 0;
         return isForGood ? RemovedRun{detail.summary, kFileBytes, 0, 30 * 24}
                          : RemovedRun{detail.summary, 0, kFileBytes, 30 * 24};
     }
@@ -209,6 +210,7 @@ class FakeClient final : public DaemonClient {
     }
 
     Status reachable, listStatus;
+    bool knowsPurge = true;  ///< false: a daemon of before that hides a run and says no more
     StoreCheck storeCheck{{}, "/state/runs.sqlite", 4096, 3, 0.25};
     bool isWholeChecked = false;
     int runsLeft = 0;  ///< of down()

@@ -39,6 +39,17 @@ TEST(LiveModel, AForecastFromReportsThatAreOldIsNone) {
     EXPECT_FALSE(model.runs["r-abc23"].secondsLeft(4'000).has_value());
 }
 
+TEST(LiveModel, RatesThatHaveNotComeHaveNoAge) {
+    LiveModel model;
+    RunChanged stalled = at(500'000, 0);
+    stalled.run.latestMetrics.clear();
+    model.apply(stalled, 1'000);
+    EXPECT_FALSE(model.runs["r-abc23"].oldRatesSeconds(60'000).has_value());
+    stalled.run.standsSinceMs = 2'000;
+    model.apply(stalled, 61'000);
+    EXPECT_FALSE(model.runs["r-abc23"].oldRatesSeconds(62'000).has_value());
+}
+
 TEST(LiveModel, RatesSayHowOldTheyAreFromFiveSecondsOn) {
     LiveModel model;
     const auto withRate = [](std::int64_t timeMs) {

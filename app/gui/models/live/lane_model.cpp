@@ -69,10 +69,13 @@ QString LaneState::sentence(std::int64_t nowMs) const {
         return run.isStalled() ? text(run.trouble) + ", for " + durationText(standsMs)
                                : text(run.trouble);
     }
+    const bool isWaiting = !isEnded() && run.state != RunState::kStopping;
+    if (isWaiting && !run.queuedReason.empty()) {
+        return text(run.queuedReason);
+    }
     switch (run.state) {
         case RunState::kQueued:
-            return run.queuedReason.empty() ? QStringLiteral("waits for its turn")
-                                            : text(run.queuedReason);
+            return QStringLiteral("waits for its turn");
         case RunState::kStarting:
             return QStringLiteral("starting its workers");
         case RunState::kStopping:

@@ -30,6 +30,16 @@ bool LaunchPage::isSettled() const {
     return parts_->isSettled();
 }
 
+void LaunchPage::showEvent(QShowEvent* event) {
+    Page::showEvent(event);
+    parts_->setInSight(true);
+}
+
+void LaunchPage::hideEvent(QHideEvent* event) {
+    Page::hideEvent(event);
+    parts_->setInSight(false);
+}
+
 void LaunchPage::saveState(QSettings& settings) const {
     parts_->saveState(settings);
 }

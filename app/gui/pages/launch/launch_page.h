@@ -28,6 +28,10 @@ class LaunchPage final : public Page {
     /// recent ones.
     void openFile(const QString& path);
 
+ protected:
+    void showEvent(QShowEvent* event) override;
+    void hideEvent(QHideEvent* event) override;
+
  private:
     class Parts;
     std::unique_ptr<Parts> parts_;

@@ -39,6 +39,7 @@ class LaunchPage::Parts final : public QObject {
     void openText(const QString& text, const QString& baseDir);
     void focusEditor();
     bool isSettled() const;
+    void setInSight(bool isInSight) { previews_.setInSight(isInSight); }
     void saveState(QSettings& settings) const;
     void restoreState(QSettings& settings);
 

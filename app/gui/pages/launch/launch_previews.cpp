@@ -41,9 +41,23 @@ void LaunchPreviews::want(const client::SpecSource& spec,
         asking_.reset();
         askedKey_.clear();
     }
-    if (asking_ == nullptr) {
+    if (asking_ == nullptr && isInSight_) {
         timer_.start();
     }
+    Q_EMIT changed();
+}
+
+void LaunchPreviews::setInSight(bool isInSight) {
+    if (std::exchange(isInSight_, isInSight) == isInSight) {
+        return;
+    }
+    if (isInSight) {
+        timer_.start();
+        return;
+    }
+    timer_.stop();
+    asking_.reset();
+    askedKey_.clear();
     Q_EMIT changed();
 }
 
@@ -83,7 +97,7 @@ void LaunchPreviews::askNext() {
     const auto next = std::find_if(wanted_.begin(), wanted_.end(), [this](const Wanted& one) {
         return find(one.key) == nullptr;
     });
-    if (isStopped_ || asking_ != nullptr || next == wanted_.end()) {
+    if (isStopped_ || !isInSight_ || asking_ != nullptr || next == wanted_.end()) {
         return;
     }
     client::PreviewRequest request;

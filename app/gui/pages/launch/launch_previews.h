@@ -35,6 +35,9 @@ class LaunchPreviews final : public QObject {
               const QStringList& first);
     /// Gives up what is under way and what waits; figures stay.
     void stop();
+    /// Nothing is counted for a page that nobody sees; what is left is when it is shown again. Not
+    /// in sight at first.
+    void setInSight(bool isInSight);
     /// Another daemon: other files.
     void forget();
     bool isIdle() const { return !timer_.isActive() && asking_ == nullptr; }
@@ -66,7 +69,7 @@ class LaunchPreviews final : public QObject {
     std::vector<Wanted> wanted_;
     std::vector<Kept> kept_;
     std::string askedKey_;
-    bool isStopped_ = true;
+    bool isStopped_ = true, isInSight_ = false;
     std::unique_ptr<Following> asking_;
 };
 

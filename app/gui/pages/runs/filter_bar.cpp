@@ -71,7 +71,7 @@ void FilterBar::buildChips() {
     deleted_->setIcon(icon(Glyph::kTrash));
     deleted_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     deleted_->setCheckable(true);
-    deleted_->setToolTip("Deleted runs; they can be restored");
+    deleted_->setToolTip("Deleted runs; those that were not purged can be restored");
     connect(deleted_, &QToolButton::toggled, this,
             [this](bool isOn) { Q_EMIT deletedChanged(isOn); });
     chipRow_->addWidget(deleted_);

@@ -50,7 +50,7 @@ void RunsPage::showEmpty() {
     const bool hasRuns = rows_->table().numRuns() > 0;
     QWidget* shown = view_;
     if (!hasRuns && filter_->isDeletedShown()) {
-        noMatch_->setText("No deleted runs", "Deleted runs stay here until they are restored.");
+        noMatch_->setText("No deleted runs", "Deleted runs stay here; those that were not purged can be restored.");
         shown = noMatch_;
     } else if (!hasRuns && (isAway || context().daemon.address().empty())) {
         noDaemon_->setText("No daemon", link.sentence.empty()
@@ -214,11 +214,12 @@ void RunsPage::openMenu(const QPoint& position) {
     menu->setAttribute(Qt::WA_DeleteOnClose);
     const bool isDeleted = filter_->isDeletedShown();
     const bool hasOne = ids.size() == 1;
-    bool isActive = false, hasEnded = false;
+    bool isActive = false, hasEnded = false, hasRestorable = false;
     for (const std::string& id : ids) {
         const client::RunSummary* run = rows_->table().find(id);
         isActive = isActive || (run != nullptr && !client::isEnded(run->state));
         hasEnded = hasEnded || (run != nullptr && client::isEnded(run->state));
+        hasRestorable = hasRestorable || (run != nullptr && !run->isPurged());
     }
     menu->addAction("Open details", this, [this] { openDetails(); })->setEnabled(hasOne);
     menu->addAction("Add to the comparison", this, [this, ids] {
@@ -236,7 +237,8 @@ void RunsPage::openMenu(const QPoint& position) {
     menu->addAction(hasOne ? "Copy id" : "Copy ids", this, [this, ids] { actions_->copyIds(ids); });
     menu->addSeparator();
     if (isDeleted) {
-        menu->addAction("Restore", this, [this, ids] { actions_->restore(ids); });
+        menu->addAction("Restore", this, [this, ids] { actions_->restore(ids); })
+            ->setEnabled(hasRestorable);
     } else {
         menu->addAction("Stop …", this, [this, ids] { actions_->stop(ids); })->setEnabled(isActive);
         menu->addAction("Delete", this, [this, ids] { actions_->remove(ids); })

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backend/core/memory_budget.h"
+#include "backend/core/text.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/stream_input.h"
 
@@ -16,7 +17,9 @@ namespace millrace::loader {
 namespace {
 
 constexpr double kTellsAll = 0.98;
-constexpr std::size_t kEnoughRows = 50'000, kFewestRows = 200;
+constexpr std::size_t kFewestRows = 200;
+// Of a split at a time: between two looks at the clock.
+constexpr std::int64_t kPieceRows = 50'000;
 // An id that is seen less often tells of its own rows only.
 constexpr double kPriorRows = 1;
 
@@ -24,6 +27,8 @@ struct Sample {
     std::vector<std::vector<float>> dense;         ///< by feature
     std::vector<std::vector<std::int64_t>> ids;    ///< by feature
     std::vector<bool> labels;
+    std::int64_t rowsRead = 0;
+    bool isCut = false;  ///< by a limit on what is read, with fewer labels than wished for
 };
 
 // The spec without what its plain features and labels do not need, one split a segment.
@@ -146,8 +151,20 @@ Result<Places> placesOf(const segment::StreamInput& input, const std::string& he
     return places;
 }
 
+// The first rows of a segment, which is a split.
+segment::SegmentPart pieceOf(const segment::StreamInput& input, std::int64_t number,
+                             std::int64_t mostRows) {
+    const auto splits = input.splitsOf(0, number);
+    const std::int64_t rows =
+        splits.empty() ? 0 : input.files()[splits[0].file].splits[splits[0].split].rows;
+    return rows <= mostRows ? segment::SegmentPart{}
+                            : segment::SegmentPart{segment::SegmentPart::Kind::kHead, mostRows};
+}
+
 Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input,
-                        const std::string& head) {
+                        const std::string& head, const std::stop_token& stop,
+                        const LeakLimits& limits) {
+    const auto end = std::chrono::steady_clock::now() + limits.time;
     ASSIGN_OR_RETURN(const Places places, placesOf(*input, head));
     segment::BufferPool pool(0);
     segment::StageCounters counters;
@@ -155,8 +172,19 @@ Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input
     Sample sample;
     sample.dense.resize(input->spec().features.dense.size());
     sample.ids.resize(places.ids.size());
-    for (std::int64_t s = 0; s < input->numSegments() && sample.labels.size() < kEnoughRows; ++s) {
-        ASSIGN_OR_RETURN(const segment::SegmentOutput output, runner.run(0, s));
+    const auto enough = static_cast<std::size_t>(limits.rows);
+    for (std::int64_t s = 0; s < input->numSegments() && sample.labels.size() < enough; ++s) {
+        if (stop.stop_requested()) {
+            return cancelled("stopped");
+        }
+        const std::int64_t left = limits.rowsRead - sample.rowsRead;
+        sample.isCut = left <= 0 || std::chrono::steady_clock::now() >= end;
+        if (sample.isCut) {
+            break;
+        }
+        ASSIGN_OR_RETURN(const segment::SegmentOutput output,
+                         runner.run(0, s, pieceOf(*input, s, std::min(left, kPieceRows))));
+        sample.rowsRead += output.rowsScanned;
         for (const segment::Chunk& chunk : output.chunks) {
             take(chunk, places, sample);
         }
@@ -166,12 +194,13 @@ Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input
 
 }  // namespace
 
-Result<std::vector<std::string>> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan) {
-    std::vector<std::string> notes;
+Result<LeakLook> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
+                           const std::stop_token& stop, const LeakLimits& limits) {
+    LeakLook look;
     const spec::RunSpec plain = plainOnly(spec);
     const spec::FeaturesSpec& features = plain.features;
     if (features.dense.size() + features.ids.size() == 0 || spec.labels.empty()) {
-        return notes;
+        return look;
     }
     MemoryBudget budget(std::int64_t{4} << 30);
     stream::Plan single = plan;
@@ -179,14 +208,21 @@ Result<std::vector<std::string>> findLeaks(const spec::RunSpec& spec, const stre
     ASSIGN_OR_RETURN(const auto input, segment::StreamInput::open(plain, std::move(single),
                                                                   recipe::Part::kTrain, budget));
     const std::string head = plain.heads().front();
-    ASSIGN_OR_RETURN(const Sample sample, sampleOf(input, head));
+    ASSIGN_OR_RETURN(const Sample sample, sampleOf(input, head, stop, limits));
+    look.rowsRead = sample.rowsRead;
     if (sample.labels.size() < kFewestRows) {
-        return notes;
+        if (sample.isCut) {
+            look.notes.push_back(strCat("leaks: not looked for: of the first ",
+                                        formatCount(sample.rowsRead), " rows, ",
+                                        formatCount(static_cast<std::int64_t>(sample.labels.size())),
+                                        " have the label '", head, "'"));
+        }
+        return look;
     }
     const auto add = [&](const char* kind, const std::string& name,
                          const std::vector<float>& values) {
         if (auto note = leakOf(kind, name, values, head, sample.labels)) {
-            notes.push_back(*std::move(note));
+            look.notes.push_back(*std::move(note));
         }
     };
     for (std::size_t d = 0; d < features.dense.size(); ++d) {
@@ -195,7 +231,7 @@ Result<std::vector<std::string>> findLeaks(const spec::RunSpec& spec, const stre
     for (std::size_t i = 0; i < features.ids.size(); ++i) {
         add("ids", features.ids[i], meansOf(sample.ids[i], sample.labels));
     }
-    return notes;
+    return look;
 }
 
 }  // namespace millrace::loader

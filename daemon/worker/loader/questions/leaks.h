@@ -1,5 +1,8 @@
 #pragma once
 // Features that tell the label by themselves: mostly known only after it.
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -9,9 +12,23 @@
 
 namespace millrace::loader {
 
+/// When enough was looked at, whichever comes first.
+struct LeakLimits {
+    std::int64_t rows = 50'000;          ///< with a label
+    std::int64_t rowsRead = 2'000'000;   ///< filters may leave few of them
+    std::chrono::milliseconds time{20'000};
+};
+
+struct LeakLook {
+    std::vector<std::string> notes;
+    std::int64_t rowsRead = 0;
+};
+
 /// A sentence for each dense feature that orders the rows of the first splits by their label (AUC
 /// above 0.98, or below 0.02), and for each id whose mean labels in one half of these rows order
-/// those of the other; of the first head. Failure: data errors.
-Result<std::vector<std::string>> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan);
+/// those of the other; of the first head. One that says so where too few rows were found within the
+/// limits. Failure: data errors; kCancelled on `stop`.
+Result<LeakLook> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
+                           const std::stop_token& stop, const LeakLimits& limits = {});
 
 }  // namespace millrace::loader

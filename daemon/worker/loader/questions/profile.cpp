@@ -65,8 +65,8 @@ int print(const Json& document) {
 }
 
 // A spec that is written stands a check, and says what tells its label by itself.
-Result<ResolvedRun> lookAt(const std::string& text, const ProfileRequest& request,
-                           std::vector<std::string>& notes) {
+Result<ResolvedRun> examine(const std::string& text, const ProfileRequest& request,
+                            const std::stop_token& stop, std::vector<std::string>& notes) {
     ResolveRequest resolve;
     resolve.text = text;
     resolve.fileName = "the first spec";
@@ -78,8 +78,28 @@ Result<ResolvedRun> lookAt(const std::string& text, const ProfileRequest& reques
         return spec::toStatus(reply.errors, resolve.fileName);
     }
     ResolvedRun run = std::move(reply.runs.front());
-    ASSIGN_OR_RETURN(const std::vector<std::string> leaks, findLeaks(run.spec, run.plan));
-    notes.insert(notes.end(), leaks.begin(), leaks.end());
+    ASSIGN_OR_RETURN(const LeakLook look, findLeaks(run.spec, run.plan, stop));
+    notes.insert(notes.end(), look.notes.begin(), look.notes.end());
+    return run;
+}
+
+Result<ResolvedRun> lookAt(const Watch& watch, const std::string& text,
+                           const ProfileRequest& request, std::vector<std::string>& notes) {
+    std::optional<ProgressLine> line;
+    Result<ResolvedRun> run = internalError("not run");
+    const Status status = watch.run(
+        [&](const std::stop_token& stop) {
+            run = examine(text, request, stop, notes);
+            return run.status();
+        },
+        [&](double seconds) {
+            if (!line) {
+                line.emplace(0, "rows");
+            }
+            line->say(strCat("looking for features that tell the label: ",
+                             static_cast<std::int64_t>(seconds), " s"));
+        });
+    RETURN_IF_ERROR(status);
     return run;
 }
 
@@ -165,7 +185,7 @@ int runInit(const ProfileRequest& given) {
     if (!found.ok()) {
         return fail(found.status());
     }
-    const auto run = lookAt(found->text, request, spec->notes);
+    const auto run = lookAt(watch, found->text, request, spec->notes);
     if (!run.ok()) {
         return fail(run.status());
     }

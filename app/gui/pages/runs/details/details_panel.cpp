@@ -206,7 +206,7 @@ void DetailsPanel::showSummary(const client::RunSummary& run) {
     resume_->setVisible(!isDeleted && (run.state == client::RunState::kFailed ||
                                        run.state == client::RunState::kCancelled));
     delete_->setVisible(hasEnded && !isDeleted);
-    restore_->setVisible(isDeleted);
+    restore_->setVisible(isDeleted && !run.isPurged());
     note_->showNote(run.id, qtext(run.note));
     showTabData();
 }

@@ -101,14 +101,17 @@ void OverviewSection::showRate(const client::RunSummary& run, std::int64_t nowMs
 
 void OverviewSection::showReason(const client::RunSummary& run) {
     using client::RunState;
-    if (!client::isEnded(run.state) && !run.trouble.empty()) {
+    if (run.isPurged()) {
+        reason_->setMessage(Tone::kInfo, "Purged " + fullTimeText(run.purgedMs) +
+                                             ": its files, metrics and plan are gone for good.");
+    } else if (!client::isEnded(run.state) && !run.trouble.empty()) {
         const QString since = run.isStalled() ? ", since " + fullTimeText(run.standsSinceMs) : "";
         reason_->setMessage(run.isStalled() ? Tone::kBad : Tone::kWarn, qtext(run.trouble) + since);
     } else if (!run.exitReason.empty()) {
         reason_->setMessage(run.state == RunState::kFailed ? Tone::kBad : Tone::kInfo,
                             qtext(run.exitReason));
-    } else if (run.state == RunState::kQueued && !run.queuedReason.empty()) {
-        reason_->setMessage(Tone::kInfo, "Waits: " + qtext(run.queuedReason));
+    } else if (!run.reason().empty()) {
+        reason_->setMessage(Tone::kInfo, "Waits: " + qtext(run.reason()));
     } else {
         reason_->clearMessage();
     }
