@@ -406,7 +406,7 @@ TEST(BindSchema, BeforeNeedsTimesOfOneKind) {
 TEST(BindSchema, AsOfRefusesTimesOfUint64BeforeARowIsRead) {
     Schema rows = ratingsSchema();
     rows.set("seen", typeNamed("uint64"));
-    const TableSchemaLookup tables = [](const std::string&) -> Result<Schema> {
+    const TableSchemaLookup tables = [](const TableRef&) -> Result<Schema> {
         return Schema{{{"movieId", typeNamed("int64")},
                        {"wide", typeNamed("uint64")},
                        {"plain", typeNamed("int64")},
