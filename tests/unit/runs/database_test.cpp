@@ -9,8 +9,8 @@ namespace {
 class DatabaseTest : public ::testing::Test {
  protected:
     DatabaseTest()
-        : db(std::move(
-              Database::open(directory.file("some.db"), Database::Mode::kWrite).value())) {}
+        : db(std::move(Database::open(directory.file("some.db"), Database::Mode::kWrite).value())) {
+    }
     /// Prepares, runs and gives back.
     void use(const std::string& sql) { ASSERT_TRUE(db->queryInt(sql).ok()) << sql; }
 
