@@ -322,10 +322,10 @@ int runRemove(CliContext& context, const ParsedArgs& args) {
                 return failedPrecondition("run ", run.id, " is hidden and not purged: this daemon ",
                                           "is of a version that frees nothing");
             }
-            done = isForGood ? strCat("purged for good: ",
-                                      formatBytes(static_cast<double>(removed.freedBytes)),
-                                      " freed")
-                             : hiddenText(removed);
+            done = isForGood
+                       ? strCat("purged for good: ",
+                                formatBytes(static_cast<double>(removed.freedBytes)), " freed")
+                       : hiddenText(removed);
             return std::move(removed.run);
         });
 }

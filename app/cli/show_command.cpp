@@ -101,9 +101,9 @@ void showState(Page& page, const RunDetail& detail) {
     page.field("deleted", deletedText(run));
     if (run.rate()) {
         const bool isMean = client::isEnded(run.state);
-        page.field("samples/s", tui::withAge(tui::numberText(run.rate()),
-                                             session::oldRateSeconds(run, nowMs)) +
-                                    (isMean ? ", the mean of its steps" : ""));
+        page.field("samples/s",
+                   tui::withAge(tui::numberText(run.rate()), session::oldRateSeconds(run, nowMs)) +
+                       (isMean ? ", the mean of its steps" : ""));
     }
     if (run.attempt > 1) {
         page.field("attempts", strCat(run.attempt, " (", tui::countText(run.restarts, "restart"),
@@ -308,7 +308,8 @@ int printLarge(CliContext& context, client::DaemonClient& daemon, const std::str
     if (text->empty()) {
         return fail(context, which == client::LargeDocument::kPlan
                                  ? notFound("run ", id, " has no plan any more: it was purged")
-                                 : notFound("run ", id, " has no receipt before its first "
+                                 : notFound("run ", id,
+                                            " has no receipt before its first "
                                             "checkpoint"));
     }
     context.out << *text << '\n';

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/client/daemon_facts.h"
 #include "app/client/node_values.h"
 #include "app/client/receipt_values.h"
 #include "app/client/spec_error.h"
@@ -64,7 +65,7 @@ struct RunSummary {
     std::int64_t standsSinceMs = 0;  ///< it has not got on since; 0: it gets on
     int attempt = 0, restarts = 0;
     std::int64_t createdMs = 0, startedMs = 0, endedMs = 0, deletedMs = 0;
-    std::int64_t purgedMs = 0;  ///< its files, points and plan were freed for good; 0: they are there
+    std::int64_t purgedMs = 0;  ///< its files, points and plan were freed for good; 0: they are not
     Progress progress;
     std::vector<MetricPoint> latestMetrics;  ///< sorted by name
     /// The best of each evaluation metric that has a better way: value and step; sorted by name.
@@ -234,32 +235,6 @@ struct FilterCheck {
     bool isOk = false;
     std::string message;  ///< one sentence when not
     int column = 0;       ///< from 1, within the filter; 0: no place
-};
-
-struct Handshake {
-    std::string version;  ///< the daemon's
-    std::uint32_t protocolVersion = 0;
-    std::vector<std::string> capabilities;
-    std::int64_t nowMs = 0;
-};
-struct DaemonStatus {
-    std::string version, address, stateDir, binDir;
-    int pid = 0;
-    std::int64_t startedMs = 0;
-    std::int64_t runsRunning = 0, runsQueued = 0, runsTotal = 0;
-    std::vector<std::string> warnings;
-};
-struct DownReport {
-    int runsStopped = 0, workersEnded = 0, runsQueued = 0;
-    int runsLeft = 0;  ///< that had not ended when the time was up
-};
-/// What a look through the daemon's run store found.
-struct StoreCheck {
-    std::vector<std::string> damage;  ///< none: it is sound; the first 20
-    std::string path;
-    std::uint64_t bytes = 0;
-    std::int64_t runs = 0;  ///< deleted ones included
-    double seconds = 0;
 };
 
 }  // namespace millrace::client

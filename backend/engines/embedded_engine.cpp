@@ -153,8 +153,7 @@ Status EmbeddedEngine::checkFits(const std::string& key, const schedule::Resourc
 
 // From its files, or made on disk.
 Result<std::unique_ptr<EmbeddedJob>> EmbeddedEngine::openJob(const GangRecord& record) const {
-    Result<std::unique_ptr<EmbeddedJob>> job =
-        EmbeddedJob::load(options_.root, record.key, clock_);
+    Result<std::unique_ptr<EmbeddedJob>> job = EmbeddedJob::load(options_.root, record.key, clock_);
     if (job.status().code() != absl::StatusCode::kNotFound) {
         return job;
     }

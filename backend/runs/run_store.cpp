@@ -139,9 +139,8 @@ Status readDocuments(Database& db, std::int64_t no, RunRecord& run) {
 }
 
 Status readLatest(Database& db, std::int64_t no, RunRecord& run) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare(strCat("SELECT ", kMetricColumns,
-                                       " FROM latest_metric WHERE run_no = ?")));
+    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", kMetricColumns,
+                                                        " FROM latest_metric WHERE run_no = ?")));
     query.bind(no);
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
@@ -434,9 +433,8 @@ Status RunStore::restore(std::string_view id) {
                                       ": was purged: its checkpoints, points and plan are gone for "
                                       "good");
         }
-        ASSIGN_OR_RETURN(
-            Statement update,
-            db.prepare("UPDATE run SET is_deleted = 0, deleted_ms = 0 WHERE no = ?"));
+        ASSIGN_OR_RETURN(Statement update,
+                         db.prepare("UPDATE run SET is_deleted = 0, deleted_ms = 0 WHERE no = ?"));
         return update.bind(no).run();
     });
 }

@@ -8,7 +8,8 @@
 // Owns: the connections; the process that has the file open for writing is the daemon.
 // Failure: kResourceExhausted for a full disk, kDataLoss naming the file when it is corrupt,
 // kFailedPrecondition when a newer Millrace wrote it, kNotFound for an unknown run,
-// kInvalidArgument for a bad filter or page token, kDeadlineExceeded for a list that takes too long.
+// kInvalidArgument for a bad filter or page token, kDeadlineExceeded for a list that takes too
+// long.
 #include <functional>
 #include <memory>
 #include <set>
@@ -209,8 +210,8 @@ class RunStore {
     /// Among `ids`, those of purged runs.
     Result<std::vector<std::string>> purgedAmong(const std::vector<std::string>& ids) const;
     /// Looks for damage over a connection of its own, so that nobody waits for it; without the
-    /// indexes' content unless `isWhole`. Ends when `isUnwanted` (asked every few milliseconds): then
-    /// kDeadlineExceeded.
+    /// indexes' content unless `isWhole`. Ends when `isUnwanted` (asked every few milliseconds):
+    /// then kDeadlineExceeded.
     Result<StoreCheck> check(bool isWhole, const std::function<bool()>& isUnwanted) const;
 
  private:

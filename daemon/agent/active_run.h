@@ -94,8 +94,8 @@ class ActiveRun {
     struct Ending {
         runs::RunState state;
         std::string reason;
-        bool isAsked = false;        // for the receipt
-        std::int64_t retryNs = 0;    // > 0: the store did not take it
+        bool isAsked = false;      // for the receipt
+        std::int64_t retryNs = 0;  // > 0: the store did not take it
     };
 
     /// An attempt whose checkpoints are being looked at, and then its job.json written.

@@ -55,9 +55,8 @@ void ActiveRun::askSurvey() {
     const auto look = [&place = place_, order = std::move(order), number,
                        stop = start_->stop.get_token(),
                        bytesRead = start_->bytesRead](const auto& isEnding) -> SideThread::Then {
-        const checkpoint::ReadWatch watch{
-            [&] { return stop.stop_requested() || isEnding(); },
-            [&](std::uint64_t bytes) { *bytesRead += bytes; }};
+        const checkpoint::ReadWatch watch{[&] { return stop.stop_requested() || isEnding(); },
+                                          [&](std::uint64_t bytes) { *bytesRead += bytes; }};
         const Survey survey = place.checkpoints.survey(order, watch);
         return [&place, id = order.runId, number, survey] {
             if (ActiveRun* run = place.find(id)) {
@@ -88,10 +87,11 @@ void ActiveRun::followSurvey() {
         return start_->survey.has_value() ? askJob() : askSurvey();
     }
     const std::uint64_t bytes = start_->bytesRead->load();
-    live_.queuedReason = start_->survey.has_value() ? "its job is being written"
-                         : bytes == 0               ? "reads its checkpoints"
-                                    : strCat("reads its checkpoints: ",
-                                             formatBytes(static_cast<double>(bytes)), " so far");
+    live_.queuedReason =
+        start_->survey.has_value() ? "its job is being written"
+        : bytes == 0
+            ? "reads its checkpoints"
+            : strCat("reads its checkpoints: ", formatBytes(static_cast<double>(bytes)), " so far");
     publish();
 }
 
@@ -123,8 +123,7 @@ void ActiveRun::failStart(const Status& status) {
 
 // When: steady, ns.
 std::int64_t ActiveRun::tryLater(const Status& status) {
-    live_.queuedReason =
-        strCat("cannot be started now: ", messageOf(status), "; trying again");
+    live_.queuedReason = strCat("cannot be started now: ", messageOf(status), "; trying again");
     if (startBackoffNs_ == 0) {
         addEvent(live_.queuedReason);
         logWarn("run: not started yet", {{"run", run_.id}, {"why", messageOf(status)}});
@@ -389,9 +388,8 @@ Status ActiveRun::followGang() {
 // Started in part, and this daemon would start something else: the attempt cannot become whole.
 Status ActiveRun::endHalfStarted() {
     ASSIGN_OR_RETURN(const engines::State state, place_.engine.state(job_));
-    const bool isWhole =
-        std::all_of(state.workers.begin(), state.workers.end(),
-                    [](const engines::WorkerState& w) { return w.isStarted; });
+    const bool isWhole = std::all_of(state.workers.begin(), state.workers.end(),
+                                     [](const engines::WorkerState& w) { return w.isStarted; });
     if (isWhole || state.phase == engines::Phase::kEnded) {
         return okStatus();
     }

@@ -136,8 +136,7 @@ void RunController::step() {
         adoptAll();
         dropEnded();
     }
-    isQueueChanged_ =
-        isQueueChanged_ || (unreadNs_ != 0 && parts_.clock.steadyNs() >= unreadNs_);
+    isQueueChanged_ = isQueueChanged_ || (unreadNs_ != 0 && parts_.clock.steadyNs() >= unreadNs_);
     if (isQueueChanged_ && parts_.clock.steadyNs() >= queueRetryNs_) {
         startWaiting();
         dropEnded();
@@ -207,8 +206,8 @@ void RunController::dropEnded() {
 
 void RunController::publishCounts() {
     std::vector<std::string> warnings;
-    for (const std::string& text : {options_.warning, intake_.trouble(), engineTrouble_,
-                                    queueTrouble_}) {
+    for (const std::string& text :
+         {options_.warning, intake_.trouble(), engineTrouble_, queueTrouble_}) {
         if (!text.empty()) {
             warnings.push_back(text);
         }
@@ -396,10 +395,11 @@ Status RunController::checkHasCheckpoint(const runs::RunRecord& run, std::int64_
     }
     ASSIGN_OR_RETURN(const std::vector<std::int64_t> steps, checkpoints_.steps(run.id));
     if (step == runs::kFromLast) {
-        return !steps.empty() ? okStatus()
-                              : failedPrecondition("run ", run.id, " has no checkpoint: it would ",
-                                                   "begin again at step 0, in place of what it has ",
-                                                   "reported; --from-start does that");
+        return !steps.empty()
+                   ? okStatus()
+                   : failedPrecondition("run ", run.id, " has no checkpoint: it would ",
+                                        "begin again at step 0, in place of what it has ",
+                                        "reported; --from-start does that");
     }
     std::string others;
     for (const std::int64_t other : steps) {
@@ -455,17 +455,17 @@ Result<DownReport> RunController::down(std::chrono::milliseconds grace) {
     });
     bool isGivenUp = false;
     if (asked.ok() && thread_.joinable()) {
-        const bool isKnown =
-            allEnded.wait_for(grace + kDownExtra) == std::future_status::ready;
+        const bool isKnown = allEnded.wait_for(grace + kDownExtra) == std::future_status::ready;
         isGivenUp = isKnown && !allEnded.get();
         report->runsLeft = isKnown ? 0 : counts().running;
     }
     isGoingDown_ = false;
     RETURN_IF_ERROR(asked);
-    return isGivenUp ? Result<DownReport>(unavailable(
-                           "the daemon had to end before all runs had; they go on stopping, and the "
-                           "next daemon takes them over"))
-                     : *report;
+    return isGivenUp
+               ? Result<DownReport>(unavailable(
+                     "the daemon had to end before all runs had; they go on stopping, and the "
+                     "next daemon takes them over"))
+               : *report;
 }
 
 void RunController::giveUpDown() {

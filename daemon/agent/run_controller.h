@@ -65,8 +65,9 @@ class RunController {
     void post(engines::Event event);
     Status stop(const std::string& runId, const std::string& reason,
                 std::chrono::milliseconds grace);
-    /// A run that has ended goes back into the queue, behind all others. `fromStep`: a checkpoint's,
-    /// kFromLast (not of a finished run, nor of one without checkpoints) or kFromStart.
+    /// A run that has ended goes back into the queue, behind all others. `fromStep`: a
+    /// checkpoint's, kFromLast (not of a finished run, nor of one without checkpoints) or
+    /// kFromStart.
     Status resume(const std::string& runId, std::int64_t fromStep);
     /// Stops all and waits; afterwards nothing is started any more. kUnavailable when it was given
     /// up.
@@ -133,14 +134,14 @@ class RunController {
     std::atomic<std::size_t> mailBytes_{0};  // of workers' lines in the mailbox
     BoundedQueue<Message> mailbox_;
     // Of the controller's thread:
-    std::vector<Waiting> queue_;                // as the store had it at the last look
-    std::map<std::string, JobFacts> facts_;     // of the runs in `queue_`
-    std::map<std::string, Unread> unread_;      // by run
+    std::vector<Waiting> queue_;             // as the store had it at the last look
+    std::map<std::string, JobFacts> facts_;  // of the runs in `queue_`
+    std::map<std::string, Unread> unread_;   // by run
     std::map<std::string, std::unique_ptr<ActiveRun>> active_;
     bool isDown_ = false;
     bool isQueueChanged_ = false;
     std::int64_t queueRetryNs_ = 0;  // the store could not be read: not before
-    std::int64_t unreadNs_ = 0;      // > 0: a run in it could not; the queue is looked at again then
+    std::int64_t unreadNs_ = 0;  // > 0: a run in it could not; the queue is looked at again then
     std::string queueTrouble_;
     std::int64_t flushAtNs_ = 0;
     std::shared_ptr<std::promise<bool>> allEnded_;  // false: nobody waits for it any more

@@ -133,8 +133,8 @@ void RunController::startOne(const Waiting& waiting) {
         return noteUnread(waiting.id, run.status());
     }
     run->specText.clear();
-    auto active = std::make_unique<ActiveRun>(place_, std::move(*run), facts_.at(waiting.id),
-                                              waiting.needs);
+    auto active =
+        std::make_unique<ActiveRun>(place_, std::move(*run), facts_.at(waiting.id), waiting.needs);
     ActiveRun& started = *active;
     active_[waiting.id] = std::move(active);
     started.launch(waiting.fromStep);

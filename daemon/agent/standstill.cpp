@@ -121,8 +121,8 @@ void learnPace(WorkerSigns& worker, std::int64_t tookNs) {
 }
 
 void learnStandstill(WorkerSigns& worker, std::int64_t stoodNs, const StandstillLimits& limits) {
-    const std::int64_t next = std::min({limits.mostNs, stoodNs + stoodNs / 2,
-                                        limits.standFactor * workLimit(worker, limits)});
+    const std::int64_t next = std::min(
+        {limits.mostNs, stoodNs + stoodNs / 2, limits.standFactor * workLimit(worker, limits)});
     WorkTimes& times = timesOf(worker);
     times.allowedNs = std::max(times.allowedNs, next);
 }

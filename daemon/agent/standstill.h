@@ -26,9 +26,9 @@ struct WorkerSigns {
     bool hasSaidDone = false;    ///< its work is over
     bool hasWorked = false;      ///< rank: it told of work at least once
     bool isWritingCheckpoint = false;
-    std::int64_t sinceNs = 0;       ///< it is watched since
-    std::int64_t heardNs = 0;       ///< the newest line of any kind
-    std::int64_t workedNs = 0;      ///< the newest line of its work
+    std::int64_t sinceNs = 0;   ///< it is watched since
+    std::int64_t heardNs = 0;   ///< the newest line of any kind
+    std::int64_t workedNs = 0;  ///< the newest line of its work
     WorkTimes steps, checkpoints;
     std::int64_t waitsSinceNs = 0;  ///< rank: for data; 0: it does not wait
     std::int64_t step = 0;          ///< rank: the last one
@@ -52,7 +52,7 @@ struct StandstillLimits {
     std::int64_t checkpointNs = 60'000'000'000;  ///< writing one
     std::int64_t fillingNs = 60'000'000'000;     ///< waiting for a feed that reads
     std::int64_t unheardNs = 30'000'000'000;
-    int slowFactor = 5;  ///< of the longest time that its work took so far, where that is more
+    int slowFactor = 5;   ///< of the longest time that its work took so far, where that is more
     int standFactor = 3;  ///< most by which one standstill that ended lengthens a limit
     std::int64_t mostNs = 600'000'000'000;
 };

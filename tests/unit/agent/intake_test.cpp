@@ -199,6 +199,44 @@ TEST_F(IntakeTest, RoomIsCountedInBytes) {
     EXPECT_GT(taken, 10u);
 }
 
+TEST_F(IntakeTest, RoomOfAllWorkersTogetherIsBounded) {
+    // Counted as the tree that a receipt becomes: more than its text takes.
+    rank::RankLine receipt;
+    receipt.attempt = 1;
+    receipt.seq = 1;
+    receipt.body = rank::ReceiptLine{Json{{"packages", std::string(1'900'000, 'x')}}};
+    ASSERT_LT(bytesOf(receipt), LineIntake::kMaxWorkerBytes);
+    const auto from = [this](int rank) { return rank::Sender{id, 1, "rank", rank, 100}; };
+    const auto workers = static_cast<int>(LineIntake::kMaxBytes / bytesOf(receipt)) + 1;
+    rank::RankLine small;
+    small.attempt = 1;
+    small.seq = 2;
+    small.body = rank::Metrics{2, 0, 1, 1, {{"loss", 0.5}}};
+    for (int rank = 0; rank < workers; ++rank) {
+        ASSERT_TRUE(intake.add(1, from(rank), receipt)) << "each has room for one line";
+    }
+    EXPECT_FALSE(intake.add(1, from(0), small)) << "the others hold all of it";
+    ASSERT_EQ(intake.flush().acks.size(), static_cast<std::size_t>(workers));
+    EXPECT_TRUE(intake.add(1, from(0), small));
+}
+
+TEST_F(IntakeTest, FiguresOfTheDaemonsOwnWaitInAMinutesNumberOnly) {
+    const auto own = [&](std::int64_t step) {
+        runs::MetricLine line;
+        line.step = step;
+        line.values = {{"system.cpu_percent", 1.0}};
+        intake.addOwn(id, 1, line);
+    };
+    for (std::int64_t step = 1; step <= 100; ++step) {
+        own(step);
+    }
+    (void)intake.flush();
+    const auto series = store->metrics(id, "system.cpu_percent");
+    ASSERT_TRUE(series.ok()) << series.status();
+    EXPECT_EQ(series->points.size(), 60u);
+    EXPECT_EQ(series->points.back().step, 100) << "the oldest go";
+}
+
 TEST_F(IntakeTest, AMetricBeyondTheLimitIsSaid) {
     rank::RankLine line;
     line.attempt = 1;

@@ -87,8 +87,7 @@ TEST(Verdict, ExitsAreDescribedByName) {
     worker.exitCode = 5;
     EXPECT_EQ(describeExit(worker), "feed ended with code 5");
     worker.exitCode = kExitResources;
-    EXPECT_EQ(describeExit(worker),
-              "feed ended with code 6 (memory, disk or a limit too small)");
+    EXPECT_EQ(describeExit(worker), "feed ended with code 6 (memory, disk or a limit too small)");
     worker.exitCode = 134;
     EXPECT_EQ(describeExit(worker), "feed was ended by SIGABRT");
 }

@@ -145,11 +145,15 @@ class LaunchPreviewTest : public LaunchPageTest {
         reply.rowsKept = {80'668 * share, 80'000 * share, 81'000 * share, share == 1};
         reply.keepShare = {share, share, share, share == 1};
         reply.epochSeconds = {200 * share, 190 * share, 210 * share, false};
-        reply.heads = {{"liked", reply.rowsKept, {4'033, 4'000, 4'100, share == 1},
+        reply.heads = {{"liked",
+                        reply.rowsKept,
+                        {4'033, 4'000, 4'100, share == 1},
                         {0.05, 0.04, 0.06, share == 1}}};
         return reply;
     }
-    QString text(int row, int column) { return world.sheet()->index(row, column).data().toString(); }
+    QString text(int row, int column) {
+        return world.sheet()->index(row, column).data().toString();
+    }
     QString kept(int row) { return text(row, SheetModel::kKeptColumn); }
 
     Status failure = okStatus();
@@ -164,10 +168,8 @@ TEST_F(LaunchPreviewTest, ShowsWhatEachVariationKeepsItsPositivesAndItsTime) {
     EXPECT_EQ(text(1, SheetModel::kPositivesColumn), QStringLiteral("\u2248 4.0 k (5.0 %)"));
     EXPECT_EQ(text(0, SheetModel::kEpochColumn), QStringLiteral("3 min 20 s"));
     EXPECT_EQ(text(1, SheetModel::kEpochColumn), QStringLiteral("1 min 00 s"));
-    const QString tip = world.sheet()
-                            ->index(1, SheetModel::kKeptColumn)
-                            .data(Qt::ToolTipRole)
-                            .toString();
+    const QString tip =
+        world.sheet()->index(1, SheetModel::kKeptColumn).data(Qt::ToolTipRole).toString();
     EXPECT_TRUE(tip.contains(QStringLiteral("24,200 of 80,668 rows"))) << tip.toStdString();
     EXPECT_TRUE(tip.contains(QStringLiteral("95 %: 24,000 to 24,300"))) << tip.toStdString();
     EXPECT_TRUE(tip.contains(QStringLiteral("4 of 13 splits"))) << tip.toStdString();
@@ -222,8 +224,8 @@ TEST_F(LaunchPreviewTest, AMistakeEndsTheQuestionThatIsUnderWay) {
     world.connectDaemon();
     world.page->openFile(exampleDirectory() + QStringLiteral("/movielens.yaml"));
     ASSERT_TRUE(until([&] { return world.daemon.numHanging() == 1; }));
-    world.daemonErrors = {{"unknown column 'ratng'", "unknown_column", "movielens.yaml",
-                           "dataset.where", 11, 10}};
+    world.daemonErrors = {
+        {"unknown column 'ratng'", "unknown_column", "movielens.yaml", "dataset.where", 11, 10}};
     replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 8"));
     EXPECT_TRUE(until([&] { return world.daemon.numHanging() == 0; }))
         << "the daemon is told that nobody waits";
@@ -257,9 +259,9 @@ TEST_F(LaunchPreviewTest, WhatCannotBeCountedSaysWhyInItsCell) {
     ASSERT_TRUE(world.openExample());
     EXPECT_EQ(kept(0), QStringLiteral("movielens.yaml: reading it took more than 120 s"));
     EXPECT_EQ(text(0, SheetModel::kEpochColumn), QString());
-    EXPECT_EQ(world.sheet()->index(0, SheetModel::kKeptColumn).data(SheetModel::kErrorRole)
-                  .toString(),
-              kept(0));
+    EXPECT_EQ(
+        world.sheet()->index(0, SheetModel::kKeptColumn).data(SheetModel::kErrorRole).toString(),
+        kept(0));
     failure = okStatus();
     mistakes = {{"resources.memory_limit_mb: 64 MB are too little", "preview", "", "", 0, 0}};
     replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 8"));

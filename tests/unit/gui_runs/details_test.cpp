@@ -118,9 +118,8 @@ TEST_F(DetailsTest, AFigureOfARunWithOneHeadStandsOnce) {
     ASSERT_TRUE(choose("r-00000"));
     OverviewSection& overview = details().overview();
     client::RunSummary run = stored[0].summary;
-    run.latestMetrics = {{"eval.auc", 0.8, 630, 1, 2},
-                         {"eval.liked.auc", 0.8, 630, 1, 2},
-                         {"loss", 0.5, 630, 1, 2}};
+    run.latestMetrics = {
+        {"eval.auc", 0.8, 630, 1, 2}, {"eval.liked.auc", 0.8, 630, 1, 2}, {"loss", 0.5, 630, 1, 2}};
     overview.showRun(run, nullptr, 50'000);
     EXPECT_EQ(overview.figure("test AUC"), "0.8000");
     EXPECT_EQ(overview.figure("test liked AUC"), "");

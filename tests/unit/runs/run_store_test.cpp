@@ -10,6 +10,8 @@
 namespace millrace::runs {
 namespace {
 
+using ::testing::HasSubstr;
+
 std::vector<std::string> namesOf(const RunPage& page) {
     std::vector<std::string> names;
     for (const RunRecord& run : page.runs) {

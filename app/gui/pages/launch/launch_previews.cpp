@@ -33,9 +33,8 @@ void LaunchPreviews::want(const client::SpecSource& spec,
     std::stable_partition(wanted_.begin(), wanted_.end(),
                           [&](const Wanted& one) { return first.contains(qtext(one.variation)); });
     // What failed may do better with another text; its key does not tell all that it depends on.
-    std::erase_if(kept_, [](const Kept& one) {
-        return one.preview.state == SheetPreview::State::kFailed;
-    });
+    std::erase_if(
+        kept_, [](const Kept& one) { return one.preview.state == SheetPreview::State::kFailed; });
     isStopped_ = false;
     if (!isWanted(askedKey_)) {
         asking_.reset();
@@ -81,8 +80,8 @@ bool LaunchPreviews::isWanted(const std::string& key) const {
 }
 
 const SheetPreview* LaunchPreviews::find(const std::string& key) const {
-    const auto found = std::find_if(kept_.begin(), kept_.end(),
-                                    [&](const Kept& one) { return one.key == key; });
+    const auto found =
+        std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) { return one.key == key; });
     return found == kept_.end() ? nullptr : &found->preview;
 }
 
@@ -94,9 +93,8 @@ void LaunchPreviews::keep(const std::string& key, SheetPreview preview) {
 }
 
 void LaunchPreviews::askNext() {
-    const auto next = std::find_if(wanted_.begin(), wanted_.end(), [this](const Wanted& one) {
-        return find(one.key) == nullptr;
-    });
+    const auto next = std::find_if(wanted_.begin(), wanted_.end(),
+                                   [this](const Wanted& one) { return find(one.key) == nullptr; });
     if (isStopped_ || !isInSight_ || asking_ != nullptr || next == wanted_.end()) {
         return;
     }
@@ -105,10 +103,9 @@ void LaunchPreviews::askNext() {
     request.variation = next->variation;
     request.seconds = kSampleSeconds;
     askedKey_ = next->key;
-    asking_ = daemon_.preview(std::move(request), this,
-                              [this, key = next->key](Result<client::PreviewReply> reply) {
-                                  answered(key, reply);
-                              });
+    asking_ = daemon_.preview(
+        std::move(request), this,
+        [this, key = next->key](Result<client::PreviewReply> reply) { answered(key, reply); });
     Q_EMIT changed();
 }
 

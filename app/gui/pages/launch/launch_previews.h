@@ -24,7 +24,7 @@ class LaunchPreviews final : public QObject {
 
  public:
     static constexpr std::size_t kMostKept = 256;
-    static constexpr int kRestMs = 400;           ///< of the keys, before it counts
+    static constexpr int kRestMs = 400;            ///< of the keys, before it counts
     static constexpr double kSampleSeconds = 1.5;  ///< of one question
 
     explicit LaunchPreviews(DaemonBridge& daemon, QObject* parent = nullptr);

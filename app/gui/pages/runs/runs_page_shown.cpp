@@ -50,7 +50,8 @@ void RunsPage::showEmpty() {
     const bool hasRuns = rows_->table().numRuns() > 0;
     QWidget* shown = view_;
     if (!hasRuns && filter_->isDeletedShown()) {
-        noMatch_->setText("No deleted runs", "Deleted runs stay here; those that were not purged can be restored.");
+        noMatch_->setText("No deleted runs",
+                          "Deleted runs stay here; those that were not purged can be restored.");
         shown = noMatch_;
     } else if (!hasRuns && (isAway || context().daemon.address().empty())) {
         noDaemon_->setText("No daemon", link.sentence.empty()

@@ -24,8 +24,8 @@ constexpr std::int64_t kPieceRows = 50'000;
 constexpr double kPriorRows = 1;
 
 struct Sample {
-    std::vector<std::vector<float>> dense;         ///< by feature
-    std::vector<std::vector<std::int64_t>> ids;    ///< by feature
+    std::vector<std::vector<float>> dense;       ///< by feature
+    std::vector<std::vector<std::int64_t>> ids;  ///< by feature
     std::vector<bool> labels;
     std::int64_t rowsRead = 0;
     bool isCut = false;  ///< by a limit on what is read, with fewer labels than wished for
@@ -212,10 +212,10 @@ Result<LeakLook> findLeaks(const spec::RunSpec& spec, const stream::Plan& plan,
     look.rowsRead = sample.rowsRead;
     if (sample.labels.size() < kFewestRows) {
         if (sample.isCut) {
-            look.notes.push_back(strCat("leaks: not looked for: of the first ",
-                                        formatCount(sample.rowsRead), " rows, ",
-                                        formatCount(static_cast<std::int64_t>(sample.labels.size())),
-                                        " have the label '", head, "'"));
+            look.notes.push_back(
+                strCat("leaks: not looked for: of the first ", formatCount(sample.rowsRead),
+                       " rows, ", formatCount(static_cast<std::int64_t>(sample.labels.size())),
+                       " have the label '", head, "'"));
         }
         return look;
     }

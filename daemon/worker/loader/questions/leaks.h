@@ -14,8 +14,8 @@ namespace millrace::loader {
 
 /// When enough was looked at, whichever comes first.
 struct LeakLimits {
-    std::int64_t rows = 50'000;          ///< with a label
-    std::int64_t rowsRead = 2'000'000;   ///< filters may leave few of them
+    std::int64_t rows = 50'000;         ///< with a label
+    std::int64_t rowsRead = 2'000'000;  ///< filters may leave few of them
     std::chrono::milliseconds time{20'000};
 };
 

@@ -1,0 +1,103 @@
+// Commands that change a run (stop, rm, resume) and what is shown of runs that wait or are gone.
+#include <gmock/gmock.h>
+
+#include "tests/unit/cli/commands_fixture.h"
+
+namespace millrace::cli {
+namespace {
+
+using client::RunState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST_F(CommandsTest, StopAndRmTryEveryRunAndReportTheFirstError) {
+    fake.runs[0].summary.state = RunState::kRunning;
+    EXPECT_EQ(run({"rm", "r-abc23", "r-def45"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("r-abc23 is running"));
+    EXPECT_THAT(out.str(), HasSubstr("r-def45"));
+    EXPECT_THAT(out.str(), HasSubstr("its files keep 1.2 GB: --purge frees them"));
+    EXPECT_EQ(run({"rm", "--undo", "r-def45"}), kExitOk);
+    EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("purged for good: 1.2 GB freed"));
+    EXPECT_EQ(run({"stop", "r-abc23", "--json"}), kExitOk);
+    EXPECT_EQ(json()["runs"][0]["state"], "stopping");
+}
+
+TEST_F(CommandsTest, ARunThatGoesOnSaysWhatItWaitsFor) {
+    client::RunSummary& one = fake.runs[0].summary;
+    one.state = RunState::kRunning;
+    one.queuedReason = "its workers cannot be asked for: no answer; trying again";
+    EXPECT_EQ(run({"ls", "--columns", "id,reason"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("its workers cannot be asked for"));
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("its workers cannot be asked for"));
+    one.state = RunState::kStopping;
+    one.exitReason = "enough";
+    EXPECT_EQ(one.reason(), "enough");
+    one.trouble = "rank0 stands still";
+    EXPECT_EQ(one.reason(), "rank0 stands still");
+    one.state = RunState::kCancelled;
+    EXPECT_EQ(one.reason(), "enough");
+}
+
+TEST_F(CommandsTest, RmSaysWhatADaemonThatKnowsNoPurgeDid) {
+    fake.knowsPurge = false;
+    EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("r-def45 is hidden and not purged"));
+    EXPECT_EQ(out.str(), "");
+}
+
+TEST_F(CommandsTest, APurgedRunIsToldFromOneThatCanBeRestored) {
+    fake.runs[0].summary.deletedMs = 1'700'000'000'000;
+    fake.runs[1].summary.deletedMs = 1'700'000'000'000;
+    fake.runs[1].summary.purgedMs = 1'700'000'060'000;
+    EXPECT_EQ(run({"ls", "--deleted", "--columns", "id,state"}), kExitOk);
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("r-def45 +purged"));
+    EXPECT_THAT(out.str(), Not(::testing::ContainsRegex("r-abc23 +purged")));
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("'millrace rm --undo' shows it again"));
+    EXPECT_EQ(run({"show", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("for good: its files, metrics and plan are gone"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("shows it again")));
+    EXPECT_EQ(run({"show", "r-def45", "--json"}), kExitOk);
+    EXPECT_EQ(json()["run"]["state"], "finished");
+    EXPECT_TRUE(json()["run"]["purged"].is_string());
+}
+
+class ResumeTest : public CommandsTest {
+ protected:
+    ResumeTest() {
+        fake.runs[0].summary.state = RunState::kFailed;
+        fake.runs[0].checkpoints.clear();
+    }
+};
+
+TEST_F(ResumeTest, WithoutACheckpointIsRefusedWhereNobodyCanBeAsked) {
+    EXPECT_EQ(run({"resume", "r-abc23"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("has no checkpoint"));
+    EXPECT_THAT(err.str(), HasSubstr("--from-start"));
+    EXPECT_THAT(fake.resumes, ElementsAre(0));
+    EXPECT_EQ(run({"resume", "r-abc23", "--from-start"}), kExitOk);
+    EXPECT_THAT(fake.resumes, ElementsAre(0, -1));
+}
+
+TEST_F(ResumeTest, WithoutACheckpointIsAskedAboutOnATerminal) {
+    terminal.isTty = true;
+    typed = "n";
+    EXPECT_EQ(run({"resume", "r-abc23"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("Begin again at step 0? [y/N]"));
+    EXPECT_THAT(fake.resumes, ElementsAre(0));
+    typed = "y";
+    EXPECT_EQ(run({"resume", "r-abc23"}), kExitOk);
+    EXPECT_THAT(fake.resumes, ElementsAre(0, 0, -1));
+}
+
+TEST_F(ResumeTest, TakesOneWordForWhereToGoOn) {
+    EXPECT_EQ(run({"resume", "r-abc23", "--from-start", "--step", "5"}), kExitUsage);
+    EXPECT_EQ(run({"resume", "r-abc23", "--step", "0"}), kExitUsage);
+    EXPECT_THAT(fake.resumes, ::testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace millrace::cli

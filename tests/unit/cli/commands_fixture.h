@@ -1,0 +1,25 @@
+#pragma once
+// The command line over a daemon with a base and a variation of it, and a spec with a mistake.
+#include <fstream>
+#include <string>
+
+#include "tests/support/temp_dir.h"
+#include "tests/unit/cli/cli_fixture.h"
+
+namespace millrace::cli {
+
+class CommandsTest : public CliTest {
+ protected:
+    CommandsTest() {
+        std::ofstream(spec()) << "name: a\ntrain:\n  learnig_rate: 0.1\n";
+        fake.runs = {client::aDetail(client::aRun("r-abc23")),
+                     client::aDetail(client::aRun("r-def45", "keep-30"))};
+        fake.runs[1].summary.variationOf = "r-abc23";
+        fake.runs[1].params["recipe.negatives.keep"] = "0.3";
+        fake.runs[0].params["recipe.negatives.keep"] = "1.0";
+    }
+    std::string spec() const { return directory_ / "a.yaml"; }
+    tests::TempDir directory_;
+};
+
+}  // namespace millrace::cli
