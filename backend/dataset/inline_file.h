@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <arrow/io/interfaces.h>
+#include <arrow/result.h>
 
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
