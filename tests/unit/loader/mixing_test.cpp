@@ -46,7 +46,7 @@ class MixingTest : public ::testing::Test {
                                   kSplitRows,
                                   "}\n"
                                   "labels: {label: label}\n"
-                                  "features: {dense: [label], user: user, request: request}\n"
+                                  "features: {dense: [user], user: user, request: request}\n"
                                   "model: {type: mlp, hidden: [4]}\n"
                                   "batch: {rows: 64, micro_rows: 16, segment_splits: 1, ",
                                   batch, "}\n"),
