@@ -206,8 +206,7 @@ spec::Schema typedBy(const CsvKinds& kinds, spec::Schema one) {
 Status pinCsvTypes(spec::Schema& schema, const ReadOptions& options) {
     for (const auto& [name, typeName] : options.csvTypes) {
         if (schema.find(name) == nullptr) {
-            return invalidArgument(options.csvKey, ".types: no column '", name, "'",
-                                   nameHint(name, schema.names()));
+            continue;  // of no column, or of one from directory names
         }
         Result<spec::DataType> type = spec::parseType(typeName);
         RETURN_IF_ERROR(annotate(type.status(), strCat(options.csvKey, ".types.", name)));
@@ -321,6 +320,27 @@ Status Dataset::addPartitions() {
     return okStatus();
 }
 
+/// Types are given to columns that there are. A resolved spec has those of columns from directory
+/// names too, which are no matter of CSV.
+Status Dataset::checkCsvTypes() const {
+    if (options_.format != "csv") {
+        return okStatus();
+    }
+    for (const auto& [name, type] : options_.csvTypes) {
+        const spec::Field* field = schema_.find(name);
+        if (field == nullptr) {
+            return invalidArgument(options_.csvKey, ".types: no column '", name, "'",
+                                   nameHint(name, schema_.names()));
+        }
+        if (partition(name) != nullptr && field->type.name() != type) {
+            return invalidArgument(options_.csvKey, ".types.", name,
+                                   ": the column is from the names of directories, where it is ",
+                                   field->type.name(), "; cast it where it is used");
+        }
+    }
+    return okStatus();
+}
+
 const PartitionColumn* Dataset::partition(std::string_view column) const {
     const auto at = std::find_if(partitions_.begin(), partitions_.end(),
                                  [column](const auto& each) { return each.name == column; });
@@ -339,6 +359,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::stri
     ASSIGN_OR_RETURN(auto facts, dataset->cache_->getAll(dataset->files_, options, threads));
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
     RETURN_IF_ERROR(dataset->addPartitions());
+    RETURN_IF_ERROR(dataset->checkCsvTypes());
     if (options.format == "csv" && options.csvDropsBadRows) {
         RETURN_IF_ERROR(dataset->dropBadRows(facts, threads));
     }
@@ -380,6 +401,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream:
     }
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
     RETURN_IF_ERROR(dataset->addPartitions());
+    RETURN_IF_ERROR(dataset->checkCsvTypes());
     return std::shared_ptr<const Dataset>(std::move(dataset));
 }
 

@@ -78,6 +78,7 @@ class Dataset {
     Status uniteSchemas(const FactsOfFiles& facts);
     Status dropBadRows(FactsOfFiles& facts, int threads);
     Status addPartitions();
+    Status checkCsvTypes() const;
 
     ReadOptions options_;
     std::vector<DataFile> files_;

@@ -492,6 +492,20 @@ TEST(Csv, AZeroWithASignIsAZeroOfEveryWholeType) {
                 HasSubstr("'-1' is not of type uint64"));
 }
 
+TEST(Csv, AResolvedSpecsTypesMayBeOfColumnsFromDirectoryNames) {
+    DataDirectory dir;
+    dir.text("day=2024-01-31/a.csv", "x\n1\n");
+    ReadOptions options = csv();
+    options.csvTypes = {{"x", "int64"}, {"day", "date"}};
+    EXPECT_EQ(typeOf(openAt(dir, options), "day"), "date");
+    options.csvDropsBadRows = true;
+    EXPECT_EQ(typeOf(openAt(dir, options), "day"), "date");
+    options.csvTypes["day"] = "string";
+    EXPECT_THAT(messageOf(openAt(dir, options).status()),
+                HasSubstr("dataset.csv.types.day: the column is from the names of directories, "
+                          "where it is date"));
+}
+
 TEST(Csv, AMistakeInTheTypesNamesThePlaceWhereTheyStand) {
     DataDirectory dir;
     dir.text("a.csv", "x\n1\n");
