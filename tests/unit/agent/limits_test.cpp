@@ -152,14 +152,14 @@ TEST_F(AgentTest, AGuardianThatFallsSilentIsSeenAndSoIsItsAnswer) {
     tell(true);
     EXPECT_EQ(stateOf(0), "running") << "the feed's guardian answers";
     EXPECT_EQ(stateOf(1), "unguarded");
-    EXPECT_THAT(history(id), HasSubstr("rank0 does not answer: its guardian is stopped, or the "
-                                       "machine is overloaded\n"));
+    EXPECT_THAT(history(id), HasSubstr("\nthe guardian of rank0 does not answer: it is stopped, or "
+                                       "the machine is overloaded"));
     tell(true);
     tell(false);
     EXPECT_EQ(stateOf(1), "running");
     const std::string told = history(id);
-    EXPECT_THAT(told, HasSubstr("rank0 answers again\n"));
-    EXPECT_EQ(told.find("does not answer"), told.rfind("does not answer")) << "said once";
+    EXPECT_THAT(told, HasSubstr("\nno longer: the guardian of rank0 does not answer"));
+    EXPECT_EQ(told.find("\nthe guardian"), told.rfind("\nthe guardian")) << "said once";
 }
 
 TEST_F(AgentTest, ADownThatIsGivenUpSaysSoAndTheNextDaemonKeepsItsGrace) {
