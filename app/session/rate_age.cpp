@@ -9,9 +9,10 @@ namespace {
 constexpr std::int64_t kOldRatesMs = 5'000;
 constexpr std::int64_t kOldReportMs = 15'000;
 
+// Below 0: it has told none yet.
 std::int64_t ratesTime(const client::RunSummary& run) {
     const client::MetricPoint* rate = run.newest("samples_per_second");
-    return rate == nullptr ? 0 : rate->timeMs;
+    return rate == nullptr ? -1 : rate->timeMs;
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ void RateAge::note(const client::RunSummary& run, std::int64_t nowMs) {
 }
 
 std::optional<double> RateAge::oldSeconds(const client::RunSummary& run, std::int64_t nowMs) const {
-    if (ratesMs_ <= 0 || client::isEnded(run.state)) {
+    if (ratesMs_ < 0 || client::isEnded(run.state)) {
         return std::nullopt;  // what has not come yet has no age
     }
     // Who looks at a run that stood still before has seen its rates just now.

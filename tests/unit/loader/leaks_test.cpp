@@ -3,7 +3,6 @@
 
 #include <fstream>
 
-#include <arrow/compute/initialize.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +20,6 @@ using ::testing::HasSubstr;
 class LeaksTest : public ::testing::Test {
  protected:
     LeaksTest() {
-        EXPECT_TRUE(arrow::compute::Initialize().ok());
         for (int file = 0; file < kFiles; ++file) {
             std::ofstream rows(dir_ / strCat("rows-", file, ".csv"));
             rows << "click,told,other\n";
