@@ -3,11 +3,11 @@
 
 #include <functional>
 
-#include <arrow/compute/initialize.h>
 #include <gmock/gmock.h>
 
 #include "backend/core/files.h"
 #include "backend/dataset/plan_builder.h"
+#include "backend/segment/stream_input.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"
 #include "tests/support/temp_dir.h"
@@ -23,7 +23,7 @@ class MixingTest : public ::testing::Test {
  protected:
     static constexpr int kRows = 600, kSplitRows = 100;  // a segment is one split
 
-    static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
+    static void SetUpTestSuite() { ASSERT_TRUE(segment::initializeKernels().ok()); }
 
     static int sorted(int row) { return row / 20; }  // 5 in a segment
     static int mixed(int row) { return row * 7 % 30; }
