@@ -15,43 +15,11 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/spec/table_ref.h"
 
 namespace millrace::spec {
 
 class SourceMap;  ///< where each key stood in the YAML text; spec_reader.h
-
-struct CsvOptions {
-    std::string delimiter = ",";
-    bool header = true;
-    std::map<std::string, std::string> types;  ///< column -> type name; all columns after binding
-    // In the JSON only where they are not these.
-    std::string quote = "\"";             ///< "": none
-    std::string comment;                  ///< begins a line that is no row; "": none
-    std::int64_t skipRows = 0;            ///< lines before the header
-    bool decimalComma = false;
-    std::vector<std::string> nullValues;  ///< empty: the usual words, but not in text columns
-    std::string onBadRow = "error";       ///< or "drop"
-    bool operator==(const CsvOptions&) const = default;
-};
-
-/// A side table: files or globs, read as one. Its CSV options are the usual ones of its first name
-/// unless they are given. Text converts to the table of that name.
-struct TableRef {
-    std::vector<std::string> paths;
-    CsvOptions csv;
-
-    TableRef() = default;
-    TableRef(std::vector<std::string> names);  // NOLINT(google-explicit-constructor)
-    TableRef(std::string name) : TableRef(std::vector<std::string>{std::move(name)}) {}
-    TableRef(const char* name) : TableRef(std::string(name)) {}
-
-    bool empty() const { return paths.empty(); }
-    /// For people: "a.csv, b.csv".
-    std::string text() const;
-    bool hasUsualCsv() const;
-    /// One line that is equal for equal tables.
-    std::string key() const;
-};
 
 struct DatasetSpec {
     std::vector<std::string> path;  ///< files or globs, in order

@@ -40,7 +40,7 @@ void checkResolved(millrace::spec::ResolvedSpec read) {
         return;
     }
     checkRoundTrip(*read.spec);
-    const auto tables = [](const std::string&) -> millrace::Result<millrace::spec::Schema> {
+    const auto tables = [](const millrace::spec::TableRef&) -> millrace::Result<millrace::spec::Schema> {
         return ratings();
     };
     millrace::spec::bindSchema(*read.spec, ratings(), tables);

@@ -108,7 +108,6 @@ TEST_F(FaultTest, ATableThatGotAnotherFileSinceThePlanIsRefused) {
     table("t-2.csv", "value\n501\n");
     const auto again =
         StreamInput::open(input->spec(), input->plan(), recipe::Part::kTrain, budget_);
-    EXPECT_EQ(again.status().code(), absl::StatusCode::kFailedPrecondition) << again.status();
     EXPECT_NE(again.status().message().find("t-2.csv is no file of the plan"), std::string::npos);
 }
 
