@@ -10,15 +10,16 @@ namespace {
 
 constexpr std::int64_t kMegabyte = 1'000'000;
 /// Code, libraries, buffers of small size: 50 MB, and what a store of objects adds.
-constexpr std::int64_t kProgramBytes = 60 * kMegabyte;
-/// Stack and page buffers of a thread that computes, and what the allocators keep of what it freed;
-/// of one that finds no segment of its own.
-constexpr std::int64_t kThreadBytes = 6 * kMegabyte, kHelperBytes = 2 * kMegabyte;
+constexpr std::int64_t kProgramBytes = 64 * kMegabyte;
+/// Stack and page buffers of a thread that computes, and what the allocators keep of what it freed,
+/// on a busy machine, where more threads are at their most at once; of one that finds no segment of
+/// its own.
+constexpr std::int64_t kThreadBytes = 10 * kMegabyte, kHelperBytes = 2 * kMegabyte;
 /// What the readers of side tables leave behind.
 constexpr std::int64_t kTableReaderBytes = 8 * kMegabyte;
 /// What a table is sorted and put into row groups in: enough for any; less where all rows are
 /// fewer, which are held up to three times over.
-constexpr std::int64_t kSortBytes = 64 * kMegabyte, kLeastSortBytes = 8 * kMegabyte;
+constexpr std::int64_t kSortBytes = 72 * kMegabyte, kLeastSortBytes = 8 * kMegabyte;
 constexpr std::int64_t kTableCopies = 3;
 constexpr std::int64_t kTailFrames = 2;
 
