@@ -212,9 +212,7 @@ class Scanner {
                 return invalidArgument(file_.path, ":", recordLine_, ": ", wrong);
             }
             if (!wrong.empty()) {
-                if (facts_.badRows++ == 0) {
-                    facts_.firstBad = {CsvForm::kText, recordLine_, wrong};
-                }
+                leaveOut(wrong);
                 return okStatus();
             }
         }
@@ -237,6 +235,22 @@ class Scanner {
         chunk.bytes = base_ + static_cast<std::int64_t>(at_) - chunk.offset;
         ++facts_.rows;
         return okStatus();
+    }
+
+    /// A bad record of several lines comes before others of one line: with a stray quote it may have
+    /// taken good rows with it.
+    void leaveOut(const std::string& wrong) {
+        const std::int64_t lines = records_.lines();
+        const bool isFirst = facts_.badRows++ == 0;
+        if (lines > 1 && !hasLongBad_) {
+            hasLongBad_ = true;
+            facts_.firstBad = {CsvForm::kText, recordLine_,
+                               strCat(wrong, "; ", lines,
+                                      " lines are this one record, as a quote in it goes on over "
+                                      "line ends")};
+        } else if (isFirst) {
+            facts_.firstBad = {CsvForm::kText, recordLine_, wrong};
+        }
     }
 
     /// Empty when the record is a row. Values are looked at only where bad ones are left out.
@@ -291,6 +305,7 @@ class Scanner {
     std::int64_t base_ = 0;  ///< offset of buffer_[0] in the text
     bool isEnd_ = false;
     std::int64_t line_ = 1, recordLine_ = 1;
+    bool hasLongBad_ = false;
     std::vector<spec::TypeKind> kinds_;  ///< by column: the type that is given, or kString
     FileFacts facts_;
 };

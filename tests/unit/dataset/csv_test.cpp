@@ -325,6 +325,18 @@ TEST(Csv, BadRowsAreLeftOutAndCountedWhereTheUserSaysSo) {
     EXPECT_EQ((*(*again)->facts(0))->rows, 62);
 }
 
+TEST(Csv, ABadRowThatAStrayQuoteMadeSaysHowManyLinesItHas) {
+    DataDirectory dir;
+    dir.text("a.csv", "x,y\n1\n\"2,2\n3,3\n4,4\n5,\"5\n6,6\n");
+    ReadOptions options = csv();
+    options.csvDropsBadRows = true;
+    const auto dataset = openAt(dir, options);
+    ASSERT_TRUE(dataset.ok()) << dataset.status();
+    EXPECT_EQ((*dataset)->badRows(), 2);
+    EXPECT_THAT((*dataset)->notes(),
+                ElementsAre(AllOf(HasSubstr("a.csv:3: "), HasSubstr("4 lines are this one record"))));
+}
+
 TEST(Csv, SplitsAreCutBesideCommentsAndRowsThatAreLeftOut) {
     DataDirectory dir;
     std::string text = "x,s\n# before\nbad,a\n";
