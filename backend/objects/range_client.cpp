@@ -7,6 +7,7 @@
 #include <optional>
 
 #include <curl/curl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "backend/objects/range_answer.h"
@@ -100,6 +101,7 @@ class RangeClient::Connection {
         stop_ = &stop;
         watch_.emplace(stall_, now_());
         bytesSeen_ = 0;
+        lastLookBytes_ = -1;
         error_[0] = '\0';
         set(CURLOPT_URL, url.c_str());
         set(CURLOPT_HTTPHEADER, list);
@@ -159,6 +161,17 @@ class RangeClient::Connection {
             wakeBytes_ = bytes;
         }
     }
+    /// Once an answer, what came and was not enough to be woken for is taken before it is given up:
+    /// it would be asked for again.
+    bool isMoreToTake() {
+        int bytes = 0;
+        if (::ioctl(socket_, FIONREAD, &bytes) != 0 || bytes == 0) {
+            return false;
+        }
+        wakeFor(0);
+        lastLookBytes_ = lastLookBytes_ < 0 ? answer_->bytes : lastLookBytes_;
+        return lastLookBytes_ == answer_->bytes;
+    }
     /// Asked at least once a second.
     static int isGivenUp(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
         return static_cast<Connection*>(self)->givesUp() ? 1 : 0;
@@ -171,10 +184,7 @@ class RangeClient::Connection {
         } else {
             wakeFor(0);  // on a slow way even the wake's bytes take long: what is there is taken
         }
-        const bool isStalled = watch_->isStalled(answer_->bytes, now);
-        if (isStalled && wakeBytes_ > 1) {
-            wakeFor(0);  // what came and was not enough to be woken for is taken first
-        } else if (isStalled) {
+        if (watch_->isStalled(answer_->bytes, now) && !isMoreToTake()) {
             answer_->fault = RangeAnswer::Fault::kStalled;
         }
         return answer_->fault == RangeAnswer::Fault::kStalled || stop_->stop_requested();
@@ -188,6 +198,7 @@ class RangeClient::Connection {
     std::optional<StallWatch> watch_;
     std::int64_t bytesSeen_ = 0;  ///< of the answer, at seenAt_
     StallWatch::Time seenAt_;
+    std::int64_t lastLookBytes_ = -1;  ///< of the answer, when it was first found to stand still
     curl_socket_t socket_ = CURL_SOCKET_BAD;
     int wakeBytes_ = 1;  ///< of the socket
     char error_[CURL_ERROR_SIZE] = {};

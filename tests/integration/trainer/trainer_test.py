@@ -28,7 +28,11 @@ def resolve(variations, text=None, base_dir=EXAMPLE):
                          capture_output=True, text=True, timeout=LIMIT_S, check=True)
     answer = json.loads(out.stdout)
     assert answer["ok"], answer
-    return {run["variation"]: run for run in answer["runs"]}
+    runs = answer["runs"]
+    for run in runs:
+        if isinstance(run["plan"], int):  # the place of an earlier run with the same one
+            run["plan"] = runs[run["plan"]]["plan"]
+    return {run["variation"]: run for run in runs}
 
 
 class Job:
