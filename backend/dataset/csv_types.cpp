@@ -99,7 +99,7 @@ std::string asNull(const Totals& totals, const std::string& value) {
     const CsvPlace* word = totals.sum.first(F::kWord);
     return strCat("{null_values: ['", value, "'",
                   word == nullptr ? "" : strCat(", '", word->value, "'"),
-                  "]} reads it as null in place of NA, NaN, null and their like, ");
+                  "]} reads it as null, and no longer NA, NaN, null and their like, ");
 }
 
 Status badValue(const std::vector<DataFile>& files, const ReadOptions& options,
