@@ -1,4 +1,7 @@
 // RunStore, the part that frees what deleted runs take, and looks for damage.
+#include <algorithm>
+#include <utility>
+
 #include "backend/core/json.h"
 #include "backend/runs/database.h"
 #include "backend/runs/metric_table.h"
@@ -61,8 +64,9 @@ Status lookForDamage(Database& db, bool isWhole, StoreCheck& check) {
         if (!isRow) {
             break;
         }
-        if (const std::string found = query.textAt(0); found != "ok") {
-            check.damage.push_back(found);
+        if (std::string found = query.textAt(0); found != "ok") {
+            std::replace(found.begin(), found.end(), '\n', ' ');  // SQLite's heading stands above
+            check.damage.push_back(std::move(found));
         }
     }
     ASSIGN_OR_RETURN(check.runs, db.queryInt("SELECT count(*) FROM run"));

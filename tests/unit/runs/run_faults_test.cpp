@@ -111,6 +111,9 @@ TEST_F(RunStoreTest, ALookForDamageFindsIt) {
     const auto found = (*opened)->check(false, [] { return false; });
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_FALSE(found->damage.empty());
+    for (const std::string& line : found->damage) {
+        EXPECT_EQ(line.find('\n'), std::string::npos) << "a warning is one line: " << line;
+    }
     EXPECT_LE(found->damage.size(), static_cast<std::size_t>(kDamageMax) + 1);
 }
 
