@@ -149,7 +149,7 @@ TEST(Csv, TimesHaveZonesAndFractions) {
     const auto dataset = openAt(dir, csv());
     EXPECT_EQ(typeOf(dataset, "t"), "timestamp");
     const ArrayPtr values = valuesOf(dataset, "t");
-    const auto& times = static_cast<const arrow::Int64Array&>(*values);
+    const auto& times = static_cast<const arrow::TimestampArray&>(*values);
     const std::int64_t midnight = 1'704'067'200'000'000;
     EXPECT_EQ(times.Value(0), midnight);
     EXPECT_EQ(times.Value(1), midnight + 500'000);
