@@ -18,7 +18,7 @@ namespace {
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 /// Keeps the record batch of the last split: its columns are often asked for in two calls.
-class ArrowDecoder : public SplitReader::FileDecoder {
+class ArrowDecoder : public FileDecoder {
  public:
     ArrowDecoder(const DecoderInput& input,
                  std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader)

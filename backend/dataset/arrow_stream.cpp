@@ -49,7 +49,7 @@ Result<std::string> hashOf(const DataFile& file, const FileSource& source) {
 }
 
 /// Reads the batch at the place that the facts name.
-class ArrowStreamDecoder : public SplitReader::FileDecoder {
+class ArrowStreamDecoder : public FileDecoder {
  public:
     ArrowStreamDecoder(const DecoderInput& input, std::shared_ptr<arrow::Schema> schema)
         : input_(input), schema_(std::move(schema)) {}

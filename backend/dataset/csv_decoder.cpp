@@ -124,7 +124,7 @@ std::unique_ptr<Sink> makeSink(const spec::DataType& type, bool hasDecimalComma,
     }
 }
 
-class CsvDecoder : public SplitReader::FileDecoder {
+class CsvDecoder : public FileDecoder {
  public:
     CsvDecoder(const DecoderInput& input, CsvInput text)
         : input_(input), text_(std::move(text)), nulls_(*input.options) {

@@ -12,6 +12,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
+#include "backend/dataset/facts_cache.h"
 #include "backend/dataset/file_facts.h"
 #include "backend/dataset/partitions.h"
 #include "backend/spec/run_spec.h"

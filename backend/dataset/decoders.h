@@ -2,6 +2,7 @@
 // The decoders behind SplitReader: one a file format. Private to the room.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/dataset/file_source.h"
 #include "backend/dataset/parquet_footers.h"
@@ -21,7 +22,24 @@ struct DecoderInput {
     ParquetFooter footer;  ///< Parquet: parsed before
 };
 
-using DecoderPtr = std::unique_ptr<SplitReader::FileDecoder>;
+/// A decoder of one format (Parquet, CSV, Arrow), open on one file.
+class FileDecoder {
+ public:
+    virtual ~FileDecoder() = default;
+    virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readColumns(
+        const SplitRange& split, const std::vector<std::string>& columns) = 0;
+    /// All rows are read and the wished ones taken, where a format knows no better.
+    virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
+        const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish,
+        arrow::MemoryPool* pool);
+    virtual std::int64_t bytesRead() const = 0;
+    /// As SplitReader's.
+    virtual void keepMemory(bool keeps) { (void)keeps; }
+    /// Costs by column since the last call; none: they are read together.
+    virtual std::vector<ColumnCost> takeCosts() { return {}; }
+};
+
+using DecoderPtr = std::unique_ptr<FileDecoder>;
 
 Result<DecoderPtr> openParquet(const DecoderInput& input);
 Result<DecoderPtr> openCsv(const DecoderInput& input);

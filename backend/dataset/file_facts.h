@@ -1,22 +1,16 @@
 #pragma once
-// What planning needs to know of a data file, and the cache that keeps it.
+// What planning needs to know of a data file, and how it is to be read.
 //
-// Facts come from a Parquet or Arrow footer or from a whole pass over a CSV file. They are cached
-// by (absolute path, size, mtime in ns, inode) and the reading options, in memory and, when a
-// directory is given, on disk, one file for each directory of data.
-// Threads: any. Failure: kDataLoss for a truncated or corrupt file, kInvalidArgument for a broken
-// CSV row; each names the file (and the line) and what is wrong.
+// Facts come from a Parquet or Arrow footer or from a whole pass over a CSV file; they are kept as
+// JSON text. Threads: values. Failure: kInvalidArgument "file facts: ..." for a text that is none.
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/core/json.h"
-#include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/dataset/csv_column.h"
-#include "backend/dataset/file_list.h"
 #include "backend/spec/schema.h"
 
 namespace millrace::dataset {
@@ -73,27 +67,5 @@ struct FileFacts {
 /// The facts that CSV files alone have, as one text; "" for other files.
 std::string csvFactsText(const FileFacts& facts);
 Status readCsvFacts(std::string_view text, FileFacts& facts);
-
-/// Reads the facts of one file, without a cache.
-Result<FileFacts> readFacts(const DataFile& file, const ReadOptions& options);
-
-class FactsCache {
- public:
-    /// `directory`: where facts are kept on disk ("" for memory only); made when first needed. A
-    /// cache that cannot be written is no error.
-    explicit FactsCache(std::string directory = "") : directory_(std::move(directory)) {}
-
-    Result<std::shared_ptr<const FileFacts>> get(const DataFile& file, const ReadOptions& options);
-
-    /// Facts of all files, read by up to `threads` threads; the first error in file order.
-    Result<std::vector<std::shared_ptr<const FileFacts>>> getAll(const std::vector<DataFile>& files,
-                                                                 const ReadOptions& options,
-                                                                 int threads);
-
- private:
-    const std::string directory_;
-    Mutex mutex_;
-    std::map<std::string, std::shared_ptr<const FileFacts>> facts_ MR_GUARDED_BY(mutex_);
-};
 
 }  // namespace millrace::dataset

@@ -16,7 +16,6 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/file_identity.h"
 #include "backend/dataset/inline_file.h"
-#include "backend/dataset/read_ahead.h"
 #include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
@@ -28,12 +27,12 @@ class ObjectFile final : public InlineFile {
     using InlineFile::ReadAt;
     ObjectFile(const DataFile& file, arrow::MemoryPool* pool,
                std::shared_ptr<const objects::ObjectStore> store,
-               std::shared_ptr<ReadAhead> readAhead, std::uint32_t index)
+               std::shared_ptr<FetchedBytes> fetched, std::uint32_t index)
         : uri_(file.path),
           bytes_(file.bytes),
           pool_(pool),
           store_(std::move(store)),
-          readAhead_(std::move(readAhead)),
+          fetched_(std::move(fetched)),
           index_(index),
           etag_(file.etag) {}
 
@@ -78,10 +77,10 @@ class ObjectFile final : public InlineFile {
 
  private:
     arrow::Result<std::shared_ptr<arrow::Buffer>> taken(std::int64_t position, std::int64_t bytes) {
-        if (readAhead_ == nullptr || bytes == 0) {
+        if (fetched_ == nullptr || bytes == 0) {
             return std::shared_ptr<arrow::Buffer>();
         }
-        Result<std::shared_ptr<arrow::Buffer>> ahead = readAhead_->take(index_, position, bytes);
+        Result<std::shared_ptr<arrow::Buffer>> ahead = fetched_->take(index_, position, bytes);
         if (!ahead.ok()) {
             return failed(ahead.status());
         }
@@ -114,7 +113,7 @@ class ObjectFile final : public InlineFile {
     const std::int64_t bytes_;
     arrow::MemoryPool* const pool_;
     const std::shared_ptr<const objects::ObjectStore> store_;
-    const std::shared_ptr<ReadAhead> readAhead_;
+    const std::shared_ptr<FetchedBytes> fetched_;
     const std::uint32_t index_;
     bool isClosed_ = false;
     mutable Mutex mutex_;
@@ -129,7 +128,7 @@ Result<FileSource> FileSource::open(const DataFile& file, arrow::MemoryPool* poo
 }
 
 Result<FileSource> FileSource::openAhead(const DataFile& file, arrow::MemoryPool* pool,
-                                         std::shared_ptr<ReadAhead> readAhead,
+                                         std::shared_ptr<FetchedBytes> fetched,
                                          std::uint32_t index) {
     FileSource source;
     source.file_ = file;
@@ -138,7 +137,7 @@ Result<FileSource> FileSource::openAhead(const DataFile& file, arrow::MemoryPool
         ASSIGN_OR_RETURN(auto store, objects::ObjectStore::open());
         source.isObject_ = true;
         source.input_ =
-            std::make_shared<ObjectFile>(file, pool, std::move(store), std::move(readAhead), index);
+            std::make_shared<ObjectFile>(file, pool, std::move(store), std::move(fetched), index);
         return source;
     }
     UniqueFd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));

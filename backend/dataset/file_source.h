@@ -2,7 +2,7 @@
 // A data file's bytes by position, wherever they lie: a local file or an object of a store.
 //
 // Local files are read straight from the system (pread into the caller's memory, nothing ahead).
-// Objects are read by ranges; what a ReadAhead fetched before is handed out without a copy. All
+// Objects are read by ranges; what was fetched before is handed out without a copy. All
 // reads are of the file that was checked: a local one by its identity (file_identity.h) at open()
 // and at each verify(), an object by its ETag.
 // Threads: one at a time. Failure: kNotFound, kUnavailable ..., each naming the file;
@@ -16,6 +16,7 @@
 #include "backend/dataset/file_list.h"
 
 namespace arrow {
+class Buffer;
 class MemoryPool;
 namespace io {
 class RandomAccessFile;
@@ -24,16 +25,25 @@ class RandomAccessFile;
 
 namespace millrace::dataset {
 
-class ReadAhead;
+/// What was fetched of objects before it is read.
+class FetchedBytes {
+ public:
+    virtual ~FetchedBytes() = default;
+    /// The bytes, when they are among what was asked for; waits while they are being fetched. Null:
+    /// ask the store. Failure: that of the request, after all its tries.
+    virtual Result<std::shared_ptr<arrow::Buffer>> take(std::uint32_t file, std::int64_t offset,
+                                                        std::int64_t bytes) = 0;
+};
 
 class FileSource {
  public:
     /// `pool`: where buffers come from; null for Arrow's default pool.
     static Result<FileSource> open(const DataFile& file, arrow::MemoryPool* pool = nullptr);
 
-    /// An object whose ranges `readAhead` may hold under the number `index` of a dataset's file.
+    /// An object whose ranges `fetched` may hold under the number `index` of a dataset's file.
     static Result<FileSource> openAhead(const DataFile& file, arrow::MemoryPool* pool,
-                                        std::shared_ptr<ReadAhead> readAhead, std::uint32_t index);
+                                        std::shared_ptr<FetchedBytes> fetched,
+                                        std::uint32_t index);
 
     const DataFile& file() const { return file_; }
     /// The file as Arrow's readers take it.

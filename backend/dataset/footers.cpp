@@ -25,53 +25,12 @@
 #include "backend/dataset/column_tree.h"
 #include "backend/dataset/file_identity.h"
 #include "backend/dataset/file_source.h"
+#include "backend/dataset/footer_bytes.h"
 #include "backend/dataset/parquet_columns.h"
 #include "backend/dataset/parquet_footers.h"
 
 namespace millrace::dataset {
 namespace {
-
-constexpr std::int64_t kFooterGuess = 64 * 1024;
-
-/// The footer's bytes with its length and magic: the last `length + tail` bytes of the file.
-Result<std::string> readFooter(const DataFile& file, const FileSource& source,
-                               std::string_view kind, std::string_view magic) {
-    const auto tail = static_cast<std::int64_t>(4 + magic.size());
-    const auto head = static_cast<std::int64_t>(magic.size());
-    if (file.bytes < head + tail) {
-        return dataLoss(file.path, ": ", file.bytes, " bytes are too few for ", kind,
-                        " file; it is truncated or of another format");
-    }
-    // One request for most footers; the rest of a longer one is a second.
-    const std::int64_t guess = std::min(file.bytes, kFooterGuess);
-    ASSIGN_OR_RETURN(std::string end, source.readText(file.bytes - guess, guess));
-    const std::string_view last =
-        std::string_view(end).substr(end.size() - static_cast<std::size_t>(tail));
-    if (last.substr(4) == "PARE") {
-        return invalidArgument(file.path, ": encrypted Parquet files cannot be read");
-    }
-    if (last.substr(4) != magic) {
-        ASSIGN_OR_RETURN(const std::string start, source.readText(0, head));
-        return start == magic
-                   ? dataLoss(file.path, ": truncated: it begins as ", kind,
-                              " file but does not end "
-                              "with ",
-                              magic)
-                   : dataLoss(file.path, ": not ", kind, " file: it does not end with ", magic);
-    }
-    std::uint32_t length = 0;
-    std::memcpy(&length, last.data(), 4);
-    if (length == 0 || static_cast<std::int64_t>(length) > file.bytes - head - tail) {
-        return dataLoss(file.path, ": corrupt: the footer claims ", length,
-                        " bytes, but the file has ", file.bytes);
-    }
-    const std::int64_t whole = length + tail;
-    if (whole <= guess) {
-        return end.substr(static_cast<std::size_t>(guess - whole));
-    }
-    ASSIGN_OR_RETURN(const std::string start, source.readText(file.bytes - whole, whole - guess));
-    return start + end;
-}
 
 std::int64_t decodedBytesOf(const parquet::ColumnChunkMetaData& chunk,
                             const parquet::ColumnDescriptor& column) {
@@ -198,10 +157,6 @@ Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place
         }
     }
     return okStatus();
-}
-
-Result<std::string> readParquetFooter(const DataFile& file, const FileSource& source) {
-    return readFooter(file, source, "a Parquet", "PAR1");
 }
 
 Status verifyArrowFooter(const DataFile& file, const FileSource& source,

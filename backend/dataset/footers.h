@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/dataset/file_facts.h"
+#include "backend/dataset/file_source.h"
 
 namespace arrow {
 class RecordBatch;
@@ -21,11 +22,6 @@ namespace millrace::dataset {
 Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place,
                        const std::map<std::string, std::size_t>& columns,
                        std::vector<std::int64_t>& decodedBytes);
-
-class FileSource;
-
-/// A Parquet file's footer with its length and magic: what its hash is of.
-Result<std::string> readParquetFooter(const DataFile& file, const FileSource& source);
 
 /// kFailedPrecondition when the footer of an Arrow IPC file is not of this hash.
 Status verifyArrowFooter(const DataFile& file, const FileSource& source,

@@ -34,7 +34,7 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 // Less is passed over sooner than looked up.
 constexpr std::int64_t kBytesWorthAnIndex = 64 * 1024;
 
-class ParquetDecoder : public SplitReader::FileDecoder {
+class ParquetDecoder : public FileDecoder {
  public:
     explicit ParquetDecoder(const DecoderInput& input)
         : input_(input),

@@ -11,7 +11,7 @@
 
 #include "backend/core/hash.h"
 #include "backend/dataset/file_identity.h"
-#include "backend/dataset/footers.h"
+#include "backend/dataset/footer_bytes.h"
 #include "backend/dataset/parquet_columns.h"
 
 namespace millrace::dataset {
@@ -27,6 +27,10 @@ Status footerError(const std::string& path, const std::exception& error) {
     return what.find("ecrypt") != std::string_view::npos
                ? invalidArgument(path, ": encrypted Parquet files cannot be read")
                : dataLoss(path, ": corrupt Parquet footer: ", what);
+}
+
+Result<std::string> readParquetFooter(const DataFile& file, const FileSource& source) {
+    return readFooter(file, source, "a Parquet", "PAR1");
 }
 
 Result<ParquetFooter> ParquetFooters::get(const DataFile& file, const FileSource& source,

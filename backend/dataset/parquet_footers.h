@@ -37,6 +37,9 @@ struct ParquetFooter {
 /// What libparquet says of a footer: "PATH: corrupt Parquet footer: ...", or that it is encrypted.
 Status footerError(const std::string& path, const std::exception& error);
 
+/// A Parquet file's footer with its length and magic: what its hash is of.
+Result<std::string> readParquetFooter(const DataFile& file, const FileSource& source);
+
 class ParquetFooters {
  public:
     static constexpr std::size_t kKept = 64;

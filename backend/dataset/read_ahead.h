@@ -24,6 +24,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/dataset/dataset.h"
+#include "backend/dataset/file_source.h"
 #include "backend/dataset/parquet_footers.h"
 
 namespace arrow {
@@ -43,12 +44,12 @@ struct ReadAheadOptions {
     bool hasIndexes = false;          ///< page indexes too: rows will be left out
 };
 
-class ReadAhead {
+class ReadAhead : public FetchedBytes {
  public:
     /// `pool` outlives the read-ahead and the buffers that take() gave.
     ReadAhead(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool,
               ReadAheadOptions options = {});
-    ~ReadAhead();
+    ~ReadAhead() override;
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;
 
@@ -61,10 +62,8 @@ class ReadAhead {
     /// The split is done with: its memory is given back.
     void release(const SplitRange& split);
 
-    /// The bytes, when they are part of a block; waits while that is being fetched. Null: ask the
-    /// store. Failure: that of the request, after all its tries.
     Result<std::shared_ptr<arrow::Buffer>> take(std::uint32_t file, std::int64_t offset,
-                                                std::int64_t bytes);
+                                                std::int64_t bytes) override;
 
     /// Requests made so far.
     std::int64_t requests() const { return requests_.load(); }

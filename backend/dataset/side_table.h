@@ -11,6 +11,7 @@
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
+#include "backend/dataset/facts_cache.h"
 #include "backend/dataset/file_facts.h"
 #include "backend/spec/schema.h"
 #include "backend/stream/plan.h"

@@ -92,7 +92,7 @@ Status SplitReader::openFile(std::uint32_t file) {
     return okStatus();
 }
 
-Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::FileDecoder::readRows(
+Result<std::vector<std::shared_ptr<arrow::Array>>> FileDecoder::readRows(
     const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish,
     arrow::MemoryPool* pool) {
     ASSIGN_OR_RETURN(auto arrays, readColumns(split, columns));

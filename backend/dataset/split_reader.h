@@ -26,6 +26,7 @@ class MemoryPool;
 
 namespace millrace::dataset {
 
+class FileDecoder;
 class ReadAhead;
 struct ParquetFooter;
 class SplitPruner;
@@ -89,23 +90,6 @@ class SplitReader {
     std::int64_t bytesRead() const { return bytesRead_; }
     /// What the columns read since the last call took, in the order in which they were read.
     std::vector<ColumnCost> takeCosts();
-
-    /// A decoder of one format (Parquet, CSV, Arrow), open on one file.
-    class FileDecoder {
-     public:
-        virtual ~FileDecoder() = default;
-        virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readColumns(
-            const SplitRange& split, const std::vector<std::string>& columns) = 0;
-        /// All rows are read and the wished ones taken, where a format knows no better.
-        virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
-            const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish,
-            arrow::MemoryPool* pool);
-        virtual std::int64_t bytesRead() const = 0;
-        /// As SplitReader's.
-        virtual void keepMemory(bool keeps) { (void)keeps; }
-        /// Costs by column since the last call; none: they are read together.
-        virtual std::vector<ColumnCost> takeCosts() { return {}; }
-    };
 
  private:
     Status openFile(std::uint32_t file);

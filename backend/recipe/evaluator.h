@@ -40,9 +40,4 @@ Result<ArrayPtr> castValues(const ArrayPtr& values, const spec::DataType& from,
 Result<Datum> callFunction(const spec::ExprNode& node, const std::vector<Datum>& arguments,
                            std::int64_t rows);
 
-/// hash01's and `hash`'s kernel: XXH3-64 of the canonical bytes of each row's values.
-/// `seed` null: without a seed.
-Result<std::vector<std::uint64_t>> hashRows(const std::vector<ArrayPtr>& columns, std::int64_t rows,
-                                            const std::uint64_t* seed);
-
 }  // namespace millrace::recipe

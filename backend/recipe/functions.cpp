@@ -20,6 +20,7 @@
 #include "backend/recipe/evaluator.h"
 #include "backend/recipe/function_calls.h"
 #include "backend/recipe/function_kernels.h"
+#include "backend/recipe/hash_rows.h"
 
 namespace millrace::recipe {
 

@@ -1,4 +1,5 @@
-// hash01 and `hash`: canonical bytes of every row's values, hashed.
+#include "backend/recipe/hash_rows.h"
+
 #include <cstring>
 
 #include <arrow/array/array_binary.h>
@@ -13,8 +14,7 @@
 #include "backend/core/philox.h"
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
-#include "backend/recipe/id_encoder.h"
-#include "backend/recipe/row_set.h"
+#include "backend/recipe/list_view.h"
 #include "backend/recipe/value_reader.h"
 
 namespace millrace::recipe {
@@ -41,8 +41,6 @@ Result<ArrayPtr> hashIntegers(const arrow::Array& values, std::uint64_t modulus,
         std::make_shared<arrow::Int64Array>(in.length(), std::shared_ptr(*std::move(buffer))));
 }
 
-}  // namespace
-
 Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed) {
     const auto modulus = static_cast<std::uint64_t>(buckets > 1 ? buckets - 1 : 1);
     if (buckets > 1 && values->type_id() == arrow::Type::INT64) {
@@ -60,6 +58,16 @@ Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std
         }
     }
     return indexArray(ids, false);
+}
+
+}  // namespace
+
+Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed) {
+    if (isListArray(*values)) {
+        ASSIGN_OR_RETURN(const ArrayPtr elements, hashIds(elementsOf(values), buckets, seed));
+        return withElements(values, elements);
+    }
+    return hashScalarIds(values, buckets, seed);
 }
 
 Result<ValueReader> ValueReader::of(const arrow::Array& array) {

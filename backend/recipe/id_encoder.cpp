@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/recipe/hash_rows.h"
 #include "backend/recipe/list_view.h"
 #include "backend/recipe/row_set.h"
 #include "backend/recipe/side_rows.h"
@@ -14,37 +15,6 @@
 #include "backend/recipe/value_reader.h"
 
 namespace millrace::recipe {
-namespace {
-
-/// The same lists with other elements (one for each element of `list.values()`).
-ArrayPtr withElements(const ArrayPtr& lists, const ArrayPtr& elements) {
-    if (lists->type_id() == arrow::Type::FIXED_SIZE_LIST) {
-        const auto& list = static_cast<const arrow::FixedSizeListArray&>(*lists);
-        return std::make_shared<arrow::FixedSizeListArray>(
-            arrow::fixed_size_list(elements->type(), list.list_type()->list_size()), list.length(),
-            elements, list.null_bitmap(), list.null_count(), list.offset());
-    }
-    const auto& list = static_cast<const arrow::ListArray&>(*lists);
-    return std::make_shared<arrow::ListArray>(arrow::list(elements->type()), list.length(),
-                                              list.value_offsets(), elements, list.null_bitmap(),
-                                              list.null_count(), list.offset());
-}
-
-ArrayPtr elementsOf(const ArrayPtr& lists) {
-    return lists->type_id() == arrow::Type::FIXED_SIZE_LIST
-               ? static_cast<const arrow::FixedSizeListArray&>(*lists).values()
-               : static_cast<const arrow::ListArray&>(*lists).values();
-}
-
-}  // namespace
-
-Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed) {
-    if (isListArray(*values)) {
-        ASSIGN_OR_RETURN(const ArrayPtr elements, hashIds(elementsOf(values), buckets, seed));
-        return withElements(values, elements);
-    }
-    return hashScalarIds(values, buckets, seed);
-}
 
 Result<IdEncoder> EncoderMaker::make(const std::string& feature, const std::string& column,
                                      const spec::DataType& type) {

@@ -16,13 +16,6 @@
 
 namespace millrace::recipe {
 
-/// 0 for null, else 1 + XXH3-64(canonical bytes, seed) mod (buckets - 1), as int64 without nulls.
-/// A list is hashed element by element; its null lists stay null.
-Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed);
-
-/// The same of scalars (hash_rows.cpp).
-Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed);
-
 /// What one id or list feature does with its column's values.
 class IdEncoder {
  public:

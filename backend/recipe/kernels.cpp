@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <arrow/array/builder_primitive.h>
 #include <arrow/array/util.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/exec.h>
@@ -59,6 +60,24 @@ Result<ArrayPtr> takeRows(const ArrayPtr& values, const ArrayPtr& indices) {
         return plain(result.status());
     }
     return result->make_array();
+}
+
+Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls) {
+    arrow::Int64Builder builder;
+    arrow::Status status = builder.Reserve(static_cast<std::int64_t>(numbers.size()));
+    for (std::size_t i = 0; i < numbers.size() && status.ok(); ++i) {
+        if (hasNulls && numbers[i] < 0) {
+            builder.UnsafeAppendNull();
+        } else {
+            builder.UnsafeAppend(numbers[i]);
+        }
+    }
+    ArrayPtr array;
+    if (status.ok()) {
+        status = builder.Finish(&array);
+    }
+    RETURN_IF_ERROR(dataset::fromArrow(status, "row numbers"));
+    return array;
 }
 
 Result<Datum> nullOf(const spec::DataType& type) {

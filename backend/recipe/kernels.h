@@ -31,6 +31,9 @@ Result<ArrayPtr> asArray(const Datum& value, std::int64_t rows);
 /// values[indices]; null where an index is null.
 Result<ArrayPtr> takeRows(const ArrayPtr& values, const ArrayPtr& indices);
 
+/// An int64 array of the numbers, -1 as null when `hasNulls`.
+Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls);
+
 /// A null of the type.
 Result<Datum> nullOf(const spec::DataType& type);
 

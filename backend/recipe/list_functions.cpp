@@ -7,9 +7,8 @@
 #include "backend/dataset/arrow_bridge.h"
 #include "backend/recipe/evaluator.h"
 #include "backend/recipe/function_calls.h"
-#include "backend/recipe/id_encoder.h"
+#include "backend/recipe/hash_rows.h"
 #include "backend/recipe/list_view.h"
-#include "backend/recipe/row_set.h"
 
 namespace millrace::recipe {
 namespace {

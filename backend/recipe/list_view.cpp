@@ -54,4 +54,23 @@ Result<ArrayPtr> makeLists(const ArrayPtr& elements, const std::vector<std::int3
                                                        std::move(validity)));
 }
 
+ArrayPtr withElements(const ArrayPtr& lists, const ArrayPtr& elements) {
+    if (lists->type_id() == arrow::Type::FIXED_SIZE_LIST) {
+        const auto& list = static_cast<const arrow::FixedSizeListArray&>(*lists);
+        return std::make_shared<arrow::FixedSizeListArray>(
+            arrow::fixed_size_list(elements->type(), list.list_type()->list_size()), list.length(),
+            elements, list.null_bitmap(), list.null_count(), list.offset());
+    }
+    const auto& list = static_cast<const arrow::ListArray&>(*lists);
+    return std::make_shared<arrow::ListArray>(arrow::list(elements->type()), list.length(),
+                                              list.value_offsets(), elements, list.null_bitmap(),
+                                              list.null_count(), list.offset());
+}
+
+ArrayPtr elementsOf(const ArrayPtr& lists) {
+    return lists->type_id() == arrow::Type::FIXED_SIZE_LIST
+               ? static_cast<const arrow::FixedSizeListArray&>(*lists).values()
+               : static_cast<const arrow::ListArray&>(*lists).values();
+}
+
 }  // namespace millrace::recipe

@@ -29,4 +29,10 @@ ListView viewLists(const arrow::Array& lists);
 Result<ArrayPtr> makeLists(const ArrayPtr& elements, const std::vector<std::int32_t>& ends,
                            const std::vector<bool>& isNull);
 
+/// The elements of all lists, those that no row uses among them.
+ArrayPtr elementsOf(const ArrayPtr& lists);
+
+/// The same lists with other elements (one for each of elementsOf()).
+ArrayPtr withElements(const ArrayPtr& lists, const ArrayPtr& elements);
+
 }  // namespace millrace::recipe

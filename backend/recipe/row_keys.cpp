@@ -2,6 +2,8 @@
 
 #include <arrow/array/array_primitive.h>
 
+#include "backend/recipe/hash_rows.h"
+
 namespace millrace::recipe {
 namespace {
 

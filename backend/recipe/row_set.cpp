@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include <arrow/array/array_dict.h>
-#include <arrow/array/builder_primitive.h>
 
 #include "backend/dataset/arrow_bridge.h"
 
@@ -169,24 +168,6 @@ std::vector<double>& RowSet::mutableWeights() {
         weights_.assign(static_cast<std::size_t>(rows_), 1.0);
     }
     return weights_;
-}
-
-Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls) {
-    arrow::Int64Builder builder;
-    arrow::Status status = builder.Reserve(static_cast<std::int64_t>(numbers.size()));
-    for (std::size_t i = 0; i < numbers.size() && status.ok(); ++i) {
-        if (hasNulls && numbers[i] < 0) {
-            builder.UnsafeAppendNull();
-        } else {
-            builder.UnsafeAppend(numbers[i]);
-        }
-    }
-    ArrayPtr array;
-    if (status.ok()) {
-        status = builder.Finish(&array);
-    }
-    RETURN_IF_ERROR(dataset::fromArrow(status, "row numbers"));
-    return array;
 }
 
 Result<StoredValues> RowSet::storedValues(const std::string& name) {

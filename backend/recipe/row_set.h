@@ -89,9 +89,6 @@ class RowSet : public ExprInput {
 /// each stored list; a result of lists is then dictionary<int32, list>.
 Result<ArrayPtr> evaluateStored(const spec::Expr& expr, RowSet& rows, const std::string& place);
 
-/// An int64 array of the numbers, -1 as null when `hasNulls`.
-Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls);
-
 /// Evaluates for all present rows; an error gets "FILE: row N: PLACE: ...".
 Result<ArrayPtr> evaluateRows(const spec::Expr& expr, RowSet& rows, const std::string& place);
 

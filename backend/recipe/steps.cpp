@@ -11,6 +11,7 @@
 
 #include "backend/core/philox.h"
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/recipe/hash_rows.h"
 #include "backend/recipe/id_encoder.h"
 #include "backend/recipe/join_steps.h"
 #include "backend/recipe/list_view.h"

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/dataset/arrow_bridge.h"
+#include "backend/dataset/facts_cache.h"
 #include "backend/dataset/file_facts.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/recipe/evaluator.h"

@@ -1,0 +1,42 @@
+#pragma once
+// Reads what planning needs to know of data files, and keeps it.
+//
+// Facts are cached by (absolute path, size, mtime in ns, inode) and the reading options, in memory
+// and, when a directory is given, on disk, one file for each directory of data.
+// Threads: any. Failure: kDataLoss for a truncated or corrupt file, kInvalidArgument for a broken
+// CSV row; each names the file (and the line) and what is wrong.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/dataset/file_facts.h"
+#include "backend/dataset/file_list.h"
+
+namespace millrace::dataset {
+
+/// Reads the facts of one file, without a cache.
+Result<FileFacts> readFacts(const DataFile& file, const ReadOptions& options);
+
+class FactsCache {
+ public:
+    /// `directory`: where facts are kept on disk ("" for memory only); made when first needed. A
+    /// cache that cannot be written is no error.
+    explicit FactsCache(std::string directory = "") : directory_(std::move(directory)) {}
+
+    Result<std::shared_ptr<const FileFacts>> get(const DataFile& file, const ReadOptions& options);
+
+    /// Facts of all files, read by up to `threads` threads; the first error in file order.
+    Result<std::vector<std::shared_ptr<const FileFacts>>> getAll(const std::vector<DataFile>& files,
+                                                                 const ReadOptions& options,
+                                                                 int threads);
+
+ private:
+    const std::string directory_;
+    Mutex mutex_;
+    std::map<std::string, std::shared_ptr<const FileFacts>> facts_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::dataset
