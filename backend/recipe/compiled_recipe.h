@@ -23,6 +23,7 @@
 #include "backend/recipe/shared_tables.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/schema.h"
+#include "backend/spec/table_ref.h"
 
 namespace arrow {
 class Array;

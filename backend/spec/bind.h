@@ -7,6 +7,7 @@
 
 #include "backend/spec/run_spec.h"
 #include "backend/spec/schema.h"
+#include "backend/spec/table_ref.h"
 #include "backend/spec/spec_reader.h"
 
 namespace millrace::spec {

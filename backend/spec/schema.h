@@ -1,7 +1,6 @@
 #pragma once
 // Column types and schemas as plain values: what expressions are typed against (no Arrow here).
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,10 +87,5 @@ struct Schema {
     void set(std::string_view name, const DataType& type);
     bool operator==(const Schema&) const = default;
 };
-
-struct TableRef;
-
-/// The schema of a side table, named as in the spec.
-using TableSchemaLookup = std::function<Result<Schema>(const TableRef& table)>;
 
 }  // namespace millrace::spec

@@ -9,6 +9,7 @@
 #include "backend/spec/expression.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/schema.h"
+#include "backend/spec/table_ref.h"
 
 namespace millrace::spec {
 

@@ -3,10 +3,14 @@
 //
 // Plain values. Threads: values.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "backend/core/status.h"
+#include "backend/spec/schema.h"
 
 namespace millrace::spec {
 
@@ -42,5 +46,8 @@ struct TableRef {
     /// One line that is equal for equal tables.
     std::string key() const;
 };
+
+/// The schema of a side table, named as in the spec.
+using TableSchemaLookup = std::function<Result<Schema>(const TableRef& table)>;
 
 }  // namespace millrace::spec
