@@ -5,10 +5,10 @@
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
 
-#include "backend/dataset/array_check.h"
-#include "backend/dataset/arrow_bridge.h"
+#include "backend/arrays/array_check.h"
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/column_tree.h"
 #include "backend/dataset/arrow_stream.h"
-#include "backend/dataset/column_tree.h"
 #include "backend/dataset/decoders.h"
 #include "backend/dataset/footers.h"
 
@@ -34,8 +34,9 @@ class ArrowDecoder : public FileDecoder {
         if (batchOf_ != split.chunk) {
             batchOf_ = -1;
             ASSIGN_OR_RETURN(
-                batch_, fromArrow(reader_->ReadRecordBatch(static_cast<int>(split.chunk)), place));
-            RETURN_IF_ERROR(checkBuffers(*batch_, place));
+                batch_,
+                arrays::fromArrow(reader_->ReadRecordBatch(static_cast<int>(split.chunk)), place));
+            RETURN_IF_ERROR(arrays::checkBuffers(*batch_, place));
             batchOf_ = split.chunk;
             bytesRead_ += input_.facts->chunks[static_cast<std::size_t>(split.chunk)].bytes;
             firstRow_ = 0;
@@ -65,17 +66,17 @@ Result<std::vector<ArrayPtr>> pinColumns(const DecoderInput& input, const BatchR
                                          const std::vector<std::string>& columns) {
     std::vector<ArrayPtr> arrays;
     for (const std::string& column : columns) {
-        ASSIGN_OR_RETURN(const spec::DataType type, typeOfColumn(input, column));
-        ASSIGN_OR_RETURN(const ArrayPtr whole, findColumn(from.batch, column, input.pool));
+        ASSIGN_OR_RETURN(const expr::DataType type, typeOfColumn(input, column));
+        ASSIGN_OR_RETURN(const ArrayPtr whole, arrays::findColumn(from.batch, column, input.pool));
         ArrayPtr array;
         if (whole == nullptr) {
-            ASSIGN_OR_RETURN(array, nullArray(type, from.rows, input.pool));
+            ASSIGN_OR_RETURN(array, arrays::nullArray(type, from.rows, input.pool));
         } else {
             const std::string place = strCat(from.place, ", ", column);
             const ArrayPtr rows = whole->Slice(from.firstRow, from.rows);
-            RETURN_IF_ERROR(checkArray(*rows, place));
+            RETURN_IF_ERROR(arrays::checkArray(*rows, place));
             ASSIGN_OR_RETURN(array,
-                             pinArray(arrow::ChunkedArray(rows), type, place, input.pool));
+                             arrays::pinArray(arrow::ChunkedArray(rows), type, place, input.pool));
         }
         arrays.push_back(std::move(array));
     }
@@ -91,9 +92,9 @@ Result<DecoderPtr> openArrow(const DecoderInput& input) {
     arrow::ipc::IpcReadOptions options;
     options.use_threads = false;
     options.memory_pool = input.pool;
-    ASSIGN_OR_RETURN(auto reader,
-                     fromArrow(arrow::ipc::RecordBatchFileReader::Open(input.file.input(), options),
-                               input.path));
+    ASSIGN_OR_RETURN(auto reader, arrays::fromArrow(arrow::ipc::RecordBatchFileReader::Open(
+                                                        input.file.input(), options),
+                                                    input.path));
     return DecoderPtr(std::make_unique<ArrowDecoder>(input, std::move(reader)));
 }
 

@@ -14,10 +14,10 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "backend/arrays/array_check.h"
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/column_tree.h"
 #include "backend/core/hash.h"
-#include "backend/dataset/array_check.h"
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/column_tree.h"
 #include "backend/dataset/footers.h"
 
 namespace millrace::dataset {
@@ -38,7 +38,7 @@ arrow::ipc::IpcReadOptions readOptions(arrow::MemoryPool* pool) {
 }
 
 /// A hash of hashes: a stream has no footer that stands for its content.
-Result<std::string> hashOf(const DataFile& file, const FileSource& source) {
+Result<std::string> hashOf(const files::DataFile& file, const files::FileSource& source) {
     std::string sums;
     for (std::int64_t at = 0; at < file.bytes; at += kHashBlock) {
         ASSIGN_OR_RETURN(const std::string block,
@@ -77,20 +77,22 @@ class ArrowStreamDecoder : public FileDecoder {
             return okStatus();
         }
         batchOf_ = -1;
-        const ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(index)];
-        ASSIGN_OR_RETURN(auto bytes,
-                         fromArrow(input_.file.input()->ReadAt(chunk.offset, chunk.bytes), place));
+        const files::ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(index)];
+        ASSIGN_OR_RETURN(
+            auto bytes,
+            arrays::fromArrow(input_.file.input()->ReadAt(chunk.offset, chunk.bytes), place));
         arrow::io::BufferReader reader(std::move(bytes));
         ASSIGN_OR_RETURN(const auto message,
-                         fromArrow(arrow::ipc::ReadMessage(&reader, input_.pool), place));
+                         arrays::fromArrow(arrow::ipc::ReadMessage(&reader, input_.pool), place));
         if (message == nullptr) {
             return dataLoss(place, ": truncated");
         }
         const arrow::ipc::DictionaryMemo none;
-        ASSIGN_OR_RETURN(batch_, fromArrow(arrow::ipc::ReadRecordBatch(*message, schema_, &none,
+        ASSIGN_OR_RETURN(batch_,
+                         arrays::fromArrow(arrow::ipc::ReadRecordBatch(*message, schema_, &none,
                                                                        readOptions(input_.pool)),
                                            place));
-        RETURN_IF_ERROR(checkBuffers(*batch_, place));
+        RETURN_IF_ERROR(arrays::checkBuffers(*batch_, place));
         bytesRead_ += chunk.bytes;
         firstRow_ = 0;
         for (std::int64_t i = 0; i < index; ++i) {
@@ -110,7 +112,7 @@ class ArrowStreamDecoder : public FileDecoder {
 Result<std::shared_ptr<arrow::Schema>> readSchema(const std::string& path,
                                                   arrow::io::RandomAccessFile& input,
                                                   arrow::ipc::DictionaryMemo& memo) {
-    RETURN_IF_ERROR(fromArrow(input.Seek(0), path));
+    RETURN_IF_ERROR(arrays::fromArrow(input.Seek(0), path));
     const auto message = arrow::ipc::ReadMessage(&input);
     if (!message.ok() || *message == nullptr ||
         (*message)->type() != arrow::ipc::MessageType::SCHEMA) {
@@ -118,12 +120,12 @@ Result<std::shared_ptr<arrow::Schema>> readSchema(const std::string& path,
                         ": neither an Arrow IPC file (it does not begin with ARROW1) nor a "
                         "stream (it does not begin with a schema)");
     }
-    return fromArrow(arrow::ipc::ReadSchema(**message, &memo), path);
+    return arrays::fromArrow(arrow::ipc::ReadSchema(**message, &memo), path);
 }
 
 }  // namespace
 
-Result<bool> isArrowStream(const DataFile& file, const FileSource& source) {
+Result<bool> isArrowStream(const files::DataFile& file, const files::FileSource& source) {
     if (file.bytes < 8) {
         return false;
     }
@@ -132,16 +134,17 @@ Result<bool> isArrowStream(const DataFile& file, const FileSource& source) {
     return *start == "\xff\xff\xff\xff";  // what every message begins with
 }
 
-Result<FileFacts> readArrowStreamFacts(const DataFile& file, const FileSource& source) {
+Result<files::FileFacts> readArrowStreamFacts(const files::DataFile& file,
+                                              const files::FileSource& source) {
     arrow::io::RandomAccessFile& input = *source.input();
     arrow::ipc::DictionaryMemo memo;
     ASSIGN_OR_RETURN(const auto schema, readSchema(file.path, input, memo));
-    FileFacts facts;
-    const std::map<std::string, std::size_t> columns = addColumns(*schema, facts.schema);
+    files::FileFacts facts;
+    const std::map<std::string, std::size_t> columns = arrays::addColumns(*schema, facts.schema);
     for (;;) {
         const std::string place = strCat(file.path, ": record batch ", facts.chunks.size());
-        ChunkFacts chunk;
-        ASSIGN_OR_RETURN(chunk.offset, fromArrow(input.Tell(), place));
+        files::ChunkFacts chunk;
+        ASSIGN_OR_RETURN(chunk.offset, arrays::fromArrow(input.Tell(), place));
         const auto message = arrow::ipc::ReadMessage(&input);
         if (!message.ok()) {
             RETURN_IF_ERROR(source.error());
@@ -155,12 +158,12 @@ Result<FileFacts> readArrowStreamFacts(const DataFile& file, const FileSource& s
                                    ": a stream with dictionaries cannot be read in "
                                    "pieces; write it as an Arrow IPC file");
         }
-        ASSIGN_OR_RETURN(const std::int64_t end, fromArrow(input.Tell(), place));
+        ASSIGN_OR_RETURN(const std::int64_t end, arrays::fromArrow(input.Tell(), place));
         chunk.bytes = end - chunk.offset;
-        ASSIGN_OR_RETURN(
-            const auto batch,
-            fromArrow(arrow::ipc::ReadRecordBatch(**message, schema, &memo, readOptions(nullptr)),
-                      place));
+        ASSIGN_OR_RETURN(const auto batch,
+                         arrays::fromArrow(arrow::ipc::ReadRecordBatch(**message, schema, &memo,
+                                                                       readOptions(nullptr)),
+                                           place));
         chunk.rows = batch->num_rows();
         chunk.decodedBytes.assign(columns.size(), 0);
         RETURN_IF_ERROR(addDecodedBytes(*batch, place, columns, chunk.decodedBytes));

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backend/dataset/decoders.h"
-#include "backend/dataset/file_facts.h"
-#include "backend/dataset/file_source.h"
+#include "backend/files/file_facts.h"
+#include "backend/files/file_source.h"
 
 namespace arrow {
 class RecordBatch;
@@ -20,9 +20,10 @@ class RecordBatch;
 namespace millrace::dataset {
 
 /// Whether the file is a stream rather than an Arrow IPC file.
-Result<bool> isArrowStream(const DataFile& file, const FileSource& source);
+Result<bool> isArrowStream(const files::DataFile& file, const files::FileSource& source);
 
-Result<FileFacts> readArrowStreamFacts(const DataFile& file, const FileSource& source);
+Result<files::FileFacts> readArrowStreamFacts(const files::DataFile& file,
+                                              const files::FileSource& source);
 
 /// Rows of a record batch, and where it stands, for messages.
 struct BatchRows {

@@ -9,18 +9,18 @@
 #include <arrow/memory_pool.h>
 #include <arrow/type.h>
 
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/csv_input.h"
-#include "backend/dataset/csv_records.h"
-#include "backend/dataset/csv_types.h"
-#include "backend/dataset/csv_values.h"
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/csv/csv_input.h"
+#include "backend/csv/csv_records.h"
+#include "backend/csv/csv_types.h"
+#include "backend/csv/csv_values.h"
 #include "backend/dataset/decoders.h"
 
 namespace millrace::dataset {
 namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
-using K = spec::TypeKind;
+using K = expr::TypeKind;
 
 /// The values of one column as they come. False of append(): the text is no value of the type.
 class Sink {
@@ -56,22 +56,22 @@ class SinkOf final : public Sink {
 };
 
 template <class Builder, class Value, class Parse>
-std::unique_ptr<Sink> sinkOf(const spec::DataType& type, arrow::MemoryPool* pool, Parse parse) {
-    return std::make_unique<SinkOf<Builder, Value, Parse>>(toArrowType(type), pool,
+std::unique_ptr<Sink> sinkOf(const expr::DataType& type, arrow::MemoryPool* pool, Parse parse) {
+    return std::make_unique<SinkOf<Builder, Value, Parse>>(arrays::toArrowType(type), pool,
                                                            std::move(parse));
 }
 
 template <class Builder>
-std::unique_ptr<Sink> wholeSink(const spec::DataType& type, arrow::MemoryPool* pool) {
+std::unique_ptr<Sink> wholeSink(const expr::DataType& type, arrow::MemoryPool* pool) {
     using Value = typename Builder::value_type;
     return sinkOf<Builder, Value>(type, pool, [](std::string_view text, Value& value) {
-        return csvInteger(text, value);
+        return csv::csvInteger(text, value);
     });
 }
 
 /// `number`: bool(std::string_view, double&).
 template <class Number>
-std::unique_ptr<Sink> numberSink(const spec::DataType& type, arrow::MemoryPool* pool,
+std::unique_ptr<Sink> numberSink(const expr::DataType& type, arrow::MemoryPool* pool,
                                  Number number) {
     const auto single = [number](std::string_view text, float& value) {
         double wide = 0;
@@ -84,11 +84,11 @@ std::unique_ptr<Sink> numberSink(const spec::DataType& type, arrow::MemoryPool* 
 }
 
 /// Null for a type that no CSV column has.
-std::unique_ptr<Sink> makeSink(const spec::DataType& type, bool hasDecimalComma,
+std::unique_ptr<Sink> makeSink(const expr::DataType& type, bool hasDecimalComma,
                                arrow::MemoryPool* pool) {
     switch (type.kind) {
         case K::kBool:
-            return sinkOf<arrow::BooleanBuilder, bool>(type, pool, csvBool);
+            return sinkOf<arrow::BooleanBuilder, bool>(type, pool, csv::csvBool);
         case K::kInt8:
             return wholeSink<arrow::Int8Builder>(type, pool);
         case K::kInt16:
@@ -107,8 +107,8 @@ std::unique_ptr<Sink> makeSink(const spec::DataType& type, bool hasDecimalComma,
             return wholeSink<arrow::UInt64Builder>(type, pool);
         case K::kFloat:
         case K::kDouble:
-            return hasDecimalComma ? numberSink(type, pool, csvCommaNumber)
-                                   : numberSink(type, pool, csvNumber);
+            return hasDecimalComma ? numberSink(type, pool, csv::csvCommaNumber)
+                                   : numberSink(type, pool, csv::csvNumber);
         case K::kString:
             return sinkOf<arrow::StringBuilder, std::string_view>(
                 type, pool, [](std::string_view text, std::string_view& value) {
@@ -116,9 +116,9 @@ std::unique_ptr<Sink> makeSink(const spec::DataType& type, bool hasDecimalComma,
                     return true;
                 });
         case K::kDate:
-            return sinkOf<arrow::Date32Builder, std::int32_t>(type, pool, csvDate);
+            return sinkOf<arrow::Date32Builder, std::int32_t>(type, pool, csv::csvDate);
         case K::kTimestamp:
-            return sinkOf<arrow::TimestampBuilder, std::int64_t>(type, pool, csvTime);
+            return sinkOf<arrow::TimestampBuilder, std::int64_t>(type, pool, csv::csvTime);
         default:
             return nullptr;
     }
@@ -126,10 +126,10 @@ std::unique_ptr<Sink> makeSink(const spec::DataType& type, bool hasDecimalComma,
 
 class CsvDecoder : public FileDecoder {
  public:
-    CsvDecoder(const DecoderInput& input, CsvInput text)
+    CsvDecoder(const DecoderInput& input, csv::CsvInput text)
         : input_(input), text_(std::move(text)), nulls_(*input.options) {
-        for (const spec::Field& field : input_.facts->schema.fields) {
-            kinds_.push_back(csvKindGiven(*input_.options, field.name));
+        for (const expr::Field& field : input_.facts->schema.fields) {
+            kinds_.push_back(csv::csvKindGiven(*input_.options, field.name));
         }
     }
 
@@ -147,9 +147,9 @@ class CsvDecoder : public FileDecoder {
         for (Column& column : wanted) {
             ArrayPtr array;
             if (column.sink == nullptr) {
-                ASSIGN_OR_RETURN(array, nullArray(column.type, split.rows, input_.pool));
+                ASSIGN_OR_RETURN(array, arrays::nullArray(column.type, split.rows, input_.pool));
             } else {
-                ASSIGN_OR_RETURN(array, fromArrow(column.sink->finish(), input_.path));
+                ASSIGN_OR_RETURN(array, arrays::fromArrow(column.sink->finish(), input_.path));
             }
             arrays.push_back(std::move(array));
         }
@@ -161,7 +161,7 @@ class CsvDecoder : public FileDecoder {
  private:
     struct Column {
         std::string name;
-        spec::DataType type;
+        expr::DataType type;
         std::size_t place = 0;       ///< in a record
         std::unique_ptr<Sink> sink;  ///< null: not in this file
     };
@@ -180,7 +180,7 @@ class CsvDecoder : public FileDecoder {
             return invalidArgument(input_.path, ": column '", name, "': a CSV column cannot be ",
                                    column.type.name());
         }
-        RETURN_IF_ERROR(fromArrow(column.sink->reserve(rows), input_.path));
+        RETURN_IF_ERROR(arrays::fromArrow(column.sink->reserve(rows), input_.path));
         return column;
     }
 
@@ -205,10 +205,11 @@ class CsvDecoder : public FileDecoder {
         if (textOf_ == index) {
             return okStatus();
         }
-        const ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(index)];
+        const files::ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(index)];
         textOf_ = -1;
-        ASSIGN_OR_RETURN(auto buffer,
-                         fromArrow(arrow::AllocateBuffer(chunk.bytes, input_.pool), input_.path));
+        ASSIGN_OR_RETURN(
+            auto buffer,
+            arrays::fromArrow(arrow::AllocateBuffer(chunk.bytes, input_.pool), input_.path));
         ASSIGN_OR_RETURN(const std::int64_t read,
                          text_.readSome(chunk.offset, chunk.bytes, buffer->mutable_data()));
         if (read != chunk.bytes) {
@@ -221,20 +222,21 @@ class CsvDecoder : public FileDecoder {
     }
 
     Status parse(const SplitRange& split, std::int64_t skip, std::vector<Column>& columns) {
-        const ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(split.chunk)];
+        const files::ChunkFacts& chunk =
+            input_.facts->chunks[static_cast<std::size_t>(split.chunk)];
         const std::string_view text(reinterpret_cast<const char*>(bytes_->data()),
                                     static_cast<std::size_t>(bytes_->size()));
-        CsvRecords records(*input_.options);
+        csv::CsvRecords records(*input_.options);
         const bool leavesOut = input_.options->csvDropsBadRows && input_.facts->badRows > 0;
         std::int64_t line = chunk.firstLine;
         std::int64_t rows = 0;
         for (std::size_t at = 0; at < text.size();) {
-            const CsvRecords::Found found = records.cut(text, at, true);
-            if (found == CsvRecords::Found::kMore) {
+            const csv::CsvRecords::Found found = records.cut(text, at, true);
+            if (found == csv::CsvRecords::Found::kMore) {
                 break;
             }
             const std::int64_t recordLine = std::exchange(line, line + records.lines());
-            if (found == CsvRecords::Found::kNothing || (leavesOut && isBad(text, records))) {
+            if (found == csv::CsvRecords::Found::kNothing || (leavesOut && isBad(text, records))) {
                 continue;
             }
             if (rows >= skip && rows < skip + split.rows) {
@@ -248,7 +250,7 @@ class CsvDecoder : public FileDecoder {
                                         ": the file changed since the run was planned");
     }
 
-    Status addRow(std::string_view text, const CsvRecords& records, std::int64_t line,
+    Status addRow(std::string_view text, const csv::CsvRecords& records, std::int64_t line,
                   std::vector<Column>& columns) {
         if (records.fields().size() != input_.facts->schema.fields.size()) {
             return failedPrecondition(input_.path, ":", line, ": ", records.fields().size(),
@@ -258,26 +260,26 @@ class CsvDecoder : public FileDecoder {
             if (column.sink == nullptr) {
                 continue;
             }
-            const CsvField& field = records.fields()[column.place];
+            const csv::CsvField& field = records.fields()[column.place];
             const std::string_view value = records.value(text, field, memory_);
             const bool isText = column.type.kind == K::kString;
             if (field.begin == field.end ||
                 (isText ? nulls_.isNullText(value) : nulls_.isNull(value))) {
-                RETURN_IF_ERROR(fromArrow(column.sink->appendNull(), input_.path));
+                RETURN_IF_ERROR(arrays::fromArrow(column.sink->appendNull(), input_.path));
                 continue;
             }
             ASSIGN_OR_RETURN(const bool isValue,
-                             fromArrow(column.sink->append(value), input_.path));
+                             arrays::fromArrow(column.sink->append(value), input_.path));
             if (!isValue) {
                 return invalidArgument(input_.path, ":", line, ": ",
-                                       csvMisfit(column.name, value, column.type));
+                                       csv::csvMisfit(column.name, value, column.type));
             }
         }
         return okStatus();
     }
 
     /// As the first pass tells it.
-    bool isBad(std::string_view text, const CsvRecords& records) {
+    bool isBad(std::string_view text, const csv::CsvRecords& records) {
         if (records.fields().size() != kinds_.size()) {
             return true;
         }
@@ -286,7 +288,7 @@ class CsvDecoder : public FileDecoder {
                                                ? records.value(text, records.fields()[i], memory_)
                                                : std::string_view();
             if (!nulls_.isNull(value) &&
-                !csvFits(kinds_[i], value, input_.options->csvHasDecimalComma)) {
+                !csv::csvFits(kinds_[i], value, input_.options->csvHasDecimalComma)) {
                 return true;
             }
         }
@@ -294,8 +296,8 @@ class CsvDecoder : public FileDecoder {
     }
 
     const DecoderInput input_;
-    CsvInput text_;
-    const CsvNulls nulls_;
+    csv::CsvInput text_;
+    const csv::CsvNulls nulls_;
     std::vector<K> kinds_;  ///< by column of the file: the type that is given, or kString
     std::string memory_;
     std::shared_ptr<arrow::Buffer> bytes_;
@@ -306,7 +308,7 @@ class CsvDecoder : public FileDecoder {
 }  // namespace
 
 Result<DecoderPtr> openCsv(const DecoderInput& input) {
-    ASSIGN_OR_RETURN(CsvInput text, CsvInput::open(input.path, input.file, input.pool));
+    ASSIGN_OR_RETURN(csv::CsvInput text, csv::CsvInput::open(input.path, input.file, input.pool));
     return DecoderPtr(std::make_unique<CsvDecoder>(input, std::move(text)));
 }
 

@@ -5,10 +5,10 @@
 
 #include "backend/core/parallel.h"
 #include "backend/core/text.h"
-#include "backend/dataset/csv_types.h"
-#include "backend/dataset/file_identity.h"
-#include "backend/dataset/parquet_footers.h"
+#include "backend/csv/csv_types.h"
+#include "backend/files/file_identity.h"
 #include "backend/objects/object_store.h"
+#include "backend/pages/parquet_footers.h"
 #include "backend/spec/data_format.h"
 
 namespace millrace::dataset {
@@ -24,8 +24,8 @@ struct NumberKind {
     bool isSigned = false, isFloat = false;
 };
 
-std::optional<NumberKind> numberKind(spec::TypeKind kind) {
-    using K = spec::TypeKind;
+std::optional<NumberKind> numberKind(expr::TypeKind kind) {
+    using K = expr::TypeKind;
     switch (kind) {
         case K::kInt8:
         case K::kInt16:
@@ -49,8 +49,8 @@ std::optional<NumberKind> numberKind(spec::TypeKind kind) {
 }
 
 /// The smallest type that holds every value of both; false when there is none.
-bool widerKind(spec::TypeKind a, spec::TypeKind b, spec::TypeKind& wider) {
-    using K = spec::TypeKind;
+bool widerKind(expr::TypeKind a, expr::TypeKind b, expr::TypeKind& wider) {
+    using K = expr::TypeKind;
     if ((a == K::kDate && b == K::kTimestamp) || (a == K::kTimestamp && b == K::kDate)) {
         wider = K::kTimestamp;
         return true;
@@ -81,7 +81,7 @@ bool widerKind(spec::TypeKind a, spec::TypeKind b, spec::TypeKind& wider) {
     return bits <= 64;
 }
 
-bool widerType(const spec::DataType& a, const spec::DataType& b, spec::DataType& wider) {
+bool widerType(const expr::DataType& a, const expr::DataType& b, expr::DataType& wider) {
     wider = a;
     wider.nullable = a.nullable || b.nullable;
     wider.listSize = a.listSize == b.listSize ? a.listSize : 0;
@@ -92,7 +92,7 @@ bool widerType(const spec::DataType& a, const spec::DataType& b, spec::DataType&
     return (a.isList == b.isList || isNull) && widerKind(a.kind, b.kind, wider.kind);
 }
 
-Status differ(const DataFile& first, const DataFile& other, std::string_view column,
+Status differ(const files::DataFile& first, const files::DataFile& other, std::string_view column,
               std::string_view what) {
     return invalidArgument(other.path, ": column '", column, "' ", what, " ", first.path,
                            "; all files of a dataset must have the same columns");
@@ -102,10 +102,10 @@ Status differ(const DataFile& first, const DataFile& other, std::string_view col
 /// file's are those of all files already.
 class SchemaUnion {
  public:
-    SchemaUnion(const std::vector<DataFile>& files, const ReadOptions& options)
+    SchemaUnion(const std::vector<files::DataFile>& files, const files::ReadOptions& options)
         : files_(files), options_(options) {}
 
-    Status add(std::size_t file, const spec::Schema& one) {
+    Status add(std::size_t file, const expr::Schema& one) {
         if (origins_.empty() && schema_.fields.empty()) {
             schema_ = one;
             last_ = one;
@@ -118,7 +118,7 @@ class SchemaUnion {
             return okStatus();  // most files are as the one before
         }
         last_ = one;
-        for (const spec::RefusedColumn& column : one.refused) {
+        for (const expr::RefusedColumn& column : one.refused) {
             if (schema_.findRefused(column.name) == nullptr) {
                 schema_.refused.push_back(column);
                 refusedIn_.push_back(file);
@@ -127,7 +127,7 @@ class SchemaUnion {
         for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
             RETURN_IF_ERROR(addColumn(i, file, one));
         }
-        for (const spec::Field& field : one.fields) {
+        for (const expr::Field& field : one.fields) {
             if (schema_.find(field.name) != nullptr) {
                 continue;
             }
@@ -148,14 +148,14 @@ class SchemaUnion {
         }
         return okStatus();
     }
-    spec::Schema take() { return std::move(schema_); }
+    expr::Schema take() { return std::move(schema_); }
 
  private:
-    Status addColumn(std::size_t at, std::size_t file, const spec::Schema& one) {
-        spec::Field& field = schema_.fields[at];
-        const DataFile& before = files_[origins_[at]];
-        const spec::Field* other = one.find(field.name);
-        const spec::RefusedColumn* refused = one.findRefused(field.name);
+    Status addColumn(std::size_t at, std::size_t file, const expr::Schema& one) {
+        expr::Field& field = schema_.fields[at];
+        const files::DataFile& before = files_[origins_[at]];
+        const expr::Field* other = one.find(field.name);
+        const expr::RefusedColumn* refused = one.findRefused(field.name);
         if (other == nullptr && refused != nullptr) {
             return invalidArgument(files_[file].path, ": column '", field.name, "' ", refused->why,
                                    "; it is ", field.type.name(), " in ", before.path);
@@ -171,7 +171,7 @@ class SchemaUnion {
             field.type.nullable |= other->type.nullable;
             return okStatus();
         }
-        spec::DataType wider;
+        expr::DataType wider;
         if (widerType(field.type, other->type, wider)) {
             if (!wider.isSame(field.type)) {
                 origins_[at] = file;
@@ -183,19 +183,19 @@ class SchemaUnion {
                       strCat("is ", other->type.name(), ", but ", field.type.name(), " in"));
     }
 
-    const std::vector<DataFile>& files_;
-    const ReadOptions& options_;
-    spec::Schema schema_, last_;
+    const std::vector<files::DataFile>& files_;
+    const files::ReadOptions& options_;
+    expr::Schema schema_, last_;
     std::size_t first_ = 0;
     std::vector<std::size_t> origins_;    ///< by column: the file that its type is from
     std::vector<std::size_t> refusedIn_;  ///< by refused column: the first file that has it
 };
 
 /// A CSV file's columns with the types of all files together; kNull where it has no value itself.
-spec::Schema typedBy(const CsvKinds& kinds, spec::Schema one) {
-    for (spec::Field& field : one.fields) {
+expr::Schema typedBy(const csv::CsvKinds& kinds, expr::Schema one) {
+    for (expr::Field& field : one.fields) {
         const auto kind = kinds.find(field.name);
-        if (field.type.kind != spec::TypeKind::kNull && kind != kinds.end()) {
+        if (field.type.kind != expr::TypeKind::kNull && kind != kinds.end()) {
             field.type.kind = kind->second;
         }
     }
@@ -203,22 +203,22 @@ spec::Schema typedBy(const CsvKinds& kinds, spec::Schema one) {
 }
 
 /// The user's types win; columns without any value are strings.
-Status pinCsvTypes(spec::Schema& schema, const ReadOptions& options) {
+Status pinCsvTypes(expr::Schema& schema, const files::ReadOptions& options) {
     for (const auto& [name, typeName] : options.csvTypes) {
         if (schema.find(name) == nullptr) {
             continue;  // of no column, or of one from directory names
         }
-        Result<spec::DataType> type = spec::parseType(typeName);
+        Result<expr::DataType> type = expr::parseType(typeName);
         RETURN_IF_ERROR(annotate(type.status(), strCat(options.csvKey, ".types.", name)));
-        if (type->isList || type->kind == spec::TypeKind::kDecimal) {
+        if (type->isList || type->kind == expr::TypeKind::kDecimal) {
             return invalidArgument(options.csvKey, ".types.", name, ": a CSV column cannot be ",
                                    typeName, "; read it as a string and cast or split it");
         }
         schema.set(name, *type);
     }
-    for (spec::Field& field : schema.fields) {
-        if (field.type.kind == spec::TypeKind::kNull) {
-            field.type.kind = spec::TypeKind::kString;
+    for (expr::Field& field : schema.fields) {
+        if (field.type.kind == expr::TypeKind::kNull) {
+            field.type.kind = expr::TypeKind::kString;
         }
     }
     return okStatus();
@@ -226,8 +226,8 @@ Status pinCsvTypes(spec::Schema& schema, const ReadOptions& options) {
 
 }  // namespace
 
-ReadOptions readOptionsOf(const spec::DatasetSpec& dataset) {
-    ReadOptions options = readOptionsOf(dataset.path, dataset.format);
+files::ReadOptions readOptionsOf(const spec::DatasetSpec& dataset) {
+    files::ReadOptions options = readOptionsOf(dataset.path, dataset.format);
     const auto character = [](const std::string& text, char absent) {
         return text.empty() ? absent : text[0];
     };
@@ -246,8 +246,8 @@ ReadOptions readOptionsOf(const spec::DatasetSpec& dataset) {
     return options;
 }
 
-ReadOptions readOptionsOf(const std::vector<std::string>& paths, const std::string& format) {
-    ReadOptions options;
+files::ReadOptions readOptionsOf(const std::vector<std::string>& paths, const std::string& format) {
+    files::ReadOptions options;
     options.format = format;
     if (options.format.empty()) {
         options.format = paths.empty() ? "" : formatOfPath(paths.front());
@@ -261,18 +261,18 @@ std::string formatOfPath(const std::string& path) {
     return spec::formatOfName(path);
 }
 
-Dataset::Dataset() : footers_(std::make_shared<ParquetFooters>()) {}
+Dataset::Dataset() : footers_(std::make_shared<pages::ParquetFooters>()) {}
 
 bool Dataset::hasObjects() const {
     return std::any_of(files_.begin(), files_.end(),
-                       [](const DataFile& file) { return objects::isObjectUri(file.path); });
+                       [](const files::DataFile& file) { return objects::isObjectUri(file.path); });
 }
 
 Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
     const bool isCsv = options_.format == "csv";
-    CsvKinds kinds;
+    csv::CsvKinds kinds;
     if (isCsv) {
-        ASSIGN_OR_RETURN(kinds, csvKinds(files_, facts, options_, notes_));
+        ASSIGN_OR_RETURN(kinds, csv::csvKinds(files_, facts, options_, notes_));
     }
     SchemaUnion united(files_, options_);
     for (std::size_t i = 0; i < facts.size(); ++i) {
@@ -287,7 +287,7 @@ Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
 
 /// The files are read again with the types that were found: which rows are bad depends on them.
 Status Dataset::dropBadRows(FactsOfFiles& facts, int threads) {
-    for (const spec::Field& field : schema_.fields) {
+    for (const expr::Field& field : schema_.fields) {
         options_.csvTypes.emplace(field.name, field.type.name());
     }
     ASSIGN_OR_RETURN(facts, cache_->getAll(files_, options_, threads));
@@ -327,7 +327,7 @@ Status Dataset::checkCsvTypes() const {
         return okStatus();
     }
     for (const auto& [name, type] : options_.csvTypes) {
-        const spec::Field* field = schema_.find(name);
+        const expr::Field* field = schema_.find(name);
         if (field == nullptr) {
             return invalidArgument(options_.csvKey, ".types: no column '", name, "'",
                                    nameHint(name, schema_.names()));
@@ -349,13 +349,13 @@ const PartitionColumn* Dataset::partition(std::string_view column) const {
 
 Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::string>& paths,
                                                      const std::string& baseDir,
-                                                     const ReadOptions& options,
+                                                     const files::ReadOptions& options,
                                                      std::shared_ptr<FactsCache> cache,
                                                      int threads) {
     std::shared_ptr<Dataset> dataset(new Dataset);
     dataset->options_ = options;
     dataset->cache_ = std::move(cache);
-    ASSIGN_OR_RETURN(dataset->files_, listFiles(paths, baseDir, options.format));
+    ASSIGN_OR_RETURN(dataset->files_, files::listFiles(paths, baseDir, options.format));
     ASSIGN_OR_RETURN(auto facts, dataset->cache_->getAll(dataset->files_, options, threads));
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
     RETURN_IF_ERROR(dataset->addPartitions());
@@ -369,9 +369,9 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::stri
 }
 
 Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream::PlanFile>& files,
-                                                       const ReadOptions& options,
+                                                       const files::ReadOptions& options,
                                                        std::shared_ptr<FactsCache> cache,
-                                                       const spec::Schema& schema) {
+                                                       const expr::Schema& schema) {
     if (files.empty()) {
         return invalidArgument("plan: no files");
     }
@@ -379,7 +379,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream:
     dataset->options_ = options;
     dataset->cache_ = std::move(cache);
     for (const stream::PlanFile& planned : files) {
-        DataFile file;
+        files::DataFile file;
         file.path = planned.path;
         file.relativePath = planned.relativePath;
         file.bytes = planned.bytes;
@@ -395,7 +395,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream:
         RETURN_IF_ERROR(dataset->addPartitions());
         return std::shared_ptr<const Dataset>(std::move(dataset));
     }
-    std::vector<std::shared_ptr<const FileFacts>> facts(files.size());
+    std::vector<std::shared_ptr<const files::FileFacts>> facts(files.size());
     for (std::size_t i = 0; i < files.size(); ++i) {
         ASSIGN_OR_RETURN(facts[i], dataset->facts(i));
     }
@@ -405,24 +405,24 @@ Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream:
     return std::shared_ptr<const Dataset>(std::move(dataset));
 }
 
-Result<std::shared_ptr<const FileFacts>> Dataset::facts(std::size_t file) const {
+Result<std::shared_ptr<const files::FileFacts>> Dataset::facts(std::size_t file) const {
     {
         MutexLock lock(mutex_);
         if (facts_[file] != nullptr) {
             return facts_[file];
         }
     }
-    const DataFile& planned = files_[file];
-    Result<DataFile> now = statFile(planned.path, planned.path);
+    const files::DataFile& planned = files_[file];
+    Result<files::DataFile> now = files::statFile(planned.path, planned.path);
     if (!now.ok()) {
         return Status(now.status().code(),
                       strCat(messageOf(now.status()), "; the run was planned with it"));
     }
     if (now->bytes != planned.bytes) {
-        return verifySize(planned, now->bytes);
+        return files::verifySize(planned, now->bytes);
     }
-    ASSIGN_OR_RETURN(std::shared_ptr<const FileFacts> read, cache_->get(*now, options_));
-    RETURN_IF_ERROR(verifyHash(planned, read->contentHash, plannedHash_[file]));
+    ASSIGN_OR_RETURN(std::shared_ptr<const files::FileFacts> read, cache_->get(*now, options_));
+    RETURN_IF_ERROR(files::verifyHash(planned, read->contentHash, plannedHash_[file]));
     now->relativePath = planned.relativePath;
     MutexLock lock(mutex_);
     // Of two threads that came here at once, both use what the first has found.
@@ -433,8 +433,8 @@ Result<std::shared_ptr<const FileFacts>> Dataset::facts(std::size_t file) const 
     return facts_[file];
 }
 
-Result<DataFile> Dataset::checkedFile(std::size_t file) const {
-    ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, this->facts(file));
+Result<files::DataFile> Dataset::checkedFile(std::size_t file) const {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, this->facts(file));
     MutexLock lock(mutex_);
     const auto [at, isNew] = checked_.try_emplace(file, files_[file]);
     if (isNew) {
@@ -444,7 +444,7 @@ Result<DataFile> Dataset::checkedFile(std::size_t file) const {
 }
 
 Status Dataset::verifyFiles() const {
-    std::vector<DataFile> touched;
+    std::vector<files::DataFile> touched;
     {
         MutexLock lock(mutex_);
         for (const auto& [index, file] : checked_) {
@@ -452,11 +452,13 @@ Status Dataset::verifyFiles() const {
         }
     }
     return parallelFor(touched.size(), touched.size() < kFilesWorthThreads ? 1 : kVerifyThreads,
-                       "verify", [&touched](std::size_t i) { return verifyAtPath(touched[i]); });
+                       "verify",
+                       [&touched](std::size_t i) { return files::verifyAtPath(touched[i]); });
 }
 
-Result<spec::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,
-                              const ReadOptions& options, std::shared_ptr<FactsCache> cache) {
+Result<expr::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,
+                              const files::ReadOptions& options,
+                              std::shared_ptr<FactsCache> cache) {
     ASSIGN_OR_RETURN(const std::shared_ptr<const Dataset> dataset,
                      Dataset::open(paths, baseDir, options, std::move(cache)));
     return dataset->schema();

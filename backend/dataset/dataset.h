@@ -13,20 +13,22 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/dataset/facts_cache.h"
-#include "backend/dataset/file_facts.h"
 #include "backend/dataset/partitions.h"
+#include "backend/expr/schema.h"
+#include "backend/files/file_facts.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 #include "backend/stream/plan.h"
+
+namespace millrace::pages {
+class ParquetFooters;
+}
 
 namespace millrace::dataset {
 
-class ParquetFooters;
-
 /// The reading options that a spec's dataset section asks for.
-ReadOptions readOptionsOf(const spec::DatasetSpec& dataset);
+files::ReadOptions readOptionsOf(const spec::DatasetSpec& dataset);
 /// The usual ones of files without a spec. `format`: "" for the one of the first path's ending.
-ReadOptions readOptionsOf(const std::vector<std::string>& paths, const std::string& format);
+files::ReadOptions readOptionsOf(const std::vector<std::string>& paths, const std::string& format);
 
 class Dataset {
  public:
@@ -34,20 +36,20 @@ class Dataset {
     /// glob, corrupt file, files whose columns or types differ (named: both files and the column).
     static Result<std::shared_ptr<const Dataset>> open(const std::vector<std::string>& paths,
                                                        const std::string& baseDir,
-                                                       const ReadOptions& options,
+                                                       const files::ReadOptions& options,
                                                        std::shared_ptr<FactsCache> cache,
                                                        int threads = 4);
 
     /// The files a plan pinned. `schema`: the dataset's schema as the plan holds it (empty: it is
     /// put together from the facts of all files).
     static Result<std::shared_ptr<const Dataset>> ofPlan(const std::vector<stream::PlanFile>& files,
-                                                         const ReadOptions& options,
+                                                         const files::ReadOptions& options,
                                                          std::shared_ptr<FactsCache> cache,
-                                                         const spec::Schema& schema = {});
+                                                         const expr::Schema& schema = {});
 
-    const spec::Schema& schema() const { return schema_; }
-    const ReadOptions& options() const { return options_; }
-    const std::vector<DataFile>& files() const { return files_; }
+    const expr::Schema& schema() const { return schema_; }
+    const files::ReadOptions& options() const { return options_; }
+    const std::vector<files::DataFile>& files() const { return files_; }
     /// Whether a file is an object of a store: worth reading ahead of use.
     bool hasObjects() const;
     /// Columns from directory names.
@@ -59,15 +61,15 @@ class Dataset {
     /// Null when the column is not one of them.
     const PartitionColumn* partition(std::string_view column) const;
     /// Parsed Parquet footers, shared by the readers.
-    ParquetFooters& footers() const { return *footers_; }
+    pages::ParquetFooters& footers() const { return *footers_; }
 
     /// The file's facts; for a dataset of a plan, the first call checks that the file still has the
     /// planned size and hash. Failure: kFailedPrecondition "PATH: changed since the run was planned
     /// ..."; kNotFound when it is gone.
-    Result<std::shared_ptr<const FileFacts>> facts(std::size_t file) const;
+    Result<std::shared_ptr<const files::FileFacts>> facts(std::size_t file) const;
 
     /// The file with the identity under which its facts were checked: what FileSource opens.
-    Result<DataFile> checkedFile(std::size_t file) const;
+    Result<files::DataFile> checkedFile(std::size_t file) const;
 
     /// Whether the local files touched so far still are the checked ones; the first that is not, as
     /// facts() says it. For the end of an epoch.
@@ -75,29 +77,29 @@ class Dataset {
 
  private:
     Dataset();
-    using FactsOfFiles = std::vector<std::shared_ptr<const FileFacts>>;
+    using FactsOfFiles = std::vector<std::shared_ptr<const files::FileFacts>>;
     Status uniteSchemas(const FactsOfFiles& facts);
     Status dropBadRows(FactsOfFiles& facts, int threads);
     Status addPartitions();
     Status checkCsvTypes() const;
 
-    ReadOptions options_;
-    std::vector<DataFile> files_;
-    spec::Schema schema_;
+    files::ReadOptions options_;
+    std::vector<files::DataFile> files_;
+    expr::Schema schema_;
     std::vector<PartitionColumn> partitions_;
     std::vector<std::string> notes_;
     std::int64_t badRows_ = 0;
     std::shared_ptr<FactsCache> cache_;
-    std::shared_ptr<ParquetFooters> footers_;
+    std::shared_ptr<pages::ParquetFooters> footers_;
     std::vector<std::string> plannedHash_;  ///< by file; empty for open()
     mutable Mutex mutex_;
-    mutable std::vector<std::shared_ptr<const FileFacts>> facts_ MR_GUARDED_BY(mutex_);
-    mutable std::map<std::size_t, DataFile> checked_ MR_GUARDED_BY(mutex_);  ///< by file
+    mutable std::vector<std::shared_ptr<const files::FileFacts>> facts_ MR_GUARDED_BY(mutex_);
+    mutable std::map<std::size_t, files::DataFile> checked_ MR_GUARDED_BY(mutex_);  ///< by file
 };
 
 /// For `millrace dataset PATH` and for binding a spec: the schema of one path's files.
-Result<spec::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,
-                              const ReadOptions& options, std::shared_ptr<FactsCache> cache);
+Result<expr::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,
+                              const files::ReadOptions& options, std::shared_ptr<FactsCache> cache);
 
 /// parquet, csv or arrow by the name's ending ("" when it has none of them).
 std::string formatOfPath(const std::string& path);

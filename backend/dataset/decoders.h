@@ -4,22 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "backend/dataset/file_source.h"
-#include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/files/file_source.h"
+#include "backend/pages/parquet_footers.h"
 
 namespace millrace::dataset {
 
 /// A file to decode. `schema`, `types` and `options` outlive the decoder.
 struct DecoderInput {
     std::string path;
-    FileSource file;
-    std::shared_ptr<const FileFacts> facts;
-    const spec::Schema* schema = nullptr;
+    files::FileSource file;
+    std::shared_ptr<const files::FileFacts> facts;
+    const expr::Schema* schema = nullptr;
     const SplitReader::Types* types = nullptr;  ///< of the schema's columns
-    const ReadOptions* options = nullptr;
+    const files::ReadOptions* options = nullptr;
     arrow::MemoryPool* pool = nullptr;
-    ParquetFooter footer;  ///< Parquet: parsed before
+    pages::ParquetFooter footer;  ///< Parquet: parsed before
 };
 
 /// A decoder of one format (Parquet, CSV, Arrow), open on one file.
@@ -30,8 +30,8 @@ class FileDecoder {
         const SplitRange& split, const std::vector<std::string>& columns) = 0;
     /// All rows are read and the wished ones taken, where a format knows no better.
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
-        const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish,
-        arrow::MemoryPool* pool);
+        const SplitRange& split, const std::vector<std::string>& columns,
+        const pages::RowWish& wish, arrow::MemoryPool* pool);
     virtual std::int64_t bytesRead() const = 0;
     /// As SplitReader's.
     virtual void keepMemory(bool keeps) { (void)keeps; }
@@ -46,6 +46,6 @@ Result<DecoderPtr> openCsv(const DecoderInput& input);
 Result<DecoderPtr> openArrow(const DecoderInput& input);
 
 /// The dataset's type of a column; kInvalidArgument with the nearest name when there is none.
-Result<spec::DataType> typeOfColumn(const DecoderInput& input, const std::string& column);
+Result<expr::DataType> typeOfColumn(const DecoderInput& input, const std::string& column);
 
 }  // namespace millrace::dataset

@@ -7,9 +7,9 @@
 #include <arrow/memory_pool.h>
 #include <arrow/scalar.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/parallel.h"
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/parquet_statistics.h"
+#include "backend/pages/parquet_statistics.h"
 
 namespace millrace::dataset {
 namespace {
@@ -28,13 +28,13 @@ std::string joined(const std::set<std::string>& words) {
 /// Sizes that the facts of every file hold.
 Status addDecodedBytes(const Dataset& dataset, std::vector<ColumnFacts>& columns) {
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
-        ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset.facts(i));
+        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
         for (ColumnFacts& column : columns) {
             const auto& fields = facts->schema.fields;
             const auto at = std::find_if(fields.begin(), fields.end(), [&](const auto& field) {
                 return field.name == column.name;
             });
-            for (const ChunkFacts& chunk : facts->chunks) {
+            for (const files::ChunkFacts& chunk : facts->chunks) {
                 *column.decodedBytes +=
                     at == fields.end()
                         ? 0
@@ -45,14 +45,14 @@ Status addDecodedBytes(const Dataset& dataset, std::vector<ColumnFacts>& columns
     return okStatus();
 }
 
-Result<std::vector<ColumnStatistics>> statisticsOf(const Dataset& dataset, int threads) {
+Result<std::vector<pages::ColumnStatistics>> statisticsOf(const Dataset& dataset, int threads) {
     const std::vector<std::string> names = dataset.schema().names();
-    std::vector<std::vector<ColumnStatistics>> parts(dataset.files().size());
+    std::vector<std::vector<pages::ColumnStatistics>> parts(dataset.files().size());
     RETURN_IF_ERROR(parallelFor(parts.size(), threads, "statistics", [&](std::size_t i) -> Status {
-        ASSIGN_OR_RETURN(parts[i], readParquetStatistics(dataset.files()[i], names));
+        ASSIGN_OR_RETURN(parts[i], pages::readParquetStatistics(dataset.files()[i], names));
         return okStatus();
     }));
-    std::vector<ColumnStatistics> all(names.size());
+    std::vector<pages::ColumnStatistics> all(names.size());
     for (const auto& part : parts) {
         for (std::size_t c = 0; c < all.size(); ++c) {
             all[c].add(part[c]);
@@ -62,19 +62,19 @@ Result<std::vector<ColumnStatistics>> statisticsOf(const Dataset& dataset, int t
 }
 
 /// A partition column is one value in all rows of a file.
-Result<ColumnStatistics> statisticsOfPartition(const Dataset& dataset,
-                                               const PartitionColumn& partition) {
-    ColumnStatistics all;
+Result<pages::ColumnStatistics> statisticsOfPartition(const Dataset& dataset,
+                                                      const PartitionColumn& partition) {
+    pages::ColumnStatistics all;
     all.isNullable = partition.type.nullable;
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
-        ColumnStatistics part;
+        pages::ColumnStatistics part;
         part.isNullable = partition.type.nullable;
         if (partition.values[i]) {
             ASSIGN_OR_RETURN(const auto array, partition.array(i, 1, arrow::default_memory_pool()));
-            ASSIGN_OR_RETURN(part.min, fromArrow(array->GetScalar(0), partition.name));
+            ASSIGN_OR_RETURN(part.min, arrays::fromArrow(array->GetScalar(0), partition.name));
             part.max = part.min;
         } else {
-            ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset.facts(i));
+            ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
             part.nulls = facts->rows;
         }
         all.add(part);
@@ -82,7 +82,7 @@ Result<ColumnStatistics> statisticsOfPartition(const Dataset& dataset,
     return all;
 }
 
-void fill(const ColumnStatistics& from, ColumnFacts& to) {
+void fill(const pages::ColumnStatistics& from, ColumnFacts& to) {
     to.isNullable = from.isNullable;
     to.nulls = from.nulls;
     to.diskBytes = from.diskBytes;
@@ -92,14 +92,14 @@ void fill(const ColumnStatistics& from, ColumnFacts& to) {
         to.hasPageIndex = from.hasPageIndex;
     }
     if (from.hasBounds) {
-        to.min = boundText(from.min);
-        to.max = boundText(from.max);
+        to.min = pages::boundText(from.min);
+        to.max = pages::boundText(from.max);
     }
 }
 
-Json fileJson(const DataFile& file, const FileFacts& facts) {
+Json fileJson(const files::DataFile& file, const files::FileFacts& facts) {
     Json groups = Json::array();
-    for (const ChunkFacts& chunk : facts.chunks) {
+    for (const files::ChunkFacts& chunk : facts.chunks) {
         if (groups.size() == kGroupsOfFileMax) {
             break;
         }
@@ -116,9 +116,9 @@ Json fileJson(const DataFile& file, const FileFacts& facts) {
             {"row_groups", std::move(groups)}};
 }
 
-Json leftOut(const spec::Schema& schema) {
+Json leftOut(const expr::Schema& schema) {
     Json list = Json::array();
-    for (const spec::RefusedColumn& column : schema.refused) {
+    for (const expr::RefusedColumn& column : schema.refused) {
         if (!column.hasFields) {
             list.push_back({{"name", column.name}, {"why", column.why}});
         }
@@ -156,7 +156,7 @@ Json ColumnFacts::toJson() const {
 Result<std::vector<ColumnFacts>> columnFacts(const Dataset& dataset,
                                              const DescribeOptions& options) {
     std::vector<ColumnFacts> columns;
-    for (const spec::Field& field : dataset.schema().fields) {
+    for (const expr::Field& field : dataset.schema().fields) {
         ColumnFacts column;
         column.name = field.name;
         column.type = field.type.name();
@@ -168,7 +168,7 @@ Result<std::vector<ColumnFacts>> columnFacts(const Dataset& dataset,
         dataset.options().format == "parquet" &&
         static_cast<std::int64_t>(dataset.files().size()) <= options.statisticsMax;
     if (hasStatistics) {
-        ASSIGN_OR_RETURN(const std::vector<ColumnStatistics> statistics,
+        ASSIGN_OR_RETURN(const std::vector<pages::ColumnStatistics> statistics,
                          statisticsOf(dataset, options.threads));
         for (std::size_t c = 0; c < columns.size(); ++c) {
             const PartitionColumn* partition = dataset.partition(columns[c].name);
@@ -176,7 +176,7 @@ Result<std::vector<ColumnFacts>> columnFacts(const Dataset& dataset,
                 fill(statistics[c], columns[c]);
                 continue;
             }
-            ASSIGN_OR_RETURN(const ColumnStatistics ofPartition,
+            ASSIGN_OR_RETURN(const pages::ColumnStatistics ofPartition,
                              statisticsOfPartition(dataset, *partition));
             fill(ofPartition, columns[c]);
         }
@@ -189,7 +189,7 @@ Result<Json> describe(const Dataset& dataset, const DescribeOptions& options) {
     std::size_t listedGroups = 0;
     Json files = Json::array();
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
-        ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset.facts(i));
+        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
         rows += facts->rows;
         bytes += dataset.files()[i].bytes;
         groups += static_cast<std::int64_t>(facts->chunks.size());

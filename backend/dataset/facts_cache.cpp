@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "backend/core/parallel.h"
-#include "backend/dataset/csv_scan.h"
-#include "backend/dataset/facts_pack.h"
-#include "backend/dataset/file_identity.h"
+#include "backend/csv/csv_scan.h"
 #include "backend/dataset/footers.h"
+#include "backend/files/facts_pack.h"
+#include "backend/files/file_identity.h"
 #include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
@@ -18,35 +18,35 @@ constexpr std::int64_t kSettleNs = 3'000'000'000;
 constexpr std::size_t kSmallPack = 256;
 constexpr int kRemoteThreads = 32;  // footers of objects wait for latency, not for a core
 
-std::string keyOf(const DataFile& file, const ReadOptions& options) {
+std::string keyOf(const files::DataFile& file, const files::ReadOptions& options) {
     return strCat(file.path, "\n", file.bytes, "\n", file.mtimeNs, "\n", file.inode, "\n",
                   options.cacheKey());
 }
 
 /// The facts of a file that was the same before and after it was read.
-Result<std::shared_ptr<const FileFacts>> readUnchanged(const DataFile& file,
-                                                       const ReadOptions& options) {
-    ASSIGN_OR_RETURN(FileFacts read, readFacts(file, options));
+Result<std::shared_ptr<const files::FileFacts>> readUnchanged(const files::DataFile& file,
+                                                              const files::ReadOptions& options) {
+    ASSIGN_OR_RETURN(files::FileFacts read, readFacts(file, options));
     // An object is written as a whole or not at all, and another request costs its latency.
     if (!objects::isObjectUri(file.path)) {
-        if (!verifyAtPath(file).ok()) {
+        if (!files::verifyAtPath(file).ok()) {
             return failedPrecondition(file.path, ": was changed while it was read; try again");
         }
     }
-    return std::make_shared<const FileFacts>(std::move(read));
+    return std::make_shared<const files::FileFacts>(std::move(read));
 }
 
 /// A store tells times by the second: what was just written may be written again unseen.
-bool isSettled(const DataFile& file) {
+bool isSettled(const files::DataFile& file) {
     const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::system_clock::now().time_since_epoch());
     return !objects::isObjectUri(file.path) || file.mtimeNs + kSettleNs < now.count();
 }
 
 /// Reads files[missing] by up to `threads` threads; the first error in file order.
-Status readMissing(const std::vector<DataFile>& files, const std::vector<std::size_t>& missing,
-                   const ReadOptions& options, int threads,
-                   std::vector<std::shared_ptr<const FileFacts>>& facts) {
+Status readMissing(const std::vector<files::DataFile>& files,
+                   const std::vector<std::size_t>& missing, const files::ReadOptions& options,
+                   int threads, std::vector<std::shared_ptr<const files::FileFacts>>& facts) {
     const bool isRemote = !missing.empty() && objects::isObjectUri(files[missing.front()].path);
     return parallelFor(missing.size(), isRemote ? kRemoteThreads : threads, "footers",
                        [&](std::size_t m) -> Status {
@@ -58,9 +58,9 @@ Status readMissing(const std::vector<DataFile>& files, const std::vector<std::si
 
 }  // namespace
 
-Result<FileFacts> readFacts(const DataFile& file, const ReadOptions& options) {
+Result<files::FileFacts> readFacts(const files::DataFile& file, const files::ReadOptions& options) {
     if (options.format == "csv") {
-        return scanCsv(file, options);
+        return csv::scanCsv(file, options);
     }
     if (options.format == "arrow") {
         return readArrowFacts(file);
@@ -72,17 +72,17 @@ Result<FileFacts> readFacts(const DataFile& file, const ReadOptions& options) {
                            "' is not known; known: parquet, csv, arrow");
 }
 
-Result<std::shared_ptr<const FileFacts>> FactsCache::get(const DataFile& file,
-                                                         const ReadOptions& options) {
+Result<std::shared_ptr<const files::FileFacts>> FactsCache::get(const files::DataFile& file,
+                                                                const files::ReadOptions& options) {
     const std::string key = keyOf(file, options);
-    const std::string path = directory_.empty() ? "" : packPath(directory_, key);
-    std::shared_ptr<const FileFacts> facts;
+    const std::string path = directory_.empty() ? "" : files::packPath(directory_, key);
+    std::shared_ptr<const files::FileFacts> facts;
     {
         MutexLock lock(mutex_);
         auto it = facts_.find(key);
         // A pack is read once; that it was stands among the facts under its own path.
         if (it == facts_.end() && !path.empty() && facts_.emplace(path, nullptr).second) {
-            facts_.merge(readPack(path));
+            facts_.merge(files::readPack(path));
             it = facts_.find(key);
         }
         if (it != facts_.end()) {
@@ -92,18 +92,18 @@ Result<std::shared_ptr<const FileFacts>> FactsCache::get(const DataFile& file,
     ASSIGN_OR_RETURN(facts, readUnchanged(file, options));
     if (!directory_.empty() && isSettled(file)) {
         // One file at a time only makes small packs: a large one is getAll()'s to write.
-        FactsByKey pack = readPack(path);
+        files::FactsByKey pack = files::readPack(path);
         if (pack.size() < kSmallPack) {
-            addToPack(directory_, path, std::move(pack), {{key, facts}});
+            files::addToPack(directory_, path, std::move(pack), {{key, facts}});
         }
     }
     MutexLock lock(mutex_);
     return facts_.emplace(key, std::move(facts)).first->second;
 }
 
-Result<std::vector<std::shared_ptr<const FileFacts>>> FactsCache::getAll(
-    const std::vector<DataFile>& files, const ReadOptions& options, int threads) {
-    std::vector<std::shared_ptr<const FileFacts>> facts(files.size());
+Result<std::vector<std::shared_ptr<const files::FileFacts>>> FactsCache::getAll(
+    const std::vector<files::DataFile>& files, const files::ReadOptions& options, int threads) {
+    std::vector<std::shared_ptr<const files::FileFacts>> facts(files.size());
     std::vector<std::string> keys(files.size());
     std::map<std::string, std::vector<std::size_t>> packs;
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -113,14 +113,14 @@ Result<std::vector<std::shared_ptr<const FileFacts>>> FactsCache::getAll(
         if (it != facts_.end()) {
             facts[i] = it->second;
         } else {
-            packs[directory_.empty() ? "" : packPath(directory_, keys[i])].push_back(i);
+            packs[directory_.empty() ? "" : files::packPath(directory_, keys[i])].push_back(i);
         }
     }
-    std::map<std::string, FactsByKey> onDisk;
+    std::map<std::string, files::FactsByKey> onDisk;
     std::vector<std::size_t> missing;
     for (const auto& [path, members] : packs) {
-        FactsByKey& pack = onDisk[path];
-        pack = path.empty() ? FactsByKey() : readPack(path);
+        files::FactsByKey& pack = onDisk[path];
+        pack = path.empty() ? files::FactsByKey() : files::readPack(path);
         for (const std::size_t i : members) {
             const auto at = pack.find(keys[i]);
             if (at != pack.end()) {
@@ -132,14 +132,14 @@ Result<std::vector<std::shared_ptr<const FileFacts>>> FactsCache::getAll(
     }
     std::sort(missing.begin(), missing.end());
     RETURN_IF_ERROR(readMissing(files, missing, options, threads, facts));
-    std::map<std::string, FactsByKey> added;
+    std::map<std::string, files::FactsByKey> added;
     for (const std::size_t i : missing) {
         if (!directory_.empty() && isSettled(files[i])) {
-            added[packPath(directory_, keys[i])].emplace(keys[i], facts[i]);
+            added[files::packPath(directory_, keys[i])].emplace(keys[i], facts[i]);
         }
     }
     for (const auto& [path, members] : added) {
-        addToPack(directory_, path, std::move(onDisk[path]), members);
+        files::addToPack(directory_, path, std::move(onDisk[path]), members);
     }
     MutexLock lock(mutex_);
     for (std::size_t i = 0; i < files.size(); ++i) {

@@ -12,13 +12,13 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
-#include "backend/dataset/file_facts.h"
-#include "backend/dataset/file_list.h"
+#include "backend/files/file_facts.h"
+#include "backend/files/file_list.h"
 
 namespace millrace::dataset {
 
 /// Reads the facts of one file, without a cache.
-Result<FileFacts> readFacts(const DataFile& file, const ReadOptions& options);
+Result<files::FileFacts> readFacts(const files::DataFile& file, const files::ReadOptions& options);
 
 class FactsCache {
  public:
@@ -26,17 +26,17 @@ class FactsCache {
     /// cache that cannot be written is no error.
     explicit FactsCache(std::string directory = "") : directory_(std::move(directory)) {}
 
-    Result<std::shared_ptr<const FileFacts>> get(const DataFile& file, const ReadOptions& options);
+    Result<std::shared_ptr<const files::FileFacts>> get(const files::DataFile& file,
+                                                        const files::ReadOptions& options);
 
     /// Facts of all files, read by up to `threads` threads; the first error in file order.
-    Result<std::vector<std::shared_ptr<const FileFacts>>> getAll(const std::vector<DataFile>& files,
-                                                                 const ReadOptions& options,
-                                                                 int threads);
+    Result<std::vector<std::shared_ptr<const files::FileFacts>>> getAll(
+        const std::vector<files::DataFile>& files, const files::ReadOptions& options, int threads);
 
  private:
     const std::string directory_;
     Mutex mutex_;
-    std::map<std::string, std::shared_ptr<const FileFacts>> facts_ MR_GUARDED_BY(mutex_);
+    std::map<std::string, std::shared_ptr<const files::FileFacts>> facts_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::dataset

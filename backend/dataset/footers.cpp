@@ -18,16 +18,16 @@
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 
+#include "backend/arrays/array_check.h"
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/column_tree.h"
 #include "backend/core/hash.h"
-#include "backend/dataset/array_check.h"
-#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/arrow_stream.h"
-#include "backend/dataset/column_tree.h"
-#include "backend/dataset/file_identity.h"
-#include "backend/dataset/file_source.h"
-#include "backend/dataset/footer_bytes.h"
-#include "backend/dataset/parquet_columns.h"
-#include "backend/dataset/parquet_footers.h"
+#include "backend/files/file_identity.h"
+#include "backend/files/file_source.h"
+#include "backend/files/footer_bytes.h"
+#include "backend/pages/parquet_columns.h"
+#include "backend/pages/parquet_footers.h"
 
 namespace millrace::dataset {
 namespace {
@@ -52,16 +52,16 @@ std::int64_t decodedBytesOf(const parquet::ColumnChunkMetaData& chunk,
     }
 }
 
-Status addRowGroup(const parquet::FileMetaData& footer, int group, const DataFile& file,
-                   const std::map<std::string, std::size_t>& columns, FileFacts& facts) {
+Status addRowGroup(const parquet::FileMetaData& footer, int group, const files::DataFile& file,
+                   const std::map<std::string, std::size_t>& columns, files::FileFacts& facts) {
     const std::unique_ptr<parquet::RowGroupMetaData> meta = footer.RowGroup(group);
-    ChunkFacts chunk;
+    files::ChunkFacts chunk;
     chunk.rows = meta->num_rows();
     chunk.offset = file.bytes;
     chunk.decodedBytes.assign(columns.size(), 0);
     for (int i = 0; i < meta->num_columns(); ++i) {
         const std::unique_ptr<parquet::ColumnChunkMetaData> column = meta->ColumnChunk(i);
-        const ByteRange range = rangeOf(*column);
+        const pages::ByteRange range = pages::rangeOf(*column);
         if (range.offset < 0 || range.bytes < 0 || range.end() > file.bytes) {
             return dataLoss(file.path, ": corrupt: row group ", group, ", column ",
                             column->path_in_schema()->ToDotString(), " lies outside the file's ",
@@ -70,7 +70,7 @@ Status addRowGroup(const parquet::FileMetaData& footer, int group, const DataFil
         chunk.offset = std::min(chunk.offset, range.offset);
         chunk.bytes += range.bytes;
         const parquet::ColumnDescriptor* descriptor = footer.schema()->Column(i);
-        const auto at = columns.find(columnOfLeaf(*footer.schema(), i));
+        const auto at = columns.find(pages::columnOfLeaf(*footer.schema(), i));
         if (at != columns.end()) {
             chunk.decodedBytes[at->second] += decodedBytesOf(*column, *descriptor);
         }
@@ -86,24 +86,25 @@ std::set<std::string> intervalsOf(const parquet::SchemaDescriptor& schema) {
     for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
         const auto& logical = schema.Column(leaf)->logical_type();
         if (logical != nullptr && logical->is_interval()) {
-            columns.insert(columnOfLeaf(schema, leaf));
+            columns.insert(pages::columnOfLeaf(schema, leaf));
         }
     }
     return columns;
 }
 
-Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& footerBytes) {
+Result<files::FileFacts> parseParquetFooter(const files::DataFile& file,
+                                            const std::string& footerBytes) {
     const auto length = static_cast<std::int64_t>(footerBytes.size() - 8);
     const std::shared_ptr<parquet::FileMetaData> footer =
         parquet::FileMetaData::Make(footerBytes.data(), length);
     std::shared_ptr<arrow::Schema> schema;
-    RETURN_IF_ERROR(fromArrow(
+    RETURN_IF_ERROR(arrays::fromArrow(
         parquet::arrow::FromParquetSchema(footer->schema(), parquet::ArrowReaderProperties(),
                                           footer->key_value_metadata(), &schema),
         file.path));
-    FileFacts facts;
+    files::FileFacts facts;
     const std::map<std::string, std::size_t> columns =
-        addColumns(*schema, facts.schema, intervalsOf(*footer->schema()));
+        arrays::addColumns(*schema, facts.schema, intervalsOf(*footer->schema()));
     for (int group = 0; group < footer->num_row_groups(); ++group) {
         RETURN_IF_ERROR(addRowGroup(*footer, group, file, columns, facts));
     }
@@ -116,19 +117,21 @@ Result<FileFacts> parseParquetFooter(const DataFile& file, const std::string& fo
     return facts;
 }
 
-Result<FileFacts> parseArrowFile(const DataFile& file, const FileSource& source,
-                                 const std::string& footerBytes) {
+Result<files::FileFacts> parseArrowFile(const files::DataFile& file,
+                                        const files::FileSource& source,
+                                        const std::string& footerBytes) {
     arrow::ipc::IpcReadOptions options;
     options.use_threads = false;
-    ASSIGN_OR_RETURN(
-        auto reader,
-        fromArrow(arrow::ipc::RecordBatchFileReader::Open(source.input(), options), file.path));
-    FileFacts facts;
-    const std::map<std::string, std::size_t> columns = addColumns(*reader->schema(), facts.schema);
+    ASSIGN_OR_RETURN(auto reader, arrays::fromArrow(arrow::ipc::RecordBatchFileReader::Open(
+                                                        source.input(), options),
+                                                    file.path));
+    files::FileFacts facts;
+    const std::map<std::string, std::size_t> columns =
+        arrays::addColumns(*reader->schema(), facts.schema);
     for (int i = 0; i < reader->num_record_batches(); ++i) {
         const std::string place = strCat(file.path, ": record batch ", i);
-        ASSIGN_OR_RETURN(auto batch, fromArrow(reader->ReadRecordBatch(i), place));
-        ChunkFacts chunk;
+        ASSIGN_OR_RETURN(auto batch, arrays::fromArrow(reader->ReadRecordBatch(i), place));
+        files::ChunkFacts chunk;
         chunk.rows = batch->num_rows();
         chunk.decodedBytes.assign(columns.size(), 0);
         RETURN_IF_ERROR(addDecodedBytes(*batch, place, columns, chunk.decodedBytes));
@@ -147,46 +150,49 @@ Result<FileFacts> parseArrowFile(const DataFile& file, const FileSource& source,
 Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place,
                        const std::map<std::string, std::size_t>& columns,
                        std::vector<std::int64_t>& decodedBytes) {
-    RETURN_IF_ERROR(checkBuffers(batch, place));
+    RETURN_IF_ERROR(arrays::checkBuffers(batch, place));
     for (const auto& [name, at] : columns) {
-        ASSIGN_OR_RETURN(const auto array, findColumn(batch, name, arrow::default_memory_pool()));
+        ASSIGN_OR_RETURN(const auto array,
+                         arrays::findColumn(batch, name, arrow::default_memory_pool()));
         if (array != nullptr) {
-            RETURN_IF_ERROR(checkArray(*array, strCat(place, ", ", name)));
+            RETURN_IF_ERROR(arrays::checkArray(*array, strCat(place, ", ", name)));
             ASSIGN_OR_RETURN(decodedBytes[at],
-                             fromArrow(arrow::util::ReferencedBufferSize(*array), place));
+                             arrays::fromArrow(arrow::util::ReferencedBufferSize(*array), place));
         }
     }
     return okStatus();
 }
 
-Status verifyArrowFooter(const DataFile& file, const FileSource& source,
+Status verifyArrowFooter(const files::DataFile& file, const files::FileSource& source,
                          const std::string& contentHash) {
-    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, source, "an Arrow IPC", "ARROW1"));
-    return verifyHash(file, hashHex(footer), contentHash);
+    ASSIGN_OR_RETURN(const std::string footer,
+                     files::readFooter(file, source, "an Arrow IPC", "ARROW1"));
+    return files::verifyHash(file, hashHex(footer), contentHash);
 }
 
-Result<FileFacts> readParquetFacts(const DataFile& file) {
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
-    ASSIGN_OR_RETURN(const std::string footer, readParquetFooter(file, source));
+Result<files::FileFacts> readParquetFacts(const files::DataFile& file) {
+    ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
+    ASSIGN_OR_RETURN(const std::string footer, pages::readParquetFooter(file, source));
     try {
-        ASSIGN_OR_RETURN(FileFacts facts, parseParquetFooter(file, footer));
+        ASSIGN_OR_RETURN(files::FileFacts facts, parseParquetFooter(file, footer));
         facts.etag = source.etag();
         return facts;
     } catch (const std::exception& e) {
-        return footerError(file.path, e);
+        return pages::footerError(file.path, e);
     }
 }
 
-Result<FileFacts> readArrowFacts(const DataFile& file) {
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+Result<files::FileFacts> readArrowFacts(const files::DataFile& file) {
+    ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
     ASSIGN_OR_RETURN(const bool isStream, isArrowStream(file, source));
     if (isStream) {
-        ASSIGN_OR_RETURN(FileFacts facts, readArrowStreamFacts(file, source));
+        ASSIGN_OR_RETURN(files::FileFacts facts, readArrowStreamFacts(file, source));
         facts.etag = source.etag();
         return facts;
     }
-    ASSIGN_OR_RETURN(const std::string footer, readFooter(file, source, "an Arrow IPC", "ARROW1"));
-    ASSIGN_OR_RETURN(FileFacts facts, parseArrowFile(file, source, footer));
+    ASSIGN_OR_RETURN(const std::string footer,
+                     files::readFooter(file, source, "an Arrow IPC", "ARROW1"));
+    ASSIGN_OR_RETURN(files::FileFacts facts, parseArrowFile(file, source, footer));
     facts.etag = source.etag();
     return facts;
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/dataset/file_facts.h"
-#include "backend/dataset/file_source.h"
+#include "backend/files/file_facts.h"
+#include "backend/files/file_source.h"
 
 namespace arrow {
 class RecordBatch;
@@ -24,10 +24,10 @@ Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place
                        std::vector<std::int64_t>& decodedBytes);
 
 /// kFailedPrecondition when the footer of an Arrow IPC file is not of this hash.
-Status verifyArrowFooter(const DataFile& file, const FileSource& source,
+Status verifyArrowFooter(const files::DataFile& file, const files::FileSource& source,
                          const std::string& contentHash);
 
-Result<FileFacts> readParquetFacts(const DataFile& file);
-Result<FileFacts> readArrowFacts(const DataFile& file);
+Result<files::FileFacts> readParquetFacts(const files::DataFile& file);
+Result<files::FileFacts> readArrowFacts(const files::DataFile& file);
 
 }  // namespace millrace::dataset

@@ -19,12 +19,12 @@
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/column_tree.h"
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/column_tree.h"
 #include "backend/dataset/decoders.h"
-#include "backend/dataset/page_decoder.h"
-#include "backend/dataset/page_index.h"
-#include "backend/dataset/parquet_columns.h"
+#include "backend/pages/page_decoder.h"
+#include "backend/pages/page_index.h"
+#include "backend/pages/parquet_columns.h"
 
 namespace millrace::dataset {
 namespace {
@@ -56,7 +56,8 @@ class ParquetDecoder : public FileDecoder {
 
     Result<std::vector<ArrayPtr>> readRows(const SplitRange& split,
                                            const std::vector<std::string>& columns,
-                                           const RowWish& wish, arrow::MemoryPool* pool) override {
+                                           const pages::RowWish& wish,
+                                           arrow::MemoryPool* pool) override {
         if (split.chunk < 0 || split.chunk >= static_cast<std::int64_t>(firstRows_.size())) {
             return failedPrecondition(input_.path, ": the plan has row group ", split.chunk,
                                       ", the file ", firstRows_.size());
@@ -84,19 +85,19 @@ class ParquetDecoder : public FileDecoder {
 
  private:
     Result<ArrayPtr> readColumn(const SplitRange& split, const std::string& column,
-                                const RowWish& wish, arrow::MemoryPool* pool) {
+                                const pages::RowWish& wish, arrow::MemoryPool* pool) {
         const auto known = input_.types->find(column);
         if (known == input_.types->end()) {
             return typeOfColumn(input_, column).status();
         }
-        const spec::DataType& type = *known->second;
+        const expr::DataType& type = *known->second;
         const auto found = input_.footer.columns->find(column);
         if (found == input_.footer.columns->end()) {
             return input_.facts->schema.find(column) == nullptr
-                       ? nullArray(type, wish.count(split.rows), pool)
+                       ? arrays::nullArray(type, wish.count(split.rows), pool)
                        : internalError(input_.path, ": column '", column, "' has no values");
         }
-        const ColumnLeaves& leaves = found->second;
+        const pages::ColumnLeaves& leaves = found->second;
         const int group = static_cast<int>(split.chunk);
         const std::string place =
             strCat(input_.path, ": row group ", group, ", column '", column, "'");
@@ -123,17 +124,17 @@ class ParquetDecoder : public FileDecoder {
             }
             ASSIGN_OR_RETURN(std::shared_ptr<arrow::ChunkedArray> values,
                              decode(split, group, leaves.leaves, place));
-            ASSIGN_OR_RETURN(values, fieldWithin(std::move(values), leaves.depth, pool));
+            ASSIGN_OR_RETURN(values, arrays::fieldWithin(std::move(values), leaves.depth, pool));
             if (values->length() != split.rows) {
                 return dataLoss(place, ": corrupt: ", values->length(), " rows instead of ",
                                 split.rows);
             }
-            ASSIGN_OR_RETURN(ArrayPtr pinned, pinArray(*values, type, place, pool));
-            ASSIGN_OR_RETURN(pinned, selectRows(std::move(pinned), wish, pool));
-            return zeroNullFloats(std::move(pinned), pool);
+            ASSIGN_OR_RETURN(ArrayPtr pinned, arrays::pinArray(*values, type, place, pool));
+            ASSIGN_OR_RETURN(pinned, pages::selectRows(std::move(pinned), wish, pool));
+            return pages::zeroNullFloats(std::move(pinned), pool);
         } catch (const parquet::ParquetStatusException& e) {
             // Memory that is short is not the file's fault.
-            return e.status().IsOutOfMemory() ? fromArrow(e.status(), place)
+            return e.status().IsOutOfMemory() ? arrays::fromArrow(e.status(), place)
                                               : corruptAs(place, e.what());
         } catch (const std::bad_alloc&) {
             return resourceExhausted(place,
@@ -150,10 +151,11 @@ class ParquetDecoder : public FileDecoder {
     /// Null where Arrow's reader is to do it.
     Result<ArrayPtr> decodePages(const SplitRange& split, int leaf,
                                  const parquet::ColumnChunkMetaData& chunk,
-                                 const spec::DataType& type, const std::string& place,
-                                 const RowWish& wish) {
-        const RowStretch stretch{split.firstRow - firstRows_[static_cast<std::size_t>(split.chunk)],
-                                 split.rows, group_->num_rows()};
+                                 const expr::DataType& type, const std::string& place,
+                                 const pages::RowWish& wish) {
+        const pages::RowStretch stretch{
+            split.firstRow - firstRows_[static_cast<std::size_t>(split.chunk)], split.rows,
+            group_->num_rows()};
         // Early writers left the dictionary's header out of a chunk's size, which Arrow's reader knows.
         const bool hasTrueSizes = !footer_->writer_version().VersionLt(
             parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
@@ -161,14 +163,14 @@ class ParquetDecoder : public FileDecoder {
             !hasTrueSizes) {
             return ArrayPtr();
         }
-        std::vector<PagePlace> places;
+        std::vector<pages::PagePlace> places;
         if (wish.count(split.rows) < stretch.groupRows &&
             chunk.total_uncompressed_size() >= kBytesWorthAnIndex &&
             chunk.GetOffsetIndexLocation().has_value()) {
             places = index_.places(static_cast<int>(split.chunk), leaf);
         }
         Result<ArrayPtr> array = pages_.readChunk(*file_, *footer_->schema()->Column(leaf), chunk,
-                                                  toArrowType(type), stretch, wish, places);
+                                                  arrays::toArrowType(type), stretch, wish, places);
         if (!array.ok()) {
             return Status(array.status().code(), strCat(place, ": ", messageOf(array.status())));
         }
@@ -183,7 +185,7 @@ class ParquetDecoder : public FileDecoder {
         const std::int64_t rows = footer_->RowGroup(group)->num_rows();
         RETURN_IF_ERROR(openReader());
         if (skip == 0 && split.rows == rows) {
-            const auto table = fromArrow(reader_->ReadRowGroup(group, leaves), place);
+            const auto table = arrays::fromArrow(reader_->ReadRowGroup(group, leaves), place);
             RETURN_IF_ERROR(corrupt(table.status()));
             return (*table)->column(0);
         }
@@ -202,14 +204,14 @@ class ParquetDecoder : public FileDecoder {
         parquet::arrow::FileReaderBuilder builder;
         parquet::ReaderProperties reading(input_.pool);
         reading.set_page_checksum_verification(true);
-        RETURN_IF_ERROR(fromArrow(builder.Open(file_, reading, footer_), input_.path));
+        RETURN_IF_ERROR(arrays::fromArrow(builder.Open(file_, reading, footer_), input_.path));
         parquet::ArrowReaderProperties properties(/*use_threads=*/false);
         properties.set_pre_buffer(false);
         properties.set_batch_size(1 << 16);
         // As nanoseconds they would end in 2262.
         properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
-        return fromArrow(builder.memory_pool(input_.pool)->properties(properties)->Build(&reader_),
-                         input_.path);
+        return arrays::fromArrow(
+            builder.memory_pool(input_.pool)->properties(properties)->Build(&reader_), input_.path);
     }
 
     /// Decodes batch by batch and keeps only what lies in the range, so that memory stays bounded.
@@ -218,12 +220,12 @@ class ParquetDecoder : public FileDecoder {
                                                              std::int64_t skip, std::int64_t rows,
                                                              const std::string& place) {
         ASSIGN_OR_RETURN(const auto batches,
-                         fromArrow(reader_->GetRecordBatchReader({group}, leaves), place));
+                         arrays::fromArrow(reader_->GetRecordBatchReader({group}, leaves), place));
         arrow::ArrayVector chunks;
         std::int64_t at = 0;
         while (at < skip + rows) {
             std::shared_ptr<arrow::RecordBatch> batch;
-            RETURN_IF_ERROR(corrupt(fromArrow(batches->ReadNext(&batch), place)));
+            RETURN_IF_ERROR(corrupt(arrays::fromArrow(batches->ReadNext(&batch), place)));
             if (batch == nullptr) {
                 return dataLoss(place, ": corrupt: ends after ", at, " rows");
             }
@@ -248,7 +250,7 @@ class ParquetDecoder : public FileDecoder {
     const DecoderInput input_;
     const std::shared_ptr<arrow::io::RandomAccessFile> file_;
     const std::shared_ptr<parquet::FileMetaData> footer_;
-    PageIndex index_;
+    pages::PageIndex index_;
     std::unique_ptr<parquet::arrow::FileReader> reader_;  ///< opened when it is needed
     std::unique_ptr<parquet::RowGroupMetaData> group_;    ///< of row group groupOf_
     int groupOf_ = -1;
@@ -256,7 +258,7 @@ class ParquetDecoder : public FileDecoder {
     std::int64_t bytesRead_ = 0;
     bool keepsMemory_ = false;
     std::vector<ColumnCost> costs_;
-    PageDecoder pages_;
+    pages::PageDecoder pages_;
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/csv_values.h"
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/csv/csv_values.h"
 
 namespace millrace::dataset {
 namespace {
@@ -63,27 +63,27 @@ Pairs pairsOf(std::string_view path) {
     return pairs;
 }
 
-spec::TypeKind kindOf(const std::string& value) {
+expr::TypeKind kindOf(const std::string& value) {
     const bool hasBlanks = value.find_first_of(" \t") != std::string::npos;
-    const CsvForm form = hasBlanks ? CsvForm::kText : lookOf(value).form;
-    return form == CsvForm::kInt    ? spec::TypeKind::kInt64
-           : form == CsvForm::kDate ? spec::TypeKind::kDate
-                                    : spec::TypeKind::kString;
+    const files::CsvForm form = hasBlanks ? files::CsvForm::kText : csv::lookOf(value).form;
+    return form == files::CsvForm::kInt    ? expr::TypeKind::kInt64
+           : form == files::CsvForm::kDate ? expr::TypeKind::kDate
+                                           : expr::TypeKind::kString;
 }
 
-spec::DataType typeOf(const std::vector<std::optional<std::string>>& values) {
-    spec::TypeKind kind = spec::TypeKind::kNull;
+expr::DataType typeOf(const std::vector<std::optional<std::string>>& values) {
+    expr::TypeKind kind = expr::TypeKind::kNull;
     bool isNullable = false;
     for (const std::optional<std::string>& value : values) {
         isNullable |= !value.has_value();
         if (!value) {
             continue;
         }
-        const spec::TypeKind one = kindOf(*value);
-        kind = kind == spec::TypeKind::kNull || kind == one ? one : spec::TypeKind::kString;
+        const expr::TypeKind one = kindOf(*value);
+        kind = kind == expr::TypeKind::kNull || kind == one ? one : expr::TypeKind::kString;
     }
-    if (kind != spec::TypeKind::kInt64 && kind != spec::TypeKind::kDate) {
-        kind = spec::TypeKind::kString;
+    if (kind != expr::TypeKind::kInt64 && kind != expr::TypeKind::kDate) {
+        kind = expr::TypeKind::kString;
     }
     return {kind, false, 0, isNullable};
 }
@@ -94,15 +94,15 @@ Result<std::shared_ptr<arrow::Array>> PartitionColumn::array(std::size_t file, s
                                                              arrow::MemoryPool* pool) const {
     const std::optional<std::string>& value = values[file];
     if (!value) {
-        return nullArray(type, rows, pool);
+        return arrays::nullArray(type, rows, pool);
     }
-    const std::shared_ptr<arrow::DataType> arrowType = toArrowType(type);
-    ASSIGN_OR_RETURN(const auto scalar, fromArrow(arrow::Scalar::Parse(arrowType, *value),
-                                                  strCat("partition ", name, "=", *value)));
-    return fromArrow(arrow::MakeArrayFromScalar(*scalar, rows, pool), name);
+    const std::shared_ptr<arrow::DataType> arrowType = arrays::toArrowType(type);
+    ASSIGN_OR_RETURN(const auto scalar, arrays::fromArrow(arrow::Scalar::Parse(arrowType, *value),
+                                                          strCat("partition ", name, "=", *value)));
+    return arrays::fromArrow(arrow::MakeArrayFromScalar(*scalar, rows, pool), name);
 }
 
-Result<std::vector<PartitionColumn>> partitionColumns(const std::vector<DataFile>& files,
+Result<std::vector<PartitionColumn>> partitionColumns(const std::vector<files::DataFile>& files,
                                                       bool isMissingNull) {
     std::vector<PartitionColumn> columns;
     std::vector<std::size_t> firstFile;
@@ -126,8 +126,8 @@ Result<std::vector<PartitionColumn>> partitionColumns(const std::vector<DataFile
                 continue;
             }
             const bool isLate = columns[c].values.size() == f + 1;
-            const DataFile& has = files[isLate ? f : firstFile[c]];
-            const DataFile& lacks = files[isLate ? 0 : f];
+            const files::DataFile& has = files[isLate ? f : firstFile[c]];
+            const files::DataFile& lacks = files[isLate ? 0 : f];
             return invalidArgument(lacks.path, ": has no directory ", columns[c].name,
                                    "=..., which ", has.path,
                                    " has; dataset.missing_columns: null reads it as null");

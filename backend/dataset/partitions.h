@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/dataset/file_list.h"
-#include "backend/spec/schema.h"
+#include "backend/expr/schema.h"
+#include "backend/files/file_list.h"
 
 namespace arrow {
 class Array;
@@ -25,7 +25,7 @@ namespace millrace::dataset {
 
 struct PartitionColumn {
     std::string name;
-    spec::DataType type;
+    expr::DataType type;
     std::vector<std::optional<std::string>> values;  ///< by file; absent: null
 
     /// The value of one file, `rows` times, of the pinned type.
@@ -34,7 +34,7 @@ struct PartitionColumn {
 };
 
 /// In order of their first appearance. `isMissingNull`: a file without the directory has null.
-Result<std::vector<PartitionColumn>> partitionColumns(const std::vector<DataFile>& files,
+Result<std::vector<PartitionColumn>> partitionColumns(const std::vector<files::DataFile>& files,
                                                       bool isMissingNull);
 
 }  // namespace millrace::dataset

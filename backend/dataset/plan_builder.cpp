@@ -8,7 +8,7 @@
 
 #include "backend/dataset/plan_partitions.h"
 #include "backend/dataset/side_table.h"
-#include "backend/spec/expression.h"
+#include "backend/expr/expression.h"
 
 namespace millrace::dataset {
 namespace {
@@ -20,9 +20,9 @@ class NameCollector {
         if (text.empty()) {
             return;
         }
-        const Result<spec::Expr> tree = spec::parseExpression(text);
+        const Result<expr::Expr> tree = expr::parseExpression(text);
         if (tree.ok()) {
-            all(spec::collectColumns(*tree));
+            all(expr::collectColumns(*tree));
         }
     }
     /// The left side of a join: a name, or an expression.
@@ -82,7 +82,7 @@ class NameCollector {
     std::set<std::string> names_;
 };
 
-std::int64_t decodedBytes(const FileFacts& facts, const ChunkFacts& chunk,
+std::int64_t decodedBytes(const files::FileFacts& facts, const files::ChunkFacts& chunk,
                           const std::vector<std::string>& columns) {
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < facts.schema.fields.size(); ++i) {
@@ -115,7 +115,7 @@ Result<std::vector<stream::PlanFile>> planFiles(const Dataset& dataset,
                                                 const std::vector<std::string>& columns) {
     std::vector<stream::PlanFile> files;
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
-        ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset.facts(i));
+        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
         stream::PlanFile file;
         file.path = dataset.files()[i].path;
         file.relativePath = dataset.files()[i].relativePath;
@@ -124,7 +124,7 @@ Result<std::vector<stream::PlanFile>> planFiles(const Dataset& dataset,
         file.rows = facts->rows;
         std::int64_t row = 0;
         for (std::size_t c = 0; c < facts->chunks.size(); ++c) {
-            const ChunkFacts& chunk = facts->chunks[c];
+            const files::ChunkFacts& chunk = facts->chunks[c];
             addSplits(file, static_cast<std::int64_t>(c), row, chunk.rows,
                       decodedBytes(*facts, chunk, columns));
             row += chunk.rows;
@@ -135,11 +135,11 @@ Result<std::vector<stream::PlanFile>> planFiles(const Dataset& dataset,
 }
 
 /// The columns that the files hold.
-spec::Schema storedColumns(const Dataset& dataset) {
-    spec::Schema schema;
-    for (const spec::Field& field : dataset.schema().fields) {
+expr::Schema storedColumns(const Dataset& dataset) {
+    expr::Schema schema;
+    for (const expr::Field& field : dataset.schema().fields) {
         // The name of a null type reads back as nothing: such columns are looked up again.
-        if (field.type.kind == spec::TypeKind::kNull) {
+        if (field.type.kind == expr::TypeKind::kNull) {
             return {};
         }
         if (dataset.partition(field.name) == nullptr) {
@@ -228,7 +228,7 @@ Status orderBy(const std::string& column, const Dataset& train, stream::Plan& pl
 
 }  // namespace
 
-std::vector<std::string> columnsRead(const spec::RunSpec& spec, const spec::Schema& schema) {
+std::vector<std::string> columnsRead(const spec::RunSpec& spec, const expr::Schema& schema) {
     NameCollector collector;
     collector.expression(spec.dataset.where);
     for (const spec::Step& step : spec.recipe) {
@@ -259,9 +259,9 @@ std::vector<std::string> zoneFiles(const spec::RunSpec& spec) {
     }
     std::set<std::string> files;
     for (const std::string& text : texts) {
-        const Result<spec::Expr> tree = spec::parseExpression(text);
-        for (const std::string& zone : tree.ok() ? spec::collectZones(*tree)
-                                                 : std::vector<std::string>{}) {
+        const Result<expr::Expr> tree = expr::parseExpression(text);
+        for (const std::string& zone :
+             tree.ok() ? expr::collectZones(*tree) : std::vector<std::string>{}) {
             files.insert(TimeZone::pathOf(zone));
         }
     }

@@ -16,7 +16,7 @@ inline constexpr std::int64_t kSegmentTargetBytes = 256'000'000;
 
 /// The columns of `schema` that the train part of `spec` reads (dataset.where, recipe, labels,
 /// features), sorted: what decoded sizes count.
-std::vector<std::string> columnsRead(const spec::RunSpec& spec, const spec::Schema& schema);
+std::vector<std::string> columnsRead(const spec::RunSpec& spec, const expr::Schema& schema);
 
 /// The files with the rules of the time zones that the spec's expressions name: absolute, sorted.
 /// They are pinned like side tables.

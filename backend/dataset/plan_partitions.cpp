@@ -7,10 +7,10 @@
 #include <arrow/array/util.h>
 #include <arrow/scalar.h>
 
+#include "backend/arrays/value_text.h"
 #include "backend/core/parallel.h"
-#include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/split_facts.h"
-#include "backend/dataset/value_text.h"
+#include "backend/pages/parquet_footers.h"
 
 namespace millrace::dataset {
 namespace {
@@ -31,28 +31,28 @@ struct Range {
     }
 };
 
-std::string textOf(const Bound& bound, const spec::DataType& type) {
+std::string textOf(const Bound& bound, const expr::DataType& type) {
     if (const auto* text = std::get_if<std::string>(&bound)) {
         return strCat("'", *text, "'");
     }
     const auto number = std::get<std::int64_t>(bound);
     std::shared_ptr<arrow::Scalar> scalar = std::make_shared<arrow::Int64Scalar>(number);
-    if (type.kind == spec::TypeKind::kDate) {
+    if (type.kind == expr::TypeKind::kDate) {
         scalar = std::make_shared<arrow::Date32Scalar>(static_cast<std::int32_t>(number));
-    } else if (type.kind == spec::TypeKind::kTimestamp) {
+    } else if (type.kind == expr::TypeKind::kTimestamp) {
         scalar = std::make_shared<arrow::TimestampScalar>(number,
                                                           arrow::timestamp(arrow::TimeUnit::MICRO));
     }
     const auto array = arrow::MakeArrayFromScalar(*scalar, 1);
-    return array.ok() ? valueText(**array, 0) : strCat(number);
+    return array.ok() ? arrays::valueText(**array, 0) : strCat(number);
 }
 
 class Partitioner {
  public:
     Partitioner(const Dataset& dataset, const std::string& column)
         : dataset_(dataset), column_(column), directory_(dataset.partition(column)) {
-        const spec::Field* field = dataset.schema().find(column);
-        type_ = field == nullptr ? spec::DataType() : field->type;
+        const expr::Field* field = dataset.schema().find(column);
+        type_ = field == nullptr ? expr::DataType() : field->type;
     }
 
     Result<PartitionSummary> run(std::vector<stream::PlanFile>& files) {
@@ -91,7 +91,8 @@ class Partitioner {
             return refused(f, strCat("a file of format ", dataset_.options().format,
                                      " says nothing of the values of '", column_, "'"));
         }
-        ASSIGN_OR_RETURN(const FileSource source, FileSource::open(dataset_.files()[f]));
+        ASSIGN_OR_RETURN(const files::FileSource source,
+                         files::FileSource::open(dataset_.files()[f]));
         ASSIGN_OR_RETURN(const auto facts, dataset_.facts(f));
         ASSIGN_OR_RETURN(const auto footer,
                          dataset_.footers().get(dataset_.files()[f], source, facts->contentHash));
@@ -165,7 +166,7 @@ class Partitioner {
     const Dataset& dataset_;
     const std::string& column_;
     const PartitionColumn* const directory_;
-    spec::DataType type_;
+    expr::DataType type_;
     std::vector<Range> ranges_;
 };
 

@@ -20,7 +20,7 @@ constexpr int kBlocksLookedAt = 8;
 /// A stretch of a file; its fields but `range` belong to the read-ahead's lock, its bytes to the
 /// requests under way until `partsLeft` is 0.
 struct ReadAhead::Block {
-    ByteRange range;
+    pages::ByteRange range;
     std::shared_ptr<arrow::Buffer> bytes;
     int partsLeft = 0;
     Status error;
@@ -29,7 +29,7 @@ struct ReadAhead::Block {
 struct ReadAhead::Part {
     std::uint32_t file = 0;
     BlockPtr block;
-    ByteRange range;
+    pages::ByteRange range;
 };
 
 /// One split, announced or needed and not yet released.
@@ -187,31 +187,33 @@ void ReadAhead::work(const std::stop_token& stop) {
     }
 }
 
-Result<std::vector<ByteRange>> ReadAhead::rangesOf(const Key& key,
-                                                   const std::vector<std::string>& columns) {
+Result<std::vector<pages::ByteRange>> ReadAhead::rangesOf(const Key& key,
+                                                          const std::vector<std::string>& columns) {
     const auto [file, chunk] = key;
-    ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset_->facts(file));
+    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset_->facts(file));
     const std::string& format = dataset_->options().format;
     if (chunk < 0 || chunk >= static_cast<std::int64_t>(facts->chunks.size())) {
-        return std::vector<ByteRange>();
+        return std::vector<pages::ByteRange>();
     }
-    const ChunkFacts& stretch = facts->chunks[static_cast<std::size_t>(chunk)];
+    const files::ChunkFacts& stretch = facts->chunks[static_cast<std::size_t>(chunk)];
     if (format == "csv" && !facts->isCompressed) {
-        return std::vector<ByteRange>{{stretch.offset, stretch.bytes}};
+        return std::vector<pages::ByteRange>{{stretch.offset, stretch.bytes}};
     }
     if (format != "parquet") {
-        return std::vector<ByteRange>();
+        return std::vector<pages::ByteRange>();
     }
-    ASSIGN_OR_RETURN(const DataFile data, dataset_->checkedFile(file));
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(data, pool_));
+    ASSIGN_OR_RETURN(const files::DataFile data, dataset_->checkedFile(file));
+    ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(data, pool_));
     ASSIGN_OR_RETURN(const auto footer, dataset_->footers().get(data, source, facts->contentHash));
-    return columnRanges(*footer.metadata, static_cast<int>(chunk), columns, options_.hasIndexes);
+    return pages::columnRanges(*footer.metadata, static_cast<int>(chunk), columns,
+                               options_.hasIndexes);
 }
 
-std::vector<ReadAhead::BlockPtr> ReadAhead::blocksOf(const std::vector<ByteRange>& ranges) const {
+std::vector<ReadAhead::BlockPtr> ReadAhead::blocksOf(
+    const std::vector<pages::ByteRange>& ranges) const {
     std::vector<BlockPtr> blocks;
-    for (const ByteRange& range : ranges) {
-        ByteRange* last = blocks.empty() ? nullptr : &blocks.back()->range;
+    for (const pages::ByteRange& range : ranges) {
+        pages::ByteRange* last = blocks.empty() ? nullptr : &blocks.back()->range;
         if (last != nullptr && range.offset <= last->end() + options_.gapBytes &&
             range.end() - last->offset <= options_.requestBytes) {
             last->bytes = std::max(last->end(), range.end()) - last->offset;
@@ -234,7 +236,7 @@ bool ReadAhead::waitForRoom(std::int64_t bytes) {
 
 void ReadAhead::expand(const Key& key, const std::vector<std::string>& columns, bool isUrgent) {
     // A file that cannot be read is the reader's to complain about.
-    const Result<std::vector<ByteRange>> ranges = rangesOf(key, columns);
+    const Result<std::vector<pages::ByteRange>> ranges = rangesOf(key, columns);
     if (!ranges.ok()) {
         return;
     }
@@ -284,7 +286,7 @@ void ReadAhead::add(const Key& key, BlockPtr block, bool isUrgent) {
 Status ReadAhead::read(const Part& part, const std::stop_token& stop) {
     ++requests_;
     const Block& block = *part.block;
-    ASSIGN_OR_RETURN(const DataFile file, dataset_->checkedFile(part.file));
+    ASSIGN_OR_RETURN(const files::DataFile file, dataset_->checkedFile(part.file));
     ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
     ASSIGN_OR_RETURN(
         const objects::ObjectBytes read,

@@ -24,8 +24,8 @@
 
 #include "backend/core/mutex.h"
 #include "backend/dataset/dataset.h"
-#include "backend/dataset/file_source.h"
-#include "backend/dataset/parquet_footers.h"
+#include "backend/files/file_source.h"
+#include "backend/pages/parquet_footers.h"
 
 namespace arrow {
 class Buffer;
@@ -44,7 +44,7 @@ struct ReadAheadOptions {
     bool hasIndexes = false;          ///< page indexes too: rows will be left out
 };
 
-class ReadAhead : public FetchedBytes {
+class ReadAhead : public files::FetchedBytes {
  public:
     /// `pool` outlives the read-ahead and the buffers that take() gave.
     ReadAhead(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool,
@@ -82,9 +82,9 @@ class ReadAhead : public FetchedBytes {
         MR_REQUIRES(mutex_);
     bool hasWorkLocked() const MR_REQUIRES(mutex_);
     void expand(const Key& key, const std::vector<std::string>& columns, bool isUrgent);
-    Result<std::vector<ByteRange>> rangesOf(const Key& key,
-                                            const std::vector<std::string>& columns);
-    std::vector<BlockPtr> blocksOf(const std::vector<ByteRange>& ranges) const;
+    Result<std::vector<pages::ByteRange>> rangesOf(const Key& key,
+                                                   const std::vector<std::string>& columns);
+    std::vector<BlockPtr> blocksOf(const std::vector<pages::ByteRange>& ranges) const;
     bool waitForRoom(std::int64_t bytes);
     void add(const Key& key, BlockPtr block, bool isUrgent);
     void fetch(const Part& part, const std::stop_token& stop);

@@ -10,12 +10,12 @@
 #include <arrow/type.h>
 #include <xxhash.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/hash.h"
-#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/dataset.h"
-#include "backend/dataset/file_identity.h"
-#include "backend/dataset/file_source.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/files/file_identity.h"
+#include "backend/files/file_source.h"
 #include "backend/objects/object_store.h"
 
 namespace millrace::dataset {
@@ -38,12 +38,12 @@ Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
     section.path = table.paths;
     section.csv = table.csv;
     ASSIGN_OR_RETURN(section.format, formatOf(table));
-    ReadOptions options = readOptionsOf(section);
+    files::ReadOptions options = readOptionsOf(section);
     options.csvKey = "the table's csv";
     Result<std::shared_ptr<const Dataset>> opened =
         Dataset::open(table.paths, place.baseDir, options, place.cache);
     RETURN_IF_ERROR(annotate(opened.status(), strCat("table ", table.text())));
-    for (const DataFile& file : (*opened)->files()) {
+    for (const files::DataFile& file : (*opened)->files()) {
         if (place.planned != nullptr && !place.planned->contains(file.path)) {
             return failedPrecondition("table ", table.text(), ": ", file.path,
                                       " is no file of the plan: it came later; take it away, or "
@@ -53,7 +53,7 @@ Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
     return opened;
 }
 
-Result<std::string> hashFile(const FileSource& source) {
+Result<std::string> hashFile(const files::FileSource& source) {
     const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                          &XXH3_freeState);
     XXH3_128bits_reset(state.get());
@@ -73,18 +73,18 @@ Result<std::string> hashFile(const FileSource& source) {
     return Sum128{hash.low64, hash.high64}.hex();
 }
 
-Result<stream::SideTable> pinned(const DataFile& file) {
+Result<stream::SideTable> pinned(const files::DataFile& file) {
     stream::SideTable table;
     table.path = file.path;
     table.bytes = file.bytes;
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
     ASSIGN_OR_RETURN(table.hash, hashFile(source));
     return table;
 }
 
 }  // namespace
 
-Result<spec::Schema> tableSchema(const spec::TableRef& ref, const TablePlace& place) {
+Result<expr::Schema> tableSchema(const spec::TableRef& ref, const TablePlace& place) {
     ASSIGN_OR_RETURN(const auto table, openTable(ref, place));
     return table->schema();
 }
@@ -102,7 +102,7 @@ Result<TableSize> tableSize(const spec::TableRef& ref, const std::vector<std::st
         ASSIGN_OR_RETURN(const auto facts, table->facts(file));
         size.rows += facts->rows;
         const auto& fields = facts->schema.fields;
-        for (const ChunkFacts& chunk : facts->chunks) {
+        for (const files::ChunkFacts& chunk : facts->chunks) {
             for (std::size_t c = 0; c < fields.size(); ++c) {
                 const bool isWanted =
                     std::find(columns.begin(), columns.end(), fields[c].name) != columns.end();
@@ -124,7 +124,7 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
     for (std::uint32_t file = 0; file < table->files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, table->facts(file));
         SplitRange range{file, 0, 0, 0};
-        for (const ChunkFacts& chunk : facts->chunks) {
+        for (const files::ChunkFacts& chunk : facts->chunks) {
             range.rows = chunk.rows;
             ASSIGN_OR_RETURN(const std::vector<ArrayPtr> arrays,
                              reader.readColumns(range, columns));
@@ -139,16 +139,18 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
     arrow::FieldVector fields;
     arrow::ArrayVector joined;
     for (std::size_t c = 0; c < columns.size(); ++c) {
-        const spec::Field* field = table->schema().find(columns[c]);
+        const expr::Field* field = table->schema().find(columns[c]);
         if (field == nullptr) {
             return invalidArgument("table ", path, ": no column '", columns[c], "'");
         }
         ArrayPtr array;
         if (pieces[c].empty()) {
-            ASSIGN_OR_RETURN(array, nullArray(field->type, 0, arrow::default_memory_pool()));
+            ASSIGN_OR_RETURN(array,
+                             arrays::nullArray(field->type, 0, arrow::default_memory_pool()));
         } else {
-            ASSIGN_OR_RETURN(array, fromArrow(arrow::Concatenate(pieces[c]),
-                                              strCat("table ", path, ", column ", columns[c])));
+            ASSIGN_OR_RETURN(array,
+                             arrays::fromArrow(arrow::Concatenate(pieces[c]),
+                                               strCat("table ", path, ", column ", columns[c])));
         }
         fields.push_back(arrow::field(columns[c], array->type()));
         joined.push_back(std::move(array));
@@ -159,35 +161,35 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& ref,
                                                     const std::string& baseDir) {
     ASSIGN_OR_RETURN(const std::string format, formatOf(ref));
-    const Result<std::vector<DataFile>> files = listFiles(ref.paths, baseDir, format);
+    const Result<std::vector<files::DataFile>> files = files::listFiles(ref.paths, baseDir, format);
     RETURN_IF_ERROR(annotate(files.status(), strCat("table ", ref.text())));
     std::vector<stream::SideTable> tables;
-    for (const DataFile& file : *files) {
+    for (const files::DataFile& file : *files) {
         ASSIGN_OR_RETURN(tables.emplace_back(), pinned(file));
     }
     return tables;
 }
 
 Result<stream::SideTable> sideFileOf(const std::string& path) {
-    ASSIGN_OR_RETURN(const DataFile file, statFile(path, path));
+    ASSIGN_OR_RETURN(const files::DataFile file, files::statFile(path, path));
     return pinned(file);
 }
 
-Result<DataFile> verifySideTable(const stream::SideTable& table) {
-    ASSIGN_OR_RETURN(DataFile file, statFile(table.path, table.path));
-    DataFile planned = file;
+Result<files::DataFile> verifySideTable(const stream::SideTable& table) {
+    ASSIGN_OR_RETURN(files::DataFile file, files::statFile(table.path, table.path));
+    files::DataFile planned = file;
     planned.bytes = table.bytes;
-    RETURN_IF_ERROR(verifySize(planned, file.bytes));
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    RETURN_IF_ERROR(files::verifySize(planned, file.bytes));
+    ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
     ASSIGN_OR_RETURN(const std::string hash, hashFile(source));
-    RETURN_IF_ERROR(verifyHash(file, hash, table.hash));
+    RETURN_IF_ERROR(files::verifyHash(file, hash, table.hash));
     file.etag = source.etag();
     return file;
 }
 
-Status verifyStill(const DataFile& checked) {
+Status verifyStill(const files::DataFile& checked) {
     if (checked.etag.empty()) {
-        return verifyAtPath(checked);
+        return files::verifyAtPath(checked);
     }
     ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
     char first = 0;

@@ -12,8 +12,8 @@
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
 #include "backend/dataset/facts_cache.h"
-#include "backend/dataset/file_facts.h"
-#include "backend/spec/schema.h"
+#include "backend/expr/schema.h"
+#include "backend/files/file_facts.h"
 #include "backend/stream/plan.h"
 
 namespace arrow {
@@ -36,7 +36,7 @@ struct TablePlace {
 };
 
 /// The columns of the table.
-Result<spec::Schema> tableSchema(const spec::TableRef& table, const TablePlace& place);
+Result<expr::Schema> tableSchema(const spec::TableRef& table, const TablePlace& place);
 
 /// What is worth to know of how its files are read, as Dataset::notes().
 Result<std::vector<std::string>> tableNotes(const spec::TableRef& table, const TablePlace& place);

@@ -16,9 +16,9 @@
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/parquet_columns.h"
-#include "backend/dataset/parquet_statistics.h"
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/pages/parquet_columns.h"
+#include "backend/pages/parquet_statistics.h"
 
 namespace millrace::dataset {
 namespace {
@@ -67,7 +67,7 @@ Bound boundOf(const arrow::Scalar& scalar) {
 }
 
 /// The bound as a value of the dataset's type.
-Bound pinned(const std::shared_ptr<const arrow::Scalar>& scalar, const spec::DataType& type) {
+Bound pinned(const std::shared_ptr<const arrow::Scalar>& scalar, const expr::DataType& type) {
     if (scalar == nullptr) {
         return {};
     }
@@ -75,8 +75,8 @@ Bound pinned(const std::shared_ptr<const arrow::Scalar>& scalar, const spec::Dat
     if (!array.ok()) {
         return {};
     }
-    const auto value =
-        pinArray(arrow::ChunkedArray(*array), type, "statistics", arrow::default_memory_pool());
+    const auto value = arrays::pinArray(arrow::ChunkedArray(*array), type, "statistics",
+                                        arrow::default_memory_pool());
     if (!value.ok()) {
         return {};
     }
@@ -99,18 +99,19 @@ ColumnFactsOfSplit partitionFacts(const PartitionColumn& column, std::size_t fil
 }
 
 std::optional<ColumnFactsOfSplit> ParquetSplitFacts::of(const std::string& column) const {
-    const spec::Field* field = schema_.find(column);
+    const expr::Field* field = schema_.find(column);
     if (field == nullptr || field->type.isList) {
         return std::nullopt;
     }
     ColumnFactsOfSplit facts;
     try {
-        if (!findColumn(*footer_->schema(), column)) {
+        if (!pages::findColumn(*footer_->schema(), column)) {
             facts.isAllNull = true;
             return facts;
         }
         int leaf = -1;
-        const ColumnStatistics known = chunkStatistics(*footer_, rowGroup_, column, leaf);
+        const pages::ColumnStatistics known =
+            pages::chunkStatistics(*footer_, rowGroup_, column, leaf);
         if (leaf < 0) {
             return std::nullopt;
         }
@@ -129,16 +130,16 @@ std::optional<ColumnFactsOfSplit> ParquetSplitFacts::of(const std::string& colum
     return facts;
 }
 
-std::vector<ParquetSplitFacts::PageFacts> ParquetSplitFacts::pagesOf(const std::string& column,
-                                                                     PageIndex& index) const {
-    const spec::Field* field = schema_.find(column);
-    const auto found = findColumn(*footer_->schema(), column);
+std::vector<ParquetSplitFacts::PageFacts> ParquetSplitFacts::pagesOf(
+    const std::string& column, pages::PageIndex& index) const {
+    const expr::Field* field = schema_.find(column);
+    const auto found = pages::findColumn(*footer_->schema(), column);
     if (field == nullptr || field->type.isList || !found || !found->isPrimitive) {
         return {};
     }
     const int leaf = found->leaves.front();
-    const std::vector<PagePlace> places = index.places(rowGroup_, leaf);
-    const std::vector<ColumnStatistics> known = index.statistics(rowGroup_, leaf, places);
+    const std::vector<pages::PagePlace> places = index.places(rowGroup_, leaf);
+    const std::vector<pages::ColumnStatistics> known = index.statistics(rowGroup_, leaf, places);
     std::vector<PageFacts> pages;
     for (std::size_t p = 0; p < known.size(); ++p) {
         PageFacts& page = pages.emplace_back();

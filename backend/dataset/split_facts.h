@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "backend/dataset/file_source.h"
-#include "backend/dataset/page_index.h"
 #include "backend/dataset/partitions.h"
 #include "backend/dataset/split_pruner.h"
+#include "backend/files/file_source.h"
+#include "backend/pages/page_index.h"
 
 namespace parquet {
 class FileMetaData;
@@ -26,8 +26,8 @@ ColumnFactsOfSplit partitionFacts(const PartitionColumn& column, std::size_t fil
 class ParquetSplitFacts {
  public:
     /// Everything is borrowed. `schema`: the dataset's, whose types the bounds are brought to.
-    ParquetSplitFacts(std::shared_ptr<parquet::FileMetaData> footer, const FileSource& source,
-                      int rowGroup, const spec::Schema& schema)
+    ParquetSplitFacts(std::shared_ptr<parquet::FileMetaData> footer,
+                      const files::FileSource& source, int rowGroup, const expr::Schema& schema)
         : footer_(std::move(footer)), source_(source), rowGroup_(rowGroup), schema_(schema) {}
 
     std::optional<ColumnFactsOfSplit> of(const std::string& column) const;
@@ -38,15 +38,15 @@ class ParquetSplitFacts {
         std::int64_t begin = 0, end = 0;  ///< rows of the row group
         ColumnFactsOfSplit facts;
     };
-    std::vector<PageFacts> pagesOf(const std::string& column, PageIndex& index) const;
+    std::vector<PageFacts> pagesOf(const std::string& column, pages::PageIndex& index) const;
 
  private:
     bool mayHold(int leaf, const Bound& value) const;
 
     const std::shared_ptr<parquet::FileMetaData> footer_;
-    const FileSource& source_;
+    const files::FileSource& source_;
     const int rowGroup_;
-    const spec::Schema& schema_;
+    const expr::Schema& schema_;
 };
 
 /// Rows of [begin, begin + rows) of a row group, as offsets from `begin`, ascending, that the facts

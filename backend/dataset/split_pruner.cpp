@@ -6,14 +6,14 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
-#include "backend/dataset/arrow_bridge.h"
+#include "backend/arrays/arrow_bridge.h"
 
 namespace millrace::dataset {
 namespace {
 
-using spec::Expr;
-using spec::ExprOp;
-using spec::TypeKind;
+using expr::Expr;
+using expr::ExprOp;
+using expr::TypeKind;
 
 bool isFloatKind(TypeKind kind) {
     return kind == TypeKind::kFloat || kind == TypeKind::kDouble;
@@ -49,10 +49,10 @@ std::optional<int> compare(const Bound& a, const Bound& b) {
 }
 
 /// The column below casts that keep order and values; null when there is none.
-const spec::ExprNode* columnOf(const Expr& expr) {
-    const spec::ExprNode* node = expr.get();
+const expr::ExprNode* columnOf(const Expr& expr) {
+    const expr::ExprNode* node = expr.get();
     while (node->op == ExprOp::kCast && node->isImplicit) {
-        const spec::DataType& from = node->children[0]->type;
+        const expr::DataType& from = node->children[0]->type;
         const bool isWider = isIntegerKind(from.kind) && isIntegerKind(node->type.kind);
         const bool isExact =
             isWider || (from.kind == TypeKind::kFloat && node->type.kind == TypeKind::kDouble) ||
@@ -119,7 +119,7 @@ Bound constantOf(const Expr& expr) {
 }
 
 bool isNullLiteral(const Expr& expr) {
-    const spec::ExprNode* node = expr.get();
+    const expr::ExprNode* node = expr.get();
     while (node->op == ExprOp::kCast) {
         node = node->children[0].get();
     }
@@ -156,27 +156,27 @@ class Prover {
     }
 
  private:
-    bool every(const spec::ExprNode& node, bool wanted) const {
+    bool every(const expr::ExprNode& node, bool wanted) const {
         return std::all_of(node.children.begin(), node.children.end(),
                            [&](const Expr& child) { return mayBe(child, wanted); });
     }
-    bool any(const spec::ExprNode& node, bool wanted) const {
+    bool any(const expr::ExprNode& node, bool wanted) const {
         return std::any_of(node.children.begin(), node.children.end(),
                            [&](const Expr& child) { return mayBe(child, wanted); });
     }
 
     std::optional<ColumnFactsOfSplit> factsOf(const Expr& expr) const {
-        const spec::ExprNode* column = columnOf(expr);
+        const expr::ExprNode* column = columnOf(expr);
         return column == nullptr ? std::nullopt : columns_(column->name);
     }
 
     bool mayBeNull(const Expr& expr, bool isNull) const {
-        const spec::ExprNode* column = expr->op == ExprOp::kColumn ? expr.get() : nullptr;
+        const expr::ExprNode* column = expr->op == ExprOp::kColumn ? expr.get() : nullptr;
         const auto facts = column == nullptr ? std::nullopt : columns_(column->name);
         return !facts || (isNull ? facts->hasNulls || facts->isAllNull : !facts->isAllNull);
     }
 
-    bool mayBeIn(const spec::ExprNode& node, bool wanted) const {
+    bool mayBeIn(const expr::ExprNode& node, bool wanted) const {
         if (!wanted) {
             const auto facts = factsOf(node.children[0]);
             return !facts || !facts->isAllNull;
@@ -223,7 +223,7 @@ class Prover {
         }
     }
 
-    bool mayCompare(const spec::ExprNode& node, bool wanted) const {
+    bool mayCompare(const expr::ExprNode& node, bool wanted) const {
         const std::optional<ExprOp> inverse = opposite(node.op);
         if (!inverse || node.children.size() != 2) {
             return true;
@@ -277,7 +277,7 @@ class Prover {
 
 }  // namespace
 
-SplitPruner SplitPruner::make(const spec::RunSpec& spec, const spec::Schema& schema, bool isEval) {
+SplitPruner SplitPruner::make(const spec::RunSpec& spec, const expr::Schema& schema, bool isEval) {
     std::vector<std::string> texts;
     texts.push_back(isEval && spec.eval ? spec.eval->dataset.where : spec.dataset.where);
     for (const spec::Step& step : spec.recipe) {
@@ -294,9 +294,9 @@ SplitPruner SplitPruner::make(const spec::RunSpec& spec, const spec::Schema& sch
     }
     SplitPruner pruner;
     for (const std::string& text : texts) {
-        auto typed = spec::compilePredicate(text, schema, "filter");
+        auto typed = expr::compilePredicate(text, schema, "filter");
         if (!text.empty() && typed.ok()) {
-            for (const std::string& column : spec::collectColumns(*typed)) {
+            for (const std::string& column : expr::collectColumns(*typed)) {
                 if (std::ranges::find(pruner.columns_, column) == pruner.columns_.end()) {
                     pruner.columns_.push_back(column);
                 }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/spec/expression.h"
+#include "backend/expr/expression.h"
 #include "backend/spec/run_spec.h"
 
 namespace millrace::dataset {
@@ -38,7 +38,7 @@ class SplitPruner {
     SplitPruner() = default;
     /// `isEval`: the evaluation's own `where`, and no steps. Filters that do not fit the schema are
     /// left out: the recipe refuses them.
-    static SplitPruner make(const spec::RunSpec& spec, const spec::Schema& schema, bool isEval);
+    static SplitPruner make(const spec::RunSpec& spec, const expr::Schema& schema, bool isEval);
 
     bool hasFilters() const { return !filters_.empty(); }
     /// Those that the filters name.
@@ -47,7 +47,7 @@ class SplitPruner {
     bool provesEmpty(const ColumnLookup& columns) const;
 
  private:
-    std::vector<spec::Expr> filters_;
+    std::vector<expr::Expr> filters_;
     std::vector<std::string> columns_;
 };
 

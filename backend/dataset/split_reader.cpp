@@ -8,15 +8,15 @@
 
 #include "backend/core/text.h"
 #include "backend/dataset/decoders.h"
-#include "backend/dataset/page_index.h"
-#include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/dataset/split_facts.h"
 #include "backend/objects/object_store.h"
+#include "backend/pages/page_index.h"
+#include "backend/pages/parquet_footers.h"
 
 namespace millrace::dataset {
 
-Result<spec::DataType> typeOfColumn(const DecoderInput& input, const std::string& column) {
+Result<expr::DataType> typeOfColumn(const DecoderInput& input, const std::string& column) {
     const auto type = input.types->find(column);
     if (type == input.types->end()) {
         return invalidArgument(input.path, ": no column '", column, "'",
@@ -33,7 +33,7 @@ SplitReader::SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPo
                      ? std::move(readAhead)
                      : std::make_shared<ReadAhead>(dataset_, pool_)),
       role_(role) {
-    for (const spec::Field& field : dataset_->schema().fields) {
+    for (const expr::Field& field : dataset_->schema().fields) {
         types_.emplace(field.name, &field.type);
     }
 }
@@ -73,9 +73,9 @@ Status SplitReader::openFile(std::uint32_t file) {
         return internalError("file ", file, " is not in the plan");
     }
     decoder_.reset();
-    ASSIGN_OR_RETURN(std::shared_ptr<const FileFacts> facts, dataset_->facts(file));
-    ASSIGN_OR_RETURN(const DataFile data, dataset_->checkedFile(file));
-    ASSIGN_OR_RETURN(source_, FileSource::openAhead(data, pool_, readAhead_, file));
+    ASSIGN_OR_RETURN(std::shared_ptr<const files::FileFacts> facts, dataset_->facts(file));
+    ASSIGN_OR_RETURN(const files::DataFile data, dataset_->checkedFile(file));
+    ASSIGN_OR_RETURN(source_, files::FileSource::openAhead(data, pool_, readAhead_, file));
     DecoderInput input{
         data.path, *source_, facts, &dataset_->schema(), &types_, &dataset_->options(), pool_, {}};
     const std::string& format = dataset_->options().format;
@@ -93,19 +93,19 @@ Status SplitReader::openFile(std::uint32_t file) {
 }
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> FileDecoder::readRows(
-    const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish,
+    const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish& wish,
     arrow::MemoryPool* pool) {
     ASSIGN_OR_RETURN(auto arrays, readColumns(split, columns));
     for (std::shared_ptr<arrow::Array>& array : arrays) {
-        ASSIGN_OR_RETURN(array, selectRows(std::move(array), wish, pool));
-        ASSIGN_OR_RETURN(array, zeroNullFloats(std::move(array), pool));
+        ASSIGN_OR_RETURN(array, pages::selectRows(std::move(array), wish, pool));
+        ASSIGN_OR_RETURN(array, pages::zeroNullFloats(std::move(array), pool));
     }
     return arrays;
 }
 
 /// Of the file that is open.
-Result<ParquetFooter> SplitReader::footerOf(std::uint32_t file) {
-    ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> facts, dataset_->facts(file));
+Result<pages::ParquetFooter> SplitReader::footerOf(std::uint32_t file) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset_->facts(file));
     return dataset_->footers().get(dataset_->files()[file], *source_, facts->contentHash);
 }
 
@@ -127,7 +127,7 @@ Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner
         return false;
     }
     RETURN_IF_ERROR(openFile(split.file));
-    ASSIGN_OR_RETURN(const ParquetFooter footer, footerOf(split.file));
+    ASSIGN_OR_RETURN(const pages::ParquetFooter footer, footerOf(split.file));
     const ParquetSplitFacts facts(footer.metadata, *source_, static_cast<int>(split.chunk),
                                   dataset_->schema());
     return pruner.provesEmpty([&](const std::string& column) {
@@ -143,8 +143,9 @@ Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
         return all;
     }
     RETURN_IF_ERROR(openFile(split.file));
-    ASSIGN_OR_RETURN(const ParquetFooter footer, footerOf(split.file));
-    ASSIGN_OR_RETURN(const std::shared_ptr<const FileFacts> file, dataset_->facts(split.file));
+    ASSIGN_OR_RETURN(const pages::ParquetFooter footer, footerOf(split.file));
+    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> file,
+                     dataset_->facts(split.file));
     const auto group = static_cast<std::size_t>(split.chunk);
     if (split.chunk < 0 || group >= file->chunks.size()) {
         return all;
@@ -158,7 +159,7 @@ Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
     }
     const ParquetSplitFacts facts(footer.metadata, *source_, static_cast<int>(split.chunk),
                                   dataset_->schema());
-    PageIndex index(footer.metadata, source_->input());
+    pages::PageIndex index(footer.metadata, source_->input());
     std::map<std::string, std::vector<ParquetSplitFacts::PageFacts>> pages;
     for (const std::string& column : pruner.columns()) {
         auto known = dataset_->partition(column) == nullptr
@@ -185,14 +186,14 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readColumns(
 }
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readRows(
-    const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish) {
+    const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish& wish) {
     return readAny(split, columns, &wish);
 }
 
 /// Partition columns stand in the path; the others are the decoder's. `wish`: null for all rows as
 /// they are.
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readAny(
-    const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish) {
+    const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish* wish) {
     if (dataset_->partitions().empty()) {
         return readStored(split, columns, wish);
     }
@@ -222,7 +223,7 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readAny(
 }
 
 Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
-    const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish) {
+    const SplitRange& split, const std::vector<std::string>& columns, const pages::RowWish* wish) {
     if (split.file != split_.file || split.chunk != split_.chunk) {
         leaveSplit();
     }

@@ -16,19 +16,22 @@
 #include "backend/core/status.h"
 #include "backend/dataset/column_cost.h"
 #include "backend/dataset/dataset.h"
-#include "backend/dataset/file_source.h"
-#include "backend/dataset/row_wish.h"
+#include "backend/files/file_source.h"
+#include "backend/pages/row_wish.h"
 
 namespace arrow {
 class Array;
 class MemoryPool;
 }  // namespace arrow
 
+namespace millrace::pages {
+struct ParquetFooter;
+}
+
 namespace millrace::dataset {
 
 class FileDecoder;
 class ReadAhead;
-struct ParquetFooter;
 class SplitPruner;
 
 /// The rows of one file that a split holds: stream::PlanSplit by value, with its file.
@@ -41,7 +44,7 @@ struct SplitRange {
 
 class SplitReader {
  public:
-    using Types = std::unordered_map<std::string_view, const spec::DataType*>;  ///< by name
+    using Types = std::unordered_map<std::string_view, const expr::DataType*>;  ///< by name
 
     /// kHelper: reads columns of splits that another reader has; what was fetched of them is left
     /// to that one to give back.
@@ -63,7 +66,8 @@ class SplitReader {
     /// The wished rows alone; lists may come with repeats stored once (RowWish::mayRepeat). Floats
     /// are 0 where they are null.
     Result<std::vector<std::shared_ptr<arrow::Array>>> readRows(
-        const SplitRange& split, const std::vector<std::string>& columns, const RowWish& wish);
+        const SplitRange& split, const std::vector<std::string>& columns,
+        const pages::RowWish& wish);
 
     /// Whether directory names, statistics and bloom filters show that no row of the split passes
     /// the filters. Reads the file's footer at most, and bloom filters that are asked for.
@@ -93,19 +97,21 @@ class SplitReader {
 
  private:
     Status openFile(std::uint32_t file);
-    Result<ParquetFooter> footerOf(std::uint32_t file);
+    Result<pages::ParquetFooter> footerOf(std::uint32_t file);
     void leaveSplit();
     Result<std::vector<std::shared_ptr<arrow::Array>>> readAny(
-        const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish);
+        const SplitRange& split, const std::vector<std::string>& columns,
+        const pages::RowWish* wish);
     Result<std::vector<std::shared_ptr<arrow::Array>>> readStored(
-        const SplitRange& split, const std::vector<std::string>& columns, const RowWish* wish);
+        const SplitRange& split, const std::vector<std::string>& columns,
+        const pages::RowWish* wish);
 
     const std::shared_ptr<const Dataset> dataset_;
     Types types_;
     arrow::MemoryPool* const pool_;
     const std::shared_ptr<ReadAhead> readAhead_;
     const Role role_;
-    std::optional<FileSource> source_;
+    std::optional<files::FileSource> source_;
     std::unique_ptr<FileDecoder> decoder_;
     SplitRange split_;  ///< the last one; its rows 0: none
     std::uint32_t openFile_ = 0;

@@ -13,13 +13,13 @@
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/column_tree.h"
 #include "backend/core/parallel.h"
-#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/arrow_stream.h"
-#include "backend/dataset/column_tree.h"
-#include "backend/dataset/file_source.h"
-#include "backend/dataset/parquet_footers.h"
+#include "backend/files/file_source.h"
 #include "backend/objects/object_store.h"
+#include "backend/pages/parquet_footers.h"
 
 namespace millrace::dataset {
 namespace {
@@ -31,35 +31,37 @@ constexpr int kThreads = 4, kRemoteThreads = 32;
 constexpr std::size_t kFilesAtOnce = 512;
 
 /// Whether files say more of such a column than its pinned type.
-bool saysMore(const spec::DataType& type) {
-    using K = spec::TypeKind;
+bool saysMore(const expr::DataType& type) {
+    using K = expr::TypeKind;
     return !type.isList &&
            (type.kind == K::kDecimal || type.kind == K::kTimestamp || type.kind == K::kString);
 }
 
 Result<std::shared_ptr<arrow::Schema>> schemaOf(const Dataset& dataset, std::size_t number) {
-    ASSIGN_OR_RETURN(const DataFile file, dataset.checkedFile(number));
-    ASSIGN_OR_RETURN(const FileSource source, FileSource::open(file));
+    ASSIGN_OR_RETURN(const files::DataFile file, dataset.checkedFile(number));
+    ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
     if (dataset.options().format == "parquet") {
         ASSIGN_OR_RETURN(const auto facts, dataset.facts(number));
-        ASSIGN_OR_RETURN(const ParquetFooter footer,
+        ASSIGN_OR_RETURN(const pages::ParquetFooter footer,
                          dataset.footers().get(file, source, facts->contentHash));
         std::shared_ptr<arrow::Schema> schema;
-        RETURN_IF_ERROR(fromArrow(parquet::arrow::FromParquetSchema(
-                                      footer.metadata->schema(), parquet::ArrowReaderProperties(),
-                                      footer.metadata->key_value_metadata(), &schema),
-                                  file.path));
+        RETURN_IF_ERROR(arrays::fromArrow(
+            parquet::arrow::FromParquetSchema(footer.metadata->schema(),
+                                              parquet::ArrowReaderProperties(),
+                                              footer.metadata->key_value_metadata(), &schema),
+            file.path));
         return schema;
     }
     ASSIGN_OR_RETURN(const bool isStream, isArrowStream(file, source));
     if (isStream) {
-        ASSIGN_OR_RETURN(
-            const auto reader,
-            fromArrow(arrow::ipc::RecordBatchStreamReader::Open(source.input()), file.path));
+        ASSIGN_OR_RETURN(const auto reader,
+                         arrays::fromArrow(
+                             arrow::ipc::RecordBatchStreamReader::Open(source.input()), file.path));
         return reader->schema();
     }
-    ASSIGN_OR_RETURN(const auto reader,
-                     fromArrow(arrow::ipc::RecordBatchFileReader::Open(source.input()), file.path));
+    ASSIGN_OR_RETURN(
+        const auto reader,
+        arrays::fromArrow(arrow::ipc::RecordBatchFileReader::Open(source.input()), file.path));
     return reader->schema();
 }
 
@@ -85,19 +87,19 @@ TypePtr decimalOf(std::int32_t whole, std::int32_t scale) {
 }
 
 /// One file's type of a column of this kind; null where it is the pinned one.
-TypePtr storedType(const arrow::DataType& type, spec::TypeKind kind) {
+TypePtr storedType(const arrow::DataType& type, expr::TypeKind kind) {
     if (const auto* decimal = dynamic_cast<const arrow::DecimalType*>(&type)) {
-        return kind == spec::TypeKind::kDecimal
+        return kind == expr::TypeKind::kDecimal
                    ? decimalOf(decimal->precision() - decimal->scale(), decimal->scale())
                    : nullptr;
     }
-    if (type.id() == Type::TIMESTAMP && kind == spec::TypeKind::kTimestamp) {
+    if (type.id() == Type::TIMESTAMP && kind == expr::TypeKind::kTimestamp) {
         const std::string& zone = static_cast<const arrow::TimestampType&>(type).timezone();
         return zone.empty() ? nullptr : arrow::timestamp(arrow::TimeUnit::MICRO, zone);
     }
     const bool isBinary = type.id() == Type::BINARY || type.id() == Type::LARGE_BINARY ||
                           type.id() == Type::BINARY_VIEW || type.id() == Type::FIXED_SIZE_BINARY;
-    return isBinary && kind == spec::TypeKind::kString ? arrow::binary() : nullptr;
+    return isBinary && kind == expr::TypeKind::kString ? arrow::binary() : nullptr;
 }
 
 /// A type for the values of both; null stands for the pinned one.
@@ -121,11 +123,11 @@ TypePtr united(const TypePtr& a, const TypePtr& b) {
 /// Puts together what the files say, one after the other.
 class StoredTypes {
  public:
-    explicit StoredTypes(std::vector<spec::Field> columns) : columns_(std::move(columns)) {}
+    explicit StoredTypes(std::vector<expr::Field> columns) : columns_(std::move(columns)) {}
 
     void add(const arrow::Schema& schema) {
-        for (const spec::Field& column : columns_) {
-            const TypePtr found = findType(schema, column.name);
+        for (const expr::Field& column : columns_) {
+            const TypePtr found = arrays::findType(schema, column.name);
             if (found == nullptr) {
                 continue;  // missing here: nulls of any type
             }
@@ -134,18 +136,18 @@ class StoredTypes {
             known->second = isNew ? type : united(known->second, type);
         }
     }
-    TypePtr of(const spec::Field& field) const {
+    TypePtr of(const expr::Field& field) const {
         const auto known = types_.find(field.name);
         if (known != types_.end() && known->second != nullptr) {
             return known->second;
         }
-        return field.type.kind == spec::TypeKind::kDecimal && !field.type.isList
+        return field.type.kind == expr::TypeKind::kDecimal && !field.type.isList
                    ? arrow::decimal128(38, 9)
-                   : toArrowType(field.type);
+                   : arrays::toArrowType(field.type);
     }
 
  private:
-    std::vector<spec::Field> columns_;
+    std::vector<expr::Field> columns_;
     std::map<std::string, TypePtr> types_;
 };
 
@@ -153,9 +155,9 @@ class StoredTypes {
 
 Result<std::map<std::string, TypePtr>> storedTypes(const Dataset& dataset,
                                                    const std::vector<std::string>& columns) {
-    std::vector<spec::Field> wanted, asked;
+    std::vector<expr::Field> wanted, asked;
     for (const std::string& name : columns) {
-        const spec::Field* field = dataset.schema().find(name);
+        const expr::Field* field = dataset.schema().find(name);
         if (field == nullptr) {
             return internalError("the dataset has no column '", name, "'");
         }
@@ -181,7 +183,7 @@ Result<std::map<std::string, TypePtr>> storedTypes(const Dataset& dataset,
         }
     }
     std::map<std::string, TypePtr> out;
-    for (const spec::Field& field : wanted) {
+    for (const expr::Field& field : wanted) {
         out[field.name] = types.of(field);
     }
     return out;
@@ -193,14 +195,14 @@ Result<std::shared_ptr<arrow::Array>> asStored(const std::shared_ptr<arrow::Arra
         return array;
     }
     if (dynamic_cast<const arrow::DecimalType*>(type.get()) == nullptr) {
-        return fromArrow(array->View(type), place);  // the same bytes under another name
+        return arrays::fromArrow(array->View(type), place);  // the same bytes under another name
     }
     arrow::compute::ExecContext context(arrow::default_memory_pool());
     context.set_use_threads(false);
     ASSIGN_OR_RETURN(
         const arrow::Datum cast,
-        fromArrow(arrow::compute::Cast(array, arrow::compute::CastOptions::Safe(type), &context),
-                  place));
+        arrays::fromArrow(
+            arrow::compute::Cast(array, arrow::compute::CastOptions::Safe(type), &context), place));
     return cast.make_array();
 }
 

@@ -8,8 +8,8 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/text.h"
-#include "backend/dataset/arrow_bridge.h"
 #include "backend/profile/measure.h"
 #include "backend/table/external_sort.h"
 

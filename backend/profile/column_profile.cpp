@@ -8,7 +8,7 @@
 #include <arrow/type.h>
 #include <arrow/util/decimal.h>
 
-#include "backend/dataset/decimals.h"
+#include "backend/arrays/decimals.h"
 
 namespace millrace::profile {
 
@@ -95,7 +95,7 @@ void ColumnProfile::addScalars(const arrow::Array& values) {
         for (std::int64_t r = 0; r < values.length(); ++r) {
             if (!values.IsNull(r)) {
                 distinct_.add(hashOf(decimals.GetView(r)));
-                addNumber(dataset::nearestDouble(arrow::Decimal128(decimals.GetValue(r)), scale));
+                addNumber(arrays::nearestDouble(arrow::Decimal128(decimals.GetValue(r)), scale));
             }
         }
         return;

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "backend/core/json.h"
+#include "backend/expr/schema.h"
 #include "backend/profile/sketches.h"
-#include "backend/spec/schema.h"
 
 namespace arrow {
 class Array;
@@ -18,14 +18,14 @@ namespace millrace::profile {
 
 class ColumnProfile {
  public:
-    ColumnProfile(std::string name, spec::DataType type)
+    ColumnProfile(std::string name, expr::DataType type)
         : name_(std::move(name)), type_(std::move(type)) {}
 
     /// One split's values, of the dataset's pinned type.
     void add(const arrow::Array& values);
 
     const std::string& name() const { return name_; }
-    const spec::DataType& type() const { return type_; }
+    const expr::DataType& type() const { return type_; }
     std::int64_t rows() const { return rows_; }
     std::int64_t nulls() const { return nulls_; }
     double distinct() const { return distinct_.estimate(); }
@@ -55,7 +55,7 @@ class ColumnProfile {
     void addLengths(const arrow::Array& values);
 
     std::string name_;
-    spec::DataType type_;
+    expr::DataType type_;
     std::int64_t rows_ = 0, nulls_ = 0;
     std::int64_t values_ = 0;  ///< not null; of lists: elements
     std::int64_t zeros_ = 0, ones_ = 0, fractions_ = 0;

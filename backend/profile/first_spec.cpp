@@ -102,7 +102,7 @@ std::int64_t tableRows(double distinct) {
 }
 
 Choice choose(const ColumnProfile& column) {
-    const spec::DataType& type = column.type();
+    const expr::DataType& type = column.type();
     const std::string values =
         strCat("about ", formatCount(static_cast<std::int64_t>(std::llround(column.distinct()))),
                " different values");
@@ -127,7 +127,7 @@ Choice choose(const ColumnProfile& column) {
     if (type.isBool()) {
         return {&column, Use::kDense, "true or false"};
     }
-    if (type.isFloat() || type.kind == spec::TypeKind::kDecimal) {
+    if (type.isFloat() || type.kind == expr::TypeKind::kDecimal) {
         return {&column, Use::kDense,
                 column.hasNumbers()
                     ? strCat(number(column.quantile(0.01)), " to ", number(column.quantile(0.99)))

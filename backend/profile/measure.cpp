@@ -50,7 +50,7 @@ Result<Measured> measureWritten(const arrow::RecordBatch& rows, const table::Wri
     std::remove(path.c_str());
     RETURN_IF_ERROR(write(rows, options, rowGroupRows, path));
     ASSIGN_OR_RETURN(const auto dataset,
-                     dataset::Dataset::open({path}, directory, dataset::ReadOptions{},
+                     dataset::Dataset::open({path}, directory, files::ReadOptions{},
                                             std::make_shared<dataset::FactsCache>()));
     Measured measured;
     measured.bytes = dataset->files().front().bytes;

@@ -13,7 +13,7 @@
 #include <parquet/schema.h>
 
 #include "backend/dataset/column_cost.h"
-#include "backend/dataset/parquet_columns.h"
+#include "backend/pages/parquet_columns.h"
 
 namespace millrace::profile {
 
@@ -37,7 +37,7 @@ std::map<std::string, PageCost> measureGroup(parquet::ParquetFileReader& file,
     const auto start = std::chrono::steady_clock::now();
     std::map<std::string, PageCost> costs;
     for (int leaf = 0; leaf < footer->num_columns(); ++leaf) {
-        const std::string name = dataset::columnOfLeaf(*footer->schema(), leaf);
+        const std::string name = pages::columnOfLeaf(*footer->schema(), leaf);
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
         if (spent.count() > seconds) {
             break;

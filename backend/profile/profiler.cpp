@@ -9,8 +9,8 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/thread.h"
-#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/split_reader.h"
 
 namespace millrace::profile {
@@ -22,11 +22,11 @@ constexpr std::int64_t kSampleBytes = 64'000'000;  ///< of what the advisor writ
 constexpr std::int64_t kSampleRowsLeast = 1024, kSampleRowsMost = 200'000;
 constexpr std::uint64_t kSeed = 1;
 
-std::vector<dataset::SplitRange> splitsOf(const dataset::FileFacts& facts, std::uint32_t file) {
+std::vector<dataset::SplitRange> splitsOf(const files::FileFacts& facts, std::uint32_t file) {
     std::vector<dataset::SplitRange> splits;
     std::int64_t firstRow = 0;
     for (std::size_t c = 0; c < facts.chunks.size(); ++c) {
-        const dataset::ChunkFacts& chunk = facts.chunks[c];
+        const files::ChunkFacts& chunk = facts.chunks[c];
         std::int64_t decoded = 0;
         for (const std::int64_t bytes : chunk.decodedBytes) {
             decoded += bytes;
@@ -75,7 +75,7 @@ class Profiler {
     };
 
     Status open() {
-        for (const spec::Field& field : dataset_->schema().fields) {
+        for (const expr::Field& field : dataset_->schema().fields) {
             profile_.columns.emplace_back(field.name, field.type);
         }
         ASSIGN_OR_RETURN(profile_.facts, dataset::columnFacts(*dataset_));
@@ -214,7 +214,7 @@ class Profiler {
             ASSIGN_OR_RETURN(auto batch, readRows(reader, *part));
             parts.push_back(std::move(batch));
         }
-        return dataset::fromArrow(arrow::ConcatenateRecordBatches(parts), "sample");
+        return arrays::fromArrow(arrow::ConcatenateRecordBatches(parts), "sample");
     }
 
     Result<std::shared_ptr<arrow::RecordBatch>> readRows(dataset::SplitReader& reader,

@@ -27,10 +27,10 @@ std::string dateText(std::int64_t days) {
 /// The border as a literal of the column's type, with what is smaller than its unit cut off.
 std::string timeLiteral(const ColumnProfile& column, double border) {
     const auto value = static_cast<std::int64_t>(std::floor(border));
-    if (column.type().kind == spec::TypeKind::kDate) {
+    if (column.type().kind == expr::TypeKind::kDate) {
         return strCat("date '", dateText(value), "'");
     }
-    if (column.type().kind != spec::TypeKind::kTimestamp) {
+    if (column.type().kind != expr::TypeKind::kTimestamp) {
         return strCat(value);
     }
     const auto seconds =
@@ -49,7 +49,7 @@ std::optional<double> borderOf(const ColumnProfile& column) {
     if (!column.hasNumbers() || column.type().isList) {
         return std::nullopt;
     }
-    const bool isTimestamp = column.type().kind == spec::TypeKind::kTimestamp;
+    const bool isTimestamp = column.type().kind == expr::TypeKind::kTimestamp;
     const double unit = isTimestamp ? static_cast<double>(kSecondUs) : 1;
     const double border = std::floor(column.quantile(kTrainShare) / unit) * unit;
     return border > column.min() && border <= column.max() ? std::optional(border) : std::nullopt;

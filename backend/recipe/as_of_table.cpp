@@ -8,7 +8,7 @@
 #include <arrow/array/array_primitive.h>
 #include <arrow/type.h>
 
-#include "backend/recipe/evaluator.h"
+#include "backend/eval/evaluator.h"
 
 namespace millrace::recipe {
 namespace {
@@ -25,12 +25,12 @@ std::uint64_t toleranceOf(const spec::AsOf& asOf, bool isTemporal) {
 
 }  // namespace
 
-Result<ArrayPtr> timesAsInt64(const ArrayPtr& values, const spec::DataType& type) {
+Result<ArrayPtr> timesAsInt64(const ArrayPtr& values, const expr::DataType& type) {
     if (!type.isTemporal()) {
-        return castValues(values, type, {spec::TypeKind::kInt64}, false);
+        return eval::castValues(values, type, {expr::TypeKind::kInt64}, false);
     }
     ASSIGN_OR_RETURN(const ArrayPtr times,
-                     castValues(values, type, {spec::TypeKind::kTimestamp}, false));
+                     eval::castValues(values, type, {expr::TypeKind::kTimestamp}, false));
     const auto view = times->View(arrow::int64());
     return view.ok() ? Result<ArrayPtr>(*view) : internalError("times as int64");
 }
@@ -39,7 +39,7 @@ Result<std::shared_ptr<const AsOfTable>> AsOfTable::make(const JoinTable::Option
                                                          const std::vector<JoinKeySpec>& specs,
                                                          const std::vector<ArrayPtr>& keys,
                                                          const ArrayPtr& times,
-                                                         const spec::DataType& timeType,
+                                                         const expr::DataType& timeType,
                                                          const spec::AsOf& asOf) {
     std::shared_ptr<AsOfTable> table(new AsOfTable);
     JoinTable::Options ofKeys = options;
@@ -131,7 +131,7 @@ AsOfTable::Match AsOfTable::newest(std::size_t key, std::int64_t time) const {
 
 Result<std::vector<AsOfTable::Match>> AsOfTable::find(const std::vector<ArrayPtr>& left,
                                                       const ArrayPtr& times,
-                                                      const spec::DataType& timeType) const {
+                                                      const expr::DataType& timeType) const {
     ASSIGN_OR_RETURN(const std::vector<std::int64_t> keys, keys_->find(left));
     ASSIGN_OR_RETURN(const ArrayPtr plain, timesAsInt64(times, timeType));
     const auto& at = static_cast<const arrow::Int64Array&>(*plain);

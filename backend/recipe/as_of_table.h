@@ -13,6 +13,8 @@
 
 namespace millrace::recipe {
 
+using eval::ArrayPtr;
+
 class AsOfTable {
  public:
     /// `keys` and `times` are the table's columns. A key and time that occur twice are
@@ -21,7 +23,7 @@ class AsOfTable {
                                                          const std::vector<JoinKeySpec>& specs,
                                                          const std::vector<ArrayPtr>& keys,
                                                          const ArrayPtr& times,
-                                                         const spec::DataType& timeType,
+                                                         const expr::DataType& timeType,
                                                          const spec::AsOf& asOf);
 
     enum class Miss { kNone, kNoKey, kNoneBefore, kTooOld };
@@ -30,7 +32,7 @@ class AsOfTable {
         Miss miss = Miss::kNone;
     };
     Result<std::vector<Match>> find(const std::vector<ArrayPtr>& left, const ArrayPtr& times,
-                                    const spec::DataType& timeType) const;
+                                    const expr::DataType& timeType) const;
     std::int64_t bytes() const;
 
  private:
@@ -48,6 +50,6 @@ class AsOfTable {
 };
 
 /// Times as int64: microseconds of dates and timestamps, or the integers themselves; null stays.
-Result<ArrayPtr> timesAsInt64(const ArrayPtr& values, const spec::DataType& type);
+Result<ArrayPtr> timesAsInt64(const ArrayPtr& values, const expr::DataType& type);
 
 }  // namespace millrace::recipe

@@ -21,7 +21,7 @@ struct NamedStep {
 /// A chain of steps and the columns after it.
 struct Chain {
     std::vector<NamedStep> steps;
-    spec::Schema columns;
+    expr::Schema columns;
 };
 
 /// The steps that choose or weigh rows; evaluation runs without them.
@@ -31,7 +31,7 @@ bool choosesRows(spec::StepKind kind) {
            kind == K::kSample || kind == K::kWeight;
 }
 
-Result<Chain> compileChain(const std::vector<spec::Step>& steps, const spec::Schema& schema,
+Result<Chain> compileChain(const std::vector<spec::Step>& steps, const expr::Schema& schema,
                            Part part, const TableSource& tables) {
     Chain chain;
     chain.columns = schema;
@@ -48,7 +48,7 @@ Result<Chain> compileChain(const std::vector<spec::Step>& steps, const spec::Sch
 
 class RecipeOfPart : public CompiledRecipe {
  public:
-    RecipeOfPart(const spec::RunSpec& spec, Part part, const spec::Schema& schema)
+    RecipeOfPart(const spec::RunSpec& spec, Part part, const expr::Schema& schema)
         : part_(part), seed_(spec.batch.seed), schema_(schema) {}
 
     Status build(const spec::RunSpec& spec, const TableSource& tables) {
@@ -70,7 +70,7 @@ class RecipeOfPart : public CompiledRecipe {
             stepNames_.push_back(step.name);
             stepReasons_.push_back(step.step->reasons());
         }
-        spec::Schema labelColumns = chain.columns;
+        expr::Schema labelColumns = chain.columns;
         if (isEval) {
             ASSIGN_OR_RETURN(Chain labels,
                              compileChain(spec.eval->labelRecipe, schema_, part_, tables));
@@ -180,7 +180,7 @@ class RecipeOfPart : public CompiledRecipe {
 
     const Part part_;
     const std::uint64_t seed_;
-    const spec::Schema schema_;
+    const expr::Schema schema_;
     bool dropsRows_ = false;
     StepPtr where_;
     std::vector<NamedStep> steps_, labelSteps_;
@@ -208,7 +208,7 @@ TableSource diskTables(const dataset::TablePlace& place) {
 
 Result<std::shared_ptr<const CompiledRecipe>> CompiledRecipe::compile(const spec::RunSpec& spec,
                                                                       Part part,
-                                                                      const spec::Schema& schema,
+                                                                      const expr::Schema& schema,
                                                                       const TableSource& tables,
                                                                       MemoryBudget* budget) {
     auto recipe = std::make_shared<RecipeOfPart>(spec, part, schema);

@@ -17,12 +17,12 @@
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
-#include "backend/dataset/row_wish.h"
 #include "backend/dataset/side_table.h"
+#include "backend/expr/schema.h"
+#include "backend/pages/row_wish.h"
 #include "backend/recipe/feature_batch.h"
 #include "backend/recipe/shared_tables.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 #include "backend/spec/table_ref.h"
 
 namespace arrow {
@@ -44,7 +44,7 @@ class ColumnSource {
     /// The wished rows alone: what the steps so far have left. Lists may come as dictionary<int32,
     /// list> when the wish allows it. Floats are 0 where they are null.
     virtual Result<std::vector<std::shared_ptr<arrow::Array>>> rows(
-        const std::vector<std::string>& names, const dataset::RowWish& wish);
+        const std::vector<std::string>& names, const pages::RowWish& wish);
     /// Processor time spent in columns() so far: steps do not count it as theirs.
     virtual std::int64_t readNs() const { return 0; }
 };
@@ -89,7 +89,7 @@ class CompiledRecipe {
     /// `spec` is bound (spec::bindSchema); `schema` is the dataset's. `budget` may be null.
     static Result<std::shared_ptr<const CompiledRecipe>> compile(const spec::RunSpec& spec,
                                                                  Part part,
-                                                                 const spec::Schema& schema,
+                                                                 const expr::Schema& schema,
                                                                  const TableSource& tables,
                                                                  MemoryBudget* budget);
     virtual ~CompiledRecipe() = default;

@@ -6,18 +6,18 @@
 #include <arrow/array/array_primitive.h>
 #include <arrow/type.h>
 
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/recipe/hash_rows.h"
-#include "backend/recipe/list_view.h"
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/hash_rows.h"
+#include "backend/eval/list_view.h"
+#include "backend/eval/value_reader.h"
 #include "backend/recipe/row_set.h"
 #include "backend/recipe/side_rows.h"
 #include "backend/recipe/steps.h"
-#include "backend/recipe/value_reader.h"
 
 namespace millrace::recipe {
 
 Result<IdEncoder> EncoderMaker::make(const std::string& feature, const std::string& column,
-                                     const spec::DataType& type) {
+                                     const expr::DataType& type) {
     IdEncoder encoder;
     if (spec::isMadeId(steps_, column)) {
         return encoder;
@@ -46,13 +46,13 @@ Result<IdEncoder> EncoderMaker::make(const std::string& feature, const std::stri
 Result<std::shared_ptr<const JoinTable>> EncoderMaker::load(const std::string& embedding,
                                                             const spec::VocabularySpec& vocabulary,
                                                             const std::string& column,
-                                                            const spec::DataType& type) {
+                                                            const expr::DataType& type) {
     const std::string key =
         strCat("vocabulary\n", vocabulary.table.key(), "\n", vocabulary.column, "\n", type.name());
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
         const std::string name = strCat("embeddings.", embedding, ": table ", vocabulary.table.text());
-        ASSIGN_OR_RETURN(const spec::Schema schema, tables_.schema(vocabulary.table));
-        const spec::Field* field = schema.find(vocabulary.column);
+        ASSIGN_OR_RETURN(const expr::Schema schema, tables_.schema(vocabulary.table));
+        const expr::Field* field = schema.find(vocabulary.column);
         if (field == nullptr) {
             return invalidArgument(name, " has no column '", vocabulary.column, "'");
         }
@@ -82,20 +82,20 @@ Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values) const {
         for (std::int64_t& row : rows) {
             ++row;  // unknown is -1 + 1
         }
-        return indexArray(rows, false);
+        return eval::indexArray(rows, false);
     }
     if (rows_ > 0) {
-        return hashIds(values, rows_, 0);
+        return eval::hashIds(values, rows_, 0);
     }
     if (values->type_id() == arrow::Type::INT64 && values->null_count() == 0) {
         return values;
     }
-    ASSIGN_OR_RETURN(const ValueReader reader, ValueReader::of(*values));
+    ASSIGN_OR_RETURN(const eval::ValueReader reader, eval::ValueReader::of(*values));
     std::vector<std::int64_t> ids(static_cast<std::size_t>(values->length()), 0);
     for (std::int64_t i = 0; i < values->length(); ++i) {
         ids[static_cast<std::size_t>(i)] = reader.isNull(i) ? 0 : reader.integer(i);
     }
-    return indexArray(ids, false);
+    return eval::indexArray(ids, false);
 }
 
 void IdEncoder::count(const arrow::Array& values, const arrow::Array& ids, const Range& range,
@@ -110,24 +110,24 @@ void IdEncoder::count(const arrow::Array& values, const arrow::Array& ids, const
 
 Result<ArrayPtr> IdEncoder::encode(const ArrayPtr& values, FeatureBatch& batch,
                                    std::optional<std::span<const std::int32_t>> items) const {
-    if (!isListArray(*values)) {
+    if (!eval::isListArray(*values)) {
         ASSIGN_OR_RETURN(ArrayPtr ids, encodeElements(values));
         if (vocabulary_ != nullptr) {
             count(*values, *ids, {0, values->length()}, batch.vocabularies[place_]);
         }
         return ids;
     }
-    ASSIGN_OR_RETURN(const ArrayPtr elements, encodeElements(elementsOf(values)));
+    ASSIGN_OR_RETURN(const ArrayPtr elements, encodeElements(eval::elementsOf(values)));
     if (vocabulary_ != nullptr) {
         countLists(*values, *elements, items, batch.vocabularies[place_]);
     }
-    return withElements(values, elements);
+    return eval::withElements(values, elements);
 }
 
 void IdEncoder::countLists(const arrow::Array& values, const arrow::Array& ids,
                            const std::optional<std::span<const std::int32_t>>& items,
                            IdCount& total) {
-    const ListView lists = viewLists(values);
+    const eval::ListView lists = eval::viewLists(values);
     std::vector<IdCount> ofLists(lists.begins.size());
     for (std::size_t i = 0; i < ofLists.size(); ++i) {
         const std::int64_t from = lists.begins[i];

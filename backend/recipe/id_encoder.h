@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/eval/kernels.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/recipe/join_table.h"
-#include "backend/recipe/kernels.h"
 #include "backend/spec/run_spec.h"
 
 namespace millrace::recipe {
+
+using eval::ArrayPtr;
 
 /// What one id or list feature does with its column's values.
 class IdEncoder {
@@ -54,7 +56,7 @@ class EncoderMaker {
     /// vocabulary, or its rows (hashed). `column` holds the feature's values. Failure: the feature
     /// has no cardinality.
     Result<IdEncoder> make(const std::string& feature, const std::string& column,
-                           const spec::DataType& type);
+                           const expr::DataType& type);
 
     /// The features that have a vocabulary, in the order of FeatureBatch::vocabularies.
     const std::vector<std::string>& vocabularies() const { return names_; }
@@ -65,7 +67,7 @@ class EncoderMaker {
     Result<std::shared_ptr<const JoinTable>> load(const std::string& embedding,
                                                   const spec::VocabularySpec& vocabulary,
                                                   const std::string& column,
-                                                  const spec::DataType& type);
+                                                  const expr::DataType& type);
     const spec::RunSpec& spec_;
     const std::vector<spec::Step>& steps_;
     const TableSource& tables_;

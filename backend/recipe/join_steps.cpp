@@ -7,12 +7,12 @@
 #include <arrow/table.h>
 #include <arrow/util/byte_size.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/text.h"
-#include "backend/dataset/arrow_bridge.h"
+#include "backend/expr/expression.h"
 #include "backend/recipe/as_of_table.h"
 #include "backend/recipe/join_table.h"
 #include "backend/recipe/side_rows.h"
-#include "backend/spec/expression.h"
 #include "backend/spec/step_text.h"
 
 namespace millrace::recipe {
@@ -25,31 +25,31 @@ std::string placeOf(const spec::Step& step) {
 /// What a row looks up: a column, or an expression over the row's columns.
 struct LeftValue {
     std::string text, place;
-    spec::DataType type;
-    spec::Expr expr;  ///< null: the column of that name
+    expr::DataType type;
+    expr::Expr expr;  ///< null: the column of that name
 };
 
-Result<LeftValue> leftValue(const spec::Step& step, const spec::Schema& left,
+Result<LeftValue> leftValue(const spec::Step& step, const expr::Schema& left,
                             const std::string& text, const char* key) {
     LeftValue value{text, strCat("recipe.", step.name, ".", key), {}, nullptr};
-    const spec::Field* field = left.find(text);
+    const expr::Field* field = left.find(text);
     if (field != nullptr) {
         value.type = field->type;
         return value;
     }
-    if (!spec::isJoinExpression(text, left)) {
+    if (!expr::isJoinExpression(text, left)) {
         return invalidArgument("recipe.", step.name, ": no column '", text, "'",
                                nameHint(text, left.names()));
     }
-    Result<spec::Expr> expr = spec::compileExpression(text, left);
+    Result<expr::Expr> expr = expr::compileExpression(text, left);
     RETURN_IF_ERROR(annotate(expr.status(), value.place));
-    RETURN_IF_ERROR(annotate(checkExpression(*expr, left), value.place));
+    RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, left), value.place));
     value.expr = *std::move(expr);
     value.type = value.expr->type;
     return value;
 }
 
-Result<std::vector<LeftValue>> leftValues(const spec::Step& step, const spec::Schema& left) {
+Result<std::vector<LeftValue>> leftValues(const spec::Step& step, const expr::Schema& left) {
     std::vector<LeftValue> values;
     for (const spec::JoinKey& key : step.on) {
         ASSIGN_OR_RETURN(LeftValue value, leftValue(step, left, key.left, "on"));
@@ -58,9 +58,9 @@ Result<std::vector<LeftValue>> leftValues(const spec::Step& step, const spec::Sc
     return values;
 }
 
-Result<spec::DataType> rightType(const spec::Step& step, const spec::Schema& right,
+Result<expr::DataType> rightType(const spec::Step& step, const expr::Schema& right,
                                  const std::string& column) {
-    const spec::Field* field = right.find(column);
+    const expr::Field* field = right.find(column);
     if (field == nullptr) {
         return invalidArgument(placeOf(step), ": no column '", column, "'",
                                nameHint(column, right.names()));
@@ -70,11 +70,11 @@ Result<spec::DataType> rightType(const spec::Step& step, const spec::Schema& rig
 
 /// `left`: of the step's keys, in their order.
 Result<std::vector<JoinKeySpec>> keysOf(const spec::Step& step, const std::vector<LeftValue>& left,
-                                        const spec::Schema& right) {
+                                        const expr::Schema& right) {
     std::vector<JoinKeySpec> keys;
     for (std::size_t i = 0; i < left.size(); ++i) {
         const std::string& column = step.on[i].right;
-        ASSIGN_OR_RETURN(const spec::DataType ofRight, rightType(step, right, column));
+        ASSIGN_OR_RETURN(const expr::DataType ofRight, rightType(step, right, column));
         keys.push_back({left[i].text, column, left[i].type, ofRight});
     }
     if (keys.empty()) {
@@ -120,7 +120,7 @@ Result<std::vector<ArrayPtr>> valuesOf(RowSet& rows, const std::vector<LeftValue
     for (const LeftValue& value : values) {
         const std::vector<std::string> read = value.expr == nullptr
                                                   ? std::vector<std::string>{value.text}
-                                                  : spec::collectColumns(value.expr);
+                                                  : expr::collectColumns(value.expr);
         names.insert(names.end(), read.begin(), read.end());
     }
     RETURN_IF_ERROR(rows.prefetch(names));
@@ -216,9 +216,9 @@ class JoinStep : public CompiledStep {
             RETURN_IF_ERROR(rows.keep(kept));
             partners = std::move(found);
         }
-        ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(partners, true));
+        ASSIGN_OR_RETURN(const ArrayPtr indices, eval::indexArray(partners, true));
         for (const TakenColumn& column : partners_.table().taken) {
-            ASSIGN_OR_RETURN(ArrayPtr values, takeRows(column.values, indices));
+            ASSIGN_OR_RETURN(ArrayPtr values, eval::takeRows(column.values, indices));
             rows.set(column.name, std::move(values));
         }
         return okStatus();
@@ -267,16 +267,16 @@ class MembershipStep : public CompiledStep {
 };
 
 /// The expressions of `take`, and which of the table's columns they need.
-Result<std::vector<spec::Expr>> takeExpressions(const spec::Step& step,
-                                                const spec::Schema& tableColumns,
+Result<std::vector<expr::Expr>> takeExpressions(const spec::Step& step,
+                                                const expr::Schema& tableColumns,
                                                 std::set<std::string>& needed) {
-    std::vector<spec::Expr> expressions;
+    std::vector<expr::Expr> expressions;
     for (const spec::NamedExpr& take : step.take) {
         const std::string place = strCat("recipe.", step.name, ".take.", take.name);
-        Result<spec::Expr> expr = spec::compileExpression(take.expr, tableColumns);
+        Result<expr::Expr> expr = expr::compileExpression(take.expr, tableColumns);
         RETURN_IF_ERROR(annotate(expr.status(), place));
-        RETURN_IF_ERROR(annotate(checkExpression(*expr, tableColumns), place));
-        for (const std::string& column : spec::collectColumns(*expr)) {
+        RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, tableColumns), place));
+        for (const std::string& column : expr::collectColumns(*expr)) {
             needed.insert(column);
         }
         expressions.push_back(*std::move(expr));
@@ -285,13 +285,13 @@ Result<std::vector<spec::Expr>> takeExpressions(const spec::Step& step,
 }
 
 Result<std::vector<TakenColumn>> takeColumns(const spec::Step& step,
-                                             const std::vector<spec::Expr>& expressions,
+                                             const std::vector<expr::Expr>& expressions,
                                              const SideRows& rows) {
     TableInput input(rows.table);
     std::vector<TakenColumn> taken;
     for (std::size_t i = 0; i < expressions.size(); ++i) {
         std::int64_t failed = -1;
-        Result<ArrayPtr> values = evaluate(expressions[i], input, &failed);
+        Result<ArrayPtr> values = eval::evaluate(expressions[i], input, &failed);
         if (!values.ok()) {
             return Status(values.status().code(),
                           strCat(placeOf(step), failed < 0 ? "" : strCat(", row ", failed + 1),
@@ -303,11 +303,11 @@ Result<std::vector<TakenColumn>> takeColumns(const spec::Step& step,
 }
 
 Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
-                                                      const spec::Schema& right,
+                                                      const expr::Schema& right,
                                                       const std::vector<JoinKeySpec>& keys,
                                                       const TableSource& tables) {
     std::set<std::string> needed;
-    ASSIGN_OR_RETURN(const std::vector<spec::Expr> expressions,
+    ASSIGN_OR_RETURN(const std::vector<expr::Expr> expressions,
                      takeExpressions(step, right, needed));
     if (step.asOf) {
         needed.insert(step.asOf->right);
@@ -316,7 +316,7 @@ Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
     auto joined = std::make_shared<JoinedTable>();
     const JoinTable::Options options{placeOf(step), step.onDuplicate == "first", tables.budget};
     if (step.asOf) {
-        ASSIGN_OR_RETURN(const spec::DataType type, rightType(step, right, step.asOf->right));
+        ASSIGN_OR_RETURN(const expr::DataType type, rightType(step, right, step.asOf->right));
         TableInput input(loaded.rows.table);
         ASSIGN_OR_RETURN(const ArrayPtr times, input.column(step.asOf->right));
         ASSIGN_OR_RETURN(joined->byTime, AsOfTable::make(options, keys, loaded.keyColumns, times,
@@ -340,9 +340,9 @@ std::string tableText(spec::Step step) {
     return strCat(spec::stepText(step), "\n", step.table.key());
 }
 
-Result<StepPtr> compileJoin(const spec::Step& step, const spec::Schema& schema, Part part,
+Result<StepPtr> compileJoin(const spec::Step& step, const expr::Schema& schema, Part part,
                             const TableSource& tables) {
-    ASSIGN_OR_RETURN(const spec::Schema right, tables.schema(step.table));
+    ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(step.table));
     ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, schema));
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     if (step.asOf) {
@@ -357,9 +357,9 @@ Result<StepPtr> compileJoin(const spec::Step& step, const spec::Schema& schema, 
                                               dropsMissing));
 }
 
-Result<StepPtr> compileMembership(const spec::Step& step, const spec::Schema& schema,
+Result<StepPtr> compileMembership(const spec::Step& step, const expr::Schema& schema,
                                   const TableSource& tables) {
-    ASSIGN_OR_RETURN(const spec::Schema right, tables.schema(step.table));
+    ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(step.table));
     ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, schema));
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {

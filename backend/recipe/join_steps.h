@@ -9,9 +9,9 @@ namespace millrace::recipe {
 /// What decides whether two steps look into one table (left types aside): the step, as a line.
 std::string tableText(spec::Step step);
 
-Result<StepPtr> compileJoin(const spec::Step& step, const spec::Schema& schema, Part part,
+Result<StepPtr> compileJoin(const spec::Step& step, const expr::Schema& schema, Part part,
                             const TableSource& tables);
-Result<StepPtr> compileMembership(const spec::Step& step, const spec::Schema& schema,
+Result<StepPtr> compileMembership(const spec::Step& step, const expr::Schema& schema,
                                   const TableSource& tables);
 
 }  // namespace millrace::recipe

@@ -8,11 +8,11 @@
 #include <arrow/array/array_primitive.h>
 #include <arrow/scalar.h>
 
+#include "backend/arrays/decimals.h"
 #include "backend/core/philox.h"
-#include "backend/dataset/decimals.h"
-#include "backend/recipe/evaluator.h"
-#include "backend/recipe/value_reader.h"
-#include "backend/spec/expression.h"
+#include "backend/eval/evaluator.h"
+#include "backend/eval/value_reader.h"
+#include "backend/expr/expression.h"
 
 namespace millrace::recipe {
 namespace {
@@ -26,7 +26,7 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64's finisher
     return x ^ (x >> 31);
 }
 
-bool isIntegerLike(const spec::DataType& type) {
+bool isIntegerLike(const expr::DataType& type) {
     return type.isInteger() || type.isTemporal() || type.isBool();
 }
 
@@ -35,9 +35,10 @@ std::string_view viewOf(const CanonicalBytes& bytes) {
 }
 
 /// The canonical bytes of one row's key; false when a part is null.
-bool keyBytes(const std::vector<ValueReader>& readers, std::int64_t row, CanonicalBytes& bytes) {
+bool keyBytes(const std::vector<eval::ValueReader>& readers, std::int64_t row,
+              CanonicalBytes& bytes) {
     bytes.clear();
-    for (const ValueReader& reader : readers) {
+    for (const eval::ValueReader& reader : readers) {
         if (reader.isNull(row)) {
             return false;
         }
@@ -46,10 +47,10 @@ bool keyBytes(const std::vector<ValueReader>& readers, std::int64_t row, Canonic
     return true;
 }
 
-Result<std::vector<ValueReader>> readersOf(const std::vector<ArrayPtr>& columns) {
-    std::vector<ValueReader> readers;
+Result<std::vector<eval::ValueReader>> readersOf(const std::vector<ArrayPtr>& columns) {
+    std::vector<eval::ValueReader> readers;
     for (const ArrayPtr& column : columns) {
-        ASSIGN_OR_RETURN(const ValueReader reader, ValueReader::of(*column));
+        ASSIGN_OR_RETURN(const eval::ValueReader reader, eval::ValueReader::of(*column));
         readers.push_back(reader);
     }
     return readers;
@@ -57,20 +58,20 @@ Result<std::vector<ValueReader>> readersOf(const std::vector<ArrayPtr>& columns)
 
 /// A key's column in the type of both sides. Decimals of two scales meet by their digits: doubles
 /// would take two long numbers for one.
-Result<ArrayPtr> keyOf(const ArrayPtr& column, const spec::DataType& from,
-                       const spec::DataType& common, bool isTry) {
-    if (common.kind == spec::TypeKind::kDecimal && column->type_id() == arrow::Type::DECIMAL128) {
-        return dataset::decimalKeys(*column, arrow::default_memory_pool());
+Result<ArrayPtr> keyOf(const ArrayPtr& column, const expr::DataType& from,
+                       const expr::DataType& common, bool isTry) {
+    if (common.kind == expr::TypeKind::kDecimal && column->type_id() == arrow::Type::DECIMAL128) {
+        return arrays::decimalKeys(*column, arrow::default_memory_pool());
     }
-    const bool isNull = common.kind == spec::TypeKind::kDecimal;
-    return castValues(column, from, isNull ? spec::DataType{spec::TypeKind::kString} : common,
-                      isTry);
+    const bool isNull = common.kind == expr::TypeKind::kDecimal;
+    return eval::castValues(column, from, isNull ? expr::DataType{expr::TypeKind::kString} : common,
+                            isTry);
 }
 
 /// Calls `each(row, key)` for blocks of the rows that are not null, after `ahead(key)` of each.
 template <class Ahead, class Each>
 Status forKeys(const ArrayPtr& keys, Ahead ahead, Each each) {
-    ASSIGN_OR_RETURN(const ValueReader reader, ValueReader::of(*keys));
+    ASSIGN_OR_RETURN(const eval::ValueReader reader, eval::ValueReader::of(*keys));
     const bool isWide =
         keys->type_id() == arrow::Type::INT64 || keys->type_id() == arrow::Type::TIMESTAMP;
     const std::int64_t* wide =
@@ -176,7 +177,7 @@ Status JoinTable::insertIntegers(const Options& options, const ArrayPtr& keys) {
 }
 
 Status JoinTable::insertBytes(const Options& options, const std::vector<ArrayPtr>& keys) {
-    ASSIGN_OR_RETURN(const std::vector<ValueReader> readers, readersOf(keys));
+    ASSIGN_OR_RETURN(const std::vector<eval::ValueReader> readers, readersOf(keys));
     CanonicalBytes bytes;
     arenaEnds_.reserve(static_cast<std::size_t>(keys[0]->length()));
     std::size_t total = 0;
@@ -237,8 +238,8 @@ Status JoinTable::reserve(const Options& options, std::int64_t rows) {
 
 Status JoinTable::bringToCommonTypes(const Options& options, std::vector<ArrayPtr>& keys) {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
-        spec::DataType common;
-        if (!spec::commonType(specs_[i].leftType, specs_[i].rightType, common) || common.isList) {
+        expr::DataType common;
+        if (!expr::commonType(specs_[i].leftType, specs_[i].rightType, common) || common.isList) {
             return invalidArgument(options.name, ": ", specs_[i].left, " is ",
                                    specs_[i].leftType.name(), ", ", specs_[i].right, " ",
                                    specs_[i].rightType.name(),
@@ -276,7 +277,7 @@ Result<std::vector<std::int64_t>> JoinTable::findIntegers(const ArrayPtr& keys) 
 }
 
 Result<std::vector<std::int64_t>> JoinTable::findBytes(const std::vector<ArrayPtr>& keys) const {
-    ASSIGN_OR_RETURN(const std::vector<ValueReader> readers, readersOf(keys));
+    ASSIGN_OR_RETURN(const std::vector<eval::ValueReader> readers, readersOf(keys));
     std::vector<std::int64_t> rows(static_cast<std::size_t>(keys[0]->length()), -1);
     CanonicalBytes bytes;
     for (std::size_t i = 0; i < rows.size(); ++i) {

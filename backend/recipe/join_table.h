@@ -14,14 +14,16 @@
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
-#include "backend/recipe/kernels.h"
-#include "backend/spec/schema.h"
+#include "backend/eval/kernels.h"
+#include "backend/expr/schema.h"
 
 namespace millrace::recipe {
 
+using eval::ArrayPtr;
+
 struct JoinKeySpec {
     std::string left, right;
-    spec::DataType leftType, rightType;
+    expr::DataType leftType, rightType;
 };
 
 class JoinTable {
@@ -82,7 +84,7 @@ class JoinTable {
     Result<std::vector<std::int64_t>> findBytes(const std::vector<ArrayPtr>& keys) const;
 
     std::vector<JoinKeySpec> specs_;
-    std::vector<spec::DataType> types_;  ///< what both sides are brought to
+    std::vector<expr::DataType> types_;  ///< what both sides are brought to
     bool isInteger_ = false;
     std::size_t numBuckets_ = 0;
     std::unique_ptr<Bucket, Free> buckets_;

@@ -8,17 +8,17 @@
 #include <arrow/array/array_primitive.h>
 
 #include "backend/core/text.h"
+#include "backend/eval/evaluator.h"
 #include "backend/recipe/as_of_table.h"
-#include "backend/recipe/evaluator.h"
 
 namespace millrace::recipe {
 namespace {
 
-const spec::DataType kDoubleType{spec::TypeKind::kDouble};
+const expr::DataType kDoubleType{expr::TypeKind::kDouble};
 
-Result<spec::DataType> listType(const spec::Schema& schema, const std::string& place,
+Result<expr::DataType> listType(const expr::Schema& schema, const std::string& place,
                                 const std::string& column) {
-    const spec::Field* field = schema.find(column);
+    const expr::Field* field = schema.find(column);
     if (field == nullptr) {
         return invalidArgument(place, ": no column '", column, "'",
                                nameHint(column, schema.names()));
@@ -61,7 +61,7 @@ void keepLast(Picked& picked, std::size_t first, std::int64_t last) {
 }
 
 /// `picked` of one of the aligned lists, in order.
-Result<ArrayPtr> pickedElements(const ListView& list, const Picked& picked) {
+Result<ArrayPtr> pickedElements(const eval::ListView& list, const Picked& picked) {
     std::vector<std::int64_t> positions(picked.at.size());
     for (std::size_t row = 0; row + 1 < picked.offsets->size(); ++row) {
         const auto end = static_cast<std::size_t>((*picked.offsets)[row + 1]);
@@ -69,14 +69,14 @@ Result<ArrayPtr> pickedElements(const ListView& list, const Picked& picked) {
             positions[i] = list.begins[row] + picked.at[i];
         }
     }
-    ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(positions, false));
-    return takeRows(list.elements, indices);
+    ASSIGN_OR_RETURN(const ArrayPtr indices, eval::indexArray(positions, false));
+    return eval::takeRows(list.elements, indices);
 }
 
 /// As float32: what is too large becomes infinite, as in dense features.
 Result<std::shared_ptr<std::vector<float>>> floatsOf(const ArrayPtr& values,
-                                                     const spec::DataType& type, float ofNull) {
-    ASSIGN_OR_RETURN(const ArrayPtr cast, castValues(values, type, kDoubleType, false));
+                                                     const expr::DataType& type, float ofNull) {
+    ASSIGN_OR_RETURN(const ArrayPtr cast, eval::castValues(values, type, kDoubleType, false));
     const auto& in = static_cast<const arrow::DoubleArray&>(*cast);
     auto out = std::make_shared<std::vector<float>>(static_cast<std::size_t>(in.length()));
     for (std::int64_t i = 0; i < in.length(); ++i) {
@@ -114,8 +114,8 @@ const std::int64_t* ownIds(FeatureBatch& batch, const ArrayPtr& ids) {
 class TimeCut {
  public:
     static Result<TimeCut> make(RowSet& rows, const std::string& before,
-                                const spec::DataType& beforeType, const ListView& time,
-                                const spec::DataType& timeType) {
+                                const expr::DataType& beforeType, const eval::ListView& time,
+                                const expr::DataType& timeType) {
         TimeCut cut;
         ASSIGN_OR_RETURN(const ArrayPtr limits, rows.column(before));
         ASSIGN_OR_RETURN(cut.limits_, timesAsInt64(limits, beforeType));
@@ -136,7 +136,7 @@ class TimeCut {
 }  // namespace
 
 Result<ListFeatures> ListFeatures::make(const spec::FeaturesSpec& features, EncoderMaker& encoders,
-                                        const spec::Schema& schema) {
+                                        const expr::Schema& schema) {
     ListFeatures made;
     RETURN_IF_ERROR(made.addWeighted(features, encoders, schema));
     RETURN_IF_ERROR(made.addSequences(features, encoders, schema));
@@ -144,11 +144,11 @@ Result<ListFeatures> ListFeatures::make(const spec::FeaturesSpec& features, Enco
 }
 
 Status ListFeatures::addWeighted(const spec::FeaturesSpec& features, EncoderMaker& encoders,
-                                 const spec::Schema& schema) {
+                                 const expr::Schema& schema) {
     for (const spec::WeightedFeature& feature : features.weighted) {
         const std::string place = strCat("features.weighted.", feature.name);
-        ASSIGN_OR_RETURN(const spec::DataType ids, listType(schema, place, feature.ids));
-        ASSIGN_OR_RETURN(const spec::DataType weights, listType(schema, place, feature.weights));
+        ASSIGN_OR_RETURN(const expr::DataType ids, listType(schema, place, feature.ids));
+        ASSIGN_OR_RETURN(const expr::DataType weights, listType(schema, place, feature.weights));
         if (!weights.element().isNumber()) {
             return invalidArgument(place, ": column '", feature.weights, "' is ", weights.name(),
                                    "; weights are a list of numbers");
@@ -162,12 +162,12 @@ Status ListFeatures::addWeighted(const spec::FeaturesSpec& features, EncoderMake
 }
 
 Status ListFeatures::addSequences(const spec::FeaturesSpec& features, EncoderMaker& encoders,
-                                  const spec::Schema& schema) {
+                                  const expr::Schema& schema) {
     for (const auto& [name, given] : features.sequences) {
         const std::string place = strCat("features.sequences.", name);
         Sequence sequence{name, given.time, given.before, {}, {}, given.last, {}};
         for (const std::string& column : given.columns) {
-            ASSIGN_OR_RETURN(const spec::DataType type, listType(schema, place, column));
+            ASSIGN_OR_RETURN(const expr::DataType type, listType(schema, place, column));
             Element element{column, type.element(), spec::sequenceValue(given, column, type), {}};
             if (element.value == spec::SequenceValue::kId) {
                 ASSIGN_OR_RETURN(element.encoder, encoders.make(column, column, type));
@@ -176,8 +176,8 @@ Status ListFeatures::addSequences(const spec::FeaturesSpec& features, EncoderMak
             columns_.push_back(column);
         }
         if (!given.before.empty()) {
-            ASSIGN_OR_RETURN(const spec::DataType type, listType(schema, place, given.time));
-            const spec::Field* before = schema.find(given.before);
+            ASSIGN_OR_RETURN(const expr::DataType type, listType(schema, place, given.time));
+            const expr::Field* before = schema.find(given.before);
             if (before == nullptr) {
                 return invalidArgument(place, ": no column '", given.before, "'",
                                        nameHint(given.before, schema.names()));
@@ -205,7 +205,7 @@ Status ListFeatures::weighted(const Weighted& feature, RowSet& rows, FeatureBatc
     const std::string place = strCat("features.weighted.", feature.name);
     ASSIGN_OR_RETURN(const ArrayPtr rawIds, rows.column(feature.ids));
     ASSIGN_OR_RETURN(const ArrayPtr rawWeights, rows.column(feature.weights));
-    const ListView ids = viewLists(*rawIds), weights = viewLists(*rawWeights);
+    const eval::ListView ids = eval::viewLists(*rawIds), weights = eval::viewLists(*rawWeights);
     Picked picked{std::make_shared<std::vector<std::int32_t>>(1, 0), {}};
     for (std::int64_t row = 0; row < rows.rows(); ++row) {
         const auto at = static_cast<std::size_t>(row);
@@ -242,8 +242,9 @@ Status ListFeatures::weighted(const Weighted& feature, RowSet& rows, FeatureBatc
     return okStatus();
 }
 
-Status ListFeatures::checkAligned(const Sequence& feature, const std::vector<ListView>& lists,
-                                  const ListView* time, const RowSet& rows, std::int64_t row) {
+Status ListFeatures::checkAligned(const Sequence& feature, const std::vector<eval::ListView>& lists,
+                                  const eval::ListView* time, const RowSet& rows,
+                                  std::int64_t row) {
     const auto at = static_cast<std::size_t>(row);
     const std::int64_t count = lists[0].count(at);
     for (std::size_t c = 1; c <= lists.size(); ++c) {
@@ -265,16 +266,16 @@ Status ListFeatures::checkAligned(const Sequence& feature, const std::vector<Lis
 
 Status ListFeatures::sequence(const Sequence& feature, RowSet& rows, FeatureBatch& batch) const {
     const std::string place = strCat("features.sequences.", feature.name);
-    std::vector<ListView> lists;
+    std::vector<eval::ListView> lists;
     for (const Element& element : feature.elements) {
         ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(element.column));
-        lists.push_back(viewLists(*values));
+        lists.push_back(eval::viewLists(*values));
     }
     std::optional<TimeCut> cut;
-    ListView time;
+    eval::ListView time;
     if (!feature.before.empty()) {
         ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(feature.time));
-        time = viewLists(*values);
+        time = eval::viewLists(*values);
         ASSIGN_OR_RETURN(
             cut, TimeCut::make(rows, feature.before, feature.beforeType, time, feature.timeType));
     }

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/eval/list_view.h"
 #include "backend/recipe/feature_batch.h"
 #include "backend/recipe/id_encoder.h"
-#include "backend/recipe/list_view.h"
 #include "backend/recipe/row_set.h"
 #include "backend/spec/bind.h"
 
@@ -19,7 +19,7 @@ class ListFeatures {
  public:
     /// `schema`: the columns after the recipe.
     static Result<ListFeatures> make(const spec::FeaturesSpec& features, EncoderMaker& encoders,
-                                     const spec::Schema& schema);
+                                     const expr::Schema& schema);
     Status run(RowSet& rows, FeatureBatch& batch) const;
 
     /// What is read.
@@ -28,30 +28,30 @@ class ListFeatures {
  private:
     struct Weighted {
         std::string name, ids, weights;
-        spec::DataType weightType;
+        expr::DataType weightType;
         IdEncoder encoder;
     };
     struct Element {
         std::string column;
-        spec::DataType type;  ///< of one element
+        expr::DataType type;  ///< of one element
         spec::SequenceValue value = spec::SequenceValue::kId;
         IdEncoder encoder;  ///< kId
     };
     struct Sequence {
         std::string name, time, before;
-        spec::DataType timeType, beforeType;
+        expr::DataType timeType, beforeType;
         std::int64_t last = 0;
         std::vector<Element> elements;
     };
     Status weighted(const Weighted& feature, RowSet& rows, FeatureBatch& batch) const;
     Status sequence(const Sequence& feature, RowSet& rows, FeatureBatch& batch) const;
     /// `time` may be null.
-    static Status checkAligned(const Sequence& feature, const std::vector<ListView>& lists,
-                               const ListView* time, const RowSet& rows, std::int64_t row);
+    static Status checkAligned(const Sequence& feature, const std::vector<eval::ListView>& lists,
+                               const eval::ListView* time, const RowSet& rows, std::int64_t row);
     Status addWeighted(const spec::FeaturesSpec& features, EncoderMaker& encoders,
-                       const spec::Schema& schema);
+                       const expr::Schema& schema);
     Status addSequences(const spec::FeaturesSpec& features, EncoderMaker& encoders,
-                        const spec::Schema& schema);
+                        const expr::Schema& schema);
 
     std::vector<Weighted> weighted_;
     std::vector<Sequence> sequences_;

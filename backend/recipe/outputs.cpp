@@ -13,20 +13,20 @@
 #include <arrow/type.h>
 #include <arrow/util/bit_block_counter.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/text.h"
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/recipe/list_view.h"
+#include "backend/eval/list_view.h"
 #include "backend/recipe/own_time.h"
 #include "backend/recipe/row_keys.h"
 
 namespace millrace::recipe {
 namespace {
 
-const spec::DataType kDoubleType{spec::TypeKind::kDouble};
+const expr::DataType kDoubleType{expr::TypeKind::kDouble};
 
-Result<spec::DataType> typeOf(const spec::Schema& schema, const std::string& column,
+Result<expr::DataType> typeOf(const expr::Schema& schema, const std::string& column,
                               std::string_view kind) {
-    const spec::Field* field = schema.find(column);
+    const expr::Field* field = schema.find(column);
     if (field == nullptr) {
         return invalidArgument("features.", kind, ": no column '", column, "'",
                                nameHint(column, schema.names()));
@@ -34,22 +34,22 @@ Result<spec::DataType> typeOf(const spec::Schema& schema, const std::string& col
     return field->type;
 }
 
-Result<std::shared_ptr<arrow::DoubleArray>> doubles(const spec::Expr& expr, RowSet& rows,
+Result<std::shared_ptr<arrow::DoubleArray>> doubles(const expr::Expr& expr, RowSet& rows,
                                                     const std::string& place) {
     ASSIGN_OR_RETURN(const ArrayPtr raw, evaluateRows(expr, rows, place));
-    ASSIGN_OR_RETURN(const ArrayPtr cast, castValues(raw, expr->type, kDoubleType, false));
+    ASSIGN_OR_RETURN(const ArrayPtr cast, eval::castValues(raw, expr->type, kDoubleType, false));
     return std::static_pointer_cast<arrow::DoubleArray>(cast);
 }
 
-Result<spec::Expr> compiled(const std::string& text, const spec::Schema& schema,
+Result<expr::Expr> compiled(const std::string& text, const expr::Schema& schema,
                             const std::string& place, bool isPredicate) {
     if (text.empty()) {
-        return spec::Expr();
+        return expr::Expr();
     }
-    Result<spec::Expr> expr = isPredicate ? spec::compilePredicate(text, schema, place)
-                                          : spec::compileExpression(text, schema);
+    Result<expr::Expr> expr = isPredicate ? expr::compilePredicate(text, schema, place)
+                                          : expr::compileExpression(text, schema);
     RETURN_IF_ERROR(annotate(expr.status(), place));
-    RETURN_IF_ERROR(annotate(checkExpression(*expr, schema), place));
+    RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, schema), place));
     return expr;
 }
 
@@ -68,7 +68,7 @@ Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int6
     arrow::MemoryPool* const pool =
         split.pool != nullptr ? split.pool : arrow::default_memory_pool();
     ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer,
-                     dataset::fromArrow(arrow::AllocateBuffer(count * 4, pool), "features"));
+                     arrays::fromArrow(arrow::AllocateBuffer(count * 4, pool), "features"));
     auto* const values = reinterpret_cast<float*>(buffer->mutable_data());
     batch.decodedBytes += count * 4;
     owners.push_back(std::move(buffer));
@@ -94,7 +94,7 @@ void copyWithFill(const arrow::FloatArray& in, float fill, float* out) {
 }  // namespace
 
 Result<LabelMaker> LabelMaker::make(const std::map<std::string, spec::LabelSpec>& labels,
-                                    const spec::Schema& schema) {
+                                    const expr::Schema& schema) {
     LabelMaker maker;
     for (const auto& [name, label] : labels) {
         const std::string place = strCat("labels.", name);
@@ -177,12 +177,12 @@ Status LabelMaker::run(RowSet& rows, bool isWeighted, FeatureBatch& batch) const
 
 Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
                                         const std::vector<spec::Step>& steps,
-                                        const spec::Schema& schema, const TableSource& tables) {
+                                        const expr::Schema& schema, const TableSource& tables) {
     FeatureMaker maker;
     const spec::FeaturesSpec& features = spec.features;
     EncoderMaker encoders(spec, steps, tables);
     for (const spec::DenseFeature& dense : features.dense) {
-        ASSIGN_OR_RETURN(const spec::DataType type, typeOf(schema, dense.column, "dense"));
+        ASSIGN_OR_RETURN(const expr::DataType type, typeOf(schema, dense.column, "dense"));
         if (!type.isNumber() && !type.isBool()) {
             return invalidArgument("features.dense: column '", dense.column, "' is ", type.name(),
                                    "; dense features are numbers or bools");
@@ -191,7 +191,7 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
         maker.columns_.push_back(dense.column);
     }
     for (const std::string& name : features.ids) {
-        ASSIGN_OR_RETURN(const spec::DataType type, typeOf(schema, name, "ids"));
+        ASSIGN_OR_RETURN(const expr::DataType type, typeOf(schema, name, "ids"));
         if (type.isList) {
             return invalidArgument("features.ids: column '", name,
                                    "' is a list; name it under features.lists");
@@ -201,7 +201,7 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
         maker.columns_.push_back(name);
     }
     for (const std::string& name : features.lists) {
-        ASSIGN_OR_RETURN(const spec::DataType type, typeOf(schema, name, "lists"));
+        ASSIGN_OR_RETURN(const expr::DataType type, typeOf(schema, name, "lists"));
         if (!type.isList) {
             return invalidArgument("features.lists: column '", name,
                                    "' is no list; name it under features.ids");
@@ -211,8 +211,8 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
         maker.columns_.push_back(name);
     }
     for (const std::string& name : features.vectors) {
-        ASSIGN_OR_RETURN(const spec::DataType type, typeOf(schema, name, "vectors"));
-        if (!type.isList || type.listSize <= 0 || type.kind == spec::TypeKind::kString) {
+        ASSIGN_OR_RETURN(const expr::DataType type, typeOf(schema, name, "vectors"));
+        if (!type.isList || type.listSize <= 0 || type.kind == expr::TypeKind::kString) {
             return invalidArgument("features.vectors: column '", name, "' is ", type.name(),
                                    "; a vector is a fixed-size list of numbers");
         }
@@ -232,7 +232,7 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
     return maker;
 }
 
-void FeatureMaker::addKeys(const spec::FeaturesSpec& features, const spec::Schema& schema) {
+void FeatureMaker::addKeys(const spec::FeaturesSpec& features, const expr::Schema& schema) {
     const auto keep = [&](const std::string& column, std::string& kept) {
         if (!column.empty() && schema.find(column) != nullptr) {
             kept = column;
@@ -278,13 +278,13 @@ Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
 }
 
 Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
-    const spec::DataType floatType{spec::TypeKind::kFloat};
+    const expr::DataType floatType{expr::TypeKind::kFloat};
     FeatureTimes times(batch, rows.split());
     for (const Dense& feature : dense_) {
         const FeatureTimer timer(times, feature.name);
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
         ArrayPtr cast = raw;
-        if (feature.type.kind == spec::TypeKind::kDouble) {
+        if (feature.type.kind == expr::TypeKind::kDouble) {
             // A double outside float's range becomes infinite here, not an error.
             ASSIGN_OR_RETURN(float* const values,
                              ownFloats(batch, rows.split(), rows.rows(), batch.rowOwners));
@@ -295,7 +295,7 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
             batch.dense.push_back({feature.name, values});
             continue;
         }
-        ASSIGN_OR_RETURN(cast, castValues(raw, feature.type, floatType, false));
+        ASSIGN_OR_RETURN(cast, eval::castValues(raw, feature.type, floatType, false));
         const auto& in = static_cast<const arrow::FloatArray&>(*cast);
         const bool isZeroed = feature.fill == 0 && cast == raw && rows.isAsRead(feature.name);
         if (in.null_count() == 0 || isZeroed) {
@@ -356,7 +356,7 @@ Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
         // A null list is empty, whatever its offsets say.
         std::vector<std::int32_t> offsets{0};
         std::vector<std::int64_t> values;
-        const ListView lists = viewLists(*encoded);
+        const eval::ListView lists = eval::viewLists(*encoded);
         const auto* from = static_cast<const arrow::Int64Array&>(*lists.elements).raw_values();
         for (std::size_t i = 0; i < lists.begins.size(); ++i) {
             const auto* const begin = from + lists.begins[i];
@@ -379,8 +379,9 @@ Status FeatureMaker::vectors(RowSet& rows, FeatureBatch& batch) const {
             return internalError("vector column ", feature.name, " has no fixed size");
         }
         const auto& list = static_cast<const arrow::FixedSizeListArray&>(*raw);
-        ASSIGN_OR_RETURN(const ArrayPtr cast, castValues(list.values(), feature.type.element(),
-                                                         {spec::TypeKind::kFloat}, false));
+        ASSIGN_OR_RETURN(const ArrayPtr cast,
+                         eval::castValues(list.values(), feature.type.element(),
+                                          {expr::TypeKind::kFloat}, false));
         const auto& from = static_cast<const arrow::FloatArray&>(*cast);
         const auto width = static_cast<std::size_t>(feature.width);
         std::vector<float> values(static_cast<std::size_t>(rows.rows()) * width, 0);

@@ -16,14 +16,14 @@ namespace millrace::recipe {
 class LabelMaker {
  public:
     static Result<LabelMaker> make(const std::map<std::string, spec::LabelSpec>& labels,
-                                   const spec::Schema& schema);
+                                   const expr::Schema& schema);
     /// `isWeighted`: with label weights and row weights; else every weight is 1.
     Status run(RowSet& rows, bool isWeighted, FeatureBatch& batch) const;
 
  private:
     struct Head {
         std::string name;
-        spec::Expr expr, weight, where;  ///< the last two may be null
+        expr::Expr expr, weight, where;  ///< the last two may be null
     };
     static Status weigh(const Head& head, RowSet& rows, LabelColumn& column);
     std::vector<Head> heads_;
@@ -34,9 +34,9 @@ class FeatureMaker {
     /// `steps`: the recipe that the features come out of; `schema`: the columns after it.
     static Result<FeatureMaker> make(const spec::RunSpec& spec,
                                      const std::vector<spec::Step>& steps,
-                                     const spec::Schema& schema, const TableSource& tables);
+                                     const expr::Schema& schema, const TableSource& tables);
     /// Rows also get keys by these columns of `schema` ("" or one that is not there: none).
-    void addKeys(const spec::FeaturesSpec& features, const spec::Schema& schema);
+    void addKeys(const spec::FeaturesSpec& features, const expr::Schema& schema);
     Status run(RowSet& rows, FeatureBatch& batch) const;
     void addTables(TableSizes& sizes) const { sizes.insert(tables_.begin(), tables_.end()); }
     /// As CompiledRecipe::vocabularies().
@@ -51,7 +51,7 @@ class FeatureMaker {
 
     struct Dense {
         std::string name;
-        spec::DataType type;
+        expr::DataType type;
         float fill = 0;
     };
     struct Encoded {
@@ -60,7 +60,7 @@ class FeatureMaker {
     };
     struct Vector {
         std::string name;
-        spec::DataType type;
+        expr::DataType type;
         std::int32_t width = 0;
     };
     std::vector<Dense> dense_;

@@ -2,7 +2,7 @@
 
 #include <arrow/array/array_primitive.h>
 
-#include "backend/recipe/hash_rows.h"
+#include "backend/eval/hash_rows.h"
 
 namespace millrace::recipe {
 namespace {
@@ -35,7 +35,7 @@ Result<std::vector<std::uint64_t>> rowKeys(const ArrayPtr& values, std::uint64_t
     } else if (values->type_id() == arrow::Type::INT32) {
         keys = integerKeys<arrow::Int32Array>(*values);
     } else {
-        ASSIGN_OR_RETURN(keys, hashRows({values}, values->length(), nullptr));
+        ASSIGN_OR_RETURN(keys, eval::hashRows({values}, values->length(), nullptr));
     }
     for (std::int64_t r = 0; values->null_count() > 0 && r < values->length(); ++r) {
         if (values->IsNull(r)) {

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/recipe/evaluator.h"
+#include "backend/eval/evaluator.h"
 
 namespace millrace::recipe {
+
+using eval::ArrayPtr;
 
 /// Equal values have one key, different ones different keys (up to 64-bit chance). A null is a
 /// value of its own in every row; `firstRow` sets those of one split apart from those of another.

@@ -5,7 +5,7 @@
 
 #include <arrow/array/array_dict.h>
 
-#include "backend/dataset/arrow_bridge.h"
+#include "backend/arrays/arrow_bridge.h"
 
 namespace millrace::recipe {
 namespace {
@@ -14,17 +14,17 @@ constexpr std::size_t kFewNames = 8;
 
 }  // namespace
 
-RowSet::RowSet(const SplitInput& split, const spec::Schema& schema)
+RowSet::RowSet(const SplitInput& split, const expr::Schema& schema)
     : split_(split), schema_(schema), source_(std::make_shared<Source>()), rows_(split.rows) {}
 
 Result<std::vector<ArrayPtr>> ColumnSource::rows(const std::vector<std::string>& names,
-                                                 const dataset::RowWish& wish) {
+                                                 const pages::RowWish& wish) {
     ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, columns(names));
     for (ArrayPtr& array : arrays) {
         ASSIGN_OR_RETURN(array,
-                         dataset::selectRows(std::move(array), wish, arrow::default_memory_pool()));
+                         pages::selectRows(std::move(array), wish, arrow::default_memory_pool()));
         ASSIGN_OR_RETURN(array,
-                         dataset::zeroNullFloats(std::move(array), arrow::default_memory_pool()));
+                         pages::zeroNullFloats(std::move(array), arrow::default_memory_pool()));
     }
     return arrays;
 }
@@ -33,7 +33,7 @@ Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat) {
     // Of a wide table all columns are asked for at once: each is looked up, not searched.
     std::unordered_set<std::string_view> known, asked;
     if (names.size() > kFewNames) {
-        for (const spec::Field& field : schema_.fields) {
+        for (const expr::Field& field : schema_.fields) {
             known.insert(field.name);
         }
     }
@@ -49,7 +49,7 @@ Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat) {
     if (wanted.empty() || rows_ == 0) {
         return okStatus();
     }
-    const dataset::RowWish wish{selection_.has_value() ? &*selection_ : nullptr, mayRepeat};
+    const pages::RowWish wish{selection_.has_value() ? &*selection_ : nullptr, mayRepeat};
     ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, split_.source->rows(wanted, wish));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (arrays[i]->length() != rows_) {
@@ -64,11 +64,11 @@ Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat) {
 // What was read before rows went is cut to those that stay.
 Result<ArrayPtr> RowSet::presentRows(const MadeColumn& read) const {
     if (read.generation == 0 && selection_.has_value()) {
-        return takeRows(read.values, selectionArray_);
+        return eval::takeRows(read.values, selectionArray_);
     }
     ArrayPtr values = read.values;
     for (std::size_t g = read.generation; g < cuts_.size(); ++g) {
-        ASSIGN_OR_RETURN(values, takeRows(values, cuts_[g]));
+        ASSIGN_OR_RETURN(values, eval::takeRows(values, cuts_[g]));
     }
     return values;
 }
@@ -78,7 +78,7 @@ Result<ArrayPtr> RowSet::column(const std::string& name) {
     if (values->type_id() != arrow::Type::DICTIONARY) {
         return values;
     }
-    ASSIGN_OR_RETURN(values, dataset::expandLists(std::move(values), arrow::default_memory_pool()));
+    ASSIGN_OR_RETURN(values, pages::expandLists(std::move(values), arrow::default_memory_pool()));
     const auto made = made_.find(name);
     return (made != made_.end() ? made->second.values : selected_[name]) = std::move(values);
 }
@@ -88,7 +88,8 @@ Result<ArrayPtr> RowSet::storedColumn(const std::string& name) {
     if (made != made_.end()) {
         MadeColumn& column = made->second;
         while (column.generation < cuts_.size()) {
-            ASSIGN_OR_RETURN(column.values, takeRows(column.values, cuts_[column.generation]));
+            ASSIGN_OR_RETURN(column.values,
+                             eval::takeRows(column.values, cuts_[column.generation]));
             ++column.generation;
         }
         return column.values;
@@ -101,12 +102,12 @@ Result<ArrayPtr> RowSet::storedColumn(const std::string& name) {
     if (rows_ > 0 && known != source_->columns.end() && known->second.generation == cuts_.size()) {
         return known->second.values;
     }
-    const spec::Field* field = schema_.find(name);
+    const expr::Field* field = schema_.find(name);
     if (field == nullptr) {
         return internalError("no column ", name);
     }
     if (rows_ == 0) {
-        return dataset::nullArray(field->type, 0, arrow::default_memory_pool());
+        return arrays::nullArray(field->type, 0, arrow::default_memory_pool());
     }
     RETURN_IF_ERROR(prefetch({name}));
     const MadeColumn& read = source_->columns[name];
@@ -124,7 +125,7 @@ Status RowSet::keep(const std::vector<std::int64_t>& positions) {
     if (source_.use_count() > 1) {
         source_ = std::make_shared<Source>(*source_);  // a copy keeps rows of its own from here on
     }
-    ASSIGN_OR_RETURN(ArrayPtr cut, indexArray(positions, false));
+    ASSIGN_OR_RETURN(ArrayPtr cut, eval::indexArray(positions, false));
     cuts_.push_back(std::move(cut));
     std::vector<std::int64_t> selection;
     selection.reserve(positions.size());
@@ -141,7 +142,7 @@ Status RowSet::keep(const std::vector<std::int64_t>& positions) {
     rows_ = static_cast<std::int64_t>(positions.size());
     selected_.clear();
     selection_ = std::move(selection);
-    ASSIGN_OR_RETURN(selectionArray_, indexArray(*selection_, false));
+    ASSIGN_OR_RETURN(selectionArray_, eval::indexArray(*selection_, false));
     return okStatus();
 }
 
@@ -185,7 +186,7 @@ Result<ArrayPtr> StoredValues::asRows(ArrayPtr made) const {
         return made;
     }
     if (made->type_id() != arrow::Type::LIST) {
-        return takeRows(made, indices);
+        return eval::takeRows(made, indices);
     }
     const auto type = arrow::dictionary(indices->type(), made->type());
     return std::make_shared<arrow::DictionaryArray>(type, indices, std::move(made));
@@ -194,7 +195,7 @@ Result<ArrayPtr> StoredValues::asRows(ArrayPtr made) const {
 namespace {
 
 // Each stored value as a row.
-class StoredInput final : public ExprInput {
+class StoredInput final : public eval::ExprInput {
  public:
     StoredInput(std::string name, ArrayPtr values)
         : name_(std::move(name)), values_(std::move(values)) {}
@@ -210,14 +211,14 @@ class StoredInput final : public ExprInput {
 
 }  // namespace
 
-Result<ArrayPtr> evaluateStored(const spec::Expr& expr, RowSet& rows, const std::string& place) {
-    const std::vector<std::string> names = spec::collectColumns(expr);
+Result<ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows, const std::string& place) {
+    const std::vector<std::string> names = expr::collectColumns(expr);
     if (names.size() == 1) {
         ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(names[0]));
         // What is made of a null is not always null, and a null is not among the stored values.
         if (stored.indices != nullptr && stored.indices->null_count() == 0) {
             StoredInput input(names[0], stored.values);
-            Result<ArrayPtr> made = evaluate(expr, input);
+            Result<ArrayPtr> made = eval::evaluate(expr, input);
             // A stored list that fails may belong to no row; if it does, its row is wanted.
             if (made.ok()) {
                 return stored.asRows(*std::move(made));
@@ -227,10 +228,10 @@ Result<ArrayPtr> evaluateStored(const spec::Expr& expr, RowSet& rows, const std:
     return evaluateRows(expr, rows, place);
 }
 
-Result<ArrayPtr> evaluateRows(const spec::Expr& expr, RowSet& rows, const std::string& place) {
-    RETURN_IF_ERROR(rows.prefetch(spec::collectColumns(expr)));
+Result<ArrayPtr> evaluateRows(const expr::Expr& expr, RowSet& rows, const std::string& place) {
+    RETURN_IF_ERROR(rows.prefetch(expr::collectColumns(expr)));
     std::int64_t failed = -1;
-    Result<ArrayPtr> values = evaluate(expr, rows, &failed);
+    Result<ArrayPtr> values = eval::evaluate(expr, rows, &failed);
     if (values.ok() || values.status().code() != absl::StatusCode::kInvalidArgument) {
         return values;
     }

@@ -11,10 +11,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend/eval/evaluator.h"
 #include "backend/recipe/compiled_recipe.h"
-#include "backend/recipe/evaluator.h"
 
 namespace millrace::recipe {
+
+using eval::ArrayPtr;
 
 /// Values of which several rows may have one.
 struct StoredValues {
@@ -25,10 +27,10 @@ struct StoredValues {
     Result<ArrayPtr> asRows(ArrayPtr made) const;
 };
 
-class RowSet : public ExprInput {
+class RowSet : public eval::ExprInput {
  public:
     /// `split` and `schema` (of the file's columns) outlive it.
-    RowSet(const SplitInput& split, const spec::Schema& schema);
+    RowSet(const SplitInput& split, const expr::Schema& schema);
 
     std::int64_t rows() const override { return rows_; }
     Result<ArrayPtr> column(const std::string& name) override;
@@ -74,7 +76,7 @@ class RowSet : public ExprInput {
     Result<ArrayPtr> presentRows(const MadeColumn& read) const;
 
     const SplitInput& split_;
-    const spec::Schema& schema_;
+    const expr::Schema& schema_;
     std::shared_ptr<Source> source_;
     std::unordered_map<std::string, ArrayPtr> selected_;  ///< file columns, present rows only
     std::unordered_map<std::string, MadeColumn> made_;
@@ -87,9 +89,9 @@ class RowSet : public ExprInput {
 
 /// The same, but where the expression is of one column whose lists repeat, it is evaluated once for
 /// each stored list; a result of lists is then dictionary<int32, list>.
-Result<ArrayPtr> evaluateStored(const spec::Expr& expr, RowSet& rows, const std::string& place);
+Result<ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows, const std::string& place);
 
 /// Evaluates for all present rows; an error gets "FILE: row N: PLACE: ...".
-Result<ArrayPtr> evaluateRows(const spec::Expr& expr, RowSet& rows, const std::string& place);
+Result<ArrayPtr> evaluateRows(const expr::Expr& expr, RowSet& rows, const std::string& place);
 
 }  // namespace millrace::recipe

@@ -6,8 +6,8 @@
 #include <arrow/array/array_base.h>
 #include <arrow/array/builder_primitive.h>
 
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/value_text.h"
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/value_text.h"
 #include "backend/recipe/row_set.h"
 #include "backend/recipe/steps.h"
 #include "backend/spec/bind.h"
@@ -19,7 +19,7 @@ constexpr RunContext contextOf(std::uint64_t seed) {
     return {seed, 0};
 }
 
-StageColumn textsOf(const std::string& name, const spec::DataType& type,
+StageColumn textsOf(const std::string& name, const expr::DataType& type,
                     const arrow::Array& values) {
     StageColumn column{name, type.name(), {}, {}};
     if (values.null_count() > 0) {
@@ -31,7 +31,7 @@ StageColumn textsOf(const std::string& name, const spec::DataType& type,
             column.isNull[static_cast<std::size_t>(row)] = true;
             column.values.emplace_back();
         } else {
-            column.values.push_back(dataset::valueText(values, row));
+            column.values.push_back(arrays::valueText(values, row));
         }
     }
     return column;
@@ -40,21 +40,21 @@ StageColumn textsOf(const std::string& name, const spec::DataType& type,
 Result<StageColumn> weightsOf(const std::vector<double>& weights) {
     arrow::DoubleBuilder builder;
     std::shared_ptr<arrow::Array> values;
-    RETURN_IF_ERROR(dataset::fromArrow(builder.AppendValues(weights), kRowWeightColumn));
-    RETURN_IF_ERROR(dataset::fromArrow(builder.Finish(&values), kRowWeightColumn));
-    return textsOf(kRowWeightColumn, {spec::TypeKind::kDouble}, *values);
+    RETURN_IF_ERROR(arrays::fromArrow(builder.AppendValues(weights), kRowWeightColumn));
+    RETURN_IF_ERROR(arrays::fromArrow(builder.Finish(&values), kRowWeightColumn));
+    return textsOf(kRowWeightColumn, {expr::TypeKind::kDouble}, *values);
 }
 
 class StagedSteps final : public StagedRecipe {
  public:
-    StagedSteps(std::uint64_t seed, spec::Schema schema)
+    StagedSteps(std::uint64_t seed, expr::Schema schema)
         : seed_(seed), schema_(std::move(schema)) {}
 
     Status build(const spec::RunSpec& spec, const TableSource& tables) {
         if (!spec.dataset.where.empty()) {
             ASSIGN_OR_RETURN(where_, compileFilter(spec.dataset.where, schema_, "dataset.where"));
         }
-        spec::Schema columns = schema_;
+        expr::Schema columns = schema_;
         for (const spec::Step& step : spec.recipe) {
             OneStep one;
             if (step.enabled) {
@@ -108,11 +108,11 @@ class StagedSteps final : public StagedRecipe {
     struct OneStep {
         StepPtr step;          ///< null: disabled, or broken
         Status status;         ///< why it could not be compiled
-        spec::Schema columns;  ///< after it
+        expr::Schema columns;  ///< after it
     };
 
     static Status compileOne(const spec::Step& step, const TableSource& tables,
-                             spec::Schema& columns, StepPtr& out) {
+                             expr::Schema& columns, StepPtr& out) {
         ASSIGN_OR_RETURN(out, compileStep(step, columns, Part::kTrain, tables));
         ASSIGN_OR_RETURN(columns, spec::columnsAfter(step, columns, tables.schema));
         return okStatus();
@@ -152,7 +152,7 @@ class StagedSteps final : public StagedRecipe {
         return okStatus();
     }
 
-    static Result<Stage> stageOf(RowSet& set, const spec::Schema& columns, int step) {
+    static Result<Stage> stageOf(RowSet& set, const expr::Schema& columns, int step) {
         Stage stage;
         stage.step = step;
         stage.rowsOut = set.rows();
@@ -161,7 +161,7 @@ class StagedSteps final : public StagedRecipe {
                 static_cast<std::int64_t>(set.rowNumber(i) - set.split().firstRow));
         }
         RETURN_IF_ERROR(set.prefetch(columns.names()));
-        for (const spec::Field& field : columns.fields) {
+        for (const expr::Field& field : columns.fields) {
             ASSIGN_OR_RETURN(const ArrayPtr values, set.column(field.name));
             stage.columns.push_back(textsOf(field.name, field.type, *values));
         }
@@ -173,7 +173,7 @@ class StagedSteps final : public StagedRecipe {
     }
 
     const std::uint64_t seed_;
-    const spec::Schema schema_;
+    const expr::Schema schema_;
     StepPtr where_;
     std::vector<OneStep> steps_;
 };
@@ -181,7 +181,7 @@ class StagedSteps final : public StagedRecipe {
 }  // namespace
 
 Result<std::shared_ptr<const StagedRecipe>> StagedRecipe::compile(const spec::RunSpec& spec,
-                                                                  const spec::Schema& schema,
+                                                                  const expr::Schema& schema,
                                                                   const TableSource& tables,
                                                                   MemoryBudget* budget) {
     auto recipe = std::make_shared<StagedSteps>(spec.batch.seed, schema);

@@ -12,9 +12,9 @@
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
+#include "backend/expr/schema.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 
 namespace millrace::recipe {
 
@@ -53,7 +53,7 @@ class StagedRecipe {
     /// `spec` has met its columns (spec::bindSchema), with or without errors. `budget` may be null.
     /// Failure: dataset.where cannot be compiled, the side tables do not fit.
     static Result<std::shared_ptr<const StagedRecipe>> compile(const spec::RunSpec& spec,
-                                                               const spec::Schema& schema,
+                                                               const expr::Schema& schema,
                                                                const TableSource& tables,
                                                                MemoryBudget* budget);
     virtual ~StagedRecipe() = default;

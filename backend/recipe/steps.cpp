@@ -9,29 +9,29 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/philox.h"
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/recipe/hash_rows.h"
+#include "backend/eval/hash_rows.h"
+#include "backend/eval/list_view.h"
+#include "backend/eval/value_reader.h"
 #include "backend/recipe/id_encoder.h"
 #include "backend/recipe/join_steps.h"
-#include "backend/recipe/list_view.h"
-#include "backend/recipe/value_reader.h"
 
 namespace millrace::recipe {
 namespace {
 
-Result<spec::Expr> compiled(const std::string& text, const spec::Schema& schema,
+Result<expr::Expr> compiled(const std::string& text, const expr::Schema& schema,
                             const std::string& place, bool isPredicate) {
-    Result<spec::Expr> expr = isPredicate ? spec::compilePredicate(text, schema, place)
-                                          : spec::compileExpression(text, schema);
+    Result<expr::Expr> expr = isPredicate ? expr::compilePredicate(text, schema, place)
+                                          : expr::compileExpression(text, schema);
     RETURN_IF_ERROR(annotate(expr.status(), place));
-    RETURN_IF_ERROR(annotate(checkExpression(*expr, schema), place));
+    RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, schema), place));
     return expr;
 }
 
 class FilterStep : public CompiledStep {
  public:
-    FilterStep(spec::Expr expr, std::string place)
+    FilterStep(expr::Expr expr, std::string place)
         : expr_(std::move(expr)), place_(std::move(place)) {}
 
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
@@ -51,13 +51,13 @@ class FilterStep : public CompiledStep {
     std::vector<std::string> reasons() const override { return {"false", "null"}; }
 
  private:
-    const spec::Expr expr_;
+    const expr::Expr expr_;
     const std::string place_;
 };
 
 class SampleStep : public CompiledStep {
  public:
-    SampleStep(const spec::Step& step, spec::Expr where)
+    SampleStep(const spec::Step& step, expr::Expr where)
         : step_(step), where_(std::move(where)), place_(strCat("recipe.", step.name, ".where")) {}
 
     Status run(RowSet& rows, const RunContext& context, StepCount& count) const override {
@@ -66,11 +66,11 @@ class SampleStep : public CompiledStep {
             ASSIGN_OR_RETURN(draws, evaluateRows(where_, rows, place_));
         }
         std::vector<ArrayPtr> by;
-        std::vector<ValueReader> readers;
+        std::vector<eval::ValueReader> readers;
         RETURN_IF_ERROR(rows.prefetch(step_.by));
         for (const std::string& name : step_.by) {
             ASSIGN_OR_RETURN(ArrayPtr column, rows.column(name));
-            ASSIGN_OR_RETURN(const ValueReader reader, ValueReader::of(*column));
+            ASSIGN_OR_RETURN(const eval::ValueReader reader, eval::ValueReader::of(*column));
             by.push_back(std::move(column));
             readers.push_back(reader);
         }
@@ -87,7 +87,7 @@ class SampleStep : public CompiledStep {
 
  private:
     Status choose(RowSet& rows, const RunContext& context, const arrow::BooleanArray* draws,
-                  const std::vector<ValueReader>& by, StepCount& count) const {
+                  const std::vector<eval::ValueReader>& by, StepCount& count) const {
         DrawKey start(DrawPurpose::kDraw, step_.name);
         if (step_.redrawEachEpoch) {
             start.epoch(context.epoch);
@@ -112,7 +112,7 @@ class SampleStep : public CompiledStep {
                 bits = philox64(context.seed, fileCounter, rows.rowNumber(i));
             } else {
                 key = start;
-                for (const ValueReader& reader : by) {
+                for (const eval::ValueReader& reader : by) {
                     reader.append(i, key.rest());
                 }
                 bits = philox64(context.seed, key.counter(), 0);
@@ -133,7 +133,7 @@ class SampleStep : public CompiledStep {
     }
 
     const spec::Step step_;
-    const spec::Expr where_;  ///< null: all rows draw
+    const expr::Expr where_;  ///< null: all rows draw
     const std::string place_;
 };
 
@@ -141,7 +141,7 @@ class DeriveStep : public CompiledStep {
  public:
     struct Column {
         std::string name, place;
-        spec::Expr expr;
+        expr::Expr expr;
     };
     explicit DeriveStep(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -163,13 +163,13 @@ class DeriveStep : public CompiledStep {
 
 class WeightStep : public CompiledStep {
  public:
-    WeightStep(spec::Expr expr, std::string place)
+    WeightStep(expr::Expr expr, std::string place)
         : expr_(std::move(expr)), place_(std::move(place)) {}
 
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr raw, evaluateRows(expr_, rows, place_));
         ASSIGN_OR_RETURN(const ArrayPtr values,
-                         castValues(raw, expr_->type, {spec::TypeKind::kDouble}, false));
+                         eval::castValues(raw, expr_->type, {expr::TypeKind::kDouble}, false));
         const auto& factors = static_cast<const arrow::DoubleArray&>(*values);
         std::vector<double>& weights = rows.mutableWeights();
         for (std::int64_t i = 0; i < rows.rows(); ++i) {
@@ -189,7 +189,7 @@ class WeightStep : public CompiledStep {
     std::vector<std::string> reasons() const override { return {"weight 0"}; }
 
  private:
-    const spec::Expr expr_;
+    const expr::Expr expr_;
     const std::string place_;
 };
 
@@ -198,7 +198,7 @@ class HashStep : public CompiledStep {
     explicit HashStep(const spec::Step& step) : step_(step) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(step_.column));
-        ASSIGN_OR_RETURN(ArrayPtr ids, hashIds(values, step_.buckets, step_.seed));
+        ASSIGN_OR_RETURN(ArrayPtr ids, eval::hashIds(values, step_.buckets, step_.seed));
         count.reasons[0] += values->null_count();
         rows.set(step_.as, std::move(ids));
         return okStatus();
@@ -211,11 +211,11 @@ class HashStep : public CompiledStep {
 
 class BucketizeStep : public CompiledStep {
  public:
-    BucketizeStep(const spec::Step& step, const spec::DataType& type) : step_(step), type_(type) {}
+    BucketizeStep(const spec::Step& step, const expr::DataType& type) : step_(step), type_(type) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(step_.column));
         ASSIGN_OR_RETURN(const ArrayPtr values,
-                         castValues(raw, type_, {spec::TypeKind::kDouble}, false));
+                         eval::castValues(raw, type_, {expr::TypeKind::kDouble}, false));
         const auto& in = static_cast<const arrow::DoubleArray&>(*values);
         std::vector<std::int64_t> ids(static_cast<std::size_t>(rows.rows()), 0);
         for (std::int64_t i = 0; i < rows.rows(); ++i) {
@@ -229,7 +229,7 @@ class BucketizeStep : public CompiledStep {
             }
         }
         count.reasons[0] += in.null_count();
-        ASSIGN_OR_RETURN(ArrayPtr out, indexArray(ids, false));
+        ASSIGN_OR_RETURN(ArrayPtr out, eval::indexArray(ids, false));
         rows.set(step_.as, std::move(out));
         return okStatus();
     }
@@ -237,7 +237,7 @@ class BucketizeStep : public CompiledStep {
 
  private:
     const spec::Step step_;
-    const spec::DataType type_;
+    const expr::DataType type_;
 };
 
 // Rows whose value is marked.
@@ -258,7 +258,7 @@ class TruncateStep : public CompiledStep {
     explicit TruncateStep(const spec::Step& step) : step_(step) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(step_.column));
-        const ListView list = viewLists(*stored.values);
+        const eval::ListView list = eval::viewLists(*stored.values);
         std::vector<std::int64_t> elements;
         std::vector<std::int32_t> ends{0};
         std::vector<bool> isNull(list.begins.size()), isCut(list.begins.size());
@@ -273,9 +273,9 @@ class TruncateStep : public CompiledStep {
             isCut[i] = taken < list.count(i);
         }
         count.reasons[0] += rowsOf(isCut, stored.indices);
-        ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(elements, false));
-        ASSIGN_OR_RETURN(const ArrayPtr taken, takeRows(list.elements, indices));
-        ASSIGN_OR_RETURN(ArrayPtr cut, makeLists(taken, ends, isNull));
+        ASSIGN_OR_RETURN(const ArrayPtr indices, eval::indexArray(elements, false));
+        ASSIGN_OR_RETURN(const ArrayPtr taken, eval::takeRows(list.elements, indices));
+        ASSIGN_OR_RETURN(ArrayPtr cut, eval::makeLists(taken, ends, isNull));
         ASSIGN_OR_RETURN(cut, stored.asRows(std::move(cut)));
         rows.set(step_.as, std::move(cut));
         return okStatus();
@@ -292,11 +292,11 @@ class NoStep : public CompiledStep {
     Status run(RowSet&, const RunContext&, StepCount&) const override { return okStatus(); }
 };
 
-Result<StepPtr> compileDerive(const spec::Step& step, const spec::Schema& schema) {
+Result<StepPtr> compileDerive(const spec::Step& step, const expr::Schema& schema) {
     std::vector<DeriveStep::Column> columns;
     for (const spec::NamedExpr& column : step.columns) {
         const std::string place = strCat("recipe.", step.name, ".", column.name);
-        ASSIGN_OR_RETURN(spec::Expr expr, compiled(column.expr, schema, place, false));
+        ASSIGN_OR_RETURN(expr::Expr expr, compiled(column.expr, schema, place, false));
         columns.push_back({column.name, place, std::move(expr)});
     }
     return StepPtr(std::make_unique<DeriveStep>(std::move(columns)));
@@ -316,18 +316,18 @@ Result<ArrayPtr> TableInput::column(const std::string& name) {
     if (column->num_chunks() == 1) {
         return column->chunk(0);
     }
-    return dataset::fromArrow(
+    return arrays::fromArrow(
         column->num_chunks() == 0 ? arrow::Concatenate({}) : arrow::Concatenate(column->chunks()),
         name);
 }
 
-Result<StepPtr> compileFilter(const std::string& text, const spec::Schema& schema,
+Result<StepPtr> compileFilter(const std::string& text, const expr::Schema& schema,
                               const std::string& place) {
-    ASSIGN_OR_RETURN(spec::Expr expr, compiled(text, schema, place, true));
+    ASSIGN_OR_RETURN(expr::Expr expr, compiled(text, schema, place, true));
     return StepPtr(std::make_unique<FilterStep>(std::move(expr), strCat(place, " (", text, ")")));
 }
 
-Result<StepPtr> compileStep(const spec::Step& step, const spec::Schema& schema, Part part,
+Result<StepPtr> compileStep(const spec::Step& step, const expr::Schema& schema, Part part,
                             const TableSource& tables) {
     const std::string place = strCat("recipe.", step.name);
     switch (step.kind) {
@@ -339,7 +339,7 @@ Result<StepPtr> compileStep(const spec::Step& step, const spec::Schema& schema, 
         case spec::StepKind::kAntiJoin:
             return compileMembership(step, schema, tables);
         case spec::StepKind::kSample: {
-            spec::Expr where;
+            expr::Expr where;
             if (!step.where.empty()) {
                 ASSIGN_OR_RETURN(where, compiled(step.where, schema, place + ".where", true));
             }
@@ -348,13 +348,13 @@ Result<StepPtr> compileStep(const spec::Step& step, const spec::Schema& schema, 
         case spec::StepKind::kDerive:
             return compileDerive(step, schema);
         case spec::StepKind::kWeight: {
-            ASSIGN_OR_RETURN(spec::Expr expr, compiled(step.expr, schema, place, false));
+            ASSIGN_OR_RETURN(expr::Expr expr, compiled(step.expr, schema, place, false));
             return StepPtr(std::make_unique<WeightStep>(std::move(expr), place));
         }
         case spec::StepKind::kHash:
             return StepPtr(std::make_unique<HashStep>(step));
         case spec::StepKind::kBucketize: {
-            const spec::Field* field = schema.find(step.column);
+            const expr::Field* field = schema.find(step.column);
             if (field == nullptr) {
                 return invalidArgument(place, ": no column '", step.column, "'");
             }

@@ -11,6 +11,8 @@
 
 namespace millrace::recipe {
 
+using eval::ArrayPtr;
+
 /// What steps may need beside the rows.
 struct RunContext {
     std::uint64_t seed = 0;
@@ -31,15 +33,15 @@ class CompiledStep {
 using StepPtr = std::unique_ptr<const CompiledStep>;
 
 /// Keeps the rows where `text` is true; `place` is for messages.
-Result<StepPtr> compileFilter(const std::string& text, const spec::Schema& schema,
+Result<StepPtr> compileFilter(const std::string& text, const expr::Schema& schema,
                               const std::string& place);
 
 /// Any step; `schema` holds the columns before it. In `kEval` joins never drop rows.
-Result<StepPtr> compileStep(const spec::Step& step, const spec::Schema& schema, Part part,
+Result<StepPtr> compileStep(const spec::Step& step, const expr::Schema& schema, Part part,
                             const TableSource& tables);
 
 /// Expressions over the columns of a table.
-class TableInput : public ExprInput {
+class TableInput : public eval::ExprInput {
  public:
     explicit TableInput(std::shared_ptr<arrow::Table> table) : table_(std::move(table)) {}
     std::int64_t rows() const override;

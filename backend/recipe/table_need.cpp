@@ -4,9 +4,9 @@
 #include <iterator>
 #include <set>
 
+#include "backend/expr/expression.h"
 #include "backend/recipe/join_steps.h"
 #include "backend/recipe/join_table.h"
-#include "backend/spec/expression.h"
 
 namespace millrace::recipe {
 namespace {
@@ -27,8 +27,8 @@ void add(TableNeed& all, std::int64_t loaded, std::int64_t held) {
     all.peak = std::max(all.peak, all.held + loaded);
 }
 
-bool isOneInteger(const spec::Schema& schema, const std::set<std::string>& keys) {
-    const spec::Field* field = keys.size() == 1 ? schema.find(*keys.begin()) : nullptr;
+bool isOneInteger(const expr::Schema& schema, const std::set<std::string>& keys) {
+    const expr::Field* field = keys.size() == 1 ? schema.find(*keys.begin()) : nullptr;
     return field != nullptr &&
            (field->type.isInteger() || field->type.isTemporal() || field->type.isBool());
 }
@@ -40,7 +40,7 @@ Status addTable(const Wanted& wanted, const TableSource& tables, TableNeed& all)
         size.bytes += size.rows * kValueBytes * static_cast<std::int64_t>(columns.size());
         return size;
     };
-    ASSIGN_OR_RETURN(const spec::Schema schema, tables.schema(wanted.table));
+    ASSIGN_OR_RETURN(const expr::Schema schema, tables.schema(wanted.table));
     ASSIGN_OR_RETURN(const dataset::TableSize keys, sizeOf(wanted.keys));
     ASSIGN_OR_RETURN(const dataset::TableSize taken, sizeOf(wanted.taken));
     std::int64_t held = JoinTable::bucketBytes(keys.rows) + taken.bytes;
@@ -62,8 +62,8 @@ Result<Wanted> wantedBy(const spec::Step& step) {
         wanted.keys.insert(step.asOf->right);
     }
     for (const spec::NamedExpr& take : step.take) {
-        ASSIGN_OR_RETURN(const spec::Expr expr, spec::parseExpression(take.expr));
-        for (const std::string& column : spec::collectColumns(expr)) {
+        ASSIGN_OR_RETURN(const expr::Expr expr, expr::parseExpression(take.expr));
+        for (const std::string& column : expr::collectColumns(expr)) {
             wanted.taken.insert(column);
         }
     }

@@ -6,7 +6,7 @@
 #include <arrow/api.h>
 #include <arrow/util/decimal.h>
 
-#include "backend/dataset/decimals.h"
+#include "backend/arrays/decimals.h"
 #include "backend/frame/carry_mask.h"
 #include "backend/segment/row_records.h"
 
@@ -71,7 +71,7 @@ Result<const std::byte*> decimalDoubles(Chunk& chunk, BufferPool& pool, const ar
     auto* const values = reinterpret_cast<double*>(bytes);
     for (std::int64_t r = 0; r < array.length(); ++r) {
         values[r] = decimals.IsValid(r)
-                        ? dataset::nearestDouble(arrow::Decimal128(decimals.GetValue(r)), scale)
+                        ? arrays::nearestDouble(arrow::Decimal128(decimals.GetValue(r)), scale)
                         : 0.0;
     }
     return bytesOf(bytes);
@@ -173,7 +173,7 @@ Result<Chunk::Column> fixedLists(Chunk& chunk, BufferPool& pool, const arrow::Ar
 
 // Decimals as their digits.
 Result<Chunk::Column> decimalTexts(Chunk& chunk, BufferPool& pool, const arrow::Array& array) {
-    ASSIGN_OR_RETURN(const auto texts, dataset::decimalKeys(array, arrow::default_memory_pool()));
+    ASSIGN_OR_RETURN(const auto texts, arrays::decimalKeys(array, arrow::default_memory_pool()));
     chunk.owners.push_back(texts);
     return listColumn(chunk, pool, *texts, 1);
 }

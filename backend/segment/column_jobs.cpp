@@ -9,12 +9,12 @@ namespace millrace::segment {
 struct ColumnJobs::Job {
     dataset::SplitRange split;
     const std::vector<std::string>& names;
-    const dataset::RowWish& wish;
+    const pages::RowWish& wish;
     std::vector<Result<std::shared_ptr<arrow::Array>>> arrays;
     std::size_t next = 0, running = 0;
 
     Job(const dataset::SplitRange& range, const std::vector<std::string>& columns,
-        const dataset::RowWish& rows)
+        const pages::RowWish& rows)
         : split(range),
           names(columns),
           wish(rows),
@@ -105,7 +105,7 @@ bool ColumnJobs::helpBefore(std::int64_t rank, dataset::SplitReader& helper) {
 
 Result<ColumnArrays> ColumnJobs::read(std::int64_t rank, const dataset::SplitRange& split,
                                       const std::vector<std::string>& names,
-                                      const dataset::RowWish& wish, dataset::SplitReader& reader,
+                                      const pages::RowWish& wish, dataset::SplitReader& reader,
                                       dataset::SplitReader& helper) {
     const auto job = std::make_shared<Job>(split, names, wish);
     {

@@ -19,8 +19,8 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
-#include "backend/dataset/row_wish.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/pages/row_wish.h"
 #include "backend/segment/stage_counters.h"
 
 namespace millrace::segment {
@@ -40,7 +40,7 @@ class ColumnJobs {
     /// A split's columns of one segment. `rank`: the segment's place among those in flight, no two
     /// alike. `reader` is the caller's; `helper` is used for others' columns.
     Result<ColumnArrays> read(std::int64_t rank, const dataset::SplitRange& split,
-                              const std::vector<std::string>& names, const dataset::RowWish& wish,
+                              const std::vector<std::string>& names, const pages::RowWish& wish,
                               dataset::SplitReader& reader, dataset::SplitReader& helper);
 
     /// Reads a column of the foremost segment that has one; false: none has.

@@ -9,12 +9,12 @@ namespace millrace::segment {
 
 namespace {
 
+using expr::TypeKind;
 using frame::ColumnSpec;
 using frame::DType;
 using frame::Role;
-using spec::TypeKind;
 
-Result<DType> carriedType(const spec::Field& field) {
+Result<DType> carriedType(const expr::Field& field) {
     switch (field.type.kind) {
         case TypeKind::kBool:
         case TypeKind::kUint8:
@@ -49,7 +49,7 @@ Result<DType> carriedType(const spec::Field& field) {
                            " cannot be carried");
 }
 
-Result<ColumnSpec> carryColumn(const spec::Field& field) {
+Result<ColumnSpec> carryColumn(const expr::Field& field) {
     ASSIGN_OR_RETURN(const DType type, carriedType(field));
     if (!field.type.isList) {
         return type == DType::kString ? ColumnSpec::list(Role::kCarry, type, field.name)
@@ -65,14 +65,14 @@ Result<ColumnSpec> carryColumn(const spec::Field& field) {
     return ColumnSpec::list(Role::kCarry, type, field.name);
 }
 
-bool isStoredDecimal(const spec::Field& field, const spec::ColumnOrigins& origins) {
+bool isStoredDecimal(const expr::Field& field, const spec::ColumnOrigins& origins) {
     return !field.type.isList && field.type.kind == TypeKind::kDecimal &&
            !origins.of(field.name).empty();
 }
 
-Result<const spec::Field*> findColumn(const spec::Schema& columns, const std::string& name,
+Result<const expr::Field*> findColumn(const expr::Schema& columns, const std::string& name,
                                       std::string_view key) {
-    const spec::Field* field = columns.find(name);
+    const expr::Field* field = columns.find(name);
     if (field == nullptr) {
         return invalidArgument("features.", key, ": there is no column '", name, "'",
                                nameHint(name, columns.names()));
@@ -80,13 +80,13 @@ Result<const spec::Field*> findColumn(const spec::Schema& columns, const std::st
     return field;
 }
 
-Status addSequences(const spec::FeaturesSpec& features, const spec::Schema& columns,
+Status addSequences(const spec::FeaturesSpec& features, const expr::Schema& columns,
                     std::vector<ColumnSpec>& out) {
     std::uint16_t group = 0;
     for (const auto& [name, sequence] : features.sequences) {
         ++group;
         for (const std::string& column : sequence.columns) {
-            ASSIGN_OR_RETURN(const spec::Field* field, findColumn(columns, column, "sequences"));
+            ASSIGN_OR_RETURN(const expr::Field* field, findColumn(columns, column, "sequences"));
             const bool isFloat =
                 spec::sequenceValue(sequence, column, field->type) == spec::SequenceValue::kFloat;
             out.push_back(ColumnSpec::list(Role::kSequence,
@@ -100,7 +100,7 @@ Status addSequences(const spec::FeaturesSpec& features, const spec::Schema& colu
 
 }  // namespace
 
-Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns,
+Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const expr::Schema& columns,
                                     const LayoutOptions& options) {
     std::vector<ColumnSpec> out;
     const spec::FeaturesSpec& features = spec.features;
@@ -109,7 +109,7 @@ Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schem
                                         static_cast<std::uint32_t>(features.dense.size())));
     }
     for (const std::string& name : features.vectors) {
-        ASSIGN_OR_RETURN(const spec::Field* field, findColumn(columns, name, "vectors"));
+        ASSIGN_OR_RETURN(const expr::Field* field, findColumn(columns, name, "vectors"));
         if (field->type.listSize <= 0) {
             return invalidArgument("features.vectors: column '", name, "' of type ",
                                    field->type.name(), " must be a fixed-size list of floats");
@@ -134,7 +134,7 @@ Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schem
     }
     const spec::ColumnOrigins origins(spec.recipe);
     for (const std::string& name : features.carry) {
-        ASSIGN_OR_RETURN(const spec::Field* field, findColumn(columns, name, "carry"));
+        ASSIGN_OR_RETURN(const expr::Field* field, findColumn(columns, name, "carry"));
         ASSIGN_OR_RETURN(ColumnSpec column, carryColumn(*field));
         if (options.use == FrameUse::kTable && isStoredDecimal(*field, origins)) {
             column = ColumnSpec::list(Role::kCarry, DType::kString, name);

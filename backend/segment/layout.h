@@ -4,9 +4,9 @@
 #include <string>
 
 #include "backend/core/status.h"
+#include "backend/expr/schema.h"
 #include "backend/frame/frame.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 
 namespace millrace::segment {
 
@@ -26,7 +26,7 @@ struct LayoutOptions {
 /// that a frame cannot hold.
 /// For a table, what a frame of training leaves out is there too: behind each carried column its
 /// mask (frame::carryMask), and decimals of the dataset as their digits (texts).
-Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const spec::Schema& columns,
+Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const expr::Schema& columns,
                                     const LayoutOptions& options = {});
 
 }  // namespace millrace::segment

@@ -33,11 +33,11 @@ bool goesOn(const arrow::Array& values, std::int64_t row) {
            values.RangeEquals(values, row, row + 1, row - 1);
 }
 
-std::vector<std::string> listsOf(const spec::RunSpec& spec, const spec::Schema& columns) {
+std::vector<std::string> listsOf(const spec::RunSpec& spec, const expr::Schema& columns) {
     std::vector<std::string> lists;
     for (const auto* names : {&spec.features.lists, &spec.features.carry}) {
         for (const std::string& name : *names) {
-            const spec::Field* field = columns.find(name);
+            const expr::Field* field = columns.find(name);
             if (field != nullptr && field->type.isList) {
                 lists.push_back(name);
             }
@@ -174,7 +174,7 @@ std::vector<std::uint64_t> requestStarts(const arrow::Array& values, std::uint64
 
 Result<std::set<std::string>> deduplicatedLists(const DedupProbe& probe) {
     const std::string& request = probe.spec.features.request;
-    const spec::Schema& ofFiles = probe.dataset->schema();
+    const expr::Schema& ofFiles = probe.dataset->schema();
     if (request.empty() || probe.spec.features.dedup == "off" || ofFiles.find(request) == nullptr) {
         return std::set<std::string>();
     }

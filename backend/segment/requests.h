@@ -11,9 +11,9 @@
 
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
+#include "backend/expr/schema.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 #include "backend/stream/plan.h"
 
 namespace arrow {
@@ -28,7 +28,7 @@ std::vector<std::uint64_t> requestStarts(const arrow::Array& values, std::uint64
 /// What a stream's lists are looked at with.
 struct DedupProbe {
     const spec::RunSpec& spec;
-    const spec::Schema& columns;  ///< at the end of the recipe
+    const expr::Schema& columns;  ///< at the end of the recipe
     const recipe::CompiledRecipe& recipe;
     std::shared_ptr<const dataset::Dataset> dataset;
     const std::vector<stream::PlanFile>& files;

@@ -74,7 +74,7 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
     }
 
     Result<std::vector<std::shared_ptr<arrow::Array>>> rows(const std::vector<std::string>& names,
-                                                            const dataset::RowWish& wish) override {
+                                                            const pages::RowWish& wish) override {
         StageTimer timer(counters_);
         std::vector<std::string> missing;
         for (const std::string& name : names) {
@@ -97,7 +97,7 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
                 arrays.push_back(std::move(read[next++]));
                 continue;
             }
-            ASSIGN_OR_RETURN(auto part, dataset::selectRows(kept_, wish, pool_));
+            ASSIGN_OR_RETURN(auto part, pages::selectRows(kept_, wish, pool_));
             arrays.push_back(std::move(part));
         }
         // What was shared is counted by those who read it.

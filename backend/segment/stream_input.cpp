@@ -5,11 +5,11 @@
 
 #include <arrow/compute/initialize.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/paths.h"
-#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
-#include "backend/recipe/function_kernels.h"
+#include "backend/eval/function_kernels.h"
 #include "backend/segment/layout.h"
 #include "backend/segment/requests.h"
 #include "backend/spec/bind.h"
@@ -67,8 +67,8 @@ Status checkZones(const spec::RunSpec& spec, const stream::Plan& plan) {
 }  // namespace
 
 Status initializeKernels() {
-    RETURN_IF_ERROR(dataset::fromArrow(arrow::compute::Initialize(), "arrow's kernels"));
-    return recipe::checkFunctionKernels();
+    RETURN_IF_ERROR(arrays::fromArrow(arrow::compute::Initialize(), "arrow's kernels"));
+    return eval::checkFunctionKernels();
 }
 
 Result<std::shared_ptr<const StreamInput>> StreamInput::open(
@@ -92,10 +92,10 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     }
     input->cuts_ = stream::SegmentCuts(input->files(), input->plan_.segmentSplits, input->order_);
     auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
-    std::vector<dataset::DataFile> checked;
+    std::vector<files::DataFile> checked;
     auto planned = std::make_shared<std::set<std::string>>();
     for (const stream::SideTable& table : input->plan_.sideTables) {
-        ASSIGN_OR_RETURN(dataset::DataFile file, dataset::verifySideTable(table));
+        ASSIGN_OR_RETURN(files::DataFile file, dataset::verifySideTable(table));
         planned->insert(table.path);
         checked.push_back(std::move(file));
     }
@@ -104,7 +104,7 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     tables.shared = std::move(shared);
     RETURN_IF_ERROR(checkZones(input->spec_, input->plan_));
     RETURN_IF_ERROR(input->bind(tables, cache, budget, use));
-    for (const dataset::DataFile& file : checked) {
+    for (const files::DataFile& file : checked) {
         RETURN_IF_ERROR(dataset::verifyStill(file));  // it was loaded meanwhile
     }
     return std::shared_ptr<const StreamInput>(std::move(input));
@@ -121,7 +121,7 @@ Status StreamInput::bind(const recipe::TableSource& tables,
                          part_ == recipe::Part::kEval ? plan_.schemaOfEval() : plan_.schema));
     hasRowGroups_ = dataset::readOptionsOf(section).format == "parquet";
     const bool hasOwnFiles = part_ == recipe::Part::kEval && !plan_.evalFiles.empty();
-    spec::Schema trainSchema = dataset_->schema();
+    expr::Schema trainSchema = dataset_->schema();
     if (hasOwnFiles) {
         ASSIGN_OR_RETURN(const auto train, dataset::Dataset::ofPlan(
                                                plan_.files, dataset::readOptionsOf(spec_.dataset),

@@ -48,7 +48,7 @@ class StreamInput {
     const recipe::CompiledRecipe& recipe() const { return *recipe_; }
     const frame::FrameLayout& layout() const { return *layout_; }
     /// The columns at the end of the recipe.
-    const spec::Schema& columns() const { return columns_; }
+    const expr::Schema& columns() const { return columns_; }
     /// Which splits need not be read.
     const dataset::SplitPruner& pruner() const { return pruner_; }
     const std::string& streamHash() const { return streamHash_; }
@@ -90,7 +90,7 @@ class StreamInput {
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;
     std::optional<frame::FrameLayout> layout_;
-    spec::Schema columns_;
+    expr::Schema columns_;
     dataset::SplitPruner pruner_;
 
     using Order = std::shared_ptr<const std::vector<stream::SplitRef>>;

@@ -13,7 +13,7 @@ namespace {
 
 using Wanted = StepTyper::Wanted;
 
-bool isId(const DataType& type) {
+bool isId(const expr::DataType& type) {
     return type.isInteger() || type.isString();
 }
 
@@ -22,16 +22,16 @@ class Binder {
     Binder(RunSpec& spec, const TableSchemaLookup& tables, BindResult& result)
         : spec_(spec), tables_(tables), result_(result), problems_(spec.source, result.errors) {}
 
-    void bind(const Schema& schema, const Schema& evalSchema) {
+    void bind(const expr::Schema& schema, const expr::Schema& evalSchema) {
         pinTypes(spec_.dataset, schema);
         StepTyper typer(schema, tables_, nullptr);
         where(typer, "dataset.where", spec_.dataset.where);
         if (spec_.batch.order == "by") {
             check(typer, "batch.order", spec_.batch.orderBy,
                   "an integer of at most 63 bits, a bool, a date, a timestamp or a string",
-                  [](const DataType& t) {
+                  [](const expr::DataType& t) {
                       const bool isFit = t.isInteger() || t.isBool() || t.isString();
-                      return t.kind != TypeKind::kUint64 && (isFit || t.isTemporal());
+                      return t.kind != expr::TypeKind::kUint64 && (isFit || t.isTemporal());
                   });
         }
         steps(typer, "recipe", spec_.recipe);
@@ -102,7 +102,7 @@ class Binder {
         };
     }
 
-    void pinTypes(DatasetSpec& dataset, const Schema& schema) {
+    void pinTypes(DatasetSpec& dataset, const expr::Schema& schema) {
         if (dataset.format != "csv") {
             return;
         }
@@ -111,12 +111,12 @@ class Binder {
                 problems_.add("dataset.csv.types", "unknown_column",
                               strCat("dataset.csv.types: unknown column '", name, "'",
                                      nameHint(name, schema.names())));
-            } else if (const Result<DataType> known = parseType(type); !known.ok()) {
+            } else if (const Result<expr::DataType> known = expr::parseType(type); !known.ok()) {
                 problems_.add("dataset.csv.types", "type",
                               strCat("dataset.csv.types.", name, ": ", messageOf(known.status())));
             }
         }
-        for (const Field& field : schema.fields) {
+        for (const expr::Field& field : schema.fields) {
             dataset.csv.types.emplace(field.name, field.type.name());
         }
     }
@@ -154,8 +154,8 @@ class Binder {
     }
 
     /// Patterns become the columns that they match, in the columns' order.
-    std::vector<std::string> expand(const std::vector<std::string>& names, const Schema& columns,
-                                    const std::string& path) {
+    std::vector<std::string> expand(const std::vector<std::string>& names,
+                                    const expr::Schema& columns, const std::string& path) {
         std::vector<std::string> out;
         const auto addOnce = [&](const std::string& name) {
             if (std::find(out.begin(), out.end(), name) == out.end()) {
@@ -169,7 +169,7 @@ class Binder {
             }
             const std::size_t before = out.size();
             bool hasMatch = false;
-            for (const Field& field : columns.fields) {
+            for (const expr::Field& field : columns.fields) {
                 if (matchesPattern(field.name, name)) {
                     hasMatch = true;
                     addOnce(field.name);
@@ -196,8 +196,8 @@ class Binder {
     void check(StepTyper& typer, const std::string& path, const std::string& name,
                std::string_view wanted, Fits fits) {
         typer.setSink(sink(path, strCat(path, ": ")));
-        const std::optional<DataType> type = typer.column("", name);
-        if (type && !fits(*type)) {
+        const std::optional<expr::DataType> type = typer.column("", name);
+        if (type && !expr::fits(*type)) {
             problems_.add(
                 path, "type",
                 strCat(path, ": column '", name, "' is ", type->name(), "; needed is ", wanted));
@@ -207,25 +207,26 @@ class Binder {
     void features(StepTyper& typer) {
         FeaturesSpec& f = spec_.features;
         dense(typer);
-        columnList(
-            typer, "features.vectors", f.vectors, "a float list of fixed size",
-            [](const DataType& t) { return t.isList && t.listSize > 0 && t.element().isFloat(); });
+        columnList(typer, "features.vectors", f.vectors, "a float list of fixed size",
+                   [](const expr::DataType& t) {
+                       return t.isList && t.listSize > 0 && t.element().isFloat();
+                   });
         columnList(typer, "features.ids", f.ids,
                    "an integer or a string (make others with hash or bucketize)", isId);
-        const auto isIdList = [](const DataType& t) { return t.isList && isId(t.element()); };
+        const auto isIdList = [](const expr::DataType& t) { return t.isList && isId(t.element()); };
         columnList(typer, "features.lists", f.lists, "a list of integers or strings", isIdList);
         columnList(typer, "features.carry", f.carry, "a plain column",
-                   [](const DataType&) { return true; });
+                   [](const expr::DataType&) { return true; });
         for (const WeightedFeature& weighted : f.weighted) {
             check(typer, "features.weighted", weighted.ids, "a list of integers or strings",
                   isIdList);
             check(typer, "features.weighted", weighted.weights, "a list of floats",
-                  [](const DataType& t) { return t.isList && t.element().isNumber(); });
+                  [](const expr::DataType& t) { return t.isList && t.element().isNumber(); });
         }
         for (auto& [name, feature] : f.sequences) {
             sequence(typer, strCat("features.sequences.", name), feature);
         }
-        const auto isValue = [](const DataType& t) { return !t.isList; };
+        const auto isValue = [](const expr::DataType& t) { return !t.isList; };
         if (!f.request.empty()) {
             check(typer, "features.request", f.request, "a value, not a list", isValue);
         }
@@ -236,7 +237,7 @@ class Binder {
 
     /// Whole requests are known by a column of the files: one that the recipe makes is not there
     /// when a split's requests are found.
-    void shuffle(const Schema& schema) {
+    void shuffle(const expr::Schema& schema) {
         std::string& shuffle = spec_.batch.shuffle;
         const std::string& request = spec_.features.request;
         const bool isOfFiles = !request.empty() && schema.find(request) != nullptr;
@@ -262,11 +263,11 @@ class Binder {
         std::vector<std::string> times;
         for (const std::string& column : sequence.columns) {
             check(typer, path, column, "a list of integers, strings, floats or times",
-                  [](const DataType& t) {
-                      const DataType e = t.element();
+                  [](const expr::DataType& t) {
+                      const expr::DataType e = t.element();
                       return t.isList && (isId(e) || e.isNumber() || e.isTemporal());
                   });
-            const Field* field = typer.columns().find(column);
+            const expr::Field* field = typer.columns().find(column);
             if (field != nullptr && field->type.isList && field->type.element().isTemporal()) {
                 times.push_back(column);
             }
@@ -275,9 +276,10 @@ class Binder {
             sequence.time = times[0];
         }
         if (!sequence.time.empty()) {
-            check(typer, path, sequence.time, "a list of times or integers", [](const DataType& t) {
-                return t.isList && (t.element().isTemporal() || t.element().isInteger());
-            });
+            check(typer, path, sequence.time, "a list of times or integers",
+                  [](const expr::DataType& t) {
+                      return t.isList && (t.element().isTemporal() || t.element().isInteger());
+                  });
         }
         if (!sequence.before.empty()) {
             before(typer, path, sequence);
@@ -292,9 +294,9 @@ class Binder {
                                         "elements' times"));
         }
         check(typer, path, sequence.before, "a time or an integer",
-              [](const DataType& t) { return t.isTemporal() || t.isInteger(); });
-        const Field* row = typer.columns().find(sequence.before);
-        const Field* element = typer.columns().find(sequence.time);
+              [](const expr::DataType& t) { return t.isTemporal() || t.isInteger(); });
+        const expr::Field* row = typer.columns().find(sequence.before);
+        const expr::Field* element = typer.columns().find(sequence.time);
         if (row != nullptr && element != nullptr && element->type.isList &&
             row->type.isTemporal() != element->type.element().isTemporal()) {
             problems_.add(path, "type",
@@ -313,7 +315,7 @@ class Binder {
                 if (seen.insert(name).second) {
                     out.push_back({name, feature.fill});
                     check(typer, "features.dense", name, "a number or a bool",
-                          [](const DataType& t) { return t.isNumber() || t.isBool(); });
+                          [](const expr::DataType& t) { return t.isNumber() || t.isBool(); });
                 }
             }
         }
@@ -331,7 +333,7 @@ class Binder {
         }
         for (const auto& [name, sequence] : f.sequences) {
             for (const std::string& column : sequence.columns) {
-                const Field* field = result_.columns.find(column);
+                const expr::Field* field = result_.columns.find(column);
                 const bool isId =
                     field != nullptr &&
                     sequenceValue(sequence, column, field->type) == SequenceValue::kId;
@@ -393,9 +395,9 @@ class Binder {
     }
 
     void vocabulary(const VocabularySpec& vocabulary, const std::string& path) {
-        const Result<Schema> table = tables_
-                                         ? tables_(vocabulary.table)
-                                         : Result<Schema>(notFound("no tables can be read here"));
+        const Result<expr::Schema> table =
+            tables_ ? tables_(vocabulary.table)
+                    : Result<expr::Schema>(notFound("no tables can be read here"));
         if (!table.ok()) {
             problems_.add(strCat(path, ".vocabulary"), "file",
                           std::string(messageOf(table.status())));
@@ -458,7 +460,7 @@ class Binder {
         return out;
     }
 
-    void bindEval(const Schema& schema) {
+    void bindEval(const expr::Schema& schema) {
         pinTypes(spec_.eval->dataset, schema);
         StepTyper labelTyper(schema, tables_, nullptr);
         where(labelTyper, "eval.dataset.where", spec_.eval->dataset.where);
@@ -491,8 +493,8 @@ class Binder {
 
     void evalColumn(StepTyper& typer, const std::string& name) {
         typer.setSink(sink("eval", "in evaluation: "));
-        const std::optional<DataType> type = typer.column("", name);
-        const Field* trained = result_.columns.find(name);
+        const std::optional<expr::DataType> type = typer.column("", name);
+        const expr::Field* trained = result_.columns.find(name);
         if (type && trained != nullptr && !type->isSame(trained->type)) {
             problems_.add("eval", "type",
                           strCat("in evaluation column '", name, "' is ", type->name(),
@@ -508,24 +510,24 @@ class Binder {
 
 }  // namespace
 
-BindResult bindSchema(RunSpec& spec, const Schema& schema, const TableSchemaLookup& tables,
-                      const Schema* evalSchema) {
+BindResult bindSchema(RunSpec& spec, const expr::Schema& schema, const TableSchemaLookup& tables,
+                      const expr::Schema* evalSchema) {
     BindResult result;
     Binder(spec, tables, result).bind(schema, evalSchema == nullptr ? schema : *evalSchema);
     return result;
 }
 
 SequenceValue sequenceValue(const SequenceFeature& sequence, const std::string& column,
-                            const DataType& type) {
-    const DataType element = type.element();
+                            const expr::DataType& type) {
+    const expr::DataType element = type.element();
     if (column == sequence.time || element.isTemporal()) {
         return SequenceValue::kTime;
     }
     return isId(element) ? SequenceValue::kId : SequenceValue::kFloat;
 }
 
-Result<Schema> columnsAfter(const Step& step, const Schema& before,
-                            const TableSchemaLookup& tables) {
+Result<expr::Schema> columnsAfter(const Step& step, const expr::Schema& before,
+                                  const TableSchemaLookup& tables) {
     Status status;
     const StepSink sink = [&](const std::string& key, const char*, std::size_t offset,
                               std::string message) {

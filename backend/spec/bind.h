@@ -5,17 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "backend/expr/schema.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
-#include "backend/spec/table_ref.h"
 #include "backend/spec/spec_reader.h"
+#include "backend/spec/table_ref.h"
 
 namespace millrace::spec {
 
 struct BindResult {
     SpecErrors errors;                  ///< empty: the spec may run
     std::vector<std::string> warnings;  ///< what `check` tells
-    Schema columns;                     ///< at the end of the recipe
+    expr::Schema columns;               ///< at the end of the recipe
     bool ok() const { return errors.empty(); }
 };
 
@@ -23,18 +23,18 @@ struct BindResult {
 /// columns decide (embeddings of made ids, csv.types, batch.shuffle), and checks features, labels
 /// and ids. Binding a bound spec again changes nothing. `evalSchema`: the columns of eval's own
 /// files when they are others; null: `schema`.
-BindResult bindSchema(RunSpec& spec, const Schema& schema, const TableSchemaLookup& tables,
-                      const Schema* evalSchema = nullptr);
+BindResult bindSchema(RunSpec& spec, const expr::Schema& schema, const TableSchemaLookup& tables,
+                      const expr::Schema* evalSchema = nullptr);
 
 /// How a column of a sequence leaves the loader: encoded ids, float32, or the time as int64
 /// (timestamps and dates in microseconds).
 enum class SequenceValue { kId, kFloat, kTime };
 SequenceValue sequenceValue(const SequenceFeature& sequence, const std::string& column,
-                            const DataType& type);
+                            const expr::DataType& type);
 
 /// The columns after one enabled step; the step's expressions are typed on the way. Disabled steps
 /// must be skipped by the caller. kInvalidArgument "step 'x': 1:5: ...".
-Result<Schema> columnsAfter(const Step& step, const Schema& before,
-                            const TableSchemaLookup& tables);
+Result<expr::Schema> columnsAfter(const Step& step, const expr::Schema& before,
+                                  const TableSchemaLookup& tables);
 
 }  // namespace millrace::spec

@@ -10,6 +10,6 @@ namespace millrace::spec {
 /// Sets `path` to `value`; keys that are not there are added (the reader then knows whether they
 /// may be). Unknown steps and paths through plain values are errors.
 Status applyChange(YamlNode& root, std::string_view path, const YamlNode& value,
-                   Position keyPosition);
+                   expr::Position keyPosition);
 
 }  // namespace millrace::spec

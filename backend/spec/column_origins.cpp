@@ -3,16 +3,16 @@
 #include <utility>
 #include <variant>
 
-#include "backend/spec/expression.h"
+#include "backend/expr/expression.h"
 
 namespace millrace::spec {
 namespace {
 
 /// The column that an expression is, as it stands; "" for every other one.
 std::string bareColumn(const std::string& expression) {
-    const auto parsed = tryParseExpression(expression);
-    const auto* const tree = std::get_if<Expr>(&parsed);
-    return tree != nullptr && (*tree)->op == ExprOp::kColumn ? (*tree)->name : "";
+    const auto parsed = expr::tryParseExpression(expression);
+    const auto* const tree = std::get_if<expr::Expr>(&parsed);
+    return tree != nullptr && (*tree)->op == expr::ExprOp::kColumn ? (*tree)->name : "";
 }
 
 }  // namespace

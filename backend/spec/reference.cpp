@@ -3,7 +3,7 @@
 
 #include <absl/strings/str_join.h>
 
-#include "backend/spec/functions.h"
+#include "backend/expr/functions.h"
 #include "backend/spec/key_table.h"
 #include "backend/spec/spec_reader.h"
 
@@ -102,7 +102,7 @@ std::string keySection(std::string_view title, std::string_view top) {
     return text;
 }
 
-std::string functionRow(const Function& f) {
+std::string functionRow(const expr::Function& f) {
     std::string others;
     for (const std::string_view alias : f.aliases) {
         strAppend(&others, others.empty() ? "" : ", ", "`", alias, "`");
@@ -188,7 +188,7 @@ std::string specReference() {
         text += keySection(top, top);
     }
     text += kExpressions;
-    for (const Function& function : allFunctions()) {
+    for (const expr::Function& function : expr::allFunctions()) {
         text += functionRow(function);
     }
     return text;

@@ -103,15 +103,15 @@ std::size_t scalarByte(std::string_view text, std::size_t start, std::size_t off
                                               : flowByte(text, at, offset);
 }
 
-Position SourceMap::find(const std::string& path, std::size_t offset) const {
+expr::Position SourceMap::find(const std::string& path, std::size_t offset) const {
     const auto it = places_.find(path);
     if (it != places_.end()) {
         const Place& place = it->second;
-        return place.isSet ? Position{}
-                           : positionAt(*text_, scalarByte(*text_, place.offset, offset));
+        return place.isSet ? expr::Position{}
+                           : expr::positionAt(*text_, scalarByte(*text_, place.offset, offset));
     }
     const std::size_t end = path.find_last_of(".[");
-    return end == std::string::npos ? Position{} : find(path.substr(0, end));
+    return end == std::string::npos ? expr::Position{} : find(path.substr(0, end));
 }
 
 }  // namespace millrace::spec

@@ -290,7 +290,7 @@ void checkCsvKeys(const RunSpec& spec, Problems& problems) {
 
 void Problems::add(const std::string& path, const char* code, std::string message,
                    std::size_t offset) {
-    const Position at = source_ == nullptr ? Position{} : source_->find(path, offset);
+    const expr::Position at = source_ == nullptr ? expr::Position{} : source_->find(path, offset);
     if (errors_.size() < kErrorsMax) {
         errors_.push_back({at.line, at.column, std::move(message), path, code});
     }

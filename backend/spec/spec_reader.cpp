@@ -54,9 +54,9 @@ std::string nameOfFile(std::string_view fileName) {
 }
 
 void collectFrom(const std::string& text, std::set<std::string>& columns) {
-    const auto parsed = tryParseExpression(text);
-    if (const auto* expr = std::get_if<Expr>(&parsed)) {
-        for (std::string& name : collectColumns(*expr)) {
+    const auto parsed = expr::tryParseExpression(text);
+    if (const auto* expr = std::get_if<expr::Expr>(&parsed)) {
+        for (std::string& name : expr::collectColumns(*expr)) {
             columns.insert(std::move(name));
         }
     }
@@ -161,7 +161,7 @@ bool changesEvalRows(const std::string& path) {
 
 void applyVariation(YamlNode& tree, const VariationSet& variation, SpecErrors& errors) {
     for (const YamlNode::Member& change : variation.changes->members) {
-        const Position at = change.keyPosition;
+        const expr::Position at = change.keyPosition;
         const Status status =
             changesEvalRows(change.key)
                 ? invalidArgument(change.key,

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/spec/expression.h"
+#include "backend/expr/expression.h"
 #include "backend/spec/run_spec.h"
 
 namespace millrace::spec {
@@ -88,7 +88,7 @@ class SourceMap {
         : text_(std::move(text)), places_(std::move(places)) {}
     /// The place of byte `offset` of the scalar at `path`, or else of what holds it; {0, 0} when
     /// unknown.
-    Position find(const std::string& path, std::size_t offset = 0) const;
+    expr::Position find(const std::string& path, std::size_t offset = 0) const;
 
  private:
     std::shared_ptr<const std::string> text_;

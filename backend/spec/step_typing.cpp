@@ -8,15 +8,15 @@ namespace {
 using Wanted = StepTyper::Wanted;
 
 /// What is wrong with a typed expression at its place; "" nothing.
-std::string complaint(const Expr& expr, Wanted wanted) {
-    const DataType& type = expr->type;
+std::string complaint(const expr::Expr& expr, Wanted wanted) {
+    const expr::DataType& type = expr->type;
     if (wanted == Wanted::kPredicate && !type.isBool()) {
         return strCat("must be true or false, not ", type.name(), "; compare it with something");
     }
     if (wanted == Wanted::kNumber && !type.isNumber() && !type.isBool()) {
         return strCat("must be a number, not ", type.name());
     }
-    if (wanted == Wanted::kLabel && collectColumns(expr).empty()) {
+    if (wanted == Wanted::kLabel && expr::collectColumns(expr).empty()) {
         return "is the same for every row: a label must read a column";
     }
     if (wanted == Wanted::kLabel && !type.isNumber() && !type.isBool()) {
@@ -29,34 +29,34 @@ std::string complaint(const Expr& expr, Wanted wanted) {
     return "";
 }
 
-bool isUnknownColumn(const ExprError& error) {
+bool isUnknownColumn(const expr::ExprError& error) {
     return error.message.rfind("unknown column", 0) == 0;
 }
 
 }  // namespace
 
-std::optional<DataType> StepTyper::typeIn(const Schema& schema, const std::string& key,
-                                          const std::string& text, Wanted wanted) {
-    const auto parsed = tryParseExpression(text);
-    if (const auto* error = std::get_if<ExprError>(&parsed)) {
+std::optional<expr::DataType> StepTyper::typeIn(const expr::Schema& schema, const std::string& key,
+                                                const std::string& text, Wanted wanted) {
+    const auto parsed = expr::tryParseExpression(text);
+    if (const auto* error = std::get_if<expr::ExprError>(&parsed)) {
         sink_(key, "expression", error->offset, error->message);
         return std::nullopt;
     }
-    const Expr& expr = std::get<Expr>(parsed);
+    const expr::Expr& expr = std::get<expr::Expr>(parsed);
     if (&schema == &columns_) {
-        for (const std::string& name : collectColumns(expr)) {
+        for (const std::string& name : expr::collectColumns(expr)) {
             if (isBroken(name)) {
                 return std::nullopt;
             }
         }
     }
-    const auto typed = tryTypeExpression(expr, schema);
-    if (const auto* error = std::get_if<ExprError>(&typed)) {
+    const auto typed = expr::tryTypeExpression(expr, schema);
+    if (const auto* error = std::get_if<expr::ExprError>(&typed)) {
         sink_(key, isUnknownColumn(*error) ? "unknown_column" : "expression", error->offset,
               error->message);
         return std::nullopt;
     }
-    const Expr& done = std::get<Expr>(typed);
+    const expr::Expr& done = std::get<expr::Expr>(typed);
     if (std::string what = complaint(done, wanted); !what.empty()) {
         sink_(key, "expression", 0, strCat("the expression ", what));
         return std::nullopt;
@@ -64,13 +64,13 @@ std::optional<DataType> StepTyper::typeIn(const Schema& schema, const std::strin
     return done->type;
 }
 
-std::optional<DataType> StepTyper::type(const std::string& key, const std::string& text,
-                                        Wanted wanted) {
+std::optional<expr::DataType> StepTyper::type(const std::string& key, const std::string& text,
+                                              Wanted wanted) {
     return typeIn(columns_, key, text, wanted);
 }
 
-std::optional<DataType> StepTyper::column(const std::string& key, const std::string& name) {
-    if (const Field* field = columns_.find(name)) {
+std::optional<expr::DataType> StepTyper::column(const std::string& key, const std::string& name) {
+    if (const expr::Field* field = columns_.find(name)) {
         return field->type;
     }
     if (!isBroken(name)) {
@@ -80,7 +80,7 @@ std::optional<DataType> StepTyper::column(const std::string& key, const std::str
     return std::nullopt;
 }
 
-void StepTyper::add(const std::string& name, const std::optional<DataType>& type) {
+void StepTyper::add(const std::string& name, const std::optional<expr::DataType>& type) {
     if (type) {
         columns_.set(name, *type);
         broken_.erase(name);
@@ -115,7 +115,7 @@ void StepTyper::apply(const Step& step) {
 }
 
 void StepTyper::derive(const Step& step) {
-    std::vector<std::optional<DataType>> types;
+    std::vector<std::optional<expr::DataType>> types;
     for (const NamedExpr& column : step.columns) {
         types.push_back(type(strCat("columns.", column.name), column.expr, Wanted::kAny));
     }
@@ -129,7 +129,7 @@ void StepTyper::sample(const Step& step) {
         type("where", step.where, Wanted::kPredicate);
     }
     for (const std::string& name : step.by) {
-        const std::optional<DataType> found = column("by", name);
+        const std::optional<expr::DataType> found = column("by", name);
         if (found && found->isList) {
             sink_("by", "expression", 0,
                   strCat("column '", name, "' is a list; draws go by values"));
@@ -138,8 +138,9 @@ void StepTyper::sample(const Step& step) {
 }
 
 void StepTyper::join(const Step& step) {
-    const Result<Schema> table =
-        tables_ ? tables_(step.table) : Result<Schema>(notFound("no tables can be read here"));
+    const Result<expr::Schema> table =
+        tables_ ? tables_(step.table)
+                : Result<expr::Schema>(notFound("no tables can be read here"));
     if (!table.ok()) {
         sink_("table", "file", 0, std::string(messageOf(table.status())));
         for (const NamedExpr& taken : step.take) {
@@ -163,7 +164,7 @@ void StepTyper::join(const Step& step) {
                          taken.name, "_2: ", taken.name, "}"));
             continue;
         }
-        std::optional<DataType> type = typeIn(*table, key, taken.expr, Wanted::kAny);
+        std::optional<expr::DataType> type = typeIn(*table, key, taken.expr, Wanted::kAny);
         if (type) {
             type->nullable = true;
         }
@@ -171,39 +172,44 @@ void StepTyper::join(const Step& step) {
     }
 }
 
-std::optional<DataType> StepTyper::joinLeft(const std::string& key, const std::string& text) {
-    return isJoinExpression(text, columns_) && !isBroken(text) ? type(key, text, Wanted::kAny)
-                                                               : column(key, text);
+std::optional<expr::DataType> StepTyper::joinLeft(const std::string& key, const std::string& text) {
+    return expr::isJoinExpression(text, columns_) && !isBroken(text) ? type(key, text, Wanted::kAny)
+                                                                     : column(key, text);
 }
 
-void StepTyper::checkJoinKey(const JoinKey& key, const std::string& table, const Schema& right) {
-    const std::optional<DataType> left = joinLeft("on", key.left);
-    const Field* other = right.find(key.right);
+void StepTyper::checkJoinKey(const JoinKey& key, const std::string& table,
+                             const expr::Schema& right) {
+    const std::optional<expr::DataType> left = joinLeft("on", key.left);
+    const expr::Field* other = right.find(key.right);
     if (other == nullptr) {
         sink_("on", "unknown_column", 0, right.whyUnknownIn(table, key.right));
         return;
     }
-    DataType common;
-    if (left && (left->isList || other->type.isList || !commonType(*left, other->type, common))) {
+    expr::DataType common;
+    if (left &&
+        (left->isList || other->type.isList || !expr::commonType(*left, other->type, common))) {
         sink_("on", "expression", 0,
               strCat("cannot match ", key.left, " (", left->name(), ") with ", key.right, " of ",
                      table, " (", other->type.name(), ")"));
     }
 }
 
-void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const Schema& right) {
-    const std::optional<DataType> left = joinLeft("as_of.left", asOf.left);
-    const Field* other = right.find(asOf.right);
+void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const expr::Schema& right) {
+    const std::optional<expr::DataType> left = joinLeft("as_of.left", asOf.left);
+    const expr::Field* other = right.find(asOf.right);
     if (other == nullptr) {
         sink_("as_of.right", "unknown_column", 0, right.whyUnknownIn(table, asOf.right));
         return;
     }
-    const auto isTime = [](const DataType& type) { return type.isTemporal() || type.isInteger(); };
-    const bool isWideLeft = left && left->kind == TypeKind::kUint64;
-    if (isWideLeft || other->type.kind == TypeKind::kUint64) {
+    const auto isTime = [](const expr::DataType& type) {
+        return type.isTemporal() || type.isInteger();
+    };
+    const bool isWideLeft = left && left->kind == expr::TypeKind::kUint64;
+    if (isWideLeft || other->type.kind == expr::TypeKind::kUint64) {
         // Times are compared as int64, which does not hold them from 2^63 on.
         sink_(isWideLeft ? "as_of.left" : "as_of.right", "type", 0,
-              strCat(isWideLeft && isJoinExpression(asOf.left, columns_) ? "expression '" : "column '",
+              strCat(isWideLeft && expr::isJoinExpression(asOf.left, columns_) ? "expression '"
+                                                                               : "column '",
                      isWideLeft ? asOf.left : asOf.right,
                      isWideLeft ? strCat("', the time of the rows for ", table, ",")
                                 : strCat("' of ", table),
@@ -221,7 +227,7 @@ void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const Sche
 }
 
 void StepTyper::makeColumn(const Step& step) {
-    std::optional<DataType> type = column("column", step.column);
+    std::optional<expr::DataType> type = column("column", step.column);
     const auto refuse = [&](std::string_view wanted) {
         sink_("column", "expression", 0,
               strCat(stepKindName(step.kind), " needs ", wanted, "; '", step.column, "' is ",
@@ -229,18 +235,18 @@ void StepTyper::makeColumn(const Step& step) {
         type.reset();
     };
     if (type && step.kind == StepKind::kHash) {
-        const DataType element = type->element();
+        const expr::DataType element = type->element();
         if (!element.isInteger() && !element.isString() && !element.isBool() &&
             !element.isFloat()) {
             refuse("integers, strings, floats or bools, or a list of them");
         } else {
-            type = DataType{TypeKind::kInt64, type->isList, type->listSize, false};
+            type = expr::DataType{expr::TypeKind::kInt64, type->isList, type->listSize, false};
         }
     } else if (type && step.kind == StepKind::kBucketize) {
         if (!type->isNumber()) {
             refuse("a number");
         } else {
-            type = DataType{TypeKind::kInt64, false, 0, false};
+            type = expr::DataType{expr::TypeKind::kInt64, false, 0, false};
         }
     } else if (type) {
         if (!type->isList) {
@@ -253,9 +259,9 @@ void StepTyper::makeColumn(const Step& step) {
 }
 
 void StepTyper::select(const Step& step) {
-    Schema kept;
+    expr::Schema kept;
     for (const std::string& name : step.select) {
-        if (const std::optional<DataType> type = column("columns", name)) {
+        if (const std::optional<expr::DataType> type = column("columns", name)) {
             kept.set(name, *type);
         }
     }

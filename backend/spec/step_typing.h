@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "backend/spec/expression.h"
+#include "backend/expr/expression.h"
+#include "backend/expr/schema.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 #include "backend/spec/table_ref.h"
 
 namespace millrace::spec {
@@ -22,35 +22,36 @@ using StepSink = std::function<void(const std::string& key, const char* code, st
 /// as broken, so that one mistake gives one message.
 class StepTyper {
  public:
-    StepTyper(Schema columns, const TableSchemaLookup& tables, StepSink sink)
+    StepTyper(expr::Schema columns, const TableSchemaLookup& tables, StepSink sink)
         : columns_(std::move(columns)), tables_(tables), sink_(std::move(sink)) {}
 
     void apply(const Step& step);
-    const Schema& columns() const { return columns_; }
+    const expr::Schema& columns() const { return columns_; }
     void setSink(StepSink sink) { sink_ = std::move(sink); }
 
     enum class Wanted { kAny, kPredicate, kNumber, kLabel };
     /// Nothing after an error, or when the text reads a broken column.
-    std::optional<DataType> type(const std::string& key, const std::string& text, Wanted wanted);
+    std::optional<expr::DataType> type(const std::string& key, const std::string& text,
+                                       Wanted wanted);
     /// The column's type; an error with the nearest name when it is unknown.
-    std::optional<DataType> column(const std::string& key, const std::string& name);
+    std::optional<expr::DataType> column(const std::string& key, const std::string& name);
     bool isBroken(const std::string& name) const { return broken_.count(name) > 0; }
 
  private:
-    std::optional<DataType> typeIn(const Schema& schema, const std::string& key,
-                                   const std::string& text, Wanted wanted);
+    std::optional<expr::DataType> typeIn(const expr::Schema& schema, const std::string& key,
+                                         const std::string& text, Wanted wanted);
     void derive(const Step& step);
     void join(const Step& step);
     /// Of a join: a column of the rows, or an expression over them.
-    std::optional<DataType> joinLeft(const std::string& key, const std::string& text);
-    void checkJoinKey(const JoinKey& key, const std::string& table, const Schema& right);
-    void checkAsOf(const AsOf& asOf, const std::string& table, const Schema& right);
+    std::optional<expr::DataType> joinLeft(const std::string& key, const std::string& text);
+    void checkJoinKey(const JoinKey& key, const std::string& table, const expr::Schema& right);
+    void checkAsOf(const AsOf& asOf, const std::string& table, const expr::Schema& right);
     void makeColumn(const Step& step);
     void select(const Step& step);
     void sample(const Step& step);
-    void add(const std::string& name, const std::optional<DataType>& type);
+    void add(const std::string& name, const std::optional<expr::DataType>& type);
 
-    Schema columns_;
+    expr::Schema columns_;
     const TableSchemaLookup& tables_;
     StepSink sink_;
     std::set<std::string> broken_;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/spec/schema.h"
+#include "backend/expr/schema.h"
 
 namespace millrace::spec {
 
@@ -48,6 +48,6 @@ struct TableRef {
 };
 
 /// The schema of a side table, named as in the spec.
-using TableSchemaLookup = std::function<Result<Schema>(const TableRef& table)>;
+using TableSchemaLookup = std::function<Result<expr::Schema>(const TableRef& table)>;
 
 }  // namespace millrace::spec

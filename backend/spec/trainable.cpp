@@ -49,11 +49,11 @@ void checkWorkers(const RunSpec& spec, Problems& problems) {
 }
 
 // A model reads the ids of sequences and lets their times decide; it has no place for other values.
-void checkSequences(const RunSpec& spec, const Schema& columns, Problems& problems) {
+void checkSequences(const RunSpec& spec, const expr::Schema& columns, Problems& problems) {
     for (const auto& [name, sequence] : spec.features.sequences) {
         const std::string path = strCat("features.sequences.", name);
         for (const std::string& column : sequence.columns) {
-            const Field* field = columns.find(column);
+            const expr::Field* field = columns.find(column);
             if (field != nullptr &&
                 sequenceValue(sequence, column, field->type) == SequenceValue::kFloat) {
                 problems.add(path, "check",
@@ -100,7 +100,7 @@ std::vector<PooledColumn> pooledColumns(const RunSpec& spec) {
     return pooled;
 }
 
-SpecErrors checkTrainable(const RunSpec& spec, const Schema& columns) {
+SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns) {
     SpecErrors errors;
     Problems problems(spec.source, errors);
     checkWorkers(spec, problems);

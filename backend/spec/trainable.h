@@ -5,15 +5,15 @@
 // and do not. Threads: pure functions. Failure: errors as values.
 #include <cstdint>
 
+#include "backend/expr/schema.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 #include "backend/spec/spec_reader.h"
 
 namespace millrace::spec {
 
 /// What keeps a bound spec from being trained, with places in the YAML text where it has them.
 /// `columns`: at the end of its recipe.
-SpecErrors checkTrainable(const RunSpec& spec, const Schema& columns);
+SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns);
 
 /// Floats of state that the optimizer keeps for each weight: 0, 1 or 2.
 int optimizerMoments(const TrainSpec& train);

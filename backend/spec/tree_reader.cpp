@@ -74,7 +74,7 @@ TreeReader::Where TreeReader::Where::at(std::size_t index) const {
     return {strCat(path, "[", index, "]"), strCat(shown, "[", index, "]")};
 }
 
-void TreeReader::errorAt(Position position, const Where& where, const char* code,
+void TreeReader::errorAt(expr::Position position, const Where& where, const char* code,
                          std::string message) {
     if (errors_.size() < kErrorsMax) {
         errors_.push_back({position.line, position.column, std::move(message), where.shown, code});
@@ -155,7 +155,7 @@ Json TreeReader::member(const Key& key, const YamlNode* node, const Where& where
     }
     if (key.limits.isRequired) {
         const YamlNode* at = node != nullptr ? node : parent;
-        errorAt(at == nullptr ? Position{} : at->position, where, "missing",
+        errorAt(at == nullptr ? expr::Position{} : at->position, where, "missing",
                 strCat(where.shown, " is missing: ", key.doc));
         return emptyValue(key.type);
     }
@@ -302,11 +302,11 @@ Json TreeReader::expression(const YamlNode& node, const Where& where) {
         wrong(node, where, "an expression in one text");
         return "";
     }
-    const auto parsed = tryParseExpression(node.text);
-    if (const auto* failure = std::get_if<ExprError>(&parsed)) {
-        const Position at =
-            node.isSet ? Position{}
-                       : positionAt(text_, scalarByte(text_, node.offset, failure->offset));
+    const auto parsed = expr::tryParseExpression(node.text);
+    if (const auto* failure = std::get_if<expr::ExprError>(&parsed)) {
+        const expr::Position at =
+            node.isSet ? expr::Position{}
+                       : expr::positionAt(text_, scalarByte(text_, node.offset, failure->offset));
         errorAt(at, where, "expression", strCat(where.shown, ": ", failure->message));
     }
     return node.text;

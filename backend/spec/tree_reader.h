@@ -36,7 +36,8 @@ class TreeReader {
     };
 
     void error(const YamlNode& node, const Where& where, const char* code, std::string message);
-    void errorAt(Position position, const Where& where, const char* code, std::string message);
+    void errorAt(expr::Position position, const Where& where, const char* code,
+                 std::string message);
     void wrong(const YamlNode& node, const Where& where, std::string_view wanted);
     void note(const YamlNode& node, const Where& where);
 

@@ -52,7 +52,8 @@ Result<YamlNode*> findStep(YamlNode& recipe, const std::string& part) {
                            part, "'; give each a name and use it in the path");
 }
 
-void setMember(YamlNode& map, const std::string& key, Position keyPosition, const YamlNode& value) {
+void setMember(YamlNode& map, const std::string& key, expr::Position keyPosition,
+               const YamlNode& value) {
     if (YamlNode* old = map.find(key)) {
         *old = value;
     } else {
@@ -106,7 +107,7 @@ bool hasNamesForKeys(const std::string& path) {
 
 /// Sets, or takes out, the member parts[at] of `map`.
 Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t at,
-               const YamlNode& value, Position keyPosition) {
+               const YamlNode& value, expr::Position keyPosition) {
     const std::string& key = parts[at];
     YamlNode* const old = map.find(key);
     const YamlNode* const removed = removalOf(value);
@@ -131,10 +132,10 @@ Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t
 
 /// Goes on at a map, from parts[at].
 Status setBelow(YamlNode& start, const std::vector<std::string>& parts, std::size_t at,
-                const YamlNode& value, Position keyPosition);
+                const YamlNode& value, expr::Position keyPosition);
 
 Status setInStep(YamlNode& step, const std::vector<std::string>& parts, std::size_t at,
-                 const YamlNode& value, Position keyPosition) {
+                 const YamlNode& value, expr::Position keyPosition) {
     const std::string kind = kindOf(step);
     const bool isOfStep = at < parts.size() && (parts[at] == "name" || parts[at] == "enabled");
     if (isOfStep && at + 1 == parts.size()) {
@@ -159,7 +160,7 @@ Status setInStep(YamlNode& step, const std::vector<std::string>& parts, std::siz
 }
 
 Status setBelow(YamlNode& start, const std::vector<std::string>& parts, std::size_t at,
-                const YamlNode& value, Position keyPosition) {
+                const YamlNode& value, expr::Position keyPosition) {
     YamlNode* node = &start;
     for (; at < parts.size(); ++at) {
         const std::string here = joinedPath(parts, at);
@@ -239,7 +240,7 @@ Result<Change> parseSet(std::string_view text) {
 }
 
 Status applyChange(YamlNode& root, std::string_view path, const YamlNode& value,
-                   Position keyPosition) {
+                   expr::Position keyPosition) {
     ASSIGN_OR_RETURN(const std::vector<std::string> parts, splitPath(path));
     if (parts[0] == "variations") {
         return invalidArgument("variations cannot be set from here");

@@ -40,7 +40,7 @@ class Lines {
         const std::size_t start = line < starts_.size() ? starts_[line] : text_.size();
         return std::min(start + static_cast<std::size_t>(std::max(mark.column, 0)), text_.size());
     }
-    Position position(const YAML::Mark& mark) const {
+    expr::Position position(const YAML::Mark& mark) const {
         if (mark.is_null()) {
             return {};
         }
@@ -52,7 +52,7 @@ class Lines {
             lastColumn_ = 1;
         }
         lastColumn_ +=
-            positionAt(text_.substr(lastEnd_, end - lastEnd_), end - lastEnd_).column - 1;
+            expr::positionAt(text_.substr(lastEnd_, end - lastEnd_), end - lastEnd_).column - 1;
         lastEnd_ = end;
         return {mark.line + 1, lastColumn_};
     }
@@ -108,11 +108,11 @@ class TreeBuilder final : public YAML::EventHandler {
         std::set<std::string> keys;
         bool hasKey = false;  ///< of a map: the next node is the value of `key`
         std::string key;
-        Position keyPosition;
+        expr::Position keyPosition;
     };
 
     [[noreturn]] void refuse(const YAML::Mark& mark, const char* code, std::string message) {
-        const Position at = isSet_ ? Position{} : lines_.position(mark);
+        const expr::Position at = isSet_ ? expr::Position{} : lines_.position(mark);
         throw Refusal{{at.line, at.column, std::move(message), "", code}};
     }
 
@@ -273,7 +273,7 @@ std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors&
     } catch (const Refusal& refusal) {
         errors.push_back(refusal.error);
     } catch (const YAML::Exception& e) {
-        const Position at = isSet ? Position{} : lines.position(e.mark);
+        const expr::Position at = isSet ? expr::Position{} : lines.position(e.mark);
         errors.push_back({at.line, at.column, strCat("not YAML: ", e.msg), "", "syntax"});
     } catch (const std::exception& e) {
         errors.push_back({0, 0, strCat("not YAML: ", e.what()), "", "syntax"});

@@ -23,7 +23,7 @@ struct YamlNode {
     std::string text;          ///< of a scalar
     bool isQuoted = false;     ///< quoted or a block: text, never a number or bool
     bool isSet = false;        ///< came from --set: no place in the text
-    Position position;         ///< where it begins
+    expr::Position position;   ///< where it begins
     std::size_t offset = 0;    ///< byte where it begins
     std::size_t numNodes = 1;  ///< of the subtree
     std::vector<YamlNode> items;
@@ -41,7 +41,7 @@ struct YamlNode {
 
 struct YamlNode::Member {
     std::string key;
-    Position keyPosition;
+    expr::Position keyPosition;
     YamlNode value;
 };
 

@@ -130,23 +130,23 @@ Result<std::vector<SideTable>> readTables(const Json& list) {
 }
 
 /// Columns as [name, type, is nullable].
-Json columnsJson(const spec::Schema& schema) {
+Json columnsJson(const expr::Schema& schema) {
     Json list = Json::array();
-    for (const spec::Field& field : schema.fields) {
+    for (const expr::Field& field : schema.fields) {
         list.push_back(Json::array({field.name, field.type.name(), field.type.nullable}));
     }
     return list;
 }
 
-Result<spec::Schema> readColumns(const Json& list) {
-    spec::Schema schema;
+Result<expr::Schema> readColumns(const Json& list) {
+    expr::Schema schema;
     for (const Json& item : list) {
         if (!item.is_array() || item.size() != 3 || !item[0].is_string() || !item[1].is_string() ||
             !item[2].is_boolean()) {
             return invalidArgument("plan: a column is not [name, type, nullable]");
         }
-        spec::Field field{item[0].get<std::string>(), {}};
-        const auto type = spec::parseType(item[1].get<std::string>());
+        expr::Field field{item[0].get<std::string>(), {}};
+        const auto type = expr::parseType(item[1].get<std::string>());
         RETURN_IF_ERROR(annotate(type.status(), strCat("plan: column ", field.name)));
         field.type = *type;
         field.type.nullable = item[2].get<bool>();

@@ -9,7 +9,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
-#include "backend/spec/schema.h"
+#include "backend/expr/schema.h"
 
 namespace millrace::stream {
 
@@ -48,13 +48,13 @@ struct Plan {
     std::vector<PlanFile> evalFiles;  ///< empty: evaluation reads `files`
     /// The columns of all files together, types widened, so that a worker need not read every
     /// footer before its first row. Partition columns are not among them. Empty: not pinned.
-    spec::Schema schema, evalSchema;
+    expr::Schema schema, evalSchema;
     bool operator==(const Plan&) const = default;
 
     const std::vector<PlanFile>& filesOfEval() const {
         return evalFiles.empty() ? files : evalFiles;
     }
-    const spec::Schema& schemaOfEval() const { return evalFiles.empty() ? schema : evalSchema; }
+    const expr::Schema& schemaOfEval() const { return evalFiles.empty() ? schema : evalSchema; }
     std::int64_t numSplits() const;
     std::int64_t numRows() const;
 

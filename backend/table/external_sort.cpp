@@ -16,8 +16,8 @@
 #include <arrow/table.h>
 #include <arrow/util/byte_size.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/files.h"
-#include "backend/dataset/arrow_bridge.h"
 #include "backend/table/sort_key.h"
 #include "backend/table/table_writer.h"
 
@@ -25,7 +25,7 @@ namespace millrace::table {
 
 namespace {
 
-using dataset::fromArrow;
+using arrays::fromArrow;
 
 constexpr std::int64_t kLeastRows = 64, kMostRows = 65536;
 

@@ -11,8 +11,8 @@
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/text.h"
-#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/stored_types.h"
 #include "backend/frame/carry_mask.h"
 #include "backend/spec/column_origins.h"
@@ -21,7 +21,7 @@ namespace millrace::table {
 
 namespace {
 
-using dataset::fromArrow;
+using arrays::fromArrow;
 using frame::DType;
 using frame::Role;
 using TypePtr = std::shared_ptr<arrow::DataType>;
@@ -286,13 +286,13 @@ Result<std::vector<int>> chooseColumns(const std::vector<std::string>& known,
     return chosen;
 }
 
-Result<CarriedTypes> carriedTypes(const spec::RunSpec& spec, const spec::Schema& columns,
+Result<CarriedTypes> carriedTypes(const spec::RunSpec& spec, const expr::Schema& columns,
                                   const dataset::Dataset& dataset) {
     const spec::ColumnOrigins origins(spec.recipe);
     std::vector<std::string> read;
-    std::vector<const spec::Field*> fields;
+    std::vector<const expr::Field*> fields;
     for (const std::string& name : spec.features.carry) {
-        const spec::Field* const field = columns.find(name);
+        const expr::Field* const field = columns.find(name);
         if (field == nullptr) {
             return internalError("carried column '", name, "' is not there");
         }
@@ -303,15 +303,15 @@ Result<CarriedTypes> carriedTypes(const spec::RunSpec& spec, const spec::Schema&
     }
     ASSIGN_OR_RETURN(const auto stored, dataset::storedTypes(dataset, read));
     CarriedTypes types;
-    for (const spec::Field* const field : fields) {
-        spec::DataType type = field->type;
+    for (const expr::Field* const field : fields) {
+        expr::DataType type = field->type;
         type.listSize = 0;  // lists of one size are lists in a frame
         const std::string origin = origins.of(field->name);
         const bool isStored = !origin.empty() && !type.isList;
-        const bool isMadeDecimal = type.kind == spec::TypeKind::kDecimal && !isStored;
+        const bool isMadeDecimal = type.kind == expr::TypeKind::kDecimal && !isStored;
         types[field->name] = isStored        ? stored.at(origin)
                              : isMadeDecimal ? arrow::float64()
-                                             : dataset::toArrowType(type);
+                                             : arrays::toArrowType(type);
     }
     return types;
 }

@@ -17,9 +17,9 @@
 
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
+#include "backend/expr/schema.h"
 #include "backend/frame/frame.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 #include "backend/table/external_sort.h"
 
 namespace arrow {
@@ -34,7 +34,7 @@ using CarriedTypes = std::map<std::string, std::shared_ptr<arrow::DataType>>;
 
 /// `columns`: at the end of the recipe. What is the dataset's as it stands has the type that its
 /// files have; what a step made has the step's. A decimal that a step made is a double.
-Result<CarriedTypes> carriedTypes(const spec::RunSpec& spec, const spec::Schema& columns,
+Result<CarriedTypes> carriedTypes(const spec::RunSpec& spec, const expr::Schema& columns,
                                   const dataset::Dataset& dataset);
 
 class FrameTable {

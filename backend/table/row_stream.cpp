@@ -13,10 +13,10 @@
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/core/thread.h"
-#include "backend/dataset/arrow_bridge.h"
 #include "backend/dataset/side_table.h"
 #include "backend/dataset/stored_types.h"
 #include "backend/spec/bind.h"
@@ -26,7 +26,7 @@ namespace millrace::table {
 
 namespace {
 
-using dataset::fromArrow;
+using arrays::fromArrow;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 // Only what chooses rows is left: no labels, no features.
@@ -41,12 +41,12 @@ spec::RunSpec rowsOnly(const spec::RunSpec& spec) {
 
 // The tables that the steps load are the planned ones, before and after.
 Result<std::shared_ptr<const recipe::CompiledRecipe>> compiled(
-    const spec::RunSpec& spec, const stream::Plan& plan, const spec::Schema& schema,
+    const spec::RunSpec& spec, const stream::Plan& plan, const expr::Schema& schema,
     const std::shared_ptr<dataset::FactsCache>& cache, MemoryBudget& budget) {
-    std::vector<dataset::DataFile> checked;
+    std::vector<files::DataFile> checked;
     auto planned = std::make_shared<std::set<std::string>>();
     for (const stream::SideTable& table : plan.sideTables) {
-        ASSIGN_OR_RETURN(dataset::DataFile file, dataset::verifySideTable(table));
+        ASSIGN_OR_RETURN(files::DataFile file, dataset::verifySideTable(table));
         planned->insert(table.path);
         checked.push_back(std::move(file));
     }
@@ -55,7 +55,7 @@ Result<std::shared_ptr<const recipe::CompiledRecipe>> compiled(
     auto recipe =
         recipe::CompiledRecipe::compile(spec, recipe::Part::kTrain, schema, tables, &budget);
     RETURN_IF_ERROR(recipe.status());
-    for (const dataset::DataFile& file : checked) {
+    for (const files::DataFile& file : checked) {
         RETURN_IF_ERROR(dataset::verifyStill(file));
     }
     return recipe;
@@ -64,7 +64,7 @@ Result<std::shared_ptr<const recipe::CompiledRecipe>> compiled(
 Status checkSupported(const dataset::Dataset& dataset) {
     for (std::size_t file = 0; file < dataset.files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, dataset.facts(file));
-        for (const spec::RefusedColumn& column : facts->schema.refused) {
+        for (const expr::RefusedColumn& column : facts->schema.refused) {
             if (!column.hasFields) {
                 return invalidArgument(dataset.files()[file].path, ": column '", column.name, "' ",
                                        column.why,

@@ -8,8 +8,8 @@
 #include <arrow/type.h>
 #include <arrow/util/byte_size.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/files.h"
-#include "backend/dataset/arrow_bridge.h"
 
 namespace millrace::table {
 
@@ -74,7 +74,7 @@ Status TableOutput::writeGroup() {
         return okStatus();
     }
     ASSIGN_OR_RETURN(const BatchPtr group,
-                     dataset::fromArrow(arrow::ConcatenateRecordBatches(group_), "row group"));
+                     arrays::fromArrow(arrow::ConcatenateRecordBatches(group_), "row group"));
     group_.clear();
     totals_.rows += groupRows_;
     ++totals_.rowGroups;

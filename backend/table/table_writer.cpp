@@ -16,15 +16,15 @@
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/value_text.h"
 #include "backend/core/text.h"
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/value_text.h"
 
 namespace millrace::table {
 
 namespace {
 
-using dataset::fromArrow;
+using arrays::fromArrow;
 using FilePtr = std::shared_ptr<arrow::io::FileOutputStream>;
 
 Result<parquet::Compression::type> codecOf(const std::string& name) {
@@ -142,7 +142,7 @@ Result<std::shared_ptr<arrow::Array>> listTexts(const arrow::Array& lists) {
         text.clear();
         for (std::int64_t i = 0; i < values->length(); ++i) {
             strAppend(&text, i == 0 ? "" : "|",
-                      values->IsNull(i) ? "" : dataset::valueText(*values, i));
+                      values->IsNull(i) ? "" : arrays::valueText(*values, i));
         }
         RETURN_IF_ERROR(fromArrow(builder.Append(text), "csv"));
     }

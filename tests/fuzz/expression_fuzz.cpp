@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/spec/expression.h"
+#include "backend/expr/expression.h"
 
 namespace {
 
@@ -13,11 +13,11 @@ void require(bool holds) {
     }
 }
 
-millrace::spec::Schema columns() {
-    millrace::spec::Schema schema;
+millrace::expr::Schema columns() {
+    millrace::expr::Schema schema;
     for (const char* type : {"int64", "double", "string", "bool", "date", "timestamp", "int8",
                              "float", "decimal(10,2)", "int64[]"}) {
-        const auto parsed = millrace::spec::parseType(type);
+        const auto parsed = millrace::expr::parseType(type);
         if (parsed.ok()) {
             schema.fields.push_back(
                 {std::string(1, type[0]) + std::to_string(schema.fields.size()), *parsed});
@@ -29,24 +29,24 @@ millrace::spec::Schema columns() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const millrace::spec::Schema kColumns = columns();
+    static const millrace::expr::Schema kColumns = columns();
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    const auto tree = millrace::spec::parseExpression(text);
+    const auto tree = millrace::expr::parseExpression(text);
     if (!tree.ok()) {
         return 0;
     }
-    const std::string written = millrace::spec::expressionText(*tree);
-    const auto again = millrace::spec::parseExpression(written);
+    const std::string written = millrace::expr::expressionText(*tree);
+    const auto again = millrace::expr::parseExpression(written);
     // Full brackets may pass the limits of depth and length that the text itself kept.
     if (again.ok()) {
-        require(millrace::spec::expressionText(*again) == written);
+        require(millrace::expr::expressionText(*again) == written);
     } else {
         require(written.size() > 65536 || (*tree)->depth > 60);
     }
-    const auto typed = millrace::spec::typeExpression(*tree, kColumns, text);
+    const auto typed = millrace::expr::typeExpression(*tree, kColumns, text);
     if (typed.ok()) {
-        millrace::spec::expressionText(*typed);
-        millrace::spec::collectColumns(*typed);
+        millrace::expr::expressionText(*typed);
+        millrace::expr::collectColumns(*typed);
     }
     return 0;
 }

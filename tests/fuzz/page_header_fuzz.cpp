@@ -3,17 +3,17 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/dataset/hybrid_stream.h"
-#include "backend/dataset/page_stream.h"
+#include "backend/pages/hybrid_stream.h"
+#include "backend/pages/page_stream.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    millrace::dataset::PageHeader header;
-    const std::int64_t length = millrace::dataset::parsePageHeader({data, data + size}, header);
+    millrace::pages::PageHeader header;
+    const std::int64_t length = millrace::pages::parsePageHeader({data, data + size}, header);
     if (length > static_cast<std::int64_t>(size)) {
         __builtin_trap();
     }
     if (size > 1) {
-        millrace::dataset::HybridStream stream({data + 1, data + size}, data[0] % 33);
+        millrace::pages::HybridStream stream({data + 1, data + size}, data[0] % 33);
         std::vector<std::uint32_t> values(97);
         for (int round = 0; round < 1'000 && stream.read(97, values.data()) && stream.skip(5);
              ++round) {

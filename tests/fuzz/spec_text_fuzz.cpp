@@ -17,12 +17,12 @@ void require(bool holds) {
     }
 }
 
-millrace::spec::Schema ratings() {
-    millrace::spec::Schema schema;
+millrace::expr::Schema ratings() {
+    millrace::expr::Schema schema;
     for (const char* name : {"userId", "movieId", "timestamp"}) {
-        schema.fields.push_back({name, millrace::spec::parseType("int64").value()});
+        schema.fields.push_back({name, millrace::expr::parseType("int64").value()});
     }
-    schema.fields.push_back({"rating", millrace::spec::parseType("double").value()});
+    schema.fields.push_back({"rating", millrace::expr::parseType("double").value()});
     return schema;
 }
 
@@ -40,7 +40,8 @@ void checkResolved(millrace::spec::ResolvedSpec read) {
         return;
     }
     checkRoundTrip(*read.spec);
-    const auto tables = [](const millrace::spec::TableRef&) -> millrace::Result<millrace::spec::Schema> {
+    const auto tables =
+        [](const millrace::spec::TableRef&) -> millrace::Result<millrace::expr::Schema> {
         return ratings();
     };
     millrace::spec::bindSchema(*read.spec, ratings(), tables);

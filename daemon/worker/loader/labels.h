@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/expr/schema.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 #include "backend/stream/plan.h"
 
 namespace millrace::loader {

@@ -38,7 +38,7 @@ class Resolver {
     bool openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, ResolveReply& reply);
     Status plan(ResolvedRun& run, const dataset::Dataset& train, const dataset::Dataset* eval);
     Status fillVocabularies(spec::RunSpec& spec) const;
-    static bool checkTraining(const ResolvedRun& run, const spec::Schema& columns,
+    static bool checkTraining(const ResolvedRun& run, const expr::Schema& columns,
                               ResolveReply& reply);
     void checkLabelsOf(ResolvedRun& run, ResolveReply& reply);
     void noteDraws(ResolvedRun& run) const;
@@ -130,7 +130,7 @@ Status Resolver::fillVocabularies(spec::RunSpec& spec) const {
 }
 
 // What would else be refused when the workers are there already.
-bool Resolver::checkTraining(const ResolvedRun& run, const spec::Schema& columns,
+bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns,
                              ResolveReply& reply) {
     const std::size_t before = reply.errors.size();
     const spec::SpecErrors errors = spec::checkTrainable(run.spec, columns);
@@ -325,7 +325,7 @@ spec::SpecError errorOf(const Status& status, std::string path, std::string code
     error.path = std::move(path);
     error.code = std::move(code);
     if (spec != nullptr && spec->source != nullptr) {
-        const spec::Position place = spec->source->find(error.path);
+        const expr::Position place = spec->source->find(error.path);
         error.line = place.line;
         error.column = place.column;
     }

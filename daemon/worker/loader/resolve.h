@@ -42,7 +42,7 @@ struct ResolveReply {
     spec::SpecErrors errors;
     /// The base's dataset, where it could be opened: also beside errors with `wantsColumns`.
     std::shared_ptr<const dataset::Dataset> dataset;
-    spec::Schema columns;  ///< after the base's recipe, as far as its steps fit; empty: not known
+    expr::Schema columns;  ///< after the base's recipe, as far as its steps fit; empty: not known
 };
 
 /// A status as an error of a spec, with the place of `path` where `spec` has one.

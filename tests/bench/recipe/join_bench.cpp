@@ -52,7 +52,7 @@ std::shared_ptr<arrow::Array> arrayOf(const std::vector<std::int64_t>& values) {
 
 Figures ofJoinTable(const std::shared_ptr<arrow::Array>& keys,
                     const std::vector<std::shared_ptr<arrow::Array>>& asked, int threads) {
-    const spec::DataType type{spec::TypeKind::kInt64};
+    const expr::DataType type{expr::TypeKind::kInt64};
     const auto start = Clock::now();
     const auto table =
         recipe::JoinTable::make({"bench", false, nullptr}, {{"k", "k", type, type}}, {keys});

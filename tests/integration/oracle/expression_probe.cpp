@@ -13,15 +13,15 @@
 #include "backend/core/json.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
-#include "backend/recipe/evaluator.h"
-#include "backend/recipe/value_reader.h"
+#include "backend/eval/evaluator.h"
+#include "backend/eval/value_reader.h"
 
 namespace millrace {
 namespace {
 
-using recipe::ArrayPtr;
+using eval::ArrayPtr;
 
-class FileColumns : public recipe::ExprInput {
+class FileColumns : public eval::ExprInput {
  public:
     explicit FileColumns(std::shared_ptr<const dataset::Dataset> data)
         : data_(std::move(data)), reader_(data_) {}
@@ -58,16 +58,16 @@ Json valueAt(const arrow::Array& values, std::int64_t row) {
             return out;
         }
         default:
-            return recipe::ValueReader::of(values)->integer(row);
+            return eval::ValueReader::of(values)->integer(row);
     }
 }
 
-Json answer(const std::string& text, recipe::ExprInput& input, const spec::Schema& schema) {
-    const Result<spec::Expr> expr = spec::compileExpression(text, schema);
+Json answer(const std::string& text, eval::ExprInput& input, const expr::Schema& schema) {
+    const Result<expr::Expr> expr = expr::compileExpression(text, schema);
     if (!expr.ok()) {
         return {{"error", messageOf(expr.status())}, {"compiles", false}};
     }
-    const Result<ArrayPtr> values = recipe::evaluate(*expr, input);
+    const Result<ArrayPtr> values = eval::evaluate(*expr, input);
     if (!values.ok()) {
         return {{"error", messageOf(values.status())}, {"compiles", true}};
     }

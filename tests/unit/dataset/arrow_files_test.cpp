@@ -120,7 +120,7 @@ std::string ipcFile(const DataDirectory& dir, const std::string& name,
 
 Result<std::vector<ArrayPtr>> readAll(const DataDirectory& dir, const std::string& name,
                                       arrow::MemoryPool* pool = nullptr) {
-    ReadOptions options;
+    files::ReadOptions options;
     options.format = "arrow";
     ASSIGN_OR_RETURN(const auto dataset, Dataset::open({name}, dir.path(), options,
                                                        std::make_shared<FactsCache>(), 1));

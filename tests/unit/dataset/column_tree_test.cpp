@@ -1,5 +1,5 @@
 // Fields of structs by path, and the sentence for every type that cannot be a feature.
-#include "backend/dataset/column_tree.h"
+#include "backend/arrays/column_tree.h"
 
 #include <arrow/array/array_nested.h>
 #include <arrow/array/builder_nested.h>
@@ -16,7 +16,7 @@
 #include "backend/dataset/side_table.h"
 #include "backend/dataset/split_pruner.h"
 #include "backend/dataset/split_reader.h"
-#include "backend/spec/expression.h"
+#include "backend/expr/expression.h"
 #include "tests/unit/dataset/data_files.h"
 
 namespace millrace::dataset {
@@ -51,7 +51,7 @@ ArrayPtr users() {
 }
 
 std::shared_ptr<const Dataset> opened(const std::string& path, const std::string& format) {
-    ReadOptions options;
+    files::ReadOptions options;
     options.format = format;
     auto dataset = Dataset::open({path}, "/", options, std::make_shared<FactsCache>());
     EXPECT_TRUE(dataset.ok()) << dataset.status();
@@ -141,8 +141,8 @@ TEST(ColumnTree, SideTablesHaveFieldsToo) {
 }
 
 std::string refusal(const TypePtr& type) {
-    spec::Schema schema;
-    addColumns(*arrow::schema({arrow::field("c", type)}), schema);
+    expr::Schema schema;
+    arrays::addColumns(*arrow::schema({arrow::field("c", type)}), schema);
     EXPECT_EQ(schema.find("c"), nullptr) << type->ToString();
     return schema.whyUnknown("c");
 }
@@ -187,25 +187,25 @@ TEST(ColumnTree, WhatCannotBeAFeatureIsRefusedWithASentence) {
                 HasSubstr("its type changes from row to row; write one column for each type"));
     EXPECT_THAT(refusal(dictionary(int32(), map(utf8(), int64()))),
                 HasSubstr("a dictionary of values that cannot be a feature"));
-    spec::Schema twice;
-    addColumns(*schema({field("c", int64()), field("c", utf8())}), twice);
+    expr::Schema twice;
+    arrays::addColumns(*schema({field("c", int64()), field("c", utf8())}), twice);
     ASSERT_EQ(twice.refused.size(), 1);
     EXPECT_EQ(twice.refused[0].why,
               "stands twice in the file, and only the first is read; give the second another name");
 }
 
 TEST(ColumnTree, AnExpressionThatNamesARefusedColumnSaysWhy) {
-    spec::Schema schema;
-    addColumns(*arrow::schema({arrow::field("user", userType())}), schema);
-    const auto typed = spec::tryTypeExpression(
-        std::get<spec::Expr>(spec::tryParseExpression("user is not null")), schema);
-    const auto* error = std::get_if<spec::ExprError>(&typed);
+    expr::Schema schema;
+    arrays::addColumns(*arrow::schema({arrow::field("user", userType())}), schema);
+    const auto typed = expr::tryTypeExpression(
+        std::get<expr::Expr>(expr::tryParseExpression("user is not null")), schema);
+    const auto* error = std::get_if<expr::ExprError>(&typed);
     ASSERT_NE(error, nullptr);
     EXPECT_THAT(error->message, HasSubstr("name one of its fields: user.age, user.home"));
-    const auto fine = spec::tryTypeExpression(
-        std::get<spec::Expr>(spec::tryParseExpression("user.home.zip = 'x' and user.age > 3")),
+    const auto fine = expr::tryTypeExpression(
+        std::get<expr::Expr>(expr::tryParseExpression("user.home.zip = 'x' and user.age > 3")),
         schema);
-    EXPECT_TRUE(std::holds_alternative<spec::Expr>(fine));
+    EXPECT_TRUE(std::holds_alternative<expr::Expr>(fine));
 }
 
 TEST(ColumnTree, AFieldThatIsAMapInTheSecondFileIsAnErrorThatNamesBoth) {
@@ -224,7 +224,7 @@ TEST(ColumnTree, FactsWithRefusedColumnsSurviveTheCache) {
     DataDirectory dir;
     const auto dataset = opened(dir.parquet("a.parquet", {{"user", users()}}), "parquet");
     const auto facts = *dataset->facts(0);
-    const auto again = FileFacts::fromJson(facts->toJson());
+    const auto again = files::FileFacts::fromJson(facts->toJson());
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(again->schema, facts->schema);
     EXPECT_EQ(again->schema.refused.size(), 2);

@@ -22,10 +22,10 @@
 #include <parquet/file_reader.h>
 #include <parquet/properties.h>
 
-#include "backend/dataset/arrow_bridge.h"
-#include "backend/dataset/crc32.h"
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/pages/crc32.h"
 #include "tests/unit/dataset/data_files.h"
 #include "tests/unit/dataset/sample_types.h"
 
@@ -108,11 +108,11 @@ ArrayPtr castTo(const ArrayPtr& array, const TypePtr& type) {
 }
 
 /// Scalars as Arrow's casts bring them to the pinned type.
-ArrayPtr pinnedScalars(ArrayPtr array, const spec::DataType& type) {
+ArrayPtr pinnedScalars(ArrayPtr array, const expr::DataType& type) {
     if (array->type_id() == arrow::Type::EXTENSION) {
         array = static_cast<const arrow::ExtensionArray&>(*array).storage();
     }
-    if (arrow::is_decimal(array->type_id()) && type.kind == spec::TypeKind::kDecimal) {
+    if (arrow::is_decimal(array->type_id()) && type.kind == expr::TypeKind::kDecimal) {
         const auto& decimal = static_cast<const arrow::DecimalType&>(*array->type());
         return castTo(array, arrow::decimal128(decimal.precision(), decimal.scale()));
     }
@@ -122,10 +122,10 @@ ArrayPtr pinnedScalars(ArrayPtr array, const spec::DataType& type) {
     if (array->type_id() == arrow::Type::FIXED_SIZE_BINARY) {
         array = castTo(array, arrow::binary());
     }
-    return castTo(array, toArrowType(type));
+    return castTo(array, arrays::toArrowType(type));
 }
 
-ArrayPtr pinnedValues(const ArrayPtr& array, const spec::DataType& type) {
+ArrayPtr pinnedValues(const ArrayPtr& array, const expr::DataType& type) {
     if (!type.isList) {
         return pinnedScalars(array, type);
     }
@@ -146,7 +146,7 @@ ArrayPtr pinnedValues(const ArrayPtr& array, const spec::DataType& type) {
 
 /// A column of it, fields of structs by path, brought to the pinned type.
 ArrayPtr expected(const arrow::Table& table, const std::string& column,
-                  const spec::DataType& type) {
+                  const expr::DataType& type) {
     const auto chunks = table.GetColumnByName(column.substr(0, column.find('.')));
     ArrayPtr array = chunks->num_chunks() == 0 ? *arrow::MakeEmptyArray(chunks->type())
                                                : *arrow::Concatenate(chunks->chunks());
@@ -182,16 +182,16 @@ void expectSame(const std::string& path, const std::string& what, bool allowsRef
     const auto dataset = Dataset::open({path}, "/", {}, std::make_shared<FactsCache>());
     ASSERT_TRUE(dataset.ok()) << what << ": " << dataset.status();
     const auto facts = *(*dataset)->facts(0);
-    for (const spec::RefusedColumn& column : facts->schema.refused) {
+    for (const expr::RefusedColumn& column : facts->schema.refused) {
         EXPECT_TRUE(allowsRefused || column.hasFields)
             << what << ": " << column.name << " " << column.why;
     }
     SplitReader reader(*dataset);
     SplitRange split{0, 0, 0, 0};
-    for (const ChunkFacts& chunk : facts->chunks) {
+    for (const files::ChunkFacts& chunk : facts->chunks) {
         split.rows = chunk.rows;
         const auto table = readGroup(path, static_cast<int>(split.chunk));
-        for (const spec::Field& field : (*dataset)->schema().fields) {
+        for (const expr::Field& field : (*dataset)->schema().fields) {
             const auto read = reader.readColumns(split, {field.name});
             ASSERT_TRUE(read.ok()) << what << ": " << read.status();
             const ArrayPtr wanted = expected(*table, field.name, field.type);
@@ -324,9 +324,9 @@ TEST(Corpus, FilesOfOtherWritersReadTheSame) {
             ++numFiles;
             const std::string path = entry.path().string();
             expectSame(path, path, /*allowsRefused=*/true);
-            const auto facts = readFacts(*statFile(path, path), {});
+            const auto facts = readFacts(*files::statFile(path, path), {});
             ASSERT_TRUE(facts.ok()) << facts.status();
-            for (const spec::RefusedColumn& column : facts->schema.refused) {
+            for (const expr::RefusedColumn& column : facts->schema.refused) {
                 refused.insert(column.name);
                 EXPECT_THAT(facts->schema.whyUnknown(column.name),
                             testing::ContainsRegex("^column '.+' is an? .+: .+; .+"));
@@ -396,8 +396,8 @@ TEST(Corpus, AFlippedBitInAPageWithAChecksumIsNamed) {
 TEST(Crc32, IsThatOfTheStandardAtEveryLengthAndPlace) {
     const std::string digits = "123456789";
     const auto* text = reinterpret_cast<const std::uint8_t*>(digits.data());
-    EXPECT_EQ(crc32Of({text, text + 9}), 0xcbf43926U);
-    EXPECT_EQ(plainCrc32Of({text, text + 9}), 0xcbf43926U);
+    EXPECT_EQ(pages::crc32Of({text, text + 9}), 0xcbf43926U);
+    EXPECT_EQ(pages::plainCrc32Of({text, text + 9}), 0xcbf43926U);
     std::vector<std::uint8_t> bytes(5000);
     std::uint32_t state = 1;
     for (std::uint8_t& byte : bytes) {
@@ -406,7 +406,8 @@ TEST(Crc32, IsThatOfTheStandardAtEveryLengthAndPlace) {
     }
     for (std::size_t length = 0; length < 4000; length += 1 + length / 97) {
         const std::uint8_t* const from = bytes.data() + length % 64;
-        EXPECT_EQ(crc32Of({from, from + length}), plainCrc32Of({from, from + length})) << length;
+        EXPECT_EQ(pages::crc32Of({from, from + length}), pages::plainCrc32Of({from, from + length}))
+            << length;
     }
 }
 

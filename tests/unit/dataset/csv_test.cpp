@@ -28,15 +28,16 @@ using testing::IsEmpty;
 using testing::Not;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
-ReadOptions csv() {
-    ReadOptions options;
+files::ReadOptions csv() {
+    files::ReadOptions options;
     options.format = "csv";
     return options;
 }
 
 using Opened = Result<std::shared_ptr<const Dataset>>;
 
-Opened openAt(const DataDirectory& dir, const ReadOptions& options, const std::string& path = ".") {
+Opened openAt(const DataDirectory& dir, const files::ReadOptions& options,
+              const std::string& path = ".") {
     return Dataset::open({path}, dir.path(), options, std::make_shared<FactsCache>(), 2);
 }
 
@@ -116,7 +117,7 @@ TEST(Csv, LargeWholeNumbersAreNeverRounded) {
     dir.text("b.csv", "k,id\n1,1.5\n");
     EXPECT_TRUE(valuesOf(openAt(dir, csv()), "id")->Equals(texts({"7", "9007199254740993"})));
     EXPECT_TRUE(valuesOf(openAt(dir, csv()), "id", 1)->Equals(texts({"1.5"})));
-    ReadOptions asDouble = csv();
+    files::ReadOptions asDouble = csv();
     asDouble.csvTypes = {{"id", "double"}};
     const auto widened = openAt(dir, asDouble);
     ASSERT_TRUE(widened.ok()) << widened.status();
@@ -131,7 +132,7 @@ TEST(Csv, LargeWholeNumbersAreNeverRounded) {
 TEST(Csv, ARangeOfASplitIsRead) {
     DataDirectory dir;
     dir.text("a.csv", "x\n" + numbers(100));
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvSplitRows = 40;
     SplitReader reader(*openAt(dir, options));
     const auto read = reader.readColumns({0, 1, 45, 3}, {"x"});
@@ -166,7 +167,7 @@ TEST(Csv, CompressedFilesAreToldByTheirBytes) {
     for (int i = 0; i < 10'000; ++i) {
         text += std::to_string(i) + ",t\n";
     }
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvSplitRows = 1'000;
     for (const auto kind : {arrow::Compression::GZIP, arrow::Compression::ZSTD}) {
         const std::string packed = compressed(text, kind);
@@ -205,7 +206,7 @@ TEST(Csv, OtherEncodingsAreRefusedWithTheLineAndTheWayOut) {
 TEST(Csv, WordsForNullThatAreGivenHoldInEveryColumn) {
     DataDirectory dir;
     dir.text("a.csv", "i,s\n1,-\n-,NA\n,x\n3,\"-\"\n");
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvNullValues = {"-", "?"};
     const auto dataset = openAt(dir, options);
     EXPECT_TRUE(valuesOf(dataset, "i")->Equals(ints({1, -1, -1, 3}, -1)));
@@ -231,7 +232,7 @@ TEST(Csv, OneBadValueIsNamedWithFileLineColumnAndValue) {
     dir.text("b.csv", "x\n1\nit's\n" + numbers(50));
     EXPECT_THAT(messageOf(openAt(dir, csv()).status()), Not(HasSubstr("null_values")));
     dir.text("b.csv", "x\n1\noops\n" + numbers(50));
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvTypes = {{"x", "string"}};
     EXPECT_EQ(typeOf(openAt(dir, options), "x"), "string");
     options = csv();
@@ -294,7 +295,7 @@ TEST(Csv, BadRowsAreLeftOutAndCountedWhereTheUserSaysSo) {
     }
     dir.text("a.csv", "x,y\n1,2\n3\noops,4\n5,6\n" + rows + "1,2,3\n");
     dir.text("b.csv", "x,y\n7,\"no\"\n" + rows);
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvDropsBadRows = true;
     options.csvSplitRows = 40;
     const auto dataset = openAt(dir, options);
@@ -313,7 +314,7 @@ TEST(Csv, BadRowsAreLeftOutAndCountedWhereTheUserSaysSo) {
     ASSERT_TRUE(second.ok()) << second.status();
     EXPECT_TRUE(second->at(0)->Slice(0, 2)->Equals(ints({38, 39})));
     // Who knows the types from a plan finds the same rows.
-    ReadOptions planned = options;
+    files::ReadOptions planned = options;
     planned.csvTypes = {{"x", "int64"}, {"y", "int64"}};
     stream::PlanFile file;
     file.path = dir.at("a.csv");
@@ -328,7 +329,7 @@ TEST(Csv, BadRowsAreLeftOutAndCountedWhereTheUserSaysSo) {
 TEST(Csv, ABadRowThatAStrayQuoteMadeSaysHowManyLinesItHas) {
     DataDirectory dir;
     dir.text("a.csv", "x,y\n1\n\"2,2\n3,3\n4,4\n5,\"5\n6,6\n");
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvDropsBadRows = true;
     const auto dataset = openAt(dir, options);
     ASSERT_TRUE(dataset.ok()) << dataset.status();
@@ -345,7 +346,7 @@ TEST(Csv, SplitsAreCutBesideCommentsAndRowsThatAreLeftOut) {
         text += i % 4 == 0 ? "# a comment, \"\n" : i % 5 == 0 ? "1,2,3\n" : i == 31 ? "no,b\n" : "";
     }
     dir.text("a.csv", text + "1\n# behind");
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvComment = '#';
     options.csvDropsBadRows = true;
     for (const std::int64_t rows : {1, 2, 3, 4, 7, 100}) {
@@ -356,7 +357,7 @@ TEST(Csv, SplitsAreCutBesideCommentsAndRowsThatAreLeftOut) {
         EXPECT_EQ(facts->rows, 40);
         SplitReader reader(*dataset);
         SplitRange split{0, 0, 0, 0};
-        for (const ChunkFacts& chunk : facts->chunks) {
+        for (const files::ChunkFacts& chunk : facts->chunks) {
             split.rows = chunk.rows;
             const auto read = reader.readColumns(split, {"x", "s"});
             ASSERT_TRUE(read.ok()) << read.status();
@@ -376,7 +377,7 @@ TEST(Csv, SplitsAreCutBesideCommentsAndRowsThatAreLeftOut) {
 TEST(Csv, ValuesThatAreNotOfAGivenTypeAreBadRowsToo) {
     DataDirectory dir;
     dir.text("a.csv", "x,y\n1,a\n300,b\n2,c\n");
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvTypes = {{"x", "int8"}};
     options.csvDropsBadRows = true;
     const auto dataset = openAt(dir, options);
@@ -390,10 +391,10 @@ TEST(Csv, ValuesThatAreNotOfAGivenTypeAreBadRowsToo) {
 TEST(Csv, HowAFileIsReadIsPartOfItsHash) {
     DataDirectory dir;
     dir.text("a.csv", "k;x\n1;2\n2;-\n");
-    const auto hashOf = [&](const ReadOptions& options) {
+    const auto hashOf = [&](const files::ReadOptions& options) {
         return (*(*openAt(dir, options))->facts(0))->contentHash;
     };
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     std::vector<std::string> hashes = {hashOf(options)};
     options.csvNullValues = {"-"};
     hashes.push_back(hashOf(options));
@@ -411,7 +412,7 @@ TEST(Csv, ADialectIsReadAsItsKeysSay) {
     DataDirectory dir;
     dir.text("a.csv",
              "made by hand\r\n\n# a \"note\na;b\n1,5;'x;y'\n# be;tween\n-2;''''\n,25;\"q\n");
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvDelimiter = ';';
     options.csvQuote = '\'';
     options.csvComment = '#';
@@ -442,7 +443,7 @@ TEST(Csv, SkippedLinesAndCommentsMayLieOverBlockBorders) {
     }
     text += "x\r\n1\r\n#" + std::string(2'500'000, 'c') + "\r\n2\r\n#end";
     dir.text("a.csv", text);
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvSkipRows = 3;
     options.csvComment = '#';
     EXPECT_TRUE(valuesOf(openAt(dir, options), "x")->Equals(ints({1, 2})));
@@ -491,7 +492,7 @@ TEST(Csv, TextsThatLookLikeOtherThingsInOneFileAreTextsInAll) {
 TEST(Csv, AZeroWithASignIsAZeroOfEveryWholeType) {
     DataDirectory dir;
     dir.text("a.csv", "id,s\n-0,-0\n18446744073709551615,-00\n");
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvTypes = {{"s", "uint8"}};
     const auto dataset = openAt(dir, options);
     EXPECT_EQ(typeOf(dataset, "id"), "uint64");
@@ -507,7 +508,7 @@ TEST(Csv, AZeroWithASignIsAZeroOfEveryWholeType) {
 TEST(Csv, AResolvedSpecsTypesMayBeOfColumnsFromDirectoryNames) {
     DataDirectory dir;
     dir.text("day=2024-01-31/a.csv", "x\n1\n");
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvTypes = {{"x", "int64"}, {"day", "date"}};
     EXPECT_EQ(typeOf(openAt(dir, options), "day"), "date");
     options.csvDropsBadRows = true;
@@ -521,7 +522,7 @@ TEST(Csv, AResolvedSpecsTypesMayBeOfColumnsFromDirectoryNames) {
 TEST(Csv, AMistakeInTheTypesNamesThePlaceWhereTheyStand) {
     DataDirectory dir;
     dir.text("a.csv", "x\n1\n");
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     options.csvTypes = {{"y", "int64"}};
     EXPECT_THAT(messageOf(openAt(dir, options).status()),
                 HasSubstr("dataset.csv.types: no column 'y'"));
@@ -534,12 +535,12 @@ TEST(Csv, AMistakeInTheTypesNamesThePlaceWhereTheyStand) {
 TEST(Csv, FactsOfOtherOptionsAreNotTakenFromTheCache) {
     DataDirectory dir, cacheDir;
     dir.text("a.csv", "x,y\n1,-\n2,3\n");
-    const auto typeNow = [&](const ReadOptions& options) {
+    const auto typeNow = [&](const files::ReadOptions& options) {
         const auto opened = Dataset::open({"."}, dir.path(), options,
                                           std::make_shared<FactsCache>(cacheDir.path()), 1);
         return (*opened)->schema().find("y")->type.name();
     };
-    ReadOptions options = csv();
+    files::ReadOptions options = csv();
     EXPECT_EQ(typeNow(options), "string");
     options.csvNullValues = {"-"};
     EXPECT_EQ(typeNow(options), "int64");

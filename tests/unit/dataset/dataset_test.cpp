@@ -11,10 +11,10 @@
 #include <arrow/record_batch.h>
 #include <gmock/gmock.h>
 
-#include "backend/dataset/parquet_footers.h"
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
 #include "backend/dataset/split_reader.h"
+#include "backend/pages/parquet_footers.h"
 #include "tests/unit/dataset/data_files.h"
 
 namespace millrace::dataset {
@@ -27,14 +27,14 @@ using test::texts;
 using testing::AllOf;
 using testing::HasSubstr;
 
-ReadOptions as(const std::string& format) {
-    ReadOptions options;
+files::ReadOptions as(const std::string& format) {
+    files::ReadOptions options;
     options.format = format;
     return options;
 }
 
 Result<std::shared_ptr<const Dataset>> openAt(const DataDirectory& dir, const std::string& path,
-                                              const ReadOptions& options) {
+                                              const files::ReadOptions& options) {
     return Dataset::open({path}, dir.path(), options, std::make_shared<FactsCache>(), 2);
 }
 
@@ -224,7 +224,7 @@ TEST(Dataset, MissingColumnsMayBeNull) {
     dir.parquet("b.parquet", {{"x", ints({3})}});
     EXPECT_THAT(messageOf(openAt(dir, "*.parquet", as("parquet")).status()),
                 HasSubstr("column 'y' is missing"));
-    ReadOptions options = as("parquet");
+    files::ReadOptions options = as("parquet");
     options.areMissingColumnsNull = true;
     SplitReader reader(*openAt(dir, "*.parquet", options));
     const auto columns = reader.readColumns({1, 0, 0, 1}, {"y", "x"});
@@ -236,7 +236,7 @@ TEST(Dataset, MissingColumnsMayBeNull) {
 TEST(Dataset, CsvSplitsAreReadWithPinnedTypes) {
     DataDirectory dir;
     dir.text("a.csv", "i,s,d\n1,\"a\nb\",1\n2,,2.5\n,\"\",3\n");
-    ReadOptions options = as("csv");
+    files::ReadOptions options = as("csv");
     options.csvSplitRows = 2;
     SplitReader reader(*openAt(dir, "a.csv", options));
     const auto first = reader.readColumns({0, 0, 0, 2}, {"i", "s", "d"});
@@ -252,7 +252,7 @@ TEST(Dataset, CsvSplitsAreReadWithPinnedTypes) {
 TEST(Dataset, TypesGivenByTheUserWin) {
     DataDirectory dir;
     dir.text("a.csv", "zip,x\n01234,1\n99999,oops\n");
-    ReadOptions options = as("csv");
+    files::ReadOptions options = as("csv");
     options.csvTypes = {{"zip", "string"}, {"x", "int64"}};
     const auto dataset = openAt(dir, "a.csv", options);
     ASSERT_TRUE(dataset.ok()) << dataset.status();
@@ -368,7 +368,7 @@ TEST_F(ReaderOfAChangingFile, NamesAFileThatIsNoLongerThere) {
 
 TEST_F(ReaderOfAChangingFile, NamesACsvFileWhoseByteRangesHoldOtherRows) {
     dir_.text("a.csv", "x\n1\n2\n3\n4\n");
-    ReadOptions options = as("csv");
+    files::ReadOptions options = as("csv");
     options.csvSplitRows = 2;
     path_ = dir_.at("a.csv");
     const stream::Plan plan = planOf(**openAt(dir_, "a.csv", options));
@@ -382,9 +382,9 @@ TEST_F(ReaderOfAChangingFile, NamesACsvFileWhoseByteRangesHoldOtherRows) {
 TEST(Dataset, AFooterThatIsReadAgainIsThePlannedOne) {
     DataDirectory dir;
     const std::string path = dir.parquet("a.parquet", {{"x", ints({1, 2})}});
-    const DataFile file = *statFile(path, path);
-    const FileSource source = *FileSource::open(file);
-    ParquetFooters footers;
+    const files::DataFile file = *files::statFile(path, path);
+    const files::FileSource source = *files::FileSource::open(file);
+    pages::ParquetFooters footers;
     const Status status = footers.get(file, source, std::string(32, '0')).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
     EXPECT_THAT(messageOf(status),
@@ -406,8 +406,8 @@ TEST(Dataset, ASideTableThatChangesWhileItIsLoadedIsNamed) {
 TEST(Dataset, FactsComeFromTheDiskCacheWhileTheFileIsTheSame) {
     DataDirectory dir, cacheDir;
     const std::string path = dir.text("a.csv", "x\n1\n");
-    const ReadOptions options = as("csv");
-    const DataFile file = *statFile(path, path);
+    const files::ReadOptions options = as("csv");
+    const files::DataFile file = *files::statFile(path, path);
     ASSERT_TRUE(FactsCache(cacheDir.path()).get(file, options).ok());
     // Other content under the same identity: told by the cache, not by the file.
     const auto time = std::filesystem::last_write_time(path);
@@ -415,11 +415,11 @@ TEST(Dataset, FactsComeFromTheDiskCacheWhileTheFileIsTheSame) {
     std::filesystem::last_write_time(path, time);
     EXPECT_EQ((*FactsCache(cacheDir.path()).get(file, options))->rows, 1);
     dir.text("a.csv", "x\n1\n2\n");
-    EXPECT_EQ((*FactsCache(cacheDir.path()).get(*statFile(path, path), options))->rows, 2);
+    EXPECT_EQ((*FactsCache(cacheDir.path()).get(*files::statFile(path, path), options))->rows, 2);
     for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
         test::write(entry.path(), "{broken");
     }
-    EXPECT_EQ((*FactsCache(cacheDir.path()).get(*statFile(path, path), options))->rows, 2);
+    EXPECT_EQ((*FactsCache(cacheDir.path()).get(*files::statFile(path, path), options))->rows, 2);
 }
 
 TEST(Dataset, FactsOfManyFilesAreOnePackADirectory) {
@@ -427,13 +427,13 @@ TEST(Dataset, FactsOfManyFilesAreOnePackADirectory) {
     for (int i = 0; i < 30; ++i) {
         dir.text("k=" + std::to_string(i % 3) + "/" + std::to_string(i) + ".csv", "x,y\n1,2\n");
     }
-    const ReadOptions options = as("csv");
-    const auto files = *listFiles({"k=*/*.csv"}, dir.path(), "csv");
+    const files::ReadOptions options = as("csv");
+    const auto files = *files::listFiles({"k=*/*.csv"}, dir.path(), "csv");
     const auto first = *FactsCache(cacheDir.path()).getAll(files, options, 2);
     const auto packs = std::filesystem::directory_iterator(cacheDir.path());
     EXPECT_EQ(std::distance(begin(packs), end(packs)), 3);
     // Gone, but for what the cache says.
-    for (const DataFile& file : files) {
+    for (const files::DataFile& file : files) {
         std::filesystem::remove(file.path);
     }
     const auto again = FactsCache(cacheDir.path()).getAll(files, options, 2);
@@ -504,9 +504,9 @@ TEST(Plan, TheReadColumnsAreThoseThatTheSpecMentions) {
     spec.recipe.push_back(step);
     spec.labels["y"].expr = "d >= 4";
     spec.features.ids = {"made", "e"};
-    spec::Schema schema;
+    expr::Schema schema;
     for (const char* name : {"a", "b", "c", "d", "e", "off", "unused"}) {
-        schema.set(name, {spec::TypeKind::kInt64});
+        schema.set(name, {expr::TypeKind::kInt64});
     }
     EXPECT_THAT(columnsRead(spec, schema), testing::ElementsAre("a", "b", "c", "d", "e"));
 }

@@ -5,7 +5,7 @@
 #include <arrow/json/from_string.h>
 #include <gmock/gmock.h>
 
-#include "backend/dataset/value_text.h"
+#include "backend/arrays/value_text.h"
 #include "tests/unit/dataset/data_files.h"
 
 namespace millrace::dataset {
@@ -21,7 +21,7 @@ constexpr std::int64_t kNull = INT64_MIN;
 
 Result<std::shared_ptr<const Dataset>> openAt(const DataDirectory& dir, const std::string& path,
                                               const std::string& format = "parquet") {
-    ReadOptions options;
+    files::ReadOptions options;
     options.format = format;
     return Dataset::open({path}, dir.path(), options, std::make_shared<FactsCache>(), 2);
 }
@@ -157,18 +157,18 @@ TEST(Description, AFileThatVanishedIsNamed) {
 }
 
 TEST(ValueText, NumbersAreShortestRoundTrip) {
-    EXPECT_EQ(valueText(*ints({-12}), 0), "-12");
-    EXPECT_EQ(valueText(*reals({0.1}), 0), "0.1");
-    EXPECT_EQ(valueText(*reals({1}), 0), "1");
-    EXPECT_EQ(valueText(*reals({std::nan("")}), 0), "NaN");
-    EXPECT_EQ(valueText(*reals({-INFINITY}), 0), "-Infinity");
+    EXPECT_EQ(arrays::valueText(*ints({-12}), 0), "-12");
+    EXPECT_EQ(arrays::valueText(*reals({0.1}), 0), "0.1");
+    EXPECT_EQ(arrays::valueText(*reals({1}), 0), "1");
+    EXPECT_EQ(arrays::valueText(*reals({std::nan("")}), 0), "NaN");
+    EXPECT_EQ(arrays::valueText(*reals({-INFINITY}), 0), "-Infinity");
 }
 
 std::string timeOf(std::int64_t micros) {
     arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO),
                                     arrow::default_memory_pool());
     EXPECT_TRUE(builder.Append(micros).ok());
-    return valueText(**builder.Finish(), 0);
+    return arrays::valueText(**builder.Finish(), 0);
 }
 
 TEST(ValueText, TimesAreCivilTimesBeforeAndAfter1970) {
@@ -178,23 +178,23 @@ TEST(ValueText, TimesAreCivilTimesBeforeAndAfter1970) {
     EXPECT_EQ(timeOf(-86'400'000'000), "1969-12-31 00:00:00");
     arrow::Date32Builder days;
     ASSERT_TRUE(days.Append(19'753).ok());
-    EXPECT_EQ(valueText(**days.Finish(), 0), "2024-01-31");
+    EXPECT_EQ(arrays::valueText(**days.Finish(), 0), "2024-01-31");
 }
 
 TEST(ValueText, TextsAreCutAtACharacter) {
-    EXPECT_EQ(valueText(*texts({"abc"}), 0, 3), "abc");
-    EXPECT_EQ(valueText(*texts({"abcd"}), 0, 3), "abc…");
-    EXPECT_EQ(valueText(*texts({"aäb"}), 0, 2), "a…");
-    EXPECT_EQ(valueText(*texts({std::string(1000, 'x')}), 0).size(), 200 + 3);
+    EXPECT_EQ(arrays::valueText(*texts({"abc"}), 0, 3), "abc");
+    EXPECT_EQ(arrays::valueText(*texts({"abcd"}), 0, 3), "abc…");
+    EXPECT_EQ(arrays::valueText(*texts({"aäb"}), 0, 2), "a…");
+    EXPECT_EQ(arrays::valueText(*texts({std::string(1000, 'x')}), 0).size(), 200 + 3);
 }
 
 TEST(ValueText, InvalidUtf8IsReplaced) {
-    EXPECT_EQ(valueText(*texts({"a\xff"
-                                "b"}),
-                        0),
+    EXPECT_EQ(arrays::valueText(*texts({"a\xff"
+                                        "b"}),
+                                0),
               "a\xef\xbf\xbd"
               "b");
-    EXPECT_EQ(valueText(*texts({"\xed\xa0\x80"}), 0),
+    EXPECT_EQ(arrays::valueText(*texts({"\xed\xa0\x80"}), 0),
               "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");  // a surrogate
 }
 
@@ -205,9 +205,9 @@ TEST(ValueText, ListsStandInBracketsAndAreCutBetweenElements) {
     ASSERT_TRUE(builder.Append().ok() && values.Append("a").ok() && values.AppendNull().ok() &&
                 values.Append("b").ok() && builder.Append().ok());
     const auto list = *builder.Finish();
-    EXPECT_EQ(valueText(*list, 0), "[\"a\", null, \"b\"]");
-    EXPECT_EQ(valueText(*list, 1), "[]");
-    EXPECT_EQ(valueText(*list, 0, 10), "[\"a\", …]");
+    EXPECT_EQ(arrays::valueText(*list, 0), "[\"a\", null, \"b\"]");
+    EXPECT_EQ(arrays::valueText(*list, 1), "[]");
+    EXPECT_EQ(arrays::valueText(*list, 0, 10), "[\"a\", …]");
 }
 
 }  // namespace

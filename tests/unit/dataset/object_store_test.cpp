@@ -61,14 +61,14 @@ class Objects : public testing::Test {
     }
     static Result<std::shared_ptr<const Dataset>> open(const std::string& path,
                                                        const std::string& format = "parquet") {
-        ReadOptions options;
+        files::ReadOptions options;
         options.format = format;
         return Dataset::open({path}, "/", options, std::make_shared<FactsCache>(), 4);
     }
-    static std::vector<std::string> names(const Result<std::vector<DataFile>>& files) {
+    static std::vector<std::string> names(const Result<std::vector<files::DataFile>>& files) {
         std::vector<std::string> out;
         EXPECT_TRUE(files.ok()) << files.status();
-        for (const DataFile& file : files.ok() ? *files : std::vector<DataFile>()) {
+        for (const files::DataFile& file : files.ok() ? *files : std::vector<files::DataFile>()) {
             out.push_back(file.relativePath);
         }
         return out;
@@ -86,15 +86,15 @@ TEST_F(Objects, GlobsPrefixesAndSingleObjectsAreListedAsLocalFilesAre) {
                              "log/other/c.csv", "log/day=1/deep/d.csv", "log/e.txt+ 1.csv"}) {
         files_->text(std::string("lake/") + name, "x\n1\n");
     }
-    EXPECT_THAT(names(listFiles({"s3://lake/log/day=*/*.csv"}, "/", "csv")),
+    EXPECT_THAT(names(files::listFiles({"s3://lake/log/day=*/*.csv"}, "/", "csv")),
                 ElementsAre("day=1/b.csv", "day=2/a.csv"));
-    EXPECT_THAT(names(listFiles({"s3://lake/log/**/{b,d}.csv"}, "/", "csv")),
+    EXPECT_THAT(names(files::listFiles({"s3://lake/log/**/{b,d}.csv"}, "/", "csv")),
                 ElementsAre("day=1/b.csv", "day=1/deep/d.csv"));
-    EXPECT_THAT(names(listFiles({"s3://lake/log/day=1"}, "/", "csv")),
+    EXPECT_THAT(names(files::listFiles({"s3://lake/log/day=1"}, "/", "csv")),
                 ElementsAre("b.csv", "deep/d.csv"));
-    EXPECT_THAT(names(listFiles({"s3://lake/log/e.txt+ 1.csv"}, "/", "csv")),
+    EXPECT_THAT(names(files::listFiles({"s3://lake/log/e.txt+ 1.csv"}, "/", "csv")),
                 ElementsAre("e.txt+ 1.csv"));
-    const auto one = listFiles({"s3://lake/log/day=2/a.csv"}, "/", "csv");
+    const auto one = files::listFiles({"s3://lake/log/day=2/a.csv"}, "/", "csv");
     ASSERT_TRUE(one.ok()) << one.status();
     EXPECT_EQ(one->front().path, "s3://lake/log/day=2/a.csv");
     EXPECT_EQ(one->front().bytes, 4);
@@ -105,7 +105,7 @@ TEST_F(Objects, AListingOfSeveralPagesIsWhole) {
     for (int i = 0; i < 1234; ++i) {
         files_->text("lake/many/" + std::to_string(i) + ".csv", "");
     }
-    EXPECT_EQ(names(listFiles({"s3://lake/many/*.csv"}, "/", "csv")).size(), 1234U);
+    EXPECT_EQ(names(files::listFiles({"s3://lake/many/*.csv"}, "/", "csv")).size(), 1234U);
     EXPECT_EQ(server_->lists(), 2);
 }
 
@@ -265,7 +265,7 @@ TEST_F(Objects, AReplacedObjectStopsTheRunAndIsNamed) {
     planned.relativePath = "a.parquet";
     planned.bytes = (*dataset)->files()[0].bytes;
     planned.footerHash = (*(*dataset)->facts(0))->contentHash;
-    ReadOptions options;
+    files::ReadOptions options;
     EXPECT_TRUE(Dataset::ofPlan({planned}, options, std::make_shared<FactsCache>()).ok());
     parquet("a.parquet", 0, 11);
     const Status status =

@@ -19,8 +19,8 @@ using test::ints;
 using test::texts;
 using testing::HasSubstr;
 
-std::vector<DataFile> at(const std::vector<std::string>& paths) {
-    std::vector<DataFile> files;
+std::vector<files::DataFile> at(const std::vector<std::string>& paths) {
+    std::vector<files::DataFile> files;
     for (const std::string& path : paths) {
         files.push_back({path, path, 0, 0, 0});
     }
@@ -57,7 +57,7 @@ TEST(Partitions, NamesAndValuesArePercentDecoded) {
 }
 
 TEST(Partitions, AFileWithoutTheDirectoryIsNamedOrNull) {
-    const std::vector<DataFile> files = at({"/d/k=1/a.csv", "/d/b.csv", "/d/k=3/c.csv"});
+    const std::vector<files::DataFile> files = at({"/d/k=1/a.csv", "/d/b.csv", "/d/k=3/c.csv"});
     EXPECT_EQ(messageOf(partitionColumns(files, false).status()),
               "/d/b.csv: has no directory k=..., which /d/k=1/a.csv has; "
               "dataset.missing_columns: null reads it as null");
@@ -85,7 +85,7 @@ class PartitionedFiles : public testing::Test {
     bool isPruned(std::uint32_t file, const std::string& where) const {
         spec::RunSpec spec;
         spec.dataset.where = where;
-        const auto typed = spec::compilePredicate(where, dataset_->schema(), "where");
+        const auto typed = expr::compilePredicate(where, dataset_->schema(), "where");
         EXPECT_TRUE(typed.ok()) << typed.status();
         SplitReader reader(dataset_);
         const auto isEmpty =

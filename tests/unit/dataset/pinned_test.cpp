@@ -3,14 +3,14 @@
 #include <arrow/array/builder_decimal.h>
 #include <arrow/array/builder_nested.h>
 #include <arrow/array/builder_primitive.h>
-#include <arrow/chunked_array.h>
 #include <arrow/array/util.h>
+#include <arrow/chunked_array.h>
 #include <arrow/compute/initialize.h>
 #include <arrow/scalar.h>
 #include <arrow/util/decimal.h>
 #include <gtest/gtest.h>
 
-#include "backend/dataset/arrow_bridge.h"
+#include "backend/arrays/arrow_bridge.h"
 
 namespace millrace::dataset {
 namespace {
@@ -22,10 +22,10 @@ class Pinned : public ::testing::Test {
     static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
 
     static ArrayPtr pinned(const ArrayPtr& array) {
-        spec::DataType type;
-        EXPECT_TRUE(toSpecType(*array->type(), type));
-        auto made =
-            pinArray(arrow::ChunkedArray(array), type, "test", arrow::default_memory_pool());
+        expr::DataType type;
+        EXPECT_TRUE(arrays::toSpecType(*array->type(), type));
+        auto made = arrays::pinArray(arrow::ChunkedArray(array), type, "test",
+                                     arrow::default_memory_pool());
         EXPECT_TRUE(made.ok()) << made.status();
         return made.ok() ? *made : nullptr;
     }
@@ -57,9 +57,9 @@ TEST_F(Pinned, AListViewThatPointsOutsideItsValuesIsCorrupt) {
     const ArrayPtr elements = arrow::MakeArrayFromScalar(arrow::Int64Scalar(7), 3).ValueOrDie();
     const auto array = std::make_shared<arrow::ListViewArray>(arrow::list_view(arrow::int64()), 1,
                                                               offsets, sizes, elements);
-    const auto made =
-        pinArray(arrow::ChunkedArray(std::static_pointer_cast<arrow::Array>(array)),
-                 {spec::TypeKind::kInt64, true}, "a.arrow, v", arrow::default_memory_pool());
+    const auto made = arrays::pinArray(
+        arrow::ChunkedArray(std::static_pointer_cast<arrow::Array>(array)),
+        {expr::TypeKind::kInt64, true}, "a.arrow, v", arrow::default_memory_pool());
     ASSERT_FALSE(made.ok());
     EXPECT_EQ(messageOf(made.status()), "a.arrow, v: corrupt: list 0 lies outside its values");
 }

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class PlanPartitions : public testing::Test {
  protected:
-    Result<stream::Plan> plan(const std::string& column, const ReadOptions& options = {}) {
+    Result<stream::Plan> plan(const std::string& column, const files::ReadOptions& options = {}) {
         const auto dataset =
             Dataset::open({"log"}, dir_.path(), options, std::make_shared<FactsCache>());
         EXPECT_TRUE(dataset.ok()) << dataset.status();
@@ -39,7 +39,7 @@ class PlanPartitions : public testing::Test {
         }
         return all;
     }
-    std::string refusal(const std::string& column, const ReadOptions& options = {}) {
+    std::string refusal(const std::string& column, const files::ReadOptions& options = {}) {
         const auto made = plan(column, options);
         EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
         return std::string(messageOf(made.status()));
@@ -62,7 +62,7 @@ TEST_F(PlanPartitions, DirectoriesAscendByTheirTypeAndNullsAreLast) {
 TEST_F(PlanPartitions, DirectoriesServeEveryFormat) {
     dir_.text("log/day=2024-01-02/a.csv", "x\n1\n");
     dir_.text("log/day=2024-01-01/a.csv", "x\n1\n");
-    ReadOptions options;
+    files::ReadOptions options;
     options.format = "csv";
     const auto made = plan("day", options);
     ASSERT_TRUE(made.ok()) << made.status();

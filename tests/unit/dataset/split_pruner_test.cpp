@@ -44,7 +44,7 @@ class Pruning : public testing::Test {
         }
         spec::RunSpec spec;
         spec.dataset.where = where;
-        const auto typed = spec::compilePredicate(where, dataset_->schema(), "where");
+        const auto typed = expr::compilePredicate(where, dataset_->schema(), "where");
         EXPECT_TRUE(typed.ok()) << typed.status();
         return SplitPruner::make(spec, dataset_->schema(), false);
     }

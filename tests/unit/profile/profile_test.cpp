@@ -315,7 +315,7 @@ DatasetProfile profileWith(const std::vector<ColumnProfile>& columns, std::int64
     return profile;
 }
 
-ColumnProfile columnOf(const std::string& name, const spec::DataType& type,
+ColumnProfile columnOf(const std::string& name, const expr::DataType& type,
                        const std::shared_ptr<arrow::Array>& values) {
     ColumnProfile column(name, type);
     column.add(*values);
@@ -327,7 +327,7 @@ ColumnProfile integers(const std::string& name, std::int64_t modulo) {
     for (std::int64_t r = 0; r < 1000; ++r) {
         EXPECT_TRUE(builder.Append(r % modulo).ok());
     }
-    return columnOf(name, {spec::TypeKind::kInt64}, *builder.Finish());
+    return columnOf(name, {expr::TypeKind::kInt64}, *builder.Finish());
 }
 
 TEST(SpecSplit, TheLatestTenthByATimeIsKeptForEvaluation) {
@@ -337,7 +337,7 @@ TEST(SpecSplit, TheLatestTenthByATimeIsKeptForEvaluation) {
         ASSERT_TRUE(builder.Append(1'700'000'000'000'000 + r * 60'000'000).ok());
     }
     const DatasetProfile profile = profileWith(
-        {columnOf("at", {spec::TypeKind::kTimestamp}, *builder.Finish()), integers("user", 500)},
+        {columnOf("at", {expr::TypeKind::kTimestamp}, *builder.Finish()), integers("user", 500)},
         1000);
     const auto split = chooseSplit(profile, {&profile.columns[0]}, {&profile.columns[1]});
     ASSERT_TRUE(split.ok()) << split.status();

@@ -25,8 +25,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::int64_t kNull = INT64_MIN;
-const spec::DataType kInt{spec::TypeKind::kInt64};
-const spec::DataType kText{spec::TypeKind::kString};
+const expr::DataType kInt{expr::TypeKind::kInt64};
+const expr::DataType kText{expr::TypeKind::kString};
 
 std::string errorOf(const Status& status) {
     return std::string(messageOf(status));
@@ -41,7 +41,7 @@ ArrayPtr decimals(int precision, int scale, const std::vector<std::string>& text
 }
 
 TEST(JoinTable, DecimalsOfTwoPrecisionsMeetByTheirDigits) {
-    const spec::DataType decimal{spec::TypeKind::kDecimal};
+    const expr::DataType decimal{expr::TypeKind::kDecimal};
     std::vector<std::string> cents, millionths;
     for (int i = 1; i < 10'000; ++i) {
         cents.push_back(std::to_string(i));

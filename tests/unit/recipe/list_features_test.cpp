@@ -36,11 +36,11 @@ ArrayPtr longs(const std::vector<std::vector<std::int64_t>>& rows) {
 }
 
 /// The same numbers as doubles or timestamps.
-ArrayPtr cast(const ArrayPtr& lists, const spec::DataType& from, const spec::DataType& to) {
-    return *castValues(lists, from, to, false);
+ArrayPtr cast(const ArrayPtr& lists, const expr::DataType& from, const expr::DataType& to) {
+    return *eval::castValues(lists, from, to, false);
 }
-const spec::DataType kLongs{spec::TypeKind::kInt64, true, 0, true};
-const spec::DataType kDoubles{spec::TypeKind::kDouble, true, 0, true};
+const expr::DataType kLongs{expr::TypeKind::kInt64, true, 0, true};
+const expr::DataType kDoubles{expr::TypeKind::kDouble, true, 0, true};
 
 ArrayPtr reals(const std::vector<std::vector<std::int64_t>>& rows) {
     return cast(longs(rows), kLongs, kDoubles);

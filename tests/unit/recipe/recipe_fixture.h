@@ -7,11 +7,11 @@
 #include <arrow/compute/initialize.h>
 #include <gmock/gmock.h>
 
-#include "backend/dataset/arrow_bridge.h"
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/dataset/facts_cache.h"
-#include "backend/dataset/file_facts.h"
+#include "backend/eval/evaluator.h"
+#include "backend/files/file_facts.h"
 #include "backend/recipe/compiled_recipe.h"
-#include "backend/recipe/evaluator.h"
 #include "tests/unit/dataset/data_files.h"
 
 namespace millrace::test {
@@ -19,15 +19,15 @@ namespace millrace::test {
 inline const bool kIsArrowReady = arrow::compute::Initialize().ok();
 
 /// Columns in memory: an expression's input and a split's source. Counts what is read.
-class MemoryColumns : public recipe::ExprInput, public recipe::ColumnSource {
+class MemoryColumns : public eval::ExprInput, public recipe::ColumnSource {
  public:
     explicit MemoryColumns(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-    spec::Schema schema() const {
-        spec::Schema schema;
+    expr::Schema schema() const {
+        expr::Schema schema;
         for (const Column& column : columns_) {
-            spec::DataType type;
-            EXPECT_TRUE(dataset::toSpecType(*column.values->type(), type));
+            expr::DataType type;
+            EXPECT_TRUE(arrays::toSpecType(*column.values->type(), type));
             schema.set(column.name, type);
         }
         return schema;
@@ -35,7 +35,7 @@ class MemoryColumns : public recipe::ExprInput, public recipe::ColumnSource {
     std::int64_t rows() const override {
         return columns_.empty() ? 0 : columns_[0].values->length();
     }
-    Result<recipe::ArrayPtr> column(const std::string& name) override {
+    Result<eval::ArrayPtr> column(const std::string& name) override {
         for (const Column& column : columns_) {
             if (column.name == name) {
                 return column.values;
@@ -43,11 +43,11 @@ class MemoryColumns : public recipe::ExprInput, public recipe::ColumnSource {
         }
         return internalError("no column ", name);
     }
-    Result<std::vector<recipe::ArrayPtr>> columns(const std::vector<std::string>& names) override {
-        std::vector<recipe::ArrayPtr> arrays;
+    Result<std::vector<eval::ArrayPtr>> columns(const std::vector<std::string>& names) override {
+        std::vector<eval::ArrayPtr> arrays;
         for (const std::string& name : names) {
             ++reads[name];
-            ASSIGN_OR_RETURN(recipe::ArrayPtr array, column(name));
+            ASSIGN_OR_RETURN(eval::ArrayPtr array, column(name));
             arrays.push_back(std::move(array));
         }
         return arrays;

@@ -20,7 +20,7 @@ TEST(RowSet, ReadsEachColumnOnceHoweverManyAreAskedFor) {
         }
         columns.push_back({"made", ints({7, 8, 9})});
         MemoryColumns data(columns);
-        const spec::Schema schema = data.schema();
+        const expr::Schema schema = data.schema();
         const SplitInput split{0, "f.csv", 0, 3, &data};
         RowSet rows(split, schema);
         rows.set("made", ints({0, 0, 0}));

@@ -20,7 +20,7 @@ struct Bound {
     }
 };
 
-Bound boundOf(const std::string& text, const Schema& schema = ratingsSchema(),
+Bound boundOf(const std::string& text, const expr::Schema& schema = ratingsSchema(),
               std::string_view variation = "") {
     ResolvedSpec read = readSpec(text, {}, variation);
     EXPECT_TRUE(read.ok()) << toStatus(read.errors, "spec");
@@ -243,12 +243,12 @@ TEST(BindSchema, LabelsMustReadAColumnAndBeNumbers) {
 }
 
 TEST(BindSchema, ExpandsPatternsInTheOrderOfTheColumns) {
-    Schema schema{{{"y", typeNamed("bool")},
-                   {"d2", typeNamed("float")},
-                   {"d1", typeNamed("float")},
-                   {"s1", typeNamed("int64")},
-                   {"s2", typeNamed("int64")},
-                   {"s3", typeNamed("int64")}}};
+    expr::Schema schema{{{"y", typeNamed("bool")},
+                         {"d2", typeNamed("float")},
+                         {"d1", typeNamed("float")},
+                         {"s1", typeNamed("int64")},
+                         {"s2", typeNamed("int64")},
+                         {"s3", typeNamed("int64")}}};
     const Bound bound = boundOf(
         "dataset: {path: a.parquet}\nlabel: y\n"
         "features: {dense: [d1, \"d*\"], ids: [\"s?\"]}\n"
@@ -347,22 +347,22 @@ TEST(ColumnsAfter, FollowsOneStep) {
     step.column = "userId";
     step.as = "u";
     step.buckets = 10;
-    const Result<Schema> after = columnsAfter(step, ratingsSchema(), movieTables());
+    const Result<expr::Schema> after = columnsAfter(step, ratingsSchema(), movieTables());
     ASSERT_TRUE(after.ok());
     EXPECT_EQ(after->fields.back().name, "u");
     step.column = "x";
     EXPECT_FALSE(columnsAfter(step, ratingsSchema(), movieTables()).ok());
 }
 
-Schema actionsSchema() {
-    const auto list = [](TypeKind kind) { return DataType{kind, true, 0, true}; };
-    Schema schema;
-    schema.set("label", {TypeKind::kBool});
-    schema.set("now", {TypeKind::kTimestamp});
-    schema.set("tick", {TypeKind::kInt64});
-    schema.set("item", list(TypeKind::kInt64));
-    schema.set("price", list(TypeKind::kDouble));
-    schema.set("at", list(TypeKind::kTimestamp));
+expr::Schema actionsSchema() {
+    const auto list = [](expr::TypeKind kind) { return expr::DataType{kind, true, 0, true}; };
+    expr::Schema schema;
+    schema.set("label", {expr::TypeKind::kBool});
+    schema.set("now", {expr::TypeKind::kTimestamp});
+    schema.set("tick", {expr::TypeKind::kInt64});
+    schema.set("item", list(expr::TypeKind::kInt64));
+    schema.set("price", list(expr::TypeKind::kDouble));
+    schema.set("at", list(expr::TypeKind::kTimestamp));
     return schema;
 }
 
@@ -404,13 +404,13 @@ TEST(BindSchema, BeforeNeedsTimesOfOneKind) {
 
 // From 2^63 on they did not fit int64, which was said at the first such row without a table or step.
 TEST(BindSchema, AsOfRefusesTimesOfUint64BeforeARowIsRead) {
-    Schema rows = ratingsSchema();
+    expr::Schema rows = ratingsSchema();
     rows.set("seen", typeNamed("uint64"));
-    const TableSchemaLookup tables = [](const TableRef&) -> Result<Schema> {
-        return Schema{{{"movieId", typeNamed("int64")},
-                       {"wide", typeNamed("uint64")},
-                       {"plain", typeNamed("int64")},
-                       {"title", typeNamed("string")}}};
+    const TableSchemaLookup tables = [](const TableRef&) -> Result<expr::Schema> {
+        return expr::Schema{{{"movieId", typeNamed("int64")},
+                             {"wide", typeNamed("uint64")},
+                             {"plain", typeNamed("int64")},
+                             {"title", typeNamed("string")}}};
     };
     const auto errorsOf = [&](const std::string& before, const std::string& left,
                               const std::string& right) {

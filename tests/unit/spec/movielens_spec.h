@@ -3,8 +3,8 @@
 #include <string>
 
 #include "backend/core/status.h"
+#include "backend/expr/schema.h"
 #include "backend/spec/run_spec.h"
-#include "backend/spec/schema.h"
 
 namespace millrace::spec {
 
@@ -31,11 +31,11 @@ variations:
   - {name: label-3.5, set: {labels.liked: "rating >= 3.5"}}
 )yaml";
 
-inline DataType typeNamed(const char* name) {
-    return parseType(name).value();
+inline expr::DataType typeNamed(const char* name) {
+    return expr::parseType(name).value();
 }
 
-inline Schema ratingsSchema() {
+inline expr::Schema ratingsSchema() {
     return {{{"userId", typeNamed("int64")},
              {"movieId", typeNamed("int64")},
              {"rating", typeNamed("double")},
@@ -43,15 +43,15 @@ inline Schema ratingsSchema() {
 }
 
 inline TableSchemaLookup movieTables() {
-    return [](const TableRef& table) -> Result<Schema> {
+    return [](const TableRef& table) -> Result<expr::Schema> {
         const std::string path = table.text();
         if (path == "movies.csv") {
-            return Schema{{{"movieId", typeNamed("int64")},
-                           {"title", typeNamed("string")},
-                           {"genres", typeNamed("string")}}};
+            return expr::Schema{{{"movieId", typeNamed("int64")},
+                                 {"title", typeNamed("string")},
+                                 {"genres", typeNamed("string")}}};
         }
         if (path == "spam_users.csv") {
-            return Schema{{{"userId", typeNamed("int64")}}};
+            return expr::Schema{{{"userId", typeNamed("int64")}}};
         }
         return notFound(path, ": no such file");
     };

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/files.h"
-#include "backend/spec/functions.h"
+#include "backend/expr/functions.h"
 #include "backend/spec/spec_reader.h"
 
 namespace millrace::spec {
@@ -27,7 +27,7 @@ TEST(SpecReference, NamesEveryKeyAndEveryFunction) {
     for (const std::string& key : specKeys()) {
         EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << key;
     }
-    for (const Function& function : allFunctions()) {
+    for (const expr::Function& function : expr::allFunctions()) {
         EXPECT_NE(page.find("`" + std::string(function.name) + "("), std::string::npos)
             << function.name;
         for (const std::string_view alias : function.aliases) {

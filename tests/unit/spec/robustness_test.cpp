@@ -61,19 +61,19 @@ TEST(Robustness, BrokenExpressionsGiveErrorsWithAPlace) {
         "movieId) < 0.8 and \"timestamp\" % 7 <> 1e3 || 'x'::varchar like '%'";
     for (int i = 0; i < 20000; ++i) {
         const std::string text = mutated(seed, random);
-        const Result<Expr> expr = compileExpression(text, ratingsSchema());
+        const Result<expr::Expr> expr = expr::compileExpression(text, ratingsSchema());
         if (!expr.ok()) {
             const std::string message(messageOf(expr.status()));
             EXPECT_TRUE(message[0] >= '1' && message[0] <= '9') << message;
         } else {
-            expressionText(*expr);
+            expr::expressionText(*expr);
         }
     }
 }
 
 TEST(Robustness, AnOpenTypeOrTextEndsTheParser) {
     for (const char* text : {"cast(a as decimal(10, ';", "a::decimal(", "cast(a as decimal(;"}) {
-        EXPECT_FALSE(parseExpression(text).ok()) << text;
+        EXPECT_FALSE(expr::parseExpression(text).ok()) << text;
     }
 }
 

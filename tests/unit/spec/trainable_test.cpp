@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 struct Bound {
     RunSpec spec;
-    Schema columns;
+    expr::Schema columns;
     std::string refusals() const {
         std::string all;
         for (const SpecError& e : checkTrainable(spec, columns)) {
@@ -24,8 +24,8 @@ struct Bound {
 };
 
 Bound boundOf(const std::string& text) {
-    Schema schema = ratingsSchema();
-    const auto list = [](const char* name) { return *parseType(name); };
+    expr::Schema schema = ratingsSchema();
+    const auto list = [](const char* name) { return *expr::parseType(name); };
     schema.fields.push_back({"item", list("int64[]")});
     schema.fields.push_back({"price", list("double[]")});
     schema.fields.push_back({"at", list("timestamp[]")});

@@ -44,8 +44,8 @@ TEST(Plan, TextIsTheDumpOfTheTree) {
     odd.files[1].splits = {};
     odd.evalFiles = {odd.files[0]};
     odd.sideTables[0].path = "/t\"/\x02.csv";
-    odd.schema.fields = {{"a \"b\"", {spec::TypeKind::kInt64, true, 0, true}}, {"", {}}};
-    odd.schema.fields[1].type.kind = spec::TypeKind::kFloat;
+    odd.schema.fields = {{"a \"b\"", {expr::TypeKind::kInt64, true, 0, true}}, {"", {}}};
+    odd.schema.fields[1].type.kind = expr::TypeKind::kFloat;
     Plan empty;
     for (const Plan& plan : {somePlan(), odd, empty}) {
         EXPECT_EQ(plan.toJsonText(), dumpJson(jsonOf(plan)));

@@ -59,7 +59,7 @@ class OutputTest : public ::testing::Test {
     }
 
     std::shared_ptr<const dataset::Dataset> open(const std::string& format) {
-        dataset::ReadOptions reading;
+        files::ReadOptions reading;
         reading.format = format;
         auto opened = dataset::Dataset::open({target()}, "/", reading,
                                              std::make_shared<dataset::FactsCache>());

@@ -268,7 +268,7 @@ std::optional<CallHint> callHintAt(const QString& text, int place) {
     }
     const QString name = expression->second.mid(begin, bracket - begin);
     CallHint hint;
-    for (const spec::Function* function : spec::findFunctions(name.toStdString())) {
+    for (const expr::Function* function : expr::findFunctions(name.toStdString())) {
         const int numParams = static_cast<int>(function->params.size() + function->optional.size());
         hint.signature = name + u'(' + fromView(function->arguments) + u')';
         hint.doc = fromView(function->doc);

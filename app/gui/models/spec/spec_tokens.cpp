@@ -3,7 +3,7 @@
 #include <QSet>
 #include <algorithm>
 
-#include "backend/spec/functions.h"
+#include "backend/expr/functions.h"
 
 namespace millrace::gui {
 namespace {

@@ -168,7 +168,7 @@ std::vector<Completion> variationItems(const QStringList& present, const KeyPlac
 
 void addFunctions(bool hasCall, std::vector<Completion>& out) {
     QSet<QString> seen;
-    for (const spec::Function& function : spec::allFunctions()) {
+    for (const expr::Function& function : expr::allFunctions()) {
         const QString name = fromView(function.name);
         if (seen.contains(name)) {
             continue;

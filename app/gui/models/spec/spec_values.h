@@ -2,7 +2,7 @@
 // The words that completion offers for a meaning. Private to the room (spec_completion.h is the
 // public part).
 #include "app/gui/models/spec/spec_completion.h"
-#include "backend/spec/functions.h"
+#include "backend/expr/functions.h"
 
 namespace millrace::gui {
 

@@ -152,8 +152,8 @@ void addColumns(const ResolveReply& reply, Json& answer) {
     for (const dataset::ColumnFacts& column : *facts) {
         answer["columns"].push_back(column.toJson());
     }
-    for (const spec::Field& field : reply.columns.fields) {
-        const spec::Field* own = reply.dataset->schema().find(field.name);
+    for (const expr::Field& field : reply.columns.fields) {
+        const expr::Field* own = reply.dataset->schema().find(field.name);
         if (own == nullptr || !own->type.isSame(field.type)) {
             answer["derived"].push_back({{"name", field.name},
                                          {"type", field.type.name()},
@@ -195,7 +195,7 @@ Json checkAnswer(const Json& request) {
 }
 
 Json datasetOf(const std::vector<std::string>& paths, const Json& request,
-               const dataset::ReadOptions& options) {
+               const files::ReadOptions& options) {
     const auto opened = dataset::Dataset::open(paths, baseDirOf(request), options, factsCache());
     if (!opened.ok()) {
         return refusal(opened.status(), "file");

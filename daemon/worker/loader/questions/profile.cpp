@@ -21,8 +21,7 @@ namespace millrace::loader {
 namespace {
 
 Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileRequest& request,
-                                          dataset::ReadOptions& reading,
-                                          const std::string& scratch) {
+                                          files::ReadOptions& reading, const std::string& scratch) {
     const std::string baseDir =
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
     reading = dataset::readOptionsOf(request.paths, request.format);
@@ -154,7 +153,7 @@ int runProfile(const ProfileRequest& request) {
     const Watch watch;
     secondsSinceStart();
     const ScratchDirectory scratch("millrace-profile");
-    dataset::ReadOptions reading;
+    files::ReadOptions reading;
     const auto profiled = profileOf(watch, request, reading, scratch.path());
     return profiled.ok() ? print(profiled->toJson()) : fail(profiled.status());
 }
@@ -164,7 +163,7 @@ int runInit(const ProfileRequest& given) {
     secondsSinceStart();
     ProfileRequest request = given;
     request.advises = false;
-    dataset::ReadOptions reading;
+    files::ReadOptions reading;
     const auto profiled = profileOf(watch, request, reading, "");
     if (!profiled.ok()) {
         return fail(profiled.status());

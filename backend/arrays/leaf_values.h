@@ -1,0 +1,27 @@
+#pragma once
+// One function for a column's values, be they the column itself or the elements of its lists.
+// Private to the room. Threads: pure.
+#include <functional>
+#include <memory>
+
+#include "backend/core/status.h"
+
+namespace arrow {
+class Array;
+class DataType;
+}  // namespace arrow
+
+namespace millrace::arrays {
+
+using ValueMap =
+    std::function<Result<std::shared_ptr<arrow::Array>>(const std::shared_ptr<arrow::Array>&)>;
+
+/// The type of a column's values: of the elements where it has lists.
+const arrow::DataType& leafType(const arrow::DataType& type);
+
+/// `map` of the array, or, where it has lists (list, large list, fixed-size list), the same lists
+/// with `map` of their elements. The map keeps the number of values.
+Result<std::shared_ptr<arrow::Array>> mapLeaves(const std::shared_ptr<arrow::Array>& array,
+                                                const ValueMap& map);
+
+}  // namespace millrace::arrays

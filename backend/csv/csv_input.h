@@ -1,0 +1,48 @@
+#pragma once
+// The text of a CSV file: as it lies there, or out of a gzip or zstd file, told by its first bytes.
+//
+// Offsets count the text. Compressed text is read forwards; an offset that lies behind what was
+// read begins the file again, so pieces out of order cost a pass each. Threads: one at a time.
+// Failure: as FileSource; kDataLoss for a damaged or truncated compressed file, kInvalidArgument
+// for a ZIP archive. Private to the room.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend/core/status.h"
+#include "backend/files/file_source.h"
+
+namespace arrow {
+class MemoryPool;
+namespace io {
+class InputStream;
+}
+namespace util {
+class Codec;
+}
+}  // namespace arrow
+
+namespace millrace::csv {
+
+class CsvInput {
+ public:
+    static Result<CsvInput> open(const std::string& path, files::FileSource file,
+                                 arrow::MemoryPool* pool);
+
+    /// Up to `bytes` bytes of text at `offset`; less only at the end.
+    Result<std::int64_t> readSome(std::int64_t offset, std::int64_t bytes, void* out);
+    bool isCompressed() const { return codec_ != nullptr; }
+
+ private:
+    explicit CsvInput(files::FileSource file) : file_(std::move(file)) {}
+    Status restart();
+
+    std::string path_;
+    files::FileSource file_;
+    arrow::MemoryPool* pool_ = nullptr;
+    std::shared_ptr<arrow::util::Codec> codec_;
+    std::shared_ptr<arrow::io::InputStream> stream_;
+    std::int64_t at_ = 0;  ///< of stream_
+};
+
+}  // namespace millrace::csv

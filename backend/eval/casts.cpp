@@ -1,0 +1,312 @@
+// cast and try_cast as DuckDB's: floats round to the nearest even whole number, text is trimmed,
+// what does not fit is an error (cast) or null (try_cast).
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include <arrow/array/array_binary.h>
+#include <arrow/array/array_decimal.h>
+#include <arrow/array/array_nested.h>
+#include <arrow/array/array_primitive.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/compute/cast.h>
+#include <arrow/compute/exec.h>
+#include <arrow/type.h>
+#include <arrow/type_traits.h>
+#include <arrow/util/decimal.h>
+#include <arrow/util/value_parsing.h>
+
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/decimals.h"
+#include "backend/eval/evaluator.h"
+
+namespace millrace::eval {
+namespace {
+
+using arrow::Type;
+
+template <class T>
+struct Tag {
+    using Arrow = T;
+};
+
+template <class F>
+Result<ArrayPtr> withNumeric(Type::type id, F f) {
+    switch (id) {
+        case Type::BOOL:
+            return f(Tag<arrow::BooleanType>());
+        case Type::INT8:
+            return f(Tag<arrow::Int8Type>());
+        case Type::INT16:
+            return f(Tag<arrow::Int16Type>());
+        case Type::INT32:
+            return f(Tag<arrow::Int32Type>());
+        case Type::INT64:
+            return f(Tag<arrow::Int64Type>());
+        case Type::UINT8:
+            return f(Tag<arrow::UInt8Type>());
+        case Type::UINT16:
+            return f(Tag<arrow::UInt16Type>());
+        case Type::UINT32:
+            return f(Tag<arrow::UInt32Type>());
+        case Type::UINT64:
+            return f(Tag<arrow::UInt64Type>());
+        case Type::FLOAT:
+            return f(Tag<arrow::FloatType>());
+        case Type::DOUBLE:
+            return f(Tag<arrow::DoubleType>());
+        default:
+            return invalidArgument("no such cast");
+    }
+}
+
+template <class From, class To>
+bool convert(From value, To& out) {
+    if constexpr (std::is_same_v<To, bool>) {
+        out = value != From{};
+    } else if constexpr (std::is_same_v<From, bool> || std::is_same_v<From, To>) {
+        out = static_cast<To>(value);
+    } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
+        if (!std::in_range<To>(value)) {
+            return false;
+        }
+        out = static_cast<To>(value);
+    } else if constexpr (std::is_integral_v<To>) {
+        const double whole = std::nearbyint(static_cast<double>(value));
+        // 2^63 and 2^64 are exact doubles; max itself is not.
+        const double above = std::ldexp(1.0, std::numeric_limits<To>::digits);
+        if (!(whole >= static_cast<double>(std::numeric_limits<To>::min()) && whole < above)) {
+            return false;
+        }
+        out = static_cast<To>(whole);
+    } else {
+        out = static_cast<To>(value);
+        if constexpr (std::is_floating_point_v<From>) {
+            return std::isfinite(out) || !std::isfinite(value);
+        }
+    }
+    return true;
+}
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
+        text.remove_prefix(1);
+    }
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
+        text.remove_suffix(1);
+    }
+    return text;
+}
+
+template <class T>
+bool parseWhole(std::string_view text, T& out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+/// Beyond the range of doubles: infinite, or 0.
+bool parseReal(std::string_view text, double& out) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (error == std::errc::result_out_of_range) {
+        out = std::strtod(std::string(text).c_str(), nullptr);
+    }
+    return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+bool parseBool(std::string_view text, bool& out) {
+    std::string lower(text.substr(0, 6));
+    for (char& c : lower) {
+        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    out = lower == "true" || lower == "t" || lower == "1" || lower == "yes" || lower == "y";
+    return out || lower == "false" || lower == "f" || lower == "0" || lower == "no" || lower == "n";
+}
+
+/// Text to a number: "12", " +3 ", "4.5" (a whole number of it is rounded, halves away from zero),
+/// "1e3".
+template <class To>
+bool parseText(std::string_view text, To& out) {
+    text = trimmed(text);
+    if constexpr (std::is_same_v<To, bool>) {
+        return parseBool(text, out);
+    } else {
+        if (text.starts_with('+') && !text.starts_with("+-")) {
+            text.remove_prefix(1);
+        }
+        if constexpr (std::is_integral_v<To>) {
+            if (parseWhole(text, out)) {
+                return true;
+            }
+        }
+        double value = 0;
+        return parseReal(text, value) &&
+               convert(std::is_integral_v<To> ? std::round(value) : value, out);
+    }
+}
+
+std::string shown(const arrow::Array& values, std::int64_t row) {
+    const auto scalar = values.GetScalar(row);
+    return scalar.ok() ? "'" + (*scalar)->ToString().substr(0, 60) + "'" : "a value";
+}
+
+/// One output a row through `make(i, out) -> fits`.
+template <class ArrowTo, class Builder, class Make>
+Result<ArrayPtr> castLoop(const arrow::Array& values, Builder& builder, const expr::DataType& to,
+                          bool isTry, Make make) {
+    if (!builder.Reserve(values.length()).ok()) {
+        return resourceExhausted("no memory for ", values.length(), " values");
+    }
+    for (std::int64_t i = 0; i < values.length(); ++i) {
+        typename arrow::TypeTraits<ArrowTo>::CType out{};
+        if (values.IsNull(i)) {
+            builder.UnsafeAppendNull();
+        } else if (make(i, out)) {
+            builder.UnsafeAppend(out);
+        } else if (isTry) {
+            builder.UnsafeAppendNull();
+        } else {
+            return invalidArgument("cannot cast ", shown(values, i), " to ", to.name());
+        }
+    }
+    ArrayPtr array;
+    if (!builder.Finish(&array).ok()) {
+        return resourceExhausted("no memory");
+    }
+    return array;
+}
+
+template <class ArrowTo>
+Result<ArrayPtr> castNumbers(const arrow::Array& values, const expr::DataType& to, bool isTry) {
+    return withNumeric(values.type_id(), [&](auto tag) {
+        using From = typename decltype(tag)::Arrow;
+        const auto& in = static_cast<const typename arrow::TypeTraits<From>::ArrayType&>(values);
+        typename arrow::TypeTraits<ArrowTo>::BuilderType builder;
+        return castLoop<ArrowTo>(values, builder, to, isTry, [&](std::int64_t i, auto& out) {
+            return convert(in.Value(i), out);
+        });
+    });
+}
+
+/// A date, or a time of which the date is taken; nothing else may stand behind the day.
+bool parseDate(std::string_view text, std::int32_t& out) {
+    constexpr std::size_t kDateChars = 10;
+    std::int64_t ignored = 0;
+    const std::string_view date = text.substr(0, kDateChars);
+    const bool isTime = text.size() > kDateChars;
+    return arrow::internal::ParseValue(arrow::Date32Type(), date.data(), date.size(), &out) &&
+           (!isTime || arrow::internal::ParseTimestampISO8601(text.data(), text.size(),
+                                                              arrow::TimeUnit::MICRO, &ignored));
+}
+
+Result<ArrayPtr> castText(const ArrayPtr& values, const expr::DataType& to, bool isTry) {
+    const auto& in = static_cast<const arrow::StringArray&>(*values);
+    if (to.kind == expr::TypeKind::kDate) {
+        arrow::Date32Builder builder;
+        return castLoop<arrow::Date32Type>(
+            *values, builder, to, isTry,
+            [&](std::int64_t i, auto& out) { return parseDate(trimmed(in.GetView(i)), out); });
+    }
+    if (to.kind == expr::TypeKind::kTimestamp) {
+        arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO),
+                                        arrow::default_memory_pool());
+        return castLoop<arrow::TimestampType>(
+            *values, builder, to, isTry, [&](std::int64_t i, auto& out) {
+                const std::string_view text = trimmed(in.GetView(i));
+                return arrow::internal::ParseTimestampISO8601(text.data(), text.size(),
+                                                              arrow::TimeUnit::MICRO, &out);
+            });
+    }
+    return withNumeric(arrays::toArrowType(to)->id(), [&](auto tag) {
+        using To = typename decltype(tag)::Arrow;
+        typename arrow::TypeTraits<To>::BuilderType builder;
+        return castLoop<To>(*values, builder, to, isTry, [&](std::int64_t i, auto& out) {
+            return parseText(in.GetView(i), out);
+        });
+    });
+}
+
+Result<ArrayPtr> castByArrow(const ArrayPtr& values, const expr::DataType& to) {
+    arrow::compute::ExecContext context(arrow::default_memory_pool());
+    context.set_use_threads(false);
+    arrow::compute::CastOptions options =
+        arrow::compute::CastOptions::Safe(arrays::toArrowType(to));
+    options.allow_time_truncate = true;
+    options.allow_decimal_truncate = true;
+    ASSIGN_OR_RETURN(const Datum out,
+                     arrays::fromArrow(arrow::compute::Cast(values, options, &context),
+                                       strCat("cast to ", to.name())));
+    return out.make_array();
+}
+
+bool isNumeric(const expr::DataType& type) {
+    return type.isInteger() || type.isFloat() || type.isBool();
+}
+
+Result<ArrayPtr> castList(const ArrayPtr& values, const expr::DataType& from,
+                          const expr::DataType& to, bool isTry) {
+    if (from.listSize > 0 || to.listSize > 0) {
+        return castByArrow(values, to);
+    }
+    const auto& list = static_cast<const arrow::ListArray&>(*values);
+    ASSIGN_OR_RETURN(const ArrayPtr elements,
+                     castValues(list.values(), from.element(), to.element(), isTry));
+    return ArrayPtr(std::make_shared<arrow::ListArray>(
+        arrow::list(elements->type()), list.length(), list.value_offsets(), elements,
+        list.null_bitmap(), list.null_count(), list.offset()));
+}
+
+/// To integers by their digits, as no double holds more than 15 of them; else by way of a double.
+Result<ArrayPtr> castDecimals(const ArrayPtr& values, const expr::DataType& to, bool isTry) {
+    arrow::MemoryPool* const pool = arrow::default_memory_pool();
+    if (!to.isInteger()) {
+        ASSIGN_OR_RETURN(const ArrayPtr doubles, arrays::decimalsAsDoubles(*values, pool));
+        return castValues(doubles, {expr::TypeKind::kDouble}, to, isTry);
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr rounded, arrays::roundedDecimals(values, pool));
+    const auto& whole = static_cast<const arrow::Decimal128Array&>(*rounded);
+    return withNumeric(arrays::toArrowType(to)->id(), [&](auto tag) -> Result<ArrayPtr> {
+        using To = typename decltype(tag)::Arrow;
+        typename arrow::TypeTraits<To>::BuilderType builder;
+        return castLoop<To>(*values, builder, to, isTry, [&](std::int64_t i, auto& out) {
+            using Out = std::remove_reference_t<decltype(out)>;
+            if constexpr (std::is_integral_v<Out> && !std::is_same_v<Out, bool>) {
+                const arrow::Decimal128 value(whole.GetValue(i));
+                out = static_cast<Out>(value.low_bits());
+                return arrow::Decimal128(out) == value;
+            } else {
+                return false;
+            }
+        });
+    });
+}
+
+}  // namespace
+
+Result<ArrayPtr> castValues(const ArrayPtr& values, const expr::DataType& from,
+                            const expr::DataType& to, bool isTry) {
+    if (from.isSame(to)) {
+        return values;
+    }
+    if (from.isNull()) {
+        return arrays::nullArray(to, values->length(), arrow::default_memory_pool());
+    }
+    if (from.isList) {
+        return castList(values, from, to, isTry);
+    }
+    if (from.isString()) {
+        return castText(values, to, isTry);
+    }
+    if (isNumeric(from) && isNumeric(to)) {
+        return withNumeric(arrays::toArrowType(to)->id(), [&](auto tag) {
+            return castNumbers<typename decltype(tag)::Arrow>(*values, to, isTry);
+        });
+    }
+    if (from.kind == expr::TypeKind::kDecimal && !to.isString()) {
+        return castDecimals(values, to, isTry);
+    }
+    return castByArrow(values, to);
+}
+
+}  // namespace millrace::eval

@@ -1,0 +1,43 @@
+#pragma once
+// Evaluates typed expressions over columns with SEMANTICS 2's rules (as DuckDB).
+//
+// x/0 is null; `//` cuts towards zero; integer overflow and casts that do not fit are errors with
+// the row; three-valued logic; NaN equals NaN and is the largest number. Branches of case, and, or
+// and coalesce that fail somewhere are evaluated again for the rows that need them only.
+// Threads: pure.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend/eval/kernels.h"
+#include "backend/expr/expression.h"
+
+namespace millrace::eval {
+
+/// The rows that an expression is evaluated over.
+class ExprInput {
+ public:
+    virtual ~ExprInput() = default;
+    virtual std::int64_t rows() const = 0;
+    /// `rows()` values of the column.
+    virtual Result<ArrayPtr> column(const std::string& name) = 0;
+};
+
+/// One value a row. `failedRow`, when not null, is set on an error to the first row that fails, or
+/// -1 when it does not depend on one.
+Result<ArrayPtr> evaluate(const expr::Expr& expr, ExprInput& input,
+                          std::int64_t* failedRow = nullptr);
+
+/// Refuses what evaluate() would refuse for every row: a bad regular expression, an operation that
+/// is not there for these types. Runs the expression over no rows.
+Status checkExpression(const expr::Expr& expr, const expr::Schema& schema);
+
+/// cast and try_cast of values to `type`.
+Result<ArrayPtr> castValues(const ArrayPtr& values, const expr::DataType& from,
+                            const expr::DataType& to, bool isTry);
+
+/// A function call; the arguments are evaluated.
+Result<Datum> callFunction(const expr::ExprNode& node, const std::vector<Datum>& arguments,
+                           std::int64_t rows);
+
+}  // namespace millrace::eval

@@ -1,0 +1,36 @@
+#pragma once
+// What the files of functions share: literal arguments, and the table of what evaluates which
+// function. Private to the room. Threads: pure.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/eval/kernels.h"
+#include "backend/expr/expression.h"
+
+namespace arrow {
+class ArrayBuilder;
+}  // namespace arrow
+
+namespace millrace::eval {
+
+/// A literal argument; "" or `fallback` when it is left out.
+std::string textArgument(const expr::ExprNode& node, std::size_t i);
+std::int64_t intArgument(const expr::ExprNode& node, std::size_t i, std::int64_t fallback);
+
+Result<Datum> finished(arrow::ArrayBuilder& builder);
+
+/// What evaluates a call; the arguments are evaluated.
+using FunctionCall = Result<Datum> (*)(const expr::ExprNode& node, const std::vector<Datum>& c,
+                                       std::int64_t rows);
+struct FunctionKernel {
+    expr::FunctionId id;
+    FunctionCall call;
+};
+
+/// Functions over lists, and of dates and times.
+std::span<const FunctionKernel> listKernels();
+std::span<const FunctionKernel> timeKernels();
+
+}  // namespace millrace::eval

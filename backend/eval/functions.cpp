@@ -1,0 +1,545 @@
+// Function calls over evaluated arguments: Arrow's kernels where they mean what DuckDB means, own
+// loops elsewhere.
+#include <cmath>
+#include <map>
+#include <span>
+
+#include <arrow/array/array_binary.h>
+#include <arrow/array/array_nested.h>
+#include <arrow/array/array_primitive.h>
+#include <arrow/array/builder_binary.h>
+#include <arrow/array/builder_nested.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/compute/api_scalar.h>
+#include <arrow/compute/cast.h>
+#include <arrow/scalar.h>
+#include <arrow/type.h>
+
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/core/philox.h"
+#include "backend/eval/evaluator.h"
+#include "backend/eval/function_calls.h"
+#include "backend/eval/function_kernels.h"
+#include "backend/eval/hash_rows.h"
+
+namespace millrace::eval {
+
+std::string textArgument(const expr::ExprNode& node, std::size_t i) {
+    const auto* text = std::get_if<std::string>(&node.children[i]->literal);
+    return text != nullptr ? *text : "";
+}
+
+std::int64_t intArgument(const expr::ExprNode& node, std::size_t i, std::int64_t fallback) {
+    if (i >= node.children.size()) {
+        return fallback;
+    }
+    const expr::ExprNode* child = node.children[i].get();
+    while (child->op == expr::ExprOp::kCast) {
+        child = child->children[0].get();
+    }
+    if (child->op == expr::ExprOp::kNegate) {
+        return -std::get<std::int64_t>(child->children[0]->literal);
+    }
+    const auto* value = std::get_if<std::int64_t>(&child->literal);
+    return value != nullptr ? *value : fallback;
+}
+
+Result<Datum> finished(arrow::ArrayBuilder& builder) {
+    ArrayPtr array;
+    if (!builder.Finish(&array).ok()) {
+        return resourceExhausted("no memory");
+    }
+    return Datum(std::move(array));
+}
+
+namespace {
+
+using F = expr::FunctionId;
+using expr::ExprNode;
+
+/// One output a row from doubles.
+template <class Builder, class Make>
+Result<Datum> mapDoubles(const Datum& argument, std::int64_t rows, Builder& builder, Make make) {
+    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
+    const auto& in = static_cast<const arrow::DoubleArray&>(*array);
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory for ", rows, " values");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (in.IsNull(i)) {
+            builder.UnsafeAppendNull();
+        } else {
+            builder.UnsafeAppend(make(in.Value(i)));
+        }
+    }
+    return finished(builder);
+}
+
+/// One output a row from a function of one double.
+template <double (*kMath)(double)>
+Result<Datum> math(const ExprNode&, const std::vector<Datum>& c, std::int64_t rows) {
+    arrow::DoubleBuilder builder;
+    return mapDoubles(c[0], rows, builder, kMath);
+}
+
+double squareRoot(double x) {
+    return std::sqrt(x);
+}
+
+Result<Datum> power(const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
+    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
+    const auto& x = static_cast<const arrow::DoubleArray&>(*a);
+    const auto& y = static_cast<const arrow::DoubleArray&>(*b);
+    arrow::DoubleBuilder builder;
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (x.IsNull(i) || y.IsNull(i)) {
+            builder.UnsafeAppendNull();
+        } else {
+            builder.UnsafeAppend(mathPow(x.Value(i), y.Value(i)));
+        }
+    }
+    return finished(builder);
+}
+
+Result<Datum> castResult(const Result<Datum>& value, const expr::DataType& type,
+                         std::int64_t rows) {
+    RETURN_IF_ERROR(value.status());
+    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(*value, rows));
+    expr::DataType from;
+    arrays::toSpecType(*array->type(), from);
+    ASSIGN_OR_RETURN(ArrayPtr out, castValues(array, from, type, false));
+    return Datum(std::move(out));
+}
+
+Result<Datum> extreme(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    const bool isLeast = node.function->id == F::kLeast;
+    const arrow::compute::ElementWiseAggregateOptions options(/*skip_nulls=*/true);
+    ASSIGN_OR_RETURN(Datum best,
+                     callKernel(isLeast ? "min_element_wise" : "max_element_wise", c, &options));
+    if (isLeast || !node.type.isFloat()) {
+        return best;
+    }
+    // NaN is the largest number, which Arrow leaves out.
+    for (const Datum& argument : c) {
+        ASSIGN_OR_RETURN(const Datum isNan, callKernel("is_nan", {argument}));
+        ASSIGN_OR_RETURN(best, choose(isNan, argument, best));
+    }
+    ASSIGN_OR_RETURN(ArrayPtr array, asArray(best, rows));
+    return Datum(std::move(array));
+}
+
+/// One output a row from a string.
+template <class Builder, class Make>
+Result<Datum> mapText(const Datum& argument, std::int64_t rows, Builder& builder, Make make) {
+    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
+    const auto& in = static_cast<const arrow::StringArray&>(*array);
+    for (std::int64_t i = 0; i < rows; ++i) {
+        const arrow::Status status =
+            in.IsNull(i) ? builder.AppendNull() : make(in.GetView(i), builder);
+        RETURN_IF_ERROR(arrays::fromArrow(status, "string"));
+    }
+    return finished(builder);
+}
+
+Result<Datum> replaceText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::string from = textArgument(node, 1), to = textArgument(node, 2);
+    arrow::StringBuilder builder;
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
+        if (from.empty()) {
+            return out.Append(text);
+        }
+        std::string replaced;
+        for (;;) {
+            const std::size_t at = text.find(from);
+            replaced.append(text.substr(0, at));
+            if (at == std::string_view::npos) {
+                return out.Append(replaced);
+            }
+            replaced.append(to);
+            text.remove_prefix(at + from.size());
+        }
+    });
+}
+
+std::size_t characterBytes(std::string_view text) {
+    std::size_t n = 1;
+    while (n < text.size() && (static_cast<unsigned char>(text[n]) & 0xc0) == 0x80) {
+        ++n;
+    }
+    return n;
+}
+
+Result<Datum> splitText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::string separator = textArgument(node, 1);
+    auto parts = std::make_shared<arrow::StringBuilder>();
+    arrow::ListBuilder builder(arrow::default_memory_pool(), parts,
+                               arrow::list(arrow::field("element", arrow::utf8())));
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::ListBuilder& out) {
+        arrow::Status status = out.Append();
+        while (status.ok() && separator.empty() && !text.empty()) {
+            const std::size_t n = characterBytes(text);
+            status = parts->Append(text.substr(0, n));
+            text.remove_prefix(n);
+        }
+        while (status.ok() && !separator.empty()) {
+            const std::size_t at = text.find(separator);
+            status = parts->Append(text.substr(0, at));
+            if (at == std::string_view::npos) {
+                break;
+            }
+            text.remove_prefix(at + separator.size());
+        }
+        return status;
+    });
+}
+
+/// The pattern with group `group` called g and the other groups not captured; group 0 is all of it.
+/// Arrow's kernel wants named groups only.
+Result<std::string> namedGroup(const std::string& pattern, std::int64_t group) {
+    std::string out = group == 0 ? "(?P<g>" : "";
+    std::int64_t seen = 0;
+    bool isInSet = false;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char c = pattern[i];
+        out += c;
+        if (c == '\\' && i + 1 < pattern.size()) {
+            out += pattern[++i];
+        } else if (isInSet) {
+            isInSet = c != ']';
+        } else if (c == '[') {
+            isInSet = true;
+            for (const char first : {'^', ']'}) {  // "[^]x]": these two stand for themselves here
+                if (i + 1 < pattern.size() && pattern[i + 1] == first) {
+                    out += pattern[++i];
+                }
+            }
+        } else if (c == '(') {
+            const bool isPlain = i + 1 >= pattern.size() || pattern[i + 1] != '?';
+            const bool isNamed = pattern.compare(i + 1, 3, "?P<") == 0;
+            if (isPlain || isNamed) {
+                out += ++seen == group ? "?P<g>" : "?:";
+            }
+            if (isNamed) {
+                i = std::min(pattern.find('>', i), pattern.size() - 1);
+            }
+        }
+    }
+    if (group < 0 || group > seen) {
+        return invalidArgument("regexp_extract: the pattern has ", seen, " groups, not ", group);
+    }
+    return group == 0 ? out + ")" : out;
+}
+
+Result<Datum> regexpExtract(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const std::string pattern,
+                     namedGroup(textArgument(node, 1), intArgument(node, 2, 0)));
+    const arrow::compute::ExtractRegexOptions options(pattern);
+    ASSIGN_OR_RETURN(const ArrayPtr texts, asArray(argument, rows));
+    ASSIGN_OR_RETURN(const Datum found, callKernel("extract_regex", {Datum(texts)}, &options));
+    const ArrayPtr groups = found.make_array();
+    const auto& matched = static_cast<const arrow::StructArray&>(*groups);
+    const auto& group = static_cast<const arrow::StringArray&>(*matched.field(0));
+    arrow::StringBuilder builder;
+    for (std::int64_t i = 0; i < rows; ++i) {
+        arrow::Status status;
+        if (texts->IsNull(i)) {
+            status = builder.AppendNull();
+        } else {
+            const bool isMatch = matched.IsValid(i) && group.IsValid(i);
+            status = builder.Append(isMatch ? group.GetView(i) : std::string_view());
+        }
+        RETURN_IF_ERROR(arrays::fromArrow(status, "regexp_extract"));
+    }
+    return finished(builder);
+}
+
+/// `count` characters from `start` (from 1; negative: from the end).
+Result<Datum> substring(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::int64_t start = intArgument(node, 1, 1);
+    const std::int64_t count = intArgument(node, 2, std::int64_t{1} << 40);
+    arrow::StringBuilder builder;
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
+        std::vector<std::size_t> borders{0};
+        while (borders.back() < text.size()) {
+            borders.push_back(borders.back() + characterBytes(text.substr(borders.back())));
+        }
+        const auto length = static_cast<std::int64_t>(borders.size()) - 1;
+        const std::int64_t from = start > 0 ? start - 1 : start < 0 ? length + start : -1;
+        const std::int64_t begin = std::clamp<std::int64_t>(from, 0, length);
+        const std::int64_t end =
+            std::clamp<std::int64_t>(from + std::max<std::int64_t>(count, 0), begin, length);
+        const std::size_t first = borders[static_cast<std::size_t>(begin)];
+        return out.Append(text.substr(first, borders[static_cast<std::size_t>(end)] - first));
+    });
+}
+
+/// left and right: the first or last n characters; n below 0 leaves out that many.
+Result<Datum> textEnd(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::int64_t n = intArgument(node, 1, 0);
+    const bool isLeft = node.function->id == F::kLeft;
+    arrow::StringBuilder builder;
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
+        std::int64_t length = 0;
+        for (std::string_view rest = text; !rest.empty(); ++length) {
+            rest.remove_prefix(characterBytes(rest));
+        }
+        const std::int64_t taken = std::clamp<std::int64_t>(n < 0 ? length + n : n, 0, length);
+        std::int64_t ahead = isLeft ? taken : length - taken;
+        std::string_view rest = text;
+        for (; ahead > 0; --ahead) {
+            rest.remove_prefix(characterBytes(rest));
+        }
+        return out.Append(isLeft ? text.substr(0, text.size() - rest.size()) : rest);
+    });
+}
+
+Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
+    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
+    const auto& texts = static_cast<const arrow::StringArray&>(*a);
+    const auto& parts = static_cast<const arrow::StringArray&>(*b);
+    arrow::Int64Builder builder;
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (texts.IsNull(i) || parts.IsNull(i)) {
+            builder.UnsafeAppendNull();
+            continue;
+        }
+        const std::string_view text = texts.GetView(i);
+        const std::size_t at = text.find(parts.GetView(i));
+        std::int64_t character = at == std::string_view::npos ? 0 : 1;
+        for (std::string_view before = text.substr(0, at == std::string_view::npos ? 0 : at);
+             !before.empty(); ++character) {
+            before.remove_prefix(characterBytes(before));
+        }
+        builder.UnsafeAppend(character);
+    }
+    return finished(builder);
+}
+
+Result<Datum> splitPart(const ExprNode& node, const Datum& argument, std::int64_t rows) {
+    const std::string separator = textArgument(node, 1);
+    const std::int64_t index = intArgument(node, 2, 1);
+    arrow::StringBuilder builder;
+    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
+        std::vector<std::string_view> parts;
+        while (!separator.empty()) {
+            const std::size_t at = text.find(separator);
+            parts.push_back(text.substr(0, at));
+            if (at == std::string_view::npos) {
+                break;
+            }
+            text.remove_prefix(at + separator.size());
+        }
+        while (separator.empty() && !text.empty()) {
+            parts.push_back(text.substr(0, characterBytes(text)));
+            text.remove_prefix(parts.back().size());
+        }
+        const auto count = static_cast<std::int64_t>(parts.size());
+        const std::int64_t at = index > 0 ? index - 1 : count + index;
+        const bool isInside = index != 0 && at >= 0 && at < count;
+        return out.Append(isInside ? parts[static_cast<std::size_t>(at)] : std::string_view());
+    });
+}
+
+Result<Datum> regexpReplace(const ExprNode& node, const Datum& argument, std::int64_t) {
+    const arrow::compute::ReplaceSubstringOptions options(textArgument(node, 1),
+                                                          textArgument(node, 2),
+                                                          /*max_replacements=*/1);
+    return callKernel("replace_substring_regex", {argument}, &options);
+}
+
+Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
+    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
+    const auto& texts = static_cast<const arrow::StringArray&>(*a);
+    const auto& parts = static_cast<const arrow::StringArray&>(*b);
+    arrow::BooleanBuilder builder;
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (texts.IsNull(i) || parts.IsNull(i)) {
+            builder.UnsafeAppendNull();
+            continue;
+        }
+        const std::string_view text = texts.GetView(i), part = parts.GetView(i);
+        const F id = node.function->id;
+        builder.UnsafeAppend(id == F::kStartsWith ? text.starts_with(part)
+                             : id == F::kEndsWith ? text.ends_with(part)
+                                                  : text.find(part) != std::string_view::npos);
+    }
+    return finished(builder);
+}
+
+/// concat() leaves nulls out, as in DuckDB.
+Result<Datum> concatTexts(const std::vector<Datum>& texts, std::int64_t) {
+    std::vector<Datum> c = texts;
+    c.emplace_back(arrow::StringScalar(""));
+    const arrow::compute::JoinOptions options(arrow::compute::JoinOptions::REPLACE, "");
+    return callKernel("binary_join_element_wise", c, &options);
+}
+
+Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
+    std::vector<ArrayPtr> columns;
+    for (const Datum& argument : c) {
+        ASSIGN_OR_RETURN(ArrayPtr column, asArray(argument, rows));
+        columns.push_back(std::move(column));
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes, hashRows(columns, rows, nullptr));
+    arrow::DoubleBuilder builder;
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory");
+    }
+    for (const std::uint64_t hash : hashes) {
+        builder.UnsafeAppend(unitInterval(hash));
+    }
+    return finished(builder);
+}
+
+Result<Datum> roundNumber(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    const arrow::compute::RoundOptions options(intArgument(node, 1, 0),
+                                               arrow::compute::RoundMode::HALF_TOWARDS_INFINITY);
+    if (node.type.isInteger() && options.ndigits >= 0) {
+        return c[0];
+    }
+    return castResult(callKernel("round", {c[0]}, &options), node.type, rows);
+}
+
+Result<Datum> regexpMatches(const ExprNode& node, const std::vector<Datum>& c, std::int64_t) {
+    const arrow::compute::MatchSubstringOptions options(textArgument(node, 1));
+    return callKernel("match_substring_regex", {c[0]}, &options);
+}
+
+Result<Datum> nullIf(const ExprNode&, const std::vector<Datum>&, std::int64_t) {
+    return internalError("nullif is a case after typing");
+}
+
+// Arrow's kernels by name, where they mean what DuckDB means.
+struct KernelName {
+    char text[24];
+};
+
+template <KernelName kName>
+Result<Datum> plain(const ExprNode&, const std::vector<Datum>& c, std::int64_t) {
+    return callKernel(kName.text, c);
+}
+
+/// With the result brought to the call's type.
+template <KernelName kName>
+Result<Datum> plainCast(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    return castResult(callKernel(kName.text, c), node.type, rows);
+}
+
+/// With the argument brought to the call's type.
+template <KernelName kName>
+Result<Datum> whole(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    const Result<Datum> number = castResult(c[0], node.type, rows);
+    RETURN_IF_ERROR(number.status());
+    return callKernel(kName.text, {*number});
+}
+
+template <KernelName kName>
+Result<Datum> trimmed(const ExprNode&, const std::vector<Datum>& c, std::int64_t) {
+    const arrow::compute::TrimOptions blanks(" ");
+    return callKernel(kName.text, c, &blanks);
+}
+
+// The three shapes of the functions above.
+template <Result<Datum> (*kCall)(const std::vector<Datum>&, std::int64_t)>
+Result<Datum> ofAll(const ExprNode&, const std::vector<Datum>& c, std::int64_t rows) {
+    return kCall(c, rows);
+}
+
+template <Result<Datum> (*kCall)(const ExprNode&, const Datum&, std::int64_t)>
+Result<Datum> ofFirst(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    return kCall(node, c[0], rows);
+}
+
+constexpr FunctionKernel kKernels[] = {
+    {F::kAbs, plain<KernelName{"abs_checked"}>},
+    {F::kSign, plainCast<KernelName{"sign"}>},
+    {F::kFloor, whole<KernelName{"floor"}>},
+    {F::kCeil, whole<KernelName{"ceil"}>},
+    {F::kRound, roundNumber},
+    {F::kSqrt, math<squareRoot>},
+    {F::kLn, math<mathLn>},
+    {F::kLog1p, math<mathLog1p>},
+    {F::kLog2, math<mathLog2>},
+    {F::kLog10, math<mathLog10>},
+    {F::kExp, math<mathExp>},
+    {F::kPow, ofAll<power>},
+    {F::kIsNan, plain<KernelName{"is_nan"}>},
+    {F::kIsFinite, plain<KernelName{"is_finite"}>},
+    {F::kLeast, extreme},
+    {F::kGreatest, extreme},
+    {F::kCoalesce, plain<KernelName{"coalesce"}>},
+    {F::kNullif, nullIf},
+    {F::kHash01, ofAll<hashCall>},
+    {F::kLength, plainCast<KernelName{"utf8_length"}>},
+    {F::kLower, plain<KernelName{"utf8_lower"}>},
+    {F::kUpper, plain<KernelName{"utf8_upper"}>},
+    {F::kTrim, trimmed<KernelName{"utf8_trim"}>},
+    {F::kLtrim, trimmed<KernelName{"utf8_ltrim"}>},
+    {F::kRtrim, trimmed<KernelName{"utf8_rtrim"}>},
+    {F::kSubstr, ofFirst<substring>},
+    {F::kConcat, ofAll<concatTexts>},
+    {F::kStartsWith, matchText},
+    {F::kEndsWith, matchText},
+    {F::kContains, matchText},
+    {F::kReplace, ofFirst<replaceText>},
+    {F::kSplit, ofFirst<splitText>},
+    {F::kRegexpExtract, ofFirst<regexpExtract>},
+    {F::kRegexpMatches, regexpMatches},
+    {F::kRegexpReplace, ofFirst<regexpReplace>},
+    {F::kLeft, ofFirst<textEnd>},
+    {F::kRight, ofFirst<textEnd>},
+    {F::kPosition, ofAll<textPosition>},
+    {F::kSplitPart, ofFirst<splitPart>},
+    {F::kReverse, plain<KernelName{"utf8_reverse"}>},
+};
+
+std::map<F, std::vector<FunctionCall>> allKernels() {
+    std::map<F, std::vector<FunctionCall>> all;
+    for (const std::span<const FunctionKernel> family :
+         {std::span<const FunctionKernel>(kKernels), listKernels(), timeKernels()}) {
+        for (const FunctionKernel& kernel : family) {
+            all[kernel.id].push_back(kernel.call);
+        }
+    }
+    return all;
+}
+
+FunctionCall callOf(F id) {
+    static const std::map<F, std::vector<FunctionCall>> kAll = allKernels();
+    const auto known = kAll.find(id);
+    return known == kAll.end() ? nullptr : known->second.front();
+}
+
+}  // namespace
+
+Status checkFunctionKernels() {
+    std::map<F, std::vector<FunctionCall>> all = allKernels();
+    for (const expr::Function& function : expr::allFunctions()) {
+        const std::size_t count = all[function.id].size();
+        if (count != 1) {
+            return internalError("function ", function.name, " has ", count,
+                                 " kernels; it must have one");
+        }
+    }
+    return okStatus();
+}
+
+Result<Datum> callFunction(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    const FunctionCall call = callOf(node.function->id);
+    return call == nullptr ? internalError("function ", node.function->name, " has no kernel")
+                           : call(node, c, rows);
+}
+
+}  // namespace millrace::eval

@@ -1,0 +1,116 @@
+#include "backend/eval/kernels.h"
+
+#include <cmath>
+
+#include <arrow/array/builder_primitive.h>
+#include <arrow/array/util.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/compute/exec.h>
+#include <arrow/scalar.h>
+#include <arrow/type.h>
+
+#include "backend/arrays/arrow_bridge.h"
+
+namespace millrace::eval {
+namespace {
+
+Status plain(const arrow::Status& status) {
+    std::string_view what = status.message();
+    what = what.substr(0, what.find('\n'));
+    if (status.IsOutOfMemory() || status.IsCapacityError()) {
+        return resourceExhausted(what);
+    }
+    if (what == "overflow") {
+        return invalidArgument("integer overflow");
+    }
+    return invalidArgument(what);
+}
+
+arrow::compute::ExecContext makeContext() {
+    arrow::compute::ExecContext context(arrow::default_memory_pool());
+    context.set_use_threads(false);
+    return context;
+}
+
+}  // namespace
+
+Result<Datum> callKernel(const std::string& name, const std::vector<Datum>& arguments,
+                         const arrow::compute::FunctionOptions* options) {
+    arrow::compute::ExecContext context = makeContext();
+    arrow::Result<Datum> result = arrow::compute::CallFunction(name, arguments, options, &context);
+    if (!result.ok()) {
+        return plain(result.status());
+    }
+    return std::move(result).ValueUnsafe();
+}
+
+Result<ArrayPtr> asArray(const Datum& value, std::int64_t rows) {
+    if (value.is_scalar()) {
+        arrow::Result<ArrayPtr> array = arrow::MakeArrayFromScalar(*value.scalar(), rows);
+        return array.ok() ? Result<ArrayPtr>(*array) : plain(array.status());
+    }
+    return value.make_array();
+}
+
+Result<ArrayPtr> takeRows(const ArrayPtr& values, const ArrayPtr& indices) {
+    arrow::compute::ExecContext context = makeContext();
+    arrow::Result<Datum> result = arrow::compute::Take(
+        values, indices, arrow::compute::TakeOptions::NoBoundsCheck(), &context);
+    if (!result.ok()) {
+        return plain(result.status());
+    }
+    return result->make_array();
+}
+
+Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls) {
+    arrow::Int64Builder builder;
+    arrow::Status status = builder.Reserve(static_cast<std::int64_t>(numbers.size()));
+    for (std::size_t i = 0; i < numbers.size() && status.ok(); ++i) {
+        if (hasNulls && numbers[i] < 0) {
+            builder.UnsafeAppendNull();
+        } else {
+            builder.UnsafeAppend(numbers[i]);
+        }
+    }
+    ArrayPtr array;
+    if (status.ok()) {
+        status = builder.Finish(&array);
+    }
+    RETURN_IF_ERROR(arrays::fromArrow(status, "row numbers"));
+    return array;
+}
+
+Result<Datum> nullOf(const expr::DataType& type) {
+    const std::shared_ptr<arrow::DataType> pinned = arrays::toArrowType(type);
+    if (pinned == nullptr) {
+        return invalidArgument("no null of type ", type.name());
+    }
+    return Datum(arrow::MakeNullScalar(pinned));
+}
+
+Result<Datum> choose(const Datum& condition, const Datum& yes, const Datum& no) {
+    ASSIGN_OR_RETURN(const Datum sure,
+                     callKernel("coalesce", {condition, Datum(arrow::BooleanScalar(false))}));
+    return callKernel("if_else", {sure, yes, no});
+}
+
+double mathLn(double x) {
+    return static_cast<double>(::logl(static_cast<long double>(x)));
+}
+double mathLog1p(double x) {
+    return static_cast<double>(::log1pl(static_cast<long double>(x)));
+}
+double mathLog2(double x) {
+    return static_cast<double>(::log2l(static_cast<long double>(x)));
+}
+double mathLog10(double x) {
+    return static_cast<double>(::log10l(static_cast<long double>(x)));
+}
+double mathExp(double x) {
+    return static_cast<double>(::expl(static_cast<long double>(x)));
+}
+double mathPow(double x, double y) {
+    return static_cast<double>(::powl(static_cast<long double>(x), static_cast<long double>(y)));
+}
+
+}  // namespace millrace::eval

@@ -1,0 +1,53 @@
+#pragma once
+// Small wall around Arrow's compute functions: values, calls, own loops. Private to the room.
+//
+// No Arrow thread pool is used. Values are arrays of the input's rows, or scalars that stand for
+// them. Failure: Arrow's message, without a place.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <arrow/array/array_base.h>
+#include <arrow/compute/function_options.h>
+#include <arrow/datum.h>
+#include <arrow/type_fwd.h>
+
+#include "backend/core/status.h"
+#include "backend/expr/schema.h"
+
+namespace millrace::eval {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+using arrow::Datum;
+
+/// Calls one of Arrow's compute functions on this thread.
+Result<Datum> callKernel(const std::string& name, const std::vector<Datum>& arguments,
+                         const arrow::compute::FunctionOptions* options = nullptr);
+
+/// The value as `rows` values.
+Result<ArrayPtr> asArray(const Datum& value, std::int64_t rows);
+
+/// values[indices]; null where an index is null.
+Result<ArrayPtr> takeRows(const ArrayPtr& values, const ArrayPtr& indices);
+
+/// An int64 array of the numbers, -1 as null when `hasNulls`.
+Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls);
+
+/// A null of the type.
+Result<Datum> nullOf(const expr::DataType& type);
+
+/// `condition ? yes : no`, with a null condition taken as false.
+Result<Datum> choose(const Datum& condition, const Datum& yes, const Datum& no);
+
+/// Natural logarithm and friends, exp and pow: the product's only implementation (SEMANTICS 2).
+/// x87 long double (glibc's logl, expl, powl are assembly for the x87 unit and have no variants
+/// chosen by CPU) rounded once to double: the same bits on every x86-64.
+double mathLn(double x);
+double mathLog1p(double x);
+double mathLog2(double x);
+double mathLog10(double x);
+double mathExp(double x);
+double mathPow(double x, double y);
+
+}  // namespace millrace::eval

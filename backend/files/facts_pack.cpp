@@ -1,0 +1,252 @@
+#include "backend/files/facts_pack.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend/core/files.h"
+#include "backend/core/hash.h"
+
+namespace millrace::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "millrace facts 3\n";
+constexpr std::size_t kSumBytes = 32;
+
+void putNumber(std::string& out, std::int64_t value) {
+    char bytes[sizeof value];
+    std::memcpy(bytes, &value, sizeof value);
+    out.append(bytes, sizeof value);
+}
+
+void putText(std::string& out, std::string_view text) {
+    putNumber(out, static_cast<std::int64_t>(text.size()));
+    out.append(text);
+}
+
+/// Reads what putNumber and putText wrote; after a failure everything is 0 or empty.
+class PackReader {
+ public:
+    explicit PackReader(std::string_view bytes) : rest_(bytes) {}
+
+    std::int64_t number() {
+        std::int64_t value = 0;
+        if (rest_.size() < sizeof value) {
+            fail();
+            return 0;
+        }
+        std::memcpy(&value, rest_.data(), sizeof value);
+        rest_.remove_prefix(sizeof value);
+        return value;
+    }
+    std::string_view text() {
+        const std::int64_t size = number();
+        if (size < 0 || static_cast<std::size_t>(size) > rest_.size()) {
+            fail();
+            return {};
+        }
+        const std::string_view text = rest_.substr(0, static_cast<std::size_t>(size));
+        rest_.remove_prefix(text.size());
+        return text;
+    }
+    /// A number of things of at least 8 bytes each.
+    std::size_t count() {
+        const std::int64_t value = number();
+        if (value < 0 || static_cast<std::size_t>(value) > rest_.size() / 8 + 1) {
+            fail();
+            return 0;
+        }
+        return static_cast<std::size_t>(value);
+    }
+    bool isFine() const { return !hasFailed_; }
+
+ private:
+    void fail() {
+        hasFailed_ = true;
+        rest_ = {};
+    }
+    std::string_view rest_;
+    bool hasFailed_ = false;
+};
+
+/// The columns alone: what most files of a directory share.
+std::string shapeOf(const FileFacts& facts) {
+    FileFacts shape;
+    shape.schema = facts.schema;
+    return dumpJson(shape.toJson());
+}
+
+void putFacts(std::string& out, const FileFacts& facts) {
+    putNumber(out, facts.rows);
+    putText(out, facts.contentHash);
+    putText(out, facts.etag);
+    putText(out, csvFactsText(facts));
+    putNumber(out, static_cast<std::int64_t>(facts.chunks.size()));
+    for (const ChunkFacts& chunk : facts.chunks) {
+        for (const std::int64_t value : {chunk.rows, chunk.offset, chunk.bytes, chunk.firstLine}) {
+            putNumber(out, value);
+        }
+        putNumber(out, static_cast<std::int64_t>(chunk.decodedBytes.size()));
+        for (const std::int64_t value : chunk.decodedBytes) {
+            putNumber(out, value);
+        }
+    }
+}
+
+bool readInto(PackReader& reader, FileFacts& facts) {
+    facts.rows = reader.number();
+    facts.contentHash = reader.text();
+    facts.etag = reader.text();
+    if (!readCsvFacts(reader.text(), facts).ok()) {
+        return false;
+    }
+    facts.chunks.resize(reader.count());
+    for (ChunkFacts& chunk : facts.chunks) {
+        chunk.rows = reader.number();
+        chunk.offset = reader.number();
+        chunk.bytes = reader.number();
+        chunk.firstLine = reader.number();
+        chunk.decodedBytes.resize(reader.count());
+        for (std::int64_t& value : chunk.decodedBytes) {
+            value = reader.number();
+        }
+        if (chunk.decodedBytes.size() != facts.schema.fields.size()) {
+            return false;
+        }
+    }
+    return reader.isFine();
+}
+
+std::string packText(const FactsByKey& facts) {
+    std::vector<std::string> shapes;
+    std::unordered_map<std::string, std::int64_t> numbers;
+    std::string entries;
+    const FileFacts* last = nullptr;
+    std::int64_t shape = 0;
+    for (const auto& [key, one] : facts) {
+        if (last == nullptr || !(last->schema == one->schema)) {
+            std::string text = shapeOf(*one);
+            const auto [at, isNew] =
+                numbers.emplace(text, static_cast<std::int64_t>(shapes.size()));
+            if (isNew) {
+                shapes.push_back(std::move(text));
+            }
+            shape = at->second;
+        }
+        last = one.get();
+        putText(entries, key);
+        putNumber(entries, shape);
+        putFacts(entries, *one);
+    }
+    std::string text(kMagic);
+    putNumber(text, static_cast<std::int64_t>(shapes.size()));
+    for (const std::string& each : shapes) {
+        putText(text, each);
+    }
+    putNumber(text, static_cast<std::int64_t>(facts.size()));
+    text += entries;
+    text += hashHex(text);
+    return text;
+}
+
+std::string_view pathOf(std::string_view key) {
+    return key.substr(0, key.find('\n'));
+}
+
+/// Removes the oldest files of the cache until it is small enough.
+void boundCache(const std::string& directory) {
+    std::error_code error;
+    std::vector<std::pair<fs::file_time_type, fs::path>> files;
+    std::int64_t bytes = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+        files.emplace_back(entry.last_write_time(error), entry.path());
+        bytes += static_cast<std::int64_t>(entry.file_size(error));
+    }
+    if (bytes <= kCacheBytesMax) {
+        return;
+    }
+    std::sort(files.begin(), files.end());
+    for (const auto& [time, path] : files) {
+        const auto size = static_cast<std::int64_t>(fs::file_size(path, error));
+        if (bytes <= kCacheBytesMax / 2) {
+            return;
+        }
+        if (fs::remove(path, error)) {
+            bytes -= size;
+        }
+    }
+}
+
+}  // namespace
+
+std::string packPath(const std::string& cacheDirectory, const std::string& key) {
+    const std::string_view path = pathOf(key);
+    const std::string_view options = std::string_view(key).substr(key.rfind('\n') + 1);
+    const std::string_view directory = path.substr(0, path.rfind('/') + 1);
+    return strCat(cacheDirectory, "/", hashHex(strCat(directory, "\n", options)), ".pack");
+}
+
+FactsByKey readPack(const std::string& path) {
+    const Result<std::string> text = readFile(path);
+    if (!text.ok() || text->size() < kMagic.size() + kSumBytes || !text->starts_with(kMagic)) {
+        return {};
+    }
+    const std::string_view body = std::string_view(*text).substr(0, text->size() - kSumBytes);
+    if (hashHex(body) != std::string_view(*text).substr(body.size())) {
+        return {};
+    }
+    PackReader reader(body.substr(kMagic.size()));
+    std::vector<FileFacts> shapes(reader.count());
+    for (FileFacts& shape : shapes) {
+        const Result<Json> json = parseJson(std::string(reader.text()), "facts");
+        Result<FileFacts> read = json.ok() ? FileFacts::fromJson(*json) : json.status();
+        if (!read.ok()) {
+            return {};
+        }
+        shape = *std::move(read);
+    }
+    FactsByKey pack;
+    const std::size_t count = reader.count();
+    for (std::size_t i = 0; i < count && reader.isFine(); ++i) {
+        std::string key(reader.text());
+        const auto shape = static_cast<std::size_t>(reader.number());
+        if (shape >= shapes.size()) {
+            return {};
+        }
+        FileFacts facts = shapes[shape];
+        if (!readInto(reader, facts)) {
+            return {};
+        }
+        pack.emplace_hint(pack.end(), std::move(key),
+                          std::make_shared<const FileFacts>(std::move(facts)));
+    }
+    return pack;
+}
+
+void addToPack(const std::string& cacheDirectory, const std::string& path, FactsByKey pack,
+               const FactsByKey& added) {
+    if (!makeDirectories(cacheDirectory, 0700).ok()) {
+        return;
+    }
+    // Keys of one file stand together, its path being their first line.
+    for (const auto& [key, facts] : added) {
+        const std::string own = strCat(pathOf(key), "\n");
+        auto at = pack.lower_bound(own);
+        while (at != pack.end() && at->first.starts_with(own)) {
+            at = pack.erase(at);
+        }
+        pack.emplace(key, facts);
+    }
+    // Not synced: a pack that is lost or torn is made again.
+    writeFileAtomic(path, packText(pack), 0600).IgnoreError();
+    boundCache(cacheDirectory);
+}
+
+}  // namespace millrace::files

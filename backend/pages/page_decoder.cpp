@@ -1,0 +1,589 @@
+#include "backend/pages/page_decoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+#include <arrow/array/data.h>
+#include <arrow/array/util.h>
+#include <arrow/buffer.h>
+#include <arrow/memory_pool.h>
+#include <arrow/type.h>
+#include <parquet/metadata.h>
+#include <parquet/schema.h>
+
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/leaf_form.h"
+#include "backend/pages/page_levels.h"
+
+namespace millrace::pages {
+
+struct PageDecoder::Shape {
+    bool isList = false, hasNullItems = false;
+    int maxDefinition = 0;
+    int emptyDefinition = 0;  ///< of an empty list; what is below is null
+    arrays::LeafForm form;
+    int width = 0;  ///< bytes a word
+};
+
+struct PageDecoder::Target {
+    Target(const RowWish& wish, const RowStretch& stretch)
+        : walk(wish, stretch.begin, stretch.rows), rowsMost(stretch.groupRows) {}
+
+    WishWalk walk;
+    std::int64_t rowsMost;  ///< of the row group
+    std::int64_t seen = 0;  ///< rows that have begun
+    std::int64_t levels = 0, levelsMost = 0;
+    // Flat columns.
+    std::shared_ptr<arrow::Buffer> values, validity;
+    std::optional<arrays::TextTarget> texts;
+    std::int64_t rows = 0, nulls = 0;  ///< written
+    // Lists.
+    std::optional<ListTarget> lists;
+};
+
+namespace {
+
+Status damaged(std::string_view what) {
+    return dataLoss("corrupt: ", what);
+}
+
+// Values without gaps to their places; nulls become zeros.
+template <class T>
+void spread(const arrays::PoolVector<std::uint64_t>& valid, std::int64_t count, const T* dense,
+            T* out) {
+    for (std::int64_t i = 0; i < count; i += 64) {
+        const std::uint64_t word = valid[static_cast<std::size_t>(i >> 6)];
+        const std::int64_t n = std::min<std::int64_t>(64, count - i);
+        for (std::int64_t k = 0; k < n; ++k) {
+            const std::uint64_t isValid = (word >> k) & 1;
+            // Never past the end: `dense` has one value more than there are ones.
+            out[i + k] = isValid != 0 ? *dense : T{0};
+            dense += isValid;
+        }
+    }
+}
+
+void copyBits(const arrays::PoolVector<std::uint64_t>& from, std::int64_t count, std::int64_t first,
+              std::uint8_t* to) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t row = first + i;
+        const auto bit = static_cast<std::uint8_t>(
+            ((from[static_cast<std::size_t>(i >> 6)] >> (i & 63)) & 1) << (row & 7));
+        to[row >> 3] = static_cast<std::uint8_t>((to[row >> 3] & ~(1U << (row & 7))) | bit);
+    }
+}
+
+// Ones of `bits` before bit `at`, asked for ascending places.
+class Rank {
+ public:
+    explicit Rank(const arrays::PoolVector<std::uint64_t>& bits) : bits_(bits) {}
+    std::int64_t before(std::int64_t at) {
+        for (; word_ < at / 64; ++word_) {
+            ones_ += std::popcount(bits_[static_cast<std::size_t>(word_)]);
+        }
+        const std::uint64_t mask = (std::uint64_t{1} << (at & 63)) - 1;
+        return ones_ + std::popcount(bits_[static_cast<std::size_t>(word_)] & mask);
+    }
+
+ private:
+    const arrays::PoolVector<std::uint64_t>& bits_;
+    std::int64_t word_ = 0, ones_ = 0;
+};
+
+bool isSet(const arrays::PoolVector<std::uint64_t>& bits, std::int64_t at) {
+    return ((bits[static_cast<std::size_t>(at >> 6)] >> (at & 63)) & 1) != 0;
+}
+
+}  // namespace
+
+PageDecoder::PageDecoder(arrow::MemoryPool* pool)
+    : pool_(pool),
+      pages_(pool),
+      dictionaryWords_(pool),
+      pageWords_(pool),
+      pageRows_(pool),
+      repetition_(pool),
+      definition_(pool),
+      valid_(pool),
+      dense_(pool),
+      picks_(pool) {}
+
+void PageDecoder::release() {
+    pages_.close();
+    pageRows_.release();
+    for (auto* words : {&dictionaryWords_, &pageWords_, &valid_, &dense_}) {
+        arrays::release(*words);
+    }
+    arrays::release(repetition_);
+    arrays::release(definition_);
+    arrays::release(picks_);
+}
+
+bool PageDecoder::shapeOf(const parquet::ColumnDescriptor& column, const arrow::DataType& pinned,
+                          Shape& shape) {
+    shape.maxDefinition = column.max_definition_level();
+    const bool isFlat = column.max_repetition_level() == 0;
+    const parquet::schema::Node* leaf = column.schema_node().get();
+    if (isFlat) {
+        const bool isKnown = arrays::LeafForm::of(column, pinned, shape.form);
+        shape.width = shape.form.width;
+        return isKnown;
+    }
+    // optional|required group NAME (LIST) { repeated group list { optional|required item } }
+    const parquet::schema::Node* middle = leaf->parent();
+    const parquet::schema::Node* list = middle == nullptr ? nullptr : middle->parent();
+    if (column.max_repetition_level() != 1 || list == nullptr || list->parent() == nullptr ||
+        !middle->is_repeated() || leaf->is_repeated() || pinned.id() != arrow::Type::LIST) {
+        return false;
+    }
+    shape.isList = true;
+    shape.hasNullItems = leaf->is_optional();
+    shape.emptyDefinition = shape.maxDefinition - 1 - (shape.hasNullItems ? 1 : 0);
+    const auto& items = *static_cast<const arrow::ListType&>(pinned).value_type();
+    const bool isKnown = arrays::LeafForm::of(column, items, shape.form);
+    shape.width = shape.form.width;
+    return isKnown && shape.form.turn == arrays::LeafForm::Turn::kNone;
+}
+
+Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
+                             std::int64_t levels, Target& target) {
+    const std::int64_t wanted = wish.count(stretch.rows);
+    target.levelsMost = levels;
+    if (levels < 0 || (!shape.isList && levels != stretch.groupRows) ||
+        levels > std::int64_t{0x7fffffff} || stretch.groupRows > std::int64_t{0x7ffffffe}) {
+        return damaged("a column chunk of another length than its row group");
+    }
+    if (shape.isList) {
+        ASSIGN_OR_RETURN(target.lists,
+                         ListTarget::make(shape.width, wanted, levels, wish.mayRepeat, pool_));
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(
+        target.values,
+        arrays::fromArrow(arrow::AllocateBuffer(wanted * shape.width, pool_), "decode"));
+    if (shape.form.turn == arrays::LeafForm::Turn::kTexts) {
+        ASSIGN_OR_RETURN(target.texts, arrays::TextTarget::make(wanted, pool_));
+    }
+    if (shape.maxDefinition > 0) {
+        const std::int64_t bytes = (wanted + 7) / 8;
+        ASSIGN_OR_RETURN(target.validity,
+                         arrays::fromArrow(arrow::AllocateBuffer(bytes, pool_), "decode"));
+        std::memset(target.validity->mutable_data(), 0xff, static_cast<std::size_t>(bytes));
+    }
+    return okStatus();
+}
+
+Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunk(
+    arrow::io::RandomAccessFile& file, const parquet::ColumnDescriptor& column,
+    const parquet::ColumnChunkMetaData& chunk, const std::shared_ptr<arrow::DataType>& pinned,
+    const RowStretch& stretch, const RowWish& wish, std::span<const PagePlace> places) {
+    Shape shape;
+    if (pinned == nullptr || !shapeOf(column, *pinned, shape)) {
+        return std::shared_ptr<arrow::Array>();
+    }
+    if (!places.empty()) {
+        auto array = readChunkBy(places, file, chunk, shape, pinned, stretch, wish);
+        if (array.status().code() != absl::StatusCode::kDataLoss) {
+            return array;
+        }
+        // Either the places do not fit the pages, or what is damaged is told below.
+    }
+    return readChunkBy({}, file, chunk, shape, pinned, stretch, wish);
+}
+
+Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunkBy(
+    std::span<const PagePlace> places, arrow::io::RandomAccessFile& file,
+    const parquet::ColumnChunkMetaData& chunk, const Shape& shape,
+    const std::shared_ptr<arrow::DataType>& pinned, const RowStretch& stretch,
+    const RowWish& wish) {
+    ASSIGN_OR_RETURN(const bool isOpen, pages_.open(file, chunk));
+    if (!isOpen) {
+        return std::shared_ptr<arrow::Array>();
+    }
+    Target target(wish, stretch);
+    RETURN_IF_ERROR(allocate(shape, wish, stretch, chunk.num_values(), target));
+    dictionary_ = {};
+    dictionaryBytes_ = {};
+    ASSIGN_OR_RETURN(const bool isRead,
+                     places.empty() ? readPages(shape, target) : readPlaces(places, shape, target));
+    if (!isRead) {
+        return std::shared_ptr<arrow::Array>();
+    }
+    if (target.walk.left() > 0) {
+        return damaged(strCat(target.seen, " rows instead of ", stretch.groupRows));
+    }
+    if (shape.isList) {
+        return target.lists->finish(pinned);
+    }
+    return finishFlat(shape, pinned, target);
+}
+
+Result<std::shared_ptr<arrow::Array>> PageDecoder::finishFlat(
+    const Shape& shape, const std::shared_ptr<arrow::DataType>& pinned, Target& target) {
+    std::vector<std::shared_ptr<arrow::Buffer>> buffers = {target.nulls > 0 ? target.validity
+                                                                            : nullptr};
+    if (target.texts) {
+        buffers.push_back(target.texts->offsets());
+        buffers.push_back(target.texts->bytes());
+    } else {
+        ASSIGN_OR_RETURN(auto values, arrays::turnWords(shape.form, *pinned, target.rows,
+                                                        std::move(target.values), pool_));
+        buffers.push_back(std::move(values));
+    }
+    return arrow::MakeArray(
+        arrow::ArrayData::Make(pinned, target.rows, std::move(buffers), target.nulls));
+}
+
+Result<bool> PageDecoder::readPages(const Shape& shape, Target& target) {
+    PageHeader page;
+    while (target.walk.left() > 0 || (target.lists && target.lists->isOpen())) {
+        ASSIGN_OR_RETURN(const bool isThere, pages_.next(page));
+        if (!isThere) {
+            break;
+        }
+        if (page.type == PageHeader::kDictionary) {
+            RETURN_IF_ERROR(readDictionary(page, shape));
+            continue;
+        }
+        if (page.type != PageHeader::kData && page.type != PageHeader::kDataV2) {
+            continue;
+        }
+        RETURN_IF_ERROR(countLevels(page, target));
+        // Where a header says its rows, a page without a wished one is passed over.
+        const std::int64_t rows = shape.isList ? page.numRows : page.numValues;
+        const bool isOpen = target.lists && target.lists->isOpen();
+        if (rows > 0 && rows <= target.rowsMost - target.seen && !isOpen &&
+            target.walk.peek(target.seen, rows) == 0) {
+            target.seen += rows;
+            continue;
+        }
+        ASSIGN_OR_RETURN(const bool isRead, readPage(page, shape, target));
+        if (!isRead) {
+            return false;
+        }
+    }
+    return true;
+}
+
+Status PageDecoder::countLevels(const PageHeader& page, Target& target) {
+    if (page.numValues > target.levelsMost - target.levels) {
+        return damaged("more values than the footer says");
+    }
+    if (page.numRows > page.numValues || page.numRows < -1) {
+        return damaged("a page header that counts other rows than values");
+    }
+    target.levels += page.numValues;
+    return okStatus();
+}
+
+// Pages without a wished row are not read: the stream goes on at the next one that has some.
+Result<bool> PageDecoder::readPlaces(std::span<const PagePlace> places, const Shape& shape,
+                                     Target& target) {
+    const Status misfit = damaged("an offset index that does not fit the pages");
+    const auto isWished = [&](const PagePlace& place) {
+        return target.walk.wants(place.begin, place.end - place.begin);
+    };
+    PageHeader page;
+    pages_.seek(pages_.position(), places.front().offset);
+    while (pages_.position() < places.front().offset) {
+        ASSIGN_OR_RETURN(const bool isThere, pages_.next(page));
+        if (!isThere || page.type != PageHeader::kDictionary) {
+            return misfit;
+        }
+        RETURN_IF_ERROR(readDictionary(page, shape));
+    }
+    std::size_t runEnd = 0;  // pages before it are read one after the other
+    for (std::size_t p = 0; p < places.size() && target.walk.left() > 0; ++p) {
+        const PagePlace& place = places[p];
+        if (!isWished(place)) {
+            continue;
+        }
+        if (p >= runEnd) {
+            for (runEnd = p + 1; runEnd < places.size() && isWished(places[runEnd]);) {
+                ++runEnd;
+            }
+            pages_.seek(place.offset, places[runEnd - 1].offset + places[runEnd - 1].bytes);
+        }
+        ASSIGN_OR_RETURN(const bool isThere, pages_.next(page));
+        if (!isThere || (page.type != PageHeader::kData && page.type != PageHeader::kDataV2)) {
+            return misfit;
+        }
+        RETURN_IF_ERROR(countLevels(page, target));
+        target.seen = place.begin;
+        ASSIGN_OR_RETURN(const bool isRead, readPage(page, shape, target));
+        if (!isRead) {
+            return false;
+        }
+        if (target.seen != place.end || (shape.isList && pageRows_.lead > 0) ||
+            pages_.position() != place.offset + place.bytes) {
+            return misfit;
+        }
+    }
+    return true;
+}
+
+Status PageDecoder::readDictionary(const PageHeader& page, const Shape& shape) {
+    ASSIGN_OR_RETURN(const arrays::ByteSpan values, pages_.dictionary());
+    if (shape.form.isUnpacked()) {
+        arrays::ByteSpan words;
+        if (shape.form.turn != arrays::LeafForm::Turn::kTexts ||
+            !arrays::unpackPlain(shape.form, values, page.numValues, dictionaryWords_, words) ||
+            words.size() < std::int64_t{page.numValues} * shape.width) {
+            return damaged("a dictionary page without its values");
+        }
+        dictionaryBytes_ = values;
+        dictionary_ = {dictionaryWords_.data(), page.numValues};
+        return okStatus();
+    }
+    if (values.size() < std::int64_t{page.numValues} * shape.width) {
+        return damaged("a dictionary page shorter than its values");
+    }
+    dictionary_ = {reinterpret_cast<const std::uint64_t*>(values.begin), page.numValues};
+    return okStatus();
+}
+
+Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, Target& target) {
+    const bool isDictionary = page.encoding == PageHeader::kRleDictionary ||
+                              page.encoding == PageHeader::kPlainDictionary;
+    const bool isRle =
+        shape.form.turn == arrays::LeafForm::Turn::kBits && page.encoding == PageHeader::kRle;
+    if ((!isDictionary && !isRle && page.encoding != PageHeader::kPlain) ||
+        (shape.maxDefinition > 0 && page.definitionEncoding != PageHeader::kRle) ||
+        (shape.isList && page.repetitionEncoding != PageHeader::kRle)) {
+        return false;
+    }
+    const std::int64_t count = page.numValues;
+    ASSIGN_OR_RETURN(arrays::ByteSpan rest, pages_.body());
+    arrays::ByteSpan repetition, definition;
+    if (page.type == PageHeader::kDataV2) {
+        repetition = {rest.begin, rest.begin + page.repetitionBytes};
+        definition = {repetition.end, repetition.end + page.definitionBytes};
+        rest.begin = definition.end;
+    } else if ((shape.isList && !takeLevels(rest, repetition)) ||
+               (shape.maxDefinition > 0 && !takeLevels(rest, definition))) {
+        return damaged("a page shorter than its levels");
+    }
+    PageValues values;
+    const arrays::ByteSpan texts = isDictionary ? dictionaryBytes_ : rest;
+    arrays::ByteSpan bits;
+    if (isRle ? !takeLevels(rest, bits)
+              : !isDictionary && shape.form.isUnpacked() && !toWords(shape, count, rest)) {
+        return damaged("a page shorter than its values");
+    }
+    if (isRle) {
+        values.openBits(bits);
+    } else if (!values.open(isDictionary, rest, dictionary_)) {
+        return damaged("dictionary indices");
+    }
+    if (shape.isList) {
+        return readList(page, shape, {repetition, definition}, values, target);
+    }
+    const std::int64_t written = target.rows;
+    const bool isFine = shape.width == 4
+                            ? readFlat<std::uint32_t>(shape, definition, values, count, target)
+                            : readFlat<std::uint64_t>(shape, definition, values, count, target);
+    if (!isFine) {
+        return damaged("a page without the values that its levels count");
+    }
+    if (target.texts) {
+        const auto* spans =
+            reinterpret_cast<const arrays::TextSpan*>(target.values->data()) + written;
+        RETURN_IF_ERROR(target.texts->append(texts, spans, target.rows - written));
+    }
+    return true;
+}
+
+// A plain page of bools or texts as a plain page of words.
+bool PageDecoder::toWords(const Shape& shape, std::int64_t count, arrays::ByteSpan& page) {
+    const arrays::ByteSpan stored = page;
+    return arrays::unpackPlain(shape.form, stored, count, pageWords_, page);
+}
+
+template <class T>
+bool PageDecoder::readFlat(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
+                           std::int64_t count, Target& target) {
+    if (count > target.rowsMost - target.seen) {
+        return false;
+    }
+    T* const out = reinterpret_cast<T*>(target.values->mutable_data()) + target.rows;
+    const std::int64_t first = target.seen, wanted = target.walk.peek(first, count);
+    target.seen += count;
+    if (wanted == 0) {
+        return true;
+    }
+    bool isAll = true;
+    if (shape.maxDefinition > 0 && !areAll(levels, shape.maxDefinition, count, isAll)) {
+        return false;
+    }
+    std::int64_t present = count;
+    if (!isAll && !(shape.maxDefinition == 1 ? bitmapOf(levels, count, valid_, present)
+                                             : bitmapOfDeep(shape, levels, count, present))) {
+        return false;
+    }
+    const std::int64_t written = target.rows;
+    target.rows += wanted;
+    if (wanted == count) {
+        target.walk.pass(count);
+        return isAll ? values.read(count, out) : readNullable(values, count, present, target, out);
+    }
+    const auto places = target.walk.take(first, count);
+    return isAll ? values.pick(places, count, out)
+                 : pickNullable(values, places, present, written, target, out);
+}
+
+// Within structs a value is there where the level is the greatest one.
+bool PageDecoder::bitmapOfDeep(const Shape& shape, arrays::ByteSpan levels, std::int64_t count,
+                               std::int64_t& present) {
+    if (!unpackLevels(levels, shape.maxDefinition, count, definition_)) {
+        return false;
+    }
+    valid_.assign(static_cast<std::size_t>(count / 64 + 2), 0);
+    present = 0;
+    const auto most = static_cast<std::uint32_t>(shape.maxDefinition);
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint64_t isValid = definition_[static_cast<std::size_t>(i)] == most ? 1 : 0;
+        valid_[static_cast<std::size_t>(i >> 6)] |= isValid << (i & 63);
+        present += static_cast<std::int64_t>(isValid);
+    }
+    return true;
+}
+
+template <class T>
+bool PageDecoder::readNullable(PageValues& values, std::int64_t count, std::int64_t present,
+                               Target& target, T* out) {
+    dense_.resize(static_cast<std::size_t>(present) * sizeof(T) / 8 + 2);
+    T* const dense = reinterpret_cast<T*>(dense_.data());
+    if (!values.read(present, dense)) {
+        return false;
+    }
+    spread(valid_, count, dense, out);
+    copyBits(valid_, count, target.rows - count, target.validity->mutable_data());
+    target.nulls += count - present;
+    return true;
+}
+
+// The wanted ones of a page with nulls; nulls become zeros.
+template <class T>
+bool PageDecoder::pickNullable(PageValues& values, std::span<const std::int64_t> places,
+                               std::int64_t present, std::int64_t written, Target& target, T* out) {
+    Rank rank(valid_);
+    picks_.clear();
+    for (const std::int64_t place : places) {
+        if (isSet(valid_, place)) {
+            picks_.push_back(rank.before(place));
+        }
+    }
+    dense_.resize(picks_.size() * sizeof(T) / 8 + 2);
+    const T* dense = reinterpret_cast<const T*>(dense_.data());
+    if (!values.pick(std::span<const std::int64_t>(picks_), present,
+                     reinterpret_cast<T*>(dense_.data()))) {
+        return false;
+    }
+    std::uint8_t* const validity = target.validity->mutable_data();
+    for (const std::int64_t place : places) {
+        const bool isValid = isSet(valid_, place);
+        *out++ = isValid ? *dense++ : T{0};
+        if (!isValid) {
+            validity[written >> 3] &= static_cast<std::uint8_t>(~(1U << (written & 7)));
+            ++target.nulls;
+        }
+        ++written;
+    }
+    return true;
+}
+
+Result<bool> PageDecoder::readList(const PageHeader& page, const Shape& shape, PageLevels levels,
+                                   PageValues& values, Target& target) {
+    const auto [repetition, definition] = levels;
+    const std::int64_t count = page.numValues;
+    bool isAll = true;
+    if (!areAll(definition, shape.maxDefinition, count, isAll)) {
+        return damaged("definition levels");
+    }
+    pageRows_.starts.clear();
+    pageRows_.isNull.clear();
+    pageRows_.lead = 0;
+    if (isAll) {
+        RETURN_IF_ERROR(startRows(repetition, count));
+    } else {
+        ASSIGN_OR_RETURN(const bool isRead, walkLevels(shape, repetition, definition, count));
+        if (!isRead) {
+            return false;
+        }
+    }
+    if (pageRows_.count() > target.rowsMost - target.seen) {
+        return damaged("more rows than the footer says");
+    }
+    if (page.numRows >= 0 && page.numRows != pageRows_.count()) {
+        return damaged("a page header that counts other rows than its levels");
+    }
+    RETURN_IF_ERROR(target.lists->addPage(values, pageRows_, target.seen, target.walk));
+    target.seen += pageRows_.count();
+    return true;
+}
+
+// A row begins at each repetition level 0.
+Status PageDecoder::startRows(arrays::ByteSpan repetition, std::int64_t count) {
+    arrays::PoolVector<std::int32_t>& starts = pageRows_.starts;
+    std::int64_t at = 0;
+    const bool isFine = arrays::forEachRun(
+        repetition, 1, count,
+        [&](std::uint32_t level, std::int64_t n) {
+            for (std::int64_t i = 0; level == 0 && i < n; ++i) {
+                starts.push_back(static_cast<std::int32_t>(at + i));
+            }
+            at += n;
+            return level <= 1;
+        },
+        [&](arrays::ByteSpan packed, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; i += 64) {
+                std::uint64_t word = ~loadWord(packed, i / 8);
+                if (n - i < 64) {
+                    word &= (std::uint64_t{1} << (n - i)) - 1;
+                }
+                for (; word != 0; word &= word - 1) {
+                    starts.push_back(static_cast<std::int32_t>(at + i + std::countr_zero(word)));
+                }
+            }
+            at += n;
+            return true;
+        });
+    if (!isFine) {
+        return damaged("repetition levels");
+    }
+    pageRows_.lead = starts.empty() ? count : starts.front();
+    starts.push_back(static_cast<std::int32_t>(count));
+    return okStatus();
+}
+
+// Lists that are null or empty take a level but no value. False: not for this decoder.
+Result<bool> PageDecoder::walkLevels(const Shape& shape, arrays::ByteSpan repetition,
+                                     arrays::ByteSpan definition, std::int64_t count) {
+    if (!unpackLevels(repetition, 1, count, repetition_) ||
+        !unpackLevels(definition, shape.maxDefinition, count, definition_)) {
+        return damaged("levels");
+    }
+    const auto most = static_cast<std::uint32_t>(shape.maxDefinition);
+    const auto empty = static_cast<std::uint32_t>(shape.emptyDefinition);
+    std::int32_t values = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+        const bool isItem = definition_[i] == most;
+        if (shape.hasNullItems && definition_[i] + 1 == most) {
+            return false;  // a null inside of a list
+        }
+        if (repetition_[i] == 0) {
+            pageRows_.starts.push_back(values);
+            pageRows_.isNull.push_back(definition_[i] < empty ? 1 : 0);
+        } else if (!isItem) {
+            return damaged("levels that contradict each other");
+        }
+        values += isItem ? 1 : 0;
+    }
+    pageRows_.lead = pageRows_.starts.empty() ? values : pageRows_.starts.front();
+    pageRows_.starts.push_back(values);
+    return true;
+}
+
+}  // namespace millrace::pages

@@ -1,0 +1,116 @@
+#pragma once
+// Decodes the pages of the columns that training data mostly has, straight into an Arrow array's
+// buffers: numbers, bools, dates, times and texts, and lists of numbers of 4 and 8 bytes; alone or
+// in structs, plain or dictionary-encoded, data pages V1 and V2.
+//
+// Lists' offsets come from the zero bits of the repetition levels; where every definition level is
+// the greatest (no null, no empty list) they are checked and skipped. Whatever else a file may hold
+// (nulls inside of lists, other encodings and types, nesting, encryption) is left to
+// Arrow's own reader: the answer is then null. Values, nulls and offsets equal Arrow's
+// (tests/unit/dataset/page_decoder_test.cpp).
+// Threads: one at a time; buffers between calls are kept. Failure: kDataLoss without a place for
+// bytes that contradict the format; throws what libparquet throws, and std::bad_alloc where the
+// pool has no more.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "backend/arrays/hybrid_runs.h"
+#include "backend/arrays/pool_vector.h"
+#include "backend/core/status.h"
+#include "backend/pages/list_target.h"
+#include "backend/pages/page_index.h"
+#include "backend/pages/page_stream.h"
+#include "backend/pages/row_wish.h"
+
+namespace parquet {
+class ColumnDescriptor;
+class ColumnChunkMetaData;
+}  // namespace parquet
+
+namespace millrace::pages {
+
+/// Rows [begin, begin + rows) of a row group of `groupRows`.
+struct RowStretch {
+    std::int64_t begin = 0, rows = 0, groupRows = 0;
+};
+
+class PageDecoder {
+ public:
+    explicit PageDecoder(arrow::MemoryPool* pool);
+
+    /// Of a chunk of `column`, of type `pinned`, the wished rows of a stretch (lists as
+    /// dictionary<int32, list> when repeats may be stored once and there are some); null when the
+    /// column is not of a kind that this reads. Pages without a wished row are not decompressed
+    /// where their header says their rows (flat columns, and V2), and not even read where `places`
+    /// (of all its pages; may be empty) says where they lie. Places that do not fit the pages are
+    /// as if there were none. The decoder's own buffers are kept for the next chunk.
+    Result<std::shared_ptr<arrow::Array>> readChunk(arrow::io::RandomAccessFile& file,
+                                                    const parquet::ColumnDescriptor& column,
+                                                    const parquet::ColumnChunkMetaData& chunk,
+                                                    const std::shared_ptr<arrow::DataType>& pinned,
+                                                    const RowStretch& stretch, const RowWish& wish,
+                                                    std::span<const PagePlace> places = {});
+    /// Bytes read from files so far.
+    std::int64_t bytesRead() const { return pages_.bytesRead(); }
+    /// Gives its buffers back to the pool.
+    void release();
+
+ private:
+    struct Shape;
+    struct Target;
+    struct PageLevels {
+        arrays::ByteSpan repetition, definition;
+    };
+    static bool shapeOf(const parquet::ColumnDescriptor& column, const arrow::DataType& pinned,
+                        Shape& shape);
+    Result<std::shared_ptr<arrow::Array>> readChunkBy(
+        std::span<const PagePlace> places, arrow::io::RandomAccessFile& file,
+        const parquet::ColumnChunkMetaData& chunk, const Shape& shape,
+        const std::shared_ptr<arrow::DataType>& pinned, const RowStretch& stretch,
+        const RowWish& wish);
+    Status allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
+                    std::int64_t levels, Target& target);
+    /// False: not for this decoder.
+    Result<bool> readPages(const Shape& shape, Target& target);
+    Result<bool> readPlaces(std::span<const PagePlace> places, const Shape& shape, Target& target);
+    static Status countLevels(const PageHeader& page, Target& target);
+    Result<bool> readPage(const PageHeader& page, const Shape& shape, Target& target);
+    Status readDictionary(const PageHeader& page, const Shape& shape);
+    bool toWords(const Shape& shape, std::int64_t count, arrays::ByteSpan& page);
+    Result<std::shared_ptr<arrow::Array>> finishFlat(const Shape& shape,
+                                                     const std::shared_ptr<arrow::DataType>& pinned,
+                                                     Target& target);
+    template <class T>
+    bool readFlat(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
+                  std::int64_t count, Target& target);
+    bool bitmapOfDeep(const Shape& shape, arrays::ByteSpan levels, std::int64_t count,
+                      std::int64_t& present);
+    template <class T>
+    bool readNullable(PageValues& values, std::int64_t count, std::int64_t present, Target& target,
+                      T* out);
+    template <class T>
+    bool pickNullable(PageValues& values, std::span<const std::int64_t> places,
+                      std::int64_t present, std::int64_t written, Target& target, T* out);
+    Result<bool> readList(const PageHeader& page, const Shape& shape, PageLevels levels,
+                          PageValues& values, Target& target);
+    Status startRows(arrays::ByteSpan repetition, std::int64_t count);
+    Result<bool> walkLevels(const Shape& shape, arrays::ByteSpan repetition,
+                            arrays::ByteSpan definition, std::int64_t count);
+
+    arrow::MemoryPool* const pool_;
+    PageStream pages_;
+    PageDictionary dictionary_;
+    arrays::PoolVector<std::uint64_t> dictionaryWords_,
+        pageWords_;  ///< of texts; of texts and bools
+    arrays::ByteSpan dictionaryBytes_;
+    PageRows pageRows_;
+    arrays::PoolVector<std::uint32_t> repetition_, definition_;
+    arrays::PoolVector<std::uint64_t> valid_, dense_;
+    arrays::PoolVector<std::int64_t> picks_;
+};
+
+}  // namespace millrace::pages

@@ -1,0 +1,97 @@
+#pragma once
+// Which rows of a row group are wanted, and a walk over them page by page.
+//
+// Threads: values; a walk belongs to one. Borrows the list of rows.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/core/status.h"
+
+namespace arrow {
+class Array;
+class MemoryPool;
+}  // namespace arrow
+
+namespace millrace::pages {
+
+/// Rows of a split, and the form of lists.
+struct RowWish {
+    /// Ascending offsets from the split's first row; null: all its rows.
+    const std::vector<std::int64_t>* rows = nullptr;
+    /// A list column may come as dictionary<int32, list>, with equal neighbours stored once.
+    bool mayRepeat = false;
+
+    std::int64_t count(std::int64_t splitRows) const {
+        return rows == nullptr ? splitRows : static_cast<std::int64_t>(rows->size());
+    }
+};
+
+/// Walks the wanted rows of [begin, begin + rows) of a row group in stretches that follow each
+/// other.
+class WishWalk {
+ public:
+    WishWalk(const RowWish& wish, std::int64_t begin, std::int64_t rows)
+        : rows_(wish.rows), begin_(begin), end_(begin + rows), wanted_(wish.count(rows)) {}
+
+    /// Wanted rows that were not yet taken or passed.
+    std::int64_t left() const { return wanted_ - next_; }
+
+    /// Whether a row of [first, first + count) is wanted, however far ahead.
+    bool wants(std::int64_t first, std::int64_t count) const {
+        const std::int64_t from = std::max(first, begin_), to = std::min(first + count, end_);
+        if (rows_ == nullptr || from >= to) {
+            return from < to;
+        }
+        const auto row = std::lower_bound(rows_->begin() + next_, rows_->end(), from - begin_);
+        return row != rows_->end() && *row < to - begin_;
+    }
+    /// Wanted rows in [first, first + count), without taking them; all before it were taken or
+    /// passed.
+    std::int64_t peek(std::int64_t first, std::int64_t count) const {
+        const std::int64_t from = std::max(first, begin_), to = std::min(first + count, end_);
+        if (from >= to) {
+            return 0;
+        }
+        if (rows_ == nullptr) {
+            return to - from;
+        }
+        const auto start = rows_->begin() + next_;
+        return std::lower_bound(start, rows_->end(), to - begin_) - start;
+    }
+    /// Their places from `first` on, ascending; the walk goes on behind them. Valid until the next
+    /// call. Not to be asked for a stretch that is wanted whole.
+    std::span<const std::int64_t> take(std::int64_t first, std::int64_t count) {
+        const std::int64_t n = peek(first, count);
+        places_.resize(static_cast<std::size_t>(n));
+        for (std::int64_t i = 0; i < n; ++i) {
+            const std::int64_t row = rows_ == nullptr
+                                         ? std::max(first, begin_) + i
+                                         : (*rows_)[static_cast<std::size_t>(next_ + i)] + begin_;
+            places_[static_cast<std::size_t>(i)] = row - first;
+        }
+        next_ += n;
+        return places_;
+    }
+    /// Goes on behind a stretch that was wanted whole.
+    void pass(std::int64_t count) { next_ += count; }
+
+ private:
+    const std::vector<std::int64_t>* rows_;
+    std::int64_t begin_, end_, wanted_, next_ = 0;
+    std::vector<std::int64_t> places_;
+};
+
+/// The wanted rows of an array of all rows.
+Result<std::shared_ptr<arrow::Array>> selectRows(std::shared_ptr<arrow::Array> all,
+                                                 const RowWish& wish, arrow::MemoryPool* pool);
+/// An array of floats with 0 where it is null, others as they are.
+Result<std::shared_ptr<arrow::Array>> zeroNullFloats(std::shared_ptr<arrow::Array> values,
+                                                     arrow::MemoryPool* pool);
+/// A list column that came as dictionary<int32, list> as plain lists; others as they are.
+Result<std::shared_ptr<arrow::Array>> expandLists(std::shared_ptr<arrow::Array> values,
+                                                  arrow::MemoryPool* pool);
+
+}  // namespace millrace::pages

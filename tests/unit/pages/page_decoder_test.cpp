@@ -1,0 +1,337 @@
+#include "backend/pages/page_decoder.h"
+
+#include <random>
+
+#include <arrow/array/array_dict.h>
+#include <arrow/array/builder_nested.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
+#include <arrow/buffer.h>
+#include <arrow/io/memory.h>
+#include <gtest/gtest.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/exception.h>
+#include <parquet/file_reader.h>
+
+#include "backend/arrays/bit_unpack.h"
+#include "tests/unit/dataset/data_files.h"
+#include "tests/unit/pages/page_files.h"
+
+namespace millrace::pages {
+namespace {
+
+std::vector<Writing> writings() {
+    return {{},
+            {false},
+            {true, 300},
+            {true, 300, 200},  // falls back to plain in the middle of the chunk
+            {false, 100, 1 << 20, arrow::Compression::UNCOMPRESSED},
+            {true, 1 << 20, 1 << 20, arrow::Compression::SNAPPY},
+            {true, 300, 1 << 20, arrow::Compression::ZSTD, parquet::ParquetDataPageVersion::V2},
+            {false, 900, 1 << 20, arrow::Compression::UNCOMPRESSED,
+             parquet::ParquetDataPageVersion::V2},
+            {true, 300, 200, arrow::Compression::ZSTD, parquet::ParquetDataPageVersion::V1, true},
+            {false, 900, 1 << 20, arrow::Compression::UNCOMPRESSED,
+             parquet::ParquetDataPageVersion::V2, true}};
+}
+
+/// Some of `rows` rows, ascending.
+std::vector<std::int64_t> someOf(std::mt19937_64& random, std::int64_t rows, double share) {
+    std::vector<std::int64_t> chosen;
+    for (std::int64_t r = 0; r < rows; ++r) {
+        if (chance(random, share)) {
+            chosen.push_back(r);
+        }
+    }
+    return chosen;
+}
+
+/// The wished rows of the array, by Arrow.
+ArrayPtr wished(const ArrayPtr& all, const RowStretch& stretch, const RowWish& wish) {
+    const ArrayPtr part = all->Slice(stretch.begin, stretch.rows);
+    const auto rows = selectRows(part, wish, arrow::default_memory_pool());
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    return *rows;
+}
+
+// Whole, in stretches and in picks, with repeats and without.
+void expectWishes(std::mt19937_64& random, const std::shared_ptr<arrow::Buffer>& file,
+                  const ArrayPtr& all, const std::string& what) {
+    const std::int64_t rows = all->length();
+    for (const double share : {0.0, 0.02, 0.5, 0.97, 1.0}) {
+        for (const bool mayRepeat : {false, true}) {
+            const std::int64_t begin = static_cast<std::int64_t>(random() % 3) * rows / 7;
+            const RowStretch stretch{begin, rows - begin - rows / 9, rows};
+            const std::vector<std::int64_t> picks = someOf(random, stretch.rows, share);
+            for (const auto* chosen : {&picks, static_cast<decltype(&picks)>(nullptr)}) {
+                const RowWish wish{chosen, mayRepeat};
+                auto got = decoded(file, all->type(), stretch, wish);
+                ASSERT_TRUE(got.ok()) << what << ": " << got.status();
+                ASSERT_NE(*got, nullptr) << what;
+                ASSERT_TRUE((*got)->ValidateFull().ok()) << what;
+                got = expandLists(*got, arrow::default_memory_pool());
+                ASSERT_TRUE(got.ok()) << got.status();
+                EXPECT_TRUE((*got)->Equals(wished(all, stretch, wish)))
+                    << what << ", a share of " << share << (mayRepeat ? ", repeats once" : "");
+            }
+        }
+    }
+}
+
+void expectEqual(const ArrayPtr& array, bool isRequired, const std::string& what) {
+    for (const Writing& writing : writings()) {
+        const auto file = write(array, writing, isRequired);
+        const ArrayPtr wanted = byArrow(file);
+        const auto got = decoded(file, wanted->type(), wanted->length());
+        ASSERT_TRUE(got.ok()) << what << ": " << got.status();
+        ASSERT_NE(*got, nullptr) << what;
+        ASSERT_TRUE((*got)->ValidateFull().ok()) << what;
+        EXPECT_TRUE((*got)->Equals(wanted)) << what;
+        std::mt19937_64 random(8);
+        expectWishes(random, file, wanted, what);
+    }
+}
+
+TEST(PageDecoder, FlatColumnsEqualArrows) {
+    std::mt19937_64 random(3);
+    for (const Kind& kind :
+         {Kind{}, Kind{.isRequired = true}, Kind{.nullShare = 0.3}, Kind{.nullShare = 1},
+          Kind{.nullShare = 0.02, .repeats = 90}, Kind{.distinct = 1}, Kind{.distinct = 70'000},
+          Kind{.nullShare = 0.5, .distinct = 2, .repeats = 8}}) {
+        for (const int rows : {1, 7, 64, 65, 4'000, 20'011}) {
+            const std::string what = strCat(kind.nullShare, " ", kind.distinct, " ", rows);
+            expectEqual(flat<arrow::Int64Builder>(random, kind, rows), kind.isRequired, what);
+            expectEqual(flat<arrow::Int32Builder>(random, kind, rows), kind.isRequired, what);
+            expectEqual(flat<arrow::FloatBuilder>(random, kind, rows), kind.isRequired, what);
+            expectEqual(flat<arrow::DoubleBuilder>(random, kind, rows), kind.isRequired, what);
+        }
+    }
+}
+
+TEST(PageDecoder, ListsEqualArrows) {
+    std::mt19937_64 random(4);
+    for (const Kind& kind :
+         {Kind{}, Kind{.isRequired = true}, Kind{.repeats = 16}, Kind{.emptyShare = 0.2},
+          Kind{.nullShare = 0.2, .emptyShare = 0.2}, Kind{.nullShare = 1}, Kind{.emptyShare = 1},
+          Kind{.emptyShare = 0.1, .isRequired = true}, Kind{.distinct = 60'000, .repeats = 4}}) {
+        for (const int rows : {1, 63, 1'500}) {
+            expectEqual(lists(random, kind, rows), kind.isRequired,
+                        strCat(kind.nullShare, " ", kind.emptyShare, " ", rows));
+        }
+    }
+}
+
+TEST(PageDecoder, EqualNeighboursAreStoredOnce) {
+    std::mt19937_64 random(9);
+    const ArrayPtr array =
+        lists(random, {.nullShare = 0.1, .emptyShare = 0.1, .repeats = 16}, 1'600);
+    for (const Writing& writing : writings()) {
+        const auto file = write(array, writing, false);
+        const auto got =
+            decoded(file, byArrow(file)->type(), {0, 1'600, 1'600}, {.mayRepeat = true});
+        ASSERT_TRUE(got.ok()) << got.status();
+        ASSERT_EQ((*got)->type_id(), arrow::Type::DICTIONARY);
+        const auto& stored = static_cast<const arrow::DictionaryArray&>(**got);
+        // A hundred requests; two that follow each other may have the same list.
+        EXPECT_LE(stored.dictionary()->length(), 100);
+        EXPECT_GE(stored.dictionary()->length(), 80);
+    }
+}
+
+TEST(PageDecoder, WhatItDoesNotReadIsLeftToArrow) {
+    std::mt19937_64 random(5);
+    const auto isLeft = [](const ArrayPtr& array, const Writing& writing = {}) {
+        const auto file = write(array, writing, false);
+        const auto got = decoded(file, array->type(), array->length());
+        return got.ok() && *got == nullptr;
+    };
+    EXPECT_TRUE(isLeft(lists(random, {.nullItemShare = 0.1}, 500)));
+    arrow::FixedSizeBinaryBuilder fixed(arrow::fixed_size_binary(2));
+    EXPECT_TRUE(fixed.Append("ab").ok());
+    EXPECT_TRUE(isLeft(*fixed.Finish()));
+    EXPECT_FALSE(isLeft(flat<arrow::Int64Builder>(random, {}, 500)));
+    EXPECT_FALSE(isLeft(flat<arrow::Int16Builder>(random, {}, 500)));
+    EXPECT_FALSE(isLeft(flat<arrow::BooleanBuilder>(random, {}, 500)));
+    EXPECT_FALSE(isLeft(flat<arrow::Date32Builder>(random, {}, 500)));
+    EXPECT_FALSE(isLeft(test::texts({"a", "b"})));
+}
+
+TEST(PageDecoder, ADamagedChunkIsAnErrorOrOtherValuesButNeverACrash) {
+    std::mt19937_64 random(6);
+    int numErrors = 0;
+    std::vector<std::string> words;
+    for (int i = 0; i < 2'000; ++i) {
+        words.push_back(std::to_string(random() % 50) + (i % 3 == 0 ? " and a longer tail" : ""));
+    }
+    for (const ArrayPtr& array :
+         {lists(random, {.nullShare = 0.1, .emptyShare = 0.1}, 400),
+          flat<arrow::Int64Builder>(random, {.nullShare = 0.1}, 4'000),
+          flat<arrow::BooleanBuilder>(random, {.nullShare = 0.1}, 4'000), test::texts(words)}) {
+        for (const Writing& writing : writings()) {
+            const auto file = write(array, writing, false);
+            for (int round = 0; round < 150; ++round) {
+                auto bytes = *arrow::AllocateBuffer(file->size());
+                std::memcpy(bytes->mutable_data(), file->data(),
+                            static_cast<std::size_t>(file->size()));
+                // Behind the magic, before the footer: pages and their headers.
+                const std::uint64_t most = static_cast<std::uint64_t>(file->size()) * 3 / 4;
+                bytes->mutable_data()[4 + random() % most] ^=
+                    static_cast<std::uint8_t>(1U << (random() % 8));
+                const auto got = decoded(std::shared_ptr<arrow::Buffer>(std::move(bytes)),
+                                         array->type(), array->length());
+                numErrors += got.ok() ? 0 : 1;
+                if (got.ok() && *got != nullptr) {
+                    // Whether texts are UTF-8 is not what is asked.
+                    const auto data = (*got)->data()->Copy();
+                    data->type =
+                        data->type->id() == arrow::Type::STRING ? arrow::binary() : data->type;
+                    EXPECT_TRUE(arrow::MakeArray(data)->ValidateFull().ok());
+                }
+            }
+        }
+    }
+    EXPECT_GT(numErrors, 100);
+}
+
+TEST(BitUnpack, EveryVariantGivesTheSameIntegers) {
+    std::mt19937_64 random(7);
+    for (int width = 0; width <= 32; ++width) {
+        for (const std::int64_t count : {1, 7, 8, 31, 32, 33, 1'000}) {
+            std::vector<std::uint8_t> bytes(static_cast<std::size_t>((count * width + 7) / 8));
+            for (auto& byte : bytes) {
+                byte = static_cast<std::uint8_t>(random());
+            }
+            const std::uint8_t* const end = bytes.data() + bytes.size();
+            std::vector<std::uint32_t> wanted(static_cast<std::size_t>(count));
+            for (std::int64_t i = 0; i < count * width; ++i) {
+                const auto bit = static_cast<std::uint32_t>(
+                    (bytes[static_cast<std::size_t>(i / 8)] >> (i % 8)) & 1);
+                wanted[static_cast<std::size_t>(i / width)] |= bit << (i % width);
+            }
+            for (const auto variant :
+                 {arrays::UnpackVariant::kAvx512Vbmi, arrays::UnpackVariant::kAvx2,
+                  arrays::UnpackVariant::kScalar}) {
+                if (arrays::canUnpack(variant)) {
+                    std::vector<std::uint32_t> got(wanted.size(), 99);
+                    arrays::unpackBits(variant, bytes.data(), end, width, count, got.data());
+                    EXPECT_EQ(got, wanted) << width << " bits, " << count;
+                }
+            }
+        }
+    }
+}
+
+// A data page's header as Arrow writes it, with statistics (a struct that is passed over).
+const std::vector<std::uint8_t> kHeader = {
+    0x15, 0x00, 0x15, 0x80, 0x08, 0x15, 0xac, 0x02,                    // type 0, 512, 150 bytes
+    0x2c, 0x15, 0xc8, 0x01, 0x15, 0x10, 0x15, 0x06, 0x15, 0x06,        // 100 values, dictionary
+    0x1c, 0x36, 0x04, 0x18, 0x02, 0x61, 0x62, 0x00, 0x00, 0x00, 0xff,  // nulls 2, max "ab"
+};
+
+TEST(PageHeader, IsReadAndEndsWhereItEnds) {
+    PageHeader header;
+    const arrays::ByteSpan bytes{kHeader.data(), kHeader.data() + kHeader.size()};
+    EXPECT_EQ(parsePageHeader(bytes, header), static_cast<std::int64_t>(kHeader.size()) - 1);
+    EXPECT_EQ(header.type, PageHeader::kData);
+    EXPECT_EQ(header.bytes, 512);
+    EXPECT_EQ(header.compressedBytes, 150);
+    EXPECT_EQ(header.numValues, 100);
+    EXPECT_EQ(header.encoding, PageHeader::kRleDictionary);
+    EXPECT_EQ(header.definitionEncoding, PageHeader::kRle);
+}
+
+TEST(PageHeader, ThatIsCutWantsMoreBytesAndGarbageIsNone) {
+    PageHeader header;
+    for (std::size_t n = 0; n + 1 < kHeader.size(); ++n) {
+        EXPECT_EQ(parsePageHeader({kHeader.data(), kHeader.data() + n}, header), 0) << n;
+    }
+    std::mt19937_64 random(10);
+    int numRefused = 0;
+    for (int round = 0; round < 2'000; ++round) {
+        std::vector<std::uint8_t> bytes = kHeader;
+        for (int k = 0; k < 3; ++k) {
+            bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
+        }
+        const std::int64_t length =
+            parsePageHeader({bytes.data(), bytes.data() + bytes.size()}, header);
+        EXPECT_LE(length, static_cast<std::int64_t>(bytes.size()));
+        EXPECT_TRUE(length <= 0 || (header.numValues >= 0 && header.bytes >= 0));
+        numRefused += length < 0 ? 1 : 0;
+    }
+    EXPECT_GT(numRefused, 100);
+}
+
+TEST(HybridStream, ReadsAndSkipsAsTheWholeStreamHasIt) {
+    std::mt19937_64 random(11);
+    for (int width = 0; width <= 32; ++width) {
+        // Runs of one value and packed groups in turn.
+        std::vector<std::uint8_t> bytes;
+        std::vector<std::uint32_t> wanted;
+        const std::uint32_t mask = width == 32 ? ~0U : (1U << width) - 1;
+        for (int run = 0; run < 12; ++run) {
+            const auto groups = static_cast<std::uint8_t>(1 + random() % 6);
+            if (run % 2 == 0) {
+                const auto value = static_cast<std::uint32_t>(random()) & mask;
+                bytes.push_back(static_cast<std::uint8_t>(groups << 1));
+                for (int b = 0; b < (width + 7) / 8; ++b) {
+                    bytes.push_back(static_cast<std::uint8_t>(value >> (8 * b)));
+                }
+                wanted.insert(wanted.end(), groups, value);
+                continue;
+            }
+            bytes.push_back(static_cast<std::uint8_t>(groups << 1 | 1));
+            const std::size_t begin = bytes.size();
+            bytes.resize(begin + static_cast<std::size_t>(groups * width));
+            for (int i = 0; i < groups * 8; ++i) {
+                const auto value = static_cast<std::uint32_t>(random()) & mask;
+                wanted.push_back(value);
+                for (int b = 0; b < width; ++b) {
+                    const auto bit = static_cast<std::size_t>(i * width + b);
+                    bytes[begin + bit / 8] |=
+                        static_cast<std::uint8_t>(((value >> b) & 1) << (bit % 8));
+                }
+            }
+        }
+        HybridStream stream({bytes.data(), bytes.data() + bytes.size()}, width);
+        std::size_t at = 0;
+        while (at < wanted.size()) {
+            const std::size_t n = std::min<std::size_t>(random() % 23, wanted.size() - at);
+            if (random() % 3 == 0) {
+                ASSERT_TRUE(stream.skip(static_cast<std::int64_t>(n)));
+            } else {
+                std::vector<std::uint32_t> got(n);
+                ASSERT_TRUE(stream.read(static_cast<std::int64_t>(n), got.data()));
+                const std::vector<std::uint32_t> part(
+                    wanted.begin() + static_cast<std::ptrdiff_t>(at),
+                    wanted.begin() + static_cast<std::ptrdiff_t>(at + n));
+                EXPECT_EQ(got, part) << width << " bits, from " << at;
+            }
+            at += n;
+        }
+        std::uint32_t beyond = 0;
+        EXPECT_FALSE(stream.read(1, &beyond));
+    }
+}
+
+TEST(HybridRuns, AStreamThatEndsTooEarlyIsDamaged) {
+    const auto values = [](std::vector<std::uint8_t> bytes, int width, std::int64_t count) {
+        std::int64_t seen = 0;
+        const bool isFine = arrays::forEachRun(
+            {bytes.data(), bytes.data() + bytes.size()}, width, count,
+            [&](std::uint32_t, std::int64_t n) { return (seen += n) > 0; },
+            [&](arrays::ByteSpan, std::int64_t n) { return (seen += n) > 0; });
+        return isFine ? seen : -1;
+    };
+    EXPECT_EQ(values({8, 1}, 1, 4), 4);       // a run of four
+    EXPECT_EQ(values({3, 0x88}, 1, 8), 8);    // a group of eight
+    EXPECT_EQ(values({8}, 1, 4), -1);         // no value
+    EXPECT_EQ(values({5, 0x88}, 1, 16), -1);  // the second group is missing
+    EXPECT_EQ(values({8, 1}, 1, 5), -1);      // one too few
+    EXPECT_EQ(values({0, 1}, 1, 1), -1);      // a run of none
+    EXPECT_EQ(values({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 1, 1), -1);
+    EXPECT_EQ(values({}, 1, 0), 0);
+}
+
+}  // namespace
+}  // namespace millrace::pages
