@@ -32,6 +32,9 @@ Result<ArrayPtr> evaluate(const expr::Expr& expr, ExprInput& input,
 /// is not there for these types. Runs the expression over no rows.
 Status checkExpression(const expr::Expr& expr, const expr::Schema& schema);
 
+/// What dense features and labels are computed in.
+inline const expr::DataType kDoubleType{expr::TypeKind::kDouble};
+
 /// cast and try_cast of values to `type`.
 Result<ArrayPtr> castValues(const ArrayPtr& values, const expr::DataType& from,
                             const expr::DataType& to, bool isTry);

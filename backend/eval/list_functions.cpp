@@ -115,7 +115,7 @@ Result<Datum> ofLists(const ExprNode& node, const std::vector<Datum>& c, std::in
     }
 }
 
-constexpr FunctionKernel kKernels[] = {
+constexpr FunctionKernel kListKernels[] = {
     {F::kListLength, ofLists}, {F::kListContains, ofLists}, {F::kListExtract, ofLists},
     {F::kListSlice, ofLists},  {F::kHashIds, hashCall},     {F::kListHashIds, hashCall},
 };
@@ -123,7 +123,7 @@ constexpr FunctionKernel kKernels[] = {
 }  // namespace
 
 std::span<const FunctionKernel> listKernels() {
-    return kKernels;
+    return kListKernels;
 }
 
 }  // namespace millrace::eval

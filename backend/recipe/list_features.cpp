@@ -14,8 +14,6 @@
 namespace millrace::recipe {
 namespace {
 
-const expr::DataType kDoubleType{expr::TypeKind::kDouble};
-
 Result<expr::DataType> listType(const expr::Schema& schema, const std::string& place,
                                 const std::string& column) {
     const expr::Field* field = schema.find(column);
@@ -76,7 +74,7 @@ Result<ArrayPtr> pickedElements(const eval::ListView& list, const Picked& picked
 /// As float32: what is too large becomes infinite, as in dense features.
 Result<std::shared_ptr<std::vector<float>>> floatsOf(const ArrayPtr& values,
                                                      const expr::DataType& type, float ofNull) {
-    ASSIGN_OR_RETURN(const ArrayPtr cast, eval::castValues(values, type, kDoubleType, false));
+    ASSIGN_OR_RETURN(const ArrayPtr cast, eval::castValues(values, type, eval::kDoubleType, false));
     const auto& in = static_cast<const arrow::DoubleArray&>(*cast);
     auto out = std::make_shared<std::vector<float>>(static_cast<std::size_t>(in.length()));
     for (std::int64_t i = 0; i < in.length(); ++i) {

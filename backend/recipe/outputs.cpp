@@ -22,8 +22,6 @@
 namespace millrace::recipe {
 namespace {
 
-const expr::DataType kDoubleType{expr::TypeKind::kDouble};
-
 Result<expr::DataType> typeOf(const expr::Schema& schema, const std::string& column,
                               std::string_view kind) {
     const expr::Field* field = schema.find(column);
@@ -37,7 +35,7 @@ Result<expr::DataType> typeOf(const expr::Schema& schema, const std::string& col
 Result<std::shared_ptr<arrow::DoubleArray>> doubles(const expr::Expr& expr, RowSet& rows,
                                                     const std::string& place) {
     ASSIGN_OR_RETURN(const ArrayPtr raw, evaluateRows(expr, rows, place));
-    ASSIGN_OR_RETURN(const ArrayPtr cast, eval::castValues(raw, expr->type, kDoubleType, false));
+    ASSIGN_OR_RETURN(const ArrayPtr cast, eval::castValues(raw, expr->type, eval::kDoubleType, false));
     return std::static_pointer_cast<arrow::DoubleArray>(cast);
 }
 

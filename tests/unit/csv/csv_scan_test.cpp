@@ -9,8 +9,8 @@ namespace {
 
 using expr::TypeKind;
 using test::DataDirectory;
-using testing::EndsWith;
-using testing::HasSubstr;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 Result<files::FileFacts> scan(const std::string& text, files::ReadOptions options = {}) {
     DataDirectory dir;
