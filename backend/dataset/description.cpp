@@ -26,7 +26,7 @@ std::string joined(const std::set<std::string>& words) {
 }
 
 /// Sizes that the facts of every file hold.
-Status addDecodedBytes(const Dataset& dataset, std::vector<ColumnFacts>& columns) {
+Status addColumnBytes(const Dataset& dataset, std::vector<ColumnFacts>& columns) {
     for (std::size_t i = 0; i < dataset.files().size(); ++i) {
         ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
         for (ColumnFacts& column : columns) {
@@ -163,7 +163,7 @@ Result<std::vector<ColumnFacts>> columnFacts(const Dataset& dataset,
         column.decodedBytes = 0;
         columns.push_back(std::move(column));
     }
-    RETURN_IF_ERROR(addDecodedBytes(dataset, columns));
+    RETURN_IF_ERROR(addColumnBytes(dataset, columns));
     const bool hasStatistics =
         dataset.options().format == "parquet" &&
         static_cast<std::int64_t>(dataset.files().size()) <= options.statisticsMax;

@@ -36,19 +36,14 @@ class NameCollector {
         if (!step.enabled) {
             return;
         }
-        expression(step.expr);
-        expression(step.where);
-        for (const spec::JoinKey& key : step.on) {
-            joined(key.left);
+        const spec::StepReads reads = step.reads();
+        for (const std::string& text : reads.expressions) {
+            expression(text);
         }
-        if (step.asOf) {
-            joined(step.asOf->left);
+        for (const std::string& text : reads.lookedUp) {
+            joined(text);
         }
-        all(step.by);
-        for (const spec::NamedExpr& column : step.columns) {
-            expression(column.expr);
-        }
-        names_.insert(step.column);
+        all(reads.columns);
     }
 
     void features(const spec::FeaturesSpec& features) {
@@ -155,17 +150,11 @@ void addExpressions(const std::vector<spec::Step>& steps, std::vector<std::strin
         if (!step.enabled) {
             continue;
         }
-        texts.insert(texts.end(), {step.expr, step.where});
-        for (const spec::JoinKey& key : step.on) {
-            texts.push_back(key.left);
-        }
-        if (step.asOf.has_value()) {
-            texts.push_back(step.asOf->left);
-        }
-        for (const auto* named : {&step.columns, &step.take}) {
-            for (const spec::NamedExpr& column : *named) {
-                texts.push_back(column.expr);
-            }
+        const spec::StepReads reads = step.reads();
+        texts.insert(texts.end(), reads.expressions.begin(), reads.expressions.end());
+        texts.insert(texts.end(), reads.lookedUp.begin(), reads.lookedUp.end());
+        for (const spec::MadeColumn& column : step.makes()) {
+            texts.push_back(column.expr);
         }
     }
 }
@@ -181,8 +170,9 @@ Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     std::map<std::vector<std::string>, spec::TableRef> tables;
     const auto collect = [&tables](const std::vector<spec::Step>& steps) {
         for (const spec::Step& step : steps) {
-            if (step.enabled && !step.table.empty()) {
-                tables.emplace(step.table.paths, step.table);
+            const spec::TableLookup* lookup = step.lookup();
+            if (step.enabled && lookup != nullptr && !lookup->table.empty()) {
+                tables.emplace(lookup->table.paths, lookup->table);
             }
         }
     };

@@ -62,9 +62,9 @@ Result<stream::SideTable> sideFileOf(const std::string& path);
 
 /// A file of a planned side table as it is now, by its whole content. kFailedPrecondition, naming
 /// the file, when it is no longer the planned one.
-Result<DataFile> verifySideTable(const stream::SideTable& table);
+Result<files::DataFile> verifySideTable(const stream::SideTable& table);
 
 /// After the table was loaded: that it was loaded from the file that verifySideTable() gave.
-Status verifyStill(const DataFile& checked);
+Status verifyStill(const files::DataFile& checked);
 
 }  // namespace millrace::dataset

@@ -281,15 +281,12 @@ SplitPruner SplitPruner::make(const spec::RunSpec& spec, const expr::Schema& sch
     std::vector<std::string> texts;
     texts.push_back(isEval && spec.eval ? spec.eval->dataset.where : spec.dataset.where);
     for (const spec::Step& step : spec.recipe) {
-        const bool makesColumns =
-            step.kind != spec::StepKind::kFilter && step.kind != spec::StepKind::kSample &&
-            step.kind != spec::StepKind::kWeight && step.kind != spec::StepKind::kSemiJoin &&
-            step.kind != spec::StepKind::kAntiJoin;
-        if (isEval || (step.enabled && makesColumns)) {
+        if (isEval || (step.enabled && !step.keepsColumns())) {
             break;
         }
-        if (step.enabled && step.kind == spec::StepKind::kFilter) {
-            texts.push_back(step.expr);
+        const auto* filter = step.as<spec::FilterStep>();
+        if (step.enabled && filter != nullptr) {
+            texts.push_back(filter->expr);
         }
     }
     SplitPruner pruner;

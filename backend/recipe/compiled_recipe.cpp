@@ -24,19 +24,12 @@ struct Chain {
     expr::Schema columns;
 };
 
-/// The steps that choose or weigh rows; evaluation runs without them.
-bool choosesRows(spec::StepKind kind) {
-    using K = spec::StepKind;
-    return kind == K::kFilter || kind == K::kSemiJoin || kind == K::kAntiJoin ||
-           kind == K::kSample || kind == K::kWeight;
-}
-
 Result<Chain> compileChain(const std::vector<spec::Step>& steps, const expr::Schema& schema,
                            Part part, const TableSource& tables) {
     Chain chain;
     chain.columns = schema;
     for (const spec::Step& step : steps) {
-        if (!step.enabled || (part == Part::kEval && choosesRows(step.kind))) {
+        if (!step.enabled || (part == Part::kEval && step.dropsOrWeighs())) {
             continue;
         }
         ASSIGN_OR_RETURN(StepPtr compiled, compileStep(step, chain.columns, part, tables));
@@ -86,7 +79,7 @@ class RecipeOfPart : public CompiledRecipe {
         steps_ = std::move(chain.steps);
         dropsRows_ =
             where_ != nullptr || (!isEval && std::ranges::any_of(steps, [](const spec::Step& step) {
-                return step.enabled && choosesRows(step.kind);
+                return step.enabled && step.dropsOrWeighs();
             }));
         columnsRead_ = readColumns(spec);
         return okStatus();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <variant>
 
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
@@ -18,8 +19,13 @@
 namespace millrace::recipe {
 namespace {
 
+/// Of a step that looks up; its kind says so.
+const spec::TableLookup& lookupOf(const spec::Step& step) {
+    return *step.lookup();
+}
+
 std::string placeOf(const spec::Step& step) {
-    return strCat("recipe.", step.name, ": table ", step.table.text());
+    return strCat("recipe.", step.name, ": table ", lookupOf(step).table.text());
 }
 
 /// What a row looks up: a column, or an expression over the row's columns.
@@ -51,7 +57,7 @@ Result<LeftValue> leftValue(const spec::Step& step, const expr::Schema& left,
 
 Result<std::vector<LeftValue>> leftValues(const spec::Step& step, const expr::Schema& left) {
     std::vector<LeftValue> values;
-    for (const spec::JoinKey& key : step.on) {
+    for (const spec::JoinKey& key : lookupOf(step).on) {
         ASSIGN_OR_RETURN(LeftValue value, leftValue(step, left, key.left, "on"));
         values.push_back(std::move(value));
     }
@@ -73,7 +79,7 @@ Result<std::vector<JoinKeySpec>> keysOf(const spec::Step& step, const std::vecto
                                         const expr::Schema& right) {
     std::vector<JoinKeySpec> keys;
     for (std::size_t i = 0; i < left.size(); ++i) {
-        const std::string& column = step.on[i].right;
+        const std::string& column = lookupOf(step).on[i].right;
         ASSIGN_OR_RETURN(const expr::DataType ofRight, rightType(step, right, column));
         keys.push_back({left[i].text, column, left[i].type, ofRight});
     }
@@ -104,7 +110,7 @@ Result<LoadedTable> loadStepTable(const spec::Step& step, const std::vector<Join
     for (const JoinKeySpec& key : keys) {
         more.insert(key.right);
     }
-    ASSIGN_OR_RETURN(loaded.rows, SideRows::load(tables, step.table,
+    ASSIGN_OR_RETURN(loaded.rows, SideRows::load(tables, lookupOf(step).table,
                                                  std::vector<std::string>(more.begin(), more.end()),
                                                  placeOf(step)));
     TableInput input(loaded.rows.table);
@@ -268,10 +274,11 @@ class MembershipStep : public CompiledStep {
 
 /// The expressions of `take`, and which of the table's columns they need.
 Result<std::vector<expr::Expr>> takeExpressions(const spec::Step& step,
+                                                const std::vector<spec::NamedExpr>& taken,
                                                 const expr::Schema& tableColumns,
                                                 std::set<std::string>& needed) {
     std::vector<expr::Expr> expressions;
-    for (const spec::NamedExpr& take : step.take) {
+    for (const spec::NamedExpr& take : taken) {
         const std::string place = strCat("recipe.", step.name, ".take.", take.name);
         Result<expr::Expr> expr = expr::compileExpression(take.expr, tableColumns);
         RETURN_IF_ERROR(annotate(expr.status(), place));
@@ -285,6 +292,7 @@ Result<std::vector<expr::Expr>> takeExpressions(const spec::Step& step,
 }
 
 Result<std::vector<TakenColumn>> takeColumns(const spec::Step& step,
+                                             const std::vector<spec::NamedExpr>& take,
                                              const std::vector<expr::Expr>& expressions,
                                              const SideRows& rows) {
     TableInput input(rows.table);
@@ -295,36 +303,37 @@ Result<std::vector<TakenColumn>> takeColumns(const spec::Step& step,
         if (!values.ok()) {
             return Status(values.status().code(),
                           strCat(placeOf(step), failed < 0 ? "" : strCat(", row ", failed + 1),
-                                 ": take ", step.take[i].name, ": ", messageOf(values.status())));
+                                 ": take ", take[i].name, ": ", messageOf(values.status())));
         }
-        taken.push_back({step.take[i].name, *std::move(values)});
+        taken.push_back({take[i].name, *std::move(values)});
     }
     return taken;
 }
 
 Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
+                                                      const spec::JoinStep& join,
                                                       const expr::Schema& right,
                                                       const std::vector<JoinKeySpec>& keys,
                                                       const TableSource& tables) {
     std::set<std::string> needed;
     ASSIGN_OR_RETURN(const std::vector<expr::Expr> expressions,
-                     takeExpressions(step, right, needed));
-    if (step.asOf) {
-        needed.insert(step.asOf->right);
+                     takeExpressions(step, join.take, right, needed));
+    if (join.asOf) {
+        needed.insert(join.asOf->right);
     }
     ASSIGN_OR_RETURN(LoadedTable loaded, loadStepTable(step, keys, tables, std::move(needed)));
     auto joined = std::make_shared<JoinedTable>();
-    const JoinTable::Options options{placeOf(step), step.onDuplicate == "first", tables.budget};
-    if (step.asOf) {
-        ASSIGN_OR_RETURN(const expr::DataType type, rightType(step, right, step.asOf->right));
+    const JoinTable::Options options{placeOf(step), join.onDuplicate == "first", tables.budget};
+    if (join.asOf) {
+        ASSIGN_OR_RETURN(const expr::DataType type, rightType(step, right, join.asOf->right));
         TableInput input(loaded.rows.table);
-        ASSIGN_OR_RETURN(const ArrayPtr times, input.column(step.asOf->right));
+        ASSIGN_OR_RETURN(const ArrayPtr times, input.column(join.asOf->right));
         ASSIGN_OR_RETURN(joined->byTime, AsOfTable::make(options, keys, loaded.keyColumns, times,
-                                                         type, *step.asOf));
+                                                         type, *join.asOf));
     } else {
         ASSIGN_OR_RETURN(joined->byKey, JoinTable::make(options, keys, loaded.keyColumns));
     }
-    ASSIGN_OR_RETURN(joined->taken, takeColumns(step, expressions, loaded.rows));
+    ASSIGN_OR_RETURN(joined->taken, takeColumns(step, join.take, expressions, loaded.rows));
     loaded.rows.release();
     if (tables.budget != nullptr) {
         ASSIGN_OR_RETURN(joined->reservation,
@@ -336,39 +345,43 @@ Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
 }  // namespace
 
 std::string tableText(spec::Step step) {
-    step.missing = "null";  // whether rows without a partner are dropped is the step's own affair
-    return strCat(spec::stepText(step), "\n", step.table.key());
+    // Whether rows without a partner are dropped is the step's own affair.
+    std::visit([](auto& kind) { kind.keepAllRows(); }, step.body);
+    return strCat(spec::stepText(step), "\n", lookupOf(step).table.key());
 }
 
-Result<StepPtr> compileJoin(const spec::Step& step, const expr::Schema& schema, Part part,
-                            const TableSource& tables) {
-    ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(step.table));
-    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, schema));
+Result<StepPtr> compileJoin(const spec::Step& step, const spec::JoinStep& join,
+                            const StepPremises& premises) {
+    const TableSource& tables = premises.tables;
+    ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(join.table));
+    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, premises.schema));
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
-    if (step.asOf) {
-        ASSIGN_OR_RETURN(LeftValue time, leftValue(step, schema, step.asOf->left, "as_of.left"));
+    if (join.asOf) {
+        ASSIGN_OR_RETURN(LeftValue time,
+                         leftValue(step, premises.schema, join.asOf->left, "as_of.left"));
         left.push_back(std::move(time));
     }
     ASSIGN_OR_RETURN(auto table, tables.shared->get<JoinedTable>(sharedKey(step, keys), [&] {
-        return makeJoined(step, right, keys, tables);
+        return makeJoined(step, join, right, keys, tables);
     }));
-    const bool dropsMissing = part == Part::kTrain && step.missing == "drop";
-    return StepPtr(std::make_unique<JoinStep>(Partners(std::move(left), std::move(table)),
-                                              dropsMissing));
+    const bool dropsMissing = premises.part == Part::kTrain && join.missing == "drop";
+    return StepPtr(
+        std::make_unique<JoinStep>(Partners(std::move(left), std::move(table)), dropsMissing));
 }
 
-Result<StepPtr> compileMembership(const spec::Step& step, const expr::Schema& schema,
-                                  const TableSource& tables) {
-    ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(step.table));
-    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, schema));
+Result<StepPtr> compileMembership(const spec::Step& step, bool keepsMembers,
+                                  const StepPremises& premises) {
+    const TableSource& tables = premises.tables;
+    ASSIGN_OR_RETURN(const expr::Schema right, tables.schema(lookupOf(step).table));
+    ASSIGN_OR_RETURN(std::vector<LeftValue> left, leftValues(step, premises.schema));
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
         ASSIGN_OR_RETURN(LoadedTable table, loadStepTable(step, keys, tables, {}));
         return JoinTable::make({placeOf(step), true, tables.budget}, keys, table.keyColumns);
     };
     ASSIGN_OR_RETURN(auto index, tables.shared->get<JoinTable>(sharedKey(step, keys), make));
-    return StepPtr(std::make_unique<MembershipStep>(std::move(index), std::move(left),
-                                                    step.kind == spec::StepKind::kSemiJoin));
+    return StepPtr(
+        std::make_unique<MembershipStep>(std::move(index), std::move(left), keepsMembers));
 }
 
 }  // namespace millrace::recipe

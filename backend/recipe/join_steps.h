@@ -9,9 +9,10 @@ namespace millrace::recipe {
 /// What decides whether two steps look into one table (left types aside): the step, as a line.
 std::string tableText(spec::Step step);
 
-Result<StepPtr> compileJoin(const spec::Step& step, const expr::Schema& schema, Part part,
-                            const TableSource& tables);
-Result<StepPtr> compileMembership(const spec::Step& step, const expr::Schema& schema,
-                                  const TableSource& tables);
+Result<StepPtr> compileJoin(const spec::Step& step, const spec::JoinStep& join,
+                            const StepPremises& premises);
+/// Keeps the rows with a partner, or those without one.
+Result<StepPtr> compileMembership(const spec::Step& step, bool keepsMembers,
+                                  const StepPremises& premises);
 
 }  // namespace millrace::recipe

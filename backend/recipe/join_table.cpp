@@ -13,18 +13,13 @@
 #include "backend/eval/evaluator.h"
 #include "backend/eval/value_reader.h"
 #include "backend/expr/expression.h"
+#include "backend/recipe/row_keys.h"
 
 namespace millrace::recipe {
 namespace {
 
 constexpr std::size_t kBlock = 32;  ///< keys whose buckets are fetched together
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
-
-std::uint64_t mixed(std::uint64_t x) {  // splitmix64's finisher
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
-}
 
 bool isIntegerLike(const expr::DataType& type) {
     return type.isInteger() || type.isTemporal() || type.isBool();

@@ -9,13 +9,6 @@ namespace {
 
 constexpr std::uint64_t kNull = 0x9E3779B97F4A7C15;
 
-/// The finalizer of splitmix64 (Steele, Lea, Flood 2014): a permutation of 64-bit numbers.
-std::uint64_t mixed(std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-    return x ^ (x >> 31);
-}
-
 template <class Array>
 std::vector<std::uint64_t> integerKeys(const arrow::Array& values) {
     const auto* in = static_cast<const Array&>(values).raw_values();

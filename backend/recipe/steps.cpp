@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/concatenate.h>
@@ -57,8 +58,11 @@ class FilterStep : public CompiledStep {
 
 class SampleStep : public CompiledStep {
  public:
-    SampleStep(const spec::Step& step, expr::Expr where)
-        : step_(step), where_(std::move(where)), place_(strCat("recipe.", step.name, ".where")) {}
+    SampleStep(const spec::Step& step, const spec::SampleStep& kind, expr::Expr where)
+        : step_(kind),
+          name_(step.name),
+          where_(std::move(where)),
+          place_(strCat("recipe.", step.name, ".where")) {}
 
     Status run(RowSet& rows, const RunContext& context, StepCount& count) const override {
         ArrayPtr draws;
@@ -88,7 +92,7 @@ class SampleStep : public CompiledStep {
  private:
     Status choose(RowSet& rows, const RunContext& context, const arrow::BooleanArray* draws,
                   const std::vector<eval::ValueReader>& by, StepCount& count) const {
-        DrawKey start(DrawPurpose::kDraw, step_.name);
+        DrawKey start(DrawPurpose::kDraw, name_);
         if (step_.redrawEachEpoch) {
             start.epoch(context.epoch);
         } else {
@@ -132,7 +136,8 @@ class SampleStep : public CompiledStep {
         return okStatus();
     }
 
-    const spec::Step step_;
+    const spec::SampleStep step_;
+    const std::string name_;  ///< the salt of its draws
     const expr::Expr where_;  ///< null: all rows draw
     const std::string place_;
 };
@@ -195,7 +200,7 @@ class WeightStep : public CompiledStep {
 
 class HashStep : public CompiledStep {
  public:
-    explicit HashStep(const spec::Step& step) : step_(step) {}
+    explicit HashStep(const spec::HashStep& step) : step_(step) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(step_.column));
         ASSIGN_OR_RETURN(ArrayPtr ids, eval::hashIds(values, step_.buckets, step_.seed));
@@ -206,12 +211,13 @@ class HashStep : public CompiledStep {
     std::vector<std::string> reasons() const override { return {"null"}; }
 
  private:
-    const spec::Step step_;
+    const spec::HashStep step_;
 };
 
 class BucketizeStep : public CompiledStep {
  public:
-    BucketizeStep(const spec::Step& step, const expr::DataType& type) : step_(step), type_(type) {}
+    BucketizeStep(const spec::BucketizeStep& step, const expr::DataType& type)
+        : step_(step), type_(type) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(step_.column));
         ASSIGN_OR_RETURN(const ArrayPtr values,
@@ -236,7 +242,7 @@ class BucketizeStep : public CompiledStep {
     std::vector<std::string> reasons() const override { return {"null"}; }
 
  private:
-    const spec::Step step_;
+    const spec::BucketizeStep step_;
     const expr::DataType type_;
 };
 
@@ -255,7 +261,7 @@ std::int64_t rowsOf(const std::vector<bool>& marks, const ArrayPtr& indices) {
 
 class TruncateStep : public CompiledStep {
  public:
-    explicit TruncateStep(const spec::Step& step) : step_(step) {}
+    explicit TruncateStep(const spec::TruncateStep& step) : step_(step) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(step_.column));
         const eval::ListView list = eval::viewLists(*stored.values);
@@ -283,7 +289,7 @@ class TruncateStep : public CompiledStep {
     std::vector<std::string> reasons() const override { return {"cut"}; }
 
  private:
-    const spec::Step step_;
+    const spec::TruncateStep step_;
 };
 
 /// `select` only changes which names are known, which compiling sees to.
@@ -292,14 +298,76 @@ class NoStep : public CompiledStep {
     Status run(RowSet&, const RunContext&, StepCount&) const override { return okStatus(); }
 };
 
-Result<StepPtr> compileDerive(const spec::Step& step, const expr::Schema& schema) {
+// What runs each kind of step.
+
+Result<StepPtr> compileKind(const spec::Step&, const spec::FilterStep& kind,
+                            const StepPremises& premises) {
+    return compileFilter(kind.expr, premises.schema, premises.place);
+}
+
+Result<StepPtr> compileKind(const spec::Step& step, const spec::JoinStep& kind,
+                            const StepPremises& premises) {
+    return compileJoin(step, kind, premises);
+}
+
+Result<StepPtr> compileKind(const spec::Step& step, const spec::SemiJoinStep&,
+                            const StepPremises& premises) {
+    return compileMembership(step, true, premises);
+}
+
+Result<StepPtr> compileKind(const spec::Step& step, const spec::AntiJoinStep&,
+                            const StepPremises& premises) {
+    return compileMembership(step, false, premises);
+}
+
+Result<StepPtr> compileKind(const spec::Step& step, const spec::SampleStep& kind,
+                            const StepPremises& premises) {
+    expr::Expr where;
+    if (!kind.where.empty()) {
+        ASSIGN_OR_RETURN(where,
+                         compiled(kind.where, premises.schema, premises.place + ".where", true));
+    }
+    return StepPtr(std::make_unique<SampleStep>(step, kind, std::move(where)));
+}
+
+Result<StepPtr> compileKind(const spec::Step&, const spec::DeriveStep& kind,
+                            const StepPremises& premises) {
     std::vector<DeriveStep::Column> columns;
-    for (const spec::NamedExpr& column : step.columns) {
-        const std::string place = strCat("recipe.", step.name, ".", column.name);
-        ASSIGN_OR_RETURN(expr::Expr expr, compiled(column.expr, schema, place, false));
+    for (const spec::NamedExpr& column : kind.columns) {
+        const std::string place = strCat(premises.place, ".", column.name);
+        ASSIGN_OR_RETURN(expr::Expr expr, compiled(column.expr, premises.schema, place, false));
         columns.push_back({column.name, place, std::move(expr)});
     }
     return StepPtr(std::make_unique<DeriveStep>(std::move(columns)));
+}
+
+Result<StepPtr> compileKind(const spec::Step&, const spec::WeightStep& kind,
+                            const StepPremises& premises) {
+    ASSIGN_OR_RETURN(expr::Expr expr,
+                     compiled(kind.expr, premises.schema, premises.place, false));
+    return StepPtr(std::make_unique<WeightStep>(std::move(expr), premises.place));
+}
+
+Result<StepPtr> compileKind(const spec::Step&, const spec::HashStep& kind, const StepPremises&) {
+    return StepPtr(std::make_unique<HashStep>(kind));
+}
+
+Result<StepPtr> compileKind(const spec::Step&, const spec::BucketizeStep& kind,
+                            const StepPremises& premises) {
+    const expr::Field* field = premises.schema.find(kind.column);
+    if (field == nullptr) {
+        return invalidArgument(premises.place, ": no column '", kind.column, "'");
+    }
+    return StepPtr(std::make_unique<BucketizeStep>(kind, field->type));
+}
+
+Result<StepPtr> compileKind(const spec::Step&, const spec::TruncateStep& kind,
+                            const StepPremises&) {
+    return StepPtr(std::make_unique<TruncateStep>(kind));
+}
+
+Result<StepPtr> compileKind(const spec::Step&, const spec::SelectStep&, const StepPremises&) {
+    return StepPtr(std::make_unique<NoStep>());
 }
 
 }  // namespace
@@ -329,43 +397,9 @@ Result<StepPtr> compileFilter(const std::string& text, const expr::Schema& schem
 
 Result<StepPtr> compileStep(const spec::Step& step, const expr::Schema& schema, Part part,
                             const TableSource& tables) {
-    const std::string place = strCat("recipe.", step.name);
-    switch (step.kind) {
-        case spec::StepKind::kFilter:
-            return compileFilter(step.expr, schema, place);
-        case spec::StepKind::kJoin:
-            return compileJoin(step, schema, part, tables);
-        case spec::StepKind::kSemiJoin:
-        case spec::StepKind::kAntiJoin:
-            return compileMembership(step, schema, tables);
-        case spec::StepKind::kSample: {
-            expr::Expr where;
-            if (!step.where.empty()) {
-                ASSIGN_OR_RETURN(where, compiled(step.where, schema, place + ".where", true));
-            }
-            return StepPtr(std::make_unique<SampleStep>(step, std::move(where)));
-        }
-        case spec::StepKind::kDerive:
-            return compileDerive(step, schema);
-        case spec::StepKind::kWeight: {
-            ASSIGN_OR_RETURN(expr::Expr expr, compiled(step.expr, schema, place, false));
-            return StepPtr(std::make_unique<WeightStep>(std::move(expr), place));
-        }
-        case spec::StepKind::kHash:
-            return StepPtr(std::make_unique<HashStep>(step));
-        case spec::StepKind::kBucketize: {
-            const expr::Field* field = schema.find(step.column);
-            if (field == nullptr) {
-                return invalidArgument(place, ": no column '", step.column, "'");
-            }
-            return StepPtr(std::make_unique<BucketizeStep>(step, field->type));
-        }
-        case spec::StepKind::kTruncate:
-            return StepPtr(std::make_unique<TruncateStep>(step));
-        case spec::StepKind::kSelect:
-            return StepPtr(std::make_unique<NoStep>());
-    }
-    return internalError(place, ": unknown kind");
+    const StepPremises premises{strCat("recipe.", step.name), schema, part, tables};
+    return std::visit([&](const auto& kind) { return compileKind(step, kind, premises); },
+                      step.body);
 }
 
 }  // namespace millrace::recipe

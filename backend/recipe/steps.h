@@ -36,6 +36,14 @@ using StepPtr = std::unique_ptr<const CompiledStep>;
 Result<StepPtr> compileFilter(const std::string& text, const expr::Schema& schema,
                               const std::string& place);
 
+/// What a step is compiled against.
+struct StepPremises {
+    std::string place;           ///< "recipe.NAME", for messages
+    const expr::Schema& schema;  ///< the columns before it
+    Part part;
+    const TableSource& tables;
+};
+
 /// Any step; `schema` holds the columns before it. In `kEval` joins never drop rows.
 Result<StepPtr> compileStep(const spec::Step& step, const expr::Schema& schema, Part part,
                             const TableSource& tables);

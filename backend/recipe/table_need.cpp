@@ -53,16 +53,22 @@ Status addTable(const Wanted& wanted, const TableSource& tables, TableNeed& all)
 }
 
 Result<Wanted> wantedBy(const spec::Step& step) {
-    Wanted wanted{step.table, strCat("recipe.", step.name, ": table ", step.table.text()), {}, {}, false};
-    for (const spec::JoinKey& key : step.on) {
+    const spec::TableLookup& lookup = *step.lookup();
+    Wanted wanted{lookup.table,
+                  strCat("recipe.", step.name, ": table ", lookup.table.text()),
+                  {},
+                  {},
+                  false};
+    for (const spec::JoinKey& key : lookup.on) {
         wanted.keys.insert(key.right);
     }
-    if (step.asOf) {
+    const auto* join = step.as<spec::JoinStep>();
+    if (join != nullptr && join->asOf) {
         wanted.isAsOf = true;
-        wanted.keys.insert(step.asOf->right);
+        wanted.keys.insert(join->asOf->right);
     }
-    for (const spec::NamedExpr& take : step.take) {
-        ASSIGN_OR_RETURN(const expr::Expr expr, expr::parseExpression(take.expr));
+    for (const spec::MadeColumn& taken : step.makes()) {
+        ASSIGN_OR_RETURN(const expr::Expr expr, expr::parseExpression(taken.expr));
         for (const std::string& column : expr::collectColumns(expr)) {
             wanted.taken.insert(column);
         }
@@ -75,8 +81,9 @@ std::vector<spec::Step> stepsWithTables(const spec::RunSpec& spec, const std::ve
     const auto add = [&](const std::vector<spec::Step>& steps, bool isEval) {
         std::copy_if(steps.begin(), steps.end(), std::back_inserter(found),
                      [isEval](const spec::Step& step) {
-                         return step.enabled && !step.table.empty() &&
-                                !(isEval && step.kind != spec::StepKind::kJoin);
+                         const spec::TableLookup* lookup = step.lookup();
+                         return step.enabled && lookup != nullptr && !lookup->table.empty() &&
+                                !(isEval && step.dropsOrWeighs());
                      });
     };
     for (const Part part : parts) {

@@ -36,7 +36,10 @@ std::int64_t count(std::size_t size) {
 std::int64_t madeColumns(const spec::RunSpec& spec) {
     std::int64_t columns = 2;
     for (const spec::Step& step : spec.recipe) {
-        columns += 1 + count(step.columns.size()) + count(step.take.size());
+        const std::vector<spec::MadeColumn> made = step.makes();
+        columns += 1 + std::count_if(made.begin(), made.end(), [](const spec::MadeColumn& one) {
+            return !one.expr.empty();
+        });
     }
     return columns + count(spec.labels.size());
 }
@@ -77,8 +80,9 @@ RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part
         cost.read = kValueBytes * count(plan.schema.fields.size());
         ++cost.readPlanned;
     }
-    cost.hasText = std::any_of(spec.recipe.begin(), spec.recipe.end(), [](const auto& step) {
-        return step.enabled && !step.columns.empty();
+    cost.hasText = std::any_of(spec.recipe.begin(), spec.recipe.end(), [](const spec::Step& step) {
+        const auto* derive = step.as<spec::DeriveStep>();
+        return step.enabled && derive != nullptr && !derive->columns.empty();
     });
     return cost;
 }

@@ -43,7 +43,7 @@ class Binder {
         if (result_.errors.empty() && spec_.eval) {
             bindEval(evalSchema);
         }
-        if (result_.errors.empty() && spec_.model.type == "target_mean") {
+        if (result_.errors.empty() && spec_.model.as<TargetMeanModel>() != nullptr) {
             leaveOutUnread();
         }
     }
@@ -58,7 +58,7 @@ class Binder {
             unread.push_back(dense.column);
         }
         unread.insert(unread.end(), f.vectors.begin(), f.vectors.end());
-        const std::vector<std::string>& keys = spec_.model.keys;
+        const std::vector<std::string>& keys = spec_.model.as<TargetMeanModel>()->keys;
         const auto isUnread = [&](const std::string& name) {
             return std::find(keys.begin(), keys.end(), name) == keys.end();
         };
@@ -197,7 +197,7 @@ class Binder {
                std::string_view wanted, Fits fits) {
         typer.setSink(sink(path, strCat(path, ": ")));
         const std::optional<expr::DataType> type = typer.column("", name);
-        if (type && !expr::fits(*type)) {
+        if (type && !fits(*type)) {
             problems_.add(
                 path, "type",
                 strCat(path, ": column '", name, "' is ", type->name(), "; needed is ", wanted));

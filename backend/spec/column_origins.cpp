@@ -24,15 +24,9 @@ ColumnOrigins::ColumnOrigins(const std::vector<Step>& recipe) {
         }
         // The expressions of one step all see the columns before it.
         std::map<std::string, std::string> made;
-        for (const NamedExpr& column : step.columns) {
-            const std::string bare = bareColumn(column.expr);
+        for (const MadeColumn& column : step.makes()) {
+            const std::string bare = column.isOfTable ? "" : bareColumn(column.expr);
             made[column.name] = bare.empty() ? "" : of(bare);
-        }
-        for (const NamedExpr& taken : step.take) {
-            made[taken.name] = "";
-        }
-        if (!step.as.empty()) {
-            made[step.as] = "";
         }
         for (auto& [name, origin] : made) {
             made_[name] = std::move(origin);

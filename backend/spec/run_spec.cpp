@@ -10,27 +10,23 @@
 namespace millrace::spec {
 namespace {
 
-bool hasName(const std::vector<NamedExpr>& made, std::string_view column) {
-    return std::any_of(made.begin(), made.end(),
-                       [&](const NamedExpr& e) { return e.name == column; });
-}
-
-/// The last enabled step that makes the column, when it is one that makes ids; looks through
-/// truncate.
+/// The last enabled step that makes the column, when it is one that makes ids; looks through those
+/// that hand ids on.
 const Step* idMaker(const std::vector<Step>& recipe, std::string_view column) {
     for (auto step = recipe.rbegin(); step != recipe.rend(); ++step) {
-        if (!step->enabled) {
+        const std::vector<MadeColumn> made = step->enabled ? step->makes()
+                                                           : std::vector<MadeColumn>();
+        const bool isMaker = std::any_of(made.begin(), made.end(), [&](const MadeColumn& one) {
+            return one.name == column;
+        });
+        if (!isMaker) {
             continue;
         }
-        const bool isId = step->kind == StepKind::kHash || step->kind == StepKind::kBucketize;
-        if (isId && step->as == column) {
-            return &*step;
+        const std::string_view from = step->handsOn(column);
+        if (from.empty()) {
+            return step->makesIds() ? &*step : nullptr;
         }
-        if (step->kind == StepKind::kTruncate && step->as == column) {
-            column = step->column;
-        } else if (hasName(step->take, column) || hasName(step->columns, column)) {
-            return nullptr;
-        }
+        column = from;
     }
     return nullptr;
 }
@@ -117,13 +113,10 @@ bool TableRef::hasUsualCsv() const {
 
 std::string TableRef::key() const {
     RunSpec spec;
-    spec.recipe.push_back({.kind = StepKind::kSemiJoin, .table = *this});
+    SemiJoinStep step;
+    step.table = *this;
+    spec.recipe.push_back({"", true, std::move(step)});
     return dumpJson(spec.toJson()["recipe"]);
-}
-
-bool Step::dropsOrWeighs() const {
-    return kind == StepKind::kFilter || kind == StepKind::kSemiJoin ||
-           kind == StepKind::kAntiJoin || kind == StepKind::kSample || kind == StepKind::kWeight;
 }
 
 std::vector<std::string> RunSpec::heads() const {
@@ -140,11 +133,7 @@ bool isMadeId(const std::vector<Step>& recipe, std::string_view column) {
 
 std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view column) {
     const Step* maker = idMaker(recipe, column);
-    if (maker == nullptr) {
-        return 0;
-    }
-    return maker->kind == StepKind::kHash ? maker->buckets
-                                          : static_cast<std::int64_t>(maker->boundaries.size()) + 2;
+    return maker == nullptr ? 0 : maker->idCount();
 }
 
 std::string specHash(const RunSpec& spec) {

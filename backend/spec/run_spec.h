@@ -15,6 +15,8 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/spec/model_kinds.h"
+#include "backend/spec/step.h"
 #include "backend/spec/table_ref.h"
 
 namespace millrace::spec {
@@ -28,75 +30,6 @@ struct DatasetSpec {
     std::int64_t csvSplitRows = 65536;
     std::string missingColumns = "error";  ///< or "null"
     CsvOptions csv;
-};
-
-enum class StepKind {
-    kFilter,
-    kJoin,
-    kSemiJoin,
-    kAntiJoin,
-    kSample,
-    kDerive,
-    kWeight,
-    kHash,
-    kBucketize,
-    kTruncate,
-    kSelect
-};
-/// "filter", "join", "semi_join", ...
-std::string_view stepKindName(StepKind kind);
-std::optional<StepKind> stepKindOf(std::string_view name);
-std::vector<std::string> stepKindNames();
-
-/// A column of the rows, or an expression over them, and the column of the table it must equal.
-struct JoinKey {
-    std::string left, right;
-};
-
-/// `name: expression`, in the order written.
-struct NamedExpr {
-    std::string name, expr;
-};
-
-struct AsOf {
-    std::string left, right;  ///< the times: of the rows, as a join key's left, and of the table
-    double tolerance = 0;     ///< oldest allowed: seconds, or the integers' own unit; 0: any
-};
-
-/// One step; `kind` says which of the fields below `enabled` count. JSON holds only those.
-struct Step {
-    StepKind kind = StepKind::kFilter;
-    std::string name;  ///< given, or the kind; the salt of its draws
-    bool enabled = true;
-
-    std::string expr;  ///< filter: rows where true are kept; weight: factor of the row's weight
-    // join, semi_join, anti_join
-    TableRef table;
-    std::vector<JoinKey> on;
-    std::optional<AsOf> asOf;           ///< join; in the JSON only when given
-    std::string onDuplicate = "error";  ///< join: or "first"
-    std::string missing = "null";       ///< join: or "drop"
-    std::vector<NamedExpr> take;        ///< join: over the table's columns
-    // sample
-    std::string where;               ///< which rows draw ("": all); the others are kept
-    double keep = 1;                 ///< 0 < keep <= 1
-    bool isInverseWeighted = false;  ///< JSON `weight`: "inverse" or "none"
-    std::vector<std::string> by;     ///< empty: by file and row
-    bool redrawEachEpoch = false;    ///< JSON `redraw`: "each_epoch" or "never"
-    // derive: each sees the columns before the step, not its siblings
-    std::vector<NamedExpr> columns;
-    // hash, bucketize, truncate
-    std::string column, as;           ///< `as` defaults to `column`
-    std::int64_t buckets = 0;         ///< hash: 0 is null, else 1 + h mod (buckets - 1)
-    std::uint64_t seed = 0;           ///< hash
-    std::vector<double> boundaries;   ///< bucketize: 0 is null, else 1 + boundaries <= x
-    std::int64_t length = 0;          ///< truncate: elements kept
-    std::string from = "first";       ///< truncate: or "last"
-    std::vector<std::string> select;  ///< select (JSON `columns`)
-
-    /// Drops or weighs rows: left out of evaluation (a join with `missing: drop` gives nulls
-    /// there).
-    bool dropsOrWeighs() const;
 };
 
 struct LabelSpec {
@@ -151,16 +84,6 @@ struct BatchSpec {
     std::string order = "permuted";  ///< "as_is", "by"
     std::string orderBy;             ///< column when order is "by" (JSON {"by": column})
     std::int64_t segmentSplits = 0;  ///< 0: the plan chooses, and inspect writes the number here
-};
-
-struct ModelSpec {
-    std::string type = "dlrm";  ///< "mlp", "target_mean"; "" with `command`
-    std::int64_t embeddingDim = 16;
-    std::vector<std::int64_t> bottom;  ///< dlrm: widths; the last is embeddingDim
-    std::vector<std::int64_t> top;     ///< dlrm: widths; the last is 1 (one output a head)
-    std::vector<std::int64_t> hidden;  ///< mlp: widths before the output layer
-    std::vector<std::string> keys;     ///< target_mean: id features
-    double smoothing = 5;              ///< target_mean: rows of prior
 };
 
 struct TrainSpec {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "backend/spec/run_spec.h"
 
@@ -97,13 +98,8 @@ void fields(auto& a, Of<BatchSpec> auto& s) {
     a("segment_splits", s.segmentSplits);
 }
 void fields(auto& a, Of<ModelSpec> auto& s) {
-    a("type", s.type);
     a("embedding_dim", s.embeddingDim);
-    a("bottom", s.bottom);
-    a("top", s.top);
-    a("hidden", s.hidden);
-    a("keys", s.keys);
-    a("smoothing", s.smoothing);
+    a.model("type", s.body);
 }
 void fields(auto& a, Of<TrainSpec> auto& s) {
     a("optimizer", s.optimizer);
@@ -139,56 +135,11 @@ void fields(auto& a, Of<ResourcesSpec> auto& s) {
     a("gpus_per_rank", s.gpusPerRank);
 }
 
-void tableFields(auto& a, auto& s) {
-    a.table(s.table);
-    a("on", s.on);
-    if (s.kind == StepKind::kJoin) {
-        a.whenGiven("as_of", s.asOf);
-        a("on_duplicate", s.onDuplicate);
-        a("missing", s.missing);
-        a("take", s.take);
-    }
-}
-void madeColumnFields(auto& a, auto& s) {
-    a("column", s.column);
-    a("as", s.as);
-    if (s.kind == StepKind::kHash) {
-        a("buckets", s.buckets);
-        a("seed", s.seed);
-    } else if (s.kind == StepKind::kBucketize) {
-        a("boundaries", s.boundaries);
-    } else {
-        a("length", s.length);
-        a("from", s.from);
-    }
-}
 void fields(auto& a, Of<Step> auto& s) {
-    a.stepKind("kind", s.kind);
+    a.stepKind("kind", s.body);
     a("name", s.name);
     a("enabled", s.enabled);
-    switch (s.kind) {
-        case StepKind::kFilter:
-        case StepKind::kWeight:
-            return a("expr", s.expr);
-        case StepKind::kJoin:
-        case StepKind::kSemiJoin:
-        case StepKind::kAntiJoin:
-            return tableFields(a, s);
-        case StepKind::kSample:
-            a("where", s.where);
-            a("keep", s.keep);
-            a.choice("weight", s.isInverseWeighted, "inverse", "none");
-            a("by", s.by);
-            return a.choice("redraw", s.redrawEachEpoch, "each_epoch", "never");
-        case StepKind::kDerive:
-            return a("columns", s.columns);
-        case StepKind::kHash:
-        case StepKind::kBucketize:
-        case StepKind::kTruncate:
-            return madeColumnFields(a, s);
-        case StepKind::kSelect:
-            return a("columns", s.select);
-    }
+    std::visit([&a](auto& kind) { kind.members(a, kind); }, s.body);
 }
 void fields(auto& a, Of<RunSpec> auto& s) {
     a("name", s.name);
@@ -249,7 +200,21 @@ class Writer {
     void choice(const char* key, bool value, const char* yes, const char* no) {
         out_[key] = value ? yes : no;
     }
-    void stepKind(const char* key, StepKind kind) { out_[key] = stepKindName(kind); }
+    void stepKind(const char* key, const StepBody& body) {
+        out_[key] = std::visit([](const auto& kind) { return kind.kKind; }, body);
+    }
+    /// With the keys of all models: those of the others as when they are not given.
+    void model(const char* key, const ModelBody& body) {
+        for (const ModelBody& other : allModels()) {
+            std::visit([this](const auto& model) { model.members(*this, model); }, other);
+        }
+        std::visit(
+            [&](const auto& model) {
+                out_[key] = model.kType;
+                model.members(*this, model);
+            },
+            body);
+    }
     void order(const char* key, const std::string& order, const std::string& by) {
         out_[key] = order == "by" ? Json{{"by", by}} : Json(order);
     }
@@ -342,15 +307,25 @@ class Reader {
             }
         }
     }
-    void stepKind(const char* key, StepKind& kind) {
+    void stepKind(const char* key, StepBody& body) {
         const Json* member = find(key);
-        const auto known = member != nullptr && member->is_string()
-                               ? stepKindOf(member->get_ref<const std::string&>())
-                               : std::nullopt;
+        auto known = member != nullptr && member->is_string()
+                         ? stepBodyOf(member->get_ref<const std::string&>())
+                         : std::nullopt;
         if (known) {
-            kind = *known;
+            body = *std::move(known);
         } else {
             wrong(at(key), "the kind of a step", member == nullptr ? Json() : *member);
+        }
+    }
+    void model(const char* key, ModelBody& body) {
+        std::string type = "dlrm";
+        (*this)(key, type);
+        if (auto known = modelBodyOf(type)) {
+            body = *std::move(known);
+            std::visit([this](auto& model) { model.members(*this, model); }, body);
+        } else {
+            wrong(at(key), "the type of a model", Json(type));
         }
     }
     void order(const char* key, std::string& order, std::string& by) {
@@ -448,14 +423,6 @@ class Reader {
     Status& status_;
 };
 
-constexpr std::pair<StepKind, std::string_view> kStepKinds[] = {
-    {StepKind::kFilter, "filter"},       {StepKind::kJoin, "join"},
-    {StepKind::kSemiJoin, "semi_join"},  {StepKind::kAntiJoin, "anti_join"},
-    {StepKind::kSample, "sample"},       {StepKind::kDerive, "derive"},
-    {StepKind::kWeight, "weight"},       {StepKind::kHash, "hash"},
-    {StepKind::kBucketize, "bucketize"}, {StepKind::kTruncate, "truncate"},
-    {StepKind::kSelect, "select"}};
-
 /// What later stages divide by or index with; SpecReader refuses these with better words.
 Status checkUsable(const RunSpec& spec) {
     if (spec.batch.rows <= 0 || spec.batch.microRows <= 0 ||
@@ -470,32 +437,6 @@ Status checkUsable(const RunSpec& spec) {
 }
 
 }  // namespace
-
-std::string_view stepKindName(StepKind kind) {
-    for (const auto& [known, name] : kStepKinds) {
-        if (known == kind) {
-            return name;
-        }
-    }
-    return "?";
-}
-
-std::optional<StepKind> stepKindOf(std::string_view name) {
-    for (const auto& [kind, known] : kStepKinds) {
-        if (known == name) {
-            return kind;
-        }
-    }
-    return std::nullopt;
-}
-
-std::vector<std::string> stepKindNames() {
-    std::vector<std::string> names;
-    for (const auto& entry : kStepKinds) {
-        names.emplace_back(entry.second);
-    }
-    return names;
-}
 
 Json RunSpec::toJson() const {
     return Writer::toJson(*this);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <variant>
 
 #include <absl/strings/str_join.h>
 
@@ -32,19 +33,19 @@ void checkStepNames(const RunSpec& spec, Problems& problems) {
     for (std::size_t i = 0; i < spec.recipe.size(); ++i) {
         const Step& step = spec.recipe[i];
         const std::string path = strCat("recipe[", i, "]");
-        const bool isNamed = step.name != stepKindName(step.kind);
+        const bool isNamed = step.name != step.kind();
         if (step.name.empty()) {
             problems.add(path, "check", "a step's name cannot be empty");
         }
-        if (isNamed && stepKindOf(step.name)) {
+        if (isNamed && stepBodyOf(step.name)) {
             problems.add(path, "check",
-                         strCat("a ", stepKindName(step.kind), " step cannot be named '", step.name,
+                         strCat("a ", step.kind(), " step cannot be named '", step.name,
                                 "', which is a kind of step"));
         }
         if (isNamed && !names.emplace(step.name, i).second) {
             problems.add(path, "duplicate", strCat("two steps are named '", step.name, "'"));
         }
-        if (step.kind == StepKind::kSample && !isNamed && !salts.emplace(step.name, i).second) {
+        if (step.draws() && !isNamed && !salts.emplace(step.name, i).second) {
             problems.add(path, "check",
                          "two sample steps without names would draw the same numbers; give each a "
                          "name");
@@ -54,20 +55,8 @@ void checkStepNames(const RunSpec& spec, Problems& problems) {
 
 void checkSteps(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
     for (std::size_t i = 0; i < spec.recipe.size(); ++i) {
-        const Step& step = spec.recipe[i];
-        const std::string path = strCat("recipe[", i, "]");
-        if (step.kind == StepKind::kSample && step.by.empty() && step.keep < 1 && step.enabled) {
-            warnings.push_back(strCat("step '", step.name,
-                                      "' draws by file and row: rewriting the files changes which "
-                                      "rows stay; `by: [columns]` ties the draw to the data"));
-        }
-        if (step.kind == StepKind::kBucketize &&
-            (step.boundaries.empty() ||
-             std::adjacent_find(step.boundaries.begin(), step.boundaries.end(),
-                                std::greater_equal<>()) != step.boundaries.end())) {
-            problems.add(strCat(path, ".boundaries"), "check",
-                         "boundaries must be ascending, and at least one");
-        }
+        const StepPlace place{spec.recipe[i], strCat("recipe[", i, "]"), problems, warnings};
+        std::visit([&](const auto& kind) { kind.check(place); }, spec.recipe[i].body);
     }
 }
 
@@ -87,13 +76,6 @@ std::vector<std::string> idFeatures(const FeaturesSpec& f) {
         }
     }
     return names;
-}
-
-bool isCovered(const std::string& name, const std::vector<std::string>& features) {
-    return std::any_of(features.begin(), features.end(), [&](const std::string& feature) {
-        return feature == name || (isPattern(feature) && matchesPattern(name, feature)) ||
-               (isPattern(name) && isPattern(feature));
-    });
 }
 
 void checkEmbeddings(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
@@ -163,40 +145,23 @@ void checkFeatures(const RunSpec& spec, Problems& problems) {
 }
 
 void checkModel(const RunSpec& spec, Problems& problems) {
-    const ModelSpec& model = spec.model;
-    if (model.type == "dlrm") {
-        if (model.bottom.back() != model.embeddingDim) {
-            problems.add("model.bottom", "check",
-                         strCat("model.bottom must end with embedding_dim (", model.embeddingDim,
-                                "), not ", model.bottom.back()));
-        }
-        if (model.top.back() != 1) {
-            problems.add(
-                "model.top", "check",
-                strCat("model.top must end with 1, one output a head, not ", model.top.back()));
-        }
-        for (const auto& [table, embedding] : spec.embeddings) {
-            if (embedding.dim != model.embeddingDim) {
-                problems.add(strCat("embeddings.", table), "check",
-                             strCat("embeddings.", table, ".dim is ", embedding.dim,
-                                    "; dlrm needs model.embedding_dim (", model.embeddingDim, ")"));
-            }
-        }
-    }
-    if (model.type == "target_mean" && model.keys.empty()) {
-        problems.add("model", "missing", "model.type target_mean needs keys: id features");
-    }
-    if (model.type == "target_mean" && spec.batch.epochs > 1) {
-        problems.add("batch.epochs", "check",
-                     strCat("batch.epochs is ", spec.batch.epochs,
-                            ", but target_mean sums up the rows once: more epochs would teach it "
-                            "nothing; set batch.epochs: 1 beside the model"));
-    }
-    for (const std::string& key : model.keys) {
-        if (model.type == "target_mean" && !isCovered(key, spec.features.ids)) {
-            problems.add("model.keys", "check",
-                         strCat("model.keys: '", key, "' is not among features.ids",
-                                nameHint(key, spec.features.ids)));
+    std::visit([&](const auto& model) { model.check(spec, problems); }, spec.model.body);
+}
+
+/// Keys of models that are given beside another one.
+void warnOfUnused(const ModelSpec& model, const Json& given, std::vector<std::string>& warnings) {
+    const Json usual = jsonMember(RunSpec().toJson(), "model");
+    constexpr std::pair<const char*, std::string_view> kOwners[] = {
+        {"bottom", DlrmModel::kType},
+        {"top", DlrmModel::kType},
+        {"hidden", MlpModel::kType},
+        {"keys", TargetMeanModel::kType},
+        {"smoothing", TargetMeanModel::kType}};
+    for (const auto& [key, owner] : kOwners) {
+        const Json value = jsonMember(given, key);
+        if (owner != model.type() && !value.is_null() && value != jsonMember(usual, key)) {
+            warnings.push_back(strCat("model.", key, " is for ", owner, "; ", model.type(),
+                                      " does not use it"));
         }
     }
 }
@@ -252,8 +217,9 @@ void checkTable(const TableRef& table, const std::string& place, const std::stri
 void checkTables(const RunSpec& spec, Problems& problems) {
     const auto checkAll = [&problems](const std::vector<Step>& steps, const std::string& base) {
         for (std::size_t i = 0; i < steps.size(); ++i) {
-            if (!steps[i].table.empty()) {
-                checkTable(steps[i].table, strCat(base, ".", steps[i].name),
+            const TableLookup* lookup = steps[i].lookup();
+            if (lookup != nullptr && !lookup->table.empty()) {
+                checkTable(lookup->table, strCat(base, ".", steps[i].name),
                            strCat(base, "[", i, "]"), problems);
             }
         }
@@ -326,33 +292,18 @@ void resolveBatch(Json& spec, Problems& problems) {
     }
 }
 
-void resolveModel(RunSpec& spec, bool hasModelKey, Problems& problems,
+void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& problems,
                   std::vector<std::string>& warnings) {
     ModelSpec& model = spec.model;
     if (!spec.command.empty()) {
         if (hasModelKey) {
             problems.add("command", "check", "give command or model, not both");
         }
-        model = ModelSpec{.type = "", .embeddingDim = model.embeddingDim};
+        model.body = NoModel();
+    } else {
+        warnOfUnused(model, given, warnings);
     }
-    const auto dropUnused = [&](auto& values, const char* name, const char* type) {
-        if (model.type != type && !values.empty()) {
-            warnings.push_back(
-                strCat("model.", name, " is for ", type, "; ", model.type, " does not use it"));
-            values.clear();
-        }
-    };
-    dropUnused(model.bottom, "bottom", "dlrm");
-    dropUnused(model.top, "top", "dlrm");
-    dropUnused(model.hidden, "hidden", "mlp");
-    dropUnused(model.keys, "keys", "target_mean");
-    if (model.type == "dlrm") {
-        model.bottom =
-            model.bottom.empty() ? std::vector<std::int64_t>{64, model.embeddingDim} : model.bottom;
-        model.top = model.top.empty() ? std::vector<std::int64_t>{64, 1} : model.top;
-    } else if (model.type == "mlp" && model.hidden.empty()) {
-        model.hidden = {64, 32};
-    }
+    std::visit([&](auto& body) { body.resolve(model.embeddingDim); }, model.body);
     for (auto& [table, embedding] : spec.embeddings) {
         embedding.dim = embedding.dim == 0 ? model.embeddingDim : embedding.dim;
         if (embedding.features.empty()) {
@@ -395,6 +346,13 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
 
 bool isPattern(std::string_view name) {
     return name.find_first_of("*?") != std::string_view::npos;
+}
+
+bool isCovered(const std::string& name, const std::vector<std::string>& features) {
+    return std::any_of(features.begin(), features.end(), [&](const std::string& feature) {
+        return feature == name || (isPattern(feature) && matchesPattern(name, feature)) ||
+               (isPattern(name) && isPattern(feature));
+    });
 }
 
 bool matchesPattern(std::string_view name, std::string_view pattern) {

@@ -26,8 +26,9 @@ class Problems {
 /// Writes batch.micro_rows where it is 0 and checks it and the ranks; the JSON is RunSpec's but for
 /// that.
 void resolveBatch(Json& spec, Problems& problems);
-/// Defaults that depend on other keys: model's layers, embeddings' features and dims.
-void resolveModel(RunSpec& spec, bool hasModelKey, Problems& problems,
+/// Defaults that depend on other keys: model's layers, embeddings' features and dims. `given`: the
+/// section `model` as it was read, with the keys of all models.
+void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& problems,
                   std::vector<std::string>& warnings);
 /// Everything else. Feature patterns are not yet expanded.
 void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings);
@@ -35,5 +36,8 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
 /// "d*" or "s?": matches names.
 bool isPattern(std::string_view name);
 bool matchesPattern(std::string_view name, std::string_view pattern);
+
+/// Whether features have that name, or a pattern that may be it.
+bool isCovered(const std::string& name, const std::vector<std::string>& features);
 
 }  // namespace millrace::spec

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <variant>
 
 #include "backend/core/text.h"
 #include "backend/spec/change.h"
@@ -67,7 +68,7 @@ std::vector<Step> withoutDropping(const std::vector<Step>& recipe) {
     for (const Step& step : recipe) {
         if (step.enabled && !step.dropsOrWeighs()) {
             steps.push_back(step);
-            steps.back().missing = "null";
+            std::visit([](auto& kind) { kind.keepAllRows(); }, steps.back().body);
         }
     }
     return steps;
@@ -82,31 +83,26 @@ std::vector<Step> labelSteps(const std::vector<Step>& recipe,
         collectFrom(label.where, needed);
         collectFrom(label.weight, needed);
     }
-    const auto makes = [&](const std::vector<NamedExpr>& columns) {
-        return std::any_of(columns.begin(), columns.end(),
-                           [&](const NamedExpr& c) { return needed.count(c.name) > 0; });
-    };
     std::vector<Step> kept;
     const std::vector<Step> steps = withoutDropping(recipe);
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-        const bool isNeeded = makes(step->take) || makes(step->columns) ||
-                              (!step->as.empty() && needed.count(step->as) > 0);
-        if (step->kind == StepKind::kSelect || !isNeeded) {
+        const std::vector<MadeColumn> made = step->makes();
+        const bool isNeeded = std::any_of(made.begin(), made.end(), [&](const MadeColumn& column) {
+            return needed.count(column.name) > 0;
+        });
+        if (!isNeeded) {
             continue;
         }
-        for (const NamedExpr& column : step->columns) {
-            collectFrom(column.expr, needed);
+        const StepReads reads = step->reads();
+        for (const std::string& text : reads.expressions) {
+            collectFrom(text, needed);
         }
         // What a join looks up may be an expression; a name alone counts either way.
-        for (const JoinKey& key : step->on) {
-            needed.insert(key.left);
-            collectFrom(key.left, needed);
+        for (const std::string& text : reads.lookedUp) {
+            needed.insert(text);
+            collectFrom(text, needed);
         }
-        if (step->asOf) {
-            needed.insert(step->asOf->left);
-            collectFrom(step->asOf->left, needed);
-        }
-        needed.insert(step->column);
+        needed.insert(reads.columns.begin(), reads.columns.end());
         kept.insert(kept.begin(), *step);
     }
     return kept;
@@ -252,7 +248,7 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
         return out;
     }
     spec->source = source;
-    resolveModel(*spec, hasModelKey, problems, out.warnings);
+    resolveModel(*spec, jsonMember(json, "model"), hasModelKey, problems, out.warnings);
     checkSpec(*spec, problems, out.warnings);
     completeEval(*spec, hasEvalRecipe);
     if (out.errors.empty()) {

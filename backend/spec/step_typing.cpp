@@ -1,5 +1,8 @@
 #include "backend/spec/step_typing.h"
 
+#include <utility>
+#include <variant>
+
 #include "backend/core/text.h"
 
 namespace millrace::spec {
@@ -90,71 +93,32 @@ void StepTyper::add(const std::string& name, const std::optional<expr::DataType>
 }
 
 void StepTyper::apply(const Step& step) {
-    switch (step.kind) {
-        case StepKind::kFilter:
-            type("expr", step.expr, Wanted::kPredicate);
-            return;
-        case StepKind::kWeight:
-            type("expr", step.expr, Wanted::kNumber);
-            return;
-        case StepKind::kJoin:
-        case StepKind::kSemiJoin:
-        case StepKind::kAntiJoin:
-            return join(step);
-        case StepKind::kSample:
-            return sample(step);
-        case StepKind::kDerive:
-            return derive(step);
-        case StepKind::kHash:
-        case StepKind::kBucketize:
-        case StepKind::kTruncate:
-            return makeColumn(step);
-        case StepKind::kSelect:
-            return select(step);
-    }
+    std::visit([this](const auto& kind) { kind.type(*this); }, step.body);
 }
 
-void StepTyper::derive(const Step& step) {
-    std::vector<std::optional<expr::DataType>> types;
-    for (const NamedExpr& column : step.columns) {
-        types.push_back(type(strCat("columns.", column.name), column.expr, Wanted::kAny));
-    }
-    for (std::size_t i = 0; i < types.size(); ++i) {
-        add(step.columns[i].name, types[i]);
-    }
+void StepTyper::refuse(const std::string& key, const char* code, std::string message) {
+    sink_(key, code, 0, std::move(message));
 }
 
-void StepTyper::sample(const Step& step) {
-    if (!step.where.empty()) {
-        type("where", step.where, Wanted::kPredicate);
-    }
-    for (const std::string& name : step.by) {
-        const std::optional<expr::DataType> found = column("by", name);
-        if (found && found->isList) {
-            sink_("by", "expression", 0,
-                  strCat("column '", name, "' is a list; draws go by values"));
-        }
-    }
-}
-
-void StepTyper::join(const Step& step) {
+void StepTyper::lookUp(const TableLookup& lookup, const std::optional<AsOf>& asOf,
+                       const std::vector<NamedExpr>& take) {
     const Result<expr::Schema> table =
-        tables_ ? tables_(step.table)
+        tables_ ? tables_(lookup.table)
                 : Result<expr::Schema>(notFound("no tables can be read here"));
     if (!table.ok()) {
         sink_("table", "file", 0, std::string(messageOf(table.status())));
-        for (const NamedExpr& taken : step.take) {
+        for (const NamedExpr& taken : take) {
             add(taken.name, std::nullopt);
         }
         return;
     }
-    for (const JoinKey& key : step.on) {
-        checkJoinKey(key, step.table.text(), *table);
+    for (const JoinKey& key : lookup.on) {
+        checkJoinKey(key, lookup.table.text(), *table);
     }
-    if (step.asOf) {
-        checkAsOf(*step.asOf, step.table.text(), *table);
+    if (asOf) {
+        checkAsOf(*asOf, lookup.table.text(), *table);
     }
-    for (const NamedExpr& taken : step.take) {
+    for (const NamedExpr& taken : take) {
         const std::string key = strCat("take.", taken.name);
         if (columns_.find(taken.name) != nullptr) {
             sink_(key, "duplicate", 0,
@@ -226,42 +190,10 @@ void StepTyper::checkAsOf(const AsOf& asOf, const std::string& table, const expr
     }
 }
 
-void StepTyper::makeColumn(const Step& step) {
-    std::optional<expr::DataType> type = column("column", step.column);
-    const auto refuse = [&](std::string_view wanted) {
-        sink_("column", "expression", 0,
-              strCat(stepKindName(step.kind), " needs ", wanted, "; '", step.column, "' is ",
-                     type->name()));
-        type.reset();
-    };
-    if (type && step.kind == StepKind::kHash) {
-        const expr::DataType element = type->element();
-        if (!element.isInteger() && !element.isString() && !element.isBool() &&
-            !element.isFloat()) {
-            refuse("integers, strings, floats or bools, or a list of them");
-        } else {
-            type = expr::DataType{expr::TypeKind::kInt64, type->isList, type->listSize, false};
-        }
-    } else if (type && step.kind == StepKind::kBucketize) {
-        if (!type->isNumber()) {
-            refuse("a number");
-        } else {
-            type = expr::DataType{expr::TypeKind::kInt64, false, 0, false};
-        }
-    } else if (type) {
-        if (!type->isList) {
-            refuse("a list");
-        } else {
-            type->listSize = 0;
-        }
-    }
-    add(step.as, type);
-}
-
-void StepTyper::select(const Step& step) {
+void StepTyper::keepOnly(const std::string& key, const std::vector<std::string>& names) {
     expr::Schema kept;
-    for (const std::string& name : step.select) {
-        if (const std::optional<expr::DataType> type = column("columns", name)) {
+    for (const std::string& name : names) {
+        if (const std::optional<expr::DataType> type = column(key, name)) {
             kept.set(name, *type);
         }
     }

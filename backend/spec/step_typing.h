@@ -5,10 +5,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/expr/expression.h"
 #include "backend/expr/schema.h"
-#include "backend/spec/run_spec.h"
+#include "backend/spec/step.h"
 #include "backend/spec/table_ref.h"
 
 namespace millrace::spec {
@@ -36,20 +37,22 @@ class StepTyper {
     /// The column's type; an error with the nearest name when it is unknown.
     std::optional<expr::DataType> column(const std::string& key, const std::string& name);
     bool isBroken(const std::string& name) const { return broken_.count(name) > 0; }
+    /// The rows have the column from here on; no type: it is broken.
+    void add(const std::string& name, const std::optional<expr::DataType>& type);
+    /// The rows have these columns alone from here on.
+    void keepOnly(const std::string& key, const std::vector<std::string>& names);
+    /// Keys and time against the table's columns; adds the columns taken of it.
+    void lookUp(const TableLookup& lookup, const std::optional<AsOf>& asOf,
+                const std::vector<NamedExpr>& take);
+    void refuse(const std::string& key, const char* code, std::string message);
 
  private:
     std::optional<expr::DataType> typeIn(const expr::Schema& schema, const std::string& key,
                                          const std::string& text, Wanted wanted);
-    void derive(const Step& step);
-    void join(const Step& step);
     /// Of a join: a column of the rows, or an expression over them.
     std::optional<expr::DataType> joinLeft(const std::string& key, const std::string& text);
     void checkJoinKey(const JoinKey& key, const std::string& table, const expr::Schema& right);
     void checkAsOf(const AsOf& asOf, const std::string& table, const expr::Schema& right);
-    void makeColumn(const Step& step);
-    void select(const Step& step);
-    void sample(const Step& step);
-    void add(const std::string& name, const std::optional<expr::DataType>& type);
 
     expr::Schema columns_;
     const TableSchemaLookup& tables_;

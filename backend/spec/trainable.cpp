@@ -1,6 +1,7 @@
 #include "backend/spec/trainable.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "backend/core/text.h"
 #include "backend/spec/bind.h"
@@ -58,7 +59,7 @@ void checkSequences(const RunSpec& spec, const expr::Schema& columns, Problems& 
                 sequenceValue(sequence, column, field->type) == SequenceValue::kFloat) {
                 problems.add(path, "check",
                              strCat(path, ": column '", column, "' holds numbers; model.type ",
-                                    spec.model.type,
+                                    spec.model.type(),
                                     " reads the ids of sequences only: leave it out"));
             }
         }
@@ -70,13 +71,8 @@ void checkInputs(const RunSpec& spec, Problems& problems) {
     const std::size_t dense = f.dense.size() + f.vectors.size();
     const std::size_t embedded =
         f.ids.size() + f.lists.size() + f.weighted.size() + pooledColumns(spec).size();
-    if (spec.model.type == "dlrm" && dense == 0 && embedded < 2) {
-        problems.add("model.type", "check",
-                     "model.type: dlrm needs a dense feature or two embedded ones; mlp takes fewer");
-    }
-    if (spec.model.type == "mlp" && dense + embedded == 0) {
-        problems.add("features", "missing", "features: the model has no input");
-    }
+    std::visit([&](const auto& model) { model.checkInputs(dense, embedded, problems); },
+               spec.model.body);
 }
 
 }  // namespace
@@ -104,7 +100,7 @@ SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns) {
     SpecErrors errors;
     Problems problems(spec.source, errors);
     checkWorkers(spec, problems);
-    if (spec.command.empty() && spec.model.type != "target_mean") {
+    if (spec.model.hasTables()) {
         checkSequences(spec, columns, problems);
         checkInputs(spec, problems);
     }
@@ -113,7 +109,7 @@ SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns) {
 
 double tableBytes(const RunSpec& spec) {
     double bytes = 0;
-    if (spec.model.type == "dlrm" || spec.model.type == "mlp") {
+    if (spec.model.hasTables()) {
         for (const auto& [name, table] : spec.embeddings) {
             bytes += bytesOf(table, spec);
         }

@@ -499,7 +499,7 @@ Json TreeReader::step(const YamlNode& node, const Where& where) {
     const YamlNode::Member* kind = nullptr;
     for (const YamlNode::Member& member : node.members) {
         unknownKey(member, known, where);
-        if (!stepKindOf(member.key)) {
+        if (!stepBodyOf(member.key)) {
             continue;
         }
         if (kind != nullptr) {

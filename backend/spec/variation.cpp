@@ -16,7 +16,7 @@ std::string joinedPath(const std::vector<std::string>& parts, std::size_t count)
 
 std::string kindOf(const YamlNode& step) {
     for (const YamlNode::Member& member : step.members) {
-        if (stepKindOf(member.key)) {
+        if (stepBodyOf(member.key)) {
             return member.key;
         }
     }

@@ -129,10 +129,7 @@ Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
     }
     ASSIGN_OR_RETURN(rows->recipe_, compiled(spec, plan, rows->dataset_->schema(), cache, budget));
     for (const spec::Step& step : spec.recipe) {
-        rows->hasWeights_ |=
-            step.enabled &&
-            (step.kind == spec::StepKind::kWeight ||
-             (step.kind == spec::StepKind::kSample && step.isInverseWeighted && step.keep < 1));
+        rows->hasWeights_ |= step.enabled && step.weighs();
     }
     for (std::size_t file = 0; file < rows->files_.size(); ++file) {
         for (const stream::PlanSplit& split : rows->files_[file].splits) {

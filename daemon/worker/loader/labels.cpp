@@ -53,7 +53,7 @@ spec::RunSpec labelsOnly(spec::RunSpec spec, recipe::Part part) {
     spec.batch.shuffle = "none";
     spec.batch.order = "as_is";
     spec.model = {};
-    spec.model.type = "mlp";
+    spec.model.body = spec::MlpModel();
     spec.source = nullptr;
     return spec;
 }

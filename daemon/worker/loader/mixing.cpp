@@ -26,7 +26,7 @@ spec::RunSpec keysOnly(spec::RunSpec spec) {
     spec.embeddings.clear();
     spec.batch.shuffle = "none";
     spec.model = {};
-    spec.model.type = "mlp";
+    spec.model.body = spec::MlpModel();
     spec.eval.reset();
     spec.source = nullptr;
     return spec;

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "backend/core/files.h"
-#include "backend/core/machine_memory.h"
+#include "backend/system/machine_memory.h"
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/dataset/plan_builder.h"
@@ -153,8 +153,9 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
 void Resolver::noteTables(ResolvedRun& run) const {
     std::vector<spec::TableRef> tables;
     for (const spec::Step& step : run.spec.recipe) {
-        if (step.enabled && !step.table.empty()) {
-            tables.push_back(step.table);
+        const spec::TableLookup* lookup = step.lookup();
+        if (step.enabled && lookup != nullptr && !lookup->table.empty()) {
+            tables.push_back(lookup->table);
         }
     }
     for (const auto& [name, embedding] : run.spec.embeddings) {
@@ -176,8 +177,9 @@ void Resolver::noteDraws(ResolvedRun& run) const {
             return text.find("`by`") != std::string::npos || text.find("'by'") != std::string::npos;
         });
     for (const spec::Step& step : run.spec.recipe) {
-        if (!isNoted && step.enabled && step.kind == spec::StepKind::kSample && step.by.empty() &&
-            step.keep < 1) {
+        const auto* sample = step.as<spec::SampleStep>();
+        if (!isNoted && step.enabled && sample != nullptr && sample->by.empty() &&
+            sample->keep < 1) {
             run.warnings.push_back(strCat("recipe step '", step.name,
                                           "' draws without `by`: rewriting the files changes which "
                                           "rows it keeps"));

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "backend/core/files.h"
-#include "backend/core/machine_memory.h"
+#include "backend/system/machine_memory.h"
 #include "backend/spec/trainable.h"
 
 namespace millrace::trainer {
@@ -18,8 +18,8 @@ struct InputColumn {
 std::vector<InputColumn> inputColumns(const spec::RunSpec& spec) {
     std::vector<InputColumn> columns;
     const auto add = [&](const std::string& name) { columns.push_back({name, name}); };
-    if (spec.model.type == "target_mean") {
-        std::for_each(spec.model.keys.begin(), spec.model.keys.end(), add);
+    if (const auto* model = spec.model.as<spec::TargetMeanModel>()) {
+        std::for_each(model->keys.begin(), model->keys.end(), add);
         return columns;
     }
     std::for_each(spec.features.ids.begin(), spec.features.ids.end(), add);
@@ -60,13 +60,17 @@ Status addTables(const spec::RunSpec& spec, const std::vector<InputColumn>& colu
 
 Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int64_t vectorsWidth) {
     train::LearnerOptions out;
-    out.model = spec.model.type;
+    out.model = spec.model.type();
     out.embeddingDim = spec.model.embeddingDim;
-    out.bottom = spec.model.bottom;
-    out.top = spec.model.top;
-    out.hidden = spec.model.hidden;
-    out.keys = spec.model.keys;
-    out.smoothing = spec.model.smoothing;
+    if (const auto* dlrm = spec.model.as<spec::DlrmModel>()) {
+        out.bottom = dlrm->bottom;
+        out.top = dlrm->top;
+    } else if (const auto* mlp = spec.model.as<spec::MlpModel>()) {
+        out.hidden = mlp->hidden;
+    } else if (const auto* means = spec.model.as<spec::TargetMeanModel>()) {
+        out.keys = means->keys;
+        out.smoothing = means->smoothing;
+    }
     out.heads = spec.heads();
     out.seed = spec.batch.seed;
     out.threads = static_cast<int>(spec.train.threads);
@@ -78,7 +82,7 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
     out.optimizer.learningRate = spec.train.learningRate;
     out.optimizer.weightDecay = spec.train.weightDecay;
     out.optimizer.momentum = spec.train.momentum;
-    if (out.model != "target_mean") {
+    if (spec.model.hasTables()) {
         out.denseWidth = static_cast<std::int64_t>(spec.features.dense.size()) + vectorsWidth;
         RETURN_IF_ERROR(addTables(spec, columns, out));
         RETURN_IF_ERROR(spec::checkTableMemory(spec, machineMemory()));

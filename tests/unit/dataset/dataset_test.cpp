@@ -496,12 +496,11 @@ TEST(Plan, DefaultSegmentSplitsFitTheTargetWithTheLargest) {
 TEST(Plan, TheReadColumnsAreThoseThatTheSpecMentions) {
     spec::RunSpec spec;
     spec.dataset.where = "a > 1";
-    spec::Step step;
+    spec::FilterStep step;
     step.expr = "b is null and f(c)";
-    spec.recipe.push_back(step);
+    spec.recipe.push_back({"filter", true, step});
     step.expr = "off > 1";
-    step.enabled = false;
-    spec.recipe.push_back(step);
+    spec.recipe.push_back({"off", false, step});
     spec.labels["y"].expr = "d >= 4";
     spec.features.ids = {"made", "e"};
     expr::Schema schema;
@@ -549,13 +548,12 @@ TEST(Plan, AFileOfTwoTablesIsPinnedOnce) {
     ASSERT_TRUE(dataset.ok()) << dataset.status();
     spec::RunSpec spec;
     spec.baseDir = dir.path();
-    spec::Step step;
-    step.kind = spec::StepKind::kSemiJoin;
+    spec::SemiJoinStep step;
     step.on = {{"k", "k"}};
     step.table = spec::TableRef("t.csv");
-    spec.recipe.push_back(step);
+    spec.recipe.push_back({"join", true, step});
     step.table = spec::TableRef(std::vector<std::string>{"t.csv", "u.csv"});
-    spec.recipe.push_back(step);
+    spec.recipe.push_back({"join", true, step});
     const auto plan = buildPlan(spec, **dataset, nullptr, {"k"});
     ASSERT_TRUE(plan.ok()) << plan.status();
     ASSERT_EQ(plan->sideTables.size(), 2);
@@ -565,12 +563,11 @@ TEST(Plan, AFileOfTwoTablesIsPinnedOnce) {
 
 TEST(Plan, ZonesOfWhatAJoinLooksUpArePinned) {
     spec::RunSpec spec;
-    spec::Step step;
-    step.kind = spec::StepKind::kJoin;
+    spec::JoinStep step;
     step.on = {{"date_trunc('day', t at time zone 'Europe/Berlin')", "day"}};
     step.asOf = spec::AsOf();
     step.asOf->left = "t at time zone 'America/New_York'";
-    spec.recipe.push_back(step);
+    spec.recipe.push_back({"join", true, step});
     EXPECT_THAT(zoneFiles(spec), testing::UnorderedElementsAre(HasSubstr("/Europe/Berlin"),
                                                                HasSubstr("/America/New_York")));
 }

@@ -167,11 +167,11 @@ TEST_F(Pruning, OnlyFiltersBeforeAMadeColumnCount) {
     dir_.parquet("a.parquet", {{"x", ints({1, 2, 3, 10, 20, 30})}}, 3);
     kept("x = 1");
     spec::RunSpec spec;
-    spec::Step derive, filter;
-    derive.kind = spec::StepKind::kDerive;
-    derive.columns = {{"x", "x + 100"}};
-    filter.kind = spec::StepKind::kFilter;
-    filter.expr = "x > 100";
+    spec::DeriveStep made;
+    made.columns = {{"x", "x + 100"}};
+    spec::FilterStep above;
+    above.expr = "x > 100";
+    const spec::Step derive{"derive", true, made}, filter{"filter", true, above};
     spec.recipe = {derive, filter};
     EXPECT_FALSE(SplitPruner::make(spec, dataset_->schema(), false).hasFilters());
     spec.recipe = {filter, derive};

@@ -16,7 +16,6 @@
 namespace millrace::recipe {
 namespace {
 
-using spec::StepKind;
 using test::Bench;
 using test::ints;
 using test::kNull;
@@ -135,7 +134,7 @@ TEST(JoinTable, OverTheBudgetIsRefusedWithTheNumber) {
 struct AsOf : public ::testing::Test {
     AsOf() {
         bench.dir.text("t.csv", "k,at,v\n1,10,100\n1,20,200\n1,30,300\n2,5,1\n,7,9\n2,,8\n");
-        spec::Step& join = bench.add(StepKind::kJoin);
+        auto& join = bench.add<spec::JoinStep>();
         join.table = "t.csv";
         join.on = {{"k", "k"}};
         join.asOf = spec::AsOf{"now", "at", 0};
@@ -206,13 +205,13 @@ TEST(StepReasons, SayWhatHappenedToTheRows) {
     bench.dir.text("t.csv", "k\n1\n2\n");
     bench.spec.dataset.where = "x >= 0";
     bench.filter("x <> 5");
-    spec::Step& anti = bench.add(StepKind::kAntiJoin);
+    auto& anti = bench.add<spec::AntiJoinStep>();
     anti.table = "t.csv";
     anti.on = {{"x", "k"}};
-    spec::Step& sample = bench.add(StepKind::kSample);
+    auto& sample = bench.add<spec::SampleStep>();
     sample.keep = 1e-9;
     sample.where = "x > 3";
-    bench.add(StepKind::kWeight).expr = "x";
+    bench.add<spec::WeightStep>().expr = "x";
     MemoryColumns data({{"x", ints({-1, kNull, 0, 1, 2, 3, 4, 5})}});
     const auto compiled = bench.compile(data);
     ASSERT_TRUE(compiled.ok()) << compiled.status();
@@ -308,7 +307,7 @@ TEST(SideTables, AreRefusedBeforeTheyAreRead) {
         strAppend(&text, i, ",", i, "\n");
     }
     bench.dir.text("t.csv", text);
-    spec::Step& join = bench.add(StepKind::kJoin);
+    auto& join = bench.add<spec::JoinStep>();
     join.table = "t.csv";
     join.on = {{"x", "k"}};
     join.take = {{"v", "v"}};

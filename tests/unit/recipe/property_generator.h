@@ -39,7 +39,7 @@ class Generator : public DataDraw {
  private:
     OracleStep derive() {
         OracleStep s;
-        s.step.kind = spec::StepKind::kDerive;
+        auto& step = s.step.body.emplace<spec::DeriveStep>();
         const std::string a = any("i"), y = any("y"), t = any("s");
         const std::int64_t c = 1 + upTo(4);
         switch (upTo(3)) {
@@ -47,7 +47,7 @@ class Generator : public DataDraw {
                 s.expr = {strCat(a, " % ", c, " + ", c), [a, c](const OracleRow& r) {
                               return r.at(a).isNull() ? Value{} : Value::of(r.at(a).i % c + c);
                           }};
-                s.step.columns = {{fresh("i"), s.expr.text}};
+                step.columns = {{fresh("i"), s.expr.text}};
                 break;
             case 1:
                 s.expr = {strCat("case when ", y, " > 0 then ", y, " * 2 else -1.0 end"),
@@ -57,55 +57,59 @@ class Generator : public DataDraw {
                                          ? Value::of(v.d * 2)
                                          : Value::of(-1.0);
                           }};
-                s.step.columns = {{fresh("y"), s.expr.text}};
+                step.columns = {{fresh("y"), s.expr.text}};
                 break;
             default:
                 s.expr = {strCat("concat(", t, ", '-", c, "')"), [t, c](const OracleRow& r) {
                               return Value::of(strCat(r.at(t).s, "-", c));
                           }};
-                s.step.columns = {{fresh("s"), s.expr.text}};
+                step.columns = {{fresh("s"), s.expr.text}};
         }
         return s;
     }
 
-    OracleStep join(spec::StepKind kind) {
+    template <class Kind>
+    OracleStep lookup() {
         OracleStep s;
-        s.step.kind = kind;
+        auto& step = s.step.body.emplace<Kind>();
         const int which = upTo(2);
         s.table = &tables_[which];
-        s.step.table = strCat("t", which, ".parquet");
+        step.table = strCat("t", which, ".parquet");
         const int keys = upTo(4);
         if (keys != 2) {
-            s.step.on.push_back({any("i"), "ik"});
+            step.on.push_back({any("i"), "ik"});
         }
         if (keys > 1) {
-            s.step.on.push_back({any("s"), "sk"});
+            step.on.push_back({any("s"), "sk"});
         }
-        if (kind != spec::StepKind::kJoin) {
-            return s;
-        }
-        s.step.onDuplicate = "first";
-        s.step.missing = chance(40) ? "drop" : "null";
+        return s;
+    }
+
+    OracleStep join() {
+        OracleStep s = lookup<spec::JoinStep>();
+        auto& step = std::get<spec::JoinStep>(s.step.body);
+        step.onDuplicate = "first";
+        step.missing = chance(40) ? "drop" : "null";
         if (chance(50)) {
-            s.step.asOf = spec::AsOf{any("i"), "it", chance(50) ? 0.0 : 5.0};
+            step.asOf = spec::AsOf{any("i"), "it", chance(50) ? 0.0 : 5.0};
         }
         const std::string iv = fresh("i"), yv = fresh("y");
-        s.step.take = {{iv, "iv"}, {yv, "yv"}};
+        step.take = {{iv, "iv"}, {yv, "yv"}};
         return s;
     }
 
     OracleStep sample() {
         OracleStep s;
-        s.step.kind = spec::StepKind::kSample;
-        s.step.keep = 0.25 * (1 + upTo(3));
-        s.step.isInverseWeighted = chance(50);
-        s.step.redrawEachEpoch = chance(30);
+        auto& step = s.step.body.emplace<spec::SampleStep>();
+        step.keep = 0.25 * (1 + upTo(3));
+        step.isInverseWeighted = chance(50);
+        step.redrawEachEpoch = chance(30);
         if (chance(50)) {
             s.where = predicate();
-            s.step.where = s.where.text;
+            step.where = s.where.text;
         }
         if (chance(50)) {
-            s.step.by = {any("i"), any("s")};
+            step.by = {any("i"), any("s")};
         }
         return s;
     }
@@ -114,27 +118,27 @@ class Generator : public DataDraw {
         OracleStep s;
         const int which = upTo(3);
         if (which == 0) {
-            s.step.kind = spec::StepKind::kHash;
-            s.step.column = any("isl");
-            s.isList = s.step.column[0] == 'l';
-            s.isList &= s.step.column[1] != 'y';
-            if (s.step.column[0] == 'l' && s.step.column[1] == 'y') {
-                s.step.column = any("is");
+            auto& step = s.step.body.emplace<spec::HashStep>();
+            step.column = any("isl");
+            s.isList = step.column[0] == 'l';
+            s.isList &= step.column[1] != 'y';
+            if (step.column[0] == 'l' && step.column[1] == 'y') {
+                step.column = any("is");
             }
-            s.step.buckets = 2 + upTo(50);
-            s.step.seed = static_cast<std::uint64_t>(upTo(3));
-            s.step.as = fresh(s.isList ? "li" : "i");
+            step.buckets = 2 + upTo(50);
+            step.seed = static_cast<std::uint64_t>(upTo(3));
+            step.as = fresh(s.isList ? "li" : "i");
         } else if (which == 1) {
-            s.step.kind = spec::StepKind::kBucketize;
-            s.step.column = any("iy");
-            s.step.boundaries = {-1, 0.5, 2};
-            s.step.as = fresh("i");
+            auto& step = s.step.body.emplace<spec::BucketizeStep>();
+            step.column = any("iy");
+            step.boundaries = {-1, 0.5, 2};
+            step.as = fresh("i");
         } else {
-            s.step.kind = spec::StepKind::kTruncate;
-            s.step.column = any("l");
-            s.step.length = upTo(3);
-            s.step.from = chance(50) ? "last" : "first";
-            s.step.as = fresh(s.step.column.substr(0, 2));
+            auto& step = s.step.body.emplace<spec::TruncateStep>();
+            step.column = any("l");
+            step.length = upTo(3);
+            step.from = chance(50) ? "last" : "first";
+            step.as = fresh(step.column.substr(0, 2));
         }
         return s;
     }
@@ -143,26 +147,24 @@ class Generator : public DataDraw {
         OracleStep s;
         switch (upTo(9)) {
             case 0:
-                s.step.kind = spec::StepKind::kFilter;
                 s.where = predicate();
-                s.step.expr = s.where.text;
+                s.step.body.emplace<spec::FilterStep>().expr = s.where.text;
                 return s;
             case 1:
                 return sample();
             case 2:
                 return derive();
             case 3:
-                return join(spec::StepKind::kJoin);
+                return join();
             case 4:
-                return join(chance(50) ? spec::StepKind::kSemiJoin : spec::StepKind::kAntiJoin);
+                return chance(50) ? lookup<spec::SemiJoinStep>() : lookup<spec::AntiJoinStep>();
             case 5: {
-                s.step.kind = spec::StepKind::kWeight;
                 const std::string a = any("i");
                 s.expr = {
                     strCat("coalesce(abs(", a, "), 2)"), [a](const OracleRow& r) {
                         return Value::of(r.at(a).isNull() ? 2.0 : std::fabs(r.at(a).number()));
                     }};
-                s.step.expr = s.expr.text;
+                s.step.body.emplace<spec::WeightStep>().expr = s.expr.text;
                 return s;
             }
             case 6:
@@ -174,14 +176,14 @@ class Generator : public DataDraw {
 
     OracleStep select() {
         OracleStep s;
-        s.step.kind = spec::StepKind::kSelect;
         std::vector<std::string> kept = {"ia", "inow", "ya", "sa", "lihist", "lyhist", "litime"};
         for (const std::string& name : columns_) {
             if (std::find(kept.begin(), kept.end(), name) == kept.end() && chance(70)) {
                 kept.push_back(name);
             }
         }
-        s.step.select = columns_ = kept;
+        columns_ = kept;
+        s.step.body.emplace<spec::SelectStep>().columns = std::move(kept);
         return s;
     }
 

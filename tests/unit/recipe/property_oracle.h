@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "backend/core/philox.h"
@@ -96,37 +97,39 @@ inline Value hashedId(const Value& value, std::int64_t buckets, std::uint64_t se
 /// The partner of a row, or null: by equal keys, and the newest not newer than the row's time.
 inline const std::map<std::string, Value>* partnerOf(const OracleStep& s, const OracleRow& row) {
     const std::map<std::string, Value>* best = nullptr;
+    const auto* join = s.step.as<spec::JoinStep>();
+    const auto asOf = join == nullptr ? std::optional<spec::AsOf>() : join->asOf;
     for (const auto& candidate : s.table->rows) {
         bool isEqual = true;
-        for (const spec::JoinKey& key : s.step.on) {
+        for (const spec::JoinKey& key : s.step.lookup()->on) {
             const Value &a = row.at(key.left), &b = candidate.at(key.right);
             isEqual &= !a.isNull() && !b.isNull() && a.equals(b);
         }
         if (!isEqual) {
             continue;
         }
-        if (!s.step.asOf) {
+        if (!asOf) {
             return &candidate;
         }
-        const Value &now = row.at(s.step.asOf->left), &then = candidate.at(s.step.asOf->right);
+        const Value &now = row.at(asOf->left), &then = candidate.at(asOf->right);
         if (now.isNull() || then.isNull() || then.i > now.i) {
             continue;
         }
-        if (best == nullptr || then.i > best->at(s.step.asOf->right).i) {
+        if (best == nullptr || then.i > best->at(asOf->right).i) {
             best = &candidate;
         }
     }
-    if (best != nullptr && s.step.asOf && s.step.asOf->tolerance > 0) {
+    if (best != nullptr && asOf && asOf->tolerance > 0) {
         const auto age =
-            static_cast<double>(row.at(s.step.asOf->left).i - best->at(s.step.asOf->right).i);
-        return age <= s.step.asOf->tolerance ? best : nullptr;
+            static_cast<double>(row.at(asOf->left).i - best->at(asOf->right).i);
+        return age <= asOf->tolerance ? best : nullptr;
     }
     return best;
 }
 
-inline bool isDrawn(const spec::Step& step, const OracleRow& row, std::uint64_t seed,
+inline bool isDrawn(const std::string& name, const spec::SampleStep& step, const OracleRow& row, std::uint64_t seed,
                     std::uint32_t epoch, const std::string& path) {
-    DrawKey key(DrawPurpose::kDraw, step.name);
+    DrawKey key(DrawPurpose::kDraw, name);
     if (step.redrawEachEpoch) {
         key.epoch(epoch);
     } else {
@@ -142,82 +145,87 @@ inline bool isDrawn(const spec::Step& step, const OracleRow& row, std::uint64_t 
     return unitInterval(philox64(seed, key.counter(), 0)) < step.keep;
 }
 
-/// One row through one step; false: it is dropped.
+/// One row through one step of each kind; false: it is dropped.
+struct OraclePass {
+    const OracleStep& s;
+    OracleRow& row;
+    std::uint64_t seed;
+    std::uint32_t epoch;
+    const std::string& path;
+
+    bool operator()(const spec::FilterStep&) const { return s.where.of(row).value_or(false); }
+    bool operator()(const spec::SampleStep& step) const {
+        if (s.where.of && !s.where.of(row).value_or(false)) {
+            return true;
+        }
+        if (!isDrawn(s.step.name, step, row, seed, epoch, path)) {
+            return false;
+        }
+        row.weight *= step.isInverseWeighted ? 1 / step.keep : 1;
+        return true;
+    }
+    bool operator()(const spec::DeriveStep& step) const {
+        row.columns[step.columns[0].name] = s.expr.of(row);
+        return true;
+    }
+    bool operator()(const spec::WeightStep&) const {
+        row.weight *= s.expr.of(row).number();
+        return true;
+    }
+    bool operator()(const spec::HashStep& step) const {
+        row.columns[step.as] = row.at(step.column).isNull() && s.isList
+                                   ? Value{}
+                                   : hashedId(row.at(step.column), step.buckets, step.seed);
+        return true;
+    }
+    bool operator()(const spec::BucketizeStep& step) const {
+        const Value& x = row.at(step.column);
+        std::int64_t id = 0;
+        if (!x.isNull()) {
+            id = 1;
+            for (const double bound : step.boundaries) {
+                id += std::isnan(x.number()) || bound <= x.number() ? 1 : 0;
+            }
+        }
+        row.columns[step.as] = Value::of(id);
+        return true;
+    }
+    bool operator()(const spec::TruncateStep& step) const {
+        Value list = row.at(step.column);
+        const auto n = static_cast<std::size_t>(step.length);
+        if (!list.isNull() && list.l.size() > n) {
+            const std::size_t from = step.from == "last" ? list.l.size() - n : 0;
+            list.l = {list.l.begin() + static_cast<std::ptrdiff_t>(from),
+                      list.l.begin() + static_cast<std::ptrdiff_t>(from + n)};
+        }
+        row.columns[step.as] = list;
+        return true;
+    }
+    bool operator()(const spec::SelectStep& step) const {
+        std::map<std::string, Value> kept;
+        for (const std::string& name : step.columns) {
+            kept[name] = row.at(name);
+        }
+        row.columns = std::move(kept);
+        return true;
+    }
+    bool operator()(const spec::SemiJoinStep&) const { return partnerOf(s, row) != nullptr; }
+    bool operator()(const spec::AntiJoinStep&) const { return partnerOf(s, row) == nullptr; }
+    bool operator()(const spec::JoinStep& step) const {
+        const auto* partner = partnerOf(s, row);
+        if (partner == nullptr && step.missing == "drop") {
+            return false;
+        }
+        for (const spec::NamedExpr& taken : step.take) {
+            row.columns[taken.name] = partner == nullptr ? Value{} : partner->at(taken.expr);
+        }
+        return true;
+    }
+};
+
 inline bool passes(const OracleStep& s, OracleRow& row, std::uint64_t seed, std::uint32_t epoch,
                    const std::string& path) {
-    using K = spec::StepKind;
-    const spec::Step& step = s.step;
-    switch (step.kind) {
-        case K::kFilter:
-            return s.where.of(row).value_or(false);
-        case K::kSample: {
-            if (s.where.of && !s.where.of(row).value_or(false)) {
-                return true;
-            }
-            if (!isDrawn(step, row, seed, epoch, path)) {
-                return false;
-            }
-            row.weight *= step.isInverseWeighted ? 1 / step.keep : 1;
-            return true;
-        }
-        case K::kDerive:
-            row.columns[step.columns[0].name] = s.expr.of(row);
-            return true;
-        case K::kWeight:
-            row.weight *= s.expr.of(row).number();
-            return true;
-        case K::kHash:
-            row.columns[step.as] = row.at(step.column).isNull() && s.isList
-                                       ? Value{}
-                                       : hashedId(row.at(step.column), step.buckets, step.seed);
-            return true;
-        case K::kBucketize: {
-            const Value& x = row.at(step.column);
-            std::int64_t id = 0;
-            if (!x.isNull()) {
-                id = 1;
-                for (const double bound : step.boundaries) {
-                    id += std::isnan(x.number()) || bound <= x.number() ? 1 : 0;
-                }
-            }
-            row.columns[step.as] = Value::of(id);
-            return true;
-        }
-        case K::kTruncate: {
-            Value list = row.at(step.column);
-            const auto n = static_cast<std::size_t>(step.length);
-            if (!list.isNull() && list.l.size() > n) {
-                const std::size_t from = step.from == "last" ? list.l.size() - n : 0;
-                list.l = {list.l.begin() + static_cast<std::ptrdiff_t>(from),
-                          list.l.begin() + static_cast<std::ptrdiff_t>(from + n)};
-            }
-            row.columns[step.as] = list;
-            return true;
-        }
-        case K::kSelect: {
-            std::map<std::string, Value> kept;
-            for (const std::string& name : step.select) {
-                kept[name] = row.at(name);
-            }
-            row.columns = std::move(kept);
-            return true;
-        }
-        case K::kSemiJoin:
-            return partnerOf(s, row) != nullptr;
-        case K::kAntiJoin:
-            return partnerOf(s, row) == nullptr;
-        case K::kJoin: {
-            const auto* partner = partnerOf(s, row);
-            if (partner == nullptr && step.missing == "drop") {
-                return false;
-            }
-            for (const spec::NamedExpr& taken : step.take) {
-                row.columns[taken.name] = partner == nullptr ? Value{} : partner->at(taken.expr);
-            }
-            return true;
-        }
-    }
-    return true;
+    return std::visit(OraclePass{s, row, seed, epoch, path}, s.step.body);
 }
 
 }  // namespace millrace::test

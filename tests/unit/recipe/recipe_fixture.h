@@ -2,6 +2,7 @@
 // Columns in memory as a split, and recipes compiled over them.
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <arrow/compute/initialize.h>
@@ -81,16 +82,16 @@ struct Bench {
         ASSIGN_OR_RETURN(const auto compiled, compile(data));
         return compiled->run({1, relativePath, firstRow, data.rows(), &data}, epoch);
     }
-    spec::Step& add(spec::StepKind kind, const std::string& name = "") {
-        spec::Step step;
-        step.kind = kind;
-        step.name = name.empty() ? std::string(spec::stepKindName(kind)) : name;
-        spec.recipe.push_back(step);
-        return spec.recipe.back();
+    /// Valid until the next one is added.
+    template <class Kind>
+    Kind& add(const std::string& name = "") {
+        const std::string given = name.empty() ? std::string(Kind::kKind) : name;
+        spec.recipe.push_back({given, true, Kind()});
+        return std::get<Kind>(spec.recipe.back().body);
     }
-    void filter(const std::string& expr) { add(spec::StepKind::kFilter).expr = expr; }
-    spec::Step& derive(const std::string& name, const std::string& expr) {
-        spec::Step& step = add(spec::StepKind::kDerive, "derive_" + name);
+    void filter(const std::string& expr) { add<spec::FilterStep>().expr = expr; }
+    spec::DeriveStep& derive(const std::string& name, const std::string& expr) {
+        auto& step = add<spec::DeriveStep>("derive_" + name);
         step.columns.push_back({name, expr});
         return step;
     }

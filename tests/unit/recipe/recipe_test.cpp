@@ -12,7 +12,6 @@
 namespace millrace::recipe {
 namespace {
 
-using spec::StepKind;
 using test::Bench;
 using test::ints;
 using test::kNull;
@@ -58,7 +57,7 @@ TEST(Recipe, WhereComesFirstAndStepsAreCounted) {
     Bench bench;
     bench.spec.dataset.where = "x < 3";
     bench.filter("x > 0");
-    bench.add(StepKind::kFilter, "off").expr = "false";
+    bench.add<spec::FilterStep>("off").expr = "false";
     bench.spec.recipe.back().enabled = false;
     MemoryColumns data({{"x", ints({0, 1, 2, 3})}});
     const auto batch = bench.run(data);
@@ -87,7 +86,7 @@ TEST(Recipe, ColumnsAreReadOnceAndOnlyWhenRowsAreLeft) {
 
 TEST(Recipe, DeriveSeesTheColumnsBeforeTheStep) {
     Bench bench;
-    spec::Step& step = bench.derive("x", "x + 1");
+    spec::DeriveStep& step = bench.derive("x", "x + 1");
     step.columns.push_back({"y", "x * 10"});
     bench.filter("x <> 3");
     bench.derive("z", "x + y");
@@ -114,7 +113,7 @@ TEST(Recipe, JoinTakesExpressionsOverTheTable) {
     bench.dir.text("movies.csv",
                    "movieId,title,genres\n1,Toy Story (1995),Animation|Comedy\n"
                    "2,\"American President, The (1995)\",Drama\n3,No Year,(none)\n");
-    spec::Step& join = bench.add(StepKind::kJoin);
+    auto& join = bench.add<spec::JoinStep>();
     join.table = "movies.csv";
     join.on = {{"movieId", "movieId"}};
     join.take = {{"genres", "split(genres, '|')"},
@@ -138,16 +137,16 @@ TEST(Recipe, WhatIsLookedUpMayBeAnExpressionOverTheRow) {
     Bench bench;
     bench.dir.text("t.csv", "k,v\n11,10\n13,30\n");
     bench.dir.text("u.csv", "k,since,w\na,100,1\na,200,2\nb,100,3\n");
-    spec::Step& join = bench.add(StepKind::kJoin, "first");
+    auto& join = bench.add<spec::JoinStep>("first");
     join.table = "t.csv";
     join.on = {{"x + 10", "k"}};
     join.take = {{"v", "v"}};
-    spec::Step& timed = bench.add(StepKind::kJoin, "second");
+    auto& timed = bench.add<spec::JoinStep>("second");
     timed.table = "u.csv";
     timed.on = {{"lower(s)", "k"}};
     timed.asOf = spec::AsOf{"100 * x", "since", 0};
     timed.take = {{"w", "w"}};
-    spec::Step& semi = bench.add(StepKind::kSemiJoin);
+    auto& semi = bench.add<spec::SemiJoinStep>();
     semi.table = "u.csv";
     semi.on = {{"lower(s)", "k"}};
     bench.spec.features.dense = {{"v", -1}, {"w", -1}};
@@ -166,7 +165,7 @@ TEST(Recipe, WhatIsLookedUpMayBeAnExpressionOverTheRow) {
 TEST(Recipe, JoinMayDropRowsWithoutPartner) {
     Bench bench;
     bench.dir.text("t.csv", "k,v\n1,10\n3,30\n");
-    spec::Step& join = bench.add(StepKind::kJoin);
+    auto& join = bench.add<spec::JoinStep>();
     join.table = "t.csv";
     join.on = {{"x", "k"}};
     join.take = {{"v", "v"}};
@@ -182,7 +181,7 @@ TEST(Recipe, JoinMayDropRowsWithoutPartner) {
 TEST(Recipe, ADuplicateKeyIsNamedUnlessTheFirstMayBeTaken) {
     Bench bench;
     bench.dir.text("t.csv", "k,v\n1,10\n7,70\n7,71\n");
-    spec::Step& join = bench.add(StepKind::kJoin);
+    auto& join = bench.add<spec::JoinStep>();
     join.table = "t.csv";
     join.on = {{"x", "k"}};
     join.take = {{"v", "v"}};
@@ -199,7 +198,7 @@ TEST(Recipe, ADuplicateKeyIsNamedUnlessTheFirstMayBeTaken) {
 TEST(Recipe, KeysMayBeStringsOrSeveralColumns) {
     Bench bench;
     bench.dir.text("t.csv", "a,b,v\nx,1,1\nx,2,2\ny,1,3\n");
-    spec::Step& join = bench.add(StepKind::kJoin);
+    auto& join = bench.add<spec::JoinStep>();
     join.table = "t.csv";
     join.on = {{"p", "a"}, {"q", "b"}};
     join.take = {{"v", "v"}};
@@ -213,7 +212,7 @@ TEST(Recipe, KeysMayBeStringsOrSeveralColumns) {
 TEST(Recipe, KeysOfDifferentKindsAreRefused) {
     Bench bench;
     bench.dir.text("t.csv", "k\nabc\n");
-    spec::Step& step = bench.add(StepKind::kSemiJoin);
+    auto& step = bench.add<spec::SemiJoinStep>();
     step.table = "t.csv";
     step.on = {{"x", "k"}};
     MemoryColumns data({{"x", reals({1.5})}});
@@ -224,18 +223,21 @@ TEST(Recipe, KeysOfDifferentKindsAreRefused) {
 TEST(Recipe, SemiAndAntiJoinTreatNullAsNoMatch) {
     Bench bench;
     bench.dir.text("t.csv", "k\n1\n1\n");
-    spec::Step& step = bench.add(StepKind::kSemiJoin);
+    auto& step = bench.add<spec::SemiJoinStep>();
     step.table = "t.csv";
     step.on = {{"x", "k"}};
     MemoryColumns data({{"x", ints({1, 2, kNull})}});
     EXPECT_THAT(rowsOf(bench, data), ElementsAre(0));
-    bench.spec.recipe[0].kind = StepKind::kAntiJoin;
+    spec::AntiJoinStep anti;
+    anti.table = "t.csv";
+    anti.on = {{"x", "k"}};
+    bench.spec.recipe[0].body = anti;
     EXPECT_THAT(rowsOf(bench, data), ElementsAre(1, 2));
 }
 
 TEST(Recipe, AMissingTableOrColumnIsNamed) {
     Bench bench;
-    spec::Step& step = bench.add(StepKind::kSemiJoin);
+    auto& step = bench.add<spec::SemiJoinStep>();
     step.table = "none.csv";
     step.on = {{"x", "k"}};
     MemoryColumns data({{"x", ints({1})}});
@@ -247,7 +249,7 @@ TEST(Recipe, AMissingTableOrColumnIsNamed) {
 TEST(Recipe, SampleIsMonotoneAndUnmovedByOtherSteps) {
     MemoryColumns data({{"x", ints(upTo(2000))}});
     Bench bench;
-    bench.add(StepKind::kSample).keep = 0.1;
+    bench.add<spec::SampleStep>().keep = 0.1;
     const auto few = rowsOf(bench, data);
     bench.spec.recipe[0].keep = 0.2;
     const auto more = rowsOf(bench, data);
@@ -257,9 +259,9 @@ TEST(Recipe, SampleIsMonotoneAndUnmovedByOtherSteps) {
     for (const std::uint64_t row : few) {
         EXPECT_TRUE(all.contains(row)) << row;
     }
-    bench.spec.recipe.insert(bench.spec.recipe.begin(), spec::Step{});
-    bench.spec.recipe[0].name = "unrelated";
-    bench.spec.recipe[0].expr = "x >= 0";
+    spec::FilterStep unrelated;
+    unrelated.expr = "x >= 0";
+    bench.spec.recipe.insert(bench.spec.recipe.begin(), {"unrelated", true, unrelated});
     EXPECT_EQ(rowsOf(bench, data), more);
 }
 
@@ -267,7 +269,7 @@ TEST(Recipe, ADrawIsThatOfSemantics2) {
     MemoryColumns data({{"x", ints({5, 6, 7})}});
     Bench bench;
     bench.firstRow = 40;
-    spec::Step& sample = bench.add(StepKind::kSample, "neg");
+    auto& sample = bench.add<spec::SampleStep>("neg");
     sample.keep = 0.5;
     DrawKey key(DrawPurpose::kDraw, "neg");
     key.noEpoch().rest().text("f.csv");
@@ -293,7 +295,7 @@ TEST(Recipe, ADrawIsThatOfSemantics2) {
 TEST(Recipe, SampleByColumnsDoesNotDependOnFileOrRow) {
     MemoryColumns data({{"x", ints(upTo(500))}});
     Bench bench;
-    spec::Step& sample = bench.add(StepKind::kSample);
+    auto& sample = bench.add<spec::SampleStep>();
     sample.keep = 0.3;
     sample.by = {"x"};
     const auto here = rowsOf(bench, data);
@@ -308,7 +310,7 @@ TEST(Recipe, SampleByColumnsDoesNotDependOnFileOrRow) {
 TEST(Recipe, SampleIsDrawnAgainEachEpochOnlyWhenAsked) {
     MemoryColumns data({{"x", ints(upTo(500))}});
     Bench bench;
-    bench.add(StepKind::kSample).keep = 0.5;
+    bench.add<spec::SampleStep>().keep = 0.5;
     const auto first = rowsOf(bench, data);
     bench.epoch = 1;
     EXPECT_EQ(rowsOf(bench, data), first);
@@ -321,11 +323,11 @@ TEST(Recipe, SampleIsDrawnAgainEachEpochOnlyWhenAsked) {
 TEST(Recipe, InverseWeightsMultiplyAndOnlyForRowsThatDraw) {
     MemoryColumns data({{"x", ints(upTo(200))}});
     Bench bench;
-    spec::Step& sample = bench.add(StepKind::kSample);
+    auto& sample = bench.add<spec::SampleStep>();
     sample.where = "x >= 100";
     sample.keep = 0.25;
     sample.isInverseWeighted = true;
-    bench.add(StepKind::kWeight).expr = "case when x < 50 then 0.5 else 1 end";
+    bench.add<spec::WeightStep>().expr = "case when x < 50 then 0.5 else 1 end";
     bench.spec.labels["h"] = {"x > 0", "2", ""};
     const auto batch = bench.run(data);
     ASSERT_TRUE(batch.ok()) << batch.status();
@@ -340,7 +342,7 @@ TEST(Recipe, InverseWeightsMultiplyAndOnlyForRowsThatDraw) {
 
 TEST(Recipe, ANullWeightIsAnError) {
     Bench bench;
-    bench.add(StepKind::kWeight).expr = "x / 2";
+    bench.add<spec::WeightStep>().expr = "x / 2";
     MemoryColumns data({{"x", ints({1, kNull})}});
     EXPECT_EQ(errorOf(bench, data),
               "f.csv: row 1: recipe.weight: the weight is null; it must be a number from 0 up");
@@ -390,12 +392,12 @@ TEST(Recipe, DenseFillsNullsAndTakesBools) {
 
 TEST(Recipe, IdsAreHashedIntoRowsUnlessMade) {
     Bench bench;
-    spec::Step& hash = bench.add(StepKind::kHash);
+    auto& hash = bench.add<spec::HashStep>();
     hash.column = "s";
     hash.as = "h";
     hash.buckets = 100;
     hash.seed = 5;
-    spec::Step& bucketize = bench.add(StepKind::kBucketize);
+    auto& bucketize = bench.add<spec::BucketizeStep>();
     bucketize.column = "x";
     bucketize.as = "age";
     bucketize.boundaries = {10, 20};
@@ -470,7 +472,7 @@ std::shared_ptr<arrow::Array> listOf(const std::vector<std::vector<std::int64_t>
 TEST(Recipe, ListsAreTruncatedHashedAndEmptyWhenNull) {
     Bench bench;
     bench.filter("k <> 1");
-    spec::Step& cut = bench.add(StepKind::kTruncate);
+    auto& cut = bench.add<spec::TruncateStep>();
     cut.column = cut.as = "l";
     cut.length = 2;
     cut.from = "last";
@@ -513,7 +515,7 @@ TEST(Recipe, CarryPassesValuesUntouched) {
 TEST(Recipe, AnEmptySplitHasAllColumnsOfNoRows) {
     Bench bench;
     bench.filter("x > 0");
-    bench.add(StepKind::kSample).keep = 0.5;
+    bench.add<spec::SampleStep>().keep = 0.5;
     bench.derive("y", "x * 2");
     bench.spec.features.dense = {{"y", 0}};
     bench.spec.labels["h"].expr = "x > 1";
@@ -530,8 +532,8 @@ TEST(Recipe, EvaluationKeepsEveryRowOfItsWhereAndTheBasesLabels) {
     Bench bench;
     bench.dir.text("t.csv", "k,v\n1,10\n");
     bench.filter("x > 2");
-    bench.add(StepKind::kSample).keep = 0.5;
-    spec::Step& join = bench.add(StepKind::kJoin);
+    bench.add<spec::SampleStep>().keep = 0.5;
+    auto& join = bench.add<spec::JoinStep>();
     join.table = "t.csv";
     join.on = {{"x", "k"}};
     join.take = {{"v", "v"}};
@@ -543,11 +545,9 @@ TEST(Recipe, EvaluationKeepsEveryRowOfItsWhereAndTheBasesLabels) {
     eval.dataset.where = "x <> 0";
     eval.labels["h"].expr = "x > lim";
     eval.recipe = bench.spec.recipe;
-    spec::Step base;
-    base.kind = StepKind::kDerive;
-    base.name = "derive";
+    spec::DeriveStep base;
     base.columns = {{"lim", "1"}};
-    eval.labelRecipe = {base};
+    eval.labelRecipe = {{"derive", true, base}};
     bench.spec.eval = eval;
     bench.part = Part::kEval;
     MemoryColumns data({{"x", ints({0, 1, 2, 3})}});
@@ -563,7 +563,7 @@ TEST(Recipe, EvaluationKeepsEveryRowOfItsWhereAndTheBasesLabels) {
 TEST(Recipe, SideTablesCountAgainstTheBudget) {
     Bench bench;
     bench.dir.text("t.csv", "k\n1\n");
-    spec::Step& step = bench.add(StepKind::kSemiJoin);
+    auto& step = bench.add<spec::SemiJoinStep>();
     step.table = "t.csv";
     step.on = {{"x", "k"}};
     MemoryColumns data({{"x", ints({1})}});

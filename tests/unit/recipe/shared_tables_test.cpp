@@ -8,7 +8,6 @@ namespace millrace::recipe {
 namespace {
 
 using namespace test;
-using spec::StepKind;
 
 TEST(SharedTables, GiveWhatLivesAndMakeItAgainWhenItIsGone) {
     SharedTables tables;
@@ -44,7 +43,7 @@ class SharedByParts : public ::testing::Test {
             ++loads_;
             return load(table, columns);
         };
-        spec::Step& join = bench_.add(StepKind::kJoin);
+        auto& join = bench_.add<spec::JoinStep>();
         join.table = "t.csv";
         join.on = {{"x", "k"}};
         join.take = {{"v", "v"}};
@@ -55,7 +54,7 @@ class SharedByParts : public ::testing::Test {
         eval.labels["l"].expr = "v > 3";
         bench_.spec.eval = eval;
         bench_.spec.labels["l"].expr = "v > 3";
-        spec::Step& semi = bench_.add(StepKind::kSemiJoin);
+        auto& semi = bench_.add<spec::SemiJoinStep>();
         semi.table = "t.csv";
         semi.on = {{"x", "k"}};
         bench_.spec.features.ids = {"x"};

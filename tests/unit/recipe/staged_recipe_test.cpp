@@ -5,7 +5,6 @@
 namespace millrace::recipe {
 namespace {
 
-using spec::StepKind;
 using test::Bench;
 using test::ints;
 using test::kNull;
@@ -68,7 +67,7 @@ TEST(StagedRecipe, ShowsTheRowsAfterWhereAndAfterEveryStep) {
 TEST(StagedRecipe, ADisabledStepIsAStageThatChangesNothing) {
     Bench bench;
     bench.filter("x > 1");
-    bench.add(StepKind::kFilter, "off").expr = "false";
+    bench.add<spec::FilterStep>("off").expr = "false";
     bench.spec.recipe.back().enabled = false;
     MemoryColumns data({{"x", ints({1, 2})}});
     const StagedRows staged = stagesOf(bench, data);
@@ -103,11 +102,11 @@ TEST(StagedRecipe, DrawsAndJoinsWhatTrainingDoes) {
     Bench bench;
     bench.firstRow = 40;
     bench.dir.text("t.csv", "k,name\n1,one\n2,two\n");
-    spec::Step& join = bench.add(StepKind::kJoin);
+    auto& join = bench.add<spec::JoinStep>();
     join.table = "t.csv";
     join.on = {{"k", "k"}};
     join.take = {{"name", "name"}};
-    spec::Step& sample = bench.add(StepKind::kSample);
+    auto& sample = bench.add<spec::SampleStep>();
     sample.keep = 0.5;
     sample.isInverseWeighted = true;
     bench.spec.labels["y"].expr = "k > 0";
@@ -135,7 +134,7 @@ TEST(StagedRecipe, DrawsAndJoinsWhatTrainingDoes) {
 
 TEST(StagedRecipe, ASliceDrawsAsTheWholeSplitDoes) {
     Bench bench;
-    bench.add(StepKind::kSample).keep = 0.3;
+    bench.add<spec::SampleStep>().keep = 0.3;
     std::vector<std::int64_t> values;
     for (std::int64_t i = 0; i < 200; ++i) {
         values.push_back(i);
@@ -179,7 +178,7 @@ TEST(StagedRecipe, AStepThatDoesNotFitTheColumnsEndsTheStages) {
 
 TEST(StagedRecipe, SelectLeavesColumnsOutOfLaterStages) {
     Bench bench;
-    bench.add(StepKind::kSelect).select = {"b"};
+    bench.add<spec::SelectStep>().select = {"b"};
     MemoryColumns data({{"a", ints({1})}, {"b", ints({2})}});
     const StagedRows staged = stagesOf(bench, data);
     EXPECT_EQ(staged.stages[0].columns.size(), 2);

@@ -341,17 +341,15 @@ TEST(BindSchema, PinsTheTypesOfCsvAndChecksThoseGiven) {
 }
 
 TEST(ColumnsAfter, FollowsOneStep) {
-    Step step;
-    step.kind = StepKind::kHash;
-    step.name = "h";
-    step.column = "userId";
-    step.as = "u";
-    step.buckets = 10;
-    const Result<expr::Schema> after = columnsAfter(step, ratingsSchema(), movieTables());
+    HashStep hash;
+    hash.column = "userId";
+    hash.as = "u";
+    hash.buckets = 10;
+    const Result<expr::Schema> after = columnsAfter({"h", true, hash}, ratingsSchema(), movieTables());
     ASSERT_TRUE(after.ok());
     EXPECT_EQ(after->fields.back().name, "u");
-    step.column = "x";
-    EXPECT_FALSE(columnsAfter(step, ratingsSchema(), movieTables()).ok());
+    hash.column = "x";
+    EXPECT_FALSE(columnsAfter({"h", true, hash}, ratingsSchema(), movieTables()).ok());
 }
 
 expr::Schema actionsSchema() {
@@ -440,8 +438,8 @@ TEST(BindSchema, AsOfComparesTimesOfOneKind) {
         "  - join: {table: movies.csv, on: movieId, as_of: {left: timestamp, right: ";
     const Bound fine = boundOf(withRecipe(join + "movieId, tolerance: 60}, take: [title]}\n"));
     EXPECT_EQ(fine.errors(), "");
-    ASSERT_TRUE(fine.spec->recipe[0].asOf.has_value());
-    EXPECT_EQ(fine.spec->recipe[0].asOf->tolerance, 60);
+    ASSERT_TRUE(std::get<JoinStep>(fine.spec->recipe[0].body).asOf.has_value());
+    EXPECT_EQ(std::get<JoinStep>(fine.spec->recipe[0].body).asOf->tolerance, 60);
     const Result<RunSpec> again = RunSpec::fromJson(fine.spec->toJson());
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(again->toJson(), fine.spec->toJson());

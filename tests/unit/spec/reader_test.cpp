@@ -75,6 +75,7 @@ TEST(SpecReader, ASideTableMayBeSeveralFilesAndSaysHowTheyAreWritten) {
                         ", on: k, take: [v]}}]\nlabel: k = 1\nfeatures: {dense: [v]}\n"
                         "model: {type: mlp}\n");
     };
+    const auto tableOf = [](const ResolvedSpec& one) { return one.spec->recipe[0].lookup()->table; };
     const auto messageFor = [&](const std::string& join) {
         const auto one = read(join);
         return one.errors.empty() ? std::string() : one.errors.front().message;
@@ -83,16 +84,16 @@ TEST(SpecReader, ASideTableMayBeSeveralFilesAndSaysHowTheyAreWritten) {
     ASSERT_TRUE(plain.ok()) << toStatus(plain.errors, "spec");
     EXPECT_EQ(plain.spec->toJson()["recipe"][0]["table"], "t.csv");
     EXPECT_FALSE(plain.spec->toJson()["recipe"][0].contains("csv"));
-    EXPECT_EQ(read("table: t.tsv").spec->recipe[0].table.csv.delimiter, "\t");
-    EXPECT_EQ(read("table: t.tsv, csv: {comment: '#'}").spec->recipe[0].table.csv.delimiter, "\t");
+    EXPECT_EQ(tableOf(read("table: t.tsv")).csv.delimiter, "\t");
+    EXPECT_EQ(tableOf(read("table: t.tsv, csv: {comment: '#'}")).csv.delimiter, "\t");
     const auto several = read("table: [t.csv, 'u*.csv'], csv: {null_values: [x], types: {v: double}}");
     ASSERT_TRUE(several.ok()) << toStatus(several.errors, "spec");
-    const TableRef& table = several.spec->recipe[0].table;
+    const TableRef& table = several.spec->recipe[0].lookup()->table;
     EXPECT_EQ(table.text(), "t.csv, u*.csv");
     EXPECT_EQ(table.csv.nullValues, std::vector<std::string>{"x"});
     const auto back = RunSpec::fromJson(several.spec->toJson());
     ASSERT_TRUE(back.ok()) << back.status();
-    EXPECT_EQ(back->recipe[0].table.key(), table.key());
+    EXPECT_EQ(back->recipe[0].lookup()->table.key(), table.key());
     EXPECT_NE(table.key(), TableRef(table.paths).key());
     EXPECT_NE(streamHash(*several.spec), streamHash(*plain.spec));
     EXPECT_THAT(messageFor("table: [t.csv, u.parquet]"),
@@ -137,15 +138,15 @@ TEST(SpecReader, ReadsTheExampleOfTheDesign) {
     EXPECT_EQ(spec.dataset.path, std::vector<std::string>{"ratings.csv"});
     EXPECT_EQ(spec.dataset.format, "csv");
     ASSERT_EQ(spec.recipe.size(), 5U);
-    EXPECT_EQ(spec.recipe[0].expr, "rating is not null and userId <> 0");
+    EXPECT_EQ(std::get<FilterStep>(spec.recipe[0].body).expr, "rating is not null and userId <> 0");
     EXPECT_EQ(spec.recipe[1].name, "spam");
     EXPECT_FALSE(spec.recipe[1].enabled);
-    EXPECT_EQ(spec.recipe[1].on[0].right, "userId");
-    EXPECT_EQ(spec.recipe[2].take[1].expr,
+    EXPECT_EQ(std::get<AntiJoinStep>(spec.recipe[1].body).on[0].right, "userId");
+    EXPECT_EQ(std::get<JoinStep>(spec.recipe[2].body).take[1].expr,
               R"(try_cast(regexp_extract(title, '\((\d{4})\)', 1) as int))");
-    EXPECT_EQ(spec.recipe[3].columns[1].name, "is_new");
-    EXPECT_TRUE(spec.recipe[4].isInverseWeighted);
-    EXPECT_EQ(spec.recipe[4].by, (std::vector<std::string>{"userId", "movieId"}));
+    EXPECT_EQ(std::get<DeriveStep>(spec.recipe[3].body).columns[1].name, "is_new");
+    EXPECT_TRUE(std::get<SampleStep>(spec.recipe[4].body).isInverseWeighted);
+    EXPECT_EQ(std::get<SampleStep>(spec.recipe[4].body).by, (std::vector<std::string>{"userId", "movieId"}));
     EXPECT_EQ(spec.labels.at("liked").expr, "rating >= 4.0");
     EXPECT_EQ(spec.embeddings.at("genres").rows, 1024);
     EXPECT_EQ(spec.embeddings.at("genres").dim, 16);
@@ -164,8 +165,8 @@ TEST(SpecReader, FillsInDefaults) {
     EXPECT_EQ(read.spec->dataset.csvSplitRows, 65536);
     EXPECT_EQ(read.spec->batch.rows, 1024);
     EXPECT_EQ(read.spec->batch.microRows, 128);
-    EXPECT_EQ(read.spec->model.bottom, (std::vector<std::int64_t>{64, 16}));
-    EXPECT_EQ(read.spec->model.top, (std::vector<std::int64_t>{64, 1}));
+    EXPECT_EQ(read.spec->model.as<DlrmModel>()->bottom, (std::vector<std::int64_t>{64, 16}));
+    EXPECT_EQ(read.spec->model.as<DlrmModel>()->top, (std::vector<std::int64_t>{64, 1}));
     EXPECT_FALSE(read.spec->eval.has_value());
 }
 
@@ -493,8 +494,8 @@ TEST(SpecReader, EvaluationInheritsFilesButNotWhere) {
 TEST(SpecReader, EvaluationLeavesOutWhatDropsOrWeighs) {
     const RunSpec spec = *readSpec(kMovieLens).spec;
     ASSERT_EQ(spec.eval->recipe.size(), 2U);
-    EXPECT_EQ(spec.eval->recipe[0].kind, StepKind::kJoin);
-    EXPECT_EQ(spec.eval->recipe[1].kind, StepKind::kDerive);
+    EXPECT_EQ(spec.eval->recipe[0].kind(), "join");
+    EXPECT_EQ(spec.eval->recipe[1].kind(), "derive");
     EXPECT_TRUE(spec.eval->labelRecipe.empty()) << "liked needs only the rating";
 }
 
@@ -508,7 +509,7 @@ TEST(SpecReader, EvaluationKeepsTheStepsThatTheLabelsNeed) {
              "  - filter: x > 1\n")
              .spec;
     ASSERT_EQ(spec.eval->labelRecipe.size(), 2U);
-    EXPECT_EQ(spec.eval->labelRecipe[0].kind, StepKind::kJoin);
+    EXPECT_EQ(spec.eval->labelRecipe[0].kind(), "join");
     EXPECT_EQ(spec.eval->labelRecipe[0].missing, "null");
     EXPECT_EQ(spec.eval->labelRecipe[1].columns[0].name, "z");
 }

@@ -25,30 +25,60 @@ TEST(RunSpec, GoesThroughJsonUnchanged) {
     EXPECT_EQ(streamHash(*back), streamHash(spec));
 }
 
+/// Gives every member that it is asked for a value that is no default.
+struct Filler {
+    void operator()(const char*, std::string& value) { value = "x"; }
+    void operator()(const char*, double& value) { value = 0.25; }
+    void operator()(const char*, std::int64_t& value) { value = 7; }
+    void operator()(const char*, std::uint64_t& value) { value = 0xffffffffffffffffU; }
+    void operator()(const char*, std::vector<std::string>& value) { value = {"h"}; }
+    void operator()(const char*, std::vector<double>& value) { value = {1, 2.5}; }
+    void operator()(const char*, std::vector<std::int64_t>& value) { value = {8, 1}; }
+    void operator()(const char*, std::vector<NamedExpr>& value) { value = {{"c", "d"}}; }
+    void operator()(const char*, std::vector<JoinKey>& value) { value = {{"a", "b"}}; }
+    void choice(const char*, bool& value, const char*, const char*) { value = true; }
+    void whenGiven(const char*, std::optional<AsOf>& value) { value = AsOf{"a", "b", 3}; }
+    void table(TableRef& value) { value = "t"; }
+};
+
 TEST(RunSpec, EveryKindOfStepGoesThroughJsonUnchanged) {
     RunSpec spec;
     for (const std::string& kind : stepKindNames()) {
-        Step step;
-        step.kind = *stepKindOf(kind);
-        step.name = kind;
-        step.expr = "x > 1";
-        step.table = "t";
-        step.on = {{"a", "b"}};
-        step.take = {{"c", "d"}};
-        step.keep = 0.25;
-        step.by = {"a"};
-        step.isInverseWeighted = true;
-        step.columns = {{"e", "f"}};
-        step.column = step.as = "g";
-        step.buckets = 7;
-        step.seed = 0xffffffffffffffffU;
-        step.boundaries = {1, 2.5};
-        step.length = 3;
-        step.select = {"h"};
+        Step step{kind, true, stepBodyOf(kind).value()};
+        std::visit(
+            [](auto& body) {
+                Filler filler;
+                body.members(filler, body);
+            },
+            step.body);
+        EXPECT_EQ(step.kind(), kind);
         spec.recipe.push_back(step);
     }
     const Json json = spec.toJson();
     EXPECT_EQ(RunSpec::fromJson(json)->toJson(), json);
+    for (std::size_t i = 0; i < spec.recipe.size(); ++i) {
+        EXPECT_GT(json["recipe"][i].size(), 3U) << "of " << spec.recipe[i].name;
+    }
+}
+
+TEST(RunSpec, EveryModelGoesThroughJsonUnchangedAndWithTheKeysOfAll) {
+    for (const ModelBody& body : allModels()) {
+        RunSpec spec;
+        spec.model.body = body;
+        std::visit(
+            [](auto& model) {
+                Filler filler;
+                model.members(filler, model);
+            },
+            spec.model.body);
+        const Json json = spec.toJson();
+        EXPECT_EQ(json["model"].size(), 7U);
+        EXPECT_EQ(RunSpec::fromJson(json)->toJson(), json);
+    }
+    const Json usual = RunSpec().toJson()["model"];
+    EXPECT_EQ(dumpJson(usual),
+              R"({"bottom":[],"embedding_dim":16,"hidden":[],"keys":[],"smoothing":5,"top":[],)"
+              R"("type":"dlrm"})");
 }
 
 TEST(RunSpec, JsonOfTheWrongShapeIsAnErrorThatNamesTheKey) {
@@ -60,6 +90,8 @@ TEST(RunSpec, JsonOfTheWrongShapeIsAnErrorThatNamesTheKey) {
               "resolved spec: batch.rows must be an integer, not \"x\"");
     EXPECT_EQ(errorOf(R"({"recipe": [{"kind": "fliter"}]})"),
               "resolved spec: recipe[0].kind must be the kind of a step, not \"fliter\"");
+    EXPECT_EQ(errorOf(R"({"model": {"type": "cnn"}})"),
+              "resolved spec: model.type must be the type of a model, not \"cnn\"");
     EXPECT_EQ(errorOf(R"({"batch": {"micro_rows": 0}})"),
               "resolved spec: batch.micro_rows must divide batch.rows");
     EXPECT_EQ(errorOf(R"({"train": {"ranks": 3}})"),

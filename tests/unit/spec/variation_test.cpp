@@ -13,6 +13,10 @@ RunSpec movieLensVariation(std::string_view variation, std::vector<std::string> 
     return read.spec.value_or(RunSpec{});
 }
 
+double keepOf(const RunSpec& spec) {
+    return std::get<SampleStep>(spec.recipe[4].body).keep;
+}
+
 std::string errorOf(const std::string& variations, std::string_view name = "v") {
     const std::string base = kMovieLens;
     const std::string text = base.substr(0, base.find("variations:")) + variations + "\n";
@@ -33,8 +37,8 @@ TEST(Variations, AreListedInOrder) {
 }
 
 TEST(Variations, AddressStepsByKindAndByName) {
-    EXPECT_EQ(movieLensVariation("").recipe[4].keep, 1.0);
-    EXPECT_EQ(movieLensVariation("keep-30").recipe[4].keep, 0.3);
+    EXPECT_EQ(keepOf(movieLensVariation("")), 1.0);
+    EXPECT_EQ(keepOf(movieLensVariation("keep-30")), 0.3);
     EXPECT_EQ(movieLensVariation("keep-30").variation, "keep-30");
     EXPECT_FALSE(movieLensVariation("").recipe[1].enabled);
     EXPECT_TRUE(movieLensVariation("no-spam").recipe[1].enabled);
@@ -72,9 +76,9 @@ TEST(Variations, MaySetWholeSectionsStepsAndNewKeys) {
 )";
     const ResolvedSpec read = readSpec(text, {}, "mean");
     ASSERT_TRUE(read.ok()) << toStatus(read.errors, "");
-    EXPECT_EQ(read.spec->model.type, "target_mean");
-    EXPECT_EQ(read.spec->recipe[0].expr, "rating > 1");
-    EXPECT_EQ(read.spec->recipe[3].columns[2].name, "decade");
+    EXPECT_EQ(read.spec->model.type(), "target_mean");
+    EXPECT_EQ(std::get<FilterStep>(read.spec->recipe[0].body).expr, "rating > 1");
+    EXPECT_EQ(std::get<DeriveStep>(read.spec->recipe[3].body).columns[2].name, "decade");
     EXPECT_EQ(read.spec->labels.at("liked").expr, "rating >= 4.0");
     EXPECT_EQ(read.spec->labels.at("liked").weight, "rating");
     EXPECT_EQ(read.spec->tags.at("kind"), "baseline");
@@ -133,10 +137,14 @@ TEST(Variations, CannotChangeWhatIsEvaluated) {
 
 TEST(SetOption, ChangesTheBaseAndItsVariationsLast) {
     EXPECT_EQ(movieLensVariation("", {"batch.rows=2048"}).batch.rows, 2048);
-    EXPECT_EQ(movieLensVariation("", {"recipe.sample.keep=0.5"}).recipe[4].keep, 0.5);
-    EXPECT_EQ(movieLensVariation("keep-30", {"recipe.sample.keep=0.5"}).recipe[4].keep, 0.5);
-    EXPECT_EQ(movieLensVariation("", {"labels.liked=rating >= 3", "model.top=[8, 1]"}).model.top[0], 8);
-    EXPECT_EQ(movieLensVariation("", {"recipe.filter=rating = 4"}).recipe[0].expr, "rating = 4");
+    EXPECT_EQ(keepOf(movieLensVariation("", {"recipe.sample.keep=0.5"})), 0.5);
+    EXPECT_EQ(keepOf(movieLensVariation("keep-30", {"recipe.sample.keep=0.5"})), 0.5);
+    const RunSpec set = movieLensVariation("", {"labels.liked=rating >= 3", "model.top=[8, 1]"});
+    EXPECT_EQ(set.model.as<DlrmModel>()->top, (std::vector<std::int64_t>{8, 1}));
+    EXPECT_EQ(std::get<FilterStep>(
+                  movieLensVariation("", {"recipe.filter=rating = 4"}).recipe[0].body)
+                  .expr,
+              "rating = 4");
     EXPECT_EQ(movieLensVariation("", {"eval.dataset.where=true"}).eval->dataset.where, "true");
 }
 

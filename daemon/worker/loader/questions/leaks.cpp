@@ -40,7 +40,7 @@ spec::RunSpec plainOnly(spec::RunSpec spec) {
     spec.batch.shuffle = "none";
     spec.batch.order = "as_is";
     spec.model = {};
-    spec.model.type = "mlp";
+    spec.model.body = spec::MlpModel();
     spec.eval.reset();
     spec.source = nullptr;
     return spec;

@@ -264,7 +264,7 @@ class Sampler {
             reasons.push_back({{"name", std::move(reason.name)}, {"rows", reason.rows}});
         }
         return {{"step", step == nullptr ? "dataset" : step->name},
-                {"kind", step == nullptr ? "dataset" : std::string(stepKindName(step->kind))},
+                {"kind", step == nullptr ? "dataset" : std::string(step->kind())},
                 {"text", step == nullptr ? (where.empty() ? "" : strCat("where: ", where))
                                          : spec::stepText(*step)},
                 {"is_enabled", step == nullptr || step->enabled},

@@ -1,0 +1,96 @@
+#include "backend/spec/model_kinds.h"
+
+#include <algorithm>
+
+#include "backend/core/text.h"
+#include "backend/spec/run_spec.h"
+#include "backend/spec/spec_checks.h"
+
+namespace millrace::spec {
+
+void DlrmModel::resolve(std::int64_t embeddingDim) {
+    bottom = bottom.empty() ? std::vector<std::int64_t>{64, embeddingDim} : bottom;
+    top = top.empty() ? std::vector<std::int64_t>{64, 1} : top;
+}
+
+void DlrmModel::check(const RunSpec& spec, Problems& problems) const {
+    const std::int64_t embeddingDim = spec.model.embeddingDim;
+    if (bottom.back() != embeddingDim) {
+        problems.add("model.bottom", "check",
+                     strCat("model.bottom must end with embedding_dim (", embeddingDim, "), not ",
+                            bottom.back()));
+    }
+    if (top.back() != 1) {
+        problems.add("model.top", "check",
+                     strCat("model.top must end with 1, one output a head, not ", top.back()));
+    }
+    for (const auto& [table, embedding] : spec.embeddings) {
+        if (embedding.dim != embeddingDim) {
+            problems.add(strCat("embeddings.", table), "check",
+                         strCat("embeddings.", table, ".dim is ", embedding.dim,
+                                "; dlrm needs model.embedding_dim (", embeddingDim, ")"));
+        }
+    }
+}
+
+void DlrmModel::checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const {
+    if (dense == 0 && embedded < 2) {
+        problems.add("model.type", "check",
+                     "model.type: dlrm needs a dense feature or two embedded ones; mlp takes "
+                     "fewer");
+    }
+}
+
+void MlpModel::resolve(std::int64_t /*embeddingDim*/) {
+    hidden = hidden.empty() ? std::vector<std::int64_t>{64, 32} : hidden;
+}
+
+void MlpModel::checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const {
+    if (dense + embedded == 0) {
+        problems.add("features", "missing", "features: the model has no input");
+    }
+}
+
+void TargetMeanModel::check(const RunSpec& spec, Problems& problems) const {
+    if (keys.empty()) {
+        problems.add("model", "missing", "model.type target_mean needs keys: id features");
+    }
+    if (spec.batch.epochs > 1) {
+        problems.add("batch.epochs", "check",
+                     strCat("batch.epochs is ", spec.batch.epochs,
+                            ", but target_mean sums up the rows once: more epochs would teach it "
+                            "nothing; set batch.epochs: 1 beside the model"));
+    }
+    for (const std::string& key : keys) {
+        if (!isCovered(key, spec.features.ids)) {
+            problems.add("model.keys", "check",
+                         strCat("model.keys: '", key, "' is not among features.ids",
+                                nameHint(key, spec.features.ids)));
+        }
+    }
+}
+
+std::string_view ModelSpec::type() const {
+    return std::visit([](const auto& model) { return model.kType; }, body);
+}
+
+bool ModelSpec::hasTables() const {
+    return std::visit([](const auto& model) { return model.kHasTables; }, body);
+}
+
+const std::vector<ModelBody>& allModels() {
+    static const std::vector<ModelBody> kAll = {DlrmModel(), MlpModel(), TargetMeanModel(),
+                                                NoModel()};
+    static_assert(std::variant_size_v<ModelBody> == 4, "allModels() names each");
+    return kAll;
+}
+
+std::optional<ModelBody> modelBodyOf(std::string_view type) {
+    const auto found =
+        std::find_if(allModels().begin(), allModels().end(), [&](const ModelBody& body) {
+            return std::visit([](const auto& model) { return model.kType; }, body) == type;
+        });
+    return found == allModels().end() ? std::nullopt : std::optional<ModelBody>(*found);
+}
+
+}  // namespace millrace::spec

@@ -1,0 +1,96 @@
+#pragma once
+// The built-in models, a struct each: what a spec says of them. Threads: values.
+//
+// JSON holds the keys of all of them, those of the others as when they are not given.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace millrace::spec {
+
+class Problems;
+struct RunSpec;
+
+/// What a model says of itself unless it says otherwise.
+struct ModelDefaults {
+    /// Its weights are learned by steps over tables of embeddings.
+    static constexpr bool kHasTables = false;
+
+    /// Fills in what depends on other keys.
+    void resolve(std::int64_t /*embeddingDim*/) {}
+    /// What must fit together in the spec; the model is the spec's.
+    void check(const RunSpec& /*spec*/, Problems& /*problems*/) const {}
+    /// Whether it has the inputs that it needs: of embedded features and of others.
+    void checkInputs(std::size_t /*dense*/, std::size_t /*embedded*/,
+                     Problems& /*problems*/) const {}
+};
+
+struct DlrmModel : ModelDefaults {
+    static constexpr std::string_view kType = "dlrm";
+    static constexpr bool kHasTables = true;
+    std::vector<std::int64_t> bottom;  ///< widths; the last is embeddingDim
+    std::vector<std::int64_t> top;     ///< widths; the last is 1 (one output a head)
+
+    static void members(auto& a, auto& s) {
+        a("bottom", s.bottom);
+        a("top", s.top);
+    }
+    void resolve(std::int64_t embeddingDim);
+    void check(const RunSpec& spec, Problems& problems) const;
+    void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
+};
+
+struct MlpModel : ModelDefaults {
+    static constexpr std::string_view kType = "mlp";
+    static constexpr bool kHasTables = true;
+    std::vector<std::int64_t> hidden;  ///< widths before the output layer
+
+    static void members(auto& a, auto& s) { a("hidden", s.hidden); }
+    void resolve(std::int64_t embeddingDim);
+    void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
+};
+
+/// The baseline without gradients.
+struct TargetMeanModel : ModelDefaults {
+    static constexpr std::string_view kType = "target_mean";
+    std::vector<std::string> keys;  ///< id features
+    double smoothing = 5;           ///< rows of prior
+
+    static void members(auto& a, auto& s) {
+        a("keys", s.keys);
+        a("smoothing", s.smoothing);
+    }
+    void check(const RunSpec& spec, Problems& problems) const;
+};
+
+/// The user's own ranks (`command`) have theirs.
+struct NoModel : ModelDefaults {
+    static constexpr std::string_view kType = "";
+    static void members(auto& /*a*/, auto& /*s*/) {}
+};
+
+using ModelBody = std::variant<DlrmModel, MlpModel, TargetMeanModel, NoModel>;
+
+struct ModelSpec {
+    std::int64_t embeddingDim = 16;
+    ModelBody body;
+
+    /// "dlrm", "mlp", "target_mean"; "" with `command`.
+    std::string_view type() const;
+    bool hasTables() const;
+    /// Null when it is another model.
+    template <class T>
+    const T* as() const {
+        return std::get_if<T>(&body);
+    }
+};
+
+/// That model with its defaults; absent where there is none of that type.
+std::optional<ModelBody> modelBodyOf(std::string_view type);
+/// One of each, with its defaults.
+const std::vector<ModelBody>& allModels();
+
+}  // namespace millrace::spec

@@ -1,0 +1,39 @@
+#pragma once
+// One step of a recipe, of whatever kind. Threads: a value.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "backend/spec/step_kinds.h"
+
+namespace millrace::spec {
+
+/// One step of a recipe.
+struct Step {
+    std::string name;  ///< given, or the kind; the salt of its draws
+    bool enabled = true;
+    StepBody body;
+
+    /// "filter", "join", "semi_join", ...
+    std::string_view kind() const;
+    /// Null when it is of another kind.
+    template <class T>
+    const T* as() const {
+        return std::get_if<T>(&body);
+    }
+    // What its kind says of it: StepDefaults.
+    bool dropsOrWeighs() const;
+    bool keepsColumns() const;
+    bool makesIds() const;
+    bool draws() const;
+    StepReads reads() const;
+    std::vector<MadeColumn> makes() const;
+    const TableLookup* lookup() const;
+    bool weighs() const;
+    std::string_view handsOn(std::string_view made) const;
+    std::int64_t idCount() const;
+};
+
+}  // namespace millrace::spec

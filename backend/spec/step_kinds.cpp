@@ -1,0 +1,572 @@
+#include "backend/spec/step_kinds.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "backend/core/json.h"
+#include "backend/expr/schema.h"
+#include "backend/spec/spec_checks.h"
+#include "backend/spec/step.h"
+#include "backend/spec/step_typing.h"
+#include "backend/spec/yaml_text.h"
+
+namespace millrace::spec {
+namespace {
+
+using T = KeyType;
+using Wanted = StepTyper::Wanted;
+constexpr double kBig = 9.0e15;
+
+std::string namedText(const std::vector<NamedExpr>& columns) {
+    YamlMembers members;
+    for (const NamedExpr& column : columns) {
+        members.text(yamlScalar(column.name, true), column.expr);
+    }
+    return members.done();
+}
+
+/// `take` as a list where every column keeps its name.
+std::string takeText(const std::vector<NamedExpr>& take) {
+    const bool isList = std::all_of(take.begin(), take.end(), [](const NamedExpr& column) {
+        return column.name == column.expr;
+    });
+    if (!isList) {
+        return namedText(take);
+    }
+    std::vector<std::string> names;
+    for (const NamedExpr& column : take) {
+        names.push_back(column.name);
+    }
+    return yamlList(names);
+}
+
+std::string keysText(const std::vector<JoinKey>& on) {
+    const bool isNames =
+        std::all_of(on.begin(), on.end(), [](const JoinKey& key) { return key.left == key.right; });
+    if (isNames && on.size() == 1) {
+        return yamlScalar(on[0].left, true);
+    }
+    if (!isNames) {
+        YamlMembers members;
+        for (const JoinKey& key : on) {
+            members.text(yamlScalar(key.left, true), key.right);
+        }
+        return members.done();
+    }
+    std::vector<std::string> names;
+    for (const JoinKey& key : on) {
+        names.push_back(key.left);
+    }
+    return yamlList(names);
+}
+
+/// What differs from how files of these names are read.
+std::string csvText(const TableRef& table) {
+    const CsvOptions& csv = table.csv;
+    const CsvOptions usual = TableRef(table.paths).csv;
+    YamlMembers members, types;
+    for (const auto& [name, type] : csv.types) {
+        types.text(yamlScalar(name, true), type);
+    }
+    const auto quoted = [&members](const char* key, const std::string& text,
+                                   const std::string& fallback) {
+        if (text != fallback) {
+            members.raw(key, dumpJson(text));
+        }
+    };
+    const auto plain = [&members](const char* key, bool isGiven, const std::string& text) {
+        if (isGiven) {
+            members.raw(key, text);
+        }
+    };
+    quoted("delimiter", csv.delimiter, usual.delimiter);
+    plain("header", !csv.header, "false");
+    plain("types", !csv.types.empty(), types.done());
+    quoted("quote", csv.quote, usual.quote);
+    quoted("comment", csv.comment, usual.comment);
+    plain("skip_rows", csv.skipRows != 0, strCat(csv.skipRows));
+    plain("decimal_comma", csv.decimalComma, "true");
+    members.list("null_values", csv.nullValues);
+    members.textUnless("on_bad_row", csv.onBadRow, usual.onBadRow);
+    return members.done();
+}
+
+/// `table` and `on`, the first members of every step that looks up.
+YamlMembers lookupText(const TableLookup& lookup) {
+    const std::vector<std::string>& paths = lookup.table.paths;
+    YamlMembers members;
+    members.raw("table", paths.size() == 1 ? yamlScalar(paths[0], true) : yamlList(paths))
+        .raw("on", keysText(lookup.on));
+    return members;
+}
+
+std::string withCsv(YamlMembers members, const TableRef& table) {
+    if (!table.hasUsualCsv()) {
+        members.raw("csv", csvText(table));
+    }
+    return members.done();
+}
+
+/// What a step that makes a column of another one begins with.
+YamlMembers columnText(const std::string& column, const std::string& as) {
+    YamlMembers members;
+    members.text("column", column).textUnless("as", as, column);
+    return members;
+}
+
+StepReads lookedUp(const TableLookup& lookup) {
+    StepReads reads;
+    for (const JoinKey& key : lookup.on) {
+        reads.lookedUp.push_back(key.left);
+    }
+    return reads;
+}
+
+/// Adds the column that `kind` makes of `column`: `made`, or nothing where its type is not `wanted`.
+template <class Kind>
+void addMade(StepTyper& typer, const Kind& step, const std::optional<expr::DataType>& type,
+             std::string_view wanted, std::optional<expr::DataType> made) {
+    if (type && !made) {
+        typer.refuse("column", "expression",
+                     strCat(Kind::kKind, " needs ", wanted, "; '", step.column, "' is ",
+                            type->name()));
+    }
+    typer.add(step.as, made);
+}
+
+}  // namespace
+
+std::vector<Key> FilterStep::keys() {
+    return {
+        {"recipe.filter", T::kExpr, "", "keeps the rows where the expression is true"},
+    };
+}
+
+void FilterStep::type(StepTyper& typer) const {
+    typer.type("expr", expr, Wanted::kPredicate);
+}
+
+std::string FilterStep::text() const {
+    return yamlScalar(expr, false);
+}
+
+std::vector<Key> WeightStep::keys() {
+    return {
+        {"recipe.weight", T::kExpr, "", "multiplies the row's weight; null is an error"},
+    };
+}
+
+void WeightStep::type(StepTyper& typer) const {
+    typer.type("expr", expr, Wanted::kNumber);
+}
+
+std::string WeightStep::text() const {
+    return yamlScalar(expr, false);
+}
+
+std::vector<Key> DeriveStep::keys() {
+    return {
+        {"recipe.derive", T::kNamedExprs, "",
+         "new or replaced columns, `name: expression`; all see the columns before the step"},
+    };
+}
+
+StepReads DeriveStep::reads() const {
+    StepReads reads;
+    for (const NamedExpr& column : columns) {
+        reads.expressions.push_back(column.expr);
+    }
+    return reads;
+}
+
+std::vector<MadeColumn> DeriveStep::makes() const {
+    std::vector<MadeColumn> made;
+    for (const NamedExpr& column : columns) {
+        made.push_back({column.name, column.expr, false});
+    }
+    return made;
+}
+
+void DeriveStep::type(StepTyper& typer) const {
+    std::vector<std::optional<expr::DataType>> types;
+    for (const NamedExpr& column : columns) {
+        types.push_back(typer.type(strCat("columns.", column.name), column.expr, Wanted::kAny));
+    }
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        typer.add(columns[i].name, types[i]);
+    }
+}
+
+std::string DeriveStep::text() const {
+    return namedText(columns);
+}
+
+std::vector<Key> JoinStep::keys() {
+    return {
+        {"recipe.join", T::kStepBody, "", "columns of at most one row of a table, else nulls"},
+        {"recipe.join.table",
+         T::kTextList,
+         "",
+         "the files or globs of the table, read as one",
+         {.isRequired = true}},
+        {"recipe.join.csv", T::kSection, "", "how its CSV files are written", {.isOptional = true}},
+        {"recipe.join.on",
+         T::kJoinKeys,
+         "",
+         "what is equal: a column, a list of them, or `column or expression of the row: column of "
+         "the table`; null never matches",
+         {.isRequired = true}},
+        {"recipe.join.take",
+         T::kNamedExprs,
+         "",
+         "what is added: a list of the table's columns, or `name: expression` over them",
+         {.isRequired = true}},
+        {"recipe.join.as_of",
+         T::kSection,
+         "",
+         "of the table's rows with equal keys the newest that is not newer than the row",
+         {.isOptional = true}},
+        {"recipe.join.as_of.left",
+         T::kText,
+         "",
+         "the row's time: a column or an expression",
+         {.isRequired = true}},
+        {"recipe.join.as_of.right", T::kText, "", "the table's time", {.isRequired = true}},
+        {"recipe.join.as_of.tolerance",
+         T::kReal,
+         "0",
+         "how much older it may be: seconds for dates and timestamps, the integers' own unit "
+         "else; 0: any age",
+         {.min = 0, .max = kBig}},
+        {"recipe.join.on_duplicate",
+         T::kChoice,
+         "error",
+         "a key (with as_of: a key and time) that the table holds twice",
+         {.choices = {"error", "first"}}},
+        {"recipe.join.missing",
+         T::kChoice,
+         "\"null\"",
+         "rows without a partner",
+         {.choices = {"null", "drop"}}},
+    };
+}
+
+StepReads JoinStep::reads() const {
+    StepReads reads = lookedUp(*this);
+    if (asOf) {
+        reads.lookedUp.push_back(asOf->left);
+    }
+    return reads;
+}
+
+std::vector<MadeColumn> JoinStep::makes() const {
+    std::vector<MadeColumn> made;
+    for (const NamedExpr& taken : take) {
+        made.push_back({taken.name, taken.expr, true});
+    }
+    return made;
+}
+
+void JoinStep::type(StepTyper& typer) const {
+    typer.lookUp(*this, asOf, take);
+}
+
+std::string JoinStep::text() const {
+    YamlMembers members = lookupText(*this);
+    if (asOf) {
+        YamlMembers time;
+        time.text("left", asOf->left).text("right", asOf->right);
+        if (asOf->tolerance != 0) {
+            time.raw("tolerance", dumpJson(jsonNumber(asOf->tolerance)));
+        }
+        members.raw("as_of", time.done());
+    }
+    members.raw("take", takeText(take))
+        .textUnless("on_duplicate", onDuplicate, "error")
+        .textUnless("missing", missing, "null");
+    return withCsv(std::move(members), table);
+}
+
+StepReads MembershipStep::reads() const {
+    return lookedUp(*this);
+}
+
+void MembershipStep::type(StepTyper& typer) const {
+    typer.lookUp(*this, std::nullopt, {});
+}
+
+std::string MembershipStep::text() const {
+    return withCsv(lookupText(*this), table);
+}
+
+std::vector<Key> SemiJoinStep::keys() {
+    return {
+        {"recipe.semi_join", T::kStepBody, "", "keeps the rows that have a partner in the table"},
+        {"recipe.semi_join.table",
+         T::kTextList,
+         "",
+         "the files or globs of the table, read as one",
+         {.isRequired = true}},
+        {"recipe.semi_join.csv",
+         T::kSection,
+         "",
+         "how its CSV files are written",
+         {.isOptional = true}},
+        {"recipe.semi_join.on",
+         T::kJoinKeys,
+         "",
+         "what is equal, as of a join",
+         {.isRequired = true}},
+    };
+}
+
+std::vector<Key> AntiJoinStep::keys() {
+    return {
+        {"recipe.anti_join", T::kStepBody, "", "drops the rows that have a partner in the table"},
+        {"recipe.anti_join.table",
+         T::kTextList,
+         "",
+         "the files or globs of the table, read as one",
+         {.isRequired = true}},
+        {"recipe.anti_join.csv",
+         T::kSection,
+         "",
+         "how its CSV files are written",
+         {.isOptional = true}},
+        {"recipe.anti_join.on",
+         T::kJoinKeys,
+         "",
+         "what is equal, as of a join",
+         {.isRequired = true}},
+    };
+}
+
+std::vector<Key> SampleStep::keys() {
+    return {
+        {"recipe.sample", T::kStepBody, "", "keeps a part of the rows, by draws that repeat"},
+        {"recipe.sample.where", T::kExpr, "", "which rows draw; the others are kept"},
+        {"recipe.sample.keep",
+         T::kReal,
+         "",
+         "probability of staying; the rows of a smaller one are among those of a larger one",
+         {.min = 0, .max = 1, .isRequired = true, .isMinExcluded = true}},
+        {"recipe.sample.weight",
+         T::kChoice,
+         "none",
+         "inverse: rows that drew and stayed weigh 1 / keep times as much",
+         {.choices = {"none", "inverse"}}},
+        {"recipe.sample.by", T::kTextList, "",
+         "columns whose values decide the draw; without them file and row do"},
+        {"recipe.sample.redraw",
+         T::kChoice,
+         "never",
+         "each_epoch: another draw in every epoch",
+         {.choices = {"never", "each_epoch"}}},
+    };
+}
+
+void SampleStep::check(const StepPlace& place) const {
+    if (by.empty() && keep < 1 && place.step.enabled) {
+        place.warnings.push_back(
+            strCat("step '", place.step.name,
+                   "' draws by file and row: rewriting the files changes which rows stay; `by: "
+                   "[columns]` ties the draw to the data"));
+    }
+}
+
+void SampleStep::type(StepTyper& typer) const {
+    if (!where.empty()) {
+        typer.type("where", where, Wanted::kPredicate);
+    }
+    for (const std::string& name : by) {
+        const std::optional<expr::DataType> found = typer.column("by", name);
+        if (found && found->isList) {
+            typer.refuse("by", "expression",
+                         strCat("column '", name, "' is a list; draws go by values"));
+        }
+    }
+}
+
+std::string SampleStep::text() const {
+    YamlMembers members;
+    members.textUnless("where", where).raw("keep", dumpJson(jsonNumber(keep)));
+    if (isInverseWeighted) {
+        members.raw("weight", "inverse");
+    }
+    members.list("by", by);
+    if (redrawEachEpoch) {
+        members.raw("redraw", "each_epoch");
+    }
+    return members.done();
+}
+
+std::vector<Key> HashStep::keys() {
+    return {
+        {"recipe.hash", T::kStepBody, "",
+         "ids from values: 0 for null, else 1 + h mod (buckets - 1)"},
+        {"recipe.hash.column",
+         T::kText,
+         "",
+         "what is hashed; of a list its elements",
+         {.isRequired = true}},
+        {"recipe.hash.as", T::kText, "", "the column made; default: `column` itself"},
+        {"recipe.hash.buckets",
+         T::kInt,
+         "",
+         "number of ids",
+         {.min = 2, .max = 1e12, .isRequired = true}},
+        {"recipe.hash.seed", T::kSeed, "0", "another seed, other ids"},
+    };
+}
+
+void HashStep::type(StepTyper& typer) const {
+    const std::optional<expr::DataType> type = typer.column("column", column);
+    std::optional<expr::DataType> made;
+    const expr::DataType element = type ? type->element() : expr::DataType();
+    if (type && (element.isInteger() || element.isString() || element.isBool() ||
+                 element.isFloat())) {
+        made = expr::DataType{expr::TypeKind::kInt64, type->isList, type->listSize, false};
+    }
+    addMade(typer, *this, type, "integers, strings, floats or bools, or a list of them", made);
+}
+
+std::string HashStep::text() const {
+    YamlMembers members = columnText(column, as);
+    members.raw("buckets", strCat(buckets));
+    if (seed != 0) {
+        members.raw("seed", strCat(seed));
+    }
+    return members.done();
+}
+
+std::vector<Key> BucketizeStep::keys() {
+    return {
+        {"recipe.bucketize", T::kStepBody, "",
+         "ids from numbers: 0 for null, else 1 + how many boundaries are <= the value"},
+        {"recipe.bucketize.column", T::kText, "", "a number", {.isRequired = true}},
+        {"recipe.bucketize.as", T::kText, "", "the column made; default: `column` itself"},
+        {"recipe.bucketize.boundaries", T::kRealList, "", "ascending", {.isRequired = true}},
+    };
+}
+
+void BucketizeStep::check(const StepPlace& place) const {
+    const bool isAscending = std::adjacent_find(boundaries.begin(), boundaries.end(),
+                                                std::greater_equal<>()) == boundaries.end();
+    if (boundaries.empty() || !isAscending) {
+        place.problems.add(strCat(place.path, ".boundaries"), "check",
+                           "boundaries must be ascending, and at least one");
+    }
+}
+
+void BucketizeStep::type(StepTyper& typer) const {
+    const std::optional<expr::DataType> type = typer.column("column", column);
+    std::optional<expr::DataType> made;
+    if (type && type->isNumber()) {
+        made = expr::DataType{expr::TypeKind::kInt64, false, 0, false};
+    }
+    addMade(typer, *this, type, "a number", made);
+}
+
+std::string BucketizeStep::text() const {
+    YamlMembers members = columnText(column, as);
+    return members.raw("boundaries", dumpJson(Json(boundaries))).done();
+}
+
+std::vector<Key> TruncateStep::keys() {
+    return {
+        {"recipe.truncate", T::kStepBody, "", "lists of at most `length` elements"},
+        {"recipe.truncate.column", T::kText, "", "a list", {.isRequired = true}},
+        {"recipe.truncate.as", T::kText, "", "the column made; default: `column` itself"},
+        {"recipe.truncate.length",
+         T::kInt,
+         "",
+         "elements kept",
+         {.min = 0, .max = 1e9, .isRequired = true}},
+        {"recipe.truncate.from",
+         T::kChoice,
+         "first",
+         "which elements stay",
+         {.choices = {"first", "last"}}},
+    };
+}
+
+void TruncateStep::type(StepTyper& typer) const {
+    const std::optional<expr::DataType> type = typer.column("column", column);
+    std::optional<expr::DataType> made;
+    if (type && type->isList) {
+        made = type;
+        made->listSize = 0;
+    }
+    addMade(typer, *this, type, "a list", made);
+}
+
+std::string TruncateStep::text() const {
+    YamlMembers members = columnText(column, as);
+    return members.raw("length", strCat(length)).textUnless("from", from, "first").done();
+}
+
+std::vector<Key> SelectStep::keys() {
+    return {
+        {"recipe.select", T::kTextList, "", "the columns that later steps and features may use"},
+    };
+}
+
+void SelectStep::type(StepTyper& typer) const {
+    typer.keepOnly("columns", columns);
+}
+
+std::string SelectStep::text() const {
+    return yamlList(columns);
+}
+
+namespace {
+
+/// One default of each kind.
+template <std::size_t... kPlaces>
+std::vector<StepBody> allKinds(std::index_sequence<kPlaces...>) {
+    return {StepBody(std::in_place_index<kPlaces>)...};
+}
+
+const std::vector<StepBody>& allKinds() {
+    static const std::vector<StepBody> kAll =
+        allKinds(std::make_index_sequence<std::variant_size_v<StepBody>>());
+    return kAll;
+}
+
+std::string_view kindOf(const StepBody& body) {
+    return std::visit([](const auto& kind) { return kind.kKind; }, body);
+}
+
+template <class... Kinds>
+std::vector<Key> keysOf() {
+    static_assert(sizeof...(Kinds) == std::variant_size_v<StepBody>, "a kind has no keys");
+    std::vector<Key> all;
+    for (std::vector<Key>& keys : std::vector<std::vector<Key>>{Kinds::keys()...}) {
+        all.insert(all.end(), keys.begin(), keys.end());
+    }
+    return all;
+}
+
+}  // namespace
+
+std::optional<StepBody> stepBodyOf(std::string_view kind) {
+    const auto found = std::find_if(allKinds().begin(), allKinds().end(),
+                                    [&](const StepBody& body) { return kindOf(body) == kind; });
+    return found == allKinds().end() ? std::nullopt : std::optional<StepBody>(*found);
+}
+
+std::vector<std::string> stepKindNames() {
+    std::vector<std::string> names;
+    for (const StepBody& body : allKinds()) {
+        names.emplace_back(kindOf(body));
+    }
+    return names;
+}
+
+std::vector<Key> stepKindKeys() {
+    return keysOf<FilterStep, WeightStep, DeriveStep, JoinStep, SemiJoinStep, AntiJoinStep,
+                  SampleStep, HashStep, BucketizeStep, TruncateStep, SelectStep>();
+}
+
+}  // namespace millrace::spec

@@ -1,0 +1,41 @@
+#pragma once
+// Values as YAML on one line, as people write it. Private to the room. Threads: pure.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/status.h"
+
+namespace millrace::spec {
+
+/// A plain scalar where YAML takes one (inside braces, when it stands in some), else in double
+/// quotes.
+std::string yamlScalar(const std::string& text, bool isInBraces);
+
+/// "[a, b]".
+std::string yamlList(const std::vector<std::string>& items);
+
+/// `{key: value, ...}`, in the order of the calls.
+class YamlMembers {
+ public:
+    YamlMembers& text(std::string_view key, const std::string& value) {
+        return raw(key, yamlScalar(value, true));
+    }
+    YamlMembers& textUnless(std::string_view key, const std::string& value,
+                        std::string_view fallback = "") {
+        return value == fallback ? *this : text(key, value);
+    }
+    YamlMembers& raw(std::string_view key, const std::string& value) {
+        strAppend(&body_, body_.empty() ? "" : ", ", key, ": ", value);
+        return *this;
+    }
+    YamlMembers& list(std::string_view key, const std::vector<std::string>& items) {
+        return items.empty() ? *this : raw(key, yamlList(items));
+    }
+    std::string done() const { return "{" + body_ + "}"; }
+
+ private:
+    std::string body_;
+};
+
+}  // namespace millrace::spec
