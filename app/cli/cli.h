@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/context.h"
+#include "app/cli/frame/context.h"
 
 namespace millrace::cli {
 

@@ -1,6 +1,10 @@
+#include "app/cli/command_table.h"
+
 #include <utility>
 
 #include "app/cli/commands.h"
+#include "app/cli/data/data_commands.h"
+#include "backend/options/stream_options.h"
 
 namespace millrace::cli {
 namespace {
@@ -10,61 +14,15 @@ const ArgumentSpec kOneRun{"RUN", 1, 1, "id, uid or name, or the beginning of on
 const ArgumentSpec kRuns{"RUN", 1, 100, "ids, uids or names, or their beginnings", Completes::kRun};
 const ArgumentSpec kSpec{"SPEC", 1, 1, "the run's YAML file", Completes::kFile};
 
-OptionSpec flag(std::string names, std::string help) {
-    return {std::move(names), "", std::move(help)};
-}
-OptionSpec text(std::string names, std::string value, std::string help, bool isRepeatable = false) {
-    return {std::move(names), std::move(value), std::move(help), ValueKind::kText, isRepeatable};
-}
-OptionSpec integer(std::string names, std::string value, std::string help) {
-    return {std::move(names), std::move(value), std::move(help), ValueKind::kInteger};
-}
+using options::choice;
+using options::flag;
+using options::integer;
+using options::text;
 
 std::vector<OptionSpec> specOptions() {
     return {text("--set", "KEY=VALUE", "sets a key of the spec: train.learning_rate=0.01", true),
             text("--variation", "NAME", "this variation, without the base", true),
             flag("--all-variations", "the base and every variation of the spec")};
-}
-
-OptionSpec choice(std::string names, std::string value, std::string help,
-                  std::vector<std::string> choices) {
-    return {std::move(names),  std::move(value), std::move(help), ValueKind::kChoice, false,
-            std::move(choices)};
-}
-
-std::vector<OptionSpec> streamOptions() {
-    return {
-        text("--set", "KEY=VALUE", "sets a key of the spec: batch.seed=8", true),
-        text("--variation", "NAME", "this variation"),
-        integer("--epochs", "N", "epochs to deliver (the spec's)"),
-        integer("--micro-batches", "N", "ends after so many; the cursor tells where to go on"),
-        integer("--threads", "N", "threads (the spec's, else one a core)"),
-        choice("--sink", "WHAT",
-               "hash reads every value (the default), null none; parquet, arrow and csv write "
-               "a table",
-               {"hash", "null", "parquet", "arrow", "csv"}),
-        text("--output", "DIR", "the directory to make, of a table"),
-        flag("--force", "replaces the table that stands there"),
-        flag("--rows", "the dataset's own columns of the kept rows, in file order"),
-        flag("--all-rows", "with --rows: also those that dataset.where and the recipe drop"),
-        flag("--as-model",
-             "carried columns as the model gets them: times as numbers, nulls as 0 or empty"),
-        text("--sort", "COLUMNS", "sorts the table: request_id,timestamp"),
-        text("--columns", "COLUMNS",
-             "keeps these columns of the table: names with commas between them; one that holds a "
-             "comma stands in double quotes"),
-        integer("--row-group-rows", "N", "rows of the table's row groups (65536)"),
-        choice("--codec", "NAME", "compression of Parquet: zstd (the default), lz4, snappy, none",
-               {"zstd", "lz4", "snappy", "none"}),
-        flag("--explain", "says where the time went and what one change would buy"),
-        integer(
-            "--link", "MB/S",
-            "codes and decodes frames as for a network link of this speed, says which codecs pay"),
-        text("--codecs", "FILE",
-             "with --link: the codecs of an earlier stream, from what its --json printed"),
-        choice("--data", "WHICH", "train (the default) or eval", {"train", "eval"}),
-        text("--from", "CURSOR", "goes on from a cursor: its text, or a file's name"),
-        flag("--through-ring", "through shared memory to a reader process, as in a run")};
 }
 
 std::vector<OptionSpec> submitOptions() {
@@ -257,7 +215,7 @@ std::vector<CommandSpec> dataCommands() {
                        "the dataset's own columns of the rows that are kept. A table appears whole "
                        "or not at all. Needs no daemon.",
                        {kSpec},
-                       streamOptions(),
+                       options::streamOptions(),
                        {"millrace stream movielens.yaml --epochs 1 --json",
                         "millrace stream movielens.yaml --explain",
                         "millrace stream log.yaml --rows --sink parquet --output sorted --sort "

@@ -1,6 +1,7 @@
 #pragma once
-// The functions behind the command table. Each returns an exit code.
-#include "app/cli/command.h"
+// The functions behind the command table that need a daemon or none of the data. Each returns an exit
+// code.
+#include "app/cli/frame/command.h"
 
 namespace millrace::cli {
 
@@ -26,12 +27,5 @@ int runMetrics(CliContext& context, const ParsedArgs& args);
 int runWatch(CliContext& context, const ParsedArgs& args);
 int runLogs(CliContext& context, const ParsedArgs& args);
 int runTop(CliContext& context, const ParsedArgs& args);
-
-int runCheck(CliContext& context, const ParsedArgs& args);
-int runStream(CliContext& context, const ParsedArgs& args);
-int runSample(CliContext& context, const ParsedArgs& args);
-int runDataset(CliContext& context, const ParsedArgs& args);
-int runPreview(CliContext& context, const ParsedArgs& args);
-int runInit(CliContext& context, const ParsedArgs& args);
 
 }  // namespace millrace::cli

@@ -3,12 +3,12 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/help.h"
-#include "app/cli/json_shapes.h"
+#include "app/cli/frame/json_shapes.h"
 #include "app/cli/parse.h"
-#include "app/cli/table.h"
+#include "app/cli/frame/table.h"
 #include "app/session/follower.h"
 #include "app/tui/figures.h"
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "backend/core/text.h"
 
 namespace millrace::cli {

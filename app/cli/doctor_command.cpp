@@ -1,6 +1,6 @@
 // `millrace doctor`: what is wrong with the daemon and its run store.
 #include "app/cli/commands.h"
-#include "app/cli/table.h"
+#include "app/cli/frame/table.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"

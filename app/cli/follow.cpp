@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/cli/follow_lines.h"
-#include "app/cli/json_shapes.h"
+#include "app/cli/frame/json_shapes.h"
 #include "app/cli/results.h"
 #include "app/session/follower.h"
 #include "app/tui/watch_view.h"

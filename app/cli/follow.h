@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/context.h"
+#include "app/cli/frame/context.h"
 #include "app/session/live_model.h"
 
 namespace millrace::cli {

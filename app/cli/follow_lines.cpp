@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/cli/json_shapes.h"
+#include "app/cli/frame/json_shapes.h"
 #include "app/session/metric_sense.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"

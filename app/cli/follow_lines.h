@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "app/cli/context.h"
+#include "app/cli/frame/context.h"
 #include "app/session/live_model.h"
 
 namespace millrace::cli {

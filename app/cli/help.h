@@ -2,7 +2,7 @@
 // Texts made from the command table: help, the Markdown reference, completion scripts.
 #include <string>
 
-#include "app/cli/command.h"
+#include "app/cli/command_table.h"
 
 namespace millrace::cli {
 

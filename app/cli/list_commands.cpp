@@ -5,9 +5,9 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/comparison.h"
-#include "app/cli/json_shapes.h"
+#include "app/cli/frame/json_shapes.h"
 #include "app/cli/results.h"
-#include "app/cli/table.h"
+#include "app/cli/frame/table.h"
 #include "app/session/live_model.h"
 #include "app/session/rate_age.h"
 #include "app/session/run_names.h"

@@ -2,7 +2,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/follow.h"
-#include "app/cli/json_shapes.h"
+#include "app/cli/frame/json_shapes.h"
 #include "app/session/follower.h"
 #include "app/session/run_names.h"
 #include "app/tui/figures.h"

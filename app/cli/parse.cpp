@@ -1,7 +1,6 @@
 #include "app/cli/parse.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <CLI/CLI.hpp>
 
@@ -46,25 +45,6 @@ std::vector<std::string> optionNames(const std::vector<OptionSpec>& options) {
         names.push_back(option.name());
     }
     return names;
-}
-
-Status checkValue(const OptionSpec& option, const std::string& value) {
-    if (option.kind == ValueKind::kInteger) {
-        int number = 0;
-        const auto [end, error] =
-            std::from_chars(value.data(), value.data() + value.size(), number);
-        if (error != std::errc() || end != value.data() + value.size() || number < 0) {
-            return invalidArgument(option.name(), ": '", value, "' is no whole number from 0");
-        }
-    }
-    const bool isUnknownChoice =
-        option.kind == ValueKind::kChoice &&
-        std::find(option.choices.begin(), option.choices.end(), value) == option.choices.end();
-    if (isUnknownChoice) {
-        return invalidArgument(option.name(), ": '", value, "' is not known",
-                               nameHint(value, option.choices));
-    }
-    return okStatus();
 }
 
 Status checkWords(const CommandSpec& command, const std::vector<std::string>& words) {
@@ -131,7 +111,7 @@ Status parseOptions(const CommandSpec& command, std::vector<std::string> words, 
             continue;
         }
         for (const std::string& value : values[name]) {
-            RETURN_IF_ERROR(checkValue(option, value));
+            RETURN_IF_ERROR(options::checkValue(option, value));
             if (!option.isRepeatable && args.options.contains(name)) {
                 return invalidArgument(name, " is given twice");
             }
@@ -142,38 +122,6 @@ Status parseOptions(const CommandSpec& command, std::vector<std::string> words, 
 }
 
 }  // namespace
-
-Status checkSets(const ParsedArgs& args) {
-    for (const std::string& set : args.list("--set")) {
-        if (set.find('=') == std::string::npos || set.front() == '=') {
-            return invalidArgument("--set: '", set,
-                                   "' is not KEY=VALUE, as train.learning_rate=0.01");
-        }
-    }
-    return okStatus();
-}
-
-bool ParsedArgs::has(std::string_view option) const {
-    return options.find(option) != options.end();
-}
-
-std::string ParsedArgs::text(std::string_view option, std::string_view fallback) const {
-    const auto found = options.find(option);
-    return found == options.end() || found->second.empty() ? std::string(fallback)
-                                                           : found->second.back();
-}
-
-int ParsedArgs::number(std::string_view option, int fallback) const {
-    const std::string value = text(option);
-    int number = fallback;
-    std::from_chars(value.data(), value.data() + value.size(), number);
-    return number;
-}
-
-std::vector<std::string> ParsedArgs::list(std::string_view option) const {
-    const auto found = options.find(option);
-    return found == options.end() ? std::vector<std::string>{} : found->second;
-}
 
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& words) {
     CommandLine line;

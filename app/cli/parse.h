@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/command.h"
+#include "app/cli/command_table.h"
 
 namespace millrace::cli {
 
@@ -15,8 +15,6 @@ struct CommandLine {
     ParsedArgs args;
 };
 
-/// Whether every --set is KEY=VALUE.
-Status checkSets(const ParsedArgs& args);
 /// The sentence for a command that there is not, with the nearest one.
 Status unknownCommand(const std::string& word);
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "app/cli/table.h"
+#include "app/cli/frame/table.h"
 #include "app/session/live_model.h"
 #include "app/session/metric_sense.h"
 #include "app/tui/charts.h"

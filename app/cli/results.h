@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/context.h"
+#include "app/cli/frame/context.h"
 
 namespace millrace::cli {
 

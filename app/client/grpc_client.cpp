@@ -16,7 +16,7 @@
 #include "backend/core/files.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 #include "millrace/v1/daemon.grpc.pb.h"
 #include "millrace/v1/inspect.grpc.pb.h"
 #include "millrace/v1/nodes.grpc.pb.h"

@@ -9,7 +9,7 @@
 
 #include "backend/core/files.h"
 #include "backend/core/ids.h"
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "backend/core/text.h"
 #include "backend/core/utf8.h"
 

@@ -6,7 +6,7 @@
 #include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
 #include "backend/core/log.h"
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "backend/core/transient.h"
 
 namespace millrace::engines {

@@ -11,10 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "backend/core/boot.h"
+#include "backend/system/boot.h"
 #include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 
 namespace millrace::engines {
 namespace {

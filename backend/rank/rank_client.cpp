@@ -14,7 +14,7 @@
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 #include "backend/rank/line_queue.h"
 
 namespace millrace::rank {

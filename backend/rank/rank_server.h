@@ -14,7 +14,7 @@
 #include <string>
 
 #include "backend/core/status.h"
-#include "backend/core/unix_listener.h"
+#include "backend/system/unix_listener.h"
 #include "backend/rank/rank_line.h"
 
 namespace millrace::rank {

@@ -15,7 +15,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
-#include "backend/core/unix_listener.h"
+#include "backend/system/unix_listener.h"
 #include "backend/ring/ring_writer.h"
 
 namespace millrace::ring {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "backend/core/mutex.h"
-#include "backend/core/numa.h"
+#include "backend/system/numa.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/segment/frame_gatherer.h"

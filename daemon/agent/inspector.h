@@ -14,7 +14,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "backend/spec/spec_reader.h"
 
 namespace millrace::agent {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "backend/core/files.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 
 namespace millrace::config {
 namespace {

@@ -11,7 +11,7 @@
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 
 namespace millrace::rpc {
 

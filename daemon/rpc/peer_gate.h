@@ -17,7 +17,7 @@
 
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
-#include "backend/core/unix_listener.h"
+#include "backend/system/unix_listener.h"
 
 namespace millrace::rpc {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 
 namespace millrace::laws {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/core/files.h"
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::tests {

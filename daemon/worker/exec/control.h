@@ -16,7 +16,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/unique_fd.h"
-#include "backend/core/unix_listener.h"
+#include "backend/system/unix_listener.h"
 
 namespace millrace::exec {
 

@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "backend/core/boot.h"
+#include "backend/system/boot.h"
 #include "backend/core/clock.h"
 #include "backend/core/directories.h"
 #include "backend/core/files.h"

@@ -28,82 +28,50 @@ constexpr char kFooter[] =
 
 struct Arguments {
     std::string job;
-    loader::StreamOptions stream;
+    std::string streamSpec;
+    options::OptionValues stream;
     loader::PreviewOptions preview;
     loader::ProfileRequest profile;
-    bool isEval = false;
     std::string readerSocket, readerPart = "train";
     bool reads = false;
 };
 
-// CLI11's own check names a range of doubles.
-CLI::Validator countFromOne() {
-    return CLI::Validator(
-        [](const std::string& text) {
-            const bool isCount = !text.empty() && text.size() <= 18 &&
-                                 text.find_first_not_of("0123456789") == std::string::npos &&
-                                 text.find_first_not_of('0') != std::string::npos;
-            return isCount ? std::string() : "'" + text + "' is not a whole number from 1 on";
-        },
-        "N");
-}
-
-void addTable(CLI::App& stream, loader::StreamOptions& options) {
-    stream.add_option("--output", options.output, "the directory to make, of a table");
-    stream.add_flag("--force", options.isForced, "replace the table that stands there");
-    stream.add_flag("--rows", options.isRows, "the dataset's own columns of the kept rows");
-    stream.add_flag("--all-rows", options.isAllRows, "with --rows: also those that steps drop");
-    stream.add_flag("--as-model", options.isAsModel,
-                    "carried columns as the model gets them: numbers, nulls as 0 or empty");
-    stream.add_option("--row-group-rows", options.rowGroupRows, "rows of a row group (65536)")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
-    stream.add_option("--sort", options.sort, "columns to sort by, separated by commas");
-    stream.add_option("--columns", options.columns, "columns to keep, separated by commas");
-    stream.add_option("--codec", options.codec, "of Parquet")
-        ->check(CLI::IsMember({"zstd", "lz4", "snappy", "none"}));
+/// Values as they are typed; who reads them checks them again.
+void addOption(CLI::App& app, const options::OptionSpec& option, options::OptionValues& values) {
+    const std::string name = option.name();
+    if (option.kind == options::ValueKind::kFlag) {
+        app.add_flag_callback(
+            option.names, [&values, name] { values[name]; }, option.help);
+        return;
+    }
+    const auto check = [option](const std::string& value) {
+        return std::string(messageOf(options::checkValue(option, value)));
+    };
+    // By hand: CLI11 takes an empty text for an option that was not given.
+    if (!option.isRepeatable) {
+        app.add_option_function<std::string>(
+               option.names, [&values, name](const std::string& value) { values[name] = {value}; },
+               option.help)
+            ->check(CLI::Validator(check, option.valueName));
+        return;
+    }
+    app.add_option_function<std::vector<std::string>>(
+           option.names,
+           [&values, name](const std::vector<std::string>& all) { values[name] = all; },
+           option.help)
+        ->allow_extra_args(false)
+        ->take_all();
 }
 
 void addStream(CLI::App& app, Arguments& arguments) {
     CLI::App* stream = app.add_subcommand(
         "stream", "run the loader of a spec alone, read every value, say what was done");
-    loader::StreamOptions& options = arguments.stream;
-    stream->add_option("SPEC", options.specPath, "the spec, a YAML file")->required();
-    stream->add_option("--set", options.sets, "KEY=VALUE: change the spec; may be repeated")
-        ->allow_extra_args(false)
-        ->take_all();
-    stream->add_option("--variation", options.variation, "the variation of this name");
-    stream->add_option("--epochs", options.epochs, "epochs to deliver (the spec's)")
-        ->check(countFromOne());
-    stream->add_option("--micro-batches", options.microBatches, "end after so many")
-        ->check(countFromOne());
-    stream->add_option("--threads", options.threads, "threads (the spec's, else one a core)")
-        ->check(countFromOne());
-    stream
-        ->add_option("--sink", options.sink,
-                     "hash: read every value; null: none; parquet, arrow, csv: write a table")
-        ->check(CLI::IsMember({"hash", "null", "parquet", "arrow", "csv"}));
-    addTable(*stream, options);
-    stream
-        ->add_option("--link", options.linkMegabytes,
-                     "MB/s: frames coded and decoded as for a link of this speed")
-        ->check(CLI::PositiveNumber);
-    stream->add_option("--codecs", options.codecs,
-                       "with --link: the codecs of an earlier stream, from its JSON document");
-    stream
-        ->add_option("--without", options.without,
-                     "to measure what it costs: counters, or order (segments as they are ready)")
-        ->check(CLI::IsMember({"counters", "order"}));
-    stream->add_flag("--explain", options.isExplained, "say where the time went");
-    stream->add_option("--data", options.part, "train or eval")
-        ->check(CLI::IsMember({"train", "eval"}));
-    stream->add_flag("--eval", arguments.isEval, "the evaluation set: --data eval");
-    // By hand: CLI11 takes an empty text for an optional that was not given.
-    stream->add_option_function<std::string>(
-        "--from", [&options](const std::string& cursor) { options.from = cursor; },
-        "go on from a cursor: its text, or a file's name");
-    stream->add_flag("--through-ring", options.isThroughRing,
-                     "through shared memory to a reader process, as in a run");
-    stream->add_flag("--json", options.isJson, "print one JSON document");
+    stream->add_option("SPEC", arguments.streamSpec, "the spec, a YAML file")->required();
+    for (const auto* table : {&options::streamOptions(), &options::loaderOptions()}) {
+        for (const options::OptionSpec& option : *table) {
+            addOption(*stream, option, arguments.stream);
+        }
+    }
 }
 
 void addPreview(CLI::App& app, loader::PreviewOptions& options) {
@@ -164,10 +132,12 @@ int runRole(const CLI::App& app, Arguments& arguments) {
     if (app.got_subcommand("init")) {
         return loader::runInit(arguments.profile);
     }
-    if (arguments.isEval) {
-        arguments.stream.part = "eval";
+    Result<loader::StreamOptions> stream = options::readStreamOptions(arguments.stream);
+    if (!stream.ok()) {
+        return loader::fail(stream.status());
     }
-    return loader::runStream(arguments.stream);
+    stream->specPath = arguments.streamSpec;
+    return loader::runStream(*stream);
 }
 
 // Columns come and go by the hundred: blocks up to 32 MB stay in the process when they are freed,

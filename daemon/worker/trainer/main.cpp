@@ -65,7 +65,7 @@ void installSignals() {
 
 /// Floats a row of the `vectors` features: from the checkpoint, else from the first frame.
 Result<std::int64_t> vectorsWidth(const TrainerJob& job, const train::Checkpoint* checkpoint) {
-    if (job.spec.features.vectors.empty() || job.spec.model.type == "target_mean") {
+    if (job.spec.features.vectors.empty() || !job.spec.model.hasTables()) {
         return 0;
     }
     const auto dense = static_cast<std::int64_t>(job.spec.features.dense.size());

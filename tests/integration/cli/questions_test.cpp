@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/core/json.h"
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace {

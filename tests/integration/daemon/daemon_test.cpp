@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/core/ids.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 #include "tests/integration/daemon/daemon_place.h"
 
 namespace millrace {

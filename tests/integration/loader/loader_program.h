@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/json.h"
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace {

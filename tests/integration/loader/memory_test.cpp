@@ -100,7 +100,7 @@ TEST_F(MemoryTest, TooLittleIsRefusedWithTheLeastAndTheLeastIsEnough) {
     const std::vector<std::vector<std::string>> ways = {
         {"--sink", "hash"},
         {"--sink", "null", "--threads", "4"},
-        {"--eval"},
+        {"--data", "eval"},
         {"--through-ring"},
         {"--sink", "parquet", "--output", table, "--sort", "value"}};
     for (const std::string& step : {std::string(), join()}) {

@@ -50,7 +50,7 @@ TEST_F(LoaderProgram, GoesOnFromACursor) {
 }
 
 TEST_F(LoaderProgram, StreamsTheEvaluationSet) {
-    const Json eval = report({"--eval"});
+    const Json eval = report({"--data", "eval"});
     EXPECT_EQ(eval["rows_delivered"], 600);
     EXPECT_EQ(eval["part"], "eval");
 }

@@ -1,7 +1,7 @@
 // What is bounded: hellos, attempts, the mailbox; and what is seen of guardians that fall silent.
 #include <sys/socket.h>
 
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 #include "daemon/agent/worker_door.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"

@@ -1,4 +1,4 @@
-#include "app/cli/table.h"
+#include "app/cli/frame/table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 #include "millrace/v1/daemon.grpc.pb.h"
 #include "millrace/v1/nodes.grpc.pb.h"
 #include "millrace/v1/runs.grpc.pb.h"

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/core/boot.h"
+#include "backend/system/boot.h"
 #include "backend/core/directories.h"
 #include "backend/core/exit_codes.h"
 #include "backend/core/files.h"

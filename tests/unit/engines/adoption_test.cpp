@@ -2,7 +2,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "backend/core/boot.h"
+#include "backend/system/boot.h"
 #include "backend/engines/gang_files.h"
 #include "backend/engines/guardian_link.h"
 #include "tests/support/poll.h"

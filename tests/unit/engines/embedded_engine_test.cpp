@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/core/transient.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 #include "backend/engines/gang_files.h"
 #include "backend/engines/poller.h"
 #include "tests/support/no_descriptors.h"

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include "backend/core/boot.h"
-#include "backend/core/subprocess.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/boot.h"
+#include "backend/system/subprocess.h"
+#include "backend/system/unix_socket.h"
 #include "tests/unit/exec/marked_processes.h"
 
 namespace millrace {

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "tests/unit/exec/marked_processes.h"
 
 namespace millrace {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/mutex.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 #include "backend/rank/rank_client.h"
 #include "backend/rank/rank_server.h"
 

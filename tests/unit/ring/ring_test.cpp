@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/mutex.h"
-#include "backend/core/unix_socket.h"
+#include "backend/system/unix_socket.h"
 #include "tests/support/poll.h"
 #include "tests/unit/ring/feed_fixture.h"
 

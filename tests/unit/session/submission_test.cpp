@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/session/fake_client.h"
 

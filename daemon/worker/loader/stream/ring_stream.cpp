@@ -10,7 +10,7 @@
 #include "backend/core/bounded_queue.h"
 #include "backend/core/json.h"
 #include "backend/core/paths.h"
-#include "backend/core/subprocess.h"
+#include "backend/system/subprocess.h"
 #include "backend/core/unique_fd.h"
 #include "backend/ring/feed_reader.h"
 #include "backend/ring/feed_server.h"

@@ -155,7 +155,7 @@ Explanation explain(const Stream& stream, const StreamReport& report,
     }
     addDecompression(*stream.input->dataset(), why);
     for (const spec::Step& step : stream.run.spec.recipe) {
-        why.stepKinds[step.name] = spec::stepKindName(step.kind);
+        why.stepKinds[step.name] = step.kind();
     }
     why.mix = counters.mix();
     why.shuffle = stream.run.spec.batch.shuffle;

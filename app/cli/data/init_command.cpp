@@ -1,0 +1,122 @@
+#include <cctype>
+#include <filesystem>
+
+#include "app/cli/data/data_commands.h"
+#include "app/cli/data/loader_child.h"
+#include "backend/core/files.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A path as a spec in `directory` has to write it: relative where it was, unless it lies elsewhere.
+std::string pathForSpec(const std::string& path, const fs::path& directory) {
+    if (path.find("://") != std::string::npos || fs::path(path).is_absolute()) {
+        return path;
+    }
+    const fs::path absolute = absolutePath(path, currentDirectory());
+    const std::string relative = absolute.lexically_relative(directory).string();
+    return relative.empty() ? absolute.string() : relative;
+}
+
+std::string nameFor(const std::string& output, const std::string& path) {
+    const fs::path from = output.empty() ? fs::path(path) : fs::path(output);
+    std::string name;
+    for (const char c : from.stem().string()) {
+        const bool isPlain =
+            std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+        name += isPlain ? c : '-';
+    }
+    const auto first = name.find_first_not_of('-');
+    return first == std::string::npos ? "first" : name.substr(first);
+}
+
+// What `millrace check` says about the text: it is to be right from the start.
+Status checkText(const CliContext& context, const std::string& text, const fs::path& directory) {
+    const Result<Json> answer = askLoader(
+        context,
+        {{"op", "check"}, {"text", text}, {"file_name", "spec"}, {"base_dir", directory.string()}});
+    RETURN_IF_ERROR(answer.status());
+    const auto errors = loaderErrors(jsonMember(*answer, "errors"));
+    return errors.empty() ? okStatus()
+                          : failedPrecondition("the spec needs a hand: line ", errors.front().line,
+                                               ": ", errors.front().message);
+}
+
+// What it learnt within a few steps is no figure to go by: only that it does.
+std::string trialText(const Json& trial) {
+    std::string text = strCat("trained for ", jsonInt(trial, "steps"), " steps");
+    const Json evaluation = jsonMember(trial, "evaluation");
+    if (evaluation.is_object() && evaluation.contains("eval.rows")) {
+        const double rows = jsonMember(evaluation, "eval.rows").get<double>();
+        strAppend(&text, ", evaluated on ", formatCount(static_cast<std::int64_t>(rows)), " rows");
+    }
+    return text;
+}
+
+}  // namespace
+
+int runInit(CliContext& context, const ParsedArgs& args) {
+    const std::string output = args.text("--output");
+    const fs::path file =
+        output.empty() ? fs::path() : fs::path(absolutePath(output, currentDirectory()));
+    const fs::path directory = output.empty() ? fs::path(currentDirectory()) : file.parent_path();
+    std::error_code error;
+    if (!output.empty() && fs::exists(file, error) && !args.has("--force")) {
+        return fail(context, failedPrecondition(output, ": exists; --force replaces it"));
+    }
+    std::vector<std::string> arguments = {"init"};
+    for (const std::string& path : args.words) {
+        arguments.push_back(path);
+    }
+    for (const std::string& path : args.words) {
+        arguments.push_back("--spec-path=" + pathForSpec(path, directory));
+    }
+    arguments.push_back("--name=" + nameFor(output, args.words.front()));
+    for (const char* option : {"--label", "--request", "--seconds"}) {
+        if (args.has(option)) {
+            arguments.push_back(strCat(option, "=", args.text(option)));
+        }
+    }
+    const Result<RoleAnswer> answer = runLoaderRole(context, arguments);
+    if (!answer.ok()) {
+        return fail(context, answer.status());
+    }
+    if (answer->exitCode != kExitOk) {
+        return answer->exitCode;
+    }
+    const std::string text = jsonString(answer->document, "spec");
+    // What does not stand a check is not written.
+    const Status checked = checkText(context, text, directory);
+    if (!checked.ok() && !args.isJson()) {
+        return fail(context, checked);
+    }
+    if (output.empty() && !args.isJson()) {
+        context.out << text;
+    } else if (!output.empty() && checked.ok()) {
+        const Status written = writeFileAtomic(file.string(), text);
+        if (!written.ok()) {
+            return fail(context, written);
+        }
+    }
+    for (const Json& note : jsonMember(answer->document, "notes")) {
+        context.err << "note: " << note.get<std::string>() << '\n';
+    }
+    if (args.isJson()) {
+        Json document = answer->document;
+        document["output"] = output.empty() || !checked.ok() ? Json() : Json(output);
+        document["ok"] = checked.ok();
+        printDocument(context, document);
+    } else if (!output.empty()) {
+        context.out << "wrote " << output << " (label: " << jsonString(answer->document, "label")
+                    << ", from " << formatCount(jsonInt(answer->document, "rows_read")) << " of "
+                    << formatCount(jsonInt(answer->document, "rows"))
+                    << " rows); " << trialText(jsonMember(answer->document, "trial"))
+                    << "; next: millrace check " << output << '\n';
+    }
+    return checked.ok() ? static_cast<int>(kExitOk) : static_cast<int>(fail(context, checked));
+}
+
+}  // namespace millrace::cli

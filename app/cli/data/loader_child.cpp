@@ -1,0 +1,140 @@
+#include "app/cli/data/loader_child.h"
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/session/submission.h"
+#include "backend/core/exit_codes.h"
+#include "backend/core/files.h"
+#include "backend/system/subprocess.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kTimeout{120'000};
+constexpr std::int64_t kOutputBytes = std::int64_t{64} << 20;
+
+}  // namespace
+
+Result<Json> askLoader(const CliContext& context, const Json& question) {
+    SubprocessOptions options;
+    options.argv = {context.programDirectory + "/millrace-loader", "inspect"};
+    options.input = dumpJson(question);
+    options.timeout = kTimeout;
+    options.maxOutputBytes = kOutputBytes;
+    options.memoryLimitBytes = memoryShareOf(1);
+    // The child has a process group of its own: a terminal's Ctrl-C does not reach it.
+    const int before = context.interrupts.load();
+    options.isUnwanted = [&] { return context.interrupts.load() != before; };
+    const Result<SubprocessOutput> answer = Subprocess::run(options);
+    if (answer.status().code() == absl::StatusCode::kCancelled) {
+        return cancelled("interrupted");
+    }
+    RETURN_IF_ERROR(answer.status());
+    const SubprocessOutput& output = *answer;
+    if (output.out.empty()) {
+        const std::string why = output.err.substr(0, output.err.find('\n'));
+        return internalError("millrace-loader inspect ended with ", output.exitCode,
+                             why.empty() ? "" : ": ", why);
+    }
+    return parseJson(output.out, "millrace-loader inspect's answer");
+}
+
+int waitForwarding(Subprocess& child, const std::atomic<int>& interrupts) {
+    const pid_t pid = child.pid();
+    const int before = interrupts.load();
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR) {
+            break;
+        }
+        if (interrupts.load() != before) {
+            child.signal(SIGTERM);
+        }
+    }
+    child.release();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int exitCodeOfLoader(int code) {
+    const bool isFailure = code == millrace::kExitInput || code == millrace::kExitOther ||
+                           code == millrace::kExitResources;
+    return isFailure ? static_cast<int>(kExitFailed) : code;
+}
+
+Result<RoleAnswer> runLoaderRole(const CliContext& context,
+                                 const std::vector<std::string>& arguments) {
+    int fds[2];
+    if (::pipe(fds) != 0) {
+        return errnoStatus(errno, "pipe");
+    }
+    const UniqueFd ours(fds[0]);
+    UniqueFd theirs(fds[1]);
+    ::fcntl(ours.get(), F_SETFD, FD_CLOEXEC);
+    ::fcntl(theirs.get(), F_SETFD, FD_CLOEXEC);
+    SubprocessOptions options;
+    options.argv = {context.programDirectory + "/millrace-loader"};
+    options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+    options.stdoutFd = theirs.get();
+    options.dieWithParent = true;
+    context.out.flush();
+    ASSIGN_OR_RETURN(Subprocess child, Subprocess::start(options));
+    theirs.reset();
+    const int before = context.interrupts.load();
+    std::string text;
+    char buffer[65536];
+    for (;;) {
+        const ssize_t n = ::read(ours.get(), buffer, sizeof buffer);
+        if (n > 0) {
+            text.append(buffer, static_cast<std::size_t>(n));
+        } else if (n == 0 || errno != EINTR) {
+            break;
+        } else if (context.interrupts.load() != before) {
+            child.signal(SIGTERM);
+        }
+    }
+    RoleAnswer answer;
+    answer.exitCode = exitCodeOfLoader(waitForwarding(child, context.interrupts));
+    if (answer.exitCode == kExitOk) {
+        ASSIGN_OR_RETURN(answer.document, parseJson(text, "millrace-loader's answer"));
+    }
+    return answer;
+}
+
+Result<Json> specQuestion(const ParsedArgs& args, const std::string& op) {
+    const std::string& path = args.words.front();
+    ASSIGN_OR_RETURN(const std::string text, session::readSpecText(path));
+    const std::filesystem::path absolute = absolutePath(path, currentDirectory());
+    return Json{{"op", op},
+                {"text", text},
+                {"file_name", path},
+                {"base_dir", absolute.parent_path().string()},
+                {"sets", args.list("--set")}};
+}
+
+std::vector<client::SpecError> loaderErrors(const Json& list) {
+    std::vector<client::SpecError> errors;
+    for (const Json& one : list) {
+        client::SpecError error;
+        error.message = jsonString(one, "message");
+        error.code = jsonString(one, "code");
+        error.file = jsonString(one, "file");
+        error.path = jsonString(one, "path");
+        error.line = static_cast<int>(jsonInt(one, "line"));
+        error.column = static_cast<int>(jsonInt(one, "column"));
+        errors.push_back(std::move(error));
+    }
+    return errors;
+}
+
+std::string currentDirectory() {
+    std::error_code error;
+    return std::filesystem::current_path(error).string();
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,44 @@
+#pragma once
+// `millrace-loader inspect`, run as a child of this process: how check, dataset and sample ask
+// without a daemon. Threads: one. Failure: a program that is missing, too slow or crashes is one
+// sentence.
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "app/cli/frame/command.h"
+#include "app/client/spec_error.h"
+#include "backend/system/subprocess.h"
+
+namespace millrace::cli {
+
+/// One question, one answer (daemon/worker/loader/questions/inspect.h says which there are).
+/// kCancelled when this process was interrupted meanwhile; the child has ended then.
+Result<Json> askLoader(const CliContext& context, const Json& question);
+
+/// What a role of the loader printed. Its progress and errors went to this process's stderr.
+struct RoleAnswer {
+    int exitCode = 0;  ///< of this program: an input error is kExitFailed
+    Json document;     ///< null when there is none
+};
+
+/// Runs `millrace-loader ARGUMENTS...`, which prints one JSON document. Ctrl-C is handed on.
+Result<RoleAnswer> runLoaderRole(const CliContext& context,
+                                 const std::vector<std::string>& arguments);
+
+/// The child's exit code; a signal that this process gets is handed on (a terminal's Ctrl-C reaches
+/// both by itself).
+int waitForwarding(Subprocess& child, const std::atomic<int>& interrupts);
+
+/// A worker tells input errors (4) and others (5) apart for the daemon; here both have failed.
+int exitCodeOfLoader(int code);
+
+/// A spec's file as the members that questions share: text, file_name, base_dir, sets.
+Result<Json> specQuestion(const ParsedArgs& args, const std::string& op);
+
+/// The errors or warnings of an answer.
+std::vector<client::SpecError> loaderErrors(const Json& list);
+
+std::string currentDirectory();
+
+}  // namespace millrace::cli

@@ -1,0 +1,121 @@
+#include "app/cli/data/data_commands.h"
+#include "app/cli/frame/json_shapes.h"
+#include "app/cli/data/loader_child.h"
+#include "app/cli/data/spec_errors.h"
+#include "app/cli/frame/table.h"
+#include "backend/system/subprocess.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+
+int reportErrors(CliContext& context, const ParsedArgs& args, const Json& answer,
+                 const std::string& fileName, const std::string& text) {
+    const std::vector<client::SpecError> errors = loaderErrors(jsonMember(answer, "errors"));
+    context.err << describe(errors, fileName, text, "error", context.errorTerminal,
+                            args.has("--set"));
+    if (args.isJson()) {
+        printDocument(context,
+                      {{"ok", false}, {"errors", jsonList(errors)}, {"runs", Json::array()}});
+    }
+    return kExitFailed;
+}
+
+void printChecked(CliContext& context, const Json& runs) {
+    Table table({{"NAME", Align::kLeft, 10},
+                 {"VARIATION", Align::kLeft, 8},
+                 {"ROWS", Align::kRight},
+                 {"FILES", Align::kRight, 5, 2},
+                 {"SPLITS", Align::kRight, 5, 2},
+                 {"SPEC HASH", Align::kLeft, 12, 1},
+                 {"STREAM HASH", Align::kLeft, 12, 3}});
+    for (const Json& run : runs) {
+        const std::string variation = jsonString(run, "variation");
+        table.add({{jsonString(run, "name"), Tone::kStrong},
+                   variation.empty() ? "base" : variation,
+                   formatCount(jsonInt(run, "rows")),
+                   std::to_string(jsonInt(run, "files")),
+                   std::to_string(jsonInt(run, "splits")),
+                   {jsonString(run, "spec_hash").substr(0, 12), Tone::kDim},
+                   {jsonString(run, "stream_hash").substr(0, 12), Tone::kDim}});
+    }
+    context.out << table.render(context.terminal);
+}
+
+// The resolved specs as documents in place of texts.
+Result<Json> withSpecs(Json runs) {
+    for (Json& run : runs) {
+        ASSIGN_OR_RETURN(run["spec"], parseJson(jsonString(run, "resolved_spec"), "resolved spec"));
+        run.erase("resolved_spec");
+    }
+    return runs;
+}
+
+}  // namespace
+
+int runCheck(CliContext& context, const ParsedArgs& args) {
+    const std::string& path = args.words.front();
+    const Status sets = checkSets(args);
+    if (!sets.ok()) {
+        return failUsage(context, messageOf(sets));
+    }
+    Result<Json> question = specQuestion(args, "check");
+    if (!question.ok()) {
+        return fail(context, question.status());
+    }
+    (*question)["variations"] = args.list("--variation");
+    if (args.has("--all-variations")) {
+        (*question)["variations"] = "all";
+    }
+    const std::string text = jsonString(*question, "text");
+    const Result<Json> answer = askLoader(context, *question);
+    if (!answer.ok()) {
+        return fail(context, answer.status());
+    }
+    if (!jsonBool(*answer, "ok")) {
+        return reportErrors(context, args, *answer, path, text);
+    }
+    const auto warnings = loaderErrors(jsonMember(*answer, "warnings"));
+    context.err << describe(warnings, path, text, "warning", context.errorTerminal);
+    if (!args.isJson()) {
+        printChecked(context, jsonMember(*answer, "runs"));
+        return kExitOk;
+    }
+    Result<Json> runs = withSpecs(jsonMember(*answer, "runs"));
+    if (!runs.ok()) {
+        return fail(context, runs.status());
+    }
+    printDocument(context, {{"ok", true}, {"errors", Json::array()}, {"runs", *std::move(runs)}});
+    return kExitOk;
+}
+
+int runStream(CliContext& context, const ParsedArgs& args) {
+    const Status sets = checkSets(args);
+    if (!sets.ok()) {
+        return failUsage(context, messageOf(sets));
+    }
+    SubprocessOptions options;
+    options.argv = {context.programDirectory + "/millrace-loader", "stream", args.words.front()};
+    for (const auto& [option, values] : args.options) {
+        if (option == "--color") {
+            continue;
+        }
+        if (values.empty()) {
+            options.argv.push_back(option);
+        }
+        for (const std::string& value : values) {
+            options.argv.insert(options.argv.end(), {option, value});
+        }
+    }
+    options.dieWithParent = true;
+    context.out.flush();
+    Result<Subprocess> loader = Subprocess::start(options);
+    if (!loader.ok()) {
+        return fail(context, loader.status());
+    }
+    return exitCodeOfLoader(waitForwarding(*loader, context.interrupts));
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,145 @@
+#include <cmath>
+
+#include <absl/strings/str_format.h>
+
+#include "app/cli/data/data_commands.h"
+#include "app/cli/data/loader_child.h"
+#include "app/cli/frame/table.h"
+#include "app/tui/figures.h"
+#include "backend/core/clock.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+using Format = std::string (*)(double);
+
+std::string count(double value) {
+    return formatCount(static_cast<std::int64_t>(std::llround(value)));
+}
+std::string bytesPerSecond(double value) {
+    return formatBytes(value) + "/s";
+}
+std::string cores(double value) {
+    return absl::StrFormat("%.2f", value);
+}
+std::string percent(double value) {
+    return absl::StrFormat("%.2f %%", 100 * value);
+}
+std::string duration(double seconds) {
+    return seconds < 10 ? absl::StrFormat("%.2f s", seconds) : formatDuration(seconds);
+}
+
+// An estimate as value and 95 % interval.
+class HeadFigures {
+ public:
+    void add(const std::string& name, const Json& estimate, Format format) {
+        const double value = jsonReal(estimate, "value");
+        table_.add(
+            {{name, Tone::kStrong}, format(value), {interval(estimate, format), Tone::kDim}});
+    }
+    void add(const std::string& name, const std::string& value) {
+        table_.add({{name, Tone::kStrong}, value, ""});
+    }
+    std::string render(const Terminal& terminal) const { return table_.render(terminal); }
+
+ private:
+    static std::string interval(const Json& estimate, Format format) {
+        if (jsonBool(estimate, "exact")) {
+            return "exact";
+        }
+        if (jsonMember(estimate, "low").is_null()) {
+            return "not known from one split";
+        }
+        return format(jsonReal(estimate, "low")) + " to " + format(jsonReal(estimate, "high"));
+    }
+    Table table_ = Table({{"FIGURE", Align::kLeft, 12},
+                          {"ESTIMATE", Align::kRight},
+                          {"95 % INTERVAL", Align::kLeft, 12, 1, true}});
+};
+
+void printHead(CliContext& context, const Json& preview) {
+    const Terminal& terminal = context.terminal;
+    const std::string variation = jsonString(preview, "variation");
+    const std::string name =
+        jsonString(preview, "name") + (variation.empty() ? "" : " / " + variation);
+    context.out << paint(terminal, Tone::kStrong, shown(terminal, name)) << "  "
+                << tui::countText(jsonInt(preview, "files"), "file") << "  "
+                << tui::countText(jsonInt(preview, "rows"), "row") << "  sampled "
+                << formatCount(jsonInt(preview, "splits_sampled")) << " of "
+                << tui::countText(jsonInt(preview, "splits"), "split") << " in "
+                << duration(jsonReal(preview, "seconds")) << '\n';
+}
+
+void addRows(HeadFigures& figures, const Json& preview) {
+    for (const Json& step : jsonMember(preview, "steps")) {
+        figures.add("after " + jsonString(step, "name"), jsonMember(step, "rows_out"), count);
+    }
+    figures.add("rows kept", jsonMember(preview, "rows_kept"), count);
+    figures.add("kept of all", jsonMember(preview, "keep_share"), percent);
+    for (const Json& head : jsonMember(preview, "heads")) {
+        const std::string name = jsonString(head, "name");
+        figures.add("positives " + name, jsonMember(head, "positives"), count);
+        figures.add("positive share", jsonMember(head, "positive_share"), percent);
+    }
+}
+
+void addCosts(HeadFigures& figures, const Json& preview) {
+    const auto threads = jsonInt(preview, "threads");
+    figures.add("read an epoch", jsonMember(preview, "disk_bytes_per_epoch"), formatBytes);
+    figures.add("delivered", jsonMember(preview, "delivered_bytes_per_epoch"), formatBytes);
+    figures.add("CPU an epoch", jsonMember(preview, "cpu_seconds_per_epoch"), duration);
+    figures.add("waiting for files", jsonMember(preview, "wait_seconds_per_epoch"), duration);
+    figures.add("rows/s of a core", jsonMember(preview, "rows_per_second_per_core"), count);
+    figures.add("epoch, " + tui::countText(threads, "thread"), jsonMember(preview, "epoch_seconds"),
+                duration);
+}
+
+void addAppetite(HeadFigures& figures, const Json& appetite) {
+    if (appetite.is_null()) {
+        return;
+    }
+    figures.add("ranks that take", count(jsonReal(appetite, "rows_per_second")) + " rows/s");
+    figures.add("need cores", jsonMember(appetite, "cores"), cores);
+    figures.add("need of the disk", jsonMember(appetite, "disk_bytes_per_second"), bytesPerSecond);
+    figures.add("get", jsonMember(appetite, "delivered_bytes_per_second"), bytesPerSecond);
+    figures.add("epoch at that rate", jsonMember(appetite, "epoch_seconds"), duration);
+}
+
+}  // namespace
+
+int runPreview(CliContext& context, const ParsedArgs& args) {
+    const Status sets = checkSets(args);
+    if (!sets.ok()) {
+        return failUsage(context, messageOf(sets));
+    }
+    std::vector<std::string> arguments = {"preview", args.words.front()};
+    for (const char* option :
+         {"--set", "--variation", "--rows-per-second", "--seconds", "--threads"}) {
+        for (const std::string& value : args.list(option)) {
+            arguments.insert(arguments.end(), {option, value});
+        }
+    }
+    const Result<RoleAnswer> answer = runLoaderRole(context, arguments);
+    if (!answer.ok()) {
+        return fail(context, answer.status());
+    }
+    if (answer->exitCode != kExitOk) {
+        return answer->exitCode;
+    }
+    const Json& preview = answer->document;
+    if (args.isJson()) {
+        printDocument(context, preview);
+        return kExitOk;
+    }
+    printHead(context, preview);
+    HeadFigures figures;
+    addRows(figures, preview);
+    addCosts(figures, preview);
+    addAppetite(figures, jsonMember(preview, "appetite"));
+    context.out << figures.render(context.terminal);
+    return kExitOk;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,178 @@
+#include "app/cli/data/profile_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include <absl/strings/str_format.h>
+
+#include "app/cli/frame/table.h"
+#include "app/tui/figures.h"
+#include "backend/core/clock.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+
+std::string number(double value) {
+    if (!std::isfinite(value)) {
+        return "-";
+    }
+    if (std::abs(value) < 1e15 && value == std::floor(value)) {
+        return formatCount(static_cast<std::int64_t>(value));
+    }
+    return absl::StrFormat("%.4g", value);
+}
+
+std::string member(const Json& object, const char* key) {
+    const Json& value = jsonMember(object, key);
+    return value.is_number() ? number(value.get<double>()) : "-";
+}
+
+// A value of a column: dates (days since 1970) and times (microseconds) as people read them.
+std::string valueText(const std::string& type, const Json& object, const char* key) {
+    const Json& value = jsonMember(object, key);
+    const std::string inner = type.substr(type.rfind('<') + 1);  // a list's are its elements'
+    const std::string element = inner.substr(0, inner.find('>'));
+    const bool isDate = element == "date", isTime = element == "timestamp";
+    const double ms = !value.is_number() ? NAN
+                      : isDate           ? value.get<double>() * 86'400'000
+                                         : value.get<double>() / 1e3;
+    // formatTime knows the years 0 to 9999.
+    if ((!isDate && !isTime) || !(std::abs(ms) < 2.5e14) || ms < -6.2e13) {
+        return member(object, key);
+    }
+    const std::string text = formatTime(static_cast<std::int64_t>(std::floor(ms)));
+    return isDate ? text.substr(0, 10) : text.substr(0, 10) + " " + text.substr(11, 8);
+}
+
+// Nulls of all rows stand in the footers; else those of the rows that were read.
+std::string nullsText(const Json& column, const Json& profile) {
+    if (column.contains("nulls")) {
+        return formatCount(jsonInt(column, "nulls"));
+    }
+    const std::int64_t rows = jsonInt(profile, "rows"), nulls = jsonInt(profile, "nulls");
+    return rows == 0 || nulls == 0 ? "0"
+                                   : absl::StrFormat("%.1f %%", 100.0 * static_cast<double>(nulls) /
+                                                                    static_cast<double>(rows));
+}
+
+std::string lengthText(const Json& profile) {
+    const Json& length = jsonMember(profile, "length");
+    return length.is_null() || length.empty()
+               ? ""
+               : number(std::round(10 * jsonReal(length, "mean")) / 10) + " (" +
+                     member(length, "max") + ")";
+}
+
+std::string bytesText(const Json& object, const char* key) {
+    return object.contains(key) ? formatBytes(static_cast<double>(jsonInt(object, key))) : "-";
+}
+
+void printColumns(CliContext& context, const Json& columns) {
+    Table table({{"COLUMN", Align::kLeft, 10},
+                 {"TYPE", Align::kLeft, 6, 2},
+                 {"NULLS", Align::kRight},
+                 {"DISTINCT", Align::kRight},
+                 {"MIN", Align::kRight, 4, 5},
+                 {"5 %", Align::kRight, 4, 7},
+                 {"MEDIAN", Align::kRight, 4, 4},
+                 {"95 %", Align::kRight, 4, 7},
+                 {"MAX", Align::kRight, 4, 5},
+                 {"LENGTH (MAX)", Align::kRight, 6, 6},
+                 {"DISK", Align::kRight, 6, 3},
+                 {"DECODED", Align::kRight, 6, 8},
+                 {"NS/ROW", Align::kRight, 6, 1}});
+    for (const Json& column : columns) {
+        const Json& profile = jsonMember(column, "profile");
+        const Json& quantiles = jsonMember(profile, "quantiles");
+        const Json& cost = jsonMember(column, "read_ns_per_row");
+        const std::string type = jsonString(column, "type");
+        table.add({{jsonString(column, "name"), Tone::kStrong},
+                   type,
+                   nullsText(column, profile),
+                   member(profile, "distinct"),
+                   valueText(type, profile, "min"),
+                   valueText(type, quantiles, "0.05"),
+                   valueText(type, quantiles, "0.5"),
+                   valueText(type, quantiles, "0.95"),
+                   valueText(type, profile, "max"),
+                   lengthText(profile),
+                   bytesText(column, "disk_bytes"),
+                   {bytesText(column, "decoded_bytes"), Tone::kDim},
+                   cost.is_number() ? absl::StrFormat("%.1f", cost.get<double>()) : ""});
+    }
+    context.out << table.render(context.terminal);
+}
+
+void printAdvice(CliContext& context, const Json& advice) {
+    const Terminal& terminal = context.terminal;
+    context.out << '\n'
+                << paint(terminal, Tone::kStrong, "what the writer costs the reader") << '\n';
+    if (advice.empty()) {
+        context.out << "  nothing was found\n";
+    }
+    for (const Json& one : advice) {
+        const std::string command = jsonString(one, "command");
+        const std::string finding = wrapped(jsonString(one, "finding"), terminal.width, 4);
+        context.out << "  "
+                    << paint(terminal, command.empty() ? Tone::kGood : Tone::kWarn,
+                             shown(terminal, terminal.isUtf8 ? (command.empty() ? "✓" : "!")
+                                                             : (command.empty() ? "+" : "!")))
+                    << finding.substr(3) << '\n';
+        if (!command.empty()) {
+            // A command is copied: it is never broken into lines.
+            context.out << "    " << paint(terminal, Tone::kInfo, shown(terminal, command)) << '\n';
+        }
+    }
+}
+
+}  // namespace
+
+std::string wrapped(const std::string& text, int width, int indent) {
+    const std::string margin(static_cast<std::size_t>(indent), ' ');
+    std::istringstream words(text);
+    std::string out = margin, word;
+    int used = indent;
+    for (bool isFirst = true; words >> word; isFirst = false) {
+        const int size = displayWidth(word);
+        if (!isFirst && width > 0 && used + 1 + size > std::max(width, indent + 20)) {
+            out += "\n" + margin;
+            used = indent;
+        } else if (!isFirst) {
+            out += ' ';
+            ++used;
+        }
+        out += word;
+        used += size;
+    }
+    return out;
+}
+
+void printProfile(CliContext& context, const Json& profile) {
+    const Terminal& terminal = context.terminal;
+    std::string head = jsonBool(profile, "complete")
+                           ? "all rows were read"
+                           : strCat("from ", formatCount(jsonInt(profile, "rows_read")), " of ",
+                                    formatCount(jsonInt(profile, "rows")), " rows (",
+                                    formatCount(jsonInt(profile, "splits_read")), " of ",
+                                    formatCount(jsonInt(profile, "splits")),
+                                    " splits, drawn at random; --full reads all)");
+    context.out << paint(terminal, Tone::kDim,
+                         strCat(head, "; distinct values +- 1.6 %, of those rows"))
+                << '\n';
+    printColumns(context, jsonMember(profile, "columns"));
+    const Json& request = jsonMember(profile, "request");
+    if (!request.is_null() && !request.empty()) {
+        context.out << strCat("\nrequest: ", jsonString(request, "column"), ", ",
+                              absl::StrFormat("%.1f", jsonReal(request, "rows_per_request")),
+                              " rows each in the sample, ",
+                              absl::StrFormat("%.0f %%", 100 * jsonReal(request, "adjacent_share")),
+                              " of them side by side\n");
+    }
+    printAdvice(context, jsonMember(profile, "advice"));
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,13 @@
+#pragma once
+// The profile of a dataset as people read it: a row a column, then the advisor's findings.
+#include "app/cli/frame/context.h"
+
+namespace millrace::cli {
+
+/// `profile`: what `millrace-loader profile` prints.
+void printProfile(CliContext& context, const Json& profile);
+
+/// Words in lines of at most `width` characters (0: one line), each behind `indent` blanks.
+std::string wrapped(const std::string& text, int width, int indent);
+
+}  // namespace millrace::cli

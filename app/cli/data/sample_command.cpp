@@ -1,0 +1,271 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "app/cli/data/data_commands.h"
+#include "app/cli/frame/json_shapes.h"
+#include "app/cli/data/loader_child.h"
+#include "app/cli/data/spec_errors.h"
+#include "app/cli/frame/table.h"
+#include "app/tui/figures.h"
+#include "backend/core/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+
+constexpr int kDefaultRows = 10, kMostRows = 1000;
+
+// A stage of the answer, looked up by column and row.
+struct Stage {
+    explicit Stage(const Json& json) : json(json) {
+        for (const Json& id : jsonMember(json, "row_ids")) {
+            rows.emplace(id.get<std::int64_t>(), rows.size());
+        }
+        for (const Json& column : jsonMember(json, "columns")) {
+            columns.emplace(jsonString(column, "name"), &column);
+        }
+    }
+    bool has(const std::string& column, std::int64_t row) const {
+        return columns.contains(column) && rows.contains(row);
+    }
+    bool isNull(const std::string& column, std::int64_t row) const {
+        const Json& nulls = jsonMember(*columns.at(column), "is_null");
+        return !nulls.empty() && nulls[rows.at(row)].get<bool>();
+    }
+    std::string value(const std::string& column, std::int64_t row) const {
+        return jsonMember(*columns.at(column), "values")[rows.at(row)].get<std::string>();
+    }
+    bool isSameAt(const Stage& other, const std::string& column, std::int64_t row) const {
+        return other.has(column, row) && has(column, row) &&
+               isNull(column, row) == other.isNull(column, row) &&
+               value(column, row) == other.value(column, row);
+    }
+    std::string typeOf(const std::string& column) const {
+        return jsonString(*columns.at(column), "type");
+    }
+
+    const Json& json;
+    std::map<std::int64_t, std::size_t> rows;  ///< id -> place
+    std::map<std::string, const Json*> columns;
+};
+
+bool isNumber(const std::string& type) {
+    return type.find('[') == std::string::npos &&
+           (type.find("int") != std::string::npos || type == "float" || type == "double" ||
+            type.rfind("decimal", 0) == 0);
+}
+
+TableCell cellOf(const Stage& stage, const std::string& column, std::int64_t row, Tone tone) {
+    if (stage.isNull(column, row)) {
+        return {"null", Tone::kDim};
+    }
+    const std::string value = stage.value(column, row);
+    const bool isMistakable = value.empty() || value == "null";
+    return {isMistakable ? "\"" + value + "\"" : value, tone};
+}
+
+// What a step did, beside its table.
+struct Effect {
+    std::vector<std::string> added, removed;  ///< columns
+    std::int64_t rowsRemoved = 0;
+    std::int64_t valuesChanged = 0;
+    bool isNone() const {
+        return added.empty() && removed.empty() && rowsRemoved == 0 && valuesChanged == 0;
+    }
+};
+
+Effect effectOf(const Stage& before, const Stage& after) {
+    Effect effect;
+    effect.rowsRemoved = static_cast<std::int64_t>(before.rows.size() - after.rows.size());
+    for (const Json& column : jsonMember(after.json, "columns")) {
+        const std::string name = jsonString(column, "name");
+        if (!before.columns.contains(name)) {
+            effect.added.push_back(name);
+            continue;
+        }
+        for (const auto& [row, place] : after.rows) {
+            effect.valuesChanged += after.isSameAt(before, name, row) ? 0 : 1;
+        }
+    }
+    for (const auto& [name, column] : before.columns) {
+        if (!after.columns.contains(name)) {
+            effect.removed.push_back(name);
+        }
+    }
+    return effect;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+    constexpr std::size_t kMost = 6;
+    std::string text;
+    for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
+        strAppend(&text, i == 0 ? "" : ", ", names[i]);
+    }
+    return names.size() > kMost ? strCat(text, " and ", names.size() - kMost, " more") : text;
+}
+
+/// " (no partner: 2)", as far as the step counted anything.
+std::string reasonsOf(const Stage& after) {
+    std::string text;
+    for (const Json& reason : jsonMember(after.json, "reasons")) {
+        if (jsonInt(reason, "rows") > 0) {
+            strAppend(&text, text.empty() ? " (" : ", ", jsonString(reason, "name"), ": ",
+                      jsonInt(reason, "rows"));
+        }
+    }
+    return text.empty() ? "" : text + ")";
+}
+
+std::string sentenceOf(const Stage& after, const Effect& effect) {
+    if (!jsonBool(after.json, "is_enabled")) {
+        return "switched off";
+    }
+    std::vector<std::string> parts;
+    if (effect.rowsRemoved > 0) {
+        parts.push_back(strCat("removes ", effect.rowsRemoved, " of ",
+                               tui::countText(jsonInt(after.json, "rows_in"), "row")));
+    }
+    if (!effect.added.empty()) {
+        parts.push_back("adds " + listed(effect.added));
+    }
+    if (!effect.removed.empty()) {
+        parts.push_back("leaves out " + listed(effect.removed));
+    }
+    if (effect.valuesChanged > 0) {
+        parts.push_back("changes " + tui::countText(effect.valuesChanged, "value"));
+    }
+    std::string text;
+    for (const std::string& part : parts) {
+        strAppend(&text, text.empty() ? "" : "; ", part);
+    }
+    return strCat(text.empty() ? "changes nothing in these rows" : text, reasonsOf(after));
+}
+
+// Columns that the step made or changed stay in a narrow terminal; the last others go first.
+Table tableOf(const Stage& stage, const Stage* before, const Effect& effect) {
+    std::vector<Column> columns = {{"", Align::kLeft, 1}, {"ROW", Align::kRight}};
+    const auto& list = jsonMember(stage.json, "columns");
+    int place = 0;
+    for (const Json& column : list) {
+        const std::string name = jsonString(column, "name");
+        const bool isNew =
+            before != nullptr && std::count(effect.added.begin(), effect.added.end(), name) > 0;
+        ++place;
+        columns.push_back({(isNew ? "+ " : "") + name,
+                           isNumber(stage.typeOf(name)) ? Align::kRight : Align::kLeft, 8,
+                           isNew ? 1 : 1 + place, true});
+    }
+    return Table(std::move(columns));
+}
+
+// Rows that were there before the step, those it removed marked and with the values they had.
+void printRows(CliContext& context, const Stage& stage, const Stage* before, const Effect& effect) {
+    Table table = tableOf(stage, before, effect);
+    for (const auto& [row, place] : (before != nullptr ? *before : stage).rows) {
+        const bool isKept = stage.rows.contains(row);
+        const Stage& from = isKept ? stage : *before;
+        std::vector<TableCell> cells = {{isKept ? "" : "-", Tone::kBad},
+                                        {std::to_string(row), Tone::kDim}};
+        for (const Json& column : jsonMember(stage.json, "columns")) {
+            const std::string name = jsonString(column, "name");
+            if (!from.has(name, row)) {
+                cells.emplace_back("");
+                continue;
+            }
+            const bool isSame = before == nullptr || from.isSameAt(*before, name, row);
+            const Tone tone = !isKept ? Tone::kBad : isSame ? Tone::kPlain : Tone::kGood;
+            cells.push_back(cellOf(from, name, row, tone));
+        }
+        table.add(std::move(cells));
+    }
+    if (!table.isEmpty()) {
+        context.out << table.render(context.terminal);
+    }
+}
+
+void printStages(CliContext& context, const Json& stages) {
+    const Terminal& terminal = context.terminal;
+    std::vector<Stage> all;
+    for (const Json& json : stages) {
+        all.emplace_back(json);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Stage* before = i == 0 ? nullptr : &all[i - 1];
+        const Effect effect = before == nullptr ? Effect{} : effectOf(*before, all[i]);
+        const std::string text = jsonString(all[i].json, "text");
+        const std::string what =
+            before == nullptr ? strCat(jsonInt(all[i].json, "rows_out"), " of ",
+                                       tui::countText(jsonInt(all[i].json, "rows_in"), "row"))
+                              : sentenceOf(all[i], effect);
+        context.out << '\n'
+                    << paint(terminal, Tone::kStrong,
+                             shown(terminal, jsonString(all[i].json, "step")))
+                    << "  " << (text.empty() ? "" : shown(terminal, text) + "\n  ")
+                    << paint(terminal, Tone::kInfo, shown(terminal, what)) << '\n';
+        if (before == nullptr || !effect.isNone()) {
+            printRows(context, all[i], before, effect);
+        }
+    }
+}
+
+// Nulls as nulls, in place of a list beside the values.
+Json documentOf(const Json& answer) {
+    Json document = answer;
+    for (Json& stage : document["stages"]) {
+        stage["enabled"] = jsonBool(stage, "is_enabled");
+        stage.erase("is_enabled");
+        for (Json& column : stage["columns"]) {
+            const Json nulls = jsonMember(column, "is_null");
+            for (std::size_t i = 0; i < nulls.size(); ++i) {
+                if (nulls[i].get<bool>()) {
+                    column["values"][i] = nullptr;
+                }
+            }
+            column.erase("is_null");
+        }
+    }
+    return document;
+}
+
+}  // namespace
+
+int runSample(CliContext& context, const ParsedArgs& args) {
+    const int rows = args.number("--rows", kDefaultRows);
+    const int split = args.number("--split", 0), firstRow = args.number("--first-row", 0);
+    const Status sets = checkSets(args);
+    if (!sets.ok()) {
+        return failUsage(context, messageOf(sets));
+    }
+    if (rows < 1 || rows > kMostRows || split < 0 || firstRow < 0) {
+        return failUsage(context, "--rows takes 1 to 1000, --split and --first-row numbers from 0");
+    }
+    Result<Json> question = specQuestion(args, "steps");
+    if (!question.ok()) {
+        return fail(context, question.status());
+    }
+    (*question)["variation"] = args.text("--variation");
+    (*question)["rows"] = rows;
+    (*question)["split"] = split;
+    (*question)["first_row"] = firstRow;
+    const Result<Json> answer = askLoader(context, *question);
+    if (!answer.ok()) {
+        return fail(context, answer.status());
+    }
+    const std::vector<client::SpecError> errors = loaderErrors(jsonMember(*answer, "errors"));
+    if (args.isJson()) {
+        printDocument(context, documentOf(*answer));
+    } else if (!jsonMember(*answer, "stages").empty()) {
+        context.out << paint(context.terminal, Tone::kStrong,
+                             shown(context.terminal, args.words.front()))
+                    << "  split " << split << " of " << jsonInt(*answer, "splits") << ", "
+                    << tui::countText(jsonInt(*answer, "split_rows"), "row") << '\n';
+        printStages(context, jsonMember(*answer, "stages"));
+    }
+    context.err << describe(errors, args.words.front(), jsonString(*question, "text"), "error",
+                            context.errorTerminal, args.has("--set"));
+    return errors.empty() ? kExitOk : kExitFailed;
+}
+
+}  // namespace millrace::cli

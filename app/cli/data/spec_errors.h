@@ -1,0 +1,17 @@
+#pragma once
+// Errors of a spec as an editor reads them: FILE:LINE:COLUMN: message, the line, a caret.
+#include <string>
+#include <vector>
+
+#include "app/cli/frame/terminal.h"
+#include "app/client/daemon_values.h"
+
+namespace millrace::cli {
+
+/// `specText` is what was read; `fileName` stands for errors that name none. `word` is "error" or
+/// "warning". With `hasSets` an error that has no place may come from --set, and is said so.
+std::string describe(const std::vector<client::SpecError>& errors, const std::string& fileName,
+                     const std::string& specText, const char* word, const Terminal& terminal,
+                     bool hasSets = false);
+
+}  // namespace millrace::cli

@@ -1,0 +1,56 @@
+#pragma once
+// A command as data: its options, its words, and the function that runs it. Help, completion and
+// docs/reference/cli.md are made from these, so they cannot disagree with what is parsed.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/cli/frame/context.h"
+#include "backend/options/option.h"
+
+namespace millrace::cli {
+
+using options::OptionSpec;
+using options::OptionValues;
+using options::ValueKind;
+
+/// What the shell offers after a word.
+enum class Completes { kNothing, kRun, kFile, kCommand };
+
+struct ArgumentSpec {
+    std::string name;  ///< "RUN"
+    int least = 1, most = 1;
+    std::string help;
+    Completes completes = Completes::kNothing;
+};
+
+/// What was typed, checked against the command's options.
+class ParsedArgs {
+ public:
+    bool has(std::string_view option) const;
+    std::string text(std::string_view option, std::string_view fallback = "") const;
+    int number(std::string_view option, int fallback) const;
+    std::vector<std::string> list(std::string_view option) const;
+    bool isJson() const { return has("--json"); }
+
+    OptionValues options;
+    std::vector<std::string> words;  ///< positional arguments
+};
+
+struct CommandSpec {
+    std::string name;
+    std::string group;    ///< "Runs", "Data", "Daemon", "Other"
+    std::string summary;  ///< one line, no full stop
+    std::string details;  ///< sentences; may be empty
+    std::vector<ArgumentSpec> arguments;
+    std::vector<OptionSpec> options;
+    std::vector<std::string> examples;
+    int (*run)(CliContext& context, const ParsedArgs& args) = nullptr;
+    bool printsData = true;   ///< takes --json
+    bool needsDaemon = true;  ///< takes --host
+};
+
+/// Whether every --set is KEY=VALUE.
+Status checkSets(const ParsedArgs& args);
+
+}  // namespace millrace::cli

@@ -1,0 +1,57 @@
+#pragma once
+// What a command works with: where it writes, how it reaches a daemon, what the user's machine is.
+//
+// Everything is passed in, so that a test runs a command without a terminal and without a daemon.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "app/cli/frame/exit_codes.h"
+#include "app/cli/frame/terminal.h"
+#include "app/client/daemon_client.h"
+#include "app/tui/screen.h"
+#include "backend/core/clock.h"
+#include "backend/core/json.h"
+#include "backend/core/paths.h"
+
+namespace millrace::cli {
+
+inline constexpr int kSchemaVersion = 1;  ///< of every --json document
+inline constexpr const char* kVersion = MILLRACE_VERSION;
+
+struct CliContext {
+    std::ostream& out;
+    std::ostream& err;
+    Terminal terminal;       ///< of out
+    Terminal errorTerminal;  ///< of err
+    Environment environment;
+    const Clock& clock;
+    std::string programDirectory;  ///< where millraced and millrace-loader are
+    std::function<std::unique_ptr<client::DaemonClient>(const Address&)> connect;
+    std::function<Result<std::unique_ptr<tui::Screen>>()> openScreen;
+    /// How often Ctrl-C was pressed, or the process was asked to end.
+    const std::atomic<int>& interrupts;
+    std::string hostOption;   ///< --host as given
+    bool isInputTty = false;  ///< somebody can press keys
+    /// A line of what is typed; "" at its end. Asked for only when isInputTty.
+    std::function<std::string()> readLine;
+};
+
+/// The daemon that --host, MILLRACE_HOST or the default name; greeted, so that a newer one is
+/// named.
+Result<std::unique_ptr<client::DaemonClient>> openDaemon(const CliContext& context);
+/// The same address without connecting.
+Result<Address> daemonAddress(const CliContext& context);
+
+/// "millrace: SENTENCE" on stderr; the exit code that goes with it.
+ExitCode fail(CliContext& context, const Status& status);
+ExitCode failUsage(CliContext& context, std::string_view sentence);
+
+/// Adds schema_version and prints one document (on a terminal indented, else one line), or one line
+/// of a stream of objects.
+void printDocument(CliContext& context, Json document);
+void printLine(CliContext& context, Json object);
+
+}  // namespace millrace::cli

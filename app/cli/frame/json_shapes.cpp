@@ -1,0 +1,281 @@
+#include "app/cli/frame/json_shapes.h"
+
+#include <optional>
+
+#include "backend/core/clock.h"
+
+namespace millrace::cli {
+namespace {
+
+Json orNull(const std::string& text) {
+    return text.empty() ? Json() : Json(text);
+}
+Json orNull(std::int64_t value) {
+    return value == 0 ? Json() : Json(value);
+}
+Json number(const std::optional<double>& value) {
+    return value ? jsonNumber(*value) : Json();
+}
+Json number(const std::optional<std::uint64_t>& value) {
+    return value ? Json(*value) : Json();
+}
+
+Json fileJson(const client::FileReceipt& file) {
+    return {{"path", file.path},
+            {"bytes", file.bytes},
+            {"footer_hash", file.footerHash},
+            {"rows", file.rows}};
+}
+
+Json gitJson(const client::GitFacts& git) {
+    if (git.commit.empty()) {
+        return {};
+    }
+    return {{"commit", git.commit},
+            {"branch", orNull(git.branch)},
+            {"dirty", git.isDirty},
+            {"remote", orNull(git.remote)}};
+}
+
+Json progressOf(const client::Progress& progress) {
+    return {{"step", progress.step},
+            {"steps_total", orNull(progress.stepsTotal)},
+            {"epoch", progress.epoch},
+            {"epochs", orNull(progress.epochs)},
+            {"rows", progress.rows},
+            {"phase", orNull(std::string(nameOf(progress.phase)))},
+            {"busy_ms", jsonNumber(progress.busyMs)},
+            {"stall_ms", jsonNumber(progress.stallMs)}};
+}
+
+template <class List>
+Json files(const List& list) {
+    Json all = Json::array();
+    for (const client::FileReceipt& file : list) {
+        all.push_back(fileJson(file));
+    }
+    return all;
+}
+
+}  // namespace
+
+Json jsonTime(std::int64_t utcMs) {
+    return utcMs == 0 ? Json() : Json(formatTime(utcMs));
+}
+
+Json jsonOf(const client::RunSummary& run) {
+    Json metrics = Json::object();
+    for (const client::MetricPoint& point : run.latestMetrics) {
+        metrics[point.name] = jsonNumber(point.value);
+    }
+    Json best = Json::object();
+    for (const client::MetricPoint& point : run.bestMetrics) {
+        best[point.name] = {{"value", jsonNumber(point.value)}, {"step", point.step}};
+    }
+    return {{"id", run.id},
+            {"uid", run.uid},
+            {"name", run.name},
+            {"variation", orNull(run.variation)},
+            {"variation_of", orNull(run.variationOf)},
+            {"project", orNull(run.project)},
+            {"owner", run.owner},
+            {"tags", run.tags},
+            {"note", orNull(run.note)},
+            {"state", nameOf(run.state)},
+            {"queued_reason", orNull(run.queuedReason)},
+            {"exit_reason", orNull(run.exitReason)},
+            {"trouble", orNull(run.trouble)},
+            {"stalled_since", jsonTime(run.isStalled() ? run.standsSinceMs : 0)},
+            {"attempt", run.attempt},
+            {"restarts", run.restarts},
+            {"created", jsonTime(run.createdMs)},
+            {"started", jsonTime(run.startedMs)},
+            {"ended", jsonTime(run.endedMs)},
+            {"deleted", jsonTime(run.deletedMs)},
+            {"purged", jsonTime(run.purgedMs)},
+            {"progress", progressOf(run.progress)},
+            {"metrics", metrics},
+            {"best", best},
+            {"mean_samples_per_second", run.meanRate ? jsonNumber(*run.meanRate) : Json()},
+            {"model", orNull(run.model)},
+            {"dataset", orNull(run.dataset)},
+            {"host", orNull(run.host)},
+            {"group", orNull(run.group)},
+            {"spec_hash", orNull(run.specHash)},
+            {"stream_hash", orNull(run.streamHash)},
+            {"rows_read", run.rowsRead},
+            {"rows_kept", run.rowsKept},
+            {"rows_trained", run.rowsTrained},
+            {"order_hash", orNull(run.orderHash)},
+            {"eval_order_hash", orNull(run.evalOrderHash)}};
+}
+
+Json jsonOf(const client::Receipt& receipt) {
+    Json steps = Json::array();
+    for (const client::StepReceipt& step : receipt.steps) {
+        Json reasons = Json::array();
+        for (const client::StepReason& reason : step.reasons) {
+            reasons.push_back({{"name", reason.name}, {"rows", reason.rows}});
+        }
+        steps.push_back({{"step", step.step},
+                         {"rows_in", step.rowsIn},
+                         {"rows_out", step.rowsOut},
+                         {"reasons", reasons}});
+    }
+    Json vocabularies = Json::array();
+    for (const client::VocabularyReceipt& one : receipt.vocabularies) {
+        vocabularies.push_back(
+            {{"feature", one.feature}, {"ids", one.ids}, {"unknown", one.unknown}});
+    }
+    return {{"files", files(receipt.files)},
+            {"files_total", receipt.numFiles()},
+            {"side_tables", files(receipt.sideTables)},
+            {"steps", steps},
+            {"vocabularies", vocabularies},
+            {"order_hash", orNull(receipt.orderHash)},
+            {"eval_order_hash", orNull(receipt.evalOrderHash)},
+            {"plan_hash", orNull(receipt.planHash)},
+            {"rows_scanned", receipt.rowsScanned},
+            {"rows_pruned", receipt.rowsPruned},
+            {"rows_kept", receipt.rowsKept},
+            {"rows_trained", receipt.rowsTrained}};
+}
+
+Json jsonOf(const client::Checkpoint& checkpoint) {
+    return {{"step", checkpoint.step},
+            {"path", checkpoint.path},
+            {"bytes", checkpoint.bytes},
+            {"hash", orNull(checkpoint.hash)},
+            {"time", jsonTime(checkpoint.timeMs)},
+            {"attempt", checkpoint.attempt}};
+}
+
+Json jsonOf(const client::RunDetail& detail) {
+    Json run = jsonOf(detail.summary);
+    const Result<Json> spec = parseJson(detail.resolvedSpec, "spec");
+    const Result<Json> hardware = parseJson(detail.hardware, "hardware");
+    run["spec"] = spec.ok() ? *spec : Json();
+    run["hardware"] = hardware.ok() ? *hardware : Json();
+    run["spec_file"] = orNull(detail.specFileName);
+    run["sets"] = detail.sets;
+    run["params"] = detail.params;
+    run["packages"] = detail.packages;
+    run["plan"] = {{"hash", orNull(detail.planHash)},
+                   {"files", detail.planFiles},
+                   {"splits", detail.planSplits},
+                   {"rows", detail.planRows},
+                   {"bytes", detail.planBytes}};
+    run["receipt"] = detail.receipt ? jsonOf(*detail.receipt) : Json();
+    run["weights_hash"] = orNull(detail.weightsHash);
+    run["checkpoints"] = jsonList(detail.checkpoints);
+    run["git"] = gitJson(detail.git);
+    run["directory"] = orNull(detail.directory);
+    run["metric_names"] = detail.metricNames;
+    run["workers"] = Json::array();
+    for (const client::WorkerInfo& worker : detail.workers) {
+        run["workers"].push_back({{"name", worker.name},
+                                  {"pid", orNull(static_cast<std::int64_t>(worker.pid))},
+                                  {"state", worker.state},
+                                  {"exit_code", worker.exitCode},
+                                  {"attempt", worker.attempt}});
+    }
+    run["events"] = Json::array();
+    for (const client::RunEvent& event : detail.events) {
+        run["events"].push_back({{"time", jsonTime(event.timeMs)}, {"text", event.text}});
+    }
+    return run;
+}
+
+Json jsonOf(const client::SpecError& error) {
+    return {{"message", error.message},
+            {"code", orNull(error.code)},
+            {"file", orNull(error.file)},
+            {"path", orNull(error.path)},
+            {"line", orNull(static_cast<std::int64_t>(error.line))},
+            {"column", orNull(static_cast<std::int64_t>(error.column))}};
+}
+
+Json jsonOf(const client::MetricSeries& series) {
+    Json points = Json::array();
+    for (std::size_t i = 0; i < series.steps.size() && i < series.values.size(); ++i) {
+        points.push_back(
+            {{"step", series.steps[i]},
+             {"time", i < series.timesMs.size() ? jsonTime(series.timesMs[i]) : Json()},
+             {"value", jsonNumber(series.values[i])}});
+    }
+    Json out = {{"name", series.name},
+                {"points_total", series.pointsTotal},
+                {"thinned_out", series.isDecimated},
+                {"points", points}};
+    if (!series.problem.empty()) {
+        out["problem"] = series.problem;
+    }
+    return out;
+}
+
+Json jsonOf(const client::NodeInfo& node) {
+    Json gpus = Json::array();
+    for (const client::GpuInfo& gpu : node.gpus) {
+        gpus.push_back({{"index", gpu.index},
+                        {"name", gpu.name},
+                        {"uuid", orNull(gpu.uuid)},
+                        {"driver_version", orNull(gpu.driverVersion)},
+                        {"memory_bytes", gpu.memoryBytes}});
+    }
+    return {{"name", node.name},
+            {"version", node.version},
+            {"head", node.isHead},
+            {"os", orNull(node.os)},
+            {"cpu_model", orNull(node.cpuModel)},
+            {"cores", node.cores},
+            {"memory_bytes", node.memoryBytes},
+            {"gpus", gpus},
+            {"gpu_note", orNull(node.gpuNote)},
+            {"started", jsonTime(node.startedMs)},
+            {"pid", node.pid},
+            {"address", orNull(node.address)},
+            {"state_dir", orNull(node.stateDir)}};
+}
+
+Json jsonOf(const client::NodeSample& sample) {
+    Json gpus = Json::array();
+    for (const client::GpuSample& gpu : sample.gpus) {
+        gpus.push_back({{"index", gpu.index},
+                        {"utilization_percent", number(gpu.utilizationPercent)},
+                        {"memory_used_bytes", number(gpu.memoryUsedBytes)},
+                        {"memory_total_bytes", number(gpu.memoryTotalBytes)},
+                        {"power_watts", number(gpu.powerWatts)},
+                        {"temperature_celsius", number(gpu.temperatureCelsius)}});
+    }
+    Json processes = Json::array();
+    for (const client::ProcessSample& process : sample.processes) {
+        processes.push_back({{"run", process.runId},
+                             {"worker", process.worker},
+                             {"pid", process.pid},
+                             {"cpu_percent", number(process.cpuPercent)},
+                             {"memory_bytes", number(process.memoryBytes)}});
+    }
+    return {{"time", jsonTime(sample.timeMs)},
+            {"cpu_percent", number(sample.cpuPercent)},
+            {"load1", number(sample.load1)},
+            {"memory_used_bytes", number(sample.memoryUsedBytes)},
+            {"memory_total_bytes", number(sample.memoryTotalBytes)},
+            {"disk_read_bytes_per_second", number(sample.diskReadBytesPerSecond)},
+            {"disk_write_bytes_per_second", number(sample.diskWriteBytesPerSecond)},
+            {"disk_free_bytes", number(sample.diskFreeBytes)},
+            {"disk_total_bytes", number(sample.diskTotalBytes)},
+            {"network_receive_bytes_per_second", number(sample.networkReceiveBytesPerSecond)},
+            {"network_send_bytes_per_second", number(sample.networkSendBytesPerSecond)},
+            {"gpus", gpus},
+            {"processes", processes}};
+}
+
+Json jsonOf(const client::LogLine& line) {
+    return {{"time", jsonTime(line.timeMs)},
+            {"worker", line.worker},
+            {"text", line.text},
+            {"stream", line.isStderr ? "stderr" : "stdout"},
+            {"attempt", line.attempt}};
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,87 @@
+#include "backend/options/option.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "backend/core/text.h"
+
+namespace millrace::options {
+namespace {
+
+constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
+
+/// The whole text is a number.
+template <class Number>
+bool readNumber(const std::string& value, Number& number) {
+    const char* end = value.data() + value.size();
+    const auto read = std::from_chars(value.data(), end, number);
+    return read.ec == std::errc() && read.ptr == end;
+}
+
+Status checkWhole(const OptionSpec& option, const std::string& value, std::int64_t least) {
+    std::int64_t number = 0;
+    if (readNumber(value, number) && number >= least && number <= option.most) {
+        return okStatus();
+    }
+    const bool isLimited = option.most < kIntMax;
+    return invalidArgument(option.name(), ": '", value, "' is no whole number from ", least,
+                           isLimited ? strCat(" to ", option.most) : "");
+}
+
+}  // namespace
+
+Status checkValue(const OptionSpec& option, const std::string& value) {
+    switch (option.kind) {
+        case ValueKind::kFlag:
+        case ValueKind::kText:
+            return okStatus();
+        case ValueKind::kInteger:
+            return checkWhole(option, value, 0);
+        case ValueKind::kCount:
+            return checkWhole(option, value, 1);
+        case ValueKind::kAmount: {
+            double number = 0;
+            const bool isNumber = readNumber(value, number) && std::isfinite(number) && number > 0;
+            return isNumber ? okStatus()
+                            : invalidArgument(option.name(), ": '", value,
+                                              "' is no number above 0");
+        }
+        case ValueKind::kChoice:
+            break;
+    }
+    const bool isKnown =
+        std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end();
+    return isKnown ? okStatus()
+                   : invalidArgument(option.name(), ": '", value, "' is not known",
+                                     nameHint(value, option.choices));
+}
+
+OptionSpec flag(std::string names, std::string help) {
+    return {std::move(names), "", std::move(help)};
+}
+
+OptionSpec text(std::string names, std::string value, std::string help, bool isRepeatable) {
+    return {std::move(names), std::move(value), std::move(help), ValueKind::kText, isRepeatable};
+}
+
+OptionSpec integer(std::string names, std::string value, std::string help) {
+    OptionSpec option{std::move(names), std::move(value), std::move(help), ValueKind::kInteger};
+    option.most = kIntMax;
+    return option;
+}
+
+OptionSpec count(std::string names, std::string value, std::string help) {
+    return {std::move(names), std::move(value), std::move(help), ValueKind::kCount};
+}
+
+OptionSpec choice(std::string names, std::string value, std::string help,
+                  std::vector<std::string> choices) {
+    return {std::move(names), std::move(value), std::move(help), ValueKind::kChoice, false,
+            std::move(choices)};
+}
+
+}  // namespace millrace::options

@@ -1,0 +1,49 @@
+#pragma once
+// An option of a command line as data: its names, its help, and which values it takes. Who parses
+// it and who hands it on read the same declaration, so checks and words cannot differ.
+//
+// Threads: values. Failure: kInvalidArgument, one sentence that names the option and the value.
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/status.h"
+
+namespace millrace::options {
+
+enum class ValueKind {
+    kFlag,
+    kText,
+    kInteger,  ///< a whole number from 0
+    kCount,    ///< a whole number from 1
+    kAmount,   ///< a number above 0
+    kChoice
+};
+
+struct OptionSpec {
+    std::string names;      ///< "-n,--limit": the last is its name
+    std::string valueName;  ///< "N"; empty for a flag
+    std::string help;
+    ValueKind kind = ValueKind::kFlag;
+    bool isRepeatable = false;
+    std::vector<std::string> choices = {};  ///< of kChoice
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();  ///< of whole numbers
+    std::string name() const { return names.substr(names.rfind(',') + 1); }
+};
+
+/// What was typed, by the options' names; a flag has no values.
+using OptionValues = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+Status checkValue(const OptionSpec& option, const std::string& value);
+
+OptionSpec flag(std::string names, std::string help);
+OptionSpec text(std::string names, std::string value, std::string help, bool isRepeatable = false);
+OptionSpec integer(std::string names, std::string value, std::string help);
+OptionSpec count(std::string names, std::string value, std::string help);
+OptionSpec choice(std::string names, std::string value, std::string help,
+                  std::vector<std::string> choices);
+
+}  // namespace millrace::options

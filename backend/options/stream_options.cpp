@@ -1,0 +1,165 @@
+#include "backend/options/stream_options.h"
+
+#include <charconv>
+#include <utility>
+
+namespace millrace::options {
+namespace {
+
+constexpr std::int64_t kRowGroupRowsMax = 100'000'000;
+
+/// One option and the member that its value becomes.
+struct Member {
+    OptionSpec option;
+    void (*set)(StreamOptions& options, const std::vector<std::string>& values);
+};
+
+OptionSpec amount(std::string names, std::string value, std::string help) {
+    return {std::move(names), std::move(value), std::move(help), ValueKind::kAmount};
+}
+
+OptionSpec upTo(std::int64_t most, OptionSpec option) {
+    option.most = most;
+    return option;
+}
+
+template <auto kMember>
+void setText(StreamOptions& options, const std::vector<std::string>& values) {
+    options.*kMember = values.back();
+}
+template <auto kMember>
+void setFlag(StreamOptions& options, const std::vector<std::string>&) {
+    options.*kMember = true;
+}
+template <auto kMember>
+void setNumber(StreamOptions& options, const std::vector<std::string>& values) {
+    const std::string& text = values.back();
+    std::from_chars(text.data(), text.data() + text.size(), options.*kMember);
+}
+void setSets(StreamOptions& options, const std::vector<std::string>& values) {
+    options.sets = values;
+}
+
+using S = StreamOptions;
+
+std::vector<Member> whatToRead() {
+    return {
+        {text("--set", "KEY=VALUE", "sets a key of the spec: batch.seed=8", true), setSets},
+        {text("--variation", "NAME", "this variation"), setText<&S::variation>},
+        {count("--epochs", "N", "epochs to deliver (the spec's)"), setNumber<&S::epochs>},
+        {count("--micro-batches", "N", "ends after so many; the cursor tells where to go on"),
+         setNumber<&S::microBatches>},
+        {count("--threads", "N", "threads (the spec's, else one a core)"), setNumber<&S::threads>},
+    };
+}
+
+std::vector<Member> tables() {
+    return {
+        {choice("--sink", "WHAT",
+                "hash reads every value (the default), null none; parquet, arrow and csv write "
+                "a table",
+                {"hash", "null", "parquet", "arrow", "csv"}),
+         setText<&S::sink>},
+        {text("--output", "DIR", "the directory to make, of a table"), setText<&S::output>},
+        {flag("--force", "replaces the table that stands there"), setFlag<&S::isForced>},
+        {flag("--rows", "the dataset's own columns of the kept rows, in file order"),
+         setFlag<&S::isRows>},
+        {flag("--all-rows", "with --rows: also those that dataset.where and the recipe drop"),
+         setFlag<&S::isAllRows>},
+        {flag("--as-model",
+              "carried columns as the model gets them: times as numbers, nulls as 0 or empty"),
+         setFlag<&S::isAsModel>},
+        {text("--sort", "COLUMNS", "sorts the table: request_id,timestamp"), setText<&S::sort>},
+        {text("--columns", "COLUMNS",
+              "keeps these columns of the table: names with commas between them; one that holds a "
+              "comma stands in double quotes"),
+         setText<&S::columns>},
+        {upTo(kRowGroupRowsMax,
+              count("--row-group-rows", "N", "rows of the table's row groups (65536)")),
+         setNumber<&S::rowGroupRows>},
+        {choice("--codec", "NAME", "compression of Parquet: zstd (the default), lz4, snappy, none",
+                {"zstd", "lz4", "snappy", "none"}),
+         setText<&S::codec>},
+    };
+}
+
+std::vector<Member> howToRun() {
+    return {
+        {flag("--explain", "says where the time went and what one change would buy"),
+         setFlag<&S::isExplained>},
+        {amount(
+             "--link", "MB/S",
+             "codes and decodes frames as for a network link of this speed, says which codecs pay"),
+         setNumber<&S::linkMegabytes>},
+        {text("--codecs", "FILE",
+              "with --link: the codecs of an earlier stream, from what its --json printed"),
+         setText<&S::codecs>},
+        {choice("--data", "WHICH", "train (the default) or eval", {"train", "eval"}),
+         setText<&S::part>},
+        {text("--from", "CURSOR", "goes on from a cursor: its text, or a file's name"),
+         setText<&S::from>},
+        {flag("--through-ring", "through shared memory to a reader process, as in a run"),
+         setFlag<&S::isThroughRing>},
+    };
+}
+
+const std::vector<Member>& offered() {
+    static const std::vector<Member> kAll = [] {
+        std::vector<Member> all = whatToRead();
+        for (const std::vector<Member>& more : {tables(), howToRun()}) {
+            all.insert(all.end(), more.begin(), more.end());
+        }
+        return all;
+    }();
+    return kAll;
+}
+
+const std::vector<Member>& ofTheLoader() {
+    static const std::vector<Member> kAll = {
+        {choice("--without", "WHAT",
+                "to measure what it costs: counters, or order (segments as they are ready)",
+                {"counters", "order"}),
+         setText<&S::without>},
+        {flag("--json", "prints one JSON document"), setFlag<&S::isJson>},
+    };
+    return kAll;
+}
+
+std::vector<OptionSpec> optionsOf(const std::vector<Member>& members) {
+    std::vector<OptionSpec> options;
+    for (const Member& member : members) {
+        options.push_back(member.option);
+    }
+    return options;
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& streamOptions() {
+    static const std::vector<OptionSpec> kOptions = optionsOf(offered());
+    return kOptions;
+}
+
+const std::vector<OptionSpec>& loaderOptions() {
+    static const std::vector<OptionSpec> kOptions = optionsOf(ofTheLoader());
+    return kOptions;
+}
+
+Result<StreamOptions> readStreamOptions(const OptionValues& values) {
+    StreamOptions options;
+    for (const std::vector<Member>* members : {&offered(), &ofTheLoader()}) {
+        for (const Member& member : *members) {
+            const auto found = values.find(member.option.name());
+            if (found == values.end()) {
+                continue;
+            }
+            for (const std::string& value : found->second) {
+                RETURN_IF_ERROR(checkValue(member.option, value));
+            }
+            member.set(options, found->second);
+        }
+    }
+    return options;
+}
+
+}  // namespace millrace::options
