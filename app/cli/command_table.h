@@ -1,6 +1,6 @@
 #pragma once
-// All commands of the command line: what help, completion, docs/reference/cli.md and parsing are made
-// from. Threads: any.
+// All commands of the command line: what help, completion, docs/reference/cli.md and parsing are
+// made from. Threads: any.
 #include <string_view>
 #include <vector>
 

@@ -2,14 +2,14 @@
 #include <thread>
 
 #include "app/cli/commands.h"
-#include "app/cli/help.h"
 #include "app/cli/frame/json_shapes.h"
-#include "app/cli/parse.h"
 #include "app/cli/frame/table.h"
+#include "app/cli/help.h"
+#include "app/cli/parse.h"
 #include "app/session/follower.h"
 #include "app/tui/figures.h"
-#include "backend/system/subprocess.h"
 #include "backend/core/text.h"
+#include "backend/system/subprocess.h"
 
 namespace millrace::cli {
 namespace {

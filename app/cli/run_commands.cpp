@@ -1,7 +1,7 @@
 #include "app/cli/commands.h"
+#include "app/cli/data/spec_errors.h"
 #include "app/cli/follow.h"
 #include "app/cli/frame/json_shapes.h"
-#include "app/cli/data/spec_errors.h"
 #include "app/session/live_model.h"
 #include "app/session/run_names.h"
 #include "app/session/submission.h"

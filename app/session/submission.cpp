@@ -9,9 +9,9 @@
 
 #include "backend/core/files.h"
 #include "backend/core/ids.h"
-#include "backend/system/subprocess.h"
 #include "backend/core/text.h"
 #include "backend/core/utf8.h"
+#include "backend/system/subprocess.h"
 
 namespace millrace::session {
 namespace {

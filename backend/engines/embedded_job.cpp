@@ -6,8 +6,8 @@
 #include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
 #include "backend/core/log.h"
-#include "backend/system/subprocess.h"
 #include "backend/core/transient.h"
+#include "backend/system/subprocess.h"
 
 namespace millrace::engines {
 namespace {

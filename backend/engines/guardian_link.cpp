@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "backend/system/boot.h"
 #include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
+#include "backend/system/boot.h"
 #include "backend/system/unix_socket.h"
 
 namespace millrace::engines {

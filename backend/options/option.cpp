@@ -46,9 +46,9 @@ Status checkValue(const OptionSpec& option, const std::string& value) {
         case ValueKind::kAmount: {
             double number = 0;
             const bool isNumber = readNumber(value, number) && std::isfinite(number) && number > 0;
-            return isNumber ? okStatus()
-                            : invalidArgument(option.name(), ": '", value,
-                                              "' is no number above 0");
+            return isNumber
+                       ? okStatus()
+                       : invalidArgument(option.name(), ": '", value, "' is no number above 0");
         }
         case ValueKind::kChoice:
             break;
@@ -80,7 +80,7 @@ OptionSpec count(std::string names, std::string value, std::string help) {
 
 OptionSpec choice(std::string names, std::string value, std::string help,
                   std::vector<std::string> choices) {
-    return {std::move(names), std::move(value), std::move(help), ValueKind::kChoice, false,
+    return {std::move(names),  std::move(value), std::move(help), ValueKind::kChoice, false,
             std::move(choices)};
 }
 

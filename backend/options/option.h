@@ -29,7 +29,7 @@ struct OptionSpec {
     std::string help;
     ValueKind kind = ValueKind::kFlag;
     bool isRepeatable = false;
-    std::vector<std::string> choices = {};  ///< of kChoice
+    std::vector<std::string> choices = {};                         ///< of kChoice
     std::int64_t most = std::numeric_limits<std::int64_t>::max();  ///< of whole numbers
     std::string name() const { return names.substr(names.rfind(',') + 1); }
 };

@@ -14,8 +14,8 @@
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
-#include "backend/system/unix_socket.h"
 #include "backend/rank/line_queue.h"
+#include "backend/system/unix_socket.h"
 
 namespace millrace::rank {
 namespace {

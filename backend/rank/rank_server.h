@@ -14,8 +14,8 @@
 #include <string>
 
 #include "backend/core/status.h"
-#include "backend/system/unix_listener.h"
 #include "backend/rank/rank_line.h"
+#include "backend/system/unix_listener.h"
 
 namespace millrace::rank {
 

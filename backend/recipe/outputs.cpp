@@ -35,7 +35,8 @@ Result<expr::DataType> typeOf(const expr::Schema& schema, const std::string& col
 Result<std::shared_ptr<arrow::DoubleArray>> doubles(const expr::Expr& expr, RowSet& rows,
                                                     const std::string& place) {
     ASSIGN_OR_RETURN(const ArrayPtr raw, evaluateRows(expr, rows, place));
-    ASSIGN_OR_RETURN(const ArrayPtr cast, eval::castValues(raw, expr->type, eval::kDoubleType, false));
+    ASSIGN_OR_RETURN(const ArrayPtr cast,
+                     eval::castValues(raw, expr->type, eval::kDoubleType, false));
     return std::static_pointer_cast<arrow::DoubleArray>(cast);
 }
 

@@ -343,8 +343,7 @@ Result<StepPtr> compileKind(const spec::Step&, const spec::DeriveStep& kind,
 
 Result<StepPtr> compileKind(const spec::Step&, const spec::WeightStep& kind,
                             const StepPremises& premises) {
-    ASSIGN_OR_RETURN(expr::Expr expr,
-                     compiled(kind.expr, premises.schema, premises.place, false));
+    ASSIGN_OR_RETURN(expr::Expr expr, compiled(kind.expr, premises.schema, premises.place, false));
     return StepPtr(std::make_unique<WeightStep>(std::move(expr), premises.place));
 }
 

@@ -54,11 +54,8 @@ Status addTable(const Wanted& wanted, const TableSource& tables, TableNeed& all)
 
 Result<Wanted> wantedBy(const spec::Step& step) {
     const spec::TableLookup& lookup = *step.lookup();
-    Wanted wanted{lookup.table,
-                  strCat("recipe.", step.name, ": table ", lookup.table.text()),
-                  {},
-                  {},
-                  false};
+    Wanted wanted{
+        lookup.table, strCat("recipe.", step.name, ": table ", lookup.table.text()), {}, {}, false};
     for (const spec::JoinKey& key : lookup.on) {
         wanted.keys.insert(key.right);
     }

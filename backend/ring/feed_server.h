@@ -15,8 +15,8 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
-#include "backend/system/unix_listener.h"
 #include "backend/ring/ring_writer.h"
+#include "backend/system/unix_listener.h"
 
 namespace millrace::ring {
 

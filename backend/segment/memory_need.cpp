@@ -37,9 +37,8 @@ std::int64_t madeColumns(const spec::RunSpec& spec) {
     std::int64_t columns = 2;
     for (const spec::Step& step : spec.recipe) {
         const std::vector<spec::MadeColumn> made = step.makes();
-        columns += 1 + std::count_if(made.begin(), made.end(), [](const spec::MadeColumn& one) {
-            return !one.expr.empty();
-        });
+        columns += 1 + std::count_if(made.begin(), made.end(),
+                                     [](const spec::MadeColumn& one) { return !one.expr.empty(); });
     }
     return columns + count(spec.labels.size());
 }

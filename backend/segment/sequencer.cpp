@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "backend/core/mutex.h"
-#include "backend/system/numa.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/segment/frame_gatherer.h"
@@ -15,6 +14,7 @@
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/window.h"
 #include "backend/stream/open_rest.h"
+#include "backend/system/numa.h"
 
 namespace millrace::segment {
 

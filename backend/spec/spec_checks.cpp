@@ -160,8 +160,8 @@ void warnOfUnused(const ModelSpec& model, const Json& given, std::vector<std::st
     for (const auto& [key, owner] : kOwners) {
         const Json value = jsonMember(given, key);
         if (owner != model.type() && !value.is_null() && value != jsonMember(usual, key)) {
-            warnings.push_back(strCat("model.", key, " is for ", owner, "; ", model.type(),
-                                      " does not use it"));
+            warnings.push_back(
+                strCat("model.", key, " is for ", owner, "; ", model.type(), " does not use it"));
         }
     }
 }

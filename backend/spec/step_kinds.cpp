@@ -123,14 +123,15 @@ StepReads lookedUp(const TableLookup& lookup) {
     return reads;
 }
 
-/// Adds the column that `kind` makes of `column`: `made`, or nothing where its type is not `wanted`.
+/// Adds the column that `kind` makes of `column`: `made`, or nothing where its type is not
+/// `wanted`.
 template <class Kind>
 void addMade(StepTyper& typer, const Kind& step, const std::optional<expr::DataType>& type,
              std::string_view wanted, std::optional<expr::DataType> made) {
     if (type && !made) {
-        typer.refuse("column", "expression",
-                     strCat(Kind::kKind, " needs ", wanted, "; '", step.column, "' is ",
-                            type->name()));
+        typer.refuse(
+            "column", "expression",
+            strCat(Kind::kKind, " needs ", wanted, "; '", step.column, "' is ", type->name()));
     }
     typer.add(step.as, made);
 }
@@ -424,8 +425,8 @@ void HashStep::type(StepTyper& typer) const {
     const std::optional<expr::DataType> type = typer.column("column", column);
     std::optional<expr::DataType> made;
     const expr::DataType element = type ? type->element() : expr::DataType();
-    if (type && (element.isInteger() || element.isString() || element.isBool() ||
-                 element.isFloat())) {
+    if (type &&
+        (element.isInteger() || element.isString() || element.isBool() || element.isFloat())) {
         made = expr::DataType{expr::TypeKind::kInt64, type->isList, type->listSize, false};
     }
     addMade(typer, *this, type, "integers, strings, floats or bools, or a list of them", made);

@@ -57,10 +57,10 @@ void checkSequences(const RunSpec& spec, const expr::Schema& columns, Problems& 
             const expr::Field* field = columns.find(column);
             if (field != nullptr &&
                 sequenceValue(sequence, column, field->type) == SequenceValue::kFloat) {
-                problems.add(path, "check",
-                             strCat(path, ": column '", column, "' holds numbers; model.type ",
-                                    spec.model.type(),
-                                    " reads the ids of sequences only: leave it out"));
+                problems.add(
+                    path, "check",
+                    strCat(path, ": column '", column, "' holds numbers; model.type ",
+                           spec.model.type(), " reads the ids of sequences only: leave it out"));
             }
         }
     }

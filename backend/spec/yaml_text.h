@@ -22,7 +22,7 @@ class YamlMembers {
         return raw(key, yamlScalar(value, true));
     }
     YamlMembers& textUnless(std::string_view key, const std::string& value,
-                        std::string_view fallback = "") {
+                            std::string_view fallback = "") {
         return value == fallback ? *this : text(key, value);
     }
     YamlMembers& raw(std::string_view key, const std::string& value) {

@@ -238,8 +238,7 @@ class Conversation {
             }
             if (now >= end_) {
                 return deadlineExceeded(options_.argv[0], ": did not end within ",
-                                        static_cast<double>(options_.timeout.count()) / 1000,
-                                        " s");
+                                        static_cast<double>(options_.timeout.count()) / 1000, " s");
             }
             RETURN_IF_ERROR(exchange(output, waitMs(now)));
         }

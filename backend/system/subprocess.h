@@ -12,9 +12,9 @@
 
 #include <sys/types.h>
 
-#include "backend/system/machine_memory.h"
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
+#include "backend/system/machine_memory.h"
 
 namespace millrace {
 

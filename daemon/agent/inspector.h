@@ -14,8 +14,8 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
-#include "backend/system/subprocess.h"
 #include "backend/spec/spec_reader.h"
+#include "backend/system/subprocess.h"
 
 namespace millrace::agent {
 

@@ -112,9 +112,9 @@ int runInit(CliContext& context, const ParsedArgs& args) {
     } else if (!output.empty()) {
         context.out << "wrote " << output << " (label: " << jsonString(answer->document, "label")
                     << ", from " << formatCount(jsonInt(answer->document, "rows_read")) << " of "
-                    << formatCount(jsonInt(answer->document, "rows"))
-                    << " rows); " << trialText(jsonMember(answer->document, "trial"))
-                    << "; next: millrace check " << output << '\n';
+                    << formatCount(jsonInt(answer->document, "rows")) << " rows); "
+                    << trialText(jsonMember(answer->document, "trial")) << "; next: millrace check "
+                    << output << '\n';
     }
     return checked.ok() ? static_cast<int>(kExitOk) : static_cast<int>(fail(context, checked));
 }

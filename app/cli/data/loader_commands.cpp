@@ -1,10 +1,10 @@
 #include "app/cli/data/data_commands.h"
-#include "app/cli/frame/json_shapes.h"
 #include "app/cli/data/loader_child.h"
 #include "app/cli/data/spec_errors.h"
+#include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
-#include "backend/system/subprocess.h"
 #include "backend/core/text.h"
+#include "backend/system/subprocess.h"
 
 namespace millrace::cli {
 namespace {

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "app/cli/data/data_commands.h"
-#include "app/cli/frame/json_shapes.h"
 #include "app/cli/data/loader_child.h"
 #include "app/cli/data/spec_errors.h"
+#include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"

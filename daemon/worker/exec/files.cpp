@@ -6,11 +6,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "backend/system/boot.h"
 #include "backend/core/clock.h"
 #include "backend/core/directories.h"
 #include "backend/core/files.h"
 #include "backend/core/json.h"
+#include "backend/system/boot.h"
 
 namespace millrace::exec {
 namespace {

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "backend/core/files.h"
-#include "backend/system/machine_memory.h"
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/dataset/plan_builder.h"
@@ -12,6 +11,7 @@
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/spec/trainable.h"
 #include "backend/stream/steps.h"
+#include "backend/system/machine_memory.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/mixing.h"

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "backend/core/files.h"
-#include "backend/system/machine_memory.h"
 #include "backend/spec/trainable.h"
+#include "backend/system/machine_memory.h"
 
 namespace millrace::trainer {
 namespace {

@@ -12,12 +12,12 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/system/boot.h"
 #include "backend/core/directories.h"
 #include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
 #include "backend/core/json_bounds.h"
 #include "backend/core/paths.h"
+#include "backend/system/boot.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace {

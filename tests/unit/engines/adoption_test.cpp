@@ -2,9 +2,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "backend/system/boot.h"
 #include "backend/engines/gang_files.h"
 #include "backend/engines/guardian_link.h"
+#include "backend/system/boot.h"
 #include "tests/support/poll.h"
 #include "tests/unit/engines/fixture.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "backend/core/transient.h"
-#include "backend/system/unix_socket.h"
 #include "backend/engines/gang_files.h"
 #include "backend/engines/poller.h"
+#include "backend/system/unix_socket.h"
 #include "tests/support/no_descriptors.h"
 #include "tests/unit/engines/fixture.h"
 

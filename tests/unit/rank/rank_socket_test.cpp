@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/mutex.h"
-#include "backend/system/unix_socket.h"
 #include "backend/rank/rank_client.h"
 #include "backend/rank/rank_server.h"
+#include "backend/system/unix_socket.h"
 
 namespace millrace::rank {
 namespace {

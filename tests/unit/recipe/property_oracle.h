@@ -120,15 +120,14 @@ inline const std::map<std::string, Value>* partnerOf(const OracleStep& s, const 
         }
     }
     if (best != nullptr && asOf && asOf->tolerance > 0) {
-        const auto age =
-            static_cast<double>(row.at(asOf->left).i - best->at(asOf->right).i);
+        const auto age = static_cast<double>(row.at(asOf->left).i - best->at(asOf->right).i);
         return age <= asOf->tolerance ? best : nullptr;
     }
     return best;
 }
 
-inline bool isDrawn(const std::string& name, const spec::SampleStep& step, const OracleRow& row, std::uint64_t seed,
-                    std::uint32_t epoch, const std::string& path) {
+inline bool isDrawn(const std::string& name, const spec::SampleStep& step, const OracleRow& row,
+                    std::uint64_t seed, std::uint32_t epoch, const std::string& path) {
     DrawKey key(DrawPurpose::kDraw, name);
     if (step.redrawEachEpoch) {
         key.epoch(epoch);

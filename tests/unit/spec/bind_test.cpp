@@ -345,7 +345,8 @@ TEST(ColumnsAfter, FollowsOneStep) {
     hash.column = "userId";
     hash.as = "u";
     hash.buckets = 10;
-    const Result<expr::Schema> after = columnsAfter({"h", true, hash}, ratingsSchema(), movieTables());
+    const Result<expr::Schema> after =
+        columnsAfter({"h", true, hash}, ratingsSchema(), movieTables());
     ASSERT_TRUE(after.ok());
     EXPECT_EQ(after->fields.back().name, "u");
     hash.column = "x";

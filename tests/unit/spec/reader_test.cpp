@@ -75,7 +75,9 @@ TEST(SpecReader, ASideTableMayBeSeveralFilesAndSaysHowTheyAreWritten) {
                         ", on: k, take: [v]}}]\nlabel: k = 1\nfeatures: {dense: [v]}\n"
                         "model: {type: mlp}\n");
     };
-    const auto tableOf = [](const ResolvedSpec& one) { return one.spec->recipe[0].lookup()->table; };
+    const auto tableOf = [](const ResolvedSpec& one) {
+        return one.spec->recipe[0].lookup()->table;
+    };
     const auto messageFor = [&](const std::string& join) {
         const auto one = read(join);
         return one.errors.empty() ? std::string() : one.errors.front().message;
@@ -146,7 +148,8 @@ TEST(SpecReader, ReadsTheExampleOfTheDesign) {
               R"(try_cast(regexp_extract(title, '\((\d{4})\)', 1) as int))");
     EXPECT_EQ(std::get<DeriveStep>(spec.recipe[3].body).columns[1].name, "is_new");
     EXPECT_TRUE(std::get<SampleStep>(spec.recipe[4].body).isInverseWeighted);
-    EXPECT_EQ(std::get<SampleStep>(spec.recipe[4].body).by, (std::vector<std::string>{"userId", "movieId"}));
+    EXPECT_EQ(std::get<SampleStep>(spec.recipe[4].body).by,
+              (std::vector<std::string>{"userId", "movieId"}));
     EXPECT_EQ(spec.labels.at("liked").expr, "rating >= 4.0");
     EXPECT_EQ(spec.embeddings.at("genres").rows, 1024);
     EXPECT_EQ(spec.embeddings.at("genres").dim, 16);

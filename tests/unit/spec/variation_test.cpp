@@ -141,10 +141,10 @@ TEST(SetOption, ChangesTheBaseAndItsVariationsLast) {
     EXPECT_EQ(keepOf(movieLensVariation("keep-30", {"recipe.sample.keep=0.5"})), 0.5);
     const RunSpec set = movieLensVariation("", {"labels.liked=rating >= 3", "model.top=[8, 1]"});
     EXPECT_EQ(set.model.as<DlrmModel>()->top, (std::vector<std::int64_t>{8, 1}));
-    EXPECT_EQ(std::get<FilterStep>(
-                  movieLensVariation("", {"recipe.filter=rating = 4"}).recipe[0].body)
-                  .expr,
-              "rating = 4");
+    EXPECT_EQ(
+        std::get<FilterStep>(movieLensVariation("", {"recipe.filter=rating = 4"}).recipe[0].body)
+            .expr,
+        "rating = 4");
     EXPECT_EQ(movieLensVariation("", {"eval.dataset.where=true"}).eval->dataset.where, "true");
 }
 

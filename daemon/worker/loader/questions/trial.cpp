@@ -12,9 +12,9 @@
 #include "backend/core/json.h"
 #include "backend/core/mutex.h"
 #include "backend/core/paths.h"
-#include "backend/system/subprocess.h"
 #include "backend/core/unique_fd.h"
 #include "backend/rank/rank_server.h"
+#include "backend/system/subprocess.h"
 #include "daemon/worker/loader/scratch.h"
 
 namespace millrace::loader {
