@@ -339,14 +339,14 @@ TEST(SpecReader, ReadsEveryKindOfStep) {
     ASSERT_TRUE(read.ok()) << toStatus(read.errors, "");
     const std::vector<Step>& r = read.spec->recipe;
     ASSERT_EQ(r.size(), 11U);
-    EXPECT_EQ(r[1].on[1].right, "d");
-    EXPECT_EQ(r[1].take[1].expr, "\"q r\"");
-    EXPECT_EQ(r[1].missing, "drop");
-    EXPECT_TRUE(r[4].redrawEachEpoch);
-    EXPECT_EQ(r[7].seed, 18446744073709551615U);
-    EXPECT_EQ(r[8].as, "x");
-    EXPECT_EQ(r[9].from, "last");
-    EXPECT_EQ(r[10].select.size(), 2U);
+    EXPECT_EQ(std::get<JoinStep>(r[1].body).on[1].right, "d");
+    EXPECT_EQ(std::get<JoinStep>(r[1].body).take[1].expr, "\"q r\"");
+    EXPECT_EQ(std::get<JoinStep>(r[1].body).missing, "drop");
+    EXPECT_TRUE(std::get<SampleStep>(r[4].body).redrawEachEpoch);
+    EXPECT_EQ(std::get<HashStep>(r[7].body).seed, 18446744073709551615U);
+    EXPECT_EQ(std::get<BucketizeStep>(r[8].body).as, "x");
+    EXPECT_EQ(std::get<TruncateStep>(r[9].body).from, "last");
+    EXPECT_EQ(std::get<SelectStep>(r[10].body).columns.size(), 2U);
 }
 
 TEST(SpecReader, AStepIsOfOneKnownKind) {
@@ -513,8 +513,8 @@ TEST(SpecReader, EvaluationKeepsTheStepsThatTheLabelsNeed) {
              .spec;
     ASSERT_EQ(spec.eval->labelRecipe.size(), 2U);
     EXPECT_EQ(spec.eval->labelRecipe[0].kind(), "join");
-    EXPECT_EQ(spec.eval->labelRecipe[0].missing, "null");
-    EXPECT_EQ(spec.eval->labelRecipe[1].columns[0].name, "z");
+    EXPECT_EQ(std::get<JoinStep>(spec.eval->labelRecipe[0].body).missing, "null");
+    EXPECT_EQ(std::get<DeriveStep>(spec.eval->labelRecipe[1].body).columns[0].name, "z");
 }
 
 TEST(SpecReader, WarnsAboutDrawsByRowAndEvaluationOnEverything) {

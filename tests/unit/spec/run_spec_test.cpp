@@ -77,7 +77,7 @@ TEST(RunSpec, EveryModelGoesThroughJsonUnchangedAndWithTheKeysOfAll) {
     }
     const Json usual = RunSpec().toJson()["model"];
     EXPECT_EQ(dumpJson(usual),
-              R"({"bottom":[],"embedding_dim":16,"hidden":[],"keys":[],"smoothing":5,"top":[],)"
+              R"({"bottom":[],"embedding_dim":16,"hidden":[],"keys":[],"smoothing":5.0,"top":[],)"
               R"("type":"dlrm"})");
 }
 

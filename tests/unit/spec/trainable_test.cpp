@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Bound {
+struct TrainableSpec {
     RunSpec spec;
     expr::Schema columns;
     std::string refusals() const {
@@ -23,7 +23,7 @@ struct Bound {
     }
 };
 
-Bound boundOf(const std::string& text) {
+TrainableSpec trainableOf(const std::string& text) {
     expr::Schema schema = ratingsSchema();
     const auto list = [](const char* name) { return *expr::parseType(name); };
     schema.fields.push_back({"item", list("int64[]")});
@@ -41,43 +41,43 @@ std::string specWith(const std::string& more, const std::string& features = "{de
 }
 
 TEST(Trainable, ASpecForOneMachineAndRankIsFine) {
-    EXPECT_EQ(boundOf(specWith("train: {ranks: 1, threads: 4}")).refusals(), "");
+    EXPECT_EQ(trainableOf(specWith("train: {ranks: 1, threads: 4}")).refusals(), "");
 }
 
 TEST(Trainable, WhatThisVersionDoesNotDoIsRefusedAtItsKey) {
-    EXPECT_EQ(boundOf(specWith("train: {ranks: 4}")).refusals(),
+    EXPECT_EQ(trainableOf(specWith("train: {ranks: 4}")).refusals(),
               "4:16 train.ranks is 4; this version trains on 1 rank (train.threads uses more "
               "cores)");
-    EXPECT_THAT(boundOf(specWith("resources: {gpus_per_rank: 1}")).refusals(),
+    EXPECT_THAT(trainableOf(specWith("resources: {gpus_per_rank: 1}")).refusals(),
                 HasSubstr("resources.gpus_per_rank is 1; the built-in trainer"));
-    EXPECT_THAT(boundOf(specWith("resources: {data_workers: {max: 2}}")).refusals(),
+    EXPECT_THAT(trainableOf(specWith("resources: {data_workers: {max: 2}}")).refusals(),
                 HasSubstr("this version has no loader processes on other nodes"));
-    EXPECT_THAT(boundOf(specWith("command: [python3, train.py]")).refusals(),
+    EXPECT_THAT(trainableOf(specWith("command: [python3, train.py]")).refusals(),
                 HasSubstr("the user's own script is not run by this version; use `model`"));
 }
 
 TEST(Trainable, TheIdsOfSequencesArePooledAndTheirNumbersRefused) {
-    const Bound ids = boundOf(
+    const TrainableSpec ids = trainableOf(
         specWith("embeddings: {item: {rows: 10}}", "{sequences: {seen: {columns: [item, at]}}, "
                                                    "dense: [rating]}"));
     EXPECT_EQ(ids.refusals(), "");
     ASSERT_EQ(pooledColumns(ids.spec).size(), 1U);
     EXPECT_EQ(pooledColumns(ids.spec)[0].frameColumn, "seen.item");
     EXPECT_EQ(pooledColumns(ids.spec)[0].feature, "item");
-    EXPECT_THAT(boundOf(specWith("embeddings: {item: {rows: 10}}",
+    EXPECT_THAT(trainableOf(specWith("embeddings: {item: {rows: 10}}",
                                  "{sequences: {seen: {columns: [item, price]}}, dense: [rating]}"))
                     .refusals(),
                 HasSubstr("features.sequences.seen: column 'price' holds numbers"));
 }
 
 TEST(Trainable, DlrmNeedsTwoInputsToMultiply) {
-    EXPECT_THAT(boundOf(specWith("embeddings: {userId: {rows: 10}}", "{ids: [userId]}")).refusals(),
+    EXPECT_THAT(trainableOf(specWith("embeddings: {userId: {rows: 10}}", "{ids: [userId]}")).refusals(),
                 HasSubstr("dlrm needs a dense feature or two embedded ones"));
 }
 
 TEST(Trainable, TablesCountWithTheOptimizersState) {
     const auto bytes = [](const std::string& train) {
-        return tableBytes(boundOf(specWith("embeddings: {userId: {rows: 1000}}\nmodel: "
+        return tableBytes(trainableOf(specWith("embeddings: {userId: {rows: 1000}}\nmodel: "
                                            "{embedding_dim: 8}\ntrain: " +
                                                train,
                                            "{dense: [rating], ids: [userId]}"))
@@ -90,8 +90,8 @@ TEST(Trainable, TablesCountWithTheOptimizersState) {
 }
 
 TEST(Trainable, TablesThatDoNotFitTheMachineAreRefusedWithTheLargest) {
-    const Bound bound =
-        boundOf(specWith("embeddings: {userId: {rows: 1000000000000}, movieId: {rows: 10}}",
+    const TrainableSpec bound =
+        trainableOf(specWith("embeddings: {userId: {rows: 1000000000000}, movieId: {rows: 10}}",
                          "{ids: [userId, movieId]}"));
     const Status status = checkTableMemory(bound.spec, std::int64_t{1} << 40);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
