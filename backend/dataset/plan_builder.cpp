@@ -154,7 +154,9 @@ void addExpressions(const std::vector<spec::Step>& steps, std::vector<std::strin
         texts.insert(texts.end(), reads.expressions.begin(), reads.expressions.end());
         texts.insert(texts.end(), reads.lookedUp.begin(), reads.lookedUp.end());
         for (const spec::MadeColumn& column : step.makes()) {
-            texts.push_back(column.expr);
+            if (column.isOfTable) {
+                texts.push_back(column.expr);
+            }
         }
     }
 }

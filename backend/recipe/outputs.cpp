@@ -40,7 +40,7 @@ Result<std::shared_ptr<arrow::DoubleArray>> doubles(const expr::Expr& expr, RowS
     return std::static_pointer_cast<arrow::DoubleArray>(cast);
 }
 
-Result<expr::Expr> compiled(const std::string& text, const expr::Schema& schema,
+Result<expr::Expr> compiledIfGiven(const std::string& text, const expr::Schema& schema,
                             const std::string& place, bool isPredicate) {
     if (text.empty()) {
         return expr::Expr();
@@ -98,9 +98,9 @@ Result<LabelMaker> LabelMaker::make(const std::map<std::string, spec::LabelSpec>
     for (const auto& [name, label] : labels) {
         const std::string place = strCat("labels.", name);
         Head head{name, nullptr, nullptr, nullptr};
-        ASSIGN_OR_RETURN(head.expr, compiled(label.expr, schema, place, false));
-        ASSIGN_OR_RETURN(head.weight, compiled(label.weight, schema, place + ".weight", false));
-        ASSIGN_OR_RETURN(head.where, compiled(label.where, schema, place + ".where", true));
+        ASSIGN_OR_RETURN(head.expr, compiledIfGiven(label.expr, schema, place, false));
+        ASSIGN_OR_RETURN(head.weight, compiledIfGiven(label.weight, schema, place + ".weight", false));
+        ASSIGN_OR_RETURN(head.where, compiledIfGiven(label.where, schema, place + ".where", true));
         if (head.expr == nullptr) {
             return invalidArgument(place, ": has no expression");
         }

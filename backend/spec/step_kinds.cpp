@@ -16,7 +16,7 @@ namespace {
 
 using T = KeyType;
 using Wanted = StepTyper::Wanted;
-constexpr double kBig = 9.0e15;
+constexpr double kNumberMax = 9.0e15;
 
 std::string namedText(const std::vector<NamedExpr>& columns) {
     YamlMembers members;
@@ -239,7 +239,7 @@ std::vector<Key> JoinStep::keys() {
          "0",
          "how much older it may be: seconds for dates and timestamps, the integers' own unit "
          "else; 0: any age",
-         {.min = 0, .max = kBig}},
+         {.min = 0, .max = kNumberMax}},
         {"recipe.join.on_duplicate",
          T::kChoice,
          "error",

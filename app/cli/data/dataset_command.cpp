@@ -25,10 +25,6 @@ std::string partName(const Json& answer) {
 }
 
 // "-" where the member is absent.
-std::string bytesText(const Json& object, const char* key) {
-    return object.contains(key) ? formatBytes(static_cast<double>(jsonInt(object, key))) : "-";
-}
-
 void printHead(CliContext& context, const std::string& path, const Json& answer) {
     const Terminal& terminal = context.terminal;
     context.out << paint(terminal, Tone::kStrong, shown(terminal, path)) << "  "

@@ -67,10 +67,6 @@ std::string lengthText(const Json& profile) {
                      member(length, "max") + ")";
 }
 
-std::string bytesText(const Json& object, const char* key) {
-    return object.contains(key) ? formatBytes(static_cast<double>(jsonInt(object, key))) : "-";
-}
-
 void printColumns(CliContext& context, const Json& columns) {
     Table table({{"COLUMN", Align::kLeft, 10},
                  {"TYPE", Align::kLeft, 6, 2},
@@ -130,6 +126,10 @@ void printAdvice(CliContext& context, const Json& advice) {
 }
 
 }  // namespace
+
+std::string bytesText(const Json& object, const char* key) {
+    return object.contains(key) ? formatBytes(static_cast<double>(jsonInt(object, key))) : "-";
+}
 
 std::string wrapped(const std::string& text, int width, int indent) {
     const std::string margin(static_cast<std::size_t>(indent), ' ');
