@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "daemon/agent/run_directory.h"
+#include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
 

@@ -17,7 +17,7 @@
 
 #include "backend/core/bounded_queue.h"
 #include "backend/core/mutex.h"
-#include "daemon/agent/active_run.h"
+#include "daemon/agent/run/active_run.h"
 #include "daemon/agent/line_intake.h"
 #include "daemon/agent/system_metrics.h"
 

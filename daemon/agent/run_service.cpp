@@ -7,7 +7,7 @@
 #include "backend/runs/params.h"
 #include "backend/runs/run_filter.h"
 #include "daemon/agent/inspection.h"
-#include "daemon/agent/job.h"
+#include "daemon/agent/run/gang.h"
 
 namespace millrace::agent {
 namespace {

@@ -16,7 +16,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
 #include "backend/telemetry/probes.h"
-#include "daemon/agent/live_table.h"
+#include "daemon/agent/run/live_table.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {

@@ -17,7 +17,7 @@
 #include "backend/runs/run_store.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
-#include "daemon/agent/worker_door.h"
+#include "daemon/agent/run/worker_door.h"
 #include "tests/support/checkpoint_file.h"
 #include "tests/unit/agent/fake_engine.h"
 #include "tests/unit/agent/fake_inspector.h"

@@ -1,4 +1,4 @@
-#include "daemon/agent/standstill.h"
+#include "daemon/agent/run/standstill.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "daemon/agent/verdict.h"
+#include "daemon/agent/run/verdict.h"
 
 #include <algorithm>
 #include <cstring>

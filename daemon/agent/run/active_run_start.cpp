@@ -9,7 +9,7 @@
 #include "backend/core/log.h"
 #include "backend/core/text.h"
 #include "backend/core/transient.h"
-#include "daemon/agent/active_run.h"
+#include "daemon/agent/run/active_run.h"
 
 namespace millrace::agent {
 namespace {

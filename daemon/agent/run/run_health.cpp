@@ -1,11 +1,11 @@
-#include "daemon/agent/run_health.h"
+#include "daemon/agent/run/run_health.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "backend/core/files.h"
 #include "backend/core/text.h"
-#include "daemon/agent/worker_door.h"
+#include "daemon/agent/run/worker_door.h"
 
 namespace millrace::agent {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/agent/worker_door.h"
+#include "daemon/agent/run/worker_door.h"
 
 #include "backend/core/utf8.h"
 

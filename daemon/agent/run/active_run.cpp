@@ -1,4 +1,4 @@
-#include "daemon/agent/active_run.h"
+#include "daemon/agent/run/active_run.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "daemon/agent/run_directory.h"
+#include "daemon/agent/run/run_directory.h"
 
 #include <algorithm>
 #include <charconv>

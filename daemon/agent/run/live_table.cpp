@@ -1,4 +1,4 @@
-#include "daemon/agent/live_table.h"
+#include "daemon/agent/run/live_table.h"
 
 namespace millrace::agent {
 

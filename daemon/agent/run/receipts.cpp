@@ -1,4 +1,4 @@
-#include "daemon/agent/receipts.h"
+#include "daemon/agent/run/receipts.h"
 
 #include <optional>
 

@@ -8,7 +8,7 @@
 #include "backend/core/json.h"
 #include "backend/engines/engine.h"
 #include "backend/runs/run_record.h"
-#include "daemon/agent/run_directory.h"
+#include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
 

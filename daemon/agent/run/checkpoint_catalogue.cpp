@@ -1,10 +1,10 @@
-#include "daemon/agent/checkpoint_catalogue.h"
+#include "daemon/agent/run/checkpoint_catalogue.h"
 
 #include <algorithm>
 #include <map>
 
 #include "backend/core/log.h"
-#include "daemon/agent/run_directory.h"
+#include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
 namespace {

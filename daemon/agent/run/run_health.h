@@ -14,7 +14,7 @@
 #include "backend/core/clock.h"
 #include "backend/engines/engine.h"
 #include "backend/rank/rank_line.h"
-#include "daemon/agent/standstill.h"
+#include "daemon/agent/run/standstill.h"
 
 namespace millrace::agent {
 

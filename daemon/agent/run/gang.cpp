@@ -1,4 +1,4 @@
-#include "daemon/agent/job.h"
+#include "daemon/agent/run/gang.h"
 
 #include <algorithm>
 #include <cstdlib>
