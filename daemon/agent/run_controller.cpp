@@ -54,6 +54,7 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              side_,
              documents_,
              parts_.clock,
+             parts_.logs,
              options_.runsDir,
              options_.binDir,
              parts_.pokeEngine ? parts_.pokeEngine : [] {},

@@ -37,6 +37,7 @@ struct ControllerParts {
     DoorMaker& doors;
     LiveTable& live;
     const Clock& clock;
+    const job::WorkerLogs& logs;
     std::function<void()> pokeEngine;
     SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
 };
@@ -83,6 +84,8 @@ class RunController {
         int running = 0, queued = 0;
     };
     Counts counts() const;
+    /// What the workers of all runs print.
+    const job::WorkerLogs& logs() const { return parts_.logs; }
 
  private:
     using Message = std::function<void()>;

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/core/files.h"
 #include "backend/core/log.h"
-#include "daemon/agent/log_reader.h"
 
 namespace millrace::agent {
 namespace {
@@ -15,64 +13,38 @@ constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
 // After the ranks' end: how long the feed may take to notice.
 constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
-constexpr std::int64_t kRetryNs = 1'000 * kNsPerMs;
+constexpr std::int64_t kCancelAgainNs = 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kForcedGrace{2'000};
-// Versions that a worker may tell.
-constexpr std::size_t kMostPackages = 50, kMostPackageBytes = 200;
-
-// OK without one, too: when nothing was committed.
-Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs) {
-    if (inputs.states.empty()) {
-        ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(id));
-        if (checkpoints.empty()) {
-            return okStatus();
-        }
-        inputs.states.push_back(checkpoints.front().cursor);
-    }
-    ASSIGN_OR_RETURN(inputs.plan, store.document(id, runs::LargeDocument::kPlan));
-    ASSIGN_OR_RETURN(const std::string receipt, makeReceipt(inputs));
-    return store.setReceipt(id, receipt);
-}
+constexpr std::size_t kEngineWords = 300;
 
 }  // namespace
 
 ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
                      schedule::Resources needs)
     : place_(place),
-      run_(std::move(run)),
       facts_(std::move(facts)),
       needs_(needs),
-      directory_(place.runsDir, run_.id),
-      done_(Json::object()),
+      journal_(place, std::move(run)),
+      door_(place.doors),
+      done_(journal_.directory(), place.clock),
+      checkpoints_(place, journal_.id(), facts_.checkpointKeep),
       health_(place.clock) {
-    live_.epochs = facts_.epochs;
+    journal_.live().epochs = facts_.epochs;
 }
 
 void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender) {
-    connections_[connection] = sender;
+    door_.hello(connection, sender);
     health_.hello(sender);
     if (sender.role != "rank") {
         return;
     }
-    if (stop_.has_value() && door_ != nullptr) {
-        door_->stop(connection);
+    if (stop_.has_value() && door_.isOpen()) {
+        door_.stop(connection);
         return;
     }
-    if (sender.rank == 0 && run_.state == runs::RunState::kStarting) {
-        setState(runs::RunState::kRunning);
-        publish();
-    }
-}
-
-void ActiveRun::closed(rank::ConnectionId connection) {
-    connections_.erase(connection);
-    dropped_.erase(connection);
-}
-
-void ActiveRun::dropConnection(rank::ConnectionId connection) {
-    dropped_.insert(connection);
-    if (door_ != nullptr) {
-        door_->close(connection);
+    if (sender.rank == 0 && journal_.run().state == runs::RunState::kStarting) {
+        journal_.setState(runs::RunState::kRunning);
+        journal_.publish();
     }
 }
 
@@ -80,96 +52,39 @@ void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
     health_.heard(sender, line);
     const auto* progress = std::get_if<rank::Progress>(&line.body);
     if (progress == nullptr || sender.role != "rank" || sender.rank != 0 ||
-        line.attempt != run_.attempt) {
+        line.attempt != attempt()) {
         return;
     }
-    lastStep_ = std::max(lastStep_, progress->step);
-    lastEpoch_ = progress->epoch;
-    lastRows_ = progress->rows;
-    live_.busyMs = progress->busyMs;
-    live_.stallMs = progress->stallMs;
-    live_.progressMs = place_.clock.wallMs();
+    position_.step = std::max(position_.step, progress->step);
+    position_.epoch = progress->epoch;
+    position_.rows = progress->rows;
+    LiveRun& live = journal_.live();
+    live.busyMs = progress->busyMs;
+    live.stallMs = progress->stallMs;
+    live.progressMs = place_.clock.wallMs();
 }
 
 void ActiveRun::committed(const CommittedLine& line) {
-    if (line.attempt != run_.attempt) {
+    if (line.attempt != attempt()) {
         return;  // an older attempt's: stored, and that is all
     }
     noticeBegin(line);
+    const auto reached = [this](std::int64_t step) {
+        position_.step = std::max(position_.step, step);
+    };
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.line.body)) {
-        lastStep_ = std::max(lastStep_, metrics->step);
+        reached(metrics->step);
     } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.line.body)) {
         errors_[line.worker] = error->message;
-        addEvent(strCat(line.worker, ": ", error->message));
+        journal_.addEvent(strCat(line.worker, ": ", error->message));
     } else if (const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.line.body)) {
-        lastStep_ = std::max(lastStep_, checkpoint->step);
-        keepCheckpoints();
+        reached(checkpoint->step);
+        checkpoints_.look(answer(&ActiveRun::retained));
     } else if (const auto* done = std::get_if<rank::Done>(&line.line.body)) {
-        sayDone(line, *done);
+        reached(done->step);
+        done_.say(line.worker, *done);
     } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.line.body)) {
-        notePackages(jsonMember(receipt->receipt, "packages"));
-    }
-}
-
-void ActiveRun::notePackages(const Json& packages) {
-    std::map<std::string, std::string> versions;
-    for (const auto& [name, version] : packages.items()) {
-        const bool isShort = name.size() <= kMostPackageBytes && version.is_string() &&
-                             version.get_ref<const std::string&>().size() <= kMostPackageBytes;
-        if (isShort && versions.size() < kMostPackages) {
-            versions[name] = version.get<std::string>();
-        }
-    }
-    const Status status =
-        versions.empty() ? okStatus() : place_.store.addPackages(run_.id, versions);
-    if (!status.ok()) {
-        logWarn("run: packages not stored", {{"run", run_.id}, {"why", messageOf(status)}});
-    }
-}
-
-void ActiveRun::sayDone(const CommittedLine& line, const rank::Done& done) {
-    Json params = Json::object();
-    for (const auto& [key, value] : done.params) {
-        params[key] = value;
-    }
-    lastStep_ = std::max(lastStep_, done.step);
-    done_[line.worker] = {
-        {"step", done.step}, {"rows", done.rows}, {"state", done.state}, {"params", params}};
-    writeDone();
-}
-
-// A worker whose `done` is acknowledged ends and never says it again: the word is on disk first.
-void ActiveRun::writeDone() {
-    const bool isFirst = doneRetryNs_ == 0;
-    const Status status = directory_.writeDone(run_.attempt, done_);
-    if (!status.ok()) {
-        doneRetryNs_ = place_.clock.steadyNs() + kRetryNs;
-        if (isFirst) {
-            logWarn("run: done not written", {{"run", run_.id}, {"why", messageOf(status)}});
-        }
-        return;
-    }
-    doneRetryNs_ = 0;
-    for (const auto& [key, order] : std::exchange(heldAcks_, {})) {
-        ack(order);
-    }
-}
-
-runs::MetricLine ActiveRun::position() const {
-    runs::MetricLine line;
-    line.step = lastStep_;
-    line.epoch = lastEpoch_;
-    line.rows = lastRows_;
-    return line;
-}
-
-void ActiveRun::ack(const AckOrder& order) {
-    if (doneRetryNs_ != 0) {
-        heldAcks_[{order.connection, order.attempt}] = order;
-        return;
-    }
-    if (door_ != nullptr && order.doorAttempt == run_.attempt) {
-        door_->ack(order.connection, order.attempt, order.seq);
+        journal_.notePackages(jsonMember(receipt->receipt, "packages"));
     }
 }
 
@@ -178,169 +93,157 @@ void ActiveRun::noticeBegin(const CommittedLine& line) {
     const auto* progress = std::get_if<rank::Progress>(&line.line.body);
     const bool isWork = std::holds_alternative<rank::Metrics>(line.line.body) ||
                         std::holds_alternative<rank::Checkpoint>(line.line.body) ||
-                        (progress != nullptr && progress->step > resumeStep_);
-    if (hasBegun_ || !isWork || line.worker == "feed") {
+                        (progress != nullptr && progress->step > begin_.resumeStep);
+    if (hasBegun_ || !isWork || line.worker == job::kFeed) {
         return;
     }
     hasBegun_ = true;
-    if (run_.attempt == 1) {
-        return;
-    }
-    (void)place_.side.run([&place = place_, id = run_.id](const auto&) -> SideThread::Then {
-        const std::vector<std::string> events = place.checkpoints.setVoidAside(id);
-        return [&place, id, events] {
-            for (const std::string& event : events) {
-                RunDirectory(place.runsDir, id).addEvent({place.clock.wallMs(), event});
-            }
-        };
-    });
-}
-
-// One look at a time: what comes meanwhile is seen by the next.
-void ActiveRun::keepCheckpoints() {
-    if (isRetaining_ || facts_.checkpointKeep <= 0) {
-        isRetainDue_ = isRetaining_;
-        return;
-    }
-    isRetainDue_ = false;
-    isRetaining_ = true;
-    const auto retain = [&place = place_, id = run_.id,
-                         keep = facts_.checkpointKeep](const auto&) -> SideThread::Then {
-        const Status status = place.checkpoints.retain(id, keep);
-        return [&place, id, status] {
-            if (ActiveRun* run = place.find(id)) {
-                run->retained(status);
-            }
-        };
-    };
-    if (!place_.side.run(retain)) {
-        isRetaining_ = false;  // the next checkpoint comes by here
+    if (attempt() > 1) {
+        checkpoints_.setVoidAside();
     }
 }
 
 void ActiveRun::retained(const Status& status) {
-    isRetaining_ = false;
-    if (!status.ok()) {
-        logWarn("run: old checkpoints stay", {{"run", run_.id}, {"why", messageOf(status)}});
-    }
-    if (isRetainDue_) {
-        keepCheckpoints();
-    }
+    checkpoints_.kept(status, answer(&ActiveRun::retained));
 }
 
 void ActiveRun::engineSays(const engines::State& state) {
-    state_ = state;
+    gang_ = state;
     health_.setWorkers(state);
-    live_.workers = liveWorkers();
-    const std::int64_t now = place_.clock.steadyNs();
-    const bool isOver =
+    journal_.live().workers = liveWorkers();
+    const bool isGone =
         state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
-    if (isOver && endSeenNs_ == 0) {
-        endSeenNs_ = now;
+    if (isGone && state_.may(Move::kGangOver)) {
+        move(Move::kGangOver);
+    } else if (!isGone && !state.workers.empty() && !isRankAlive() &&
+               state_.may(Move::kRanksGone)) {
+        move(Move::kRanksGone);
     }
-    if (!isOver && ranksGoneNs_ == 0 && !state.workers.empty() && !isRankAlive()) {
-        ranksGoneNs_ = now;
-    }
-    publish();
+    journal_.publish();
 }
 
 bool ActiveRun::isRankAlive() const {
     return std::any_of(
-        state_->workers.begin(), state_->workers.end(),
+        gang_->workers.begin(), gang_->workers.end(),
         [](const engines::WorkerState& w) { return w.rank >= 0 && !w.exitCode.has_value(); });
 }
 
 void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds grace) {
-    if (ending_.has_value()) {
-        return;
-    }
     const std::int64_t deadline = place_.clock.steadyNs() + grace.count() * kNsPerMs;
-    if (stop_.has_value() && stop_->deadlineNs <= deadline) {
+    if (isOver(stage()) || (stop_.has_value() && stop_->deadlineNs <= deadline)) {
         return;
     }
     // The next daemon, should this one end meanwhile, gives no less and no more.
-    (void)directory_.writeStop(run_.attempt, place_.clock.wallMs() + grace.count());
+    (void)journal_.directory().writeStop(attempt(), place_.clock.wallMs() + grace.count());
     if (stop_.has_value()) {
         stop_->deadlineNs = deadline;
         return;
     }
     stop_ = StopWish{reason, deadline};
-    if (run_.state != runs::RunState::kStopping) {
-        setState(runs::RunState::kStopping, reason);
-        addEvent(strCat("asked to stop: ", reason));
+    if (journal_.run().state != runs::RunState::kStopping) {
+        journal_.setState(runs::RunState::kStopping, reason);
+        journal_.addEvent(strCat("asked to stop: ", reason));
     }
-    for (const auto& [connection, sender] : connections_) {
-        if (sender.role == "rank" && door_ != nullptr) {
-            door_->stop(connection);
-        }
+    door_.stopRanks();
+    if (preparation_.has_value()) {
+        preparation_->stop();
     }
-    if (start_.has_value()) {
-        start_->stop.request_stop();
-    }
-    publish();
-}
-
-// Ends a gang whose time for a checkpoint is up, and a feed that outlives its ranks.
-void ActiveRun::endLingering() {
-    const std::int64_t now = place_.clock.steadyNs();
-    if (stop_.has_value() && !stop_->isCancelled && now >= stop_->deadlineNs) {
-        stop_->isCancelled = true;
-        addEvent("no checkpoint within the grace: ended");
-        (void)place_.engine.cancel(job_, kForcedGrace);
-        place_.pokeEngine();
-    }
-    if (ranksGoneNs_ != 0 && !isLingerCancelled_ && now - ranksGoneNs_ >= kLingerNs) {
-        isLingerCancelled_ = true;
-        (void)place_.engine.cancel(job_, kForcedGrace);
-        place_.pokeEngine();
-    }
+    journal_.publish();
 }
 
 void ActiveRun::tick(bool isFlushed) {
-    if (hasEnded_) {
-        return;
+    switch (stage()) {
+        case Stage::kNew:
+        case Stage::kReceiptMaking:
+        case Stage::kEnded:
+            return;
+        case Stage::kSurveyDue:
+        case Stage::kJobDue:
+            return followPreparation();
+        case Stage::kSurveying:
+        case Stage::kJobWriting:
+            journal_.live().queuedReason = preparation_->text();
+            return journal_.publish();
+        case Stage::kPlacing:
+            return followPlacing();
+        case Stage::kReceiptDue:
+            return askReceipt();
+        case Stage::kEndDue:
+            return state_.isDue(place_.clock.steadyNs()) ? storeEnd() : void();
+        case Stage::kUnknown:
+        case Stage::kRunning:
+        case Stage::kLingering:
+        case Stage::kCutting:
+        case Stage::kDropping:
+        case Stage::kDraining:
+        case Stage::kDropped:
+            return followGoing(isFlushed);
     }
-    if (ending_.has_value()) {
-        return followEnd();
-    }
-    if (start_.has_value()) {
-        return followSurvey();
-    }
-    if (placeNs_ != 0) {
-        return followPlacing();
-    }
+}
+
+// Its workers may be there, or were until a moment ago.
+void ActiveRun::followGoing(bool isFlushed) {
     lookAtHealth();
-    publish();
-    if (doneRetryNs_ != 0 && place_.clock.steadyNs() >= doneRetryNs_) {
-        writeDone();
+    journal_.publish();
+    if (done_.retry()) {
+        door_.releaseAcks();
     }
-    if (isUnknown_) {
+    if (stage() == Stage::kUnknown) {
         return askAgain();
     }
-    if (endSeenNs_ == 0) {
-        endLingering();
-        return;
+    if (stage() != Stage::kDraining && stage() != Stage::kDropped) {
+        return followDeadlines();
     }
-    const bool isDrained = connections_.empty() || place_.clock.steadyNs() - endSeenNs_ >= kDrainNs;
+    const bool isDrained =
+        door_.isEmpty() || place_.clock.steadyNs() - state_.sinceNs() >= kDrainNs;
     if (isDrained && isFlushed) {
         conclude();
     }
 }
 
+// Ends a gang whose time for a checkpoint is up, and a feed that outlives its ranks.
+void ActiveRun::followDeadlines() {
+    const std::int64_t now = place_.clock.steadyNs();
+    if (!state_.may(Move::kCut)) {  // it was asked to end
+        if (state_.isRetrying() && state_.isDue(now)) {
+            askCancel();
+        }
+        return;
+    }
+    if (stop_.has_value() && now >= stop_->deadlineNs) {
+        journal_.addEvent("no checkpoint within the grace: ended");
+        cut(Move::kCut);
+    } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= kLingerNs) {
+        cut(Move::kCut);
+    }
+}
+
+void ActiveRun::cut(Move how) {
+    move(how);
+    askCancel();
+}
+
+void ActiveRun::askCancel() {
+    const Status status = place_.engine.cancel(job_, kForcedGrace);
+    state_.setRetry(status.ok() ? 0 : place_.clock.steadyNs() + kCancelAgainNs);
+    place_.pokeEngine();
+}
+
 void ActiveRun::lookAtHealth() {
     for (const std::string& news : health_.look()) {
-        addEvent(news);
-        logWarn("run: health", {{"run", run_.id}, {"attempt", run_.attempt}, {"what", news}});
+        journal_.addEvent(news);
+        logWarn("run: health", {{"run", id()}, {"attempt", attempt()}, {"what", news}});
     }
-    live_.trouble = health_.trouble();
-    live_.standsSinceMs = health_.standsSinceMs();
-    live_.workers = liveWorkers();
+    LiveRun& live = journal_.live();
+    live.trouble = health_.trouble();
+    live.standsSinceMs = health_.standsSinceMs();
+    live.workers = liveWorkers();
 }
 
 std::vector<LiveWorker> ActiveRun::liveWorkers() const {
     std::vector<LiveWorker> workers;
-    for (std::size_t i = 0; state_.has_value() && i < state_->workers.size(); ++i) {
-        const engines::WorkerState& worker = state_->workers[i];
+    for (std::size_t i = 0; gang_.has_value() && i < gang_->workers.size(); ++i) {
+        const engines::WorkerState& worker = gang_->workers[i];
         const std::string_view standing = health_.standingOf(worker.name);
         const std::string_view word = worker.exitCode.has_value() ? "ended"
                                       : !standing.empty()         ? standing
@@ -348,42 +251,47 @@ std::vector<LiveWorker> ActiveRun::liveWorkers() const {
                                       : worker.isStarted          ? "running"
                                                                   : "starting";
         workers.push_back({worker.name, std::string(word), static_cast<int>(worker.pid),
-                           worker.exitCode.value_or(0), run_.attempt});
+                           worker.exitCode.value_or(0), attempt()});
     }
     return workers;
 }
 
-AttemptFacts ActiveRun::facts() const {
+AttemptFacts ActiveRun::attemptFacts() const {
     AttemptFacts facts;
-    facts.attempt = run_.attempt;
-    facts.hasSaidDone = done_.contains("rank0");
+    facts.attempt = attempt();
+    facts.hasSaidDone = done_.hasRank0();
     facts.isDoneKept = isDoneKept();
     facts.isStopRequested = stop_.has_value();
     facts.stopReason = stop_.has_value() ? stop_->reason : "";
-    facts.resumeStep = resumeStep_;
-    facts.lastStep = lastStep_;
-    facts.idleAttempts = idleAttempts_;
-    facts.restarts = restarts_;
+    facts.resumeStep = begin_.resumeStep;
+    facts.lastStep = position_.step;
+    facts.idleAttempts = begin_.idleAttempts;
+    facts.restarts = begin_.restarts;
     facts.maxRestarts = facts_.maxRestarts;
     facts.errors = errors_;
-    for (const engines::WorkerState& worker : state_->workers) {
-        facts.lastWords[worker.name] = lastLogLine(worker.directory);
+    for (const engines::WorkerState& worker : gang_->workers) {
+        std::string words = job::lastWordsOf(place_.logs, {id(), attempt(), worker.name});
+        if (words.empty() && !errors_.contains(worker.name)) {
+            facts.engineWords[worker.name] =
+                place_.engine.log(job_, worker.name, kEngineWords).value_or("");
+        }
+        facts.lastWords[worker.name] = std::move(words);
     }
     return facts;
 }
 
 bool ActiveRun::isDoneKept() const {
-    const auto checkpoints = place_.store.checkpoints(run_.id);
-    return done_.contains("rank0") && checkpoints.ok() && !checkpoints->empty() &&
-           checkpoints->front().step >= jsonInt(done_["rank0"], "step", INT64_MAX);
+    const auto checkpoints = place_.store.checkpoints(id());
+    return done_.hasRank0() && checkpoints.ok() && !checkpoints->empty() &&
+           checkpoints->front().step >= done_.stepOfRank0();
 }
 
 void ActiveRun::conclude() {
-    if (std::exchange(isHalfStarted_, false) && !stop_.has_value()) {
-        return launch(fromStep_);
+    if (stage() == Stage::kDropped && !stop_.has_value()) {
+        return launch(begin_.fromStep);
     }
-    const AttemptFacts facts = this->facts();
-    const Verdict verdict = judge(facts, *state_);
+    const AttemptFacts facts = attemptFacts();
+    const Verdict verdict = judge(facts, *gang_);
     switch (verdict.kind) {
         case Verdict::Kind::kFinished:
             return end(runs::RunState::kFinished, "");
@@ -394,105 +302,12 @@ void ActiveRun::conclude() {
         case Verdict::Kind::kRestart:
             break;
     }
-    addEvent(strCat("attempt ", run_.attempt, " failed: ", verdict.reason));
-    logWarn("run: restarts",
-            {{"run", run_.id}, {"attempt", run_.attempt}, {"why", verdict.reason}});
-    ++restarts_;
-    idleAttempts_ = facts.lastStep > facts.resumeStep ? 0 : idleAttempts_ + 1;
+    journal_.addEvent(strCat("attempt ", attempt(), " failed: ", verdict.reason));
+    logWarn("run: restarts", {{"run", id()}, {"attempt", attempt()}, {"why", verdict.reason}});
+    ++begin_.restarts;
+    begin_.idleAttempts = facts.lastStep > facts.resumeStep ? 0 : begin_.idleAttempts + 1;
     // What was asked for holds until an attempt has begun.
-    launch(hasBegun_ ? runs::kFromLast : fromStep_, true);
-}
-
-void ActiveRun::end(runs::RunState state, const std::string& reason) {
-    ending_ = Ending{state, reason};
-    askReceipt();
-}
-
-void ActiveRun::followEnd() {
-    if (!ending_->isAsked) {
-        askReceipt();
-    } else if (ending_->retryNs != 0 && place_.clock.steadyNs() >= ending_->retryNs) {
-        storeEnd();
-    }
-}
-
-// The receipt is there, or cannot be had.
-void ActiveRun::storeEnd() {
-    if (!ending_.has_value() || hasEnded_) {
-        return;
-    }
-    const auto [state, reason] = std::pair(ending_->state, ending_->reason);
-    if (!setState(state, reason)) {
-        // The end must not be lost with a full disk: tick() tries again.
-        ending_->retryNs = place_.clock.steadyNs() + kRetryNs;
-        return;
-    }
-    addEvent(reason.empty() ? std::string(runs::textOf(state))
-                            : strCat(runs::textOf(state), ": ", reason));
-    logInfo("run: ended", {{"run", run_.id},
-                           {"state", runs::textOf(state)},
-                           {"attempt", run_.attempt},
-                           {"reason", reason}});
-    door_.reset();
-    connections_.clear();
-    hasEnded_ = true;
-    place_.live.erase(run_.id);
-}
-
-// Of very many files a receipt is many megabytes: it is made and stored beside the agent's thread.
-void ActiveRun::askReceipt() {
-    const auto store = [&place = place_, id = run_.id,
-                        inputs = receiptInputs()](const auto&) -> SideThread::Then {
-        const Status status = storeReceipt(place.store, id, inputs);
-        if (!status.ok()) {
-            logWarn("run: no receipt", {{"run", id}, {"why", messageOf(status)}});
-        }
-        return [&place, id] {
-            if (ActiveRun* run = place.find(id)) {
-                run->storeEnd();
-            }
-        };
-    };
-    ending_->isAsked = true;
-    const bool isTaken = place_.documents.run(store);
-    if (ending_.has_value()) {
-        ending_->isAsked = isTaken;
-    }
-}
-
-ReceiptInputs ActiveRun::receiptInputs() const {
-    ReceiptInputs inputs;
-    inputs.stepNames = facts_.stepNames;
-    for (int rank = 0; rank < facts_.ranks; ++rank) {
-        const Json& said = jsonMember(done_, strCat("rank", rank));
-        if (said.is_object()) {
-            inputs.states.push_back(jsonString(said, "state"));
-            inputs.rowsTrained = std::max(inputs.rowsTrained, jsonInt(said, "rows", -1));
-        }
-    }
-    const Json& params = jsonMember(jsonMember(done_, "rank0"), "params");
-    inputs.evalOrderHash = jsonString(params, "eval_order_hash");
-    inputs.weightsHash = jsonString(params, "weights_hash");
-    return inputs;
-}
-
-bool ActiveRun::setState(runs::RunState state, const std::string& reason) {
-    run_.state = state;
-    const Status status = place_.store.setState(run_.id, {state, reason, run_.attempt});
-    if (!status.ok()) {
-        logError("run: state not stored",
-                 {{"run", run_.id}, {"state", runs::textOf(state)}, {"why", messageOf(status)}});
-    }
-    place_.live.touch();
-    return status.ok();
-}
-
-void ActiveRun::publish() {
-    place_.live.set(run_.id, live_);
-}
-
-void ActiveRun::addEvent(const std::string& text) {
-    directory_.addEvent({place_.clock.wallMs(), text});
+    launch(hasBegun_ ? runs::kFromLast : begin_.fromStep, true);
 }
 
 }  // namespace millrace::agent

@@ -6,50 +6,42 @@
 namespace millrace::agent {
 namespace {
 
-std::string joined(const Json& list) {
-    std::string text;
-    for (const Json& item : list) {
-        strAppend(&text, text.empty() ? "" : ", ", item.is_string() ? item.get<std::string>() : "");
+Result<spec::RunSpec> specOf(std::string_view resolvedSpec) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(resolvedSpec, "resolved spec"));
+    return spec::RunSpec::fromJson(json);
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) {
+        strAppend(&all, all.empty() ? "" : ", ", text);
     }
-    return text;
-}
-
-Json documentOf(const std::string& text) {
-    const Result<Json> json = parseJson(text, "stored document");
-    return json.ok() ? *json : Json(nullptr);
-}
-
-Json textOrNull(const std::string& text) {
-    return text.empty() ? Json(nullptr) : Json(text);
+    return all;
 }
 
 }  // namespace
 
 Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
-    ASSIGN_OR_RETURN(const Json spec, parseJson(resolvedSpec, "resolved spec"));
-    const Json& train = jsonMember(spec, "train");
-    const Json& resources = jsonMember(spec, "resources");
+    ASSIGN_OR_RETURN(const spec::RunSpec spec, specOf(resolvedSpec));
     JobFacts facts;
-    facts.ranks = static_cast<int>(std::max<std::int64_t>(1, jsonInt(train, "ranks", 1)));
-    facts.threadsPerRank = std::max<std::int64_t>(1, jsonInt(train, "threads", 1));
-    facts.maxRestarts = jsonInt(train, "max_restarts", 0);
-    facts.checkpointKeep = jsonInt(jsonMember(train, "checkpoint"), "keep", 3);
-    facts.initFrom = jsonString(train, "init_from");
-    facts.loaderThreads = jsonInt(resources, "loader_threads", 0);
-    facts.memoryLimitMb = jsonInt(resources, "memory_limit_mb", 0);
-    facts.gpusPerRank = jsonInt(resources, "gpus_per_rank", 0);
-    facts.epochs = jsonInt(jsonMember(spec, "batch"), "epochs", 1);
+    facts.ranks = static_cast<int>(spec.train.ranks);
+    facts.threadsPerRank = std::max<std::int64_t>(1, spec.train.threads);
+    facts.maxRestarts = spec.train.maxRestarts;
+    facts.checkpointKeep = spec.train.checkpointKeep;
+    facts.initFrom = spec.train.initFrom;
+    facts.loaderThreads = spec.resources.loaderThreads;
+    facts.memoryLimitMb = spec.resources.memoryLimitMb;
+    facts.gpusPerRank = spec.resources.gpusPerRank;
+    facts.epochs = spec.batch.epochs;
     facts.stepNames.emplace_back("where");  // what the loader counts first
-    for (const Json& step : jsonMember(spec, "recipe")) {
-        if (jsonBool(step, "enabled", true)) {
-            facts.stepNames.push_back(jsonString(step, "name", jsonString(step, "kind")));
+    for (const spec::Step& step : spec.recipe) {
+        if (step.enabled) {
+            facts.stepNames.push_back(step.name);
         }
     }
-    const Json& command = jsonMember(spec, "command");
-    facts.hasCommand = command.is_array() && !command.empty();
-    facts.model = jsonString(jsonMember(spec, "model"), "type");
-    const Json& path = jsonMember(jsonMember(spec, "dataset"), "path");
-    facts.dataset = path.is_string() ? path.get<std::string>() : joined(path);
+    facts.hasCommand = !spec.command.empty();
+    facts.model = spec.model.type;
+    facts.dataset = joined(spec.dataset.path);
     return facts;
 }
 
@@ -65,34 +57,28 @@ schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& to
     return needs;
 }
 
-Json makeJob(const runs::RunRecord& run, int attempt, const RunDirectory& directory,
-             const JobInputs& inputs) {
-    return {{"run", run.id},
-            {"uid", run.uid},
-            {"attempt", attempt},
-            {"spec", documentOf(run.resolvedSpec)},
-            {"spec_hash", run.specHash},
-            {"stream_hash", run.streamHash},
-            {"plan_hash", run.planHash},
-            {"resume", textOrNull(inputs.resumePath)},
-            {"init_from", textOrNull(inputs.initFromPath)},
-            {"checkpoint_dir", directory.checkpointsPath()},
-            {"rank_socket", directory.rankSocketPath(attempt)},
-            {"feed_socket", directory.feedSocketPath(attempt)},
-            {"directory", directory.attemptPath(attempt)}};
-}
-
-std::string jobText(const Json& job, std::string_view plan) {
-    const std::string rest = dumpJson(job);
-    return strCat(R"({"plan":)", plan.empty() ? "null" : plan, ",", rest.substr(1));
+Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths) {
+    const job::AttemptPaths files = paths.attempt(attempt);
+    job::JobFile job;
+    job.run = run.id;
+    job.uid = run.uid;
+    job.attempt = attempt;
+    ASSIGN_OR_RETURN(job.spec, specOf(run.resolvedSpec));
+    job.specHash = run.specHash;
+    job.streamHash = run.streamHash;
+    job.planHash = run.planHash;
+    job.checkpointDirectory = paths.checkpoints();
+    job.rankSocket = files.rankSocket();
+    job.feedSocket = files.feedSocket();
+    return job;
 }
 
 engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
-                       const RunDirectory& directory, const std::string& binDir,
+                       const job::RunPaths& paths, const std::string& binDir,
                        const schedule::Resources& needs) {
-    const std::string job = directory.jobPath(attempt);
+    const std::string job = paths.attempt(attempt).jobFile();
     engines::Group feed;
-    feed.name = "feed";
+    feed.name = job::kFeed;
     feed.argv = {binDir + "/millrace-loader", "feed", "--job", job};
     feed.resources.memoryBytes = needs.memoryBytes;
     engines::Group rank;

@@ -1,14 +1,15 @@
 #pragma once
-// From a run to what its workers get: job.json and the gang. Pure functions.
+// From a run to what its workers get: job.json and the gang. Pure, but for the environment, in
+// which a wait policy may have been set on purpose.
 //
 // Failure: kInvalidArgument with the reason why the run cannot be started as it is.
 #include <optional>
 #include <string>
 
-#include "backend/core/json.h"
 #include "backend/engines/engine.h"
+#include "backend/job/attempt_paths.h"
+#include "backend/job/job_file.h"
 #include "backend/runs/run_record.h"
-#include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
 
@@ -34,18 +35,11 @@ struct JobFacts {
 /// that a default written for a larger machine still runs.
 schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total);
 
-struct JobInputs {
-    std::string resumePath;    ///< checkpoint to go on from; "": from the start
-    std::string initFromPath;  ///< checkpoint whose weights to start with; "": none
-};
-/// All of job.json but the plan.
-Json makeJob(const runs::RunRecord& run, int attempt, const RunDirectory& directory,
-             const JobInputs& inputs);
-/// job.json: `job` and `plan`, a document that is put in as it is; "": null.
-std::string jobText(const Json& job, std::string_view plan);
+/// The attempt's job without a plan and without checkpoints.
+Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths);
 
 engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
-                       const RunDirectory& directory, const std::string& binDir,
+                       const job::RunPaths& paths, const std::string& binDir,
                        const schedule::Resources& needs);
 
 /// "<run id>.a<attempt>"

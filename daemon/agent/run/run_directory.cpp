@@ -1,8 +1,5 @@
 #include "daemon/agent/run/run_directory.h"
 
-#include <algorithm>
-#include <charconv>
-#include <filesystem>
 #include <sstream>
 
 #include <fcntl.h>
@@ -29,39 +26,44 @@ Json readJsonFile(const std::string& path) {
 
 }  // namespace
 
-std::string RunDirectory::attemptPath(int attempt) const {
-    return strCat(path_, "/a", attempt);
+std::string RunDirectory::inAttempt(int attempt, const char* name) const {
+    return strCat(paths_.attempt(attempt).directory(), "/", name);
 }
 
 Status RunDirectory::prepare(int attempt) const {
     RETURN_IF_ERROR(makeDirectories(checkpointsPath(), 0700));
-    return makeDirectories(attemptPath(attempt), 0700);
+    return makeDirectories(paths_.attempt(attempt).directory(), 0700);
 }
 
-Status RunDirectory::writeJob(int attempt, const std::string& text) const {
-    return writeFileAtomic(jobPath(attempt), text, 0600);
+Status RunDirectory::writeAttempt(int attempt, const AttemptStart& start) const {
+    const Json json = {{"resume_step", start.resumeStep},
+                       {"from_step", start.fromStep},
+                       {"restarts", start.restarts},
+                       {"idle_attempts", start.idleAttempts}};
+    return writeFileAtomic(inAttempt(attempt, "attempt.json"), dumpJson(json), 0600);
 }
 
-Status RunDirectory::writeAttempt(int attempt, const Json& facts) const {
-    return writeFileAtomic(attemptPath(attempt) + "/attempt.json", dumpJson(facts), 0600);
-}
-
-Json RunDirectory::readAttempt(int attempt) const {
-    Json facts = readJsonFile(attemptPath(attempt) + "/attempt.json");
-    return facts.is_object() ? facts : readJsonFile(jobPath(attempt));
+AttemptStart RunDirectory::readAttempt(int attempt) const {
+    const Json json = readJsonFile(inAttempt(attempt, "attempt.json"));
+    AttemptStart start;
+    start.resumeStep = jsonInt(json, "resume_step");
+    start.fromStep = jsonInt(json, "from_step");
+    start.restarts = jsonInt(json, "restarts");
+    start.idleAttempts = static_cast<int>(jsonInt(json, "idle_attempts"));
+    return start;
 }
 
 Status RunDirectory::writeSubmitFacts(const SubmitFacts& facts) const {
-    RETURN_IF_ERROR(makeDirectories(path_, 0700));
+    RETURN_IF_ERROR(makeDirectories(path(), 0700));
     const Json json = {{"file_name", facts.fileName},
                        {"git_branch", facts.gitBranch},
                        {"git_remote", facts.gitRemote},
                        {"sets", facts.sets}};
-    return writeFileAtomic(path_ + "/submit.json", dumpJson(json), 0600);
+    return writeFileAtomic(path() + "/submit.json", dumpJson(json), 0600);
 }
 
 SubmitFacts RunDirectory::readSubmitFacts() const {
-    const Json json = readJsonFile(path_ + "/submit.json");
+    const Json json = readJsonFile(path() + "/submit.json");
     SubmitFacts facts;
     facts.fileName = jsonString(json, "file_name");
     facts.gitBranch = jsonString(json, "git_branch");
@@ -73,26 +75,26 @@ SubmitFacts RunDirectory::readSubmitFacts() const {
 }
 
 Status RunDirectory::writeDone(int attempt, const Json& done) const {
-    return writeFileAtomic(attemptPath(attempt) + "/done.json", dumpJson(done), 0600);
+    return writeFileAtomic(inAttempt(attempt, "done.json"), dumpJson(done), 0600);
 }
 
 Json RunDirectory::readDone(int attempt) const {
-    return readJsonFile(attemptPath(attempt) + "/done.json");
+    return readJsonFile(inAttempt(attempt, "done.json"));
 }
 
 Status RunDirectory::writeStop(int attempt, std::int64_t deadlineMs) const {
     const Json stop = {{"deadline", formatTime(deadlineMs)}};
-    return writeFileAtomic(attemptPath(attempt) + "/stop.json", dumpJson(stop), 0600);
+    return writeFileAtomic(inAttempt(attempt, "stop.json"), dumpJson(stop), 0600);
 }
 
 std::optional<std::int64_t> RunDirectory::readStop(int attempt) const {
-    const Json stop = readJsonFile(attemptPath(attempt) + "/stop.json");
+    const Json stop = readJsonFile(inAttempt(attempt, "stop.json"));
     const Result<std::int64_t> deadline = parseTime(jsonString(stop, "deadline"));
     return deadline.ok() ? std::optional(*deadline) : std::nullopt;
 }
 
 void RunDirectory::addEvent(const RunEvent& event) const {
-    const std::string path = path_ + "/events.jsonl";
+    const std::string path = path() + "/events.jsonl";
     UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     struct stat info{};
     if (!fd.isOpen() || ::fstat(fd.get(), &info) != 0 || info.st_size > kMostEventBytes) {
@@ -109,7 +111,7 @@ void RunDirectory::addEvent(const RunEvent& event) const {
 
 std::vector<RunEvent> RunDirectory::readEvents() const {
     std::vector<RunEvent> events;
-    const Result<std::string> text = readFile(path_ + "/events.jsonl");
+    const Result<std::string> text = readFile(path() + "/events.jsonl");
     if (!text.ok()) {
         return events;
     }
@@ -123,35 +125,6 @@ std::vector<RunEvent> RunDirectory::readEvents() const {
         }
     }
     return events;
-}
-
-std::vector<int> RunDirectory::attempts() const {
-    std::vector<int> found;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(path_, error)) {
-        const std::string name = entry.path().filename().string();
-        int number = 0;
-        const char* end = name.data() + name.size();
-        const bool isAttempt = name.size() > 1 && name[0] == 'a' &&
-                               std::from_chars(name.data() + 1, end, number).ptr == end;
-        if (isAttempt) {
-            found.push_back(number);
-        }
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
-std::vector<std::string> RunDirectory::workers(int attempt) const {
-    std::vector<std::string> found;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(attemptPath(attempt), error)) {
-        if (std::filesystem::exists(entry.path() / "out.log", error)) {
-            found.push_back(entry.path().filename().string());
-        }
-    }
-    std::sort(found.begin(), found.end());
-    return found;
 }
 
 }  // namespace millrace::agent

@@ -1,17 +1,18 @@
 #pragma once
-// The files of a run below the state directory: ROOT/<run id>/{submit.json, events.jsonl,
-// checkpoints/, a<attempt>/{job.json, attempt.json, done.json, stop.json, rank.sock, feed.sock,
-// <worker>/}}.
+// What the daemon keeps for itself of a run, beside what its workers are given (job::RunPaths):
+// ROOT/<run id>/{submit.json, events.jsonl, a<attempt>/{attempt.json, done.json, stop.json}}.
 //
 // Threads: a value; two writers of one file are the caller's mistake. Failure: errors name the
 // path.
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/job/attempt_paths.h"
 
 namespace millrace::agent {
 
@@ -29,26 +30,29 @@ struct SubmitFacts {
     bool operator==(const SubmitFacts&) const = default;
 };
 
+/// How an attempt began: what the daemon wants to know again of one that it did not start.
+struct AttemptStart {
+    std::int64_t resumeStep = 0;  ///< the step that it goes on after
+    std::int64_t fromStep = 0;    ///< what was asked for: a step, runs::kFromLast or kFromStart
+    std::int64_t restarts = 0;    ///< attempts before it that the daemon started by itself
+    int idleAttempts = 0;         ///< of these the last ones, in a row, that took no step
+    bool operator==(const AttemptStart&) const = default;
+};
+
 class RunDirectory {
  public:
-    RunDirectory(std::string root, std::string runId)
-        : path_(std::move(root) + "/" + std::move(runId)) {}
+    RunDirectory(std::string_view root, std::string_view runId)
+        : paths_(root, runId) {}
 
-    const std::string& path() const { return path_; }
-    std::string checkpointsPath() const { return path_ + "/checkpoints"; }
-    std::string attemptPath(int attempt) const;
-    std::string jobPath(int attempt) const { return attemptPath(attempt) + "/job.json"; }
-    std::string rankSocketPath(int attempt) const { return attemptPath(attempt) + "/rank.sock"; }
-    std::string feedSocketPath(int attempt) const { return attemptPath(attempt) + "/feed.sock"; }
+    const job::RunPaths& paths() const { return paths_; }
+    const std::string& path() const { return paths_.directory(); }
+    std::string checkpointsPath() const { return paths_.checkpoints(); }
 
     /// Makes the directories of an attempt.
     Status prepare(int attempt) const;
-    /// `text`: the whole of job.json.
-    Status writeJob(int attempt, const std::string& text) const;
-    /// What the daemon itself wants to know again of an attempt: job.json may be many megabytes.
-    Status writeAttempt(int attempt, const Json& facts) const;
-    /// Of an older version's attempts: job.json. Null when it cannot be read.
-    Json readAttempt(int attempt) const;
+    Status writeAttempt(int attempt, const AttemptStart& start) const;
+    /// As of a first attempt when it cannot be read.
+    AttemptStart readAttempt(int attempt) const;
 
     Status writeSubmitFacts(const SubmitFacts& facts) const;
     /// Empty facts when there are none.
@@ -61,20 +65,17 @@ class RunDirectory {
 
     /// Until when a run that was asked to stop may take for its checkpoint, wall clock.
     Status writeStop(int attempt, std::int64_t deadlineMs) const;
-    /// Nothing when it was not asked to, or by an older version.
+    /// Nothing when it was not asked to.
     std::optional<std::int64_t> readStop(int attempt) const;
 
     /// Appends; the file is bounded (256 KiB), what comes later is dropped.
     void addEvent(const RunEvent& event) const;
     std::vector<RunEvent> readEvents() const;
 
-    /// Attempts that have a directory, ascending.
-    std::vector<int> attempts() const;
-    /// Names of the workers' folders of an attempt that hold a log, sorted.
-    std::vector<std::string> workers(int attempt) const;
-
  private:
-    std::string path_;
+    std::string inAttempt(int attempt, const char* name) const;
+
+    job::RunPaths paths_;
 };
 
 }  // namespace millrace::agent

@@ -62,6 +62,11 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     if (!isKilled && words != facts.lastWords.end() && !words->second.empty()) {
         strAppend(&reason, "; its last line: ", words->second);
     }
+    const auto engine = facts.engineWords.find(name);
+    if (engine != facts.engineWords.end() && !engine->second.empty()) {
+        const std::string& all = engine->second;
+        strAppend(&reason, "; the engine says: ", all.substr(all.rfind('\n') + 1));
+    }
     return reason;
 }
 

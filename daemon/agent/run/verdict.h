@@ -25,6 +25,8 @@ struct AttemptFacts {
     std::int64_t restarts = 0, maxRestarts = 0;
     std::map<std::string, std::string> errors;     ///< a worker's own error sentence
     std::map<std::string, std::string> lastWords;  ///< last line of its log
+    /// The engine's own, of a worker that never spoke: neither in its log nor over its connection.
+    std::map<std::string, std::string> engineWords;
 };
 
 struct Verdict {

@@ -1,6 +1,7 @@
 #include "daemon/agent/run/worker_door.h"
 
 #include "backend/core/utf8.h"
+#include "backend/job/attempt_paths.h"
 
 namespace millrace::agent {
 namespace {
@@ -26,7 +27,7 @@ class RankDoor final : public WorkerDoor {
             // Each (attempt, worker) costs memory and a row in the store.
             const bool isRank =
                 sender.role == "rank" && sender.rank >= 0 && sender.rank < kMostRanks;
-            if (!isRank && sender.role != "feed") {
+            if (!isRank && sender.role != job::kFeed) {
                 return invalidArgument("hello of ", toUtf8(sender.role, kMostRoleShown), " ",
                                        sender.rank, "; a worker is a feed, or a rank from 0 to ",
                                        kMostRanks - 1);
@@ -69,7 +70,7 @@ Result<std::unique_ptr<WorkerDoor>> RankDoorMaker::open(const std::string& socke
 }
 
 std::string workerNameOf(const rank::Sender& sender) {
-    return sender.role == "rank" ? strCat("rank", sender.rank) : sender.role;
+    return sender.role == "rank" ? job::rankName(sender.rank) : sender.role;
 }
 
 }  // namespace millrace::agent

@@ -44,9 +44,9 @@ class FakeEngine final : public engines::Engine {
         cancelled.push_back(id.native);
         return okStatus();
     }
-    Result<engines::LogChunk> log(const engines::JobId&, std::string_view, std::uint64_t,
-                                  std::size_t) override {
-        return engines::LogChunk{};
+    Result<std::string> log(const engines::JobId&, std::string_view worker,
+                            std::size_t) override {
+        return words[std::string(worker)];
     }
     Result<engines::Capacity> capacity() override {
         engines::Capacity capacity;
@@ -77,6 +77,7 @@ class FakeEngine final : public engines::Engine {
     std::map<std::string, engines::Gang> gangs;
     std::map<std::string, engines::State> states;
     std::vector<std::string> cancelled;
+    std::map<std::string, std::string> words;  ///< of the engine, by worker
     Status submitError, findError;
 };
 

@@ -120,7 +120,7 @@ TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
     const auto policyOf = [] {
         runs::RunRecord run;
         run.id = "r-abcde";
-        const auto gang = makeGang(run, 1, JobFacts{}, RunDirectory("/runs", run.id), "/bin", {});
+        const auto gang = makeGang(run, 1, JobFacts{}, job::RunPaths("/runs", run.id), "/bin", {});
         const auto found = gang.groups.at(1).environment.find("OMP_WAIT_POLICY");
         return found == gang.groups.at(1).environment.end() ? "inherited" : found->second;
     };
@@ -146,7 +146,7 @@ TEST_F(AgentTest, ADirectoryRemembersEventsDoneAndSubmit) {
     EXPECT_EQ(directory.readDone(1)["rank0"]["step"], 5);
     EXPECT_EQ(directory.readSubmitFacts().gitBranch, "main");
     EXPECT_EQ(directory.readEvents().at(1), (RunEvent{1'700'000'001'000, "ended"}));
-    EXPECT_THAT(directory.attempts(), ElementsAre(1, 12));
+    EXPECT_THAT(directory.paths().attempts(), ElementsAre(1, 12));
 }
 
 TEST(Inspect, TheQuestionHoldsTheSpecAndItsVariations) {

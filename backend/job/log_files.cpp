@@ -1,5 +1,6 @@
-#include "backend/engines/worker_log.h"
+#include "backend/job/log_files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -8,14 +9,19 @@
 #include <unistd.h>
 
 #include "backend/core/unique_fd.h"
-#include "backend/engines/gang_files.h"
+#include "backend/core/utf8.h"
+#include "backend/job/attempt_paths.h"
+#include "backend/job/log_text.h"
 
-namespace millrace::engines {
+namespace millrace::job {
 namespace {
 
 constexpr std::string_view kOffsetMark = " m log-offset ";
 constexpr std::size_t kTimeLength = 24;
 constexpr std::size_t kLineMax = (std::size_t{64} << 10) + 256;  // what the guardian cuts lines to
+constexpr std::size_t kWordsBytes = 300;
+constexpr std::size_t kWordsReach = 1 << 20;  // so far back the worker's own words are looked for
+constexpr std::size_t kWordsStep = 256 << 10;
 
 struct LogFile {
     UniqueFd fd;
@@ -64,7 +70,7 @@ Result<std::string> readAt(const LogFile& file, std::uint64_t offset, std::size_
 }
 
 // The last whole lines of a file that end at or before `before`.
-Result<LogBlock> readBack(const LogFile& file, std::uint64_t before, std::size_t maxBytes,
+Result<LogBlock> readBlockBack(const LogFile& file, std::uint64_t before, std::size_t maxBytes,
                           const std::string& place) {
     LogBlock block;
     const std::uint64_t end = std::min(before, file.end());
@@ -86,51 +92,78 @@ Result<LogBlock> readBack(const LogFile& file, std::uint64_t before, std::size_t
 
 }  // namespace
 
-std::uint64_t workerLogEnd(const std::string& directory) {
-    const LogFile newer = openLog(directory + "/out.log");
-    return newer.fd.isOpen() ? newer.end() : openLog(directory + "/out.log.1").end();
+std::string FileLogs::folderOf(const LogKey& key) const {
+    return RunPaths(root_, key.run).attempt(key.attempt).worker(key.worker);
 }
 
-Result<LogBlock> readWorkerLogBack(const std::string& directory, std::uint64_t before,
-                                   std::size_t maxBytes) {
-    const LogFile newer = openLog(directory + "/out.log");
-    const LogFile older = openLog(directory + "/out.log.1");
-    ASSIGN_OR_RETURN(LogBlock block, readBack(newer, before, maxBytes, directory));
+std::vector<int> FileLogs::attempts(const std::string& run) const {
+    return RunPaths(root_, run).attempts();
+}
+
+std::vector<std::string> FileLogs::workers(const std::string& run, int attempt) const {
+    return RunPaths(root_, run).attempt(attempt).workers();
+}
+
+std::uint64_t FileLogs::end(const LogKey& key) const {
+    const std::string folder = folderOf(key);
+    const LogFile newer = openLog(folder + "/out.log");
+    return newer.fd.isOpen() ? newer.end() : openLog(folder + "/out.log.1").end();
+}
+
+Result<LogBlock> FileLogs::readBack(const LogKey& key, std::uint64_t before,
+                                    std::size_t maxBytes) const {
+    const std::string folder = folderOf(key);
+    const LogFile newer = openLog(folder + "/out.log");
+    const LogFile older = openLog(folder + "/out.log.1");
+    ASSIGN_OR_RETURN(LogBlock block, readBlockBack(newer, before, maxBytes, folder));
     if (!block.bytes.empty() || !older.fd.isOpen()) {
         return block;
     }
-    return readBack(older, before, maxBytes, directory);
+    return readBlockBack(older, before, maxBytes, folder);
 }
 
-Result<LogChunk> readWorkerLog(const std::string& directory, std::uint64_t from,
-                               std::size_t maxBytes) {
-    // Before the files: see isEnd.
-    const auto exit = readExitRecord(directory);
-    const bool hasEnded = exit.ok() && exit->has_value();
+Result<LogBlock> FileLogs::read(const LogKey& key, std::uint64_t from, std::size_t maxBytes) const {
+    const std::string folder = folderOf(key);
     // The newer file first: should it be rotated in between, it is opened twice and none is missed.
-    const LogFile newer = openLog(directory + "/out.log");
-    const LogFile older = openLog(directory + "/out.log.1");
-    LogChunk chunk;
-    chunk.nextOffset = from;
+    const LogFile newer = openLog(folder + "/out.log");
+    const LogFile older = openLog(folder + "/out.log.1");
+    LogBlock block;
+    block.start = from;
     if (!newer.fd.isOpen() && !older.fd.isOpen()) {
-        chunk.isEnd = hasEnded;
-        return chunk;
+        return block;
     }
     const bool isInOlder = older.fd.isOpen() && (!newer.fd.isOpen() || from < newer.base);
     const LogFile& file = isInOlder ? older : newer;
     const std::uint64_t start = std::max(from, file.base);
     if (start >= file.end()) {
-        chunk.isEnd = hasEnded && !isInOlder;
-        chunk.nextOffset = isInOlder && newer.fd.isOpen() ? newer.base : from;
-        return chunk;
+        block.start = isInOlder && newer.fd.isOpen() ? newer.base : from;
+        return block;
     }
-    ASSIGN_OR_RETURN(chunk.bytes, readAt(file, start, std::max(maxBytes, kLineMax), directory));
-    const std::size_t fit = chunk.bytes.rfind('\n', maxBytes == 0 ? 0 : maxBytes - 1);
-    const std::size_t end = fit != std::string::npos ? fit : chunk.bytes.find('\n');
-    chunk.bytes.resize(end == std::string::npos ? 0 : end + 1);
-    chunk.nextOffset = start + chunk.bytes.size();
-    chunk.isEnd = hasEnded && !isInOlder && chunk.nextOffset >= file.end();
-    return chunk;
+    block.start = start;
+    ASSIGN_OR_RETURN(block.bytes, readAt(file, start, std::max(maxBytes, kLineMax), folder));
+    const std::size_t fit = block.bytes.rfind('\n', maxBytes == 0 ? 0 : maxBytes - 1);
+    const std::size_t end = fit != std::string::npos ? fit : block.bytes.find('\n');
+    block.bytes.resize(end == std::string::npos ? 0 : end + 1);
+    return block;
 }
 
-}  // namespace millrace::engines
+std::string lastWordsOf(const WorkerLogs& logs, const LogKey& key) {
+    std::uint64_t before = kLogEnd;
+    for (std::size_t seen = 0; seen < kWordsReach;) {
+        const Result<LogBlock> block = logs.readBack(key, before, kWordsStep);
+        if (!block.ok() || block->bytes.empty()) {
+            break;
+        }
+        before = block->start;
+        seen += block->bytes.size();
+        for (std::string_view rest(block->bytes); !rest.empty();) {
+            const std::optional<LogText> line = splitLogLine(takeLastLine(rest));
+            if (line.has_value() && line->origin != 'm' && !line->text.empty()) {
+                return toUtf8(line->text, kWordsBytes);
+            }
+        }
+    }
+    return "";
+}
+
+}  // namespace millrace::job
