@@ -20,6 +20,7 @@
 #include "daemon/agent/run_service.h"
 #include "daemon/agent/run/worker_door.h"
 #include "tests/support/checkpoint_file.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/agent/fake_engine.h"
 #include "tests/unit/agent/fake_inspector.h"
 
