@@ -21,10 +21,10 @@ struct JobFile {
     spec::RunSpec spec;
     std::string specHash, streamHash;  ///< "" when read: taken from `spec`
     std::string planHash;
-    std::string planText;            ///< the plan's JSON; "": none. Of very many files it is
-                                     ///< megabytes, so it is never built as a tree here
-    std::string resume;              ///< checkpoint to go on from; "": from the start
-    std::string initFrom;            ///< checkpoint whose weights to start with; "": none
+    std::string planText;  ///< the plan's JSON; "": none. Of very many files it is
+                           ///< megabytes, so it is never built as a tree here
+    std::string resume;    ///< checkpoint to go on from; "": from the start
+    std::string initFrom;  ///< checkpoint whose weights to start with; "": none
     std::string checkpointDirectory;
     std::string rankSocket, feedSocket;
 

@@ -71,7 +71,7 @@ Result<std::string> readAt(const LogFile& file, std::uint64_t offset, std::size_
 
 // The last whole lines of a file that end at or before `before`.
 Result<LogBlock> readBlockBack(const LogFile& file, std::uint64_t before, std::size_t maxBytes,
-                          const std::string& place) {
+                               const std::string& place) {
     LogBlock block;
     const std::uint64_t end = std::min(before, file.end());
     if (!file.fd.isOpen() || end <= file.base) {

@@ -18,8 +18,8 @@
 #include "backend/core/bounded_queue.h"
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
-#include "daemon/agent/run/active_run.h"
 #include "daemon/agent/line_intake.h"
+#include "daemon/agent/run/active_run.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {

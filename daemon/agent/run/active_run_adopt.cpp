@@ -47,8 +47,8 @@ void ActiveRun::adopt() {
 // What is left of the time that it was given when it was asked to stop.
 std::chrono::milliseconds ActiveRun::graceLeft() const {
     const std::int64_t now = place_.clock.wallMs();
-    const std::chrono::milliseconds left(
-        journal_.directory().readStop(attempt()).value_or(now) - now);
+    const std::chrono::milliseconds left(journal_.directory().readStop(attempt()).value_or(now) -
+                                         now);
     return std::clamp(left, kGraceLeast, kGraceMost);
 }
 
@@ -85,11 +85,11 @@ Status ActiveRun::followGang() {
     bool isOther = false;  // this daemon would start something else
     if (journal_.run().state == runs::RunState::kStarting) {
         // A daemon that ended in the middle of a start may have left workers out.
-        const Status status = place_.engine
-                                  .submit(makeGang(journal_.run(), attempt(), facts_,
-                                                   journal_.directory().paths(), place_.binDir,
-                                                   needs_))
-                                  .status();
+        const Status status =
+            place_.engine
+                .submit(makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
+                                 place_.binDir, needs_))
+                .status();
         isOther = absl::IsAlreadyExists(status);
         RETURN_IF_ERROR(isOther ? okStatus() : status);
     }

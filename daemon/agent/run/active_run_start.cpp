@@ -1,5 +1,5 @@
-// ActiveRun, the part that brings an attempt on its way: its preparation, its place in the store, its
-// door and its gang.
+// ActiveRun, the part that brings an attempt on its way: its preparation, its place in the store,
+// its door and its gang.
 #include <algorithm>
 #include <utility>
 
@@ -44,8 +44,7 @@ void ActiveRun::askSurvey() {
     order.runId = id();
     order.streamHash = journal_.run().streamHash;
     order.keep = facts_.checkpointKeep;
-    const bool isAsked =
-        preparation_->askSurvey(std::move(order), answer(&ActiveRun::surveyed));
+    const bool isAsked = preparation_->askSurvey(std::move(order), answer(&ActiveRun::surveyed));
     if (!isAsked && isAnswerTo(Stage::kSurveying, number)) {
         move(Move::kNotNow);
     }
@@ -143,8 +142,7 @@ void ActiveRun::jobWritten(std::uint64_t number, const Status& written) {
 Status ActiveRun::beginAttempt() {
     const int next = attempt() + 1;
     const std::int64_t resumeStep = preparation_->resumeStep();
-    RETURN_IF_ERROR(
-        place_.store.beginAttempt(id(), next, resumeStep, preparation_->isRestart()));
+    RETURN_IF_ERROR(place_.store.beginAttempt(id(), next, resumeStep, preparation_->isRestart()));
     begin_.resumeStep = resumeStep;
     begin_.fromStep = preparation_->fromStep();
     hasBegun_ = false;
@@ -174,13 +172,12 @@ Status ActiveRun::placeNow() {
     live.resumeStep = begin_.resumeStep;
     live.queuedReason.clear();
     journal_.publish();
-    ASSIGN_OR_RETURN(job_, place_.engine.submit(makeGang(journal_.run(), attempt(), facts_,
-                                                         journal_.directory().paths(),
-                                                         place_.binDir, needs_)));
+    ASSIGN_OR_RETURN(
+        job_, place_.engine.submit(makeGang(journal_.run(), attempt(), facts_,
+                                            journal_.directory().paths(), place_.binDir, needs_)));
     startBackoffNs_ = 0;
     place_.pokeEngine();
-    logInfo("run: started",
-            {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});
+    logInfo("run: started", {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});
     return okStatus();
 }
 
@@ -218,8 +215,8 @@ void ActiveRun::stopPlacing() {
 }
 
 Status ActiveRun::openDoor() {
-    return door_.open(journal_.directory().paths().attempt(attempt()).rankSocket(), id(),
-                      attempt(), place_.listener(id()));
+    return door_.open(journal_.directory().paths().attempt(attempt()).rankSocket(), id(), attempt(),
+                      place_.listener(id()));
 }
 
 Result<std::string> ActiveRun::findInitFrom() const {

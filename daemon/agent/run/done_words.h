@@ -1,9 +1,9 @@
 #pragma once
 // DoneWords: what workers of the present attempt said when they were done.
 //
-// A worker whose `done` is acknowledged ends and never says it again: the word is on disk first, and
-// until it is (a full disk) nothing is acknowledged. Threads: one owner (the controller's). Failure:
-// logged once, tried again.
+// A worker whose `done` is acknowledged ends and never says it again: the word is on disk first,
+// and until it is (a full disk) nothing is acknowledged. Threads: one owner (the controller's).
+// Failure: logged once, tried again.
 #include <cstdint>
 #include <string>
 

@@ -51,8 +51,8 @@ std::string Preparation::text() const {
     const std::uint64_t bytes = bytesRead_->load();
     return survey_.has_value() ? "its job is being written"
            : bytes == 0        ? "reads its checkpoints"
-                               : strCat("reads its checkpoints: ",
-                                        formatBytes(static_cast<double>(bytes)), " so far");
+                        : strCat("reads its checkpoints: ", formatBytes(static_cast<double>(bytes)),
+                                 " so far");
 }
 
 }  // namespace millrace::agent

@@ -41,8 +41,7 @@ struct AttemptStart {
 
 class RunDirectory {
  public:
-    RunDirectory(std::string_view root, std::string_view runId)
-        : paths_(root, runId) {}
+    RunDirectory(std::string_view root, std::string_view runId) : paths_(root, runId) {}
 
     const job::RunPaths& paths() const { return paths_; }
     const std::string& path() const { return paths_.directory(); }

@@ -150,8 +150,8 @@ std::set<std::string> rowsOfThePage() {
 TEST(AttemptState, ThePageHasTheTable) {
     std::set<std::string> rows;
     for (const Transition& one : transitions()) {
-        rows.insert(strCat(" ", textOf(one.from), " | ", textOf(one.move), " | ", textOf(one.to),
-                           " "));
+        rows.insert(
+            strCat(" ", textOf(one.from), " | ", textOf(one.move), " | ", textOf(one.to), " "));
     }
     EXPECT_EQ(rowsOfThePage(), rows);
 }

@@ -44,8 +44,7 @@ class FakeEngine final : public engines::Engine {
         cancelled.push_back(id.native);
         return okStatus();
     }
-    Result<std::string> log(const engines::JobId&, std::string_view worker,
-                            std::size_t) override {
+    Result<std::string> log(const engines::JobId&, std::string_view worker, std::size_t) override {
         return words[std::string(worker)];
     }
     Result<engines::Capacity> capacity() override {

@@ -173,7 +173,8 @@ TEST_F(LogReaderTest, ACursorThatIsNoneIsRefused) {
     for (const char* cursor : {"x", "1/feed", "1/feed:abc", "1/feed:-1"}) {
         LogQuery query;
         query.cursor = cursor;
-        EXPECT_TRUE(absl::IsInvalidArgument(LogReader::open(*logs, kRun, query).status())) << cursor;
+        EXPECT_TRUE(absl::IsInvalidArgument(LogReader::open(*logs, kRun, query).status()))
+            << cursor;
     }
 }
 

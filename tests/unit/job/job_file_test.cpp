@@ -1,8 +1,9 @@
 #include "backend/job/job_file.h"
 
+#include <sys/stat.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include "backend/core/files.h"
 #include "backend/core/json.h"
@@ -70,8 +71,8 @@ TEST(JobFile, EveryMemberComesBack) {
             continue;
         }
         Json other = json;
-        other[key] = key == "attempt"   ? Json(9)
-                     : key == "plan"    ? Json{{"other", 1}}
+        other[key] = key == "attempt"    ? Json(9)
+                     : key == "plan"     ? Json{{"other", 1}}
                      : value.is_object() ? specNamed("x")
                                          : Json("other");
         const Result<JobFile> read = JobFile::fromText(other.dump());
