@@ -42,7 +42,7 @@ class FakeEngine final : public engines::Engine {
     }
     Status cancel(const engines::JobId& id, std::chrono::milliseconds) override {
         cancelled.push_back(id.native);
-        return okStatus();
+        return cancelError;
     }
     Result<std::string> log(const engines::JobId&, std::string_view worker, std::size_t) override {
         return words[std::string(worker)];
@@ -77,7 +77,7 @@ class FakeEngine final : public engines::Engine {
     std::map<std::string, engines::State> states;
     std::vector<std::string> cancelled;
     std::map<std::string, std::string> words;  ///< of the engine, by worker
-    Status submitError, findError;
+    Status submitError, findError, cancelError;
 };
 
 }  // namespace millrace::agent

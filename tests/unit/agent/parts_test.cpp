@@ -80,6 +80,14 @@ TEST(Verdict, AFullDiskIsNoInputErrorAndIsTriedAgain) {
     EXPECT_EQ(judge(someFacts(), gangOf(kExitInput, 0)).kind, Verdict::Kind::kFailed);
 }
 
+TEST(Verdict, OfAWorkerThatNeverSpokeTheEngineHasTheLastWord) {
+    AttemptFacts facts = someFacts();
+    facts.engineWords = {{"feed", "fine"}, {"rank0", "started\nending the command: too old"}};
+    EXPECT_EQ(judge(facts, gangOf(143, 0)).reason,
+              "rank0 was ended by SIGTERM after step 10; the engine says: ending the command: too "
+              "old");
+}
+
 TEST(Verdict, ExitsAreDescribedByName) {
     engines::WorkerState worker;
     worker.name = "feed";
