@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/core/mutex.h"
 #include "backend/core/status.h"
 
 namespace millrace {
@@ -22,25 +21,6 @@ class SystemClock final : public Clock {
  public:
     std::int64_t wallMs() const override;
     std::int64_t steadyNs() const override;
-};
-
-/// Moves only when told to. Threads: any.
-class FakeClock final : public Clock {
- public:
-    explicit FakeClock(std::int64_t startMs = 1'700'000'000'000) : ms_(startMs) {}
-    std::int64_t wallMs() const override {
-        MutexLock lock(mutex_);
-        return ms_;
-    }
-    std::int64_t steadyNs() const override { return wallMs() * 1'000'000; }
-    void advanceMs(std::int64_t ms) {
-        MutexLock lock(mutex_);
-        ms_ += ms;
-    }
-
- private:
-    mutable Mutex mutex_;
-    std::int64_t ms_ MR_GUARDED_BY(mutex_);
 };
 
 /// "2026-03-01T12:34:56.789Z" (RFC 3339, UTC, milliseconds).

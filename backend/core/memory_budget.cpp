@@ -21,19 +21,6 @@ Result<MemoryBudget::Reservation> MemoryBudget::reserve(std::int64_t bytes, std:
     return Reservation(this, bytes);
 }
 
-Result<MemoryBudget::Reservation> MemoryBudget::reserveBlocking(std::int64_t bytes,
-                                                                std::string_view what) {
-    MutexLock lock(mutex_);
-    if (bytes > limitBytes_) {
-        return overBudget(bytes, 0, limitBytes_, what);
-    }
-    while (usedBytes_ + bytes > limitBytes_) {
-        freed_.wait(mutex_);
-    }
-    usedBytes_ += bytes;
-    return Reservation(this, bytes);
-}
-
 std::int64_t MemoryBudget::usedBytes() const {
     MutexLock lock(mutex_);
     return usedBytes_;
@@ -42,7 +29,6 @@ std::int64_t MemoryBudget::usedBytes() const {
 void MemoryBudget::give(std::int64_t bytes) {
     MutexLock lock(mutex_);
     usedBytes_ -= bytes;
-    freed_.notifyAll();
 }
 
 void MemoryBudget::Reservation::release() {

@@ -39,9 +39,6 @@ class MemoryBudget {
     /// Refuses with kResourceExhausted, naming `what`, its size, what is taken and the limit.
     Result<Reservation> reserve(std::int64_t bytes, std::string_view what);
 
-    /// Waits until the bytes are free; a request over the whole limit is refused at once.
-    Result<Reservation> reserveBlocking(std::int64_t bytes, std::string_view what);
-
     std::int64_t limitBytes() const { return limitBytes_; }
     std::int64_t usedBytes() const;
 
@@ -49,7 +46,6 @@ class MemoryBudget {
     void give(std::int64_t bytes);
     const std::int64_t limitBytes_;
     mutable Mutex mutex_;
-    CondVar freed_;
     std::int64_t usedBytes_ MR_GUARDED_BY(mutex_) = 0;
 };
 

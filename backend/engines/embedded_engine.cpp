@@ -1,5 +1,6 @@
 #include "backend/engines/embedded_engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <sched.h>
@@ -9,7 +10,8 @@
 #include "backend/core/log.h"
 #include "backend/core/text.h"
 #include "backend/engines/embedded_job.h"
-#include "backend/engines/worker_log.h"
+#include "backend/job/log_files.h"
+#include "backend/job/log_text.h"
 
 namespace millrace::engines {
 namespace {
@@ -25,6 +27,25 @@ EmbeddedOptions filledIn(EmbeddedOptions options) {
                                     static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     }
     return options;
+}
+
+constexpr std::size_t kLogReach = 64 << 10;
+
+// The last of what the guardian itself wrote into a worker's log.
+std::string guardiansWords(std::string_view log, std::size_t maxBytes) {
+    std::string words;
+    while (!log.empty()) {
+        const std::optional<job::LogText> line = job::splitLogLine(job::takeLastLine(log));
+        if (!line.has_value() || line->origin != 'm') {
+            continue;
+        }
+        const std::string_view gap = words.empty() ? "" : "\n";
+        if (line->text.size() + gap.size() + words.size() > maxBytes) {
+            break;
+        }
+        words = strCat(line->text, gap, words);
+    }
+    return words;
 }
 
 }  // namespace
@@ -277,16 +298,20 @@ Status EmbeddedEngine::stopWorker(const JobId& id, std::string_view worker,
     return notFound("gang ", id.native, ": not followed");
 }
 
-Result<LogChunk> EmbeddedEngine::log(const JobId& id, std::string_view worker, std::uint64_t from,
-                                     std::size_t maxBytes) {
+Result<std::string> EmbeddedEngine::log(const JobId& id, std::string_view worker,
+                                        std::size_t maxBytes) {
     ASSIGN_OR_RETURN(const std::string directory, gangDirectory(id.native));
     ASSIGN_OR_RETURN(const GangRecord record, readGangRecord(directory));
-    for (const WorkerRecord& known : record.workers) {
-        if (known.name == worker) {
-            return readWorkerLog(strCat(directory, "/", worker), from, maxBytes);
-        }
+    const bool isKnown = std::any_of(record.workers.begin(), record.workers.end(),
+                                     [&](const WorkerRecord& one) { return one.name == worker; });
+    if (!isKnown) {
+        return notFound("gang ", id.native, ": has no worker '", worker, "'");
     }
-    return notFound("gang ", id.native, ": has no worker '", worker, "'");
+    const job::LogKey key{id.native.substr(0, id.native.rfind(".a")), record.attempt,
+                          std::string(worker)};
+    ASSIGN_OR_RETURN(const job::LogBlock block,
+                     job::FileLogs(options_.root).readBack(key, job::kLogEnd, kLogReach));
+    return guardiansWords(block.bytes, maxBytes);
 }
 
 Result<Capacity> EmbeddedEngine::capacity() {

@@ -53,8 +53,9 @@ class EmbeddedEngine final : public Engine {
     Status cancel(const JobId& id, std::chrono::milliseconds grace) override;
     /// Ends one worker only (a feed that is to be replaced, a test of a failure).
     Status stopWorker(const JobId& id, std::string_view worker, std::chrono::milliseconds grace);
-    Result<LogChunk> log(const JobId& id, std::string_view worker, std::uint64_t from,
-                         std::size_t maxBytes) override;
+    /// What the worker's guardian wrote into its log.
+    Result<std::string> log(const JobId& id, std::string_view worker,
+                            std::size_t maxBytes) override;
     Result<Capacity> capacity() override;
 
  private:

@@ -124,13 +124,6 @@ struct Capacity {
     std::int64_t asOfMs = 0;
 };
 
-/// A piece of a worker's log file.
-struct LogChunk {
-    std::string bytes;
-    std::uint64_t nextOffset = 0;
-    bool isEnd = false;  ///< nothing follows: the worker ended and all was read
-};
-
 class Engine {
  public:
     virtual ~Engine() = default;
@@ -145,8 +138,10 @@ class Engine {
     virtual Result<std::vector<std::pair<JobId, State>>> list() = 0;
     /// Success means "asked": the end comes as a state. Of a missing or ended job: fine.
     virtual Status cancel(const JobId& id, std::chrono::milliseconds grace) = 0;
-    virtual Result<LogChunk> log(const JobId& id, std::string_view worker, std::uint64_t from,
-                                 std::size_t maxBytes) = 0;
+    /// The engine's own last words about a worker, for one that never spoke itself: lines, at most
+    /// `maxBytes`; "": it has none. What workers print is not the engine's: job::WorkerLogs.
+    virtual Result<std::string> log(const JobId& id, std::string_view worker,
+                                    std::size_t maxBytes) = 0;
     virtual Result<Capacity> capacity() = 0;
 };
 

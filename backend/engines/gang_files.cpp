@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "backend/core/files.h"
 #include "backend/core/json_bounds.h"
 #include "backend/core/unique_fd.h"
+#include "backend/job/attempt_paths.h"
 
 namespace millrace::engines {
 namespace {
@@ -148,7 +150,8 @@ Result<std::string> gangDirectoryOf(const std::string& root, std::string_view ke
         attempt.find_first_not_of("0123456789") != std::string_view::npos) {
         return invalidArgument("gang key '", key, "': must look like r-abcde.a1");
     }
-    return strCat(root, "/", key.substr(0, dot), "/a", attempt);
+    const int number = std::atoi(std::string(attempt).c_str());
+    return job::RunPaths(root, key.substr(0, dot)).attempt(number).directory();
 }
 
 Status addLivingMark(const std::string& root, const std::string& key) {

@@ -395,15 +395,6 @@ Status RunStore::setNote(std::string_view id, std::string_view note) {
     return changeRun(db, id, [&](std::int64_t no) { return updateText(db, no, "note", note); });
 }
 
-Status RunStore::setName(std::string_view id, std::string_view name) {
-    if (name.empty()) {
-        return invalidArgument("run ", id, ": a name cannot be empty");
-    }
-    MutexLock lock(writeMutex_);
-    Database& db = *writer_;
-    return changeRun(db, id, [&](std::int64_t no) { return updateText(db, no, "name", name); });
-}
-
 Status RunStore::markDeleted(std::string_view id) {
     MutexLock lock(writeMutex_);
     Database& db = *writer_;

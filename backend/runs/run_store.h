@@ -196,7 +196,6 @@ class RunStore {
     Status setTag(std::string_view id, std::string_view key, std::string_view value);
     Status deleteTag(std::string_view id, std::string_view key);
     Status setNote(std::string_view id, std::string_view note);
-    Status setName(std::string_view id, std::string_view name);
     /// Hides a run from lists; refused while it is not in a terminal state.
     Status markDeleted(std::string_view id);
     Status restore(std::string_view id);

@@ -86,16 +86,6 @@ void flatten(const std::string& path, const Json& value, std::map<std::string, s
     }
 }
 
-bool isCopy(const std::string& path) {
-    for (const std::string_view prefix :
-         {"variation", "base_dir", "eval.labels.", "eval.label_recipe.", "eval.recipe."}) {
-        if (path.compare(0, prefix.size(), prefix) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 TableRef::TableRef(std::vector<std::string> names) : paths(std::move(names)) {
@@ -164,26 +154,6 @@ std::map<std::string, std::string> flattenParams(const Json& spec) {
     std::map<std::string, std::string> out;
     flatten("", spec, out);
     return out;
-}
-
-std::vector<SpecDifference> diffSpecs(const RunSpec& a, const RunSpec& b) {
-    const auto left = flattenParams(a.toJson());
-    auto right = flattenParams(b.toJson());
-    std::map<std::string, SpecDifference> all;
-    for (const auto& [path, text] : left) {
-        all[path] = {path, text, ""};
-    }
-    for (const auto& [path, text] : right) {
-        all[path].path = path;
-        all[path].b = text;
-    }
-    std::vector<SpecDifference> differences;
-    for (auto& [path, difference] : all) {
-        if (difference.a != difference.b && !isCopy(path)) {
-            differences.push_back(std::move(difference));
-        }
-    }
-    return differences;
 }
 
 }  // namespace millrace::spec

@@ -157,13 +157,6 @@ std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view colum
 std::string specHash(const RunSpec& spec);
 std::string streamHash(const RunSpec& spec);
 
-/// A key that differs, as of `--set` ("recipe.sample.keep"); a text is "" where it is absent.
-struct SpecDifference {
-    std::string path, a, b;
-    bool operator==(const SpecDifference&) const = default;
-};
-/// By path, without `variation`, `base_dir` and the parts of `eval` that are copies of the base.
-std::vector<SpecDifference> diffSpecs(const RunSpec& a, const RunSpec& b);
 /// Every key of a resolved spec (toJson's form) as path -> text, for the params of a run.
 std::map<std::string, std::string> flattenParams(const Json& spec);
 

@@ -14,7 +14,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/runs/run_store.h"
-#include "daemon/agent/run_directory.h"
+#include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
 

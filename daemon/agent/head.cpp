@@ -54,6 +54,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     RETURN_IF_ERROR(checkPrograms(config.binDir));
     RETURN_IF_ERROR(makePrivateDirectory(config.runsDir()));
     ASSIGN_OR_RETURN(store_, runs::RunStore::open(config.storePath(), clock));
+    logs_ = std::make_unique<job::FileLogs>(config.runsDir());
     engines::EmbeddedOptions options;
     options.root = config.runsDir();
     options.execProgram = config.binDir + "/millrace-exec";
@@ -70,7 +71,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.runsDir = config.runsDir();
     control.binDir = config.binDir;
     controller_ = std::make_unique<RunController>(
-        std::move(control), ControllerParts{*store_, *engine_, doors_, live_, clock,
+        std::move(control), ControllerParts{*store_, *engine_, doors_, live_, clock, *logs_,
                                             [this] { poller_->poke(); }, telemetry_.get()});
     const telemetry::NodeInfo& node = telemetry_->info();
     ServiceOptions service{config.runsDir(), node.hostname, kMaxSpecBytes, node.version,

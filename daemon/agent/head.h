@@ -9,6 +9,7 @@
 #include "backend/core/status.h"
 #include "backend/engines/embedded_engine.h"
 #include "backend/engines/poller.h"
+#include "backend/job/log_files.h"
 #include "backend/runs/run_store.h"
 #include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspection.h"
@@ -40,6 +41,7 @@ class Head {
     LiveTable live_;
     RankDoorMaker doors_;
     std::unique_ptr<runs::RunStore> store_;
+    std::unique_ptr<job::FileLogs> logs_;
     std::unique_ptr<engines::EmbeddedEngine> engine_;
     std::unique_ptr<TelemetryService> telemetry_;
     std::unique_ptr<LoaderInspector> inspector_;

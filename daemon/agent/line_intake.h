@@ -17,24 +17,9 @@
 #include "backend/rank/rank_line.h"
 #include "backend/rank/rank_server.h"
 #include "backend/runs/run_store.h"
+#include "daemon/agent/run/committed_line.h"
 
 namespace millrace::agent {
-
-/// A line that is in the store now.
-struct CommittedLine {
-    std::string runId, worker;
-    int attempt = 1;
-    rank::RankLine line;
-};
-
-/// What to tell a worker.
-struct AckOrder {
-    std::string runId;
-    int doorAttempt = 1;  ///< of the connection
-    rank::ConnectionId connection = 0;
-    std::int64_t attempt = 1;  ///< of the lines
-    std::uint64_t seq = 0;
-};
 
 struct IntakeReport {
     std::vector<CommittedLine> committed;

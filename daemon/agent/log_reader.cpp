@@ -7,7 +7,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/json.h"
 #include "backend/core/utf8.h"
-#include "backend/engines/worker_log.h"
+#include "backend/job/log_text.h"
 
 namespace millrace::agent {
 namespace {
@@ -16,10 +16,8 @@ constexpr std::size_t kReadBytes = 256 << 10;
 constexpr std::size_t kMostLineBytes = 16 << 10;
 constexpr std::size_t kTurnBytes = 1 << 20;  // read in one call
 constexpr std::size_t kPageBytes = 1 << 20;  // of text in one page
-constexpr std::size_t kLastWordsBytes = 300;
-constexpr std::size_t kLastWordsReach = 1 << 20;
 
-std::optional<LogLevel> levelOf(std::string_view word) {
+LogLevel levelOf(std::string_view word) {
     constexpr std::pair<std::string_view, LogLevel> kWords[] = {{"debug", LogLevel::kDebug},
                                                                 {"info", LogLevel::kInfo},
                                                                 {"warn", LogLevel::kWarn},
@@ -30,91 +28,26 @@ std::optional<LogLevel> levelOf(std::string_view word) {
             return level;
         }
     }
-    return std::nullopt;
-}
-
-std::string_view nextWord(std::string_view& rest) {
-    const std::size_t blank = rest.find(' ');
-    const std::string_view word = rest.substr(0, blank);
-    rest = blank == std::string_view::npos ? std::string_view() : rest.substr(blank + 1);
-    return word;
-}
-
-// A worker's own structured line "TIME level event ..." has its level as second word; its time is
-// the guardian's to within a write, so it is not shown twice.
-void readOwnPrefix(LogLine& line) {
-    std::string_view rest(line.text);
-    const std::string_view time = nextWord(rest);
-    if (time.size() < 20 || !parseTime(time).ok()) {
-        return;
-    }
-    const std::optional<LogLevel> level = levelOf(nextWord(rest));
-    if (level.has_value()) {
-        line.level = *level;
-        line.text = std::string(rest);
-    }
-}
-
-// The last line of `bytes`, which end with one, without its end; `bytes` lose it.
-std::string_view takeLastLine(std::string_view& bytes) {
-    bytes.remove_suffix(1);
-    const std::size_t start = bytes.rfind('\n') + 1;
-    const std::string_view line = bytes.substr(start);
-    bytes = bytes.substr(0, start);
-    return line;
-}
-
-bool isGuardians(std::string_view text) {
-    return text.find(" m ") == text.find(' ');
+    return LogLevel::kNone;
 }
 
 }  // namespace
 
 std::optional<LogLine> parseLogLine(std::string_view text) {
-    std::string_view rest = text;
-    const Result<std::int64_t> time = parseTime(nextWord(rest));
-    const std::string_view origin = nextWord(rest);
-    const bool isOrigin = origin == "o" || origin == "e" || origin == "m";
-    if (!time.ok() || !isOrigin) {
-        return std::nullopt;
-    }
-    if (origin == "m" && rest.rfind("log-offset", 0) == 0) {
+    const std::optional<job::LogText> split = job::splitLogLine(text);
+    if (!split.has_value()) {
         return std::nullopt;
     }
     LogLine line;
-    line.timeMs = *time;
-    line.isStderr = origin == "e";
-    line.text = toUtf8(rest, kMostLineBytes);
-    if (origin == "m") {
-        line.level = LogLevel::kInfo;
-    } else {
-        readOwnPrefix(line);
-    }
+    line.timeMs = split->timeMs;
+    line.isStderr = split->origin == 'e';
+    line.text = toUtf8(split->text, kMostLineBytes);
+    line.level = split->origin == 'm' ? LogLevel::kInfo : levelOf(split->level);
     return line;
 }
 
-std::string lastLogLine(const std::string& workerDirectory) {
-    std::uint64_t before = engines::kLogEnd;
-    for (std::size_t seen = 0; seen < kLastWordsReach;) {
-        const auto block = engines::readWorkerLogBack(workerDirectory, before, kReadBytes);
-        if (!block.ok() || block->bytes.empty()) {
-            break;
-        }
-        before = block->start;
-        seen += block->bytes.size();
-        for (std::string_view rest(block->bytes); !rest.empty();) {
-            const std::string_view text = takeLastLine(rest);
-            const std::optional<LogLine> line = parseLogLine(text);
-            if (line.has_value() && !isGuardians(text) && !line->text.empty()) {
-                return toUtf8(line->text, kLastWordsBytes);
-            }
-        }
-    }
-    return "";
-}
-
-Result<LogReader> LogReader::open(RunDirectory directory, LogQuery query) {
-    LogReader reader(std::move(directory), std::move(query));
+Result<LogReader> LogReader::open(const job::WorkerLogs& logs, std::string runId, LogQuery query) {
+    LogReader reader(logs, std::move(runId), std::move(query));
     RETURN_IF_ERROR(reader.readCursor());
     return reader;
 }
@@ -141,11 +74,11 @@ Status LogReader::readCursor() {
 }
 
 void LogReader::findSources() {
-    for (const int attempt : directory_.attempts()) {
+    for (const int attempt : logs_->attempts(runId_)) {
         if (query_.attempt != 0 && query_.attempt != attempt) {
             continue;
         }
-        for (const std::string& worker : directory_.workers(attempt)) {
+        for (const std::string& worker : logs_->workers(runId_, attempt)) {
             const auto& wanted = query_.workers;
             const bool isWanted =
                 wanted.empty() || std::find(wanted.begin(), wanted.end(), worker) != wanted.end();
@@ -154,14 +87,11 @@ void LogReader::findSources() {
                 continue;
             }
             Source source;
-            source.attempt = attempt;
-            source.worker = worker;
-            source.directory = directory_.attemptPath(attempt) + "/" + worker;
+            source.key = {runId_, attempt, worker};
             const auto start = startOffsets_.find(key);
             source.offset = start == startOffsets_.end() ? 0 : start->second;
             source.readTo = source.offset;
-            source.stopAt = query_.isFollowing ? engines::kLogEnd
-                                               : engines::workerLogEnd(source.directory);
+            source.stopAt = query_.isFollowing ? job::kLogEnd : logs_->end(source.key);
             source.lookedTo = source.stopAt;
             sources_.emplace(key, std::move(source));
         }
@@ -187,8 +117,8 @@ void LogReader::keep(Source& source, std::string_view bytes, std::uint64_t start
         at += size;
         source.readTo = at;
         if (line.has_value() && isWanted(*line)) {
-            line->worker = source.worker;
-            line->attempt = source.attempt;
+            line->worker = source.key.worker;
+            line->attempt = source.key.attempt;
             source.buffer.push_back({std::move(*line), at});
         }
     }
@@ -202,14 +132,13 @@ LogReader::Fill LogReader::fill(Source& source, LogPage& page) {
         if (turnBytes_ == 0) {
             return Fill::kTurnOver;
         }
-        const auto chunk = engines::readWorkerLog(source.directory, source.readTo, kReadBytes);
-        if (!chunk.ok() || chunk->bytes.empty()) {
+        const auto block = logs_->read(source.key, source.readTo, kReadBytes);
+        if (!block.ok() || block->bytes.empty()) {
             return Fill::kAtEnd;
         }
-        turnBytes_ -= std::min(turnBytes_, chunk->bytes.size());
-        const std::uint64_t start = chunk->nextOffset - chunk->bytes.size();
-        page.droppedLines += start > source.readTo ? 1 : 0;
-        keep(source, chunk->bytes, start);
+        turnBytes_ -= std::min(turnBytes_, block->bytes.size());
+        page.droppedLines += block->start > source.readTo ? 1 : 0;
+        keep(source, block->bytes, block->start);
     }
     return Fill::kReady;
 }
@@ -277,8 +206,7 @@ bool LogReader::findTail() {
 }
 
 void LogReader::lookBack(Source& source) {
-    const auto block =
-        engines::readWorkerLogBack(source.directory, source.lookedTo, kReadBytes);
+    const auto block = logs_->readBack(source.key, source.lookedTo, kReadBytes);
     if (!block.ok() || block->bytes.empty()) {
         source.isLookedThrough = true;
         return;
@@ -289,7 +217,7 @@ void LogReader::lookBack(Source& source) {
     }
     source.lookedTo = block->start;
     for (std::string_view rest(block->bytes); !rest.empty() && !source.isLookedThrough;) {
-        const std::string_view text = takeLastLine(rest);
+        const std::string_view text = job::takeLastLine(rest);
         const std::optional<LogLine> line = parseLogLine(text);
         if (line.has_value() && isWanted(*line)) {
             source.marks.push_front({line->timeMs, block->start + rest.size()});

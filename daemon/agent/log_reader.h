@@ -2,7 +2,7 @@
 // The workers' logs of a run as one stream of lines, merged by time, that can be read again from
 // where one stopped.
 //
-// Reads the files that the guardians write (engines/worker_log.h), also across their rotation.
+// Reads what job::WorkerLogs has of them.
 // Threads: one owner. Bounded: a chunk of lines and a buffer for each worker; a call reads about a
 // megabyte, however long the logs are and however fast they grow. Failure: a worker whose file
 // cannot be read has no lines.
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "daemon/agent/run_directory.h"
+#include "backend/job/worker_logs.h"
 
 namespace millrace::agent {
 
@@ -50,8 +50,8 @@ struct LogPage {
 
 class LogReader {
  public:
-    /// kInvalidArgument for a cursor that is none.
-    static Result<LogReader> open(RunDirectory directory, LogQuery query);
+    /// Of the run `runId`; `logs` outlives it. kInvalidArgument for a cursor that is none.
+    static Result<LogReader> open(const job::WorkerLogs& logs, std::string runId, LogQuery query);
     /// The next lines, at most `most` and about a megabyte. New workers and attempts join as they
     /// appear. A page without lines that is not at the end: ask again, there was more to look at.
     LogPage next(std::size_t most);
@@ -67,8 +67,7 @@ class LogReader {
         std::uint64_t start = 0;
     };
     struct Source {
-        int attempt = 1;
-        std::string worker, directory;
+        job::LogKey key;
         std::uint64_t offset = 0;  // behind the last line handed out
         std::uint64_t readTo = 0;  // behind the last line buffered
         std::uint64_t stopAt = 0;  // lines behind it are not this reader's
@@ -80,8 +79,8 @@ class LogReader {
     };
     enum class Fill { kReady, kAtEnd, kTurnOver };
 
-    LogReader(RunDirectory directory, LogQuery query)
-        : directory_(std::move(directory)), query_(std::move(query)) {}
+    LogReader(const job::WorkerLogs& logs, std::string runId, LogQuery query)
+        : logs_(&logs), runId_(std::move(runId)), query_(std::move(query)) {}
     Status readCursor();
     void findSources();
     Fill fill(Source& source, LogPage& page);
@@ -93,7 +92,8 @@ class LogReader {
     std::string cursorText() const;
     bool isWanted(const LogLine& line) const;
 
-    RunDirectory directory_;
+    const job::WorkerLogs* logs_;
+    std::string runId_;
     LogQuery query_;
     std::map<std::string, Source> sources_;              // "1/feed"
     std::map<std::string, std::uint64_t> startOffsets_;  // of the cursor, until found
@@ -104,7 +104,5 @@ class LogReader {
 /// "TIME o|e|m text" -> a line; nothing for what is none. The guardian's own lines (m) have the
 /// level info, those about offsets are left out.
 std::optional<LogLine> parseLogLine(std::string_view text);
-/// The last line that the worker itself wrote; "" when there is none.
-std::string lastLogLine(const std::string& workerDirectory);
 
 }  // namespace millrace::agent

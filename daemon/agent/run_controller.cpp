@@ -12,7 +12,7 @@ constexpr std::size_t kMailbox = 50'000;
 // Room that workers' lines leave for everything else.
 constexpr std::size_t kReserve = 5'000;
 constexpr std::size_t kMailboxLineBytes = 64 << 20;
-constexpr std::chrono::milliseconds kIdle{30'000};
+constexpr std::chrono::milliseconds kIdlePatience{30'000};
 // Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
 constexpr std::chrono::milliseconds kDownExtra{10'000};
 
@@ -51,6 +51,7 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              side_,
              documents_,
              parts_.clock,
+             parts_.logs,
              options_.runsDir,
              options_.binDir,
              parts_.pokeEngine ? parts_.pokeEngine : [] {},
@@ -118,7 +119,7 @@ std::chrono::milliseconds RunController::patience() const {
         return options_.commitDelay;
     }
     const bool isRetrying = isQueueChanged_ || !unread_.empty() || unreadNs_ != 0;
-    return active_.empty() && !isRetrying ? kIdle : options_.tick;
+    return active_.empty() && !isRetrying ? kIdlePatience : options_.tick;
 }
 
 void RunController::step() {

@@ -18,8 +18,8 @@
 #include "backend/core/bounded_queue.h"
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
-#include "daemon/agent/active_run.h"
 #include "daemon/agent/line_intake.h"
+#include "daemon/agent/run/active_run.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {
@@ -38,6 +38,7 @@ struct ControllerParts {
     DoorMaker& doors;
     LiveTable& live;
     const Clock& clock;
+    const job::WorkerLogs& logs;
     std::function<void()> pokeEngine;
     SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
 };
@@ -84,6 +85,8 @@ class RunController {
         int running = 0, queued = 0;
     };
     Counts counts() const;
+    /// What the workers of all runs print.
+    const job::WorkerLogs& logs() const { return parts_.logs; }
 
  private:
     /// A run that cannot be read is tried again so often.

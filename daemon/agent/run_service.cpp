@@ -7,7 +7,7 @@
 #include "backend/runs/params.h"
 #include "backend/runs/run_filter.h"
 #include "daemon/agent/inspection.h"
-#include "daemon/agent/job.h"
+#include "daemon/agent/run/gang.h"
 
 namespace millrace::agent {
 namespace {
@@ -369,7 +369,7 @@ Result<MetricFollower> RunService::followMetrics(const std::string& run, MetricW
 Result<RunService::RunLog> RunService::readLogs(const std::string& run,
                                                 const LogQuery& query) const {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
-    ASSIGN_OR_RETURN(LogReader reader, LogReader::open(directoryOf(id), query));
+    ASSIGN_OR_RETURN(LogReader reader, LogReader::open(controller_.logs(), id, query));
     return RunLog{id, std::move(reader)};
 }
 

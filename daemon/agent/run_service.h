@@ -16,11 +16,11 @@
 #include "backend/runs/run_store.h"
 #include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspector.h"
-#include "daemon/agent/live_table.h"
 #include "daemon/agent/log_reader.h"
-#include "daemon/agent/receipts.h"
+#include "daemon/agent/run/live_table.h"
+#include "daemon/agent/run/receipts.h"
+#include "daemon/agent/run/run_directory.h"
 #include "daemon/agent/run_controller.h"
-#include "daemon/agent/run_directory.h"
 #include "daemon/agent/run_watch.h"
 
 namespace millrace::agent {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backend/runs/run_store.h"
-#include "daemon/agent/live_table.h"
+#include "daemon/agent/run/live_table.h"
 
 namespace millrace::agent {
 

@@ -86,9 +86,6 @@ void TelemetryService::loop(std::stop_token stop) {
             report.number = latest_.number + 1;
             latest_ = std::move(report);
         }
-        if (listener_) {
-            listener_();
-        }
     }
 }
 

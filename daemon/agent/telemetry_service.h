@@ -4,7 +4,6 @@
 //
 // Threads: any; the samples are taken on its own thread ("telemetry"), which sleeps otherwise.
 // Owns: the probes. Failure: a figure that cannot be had is absent.
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,7 +15,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
 #include "backend/telemetry/probes.h"
-#include "daemon/agent/live_table.h"
+#include "daemon/agent/run/live_table.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {
@@ -50,8 +49,6 @@ class TelemetryService final : public SystemSource {
     std::unique_ptr<Watch> watch() { return std::make_unique<Watch>(this); }
     std::shared_ptr<void> record() override { return std::make_shared<Watch>(this, true); }
     NodeReport latest() const override;
-    /// Called after each sample, on the thread; set before the first watch.
-    void onSample(std::function<void()> listener) { listener_ = std::move(listener); }
 
  private:
     void addWatch(int change, bool isSlow);
@@ -64,7 +61,6 @@ class TelemetryService final : public SystemSource {
     telemetry::HostProbe host_;
     telemetry::GpuProbe gpu_;
     telemetry::NodeInfo info_;
-    std::function<void()> listener_;
     std::map<int, std::pair<std::int64_t, double>> cpuBefore_;  // pid -> (steady ns, cpu seconds)
     mutable Mutex mutex_;
     CondVar wake_;

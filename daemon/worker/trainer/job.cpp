@@ -1,9 +1,9 @@
 #include "daemon/worker/trainer/job.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "backend/core/files.h"
+#include "backend/job/attempt_paths.h"
 #include "backend/spec/trainable.h"
 #include "backend/system/machine_memory.h"
 
@@ -93,34 +93,11 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
 }  // namespace
 
 Result<TrainerJob> TrainerJob::read(const std::string& path, int rank) {
-    ASSIGN_OR_RETURN(const std::string text, readFile(path));
-    ASSIGN_OR_RETURN(const Json json, parseJson(text, path));
     TrainerJob job;
-    job.run = jsonString(json, "run");
-    job.attempt = jsonInt(json, "attempt");
-    job.specHash = jsonString(json, "spec_hash");
-    job.streamHash = jsonString(json, "stream_hash");
-    job.resume = jsonString(json, "resume");
-    job.initFrom = jsonString(json, "init_from");
-    job.checkpointDirectory = jsonString(json, "checkpoint_dir");
-    job.rankSocket = jsonString(json, "rank_socket");
-    job.feedSocket = jsonString(json, "feed_socket");
-    if (job.checkpointDirectory.empty() || job.rankSocket.empty() || job.feedSocket.empty()) {
-        return invalidArgument(path, ": checkpoint_dir, rank_socket and feed_socket are needed");
-    }
-    job.directory = (std::filesystem::path(path).parent_path() / strCat("rank", rank)).string();
+    ASSIGN_OR_RETURN(static_cast<job::JobFile&>(job), job::JobFile::read(path));
+    job.planText = {};  // of very many files, for the feed alone
+    job.directory = job::AttemptPaths::ofJob(path).worker(job::rankName(rank));
     RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
-    auto spec = spec::RunSpec::fromJson(jsonMember(json, "spec"));
-    if (!spec.ok()) {
-        return annotate(spec.status(), strCat(path, ": spec"));
-    }
-    job.spec = std::move(*spec);
-    if (job.streamHash.empty()) {
-        job.streamHash = spec::streamHash(job.spec);
-    }
-    if (job.specHash.empty()) {
-        job.specHash = spec::specHash(job.spec);
-    }
     return job;
 }
 

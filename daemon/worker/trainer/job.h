@@ -3,19 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "backend/spec/run_spec.h"
+#include "backend/job/job_file.h"
 #include "backend/train/feed_source.h"
 #include "backend/train/trainer.h"
 
 namespace millrace::trainer {
 
-struct TrainerJob {
-    std::string run;
-    std::int64_t attempt = 0;
-    spec::RunSpec spec;
-    std::string specHash, streamHash;
-    std::string resume, initFrom;  ///< checkpoint paths; empty: none
-    std::string checkpointDirectory, rankSocket, feedSocket;
+struct TrainerJob : job::JobFile {
     std::string directory;  ///< the rank's own
 
     static Result<TrainerJob> read(const std::string& path, int rank);

@@ -61,10 +61,12 @@ class FeedProgram : public LoaderProgram {
         if (limitMb > 0) {
             resolved["spec"]["resources"]["memory_limit_mb"] = limitMb;
         }
-        write("job.json", dumpJson({{"run", "r-test"},
+        write("job.json", dumpJson({{"version", 1},
+                                    {"run", "r-test"},
                                     {"attempt", 1},
                                     {"spec", resolved["spec"]},
                                     {"plan", resolved["plan"]},
+                                    {"checkpoint_dir", directory_ / "checkpoints"},
                                     {"rank_socket", directory_ / "rank.sock"},
                                     {"feed_socket", directory_ / "feed.sock"}}));
         SubprocessOptions options;

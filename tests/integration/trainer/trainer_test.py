@@ -45,10 +45,10 @@ class Job:
         self.job = os.path.join(self.dir, "job.json")
         self.lines, self.changed = [], threading.Condition()
         with open(self.job, "w", encoding="utf-8") as f:
-            json.dump({"run": "r-test1", "attempt": attempt, "resume": resume,
+            json.dump({"version": 1, "run": "r-test1", "attempt": attempt, "resume": resume,
                        "init_from": init_from, "checkpoint_dir": os.path.join(folder, "checkpoints"),
                        "rank_socket": os.path.join(self.dir, "rank.sock"),
-                       "feed_socket": os.path.join(self.dir, "feed.sock"), "directory": self.dir,
+                       "feed_socket": os.path.join(self.dir, "feed.sock"),
                        **{k: run[k] for k in ("spec", "spec_hash", "stream_hash", "plan", "plan_hash")}},
                       f)
         self.server = socket.socket(socket.AF_UNIX)

@@ -1,5 +1,5 @@
 // The catalogue over a real store and a real directory.
-#include "daemon/agent/checkpoint_catalogue.h"
+#include "daemon/agent/run/checkpoint_catalogue.h"
 
 #include <fstream>
 

@@ -476,6 +476,40 @@ TEST_F(AgentTest, AFeedThatOutlivesItsRanksIsEnded) {
     EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
 }
 
+TEST_F(AgentTest, ACancelThatTheEngineDoesNotTakeIsAskedForAgain) {
+    const std::string id = submit();
+    hello(id);
+    engine.cancelError = unavailable("nobody answers");
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(1)).ok());
+    const auto pass = [&](std::int64_t ms) {
+        clock.advanceMs(ms);
+        controller->drain();
+        return engine.cancelled.size();
+    };
+    EXPECT_EQ(pass(1'100), 1u);
+    EXPECT_EQ(pass(100), 1u);
+    engine.cancelError = okStatus();
+    EXPECT_EQ(pass(1'000), 2u);
+    EXPECT_EQ(pass(60'000), 2u) << "it was taken";
+    leave(id);
+    endGang(id, 1, kExitStopped);
+    EXPECT_EQ(record(id).state, RunState::kCancelled);
+}
+
+TEST_F(AgentTest, TheEnginesWordsAreAskedForWhereAWorkerNeverSpoke) {
+    engine.words = {{"rank0", "no such device"}};
+    const std::string silent = submit(0);
+    endGang(silent, 1, 5);
+    EXPECT_THAT(record(silent).exitReason, HasSubstr("the engine says: no such device"));
+    const std::string heard = submit(0);
+    const job::AttemptPaths paths = job::RunPaths(root + "/runs", heard).attempt(1);
+    std::filesystem::create_directories(paths.worker("rank0"));
+    std::ofstream(paths.worker("rank0") + "/out.log") << "2026-03-01T12:00:01.000Z e oh no\n";
+    endGang(heard, 1, 5);
+    EXPECT_THAT(record(heard).exitReason, HasSubstr("its last line: oh no"));
+    EXPECT_THAT(record(heard).exitReason, ::testing::Not(HasSubstr("the engine says")));
+}
+
 TEST_F(AgentTest, InitFromNamesAnotherRunsCheckpoint) {
     const std::string first = submit();
     hello(first);

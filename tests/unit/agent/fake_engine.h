@@ -42,11 +42,10 @@ class FakeEngine final : public engines::Engine {
     }
     Status cancel(const engines::JobId& id, std::chrono::milliseconds) override {
         cancelled.push_back(id.native);
-        return okStatus();
+        return cancelError;
     }
-    Result<engines::LogChunk> log(const engines::JobId&, std::string_view, std::uint64_t,
-                                  std::size_t) override {
-        return engines::LogChunk{};
+    Result<std::string> log(const engines::JobId&, std::string_view worker, std::size_t) override {
+        return words[std::string(worker)];
     }
     Result<engines::Capacity> capacity() override {
         engines::Capacity capacity;
@@ -77,7 +76,8 @@ class FakeEngine final : public engines::Engine {
     std::map<std::string, engines::Gang> gangs;
     std::map<std::string, engines::State> states;
     std::vector<std::string> cancelled;
-    Status submitError, findError;
+    std::map<std::string, std::string> words;  ///< of the engine, by worker
+    Status submitError, findError, cancelError;
 };
 
 }  // namespace millrace::agent

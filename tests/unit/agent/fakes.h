@@ -14,11 +14,13 @@
 #include <sqlite3.h>
 
 #include "backend/core/clock.h"
+#include "backend/job/log_files.h"
 #include "backend/runs/run_store.h"
+#include "daemon/agent/run/worker_door.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
-#include "daemon/agent/worker_door.h"
 #include "tests/support/checkpoint_file.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/agent/fake_engine.h"
 #include "tests/unit/agent/fake_inspector.h"
 
@@ -69,6 +71,7 @@ class AgentTest : public ::testing::Test {
     AgentTest() {
         char pattern[] = "/tmp/millrace-agent-XXXXXX";
         root = ::mkdtemp(pattern);
+        logs = std::make_unique<job::FileLogs>(root + "/runs");
         store = std::move(runs::RunStore::open(root + "/runs.sqlite", clock).value());
         makeController();
     }
@@ -87,7 +90,7 @@ class AgentTest : public ::testing::Test {
         options.runsDir = root + "/runs";
         options.binDir = "/opt/bin";
         controller = std::make_unique<RunController>(
-            options, ControllerParts{*store, engine, doors, live, clock, [] {}});
+            options, ControllerParts{*store, engine, doors, live, clock, *logs, [] {}});
         service.reset();
         deleted = std::make_unique<DeletedRuns>(root + "/runs", *store, clock,
                                                 std::chrono::days(30));
@@ -181,6 +184,7 @@ class AgentTest : public ::testing::Test {
     FakeEngine engine;
     FakeDoors doors;
     FakeInspector inspector;
+    std::unique_ptr<job::FileLogs> logs;
     std::unique_ptr<runs::RunStore> store;
     std::unique_ptr<RunController> controller;
     std::unique_ptr<DeletedRuns> deleted;

@@ -2,7 +2,7 @@
 #include <sys/socket.h>
 
 #include "backend/system/unix_socket.h"
-#include "daemon/agent/worker_door.h"
+#include "daemon/agent/run/worker_door.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/agent/fakes.h"

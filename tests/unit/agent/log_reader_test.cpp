@@ -9,9 +9,9 @@ using ::testing::ElementsAre;
 
 class LogReaderTest : public AgentTest {
  protected:
-    LogReaderTest() : directory(root + "/runs", "r-abc23") {}
+    LogReaderTest() : paths(root + "/runs", kRun) {}
     void write(int attempt, const std::string& worker, const std::string& text) {
-        const std::string folder = directory.attemptPath(attempt) + "/" + worker;
+        const std::string folder = paths.attempt(attempt).worker(worker);
         std::filesystem::create_directories(folder);
         std::ofstream(folder + "/out.log", std::ios::app) << text;
     }
@@ -25,8 +25,9 @@ class LogReaderTest : public AgentTest {
         }
         return all;
     }
-    LogReader open(LogQuery query = {}) { return LogReader::open(directory, query).value(); }
-    RunDirectory directory;
+    LogReader open(LogQuery query = {}) { return LogReader::open(*logs, kRun, query).value(); }
+    static constexpr const char* kRun = "r-abc23";
+    const job::RunPaths paths;
 };
 
 TEST_F(LogReaderTest, WorkersAreMergedByTime) {
@@ -125,7 +126,7 @@ TEST_F(LogReaderTest, BytesThatAreNoTextAreReplacedAndCutsFallBetweenCharacters)
     write(1, "rank0", at(1, "o caf\xe9") + at(2, "e " + std::string(299, 'x') + "\xc3\xa9"));
     const LogPage page = open().next(10);
     EXPECT_EQ(page.lines.at(0).text, "caf\xef\xbf\xbd");
-    EXPECT_EQ(lastLogLine(directory.attemptPath(1) + "/rank0"), std::string(299, 'x'));
+    EXPECT_EQ(job::lastWordsOf(*logs, {kRun, 1, "rank0"}), std::string(299, 'x'));
     write(1, "feed", at(3, "o " + std::string((16 << 10) - 1, 'y') + "\xc3\xa9"));
     EXPECT_TRUE(isUtf8(open().next(10).lines.at(2).text));
 }
@@ -172,7 +173,8 @@ TEST_F(LogReaderTest, ACursorThatIsNoneIsRefused) {
     for (const char* cursor : {"x", "1/feed", "1/feed:abc", "1/feed:-1"}) {
         LogQuery query;
         query.cursor = cursor;
-        EXPECT_TRUE(absl::IsInvalidArgument(LogReader::open(directory, query).status())) << cursor;
+        EXPECT_TRUE(absl::IsInvalidArgument(LogReader::open(*logs, kRun, query).status()))
+            << cursor;
     }
 }
 
@@ -186,8 +188,8 @@ TEST_F(LogReaderTest, LinesThatAreNoneAreLeftOut) {
 
 TEST_F(LogReaderTest, TheLastWordsAreTheWorkersOwn) {
     write(1, "rank0", at(1, "o first") + at(2, "e the end") + at(3, "m ended code=1"));
-    EXPECT_EQ(lastLogLine(directory.attemptPath(1) + "/rank0"), "the end");
-    EXPECT_EQ(lastLogLine("/nowhere"), "");
+    EXPECT_EQ(job::lastWordsOf(*logs, {kRun, 1, "rank0"}), "the end");
+    EXPECT_EQ(job::lastWordsOf(*logs, {"r-nowhere", 1, "rank0"}), "");
 }
 
 }  // namespace

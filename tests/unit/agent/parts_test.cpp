@@ -80,6 +80,14 @@ TEST(Verdict, AFullDiskIsNoInputErrorAndIsTriedAgain) {
     EXPECT_EQ(judge(someFacts(), gangOf(kExitInput, 0)).kind, Verdict::Kind::kFailed);
 }
 
+TEST(Verdict, OfAWorkerThatNeverSpokeTheEngineHasTheLastWord) {
+    AttemptFacts facts = someFacts();
+    facts.engineWords = {{"feed", "fine"}, {"rank0", "started\nending the command: too old"}};
+    EXPECT_EQ(judge(facts, gangOf(143, 0)).reason,
+              "rank0 was ended by SIGTERM after step 10; the engine says: ending the command: too "
+              "old");
+}
+
 TEST(Verdict, ExitsAreDescribedByName) {
     engines::WorkerState worker;
     worker.name = "feed";
@@ -120,7 +128,7 @@ TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
     const auto policyOf = [] {
         runs::RunRecord run;
         run.id = "r-abcde";
-        const auto gang = makeGang(run, 1, JobFacts{}, RunDirectory("/runs", run.id), "/bin", {});
+        const auto gang = makeGang(run, 1, JobFacts{}, job::RunPaths("/runs", run.id), "/bin", {});
         const auto found = gang.groups.at(1).environment.find("OMP_WAIT_POLICY");
         return found == gang.groups.at(1).environment.end() ? "inherited" : found->second;
     };
@@ -146,7 +154,7 @@ TEST_F(AgentTest, ADirectoryRemembersEventsDoneAndSubmit) {
     EXPECT_EQ(directory.readDone(1)["rank0"]["step"], 5);
     EXPECT_EQ(directory.readSubmitFacts().gitBranch, "main");
     EXPECT_EQ(directory.readEvents().at(1), (RunEvent{1'700'000'001'000, "ended"}));
-    EXPECT_THAT(directory.attempts(), ElementsAre(1, 12));
+    EXPECT_THAT(directory.paths().attempts(), ElementsAre(1, 12));
 }
 
 TEST(Inspect, TheQuestionHoldsTheSpecAndItsVariations) {

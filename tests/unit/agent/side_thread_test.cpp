@@ -1,5 +1,5 @@
 // SideThread with its thread: as the daemon runs it.
-#include "daemon/agent/side_thread.h"
+#include "daemon/agent/run/side_thread.h"
 
 #include <atomic>
 #include <future>

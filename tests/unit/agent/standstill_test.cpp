@@ -1,7 +1,7 @@
 // Whether workers get on, by what was heard of them: decisions alone, then with a clock.
-#include "daemon/agent/standstill.h"
+#include "daemon/agent/run/standstill.h"
 
-#include "daemon/agent/run_health.h"
+#include "daemon/agent/run/run_health.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {

@@ -83,18 +83,5 @@ TEST(MemoryBudget, GivesBackWhenAReservationDies) {
     EXPECT_EQ(budget.usedBytes(), 5);
 }
 
-TEST(MemoryBudget, ABlockingReservationWaitsForFreedBytes) {
-    MemoryBudget budget(10);
-    auto held = budget.reserve(8, "x").value();
-    auto waiter = startThread("waiter", [&](std::stop_token) {
-        const auto got = budget.reserveBlocking(8, "y");
-        EXPECT_TRUE(got.ok());
-    });
-    held.release();
-    waiter.join();
-    EXPECT_EQ(budget.usedBytes(), 0);
-    EXPECT_FALSE(budget.reserveBlocking(11, "more than all").ok());
-}
-
 }  // namespace
 }  // namespace millrace

@@ -26,9 +26,7 @@ class ScriptedEngine final : public Engine {
     Result<State> state(const JobId&) override { return single; }
     Result<std::vector<std::pair<JobId, State>>> list() override { return all; }
     Status cancel(const JobId&, std::chrono::milliseconds) override { return okStatus(); }
-    Result<LogChunk> log(const JobId&, std::string_view, std::uint64_t, std::size_t) override {
-        return LogChunk{};
-    }
+    Result<std::string> log(const JobId&, std::string_view, std::size_t) override { return ""; }
     Result<Capacity> capacity() override { return Capacity{}; }
 
     Result<State> single = State{};

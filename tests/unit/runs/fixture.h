@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "backend/core/clock.h"
 #include "backend/runs/run_store.h"
+#include "tests/support/fake_clock.h"
 
 namespace millrace::runs {
 

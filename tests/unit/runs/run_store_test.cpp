@@ -104,19 +104,16 @@ TEST_F(RunStoreTest, AnOldAttemptCannotChangeTheState) {
     EXPECT_TRUE(store->setState(id, {RunState::kRunning, "", 2}).ok());
 }
 
-TEST_F(RunStoreTest, TagsNotesAndNamesAreEdited) {
+TEST_F(RunStoreTest, TagsAndNotesAreEdited) {
     const std::string id = create("base");
     ASSERT_TRUE(store->setTag(id, "team", "a").ok());
     ASSERT_TRUE(store->setTag(id, "team", "b").ok());
     ASSERT_TRUE(store->setTag(id, "gone", "x").ok());
     ASSERT_TRUE(store->deleteTag(id, "gone").ok());
     ASSERT_TRUE(store->setNote(id, "seen: loss spikes").ok());
-    ASSERT_TRUE(store->setName(id, "better").ok());
-    EXPECT_FALSE(store->setName(id, "").ok());
     const RunRecord run = *store->get(id);
     EXPECT_EQ(run.tags, (std::map<std::string, std::string>{{"team", "b"}}));
     EXPECT_EQ(run.note, "seen: loss spikes");
-    EXPECT_EQ(run.name, "better");
 }
 
 TEST_F(RunStoreTest, DeletedRunsAreHiddenUntilRestoredAndRunningOnesAreKept) {

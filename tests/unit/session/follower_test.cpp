@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "app/session/live_model.h"
+#include "tests/support/fake_clock.h"
 #include "tests/unit/session/fake_client.h"
 
 namespace millrace::session {

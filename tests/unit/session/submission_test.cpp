@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/system/subprocess.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/session/fake_client.h"
 

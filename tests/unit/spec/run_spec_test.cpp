@@ -141,15 +141,6 @@ TEST(StreamHash, CountsWhatDecidesTheStreamAndNothingElse) {
     EXPECT_EQ(streamHash(wider), hash);
 }
 
-TEST(DiffSpecs, NamesWhatAVariationChanges) {
-    EXPECT_EQ(diffSpecs(movieLens(), movieLens({}, "keep-30")),
-              (std::vector<SpecDifference>{{"recipe.sample.keep", "1.0", "0.3"}}));
-    EXPECT_EQ(
-        diffSpecs(movieLens(), movieLens({}, "label-3.5")),
-        (std::vector<SpecDifference>{{"labels.liked.expr", "rating >= 4.0", "rating >= 3.5"}}));
-    EXPECT_TRUE(diffSpecs(movieLens(), movieLens()).empty());
-}
-
 TEST(FlattenParams, GivesEveryKeyAText) {
     const auto params = flattenParams(movieLens().toJson());
     EXPECT_EQ(params.at("batch.rows"), "1024");

@@ -1,35 +1,29 @@
 #include "daemon/worker/loader/feed/job.h"
 
-#include <filesystem>
-
 #include "backend/core/files.h"
-#include "backend/core/json.h"
+#include "backend/job/attempt_paths.h"
 
 namespace millrace::loader {
+namespace {
+
+Result<stream::Plan> planOf(const std::string& text) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(text, "plan"));
+    return stream::Plan::fromJson(json);
+}
+
+}  // namespace
 
 Result<FeedJob> FeedJob::read(const std::string& path) {
-    ASSIGN_OR_RETURN(const std::string text, readFile(path));
-    ASSIGN_OR_RETURN(const Json json, parseJson(text, path));
     FeedJob job;
-    job.run = jsonString(json, "run");
-    job.attempt = jsonInt(json, "attempt");
-    job.rankSocket = jsonString(json, "rank_socket");
-    job.feedSocket = jsonString(json, "feed_socket");
-    if (job.feedSocket.empty() || job.rankSocket.empty()) {
-        return invalidArgument(path, ": rank_socket and feed_socket are needed");
-    }
-    job.directory = (std::filesystem::path(path).parent_path() / "feed").string();
-    RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
-    auto spec = spec::RunSpec::fromJson(jsonMember(json, "spec"));
-    if (!spec.ok()) {
-        return annotate(spec.status(), strCat(path, ": spec"));
-    }
-    job.spec = std::move(*spec);
-    auto plan = stream::Plan::fromJson(jsonMember(json, "plan"));
+    ASSIGN_OR_RETURN(static_cast<job::JobFile&>(job), job::JobFile::read(path));
+    Result<stream::Plan> plan = planOf(job.planText);
     if (!plan.ok()) {
         return annotate(plan.status(), strCat(path, ": plan"));
     }
     job.plan = std::move(*plan);
+    job.planText = {};
+    job.directory = job::AttemptPaths::ofJob(path).worker(job::kFeed);
+    RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
     return job;
 }
 

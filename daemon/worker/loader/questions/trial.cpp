@@ -9,10 +9,11 @@
 #include <fcntl.h>
 
 #include "backend/core/files.h"
-#include "backend/core/json.h"
 #include "backend/core/mutex.h"
 #include "backend/core/paths.h"
 #include "backend/core/unique_fd.h"
+#include "backend/job/attempt_paths.h"
+#include "backend/job/job_file.h"
 #include "backend/rank/rank_server.h"
 #include "backend/system/subprocess.h"
 #include "daemon/worker/loader/scratch.h"
@@ -129,21 +130,19 @@ Result<std::string> writeJob(const ResolvedRun& run, std::int64_t steps, const s
     spec::RunSpec spec = run.spec;
     spec.train.maxSteps = steps;
     spec.train.checkpointEverySteps = 0;
-    const Json job = {{"run", kRun},
-                      {"attempt", 1},
-                      {"checkpoint_dir", dir + "/checkpoints"},
-                      {"rank_socket", dir + "/rank.sock"},
-                      {"feed_socket", dir + "/feed.sock"},
-                      {"spec_hash", run.specHash},
-                      {"stream_hash", run.streamHash},
-                      {"spec", spec.toJson()}};
-    std::string text = dumpJson(job);
-    text.pop_back();
-    strAppend(&text, ",\"plan\":", run.plan.toJsonText(), "}");
-    const std::string path = dir + "/job.json";
-    RETURN_IF_ERROR(makeDirectories(dir + "/checkpoints", 0700));
-    RETURN_IF_ERROR(writeFileAtomic(path, text, 0600));
-    return path;
+    const job::AttemptPaths paths(dir);
+    job::JobFile job;
+    job.run = kRun;
+    job.spec = std::move(spec);
+    job.specHash = run.specHash;
+    job.streamHash = run.streamHash;
+    job.planText = run.plan.toJsonText();
+    job.checkpointDirectory = dir + "/checkpoints";
+    job.rankSocket = paths.rankSocket();
+    job.feedSocket = paths.feedSocket();
+    RETURN_IF_ERROR(makeDirectories(job.checkpointDirectory, 0700));
+    RETURN_IF_ERROR(job.write(paths.jobFile()));
+    return paths.jobFile();
 }
 
 struct Child {

@@ -1,0 +1,57 @@
+#pragma once
+// Where the files of a run and of its attempts lie: the names on which daemon, engine and workers
+// agree (docs/formats/job.md).
+//
+//   ROOT/<run>/checkpoints/
+//   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, <worker>/}
+//
+// Threads: values. Failure: none; only attempts() and workers() look at the disk, and what cannot
+// be read is not there.
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace millrace::job {
+
+/// The feed's name: its role, its folder, its worker in the store.
+inline constexpr std::string_view kFeed = "feed";
+/// "rank0": the same of a rank.
+std::string rankName(int rank);
+
+/// The folder of one attempt.
+class AttemptPaths {
+ public:
+    explicit AttemptPaths(std::string directory) : directory_(std::move(directory)) {}
+    /// Of the attempt whose job.json this is.
+    static AttemptPaths ofJob(const std::string& jobPath);
+
+    const std::string& directory() const { return directory_; }
+    std::string jobFile() const { return directory_ + "/job.json"; }
+    std::string rankSocket() const { return directory_ + "/rank.sock"; }
+    std::string feedSocket() const { return directory_ + "/feed.sock"; }
+    /// A worker's own folder: its log, what it keeps for a while.
+    std::string worker(std::string_view name) const;
+    /// Names of the workers that have a log, sorted.
+    std::vector<std::string> workers() const;
+
+ private:
+    std::string directory_;
+};
+
+class RunPaths {
+ public:
+    /// `root`: the directory of all runs.
+    RunPaths(std::string_view root, std::string_view runId);
+
+    const std::string& directory() const { return directory_; }
+    std::string checkpoints() const { return directory_ + "/checkpoints"; }
+    AttemptPaths attempt(int number) const;
+    /// Numbers of the attempts that have a folder, ascending.
+    std::vector<int> attempts() const;
+
+ private:
+    std::string directory_;
+};
+
+}  // namespace millrace::job

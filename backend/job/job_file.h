@@ -1,0 +1,38 @@
+#pragma once
+// JobFile: what every worker of an attempt is given to do, job.json (docs/formats/job.md).
+//
+// The daemon writes it before it starts anything of the attempt; the feed and each rank read it
+// once. Threads: a value. Failure: an error names the member and, where there is one, the file; a
+// file of another version is refused by its number.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "backend/core/status.h"
+#include "backend/spec/run_spec.h"
+
+namespace millrace::job {
+
+struct JobFile {
+    static constexpr std::int64_t kVersion = 1;
+
+    std::string run, uid;
+    std::int64_t attempt = 1;
+    spec::RunSpec spec;
+    std::string specHash, streamHash;  ///< "" when read: taken from `spec`
+    std::string planHash;
+    std::string planText;  ///< the plan's JSON; "": none. Of very many files it is
+                           ///< megabytes, so it is never built as a tree here
+    std::string resume;    ///< checkpoint to go on from; "": from the start
+    std::string initFrom;  ///< checkpoint whose weights to start with; "": none
+    std::string checkpointDirectory;
+    std::string rankSocket, feedSocket;
+
+    std::string toText() const;
+    static Result<JobFile> fromText(std::string_view text);
+    static Result<JobFile> read(const std::string& path);
+    /// Whole or not at all, readable by its owner alone.
+    Status write(const std::string& path) const;
+};
+
+}  // namespace millrace::job

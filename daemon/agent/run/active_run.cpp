@@ -1,0 +1,312 @@
+#include "daemon/agent/run/active_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/core/log.h"
+
+namespace millrace::agent {
+namespace {
+
+// After the gang's end: how long to wait for what its sockets still hold.
+constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
+// After the ranks' end: how long the feed may take to notice.
+constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
+constexpr std::int64_t kCancelAgainNs = 1'000 * kNsPerMs;
+constexpr std::chrono::milliseconds kForcedGrace{2'000};
+constexpr std::size_t kEngineWords = 300;
+
+}  // namespace
+
+ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
+                     schedule::Resources needs)
+    : place_(place),
+      facts_(std::move(facts)),
+      needs_(needs),
+      journal_(place, std::move(run)),
+      door_(place.doors),
+      done_(journal_.directory(), place.clock),
+      checkpoints_(place, journal_.id(), facts_.checkpointKeep),
+      health_(place.clock) {
+    journal_.live().epochs = facts_.epochs;
+}
+
+void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender) {
+    door_.hello(connection, sender);
+    health_.hello(sender);
+    if (sender.role != "rank") {
+        return;
+    }
+    if (stop_.has_value() && door_.isOpen()) {
+        door_.stop(connection);
+        return;
+    }
+    if (sender.rank == 0 && journal_.run().state == runs::RunState::kStarting) {
+        journal_.setState(runs::RunState::kRunning);
+        journal_.publish();
+    }
+}
+
+void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
+    health_.heard(sender, line);
+    const auto* progress = std::get_if<rank::Progress>(&line.body);
+    if (progress == nullptr || sender.role != "rank" || sender.rank != 0 ||
+        line.attempt != attempt()) {
+        return;
+    }
+    position_.step = std::max(position_.step, progress->step);
+    position_.epoch = progress->epoch;
+    position_.rows = progress->rows;
+    LiveRun& live = journal_.live();
+    live.busyMs = progress->busyMs;
+    live.stallMs = progress->stallMs;
+    live.progressMs = place_.clock.wallMs();
+}
+
+void ActiveRun::committed(const CommittedLine& line) {
+    if (line.attempt != attempt()) {
+        return;  // an older attempt's: stored, and that is all
+    }
+    noticeBegin(line);
+    const auto reached = [this](std::int64_t step) {
+        position_.step = std::max(position_.step, step);
+    };
+    if (const auto* metrics = std::get_if<rank::Metrics>(&line.line.body)) {
+        reached(metrics->step);
+    } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.line.body)) {
+        errors_[line.worker] = error->message;
+        journal_.addEvent(strCat(line.worker, ": ", error->message));
+    } else if (const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.line.body)) {
+        reached(checkpoint->step);
+        checkpoints_.look(answer(&ActiveRun::retained));
+    } else if (const auto* done = std::get_if<rank::Done>(&line.line.body)) {
+        reached(done->step);
+        done_.say(line.worker, *done);
+    } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.line.body)) {
+        journal_.notePackages(jsonMember(receipt->receipt, "packages"));
+    }
+}
+
+// The store has cut what the attempt replaces with the same lines.
+void ActiveRun::noticeBegin(const CommittedLine& line) {
+    const auto* progress = std::get_if<rank::Progress>(&line.line.body);
+    const bool isWork = std::holds_alternative<rank::Metrics>(line.line.body) ||
+                        std::holds_alternative<rank::Checkpoint>(line.line.body) ||
+                        (progress != nullptr && progress->step > begin_.resumeStep);
+    if (hasBegun_ || !isWork || line.worker == job::kFeed) {
+        return;
+    }
+    hasBegun_ = true;
+    if (attempt() > 1) {
+        checkpoints_.setVoidAside();
+    }
+}
+
+void ActiveRun::retained(const Status& status) {
+    checkpoints_.kept(status, answer(&ActiveRun::retained));
+}
+
+void ActiveRun::engineSays(const engines::State& state) {
+    gang_ = state;
+    health_.setWorkers(state);
+    journal_.live().workers = liveWorkers();
+    const bool isGone =
+        state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
+    if (isGone && state_.may(Move::kGangOver)) {
+        move(Move::kGangOver);
+    } else if (!isGone && !state.workers.empty() && !isRankAlive() &&
+               state_.may(Move::kRanksGone)) {
+        move(Move::kRanksGone);
+    }
+    journal_.publish();
+}
+
+bool ActiveRun::isRankAlive() const {
+    return std::any_of(
+        gang_->workers.begin(), gang_->workers.end(),
+        [](const engines::WorkerState& w) { return w.rank >= 0 && !w.exitCode.has_value(); });
+}
+
+void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds grace) {
+    const std::int64_t deadline = place_.clock.steadyNs() + grace.count() * kNsPerMs;
+    if (isOver(stage()) || (stop_.has_value() && stop_->deadlineNs <= deadline)) {
+        return;
+    }
+    // The next daemon, should this one end meanwhile, gives no less and no more.
+    (void)journal_.directory().writeStop(attempt(), place_.clock.wallMs() + grace.count());
+    if (stop_.has_value()) {
+        stop_->deadlineNs = deadline;
+        return;
+    }
+    stop_ = StopWish{reason, deadline};
+    if (journal_.run().state != runs::RunState::kStopping) {
+        journal_.setState(runs::RunState::kStopping, reason);
+        journal_.addEvent(strCat("asked to stop: ", reason));
+    }
+    door_.stopRanks();
+    if (preparation_.has_value()) {
+        preparation_->stop();
+    }
+    journal_.publish();
+}
+
+void ActiveRun::tick(bool isFlushed) {
+    switch (stage()) {
+        case Stage::kNew:
+        case Stage::kReceiptMaking:
+        case Stage::kEnded:
+            return;
+        case Stage::kSurveyDue:
+        case Stage::kJobDue:
+            return followPreparation();
+        case Stage::kSurveying:
+        case Stage::kJobWriting:
+            journal_.live().queuedReason = preparation_->text();
+            return journal_.publish();
+        case Stage::kPlacing:
+            return followPlacing();
+        case Stage::kReceiptDue:
+            return askReceipt();
+        case Stage::kEndDue:
+            return state_.isDue(place_.clock.steadyNs()) ? storeEnd() : void();
+        case Stage::kUnknown:
+        case Stage::kRunning:
+        case Stage::kLingering:
+        case Stage::kCutting:
+        case Stage::kDropping:
+        case Stage::kDraining:
+        case Stage::kDropped:
+            return followGoing(isFlushed);
+    }
+}
+
+// Its workers may be there, or were until a moment ago.
+void ActiveRun::followGoing(bool isFlushed) {
+    lookAtHealth();
+    journal_.publish();
+    if (done_.retry()) {
+        door_.releaseAcks();
+    }
+    if (stage() == Stage::kUnknown) {
+        return askAgain();
+    }
+    if (stage() != Stage::kDraining && stage() != Stage::kDropped) {
+        return followDeadlines();
+    }
+    const bool isDrained =
+        door_.isEmpty() || place_.clock.steadyNs() - state_.sinceNs() >= kDrainNs;
+    if (isDrained && isFlushed) {
+        conclude();
+    }
+}
+
+// Ends a gang whose time for a checkpoint is up, and a feed that outlives its ranks.
+void ActiveRun::followDeadlines() {
+    const std::int64_t now = place_.clock.steadyNs();
+    if (!state_.may(Move::kCut)) {  // it was asked to end
+        if (state_.isRetrying() && state_.isDue(now)) {
+            askCancel();
+        }
+        return;
+    }
+    if (stop_.has_value() && now >= stop_->deadlineNs) {
+        journal_.addEvent("no checkpoint within the grace: ended");
+        cut(Move::kCut);
+    } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= kLingerNs) {
+        cut(Move::kCut);
+    }
+}
+
+void ActiveRun::cut(Move how) {
+    move(how);
+    askCancel();
+}
+
+void ActiveRun::askCancel() {
+    const Status status = place_.engine.cancel(job_, kForcedGrace);
+    state_.setRetry(status.ok() ? 0 : place_.clock.steadyNs() + kCancelAgainNs);
+    place_.pokeEngine();
+}
+
+void ActiveRun::lookAtHealth() {
+    for (const std::string& news : health_.look()) {
+        journal_.addEvent(news);
+        logWarn("run: health", {{"run", id()}, {"attempt", attempt()}, {"what", news}});
+    }
+    LiveRun& live = journal_.live();
+    live.trouble = health_.trouble();
+    live.standsSinceMs = health_.standsSinceMs();
+    live.workers = liveWorkers();
+}
+
+std::vector<LiveWorker> ActiveRun::liveWorkers() const {
+    std::vector<LiveWorker> workers;
+    for (std::size_t i = 0; gang_.has_value() && i < gang_->workers.size(); ++i) {
+        const engines::WorkerState& worker = gang_->workers[i];
+        const std::string_view standing = health_.standingOf(worker.name);
+        const std::string_view word = worker.exitCode.has_value() ? "ended"
+                                      : !standing.empty()         ? standing
+                                      : worker.isSilent           ? "unguarded"
+                                      : worker.isStarted          ? "running"
+                                                                  : "starting";
+        workers.push_back({worker.name, std::string(word), static_cast<int>(worker.pid),
+                           worker.exitCode.value_or(0), attempt()});
+    }
+    return workers;
+}
+
+AttemptFacts ActiveRun::attemptFacts() const {
+    AttemptFacts facts;
+    facts.attempt = attempt();
+    facts.hasSaidDone = done_.hasRank0();
+    facts.isDoneKept = isDoneKept();
+    facts.isStopRequested = stop_.has_value();
+    facts.stopReason = stop_.has_value() ? stop_->reason : "";
+    facts.resumeStep = begin_.resumeStep;
+    facts.lastStep = position_.step;
+    facts.idleAttempts = begin_.idleAttempts;
+    facts.restarts = begin_.restarts;
+    facts.maxRestarts = facts_.maxRestarts;
+    facts.errors = errors_;
+    for (const engines::WorkerState& worker : gang_->workers) {
+        std::string words = job::lastWordsOf(place_.logs, {id(), attempt(), worker.name});
+        if (words.empty() && !errors_.contains(worker.name)) {
+            facts.engineWords[worker.name] =
+                place_.engine.log(job_, worker.name, kEngineWords).value_or("");
+        }
+        facts.lastWords[worker.name] = std::move(words);
+    }
+    return facts;
+}
+
+bool ActiveRun::isDoneKept() const {
+    const auto checkpoints = place_.store.checkpoints(id());
+    return done_.hasRank0() && checkpoints.ok() && !checkpoints->empty() &&
+           checkpoints->front().step >= done_.stepOfRank0();
+}
+
+void ActiveRun::conclude() {
+    if (stage() == Stage::kDropped && !stop_.has_value()) {
+        return launch(begin_.fromStep);
+    }
+    const AttemptFacts facts = attemptFacts();
+    const Verdict verdict = judge(facts, *gang_);
+    switch (verdict.kind) {
+        case Verdict::Kind::kFinished:
+            return end(runs::RunState::kFinished, "");
+        case Verdict::Kind::kCancelled:
+            return end(runs::RunState::kCancelled, verdict.reason);
+        case Verdict::Kind::kFailed:
+            return end(runs::RunState::kFailed, verdict.reason);
+        case Verdict::Kind::kRestart:
+            break;
+    }
+    journal_.addEvent(strCat("attempt ", attempt(), " failed: ", verdict.reason));
+    logWarn("run: restarts", {{"run", id()}, {"attempt", attempt()}, {"why", verdict.reason}});
+    ++begin_.restarts;
+    begin_.idleAttempts = facts.lastStep > facts.resumeStep ? 0 : begin_.idleAttempts + 1;
+    // What was asked for holds until an attempt has begun.
+    launch(hasBegun_ ? runs::kFromLast : begin_.fromStep, true);
+}
+
+}  // namespace millrace::agent

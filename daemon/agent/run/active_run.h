@@ -1,0 +1,157 @@
+#pragma once
+// ActiveRun: one run from the start of an attempt to its end, over as many attempts as it takes.
+//
+// What happens to it comes in by the methods below; where it stands is an AttemptState, whose table
+// says what may follow (docs/architecture/attempt.md). Threads: the controller's only. Owns: the
+// attempt's door. Failure: a run that cannot go on ends as failed with the reason; nothing here
+// throws or ends the daemon.
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "backend/runs/run_store.h"
+#include "daemon/agent/run/attempt_state.h"
+#include "daemon/agent/run/checkpoint_keeper.h"
+#include "daemon/agent/run/done_words.h"
+#include "daemon/agent/run/gang.h"
+#include "daemon/agent/run/gang_door.h"
+#include "daemon/agent/run/preparation.h"
+#include "daemon/agent/run/run_health.h"
+#include "daemon/agent/run/run_journal.h"
+#include "daemon/agent/run/verdict.h"
+#include "daemon/agent/run/workplace.h"
+
+namespace millrace::agent {
+
+class ActiveRun {
+ public:
+    ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts, schedule::Resources needs);
+
+    /// Starts the next attempt, from the checkpoint of `fromStep`, kFromLast or kFromStart, once
+    /// its checkpoints have been looked at. `isRestart`: by itself, after a failure.
+    void launch(std::int64_t fromStep = runs::kFromLast, bool isRestart = false);
+    /// Goes on with the present attempt of a run that an earlier daemon started.
+    void adopt();
+
+    void hello(rank::ConnectionId connection, const rank::Sender& sender);
+    void closed(rank::ConnectionId connection) { door_.closed(connection); }
+    /// No room for its lines.
+    void dropConnection(rank::ConnectionId connection) { door_.drop(connection); }
+    bool accepts(rank::ConnectionId connection) const { return door_.accepts(connection); }
+    /// A line has come in (it is not in the store yet).
+    void heard(const rank::Sender& sender, const rank::RankLine& line);
+    /// A line is in the store.
+    void committed(const CommittedLine& line);
+    void ack(const AckOrder& order) { door_.ack(order, done_.isUnwritten()); }
+    void engineSays(const engines::State& state);
+    /// `reason` becomes the exit reason. Asking again may only shorten the time.
+    void requestStop(const std::string& reason, std::chrono::milliseconds grace);
+    /// What is wrong with the store, as far as this run is concerned; "": nothing.
+    void setStoreTrouble(const std::string& sentence) { health_.setTrouble("store", sentence); }
+    /// Deadlines; `isFlushed`: everything heard of this run is in the store.
+    void tick(bool isFlushed);
+
+    Stage stage() const { return state_.stage(); }
+    bool hasEnded() const { return stage() == Stage::kEnded; }
+    const std::string& id() const { return journal_.id(); }
+    int attempt() const { return journal_.attempt(); }
+    /// The last step that was reported, with its epoch and rows; no values.
+    const runs::MetricLine& position() const { return position_; }
+    const std::string& jobNative() const { return job_.native; }
+    const schedule::Resources& needs() const { return needs_; }
+
+ private:
+    struct StopWish {
+        std::string reason;
+        std::int64_t deadlineNs = 0;
+    };
+    /// The run's end, from the verdict until the store has it.
+    struct Ending {
+        runs::RunState state;
+        std::string reason;
+    };
+
+    // An attempt's start.
+    void followPreparation();
+    void askSurvey();
+    void surveyed(std::uint64_t number, const Survey& survey);
+    void askJob();
+    Result<job::JobFile> nextJob() const;
+    void jobWritten(std::uint64_t number, const Status& written);
+    Status beginAttempt();
+    Result<std::string> findInitFrom() const;
+    void failStart(const Status& status);
+    void tryLater(const Status& status);
+    void place();
+    Status placeNow();
+    void followPlacing();
+    void stopPlacing();
+    Status openDoor();
+    bool isAnswerTo(Stage stage, std::uint64_t number) const;
+
+    // What an earlier daemon left.
+    void readAttemptFile();
+    void findGang();
+    Status followGang();
+    void noteUnknown(const Status& status);
+    void askAgain();
+    void cancelLost();
+    std::chrono::milliseconds graceLeft() const;
+
+    // A gang that goes, and its end.
+    void noticeBegin(const CommittedLine& line);
+    void retained(const Status& status);
+    void followGoing(bool isFlushed);
+    void followDeadlines();
+    void cut(Move move);
+    void askCancel();
+    bool isRankAlive() const;
+    void lookAtHealth();
+    std::vector<LiveWorker> liveWorkers() const;
+    AttemptFacts attemptFacts() const;
+    bool isDoneKept() const;
+    void conclude();
+
+    // The run's end.
+    void end(runs::RunState state, const std::string& reason);
+    void endStopped() { end(runs::RunState::kCancelled, stop_->reason); }
+    void askReceipt();
+    void storeEnd();
+
+    void move(Move move) { state_.move(move, place_.clock.steadyNs()); }
+    /// `then` of this run, as an answer: called only while the run is active.
+    template <class... Args>
+    std::function<void(Args...)> answer(void (ActiveRun::*then)(Args...)) const {
+        return [&place = place_, id = id(), then](Args... args) {
+            if (ActiveRun* run = place.find(id)) {
+                (run->*then)(args...);
+            }
+        };
+    }
+
+    Workplace& place_;
+    const JobFacts facts_;
+    const schedule::Resources needs_;
+    RunJournal journal_;
+    AttemptState state_;
+    GangDoor door_;
+    DoneWords done_;
+    CheckpointKeeper checkpoints_;
+    RunHealth health_;
+    std::optional<Preparation> preparation_;
+    std::uint64_t numPreparations_ = 0;
+    std::int64_t startBackoffNs_ = 0;  // > 0: its start did not go for something that passes
+    AttemptStart begin_;               // of the present attempt
+    bool hasBegun_ = false;            // the present attempt: the store has cut what it replaces
+    engines::JobId job_;
+    std::optional<engines::State> gang_;         // the engine's newest word
+    std::map<std::string, std::string> errors_;  // worker -> its own sentence
+    runs::MetricLine position_;
+    std::optional<StopWish> stop_;
+    std::int64_t heardNs_ = 0;  // kUnknown: somebody was there then
+    std::optional<Ending> ending_;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,156 @@
+// ActiveRun, the part that goes on with what an earlier daemon left: a gang that is there, is not
+// there, or cannot be asked for.
+#include <algorithm>
+
+#include "backend/core/log.h"
+#include "daemon/agent/run/active_run.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::int64_t kAskAgainNs = 1'000'000'000;
+// Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
+constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
+constexpr std::chrono::milliseconds kLostGrace{2'000};
+// For workers that an earlier daemon asked to stop, whatever it had given them.
+constexpr std::chrono::milliseconds kGraceLeast{15'000}, kGraceMost{3'600'000};
+
+}  // namespace
+
+void ActiveRun::readAttemptFile() {
+    begin_ = journal_.directory().readAttempt(attempt());
+    const auto attempts = place_.store.attempts(id());
+    hasBegun_ = !attempts.ok() || attempts->empty() || attempts->back().hasBegun;
+    position_.step =
+        hasBegun_ ? std::max(journal_.run().step, begin_.resumeStep) : begin_.resumeStep;
+    // A checkpoint may be in the store before the progress of its step is.
+    const auto checkpoints = place_.store.checkpoints(id());
+    for (std::size_t i = 0; checkpoints.ok() && i < checkpoints->size(); ++i) {
+        const runs::CheckpointRecord& one = (*checkpoints)[i];
+        position_.step =
+            one.attempt == attempt() ? std::max(position_.step, one.step) : position_.step;
+    }
+    done_.read(attempt());
+}
+
+void ActiveRun::adopt() {
+    move(Move::kAdopt);
+    readAttemptFile();
+    journal_.live().attempt = attempt();
+    journal_.live().resumeStep = begin_.resumeStep;
+    if (journal_.run().state == runs::RunState::kStopping) {
+        requestStop(journal_.run().exitReason, graceLeft());
+    }
+    findGang();
+}
+
+// What is left of the time that it was given when it was asked to stop.
+std::chrono::milliseconds ActiveRun::graceLeft() const {
+    const std::int64_t now = place_.clock.wallMs();
+    const std::chrono::milliseconds left(journal_.directory().readStop(attempt()).value_or(now) -
+                                         now);
+    return std::clamp(left, kGraceLeast, kGraceMost);
+}
+
+// There, not there, or unknown: only the first two are acted on.
+void ActiveRun::findGang() {
+    const auto found = place_.engine.find(gangKey(id(), attempt()));
+    if (found.ok() && !found->has_value()) {
+        // The store knows the attempt, but the engine never got it.
+        move(Move::kNeverPlaced);
+        job_ = {};
+        return stop_.has_value() ? endStopped() : place();
+    }
+    Status status = found.status();
+    if (status.ok()) {
+        job_ = **found;
+        status = followGang();
+    } else if (!door_.isOpen()) {
+        // What its workers say can be taken all the same.
+        (void)openDoor();
+    }
+    if (!status.ok()) {
+        return noteUnknown(status);
+    }
+    journal_.live().queuedReason.clear();
+    journal_.addEvent(strCat("attempt ", attempt(), " adopted by a new daemon"));
+    journal_.publish();
+}
+
+// An error: not known yet.
+Status ActiveRun::followGang() {
+    if (!door_.isOpen()) {
+        RETURN_IF_ERROR(openDoor());
+    }
+    bool isOther = false;  // this daemon would start something else
+    if (journal_.run().state == runs::RunState::kStarting) {
+        // A daemon that ended in the middle of a start may have left workers out.
+        const Status status =
+            place_.engine
+                .submit(makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
+                                 place_.binDir, needs_))
+                .status();
+        isOther = absl::IsAlreadyExists(status);
+        RETURN_IF_ERROR(isOther ? okStatus() : status);
+    }
+    ASSIGN_OR_RETURN(const engines::State state, place_.engine.state(job_));
+    const bool isWhole = std::all_of(state.workers.begin(), state.workers.end(),
+                                     [](const engines::WorkerState& w) { return w.isStarted; });
+    if (isOther && !isWhole && state.phase != engines::Phase::kEnded) {
+        journal_.addEvent(strCat("attempt ", attempt(),
+                                 ": an earlier daemon started a part of its workers, in another "
+                                 "way than this one would; they are ended, and another attempt "
+                                 "starts"));
+        cut(Move::kHalf);
+    } else {
+        move(Move::kFound);
+    }
+    engineSays(state);
+    return okStatus();
+}
+
+void ActiveRun::noteUnknown(const Status& status) {
+    const std::int64_t now = place_.clock.steadyNs();
+    const bool isFirst = !state_.isRetrying();
+    state_.setRetry(now + kAskAgainNs);
+    if (isFirst) {
+        heardNs_ = now;
+        LiveRun& live = journal_.live();
+        live.queuedReason =
+            strCat("its workers cannot be asked for: ", messageOf(status), "; trying again");
+        journal_.addEvent(strCat("attempt ", attempt(), ": ", live.queuedReason));
+        logWarn("run: not known whether it lives",
+                {{"run", id()}, {"attempt", attempt()}, {"why", messageOf(status)}});
+    }
+    journal_.publish();
+}
+
+// An engine that follows it keeps its workers alive: they would train beside the next attempt.
+void ActiveRun::cancelLost() {
+    const std::string key = gangKey(id(), attempt());
+    const engines::JobId lost =
+        job_.native == key ? job_ : engines::JobId{place_.engine.name(), "", key};
+    if (const Status status = place_.engine.cancel(lost, kLostGrace); !status.ok()) {
+        logWarn("run: lost workers not ended", {{"run", id()}, {"why", messageOf(status)}});
+    }
+    place_.pokeEngine();
+}
+
+void ActiveRun::askAgain() {
+    const std::int64_t now = place_.clock.steadyNs();
+    if (!door_.isEmpty()) {
+        heardNs_ = now;  // somebody is there
+    }
+    if (now - heardNs_ >= kLostNs) {
+        journal_.live().queuedReason.clear();
+        cancelLost();
+        engines::State lost;
+        lost.reason = "its workers could not be asked for and were silent for 11 minutes";
+        return engineSays(lost);
+    }
+    if (state_.isDue(now)) {
+        findGang();
+    }
+}
+
+}  // namespace millrace::agent

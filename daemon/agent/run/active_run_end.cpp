@@ -1,0 +1,77 @@
+// ActiveRun, the part that ends the run: its receipt, and its end in the store.
+#include <utility>
+
+#include "backend/core/log.h"
+#include "daemon/agent/run/active_run.h"
+#include "daemon/agent/run/receipts.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::int64_t kStoreAgainNs = 1'000'000'000;
+
+// OK without one, too: when nothing was committed.
+Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs) {
+    if (inputs.states.empty()) {
+        ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(id));
+        if (checkpoints.empty()) {
+            return okStatus();
+        }
+        inputs.states.push_back(checkpoints.front().cursor);
+    }
+    ASSIGN_OR_RETURN(inputs.plan, store.document(id, runs::LargeDocument::kPlan));
+    ASSIGN_OR_RETURN(const std::string receipt, makeReceipt(inputs));
+    return store.setReceipt(id, receipt);
+}
+
+}  // namespace
+
+void ActiveRun::end(runs::RunState state, const std::string& reason) {
+    preparation_.reset();
+    ending_ = Ending{state, reason};
+    move(Move::kVerdict);
+    askReceipt();
+}
+
+// Of very many files a receipt is many megabytes: it is made and stored beside the agent's thread.
+void ActiveRun::askReceipt() {
+    move(Move::kAsked);
+    ReceiptInputs inputs;
+    inputs.stepNames = facts_.stepNames;
+    done_.fill(facts_.ranks, inputs);
+    const auto store = [&place = place_, id = id(), inputs = std::move(inputs),
+                        then = answer(&ActiveRun::storeEnd)](const auto&) -> SideThread::Then {
+        const Status status = storeReceipt(place.store, id, inputs);
+        if (!status.ok()) {
+            logWarn("run: no receipt", {{"run", id}, {"why", messageOf(status)}});
+        }
+        return then;
+    };
+    if (!place_.documents.run(store) && stage() == Stage::kReceiptMaking) {
+        move(Move::kNotNow);
+    }
+}
+
+// The receipt is there, or cannot be had.
+void ActiveRun::storeEnd() {
+    if (!state_.may(Move::kStored)) {
+        return;
+    }
+    const auto& [state, reason] = *ending_;
+    if (!journal_.setState(state, reason)) {
+        // The end must not be lost with a full disk.
+        move(Move::kNotStored);
+        return state_.setRetry(place_.clock.steadyNs() + kStoreAgainNs);
+    }
+    journal_.addEvent(reason.empty() ? std::string(runs::textOf(state))
+                                     : strCat(runs::textOf(state), ": ", reason));
+    logInfo("run: ended", {{"run", id()},
+                           {"state", runs::textOf(state)},
+                           {"attempt", attempt()},
+                           {"reason", reason}});
+    door_.close();
+    move(Move::kStored);
+    journal_.erase();
+}
+
+}  // namespace millrace::agent

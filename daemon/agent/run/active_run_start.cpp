@@ -1,0 +1,244 @@
+// ActiveRun, the part that brings an attempt on its way: its preparation, its place in the store,
+// its door and its gang.
+#include <algorithm>
+#include <utility>
+
+#include <unistd.h>
+
+#include "backend/core/log.h"
+#include "backend/core/transient.h"
+#include "daemon/agent/run/active_run.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::int64_t kStartAgainNs = 1'000'000'000, kMostStartAgainNs = 30 * kStartAgainNs;
+
+}  // namespace
+
+void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
+    move(Move::kLaunch);
+    preparation_.emplace(place_, ++numPreparations_, fromStep, isRestart);
+    if (attempt() > 0) {
+        return askSurvey();
+    }
+    preparation_->setSurvey(Survey{});  // nothing of it can be there yet
+    move(Move::kSurveyed);
+    askJob();
+}
+
+// What could not be asked for, or did not go, is due again.
+void ActiveRun::followPreparation() {
+    if (stop_.has_value()) {
+        return endStopped();
+    }
+    if (state_.isDue(place_.clock.steadyNs())) {
+        stage() == Stage::kSurveyDue ? askSurvey() : askJob();
+    }
+}
+
+void ActiveRun::askSurvey() {
+    move(Move::kAsked);
+    const std::uint64_t number = preparation_->number();
+    SurveyOrder order;
+    order.runId = id();
+    order.streamHash = journal_.run().streamHash;
+    order.keep = facts_.checkpointKeep;
+    const bool isAsked = preparation_->askSurvey(std::move(order), answer(&ActiveRun::surveyed));
+    if (!isAsked && isAnswerTo(Stage::kSurveying, number)) {
+        move(Move::kNotNow);
+    }
+}
+
+bool ActiveRun::isAnswerTo(Stage asked, std::uint64_t number) const {
+    return stage() == asked && preparation_.has_value() && preparation_->number() == number;
+}
+
+void ActiveRun::surveyed(std::uint64_t number, const Survey& survey) {
+    if (!isAnswerTo(Stage::kSurveying, number)) {
+        return;
+    }
+    for (const std::string& event : survey.events) {
+        journal_.addEvent(event);
+    }
+    if (stop_.has_value()) {
+        return endStopped();
+    }
+    if (!survey.status.ok()) {
+        return failStart(survey.status);
+    }
+    preparation_->setSurvey(survey);
+    move(Move::kSurveyed);
+    askJob();
+}
+
+void ActiveRun::failStart(const Status& status) {
+    if (!isTransient(status)) {
+        return end(runs::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
+    }
+    tryLater(status);
+}
+
+// Later and later.
+void ActiveRun::tryLater(const Status& status) {
+    LiveRun& live = journal_.live();
+    live.queuedReason = strCat("cannot be started now: ", messageOf(status), "; trying again");
+    if (startBackoffNs_ == 0) {
+        journal_.addEvent(live.queuedReason);
+        logWarn("run: not started yet", {{"run", id()}, {"why", messageOf(status)}});
+    }
+    journal_.publish();
+    startBackoffNs_ = std::clamp(2 * startBackoffNs_, kStartAgainNs, kMostStartAgainNs);
+    move(Move::kNotNow);
+    state_.setRetry(place_.clock.steadyNs() + startBackoffNs_);
+}
+
+Result<job::JobFile> ActiveRun::nextJob() const {
+    const Survey& survey = *preparation_->survey();
+    ASSIGN_OR_RETURN(job::JobFile job,
+                     makeJob(journal_.run(), attempt() + 1, journal_.directory().paths()));
+    if (survey.chosen.has_value()) {
+        job.resume = survey.path;
+    } else {
+        ASSIGN_OR_RETURN(job.initFrom, findInitFrom());
+    }
+    return job;
+}
+
+void ActiveRun::askJob() {
+    Result<job::JobFile> job = nextJob();
+    if (!job.ok()) {
+        return failStart(job.status());
+    }
+    move(Move::kAsked);
+    const std::uint64_t number = preparation_->number();
+    AttemptStart start = begin_;
+    start.resumeStep = preparation_->resumeStep();
+    start.fromStep = preparation_->fromStep();
+    const bool isAsked =
+        preparation_->askJob(std::move(*job), start, answer(&ActiveRun::jobWritten));
+    if (!isAsked && isAnswerTo(Stage::kJobWriting, number)) {
+        move(Move::kNotNow);
+    }
+}
+
+void ActiveRun::jobWritten(std::uint64_t number, const Status& written) {
+    if (!isAnswerTo(Stage::kJobWriting, number)) {
+        return;
+    }
+    if (stop_.has_value()) {
+        return endStopped();
+    }
+    const Status status = written.ok() ? beginAttempt() : written;
+    if (!status.ok()) {
+        return failStart(status);
+    }
+    preparation_.reset();
+    move(Move::kBegun);
+    place();
+}
+
+// Writes first: the store knows of the attempt before anything of it exists.
+Status ActiveRun::beginAttempt() {
+    const int next = attempt() + 1;
+    const std::int64_t resumeStep = preparation_->resumeStep();
+    RETURN_IF_ERROR(place_.store.beginAttempt(id(), next, resumeStep, preparation_->isRestart()));
+    begin_.resumeStep = resumeStep;
+    begin_.fromStep = preparation_->fromStep();
+    hasBegun_ = false;
+    position_.step = resumeStep;
+    journal_.setAttempt(next);
+    job_ = {};
+    errors_.clear();
+    done_.begin(next);
+    gang_.reset();
+    health_.restart();
+    journal_.setState(runs::RunState::kStarting);
+    journal_.addEvent(preparation_->survey()->chosen.has_value()
+                          ? strCat("attempt ", next, " starts from step ", resumeStep)
+                          : strCat("attempt ", next, " starts"));
+    return okStatus();
+}
+
+void ActiveRun::place() {
+    const Status status = placeNow();
+    status.ok() ? move(Move::kPlaced) : failStart(status);
+}
+
+Status ActiveRun::placeNow() {
+    RETURN_IF_ERROR(openDoor());
+    LiveRun& live = journal_.live();
+    live.attempt = attempt();
+    live.resumeStep = begin_.resumeStep;
+    live.queuedReason.clear();
+    journal_.publish();
+    ASSIGN_OR_RETURN(
+        job_, place_.engine.submit(makeGang(journal_.run(), attempt(), facts_,
+                                            journal_.directory().paths(), place_.binDir, needs_)));
+    startBackoffNs_ = 0;
+    place_.pokeEngine();
+    logInfo("run: started", {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});
+    return okStatus();
+}
+
+// The attempt is in the store; its door or a part of its gang could not be had.
+void ActiveRun::followPlacing() {
+    if (stop_.has_value()) {
+        return stopPlacing();
+    }
+    if (!state_.isDue(place_.clock.steadyNs())) {
+        return;
+    }
+    place();
+    if (stage() != Stage::kRunning) {
+        return;
+    }
+    // What happened to the part that was there, nobody heard.
+    if (const auto state = place_.engine.state(job_); state.ok()) {
+        engineSays(*state);
+    }
+}
+
+void ActiveRun::stopPlacing() {
+    const auto found = place_.engine.find(gangKey(id(), attempt()));
+    if (!found.ok()) {
+        return tryLater(found.status());
+    }
+    if (!found->has_value()) {
+        return endStopped();
+    }
+    job_ = **found;
+    cut(Move::kCut);
+    if (const auto state = place_.engine.state(job_); state.ok()) {
+        engineSays(*state);
+    }
+}
+
+Status ActiveRun::openDoor() {
+    return door_.open(journal_.directory().paths().attempt(attempt()).rankSocket(), id(), attempt(),
+                      place_.listener(id()));
+}
+
+Result<std::string> ActiveRun::findInitFrom() const {
+    if (facts_.initFrom.empty()) {
+        return std::string();
+    }
+    const Result<std::string> other = place_.store.findId(facts_.initFrom);
+    if (!other.ok()) {
+        return annotate(other.status(), "train.init_from");
+    }
+    const std::string folder = job::RunPaths(place_.runsDir, *other).checkpoints();
+    ASSIGN_OR_RETURN(const auto checkpoints, place_.store.checkpoints(*other));
+    for (const runs::CheckpointRecord& checkpoint : checkpoints) {
+        const std::string path = strCat(folder, "/", checkpoint.name);
+        if (::access(path.c_str(), R_OK) == 0) {
+            return path;
+        }
+        if (errno != ENOENT) {
+            return annotate(errnoStatus(errno, path), "train.init_from");
+        }
+    }
+    return failedPrecondition("train.init_from: run ", *other, " has no checkpoint");
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,161 @@
+#include "daemon/agent/run/attempt_state.h"
+
+#include "backend/core/status.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr Transition kTransitions[] = {
+    {Stage::kNew, Move::kLaunch, Stage::kSurveyDue},
+    {Stage::kNew, Move::kAdopt, Stage::kUnknown},
+    {Stage::kSurveyDue, Move::kAsked, Stage::kSurveying},
+    {Stage::kSurveyDue, Move::kSurveyed, Stage::kJobDue},  // a first attempt: nothing to look at
+    {Stage::kSurveyDue, Move::kVerdict, Stage::kReceiptDue},
+    {Stage::kSurveying, Move::kNotNow, Stage::kSurveyDue},
+    {Stage::kSurveying, Move::kSurveyed, Stage::kJobDue},
+    {Stage::kSurveying, Move::kVerdict, Stage::kReceiptDue},
+    {Stage::kJobDue, Move::kAsked, Stage::kJobWriting},
+    {Stage::kJobDue, Move::kNotNow, Stage::kJobDue},
+    {Stage::kJobDue, Move::kVerdict, Stage::kReceiptDue},
+    {Stage::kJobWriting, Move::kNotNow, Stage::kJobDue},
+    {Stage::kJobWriting, Move::kBegun, Stage::kPlacing},
+    {Stage::kJobWriting, Move::kVerdict, Stage::kReceiptDue},
+    {Stage::kPlacing, Move::kNotNow, Stage::kPlacing},
+    {Stage::kPlacing, Move::kPlaced, Stage::kRunning},
+    {Stage::kPlacing, Move::kCut, Stage::kCutting},  // a part of it was there
+    {Stage::kPlacing, Move::kVerdict, Stage::kReceiptDue},
+    {Stage::kUnknown, Move::kFound, Stage::kRunning},
+    {Stage::kUnknown, Move::kNeverPlaced, Stage::kPlacing},
+    {Stage::kUnknown, Move::kHalf, Stage::kDropping},
+    {Stage::kUnknown, Move::kGangOver, Stage::kDraining},
+    {Stage::kRunning, Move::kRanksGone, Stage::kLingering},
+    {Stage::kRunning, Move::kCut, Stage::kCutting},
+    {Stage::kRunning, Move::kGangOver, Stage::kDraining},
+    {Stage::kLingering, Move::kCut, Stage::kCutting},
+    {Stage::kLingering, Move::kGangOver, Stage::kDraining},
+    {Stage::kCutting, Move::kGangOver, Stage::kDraining},
+    {Stage::kDropping, Move::kGangOver, Stage::kDropped},
+    {Stage::kDraining, Move::kLaunch, Stage::kSurveyDue},
+    {Stage::kDraining, Move::kVerdict, Stage::kReceiptDue},
+    {Stage::kDropped, Move::kLaunch, Stage::kSurveyDue},
+    {Stage::kDropped, Move::kVerdict, Stage::kReceiptDue},
+    {Stage::kReceiptDue, Move::kAsked, Stage::kReceiptMaking},
+    {Stage::kReceiptMaking, Move::kNotNow, Stage::kReceiptDue},
+    {Stage::kReceiptMaking, Move::kStored, Stage::kEnded},
+    {Stage::kReceiptMaking, Move::kNotStored, Stage::kEndDue},
+    {Stage::kEndDue, Move::kNotStored, Stage::kEndDue},
+    {Stage::kEndDue, Move::kStored, Stage::kEnded},
+};
+
+}  // namespace
+
+std::string_view textOf(Stage stage) {
+    switch (stage) {
+        case Stage::kNew:
+            return "new";
+        case Stage::kSurveyDue:
+            return "survey due";
+        case Stage::kSurveying:
+            return "surveying";
+        case Stage::kJobDue:
+            return "job due";
+        case Stage::kJobWriting:
+            return "job writing";
+        case Stage::kPlacing:
+            return "placing";
+        case Stage::kUnknown:
+            return "unknown";
+        case Stage::kRunning:
+            return "running";
+        case Stage::kLingering:
+            return "lingering";
+        case Stage::kCutting:
+            return "cutting";
+        case Stage::kDropping:
+            return "dropping";
+        case Stage::kDraining:
+            return "draining";
+        case Stage::kDropped:
+            return "dropped";
+        case Stage::kReceiptDue:
+            return "receipt due";
+        case Stage::kReceiptMaking:
+            return "receipt making";
+        case Stage::kEndDue:
+            return "end due";
+        case Stage::kEnded:
+            return "ended";
+    }
+    return "";
+}
+
+std::string_view textOf(Move move) {
+    switch (move) {
+        case Move::kLaunch:
+            return "launch";
+        case Move::kAdopt:
+            return "adopt";
+        case Move::kAsked:
+            return "asked";
+        case Move::kNotNow:
+            return "not now";
+        case Move::kSurveyed:
+            return "surveyed";
+        case Move::kBegun:
+            return "begun";
+        case Move::kPlaced:
+            return "placed";
+        case Move::kFound:
+            return "found";
+        case Move::kNeverPlaced:
+            return "never placed";
+        case Move::kHalf:
+            return "half";
+        case Move::kRanksGone:
+            return "ranks gone";
+        case Move::kCut:
+            return "cut";
+        case Move::kGangOver:
+            return "gang over";
+        case Move::kVerdict:
+            return "verdict";
+        case Move::kStored:
+            return "stored";
+        case Move::kNotStored:
+            return "not stored";
+    }
+    return "";
+}
+
+std::span<const Transition> transitions() {
+    return kTransitions;
+}
+
+std::optional<Stage> next(Stage from, Move move) {
+    for (const Transition& one : kTransitions) {
+        if (one.from == from && one.move == move) {
+            return one.to;
+        }
+    }
+    return std::nullopt;
+}
+
+bool hasWorkers(Stage stage) {
+    return stage >= Stage::kUnknown && stage <= Stage::kDropped;
+}
+
+bool isOver(Stage stage) {
+    return stage >= Stage::kReceiptDue;
+}
+
+void AttemptState::move(Move move, std::int64_t nowNs) {
+    const std::optional<Stage> to = next(stage_, move);
+    INVARIANT(to.has_value(), "an attempt's move that its table does not have");
+    if (*to != stage_) {
+        sinceNs_ = nowNs;
+        retryNs_ = 0;
+    }
+    stage_ = *to;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,400 @@
+#include "daemon/agent/run/checkpoint_catalogue.h"
+
+#include <algorithm>
+#include <map>
+
+#include "backend/core/log.h"
+#include "daemon/agent/run/run_directory.h"
+
+namespace millrace::agent {
+namespace {
+
+using checkpoint::CheckpointDirectory;
+using checkpoint::CheckpointFacts;
+using checkpoint::CheckpointName;
+using runs::CheckpointRecord;
+
+constexpr std::string_view kDamaged = "damaged", kForeign = "foreign", kVoid = "void";
+
+// What the store knows of a run's course.
+struct Course {
+    std::vector<CheckpointRecord> records;  // with deleted ones, newest first
+    std::vector<runs::AttemptRecord> attempts;
+
+    static Result<Course> read(const runs::RunStore& store, const std::string& runId) {
+        Course course;
+        ASSIGN_OR_RETURN(course.records, store.checkpoints(runId, true));
+        ASSIGN_OR_RETURN(course.attempts, store.attempts(runId));
+        return course;
+    }
+    const CheckpointRecord* find(const CheckpointName& name) const {
+        const std::string text = name.text();
+        const auto found = std::find_if(records.begin(), records.end(),
+                                        [&](const auto& record) { return record.name == text; });
+        return found == records.end() ? nullptr : &*found;
+    }
+    bool isLive(const CheckpointName& name) const {
+        const CheckpointRecord* record = find(name);
+        return record != nullptr && !record->isDeleted;
+    }
+    bool contains(std::int64_t attempt, std::int64_t step) const {
+        return runs::isOnCourse(attempts, attempt, step);
+    }
+};
+
+// A file of an older version has no attempt in its name: the store or its header tells it, and one
+// that neither tells is attempt 0's.
+Result<std::int64_t> attemptOf(const CheckpointDirectory& directory, const Course& course,
+                               const CheckpointName& name) {
+    if (name.attempt >= 0) {
+        return name.attempt;
+    }
+    if (const CheckpointRecord* record = course.find(name)) {
+        return record->attempt;
+    }
+    const Result<CheckpointFacts> facts = directory.facts(name);
+    if (absl::IsDataLoss(facts.status())) {
+        return 0;
+    }
+    RETURN_IF_ERROR(facts.status());
+    return facts->attempt;
+}
+
+// Nothing where there is no directory.
+Result<std::optional<CheckpointDirectory>> openIfThere(const std::string& path) {
+    Result<CheckpointDirectory> directory = CheckpointDirectory::open(path);
+    if (absl::IsNotFound(directory.status())) {
+        return std::optional<CheckpointDirectory>();
+    }
+    RETURN_IF_ERROR(directory.status());
+    return std::optional<CheckpointDirectory>(std::move(*directory));
+}
+
+CheckpointRecord recordOf(const CheckpointName& name, const CheckpointFacts& facts) {
+    CheckpointRecord record;
+    record.attempt = static_cast<int>(facts.attempt);
+    record.step = facts.step;
+    record.epoch = facts.epoch;
+    record.name = name.text();
+    record.bytes = facts.bytes;
+    record.hash = facts.hash;
+    record.cursor = facts.state;
+    record.timeMs = facts.timeMs;
+    return record;
+}
+
+// One look through a directory.
+class Surveyor {
+ public:
+    Surveyor(runs::RunStore& store, const SurveyOrder& order, const checkpoint::ReadWatch& watch,
+             std::string path)
+        : store_(store), order_(order), watch_(watch), path_(std::move(path)) {}
+
+    Survey look() {
+        const Status status = read();
+        survey_.status = status.ok() ? checkChoice() : asUnreadable(status);
+        return std::move(survey_);
+    }
+
+ private:
+    struct File {
+        CheckpointName name;
+        std::int64_t attempt = 0;
+    };
+    // What is known of a file after reading it.
+    enum class Finding { kWhole, kUnfit, kGone };
+
+    Status read() {
+        ASSIGN_OR_RETURN(course_, Course::read(store_, order_.runId));
+        ASSIGN_OR_RETURN(directory_, openIfThere(path_));
+        std::vector<CheckpointName> names;
+        if (directory_.has_value()) {
+            RETURN_IF_ERROR(directory_->removeLeftovers());
+            ASSIGN_OR_RETURN(names, directory_->list());
+        }
+        for (const CheckpointName& name : names) {
+            ASSIGN_OR_RETURN(const std::int64_t attempt, attemptOf(*directory_, course_, name));
+            files_.push_back({name, attempt});
+        }
+        had_ = hadCheckpoints();
+        RETURN_IF_ERROR(findBegun());
+        RETURN_IF_ERROR(leaveBehind());
+        RETURN_IF_ERROR(choose());
+        noteGone(names);
+        if (!found_.empty() || !gone_.empty()) {
+            RETURN_IF_ERROR(store_.reconcileCheckpoints(order_.runId, found_, gone_));
+        }
+        return okStatus();
+    }
+
+    // Says nothing about the checkpoints: the run keeps all that it has.
+    Status asUnreadable(const Status& status) const {
+        const std::string sentence =
+            strCat("its checkpoints cannot be read: ", messageOf(status),
+                   "; nothing was cut, and `millrace resume ", order_.runId,
+                   "` goes on once they can be");
+        return {status.code(), sentence};
+    }
+
+    bool hadCheckpoints() const {
+        return std::any_of(course_.records.begin(), course_.records.end(),
+                           [&](const auto& r) { return course_.contains(r.attempt, r.step); }) ||
+               std::any_of(files_.begin(), files_.end(), [&](const File& f) {
+                   return course_.contains(f.attempt, f.name.step);
+               });
+    }
+
+    // An attempt of which no line came in has begun all the same when a checkpoint of it is whole.
+    Status findBegun() {
+        for (runs::AttemptRecord& attempt : course_.attempts) {
+            for (const File& file : files_) {
+                if (attempt.hasBegun || file.attempt != attempt.attempt) {
+                    continue;
+                }
+                ASSIGN_OR_RETURN(const Finding finding, inspect(file));
+                attempt.hasBegun = finding == Finding::kWhole;
+            }
+        }
+        return okStatus();
+    }
+
+    Status leaveBehind() {
+        for (const File& file : files_) {
+            if (!course_.contains(file.attempt, file.name.step) && !isAside(file.name)) {
+                RETURN_IF_ERROR(setAside(file.name, kVoid, "the run has left its course"));
+            }
+        }
+        std::erase_if(files_, [&](const File& file) {
+            return !course_.contains(file.attempt, file.name.step);
+        });
+        return okStatus();
+    }
+
+    // The newest whole one, or the one of the step; older ones that the store does not know are
+    // registered as far as they are to be kept.
+    Status choose() {
+        std::int64_t numKept = 0, lastStep = -1;
+        for (const File& file : files_) {
+            const bool isWanted =
+                order_.fromStep == runs::kFromLast || file.name.step == order_.fromStep;
+            const bool isTwin = file.name.step == lastStep;  // of an attempt that went on from it
+            if (!isWanted || isTwin || isAside(file.name) || numKept >= order_.keep) {
+                continue;
+            }
+            if (survey_.chosen.has_value() && course_.isLive(file.name)) {
+                ++numKept;  // read when it is needed
+                continue;
+            }
+            ASSIGN_OR_RETURN(const Finding finding, inspect(file));
+            if (finding == Finding::kWhole) {
+                ++numKept;
+                lastStep = file.name.step;
+                take(file);
+            }
+        }
+        return okStatus();
+    }
+
+    void take(const File& file) {
+        const CheckpointRecord record = recordOf(file.name, facts_.at(file.name.text()));
+        if (!survey_.chosen.has_value()) {
+            survey_.chosen = record;
+            survey_.path = directory_->pathOf(file.name);
+        }
+        if (!course_.isLive(file.name)) {
+            found_.push_back(record);
+            note(strCat("checkpoint ", record.name, " was found in its directory"));
+        }
+    }
+
+    // Reads a file once; a damaged or foreign one is set aside. An error: it cannot be read.
+    Result<Finding> inspect(const File& file) {
+        const std::string name = file.name.text();
+        if (facts_.contains(name)) {
+            return Finding::kWhole;
+        }
+        Result<CheckpointFacts> facts = directory_->verify(file.name, watch_);
+        if (absl::IsNotFound(facts.status())) {
+            return Finding::kGone;
+        }
+        if (absl::IsDataLoss(facts.status())) {
+            RETURN_IF_ERROR(setAside(file.name, kDamaged, std::string(messageOf(facts.status()))));
+            return Finding::kUnfit;
+        }
+        RETURN_IF_ERROR(facts.status());
+        if (const std::string why = whyForeign(*facts); !why.empty()) {
+            RETURN_IF_ERROR(setAside(file.name, kForeign, why));
+            return Finding::kUnfit;
+        }
+        if (facts->attempt == 0) {
+            facts->attempt = file.attempt;
+        }
+        facts_[name] = *std::move(facts);
+        return Finding::kWhole;
+    }
+
+    std::string whyForeign(const CheckpointFacts& facts) const {
+        if (facts.run != order_.runId) {
+            return strCat("it belongs to run '", facts.run, "'");
+        }
+        const bool isOther = !order_.streamHash.empty() && facts.streamHash != order_.streamHash;
+        return isOther ? strCat("it is of another stream (", facts.streamHash, ")") : "";
+    }
+
+    Status setAside(const CheckpointName& name, std::string_view suffix, const std::string& why) {
+        ASSIGN_OR_RETURN(const std::string to, directory_->setAside(name, suffix));
+        unfit_ += strCat(unfit_.empty() ? "" : "; ", why);
+        note(strCat("checkpoint ", name.text(), " was set aside as ", to, ": ", why));
+        gone_.push_back(name.text());
+        return okStatus();
+    }
+
+    bool isAside(const CheckpointName& name) const {
+        return std::find(gone_.begin(), gone_.end(), name.text()) != gone_.end();
+    }
+
+    void noteGone(const std::vector<CheckpointName>& names) {
+        for (const CheckpointRecord& record : course_.records) {
+            const auto name = CheckpointName::parse(record.name);
+            const bool isThere =
+                name.has_value() && std::find(names.begin(), names.end(), *name) != names.end();
+            if (!record.isDeleted && !isThere) {
+                gone_.push_back(record.name);
+                unfit_ += strCat(unfit_.empty() ? "" : "; ", record.name, " is not there");
+                note(strCat("checkpoint ", record.name, " is not there any more"));
+            }
+        }
+    }
+
+    Status checkChoice() const {
+        if (survey_.chosen.has_value() || order_.fromStep == runs::kFromStart) {
+            return okStatus();
+        }
+        const std::string why = unfit_.empty() ? "" : strCat(" (", unfit_, ")");
+        if (order_.fromStep > 0) {
+            return notFound("no checkpoint of step ", order_.fromStep, " to go on from", why);
+        }
+        if (had_) {
+            return failedPrecondition("no checkpoint is left to go on from", why,
+                                      "; `millrace resume ", order_.runId,
+                                      " --from-start` begins again at step 0");
+        }
+        return okStatus();
+    }
+
+    void note(std::string event) { survey_.events.push_back(std::move(event)); }
+
+    runs::RunStore& store_;
+    const SurveyOrder& order_;
+    const checkpoint::ReadWatch& watch_;
+    const std::string path_;
+    Course course_;
+    std::optional<CheckpointDirectory> directory_;
+    std::vector<File> files_;  // newest first
+    std::map<std::string, CheckpointFacts> facts_;
+    std::vector<CheckpointRecord> found_;
+    std::vector<std::string> gone_;
+    std::string unfit_;
+    bool had_ = false;
+    Survey survey_;
+};
+
+// How many of the store's checkpoints make `file` superfluous.
+std::int64_t numNewer(const Course& course, const CheckpointName& file, std::int64_t attempt,
+                      std::int64_t keep) {
+    std::int64_t newer = 0;
+    for (const CheckpointRecord& record : course.records) {
+        if (record.isDeleted) {
+            continue;
+        }
+        const bool replaces = record.step == file.step && record.attempt > attempt;
+        newer += replaces ? keep : (record.step > file.step ? 1 : 0);
+    }
+    return newer;
+}
+
+}  // namespace
+
+std::string CheckpointCatalogue::directoryOf(const std::string& runId) const {
+    return RunDirectory(runsDir_, runId).checkpointsPath();
+}
+
+Survey CheckpointCatalogue::survey(const SurveyOrder& order,
+                                   const checkpoint::ReadWatch& watch) const {
+    return Surveyor(store_, order, watch, directoryOf(order.runId)).look();
+}
+
+Status CheckpointCatalogue::retain(const std::string& runId, std::int64_t wanted) const {
+    const std::int64_t keep = std::max<std::int64_t>(wanted, 1);
+    ASSIGN_OR_RETURN(const Course course, Course::read(store_, runId));
+    ASSIGN_OR_RETURN(const auto directory, openIfThere(directoryOf(runId)));
+    if (!directory.has_value()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, directory->list());
+    std::vector<std::string> removed;
+    for (const CheckpointName& name : names) {
+        ASSIGN_OR_RETURN(const std::int64_t attempt, attemptOf(*directory, course, name));
+        if (numNewer(course, name, attempt, keep) >= keep) {
+            RETURN_IF_ERROR(directory->remove(name));
+            removed.push_back(name.text());
+        }
+    }
+    // A trainer of an older version removes files itself.
+    for (const CheckpointRecord& record : course.records) {
+        const auto name = CheckpointName::parse(record.name);
+        const bool isThere =
+            name.has_value() && std::find(names.begin(), names.end(), *name) != names.end();
+        if (!record.isDeleted && !isThere &&
+            (!name.has_value() || numNewer(course, *name, record.attempt, keep) >= keep)) {
+            removed.push_back(record.name);
+        }
+    }
+    return removed.empty() ? okStatus() : store_.reconcileCheckpoints(runId, {}, removed);
+}
+
+std::vector<std::string> CheckpointCatalogue::setVoidAside(const std::string& runId) const {
+    std::vector<std::string> events;
+    const auto setAside = [&]() -> Status {
+        ASSIGN_OR_RETURN(const Course course, Course::read(store_, runId));
+        ASSIGN_OR_RETURN(const auto directory, openIfThere(directoryOf(runId)));
+        if (!directory.has_value()) {
+            return okStatus();
+        }
+        ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, directory->list());
+        for (const CheckpointName& name : names) {
+            ASSIGN_OR_RETURN(const std::int64_t attempt, attemptOf(*directory, course, name));
+            if (!course.contains(attempt, name.step)) {
+                ASSIGN_OR_RETURN(const std::string to, directory->setAside(name, kVoid));
+                events.push_back(strCat("checkpoint ", name.text(), " was set aside as ", to,
+                                        ": the run has left its course"));
+            }
+        }
+        return okStatus();
+    };
+    if (const Status status = setAside(); !status.ok()) {
+        // The next attempt's survey does what is left.
+        logWarn("checkpoints: not set aside", {{"run", runId}, {"why", messageOf(status)}});
+    }
+    return events;
+}
+
+Result<std::vector<std::int64_t>> CheckpointCatalogue::steps(const std::string& runId) const {
+    ASSIGN_OR_RETURN(const Course course, Course::read(store_, runId));
+    ASSIGN_OR_RETURN(const auto directory, openIfThere(directoryOf(runId)));
+    std::vector<std::int64_t> steps;
+    if (directory.has_value()) {
+        ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, directory->list());
+        for (const CheckpointName& name : names) {
+            ASSIGN_OR_RETURN(const std::int64_t attempt, attemptOf(*directory, course, name));
+            if (course.contains(attempt, name.step)) {
+                steps.push_back(name.step);
+            }
+        }
+    }
+    std::sort(steps.begin(), steps.end());
+    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+    return steps;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,38 @@
+#pragma once
+// CheckpointKeeper: removes a run's old checkpoints as new ones come in, one look at a time.
+//
+// Threads: one owner (the controller's); the looks are done on a side thread. Failure: logged; the
+// next checkpoint tries again.
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "backend/core/status.h"
+#include "daemon/agent/run/workplace.h"
+
+namespace millrace::agent {
+
+class CheckpointKeeper {
+ public:
+    /// Calls kept() of this object, on the owner's thread, if it is still there.
+    using Reply = std::function<void(const Status&)>;
+
+    /// `place` outlives it; `keep` <= 0: all stay.
+    CheckpointKeeper(Workplace& place, std::string runId, std::int64_t keep)
+        : place_(place), runId_(std::move(runId)), keep_(keep) {}
+
+    /// A checkpoint has come in. What comes during a look is seen by the next.
+    void look(const Reply& reply);
+    /// A look is over.
+    void kept(const Status& status, const Reply& reply);
+    /// Renames what the newest attempt has left behind, with an event for each.
+    void setVoidAside();
+
+ private:
+    Workplace& place_;
+    const std::string runId_;
+    const std::int64_t keep_;
+    bool isLooking_ = false, isDue_ = false;
+};
+
+}  // namespace millrace::agent

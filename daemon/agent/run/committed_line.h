@@ -1,0 +1,28 @@
+#pragma once
+// What a run hears of the store: a worker's line that is in it now, and whom to tell so. Plain
+// values.
+#include <cstdint>
+#include <string>
+
+#include "backend/rank/rank_line.h"
+#include "backend/rank/rank_server.h"
+
+namespace millrace::agent {
+
+/// A line that is in the store now.
+struct CommittedLine {
+    std::string runId, worker;
+    int attempt = 1;
+    rank::RankLine line;
+};
+
+/// What to tell a worker.
+struct AckOrder {
+    std::string runId;
+    int doorAttempt = 1;  ///< of the connection
+    rank::ConnectionId connection = 0;
+    std::int64_t attempt = 1;  ///< of the lines
+    std::uint64_t seq = 0;
+};
+
+}  // namespace millrace::agent

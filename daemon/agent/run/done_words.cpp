@@ -1,0 +1,75 @@
+#include "daemon/agent/run/done_words.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "backend/core/log.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::int64_t kRetryNs = 1'000'000'000;
+
+}  // namespace
+
+void DoneWords::begin(int attempt) {
+    attempt_ = attempt;
+    words_ = Json::object();
+    retryNs_ = 0;
+}
+
+void DoneWords::read(int attempt) {
+    begin(attempt);
+    Json said = directory_.readDone(attempt);
+    if (said.is_object()) {
+        words_ = std::move(said);
+    }
+}
+
+void DoneWords::say(const std::string& worker, const rank::Done& done) {
+    Json params = Json::object();
+    for (const auto& [key, value] : done.params) {
+        params[key] = value;
+    }
+    words_[worker] = {
+        {"step", done.step}, {"rows", done.rows}, {"state", done.state}, {"params", params}};
+    write();
+}
+
+bool DoneWords::retry() {
+    if (retryNs_ == 0 || clock_.steadyNs() < retryNs_) {
+        return false;
+    }
+    write();
+    return retryNs_ == 0;
+}
+
+void DoneWords::write() {
+    const bool isFirst = retryNs_ == 0;
+    const Status status = directory_.writeDone(attempt_, words_);
+    retryNs_ = status.ok() ? 0 : clock_.steadyNs() + kRetryNs;
+    if (!status.ok() && isFirst) {
+        logWarn("run: done not written",
+                {{"folder", directory_.path()}, {"why", messageOf(status)}});
+    }
+}
+
+std::int64_t DoneWords::stepOfRank0() const {
+    constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+    return jsonInt(jsonMember(words_, "rank0"), "step", kNever);
+}
+
+void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
+    for (int rank = 0; rank < ranks; ++rank) {
+        const Json& said = jsonMember(words_, job::rankName(rank));
+        if (said.is_object()) {
+            inputs.states.push_back(jsonString(said, "state"));
+            inputs.rowsTrained = std::max(inputs.rowsTrained, jsonInt(said, "rows", -1));
+        }
+    }
+    const Json& params = jsonMember(jsonMember(words_, "rank0"), "params");
+    inputs.evalOrderHash = jsonString(params, "eval_order_hash");
+    inputs.weightsHash = jsonString(params, "weights_hash");
+}
+
+}  // namespace millrace::agent

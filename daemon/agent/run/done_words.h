@@ -1,0 +1,50 @@
+#pragma once
+// DoneWords: what workers of the present attempt said when they were done.
+//
+// A worker whose `done` is acknowledged ends and never says it again: the word is on disk first,
+// and until it is (a full disk) nothing is acknowledged. Threads: one owner (the controller's).
+// Failure: logged once, tried again.
+#include <cstdint>
+#include <string>
+
+#include "backend/core/clock.h"
+#include "backend/core/json.h"
+#include "backend/rank/rank_line.h"
+#include "daemon/agent/run/receipts.h"
+#include "daemon/agent/run/run_directory.h"
+
+namespace millrace::agent {
+
+class DoneWords {
+ public:
+    /// Both outlive it.
+    DoneWords(const RunDirectory& directory, const Clock& clock)
+        : directory_(directory), clock_(clock), words_(Json::object()) {}
+
+    /// Another attempt: nobody has said anything.
+    void begin(int attempt);
+    /// An attempt of an earlier daemon's.
+    void read(int attempt);
+    void say(const std::string& worker, const rank::Done& done);
+    /// Tries again what could not be written. True when all is on disk now and was not before.
+    bool retry();
+    /// Something said is not on disk yet.
+    bool isUnwritten() const { return retryNs_ != 0; }
+
+    bool hasRank0() const { return words_.contains("rank0"); }
+    /// The step that rank 0 was done at; greater than any while it has not said so.
+    std::int64_t stepOfRank0() const;
+    /// States, rows and hashes for the receipt, of `ranks` ranks.
+    void fill(int ranks, ReceiptInputs& inputs) const;
+
+ private:
+    void write();
+
+    const RunDirectory& directory_;
+    const Clock& clock_;
+    int attempt_ = 0;
+    Json words_;                // worker -> what it said
+    std::int64_t retryNs_ = 0;  // > 0: not on disk
+};
+
+}  // namespace millrace::agent

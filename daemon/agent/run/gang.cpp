@@ -1,0 +1,108 @@
+#include "daemon/agent/run/gang.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace millrace::agent {
+namespace {
+
+Result<spec::RunSpec> specOf(std::string_view resolvedSpec) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(resolvedSpec, "resolved spec"));
+    return spec::RunSpec::fromJson(json);
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) {
+        strAppend(&all, all.empty() ? "" : ", ", text);
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
+    ASSIGN_OR_RETURN(const spec::RunSpec spec, specOf(resolvedSpec));
+    JobFacts facts;
+    facts.ranks = static_cast<int>(spec.train.ranks);
+    facts.threadsPerRank = std::max<std::int64_t>(1, spec.train.threads);
+    facts.maxRestarts = spec.train.maxRestarts;
+    facts.checkpointKeep = spec.train.checkpointKeep;
+    facts.initFrom = spec.train.initFrom;
+    facts.loaderThreads = spec.resources.loaderThreads;
+    facts.memoryLimitMb = spec.resources.memoryLimitMb;
+    facts.gpusPerRank = spec.resources.gpusPerRank;
+    facts.epochs = spec.batch.epochs;
+    facts.stepNames.emplace_back("where");  // what the loader counts first
+    for (const spec::Step& step : spec.recipe) {
+        if (step.enabled) {
+            facts.stepNames.push_back(step.name);
+        }
+    }
+    facts.hasCommand = !spec.command.empty();
+    facts.model = spec.model.type;
+    facts.dataset = joined(spec.dataset.path);
+    return facts;
+}
+
+schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total) {
+    schedule::Resources needs;
+    const double loader =
+        facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads) : total.cpus;
+    const double ranks = static_cast<double>(facts.ranks * facts.threadsPerRank);
+    needs.cpus = std::min(total.cpus, loader + ranks);
+    needs.gpus = static_cast<int>(facts.ranks * facts.gpusPerRank);
+    needs.memoryBytes =
+        std::min(total.memoryBytes, static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000);
+    return needs;
+}
+
+Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths) {
+    const job::AttemptPaths files = paths.attempt(attempt);
+    job::JobFile job;
+    job.run = run.id;
+    job.uid = run.uid;
+    job.attempt = attempt;
+    ASSIGN_OR_RETURN(job.spec, specOf(run.resolvedSpec));
+    job.specHash = run.specHash;
+    job.streamHash = run.streamHash;
+    job.planHash = run.planHash;
+    job.checkpointDirectory = paths.checkpoints();
+    job.rankSocket = files.rankSocket();
+    job.feedSocket = files.feedSocket();
+    return job;
+}
+
+engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
+                       const job::RunPaths& paths, const std::string& binDir,
+                       const schedule::Resources& needs) {
+    const std::string job = paths.attempt(attempt).jobFile();
+    engines::Group feed;
+    feed.name = job::kFeed;
+    feed.argv = {binDir + "/millrace-loader", "feed", "--job", job};
+    feed.resources.memoryBytes = needs.memoryBytes;
+    engines::Group rank;
+    rank.name = "rank";
+    rank.procs = facts.ranks;
+    rank.hasRanks = true;
+    rank.argv = {binDir + "/millrace-trainer", "--job", job, "--rank", "{rank}"};
+    // The trainer wants its waiting threads asleep; set here it need not start itself again. What
+    // was set for the daemon on purpose reaches it as it is.
+    if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+        rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
+    }
+    rank.resources.cpus = needs.cpus;
+    rank.resources.gpus = needs.gpus;
+    engines::Gang gang;
+    gang.key = gangKey(run.id, attempt);
+    gang.attempt = attempt;
+    gang.groups = {feed, rank};
+    gang.user = run.owner;
+    return gang;
+}
+
+std::string gangKey(const std::string& runId, int attempt) {
+    return strCat(runId, ".a", attempt);
+}
+
+}  // namespace millrace::agent

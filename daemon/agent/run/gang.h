@@ -1,0 +1,48 @@
+#pragma once
+// From a run to what its workers get: job.json and the gang. Pure, but for the environment, in
+// which a wait policy may have been set on purpose.
+//
+// Failure: kInvalidArgument with the reason why the run cannot be started as it is.
+#include <optional>
+#include <string>
+
+#include "backend/engines/engine.h"
+#include "backend/job/attempt_paths.h"
+#include "backend/job/job_file.h"
+#include "backend/runs/run_record.h"
+
+namespace millrace::agent {
+
+/// What the agent needs to know of a resolved spec.
+struct JobFacts {
+    int ranks = 1;
+    std::int64_t threadsPerRank = 1;
+    std::int64_t loaderThreads = 0;  ///< 0: one a core
+    std::int64_t memoryLimitMb = 0;
+    std::int64_t gpusPerRank = 0;
+    std::int64_t maxRestarts = 0;
+    std::int64_t checkpointKeep = 3;
+    std::int64_t epochs = 1;
+    std::string initFrom;
+    std::vector<std::string> stepNames;  ///< that the loader counts: where, then enabled ones
+    bool hasCommand = false;
+    std::string model, dataset;
+
+    static Result<JobFacts> read(std::string_view resolvedSpec);
+};
+
+/// What the run takes of a machine that has `total`: never more cores or memory than there are, so
+/// that a default written for a larger machine still runs.
+schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total);
+
+/// The attempt's job without a plan and without checkpoints.
+Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths);
+
+engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
+                       const job::RunPaths& paths, const std::string& binDir,
+                       const schedule::Resources& needs);
+
+/// "<run id>.a<attempt>"
+std::string gangKey(const std::string& runId, int attempt);
+
+}  // namespace millrace::agent

@@ -1,0 +1,64 @@
+#include "daemon/agent/run/gang_door.h"
+
+namespace millrace::agent {
+
+Status GangDoor::open(const std::string& socketPath, const std::string& runId, int attempt,
+                      DoorListener listener) {
+    close();
+    ASSIGN_OR_RETURN(door_, maker_.open(socketPath, runId, attempt, std::move(listener)));
+    attempt_ = attempt;
+    return okStatus();
+}
+
+void GangDoor::close() {
+    connections_.clear();
+    dropped_.clear();
+    held_.clear();
+    door_.reset();
+}
+
+void GangDoor::hello(rank::ConnectionId connection, const rank::Sender& sender) {
+    connections_[connection] = sender;
+}
+
+void GangDoor::closed(rank::ConnectionId connection) {
+    connections_.erase(connection);
+    dropped_.erase(connection);
+}
+
+void GangDoor::drop(rank::ConnectionId connection) {
+    dropped_.insert(connection);
+    if (door_ != nullptr) {
+        door_->close(connection);
+    }
+}
+
+void GangDoor::stop(rank::ConnectionId connection) {
+    if (door_ != nullptr) {
+        door_->stop(connection);
+    }
+}
+
+void GangDoor::stopRanks() {
+    for (const auto& [connection, sender] : connections_) {
+        if (sender.role == "rank") {
+            stop(connection);
+        }
+    }
+}
+
+void GangDoor::ack(const AckOrder& order, bool isHeld) {
+    if (isHeld) {
+        held_[{order.connection, order.attempt}] = order;
+    } else if (door_ != nullptr && order.doorAttempt == attempt_) {
+        door_->ack(order.connection, order.attempt, order.seq);
+    }
+}
+
+void GangDoor::releaseAcks() {
+    for (const auto& [key, order] : std::exchange(held_, {})) {
+        ack(order, false);
+    }
+}
+
+}  // namespace millrace::agent

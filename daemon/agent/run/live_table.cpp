@@ -1,0 +1,71 @@
+#include "daemon/agent/run/live_table.h"
+
+namespace millrace::agent {
+
+LiveRun LiveTable::get(const std::string& runId) const {
+    MutexLock lock(mutex_);
+    const auto found = runs_.find(runId);
+    return found == runs_.end() ? LiveRun{} : found->second;
+}
+
+std::map<std::string, LiveRun> LiveTable::all() const {
+    MutexLock lock(mutex_);
+    return runs_;
+}
+
+void LiveTable::set(const std::string& runId, LiveRun run) {
+    {
+        MutexLock lock(mutex_);
+        LiveRun& entry = runs_[runId];
+        if (entry == run) {
+            return;
+        }
+        entry = std::move(run);
+        ++version_;
+    }
+    notify();
+}
+
+void LiveTable::erase(const std::string& runId) {
+    {
+        MutexLock lock(mutex_);
+        runs_.erase(runId);
+        ++version_;
+    }
+    notify();
+}
+
+void LiveTable::touch() {
+    {
+        MutexLock lock(mutex_);
+        ++version_;
+    }
+    notify();
+}
+
+std::uint64_t LiveTable::version() const {
+    MutexLock lock(mutex_);
+    return version_;
+}
+
+std::unique_ptr<LiveTable::Subscription> LiveTable::subscribe(std::function<void()> onChange) {
+    MutexLock lock(listenersMutex_);
+    const std::uint64_t id = nextListener_++;
+    listeners_[id] = std::move(onChange);
+    return std::make_unique<Subscription>(this, id);
+}
+
+void LiveTable::unsubscribe(std::uint64_t id) {
+    MutexLock lock(listenersMutex_);
+    listeners_.erase(id);
+}
+
+// Called under the listeners' lock on purpose: unsubscribe() then waits for a call in progress.
+void LiveTable::notify() {
+    MutexLock lock(listenersMutex_);
+    for (const auto& [id, listener] : listeners_) {
+        listener();
+    }
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,58 @@
+#include "daemon/agent/run/preparation.h"
+
+#include <utility>
+
+#include "backend/core/text.h"
+
+namespace millrace::agent {
+namespace {
+
+Status writeJob(const runs::RunStore& store, const std::string& runsDir, job::JobFile job,
+                const AttemptStart& start) {
+    const RunDirectory directory(runsDir, job.run);
+    const int attempt = static_cast<int>(job.attempt);
+    RETURN_IF_ERROR(directory.prepare(attempt));
+    ASSIGN_OR_RETURN(job.planText, store.document(job.run, runs::LargeDocument::kPlan));
+    RETURN_IF_ERROR(job.write(directory.paths().attempt(attempt).jobFile()));
+    return directory.writeAttempt(attempt, start);
+}
+
+}  // namespace
+
+// Reads files whole: minutes, where checkpoints are large.
+bool Preparation::askSurvey(SurveyOrder order, Surveyed then) {
+    order.fromStep = fromStep_;
+    return place_.side.run([&place = place_, number = number_, order = std::move(order),
+                            then = std::move(then), stop = stop_.get_token(),
+                            bytesRead = bytesRead_](const auto& isEnding) -> SideThread::Then {
+        const checkpoint::ReadWatch watch{[&] { return stop.stop_requested() || isEnding(); },
+                                          [&](std::uint64_t bytes) { *bytesRead += bytes; }};
+        return [then, number, survey = place.checkpoints.survey(order, watch)] {
+            then(number, survey);
+        };
+    });
+}
+
+std::int64_t Preparation::resumeStep() const {
+    return survey_.has_value() && survey_->chosen.has_value() ? survey_->chosen->step : 0;
+}
+
+// The plan of very many files is many megabytes.
+bool Preparation::askJob(job::JobFile job, const AttemptStart& start, Written then) {
+    return place_.documents.run([&place = place_, number = number_, job = std::move(job), start,
+                                 then = std::move(then)](const auto&) -> SideThread::Then {
+        return [then, number, written = writeJob(place.store, place.runsDir, job, start)] {
+            then(number, written);
+        };
+    });
+}
+
+std::string Preparation::text() const {
+    const std::uint64_t bytes = bytesRead_->load();
+    return survey_.has_value() ? "its job is being written"
+           : bytes == 0        ? "reads its checkpoints"
+                        : strCat("reads its checkpoints: ", formatBytes(static_cast<double>(bytes)),
+                                 " so far");
+}
+
+}  // namespace millrace::agent

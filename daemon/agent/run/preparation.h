@@ -1,0 +1,61 @@
+#pragma once
+// Preparation: what an attempt needs before it can begin: the checkpoint it goes on from, found by
+// reading the run's checkpoints, and its job.json.
+//
+// Both are done beside the agent's thread and answered there; each preparation has a number, by
+// which an answer to an older one is known. Threads: one owner (the controller's). Failure: in the
+// answers.
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "backend/job/job_file.h"
+#include "daemon/agent/run/checkpoint_catalogue.h"
+#include "daemon/agent/run/run_directory.h"
+#include "daemon/agent/run/workplace.h"
+
+namespace millrace::agent {
+
+class Preparation {
+ public:
+    using Surveyed = std::function<void(std::uint64_t number, const Survey& survey)>;
+    using Written = std::function<void(std::uint64_t number, const Status& written)>;
+
+    /// `place` outlives it. `fromStep`: a checkpoint's, runs::kFromLast or kFromStart; `isRestart`:
+    /// by itself, after a failure.
+    Preparation(Workplace& place, std::uint64_t number, std::int64_t fromStep, bool isRestart)
+        : place_(place), number_(number), fromStep_(fromStep), isRestart_(isRestart) {}
+
+    std::uint64_t number() const { return number_; }
+    std::int64_t fromStep() const { return fromStep_; }
+    bool isRestart() const { return isRestart_; }
+
+    /// False: no room now. `order.fromStep` is this preparation's.
+    bool askSurvey(SurveyOrder order, Surveyed then);
+    void setSurvey(const Survey& survey) { survey_ = survey; }
+    /// Nothing: not looked yet.
+    const std::optional<Survey>& survey() const { return survey_; }
+    std::int64_t resumeStep() const;
+    /// Writes `job`, with the plan that the store has, and `start`. False: no room now.
+    bool askJob(job::JobFile job, const AttemptStart& start, Written then);
+    /// The run is to end: what is being read is read no further.
+    void stop() { stop_.request_stop(); }
+    /// What is being done, for people.
+    std::string text() const;
+
+ private:
+    Workplace& place_;
+    const std::uint64_t number_;
+    const std::int64_t fromStep_;
+    const bool isRestart_;
+    std::stop_source stop_;
+    std::shared_ptr<std::atomic<std::uint64_t>> bytesRead_ =
+        std::make_shared<std::atomic<std::uint64_t>>(0);
+    std::optional<Survey> survey_;
+};
+
+}  // namespace millrace::agent

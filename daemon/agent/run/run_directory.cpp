@@ -1,0 +1,130 @@
+#include "daemon/agent/run/run_directory.h"
+
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/core/clock.h"
+#include "backend/core/files.h"
+#include "backend/core/unique_fd.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr off_t kMostEventBytes = 256 << 10;
+
+Json readJsonFile(const std::string& path) {
+    const Result<std::string> text = readFile(path);
+    if (!text.ok()) {
+        return nullptr;
+    }
+    const Result<Json> json = parseJson(*text, path);
+    return json.ok() ? *json : Json(nullptr);
+}
+
+}  // namespace
+
+std::string RunDirectory::inAttempt(int attempt, const char* name) const {
+    return strCat(paths_.attempt(attempt).directory(), "/", name);
+}
+
+Status RunDirectory::prepare(int attempt) const {
+    RETURN_IF_ERROR(makeDirectories(checkpointsPath(), 0700));
+    return makeDirectories(paths_.attempt(attempt).directory(), 0700);
+}
+
+Status RunDirectory::writeAttempt(int attempt, const AttemptStart& start) const {
+    const Json json = {{"resume_step", start.resumeStep},
+                       {"from_step", start.fromStep},
+                       {"restarts", start.restarts},
+                       {"idle_attempts", start.idleAttempts}};
+    return writeFileAtomic(inAttempt(attempt, "attempt.json"), dumpJson(json), 0600);
+}
+
+AttemptStart RunDirectory::readAttempt(int attempt) const {
+    const Json json = readJsonFile(inAttempt(attempt, "attempt.json"));
+    AttemptStart start;
+    start.resumeStep = jsonInt(json, "resume_step");
+    start.fromStep = jsonInt(json, "from_step");
+    start.restarts = jsonInt(json, "restarts");
+    start.idleAttempts = static_cast<int>(jsonInt(json, "idle_attempts"));
+    return start;
+}
+
+Status RunDirectory::writeSubmitFacts(const SubmitFacts& facts) const {
+    RETURN_IF_ERROR(makeDirectories(path(), 0700));
+    const Json json = {{"file_name", facts.fileName},
+                       {"git_branch", facts.gitBranch},
+                       {"git_remote", facts.gitRemote},
+                       {"sets", facts.sets}};
+    return writeFileAtomic(path() + "/submit.json", dumpJson(json), 0600);
+}
+
+SubmitFacts RunDirectory::readSubmitFacts() const {
+    const Json json = readJsonFile(path() + "/submit.json");
+    SubmitFacts facts;
+    facts.fileName = jsonString(json, "file_name");
+    facts.gitBranch = jsonString(json, "git_branch");
+    facts.gitRemote = jsonString(json, "git_remote");
+    for (const Json& set : jsonMember(json, "sets")) {
+        facts.sets.push_back(set.is_string() ? set.get<std::string>() : "");
+    }
+    return facts;
+}
+
+Status RunDirectory::writeDone(int attempt, const Json& done) const {
+    return writeFileAtomic(inAttempt(attempt, "done.json"), dumpJson(done), 0600);
+}
+
+Json RunDirectory::readDone(int attempt) const {
+    return readJsonFile(inAttempt(attempt, "done.json"));
+}
+
+Status RunDirectory::writeStop(int attempt, std::int64_t deadlineMs) const {
+    const Json stop = {{"deadline", formatTime(deadlineMs)}};
+    return writeFileAtomic(inAttempt(attempt, "stop.json"), dumpJson(stop), 0600);
+}
+
+std::optional<std::int64_t> RunDirectory::readStop(int attempt) const {
+    const Json stop = readJsonFile(inAttempt(attempt, "stop.json"));
+    const Result<std::int64_t> deadline = parseTime(jsonString(stop, "deadline"));
+    return deadline.ok() ? std::optional(*deadline) : std::nullopt;
+}
+
+void RunDirectory::addEvent(const RunEvent& event) const {
+    const std::string file = path() + "/events.jsonl";
+    UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    struct stat info {};
+    if (!fd.isOpen() || ::fstat(fd.get(), &info) != 0 || info.st_size > kMostEventBytes) {
+        return;
+    }
+    const Json json = {{"time", formatTime(event.timeMs)}, {"text", event.text}};
+    const std::string line = dumpJson(json) + "\n";
+    const ssize_t n = ::write(fd.get(), line.data(), line.size());
+    if (n >= 0 && n < static_cast<ssize_t>(line.size())) {
+        // A full disk took a piece: the next line must not be glued to it.
+        [[maybe_unused]] const int cut = ::ftruncate(fd.get(), info.st_size);
+    }
+}
+
+std::vector<RunEvent> RunDirectory::readEvents() const {
+    std::vector<RunEvent> events;
+    const Result<std::string> text = readFile(path() + "/events.jsonl");
+    if (!text.ok()) {
+        return events;
+    }
+    std::istringstream lines(*text);
+    std::string line;
+    while (std::getline(lines, line)) {
+        const Result<Json> json = parseJson(line, "events.jsonl");
+        if (json.ok()) {
+            const Result<std::int64_t> time = parseTime(jsonString(*json, "time"));
+            events.push_back({time.ok() ? *time : 0, jsonString(*json, "text")});
+        }
+    }
+    return events;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,80 @@
+#pragma once
+// What the daemon keeps for itself of a run, beside what its workers are given (job::RunPaths):
+// ROOT/<run id>/{submit.json, events.jsonl, a<attempt>/{attempt.json, done.json, stop.json}}.
+//
+// Threads: a value; two writers of one file are the caller's mistake. Failure: errors name the
+// path.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+#include "backend/job/attempt_paths.h"
+
+namespace millrace::agent {
+
+/// A line of a run's history.
+struct RunEvent {
+    std::int64_t timeMs = 0;
+    std::string text;
+    bool operator==(const RunEvent&) const = default;
+};
+
+/// What a submit says that the store has no column for.
+struct SubmitFacts {
+    std::string fileName, gitBranch, gitRemote;
+    std::vector<std::string> sets;
+    bool operator==(const SubmitFacts&) const = default;
+};
+
+/// How an attempt began: what the daemon wants to know again of one that it did not start.
+struct AttemptStart {
+    std::int64_t resumeStep = 0;  ///< the step that it goes on after
+    std::int64_t fromStep = 0;    ///< what was asked for: a step, runs::kFromLast or kFromStart
+    std::int64_t restarts = 0;    ///< attempts before it that the daemon started by itself
+    int idleAttempts = 0;         ///< of these the last ones, in a row, that took no step
+    bool operator==(const AttemptStart&) const = default;
+};
+
+class RunDirectory {
+ public:
+    RunDirectory(std::string_view root, std::string_view runId) : paths_(root, runId) {}
+
+    const job::RunPaths& paths() const { return paths_; }
+    const std::string& path() const { return paths_.directory(); }
+    std::string checkpointsPath() const { return paths_.checkpoints(); }
+
+    /// Makes the directories of an attempt.
+    Status prepare(int attempt) const;
+    Status writeAttempt(int attempt, const AttemptStart& start) const;
+    /// As of a first attempt when it cannot be read.
+    AttemptStart readAttempt(int attempt) const;
+
+    Status writeSubmitFacts(const SubmitFacts& facts) const;
+    /// Empty facts when there are none.
+    SubmitFacts readSubmitFacts() const;
+
+    /// Rank 0's word that it is done: written before it is acknowledged.
+    Status writeDone(int attempt, const Json& done) const;
+    /// Null when it has not been said.
+    Json readDone(int attempt) const;
+
+    /// Until when a run that was asked to stop may take for its checkpoint, wall clock.
+    Status writeStop(int attempt, std::int64_t deadlineMs) const;
+    /// Nothing when it was not asked to.
+    std::optional<std::int64_t> readStop(int attempt) const;
+
+    /// Appends; the file is bounded (256 KiB), what comes later is dropped.
+    void addEvent(const RunEvent& event) const;
+    std::vector<RunEvent> readEvents() const;
+
+ private:
+    std::string inAttempt(int attempt, const char* name) const;
+
+    job::RunPaths paths_;
+};
+
+}  // namespace millrace::agent

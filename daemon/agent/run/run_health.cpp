@@ -1,0 +1,309 @@
+#include "daemon/agent/run/run_health.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "backend/core/files.h"
+#include "backend/core/text.h"
+#include "daemon/agent/run/worker_door.h"
+
+namespace millrace::agent {
+namespace {
+
+// Looks come four times a second; after a longer gap it was the daemon that stood still.
+constexpr std::int64_t kBlindNs = 5'000 * kNsPerMs;
+constexpr std::size_t kMostTroubleBytes = 1'000;
+constexpr std::size_t kMostWorkers = 4'096;
+
+std::string secondsText(std::int64_t ns) {
+    return formatDuration(static_cast<double>(ns / kNsPerMs) / 1e3);
+}
+
+// A worker's sentence may be of any length; a character is not cut in two.
+std::string clipped(const std::string& text) {
+    if (text.size() <= kMostTroubleBytes) {
+        return text;
+    }
+    std::size_t end = kMostTroubleBytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+        --end;
+    }
+    return text.substr(0, end) + " ...";
+}
+
+std::string guardianOf(const std::string& worker) {
+    return "guardian of " + worker;
+}
+
+// Its own signs of life come past the guardian: nothing else would tell.
+std::string unguarded(const std::string& worker) {
+    return strCat("the guardian of ", worker,
+                  " does not answer: it is stopped, or the machine is overloaded; a stop of the "
+                  "run, the worker's log and its end wait for it");
+}
+
+// Makes its signs younger by a span that does not count.
+void shift(WorkerSigns& signs, std::int64_t byNs, std::int64_t nowNs) {
+    for (std::int64_t* time : {&signs.sinceNs, &signs.heardNs, &signs.workedNs}) {
+        *time = std::min(nowNs, *time + byNs);
+    }
+    signs.waitsSinceNs = signs.waitsSinceNs == 0 ? 0 : std::min(nowNs, signs.waitsSinceNs + byNs);
+}
+
+}  // namespace
+
+char processStateOf(int pid) {
+    const Result<std::string> stat = pid > 0 ? readFile(strCat("/proc/", pid, "/stat"))
+                                             : Result<std::string>(notFound("no pid"));
+    // The name before it stands in brackets and may hold anything.
+    const std::size_t end = stat.ok() ? stat->rfind(')') : std::string::npos;
+    return end != std::string::npos && end + 2 < stat->size() ? (*stat)[end + 2] : '\0';
+}
+
+RunHealth::RunHealth(const Clock& clock) : RunHealth(clock, &processStateOf) {}
+
+void RunHealth::restart() {
+    signs_.clear();
+    pids_.clear();
+    still_.clear();
+    troubles_.clear();
+    told_.clear();
+    lookedNs_ = 0;
+}
+
+WorkerSigns* RunHealth::find(const std::string& worker) {
+    const auto found = std::find_if(signs_.begin(), signs_.end(),
+                                    [&](const WorkerSigns& s) { return s.worker == worker; });
+    return found == signs_.end() ? nullptr : &*found;
+}
+
+// Null when a peer names more of them than there can be.
+WorkerSigns* RunHealth::findOrAdd(const std::string& worker, bool isRank) {
+    WorkerSigns* known = find(worker);
+    if (known != nullptr || signs_.size() >= kMostWorkers) {
+        return known;
+    }
+    WorkerSigns signs;
+    signs.worker = worker;
+    signs.isRank = isRank;
+    signs.sinceNs = signs.heardNs = signs.workedNs = clock_.steadyNs();
+    signs_.push_back(std::move(signs));
+    return &signs_.back();
+}
+
+int RunHealth::pidOf(const std::string& worker) const {
+    const auto found = pids_.find(worker);
+    return found == pids_.end() ? 0 : found->second;
+}
+
+void RunHealth::setWorkers(const engines::State& state) {
+    for (const engines::WorkerState& worker : state.workers) {
+        if (worker.exitCode.has_value()) {
+            std::erase_if(signs_, [&](const WorkerSigns& s) { return s.worker == worker.name; });
+            still_.erase(worker.name);
+            for (const std::string& who : {worker.name, guardianOf(worker.name)}) {
+                troubles_.erase(who);
+                told_.erase(who);
+            }
+        } else if (worker.isStarted) {
+            (void)findOrAdd(worker.name, worker.rank >= 0);
+            pids_[worker.name] = static_cast<int>(worker.pid);
+            setTrouble(guardianOf(worker.name), worker.isSilent ? unguarded(worker.name) : "");
+        }
+    }
+}
+
+void RunHealth::hello(const rank::Sender& sender) {
+    WorkerSigns* signs = findOrAdd(workerNameOf(sender), sender.role == "rank");
+    if (signs == nullptr) {
+        return;
+    }
+    const std::int64_t now = clock_.steadyNs();
+    // Who only connects again does not begin anew.
+    signs->workedNs = signs->hasSaidHello ? signs->workedNs : now;
+    signs->hasSaidHello = true;
+    signs->promisesAlive = sender.aliveMs > 0;
+    signs->heardNs = now;
+    pids_[signs->worker] = static_cast<int>(sender.pid);
+}
+
+void RunHealth::heard(const rank::Sender& sender, const rank::RankLine& line) {
+    WorkerSigns* signs = find(workerNameOf(sender));
+    if (signs == nullptr) {
+        return;  // it has ended: what comes was still in its socket
+    }
+    // What a process lost while nothing was heard of it, its work did not take; nor did that of the
+    // ranks that waited for a silent feed.
+    const std::int64_t now = clock_.steadyNs(), silentNs = now - signs->heardNs;
+    const bool wasSilent = still_.contains(signs->worker) && silentNs >= kBlindNs;
+    for (WorkerSigns& other : signs_) {
+        const bool hasLost = &other == signs || (!signs->isRank && other.isRank);
+        if (wasSilent && hasLost) {
+            shift(other, silentNs, now);
+        }
+    }
+    signs->heardNs = now;
+    if (const auto* alive = std::get_if<rank::Alive>(&line.body)) {
+        const std::string& trouble = alive->trouble;
+        setTrouble(signs->worker,
+                   trouble.empty() ? "" : strCat(signs->worker, ": ", clipped(trouble)));
+    } else if (line.attempt == sender.attempt) {
+        note(*signs, line);
+    }
+}
+
+// How long its work takes, by a time that has ended. One that came to an end only after it had been
+// called hung teaches less: it may have been a hang.
+void RunHealth::learn(WorkerSigns& signs, std::int64_t tookNs) const {
+    const auto still = still_.find(signs.worker);
+    if (!signs.hasWorked) {
+        return;
+    }
+    if (still == still_.end()) {
+        learnPace(signs, tookNs);
+    } else if (still->second.what.standing == Standing::kHung) {
+        learnStandstill(signs, tookNs);
+    }
+}
+
+void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
+    const std::int64_t now = clock_.steadyNs();
+    if (const auto* metrics = std::get_if<rank::Metrics>(&line.body); metrics && !signs.isRank) {
+        const auto read = metrics->values.find("loader.rows_read_per_second");
+        signs.rowsReadPerSecond = read == metrics->values.end() ? 0 : read->second;
+        signs.rowsReadNs = now;
+    }
+    learn(signs, now - signs.workedNs);
+    signs.workedNs = now;
+    if (const auto* progress = std::get_if<rank::Progress>(&line.body)) {
+        signs.hasWorked = true;
+        signs.step = progress->step;
+        signs.isWritingCheckpoint = progress->phase == "checkpoint";
+        // Never before the step: the time of the report is the daemon's, its span the worker's.
+        const auto waits = static_cast<std::int64_t>(std::clamp(progress->waitingMs, 0.0, 1e12) *
+                                                     static_cast<double>(kNsPerMs));
+        signs.waitsSinceNs = waits > 0 ? now - waits : 0;
+        return;
+    }
+    signs.isWritingCheckpoint = false;
+    if (const auto* metrics = std::get_if<rank::Metrics>(&line.body); metrics && signs.isRank) {
+        signs.hasWorked = true;
+        signs.step = metrics->step;
+        signs.waitsSinceNs = 0;
+    }
+    signs.hasSaidDone = signs.hasSaidDone || std::holds_alternative<rank::Done>(line.body) ||
+                        std::holds_alternative<rank::ErrorLine>(line.body);
+}
+
+void RunHealth::setTrouble(const std::string& what, const std::string& sentence) {
+    if (sentence.empty()) {
+        troubles_.erase(what);
+    } else {
+        troubles_[what] = sentence;
+    }
+}
+
+void RunHealth::forgive(std::int64_t nowNs) {
+    const std::int64_t gap = lookedNs_ == 0 ? 0 : nowNs - lookedNs_;
+    lookedNs_ = nowNs;
+    if (gap < kBlindNs) {
+        return;
+    }
+    for (WorkerSigns& signs : signs_) {
+        shift(signs, gap, nowNs);
+    }
+}
+
+std::vector<std::string> RunHealth::look() {
+    const std::int64_t now = clock_.steadyNs();
+    forgive(now);
+    std::vector<std::string> news;
+    lookAtWorkers(now, news);
+    lookAtTroubles(news);
+    return news;
+}
+
+void RunHealth::lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news) {
+    std::map<std::string, Still> still;
+    for (const Standstill& one : findStandstills(signs_, nowNs)) {
+        const auto known = still_.find(one.worker);
+        const bool isNew = known == still_.end();
+        Still next{one, "", 0, processState_(pidOf(one.worker))};
+        next.sentence = describe(one, signs_, next.process);
+        next.sinceMs =
+            isNew ? clock_.wallMs() - (nowNs - one.sinceNs) / kNsPerMs : known->second.sinceMs;
+        // Of the letters only a stop says more than the silence itself; others come and go.
+        if (isNew || known->second.what.standing != one.standing ||
+            (known->second.process == 'T') != (next.process == 'T')) {
+            news.push_back(strCat(next.sentence, ", for ", secondsText(nowNs - one.sinceNs)));
+        }
+        still.emplace(one.worker, std::move(next));
+    }
+    for (const auto& [worker, before] : still_) {
+        if (!still.contains(worker)) {
+            const std::int64_t stoodNs = (clock_.wallMs() - before.sinceMs) * kNsPerMs;
+            news.push_back(
+                strCat(worker, " goes on after ", secondsText(std::max<std::int64_t>(0, stoodNs))));
+        }
+    }
+    still_ = std::move(still);
+}
+
+// Each attempt of a worker may bring another sentence: only its coming and going are news.
+void RunHealth::lookAtTroubles(std::vector<std::string>& news) {
+    for (const auto& [what, sentence] : troubles_) {
+        if (told_.emplace(what, sentence).second) {
+            news.push_back(sentence);
+        }
+    }
+    for (auto told = told_.begin(); told != told_.end();) {
+        const bool isGone = !troubles_.contains(told->first);
+        if (isGone) {
+            news.push_back(strCat("no longer: ", told->second));
+        }
+        told = isGone ? told_.erase(told) : std::next(told);
+    }
+}
+
+std::string RunHealth::trouble() const {
+    std::string text;
+    const auto add = [&](const std::string& sentence) {
+        strAppend(&text, text.empty() ? "" : "; ", sentence);
+    };
+    for (const auto& [worker, still] : still_) {
+        add(still.sentence);
+    }
+    for (const auto& [what, sentence] : troubles_) {
+        add(sentence);
+    }
+    return text;
+}
+
+std::int64_t RunHealth::standsSinceMs() const {
+    std::int64_t since = 0;
+    for (const auto& [worker, still] : still_) {
+        since = since == 0 ? still.sinceMs : std::min(since, still.sinceMs);
+    }
+    return since;
+}
+
+std::string_view RunHealth::standingOf(const std::string& worker) const {
+    const auto found = still_.find(worker);
+    if (found == still_.end()) {
+        return "";
+    }
+    switch (found->second.what.standing) {
+        case Standing::kUnheard:
+        case Standing::kSilent:
+            return found->second.process == 'T' ? "stopped" : "silent";
+        case Standing::kHung:
+            return "hung";
+        case Standing::kStarved:
+            return "waiting";
+        case Standing::kMoves:
+            break;
+    }
+    return "";
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,78 @@
+#pragma once
+// RunHealth: what is wrong with a run that goes on: workers that stand still, and what they and the
+// daemon say themselves.
+//
+// It gathers signs of the workers, lets findStandstills() judge them and tells what is new in
+// sentences for the run's history. Threads: one owner (the controller's). Time in which nobody
+// looked (the daemon stood still itself) does not count against the workers.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/core/clock.h"
+#include "backend/engines/engine.h"
+#include "backend/rank/rank_line.h"
+#include "daemon/agent/run/standstill.h"
+
+namespace millrace::agent {
+
+class RunHealth {
+ public:
+    /// The letter of a process's state as in /proc/PID/stat; 0 where it is not known.
+    using ProcessState = std::function<char(int pid)>;
+
+    explicit RunHealth(const Clock& clock);
+    RunHealth(const Clock& clock, ProcessState processState)
+        : clock_(clock), processState_(std::move(processState)) {}
+
+    /// A new attempt: nothing is known of its workers.
+    void restart();
+    /// The engine's word: which workers go, with their pids, and whose guardian is silent.
+    void setWorkers(const engines::State& state);
+    void hello(const rank::Sender& sender);
+    void heard(const rank::Sender& sender, const rank::RankLine& line);
+    /// What is wrong with `what` ("store"), one sentence; "": it is well again.
+    void setTrouble(const std::string& what, const std::string& sentence);
+
+    /// Looks again: what is new since the last time, for the run's history.
+    std::vector<std::string> look();
+    /// What is wrong now: sentences, joined by "; "; "" when all is well.
+    std::string trouble() const;
+    /// When the run was last seen to get on, UTC ms; 0: it does.
+    std::int64_t standsSinceMs() const;
+    /// How a worker stands: "stopped", "silent", "hung", "waiting"; "" when it moves.
+    std::string_view standingOf(const std::string& worker) const;
+
+ private:
+    struct Still {
+        Standstill what;
+        std::string sentence;
+        std::int64_t sinceMs = 0;  // UTC
+        char process = 0;
+    };
+
+    WorkerSigns* find(const std::string& worker);
+    WorkerSigns* findOrAdd(const std::string& worker, bool isRank);
+    int pidOf(const std::string& worker) const;
+    void note(WorkerSigns& signs, const rank::RankLine& line);
+    void learn(WorkerSigns& signs, std::int64_t tookNs) const;
+    void forgive(std::int64_t nowNs);
+    void lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news);
+    void lookAtTroubles(std::vector<std::string>& news);
+
+    const Clock& clock_;
+    const ProcessState processState_;
+    std::vector<WorkerSigns> signs_;
+    std::map<std::string, int> pids_;
+    std::map<std::string, Still> still_;           // by worker
+    std::map<std::string, std::string> troubles_;  // by who has it
+    std::map<std::string, std::string> told_;      // troubles that the history has
+    std::int64_t lookedNs_ = 0;
+};
+
+/// By /proc.
+char processStateOf(int pid);
+
+}  // namespace millrace::agent

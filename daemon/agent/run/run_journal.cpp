@@ -1,0 +1,57 @@
+#include "daemon/agent/run/run_journal.h"
+
+#include <utility>
+
+#include "backend/core/log.h"
+
+namespace millrace::agent {
+namespace {
+
+// Versions that a worker may tell.
+constexpr std::size_t kMostPackages = 50, kMostPackageBytes = 200;
+
+}  // namespace
+
+RunJournal::RunJournal(Workplace& place, runs::RunRecord run)
+    : place_(place), run_(std::move(run)), directory_(place.runsDir, run_.id) {}
+
+bool RunJournal::setState(runs::RunState state, const std::string& reason) {
+    run_.state = state;
+    const Status status = place_.store.setState(run_.id, {state, reason, run_.attempt});
+    if (!status.ok()) {
+        logError("run: state not stored",
+                 {{"run", run_.id}, {"state", runs::textOf(state)}, {"why", messageOf(status)}});
+    }
+    place_.live.touch();
+    return status.ok();
+}
+
+void RunJournal::publish() {
+    place_.live.set(run_.id, live_);
+}
+
+void RunJournal::erase() {
+    place_.live.erase(run_.id);
+}
+
+void RunJournal::addEvent(const std::string& text) {
+    directory_.addEvent({place_.clock.wallMs(), text});
+}
+
+void RunJournal::notePackages(const Json& packages) {
+    std::map<std::string, std::string> versions;
+    for (const auto& [name, version] : packages.items()) {
+        const bool isShort = name.size() <= kMostPackageBytes && version.is_string() &&
+                             version.get_ref<const std::string&>().size() <= kMostPackageBytes;
+        if (isShort && versions.size() < kMostPackages) {
+            versions[name] = version.get<std::string>();
+        }
+    }
+    const Status status =
+        versions.empty() ? okStatus() : place_.store.addPackages(run_.id, versions);
+    if (!status.ok()) {
+        logWarn("run: packages not stored", {{"run", run_.id}, {"why", messageOf(status)}});
+    }
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,45 @@
+#pragma once
+// RunJournal: what the world is told of one run: its state in the store, its entry among what is
+// live, its history.
+//
+// Threads: one owner (the controller's). Owns: the run's record. Failure: what cannot be stored is
+// logged; setState() says whether it was.
+#include <string>
+
+#include "backend/core/json.h"
+#include "backend/runs/run_store.h"
+#include "daemon/agent/run/run_directory.h"
+#include "daemon/agent/run/workplace.h"
+
+namespace millrace::agent {
+
+class RunJournal {
+ public:
+    /// `place` outlives it.
+    RunJournal(Workplace& place, runs::RunRecord run);
+
+    const runs::RunRecord& run() const { return run_; }
+    const std::string& id() const { return run_.id; }
+    int attempt() const { return run_.attempt; }
+    const RunDirectory& directory() const { return directory_; }
+    void setAttempt(int attempt) { run_.attempt = attempt; }
+
+    /// False when the store could not take it.
+    bool setState(runs::RunState state, const std::string& reason = "");
+    /// What is live of it: publish() shows what was changed here.
+    LiveRun& live() { return live_; }
+    void publish();
+    /// It is not live any more.
+    void erase();
+    void addEvent(const std::string& text);
+    /// Versions that a worker tells; those that are no texts, or too many, are left out.
+    void notePackages(const Json& packages);
+
+ private:
+    Workplace& place_;
+    runs::RunRecord run_;  // without the spec's text once started
+    const RunDirectory directory_;
+    LiveRun live_;
+};
+
+}  // namespace millrace::agent

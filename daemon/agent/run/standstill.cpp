@@ -1,0 +1,157 @@
+#include "daemon/agent/run/standstill.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backend/core/status.h"
+#include "backend/core/text.h"
+
+namespace millrace::agent {
+namespace {
+
+const WorkerSigns* feedOf(const std::vector<WorkerSigns>& workers) {
+    const auto found = std::find_if(workers.begin(), workers.end(),
+                                    [](const WorkerSigns& w) { return !w.isRank; });
+    return found == workers.end() ? nullptr : &*found;
+}
+
+// A feed's rows a second are told each second: older ones say nothing about now.
+bool isReading(const WorkerSigns* feed, std::int64_t nowNs, const StandstillLimits& limits) {
+    return feed != nullptr && feed->rowsReadPerSecond > 0 && feed->rowsReadNs != 0 &&
+           nowNs - feed->rowsReadNs < limits.silentNs;
+}
+
+// Of what it is at now.
+WorkTimes& timesOf(WorkerSigns& worker) {
+    return worker.isWritingCheckpoint ? worker.checkpoints : worker.steps;
+}
+
+std::int64_t workLimit(const WorkerSigns& worker, const StandstillLimits& limits) {
+    const std::int64_t least = !worker.hasWorked            ? limits.firstWorkNs
+                               : worker.isWritingCheckpoint ? limits.checkpointNs
+                                                            : limits.workNs;
+    const WorkTimes& times = worker.isWritingCheckpoint ? worker.checkpoints : worker.steps;
+    const std::int64_t slow = std::min(limits.mostNs, limits.slowFactor * times.slowestNs);
+    return std::max({least, slow, times.allowedNs});
+}
+
+std::int64_t waitLimit(const WorkerSigns& worker, const WorkerSigns* feed, std::int64_t nowNs,
+                       const StandstillLimits& limits) {
+    // Before the first step a feed opens its files and tables and says little of it.
+    return worker.step == 0 || isReading(feed, nowNs, limits) ? limits.fillingNs : limits.workNs;
+}
+
+Standstill judge(const WorkerSigns& worker, const WorkerSigns* feed, std::int64_t nowNs,
+                 const StandstillLimits& limits) {
+    if (!worker.hasSaidHello) {
+        const bool isLate = nowNs - worker.sinceNs >= limits.unheardNs;
+        return {worker.worker, isLate ? Standing::kUnheard : Standing::kMoves, worker.sinceNs};
+    }
+    if (worker.promisesAlive && nowNs - worker.heardNs >= limits.silentNs) {
+        return {worker.worker, Standing::kSilent, worker.heardNs};
+    }
+    if (!worker.isRank || worker.hasSaidDone) {
+        return {worker.worker, Standing::kMoves, nowNs};
+    }
+    if (nowNs - worker.workedNs >= workLimit(worker, limits)) {
+        return {worker.worker, Standing::kHung, worker.workedNs};
+    }
+    const bool isStarved = worker.waitsSinceNs != 0 &&
+                           nowNs - worker.waitsSinceNs >= waitLimit(worker, feed, nowNs, limits);
+    return {worker.worker, isStarved ? Standing::kStarved : Standing::kMoves, worker.waitsSinceNs};
+}
+
+// What the process does by the kernel's word; "" where that explains nothing.
+std::string_view processText(char state) {
+    switch (state) {
+        case 'T':
+            return "its process is stopped (SIGSTOP)";
+        case 't':
+            return "a debugger holds its process";
+        case 'D':
+            return "its process waits for a disk or another device";
+        default:
+            return "its process says nothing";
+    }
+}
+
+std::string afterStep(const WorkerSigns& worker) {
+    return worker.step > 0 ? strCat(" after step ", worker.step) : std::string();
+}
+
+std::string starvedText(const WorkerSigns& worker, const WorkerSigns* feed) {
+    const std::string start = strCat(worker.worker, " waits for data", afterStep(worker), ": ");
+    if (feed == nullptr || !feed->hasSaidHello) {
+        return start + "there is no feed";
+    }
+    if (feed->rowsReadPerSecond > 0) {
+        return strCat(start, "the feed reads ", formatCount(std::llround(feed->rowsReadPerSecond)),
+                      " rows/s and gives none");
+    }
+    return start + "the feed lives, reads nothing and gives nothing";
+}
+
+}  // namespace
+
+std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
+                                        const StandstillLimits& limits) {
+    const WorkerSigns* feed = feedOf(workers);
+    std::vector<Standstill> found;
+    for (const WorkerSigns& worker : workers) {
+        Standstill still = judge(worker, feed, nowNs, limits);
+        if (still.standing != Standing::kMoves) {
+            found.push_back(std::move(still));
+        }
+    }
+    const bool isFeedQuiet =
+        feed != nullptr && std::any_of(found.begin(), found.end(), [&](const Standstill& s) {
+            return s.worker == feed->worker;
+        });
+    if (isFeedQuiet) {
+        std::erase_if(found, [](const Standstill& s) {
+            return s.standing == Standing::kStarved || s.standing == Standing::kHung;
+        });
+    }
+    return found;
+}
+
+void learnPace(WorkerSigns& worker, std::int64_t tookNs) {
+    WorkTimes& times = timesOf(worker);
+    times.slowestNs = std::max(times.slowestNs, tookNs);
+}
+
+void learnStandstill(WorkerSigns& worker, std::int64_t stoodNs, const StandstillLimits& limits) {
+    const std::int64_t next = std::min(
+        {limits.mostNs, stoodNs + stoodNs / 2, limits.standFactor * workLimit(worker, limits)});
+    WorkTimes& times = timesOf(worker);
+    times.allowedNs = std::max(times.allowedNs, next);
+}
+
+std::string describe(const Standstill& still, const std::vector<WorkerSigns>& workers,
+                     char processState) {
+    const auto found = std::find_if(workers.begin(), workers.end(),
+                                    [&](const WorkerSigns& w) { return w.worker == still.worker; });
+    const WorkerSigns worker = found == workers.end() ? WorkerSigns{still.worker} : *found;
+    const std::string start = strCat(worker.worker, " stands still", afterStep(worker), ": ");
+    switch (still.standing) {
+        case Standing::kMoves:
+            return "";
+        case Standing::kUnheard:
+            return strCat(worker.worker,
+                          " has said nothing since it was started: ", processText(processState));
+        case Standing::kSilent:
+            return strCat(start, processText(processState));
+        case Standing::kStarved:
+            return starvedText(worker, feedOf(workers));
+        case Standing::kHung:
+            break;
+    }
+    if (!worker.promisesAlive) {
+        return strCat(start, "nothing is heard of it");
+    }
+    return worker.isWritingCheckpoint
+               ? strCat(start, "its process lives, the checkpoint does not get on")
+               : strCat(start, "its process lives, its training thread does not get on");
+}
+
+}  // namespace millrace::agent

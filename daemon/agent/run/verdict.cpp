@@ -1,0 +1,127 @@
+#include "daemon/agent/run/verdict.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <signal.h>
+
+namespace millrace::agent {
+namespace {
+
+const engines::WorkerState* findWorker(const engines::State& gang, std::string_view name) {
+    for (const engines::WorkerState& worker : gang.workers) {
+        if (worker.name == name) {
+            return &worker;
+        }
+    }
+    return nullptr;
+}
+
+bool hasExitCode(const engines::State& gang, int code) {
+    for (const engines::WorkerState& worker : gang.workers) {
+        if (worker.exitCode == code) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The worker whose end is the cause: one that failed on its input, else the engine's first, else
+// one that spoke of an error.
+std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
+    for (const engines::WorkerState& worker : gang.workers) {
+        if (worker.exitCode == kExitInput) {
+            return worker.name;
+        }
+    }
+    if (!gang.worker.empty()) {
+        return gang.worker;
+    }
+    return facts.errors.empty() ? std::string() : facts.errors.begin()->first;
+}
+
+std::string failureReason(const AttemptFacts& facts, const engines::State& gang) {
+    const std::string name = culprit(facts, gang);
+    const auto error = facts.errors.find(name);
+    if (error != facts.errors.end()) {
+        return strCat(name, ": ", error->second);
+    }
+    const engines::WorkerState* worker = findWorker(gang, name);
+    if (worker == nullptr) {
+        const bool isQuiet = gang.reason.empty();
+        return isQuiet ? "rank0 ended without saying that it was done" : gang.reason;
+    }
+    std::string reason = describeExit(*worker);
+    if (facts.lastStep > 0) {
+        strAppend(&reason, " after step ", facts.lastStep);
+    }
+    // Whoever was killed from outside has not said why.
+    const int code = worker->exitCode.value_or(0);
+    const bool isKilled = code == kExitSignal + SIGKILL || code == kExitSignal + SIGTERM;
+    const auto words = facts.lastWords.find(name);
+    if (!isKilled && words != facts.lastWords.end() && !words->second.empty()) {
+        strAppend(&reason, "; its last line: ", words->second);
+    }
+    const auto engine = facts.engineWords.find(name);
+    if (engine != facts.engineWords.end() && !engine->second.empty()) {
+        const std::string& all = engine->second;
+        strAppend(&reason, "; the engine says: ", all.substr(all.rfind('\n') + 1));
+    }
+    return reason;
+}
+
+Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
+    const std::string reason = failureReason(facts, gang);
+    if (hasExitCode(gang, kExitInput)) {
+        return {Verdict::Kind::kFailed, reason};
+    }
+    const bool tookSteps = facts.lastStep > facts.resumeStep;
+    const engines::WorkerState* worker = findWorker(gang, gang.worker);
+    const bool wasKilled =
+        worker != nullptr && (worker->signal != 0 || worker->exitCode > kExitSignal);
+    if (facts.maxRestarts == 0) {
+        return {Verdict::Kind::kFailed, reason};
+    }
+    if (facts.restarts >= facts.maxRestarts) {
+        return {Verdict::Kind::kFailed,
+                strCat(reason, " (given up after ", facts.restarts, " restarts)")};
+    }
+    if (!tookSteps && (!wasKilled || facts.idleAttempts > 0)) {
+        return {Verdict::Kind::kFailed, strCat(reason, " (no restart: it got no step further)")};
+    }
+    return {Verdict::Kind::kRestart, reason};
+}
+
+}  // namespace
+
+std::string describeExit(const engines::WorkerState& worker) {
+    if (!worker.exitCode.has_value()) {
+        return worker.name + " did not start";
+    }
+    const int code = *worker.exitCode;
+    const int number = worker.signal != 0 ? worker.signal : std::max(code - kExitSignal, 0);
+    const char* name = number > 0 ? ::sigabbrev_np(number) : nullptr;
+    if (name != nullptr) {
+        return strCat(worker.name, " was ended by SIG", name);
+    }
+    const std::string_view meaning = code == kExitOther ? "" : meaningOf(code);
+    return meaning.empty() ? strCat(worker.name, " ended with code ", code)
+                           : strCat(worker.name, " ended with code ", code, " (", meaning, ")");
+}
+
+Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
+    if (facts.hasSaidDone) {
+        const engines::WorkerState* rank0 = findWorker(gang, "rank0");
+        const bool endedWell = rank0 == nullptr || rank0->exitCode.value_or(0) == 0 ||
+                               (rank0->isExitAssumed && facts.isDoneKept);
+        if (endedWell) {
+            return {Verdict::Kind::kFinished, ""};
+        }
+    }
+    if (facts.isStopRequested) {
+        return {Verdict::Kind::kCancelled, facts.stopReason};
+    }
+    return afterFailure(facts, gang);
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,76 @@
+#include "daemon/agent/run/worker_door.h"
+
+#include "backend/core/utf8.h"
+#include "backend/job/attempt_paths.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::int64_t kMostRanks = 4096;
+constexpr std::size_t kMostRoleShown = 40;
+
+class RankDoor final : public WorkerDoor {
+ public:
+    static Result<std::unique_ptr<WorkerDoor>> open(const std::string& socketPath,
+                                                    const std::string& run, int attempt,
+                                                    DoorListener listener) {
+        auto door = std::make_unique<RankDoor>();
+        door->listener_ = std::move(listener);
+        rank::RankServerOptions options;
+        options.socketPath = socketPath;
+        options.onHello = [run, attempt, self = door.get()](rank::ConnectionId id,
+                                                            const rank::Sender& sender) {
+            if (sender.run != run || sender.attempt != attempt) {
+                return failedPrecondition("hello of run ", sender.run, " attempt ", sender.attempt,
+                                          "; this socket is for ", run, " attempt ", attempt);
+            }
+            // Each (attempt, worker) costs memory and a row in the store.
+            const bool isRank =
+                sender.role == "rank" && sender.rank >= 0 && sender.rank < kMostRanks;
+            if (!isRank && sender.role != job::kFeed) {
+                return invalidArgument("hello of ", toUtf8(sender.role, kMostRoleShown), " ",
+                                       sender.rank, "; a worker is a feed, or a rank from 0 to ",
+                                       kMostRanks - 1);
+            }
+            self->listener_.onHello(id, sender);
+            return okStatus();
+        };
+        options.onLine = [self = door.get()](rank::ConnectionId id, const rank::Sender& sender,
+                                             const rank::RankLine& line) {
+            return self->listener_.onLine(id, sender, line);
+        };
+        options.onClosed = [self = door.get()](rank::ConnectionId id, const rank::Sender& sender,
+                                               const std::string& why) {
+            self->listener_.onClosed(id, sender, why);
+        };
+        ASSIGN_OR_RETURN(door->server_, rank::RankServer::start(std::move(options)));
+        return door;
+    }
+
+    ~RankDoor() override { server_.reset(); }
+    void ack(rank::ConnectionId id, std::int64_t attempt, std::uint64_t seq) override {
+        server_->ack(id, attempt, seq);
+    }
+    void stop(rank::ConnectionId id) override { server_->stop(id); }
+    void checkpointNow(rank::ConnectionId id) override { server_->checkpointNow(id); }
+    void close(rank::ConnectionId id) override { server_->close(id); }
+
+ private:
+    DoorListener listener_;
+    // Callbacks come from its thread before this is set: they must not look at it.
+    std::unique_ptr<rank::RankServer> server_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerDoor>> RankDoorMaker::open(const std::string& socketPath,
+                                                        const std::string& run, int attempt,
+                                                        DoorListener listener) {
+    return RankDoor::open(socketPath, run, attempt, std::move(listener));
+}
+
+std::string workerNameOf(const rank::Sender& sender) {
+    return sender.role == "rank" ? job::rankName(sender.rank) : sender.role;
+}
+
+}  // namespace millrace::agent

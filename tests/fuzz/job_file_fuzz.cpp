@@ -1,0 +1,24 @@
+// libFuzzer target: a job.json, as a daemon or a site's own script writes it. What was read is
+// written as something that can be read again.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "backend/core/json.h"
+#include "backend/job/job_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using millrace::job::JobFile;
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const auto job = JobFile::fromText(text);
+    if (!job.ok()) {
+        return 0;
+    }
+    // The plan is cut out and not looked at: whoever needs it parses it.
+    const bool isPlan = job->planText.empty() || millrace::parseJson(job->planText, "plan").ok();
+    const auto again = JobFile::fromText(job->toText());
+    if (isPlan && (!again.ok() || again->run != job->run || again->attempt != job->attempt)) {
+        std::abort();
+    }
+    return 0;
+}
