@@ -122,7 +122,7 @@ ssize_t receive(int fd, char* bytes, std::size_t size, int& passed) {
 
 }  // namespace
 
-std::unique_ptr<FeedLink> FeedLink::open(const Target& target, TinyJson& answer, std::string& error,
+std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson& answer, std::string& error,
                                          Failure& failure) {
     std::unique_ptr<FeedLink> link(new FeedLink());
     failure = Failure::kLost;
@@ -149,7 +149,7 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, TinyJson& answer,
         const bool isAborted = isReadable(target.abortFd);
         failure = isAborted ? Failure::kAborted : Failure::kLost;
         error = isAborted ? "aborted" : target.path + ": the feed did not answer the hello";
-    } else if (!TinyJson::parse(line, answer)) {
+    } else if (!stream::TinyJson::parse(line, answer)) {
         error = target.path + ": the feed's answer is not JSON";
     } else if (answer.readText("error", error)) {
         failure = Failure::kRefused;

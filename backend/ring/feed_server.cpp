@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <list>
+#include <tuple>
 #include <vector>
 
 #include <fcntl.h>
@@ -99,7 +100,10 @@ Result<FeedHello> parseHello(std::string_view line) {
         static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "world_size"), 0, 1 << 20));
     hello.stream = jsonString(json, "stream");
     if (const Json& state = jsonMember(json, "state"); state.is_object()) {
-        hello.state = dumpJson(state);
+        const std::string wrong = hello.state.emplace().read(dumpJson(state));
+        if (!wrong.empty()) {
+            return invalidArgument("hello: ", wrong);
+        }
     } else if (!state.is_null()) {
         return invalidArgument("hello: 'state' must be an object or null");
     }
@@ -108,37 +112,28 @@ Result<FeedHello> parseHello(std::string_view line) {
         if (epoch < 0 || epoch > UINT32_MAX || number < 0) {
             return invalidArgument("hello: 'next' must hold epoch and number");
         }
-        hello.next =
-            FeedPosition{static_cast<std::uint32_t>(epoch), static_cast<std::uint64_t>(number)};
+        hello.next = FeedPosition{static_cast<std::uint32_t>(epoch), number};
     }
     return hello;
 }
 
 Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
-    if (hello.state.empty()) {
+    if (!hello.state) {
         return okStatus();
     }
     if (hello.stream == "eval") {
         return invalidArgument("hello: evaluation always starts at its beginning, without a state");
     }
-    ASSIGN_OR_RETURN(const Json json, parseBounded(hello.state, "state", {kMaxHelloBytes}));
-    const Json& cursor = jsonMember(json, "cursor");
-    const std::string stream = jsonString(cursor, "stream_hash");
-    const std::string plan = jsonString(cursor, "plan_hash");
-    if (stream != options.streamHash) {
-        return failedPrecondition("state: of stream '", stream, "', this feed serves ",
+    const stream::Cursor& at = hello.state->cursor;
+    if (at.streamHash != options.streamHash) {
+        return failedPrecondition("state: of stream '", at.streamHash, "', this feed serves ",
                                   options.streamHash, "; keys that shape the stream were changed");
     }
-    if (plan != options.planHash) {
-        return failedPrecondition("state: of plan '", plan, "', this feed serves ",
+    if (at.planHash != options.planHash) {
+        return failedPrecondition("state: of plan '", at.planHash, "', this feed serves ",
                                   options.planHash, "; the dataset's files are others");
     }
-    const std::int64_t epoch = jsonInt(cursor, "epoch", -1), next = jsonInt(cursor, "next", -1);
-    if (epoch < 0 || next < 0) {
-        return invalidArgument("state: its cursor has no place");
-    }
-    if (hello.next && std::pair<std::int64_t, std::int64_t>(hello.next->epoch, hello.next->number) <
-                          std::pair(epoch, next)) {
+    if (hello.next && std::tie(hello.next->epoch, hello.next->number) < std::tie(at.epoch, at.next)) {
         return invalidArgument("hello: 'next' lies before the state's cursor");
     }
     return okStatus();

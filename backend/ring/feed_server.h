@@ -17,13 +17,14 @@
 #include "backend/core/status.h"
 #include "backend/core/unix_listener.h"
 #include "backend/ring/ring_writer.h"
+#include "backend/stream/state/stream_state.h"
 
 namespace millrace::ring {
 
 /// Where a reader wants to go on: the number is of its own rank's next micro-batch.
 struct FeedPosition {
     std::uint32_t epoch = 0;
-    std::uint64_t number = 0;
+    std::int64_t number = 0;
 };
 
 struct FeedHello {
@@ -31,9 +32,9 @@ struct FeedHello {
     int rank = 0;
     int worldSize = 1;
     std::string stream;  ///< "train" or "eval"
-    /// stream::StreamState text of the last step's end, its hashes already checked against the
-    /// options; empty: the start. Frames below the cursor are never wanted.
-    std::string state;
+    /// Of the last step's end, its hashes already checked against the options; none: the start.
+    /// Frames below its cursor are never wanted.
+    std::optional<stream::StreamState> state;
     /// The first micro-batch that the reader lacks; not below the cursor.
     std::optional<FeedPosition> next;
 };

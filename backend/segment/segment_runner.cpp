@@ -199,8 +199,8 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     SegmentOutput output;
     output.epoch = epoch;
     output.segment = segment;
-    output.steps.resize(input_->recipe().stepNames().size());
-    output.vocabularies.resize(input_->recipe().vocabularies().size());
+    output.counts.steps.resize(input_->recipe().stepNames().size());
+    output.counts.vocabularies.resize(input_->recipe().vocabularies().size());
     requestStarts_.clear();
     if (!columnsAhead_.empty()) {
         announce(epoch, segment);
@@ -215,6 +215,7 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
         }
     }
     output.countRows();
+    output.counts.rowsKept = output.rowsKept();
     if (input_->shuffle() != Shuffle::kNone && output.rowsKept() > 0) {
         StageTimer timer(counters_);
         const std::int64_t runs = orderRows(epoch, output);
@@ -255,14 +256,14 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stret
     const stream::PlanFile& file = input_->files()[ref.file];
     const stream::PlanSplit& split = file.splits[ref.split];
     const std::int64_t rows = stretch.end - stretch.begin;
-    output.rowsScanned += rows;
+    output.counts.rowsScanned += rows;
     if (rows == 0) {
         return okStatus();
     }
     const dataset::SplitRange whole{ref.file, split.rowGroup, split.firstRow, split.rows};
     ASSIGN_OR_RETURN(const bool isEmpty, reader_.provesEmpty(whole, input_->pruner()));
     if (isEmpty) {
-        output.rowsPruned += rows;
+        output.counts.rowsPruned += rows;
         reader_.skip(whole);
         return okStatus();
     }
@@ -270,7 +271,7 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stret
     const dataset::SplitRange range{ref.file, split.rowGroup, firstRow, rows};
     ASSIGN_OR_RETURN(const auto candidates, reader_.rowsNotRuledOut(range, input_->pruner()));
     if (candidates) {
-        output.rowsPruned += rows - static_cast<std::int64_t>(candidates->size());
+        output.counts.rowsPruned += rows - static_cast<std::int64_t>(candidates->size());
         if (candidates->empty()) {
             reader_.skip(whole);
             return okStatus();
@@ -310,13 +311,14 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stret
 
 void SegmentRunner::countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output) {
     const std::vector<std::string>& names = input_->recipe().stepNames();
-    for (std::size_t s = 0; s < batch.steps.size() && s < output.steps.size(); ++s) {
+    std::vector<recipe::StepCount>& steps = output.counts.steps;
+    for (std::size_t s = 0; s < batch.steps.size() && s < steps.size(); ++s) {
         const recipe::StepCount& step = batch.steps[s];
-        output.steps[s].add(step);
+        steps[s].add(step);
         counters_.addStep(names[s], {step.busyNs, step.rowsIn, step.rowsOut});
     }
     for (std::size_t v = 0; v < batch.vocabularies.size(); ++v) {
-        output.vocabularies[v].add(batch.vocabularies[v]);
+        output.counts.vocabularies[v].add(batch.vocabularies[v]);
     }
     counters_.addStep(std::string(kLabelsStep), {batch.labelsNs, batch.rows, batch.rows});
     for (const recipe::FeatureTime& feature : batch.featureTimes) {

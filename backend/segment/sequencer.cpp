@@ -10,10 +10,12 @@
 #include "backend/core/numa.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/read_ahead.h"
+#include "backend/segment/count_names.h"
 #include "backend/segment/frame_gatherer.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/window.h"
 #include "backend/stream/open_rest.h"
+#include "backend/stream/read_state.h"
 
 namespace millrace::segment {
 
@@ -65,7 +67,7 @@ std::int64_t windowBytes(const StreamInput& input, const SequencerOptions& optio
 class Sequencer::Impl {
  public:
     Impl(std::shared_ptr<const StreamInput> input, SequencerOptions options, BufferPool& pool,
-         StageCounters& counters, SequenceSink& sink)
+         StageCounters& counters, ring::FrameSink& sink)
         : input_(std::move(input)),
           options_(std::move(options)),
           pool_(pool),
@@ -79,6 +81,7 @@ class Sequencer::Impl {
                    windowBytes(*input_, options_, pool), options_.start,
                    mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters, &jobs_}),
           readAhead_(readAheadOf(*input_, pool)),
+          countNames_(input_->recipe().stepReasons(), input_->recipe().vocabularies()),
           rest_(input_->microRows(), options_.start) {
         MutexLock lock(mutex_);
         position_ = options_.start;
@@ -124,7 +127,7 @@ class Sequencer::Impl {
     std::int64_t rowsInStartRest(std::int64_t segment) const;
     Status deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch);
     bool isWanted(std::uint32_t epoch, std::int64_t number) const;
-    Result<SequenceSink::Place> reserve(std::uint64_t bytes, std::uint32_t epoch,
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch,
                                         std::int64_t number);
     void moved(const stream::Cursor& position, std::int64_t rows);
     void fail(const Status& error);
@@ -133,10 +136,11 @@ class Sequencer::Impl {
     const SequencerOptions options_;
     BufferPool& pool_;
     StageCounters& counters_;
-    SequenceSink& sink_;
+    ring::FrameSink& sink_;
     ColumnJobs jobs_;
     Window window_;
     const std::shared_ptr<dataset::ReadAhead> readAhead_;
+    const CountNames countNames_;
     std::stop_source stop_;
 
     // Of the delivering thread: handed on with the turn, under the window's lock.
@@ -148,7 +152,7 @@ class Sequencer::Impl {
     std::vector<stream::RestPart> restBefore_;
     std::int64_t nextFrame_ = 0;   ///< of the segment
     std::int64_t firstFrame_ = 0;  ///< of the current item: those before are the head's
-    SegmentRecord record_;         ///< of the current segment, as far as its items have come
+    RowCounts counts_;             ///< of the current segment, as far as its items have come
     std::optional<SegmentOutput> headLeft_;  ///< rows of a head that fill no frame
 
     mutable Mutex mutex_;
@@ -290,30 +294,15 @@ void Sequencer::Impl::startPart(const Item& item) {
     if (isFirst) {
         restBefore_ = rest_.parts();
         nextFrame_ = 0;
-        record_ = {};
-        record_.epoch = item->epoch;
-        record_.segment = item->segment;
-        record_.steps.resize(output.steps.size());
-        record_.vocabularies.resize(output.vocabularies.size());
+        counts_ = {};
     }
     firstFrame_ = nextFrame_;
     current_ = item.get();
-    const auto addTo = [&output](auto& sums) {
-        sums.rowsScanned += output.rowsScanned;
-        sums.rowsPruned += output.rowsPruned;
-        sums.rowsKept += output.rowsKept();
-        for (std::size_t s = 0; s < output.steps.size(); ++s) {
-            sums.steps[s].add(output.steps[s]);
-        }
-        for (std::size_t v = 0; v < output.vocabularies.size(); ++v) {
-            sums.vocabularies[v].add(output.vocabularies[v]);
-        }
-    };
-    addTo(record_);
+    counts_.add(output.counts);
     {
         MutexLock lock(mutex_);
         totals_.segments += isFirst ? 1 : 0;
-        addTo(totals_);
+        totals_.add(output.counts);
     }
     if (headLeft_) {
         output.prepend(*headLeft_, 0);
@@ -326,11 +315,10 @@ void Sequencer::Impl::startPart(const Item& item) {
 
 // All rows of the segment are there: it takes its place in the sequence.
 Status Sequencer::Impl::startSegment(const Item& item, Hands& hands) {
-    share_ = rest_.add(item->segment, record_.rowsKept, input_->partitionStart(item->segment));
-    record_.first = share_.first;
-    record_.count = share_.count();
-    record_.tailRows = share_.tailRows;
-    RETURN_IF_ERROR(sink_.segment(record_, stop_.get_token()));
+    share_ = rest_.add(item->segment, counts_.rowsKept, input_->partitionStart(item->segment));
+    const stream::SegmentRecord record{item->epoch,     item->segment,    share_.first,
+                                       share_.count(),  share_.tailRows,  countNames_.sumsOf(counts_)};
+    RETURN_IF_ERROR(sink_.segment(record, stop_.get_token()));
     return share_.lead > 0 ? deliverLead(item, hands) : okStatus();
 }
 
@@ -366,7 +354,7 @@ bool Sequencer::Impl::isWanted(std::uint32_t epoch, std::int64_t number) const {
     return !wasBefore && sink_.wants(epoch, number);
 }
 
-Result<SequenceSink::Place> Sequencer::Impl::reserve(std::uint64_t bytes, std::uint32_t epoch,
+Result<ring::FrameSlot> Sequencer::Impl::reserve(std::uint64_t bytes, std::uint32_t epoch,
                                                      std::int64_t number) {
     StageTimer timer(counters_);
     auto place = sink_.reserve(bytes, epoch, number, stop_.get_token());
@@ -392,7 +380,7 @@ Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands
     ASSIGN_OR_RETURN(
         const std::uint64_t bytes,
         hands.gatherer.measure(*item->output, share_.lead + (index - firstFrame_) * rows, rows));
-    ASSIGN_OR_RETURN(const SequenceSink::Place place, reserve(bytes, item->epoch, number));
+    ASSIGN_OR_RETURN(const ring::FrameSlot place, reserve(bytes, item->epoch, number));
     ++nextFrame_;
     moved({input_->streamHash(), input_->planHash(), item->epoch, number + 1, item->segment,
            inSegment + 1, restBefore_},
@@ -493,7 +481,7 @@ Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::ui
         counters_.addMix(joinedMeter_.mixOf(requests, users));
     }
     ASSIGN_OR_RETURN(frame::FrameConcat concat, frame::FrameConcat::make(input_->layout(), ranges));
-    ASSIGN_OR_RETURN(const SequenceSink::Place place,
+    ASSIGN_OR_RETURN(const ring::FrameSlot place,
                      reserve(concat.totalBytes(), epoch, joined.number));
     RETURN_IF_ERROR(concat.write(place.bytes, {epoch, static_cast<std::uint64_t>(joined.segment),
                                                static_cast<std::uint32_t>(joined.index)}));
@@ -518,14 +506,14 @@ Status Sequencer::Impl::endEpoch(const Item& item) {
 
 Result<std::unique_ptr<Sequencer>> Sequencer::make(std::shared_ptr<const StreamInput> input,
                                                    SequencerOptions options, BufferPool& pool,
-                                                   StageCounters& counters, SequenceSink& sink) {
+                                                   StageCounters& counters, ring::FrameSink& sink) {
     if (options.threads < 1) {
         return invalidArgument("resources.loader_threads: at least one thread is needed");
     }
     if (options.start.streamHash.empty()) {
         options.start = stream::Cursor::start(input->streamHash(), input->planHash());
     }
-    RETURN_IF_ERROR(options.start.check(input->streamHash(), input->planHash(),
+    RETURN_IF_ERROR(stream::checkCursor(options.start, input->streamHash(), input->planHash(),
                                         input->numSegments(), input->microRows()));
     return std::unique_ptr<Sequencer>(new Sequencer(
         std::make_unique<Impl>(std::move(input), std::move(options), pool, counters, sink)));

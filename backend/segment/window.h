@@ -18,7 +18,7 @@
 #include "backend/segment/segment_output.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
-#include "backend/stream/cursor.h"
+#include "backend/stream/state/cursor.h"
 
 namespace millrace::segment {
 

@@ -24,6 +24,7 @@ const std::vector<RoomLaw>& roomLaws() {
     static const std::vector<RoomLaw> kLaws = {
         {"backend/core/", {}},
         {"backend/spec/", {"backend/core/"}},
+        {"backend/stream/state/", {"backend/core/hash.h"}},
         {"backend/stream/", {"backend/core/", "backend/spec/"}},
         {"backend/objects/", {"backend/core/"}},
         {"backend/dataset/",
@@ -31,7 +32,7 @@ const std::vector<RoomLaw>& roomLaws() {
         {"backend/recipe/",
          {"backend/core/", "backend/spec/", "backend/stream/", "backend/dataset/"}},
         {"backend/frame/", {"backend/core/"}},
-        {"backend/ring/", {"backend/core/", "backend/frame/"}},
+        {"backend/ring/", {"backend/core/", "backend/frame/", "backend/stream/state/"}},
         {"backend/segment/",
          {"backend/core/", "backend/spec/", "backend/stream/", "backend/dataset/",
           "backend/recipe/", "backend/frame/", "backend/objects/", "backend/ring/frame_sink.h"}},

@@ -4,7 +4,7 @@
 
 namespace millrace::loader {
 
-Result<segment::SequenceSink::Place> FramePlaces::take(std::uint64_t bytes) {
+Result<ring::FrameSlot> FramePlaces::take(std::uint64_t bytes) {
     const auto wanted = static_cast<std::int64_t>(bytes);
     segment::PooledBuffer buffer;
     {
@@ -19,9 +19,9 @@ Result<segment::SequenceSink::Place> FramePlaces::take(std::uint64_t bytes) {
     }
     MutexLock lock(mutex_);
     const std::uint64_t ticket = nextTicket_++;
-    const segment::SequenceSink::Place place{buffer.bytes().first(bytes), ticket};
+    const ring::FrameSlot slot{buffer.bytes().first(bytes), ticket};
     taken_.emplace(ticket, std::move(buffer));
-    return place;
+    return slot;
 }
 
 void FramePlaces::giveBack(std::uint64_t ticket) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "backend/core/mutex.h"
+#include "backend/ring/frame_sink.h"
 #include "backend/segment/buffer_pool.h"
-#include "backend/segment/sequencer.h"
 
 namespace millrace::loader {
 
@@ -17,7 +17,7 @@ class FramePlaces {
     explicit FramePlaces(segment::BufferPool& pool) : pool_(pool) {}
 
     /// Tickets count the places from 0. kResourceExhausted when the pool has nothing left.
-    Result<segment::SequenceSink::Place> take(std::uint64_t bytes);
+    Result<ring::FrameSlot> take(std::uint64_t bytes);
     void giveBack(std::uint64_t ticket);
 
  private:

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/stream/order.h"
-#include "backend/stream/order_hash.h"
+#include "backend/stream/state/order_hash.h"
 #include "tests/unit/recipe/property_features.h"
 
 namespace millrace::test {

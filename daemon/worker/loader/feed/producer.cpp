@@ -6,10 +6,8 @@ namespace millrace::loader {
 
 Result<std::unique_ptr<Producer>> Producer::start(Request request, segment::BufferPool& pool,
                                                   segment::StageCounters& counters, OnEnd onEnd) {
-    const recipe::CompiledRecipe& recipe = request.input->recipe();
     std::unique_ptr<Producer> producer(
-        new Producer(std::move(request.ranks), request.worldSize,
-                     CountNames(recipe.stepReasons(), recipe.vocabularies())));
+        new Producer(std::move(request.ranks), request.worldSize));
     ASSIGN_OR_RETURN(producer->sequencer_,
                      segment::Sequencer::make(std::move(request.input), request.sequencer, pool,
                                               counters, producer->sink_));
