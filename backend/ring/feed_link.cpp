@@ -122,8 +122,8 @@ ssize_t receive(int fd, char* bytes, std::size_t size, int& passed) {
 
 }  // namespace
 
-std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson& answer, std::string& error,
-                                         Failure& failure) {
+std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson& answer,
+                                         std::string& error, Failure& failure) {
     std::unique_ptr<FeedLink> link(new FeedLink());
     failure = Failure::kLost;
     constexpr int kRetryMs = 10;
@@ -271,14 +271,14 @@ void FeedLink::watch() {
             abort();
         }
         if (items[1].revents != 0) {
-            hear();
+            receiveRing();
             items[1].fd = isLost() ? -1 : socket_;
         }
     }
 }
 
 /// The lines only announce what the descriptor brings, so they are not read.
-void FeedLink::hear() {
+void FeedLink::receiveRing() {
     char bytes[256];
     int fd = -1;
     const ssize_t n = receive(socket_, bytes, sizeof bytes, fd);

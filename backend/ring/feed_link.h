@@ -50,7 +50,7 @@ class FeedLink {
     bool sendHello(const Target& target) const;
     bool readAnswer(std::string& line, int& fd, const Target& target);
     void watch();
-    void hear();
+    void receiveRing();
     void wake();
 
     int socket_ = -1;

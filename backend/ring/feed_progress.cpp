@@ -153,8 +153,8 @@ void FeedProgress::walk(StreamState& state, std::int64_t next) const {
         first += record.count;
         ++at.segment;
         if ((record.sums.rowsKept - record.tailRows) % microRows_ != 0) {
-            // Rows beside the tail that fill no whole micro-batch: the segment's first ones filled up
-            // the rest of an earlier partition, which nothing else of the record says.
+            // Rows beside the tail that fill no whole micro-batch: the segment's first ones filled
+            // up the rest of an earlier partition, which nothing else of the record says.
             at.rest.clear();
         }
         joinRest(at.rest, record.segment, record.tailRows);
@@ -165,9 +165,9 @@ void FeedProgress::walk(StreamState& state, std::int64_t next) const {
 }
 
 const char* FeedProgress::stateAt(std::uint32_t epoch, std::int64_t next, StreamState& out) const {
-    if (const Ended* ended = endedEpoch(epoch);
-        ended != nullptr && ended->total == next && base_.cursor.epoch == epoch + 1 &&
-        base_.cursor.next == 0) {
+    if (const Ended* ended = endedEpoch(epoch); ended != nullptr && ended->total == next &&
+                                                base_.cursor.epoch == epoch + 1 &&
+                                                base_.cursor.next == 0) {
         out = base_;
         return nullptr;
     }
@@ -235,7 +235,8 @@ const char* FeedProgress::advance(std::uint32_t epoch, std::int64_t next, Stream
 
 StreamState FeedProgress::newest() const {
     StreamState state = base_;
-    if (nextEpoch_ > base_.cursor.epoch && (batches_.empty() || batches_.back().epoch < nextEpoch_)) {
+    if (nextEpoch_ > base_.cursor.epoch &&
+        (batches_.empty() || batches_.back().epoch < nextEpoch_)) {
         stateAt(nextEpoch_, 0, state);
     } else if (!batches_.empty()) {
         stateAt(batches_.back().epoch, batches_.back().number + 1, state);

@@ -145,7 +145,8 @@ int connectFeed(millrace_feed& feed, const std::string& state, std::int64_t time
 /// The first number from `next` on that belongs to this rank.
 std::uint64_t ownNumber(const millrace_feed& feed, std::int64_t next) {
     const std::uint64_t behind = static_cast<std::uint64_t>(next) % feed.worldSize;
-    return static_cast<std::uint64_t>(next) + (feed.rank + feed.worldSize - behind) % feed.worldSize;
+    return static_cast<std::uint64_t>(next) +
+           (feed.rank + feed.worldSize - behind) % feed.worldSize;
 }
 
 int openFeed(millrace_feed& feed, const millrace_feed_options& options) {
@@ -215,8 +216,9 @@ const char* readRecord(millrace_feed& feed, const ring::RingEntry& entry,
     return feed.progress.addRecord(std::move(record));
 }
 
-/// Copies header and directory of a frame in shared memory and checks the copy. Null, or what is
-/// wrong.
+/// Copies header and directory of a frame in shared memory and checks the copy: what is checked and
+/// what is used later must be the same bytes, and the writer may change the ones in the ring. Null,
+/// or what is wrong.
 const char* copyDirectory(const unsigned char* payload, std::uint64_t size,
                           std::vector<std::uint64_t>& copy) {
     constexpr const char* kOutside = "the column directory lies outside the frame";
@@ -391,9 +393,9 @@ char* stateWalled(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) 
     const bool isBeyond =
         epoch > feed->wantedEpoch || (epoch == feed->wantedEpoch && next > feed->wantedNumber);
     stream::StreamState state;
-    const char* wrong =
-        isBeyond ? "a state beyond what was delivered"
-                 : feed->progress.advance(epoch, static_cast<std::int64_t>(next), state);
+    const char* wrong = isBeyond
+                            ? "a state beyond what was delivered"
+                            : feed->progress.advance(epoch, static_cast<std::int64_t>(next), state);
     if (wrong != nullptr) {
         feed->fail(MILLRACE_FEED_INVALID, std::string("state of micro-batch ") +
                                               std::to_string(next) + " of epoch " +
@@ -421,17 +423,17 @@ char* mergeWalled(const char* const* texts, std::size_t count) {
 
 int millrace_feed_open(const char* socket_path, const millrace_feed_options* options,
                        millrace_feed** feed, char* error, std::size_t error_bytes) {
-    return walled(
-        [&] { return openWalled(socket_path, options, feed, error, error_bytes); },
-        [&] {
-            constexpr std::string_view kWhy = "millrace_feed_open: out of memory or threads";
-            if (error != nullptr && error_bytes > 0) {
-                const std::size_t n = std::min(kWhy.size(), error_bytes - 1);
-                std::memcpy(error, kWhy.data(), n);
-                error[n] = '\0';
-            }
-            return static_cast<int>(MILLRACE_FEED_FAILED);
-        });
+    return walled([&] { return openWalled(socket_path, options, feed, error, error_bytes); },
+                  [&] {
+                      constexpr std::string_view kWhy =
+                          "millrace_feed_open: out of memory or threads";
+                      if (error != nullptr && error_bytes > 0) {
+                          const std::size_t n = std::min(kWhy.size(), error_bytes - 1);
+                          std::memcpy(error, kWhy.data(), n);
+                          error[n] = '\0';
+                      }
+                      return static_cast<int>(MILLRACE_FEED_FAILED);
+                  });
 }
 
 int millrace_feed_next(millrace_feed* feed, std::int64_t timeout_ms, millrace_feed_event* event) {
@@ -460,8 +462,7 @@ void millrace_feed_abort(millrace_feed* feed) {
 }
 
 const char* millrace_feed_error(const millrace_feed* feed) {
-    return feed->isOutOfResources ? "the reader ran out of memory or threads"
-                                  : feed->error.c_str();
+    return feed->isOutOfResources ? "the reader ran out of memory or threads" : feed->error.c_str();
 }
 
 char* millrace_feed_state(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {

@@ -1,7 +1,6 @@
 #include "backend/ring/feed_server.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <list>
 #include <tuple>
@@ -24,11 +23,11 @@ namespace {
 constexpr std::size_t kMaxHelloBytes = std::size_t{4} << 20;
 
 /// A rank's socket, shared with its writer, which passes larger rings over it.
-class Door {
+class ReaderSocket {
  public:
-    explicit Door(UniqueFd socket) : socket_(std::move(socket)) {}
+    explicit ReaderSocket(UniqueFd socket) : socket_(std::move(socket)) {}
     int fd() const { return socket_.get(); }
-    /// The peer sees the end though a producer may still hold the writer and with it this door.
+    /// The peer sees the end though a producer may still hold the writer and with it this socket.
     void shut() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
     /// Before the welcome rings are kept, so that the answer to hello comes first.
@@ -80,9 +79,9 @@ class Door {
 using Time = UnixListener::Time;
 
 struct Connection {
-    std::shared_ptr<Door> door;
+    std::shared_ptr<ReaderSocket> socket;
     Time helloBy = Time::max();
-    std::string heard;  ///< up to the hello's end
+    std::string received;  ///< up to the hello's end
     FeedHello hello;
     std::shared_ptr<RingWriter> writer;  ///< after the hello
     bool isDone = false;
@@ -133,7 +132,8 @@ Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
         return failedPrecondition("state: of plan '", at.planHash, "', this feed serves ",
                                   options.planHash, "; the dataset's files are others");
     }
-    if (hello.next && std::tie(hello.next->epoch, hello.next->number) < std::tie(at.epoch, at.next)) {
+    if (hello.next &&
+        std::tie(hello.next->epoch, hello.next->number) < std::tie(at.epoch, at.next)) {
         return invalidArgument("hello: 'next' lies before the state's cursor");
     }
     return okStatus();
@@ -184,8 +184,6 @@ class FeedServer::Impl {
         return okStatus();
     }
 
-    int numConnections() const { return numConnections_.load(); }
-
  private:
     void serve(const std::stop_token& stop) {
         while (!stop.stop_requested()) {
@@ -194,7 +192,7 @@ class FeedServer::Impl {
             std::vector<pollfd> items = {{wake_.get(), POLLIN, 0},
                                          {listener_->pollFd(now), POLLIN, 0}};
             for (const Connection& c : connections_) {
-                items.push_back({c.door->fd(), POLLIN, 0});
+                items.push_back({c.socket->fd(), POLLIN, 0});
                 earliest = std::min(earliest, c.helloBy);
             }
             if (::poll(items.data(), items.size(), pollTimeout(now, earliest)) < 0) {
@@ -203,7 +201,7 @@ class FeedServer::Impl {
             std::size_t i = 2;
             for (Connection& c : connections_) {
                 if (items[i++].revents != 0) {
-                    hear(c);
+                    receive(c);
                 }
             }
             if (items[1].revents != 0) {
@@ -224,15 +222,15 @@ class FeedServer::Impl {
         }
         if (std::optional<UniqueFd> socket = listener_->accept()) {
             Connection connection;
-            connection.door = std::make_shared<Door>(std::move(*socket));
+            connection.socket = std::make_shared<ReaderSocket>(std::move(*socket));
             connection.helloBy = std::chrono::steady_clock::now() + options_.helloLimit;
             connections_.push_back(std::move(connection));
         }
     }
 
-    void hear(Connection& c) {
+    void receive(Connection& c) {
         char bytes[1 << 16];
-        const ssize_t n = ::recv(c.door->fd(), bytes, sizeof bytes, MSG_DONTWAIT);
+        const ssize_t n = ::recv(c.socket->fd(), bytes, sizeof bytes, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
             return;
         }
@@ -243,16 +241,16 @@ class FeedServer::Impl {
         if (c.writer != nullptr) {
             return;  // a reader has nothing more to say
         }
-        c.heard.append(bytes, static_cast<std::size_t>(n));
-        const std::size_t end = c.heard.find('\n');
+        c.received.append(bytes, static_cast<std::size_t>(n));
+        const std::size_t end = c.received.find('\n');
         if (end == std::string::npos) {
-            if (c.heard.size() > kMaxHelloBytes) {
+            if (c.received.size() > kMaxHelloBytes) {
                 refuse(c, invalidArgument("hello: longer than ", kMaxHelloBytes, " bytes"));
             }
             return;
         }
-        const Status status = open(c, std::string_view(c.heard).substr(0, end));
-        c.heard.clear();
+        const Status status = open(c, std::string_view(c.received).substr(0, end));
+        c.received.clear();
         if (!status.ok()) {
             refuse(c, status);
         }
@@ -260,7 +258,7 @@ class FeedServer::Impl {
 
     void refuse(Connection& c, const Status& why) {
         logWarn("feed: refused a reader", {{"why", messageOf(why)}});
-        c.door->refuse(messageOf(why));
+        c.socket->refuse(messageOf(why));
         c.isDone = true;
     }
 
@@ -274,31 +272,29 @@ class FeedServer::Impl {
                 end(other);
             }
         }
-        const std::shared_ptr<Door> door = c.door;
+        const std::shared_ptr<ReaderSocket> socket = c.socket;
         ASSIGN_OR_RETURN(
             std::shared_ptr<RingWriter> writer,
             RingWriter::open(
                 hello.stream == "eval" ? options_.evalRing : options_.ring,
-                [door](int fd, std::uint64_t bytes) { return door->pass(fd, bytes); }));
+                [socket](int fd, std::uint64_t bytes) { return socket->pass(fd, bytes); }));
         RETURN_IF_ERROR(onOpen_(hello, writer));
         c.hello = std::move(hello);
         c.writer = std::move(writer);
         c.helloBy = Time::max();
-        ++numConnections_;
-        return door->welcome(Json{{"version", 1},
-                                  {"micro_rows", options_.microRows},
-                                  {"stream_hash", options_.streamHash},
-                                  {"plan_hash", options_.planHash}});
+        return socket->welcome(Json{{"version", 1},
+                                    {"micro_rows", options_.microRows},
+                                    {"stream_hash", options_.streamHash},
+                                    {"plan_hash", options_.planHash}});
     }
 
     /// The writer learns it before the callback does.
     void end(Connection& c) {
         c.isDone = true;
-        c.door->shut();
+        c.socket->shut();
         if (c.writer != nullptr) {
             c.writer->peerGone();
             c.writer.reset();
-            --numConnections_;
             if (onClosed_) {
                 onClosed_(c.hello);
             }
@@ -324,7 +320,6 @@ class FeedServer::Impl {
     std::optional<UnixListener> listener_;
     UniqueFd wake_;
     std::list<Connection> connections_;  ///< the thread's own
-    std::atomic<int> numConnections_{0};
     std::jthread thread_;
 };
 
@@ -337,9 +332,5 @@ Result<std::unique_ptr<FeedServer>> FeedServer::start(FeedServerOptions options,
 
 FeedServer::FeedServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 FeedServer::~FeedServer() = default;
-
-int FeedServer::numConnections() const {
-    return impl_->numConnections();
-}
 
 }  // namespace millrace::ring

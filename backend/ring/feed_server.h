@@ -1,5 +1,5 @@
 #pragma once
-// The feed's door: listens on feed.sock, hears each rank's hello, gives it a ring.
+// Where ranks come to their feed: listens on feed.sock, reads each rank's hello, gives it a ring.
 //
 // Threads: one, named "feed-socket"; callbacks run on it, the first maybe before start()
 // returns, and must not block: hand the writer to a producer thread. Owns: the connections; a
@@ -64,7 +64,6 @@ class FeedServer {
                                                      OnClosed onClosed = {});
     /// Ends every connection and joins.
     ~FeedServer();
-    int numConnections() const;
 
  private:
     class Impl;

@@ -35,7 +35,8 @@ struct WriterPage {
     std::atomic<std::uint32_t> writerWaiting;
 };
 
-/// Values of writerWaiting.
+/// Values of writerWaiting: a writer that waits for memory need not be woken when an entry is
+/// taken.
 inline constexpr std::uint32_t kWaitsForRelease = 1;
 inline constexpr std::uint32_t kWaitsForTake = 2;
 

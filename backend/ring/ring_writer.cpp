@@ -18,9 +18,12 @@ namespace millrace::ring {
 namespace {
 
 constexpr std::size_t kMaxErrorBytes = 4096;
+// A ticket: the ring's number above the entry's index. 2^40 entries outlast any stream; 2^24 rings
+// outlast their doubling.
 constexpr int kIndexBits = 40;
 
-/// Watches how long a full ring is held by its reader.
+/// Watches how long a full ring is held by its reader: nothing was given back since `since_`, and
+/// it is the reader that keeps it (WriterRing::isHeld).
 class HeldWatch {
  public:
     explicit HeldWatch(const RingWriterOptions& options) : options_(options) {}
@@ -76,11 +79,10 @@ class RingWriter::Impl {
 
     Result<FrameSlot> reserve(std::uint64_t bytes, std::stop_token stop) {
         RETURN_IF_ERROR(growFor(bytes, stop));
-        return place(bytes, stop);
+        return waitForSlot(bytes, stop);
     }
 
-    Status commit(const FrameSlot& slot, EntryKind kind, std::uint32_t epoch,
-                  std::int64_t number) {
+    Status commit(const FrameSlot& slot, EntryKind kind, std::uint32_t epoch, std::int64_t number) {
         MutexLock lock(mutex_);
         if (gone_) {
             return goneStatus();
@@ -170,7 +172,8 @@ class RingWriter::Impl {
     }
 
     /// A frame that does not fit: the next ring, at least twice as large, and a record that says
-    /// so.
+    /// so. The record's slot is reserved in the old ring before current_ changes, so that it is the
+    /// last there; the reader has the new memfd (pass_) before it can read the record.
     Status growFor(std::uint64_t bytes, std::stop_token stop) {
         std::uint64_t size = 0;
         {
@@ -189,22 +192,23 @@ class RingWriter::Impl {
             }
         }
         ASSIGN_OR_RETURN(std::unique_ptr<WriterRing> next, WriterRing::make(size, options_.budget));
-        ASSIGN_OR_RETURN(const FrameSlot last, place(0, stop));
+        ASSIGN_OR_RETURN(const FrameSlot last, waitForSlot(0, stop));
         RETURN_IF_ERROR(install(std::move(next)));
         return commit(last, EntryKind::kContinue, 0, 0);
     }
 
-    Result<FrameSlot> place(std::uint64_t bytes, std::stop_token stop) {
+    Result<FrameSlot> waitForSlot(std::uint64_t bytes, std::stop_token stop) {
         FrameSlot found;
         const auto attempt = [&]() -> Result<bool> {
             MutexLock lock(mutex_);
             if (gone_) {
                 return goneStatus();
             }
-            std::optional<std::uint64_t> index = current_->ring->place(bytes);
+            // The reader's words lie in its own cache lines: looked at only when there is no room.
+            std::optional<std::uint64_t> index = current_->ring->reserve(bytes);
             if (!index) {
                 RETURN_IF_ERROR(refreshLocked());
-                index = current_->ring->place(bytes);
+                index = current_->ring->reserve(bytes);
             }
             if (!index) {
                 return false;
@@ -219,6 +223,12 @@ class RingWriter::Impl {
     }
 
     /// Sleeps on the reader's word until `attempt` is true. Costs nothing when it is at once.
+    ///
+    /// No wake-up is lost: the word's value is read first, then the reader is told that somebody
+    /// waits, then comes the attempt, then the sleep on the value that was read. A reader that
+    /// gives something back after the attempt sees the mark and raises the word, and the sleep
+    /// ends at once or never begins. `current_` does not change meanwhile: reserve() and drain()
+    /// belong to the one thread that calls this.
     template <class Attempt>
     Status waitUntil(std::uint32_t waitFor, std::stop_token& stop, HeldWatch* watch,
                      Attempt attempt) {
@@ -277,6 +287,7 @@ class RingWriter::Impl {
     Status refreshLocked() MR_REQUIRES(mutex_) {
         for (auto it = rings_.begin(); it != rings_.end();) {
             RETURN_IF_ERROR(it->ring->refresh());
+            // What a rank keeps of an older ring stays mapped here until it lets go of it.
             if (&*it != current_ && it->ring->isAllReleased()) {
                 dropped_ += it->ring->releasedFrames();
                 it = rings_.erase(it);

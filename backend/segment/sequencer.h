@@ -2,9 +2,9 @@
 // The global sequence: segments computed by several threads, delivered in plan order (SEMANTICS 1).
 //
 // Threads compute segments ahead of use, as far as memory allows; whoever is free takes the next
-// frame of the foremost segment, asks the sink for its place, and gathers it there. Places are
-// asked for by one thread at a time, in order; filled by any. Tails join through the open rest. The
-// same bytes come out for any number of threads.
+// frame of the foremost segment, asks the sink for a slot, and gathers it there. Slots are asked
+// for by one thread at a time, in order; filled by any. Tails join through the open rest. The same
+// bytes come out for any number of threads.
 //
 // Threads: run() belongs to one owner and starts its own, named "loader-N", joined before it
 // returns; position() and totals() from any. Owns: the segments in flight.
@@ -67,7 +67,7 @@ class Sequencer {
     /// To the end of the stream: OK, kCancelled on stop, or the first error in sequence order.
     Status run(std::stop_token stop);
 
-    /// Behind the last micro-batch that was given a place; after run() all of them are filled.
+    /// Behind the last micro-batch that was given a slot; after run() all of them are filled.
     stream::Cursor position() const;
     SequencerTotals totals() const;
 

@@ -16,7 +16,8 @@ std::string checkOf(Json json) {
 
 Status verifyCheck(const Json& cursor) {
     // The state that a rank keeps has none: it stands in a checkpoint, which has its own.
-    if (cursor.is_object() && cursor.contains("check") && cursor["check"] != Json(checkOf(cursor))) {
+    if (cursor.is_object() && cursor.contains("check") &&
+        cursor["check"] != Json(checkOf(cursor))) {
         return invalidArgument(
             "cursor: it was changed: its numbers do not belong to its check; take it as "
             "`millrace stream` printed it");

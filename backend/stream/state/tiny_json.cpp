@@ -272,7 +272,8 @@ std::int64_t TinyJsonMembers::count(const char* name) {
 std::string TinyJsonMembers::hash(const char* name) {
     constexpr const char* kWhat = "a hash of 32 hex digits";
     const std::string& text = member(name, TinyJson::Kind::kText, kWhat).text;
-    const bool isHash = text.size() == 32 && text.find_first_not_of("0123456789abcdef") == text.npos;
+    const bool isHash =
+        text.size() == 32 && text.find_first_not_of("0123456789abcdef") == text.npos;
     if (!isHash && wrong_.empty()) {
         wrong_ = std::string("'") + name + "' must be " + kWhat;
     }

@@ -5,9 +5,9 @@
 
 namespace millrace::loader {
 
-Result<ring::FrameSlot> SumSink::reserve(std::uint64_t bytes, std::uint32_t,
-                                                      std::int64_t, std::stop_token) {
-    return places_.take(bytes);
+Result<ring::FrameSlot> SumSink::reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
+                                         std::stop_token) {
+    return slots_.take(bytes);
 }
 
 Status SumSink::commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
@@ -19,7 +19,7 @@ Status SumSink::commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::in
     }
     stream::OrderHash order;
     order.add(epoch, static_cast<std::uint64_t>(number), view.rowFiles(), view.rowNumbers());
-    places_.giveBack(slot.ticket);
+    slots_.giveBack(slot.ticket);
     MutexLock lock(mutex_);
     if (!first_) {
         first_ = Clock::now();

@@ -13,7 +13,7 @@
 #include "backend/segment/buffer_pool.h"
 #include "backend/stream/state/order_hash.h"
 #include "daemon/worker/loader/checksum.h"
-#include "daemon/worker/loader/frame_places.h"
+#include "daemon/worker/loader/frame_slots.h"
 
 namespace millrace::loader {
 
@@ -24,10 +24,10 @@ class SumSink final : public ring::FrameSink {
  public:
     using Clock = std::chrono::steady_clock;
 
-    SumSink(segment::BufferPool& pool, bool reads) : places_(pool), reads_(reads) {}
+    SumSink(segment::BufferPool& pool, bool reads) : slots_(pool), reads_(reads) {}
 
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override;
+                                    std::stop_token stop) override;
     Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
     Status segment(const stream::SegmentRecord&, std::stop_token) override { return okStatus(); }
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
@@ -43,7 +43,7 @@ class SumSink final : public ring::FrameSink {
  private:
     void joinLocked() MR_REQUIRES(mutex_);
 
-    FramePlaces places_;
+    FrameSlots slots_;
     const bool reads_;
     mutable Mutex mutex_;
     std::map<std::uint64_t, Checksum> finished_ MR_GUARDED_BY(mutex_);  ///< by ticket
@@ -63,7 +63,7 @@ class ForwardingSink : public ring::FrameSink {
         return sink_.wants(epoch, number);
     }
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override {
+                                    std::stop_token stop) override {
         return sink_.reserve(bytes, epoch, number, std::move(stop));
     }
     Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override {
@@ -88,11 +88,10 @@ class ForwardingSink : public ring::FrameSink {
 class LimitedSink final : public ForwardingSink {
  public:
     /// `most` 0: all of them.
-    LimitedSink(ring::FrameSink& sink, std::int64_t most)
-        : ForwardingSink(sink), most_(most) {}
+    LimitedSink(ring::FrameSink& sink, std::int64_t most) : ForwardingSink(sink), most_(most) {}
 
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override {
+                                    std::stop_token stop) override {
         if (most_ > 0 && given_ == most_) {
             hasEnough_ = true;
             return cancelled("enough micro-batches");
@@ -127,7 +126,7 @@ class RingSink final : public ring::FrameSink {
 
     bool wants(std::uint32_t epoch, std::int64_t number) const override;
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override;
+                                    std::stop_token stop) override;
     Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
     Status segment(const stream::SegmentRecord& record, std::stop_token stop) override;
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;

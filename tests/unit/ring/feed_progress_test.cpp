@@ -55,12 +55,8 @@ TEST(FeedProgress, CursorsAreThoseOfTheOpenRest) {
                 at.next = share.first + at.offset;
                 cursors.push_back(at);
             }
-            const SegmentRecord record{0,
-                                       s,
-                                       share.first,
-                                       share.count(),
-                                       share.tailRows,
-                                       someSums(random, kept)};
+            const SegmentRecord record{
+                0, s, share.first, share.count(), share.tailRows, someSums(random, kept)};
             sumsBefore.push_back(sumsBefore.back());
             sumsBefore.back().add(record.sums);
             ASSERT_EQ(progress.addRecord(record), nullptr);

@@ -205,16 +205,16 @@ TEST(Ring, CommitsInAnyOrderAreSeenInOrder) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
-        std::vector<Reservation> places;
+        std::vector<FrameSlot> slots;
         for (std::uint64_t n = 0; n < 6; ++n) {
             const frame::FrameBuffer frame = makeFrame(0, n, 8, 16);
-            places.push_back(*w.reserve(frame.size(), 0, 0, stop));
-            std::memcpy(places.back().bytes.data(), frame.bytes().data(), frame.size());
+            slots.push_back(*w.reserve(frame.size(), 0, 0, stop));
+            std::memcpy(slots.back().bytes.data(), frame.bytes().data(), frame.size());
         }
         for (const std::uint64_t n : {5, 1, 0, 3, 4, 2}) {
-            ASSERT_TRUE(w.commit(places[n], 0, n).ok());
+            ASSERT_TRUE(w.commit(slots[n], 0, n).ok());
         }
-        EXPECT_FALSE(w.commit(places[2], 0, 2).ok()) << "twice";
+        EXPECT_FALSE(w.commit(slots[2], 0, 2).ok()) << "twice";
         ASSERT_TRUE(endEpoch(w, 6, stop).ok());
     });
     Reader reader;
@@ -460,7 +460,7 @@ TEST(Ring, ASlowProducerIsNotTakenForAReaderThatKeepsBatches) {
     ASSERT_TRUE(writer.ok());
     std::promise<Status> promise;
     std::future<Status> ended = promise.get_future();
-    // All places are reserved and none is committed: nobody has given the reader anything.
+    // All slots are reserved and none is committed: nobody has given the reader anything.
     std::jthread producers([&](std::stop_token stop) {
         Status status;
         while (status.ok()) {

@@ -17,11 +17,11 @@ TEST(CountNames, ArePathsAndReasonsOfNoRowsAreLeftOut) {
     rows.steps[2].reasons = {7};
     rows.vocabularies = {{9, 2}, {0, 0}};
     EXPECT_EQ(names.sumsOf(rows).counts, (Counts{{"step/1/null", 5},
-                                             {"step/2/no partner", 7},
-                                             {"ids/user", 9},
-                                             {"unknown/user", 2},
-                                             {"ids/a/b", 0},
-                                             {"unknown/a/b", 0}}));
+                                                 {"step/2/no partner", 7},
+                                                 {"ids/user", 9},
+                                                 {"unknown/user", 2},
+                                                 {"ids/a/b", 0},
+                                                 {"unknown/a/b", 0}}));
     EXPECT_EQ(names.numLeftOut(), 0U);
 }
 

@@ -99,7 +99,8 @@ class StreamOracle {
             for (const stream::PlanSplit& split : plan_.files[f].splits) {
                 splits.push_back(
                     {dayOf(f, split),
-                     stream::splitKey(spec_.batch.seed, epoch, plan_.files[f].relativePath,
+                     stream::splitKey(spec_.batch.seed,
+                                      stream::splitFileKey(epoch, plan_.files[f].relativePath),
                                       static_cast<std::uint64_t>(split.firstRow)),
                      f, split.firstRow, split.rows});
             }

@@ -42,7 +42,8 @@ TEST(Cursor, RefusesAnotherStreamOrPlanWithASentence) {
     EXPECT_NE(messageOf(otherStream).find("stream"), std::string::npos);
     const Status otherPlan = checkCursor(cursor, stream, std::string(32, 'c'), 10, 256);
     EXPECT_NE(messageOf(otherPlan).find("files"), std::string::npos);
-    EXPECT_FALSE(checkCursor(cursor, stream, plan, 10, 150).ok()) << "the rest is a whole micro-batch";
+    EXPECT_FALSE(checkCursor(cursor, stream, plan, 10, 150).ok())
+        << "the rest is a whole micro-batch";
     EXPECT_FALSE(checkCursor(cursor, stream, plan, 8, 256).ok()) << "beyond the plan";
     EXPECT_FALSE(checkCursor(cursor, stream, plan, 9, 256).ok()) << "only the rest remains there";
 }

@@ -209,7 +209,7 @@ TEST(OpenRest, ResumedAtAnyCursorGivesExactlyTheRest) {
             again.streamHash = again.planHash = std::string(32, '0');
             const Result<Cursor> read = readCursor(again.toText());
             ASSERT_TRUE(read.ok()) << read.status() << again.toText();
-            ASSERT_TRUE(read->check(again.streamHash, again.planHash,
+            ASSERT_TRUE(checkCursor(*read, again.streamHash, again.planHash,
                                     static_cast<std::int64_t>(segments.size()), b)
                             .ok());
             const Made resumed = run(OpenRest(b, *read), *read, segments, b);

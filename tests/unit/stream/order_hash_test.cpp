@@ -79,7 +79,7 @@ TEST(OrderHash, AddsUpOverRanksAndResumes) {
             part.add(stream[i].epoch, stream[i].number, stream[i].files, stream[i].rows);
         }
         const std::optional<OrderHash> saved = OrderHash::fromHex(part.hex());
-        ASSERT_TRUE(saved.ok());
+        ASSERT_TRUE(saved.has_value());
         parts.add(*saved);
     }
     EXPECT_EQ(parts, whole);

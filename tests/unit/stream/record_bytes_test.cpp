@@ -178,8 +178,9 @@ TEST(RecordBytes, WhatNoReaderTakesIsRefusedBeforeItIsWritten) {
     EXPECT_STREQ(checkRecord(more), "a segment's record has too many steps or counts");
     for (const std::string& name : {std::string(), std::string(kMaxCountNameBytes + 1, 'n')}) {
         record.sums.counts = {{name, 1}};
-        EXPECT_STREQ(checkRecord(record), "a segment's record has a count without a name, or with "
-                                          "one that is too long");
+        EXPECT_STREQ(checkRecord(record),
+                     "a segment's record has a count without a name, or with "
+                     "one that is too long");
     }
 }
 

@@ -43,13 +43,14 @@ TEST(StreamStateText, IsTheDocumentedOne) {
     state.orderHash = OrderHash(Sum128{7, 1});
     state.rowsDelivered = 10240;
     state.sums = {9, 90000, 5, 20000, {{90000, 20000}}, {{"ids/größe", 7}, {"step/0/\"\\\n", 1}}};
-    EXPECT_EQ(state.toText(),
-              R"({"counts":{"ids/größe":7,"step/0/\"\\\n":1},"cursor":{"epoch":2,"next":40,)"
-              R"("offset":3,"plan_hash":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","rest":[[4,100],[7,50]],)"
-              R"("segment":9,"stream_hash":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","version":1},)"
-              R"("order_hash":"00000000000000010000000000000007","rows_delivered":10240,)"
-              R"("rows_kept":20000,"rows_pruned":5,"rows_scanned":90000,"segments":9,)"
-              R"("steps":[[90000,20000]],"version":1})");
+    EXPECT_EQ(
+        state.toText(),
+        R"({"counts":{"ids/größe":7,"step/0/\"\\\n":1},"cursor":{"epoch":2,"next":40,)"
+        R"("offset":3,"plan_hash":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","rest":[[4,100],[7,50]],)"
+        R"("segment":9,"stream_hash":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","version":1},)"
+        R"("order_hash":"00000000000000010000000000000007","rows_delivered":10240,)"
+        R"("rows_kept":20000,"rows_pruned":5,"rows_scanned":90000,"segments":9,)"
+        R"("steps":[[90000,20000]],"version":1})");
     EXPECT_EQ(dumpJson(*parseJson(state.toText(), "state")), state.toText())
         << "the same bytes as the JSON library's";
 }

@@ -43,8 +43,8 @@ Result<frame::CodecPlan> readCodecs(const std::string& path, const frame::FrameL
 class LinkSink final : public ForwardingSink {
  public:
     /// `pinned`: one codec a column; empty: the first frames choose.
-    LinkSink(ring::FrameSink& sink, const frame::FrameLayout& layout,
-             double megabytesPerSecond, frame::CodecPlan pinned = {});
+    LinkSink(ring::FrameSink& sink, const frame::FrameLayout& layout, double megabytesPerSecond,
+             frame::CodecPlan pinned = {});
     ~LinkSink() override;
 
     Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;

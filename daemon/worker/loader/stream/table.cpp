@@ -2,15 +2,15 @@
 
 namespace millrace::loader {
 
-Result<ring::FrameSlot> TableSink::reserve(std::uint64_t bytes, std::uint32_t,
-                                                        std::int64_t, std::stop_token stop) {
+Result<ring::FrameSlot> TableSink::reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
+                                           std::stop_token stop) {
     {
         const std::stop_callback onStop(stop, [this] {
             MutexLock lock(mutex_);
             changed_.notifyAll();
         });
         MutexLock lock(mutex_);
-        while (given_ - nextWritten_ >= placesMax_ && !stop.stop_requested()) {
+        while (given_ - nextWritten_ >= slotsMax_ && !stop.stop_requested()) {
             changed_.wait(mutex_);
         }
         if (stop.stop_requested()) {
@@ -18,7 +18,7 @@ Result<ring::FrameSlot> TableSink::reserve(std::uint64_t bytes, std::uint32_t,
         }
         ++given_;
     }
-    return places_.take(bytes);
+    return slots_.take(bytes);
 }
 
 Status TableSink::commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
@@ -27,7 +27,7 @@ Status TableSink::commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::
     ASSIGN_OR_RETURN(table::BatchPtr batch, frames_.batchOf(view));
     stream::OrderHash order;
     order.add(epoch, static_cast<std::uint64_t>(number), view.rowFiles(), view.rowNumbers());
-    places_.giveBack(slot.ticket);
+    slots_.giveBack(slot.ticket);
     mutex_.lock();
     if (!first_) {
         first_ = Clock::now();

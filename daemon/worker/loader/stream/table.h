@@ -17,7 +17,7 @@
 #include "backend/stream/state/order_hash.h"
 #include "backend/table/frame_table.h"
 #include "backend/table/table_output.h"
-#include "daemon/worker/loader/frame_places.h"
+#include "daemon/worker/loader/frame_slots.h"
 
 namespace millrace::loader {
 
@@ -25,17 +25,17 @@ class TableSink final : public ring::FrameSink {
  public:
     using Clock = std::chrono::steady_clock;
 
-    /// `places`: given and not yet written, at most: what a slow disk lets wait. `output` has been
+    /// `slots`: given and not yet written, at most: what a slow disk lets wait. `output` has been
     /// started with the table's schema; all outlive the sink.
-    TableSink(segment::BufferPool& pool, int places, const table::FrameTable& frames,
+    TableSink(segment::BufferPool& pool, int slots, const table::FrameTable& frames,
               table::TableOutput& output)
-        : places_(pool),
-          placesMax_(static_cast<std::size_t>(places)),
+        : slots_(pool),
+          slotsMax_(static_cast<std::size_t>(slots)),
           frames_(frames),
           output_(output) {}
 
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override;
+                                    std::stop_token stop) override;
     Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
     Status segment(const stream::SegmentRecord&, std::stop_token) override { return okStatus(); }
     Status endOfEpoch(std::uint32_t, std::int64_t, std::stop_token) override {
@@ -51,8 +51,8 @@ class TableSink final : public ring::FrameSink {
     const std::vector<Clock::time_point>& epochEnds() const { return epochEnds_; }
 
  private:
-    FramePlaces places_;
-    const std::size_t placesMax_;
+    FrameSlots slots_;
+    const std::size_t slotsMax_;
     const table::FrameTable& frames_;
     table::TableOutput& output_;
     mutable Mutex mutex_;

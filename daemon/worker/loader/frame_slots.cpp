@@ -1,10 +1,10 @@
-#include "daemon/worker/loader/frame_places.h"
+#include "daemon/worker/loader/frame_slots.h"
 
 #include <utility>
 
 namespace millrace::loader {
 
-Result<ring::FrameSlot> FramePlaces::take(std::uint64_t bytes) {
+Result<ring::FrameSlot> FrameSlots::take(std::uint64_t bytes) {
     const auto wanted = static_cast<std::int64_t>(bytes);
     segment::PooledBuffer buffer;
     {
@@ -24,7 +24,7 @@ Result<ring::FrameSlot> FramePlaces::take(std::uint64_t bytes) {
     return slot;
 }
 
-void FramePlaces::giveBack(std::uint64_t ticket) {
+void FrameSlots::giveBack(std::uint64_t ticket) {
     MutexLock lock(mutex_);
     const auto taken = taken_.find(ticket);
     free_.push_back(std::move(taken->second));
