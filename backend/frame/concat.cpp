@@ -89,48 +89,48 @@ Result<FrameConcat> FrameConcat::make(const FrameLayout& layout, std::span<const
 namespace {
 
 /// Where the next range goes in one column.
-struct Place {
+struct WriteAt {
     std::uint64_t item = 0, value = 0;
 };
 
 void copyFixed(const FrameWriter& writer, const FrameView& from, std::size_t c, const Items& items,
-               Place& place) {
+               WriteAt& at) {
     const ColumnEntry& e = from.entry(c);
     const std::size_t itemBytes = sizeOf(e.dtype) * e.width;
-    std::byte* out = writer.bytesOf(c) + place.item * itemBytes;
+    std::byte* out = writer.bytesOf(c) + at.item * itemBytes;
     std::memcpy(out, from.bytes().data() + e.data.offset + items.from * itemBytes,
                 (items.to - items.from) * itemBytes);
-    place.item += items.to - items.from;
+    at.item += items.to - items.from;
 }
 
 void copyLists(const FrameWriter& writer, const FrameView& from, std::size_t c, const Items& items,
-               Place& place) {
+               WriteAt& at) {
     const ColumnEntry& e = from.entry(c);
     const std::span<const std::int64_t> in = from.offsets(c);
     const std::span<std::int64_t> out = writer.offsets(c);
     const std::int64_t first = in[items.from];
     const auto count = static_cast<std::uint64_t>(in[items.to] - first);
-    const std::int64_t shift = static_cast<std::int64_t>(place.value) - first;
+    const std::int64_t shift = static_cast<std::int64_t>(at.value) - first;
     for (std::uint32_t i = items.from; i < items.to; ++i) {
-        out[place.item++] = in[i] + shift;
+        out[at.item++] = in[i] + shift;
     }
     const std::size_t size = sizeOf(e.dtype);
-    std::memcpy(writer.bytesOf(c) + place.value * size,
+    std::memcpy(writer.bytesOf(c) + at.value * size,
                 from.bytes().data() + e.data.offset + static_cast<std::uint64_t>(first) * size,
                 count * size);
     if (e.role == Role::kWeighted) {
-        std::memcpy(writer.weights(c).data() + place.value, from.weights(c).data() + first,
+        std::memcpy(writer.weights(c).data() + at.value, from.weights(c).data() + first,
                     count * sizeof(float));
     }
-    place.value += count;
+    at.value += count;
 }
 
 void copyInverse(const FrameWriter& writer, const RowRange& range, std::size_t c,
-                 const Items& stored, Place& place, std::uint64_t& requests) {
+                 const Items& stored, WriteAt& at, std::uint64_t& requests) {
     const std::span<const std::uint32_t> in = range.frame->values<std::uint32_t>(c);
     const std::span<std::uint32_t> out = writer.values<std::uint32_t>(c);
     for (std::uint32_t row = range.from; row < range.to; ++row) {
-        out[place.item++] = static_cast<std::uint32_t>(in[row] - stored.from + requests);
+        out[at.item++] = static_cast<std::uint32_t>(in[row] - stored.from + requests);
     }
     requests += stored.to - stored.from;
 }
@@ -141,7 +141,7 @@ Status FrameConcat::write(std::span<std::byte> memory, const FrameId& id) {
     RETURN_IF_ERROR(writer_.bind(memory, id));
     const std::vector<ColumnSpec>& columns = writer_.layout().columns();
     for (std::size_t c = 0; c < columns.size(); ++c) {
-        Place place;
+        WriteAt at;
         std::uint64_t requests = 0;
         for (std::size_t r = 0; r < ranges_.size(); ++r) {
             const RowRange& range = ranges_[r];
@@ -151,26 +151,18 @@ Status FrameConcat::write(std::span<std::byte> memory, const FrameId& id) {
                 continue;
             }
             if (columns[c].role == Role::kInverse) {
-                copyInverse(writer_, range, c, stored, place, requests);
+                copyInverse(writer_, range, c, stored, at, requests);
             } else if (columns[c].encoding == Encoding::kLists) {
-                copyLists(writer_, *range.frame, c, items, place);
+                copyLists(writer_, *range.frame, c, items, at);
             } else {
-                copyFixed(writer_, *range.frame, c, items, place);
+                copyFixed(writer_, *range.frame, c, items, at);
             }
         }
         if (columns[c].encoding == Encoding::kLists) {
-            writer_.offsets(c)[place.item] = static_cast<std::int64_t>(place.value);
+            writer_.offsets(c)[at.item] = static_cast<std::int64_t>(at.value);
         }
     }
     return okStatus();
-}
-
-Result<FrameBuffer> concatRows(const FrameLayout& layout, std::span<const RowRange> ranges,
-                               const FrameId& id) {
-    ASSIGN_OR_RETURN(FrameConcat concat, FrameConcat::make(layout, ranges));
-    FrameBuffer buffer(concat.totalBytes());
-    RETURN_IF_ERROR(concat.write(buffer.bytes(), id));
-    return buffer;
 }
 
 }  // namespace millrace::frame

@@ -185,8 +185,4 @@ class FrameConcat {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> requests_;  ///< stored items of each range
 };
 
-/// FrameConcat into its own memory.
-Result<FrameBuffer> concatRows(const FrameLayout& layout, std::span<const RowRange> ranges,
-                               const FrameId& id);
-
 }  // namespace millrace::frame

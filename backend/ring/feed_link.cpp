@@ -122,8 +122,8 @@ ssize_t receive(int fd, char* bytes, std::size_t size, int& passed) {
 
 }  // namespace
 
-std::unique_ptr<FeedLink> FeedLink::open(const Target& target, TinyJson& answer, std::string& error,
-                                         Failure& failure) {
+std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson& answer,
+                                         std::string& error, Failure& failure) {
     std::unique_ptr<FeedLink> link(new FeedLink());
     failure = Failure::kLost;
     constexpr int kRetryMs = 10;
@@ -149,7 +149,7 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, TinyJson& answer,
         const bool isAborted = isReadable(target.abortFd);
         failure = isAborted ? Failure::kAborted : Failure::kLost;
         error = isAborted ? "aborted" : target.path + ": the feed did not answer the hello";
-    } else if (!TinyJson::parse(line, answer)) {
+    } else if (!stream::TinyJson::parse(line, answer)) {
         error = target.path + ": the feed's answer is not JSON";
     } else if (answer.readText("error", error)) {
         failure = Failure::kRefused;
@@ -271,14 +271,14 @@ void FeedLink::watch() {
             abort();
         }
         if (items[1].revents != 0) {
-            hear();
+            receiveRing();
             items[1].fd = isLost() ? -1 : socket_;
         }
     }
 }
 
 /// The lines only announce what the descriptor brings, so they are not read.
-void FeedLink::hear() {
+void FeedLink::receiveRing() {
     char bytes[256];
     int fd = -1;
     const ssize_t n = receive(socket_, bytes, sizeof bytes, fd);

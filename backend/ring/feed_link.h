@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "backend/ring/reader_ring.h"
-#include "backend/ring/tiny_json.h"
+#include "backend/stream/state/tiny_json.h"
 
 namespace millrace::ring {
 
@@ -34,7 +34,7 @@ class FeedLink {
     /// Connects (waiting for the socket to appear), says hello and reads the answer with the first
     /// ring. Null with `error` and `failure` set: refused is a sentence of the feed's own. The
     /// abort descriptor and the deadline bound every wait.
-    static std::unique_ptr<FeedLink> open(const Target& target, TinyJson& answer,
+    static std::unique_ptr<FeedLink> open(const Target& target, stream::TinyJson& answer,
                                           std::string& error, Failure& failure);
 
     ReaderRing& ring() { return *ring_; }
@@ -50,7 +50,7 @@ class FeedLink {
     bool sendHello(const Target& target) const;
     bool readAnswer(std::string& line, int& fd, const Target& target);
     void watch();
-    void hear();
+    void receiveRing();
     void wake();
 
     int socket_ = -1;

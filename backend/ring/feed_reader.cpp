@@ -10,19 +10,20 @@
 #include <utility>
 #include <vector>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "backend/frame/format.h"
 #include "backend/ring/feed_batch.h"
 #include "backend/ring/feed_link.h"
-#include "backend/ring/feed_state.h"
-#include "backend/ring/record_payload.h"
+#include "backend/ring/feed_progress.h"
+#include "backend/stream/state/record_bytes.h"
+#include "backend/stream/state/stream_state.h"
+#include "backend/stream/state/tiny_json.h"
 
+using millrace::Sum128;
 using millrace::frame::CheckLevel;
 using millrace::frame::FrameHeader;
 namespace ring = millrace::ring;
 namespace frame = millrace::frame;
+namespace stream = millrace::stream;
 
 struct millrace_feed {
     std::string path, stream, error;
@@ -31,7 +32,7 @@ struct millrace_feed {
     int abortFd = -1;
     std::unique_ptr<ring::FeedLink> link;
     ring::FeedProgress progress;
-    std::uint64_t microRows = 0;
+    std::int64_t microRows = 0;
     std::uint32_t wantedEpoch = 0;
     std::uint64_t wantedNumber = 0;
     int finished = MILLRACE_FEED_BATCH;  ///< what every later next() returns; BATCH: goes on
@@ -83,37 +84,22 @@ int outOfResources(millrace_feed& feed, millrace_feed_event* event) noexcept {
     return MILLRACE_FEED_FAILED;
 }
 
-void batchHash(const millrace_batch& batch, std::uint64_t& low, std::uint64_t& high) {
-    constexpr std::size_t kRowBytes = 12, kBlockRows = 512;
-    const auto* files =
-        reinterpret_cast<const std::uint32_t*>(batch.bytes + batch.entries()[0].data.offset);
-    const auto* rows =
-        reinterpret_cast<const std::uint64_t*>(batch.bytes + batch.entries()[1].data.offset);
-    unsigned char block[kRowBytes * kBlockRows];
-    XXH3_state_t state;
-    XXH3_128bits_reset(&state);
-    std::memcpy(block, &batch.epoch, 4);
-    std::memcpy(block + 4, &batch.number, 8);
-    XXH3_128bits_update(&state, block, kRowBytes);
-    const std::size_t count = batch.header().rows;
-    for (std::size_t from = 0; from < count; from += kBlockRows) {
-        const std::size_t n = count - from < kBlockRows ? count - from : kBlockRows;
-        for (std::size_t i = 0; i < n; ++i) {
-            std::memcpy(block + i * kRowBytes, files + from + i, 4);
-            std::memcpy(block + i * kRowBytes + 4, rows + from + i, 8);
-        }
-        XXH3_128bits_update(&state, block, n * kRowBytes);
-    }
-    const XXH128_hash_t h = XXH3_128bits_digest(&state);
-    low = h.low64;
-    high = h.high64;
+/// Of the row ids as they lie in the ring.
+Sum128 hashOf(const millrace_batch& batch) {
+    const auto idsAt = [&batch](std::size_t column) {
+        return batch.bytes + batch.entries()[column].data.offset;
+    };
+    const std::size_t rows = batch.header().rows;
+    return stream::batchHash(batch.epoch, batch.number,
+                             {reinterpret_cast<const std::uint32_t*>(idsAt(0)), rows},
+                             {reinterpret_cast<const std::uint64_t*>(idsAt(1)), rows});
 }
 
 std::string helloLine(const millrace_feed& feed, const std::string& state) {
     return "{\"version\":1,\"attempt\":" + std::to_string(feed.attempt) +
            ",\"rank\":" + std::to_string(feed.rank) +
            ",\"world_size\":" + std::to_string(feed.worldSize) +
-           ",\"stream\":" + ring::quoteJson(feed.stream) +
+           ",\"stream\":" + stream::quoteJson(feed.stream) +
            ",\"state\":" + (state.empty() ? "null" : state) +
            ",\"next\":{\"epoch\":" + std::to_string(feed.wantedEpoch) +
            ",\"number\":" + std::to_string(feed.wantedNumber) + "}}\n";
@@ -121,11 +107,11 @@ std::string helloLine(const millrace_feed& feed, const std::string& state) {
 
 /// Connects and says hello; the answer's hashes must be `start`'s where it has some.
 int connectFeed(millrace_feed& feed, const std::string& state, std::int64_t timeoutMs,
-                ring::FeedState& start) {
+                stream::StreamState& start) {
     ring::FeedLink::Target target{feed.path, helloLine(feed, state), feed.abortFd,
                                   steadyAfter(timeoutMs)};
-    ring::TinyJson answer;
-    std::string error, stream, plan;
+    stream::TinyJson answer;
+    std::string error, served, plan;
     ring::FeedLink::Failure failure = ring::FeedLink::Failure::kLost;
     feed.link.reset();
     feed.link = ring::FeedLink::open(target, answer, error, failure);
@@ -135,48 +121,51 @@ int connectFeed(millrace_feed& feed, const std::string& state, std::int64_t time
                                                                         : MILLRACE_FEED_LOST,
                          error);
     }
-    std::uint64_t microRows = 0;
+    std::int64_t microRows = 0;
     if (!answer.readCount("micro_rows", microRows) || microRows == 0 ||
-        !answer.readText("stream_hash", stream) || !answer.readText("plan_hash", plan) ||
-        stream.size() != 32 || plan.size() != 32) {
+        !answer.readText("stream_hash", served) || !answer.readText("plan_hash", plan) ||
+        served.size() != 32 || plan.size() != 32) {
         feed.link.reset();
         return feed.fail(MILLRACE_FEED_CORRUPT, feed.path + ": the feed's answer lacks something");
     }
-    const bool fresh = start.streamHash.empty();
-    if (!fresh && (start.streamHash != stream || start.planHash != plan)) {
+    stream::Cursor& at = start.cursor;
+    const bool fresh = at.streamHash.empty();
+    if (!fresh && (at.streamHash != served || at.planHash != plan)) {
         feed.link.reset();
-        return feed.fail(MILLRACE_FEED_INVALID, "state: of stream " + start.streamHash +
-                                                    " and plan " + start.planHash +
-                                                    ", the feed serves " + stream + " and " + plan);
+        return feed.fail(MILLRACE_FEED_INVALID, "state: of stream " + at.streamHash + " and plan " +
+                                                    at.planHash + ", the feed serves " + served +
+                                                    " and " + plan);
     }
-    start.streamHash = stream;
-    start.planHash = plan;
+    at.streamHash = served;
+    at.planHash = plan;
     feed.microRows = microRows;
     return 0;
 }
 
 /// The first number from `next` on that belongs to this rank.
-std::uint64_t ownNumber(const millrace_feed& feed, std::uint64_t next) {
-    const std::uint64_t behind = next % feed.worldSize;
-    return next + (feed.rank + feed.worldSize - behind) % feed.worldSize;
+std::uint64_t ownNumber(const millrace_feed& feed, std::int64_t next) {
+    const std::uint64_t behind = static_cast<std::uint64_t>(next) % feed.worldSize;
+    return static_cast<std::uint64_t>(next) +
+           (feed.rank + feed.worldSize - behind) % feed.worldSize;
 }
 
 int openFeed(millrace_feed& feed, const millrace_feed_options& options) {
-    ring::FeedState start;
+    stream::StreamState start;
     std::string text;
     if (options.state != nullptr && options.state[0] != '\0') {
-        if (!ring::FeedState::fromText(options.state, start)) {
-            return feed.fail(MILLRACE_FEED_INVALID, "state: not the text of a state of version 1");
+        if (const std::string wrong = start.read(options.state); !wrong.empty()) {
+            return feed.fail(MILLRACE_FEED_INVALID, wrong);
         }
         text = start.toText();
         if (feed.rank != 0) {
             // Sums over ranks must count what came before once.
-            start.hashLow = start.hashHigh = start.rowsDelivered = 0;
+            start.orderHash = {};
+            start.rowsDelivered = 0;
             start.sums = {};
         }
     }
-    feed.wantedEpoch = start.epoch;
-    feed.wantedNumber = ownNumber(feed, start.next);
+    feed.wantedEpoch = start.cursor.epoch;
+    feed.wantedNumber = ownNumber(feed, start.cursor.next);
     const std::int64_t timeout =
         options.connect_timeout_ms > 0 ? options.connect_timeout_ms : kDefaultConnectMs;
     if (const int result = connectFeed(feed, text, timeout, start)) {
@@ -219,16 +208,17 @@ int waitForEntry(millrace_feed& feed, std::int64_t timeoutMs) {
 
 const char* readRecord(millrace_feed& feed, const ring::RingEntry& entry,
                        const unsigned char* payload) {
-    ring::StateRecord record;
+    stream::SegmentRecord record;
     record.epoch = entry.epoch;
-    if (const char* wrong = ring::readSegmentPayload(payload, entry.bytes, record)) {
+    if (const char* wrong = stream::readRecord(payload, entry.bytes, record)) {
         return wrong;
     }
     return feed.progress.addRecord(std::move(record));
 }
 
-/// Copies header and directory of a frame in shared memory and checks the copy. Null, or what is
-/// wrong.
+/// Copies header and directory of a frame in shared memory and checks the copy: what is checked and
+/// what is used later must be the same bytes, and the writer may change the ones in the ring. Null,
+/// or what is wrong.
 const char* copyDirectory(const unsigned char* payload, std::uint64_t size,
                           std::vector<std::uint64_t>& copy) {
     constexpr const char* kOutside = "the column directory lies outside the frame";
@@ -270,9 +260,8 @@ int takeFrame(millrace_feed& feed, const ring::RingEntry& entry, unsigned char* 
     batch->size = entry.bytes;
     batch->number = entry.number;
     batch->epoch = entry.epoch;
-    std::uint64_t low = 0, high = 0;
-    batchHash(*batch, low, high);
-    feed.progress.addBatch(entry.epoch, entry.number, low, high, batch->header().rows);
+    feed.progress.addBatch(entry.epoch, static_cast<std::int64_t>(entry.number), hashOf(*batch),
+                           batch->header().rows);
     feed.wantedNumber += feed.worldSize;
     ++feed.stats.batches;
     feed.stats.rows += batch->header().rows;
@@ -291,7 +280,7 @@ int takeRecord(millrace_feed& feed, const ring::RingEntry& entry, const unsigned
             wrong = readRecord(feed, entry, payload);
             return wrong == nullptr ? -100 : feed.finish(MILLRACE_FEED_CORRUPT, wrong);
         case ring::EntryKind::kEndOfEpoch:
-            wrong = feed.progress.endEpoch(entry.epoch, entry.number);
+            wrong = feed.progress.endEpoch(entry.epoch, static_cast<std::int64_t>(entry.number));
             if (wrong != nullptr ||
                 (entry.epoch == feed.wantedEpoch && entry.number > feed.wantedNumber)) {
                 return feed.finish(MILLRACE_FEED_CORRUPT,
@@ -389,10 +378,10 @@ int reopenWalled(millrace_feed* feed, std::int64_t timeout_ms) {
     if (!isTrain) {
         return feed->fail(MILLRACE_FEED_INVALID, "only \"train\" goes on; open \"eval\" anew");
     }
-    ring::FeedState newest = feed->progress.newest();
+    stream::StreamState newest = feed->progress.newest();
     const std::string text = newest.toText();
     const std::int64_t timeout = timeout_ms > 0 ? timeout_ms : kDefaultConnectMs;
-    const std::uint64_t microRows = feed->microRows;
+    const std::int64_t microRows = feed->microRows;
     const int result = connectFeed(*feed, text, timeout, newest);
     if (result == 0 && feed->microRows != microRows) {
         return feed->finish(MILLRACE_FEED_INVALID, "the feed came back with other micro_rows");
@@ -403,9 +392,10 @@ int reopenWalled(millrace_feed* feed, std::int64_t timeout_ms) {
 char* stateWalled(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
     const bool isBeyond =
         epoch > feed->wantedEpoch || (epoch == feed->wantedEpoch && next > feed->wantedNumber);
-    ring::FeedState state;
-    const char* wrong =
-        isBeyond ? "a state beyond what was delivered" : feed->progress.advance(epoch, next, state);
+    stream::StreamState state;
+    const char* wrong = isBeyond
+                            ? "a state beyond what was delivered"
+                            : feed->progress.advance(epoch, static_cast<std::int64_t>(next), state);
     if (wrong != nullptr) {
         feed->fail(MILLRACE_FEED_INVALID, std::string("state of micro-batch ") +
                                               std::to_string(next) + " of epoch " +
@@ -416,17 +406,15 @@ char* stateWalled(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) 
 }
 
 char* mergeWalled(const char* const* texts, std::size_t count) {
-    ring::FeedState all;
-    if (count == 0 || !ring::FeedState::fromText(texts[0], all)) {
+    stream::StreamState all;
+    if (count == 0 || !all.read(texts[0]).empty()) {
         return nullptr;
     }
     for (std::size_t i = 1; i < count; ++i) {
-        ring::FeedState one;
-        if (!ring::FeedState::fromText(texts[i], one) || !one.isSameCursor(all)) {
+        stream::StreamState one;
+        if (!one.read(texts[i]).empty() || !all.merge(one)) {
             return nullptr;
         }
-        all.addHash(one.hashLow, one.hashHigh);
-        all.rowsDelivered += one.rowsDelivered;
     }
     return copyText(all.toText());
 }
@@ -435,17 +423,17 @@ char* mergeWalled(const char* const* texts, std::size_t count) {
 
 int millrace_feed_open(const char* socket_path, const millrace_feed_options* options,
                        millrace_feed** feed, char* error, std::size_t error_bytes) {
-    return walled(
-        [&] { return openWalled(socket_path, options, feed, error, error_bytes); },
-        [&] {
-            constexpr std::string_view kWhy = "millrace_feed_open: out of memory or threads";
-            if (error != nullptr && error_bytes > 0) {
-                const std::size_t n = std::min(kWhy.size(), error_bytes - 1);
-                std::memcpy(error, kWhy.data(), n);
-                error[n] = '\0';
-            }
-            return static_cast<int>(MILLRACE_FEED_FAILED);
-        });
+    return walled([&] { return openWalled(socket_path, options, feed, error, error_bytes); },
+                  [&] {
+                      constexpr std::string_view kWhy =
+                          "millrace_feed_open: out of memory or threads";
+                      if (error != nullptr && error_bytes > 0) {
+                          const std::size_t n = std::min(kWhy.size(), error_bytes - 1);
+                          std::memcpy(error, kWhy.data(), n);
+                          error[n] = '\0';
+                      }
+                      return static_cast<int>(MILLRACE_FEED_FAILED);
+                  });
 }
 
 int millrace_feed_next(millrace_feed* feed, std::int64_t timeout_ms, millrace_feed_event* event) {
@@ -474,8 +462,7 @@ void millrace_feed_abort(millrace_feed* feed) {
 }
 
 const char* millrace_feed_error(const millrace_feed* feed) {
-    return feed->isOutOfResources ? "the reader ran out of memory or threads"
-                                  : feed->error.c_str();
+    return feed->isOutOfResources ? "the reader ran out of memory or threads" : feed->error.c_str();
 }
 
 char* millrace_feed_state(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
@@ -489,8 +476,8 @@ char* millrace_feed_merge_states(const char* const* texts, std::size_t count) {
 
 void millrace_feed_get_info(const millrace_feed* feed, millrace_feed_info* info) {
     *info = millrace_feed_info{};
-    info->micro_rows = feed->microRows;
-    const ring::FeedState& base = feed->progress.base();
+    info->micro_rows = static_cast<std::uint64_t>(feed->microRows);
+    const stream::Cursor& base = feed->progress.base().cursor;
     std::memcpy(info->stream_hash, base.streamHash.c_str(), 32);
     std::memcpy(info->plan_hash, base.planHash.c_str(), 32);
 }

@@ -1,13 +1,13 @@
 #ifndef MILLRACE_FEED_READER_H
 #define MILLRACE_FEED_READER_H
-/* The door into a rank: reads frames from a feed's shared-memory ring (library millrace_feed).
+/* How a rank gets its data: reads frames from a feed's shared-memory ring (library millrace_feed).
  *
- * Pure C, no dependencies but libc. Threads: one feed belongs to one thread at a time; batches may
- * be released from any thread, in any order, also after the feed was closed. Owns: a batch borrows
- * the ring's memory until it is released; its columns may be written to in place (private to this
- * batch). Failure: functions return a millrace_feed_result below 0 and millrace_feed_error() says
- * why in one sentence. No C++ exception leaves this library. It speaks only to a socket of this
- * user or of root.
+ * A C interface; the library carries its C++ runtime inside and needs libc only. Threads: one feed
+ * belongs to one thread at a time; batches may be released from any thread, in any order, also
+ * after the feed was closed. Owns: a batch borrows the ring's memory until it is released; its
+ * columns may be written to in place (private to this batch). Failure: functions return a
+ * millrace_feed_result below 0 and millrace_feed_error() says why in one sentence. No C++ exception
+ * leaves this library. It speaks only to a socket of this user or of root.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 #include "backend/ring/feed_server.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <list>
+#include <tuple>
 #include <vector>
 
 #include <fcntl.h>
@@ -23,11 +23,11 @@ namespace {
 constexpr std::size_t kMaxHelloBytes = std::size_t{4} << 20;
 
 /// A rank's socket, shared with its writer, which passes larger rings over it.
-class Door {
+class ReaderSocket {
  public:
-    explicit Door(UniqueFd socket) : socket_(std::move(socket)) {}
+    explicit ReaderSocket(UniqueFd socket) : socket_(std::move(socket)) {}
     int fd() const { return socket_.get(); }
-    /// The peer sees the end though a producer may still hold the writer and with it this door.
+    /// The peer sees the end though a producer may still hold the writer and with it this socket.
     void shut() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
     /// Before the welcome rings are kept, so that the answer to hello comes first.
@@ -79,9 +79,9 @@ class Door {
 using Time = UnixListener::Time;
 
 struct Connection {
-    std::shared_ptr<Door> door;
+    std::shared_ptr<ReaderSocket> socket;
     Time helloBy = Time::max();
-    std::string heard;  ///< up to the hello's end
+    std::string received;  ///< up to the hello's end
     FeedHello hello;
     std::shared_ptr<RingWriter> writer;  ///< after the hello
     bool isDone = false;
@@ -99,7 +99,10 @@ Result<FeedHello> parseHello(std::string_view line) {
         static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "world_size"), 0, 1 << 20));
     hello.stream = jsonString(json, "stream");
     if (const Json& state = jsonMember(json, "state"); state.is_object()) {
-        hello.state = dumpJson(state);
+        const std::string wrong = hello.state.emplace().read(dumpJson(state));
+        if (!wrong.empty()) {
+            return invalidArgument("hello: ", wrong);
+        }
     } else if (!state.is_null()) {
         return invalidArgument("hello: 'state' must be an object or null");
     }
@@ -108,37 +111,29 @@ Result<FeedHello> parseHello(std::string_view line) {
         if (epoch < 0 || epoch > UINT32_MAX || number < 0) {
             return invalidArgument("hello: 'next' must hold epoch and number");
         }
-        hello.next =
-            FeedPosition{static_cast<std::uint32_t>(epoch), static_cast<std::uint64_t>(number)};
+        hello.next = FeedPosition{static_cast<std::uint32_t>(epoch), number};
     }
     return hello;
 }
 
 Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
-    if (hello.state.empty()) {
+    if (!hello.state) {
         return okStatus();
     }
     if (hello.stream == "eval") {
         return invalidArgument("hello: evaluation always starts at its beginning, without a state");
     }
-    ASSIGN_OR_RETURN(const Json json, parseBounded(hello.state, "state", {kMaxHelloBytes}));
-    const Json& cursor = jsonMember(json, "cursor");
-    const std::string stream = jsonString(cursor, "stream_hash");
-    const std::string plan = jsonString(cursor, "plan_hash");
-    if (stream != options.streamHash) {
-        return failedPrecondition("state: of stream '", stream, "', this feed serves ",
+    const stream::Cursor& at = hello.state->cursor;
+    if (at.streamHash != options.streamHash) {
+        return failedPrecondition("state: of stream '", at.streamHash, "', this feed serves ",
                                   options.streamHash, "; keys that shape the stream were changed");
     }
-    if (plan != options.planHash) {
-        return failedPrecondition("state: of plan '", plan, "', this feed serves ",
+    if (at.planHash != options.planHash) {
+        return failedPrecondition("state: of plan '", at.planHash, "', this feed serves ",
                                   options.planHash, "; the dataset's files are others");
     }
-    const std::int64_t epoch = jsonInt(cursor, "epoch", -1), next = jsonInt(cursor, "next", -1);
-    if (epoch < 0 || next < 0) {
-        return invalidArgument("state: its cursor has no place");
-    }
-    if (hello.next && std::pair<std::int64_t, std::int64_t>(hello.next->epoch, hello.next->number) <
-                          std::pair(epoch, next)) {
+    if (hello.next &&
+        std::tie(hello.next->epoch, hello.next->number) < std::tie(at.epoch, at.next)) {
         return invalidArgument("hello: 'next' lies before the state's cursor");
     }
     return okStatus();
@@ -189,8 +184,6 @@ class FeedServer::Impl {
         return okStatus();
     }
 
-    int numConnections() const { return numConnections_.load(); }
-
  private:
     void serve(const std::stop_token& stop) {
         while (!stop.stop_requested()) {
@@ -199,7 +192,7 @@ class FeedServer::Impl {
             std::vector<pollfd> items = {{wake_.get(), POLLIN, 0},
                                          {listener_->pollFd(now), POLLIN, 0}};
             for (const Connection& c : connections_) {
-                items.push_back({c.door->fd(), POLLIN, 0});
+                items.push_back({c.socket->fd(), POLLIN, 0});
                 earliest = std::min(earliest, c.helloBy);
             }
             if (::poll(items.data(), items.size(), pollTimeout(now, earliest)) < 0) {
@@ -208,7 +201,7 @@ class FeedServer::Impl {
             std::size_t i = 2;
             for (Connection& c : connections_) {
                 if (items[i++].revents != 0) {
-                    hear(c);
+                    receive(c);
                 }
             }
             if (items[1].revents != 0) {
@@ -229,15 +222,15 @@ class FeedServer::Impl {
         }
         if (std::optional<UniqueFd> socket = listener_->accept()) {
             Connection connection;
-            connection.door = std::make_shared<Door>(std::move(*socket));
+            connection.socket = std::make_shared<ReaderSocket>(std::move(*socket));
             connection.helloBy = std::chrono::steady_clock::now() + options_.helloLimit;
             connections_.push_back(std::move(connection));
         }
     }
 
-    void hear(Connection& c) {
+    void receive(Connection& c) {
         char bytes[1 << 16];
-        const ssize_t n = ::recv(c.door->fd(), bytes, sizeof bytes, MSG_DONTWAIT);
+        const ssize_t n = ::recv(c.socket->fd(), bytes, sizeof bytes, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
             return;
         }
@@ -248,16 +241,16 @@ class FeedServer::Impl {
         if (c.writer != nullptr) {
             return;  // a reader has nothing more to say
         }
-        c.heard.append(bytes, static_cast<std::size_t>(n));
-        const std::size_t end = c.heard.find('\n');
+        c.received.append(bytes, static_cast<std::size_t>(n));
+        const std::size_t end = c.received.find('\n');
         if (end == std::string::npos) {
-            if (c.heard.size() > kMaxHelloBytes) {
+            if (c.received.size() > kMaxHelloBytes) {
                 refuse(c, invalidArgument("hello: longer than ", kMaxHelloBytes, " bytes"));
             }
             return;
         }
-        const Status status = open(c, std::string_view(c.heard).substr(0, end));
-        c.heard.clear();
+        const Status status = open(c, std::string_view(c.received).substr(0, end));
+        c.received.clear();
         if (!status.ok()) {
             refuse(c, status);
         }
@@ -265,7 +258,7 @@ class FeedServer::Impl {
 
     void refuse(Connection& c, const Status& why) {
         logWarn("feed: refused a reader", {{"why", messageOf(why)}});
-        c.door->refuse(messageOf(why));
+        c.socket->refuse(messageOf(why));
         c.isDone = true;
     }
 
@@ -279,31 +272,29 @@ class FeedServer::Impl {
                 end(other);
             }
         }
-        const std::shared_ptr<Door> door = c.door;
+        const std::shared_ptr<ReaderSocket> socket = c.socket;
         ASSIGN_OR_RETURN(
             std::shared_ptr<RingWriter> writer,
             RingWriter::open(
                 hello.stream == "eval" ? options_.evalRing : options_.ring,
-                [door](int fd, std::uint64_t bytes) { return door->pass(fd, bytes); }));
+                [socket](int fd, std::uint64_t bytes) { return socket->pass(fd, bytes); }));
         RETURN_IF_ERROR(onOpen_(hello, writer));
         c.hello = std::move(hello);
         c.writer = std::move(writer);
         c.helloBy = Time::max();
-        ++numConnections_;
-        return door->welcome(Json{{"version", 1},
-                                  {"micro_rows", options_.microRows},
-                                  {"stream_hash", options_.streamHash},
-                                  {"plan_hash", options_.planHash}});
+        return socket->welcome(Json{{"version", 1},
+                                    {"micro_rows", options_.microRows},
+                                    {"stream_hash", options_.streamHash},
+                                    {"plan_hash", options_.planHash}});
     }
 
     /// The writer learns it before the callback does.
     void end(Connection& c) {
         c.isDone = true;
-        c.door->shut();
+        c.socket->shut();
         if (c.writer != nullptr) {
             c.writer->peerGone();
             c.writer.reset();
-            --numConnections_;
             if (onClosed_) {
                 onClosed_(c.hello);
             }
@@ -329,7 +320,6 @@ class FeedServer::Impl {
     std::optional<UnixListener> listener_;
     UniqueFd wake_;
     std::list<Connection> connections_;  ///< the thread's own
-    std::atomic<int> numConnections_{0};
     std::jthread thread_;
 };
 
@@ -342,9 +332,5 @@ Result<std::unique_ptr<FeedServer>> FeedServer::start(FeedServerOptions options,
 
 FeedServer::FeedServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 FeedServer::~FeedServer() = default;
-
-int FeedServer::numConnections() const {
-    return impl_->numConnections();
-}
 
 }  // namespace millrace::ring

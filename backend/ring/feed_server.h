@@ -1,5 +1,5 @@
 #pragma once
-// The feed's door: listens on feed.sock, hears each rank's hello, gives it a ring.
+// Where ranks come to their feed: listens on feed.sock, reads each rank's hello, gives it a ring.
 //
 // Threads: one, named "feed-socket"; callbacks run on it, the first maybe before start()
 // returns, and must not block: hand the writer to a producer thread. Owns: the connections; a
@@ -16,6 +16,7 @@
 #include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/ring/ring_writer.h"
+#include "backend/stream/state/stream_state.h"
 #include "backend/system/unix_listener.h"
 
 namespace millrace::ring {
@@ -23,7 +24,7 @@ namespace millrace::ring {
 /// Where a reader wants to go on: the number is of its own rank's next micro-batch.
 struct FeedPosition {
     std::uint32_t epoch = 0;
-    std::uint64_t number = 0;
+    std::int64_t number = 0;
 };
 
 struct FeedHello {
@@ -31,9 +32,9 @@ struct FeedHello {
     int rank = 0;
     int worldSize = 1;
     std::string stream;  ///< "train" or "eval"
-    /// stream::StreamState text of the last step's end, its hashes already checked against the
-    /// options; empty: the start. Frames below the cursor are never wanted.
-    std::string state;
+    /// Of the last step's end, its hashes already checked against the options; none: the start.
+    /// Frames below its cursor are never wanted.
+    std::optional<stream::StreamState> state;
     /// The first micro-batch that the reader lacks; not below the cursor.
     std::optional<FeedPosition> next;
 };
@@ -63,7 +64,6 @@ class FeedServer {
                                                      OnClosed onClosed = {});
     /// Ends every connection and joins.
     ~FeedServer();
-    int numConnections() const;
 
  private:
     class Impl;

@@ -24,7 +24,7 @@ const char* checkRing(const RingHeader& h, std::uint64_t size) {
 
 std::shared_ptr<ReaderRing> ReaderRing::map(int fd, const char*& wrong) {
     std::shared_ptr<ReaderRing> ring(new ReaderRing());
-    struct stat info{};
+    struct stat info {};
     const int seals = ::fcntl(fd, F_GET_SEALS);
     wrong = "the feed's shared memory cannot be mapped";
     if (::fstat(fd, &info) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
@@ -59,14 +59,18 @@ ReaderRing::~ReaderRing() {
 const char* ReaderRing::take(RingEntry& entry, unsigned char*& payload, std::uint64_t& index) {
     const std::uint64_t published = writer_->published.load(std::memory_order_seq_cst);
     {
+        // More than a ring's entries in flight: the writer overwrote what was not given back.
         const std::lock_guard lock(mutex_);
         if (published <= taken_ || published - released_ > kNumEntries) {
             return "the ring's control words are wrong";
         }
     }
+    // Copied, then checked: the writer could change it in between.
     std::memcpy(&entry, memory_ + kEntriesOffset + (taken_ % kNumEntries) * sizeof entry,
                 sizeof entry);
     const std::uint64_t at = entry.position % header_.dataBytes;
+    // Positions only grow, so an entry never points back into the one before. That it keeps off
+    // older batches that are still held is the writer's to know.
     if (entry.position % kDataAlignment != 0 || entry.position < nextPosition_ ||
         entry.bytes > header_.dataBytes || at + entry.bytes > header_.dataBytes) {
         return "a ring entry points outside the ring";
@@ -88,12 +92,13 @@ void ReaderRing::release(std::uint64_t index) {
         const std::lock_guard lock(mutex_);
         isReleased_[index - released_] = true;
         if (!isReleased_.front()) {
-            return;
+            return;  // something before it is kept: the memory comes back with that
         }
         while (!isReleased_.empty() && isReleased_.front()) {
             isReleased_.pop_front();
             ++released_;
         }
+        // Under the lock: of two threads that let go, the later store must be the larger one.
         reader_->released.store(released_, std::memory_order_seq_cst);
     }
     wakeWriter(kWaitsForRelease);
@@ -106,6 +111,8 @@ void ReaderRing::wakeWriter(std::uint32_t atLeast) {
 }
 
 std::uint32_t ReaderRing::beginWait() {
+    // The word before the mark, the mark before the caller's last look: a writer that publishes
+    // after that look sees the mark and raises the word, and the sleep on `seen` ends.
     const std::uint32_t seen = writer_->readerWake.load(std::memory_order_seq_cst);
     reader_->readerWaiting.store(1, std::memory_order_seq_cst);
     return seen;

@@ -15,7 +15,7 @@
 namespace millrace::ring {
 
 inline constexpr std::uint32_t kRingMagic = 0x4752524dU;  // "MRRG"
-inline constexpr std::uint32_t kRingVersion = 2;
+inline constexpr std::uint32_t kRingVersion = 3;
 inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kNumEntries = 4096;
 inline constexpr std::uint64_t kEntriesOffset = 3 * kPageBytes;
@@ -35,7 +35,8 @@ struct WriterPage {
     std::atomic<std::uint32_t> writerWaiting;
 };
 
-/// Values of writerWaiting.
+/// Values of writerWaiting: a writer that waits for memory need not be woken when an entry is
+/// taken.
 inline constexpr std::uint32_t kWaitsForRelease = 1;
 inline constexpr std::uint32_t kWaitsForTake = 2;
 
@@ -49,7 +50,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 enum class EntryKind : std::uint32_t {
     kFrame = 1,
-    kSegment = 2,     ///< payload: SegmentPayload, its steps and counts
+    kSegment = 2,     ///< payload: stream::recordBytes()
     kEndOfEpoch = 3,  ///< number = total
     kEndOfStream = 4,
     kError = 5,     ///< payload: text; number: the exit code of its kind
@@ -65,20 +66,6 @@ struct RingEntry {
     std::uint64_t reserved[4];
 };
 static_assert(sizeof(RingEntry) == 64);
-
-/// Followed by numSteps pairs (rows in, rows out), then numCounts counts: value u64, bytes of the
-/// name u32, the name, and zeros up to a multiple of 8.
-struct SegmentPayload {
-    std::uint64_t segment, first, count, tailRows;
-    std::uint64_t rowsScanned, rowsPruned, rowsKept, numSteps, numCounts;
-};
-
-inline constexpr std::uint64_t kCountHeadBytes = 12;
-
-/// Zeros after a count's name.
-inline std::uint64_t countPadding(std::uint64_t nameBytes) {
-    return (8 - (kCountHeadBytes + nameBytes) % 8) % 8;
-}
 
 inline constexpr std::uint64_t kDataOffset =
     kEntriesOffset + ((kNumEntries * sizeof(RingEntry) + kPageBytes - 1) / kPageBytes) * kPageBytes;

@@ -12,53 +12,18 @@
 #include "backend/core/mutex.h"
 #include "backend/core/text.h"
 #include "backend/ring/writer_ring.h"
+#include "backend/stream/state/record_bytes.h"
 
 namespace millrace::ring {
 namespace {
 
 constexpr std::size_t kMaxErrorBytes = 4096;
+// A ticket: the ring's number above the entry's index. 2^40 entries outlast any stream; 2^24 rings
+// outlast their doubling.
 constexpr int kIndexBits = 40;
 
-Status checkRecord(const SegmentRecord& record) {
-    if (record.numSteps > kMaxRecordSteps) {
-        return invalidArgument("ring: a segment record of ", record.numSteps, " steps, at most ",
-                               kMaxRecordSteps);
-    }
-    if (record.counts.size() > kMaxRecordCounts) {
-        return invalidArgument("ring: a segment record of ", record.counts.size(),
-                               " counts, at most ", kMaxRecordCounts);
-    }
-    for (const NamedCount& count : record.counts) {
-        if (count.name.empty() || count.name.size() > kMaxCountNameBytes) {
-            return invalidArgument("ring: a segment record's count has a name of ",
-                                   count.name.size(), " bytes; 1 to ", kMaxCountNameBytes);
-        }
-    }
-    return okStatus();
-}
-
-std::vector<std::byte> payloadOf(const SegmentRecord& record) {
-    std::vector<std::byte> bytes;
-    const auto add = [&bytes](const void* from, std::size_t size) {
-        const auto* first = static_cast<const std::byte*>(from);
-        bytes.insert(bytes.end(), first, first + size);
-    };
-    const SegmentPayload head{record.segment,  record.first,       record.count,
-                              record.tailRows, record.rowsScanned, record.rowsPruned,
-                              record.rowsKept, record.numSteps,    record.counts.size()};
-    add(&head, sizeof head);
-    add(record.steps.data(), record.numSteps * sizeof(StepRows));
-    for (const NamedCount& count : record.counts) {
-        const auto nameBytes = static_cast<std::uint32_t>(count.name.size());
-        add(&count.value, sizeof count.value);
-        add(&nameBytes, sizeof nameBytes);
-        add(count.name.data(), count.name.size());
-        bytes.resize(bytes.size() + countPadding(nameBytes));
-    }
-    return bytes;
-}
-
-/// Watches how long a full ring is held by its reader.
+/// Watches how long a full ring is held by its reader: nothing was given back since `since_`, and
+/// it is the reader that keeps it (WriterRing::isHeld).
 class HeldWatch {
  public:
     explicit HeldWatch(const RingWriterOptions& options) : options_(options) {}
@@ -112,33 +77,32 @@ class RingWriter::Impl {
         return install(std::move(ring));
     }
 
-    Result<Reservation> reserve(std::uint64_t bytes, std::stop_token stop) {
+    Result<FrameSlot> reserve(std::uint64_t bytes, std::stop_token stop) {
         RETURN_IF_ERROR(growFor(bytes, stop));
-        return place(bytes, stop);
+        return waitForSlot(bytes, stop);
     }
 
-    Status commit(const Reservation& place, EntryKind kind, std::uint32_t epoch,
-                  std::uint64_t number) {
+    Status commit(const FrameSlot& slot, EntryKind kind, std::uint32_t epoch, std::int64_t number) {
         MutexLock lock(mutex_);
         if (gone_) {
             return goneStatus();
         }
-        WriterRing* ring = ringOfLocked(place.ticket >> kIndexBits);
+        WriterRing* ring = ringOfLocked(slot.ticket >> kIndexBits);
         if (ring == nullptr) {
-            return invalidArgument("ring: a place of a ring that is gone");
+            return invalidArgument("ring: a slot of a ring that is gone");
         }
-        RETURN_IF_ERROR(ring->commit(place.ticket & ((std::uint64_t{1} << kIndexBits) - 1), kind,
-                                     epoch, number));
+        RETURN_IF_ERROR(ring->commit(slot.ticket & ((std::uint64_t{1} << kIndexBits) - 1), kind,
+                                     epoch, static_cast<std::uint64_t>(number)));
         if (kind == EntryKind::kFrame) {
             ++frames_;
-            bytes_ += place.bytes.size();
+            bytes_ += slot.bytes.size();
         }
         return okStatus();
     }
 
-    Status record(EntryKind kind, std::uint32_t epoch, std::uint64_t number,
+    Status record(EntryKind kind, std::uint32_t epoch, std::int64_t number,
                   std::span<const std::byte> payload, std::stop_token stop) {
-        ASSIGN_OR_RETURN(const Reservation at, reserve(payload.size(), stop));
+        ASSIGN_OR_RETURN(const FrameSlot at, reserve(payload.size(), stop));
         if (!payload.empty()) {
             std::memcpy(at.bytes.data(), payload.data(), payload.size());
         }
@@ -208,7 +172,8 @@ class RingWriter::Impl {
     }
 
     /// A frame that does not fit: the next ring, at least twice as large, and a record that says
-    /// so.
+    /// so. The record's slot is reserved in the old ring before current_ changes, so that it is the
+    /// last there; the reader has the new memfd (pass_) before it can read the record.
     Status growFor(std::uint64_t bytes, std::stop_token stop) {
         std::uint64_t size = 0;
         {
@@ -227,22 +192,23 @@ class RingWriter::Impl {
             }
         }
         ASSIGN_OR_RETURN(std::unique_ptr<WriterRing> next, WriterRing::make(size, options_.budget));
-        ASSIGN_OR_RETURN(const Reservation last, place(0, stop));
+        ASSIGN_OR_RETURN(const FrameSlot last, waitForSlot(0, stop));
         RETURN_IF_ERROR(install(std::move(next)));
         return commit(last, EntryKind::kContinue, 0, 0);
     }
 
-    Result<Reservation> place(std::uint64_t bytes, std::stop_token stop) {
-        Reservation found;
+    Result<FrameSlot> waitForSlot(std::uint64_t bytes, std::stop_token stop) {
+        FrameSlot found;
         const auto attempt = [&]() -> Result<bool> {
             MutexLock lock(mutex_);
             if (gone_) {
                 return goneStatus();
             }
-            std::optional<std::uint64_t> index = current_->ring->place(bytes);
+            // The reader's words lie in its own cache lines: looked at only when there is no room.
+            std::optional<std::uint64_t> index = current_->ring->reserve(bytes);
             if (!index) {
                 RETURN_IF_ERROR(refreshLocked());
-                index = current_->ring->place(bytes);
+                index = current_->ring->reserve(bytes);
             }
             if (!index) {
                 return false;
@@ -257,6 +223,12 @@ class RingWriter::Impl {
     }
 
     /// Sleeps on the reader's word until `attempt` is true. Costs nothing when it is at once.
+    ///
+    /// No wake-up is lost: the word's value is read first, then the reader is told that somebody
+    /// waits, then comes the attempt, then the sleep on the value that was read. A reader that
+    /// gives something back after the attempt sees the mark and raises the word, and the sleep
+    /// ends at once or never begins. `current_` does not change meanwhile: reserve() and drain()
+    /// belong to the one thread that calls this.
     template <class Attempt>
     Status waitUntil(std::uint32_t waitFor, std::stop_token& stop, HeldWatch* watch,
                      Attempt attempt) {
@@ -315,6 +287,7 @@ class RingWriter::Impl {
     Status refreshLocked() MR_REQUIRES(mutex_) {
         for (auto it = rings_.begin(); it != rings_.end();) {
             RETURN_IF_ERROR(it->ring->refresh());
+            // What a rank keeps of an older ring stays mapped here until it lets go of it.
             if (&*it != current_ && it->ring->isAllReleased()) {
                 dropped_ += it->ring->releasedFrames();
                 it = rings_.erase(it);
@@ -346,21 +319,24 @@ Result<std::unique_ptr<RingWriter>> RingWriter::open(RingWriterOptions options, 
 RingWriter::RingWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RingWriter::~RingWriter() = default;
 
-Result<Reservation> RingWriter::reserve(std::uint64_t bytes, std::stop_token stop) {
+Result<FrameSlot> RingWriter::reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
+                                      std::stop_token stop) {
     return impl_->reserve(bytes, std::move(stop));
 }
 
-Status RingWriter::commit(const Reservation& place, std::uint32_t epoch, std::uint64_t number) {
-    return impl_->commit(place, EntryKind::kFrame, epoch, number);
+Status RingWriter::commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
+    return impl_->commit(slot, EntryKind::kFrame, epoch, number);
 }
 
-Status RingWriter::segmentRecord(const SegmentRecord& record, std::stop_token stop) {
-    RETURN_IF_ERROR(checkRecord(record));
-    return impl_->record(EntryKind::kSegment, record.epoch, record.segment, payloadOf(record),
-                         std::move(stop));
+Status RingWriter::segment(const stream::SegmentRecord& record, std::stop_token stop) {
+    if (const char* wrong = stream::checkRecord(record)) {
+        return invalidArgument("ring: ", wrong);
+    }
+    return impl_->record(EntryKind::kSegment, record.epoch, record.segment,
+                         stream::recordBytes(record), std::move(stop));
 }
 
-Status RingWriter::endOfEpoch(std::uint32_t epoch, std::uint64_t total, std::stop_token stop) {
+Status RingWriter::endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) {
     return impl_->record(EntryKind::kEndOfEpoch, epoch, total, {}, std::move(stop));
 }
 
@@ -370,7 +346,7 @@ Status RingWriter::endOfStream(std::stop_token stop) {
 
 Status RingWriter::error(const Status& why, std::stop_token stop) {
     const std::string_view text = messageOf(why).substr(0, kMaxErrorBytes);
-    return impl_->record(EntryKind::kError, 0, static_cast<std::uint64_t>(workerExitOf(why)),
+    return impl_->record(EntryKind::kError, 0, workerExitOf(why),
                          std::as_bytes(std::span(text.data(), text.size())), std::move(stop));
 }
 

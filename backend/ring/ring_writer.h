@@ -2,8 +2,9 @@
 // The writing end of one rank's ring: reserve, fill in place, commit.
 //
 // Threads: as FrameSink says; peerGone() from any thread. Owns: the memfds and their mappings; an
-// old ring goes when its last frame was given back. Failure: see FrameSink; the reader's control
-// words are checked and a wrong one is kDataLoss.
+// old ring goes when its last frame was given back. Failure: kUnavailable when the reader is gone,
+// kFailedPrecondition when it keeps everything for too long, kResourceExhausted when the memory
+// budget refuses a larger ring, kDataLoss when the reader's control words are wrong.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -44,11 +45,14 @@ class RingWriter final : public FrameSink {
     static Result<std::unique_ptr<RingWriter>> open(RingWriterOptions options, PassRing pass);
     ~RingWriter() override;
 
-    Result<Reservation> reserve(std::uint64_t bytes, std::stop_token stop) override;
-    Status commit(const Reservation& place, std::uint32_t epoch, std::uint64_t number) override;
-    Status segmentRecord(const SegmentRecord& record, std::stop_token stop) override;
-    Status endOfEpoch(std::uint32_t epoch, std::uint64_t total, std::stop_token stop) override;
+    Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                              std::stop_token stop) override;
+    Status commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
+    Status segment(const stream::SegmentRecord& record, std::stop_token stop) override;
+    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
     Status endOfStream(std::stop_token stop) override;
+    /// The last thing a reader sees: the status's sentence, cut at 4096 bytes, and its exit code
+    /// (core/exit_codes.h), so that a rank can tell bad input from a full disk.
     Status error(const Status& why, std::stop_token stop) override;
 
     /// Blocks until the reader has taken everything that was committed (it may still hold it).

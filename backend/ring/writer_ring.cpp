@@ -57,7 +57,8 @@ WriterRing::~WriterRing() {
 }
 
 Status WriterRing::refresh() {
-    // Released first: the reader raises taken before released.
+    // Released first: the reader raises taken before released, so a pair that is read in this order
+    // can be older than the reader's, but never released beyond taken.
     const std::uint64_t released = readerPage_->released.load(std::memory_order_seq_cst);
     const std::uint64_t taken = readerPage_->taken.load(std::memory_order_seq_cst);
     if (released < released_ || taken < taken_ || released > taken || taken > published_) {
@@ -73,12 +74,12 @@ Status WriterRing::refresh() {
         ++released_;
     }
     if (live_.empty()) {
-        tail_ = head_;
+        tail_ = head_;  // also over what was left unused before the end: all of the data is free
     }
     return okStatus();
 }
 
-std::optional<std::uint64_t> WriterRing::place(std::uint64_t bytes) {
+std::optional<std::uint64_t> WriterRing::reserve(std::uint64_t bytes) {
     if (reserved_ - released_ >= kNumEntries) {
         return std::nullopt;
     }
@@ -86,7 +87,7 @@ std::optional<std::uint64_t> WriterRing::place(std::uint64_t bytes) {
     std::uint64_t position = head_;
     const std::uint64_t at = position % header_.dataBytes;
     if (at + size > header_.dataBytes) {
-        position += header_.dataBytes - at;
+        position += header_.dataBytes - at;  // in one piece: from the front
     }
     if (position + size - tail_ > header_.dataBytes) {
         return std::nullopt;
@@ -108,7 +109,7 @@ std::span<std::byte> WriterRing::payload(std::uint64_t index) {
 Status WriterRing::commit(std::uint64_t index, EntryKind kind, std::uint32_t epoch,
                           std::uint64_t number) {
     if (index < published_ || index >= reserved_ || liveAt(index).committed) {
-        return invalidArgument("ring: a place is committed twice or was never reserved");
+        return invalidArgument("ring: a slot is committed twice or was never reserved");
     }
     Live& live = liveAt(index);
     live.entry.kind = static_cast<std::uint32_t>(kind);
@@ -123,6 +124,8 @@ Status WriterRing::commit(std::uint64_t index, EntryKind kind, std::uint32_t epo
         ++published_;
     }
     if (published_ != before) {
+        // Entries before the count, the count before the look at who sleeps; the reader says that
+        // it sleeps before its last look at the count. So one of the two sees the other.
         writerPage_->published.store(published_, std::memory_order_seq_cst);
         if (readerPage_->readerWaiting.load(std::memory_order_seq_cst) != 0) {
             futexWake(writerPage_->readerWake);

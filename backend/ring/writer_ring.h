@@ -1,5 +1,9 @@
 #pragma once
-// One memfd as its writer sees it: places for entries, and which of them were given back.
+// One memfd as its writer sees it: which entries and which bytes may be written again.
+//
+// Three marks move over the entries, each only forwards: released_ <= taken_ <= published_ <=
+// reserved_ (docs/architecture/ring.md). Reservations come in order, commits in any order;
+// published_ follows the committed prefix.
 //
 // Threads: the caller's lock, but for the futex words. Owns: the memfd, its mapping and its share
 // of the memory budget. Failure: wrong control words of the reader are kDataLoss.
@@ -28,13 +32,14 @@ class WriterRing {
     int fd() const { return fd_.get(); }
     std::uint64_t totalBytes() const { return header_.totalBytes; }
     std::uint64_t dataBytes() const { return header_.dataBytes; }
-    /// So that one always fits when everything else was given back, wherever the data end.
+    /// So that one always fits when everything else was given back, wherever the data end: a
+    /// payload is never cut, so up to as many bytes as it has stay unused before the end.
     bool fits(std::uint64_t bytes) const { return alignData(bytes) <= header_.dataBytes / 2; }
 
     /// Reads the reader's words and takes back what it released.
     Status refresh();
     /// The index of a new entry; nothing when there is no room. `bytes` fits().
-    std::optional<std::uint64_t> place(std::uint64_t bytes);
+    std::optional<std::uint64_t> reserve(std::uint64_t bytes);
     std::span<std::byte> payload(std::uint64_t index);
     /// Publishes the entry once all before it are committed.
     Status commit(std::uint64_t index, EntryKind kind, std::uint32_t epoch, std::uint64_t number);

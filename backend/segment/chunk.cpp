@@ -93,16 +93,14 @@ Result<const std::byte*> fixedBytes(Chunk& chunk, BufferPool& pool, const arrow:
     }
     const auto& data = *array.data();
     const std::uint8_t* values =
-        data.buffers[1] == nullptr
-            ? nullptr
-            : data.buffers[1]->data() + static_cast<std::size_t>(data.offset) * width;
+        data.buffers[1] == nullptr ? nullptr : data.buffers[1]->data() + data.offset * width;
     if (array.null_count() == 0) {
         return bytesOf(values);
     }
     ASSIGN_OR_RETURN(std::uint8_t* const copy,
                      ownBytes(chunk, pool, array.length() * static_cast<std::int64_t>(width)));
     for (std::int64_t r = 0; r < array.length(); ++r) {
-        const std::size_t at = static_cast<std::size_t>(r) * width;
+        const std::size_t at = r * width;
         if (array.IsValid(r)) {
             std::memcpy(copy + at, values + at, width);
         } else {
@@ -139,9 +137,7 @@ Status compactLists(Chunk& chunk, BufferPool& pool, const arrow::Array& array, s
     offsets[0] = 0;
     for (std::int64_t r = 0; r < array.length(); ++r) {
         const std::int32_t count = array.IsValid(r) ? from[r + 1] - from[r] : 0;
-        std::memcpy(values + static_cast<std::size_t>(offsets[r]) * width,
-                    column.values + static_cast<std::size_t>(from[r]) * width,
-                    static_cast<std::size_t>(count) * width);
+        std::memcpy(values + offsets[r] * width, column.values + from[r] * width, count * width);
         offsets[r + 1] = offsets[r] + count;
     }
     column.values = bytesOf(values);
@@ -319,10 +315,9 @@ class ColumnFiller {
 }  // namespace
 
 bool Chunk::Column::isSameList(std::size_t width, std::int64_t a, std::int64_t b) const {
-    const ListPlace x = place(a), y = place(b);
+    const ListSlice x = slice(a), y = slice(b);
     return x.count == y.count && (x.count == 0 || x.begin == y.begin ||
-                                  std::memcmp(values + static_cast<std::size_t>(x.begin) * width,
-                                              values + static_cast<std::size_t>(y.begin) * width,
+                                  std::memcmp(values + x.begin * width, values + y.begin * width,
                                               static_cast<std::size_t>(x.count) * width) == 0);
 }
 
@@ -354,7 +349,7 @@ Status Chunk::findGroups(const frame::FrameLayout& layout,
     if (deduplicated.empty()) {
         return okStatus();
     }
-    groups.resize(static_cast<std::size_t>(rows));
+    groups.resize(rows);
     std::uint32_t group = 0;
     auto next = requestStarts.begin();
     for (std::int64_t r = 0; r < rows; ++r) {
@@ -373,7 +368,7 @@ Status Chunk::findGroups(const frame::FrameLayout& layout,
             }
         }
         group += r > 0 && !isSame ? 1 : 0;
-        groups[static_cast<std::size_t>(r)] = group;
+        groups[r] = group;
     }
     return okStatus();
 }

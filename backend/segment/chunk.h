@@ -18,15 +18,15 @@ namespace millrace::segment {
 
 class RecordLayout;
 
-/// A kept row: the split it came from (its place in the segment) and its place among that split's
+/// A kept row: the split it came from (its index in the segment) and its index among that split's
 /// kept rows.
 struct RowPick {
     std::uint32_t chunk = 0;
     std::uint32_t row = 0;
 };
 
-/// Where a list's values stand in its chunk's column.
-struct ListPlace {
+/// Which of its chunk's values a list has.
+struct ListSlice {
     std::int32_t begin = 0, count = 0;
 };
 
@@ -40,7 +40,7 @@ struct Chunk {
         std::int64_t item(std::int64_t row) const { return items == nullptr ? row : items[row]; }
         /// Whether two rows have lists of the same values, of `width` bytes each.
         bool isSameList(std::size_t width, std::int64_t a, std::int64_t b) const;
-        ListPlace place(std::int64_t row) const {
+        ListSlice slice(std::int64_t row) const {
             const std::int64_t at = item(row);
             return {offsets[at], offsets[at + 1] - offsets[at]};
         }

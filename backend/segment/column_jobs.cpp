@@ -27,7 +27,7 @@ ColumnJobs::ColumnJobs(StageCounters& counters, std::function<void()> onOpen,
 
 bool ColumnJobs::isOpen() const {
     MutexLock lock(mutex_);
-    for (const auto& [rank, job] : jobs_) {
+    for (const auto& [flightNumber, job] : jobs_) {
         if (job->next < job->names.size()) {
             return true;
         }
@@ -58,10 +58,10 @@ ColumnJobs::Claim ColumnJobs::claim(const JobPtr& job) {
     return claimLocked(job);
 }
 
-ColumnJobs::Claim ColumnJobs::claimBefore(std::int64_t rank) {
+ColumnJobs::Claim ColumnJobs::claimBefore(std::int64_t flightNumber) {
     MutexLock lock(mutex_);
-    for (const auto& [place, job] : jobs_) {
-        if (place >= rank) {
+    for (const auto& [number, job] : jobs_) {
+        if (number >= flightNumber) {
             break;
         }
         if (Claim found = claimLocked(job); found.job != nullptr) {
@@ -94,8 +94,8 @@ void ColumnJobs::work(const Claim& claim, dataset::SplitReader& reader) {
     }
 }
 
-bool ColumnJobs::helpBefore(std::int64_t rank, dataset::SplitReader& helper) {
-    const Claim found = claimBefore(rank);
+bool ColumnJobs::helpBefore(std::int64_t flightNumber, dataset::SplitReader& helper) {
+    const Claim found = claimBefore(flightNumber);
     if (found.job == nullptr) {
         return false;
     }
@@ -103,20 +103,20 @@ bool ColumnJobs::helpBefore(std::int64_t rank, dataset::SplitReader& helper) {
     return true;
 }
 
-Result<ColumnArrays> ColumnJobs::read(std::int64_t rank, const dataset::SplitRange& split,
+Result<ColumnArrays> ColumnJobs::read(std::int64_t flightNumber, const dataset::SplitRange& split,
                                       const std::vector<std::string>& names,
                                       const pages::RowWish& wish, dataset::SplitReader& reader,
                                       dataset::SplitReader& helper) {
     const auto job = std::make_shared<Job>(split, names, wish);
     {
         MutexLock lock(mutex_);
-        const bool isNew = jobs_.emplace(rank, job).second;
+        const bool isNew = jobs_.emplace(flightNumber, job).second;
         INVARIANT(isNew, "a segment reads one split at a time");
     }
     onOpen_();
     reader.keepMemory(true);
     for (;;) {
-        while (isHasty() && helpBefore(rank, helper)) {
+        while (isHasty() && helpBefore(flightNumber, helper)) {
         }
         const Claim own = claim(job);
         if (own.job == nullptr) {
@@ -127,7 +127,7 @@ Result<ColumnArrays> ColumnJobs::read(std::int64_t rank, const dataset::SplitRan
     reader.keepMemory(false);
     {
         MutexLock lock(mutex_);
-        jobs_.erase(rank);
+        jobs_.erase(flightNumber);
         while (job->running > 0) {
             finished_.wait(mutex_);
         }

@@ -37,9 +37,10 @@ class ColumnJobs {
         return columns > 1 && rows * static_cast<std::int64_t>(columns) >= leastValues_;
     }
 
-    /// A split's columns of one segment. `rank`: the segment's place among those in flight, no two
-    /// alike. `reader` is the caller's; `helper` is used for others' columns.
-    Result<ColumnArrays> read(std::int64_t rank, const dataset::SplitRange& split,
+    /// A split's columns of one segment. `flightNumber`: the segment's among those in flight, the
+    /// foremost has the least, no two alike. `reader` is the caller's; `helper` is used for others'
+    /// columns.
+    Result<ColumnArrays> read(std::int64_t flightNumber, const dataset::SplitRange& split,
                               const std::vector<std::string>& names, const pages::RowWish& wish,
                               dataset::SplitReader& reader, dataset::SplitReader& helper);
 
@@ -59,8 +60,8 @@ class ColumnJobs {
     };
     Claim claimLocked(const JobPtr& job) MR_REQUIRES(mutex_);
     Claim claim(const JobPtr& job);
-    Claim claimBefore(std::int64_t rank);
-    bool helpBefore(std::int64_t rank, dataset::SplitReader& helper);
+    Claim claimBefore(std::int64_t flightNumber);
+    bool helpBefore(std::int64_t flightNumber, dataset::SplitReader& helper);
     void work(const Claim& claim, dataset::SplitReader& reader);
     bool isHasty() const;
 
@@ -69,7 +70,7 @@ class ColumnJobs {
     const std::int64_t leastValues_;
     mutable Mutex mutex_;
     CondVar finished_;
-    std::map<std::int64_t, JobPtr> jobs_ MR_GUARDED_BY(mutex_);  ///< by rank
+    std::map<std::int64_t, JobPtr> jobs_ MR_GUARDED_BY(mutex_);  ///< by flight number
     bool isHasty_ MR_GUARDED_BY(mutex_) = true;                  ///< no frame was delivered yet
 };
 

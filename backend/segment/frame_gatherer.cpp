@@ -46,9 +46,7 @@ void FrameGatherer::select(const SegmentOutput& output, std::int64_t first, std:
     runs_.clear();
     picks_ = {};
     if (!output.order.empty()) {
-        const auto picks =
-            std::span(output.order)
-                .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
+        const auto picks = std::span(output.order).subspan(first, rows);
         if (output.hasRecords) {
             picks_ = picks;
         } else {
@@ -106,28 +104,28 @@ std::span<const RowPick> FrameGatherer::listPicks(std::size_t column) const {
     return writer_.layout().columns()[column].dedup ? std::span<const RowPick>(items_) : picks_;
 }
 
-void FrameGatherer::findPlaces() {
-    places_.resize(writer_.layout().numColumns());
+void FrameGatherer::findSlices() {
+    slices_.resize(writer_.layout().numColumns());
     for (const bool isDedup : {false, true}) {
         const std::span<const RowPick> picks = isDedup ? std::span<const RowPick>(items_) : picks_;
-        placeFields_.clear();
-        placesTo_.clear();
+        sliceFields_.clear();
+        slicesTo_.clear();
         for (const RecordLayout::Field& field : records_.lists()) {
             if (writer_.layout().columns()[field.column].dedup == isDedup) {
-                places_[field.column].resize(picks.size());
-                placeFields_.push_back(field);
-                placesTo_.push_back(places_[field.column].data());
+                slices_[field.column].resize(picks.size());
+                sliceFields_.push_back(field);
+                slicesTo_.push_back(slices_[field.column].data());
             }
         }
         if (!picks_.empty()) {
-            gatherPlaces(output_->chunks, picks, placeFields_, records_.stride(), placesTo_);
+            gatherSlices(output_->chunks, picks, sliceFields_, records_.stride(), slicesTo_);
             continue;
         }
-        for (std::size_t f = 0; f < placeFields_.size(); ++f) {
+        for (std::size_t f = 0; f < sliceFields_.size(); ++f) {
             for (std::size_t k = 0; k < picks.size(); ++k) {
                 const Chunk::Column& from =
-                    output_->chunks[picks[k].chunk].columns[placeFields_[f].column];
-                placesTo_[f][k] = from.place(picks[k].row);
+                    output_->chunks[picks[k].chunk].columns[sliceFields_[f].column];
+                slicesTo_[f][k] = from.slice(picks[k].row);
             }
         }
     }
@@ -144,7 +142,7 @@ std::uint64_t FrameGatherer::runValues(std::size_t column) const {
             continue;
         }
         for (std::int64_t r = 0; r < run.rows; ++r) {
-            count += static_cast<std::uint64_t>(from.place(run.from + r).count);
+            count += static_cast<std::uint64_t>(from.slice(run.from + r).count);
         }
     }
     return count;
@@ -158,15 +156,15 @@ Result<std::uint64_t> FrameGatherer::measure(const SegmentOutput& output, std::i
     if (writer_.layout().inverseColumn() >= 0) {
         findItems();
     }
-    findPlaces();
+    findSlices();
     for (const RecordLayout::Field& field : records_.lists()) {
         const std::size_t c = field.column;
         if (picks_.empty() && !columns[c].dedup) {
             counts_[c] = runValues(c);
             continue;
         }
-        for (const ListPlace& place : places_[c]) {
-            counts_[c] += static_cast<std::uint64_t>(place.count);
+        for (const ListSlice& slice : slices_[c]) {
+            counts_[c] += static_cast<std::uint64_t>(slice.count);
         }
     }
     return writer_.declare(static_cast<std::uint32_t>(rows), counts_,
@@ -294,7 +292,7 @@ void FrameGatherer::writeDense(std::size_t column) {
             }
         }
         copyDense(run.chunk->dense, run.from, run.rows, out, width);
-        out += static_cast<std::size_t>(run.rows) * width;
+        out += run.rows * width;
     }
 }
 
@@ -304,14 +302,11 @@ void FrameGatherer::writeFixed(std::size_t column, std::size_t width) {
         const Run& run = runs_[i];
         if (i + kRunsAhead < runs_.size()) {
             const Run& ahead = runs_[i + kRunsAhead];
-            prefetchBytes(
-                ahead.chunk->columns[column].values + static_cast<std::size_t>(ahead.from) * width,
-                aheadBytes(ahead, width));
+            prefetchBytes(ahead.chunk->columns[column].values + ahead.from * width,
+                          aheadBytes(ahead, width));
         }
-        const std::size_t bytes = static_cast<std::size_t>(run.rows) * width;
-        copyBytes(out,
-                  run.chunk->columns[column].values + static_cast<std::size_t>(run.from) * width,
-                  bytes);
+        const std::size_t bytes = run.rows * width;
+        copyBytes(out, run.chunk->columns[column].values + run.from * width, bytes);
         out += bytes;
     }
 }
@@ -321,7 +316,7 @@ void FrameGatherer::writeList(std::size_t column, std::size_t width) {
         writeRuns(column, width);
         return;
     }
-    gatherLists(output_->chunks, listPicks(column), places_[column], column, width,
+    gatherLists(output_->chunks, listPicks(column), slices_[column], column, width,
                 writer_.bytesOf(column), writer_.offsets(column).data());
 }
 
@@ -338,9 +333,7 @@ void FrameGatherer::writeRuns(std::size_t column, std::size_t width) {
         }
         const std::int64_t begin = from.offsets[run.from];
         const std::int64_t count = from.offsets[run.from + run.rows] - begin;
-        copyBytes(out + static_cast<std::size_t>(end) * width,
-                  from.values + static_cast<std::size_t>(begin) * width,
-                  static_cast<std::size_t>(count) * width);
+        copyBytes(out + end * width, from.values + begin * width, count * width);
         const std::int64_t shift = end - begin;
         for (std::int64_t r = 1; r <= run.rows; ++r) {
             offsets[r] = from.offsets[run.from + r] + shift;
@@ -353,7 +346,7 @@ void FrameGatherer::writeRuns(std::size_t column, std::size_t width) {
 void FrameGatherer::writeWeights(std::size_t column) {
     float* out = writer_.weights(column).data();
     if (!picks_.empty()) {
-        gatherWeights(output_->chunks, picks_, places_[column], column, out);
+        gatherWeights(output_->chunks, picks_, slices_[column], column, out);
         return;
     }
     for (const Run& run : runs_) {

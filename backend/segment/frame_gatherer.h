@@ -47,7 +47,7 @@ class FrameGatherer {
     void findRuns(std::span<const RowPick> picks);
     std::span<const RowPick> listPicks(std::size_t column) const;
     void findItems();
-    void findPlaces();
+    void findSlices();
     std::uint64_t runValues(std::size_t column) const;
     void writeColumn(std::size_t column);
     void writeTimed();
@@ -65,14 +65,14 @@ class FrameGatherer {
     std::vector<Run> runs_;
     std::vector<std::uint64_t> counts_;
     std::vector<RowPick> items_;  ///< deduplicated: the first row of each stored list
-    /// By chunk and group: the frame that met it last, and the group's place in `items_`.
+    /// By chunk and group: the frame that met it last, and the group's index in `items_`.
     std::vector<std::vector<std::pair<std::uint64_t, std::uint32_t>>> met_;
     std::uint64_t frame_ = 0;
-    std::vector<std::uint32_t> inverse_;          ///< and of each row its place among them
-    std::vector<std::vector<ListPlace>> places_;  ///< by column: of each of its listPicks()
+    std::vector<std::uint32_t> inverse_;          ///< and of each row its index among them
+    std::vector<std::vector<ListSlice>> slices_;  ///< by column: of each of its listPicks()
     std::vector<std::byte*> valuesTo_;            ///< as RecordLayout::values()
-    std::vector<ListPlace*> placesTo_;
-    std::vector<RecordLayout::Field> placeFields_;
+    std::vector<ListSlice*> slicesTo_;
+    std::vector<RecordLayout::Field> sliceFields_;
     BatchMeter meter_;
     std::vector<std::uint64_t> requestKeys_, userKeys_;
     StageCounters* const counters_;

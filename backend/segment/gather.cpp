@@ -41,18 +41,17 @@ void copyStrip(std::span<const float* const> columns, std::int64_t from, std::in
     std::size_t j = 0;
     for (; j + 4 <= width; j += 4) {
         for (std::int64_t r = 0; r < blockRows; r += 4) {
-            copyBlock(columns.data() + j, from + r, out + static_cast<std::size_t>(r) * stride + j,
-                      stride);
+            copyBlock(columns.data() + j, from + r, out + r * stride + j, stride);
         }
     }
     for (; j < width; ++j) {
         for (std::int64_t r = 0; r < blockRows; ++r) {
-            out[static_cast<std::size_t>(r) * stride + j] = columns[j][from + r];
+            out[r * stride + j] = columns[j][from + r];
         }
     }
     for (std::int64_t r = blockRows; r < rows; ++r) {
         for (j = 0; j < width; ++j) {
-            out[static_cast<std::size_t>(r) * stride + j] = columns[j][from + r];
+            out[r * stride + j] = columns[j][from + r];
         }
     }
 }
@@ -84,8 +83,7 @@ void takeField(std::span<const std::byte* const> records, const RecordLayout::Fi
 void copyDense(std::span<const float* const> columns, std::int64_t from, std::int64_t rows,
                float* out, std::size_t stride) {
     for (std::int64_t r = 0; r < rows; r += kStripRows) {
-        copyStrip(columns, from + r, std::min(kStripRows, rows - r),
-                  out + static_cast<std::size_t>(r) * stride, stride);
+        copyStrip(columns, from + r, std::min(kStripRows, rows - r), out + r * stride, stride);
     }
 }
 
@@ -118,21 +116,21 @@ void gatherRecords(std::span<const Chunk> chunks, std::span<const RowPick> picks
     }
 }
 
-void gatherPlaces(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+void gatherSlices(std::span<const Chunk> chunks, std::span<const RowPick> picks,
                   std::span<const RecordLayout::Field> fields, std::size_t stride,
-                  std::span<ListPlace* const> to) {
+                  std::span<ListSlice* const> to) {
     if (fields.empty()) {
         return;
     }
     const std::size_t begin = fields.front().offset;
-    const std::size_t bytes = fields.back().offset + sizeof(ListPlace) - begin;
+    const std::size_t bytes = fields.back().offset + sizeof(ListSlice) - begin;
     for (std::size_t k = 0; k < picks.size(); ++k) {
         if (k + kAhead < picks.size()) {
             prefetchBytes(recordOf(chunks, picks[k + kAhead], stride) + begin, bytes);
         }
         const std::byte* const record = recordOf(chunks, picks[k], stride);
         for (std::size_t f = 0; f < fields.size(); ++f) {
-            std::memcpy(to[f] + k, record + fields[f].offset, sizeof(ListPlace));
+            std::memcpy(to[f] + k, record + fields[f].offset, sizeof(ListSlice));
         }
     }
 }
@@ -146,23 +144,22 @@ void gatherWide(std::span<const Chunk> chunks, std::span<const RowPick> picks, s
 }
 
 void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks,
-                 std::span<const ListPlace> places, std::size_t column, std::size_t bytes,
+                 std::span<const ListSlice> slices, std::size_t column, std::size_t bytes,
                  std::byte* out, std::int64_t* offsets) {
     const auto listAt = [&](std::size_t k) {
-        return chunks[picks[k].chunk].columns[column].values +
-               static_cast<std::size_t>(places[k].begin) * bytes;
+        return chunks[picks[k].chunk].columns[column].values + slices[k].begin * bytes;
     };
     std::int64_t end = 0;
     for (std::size_t k = 0; k < picks.size(); ++k) {
         if (k + kAhead < picks.size()) {
-            const auto ahead = static_cast<std::size_t>(places[k + kAhead].count) * bytes;
+            const auto ahead = static_cast<std::size_t>(slices[k + kAhead].count) * bytes;
             prefetchBytes(listAt(k + kAhead), std::min(ahead, kAheadBytes));
         }
-        const auto count = static_cast<std::size_t>(places[k].count);
+        const auto count = slices[k].count;
         if (count > 0) {
-            std::memcpy(out + static_cast<std::size_t>(end) * bytes, listAt(k), count * bytes);
+            std::memcpy(out + end * bytes, listAt(k), count * bytes);
         }
-        end += places[k].count;
+        end += slices[k].count;
         *++offsets = end;
     }
 }
@@ -174,9 +171,7 @@ std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::in
         const std::int64_t item = column.item(r), begin = column.offsets[item];
         const std::int64_t count = column.offsets[item + 1] - begin;
         if (count > 0) {
-            std::memcpy(out + static_cast<std::size_t>(end) * bytes,
-                        column.values + static_cast<std::size_t>(begin) * bytes,
-                        static_cast<std::size_t>(count) * bytes);
+            std::memcpy(out + end * bytes, column.values + begin * bytes, count * bytes);
         }
         end += count;
         *++offsets = end;
@@ -185,10 +180,10 @@ std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::in
 }
 
 void gatherWeights(std::span<const Chunk> chunks, std::span<const RowPick> picks,
-                   std::span<const ListPlace> places, std::size_t column, float* out) {
+                   std::span<const ListSlice> slices, std::size_t column, float* out) {
     for (std::size_t k = 0; k < picks.size(); ++k) {
-        const float* const from = chunks[picks[k].chunk].columns[column].weights + places[k].begin;
-        out = std::copy_n(from, places[k].count, out);
+        const float* const from = chunks[picks[k].chunk].columns[column].weights + slices[k].begin;
+        out = std::copy_n(from, slices[k].count, out);
     }
 }
 

@@ -32,17 +32,17 @@ struct RecordTarget {
 /// Row ids, values and dense blocks of picked rows, from their records.
 void gatherRecords(std::span<const Chunk> chunks, std::span<const RowPick> picks,
                    const RecordLayout& layout, const RecordTarget& target);
-/// The places of picked rows' lists, from their records: to[field][pick].
-void gatherPlaces(std::span<const Chunk> chunks, std::span<const RowPick> picks,
+/// The slices of picked rows' lists, from their records: to[field][pick].
+void gatherSlices(std::span<const Chunk> chunks, std::span<const RowPick> picks,
                   std::span<const RecordLayout::Field> fields, std::size_t stride,
-                  std::span<ListPlace* const> to);
+                  std::span<ListSlice* const> to);
 /// Values of `bytes` bytes each, from their columns.
 void gatherWide(std::span<const Chunk> chunks, std::span<const RowPick> picks, std::size_t column,
                 std::size_t bytes, std::byte* out);
-/// Elements of `bytes` bytes each, of the lists at `places` (one a pick); offsets[0] stands
+/// Elements of `bytes` bytes each, of the lists at `slices` (one a pick); offsets[0] stands
 /// already.
 void gatherLists(std::span<const Chunk> chunks, std::span<const RowPick> picks,
-                 std::span<const ListPlace> places, std::size_t column, std::size_t bytes,
+                 std::span<const ListSlice> slices, std::size_t column, std::size_t bytes,
                  std::byte* out, std::int64_t* offsets);
 
 /// Rows [from, from + rows) of a column whose lists repeat, each row's list in full. `end`: values
@@ -52,6 +52,6 @@ std::int64_t expandLists(const Chunk::Column& column, std::int64_t from, std::in
                          std::int64_t end);
 /// The weights beside the elements of weighted lists.
 void gatherWeights(std::span<const Chunk> chunks, std::span<const RowPick> picks,
-                   std::span<const ListPlace> places, std::size_t column, float* out);
+                   std::span<const ListSlice> slices, std::size_t column, float* out);
 
 }  // namespace millrace::segment

@@ -16,8 +16,8 @@ constexpr std::int64_t kRowIdBytes = 12;
 constexpr std::int64_t kHeadBytes = 9;        ///< label, weight, mask
 constexpr std::int64_t kBetweenBytes = 64;    ///< a row's values between operations
 constexpr std::int64_t kOffsetBytes = 4;      ///< of a decoded list; a frame's are twice as wide
-constexpr std::int64_t kListPlaceBytes = 8;   ///< where a row's list stands, in its record
-constexpr std::int64_t kOrderBytes = 56;      ///< a row's key and places while rows are ordered
+constexpr std::int64_t kListSliceBytes = 8;   ///< where a row's list stands, in its record
+constexpr std::int64_t kOrderBytes = 56;      ///< a row's key and slices while rows are ordered
 constexpr std::int64_t kPageBytes = 8 << 20;  ///< pages, chunks of files, small buffers
 /// Of a thread whose expressions make columns: what the allocators keep of what it freed.
 constexpr std::int64_t kMakingBytes = 10 << 20;
@@ -45,9 +45,9 @@ std::int64_t madeColumns(const spec::RunSpec& spec) {
 
 // What rows take, by how long they take it.
 struct RowCost {
-    std::int64_t columns = 0;  ///< bytes of a row's features and labels
-    std::int64_t kept = 0;     ///< of a row of a segment until it is delivered
-    std::int64_t lists = 0;    ///< list columns, and those that are carried
+    std::int64_t columns = 0;      ///< bytes of a row's features and labels
+    std::int64_t kept = 0;         ///< of a row of a segment until it is delivered
+    std::int64_t lists = 0;        ///< list columns, and those that are carried
     std::int64_t keptPlanned = 0;  ///< how often a planned byte is held until then
     std::int64_t read = 0;         ///< bytes of a row's values while its split is computed
     std::int64_t readPlanned = 0;  ///< how often a planned byte is held meanwhile
@@ -71,7 +71,7 @@ RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part
     const bool hasRecords = part != recipe::Part::kEval && spec.batch.shuffle != "none";
     cost.order = hasRecords ? kOrderBytes : 0;
     cost.kept =
-        cost.columns + kOffsetBytes * cost.lists + (hasRecords ? kListPlaceBytes * cost.lists : 0);
+        cost.columns + kOffsetBytes * cost.lists + (hasRecords ? kListSliceBytes * cost.lists : 0);
     // Ids are 64 bits wide, whatever they are made from.
     cost.keptPlanned = made > 0 ? 2 : cost.lists > 0 ? 1 : 0;
     cost.readPlanned = cost.keptPlanned > 0 ? 0 : 1;
@@ -116,8 +116,8 @@ MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recip
     for (const stream::PlanFile& file : files) {
         hasObjects |= objects::isObjectUri(file.path);
         for (const stream::PlanSplit& s : file.splits) {
-            splits.push_back({cost.keptPlanned * s.decodedBytes + cost.kept * s.rows, s.rows,
-                              s.decodedBytes});
+            splits.push_back(
+                {cost.keptPlanned * s.decodedBytes + cost.kept * s.rows, s.rows, s.decodedBytes});
             rowBytes = std::max(rowBytes, splits.back().held / std::max<std::int64_t>(s.rows, 1));
             need.delivered += splits.back().held;
         }

@@ -116,8 +116,7 @@ class Probe {
             auto next = starts.begin();
             for (std::int64_t r = 0; r < batch.rows; ++r) {
                 bool isStart = r == 0;
-                const std::uint64_t row =
-                    batch.rowNumbers[static_cast<std::size_t>(r)] - in.firstRow;
+                const std::uint64_t row = batch.rowNumbers[r] - in.firstRow;
                 for (; next != starts.end() && *next <= row; ++next) {
                     isStart = true;
                 }

@@ -22,7 +22,7 @@ void writeValues(const std::byte* values, std::int64_t from, std::int64_t rows, 
     const T* const at = reinterpret_cast<const T*>(values) + from;
     prefetchStrip(at + rows, sizeof(T));
     for (std::int64_t r = 0; r < rows; ++r) {
-        std::memcpy(out + static_cast<std::size_t>(r) * stride, at + r, sizeof(T));
+        std::memcpy(out + r * stride, at + r, sizeof(T));
     }
 }
 
@@ -62,7 +62,7 @@ RecordLayout::RecordLayout(const frame::FrameLayout& layout) {
     stride_ = sizeof(std::uint64_t);  // the row's number
     for (Field& field : lists_) {
         field.offset = stride_;
-        stride_ += sizeof(ListPlace);
+        stride_ += sizeof(ListSlice);
     }
     for (Field& field : values_) {
         field.offset = stride_;
@@ -85,16 +85,15 @@ void RecordLayout::writeLists(const Chunk& chunk, const Field& field, std::int64
     prefetchStrip((column.items != nullptr ? column.items : column.offsets) + from + rows,
                   sizeof(std::int32_t));
     for (std::int64_t r = 0; r < rows; ++r) {
-        const ListPlace place = column.place(from + r);
-        std::memcpy(out + static_cast<std::size_t>(r) * stride_ + field.offset, &place,
-                    sizeof(place));
+        const ListSlice slice = column.slice(from + r);
+        std::memcpy(out + r * stride_ + field.offset, &slice, sizeof(slice));
     }
 }
 
 void RecordLayout::write(const Chunk& chunk, std::byte* out) const {
     for (std::int64_t from = 0; from < chunk.rows; from += kStripRows) {
         const std::int64_t rows = std::min(kStripRows, chunk.rows - from);
-        std::byte* const strip = out + static_cast<std::size_t>(from) * stride_;
+        std::byte* const strip = out + from * stride_;
         writeField(reinterpret_cast<const std::byte*>(chunk.rowNumbers), sizeof(std::uint64_t),
                    from, rows, stride_, strip + numberOffset());
         for (const Field& field : lists_) {

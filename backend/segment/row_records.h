@@ -27,7 +27,7 @@ class RecordLayout {
     std::size_t stride() const { return stride_; }  ///< bytes of a record, a multiple of 8
     /// The row's number in its file: std::uint64_t.
     std::size_t numberOffset() const { return 0; }
-    /// Lists: a ListPlace each. They stand in front: they are wanted first, to measure a frame.
+    /// Lists: a ListSlice each. They stand in front: they are wanted first, to measure a frame.
     std::span<const Field> lists() const { return lists_; }
     /// Values of 1, 2, 4 or 8 bytes, the widest first. Wider ones stay in their columns.
     std::span<const Field> values() const { return values_; }

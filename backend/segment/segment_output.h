@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/recipe/feature_batch.h"
 #include "backend/segment/chunk.h"
+#include "backend/segment/row_counts.h"
 
 namespace millrace::segment {
 
@@ -27,10 +27,7 @@ class SegmentOutput {
  public:
     std::uint32_t epoch = 0;
     std::int64_t segment = 0;
-    std::int64_t rowsScanned = 0;
-    std::int64_t rowsPruned = 0;
-    std::vector<recipe::StepCount> steps;
-    std::vector<recipe::IdCount> vocabularies;
+    RowCounts counts;  ///< of its own splits; rows put in front of them are not counted again
     std::vector<Chunk> chunks;
     /// The rows in order; empty: chunk after chunk as they stand.
     std::vector<RowPick> order;

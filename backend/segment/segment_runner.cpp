@@ -56,15 +56,15 @@ void sortByKey(std::vector<T>& items, Less isBefore) {
 
 }  // namespace
 
-// The recipe's door to one split's columns; the request column is read once for both.
+// One split's columns as the recipe asks for them; the request column is read once for both.
 class SegmentRunner::Columns final : public recipe::ColumnSource {
  public:
     Columns(SegmentRunner& runner, const dataset::SplitRange& split,
-            std::optional<std::int64_t> rank)
+            std::optional<std::int64_t> flightNumber)
         : runner_(runner),
           reader_(runner.reader_),
           split_(split),
-          rank_(rank),
+          flightNumber_(flightNumber),
           pool_(&runner.pool_),
           counters_(runner.counters_) {}
 
@@ -84,12 +84,12 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
         }
         const std::int64_t before = reader_.bytesRead();
         const bool isShared =
-            rank_.has_value() && reader_.readsByColumn() &&
+            flightNumber_.has_value() && reader_.readsByColumn() &&
             runner_.jobs_->isWorthSharing(wish.count(split_.rows), missing.size());
-        ASSIGN_OR_RETURN(
-            ColumnArrays read,
-            isShared ? runner_.jobs_->read(*rank_, split_, missing, wish, reader_, runner_.helper())
-                     : reader_.readRows(split_, missing, wish));
+        ASSIGN_OR_RETURN(ColumnArrays read,
+                         isShared ? runner_.jobs_->read(*flightNumber_, split_, missing, wish,
+                                                        reader_, runner_.helper())
+                                  : reader_.readRows(split_, missing, wish));
         std::vector<std::shared_ptr<arrow::Array>> arrays;
         std::size_t next = 0;
         for (const std::string& name : names) {
@@ -134,7 +134,7 @@ class SegmentRunner::Columns final : public recipe::ColumnSource {
     SegmentRunner& runner_;
     dataset::SplitReader& reader_;
     const dataset::SplitRange& split_;
-    const std::optional<std::int64_t> rank_;
+    const std::optional<std::int64_t> flightNumber_;
     arrow::MemoryPool* const pool_;
     StageCounters& counters_;
     std::string keptName_;
@@ -195,26 +195,27 @@ bool SegmentRunner::help() {
 
 Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segment,
                                          const SegmentPart& part,
-                                         std::optional<std::int64_t> rank) {
+                                         std::optional<std::int64_t> flightNumber) {
     SegmentOutput output;
     output.epoch = epoch;
     output.segment = segment;
-    output.steps.resize(input_->recipe().stepNames().size());
-    output.vocabularies.resize(input_->recipe().vocabularies().size());
+    output.counts.steps.resize(input_->recipe().stepNames().size());
+    output.counts.vocabularies.resize(input_->recipe().vocabularies().size());
     requestStarts_.clear();
     if (!columnsAhead_.empty()) {
         announce(epoch, segment);
     }
     const std::vector<stream::SplitRef> splits = input_->splitsOf(epoch, segment);
     for (std::size_t s = 0; s < splits.size(); ++s) {
-        ASSIGN_OR_RETURN(const Stretch stretch,
-                         stretchOf(splits[s], s == 0 ? part : SegmentPart()));
-        RETURN_IF_ERROR(runSplit(splits[s], stretch, epoch, rank, output));
+        ASSIGN_OR_RETURN(const RowRange wanted,
+                         rowRangeOf(splits[s], s == 0 ? part : SegmentPart()));
+        RETURN_IF_ERROR(runSplit(splits[s], wanted, epoch, flightNumber, output));
         if (part.kind == SegmentPart::Kind::kHead) {
             break;
         }
     }
     output.countRows();
+    output.counts.rowsKept = output.rowsKept();
     if (input_->shuffle() != Shuffle::kNone && output.rowsKept() > 0) {
         StageTimer timer(counters_);
         const std::int64_t runs = orderRows(epoch, output);
@@ -232,11 +233,11 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
 
 // A request that goes on behind the head's rows is left to the rest, whole: what is stored once a
 // request must not depend on where a stream started.
-Result<SegmentRunner::Stretch> SegmentRunner::stretchOf(const stream::SplitRef& ref,
-                                                        const SegmentPart& part) {
+Result<SegmentRunner::RowRange> SegmentRunner::rowRangeOf(const stream::SplitRef& ref,
+                                                          const SegmentPart& part) {
     const stream::PlanSplit& split = input_->files()[ref.file].splits[ref.split];
     if (part.kind == SegmentPart::Kind::kWhole) {
-        return Stretch{0, split.rows};
+        return RowRange{0, split.rows};
     }
     std::int64_t border = part.headRows;
     if (input_->layout().inverseColumn() >= 0) {
@@ -246,37 +247,38 @@ Result<SegmentRunner::Stretch> SegmentRunner::stretchOf(const stream::SplitRef& 
         const auto firstRow = static_cast<std::uint64_t>(split.firstRow);
         border = static_cast<std::int64_t>(requestStarts(*requests[0], firstRow).back() - firstRow);
     }
-    return part.kind == SegmentPart::Kind::kHead ? Stretch{0, border} : Stretch{border, split.rows};
+    return part.kind == SegmentPart::Kind::kHead ? RowRange{0, border}
+                                                 : RowRange{border, split.rows};
 }
 
-Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stretch,
-                               std::uint32_t epoch, std::optional<std::int64_t> rank,
+Status SegmentRunner::runSplit(const stream::SplitRef& ref, const RowRange& wanted,
+                               std::uint32_t epoch, std::optional<std::int64_t> flightNumber,
                                SegmentOutput& output) {
     const stream::PlanFile& file = input_->files()[ref.file];
     const stream::PlanSplit& split = file.splits[ref.split];
-    const std::int64_t rows = stretch.end - stretch.begin;
-    output.rowsScanned += rows;
+    const std::int64_t rows = wanted.end - wanted.begin;
+    output.counts.rowsScanned += rows;
     if (rows == 0) {
         return okStatus();
     }
     const dataset::SplitRange whole{ref.file, split.rowGroup, split.firstRow, split.rows};
     ASSIGN_OR_RETURN(const bool isEmpty, reader_.provesEmpty(whole, input_->pruner()));
     if (isEmpty) {
-        output.rowsPruned += rows;
+        output.counts.rowsPruned += rows;
         reader_.skip(whole);
         return okStatus();
     }
-    const std::int64_t firstRow = split.firstRow + stretch.begin;
+    const std::int64_t firstRow = split.firstRow + wanted.begin;
     const dataset::SplitRange range{ref.file, split.rowGroup, firstRow, rows};
     ASSIGN_OR_RETURN(const auto candidates, reader_.rowsNotRuledOut(range, input_->pruner()));
     if (candidates) {
-        output.rowsPruned += rows - static_cast<std::int64_t>(candidates->size());
+        output.counts.rowsPruned += rows - static_cast<std::int64_t>(candidates->size());
         if (candidates->empty()) {
             reader_.skip(whole);
             return okStatus();
         }
     }
-    Columns columns(*this, range, rank);
+    Columns columns(*this, range, flightNumber);
     StageTimer timer(counters_);
     const bool isDeduplicated = input_->layout().inverseColumn() >= 0;
     if (isDeduplicated || input_->shuffle() == Shuffle::kRequests) {
@@ -310,13 +312,14 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const Stretch& stret
 
 void SegmentRunner::countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output) {
     const std::vector<std::string>& names = input_->recipe().stepNames();
-    for (std::size_t s = 0; s < batch.steps.size() && s < output.steps.size(); ++s) {
+    std::vector<recipe::StepCount>& steps = output.counts.steps;
+    for (std::size_t s = 0; s < batch.steps.size() && s < steps.size(); ++s) {
         const recipe::StepCount& step = batch.steps[s];
-        output.steps[s].add(step);
+        steps[s].add(step);
         counters_.addStep(names[s], {step.busyNs, step.rowsIn, step.rowsOut});
     }
     for (std::size_t v = 0; v < batch.vocabularies.size(); ++v) {
-        output.vocabularies[v].add(batch.vocabularies[v]);
+        output.counts.vocabularies[v].add(batch.vocabularies[v]);
     }
     counters_.addStep(std::string(kLabelsStep), {batch.labelsNs, batch.rows, batch.rows});
     for (const recipe::FeatureTime& feature : batch.featureTimes) {
@@ -364,7 +367,7 @@ std::int64_t SegmentRunner::orderRows(std::uint32_t epoch, SegmentOutput& output
         return x.file != y.file ? x.file < y.file
                                 : x.rowNumbers[a.first.row] < y.rowNumbers[b.first.row];
     });
-    output.order.reserve(static_cast<std::size_t>(output.rowsKept()));
+    output.order.reserve(output.rowsKept());
     for (const Run& run : runs) {
         for (std::uint32_t r = 0; r < run.rows; ++r) {
             output.order.push_back({run.first.chunk, run.first.row + r});

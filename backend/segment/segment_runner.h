@@ -32,10 +32,10 @@ class SegmentRunner {
                   StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr,
                   std::uint32_t epochs = 1, ColumnJobs* jobs = nullptr);
 
-    /// `rank`: as ColumnJobs::read(); none: nobody helps.
+    /// `flightNumber`: as ColumnJobs::read(); none: nobody helps.
     Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment,
                               const SegmentPart& part = {},
-                              std::optional<std::int64_t> rank = std::nullopt);
+                              std::optional<std::int64_t> flightNumber = std::nullopt);
     /// Reads a column for another runner; false: none is open.
     bool help();
 
@@ -43,12 +43,12 @@ class SegmentRunner {
     class Columns;
     void announce(std::uint32_t epoch, std::int64_t segment);
     /// Rows of a split, counted from its first.
-    struct Stretch {
+    struct RowRange {
         std::int64_t begin = 0, end = 0;
     };
-    Result<Stretch> stretchOf(const stream::SplitRef& ref, const SegmentPart& part);
-    Status runSplit(const stream::SplitRef& ref, const Stretch& stretch, std::uint32_t epoch,
-                    std::optional<std::int64_t> rank, SegmentOutput& output);
+    Result<RowRange> rowRangeOf(const stream::SplitRef& ref, const SegmentPart& part);
+    Status runSplit(const stream::SplitRef& ref, const RowRange& wanted, std::uint32_t epoch,
+                    std::optional<std::int64_t> flightNumber, SegmentOutput& output);
     dataset::SplitReader& helper();
     void countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output);
     std::int64_t orderRows(std::uint32_t epoch, SegmentOutput& output);

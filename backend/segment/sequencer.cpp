@@ -9,11 +9,13 @@
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/dataset/read_ahead.h"
+#include "backend/segment/count_names.h"
 #include "backend/segment/frame_gatherer.h"
 #include "backend/segment/memory_need.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/window.h"
 #include "backend/stream/open_rest.h"
+#include "backend/stream/read_state.h"
 #include "backend/system/numa.h"
 
 namespace millrace::segment {
@@ -28,8 +30,8 @@ struct Tail {
     std::vector<std::uint64_t> requestKeys, userKeys;
 };
 
-// What one thread works with.
-struct Hands {
+// Of one thread: what it computes segments and gathers frames with, used from one to the next.
+struct ThreadContext {
     SegmentRunner runner;
     FrameGatherer gatherer;
 };
@@ -64,7 +66,7 @@ std::int64_t windowBytes(const StreamInput& input, const SequencerOptions& optio
 class Sequencer::Impl {
  public:
     Impl(std::shared_ptr<const StreamInput> input, SequencerOptions options, BufferPool& pool,
-         StageCounters& counters, SequenceSink& sink)
+         StageCounters& counters, ring::FrameSink& sink)
         : input_(std::move(input)),
           options_(std::move(options)),
           pool_(pool),
@@ -78,6 +80,7 @@ class Sequencer::Impl {
                    windowBytes(*input_, options_, pool), options_.start,
                    mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters, &jobs_}),
           readAhead_(readAheadOf(*input_, pool)),
+          countNames_(input_->recipe().stepReasons(), input_->recipe().vocabularies()),
           rest_(input_->microRows(), options_.start) {
         MutexLock lock(mutex_);
         position_ = options_.start;
@@ -106,48 +109,51 @@ class Sequencer::Impl {
                (rest.empty() ||
                 rest.front().segment >= input_->partitionStart(options_.start.segment));
     }
+    // All but work() and compute() belong to whoever has the turn (docs/architecture/sequencer.md).
     void work(bool mayCompute);
-    void compute(const Item& item, Hands& hands);
-    void deliver(const Item& item, Hands& hands);
-    Status deliverNext(const Item& item, Hands& hands, bool& isDone);
-    Status told(const Status& status);
-    Status deliverFrame(const Item& item, std::int64_t index, Hands& hands, bool& gaveTurn);
-    Status endSegment(const Item& item, Hands& hands);
+    void compute(const Item& item, ThreadContext& context);
+    void deliver(const Item& item, ThreadContext& context);
+    Status deliverNext(const Item& item, ThreadContext& context, bool& isDone);
+    Status report(const Status& status);
+    Status deliverFrame(const Item& item, std::int64_t index, ThreadContext& context,
+                        bool& gaveTurn);
+    Status endSegment(const Item& item, ThreadContext& context);
     Status endEpoch(const Item& item);
-    Status startSegment(const Item& item, Hands& hands);
-    Status deliverLead(const Item& item, Hands& hands);
+    Status startSegment(const Item& item, ThreadContext& context);
+    Status deliverLead(const Item& item, ThreadContext& context);
     void startPart(const Item& item);
     void endHead(const Item& item);
     Status keepRows(const SegmentOutput& output, std::int64_t firstRow, std::int64_t rows,
-                    std::int64_t segmentRow, Hands& hands);
+                    std::int64_t segmentRow, ThreadContext& context);
     std::int64_t rowsInStartRest(std::int64_t segment) const;
     Status deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch);
     bool isWanted(std::uint32_t epoch, std::int64_t number) const;
-    Result<SequenceSink::Place> reserve(std::uint64_t bytes, std::uint32_t epoch,
-                                        std::int64_t number);
-    void moved(const stream::Cursor& position, std::int64_t rows);
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number);
+    void setPosition(const stream::Cursor& position, std::int64_t rows);
     void fail(const Status& error);
 
     const std::shared_ptr<const StreamInput> input_;
     const SequencerOptions options_;
     BufferPool& pool_;
     StageCounters& counters_;
-    SequenceSink& sink_;
+    ring::FrameSink& sink_;
     ColumnJobs jobs_;
     Window window_;
     const std::shared_ptr<dataset::ReadAhead> readAhead_;
+    const CountNames countNames_;
     std::stop_source stop_;
 
-    // Of the delivering thread: handed on with the turn, under the window's lock.
+    // Of the delivering thread: handed on with the turn, under the window's lock. After
+    // Window::delivered() they are another thread's.
     stream::OpenRest rest_;
-    std::map<std::int64_t, Tail> tails_;
+    std::map<std::int64_t, Tail> tails_;  ///< by segment: those that the open rest names
     BatchMeter joinedMeter_;
-    const FlightItem* current_ = nullptr;
-    stream::SegmentShare share_;
-    std::vector<stream::RestPart> restBefore_;
-    std::int64_t nextFrame_ = 0;   ///< of the segment
+    const FlightItem* current_ = nullptr;  ///< whose frames are being delivered; never followed
+    stream::SegmentShare share_;           ///< of the current item, then of its whole segment
+    std::vector<stream::RestPart> restBefore_;  ///< the segment: what a cursor inside of it holds
+    std::int64_t nextFrame_ = 0;                ///< of the segment
     std::int64_t firstFrame_ = 0;  ///< of the current item: those before are the head's
-    SegmentRecord record_;         ///< of the current segment, as far as its items have come
+    RowCounts counts_;             ///< of the current segment, as far as its items have come
     std::optional<SegmentOutput> headLeft_;  ///< rows of a head that fill no frame
 
     mutable Mutex mutex_;
@@ -188,35 +194,37 @@ void Sequencer::Impl::fail(const Status& error) {
 }
 
 void Sequencer::Impl::work(bool mayCompute) {
-    Hands hands{SegmentRunner(input_, pool_, counters_, readAhead_, options_.epochs, &jobs_),
-                FrameGatherer(input_->layout(), &counters_)};
+    ThreadContext context{
+        SegmentRunner(input_, pool_, counters_, readAhead_, options_.epochs, &jobs_),
+        FrameGatherer(input_->layout(), &counters_)};
     for (;;) {
         Window::Task task = window_.next(mayCompute);
         switch (task.kind) {
             case Window::Task::Kind::kStop:
                 return;
             case Window::Task::Kind::kCompute:
-                compute(task.item, hands);
+                compute(task.item, context);
                 break;
             case Window::Task::Kind::kHelp:
-                hands.runner.help();
+                context.runner.help();
                 break;
             case Window::Task::Kind::kDeliver:
-                deliver(task.item, hands);
+                deliver(task.item, context);
                 break;
         }
     }
 }
 
-void Sequencer::Impl::compute(const Item& item, Hands& hands) {
-    std::optional<std::int64_t> rank;
+void Sequencer::Impl::compute(const Item& item, ThreadContext& context) {
+    std::optional<std::int64_t> flightNumber;
     if (options_.threads > 1 && !item->isAlone) {
-        rank = item->rank;
+        flightNumber = item->flightNumber;
     }
-    window_.computed(item, hands.runner.run(item->epoch, item->segment, item->part, rank));
+    window_.computed(item,
+                     context.runner.run(item->epoch, item->segment, item->part, flightNumber));
 }
 
-void Sequencer::Impl::deliver(const Item& item, Hands& hands) {
+void Sequencer::Impl::deliver(const Item& item, ThreadContext& context) {
     if (!item) {
         const Status ended = sink_.endOfStream(stop_.get_token());
         if (!ended.ok()) {
@@ -226,7 +234,7 @@ void Sequencer::Impl::deliver(const Item& item, Hands& hands) {
         return;
     }
     bool isDone = false;
-    const Status status = deliverNext(item, hands, isDone);
+    const Status status = deliverNext(item, context, isDone);
     if (!status.ok()) {
         fail(status);
     }
@@ -235,20 +243,22 @@ void Sequencer::Impl::deliver(const Item& item, Hands& hands) {
     }
 }
 
-// An error that is not the sink's own: the reader sees it in its place.
-Status Sequencer::Impl::told(const Status& status) {
+// An error that is not the sink's own: the reader hears it where it happened.
+Status Sequencer::Impl::report(const Status& status) {
     if (!status.ok()) {
-        const Status heard = sink_.error(status, stop_.get_token());
-        (void)heard;  // the reader may be gone; the error itself is what run() returns
+        const Status ignored = sink_.error(status, stop_.get_token());
+        (void)ignored;  // the reader may be gone; the error itself is what run() returns
     }
     return status;
 }
 
-// One piece of delivery. The turn is either given back inside (a frame) or by the caller (isDone).
-Status Sequencer::Impl::deliverNext(const Item& item, Hands& hands, bool& isDone) {
+// One piece of delivery: a micro-batch, or what stands between two items. Several calls make an
+// item, each by whichever thread has the turn then. The turn is either given away inside (a frame)
+// or by the caller (isDone: the item is behind us); on an error the run ends, so it stays.
+Status Sequencer::Impl::deliverNext(const Item& item, ThreadContext& context, bool& isDone) {
     isDone = true;
     if (item->state == FlightItem::State::kFailed) {
-        return told(item->error);
+        return report(item->error);
     }
     if (item->isEpochEnd) {
         return endEpoch(item);
@@ -256,12 +266,12 @@ Status Sequencer::Impl::deliverNext(const Item& item, Hands& hands, bool& isDone
     if (item->isForRest) {
         const std::int64_t kept = item->output->rowsKept();
         const std::int64_t rows = std::min(kept, rowsInStartRest(item->segment));
-        return keepRows(*item->output, kept - rows, rows, kept - rows, hands);
+        return keepRows(*item->output, kept - rows, rows, kept - rows, context);
     }
-    if (current_ != item.get()) {
+    if (current_ != item.get()) {  // null after each item, so an address used again is new
         startPart(item);
         if (item->part.kind != SegmentPart::Kind::kHead) {
-            RETURN_IF_ERROR(startSegment(item, hands));
+            RETURN_IF_ERROR(startSegment(item, context));
         }
     }
     const std::int64_t firstNumber = share_.first + share_.firstFull();
@@ -274,45 +284,31 @@ Status Sequencer::Impl::deliverNext(const Item& item, Hands& hands, bool& isDone
             endHead(item);
             return okStatus();
         }
-        return endSegment(item, hands);
+        return endSegment(item, context);
     }
     bool gaveTurn = false;
-    const Status status = deliverFrame(item, nextFrame_, hands, gaveTurn);
+    const Status status = deliverFrame(item, nextFrame_, context, gaveTurn);
     isDone = !gaveTurn;
     return status;
 }
 
-// The turn comes to an item with rows. What a head left over stands before the rows of the rest.
+// The turn comes to an item with rows for the first time. What a head left over stands before the
+// rows of the rest, and is counted already.
 void Sequencer::Impl::startPart(const Item& item) {
     SegmentOutput& output = *item->output;
     const bool isFirst = item->part.kind != SegmentPart::Kind::kRest;
     if (isFirst) {
         restBefore_ = rest_.parts();
         nextFrame_ = 0;
-        record_ = {};
-        record_.epoch = item->epoch;
-        record_.segment = item->segment;
-        record_.steps.resize(output.steps.size());
-        record_.vocabularies.resize(output.vocabularies.size());
+        counts_ = {};
     }
     firstFrame_ = nextFrame_;
     current_ = item.get();
-    const auto addTo = [&output](auto& sums) {
-        sums.rowsScanned += output.rowsScanned;
-        sums.rowsPruned += output.rowsPruned;
-        sums.rowsKept += output.rowsKept();
-        for (std::size_t s = 0; s < output.steps.size(); ++s) {
-            sums.steps[s].add(output.steps[s]);
-        }
-        for (std::size_t v = 0; v < output.vocabularies.size(); ++v) {
-            sums.vocabularies[v].add(output.vocabularies[v]);
-        }
-    };
-    addTo(record_);
+    counts_.add(output.counts);
     {
         MutexLock lock(mutex_);
         totals_.segments += isFirst ? 1 : 0;
-        addTo(totals_);
+        totals_.add(output.counts);
     }
     if (headLeft_) {
         output.prepend(*headLeft_, 0);
@@ -323,25 +319,28 @@ void Sequencer::Impl::startPart(const Item& item) {
     share_.full = firstFrame_ + output.rowsKept() / input_->microRows();
 }
 
-// All rows of the segment are there: it takes its place in the sequence.
-Status Sequencer::Impl::startSegment(const Item& item, Hands& hands) {
-    share_ = rest_.add(item->segment, record_.rowsKept, input_->partitionStart(item->segment));
-    record_.first = share_.first;
-    record_.count = share_.count();
-    record_.tailRows = share_.tailRows;
-    RETURN_IF_ERROR(sink_.segment(record_, stop_.get_token()));
-    return share_.lead > 0 ? deliverLead(item, hands) : okStatus();
+// All rows of the segment are there, so its share of the sequence is known. The record goes out
+// first: a reader that has seen a micro-batch of a later segment has all records before it.
+Status Sequencer::Impl::startSegment(const Item& item, ThreadContext& context) {
+    share_ = rest_.add(item->segment, counts_.rowsKept, input_->partitionStart(item->segment));
+    const stream::SegmentRecord record{item->epoch,     item->segment,
+                                       share_.first,    share_.count(),
+                                       share_.tailRows, countNames_.sumsOf(counts_)};
+    RETURN_IF_ERROR(sink_.segment(record, stop_.get_token()));
+    return share_.lead > 0 ? deliverLead(item, context) : okStatus();
 }
 
-// What was left of an earlier partition, filled up with the segment's first rows.
-Status Sequencer::Impl::deliverLead(const Item& item, Hands& hands) {
-    RETURN_IF_ERROR(keepRows(*item->output, 0, share_.lead, 0, hands));
+// What was left of an earlier partition, filled up with the segment's first rows. Inside of the
+// segment the cursor still names the rest as it was before it: a resume adds the segment anew and
+// comes to the same lead.
+Status Sequencer::Impl::deliverLead(const Item& item, ThreadContext& context) {
+    RETURN_IF_ERROR(keepRows(*item->output, 0, share_.lead, 0, context));
     RETURN_IF_ERROR(deliverJoined(*share_.joined, item->epoch));
     tails_.clear();
     if (isWanted(item->epoch, share_.first)) {
-        moved({input_->streamHash(), input_->planHash(), item->epoch, share_.first + 1,
-               item->segment, 1, restBefore_},
-              0);
+        setPosition({input_->streamHash(), input_->planHash(), item->epoch, share_.first + 1,
+                     item->segment, 1, restBefore_},
+                    0);
     }
     return okStatus();
 }
@@ -365,15 +364,15 @@ bool Sequencer::Impl::isWanted(std::uint32_t epoch, std::int64_t number) const {
     return !wasBefore && sink_.wants(epoch, number);
 }
 
-Result<SequenceSink::Place> Sequencer::Impl::reserve(std::uint64_t bytes, std::uint32_t epoch,
-                                                     std::int64_t number) {
+Result<ring::FrameSlot> Sequencer::Impl::reserve(std::uint64_t bytes, std::uint32_t epoch,
+                                                 std::int64_t number) {
     StageTimer timer(counters_);
-    auto place = sink_.reserve(bytes, epoch, number, stop_.get_token());
+    auto slot = sink_.reserve(bytes, epoch, number, stop_.get_token());
     timer.waited(Stage::kCollate, Wait::kBlocked);
-    return place;
+    return slot;
 }
 
-void Sequencer::Impl::moved(const stream::Cursor& position, std::int64_t rows) {
+void Sequencer::Impl::setPosition(const stream::Cursor& position, std::int64_t rows) {
     MutexLock lock(mutex_);
     position_ = position;
     if (rows > 0) {
@@ -382,7 +381,10 @@ void Sequencer::Impl::moved(const stream::Cursor& position, std::int64_t rows) {
     }
 }
 
-Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands& hands,
+// In the turn: measure, reserve, count on. Then the turn goes to whoever is free, and from there on
+// nothing of the delivering thread may be touched: `context`, `item` (kept by enter()) and the slot
+// are this thread's own, position and totals have their lock.
+Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, ThreadContext& context,
                                      bool& gaveTurn) {
     const std::int64_t rows = input_->microRows();
     const std::int64_t inSegment = share_.firstFull() + index;
@@ -390,56 +392,60 @@ Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, Hands
     jobs_.firstIsDelivered();
     ASSIGN_OR_RETURN(
         const std::uint64_t bytes,
-        hands.gatherer.measure(*item->output, share_.lead + (index - firstFrame_) * rows, rows));
-    ASSIGN_OR_RETURN(const SequenceSink::Place place, reserve(bytes, item->epoch, number));
+        context.gatherer.measure(*item->output, share_.lead + (index - firstFrame_) * rows, rows));
+    ASSIGN_OR_RETURN(const ring::FrameSlot slot, reserve(bytes, item->epoch, number));
     ++nextFrame_;
-    moved({input_->streamHash(), input_->planHash(), item->epoch, number + 1, item->segment,
-           inSegment + 1, restBefore_},
-          rows);
+    setPosition({input_->streamHash(), input_->planHash(), item->epoch, number + 1, item->segment,
+                 inSegment + 1, restBefore_},
+                rows);
     window_.enter(item);
     gaveTurn = true;
     window_.delivered(item, false);
 
     StageTimer timer(counters_);
     Status status =
-        hands.gatherer.write(place.bytes, {item->epoch, static_cast<std::uint64_t>(item->segment),
-                                           static_cast<std::uint32_t>(inSegment)});
-    counters_.addMix(hands.gatherer.mix());
+        context.gatherer.write(slot.bytes, {item->epoch, static_cast<std::uint64_t>(item->segment),
+                                            static_cast<std::uint32_t>(inSegment)});
+    counters_.addMix(context.gatherer.mix());
     window_.leave(item);
     timer.stop(Stage::kCollate, rows, static_cast<std::int64_t>(bytes));
     if (status.ok()) {
-        status = sink_.commit(place, item->epoch, number);
+        status = sink_.commit(slot, item->epoch, number);
         timer.stop(Stage::kSink, rows, static_cast<std::int64_t>(bytes));
     }
     return status;
 }
 
-// `segmentRow`: what number `firstRow` has in the whole segment.
+// Gathers rows that outlast their segment's memory. `segmentRow`: what number `firstRow` has in the
+// whole segment, where `output` may be a head's remainder.
 Status Sequencer::Impl::keepRows(const SegmentOutput& output, std::int64_t firstRow,
-                                 std::int64_t rows, std::int64_t segmentRow, Hands& hands) {
+                                 std::int64_t rows, std::int64_t segmentRow,
+                                 ThreadContext& context) {
     if (rows == 0) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(const std::uint64_t bytes, hands.gatherer.measure(output, firstRow, rows));
+    ASSIGN_OR_RETURN(const std::uint64_t bytes, context.gatherer.measure(output, firstRow, rows));
     ASSIGN_OR_RETURN(
         PooledBuffer buffer,
         PooledBuffer::allocate(options_.framePool != nullptr ? *options_.framePool : pool_,
                                static_cast<std::int64_t>(bytes)));
-    RETURN_IF_ERROR(hands.gatherer.write(
+    RETURN_IF_ERROR(context.gatherer.write(
         buffer.bytes(), {output.epoch, static_cast<std::uint64_t>(output.segment), 0}));
     ASSIGN_OR_RETURN(const frame::FrameView view,
                      frame::FrameView::open(buffer.bytes(), frame::CheckLevel::kDirectory));
     tails_.insert_or_assign(output.segment, Tail{std::move(buffer), view, segmentRow,
-                                                 hands.gatherer.keys(&Chunk::requestKeys),
-                                                 hands.gatherer.keys(&Chunk::userKeys)});
+                                                 context.gatherer.keys(&Chunk::requestKeys),
+                                                 context.gatherer.keys(&Chunk::userKeys)});
     return okStatus();
 }
 
-Status Sequencer::Impl::endSegment(const Item& item, Hands& hands) {
+// Behind the segment's full micro-batches. Its frames may still be being written by others; its
+// tail is copied here, before the item is given up.
+Status Sequencer::Impl::endSegment(const Item& item, ThreadContext& context) {
     const std::int64_t rows = input_->microRows();
     const std::int64_t ahead = share_.lead + share_.full * rows;
     RETURN_IF_ERROR(
-        keepRows(*item->output, ahead - firstFrame_ * rows, share_.tailRows, ahead, hands));
+        keepRows(*item->output, ahead - firstFrame_ * rows, share_.tailRows, ahead, context));
     if (share_.joined && share_.lead == 0) {
         RETURN_IF_ERROR(deliverJoined(*share_.joined, item->epoch));
     }
@@ -449,12 +455,13 @@ Status Sequencer::Impl::endSegment(const Item& item, Hands& hands) {
             return part.segment == tail.first;
         });
     });
-    moved({input_->streamHash(), input_->planHash(), item->epoch, rest_.next(), item->segment + 1,
-           0, parts},
-          0);
+    setPosition({input_->streamHash(), input_->planHash(), item->epoch, rest_.next(),
+                 item->segment + 1, 0, parts},
+                0);
     return okStatus();
 }
 
+// Puts a micro-batch together from tails; small, so the turn is kept until it is committed.
 Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch) {
     if (!isWanted(epoch, joined.number)) {
         return okStatus();
@@ -470,18 +477,18 @@ Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::ui
     for (const stream::Piece& piece : joined.pieces) {
         const auto tail = tails_.find(piece.segment);
         if (tail == tails_.end()) {  // only a cursor that a hand changed can ask for it
-            return told(failedPrecondition("the cursor's open rest asks for ", piece.rows,
-                                           " rows of segment ", piece.segment,
-                                           ", which keeps none"));
+            return report(failedPrecondition("the cursor's open rest asks for ", piece.rows,
+                                             " rows of segment ", piece.segment,
+                                             ", which keeps none"));
         }
         const Tail& t = tail->second;
         const std::int64_t from = piece.from == stream::Piece::kFromEnd
                                       ? std::int64_t{t.view.rows()} - piece.rows
                                       : piece.from - t.firstRow;
         if (from < 0 || from + piece.rows > std::int64_t{t.view.rows()}) {
-            return told(failedPrecondition("the cursor's open rest asks for ", piece.rows,
-                                           " rows of segment ", piece.segment, ", which leaves ",
-                                           t.view.rows()));
+            return report(failedPrecondition("the cursor's open rest asks for ", piece.rows,
+                                             " rows of segment ", piece.segment, ", which leaves ",
+                                             t.view.rows()));
         }
         ranges.push_back({&t.view, static_cast<std::uint32_t>(from),
                           static_cast<std::uint32_t>(from + piece.rows)});
@@ -492,12 +499,12 @@ Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::ui
         counters_.addMix(joinedMeter_.mixOf(requests, users));
     }
     ASSIGN_OR_RETURN(frame::FrameConcat concat, frame::FrameConcat::make(input_->layout(), ranges));
-    ASSIGN_OR_RETURN(const SequenceSink::Place place,
+    ASSIGN_OR_RETURN(const ring::FrameSlot slot,
                      reserve(concat.totalBytes(), epoch, joined.number));
-    RETURN_IF_ERROR(concat.write(place.bytes, {epoch, static_cast<std::uint64_t>(joined.segment),
-                                               static_cast<std::uint32_t>(joined.index)}));
-    RETURN_IF_ERROR(sink_.commit(place, epoch, joined.number));
-    moved(position(), joined.rows);
+    RETURN_IF_ERROR(concat.write(slot.bytes, {epoch, static_cast<std::uint64_t>(joined.segment),
+                                              static_cast<std::uint32_t>(joined.index)}));
+    RETURN_IF_ERROR(sink_.commit(slot, epoch, joined.number));
+    setPosition(position(), joined.rows);
     return okStatus();
 }
 
@@ -506,25 +513,27 @@ Status Sequencer::Impl::endEpoch(const Item& item) {
         RETURN_IF_ERROR(deliverJoined(*joined, item->epoch));
     }
     tails_.clear();
-    RETURN_IF_ERROR(told(input_->dataset()->verifyFiles()));
+    // A file that changed while it was read gave rows of nobody knows which version: said before
+    // the epoch counts as whole.
+    RETURN_IF_ERROR(report(input_->dataset()->verifyFiles()));
     RETURN_IF_ERROR(sink_.endOfEpoch(item->epoch, rest_.next(), stop_.get_token()));
     rest_.startEpoch();
     stream::Cursor next = stream::Cursor::start(input_->streamHash(), input_->planHash());
     next.epoch = item->epoch + 1;
-    moved(next, 0);
+    setPosition(next, 0);
     return okStatus();
 }
 
 Result<std::unique_ptr<Sequencer>> Sequencer::make(std::shared_ptr<const StreamInput> input,
                                                    SequencerOptions options, BufferPool& pool,
-                                                   StageCounters& counters, SequenceSink& sink) {
+                                                   StageCounters& counters, ring::FrameSink& sink) {
     if (options.threads < 1) {
         return invalidArgument("resources.loader_threads: at least one thread is needed");
     }
     if (options.start.streamHash.empty()) {
         options.start = stream::Cursor::start(input->streamHash(), input->planHash());
     }
-    RETURN_IF_ERROR(options.start.check(input->streamHash(), input->planHash(),
+    RETURN_IF_ERROR(stream::checkCursor(options.start, input->streamHash(), input->planHash(),
                                         input->numSegments(), input->microRows()));
     return std::unique_ptr<Sequencer>(new Sequencer(
         std::make_unique<Impl>(std::move(input), std::move(options), pool, counters, sink)));

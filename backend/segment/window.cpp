@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "backend/core/text.h"
 
@@ -9,6 +10,8 @@ namespace millrace::segment {
 
 namespace {
 
+// Added to every guess, so that many tiny segments count for something too; plans below it say
+// nothing of the ratio.
 constexpr std::int64_t kSmallSegment = 1 << 20;
 // While it is computed a segment holds its columns and what the recipe makes of them.
 constexpr double kComputingFactor = 1.5;
@@ -40,6 +43,9 @@ void Window::wake() {
     changed_.notifyAll();
 }
 
+// The order of the questions is the policy (docs/architecture/sequencer.md): deliver what is ready,
+// then compute what failed for memory, then something new, then help. So memory is given back
+// before more is taken, and a thread that could begin a later segment only helps when it may not.
 Window::Task Window::next(bool mayCompute) {
     MutexLock lock(mutex_);
     while (!isStopped_) {
@@ -68,7 +74,9 @@ Window::Task Window::next(bool mayCompute) {
     return {};
 }
 
-// A thread that could compute one more segment has no room for it; all others have nothing ready.
+// A thread that could compute one more segment has no room for it (the sink is slow, or memory is
+// short: blocked); all others have nothing ready (starved). Every change of an item wakes all:
+// there are as many sleepers as threads at most, and what one of them may do depends on all items.
 void Window::waitLocked(bool mayCompute) {
     const bool isMore = !restSegments_.empty() || epoch_ < options_.epochs;
     const auto start = std::chrono::steady_clock::now();
@@ -94,6 +102,7 @@ void Window::bringReadyLocked() {
     }
 }
 
+// With nothing left in flight the end of the stream is delivered: a null item.
 bool Window::canDeliverLocked() const {
     if (isDelivering_) {
         return false;
@@ -105,10 +114,11 @@ bool Window::canDeliverLocked() const {
     return state == FlightItem::State::kReady || state == FlightItem::State::kFailed;
 }
 
-// Puts the places behind epochs' last segments into the flight as soon as there is room.
+// Puts the ends of epochs into the flight as soon as there is room. They need no thread to compute
+// them and do not count against it: one more may stand there than the window has items.
 void Window::endEpochsLocked() {
     while (restSegments_.empty() && epoch_ < options_.epochs && segment_ >= input_.numSegments() &&
-           flight_.size() <= static_cast<std::size_t>(options_.size)) {
+           std::ssize(flight_) <= options_.size) {
         auto item = std::make_shared<FlightItem>();
         item->epoch = epoch_;
         item->segment = input_.numSegments();
@@ -152,9 +162,11 @@ void Window::advanceLocked(const FlightItem& item) {
     }
 }
 
+// In plan order only: a later segment that would fit never passes one that does not, so the
+// window's front is always the foremost, and nothing waits for what stands behind it. While one
+// waits to be tried again nothing new is begun: it needs the memory.
 std::shared_ptr<FlightItem> Window::claimLocked() {
-    const bool hasRoom =
-        flight_.size() < static_cast<std::size_t>(options_.size) && !hasRetryLocked();
+    const bool hasRoom = std::ssize(flight_) < options_.size && !hasRetryLocked();
     if (!hasRoom || (restSegments_.empty() && epoch_ >= options_.epochs)) {
         return nullptr;
     }
@@ -169,7 +181,7 @@ std::shared_ptr<FlightItem> Window::claimLocked() {
     }
     advanceLocked(next);
     auto item = std::make_shared<FlightItem>(std::move(next));
-    item->rank = rank_++;
+    item->flightNumber = flightNumber_++;
     holdLocked(*item);
     flight_.push_back(item);
     return item;
@@ -181,7 +193,9 @@ void Window::holdLocked(FlightItem& item) {
     item.state = FlightItem::State::kComputing;
 }
 
-// The foremost item when it ran out of memory: once everything else has let go of its own.
+// The foremost item when it ran out of memory: once everything else has let go of its own. Segments
+// that are ready behind it are thrown away and computed again later, to the same bytes; those that
+// are being computed or written from are waited for.
 std::shared_ptr<FlightItem> Window::retryLocked() {
     if (flight_.empty() || flight_.front()->state != FlightItem::State::kRetry) {
         return nullptr;
@@ -207,6 +221,9 @@ void Window::computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOut
     if (!output.ok()) {
         failedLocked(*item, output.status());
     } else {
+        // The guess goes, what it does hold comes. The factor is the last
+        // segment's, but not below 1: too small a guess costs a segment that is computed twice, too
+        // large a one a thread that waits.
         const std::int64_t held = output->decodedBytes + kSmallSegment;
         heldBytes_ += held - item->heldBytes;
         item->heldBytes = held;
@@ -224,6 +241,8 @@ void Window::computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOut
 void Window::failedLocked(FlightItem& item, const Status& error) {
     heldBytes_ -= item.heldBytes;
     --numHeld_;
+    // Memory that others hold comes back: no reason to end the run. The factor grows, so that fewer
+    // are begun from now on.
     const bool isMemory = error.code() == absl::StatusCode::kResourceExhausted;
     if (isMemory && numHeld_ > 0) {
         item.state = FlightItem::State::kRetry;
@@ -275,6 +294,8 @@ void Window::leave(const std::shared_ptr<FlightItem>& item) {
     }
 }
 
+// By the last that had to do with the item, outside of the lock: giving back a segment's memory
+// takes long.
 void Window::release(const std::shared_ptr<FlightItem>& item) {
     item->output.reset();
     MutexLock lock(mutex_);

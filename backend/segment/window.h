@@ -18,7 +18,7 @@
 #include "backend/segment/segment_output.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
-#include "backend/stream/cursor.h"
+#include "backend/stream/state/cursor.h"
 
 namespace millrace::segment {
 
@@ -26,11 +26,11 @@ struct FlightItem {
     enum class State { kComputing, kReady, kFailed, kRetry };
     std::uint32_t epoch = 0;
     std::int64_t segment = 0;
-    std::int64_t rank = 0;  ///< in the order in which items were claimed
-    bool isAlone = false;   ///< memory is short: nobody helps
+    std::int64_t flightNumber = 0;  ///< in the order in which items were claimed
+    bool isAlone = false;           ///< memory is short: nobody helps
     SegmentPart part;
     bool isForRest = false;   ///< only its tail is wanted, for the open rest of a cursor
-    bool isEpochEnd = false;  ///< no rows: the place behind the epoch's last segment
+    bool isEpochEnd = false;  ///< no rows: stands behind the epoch's last segment
     State state = State::kComputing;
     Status error;
     std::optional<SegmentOutput> output;
@@ -99,7 +99,7 @@ class Window {
     std::deque<std::int64_t> restSegments_ MR_GUARDED_BY(mutex_);
     std::uint32_t epoch_ MR_GUARDED_BY(mutex_) = 0;
     std::int64_t segment_ MR_GUARDED_BY(mutex_) = 0;
-    std::int64_t rank_ MR_GUARDED_BY(mutex_) = 0;  ///< of the next item
+    std::int64_t flightNumber_ MR_GUARDED_BY(mutex_) = 0;  ///< of the next item
     /// Of `segment_`: kRest once its head is in flight.
     SegmentPart part_ MR_GUARDED_BY(mutex_);
     std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;

@@ -56,13 +56,6 @@ class JsonRead {
         }
         return value;
     }
-    const Json& object(const char* key) {
-        const Json& value = jsonMember(object_, key);
-        if (!value.is_object()) {
-            fail(strCat("'", key, "' must be an object"));
-        }
-        return value;
-    }
     void fail(const std::string& message) {
         if (status_.ok()) {
             status_ = invalidArgument(message);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "backend/core/status.h"
+
 namespace millrace::stream {
 
 OpenRest::OpenRest(std::int64_t microRows) : microRows_(microRows) {

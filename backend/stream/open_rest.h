@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "backend/stream/cursor.h"
+#include "backend/stream/state/cursor.h"
 
 namespace millrace::stream {
 

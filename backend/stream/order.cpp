@@ -1,6 +1,8 @@
 #include "backend/stream/order.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "backend/core/philox.h"
 
@@ -23,9 +25,12 @@ std::uint64_t rowKey(std::uint64_t seed, std::uint64_t fileKey, std::uint64_t ro
     return philox64(seed, fileKey, row);
 }
 
-std::uint64_t splitKey(std::uint64_t seed, std::uint32_t epoch, std::string_view relativePath,
-                       std::uint64_t firstRow) {
-    return philox64(seed, counterOf(DrawPurpose::kSplit, epoch, relativePath), firstRow);
+std::uint64_t splitFileKey(std::uint32_t epoch, std::string_view relativePath) {
+    return counterOf(DrawPurpose::kSplit, epoch, relativePath);
+}
+
+std::uint64_t splitKey(std::uint64_t seed, std::uint64_t splitFileKey, std::uint64_t firstRow) {
+    return philox64(seed, splitFileKey, firstRow);
 }
 
 std::vector<SplitRef> splitOrder(std::span<const PlanFile> files, std::uint64_t seed,
@@ -38,12 +43,12 @@ std::vector<SplitRef> splitOrder(std::span<const PlanFile> files, std::uint64_t 
     std::vector<Keyed> keyed;
     const bool isPartitioned = order == SplitOrder::kByPartition;
     for (std::uint32_t f = 0; f < files.size(); ++f) {
-        const std::uint64_t counter = counterOf(DrawPurpose::kSplit, epoch, files[f].relativePath);
+        const std::uint64_t fileKey = splitFileKey(epoch, files[f].relativePath);
         for (std::uint32_t s = 0; s < files[f].splits.size(); ++s) {
             const PlanSplit& split = files[f].splits[s];
             const auto row = static_cast<std::uint64_t>(split.firstRow);
             keyed.push_back(
-                {isPartitioned ? split.partition : 0, philox64(seed, counter, row), {f, s}});
+                {isPartitioned ? split.partition : 0, splitKey(seed, fileKey, row), {f, s}});
         }
     }
     if (order != SplitOrder::kAsIs) {
@@ -71,7 +76,7 @@ SegmentCuts::SegmentCuts(std::span<const PlanFile> files, std::int64_t segmentSp
     std::vector<std::int64_t> partitions;
     std::int64_t splits = 0;
     for (const PlanFile& file : files) {
-        splits += static_cast<std::int64_t>(file.splits.size());
+        splits += std::ssize(file.splits);
         for (const PlanSplit& split : file.splits) {
             if (order == SplitOrder::kByPartition) {
                 partitions.push_back(split.partition);
@@ -83,22 +88,21 @@ SegmentCuts::SegmentCuts(std::span<const PlanFile> files, std::int64_t segmentSp
     for (std::size_t at = 0; at < partitions.size();) {
         std::size_t end = at;
         while (end < partitions.size() && partitions[end] == partitions[at] &&
-               end - at < static_cast<std::size_t>(segmentSplits)) {
+               std::cmp_less(end - at, segmentSplits)) {
             ++end;
         }
         const bool isNew = at == 0 || partitions[at] != partitions[at - 1];
-        starts_.push_back(isNew ? static_cast<std::int64_t>(ends_.size()) : starts_.back());
+        starts_.push_back(isNew ? std::ssize(ends_) : starts_.back());
         ends_.push_back(static_cast<std::int64_t>(end));
         at = end;
     }
     if (order == SplitOrder::kByPartition) {
-        count_ = static_cast<std::int64_t>(ends_.size());
+        count_ = std::ssize(ends_);
     }
 }
 
 std::int64_t SegmentCuts::partitionStart(std::int64_t index) const {
-    const auto at = static_cast<std::size_t>(index);
-    return index >= 0 && at < starts_.size() ? starts_[at] : 0;
+    return index >= 0 && index < std::ssize(starts_) ? starts_[index] : 0;
 }
 
 std::span<const SplitRef> SegmentCuts::of(std::span<const SplitRef> order,
@@ -109,20 +113,19 @@ std::span<const SplitRef> SegmentCuts::of(std::span<const SplitRef> order,
     if (ends_.empty()) {
         return segmentOf(order, segmentSplits_, index);
     }
-    const auto at = static_cast<std::size_t>(index);
-    const auto from = static_cast<std::size_t>(at == 0 ? 0 : ends_[at - 1]);
-    return order.subspan(from, static_cast<std::size_t>(ends_[at]) - from);
+    const std::int64_t from = index == 0 ? 0 : ends_[index - 1];
+    return order.subspan(from, ends_[index] - from);
 }
 
 std::span<const SplitRef> segmentOf(std::span<const SplitRef> order, std::int64_t segmentSplits,
                                     std::int64_t index) {
-    const auto total = static_cast<std::int64_t>(order.size());
+    const std::int64_t total = std::ssize(order);
     if (index < 0 || index >= numSegments(total, segmentSplits)) {
         return {};
     }
     const std::int64_t from = index * segmentSplits;
     const std::int64_t count = std::min(segmentSplits, total - from);
-    return order.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(count));
+    return order.subspan(from, count);
 }
 
 }  // namespace millrace::stream

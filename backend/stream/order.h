@@ -60,8 +60,10 @@ std::uint64_t fileKey(std::uint32_t epoch, std::string_view relativePath);
 /// The key by which a segment's rows are sorted (purpose `row`). `row` counts within the file.
 std::uint64_t rowKey(std::uint64_t seed, std::uint64_t fileKey, std::uint64_t row);
 
-/// The key by which splits are sorted (purpose `split`).
-std::uint64_t splitKey(std::uint64_t seed, std::uint32_t epoch, std::string_view relativePath,
-                       std::uint64_t firstRow);
+/// The first half of a split key's counter, likewise.
+std::uint64_t splitFileKey(std::uint32_t epoch, std::string_view relativePath);
+
+/// The key by which splits are sorted (purpose `split`). `firstRow` counts within the file.
+std::uint64_t splitKey(std::uint64_t seed, std::uint64_t splitFileKey, std::uint64_t firstRow);
 
 }  // namespace millrace::stream

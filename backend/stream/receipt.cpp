@@ -9,43 +9,6 @@
 namespace millrace::stream {
 namespace {
 
-constexpr std::size_t kMaxSteps = 64, kMaxCounts = 1024, kMaxCountNameBytes = 255;
-
-Result<std::vector<StepRows>> readSteps(const Json& list) {
-    std::vector<StepRows> steps;
-    if (list.size() > kMaxSteps) {
-        return invalidArgument("more than ", kMaxSteps, " steps");
-    }
-    for (const Json& pair : list) {
-        if (!pair.is_array() || pair.size() != 2 || !JsonRead::isCount(pair[0]) ||
-            !JsonRead::isCount(pair[1])) {
-            return invalidArgument("'steps' must be a list of [rows in, rows out]");
-        }
-        steps.push_back({pair[0].get<std::int64_t>(), pair[1].get<std::int64_t>()});
-    }
-    return steps;
-}
-
-/// A text without counts that has segments comes from a program that knew none.
-Status readCounts(const Json& json, SegmentSums& sums) {
-    const auto counts = json.find("counts");
-    sums.hasCounts = counts != json.end() || sums.segments == 0;
-    if (counts == json.end()) {
-        return okStatus();
-    }
-    if (!counts->is_object() || counts->size() > kMaxCounts) {
-        return invalidArgument("'counts' must be an object of at most ", kMaxCounts, " counts");
-    }
-    for (const auto& [name, value] : counts->items()) {
-        if (name.empty() || name.size() > kMaxCountNameBytes || !JsonRead::isCount(value)) {
-            return invalidArgument("'counts' must be counts by names of 1 to ", kMaxCountNameBytes,
-                                   " bytes");
-        }
-        sums.counts.emplace(name, value.get<std::int64_t>());
-    }
-    return okStatus();
-}
-
 /// Takes `prefix` off the front; false when it is not there.
 bool takePrefix(std::string_view& text, std::string_view prefix) {
     if (!text.starts_with(prefix)) {
@@ -80,88 +43,6 @@ void addCounts(const std::map<std::string, std::int64_t>& counts, Receipt& recei
 }
 
 }  // namespace
-
-void SegmentSums::add(const SegmentSums& other) {
-    segments += other.segments;
-    rowsScanned += other.rowsScanned;
-    rowsPruned += other.rowsPruned;
-    rowsKept += other.rowsKept;
-    steps.resize(std::max(steps.size(), other.steps.size()));
-    for (std::size_t i = 0; i < other.steps.size(); ++i) {
-        steps[i].in += other.steps[i].in;
-        steps[i].out += other.steps[i].out;
-    }
-    hasCounts = hasCounts && other.hasCounts;
-    if (!hasCounts) {
-        counts.clear();
-        return;
-    }
-    for (const auto& [name, value] : other.counts) {
-        counts[name] += value;
-    }
-}
-
-std::string StreamState::toText() const {
-    Json steps = Json::array();
-    for (const StepRows& s : sums.steps) {
-        steps.push_back(Json::array({s.in, s.out}));
-    }
-    Json json{{"version", kVersion},
-              {"cursor", cursor.toJson()},
-              {"order_hash", orderHash.hex()},
-              {"rows_delivered", rowsDelivered},
-              {"segments", sums.segments},
-              {"rows_scanned", sums.rowsScanned},
-              {"rows_pruned", sums.rowsPruned},
-              {"rows_kept", sums.rowsKept},
-              {"steps", std::move(steps)}};
-    if (sums.hasCounts) {
-        json["counts"] = sums.counts;
-    }
-    return dumpJson(json);
-}
-
-Result<StreamState> StreamState::fromText(std::string_view text) {
-    ASSIGN_OR_RETURN(const Json json, parseJson(text, "state"));
-    JsonRead read(json);
-    StreamState state;
-    const std::int64_t version = read.count("version");
-    if (read.status().ok() && version != kVersion) {
-        return invalidArgument("state: version ", version, ", this program reads version ",
-                               kVersion);
-    }
-    const Json& cursor = read.object("cursor");
-    const std::string hash = read.hash("order_hash");
-    state.rowsDelivered = read.count("rows_delivered");
-    state.sums.segments = read.count("segments");
-    state.sums.rowsScanned = read.count("rows_scanned");
-    state.sums.rowsPruned = read.count("rows_pruned");
-    state.sums.rowsKept = read.count("rows_kept");
-    const Json& steps = read.list("steps");
-    RETURN_IF_ERROR(annotate(read.status(), "state"));
-    ASSIGN_OR_RETURN(state.sums.steps, readSteps(steps));
-    RETURN_IF_ERROR(annotate(readCounts(json, state.sums), "state"));
-    ASSIGN_OR_RETURN(state.cursor, Cursor::fromJson(cursor));
-    ASSIGN_OR_RETURN(state.orderHash, OrderHash::fromHex(hash));
-    return state;
-}
-
-Result<StreamState> StreamState::merge(const std::vector<StreamState>& ofRanks) {
-    if (ofRanks.empty()) {
-        return invalidArgument("state: nothing to merge");
-    }
-    StreamState all = ofRanks.front();
-    for (std::size_t r = 1; r < ofRanks.size(); ++r) {
-        if (ofRanks[r].cursor != all.cursor) {
-            return failedPrecondition("state: rank ", r, " stands at micro-batch ",
-                                      ofRanks[r].cursor.next, " of epoch ", ofRanks[r].cursor.epoch,
-                                      ", rank 0 elsewhere");
-        }
-        all.orderHash.add(ofRanks[r].orderHash);
-        all.rowsDelivered += ofRanks[r].rowsDelivered;
-    }
-    return all;
-}
 
 Receipt Receipt::of(const Plan& plan, const StreamState& state,
                     const std::vector<std::string>& stepNames, std::int64_t rowsTrained) {
@@ -225,16 +106,10 @@ Json Receipt::toJson() const {
 
 namespace {
 
-/// A list that older receipts do not have.
-const Json& listOrNone(JsonRead& read, const Json& json, const char* key) {
-    static const Json kEmpty = Json::array();
-    return json.contains(key) ? read.list(key) : kEmpty;
-}
-
 Result<ReceiptStep> stepOf(const Json& json) {
     JsonRead read(json);
     ReceiptStep step{read.text("name"), read.count("rows_in"), read.count("rows_out")};
-    for (const Json& item : listOrNone(read, json, "reasons")) {
+    for (const Json& item : read.list("reasons")) {
         JsonRead reason(item);
         step.reasons.push_back({reason.text("name"), reason.count("rows")});
         RETURN_IF_ERROR(annotate(reason.status(), "reason"));
@@ -264,7 +139,7 @@ Result<Receipt> Receipt::fromJson(const Json& json) {
         RETURN_IF_ERROR(annotate(step.status(), "receipt: step"));
         r.steps.push_back(std::move(*step));
     }
-    for (const Json& item : listOrNone(read, json, "vocabularies")) {
+    for (const Json& item : read.list("vocabularies")) {
         JsonRead one(item);
         r.vocabularies.push_back({one.text("feature"), one.count("ids"), one.count("unknown")});
         RETURN_IF_ERROR(annotate(one.status(), "receipt: vocabulary"));

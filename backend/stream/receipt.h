@@ -1,53 +1,17 @@
 #pragma once
-// What a run really read, and the state a rank's position is saved as (SEMANTICS 4).
+// What a run really read (SEMANTICS 4): the daemon's and the CLI's figure, made from a plan and the
+// state of a rank's position.
 //
-// StreamState is what the C library's opaque text holds: cursor, order hash of this rank's frames
-// and the sums of the segment records that lie wholly before the cursor. Receipt is the daemon's
-// and the CLI's figure, made from a plan and a state.
+// Threads: a value. Failure: kInvalidArgument with "receipt: " and what is wrong.
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "backend/core/json.h"
-#include "backend/stream/cursor.h"
-#include "backend/stream/order_hash.h"
 #include "backend/stream/plan.h"
+#include "backend/stream/state/stream_state.h"
 
 namespace millrace::stream {
-
-struct StepRows {
-    std::int64_t in = 0, out = 0;
-    bool operator==(const StepRows&) const = default;
-};
-
-/// Sums over segment records.
-struct SegmentSums {
-    std::int64_t segments = 0;
-    std::int64_t rowsScanned = 0;  ///< all rows of the splits, pruned ones included
-    std::int64_t rowsPruned = 0;
-    std::int64_t rowsKept = 0;    ///< rows that leave the last step
-    std::vector<StepRows> steps;  ///< in recipe order; a shorter list counts as zeros
-    /// By name: "step/2/no partner", "ids/genres", "unknown/genres" (docs/formats/cursor.md).
-    std::map<std::string, std::int64_t> counts{};
-    /// False: some of the segments were summed up by a program that knew no counts. There are none.
-    bool hasCounts = true;
-    void add(const SegmentSums& other);
-    bool operator==(const SegmentSums&) const = default;
-};
-
-struct StreamState {
-    static constexpr int kVersion = 1;
-    Cursor cursor;
-    OrderHash orderHash;
-    std::int64_t rowsDelivered = 0;  ///< rows of this rank's frames before the cursor
-    SegmentSums sums;
-
-    std::string toText() const;
-    static Result<StreamState> fromText(std::string_view text);
-    /// The state of all ranks at one cursor: order hash and rows add up, sums are rank 0's.
-    static Result<StreamState> merge(const std::vector<StreamState>& ofRanks);
-};
 
 struct ReceiptFile {
     std::string path, relativePath, footerHash;

@@ -4,8 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "backend/stream/cursor.h"
-#include "backend/stream/receipt.h"
+#include "backend/stream/read_state.h"
 
 namespace {
 
@@ -21,9 +20,9 @@ void require(bool holds) {
 }
 
 void checkCursor(const Cursor& cursor) {
-    const auto again = Cursor::fromText(cursor.toText());
+    const auto again = millrace::stream::readCursor(cursor.toText());
     require(again.ok() && *again == cursor);
-    if (!cursor.check(cursor.streamHash, cursor.planHash, kSegments, kMicroRows).ok()) {
+    if (!checkCursor(cursor, cursor.streamHash, cursor.planHash, kSegments, kMicroRows).ok()) {
         return;
     }
     require(cursor.segmentFirst() >= 0);
@@ -42,14 +41,14 @@ void checkCursor(const Cursor& cursor) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    const auto cursor = Cursor::fromText(text);
+    const auto cursor = millrace::stream::readCursor(text);
     if (cursor.ok()) {
         checkCursor(*cursor);
     }
-    const auto state = StreamState::fromText(text);
+    const auto state = millrace::stream::readState(text);
     if (state.ok()) {
         checkCursor(state->cursor);
-        const auto again = StreamState::fromText(state->toText());
+        const auto again = millrace::stream::readState(state->toText());
         require(again.ok() && again->toText() == state->toText());
         require(again->cursor == state->cursor && again->sums == state->sums);
     }

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
-#include "backend/ring/feed_state.h"
-#include "backend/ring/record_limits.h"
-#include "backend/ring/record_payload.h"
+#include "backend/stream/state/record_bytes.h"
+#include "backend/stream/state/stream_state.h"
 
 namespace {
 
-using millrace::ring::FeedState;
-using millrace::ring::StateRecord;
-using millrace::ring::StateSums;
+namespace stream = millrace::stream;
+using stream::SegmentRecord;
+using stream::SegmentSums;
+using stream::StreamState;
 
 void require(bool holds) {
     if (!holds) {
@@ -21,47 +22,46 @@ void require(bool holds) {
     }
 }
 
-void checkSums(const StateSums& sums) {
-    require(sums.steps.size() <= millrace::ring::kMaxRecordSteps);
-    require(sums.counts.size() <= millrace::ring::kMaxRecordCounts);
+void checkSums(const SegmentSums& sums) {
+    require(sums.steps.size() <= stream::kMaxRecordSteps);
+    require(sums.counts.size() <= stream::kMaxRecordCounts);
     for (const auto& [name, value] : sums.counts) {
-        require(!name.empty() && name.size() <= millrace::ring::kMaxCountNameBytes);
+        require(!name.empty() && name.size() <= stream::kMaxCountNameBytes);
+        require(value >= 0 && value <= stream::kMaxCount);
     }
 }
 
-void checkText(const FeedState& state) {
-    FeedState again;
-    require(FeedState::fromText(state.toText(), again));
-    require(again.toText() == state.toText() && again.isSameCursor(state));
-    require(again.sums.counts == state.sums.counts);
+void checkText(const StreamState& state) {
+    StreamState again;
+    require(again.read(state.toText()).empty());
+    require(again.toText() == state.toText() && again.cursor == state.cursor);
+    require(again.sums == state.sums);
 }
 
-/// Counts that a text may hold: the sums of a stream stay below.
-bool isOfATruth(const StateSums& sums) {
-    constexpr std::uint64_t kMost = UINT64_MAX >> 2;
-    return sums.rowsScanned <= kMost && sums.rowsPruned <= kMost && sums.rowsKept <= kMost &&
-           std::all_of(
-               sums.steps.begin(), sums.steps.end(),
-               [](const auto& rows) { return rows.first <= kMost && rows.second <= kMost; }) &&
-           std::all_of(sums.counts.begin(), sums.counts.end(),
-                       [](const auto& count) { return count.second <= kMost; });
+void checkRecord(const SegmentRecord& record) {
+    checkSums(record.sums);
+    StreamState state;
+    state.cursor = stream::Cursor::start(std::string(32, 'a'), std::string(32, 'a'));
+    state.sums = record.sums;
+    state.sums.add(record.sums);
+    checkText(state);
+    require(stream::checkRecord(record) == nullptr);
+    const auto bytes = stream::recordBytes(record);
+    SegmentRecord again;
+    require(stream::readRecord(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+                               again) == nullptr);
+    require(again == record);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    StateRecord record;
-    if (millrace::ring::readSegmentPayload(data, size, record) == nullptr) {
-        checkSums(record.sums);
-        if (isOfATruth(record.sums)) {
-            FeedState state;
-            state.streamHash = state.planHash = std::string(32, 'a');
-            state.sums = record.sums;
-            checkText(state);
-        }
+    SegmentRecord record;
+    if (stream::readRecord(data, size, record) == nullptr) {
+        checkRecord(record);
     }
-    FeedState state;
-    if (FeedState::fromText({reinterpret_cast<const char*>(data), size}, state)) {
+    StreamState state;
+    if (state.read({reinterpret_cast<const char*>(data), size}).empty()) {
         checkSums(state.sums);
         checkText(state);
     }

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "backend/core/json_slices.h"
+#include "backend/stream/read_state.h"
 #include "backend/stream/receipt.h"
 
 namespace millrace::agent {
@@ -36,13 +37,13 @@ Result<std::string> makeReceipt(const ReceiptInputs& inputs) {
     ASSIGN_OR_RETURN(const std::string files, filesOf(inputs.plan));
     std::vector<stream::StreamState> states;
     for (const std::string& text : inputs.states) {
-        ASSIGN_OR_RETURN(stream::StreamState state, stream::StreamState::fromText(text));
+        ASSIGN_OR_RETURN(stream::StreamState state, stream::readState(text));
         states.push_back(std::move(state));
     }
     if (states.empty()) {
         return invalidArgument("receipt: no committed position");
     }
-    ASSIGN_OR_RETURN(const stream::StreamState merged, stream::StreamState::merge(states));
+    ASSIGN_OR_RETURN(const stream::StreamState merged, stream::mergeStates(states));
     const std::int64_t rows = inputs.rowsTrained >= 0 ? inputs.rowsTrained : merged.rowsDelivered;
     Json json = stream::Receipt::of(plan, merged, inputs.stepNames, rows).toJson();
     if (!inputs.evalOrderHash.empty()) {

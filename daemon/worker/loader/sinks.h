@@ -10,27 +10,26 @@
 #include "backend/core/mutex.h"
 #include "backend/ring/feed_server.h"
 #include "backend/ring/frame_sink.h"
-#include "backend/segment/sequencer.h"
-#include "backend/stream/order_hash.h"
+#include "backend/segment/buffer_pool.h"
+#include "backend/stream/state/order_hash.h"
 #include "daemon/worker/loader/checksum.h"
-#include "daemon/worker/loader/count_names.h"
-#include "daemon/worker/loader/frame_places.h"
+#include "daemon/worker/loader/frame_slots.h"
 
 namespace millrace::loader {
 
 /// Reads what it is given and forgets it: order hash always, every value when `reads`.
-/// Threads: as SequenceSink says. Frames are read by the thread that filled them, while they are
+/// Threads: as FrameSink says. Frames are read by the thread that filled them, while they are
 /// warm; the sums are put together in the order of the sequence, so they do not depend on threads.
-class SumSink final : public segment::SequenceSink {
+class SumSink final : public ring::FrameSink {
  public:
     using Clock = std::chrono::steady_clock;
 
-    SumSink(segment::BufferPool& pool, bool reads) : places_(pool), reads_(reads) {}
+    SumSink(segment::BufferPool& pool, bool reads) : slots_(pool), reads_(reads) {}
 
-    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override;
-    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;
-    Status segment(const segment::SegmentRecord&, std::stop_token) override { return okStatus(); }
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                                    std::stop_token stop) override;
+    Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
+    Status segment(const stream::SegmentRecord&, std::stop_token) override { return okStatus(); }
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
     Status endOfStream(std::stop_token) override { return okStatus(); }
     Status error(const Status&, std::stop_token) override { return okStatus(); }
@@ -44,7 +43,7 @@ class SumSink final : public segment::SequenceSink {
  private:
     void joinLocked() MR_REQUIRES(mutex_);
 
-    FramePlaces places_;
+    FrameSlots slots_;
     const bool reads_;
     mutable Mutex mutex_;
     std::map<std::uint64_t, Checksum> finished_ MR_GUARDED_BY(mutex_);  ///< by ticket
@@ -55,22 +54,22 @@ class SumSink final : public segment::SequenceSink {
     std::vector<Clock::time_point> epochEnds_;
 };
 
-/// Hands everything on. Threads: as SequenceSink says. The sink behind it outlives it.
-class ForwardingSink : public segment::SequenceSink {
+/// Hands everything on. Threads: as FrameSink says. The sink behind it outlives it.
+class ForwardingSink : public ring::FrameSink {
  public:
-    explicit ForwardingSink(segment::SequenceSink& sink) : sink_(sink) {}
+    explicit ForwardingSink(ring::FrameSink& sink) : sink_(sink) {}
 
     bool wants(std::uint32_t epoch, std::int64_t number) const override {
         return sink_.wants(epoch, number);
     }
-    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override {
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                                    std::stop_token stop) override {
         return sink_.reserve(bytes, epoch, number, std::move(stop));
     }
-    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override {
-        return sink_.commit(place, epoch, number);
+    Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override {
+        return sink_.commit(slot, epoch, number);
     }
-    Status segment(const segment::SegmentRecord& record, std::stop_token stop) override {
+    Status segment(const stream::SegmentRecord& record, std::stop_token stop) override {
         return sink_.segment(record, std::move(stop));
     }
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override {
@@ -82,18 +81,17 @@ class ForwardingSink : public segment::SequenceSink {
     }
 
  private:
-    segment::SequenceSink& sink_;
+    ring::FrameSink& sink_;
 };
 
 /// Hands on the first `most` micro-batches and then stops the sequence, with kCancelled.
 class LimitedSink final : public ForwardingSink {
  public:
     /// `most` 0: all of them.
-    LimitedSink(segment::SequenceSink& sink, std::int64_t most)
-        : ForwardingSink(sink), most_(most) {}
+    LimitedSink(ring::FrameSink& sink, std::int64_t most) : ForwardingSink(sink), most_(most) {}
 
-    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override {
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                                    std::stop_token stop) override {
         if (most_ > 0 && given_ == most_) {
             hasEnough_ = true;
             return cancelled("enough micro-batches");
@@ -115,8 +113,8 @@ class LimitedSink final : public ForwardingSink {
 };
 
 /// Deals the sequence to the ranks' rings by the number's remainder; records go to all.
-/// Threads: as SequenceSink says. Failure: kUnavailable when a rank is gone.
-class RingSink final : public segment::SequenceSink {
+/// Threads: as FrameSink says. Failure: kUnavailable when a rank is gone.
+class RingSink final : public ring::FrameSink {
  public:
     struct Rank {
         int rank = 0;
@@ -124,13 +122,13 @@ class RingSink final : public segment::SequenceSink {
         std::optional<ring::FeedPosition> next;  ///< frames before it were delivered already
     };
     /// `ranks`: those served here; the others' frames are left out. worldSize >= 1.
-    RingSink(std::vector<Rank> ranks, int worldSize, CountNames names);
+    RingSink(std::vector<Rank> ranks, int worldSize);
 
     bool wants(std::uint32_t epoch, std::int64_t number) const override;
-    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override;
-    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;
-    Status segment(const segment::SegmentRecord& record, std::stop_token stop) override;
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                                    std::stop_token stop) override;
+    Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
+    Status segment(const stream::SegmentRecord& record, std::stop_token stop) override;
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
     Status endOfStream(std::stop_token stop) override;
     Status error(const Status& why, std::stop_token stop) override;
@@ -155,7 +153,6 @@ class RingSink final : public segment::SequenceSink {
 
     const std::vector<Rank> ranks_;
     const int worldSize_;
-    const CountNames names_;
     std::atomic<bool> hasLostReader_{false};
 };
 

@@ -2,7 +2,7 @@
 #include <map>
 #include <thread>
 
-#include "backend/stream/receipt.h"
+#include "backend/stream/read_state.h"
 #include "tests/integration/loader/feed_program.h"
 
 namespace millrace {
@@ -52,7 +52,7 @@ TEST_F(FeedProgram, ARankThatDiesGoesOnWhereItStood) {
     EXPECT_EQ(rows, 10800U + 16U) << "micro-batch 36 came twice: it lay behind the state";
     char* end = millrace_feed_state(second, 2, 0);
     ASSERT_NE(end, nullptr) << millrace_feed_error(second);
-    const auto parsed = stream::StreamState::fromText(end);
+    const auto parsed = stream::readState(end);
     std::free(end);
     ASSERT_TRUE(parsed.ok()) << parsed.status();
     EXPECT_EQ(parsed->orderHash.hex(), report()["order_hash"].get<std::string>());
@@ -122,7 +122,7 @@ class CountedFeed : public FeedProgram {
     static stream::StreamState endOf(millrace_feed* feed) {
         char* text = millrace_feed_state(feed, kEpochs, 0);
         EXPECT_NE(text, nullptr) << millrace_feed_error(feed);
-        auto state = stream::StreamState::fromText(text == nullptr ? "" : text);
+        auto state = stream::readState(text == nullptr ? "" : text);
         EXPECT_TRUE(state.ok()) << state.status();
         std::free(text);
         millrace_feed_close(feed);

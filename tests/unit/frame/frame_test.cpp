@@ -9,6 +9,15 @@
 namespace millrace::frame {
 namespace {
 
+/// FrameConcat into its own memory.
+Result<FrameBuffer> concatRows(const FrameLayout& layout, std::span<const RowRange> ranges,
+                               const FrameId& id) {
+    ASSIGN_OR_RETURN(FrameConcat concat, FrameConcat::make(layout, ranges));
+    FrameBuffer buffer(concat.totalBytes());
+    RETURN_IF_ERROR(concat.write(buffer.bytes(), id));
+    return buffer;
+}
+
 /// One column of every kind; columns after the row ids: 2 dense .. 10 names, inverse at the end.
 FrameLayout fullLayout() {
     std::vector<ColumnSpec> columns = {

@@ -1,6 +1,7 @@
 #pragma once
 // A feed and a reader in a temporary folder, and frames that can be told apart.
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -74,6 +75,15 @@ inline frame::FrameBuffer makeFrame(std::uint32_t epoch, std::uint64_t number, s
         v = static_cast<std::int64_t>(number);
     }
     return buffer;
+}
+
+/// reserve, copy, commit: number `number` of epoch 0.
+inline Status putFrame(RingWriter& writer, std::uint64_t number, std::span<const std::byte> bytes,
+                       std::stop_token stop) {
+    const auto n = static_cast<std::int64_t>(number);
+    ASSIGN_OR_RETURN(const FrameSlot slot, writer.reserve(bytes.size(), 0, n, std::move(stop)));
+    std::memcpy(slot.bytes.data(), bytes.data(), bytes.size());
+    return writer.commit(slot, 0, n);
 }
 
 inline bool isFrame(const millrace_batch* batch, std::uint64_t number) {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/bounded_queue.h"
-#include "backend/stream/receipt.h"
+#include "backend/stream/read_state.h"
 #include "tests/unit/ring/feed_fixture.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -78,39 +78,30 @@ Status produce(const FeedHello& hello, RingWriter& w, std::uint64_t total, std::
                std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::uint64_t from = 0;
-    if (!hello.state.empty()) {
-        const auto state = stream::StreamState::fromText(hello.state);
-        RETURN_IF_ERROR(state.status());
-        from = static_cast<std::uint64_t>(state->cursor.segmentFirst());
+    if (hello.state) {
+        from = static_cast<std::uint64_t>(hello.state->cursor.segmentFirst());
     }
     for (std::uint64_t n = from; n < total; ++n) {
         if (n == dieAt) {
             RETURN_IF_ERROR(w.drain({}));  // so that the reader has had its welcome
             ::raise(SIGKILL);
         }
-        if (n >= hello.next->number) {
+        if (static_cast<std::int64_t>(n) >= hello.next->number) {
             const frame::FrameBuffer frame = makeFrame(0, n, 8, random() % 1500);
-            RETURN_IF_ERROR(w.frame(0, n, frame.bytes(), {}));
+            RETURN_IF_ERROR(putFrame(w, n, frame.bytes(), {}));
         }
         if (n % 3 == 2) {
-            SegmentRecord record;
-            record.segment = n / 3;
-            record.first = n - 2;
-            record.count = 3;
-            record.rowsScanned = 100;
-            record.rowsPruned = 10;
-            record.rowsKept = 24;
-            record.numSteps = 2;
-            record.steps[0] = {90, 50};
-            record.steps[1] = {50, 24};
-            record.counts = {{"step/0/false", 40}, {"ids/x", 20}, {"unknown/x", n % 2}};
+            const auto number = static_cast<std::int64_t>(n);
+            stream::SegmentRecord record{0, number / 3, number - 2, 3, 0, {1, 100, 10, 24, {}}};
+            record.sums.steps = {{90, 50}, {50, 24}};
+            record.sums.counts = {{"step/0/false", 40}, {"ids/x", 20}, {"unknown/x", number % 2}};
             if (n == 5) {
-                record.counts.push_back({"step/1/no partner", 26});
+                record.sums.counts["step/1/no partner"] = 26;
             }
-            RETURN_IF_ERROR(w.segmentRecord(record, {}));
+            RETURN_IF_ERROR(w.segment(record, {}));
         }
     }
-    RETURN_IF_ERROR(w.endOfEpoch(0, total, {}));
+    RETURN_IF_ERROR(w.endOfEpoch(0, static_cast<std::int64_t>(total), {}));
     return w.endOfStream({});
 }
 
@@ -271,7 +262,7 @@ TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
         run(states[n - 1].c_str(), n, false);
         EXPECT_EQ(last, whole) << "from " << n;
     }
-    const auto state = stream::StreamState::fromText(whole);
+    const auto state = stream::readState(whole);
     ASSERT_TRUE(state.ok()) << state.status();
     EXPECT_EQ(state->cursor.epoch, 1U);
     EXPECT_EQ(state->rowsDelivered, 8 * 15);

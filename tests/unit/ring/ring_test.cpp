@@ -50,16 +50,16 @@ class Feed {
 Status writeFrame(RingWriter& writer, std::uint64_t number, std::stop_token stop,
                   std::uint32_t rows = 8, std::uint64_t values = 16) {
     const frame::FrameBuffer frame = makeFrame(0, number, rows, values);
-    return writer.frame(0, number, frame.bytes(), stop);
+    return putFrame(writer, number, frame.bytes(), stop);
 }
 
 /// One segment that gave all of them, then the end of the epoch.
 Status endEpoch(RingWriter& writer, std::uint64_t total, std::stop_token stop) {
-    SegmentRecord record;
-    record.count = total;
-    record.rowsScanned = record.rowsKept = total * 8;
-    RETURN_IF_ERROR(writer.segmentRecord(record, stop));
-    return writer.endOfEpoch(0, total, stop);
+    stream::SegmentRecord record;
+    record.count = static_cast<std::int64_t>(total);
+    record.sums.rowsScanned = record.sums.rowsKept = record.count * 8;
+    RETURN_IF_ERROR(writer.segment(record, stop));
+    return writer.endOfEpoch(0, record.count, stop);
 }
 
 TEST(Ring, DeliversFramesAndRecordsInOrder) {
@@ -141,8 +141,8 @@ TEST(Ring, RefusesARingOverTheBudget) {
     options.budget = &budget;
     auto writer = RingWriter::open(options, [](int, std::uint64_t) { return okStatus(); });
     ASSERT_TRUE(writer.ok()) << writer.status();
-    const Result<Reservation> place = (*writer)->reserve(2 << 20, {});
-    EXPECT_EQ(place.status().code(), absl::StatusCode::kResourceExhausted) << place.status();
+    const Result<FrameSlot> slot = (*writer)->reserve(2 << 20, 0, 0, {});
+    EXPECT_EQ(slot.status().code(), absl::StatusCode::kResourceExhausted) << slot.status();
 }
 
 TEST(Ring, AFullRingHeldByItsReaderIsAWarningThenAnError) {
@@ -193,7 +193,7 @@ TEST(Ring, AStopTokenEndsABlockedWriter) {
     std::jthread thread([&](std::stop_token stop) {
         Status status;
         while (status.ok()) {
-            status = (*writer)->reserve(4096, stop).status();
+            status = (*writer)->reserve(4096, 0, 0, stop).status();
         }
         ended.set_value(status);
     });
@@ -205,16 +205,16 @@ TEST(Ring, CommitsInAnyOrderAreSeenInOrder) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
-        std::vector<Reservation> places;
+        std::vector<FrameSlot> slots;
         for (std::uint64_t n = 0; n < 6; ++n) {
             const frame::FrameBuffer frame = makeFrame(0, n, 8, 16);
-            places.push_back(*w.reserve(frame.size(), stop));
-            std::memcpy(places.back().bytes.data(), frame.bytes().data(), frame.size());
+            slots.push_back(*w.reserve(frame.size(), 0, 0, stop));
+            std::memcpy(slots.back().bytes.data(), frame.bytes().data(), frame.size());
         }
         for (const std::uint64_t n : {5, 1, 0, 3, 4, 2}) {
-            ASSERT_TRUE(w.commit(places[n], 0, n).ok());
+            ASSERT_TRUE(w.commit(slots[n], 0, n).ok());
         }
-        EXPECT_FALSE(w.commit(places[2], 0, 2).ok()) << "twice";
+        EXPECT_FALSE(w.commit(slots[2], 0, 2).ok()) << "twice";
         ASSERT_TRUE(endEpoch(w, 6, stop).ok());
     });
     Reader reader;
@@ -248,7 +248,7 @@ TEST(Ring, ADamagedFrameIsRefusedByTheReader) {
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
         frame::FrameBuffer frame = makeFrame(0, 0, 8, 16);
         frame.bytes()[0] = std::byte{0};
-        ASSERT_TRUE(w.frame(0, 0, frame.bytes(), stop).ok());
+        ASSERT_TRUE(putFrame(w, 0, frame.bytes(), stop).ok());
     });
     Reader reader;
     ASSERT_EQ(reader.open(path), 0);
@@ -460,11 +460,11 @@ TEST(Ring, ASlowProducerIsNotTakenForAReaderThatKeepsBatches) {
     ASSERT_TRUE(writer.ok());
     std::promise<Status> promise;
     std::future<Status> ended = promise.get_future();
-    // All places are reserved and none is committed: nobody has given the reader anything.
+    // All slots are reserved and none is committed: nobody has given the reader anything.
     std::jthread producers([&](std::stop_token stop) {
         Status status;
         while (status.ok()) {
-            status = (*writer)->reserve(4096, stop).status();
+            status = (*writer)->reserve(4096, 0, 0, stop).status();
         }
         promise.set_value(status);
     });
@@ -546,7 +546,7 @@ TEST(FeedReader, AnAbortWhileTheNextRingIsAwaitedIsAnAbort) {
         });
         ASSERT_TRUE(made.ok()) << made.status();
         writer = *std::move(made);
-        EXPECT_TRUE(writer->reserve(256 << 10, {}).ok());
+        EXPECT_TRUE(writer->reserve(256 << 10, 0, 0, {}).ok());
     });
     Reader reader;
     ASSERT_EQ(reader.open(path), 0) << reader.error;
@@ -562,11 +562,11 @@ TEST(FeedReader, WhatWasCheckedIsWhatIsReadLater) {
     std::promise<std::span<std::byte>> written;
     Feed feed(serverOptions(path), [&](const FeedHello&, RingWriter& w, std::stop_token stop) {
         const frame::FrameBuffer frame = makeFrame(0, 0, 8, 16);
-        const Result<Reservation> place = w.reserve(frame.size(), stop);
-        ASSERT_TRUE(place.ok());
-        std::memcpy(place->bytes.data(), frame.bytes().data(), frame.size());
-        ASSERT_TRUE(w.commit(*place, 0, 0).ok());
-        written.set_value(place->bytes);
+        const Result<FrameSlot> slot = w.reserve(frame.size(), 0, 0, stop);
+        ASSERT_TRUE(slot.ok());
+        std::memcpy(slot->bytes.data(), frame.bytes().data(), frame.size());
+        ASSERT_TRUE(w.commit(*slot, 0, 0).ok());
+        written.set_value(slot->bytes);
     });
     Reader reader;
     ASSERT_EQ(reader.open(path), 0) << reader.error;

@@ -46,22 +46,22 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
 namespace millrace::segment {
 namespace {
 
-/// One place for every frame; counts them.
-class PlaceSink final : public SequenceSink {
+/// One slot for every frame; counts them.
+class SlotSink final : public ring::FrameSink {
  public:
-    Result<Place> reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
-                          std::stop_token) override {
-        if (bytes > place_.size()) {
-            place_ = frame::FrameBuffer(2 * bytes);
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
+                                    std::stop_token) override {
+        if (bytes > slot_.size()) {
+            slot_ = frame::FrameBuffer(2 * bytes);
         }
-        return Place{place_.bytes().first(bytes), 0};
+        return ring::FrameSlot{slot_.bytes().first(bytes), 0};
     }
-    Status commit(const Place&, std::uint32_t, std::int64_t) override {
+    Status commit(const ring::FrameSlot&, std::uint32_t, std::int64_t) override {
         ++numFrames;
         return okStatus();
     }
-    Status segment(const SegmentRecord& record, std::stop_token) override {
-        rowsKept += record.rowsKept;
+    Status segment(const stream::SegmentRecord& record, std::stop_token) override {
+        rowsKept += record.sums.rowsKept;
         return okStatus();
     }
     Status endOfEpoch(std::uint32_t, std::int64_t, std::stop_token) override { return okStatus(); }
@@ -70,7 +70,7 @@ class PlaceSink final : public SequenceSink {
     std::int64_t numFrames = 0, rowsKept = 0;
 
  private:
-    frame::FrameBuffer place_;
+    frame::FrameBuffer slot_;
 };
 
 struct Shape {
@@ -143,7 +143,7 @@ class AllocationTest : public StreamTest {
         const auto input = open(specOf(shape, recipe, shuffle));
         Counted counted;
         for (const bool isWarm : {false, true}) {
-            PlaceSink sink;
+            SlotSink sink;
             const std::int64_t before =
                 numNews + pool_.num_allocations() + arrow::default_memory_pool()->num_allocations();
             const Status status = run(input, sink, 1, 1);

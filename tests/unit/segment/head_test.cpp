@@ -27,7 +27,7 @@ class HeadTest : public RequestTest {
         }
     }
 
-    std::vector<SegmentRecord> records_;
+    std::vector<stream::SegmentRecord> records_;
 };
 
 TEST_F(HeadTest, ChangesNoByteOfAnyFrame) {
@@ -38,7 +38,7 @@ TEST_F(HeadTest, ChangesNoByteOfAnyFrame) {
         const auto input = open(specText(features, "none"));
         headRows_ = 0;
         const std::vector<SeenBatch> wanted = batchesOf(input, 1);
-        const std::vector<SegmentRecord> records = records_;
+        const std::vector<stream::SegmentRecord> records = records_;
         for (const std::int64_t rows : {1, 100, 192, 250}) {
             headRows_ = rows;
             for (const int threads : {1, 3}) {
@@ -48,9 +48,9 @@ TEST_F(HeadTest, ChangesNoByteOfAnyFrame) {
                     EXPECT_EQ(records_[s].first, records[s].first);
                     EXPECT_EQ(records_[s].count, records[s].count);
                     EXPECT_EQ(records_[s].tailRows, records[s].tailRows);
-                    EXPECT_EQ(records_[s].rowsScanned, records[s].rowsScanned);
-                    EXPECT_EQ(records_[s].rowsKept, records[s].rowsKept);
-                    EXPECT_EQ(records_[s].steps[0].rowsOut, records[s].steps[0].rowsOut);
+                    EXPECT_EQ(records_[s].sums.rowsScanned, records[s].sums.rowsScanned);
+                    EXPECT_EQ(records_[s].sums.rowsKept, records[s].sums.rowsKept);
+                    EXPECT_EQ(records_[s].sums.steps[0].out, records[s].sums.steps[0].out);
                 }
             }
         }
@@ -78,7 +78,7 @@ TEST_F(HeadTest, ComesBeforeTheRestIsRead) {
     headRows_ = 128;
     struct OneSink : RememberingSink {
         using RememberingSink::RememberingSink;
-        Status segment(const SegmentRecord& record, std::stop_token stop) override {
+        Status segment(const stream::SegmentRecord& record, std::stop_token stop) override {
             framesBefore = static_cast<std::int64_t>(batches().size());
             return RememberingSink::segment(record, std::move(stop));
         }

@@ -1,6 +1,7 @@
 // batch.order: {by: column}: day after day, shuffled within each.
 #include <filesystem>
 
+#include "backend/stream/read_state.h"
 #include "tests/unit/segment/stream_fixture.h"
 
 namespace millrace::segment {
@@ -142,7 +143,7 @@ TEST_F(PartitionOrder, ResumesFromAnyCursorWithExactlyTheRest) {
         RememberingSink before(static_cast<std::int64_t>(cut)), after;
         stream::Cursor cursor;
         EXPECT_FALSE(run(input, before, 1, 2, {}, &cursor).ok());
-        const auto read = stream::Cursor::fromText(cursor.toText());
+        const auto read = stream::readCursor(cursor.toText());
         ASSERT_TRUE(read.ok()) << read.status();
         ASSERT_TRUE(run(input, after, 3, 2, *read).ok()) << cut;
         auto joined = before.batches();

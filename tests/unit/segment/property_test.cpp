@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "backend/stream/read_state.h"
 #include "tests/unit/segment/stream_fixture.h"
 #include "tests/unit/segment/stream_oracle.h"
 
@@ -243,7 +244,7 @@ void StreamProperty::checkResume(Generator& draw, std::size_t cut) {
     const Status stopped = run(input_, before, 1 + draw.upTo(3),
                                static_cast<std::uint32_t>(spec_.batch.epochs), {}, &cursor);
     ASSERT_EQ(stopped.ok(), cut == want_.size()) << stopped;
-    const auto text = stream::Cursor::fromText(cursor.toText());
+    const auto text = stream::readCursor(cursor.toText());
     ASSERT_TRUE(text.ok()) << text.status();
     SCOPED_TRACE(strCat("cut after ", cut, ": ", cursor.toText()));
     std::vector<StreamBatch> joined = read(before);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backend/stream/read_state.h"
 #include "tests/unit/segment/stream_fixture.h"
 
 namespace millrace::segment {
@@ -94,9 +95,9 @@ TEST_F(SequenceTest, JoinsTailsSoThatOnlyTheLastMicroBatchIsShort) {
             << i;
     }
     std::int64_t scanned = 0, kept = 0, tails = 0;
-    for (const SegmentRecord& record : sink.records) {
-        scanned += record.rowsScanned;
-        kept += record.rowsKept;
+    for (const stream::SegmentRecord& record : sink.records) {
+        scanned += record.sums.rowsScanned;
+        kept += record.sums.rowsKept;
         tails += record.tailRows > 0 ? 1 : 0;
     }
     EXPECT_EQ(scanned, kFiles * kRowsPerFile);
@@ -204,7 +205,7 @@ TEST_F(SequenceTest, ResumesFromAnyCursorWithExactlyTheRest) {
         RememberingSink before(static_cast<std::int64_t>(cut)), after;
         stream::Cursor cursor;
         EXPECT_FALSE(run(input, before, 1, 2, {}, &cursor).ok());
-        const auto text = stream::Cursor::fromText(cursor.toText());
+        const auto text = stream::readCursor(cursor.toText());
         ASSERT_TRUE(text.ok()) << text.status();
         ASSERT_TRUE(run(input, after, 2, 2, *text).ok()) << cut;
         auto joined = before.batches();

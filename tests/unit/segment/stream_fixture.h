@@ -13,7 +13,7 @@
 #include "backend/segment/sequencer.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"
-#include "backend/stream/order_hash.h"
+#include "backend/stream/state/order_hash.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::segment {
@@ -27,34 +27,34 @@ struct SeenBatch {
     bool operator==(const SeenBatch&) const = default;
 };
 
-class RememberingSink : public SequenceSink {
+class RememberingSink : public ring::FrameSink {
  public:
     /// Refuses the frame after this many; below 0: none.
     explicit RememberingSink(std::int64_t most = -1) : most_(most) {}
 
-    Result<Place> reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
-                          std::stop_token) override {
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
+                                    std::stop_token) override {
         MutexLock lock(mutex_);
         if (most_ >= 0 && numReserved_ == most_) {
             return cancelled("enough");
         }
         const std::uint64_t ticket = static_cast<std::uint64_t>(numReserved_++);
         auto& buffer = buffers_[ticket] = std::make_unique<frame::FrameBuffer>(bytes);
-        return Place{buffer->bytes().first(bytes), ticket};
+        return ring::FrameSlot{buffer->bytes().first(bytes), ticket};
     }
-    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override {
-        ASSIGN_OR_RETURN(const auto view, frame::FrameView::open(place.bytes));
+    Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override {
+        ASSIGN_OR_RETURN(const auto view, frame::FrameView::open(slot.bytes));
         SeenBatch seen{epoch, number, {}, {}};
         for (std::uint32_t r = 0; r < view.rows(); ++r) {
             seen.rows.emplace_back(view.rowFiles()[r], view.rowNumbers()[r]);
         }
-        seen.bytes.assign(reinterpret_cast<const char*>(place.bytes.data()), place.bytes.size());
+        seen.bytes.assign(reinterpret_cast<const char*>(slot.bytes.data()), slot.bytes.size());
         MutexLock lock(mutex_);
         order_.add(epoch, static_cast<std::uint64_t>(number), view.rowFiles(), view.rowNumbers());
-        seen_.emplace(place.ticket, std::move(seen));
+        seen_.emplace(slot.ticket, std::move(seen));
         return okStatus();
     }
-    Status segment(const SegmentRecord& record, std::stop_token) override {
+    Status segment(const stream::SegmentRecord& record, std::stop_token) override {
         records.push_back(record);
         return okStatus();
     }
@@ -85,7 +85,7 @@ class RememberingSink : public SequenceSink {
         return order_.hex();
     }
 
-    std::vector<SegmentRecord> records;
+    std::vector<stream::SegmentRecord> records;
     std::vector<std::int64_t> totals;
     bool hasEnded = false;
     std::string errorText;
@@ -164,7 +164,7 @@ class StreamTest : public ::testing::Test {
         return *input;
     }
 
-    Status run(const std::shared_ptr<const StreamInput>& input, SequenceSink& sink, int threads,
+    Status run(const std::shared_ptr<const StreamInput>& input, ring::FrameSink& sink, int threads,
                std::uint32_t epochs = 2, const stream::Cursor& start = {},
                stream::Cursor* end = nullptr) {
         SequencerOptions options;

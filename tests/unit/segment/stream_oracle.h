@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/stream/order.h"
-#include "backend/stream/order_hash.h"
+#include "backend/stream/state/order_hash.h"
 #include "tests/unit/recipe/property_features.h"
 
 namespace millrace::test {
@@ -99,7 +99,8 @@ class StreamOracle {
             for (const stream::PlanSplit& split : plan_.files[f].splits) {
                 splits.push_back(
                     {dayOf(f, split),
-                     stream::splitKey(spec_.batch.seed, epoch, plan_.files[f].relativePath,
+                     stream::splitKey(spec_.batch.seed,
+                                      stream::splitFileKey(epoch, plan_.files[f].relativePath),
                                       static_cast<std::uint64_t>(split.firstRow)),
                      f, split.firstRow, split.rows});
             }

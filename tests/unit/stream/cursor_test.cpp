@@ -1,8 +1,10 @@
-#include "backend/stream/cursor.h"
+#include "backend/stream/state/cursor.h"
 
 #include <functional>
 
 #include <gtest/gtest.h>
+
+#include "backend/stream/read_state.h"
 
 namespace millrace::stream {
 namespace {
@@ -19,7 +21,7 @@ Cursor someCursor() {
 
 TEST(Cursor, RoundTripsThroughText) {
     const Cursor cursor = someCursor();
-    const Result<Cursor> again = Cursor::fromText(cursor.toText());
+    const Result<Cursor> again = readCursor(cursor.toText());
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(*again, cursor);
     EXPECT_EQ(cursor.segmentFirst(), 37);
@@ -34,15 +36,16 @@ TEST(Cursor, NamesTheSegmentsToRecompute) {
 TEST(Cursor, RefusesAnotherStreamOrPlanWithASentence) {
     const std::string stream(32, 'a'), plan(32, 'b');
     const Cursor cursor = someCursor();
-    EXPECT_TRUE(cursor.check(stream, plan, 10, 256).ok());
-    const Status otherStream = cursor.check(std::string(32, 'c'), plan, 10, 256);
+    EXPECT_TRUE(checkCursor(cursor, stream, plan, 10, 256).ok());
+    const Status otherStream = checkCursor(cursor, std::string(32, 'c'), plan, 10, 256);
     EXPECT_EQ(otherStream.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_NE(messageOf(otherStream).find("stream"), std::string::npos);
-    const Status otherPlan = cursor.check(stream, std::string(32, 'c'), 10, 256);
+    const Status otherPlan = checkCursor(cursor, stream, std::string(32, 'c'), 10, 256);
     EXPECT_NE(messageOf(otherPlan).find("files"), std::string::npos);
-    EXPECT_FALSE(cursor.check(stream, plan, 10, 150).ok()) << "the rest is a whole micro-batch";
-    EXPECT_FALSE(cursor.check(stream, plan, 8, 256).ok()) << "beyond the plan";
-    EXPECT_FALSE(cursor.check(stream, plan, 9, 256).ok()) << "only the rest remains there";
+    EXPECT_FALSE(checkCursor(cursor, stream, plan, 10, 150).ok())
+        << "the rest is a whole micro-batch";
+    EXPECT_FALSE(checkCursor(cursor, stream, plan, 8, 256).ok()) << "beyond the plan";
+    EXPECT_FALSE(checkCursor(cursor, stream, plan, 9, 256).ok()) << "only the rest remains there";
 }
 
 TEST(Cursor, RefusesWhatIsNoCursor) {
@@ -61,12 +64,12 @@ TEST(Cursor, RefusesWhatIsNoCursor) {
         [](Json& j) { j["rest"][1][0] = UINT64_MAX; },
     };
     for (std::size_t i = 0; i < changes.size(); ++i) {
-        Json json = someCursor().toJson();
+        Json json = *parseJson(someCursor().toText(), "cursor");
         changes[i](json);
-        EXPECT_FALSE(Cursor::fromText(dumpJson(json)).ok()) << "change " << i;
+        EXPECT_FALSE(readCursor(dumpJson(json)).ok()) << "change " << i;
     }
-    EXPECT_FALSE(Cursor::fromText("").ok());
-    EXPECT_FALSE(Cursor::fromText("[]").ok());
+    EXPECT_FALSE(readCursor("").ok());
+    EXPECT_FALSE(readCursor("[]").ok());
 }
 
 }  // namespace

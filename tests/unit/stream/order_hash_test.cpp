@@ -1,4 +1,4 @@
-#include "backend/stream/order_hash.h"
+#include "backend/stream/state/order_hash.h"
 
 #include <cstring>
 #include <random>
@@ -78,8 +78,8 @@ TEST(OrderHash, AddsUpOverRanksAndResumes) {
         for (std::size_t i = rank; i < stream.size(); i += 3) {
             part.add(stream[i].epoch, stream[i].number, stream[i].files, stream[i].rows);
         }
-        const Result<OrderHash> saved = OrderHash::fromHex(part.hex());
-        ASSERT_TRUE(saved.ok());
+        const std::optional<OrderHash> saved = OrderHash::fromHex(part.hex());
+        ASSERT_TRUE(saved.has_value());
         parts.add(*saved);
     }
     EXPECT_EQ(parts, whole);
@@ -127,11 +127,11 @@ TEST(OrderHash, ALostMicroBatchOrAnotherEpochIsSeen) {
 }
 
 TEST(OrderHash, ReadsHexOnly) {
-    EXPECT_TRUE(OrderHash::fromHex("000000000000000000000000000000ff").ok());
+    EXPECT_TRUE(OrderHash::fromHex("000000000000000000000000000000ff").has_value());
     EXPECT_EQ(OrderHash::fromHex("00000000000000010000000000000002")->sum(), (Sum128{2, 1}));
     for (const char* wrong :
          {"", "12", "000000000000000000000000000000FF", "0000000000000000000000000000000g"}) {
-        EXPECT_FALSE(OrderHash::fromHex(wrong).ok()) << wrong;
+        EXPECT_FALSE(OrderHash::fromHex(wrong).has_value()) << wrong;
     }
 }
 

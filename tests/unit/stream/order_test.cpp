@@ -43,7 +43,7 @@ TEST(SplitOrder, FollowsTheSplitKeys) {
     const auto order = splitOrder(files, 11, 2);
     std::uint64_t last = 0;
     for (const SplitRef& ref : order) {
-        const std::uint64_t key = splitKey(11, 2, files[ref.file].relativePath, ref.split * 10U);
+        const std::uint64_t key = splitKey(11, splitFileKey(2, files[ref.file].relativePath), ref.split * 10U);
         EXPECT_LE(last, key);
         last = key;
     }
@@ -59,15 +59,15 @@ TEST(SplitOrder, DependsOnRelativePathsNotOnOtherFiles) {
 }
 
 TEST(SplitOrder, GoldenKeysStay) {
-    EXPECT_EQ(splitKey(7, 0, "a.parquet", 0), [] {
+    EXPECT_EQ(splitKey(7, splitFileKey(0, "a.parquet"), 0), [] {
         DrawKey key(DrawPurpose::kSplit, "");
         key.epoch(0).rest().text("a.parquet");
         return philox64(7, key.counter(), 0);
     }());
     EXPECT_NE(fileKey(0, "a.parquet"), fileKey(1, "a.parquet"));
-    EXPECT_NE(rowKey(7, fileKey(0, "a"), 1), splitKey(7, 0, "a", 1));
+    EXPECT_NE(rowKey(7, fileKey(0, "a"), 1), splitKey(7, splitFileKey(0, "a"), 1));
     // Written down from the first version: a change is a new stream version.
-    EXPECT_EQ(splitKey(7, 0, "a.parquet", 0), 10016570365169048247ULL);
+    EXPECT_EQ(splitKey(7, splitFileKey(0, "a.parquet"), 0), 10016570365169048247ULL);
     EXPECT_EQ(rowKey(7, fileKey(0, "a.parquet"), 12), 16494129768724738089ULL);
 }
 

@@ -11,7 +11,6 @@
 #include "backend/rank/rank_client.h"
 #include "backend/ring/feed_server.h"
 #include "backend/segment/arrow_start.h"
-#include "backend/stream/receipt.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/events.h"
 #include "daemon/worker/loader/feed/job.h"
@@ -276,10 +275,8 @@ Status Feed::startTrain() {
             return okStatus();
         }
         stream::Cursor cursor = stream::Cursor::start(train_->streamHash(), train_->planHash());
-        if (!reader.hello.state.empty()) {
-            ASSIGN_OR_RETURN(const stream::StreamState state,
-                             stream::StreamState::fromText(reader.hello.state));
-            cursor = state.cursor;
+        if (reader.hello.state) {
+            cursor = reader.hello.state->cursor;
         }
         stream::Cursor& start = request.sequencer.start;
         if (isFirst || std::pair(cursor.epoch, cursor.next) < std::pair(start.epoch, start.next)) {

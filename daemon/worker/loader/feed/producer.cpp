@@ -6,18 +6,15 @@ namespace millrace::loader {
 
 Result<std::unique_ptr<Producer>> Producer::start(Request request, segment::BufferPool& pool,
                                                   segment::StageCounters& counters, OnEnd onEnd) {
-    const recipe::CompiledRecipe& recipe = request.input->recipe();
-    std::unique_ptr<Producer> producer(
-        new Producer(std::move(request.ranks), request.worldSize,
-                     CountNames(recipe.stepReasons(), recipe.vocabularies())));
+    std::unique_ptr<Producer> producer(new Producer(std::move(request.ranks), request.worldSize));
     ASSIGN_OR_RETURN(producer->sequencer_,
                      segment::Sequencer::make(std::move(request.input), request.sequencer, pool,
                                               counters, producer->sink_));
     producer->thread_ = startThread(
         "producer", [self = producer.get(), onEnd = std::move(onEnd)](std::stop_token stop) {
             const Status status = self->sequencer_->run(std::move(stop));
-            onEnd(status, status.code() == absl::StatusCode::kUnavailable &&
-                              self->sink_.hasLostReader());
+            onEnd(status,
+                  status.code() == absl::StatusCode::kUnavailable && self->sink_.hasLostReader());
         });
     return producer;
 }

@@ -30,8 +30,8 @@ class Producer {
     stream::Cursor position() const { return sequencer_->position(); }
 
  private:
-    Producer(std::vector<RingSink::Rank> ranks, int worldSize, CountNames names)
-        : sink_(std::move(ranks), worldSize, std::move(names)) {}
+    Producer(std::vector<RingSink::Rank> ranks, int worldSize)
+        : sink_(std::move(ranks), worldSize) {}
     RingSink sink_;
     std::unique_ptr<segment::Sequencer> sequencer_;
     std::jthread thread_;

@@ -184,7 +184,7 @@ Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input
         }
         ASSIGN_OR_RETURN(const segment::SegmentOutput output,
                          runner.run(0, s, pieceOf(*input, s, std::min(left, kPieceRows))));
-        sample.rowsRead += output.rowsScanned;
+        sample.rowsRead += output.counts.rowsScanned;
         for (const segment::Chunk& chunk : output.chunks) {
             take(chunk, places, sample);
         }

@@ -58,7 +58,7 @@ class Sampler {
         figures.cpuSeconds = clockSeconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
         figures.waitSeconds =
             std::max(0.0, clockSeconds(CLOCK_MONOTONIC) - wall - figures.cpuSeconds);
-        figures.rows = static_cast<double>(output.rowsScanned);
+        figures.rows = static_cast<double>(output.counts.rowsScanned);
         figures.kept = static_cast<double>(output.rowsKept());
         figures.diskBytes = static_cast<double>(counters_.read(segment::Stage::kRead).bytes - disk);
         for (const recipe::StepCount& step : output.steps) {

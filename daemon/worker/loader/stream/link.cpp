@@ -52,7 +52,7 @@ struct LinkSink::Coder {
     std::vector<std::byte> coded;
 };
 
-LinkSink::LinkSink(segment::SequenceSink& sink, const frame::FrameLayout& layout,
+LinkSink::LinkSink(ring::FrameSink& sink, const frame::FrameLayout& layout,
                    double megabytesPerSecond, frame::CodecPlan pinned)
     : ForwardingSink(sink),
       layout_(layout),
@@ -92,13 +92,13 @@ std::unique_ptr<LinkSink::Coder> LinkSink::takeCoder() {
     return coder;
 }
 
-Status LinkSink::commit(const Place& place, std::uint32_t epoch, std::int64_t number) {
+Status LinkSink::commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
     ASSIGN_OR_RETURN(const frame::FrameView frame,
-                     frame::FrameView::open(place.bytes, frame::CheckLevel::kDirectory));
+                     frame::FrameView::open(slot.bytes, frame::CheckLevel::kDirectory));
     Status measured;
     if (!chose(frame, measured)) {
         RETURN_IF_ERROR(measured);
-        return ForwardingSink::commit(place, epoch, number);
+        return ForwardingSink::commit(slot, epoch, number);
     }
     auto coder = takeCoder();
     dataset::CostClock clock;
@@ -111,7 +111,7 @@ Status LinkSink::commit(const Place& place, std::uint32_t epoch, std::int64_t nu
         return dataLoss("micro-batch ", number, ": a frame of ", frameBytes,
                         " bytes came back with ", wanted);
     }
-    RETURN_IF_ERROR(coder->decoder.decode(coder->coded, place.bytes.first(frameBytes)));
+    RETURN_IF_ERROR(coder->decoder.decode(coder->coded, slot.bytes.first(frameBytes)));
     const double decoded = seconds(clock.lap({}, 0).busyNs);
     {
         MutexLock lock(mutex_);
@@ -122,7 +122,7 @@ Status LinkSink::commit(const Place& place, std::uint32_t epoch, std::int64_t nu
         report_.decodeSeconds += decoded;
         coders_.push_back(std::move(coder));
     }
-    return ForwardingSink::commit(place, epoch, number);
+    return ForwardingSink::commit(slot, epoch, number);
 }
 
 LinkReport LinkSink::report() const {

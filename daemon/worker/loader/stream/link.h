@@ -4,7 +4,7 @@
 // every frame is coded, and decoded into the place where the sink reads it, so that sums and order
 // hash are those of what arrives.
 //
-// Threads: as SequenceSink says. The sink behind it outlives it. Memory: one coder with a coded
+// Threads: as FrameSink says. The sink behind it outlives it. Memory: one coder with a coded
 // frame for each thread at work. Failure: kDataLoss when a frame does not come back as it was.
 #include <atomic>
 #include <cstdint>
@@ -43,11 +43,11 @@ Result<frame::CodecPlan> readCodecs(const std::string& path, const frame::FrameL
 class LinkSink final : public ForwardingSink {
  public:
     /// `pinned`: one codec a column; empty: the first frames choose.
-    LinkSink(segment::SequenceSink& sink, const frame::FrameLayout& layout,
-             double megabytesPerSecond, frame::CodecPlan pinned = {});
+    LinkSink(ring::FrameSink& sink, const frame::FrameLayout& layout, double megabytesPerSecond,
+             frame::CodecPlan pinned = {});
     ~LinkSink() override;
 
-    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;
+    Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
 
     /// After the stream's end.
     LinkReport report() const;

@@ -4,7 +4,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/text.h"
-#include "backend/stream/cursor_check.h"
+#include "backend/stream/read_state.h"
 
 namespace millrace::loader {
 

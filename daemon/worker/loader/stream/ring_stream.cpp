@@ -13,6 +13,7 @@
 #include "backend/core/unique_fd.h"
 #include "backend/ring/feed_reader.h"
 #include "backend/ring/feed_server.h"
+#include "backend/stream/state/order_hash.h"
 #include "backend/stream/receipt.h"
 #include "backend/system/subprocess.h"
 #include "daemon/worker/loader/checksum.h"
@@ -84,12 +85,11 @@ class RingStream::Impl {
                                     kReaderTime.count(), " s");
         }
         sink_ = std::make_unique<RingSink>(
-            std::vector<RingSink::Rank>{{0, std::move(*writer), std::nullopt}}, 1,
-            CountNames(input.recipe().stepReasons(), input.recipe().vocabularies()));
+            std::vector<RingSink::Rank>{{0, std::move(*writer), std::nullopt}}, 1);
         return okStatus();
     }
 
-    segment::SequenceSink& sink() { return *sink_; }
+    ring::FrameSink& sink() { return *sink_; }
 
     Result<RingReading> finish(const Status& streamed) {
         if (!streamed.ok()) {
@@ -155,7 +155,7 @@ Result<std::unique_ptr<RingStream>> RingStream::open(const segment::StreamInput&
     return std::unique_ptr<RingStream>(new RingStream(std::move(impl)));
 }
 
-segment::SequenceSink& RingStream::sink() {
+ring::FrameSink& RingStream::sink() {
     return impl_->sink();
 }
 

@@ -5,7 +5,7 @@
 
 #include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
-#include "backend/segment/sequencer.h"
+#include "backend/ring/frame_sink.h"
 #include "backend/segment/stream_input.h"
 
 namespace millrace::loader {
@@ -17,7 +17,7 @@ struct RingReading {
     double firstBatchSeconds = -1;  ///< since this process's start
 };
 
-/// Threads: one owner; sink() as SequenceSink says. Owns: the socket's directory and the reader
+/// Threads: one owner; sink() as FrameSink says. Owns: the socket's directory and the reader
 /// process. Failure: open() when the reader does not come within 10 s.
 class RingStream {
  public:
@@ -25,7 +25,7 @@ class RingStream {
                                                     const std::string& part, bool reads,
                                                     MemoryBudget* budget);
     ~RingStream();
-    segment::SequenceSink& sink();
+    ring::FrameSink& sink();
     /// Waits for the reader's sums; a stream that ended with an error ends the reader.
     Result<RingReading> finish(const Status& streamed);
 

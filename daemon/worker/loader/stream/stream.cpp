@@ -12,7 +12,7 @@
 #include "backend/profile/page_probe.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequencer.h"
-#include "backend/stream/receipt.h"
+#include "backend/stream/read_state.h"
 #include "backend/table/row_stream.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/labels.h"
@@ -39,11 +39,11 @@ Result<stream::Cursor> readCursor(const std::string& from) {
     if (from.front() != '{') {
         ASSIGN_OR_RETURN(text, readFile(from));
     }
-    const auto state = stream::StreamState::fromText(text);
+    const auto state = stream::readState(text);
     if (state.ok()) {
         return state->cursor;
     }
-    const auto cursor = stream::Cursor::fromText(text);
+    const auto cursor = stream::readCursor(text);
     return cursor.ok() ? cursor : annotate(cursor.status(), "--from");
 }
 
@@ -236,7 +236,7 @@ Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
     }
     LinkSink link(sink, stream.input->layout(), stream.options.linkMegabytes, std::move(codecs));
     const bool hasLink = stream.options.linkMegabytes > 0;
-    LimitedSink limited(hasLink ? static_cast<segment::SequenceSink&>(link) : sink,
+    LimitedSink limited(hasLink ? static_cast<ring::FrameSink&>(link) : sink,
                         stream.options.microBatches);
     const double start = secondsSinceStart();
     ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,

@@ -2,15 +2,15 @@
 
 namespace millrace::loader {
 
-Result<segment::SequenceSink::Place> TableSink::reserve(std::uint64_t bytes, std::uint32_t,
-                                                        std::int64_t, std::stop_token stop) {
+Result<ring::FrameSlot> TableSink::reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
+                                           std::stop_token stop) {
     {
         const std::stop_callback onStop(stop, [this] {
             MutexLock lock(mutex_);
             changed_.notifyAll();
         });
         MutexLock lock(mutex_);
-        while (given_ - nextWritten_ >= placesMax_ && !stop.stop_requested()) {
+        while (given_ - nextWritten_ >= slotsMax_ && !stop.stop_requested()) {
             changed_.wait(mutex_);
         }
         if (stop.stop_requested()) {
@@ -18,22 +18,22 @@ Result<segment::SequenceSink::Place> TableSink::reserve(std::uint64_t bytes, std
         }
         ++given_;
     }
-    return places_.take(bytes);
+    return slots_.take(bytes);
 }
 
-Status TableSink::commit(const Place& place, std::uint32_t epoch, std::int64_t number) {
+Status TableSink::commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
     ASSIGN_OR_RETURN(const frame::FrameView view,
-                     frame::FrameView::open(place.bytes, frame::CheckLevel::kDirectory));
+                     frame::FrameView::open(slot.bytes, frame::CheckLevel::kDirectory));
     ASSIGN_OR_RETURN(table::BatchPtr batch, frames_.batchOf(view));
     stream::OrderHash order;
     order.add(epoch, static_cast<std::uint64_t>(number), view.rowFiles(), view.rowNumbers());
-    places_.giveBack(place.ticket);
+    slots_.giveBack(slot.ticket);
     mutex_.lock();
     if (!first_) {
         first_ = Clock::now();
     }
     orderHash_.add(order);
-    ready_.emplace(place.ticket, std::move(batch));
+    ready_.emplace(slot.ticket, std::move(batch));
     Status status;
     while (status.ok() && !isWriting_ && !ready_.empty() && ready_.begin()->first == nextWritten_) {
         table::BatchPtr next = std::move(ready_.begin()->second);

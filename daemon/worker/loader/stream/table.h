@@ -3,7 +3,7 @@
 //
 // Frames are turned into record batches by the threads that filled them and written in the order of
 // the sequence by whichever of them is there when it is their turn.
-// Threads: as SequenceSink says. Failure: what TableOutput says; it ends the stream.
+// Threads: as FrameSink says. Failure: what TableOutput says; it ends the stream.
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -13,31 +13,31 @@
 #include <vector>
 
 #include "backend/core/mutex.h"
-#include "backend/segment/sequencer.h"
-#include "backend/stream/order_hash.h"
+#include "backend/ring/frame_sink.h"
+#include "backend/stream/state/order_hash.h"
 #include "backend/table/frame_table.h"
 #include "backend/table/table_output.h"
-#include "daemon/worker/loader/frame_places.h"
+#include "daemon/worker/loader/frame_slots.h"
 
 namespace millrace::loader {
 
-class TableSink final : public segment::SequenceSink {
+class TableSink final : public ring::FrameSink {
  public:
     using Clock = std::chrono::steady_clock;
 
-    /// `places`: given and not yet written, at most: what a slow disk lets wait. `output` has been
+    /// `slots`: given and not yet written, at most: what a slow disk lets wait. `output` has been
     /// started with the table's schema; all outlive the sink.
-    TableSink(segment::BufferPool& pool, int places, const table::FrameTable& frames,
+    TableSink(segment::BufferPool& pool, int slots, const table::FrameTable& frames,
               table::TableOutput& output)
-        : places_(pool),
-          placesMax_(static_cast<std::size_t>(places)),
+        : slots_(pool),
+          slotsMax_(static_cast<std::size_t>(slots)),
           frames_(frames),
           output_(output) {}
 
-    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override;
-    Status commit(const Place& place, std::uint32_t epoch, std::int64_t number) override;
-    Status segment(const segment::SegmentRecord&, std::stop_token) override { return okStatus(); }
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                                    std::stop_token stop) override;
+    Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
+    Status segment(const stream::SegmentRecord&, std::stop_token) override { return okStatus(); }
     Status endOfEpoch(std::uint32_t, std::int64_t, std::stop_token) override {
         epochEnds_.push_back(Clock::now());
         return okStatus();
@@ -51,8 +51,8 @@ class TableSink final : public segment::SequenceSink {
     const std::vector<Clock::time_point>& epochEnds() const { return epochEnds_; }
 
  private:
-    FramePlaces places_;
-    const std::size_t placesMax_;
+    FrameSlots slots_;
+    const std::size_t slotsMax_;
     const table::FrameTable& frames_;
     table::TableOutput& output_;
     mutable Mutex mutex_;

@@ -1,15 +1,16 @@
 #pragma once
 // Where a consumer stands in the global sequence: small, versioned, refuses to lie.
 //
-// Text form: JSON, docs/formats/cursor.md. A cursor is valid for one stream hash and one plan only.
+// Text form: JSON, docs/formats/cursor.md. A cursor is valid for one stream hash and one plan only:
+// checkCursor() of stream/read_state.h. Threads: a value.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "backend/core/json.h"
-#include "backend/core/status.h"
-
 namespace millrace::stream {
+
+struct TinyJson;
 
 /// The last `rows` kept rows of a segment that stand in the open rest.
 struct RestPart {
@@ -40,15 +41,10 @@ struct Cursor {
     /// cursor's own when it exists. Ascending.
     std::vector<std::int64_t> segmentsToRecompute(std::int64_t numSegments) const;
 
-    Json toJson() const;
-    std::string toText() const { return dumpJson(toJson()); }
-    static Result<Cursor> fromJson(const Json& json);
-    static Result<Cursor> fromText(std::string_view text);
-
-    /// kFailedPrecondition with a sentence when it was taken from another stream or plan,
-    /// kInvalidArgument when it cannot belong to this many segments of this micro-batch size.
-    Status check(std::string_view streamHash, std::string_view planHash, std::int64_t numSegments,
-                 std::int64_t microRows) const;
+    /// Members by name, without spaces: equal cursors have equal texts.
+    std::string toText() const;
+    /// Empty, or what is wrong with it, with "cursor: " in front.
+    std::string read(const TinyJson& json);
 };
 
 }  // namespace millrace::stream

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "backend/ring/frame_sink.h"
-#include "backend/segment/sequencer.h"
+#include "backend/segment/row_counts.h"
+#include "backend/stream/state/segment_record.h"
 
-namespace millrace::loader {
+namespace millrace::segment {
 
 class CountNames {
  public:
@@ -19,13 +19,13 @@ class CountNames {
     CountNames(const std::vector<std::vector<std::string>>& stepReasons,
                const std::vector<std::string>& vocabularies);
 
-    /// Adds `from`'s counts to `record`, which borrows the names. Reasons of 0 rows are left out,
-    /// vocabularies never.
-    void fill(const segment::SegmentRecord& from, ring::SegmentRecord& record) const;
+    /// What a segment's record says of its rows. Reasons of 0 rows and steps beyond a record's room
+    /// are left out, vocabularies never.
+    stream::SegmentSums sumsOf(const RowCounts& counts) const;
     std::size_t numLeftOut() const { return numLeftOut_; }
 
  private:
-    bool hasRoomFor(std::size_t more) const { return numNames_ + more <= ring::kMaxRecordCounts; }
+    bool hasRoomFor(std::size_t more) const { return numNames_ + more <= stream::kMaxRecordCounts; }
     void addSteps(const std::vector<std::vector<std::string>>& stepReasons);
     void addVocabularies(const std::vector<std::string>& vocabularies);
 
@@ -34,4 +34,4 @@ class CountNames {
     std::size_t numNames_ = 0, numLeftOut_ = 0;
 };
 
-}  // namespace millrace::loader
+}  // namespace millrace::segment

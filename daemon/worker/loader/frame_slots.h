@@ -1,5 +1,5 @@
 #pragma once
-// Places for frames that a sink reads and forgets: buffers of a pool, used again.
+// Slots for frames that a sink reads and forgets: buffers of a pool, used again.
 //
 // Threads: any. Ownership: the pool outlives it.
 #include <cstdint>
@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "backend/core/mutex.h"
+#include "backend/ring/frame_sink.h"
 #include "backend/segment/buffer_pool.h"
-#include "backend/segment/sequencer.h"
 
 namespace millrace::loader {
 
-class FramePlaces {
+class FrameSlots {
  public:
-    explicit FramePlaces(segment::BufferPool& pool) : pool_(pool) {}
+    explicit FrameSlots(segment::BufferPool& pool) : pool_(pool) {}
 
-    /// Tickets count the places from 0. kResourceExhausted when the pool has nothing left.
-    Result<segment::SequenceSink::Place> take(std::uint64_t bytes);
+    /// Tickets count the slots from 0. kResourceExhausted when the pool has nothing left.
+    Result<ring::FrameSlot> take(std::uint64_t bytes);
     void giveBack(std::uint64_t ticket);
 
  private:

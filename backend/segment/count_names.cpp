@@ -1,4 +1,4 @@
-#include "daemon/worker/loader/count_names.h"
+#include "backend/segment/count_names.h"
 
 #include <algorithm>
 #include <set>
@@ -6,15 +6,15 @@
 #include "backend/core/log.h"
 #include "backend/core/text.h"
 
-namespace millrace::loader {
+namespace millrace::segment {
 
 CountNames::CountNames(const std::vector<std::vector<std::string>>& stepReasons,
                        const std::vector<std::string>& vocabularies) {
     addSteps(stepReasons);
     addVocabularies(vocabularies);
     if (numLeftOut_ > 0) {
-        logWarn("feed: counts that no receipt will have",
-                {{"number", numLeftOut_}, {"room", ring::kMaxRecordCounts}});
+        logWarn("loader: counts that no receipt will have",
+                {{"number", numLeftOut_}, {"room", stream::kMaxRecordCounts}});
     }
 }
 
@@ -23,8 +23,8 @@ void CountNames::addSteps(const std::vector<std::vector<std::string>>& stepReaso
         std::vector<std::string>& names = reasons_.emplace_back();
         for (const std::string& reason : stepReasons[s]) {
             std::string name = strCat("step/", s, "/", reason);
-            const bool isKept = s < ring::kMaxRecordSteps && hasRoomFor(1) &&
-                                name.size() <= ring::kMaxCountNameBytes;
+            const bool isKept = s < stream::kMaxRecordSteps && hasRoomFor(1) &&
+                                name.size() <= stream::kMaxCountNameBytes;
             numNames_ += isKept ? 1 : 0;
             numLeftOut_ += isKept ? 0 : 1;
             names.push_back(isKept ? std::move(name) : "");
@@ -38,17 +38,21 @@ void CountNames::addVocabularies(const std::vector<std::string>& vocabularies) {
         std::pair<std::string, std::string> names(strCat("ids/", feature),
                                                   strCat("unknown/", feature));
         const bool isKept = known.insert(feature).second && hasRoomFor(2) &&
-                            names.second.size() <= ring::kMaxCountNameBytes;
+                            names.second.size() <= stream::kMaxCountNameBytes;
         numNames_ += isKept ? 2 : 0;
         numLeftOut_ += isKept ? 0 : 2;
         ids_.push_back(isKept ? std::move(names) : std::pair<std::string, std::string>());
     }
 }
 
-void CountNames::fill(const segment::SegmentRecord& from, ring::SegmentRecord& record) const {
-    const auto add = [&record](const std::string& name, std::int64_t value) {
+stream::SegmentSums CountNames::sumsOf(const RowCounts& from) const {
+    stream::SegmentSums sums{1, from.rowsScanned, from.rowsPruned, from.rowsKept, {}};
+    for (std::size_t s = 0; s < std::min(from.steps.size(), stream::kMaxRecordSteps); ++s) {
+        sums.steps.push_back({from.steps[s].rowsIn, from.steps[s].rowsOut});
+    }
+    const auto add = [&sums](const std::string& name, std::int64_t value) {
         if (!name.empty()) {
-            record.counts.push_back({name, static_cast<std::uint64_t>(value)});
+            sums.addCount(name, value);
         }
     };
     for (std::size_t s = 0; s < std::min(reasons_.size(), from.steps.size()); ++s) {
@@ -64,6 +68,7 @@ void CountNames::fill(const segment::SegmentRecord& from, ring::SegmentRecord& r
         add(ids_[v].first, count.ids);
         add(ids_[v].second, count.unknown);
     }
+    return sums;
 }
 
-}  // namespace millrace::loader
+}  // namespace millrace::segment

@@ -1,10 +1,10 @@
-#include "daemon/worker/loader/frame_places.h"
+#include "daemon/worker/loader/frame_slots.h"
 
 #include <utility>
 
 namespace millrace::loader {
 
-Result<segment::SequenceSink::Place> FramePlaces::take(std::uint64_t bytes) {
+Result<ring::FrameSlot> FrameSlots::take(std::uint64_t bytes) {
     const auto wanted = static_cast<std::int64_t>(bytes);
     segment::PooledBuffer buffer;
     {
@@ -19,12 +19,12 @@ Result<segment::SequenceSink::Place> FramePlaces::take(std::uint64_t bytes) {
     }
     MutexLock lock(mutex_);
     const std::uint64_t ticket = nextTicket_++;
-    const segment::SequenceSink::Place place{buffer.bytes().first(bytes), ticket};
+    const ring::FrameSlot slot{buffer.bytes().first(bytes), ticket};
     taken_.emplace(ticket, std::move(buffer));
-    return place;
+    return slot;
 }
 
-void FramePlaces::giveBack(std::uint64_t ticket) {
+void FrameSlots::giveBack(std::uint64_t ticket) {
     MutexLock lock(mutex_);
     const auto taken = taken_.find(ticket);
     free_.push_back(std::move(taken->second));

@@ -1,13 +1,15 @@
-#include "backend/ring/tiny_json.h"
+#include "backend/stream/state/tiny_json.h"
 
 #include <utility>
 
-namespace millrace::ring {
+#include "backend/stream/state/segment_record.h"
+
+namespace millrace::stream {
 namespace {
 
-class Parser {
+class TinyParser {
  public:
-    explicit Parser(std::string_view text) : text_(text) {}
+    explicit TinyParser(std::string_view text) : text_(text) {}
 
     bool document(TinyJson& out) {
         if (!value(out, 0)) {
@@ -100,12 +102,12 @@ class Parser {
         return take(']');
     }
 
-    bool number(std::uint64_t& out) {
+    bool number(std::int64_t& out) {
         const std::size_t from = at_;
         out = 0;
         for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
-            const auto digit = static_cast<std::uint64_t>(text_[at_] - '0');
-            if (out > (UINT64_MAX - digit) / 10) {
+            const int digit = text_[at_] - '0';
+            if (out > (kMaxCount - digit) / 10) {
                 return false;
             }
             out = out * 10 + digit;
@@ -144,7 +146,25 @@ class Parser {
             out += kTo[i];
             return true;
         }
-        unsigned code = 0;
+        char32_t code = 0;
+        if (!codeUnit(code)) {
+            return false;
+        }
+        if (code >= 0xd800 && code < 0xe000) {  // half of a pair: the other half follows
+            char32_t low = 0;
+            const bool isPair = code < 0xdc00 && text_.substr(at_ + 1, 2) == "\\u" &&
+                                (at_ += 2, codeUnit(low)) && low >= 0xdc00 && low < 0xe000;
+            if (!isPair) {
+                return false;
+            }
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        }
+        addUtf8(code, out);
+        return true;
+    }
+
+    /// Of `u` and four hex digits from at_ on; leaves at_ on the last one.
+    bool codeUnit(char32_t& code) {
         if (text_[at_] != 'u' || at_ + 4 >= text_.size()) {
             return false;
         }
@@ -155,11 +175,30 @@ class Parser {
             if (!digit && !letter) {
                 return false;
             }
-            code = code * 16 + static_cast<unsigned>(digit ? c - '0' : (c | 32) - 'a' + 10);
+            code = code * 16 + static_cast<char32_t>(digit ? c - '0' : (c | 32) - 'a' + 10);
         }
-        // Beyond ASCII only messages for people arrive; they come as UTF-8, not as escapes.
-        out += code < 0x80 ? static_cast<char>(code) : '?';
         return true;
+    }
+
+    static void addUtf8(char32_t code, std::string& out) {
+        const auto tail = [&](int shift) {
+            out += static_cast<char>(0x80 | (code >> shift & 0x3f));
+        };
+        if (code < 0x80) {
+            out += static_cast<char>(code);
+        } else if (code < 0x800) {
+            out += static_cast<char>(0xc0 | code >> 6);
+            tail(0);
+        } else if (code < 0x10000) {
+            out += static_cast<char>(0xe0 | code >> 12);
+            tail(6);
+            tail(0);
+        } else {
+            out += static_cast<char>(0xf0 | code >> 18);
+            tail(12);
+            tail(6);
+            tail(0);
+        }
     }
 
     std::string_view text_;
@@ -169,7 +208,7 @@ class Parser {
 }  // namespace
 
 bool TinyJson::parse(std::string_view text, TinyJson& out) {
-    return Parser(text).document(out);
+    return TinyParser(text).document(out);
 }
 
 const TinyJson* TinyJson::find(std::string_view name) const {
@@ -181,9 +220,9 @@ const TinyJson* TinyJson::find(std::string_view name) const {
     return nullptr;
 }
 
-bool TinyJson::readCount(std::string_view name, std::uint64_t& out) const {
+bool TinyJson::readCount(std::string_view name, std::int64_t& out) const {
     const TinyJson* value = find(name);
-    if (value == nullptr || value->kind != Kind::kCount || value->count > (UINT64_MAX >> 2)) {
+    if (value == nullptr || value->kind != Kind::kCount) {
         return false;
     }
     out = value->count;
@@ -197,6 +236,81 @@ bool TinyJson::readText(std::string_view name, std::string& out) const {
     }
     out = value->text;
     return true;
+}
+
+bool TinyJson::readPair(std::int64_t& first, std::int64_t& second) const {
+    if (items.size() != 2 || !items[0].isCount() || !items[1].isCount()) {
+        return false;
+    }
+    first = items[0].count;
+    second = items[1].count;
+    return true;
+}
+
+TinyJsonMembers::TinyJsonMembers(const TinyJson& object) : object_(object) {
+    if (object.kind != TinyJson::Kind::kObject) {
+        wrong_ = "is not an object";
+    }
+}
+
+const TinyJson& TinyJsonMembers::member(const char* name, TinyJson::Kind kind, const char* what) {
+    static const TinyJson kNone;
+    const TinyJson* value = object_.find(name);
+    if (value != nullptr && value->kind == kind) {
+        return *value;
+    }
+    if (wrong_.empty()) {
+        wrong_ = std::string("'") + name + "' must be " + what;
+    }
+    return kNone;
+}
+
+std::int64_t TinyJsonMembers::count(const char* name) {
+    return member(name, TinyJson::Kind::kCount, "a count").count;
+}
+
+std::string TinyJsonMembers::hash(const char* name) {
+    constexpr const char* kWhat = "a hash of 32 hex digits";
+    const std::string& text = member(name, TinyJson::Kind::kText, kWhat).text;
+    const bool isHash =
+        text.size() == 32 && text.find_first_not_of("0123456789abcdef") == text.npos;
+    if (!isHash && wrong_.empty()) {
+        wrong_ = std::string("'") + name + "' must be " + kWhat;
+    }
+    return text;
+}
+
+const TinyJson& TinyJsonMembers::list(const char* name) {
+    return member(name, TinyJson::Kind::kList, "a list");
+}
+
+const TinyJson& TinyJsonMembers::object(const char* name) {
+    return member(name, TinyJson::Kind::kObject, "an object");
+}
+
+TinyJsonText& TinyJsonText::member(const char* name, std::string_view json) {
+    text_ += text_.empty() ? "\"" : ",\"";
+    text_ += name;
+    text_ += "\":";
+    text_ += json;
+    return *this;
+}
+
+TinyJsonText& TinyJsonText::count(const char* name, std::int64_t value) {
+    return member(name, std::to_string(value));
+}
+
+TinyJsonText& TinyJsonText::text(const char* name, std::string_view value) {
+    return member(name, quoteJson(value));
+}
+
+TinyJsonText& TinyJsonText::counts(const char* name,
+                                   const std::map<std::string, std::int64_t>& values) {
+    std::string object;
+    for (const auto& [key, value] : values) {
+        object += (object.empty() ? "" : ",") + quoteJson(key) + ":" + std::to_string(value);
+    }
+    return member(name, "{" + object + "}");
 }
 
 std::string quoteJson(std::string_view text) {
@@ -218,4 +332,4 @@ std::string quoteJson(std::string_view text) {
     return out + '"';
 }
 
-}  // namespace millrace::ring
+}  // namespace millrace::stream

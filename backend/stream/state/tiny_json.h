@@ -1,0 +1,86 @@
+#pragma once
+// A small JSON for the C library, which has no dependencies: objects, lists, text, counts.
+//
+// TinyJson reads a document, TinyJsonMembers its members with a sentence for the first wrong one,
+// TinyJsonText writes an object. Threads: values. Failure: parse() is false for anything else
+// (fractions, negative numbers, counts over kMaxCount, deeper than 16).
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::stream {
+
+struct TinyJson {
+    enum class Kind { kNull, kBool, kCount, kText, kList, kObject };
+    Kind kind = Kind::kNull;
+    std::int64_t count = 0;
+    std::string text;
+    std::vector<TinyJson> items;
+    struct Member;
+    std::vector<Member> members;
+
+    static bool parse(std::string_view text, TinyJson& out);
+    bool isCount() const { return kind == Kind::kCount; }
+    /// The first member of that name; null when there is none.
+    const TinyJson* find(std::string_view name) const;
+    /// False when there is no such member of that kind.
+    bool readCount(std::string_view name, std::int64_t& out) const;
+    bool readText(std::string_view name, std::string& out) const;
+    /// Of a list of two counts; false for anything else.
+    bool readPair(std::int64_t& first, std::int64_t& second) const;
+};
+
+struct TinyJson::Member {
+    std::string name;
+    TinyJson value;
+};
+
+/// The members that an object must have; wrong() after the reads, until then defaults are given.
+class TinyJsonMembers {
+ public:
+    explicit TinyJsonMembers(const TinyJson& object);
+    std::int64_t count(const char* name);
+    /// 32 lower-case hex digits.
+    std::string hash(const char* name);
+    const TinyJson& list(const char* name);
+    const TinyJson& object(const char* name);
+    /// Empty, or what is wrong with the first member that is.
+    const std::string& wrong() const { return wrong_; }
+
+ private:
+    const TinyJson& member(const char* name, TinyJson::Kind kind, const char* what);
+    const TinyJson& object_;
+    std::string wrong_;
+};
+
+/// Writes the members of an object in the order of the calls, without spaces.
+class TinyJsonText {
+ public:
+    TinyJsonText& count(const char* name, std::int64_t value);
+    TinyJsonText& text(const char* name, std::string_view value);
+    TinyJsonText& counts(const char* name, const std::map<std::string, std::int64_t>& values);
+    /// `json`: the value's text.
+    TinyJsonText& member(const char* name, std::string_view json);
+    /// A list of pairs of counts.
+    template <class Items, class Item>
+    TinyJsonText& pairs(const char* name, const Items& items, std::int64_t Item::*first,
+                        std::int64_t Item::*second) {
+        std::string list;
+        for (const Item& item : items) {
+            list += list.empty() ? "[" : ",[";
+            list += std::to_string(item.*first) + "," + std::to_string(item.*second) + "]";
+        }
+        return member(name, "[" + list + "]");
+    }
+    std::string object() const { return "{" + text_ + "}"; }
+
+ private:
+    std::string text_;
+};
+
+/// `text` as a JSON string with its quotes.
+std::string quoteJson(std::string_view text);
+
+}  // namespace millrace::stream

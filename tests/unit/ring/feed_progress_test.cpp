@@ -1,0 +1,153 @@
+#include "backend/ring/feed_progress.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "backend/stream/open_rest.h"
+#include "backend/stream/read_state.h"
+
+namespace millrace::ring {
+namespace {
+
+using stream::Cursor;
+using stream::SegmentRecord;
+using stream::SegmentSums;
+using stream::StreamState;
+
+StreamState emptyState() {
+    StreamState state;
+    state.cursor = Cursor::start(std::string(32, 'a'), std::string(32, 'b'));
+    return state;
+}
+
+SegmentSums someSums(std::mt19937_64& random, std::int64_t rowsKept) {
+    const auto rows = static_cast<std::int64_t>(random() % 100);
+    SegmentSums sums{1, rows, rows / 10, rowsKept, {{rows, rowsKept}}};
+    for (const char* name : {"ids/größe", "step/0/false", "unknown/a \"b\"\\c\n\t\x01\x7f"}) {
+        if (random() % 3 > 0) {
+            sums.counts[name] = rows;
+        }
+    }
+    return sums;
+}
+
+/// Feeds random segments to stream::OpenRest and to FeedProgress: cursors must be the same.
+TEST(FeedProgress, CursorsAreThoseOfTheOpenRest) {
+    std::mt19937_64 random(5);
+    for (int round = 0; round < 500; ++round) {
+        const auto b = static_cast<std::int64_t>(1 + random() % 7);
+        FeedProgress progress;
+        progress.begin(emptyState(), b);
+        stream::OpenRest rest(b);
+        std::vector<Cursor> cursors;
+        std::vector<SegmentSums> sumsBefore(1);
+        const std::int64_t segments = 1 + static_cast<std::int64_t>(random() % 6);
+        std::int64_t partitionStart = 0;
+        for (std::int64_t s = 0; s < segments; ++s) {
+            Cursor at = emptyState().cursor;
+            at.segment = s;
+            at.rest = rest.parts();
+            const auto kept = static_cast<std::int64_t>(random() % 20);
+            partitionStart = random() % 3 == 0 ? s : partitionStart;
+            const stream::SegmentShare share = rest.add(s, kept, partitionStart);
+            for (at.offset = 0; at.offset < share.count(); ++at.offset) {
+                at.next = share.first + at.offset;
+                cursors.push_back(at);
+            }
+            const SegmentRecord record{
+                0, s, share.first, share.count(), share.tailRows, someSums(random, kept)};
+            sumsBefore.push_back(sumsBefore.back());
+            sumsBefore.back().add(record.sums);
+            ASSERT_EQ(progress.addRecord(record), nullptr);
+        }
+        for (const Cursor& cursor : cursors) {
+            StreamState state;
+            ASSERT_EQ(progress.stateAt(0, cursor.next, state), nullptr);
+            // A place at a segment's start may be given before empty segments.
+            if (cursor.offset > 0) {
+                EXPECT_EQ(state.cursor, cursor) << state.toText();
+            } else {
+                EXPECT_EQ(state.cursor.next, cursor.next);
+                EXPECT_LE(state.cursor.segment, cursor.segment);
+            }
+            EXPECT_EQ(state.sums, sumsBefore[static_cast<std::size_t>(state.cursor.segment)]);
+            const Result<StreamState> read = stream::readState(state.toText());
+            ASSERT_TRUE(read.ok()) << read.status() << state.toText();
+            EXPECT_EQ(read->toText(), state.toText());
+        }
+    }
+}
+
+TEST(FeedProgress, AnEpochsEndIsTheNextOnesStartAndMayBeAskedForTwice) {
+    FeedProgress progress;
+    progress.begin(emptyState(), 4);
+    ASSERT_EQ(progress.addRecord({0, 0, 0, 2, 1, {1, 10, 0, 9, {{10, 9}}}}), nullptr);
+    progress.addBatch(0, 0, {1, 0}, 4);
+    progress.addBatch(0, 1, {2, 0}, 4);
+    progress.addBatch(0, 2, {4, 0}, 1);
+    StreamState before, after, again;
+    ASSERT_EQ(progress.stateAt(0, 2, before), nullptr);
+    EXPECT_EQ(before.cursor.segment, 1);
+    EXPECT_EQ(before.cursor.rest, (std::vector<stream::RestPart>{{0, 1}}));
+    EXPECT_EQ(before.orderHash.sum(), (Sum128{3, 0}));
+    ASSERT_EQ(progress.endEpoch(0, 3), nullptr);
+    ASSERT_EQ(progress.advance(0, 3, after), nullptr);
+    EXPECT_EQ(after.cursor.epoch, 1U);
+    EXPECT_EQ(after.cursor.next, 0);
+    EXPECT_TRUE(after.cursor.rest.empty());
+    EXPECT_EQ(after.orderHash.sum(), (Sum128{7, 0}));
+    EXPECT_EQ(after.rowsDelivered, 9);
+    EXPECT_EQ(after.sums.rowsScanned, 10);
+    ASSERT_EQ(progress.advance(0, 3, again), nullptr);
+    EXPECT_EQ(again.toText(), after.toText());
+    EXPECT_NE(progress.advance(0, 1, again), nullptr) << "never back";
+}
+
+TEST(FeedProgress, RefusesRecordsThatDoNotFollow) {
+    FeedProgress progress;
+    progress.begin(emptyState(), 4);
+    EXPECT_NE(progress.addRecord({0, 1, 0, 2, 0, {}}), nullptr) << "a segment is missing";
+    EXPECT_NE(progress.addRecord({0, 0, 1, 2, 0, {}}), nullptr) << "a number is missing";
+    EXPECT_NE(progress.addRecord({0, 0, 0, 2, 4, {}}), nullptr) << "a tail of a micro-batch";
+    EXPECT_EQ(progress.addRecord({0, 0, 0, 2, 0, {}}), nullptr);
+    EXPECT_EQ(progress.addRecord({0, 0, 0, 2, 0, {}}), nullptr) << "again, after a reopen";
+    EXPECT_NE(progress.addRecord({0, 0, 0, 3, 0, {}}), nullptr) << "changed";
+    EXPECT_NE(progress.endEpoch(0, 1), nullptr);
+    EXPECT_NE(progress.endEpoch(1, 2), nullptr);
+    EXPECT_EQ(progress.endEpoch(0, 2), nullptr);
+}
+
+TEST(FeedProgress, KeepsABoundedHistory) {
+    FeedProgress progress;
+    progress.begin(emptyState(), 1);
+    for (std::int64_t n = 0; n < 200'000; ++n) {
+        ASSERT_EQ(progress.addRecord({0, n, n, 1, 0, {1, 1, 0, 1, {}}}), nullptr);
+        progress.addBatch(0, n, {1, 0}, 1);
+    }
+    StreamState state;
+    EXPECT_NE(progress.stateAt(0, 1, state), nullptr) << "too far back";
+    ASSERT_EQ(progress.stateAt(0, 200'000, state), nullptr);
+    EXPECT_EQ(state.orderHash.sum(), (Sum128{200'000, 0}));
+    EXPECT_EQ(state.sums.rowsScanned, 200'000);
+}
+
+TEST(FeedProgress, RefusesMoreNamesOfCountsThanAStateHolds) {
+    StreamState start = emptyState();
+    start.sums.counts = {{"of the state", 1}};
+    FeedProgress progress;
+    progress.begin(start, 1);
+    SegmentRecord record;
+    for (std::size_t i = 1; i < stream::kMaxRecordCounts; ++i) {
+        record.sums.counts[std::to_string(i)] = 1;
+    }
+    EXPECT_EQ(progress.addRecord(record), nullptr);
+    record.segment = 1;
+    EXPECT_EQ(progress.addRecord(record), nullptr) << "the same names again";
+    record.segment = 2;
+    record.sums.counts = {{"one more", 1}};
+    EXPECT_STREQ(progress.addRecord(record), "the segments' records have too many names of counts");
+}
+
+}  // namespace
+}  // namespace millrace::ring
