@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/cli/command.h"
-#include "app/client/spec_error.h"
+#include "app/client/daemon_values.h"
 #include "backend/core/subprocess.h"
 
 namespace millrace::cli {

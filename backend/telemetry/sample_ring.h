@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/core/mutex.h"
-#include "backend/telemetry/node_sample.h"
+#include "backend/telemetry/probes.h"
 
 namespace millrace::telemetry {
 

@@ -311,7 +311,7 @@ void ActiveRun::readAttemptFile() {
     idleAttempts_ = static_cast<int>(jsonInt(job, "idle_attempts"));
     const auto attempts = place_.store.attempts(run_.id);
     hasBegun_ = !attempts.ok() || attempts->empty() || attempts->back().hasBegun;
-    lastStep_ = hasBegun_ ? std::max(run_.step, resumeStep_) : resumeStep_;
+    lastStep_ = hasBegun_ ? std::max(run_.progress.step, resumeStep_) : resumeStep_;
     // A checkpoint may be in the store before the progress of its step is.
     const auto checkpoints = place_.store.checkpoints(run_.id);
     for (std::size_t i = 0; checkpoints.ok() && i < checkpoints->size(); ++i) {
