@@ -24,7 +24,7 @@
 namespace millrace::client {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // As the daemon says it.
 grpc::Status own(grpc::StatusCode code, const std::string& sentence) {
