@@ -15,7 +15,7 @@ namespace {
 // What a pattern costs grows with both.
 constexpr std::ptrdiff_t kMostWildcards = 8;
 constexpr std::size_t kMostPatternBytes = 300;
-constexpr std::string_view kCharacterUrl = "millrace/filter-character";
+constexpr char kCharacterUrl[] = "millrace/filter-character";
 
 enum class AttributeKind { kText, kState, kNumber, kTime };
 
@@ -369,7 +369,10 @@ class Parser {
         const bool isPattern = clause.op == FilterOp::kLike || clause.op == FilterOp::kILike;
         if (key.attribute != nullptr && key.attribute->kind == AttributeKind::kState &&
             !isPattern && !runStateOf(text)) {
-            const std::vector<std::string> known(kRunStateTexts.begin(), kRunStateTexts.end());
+            std::vector<std::string> known;
+            for (const RunState state : values::kRunStates) {
+                known.emplace_back(nameOf(state));
+            }
             return error(start, "unknown state '", text, "'", nameHint(text, known));
         }
         if (isPattern && std::count(text.begin(), text.end(), '%') > kMostWildcards) {
@@ -487,7 +490,7 @@ void addClause(const FilterClause& clause, SqlText& sql) {
 }  // namespace
 
 int characterOf(const Status& status) {
-    const std::optional<absl::Cord> text = status.GetPayload(kCharacterUrl);
+    const auto text = status.GetPayload(kCharacterUrl);
     int character = 0;
     return text && absl::SimpleAtoi(std::string(*text), &character) ? character : 0;
 }

@@ -27,9 +27,7 @@ std::string_view nameOf(RunState state) {
 }
 
 std::optional<RunState> runStateOf(std::string_view word) {
-    for (const RunState state : {RunState::kQueued, RunState::kStarting, RunState::kRunning,
-                                 RunState::kStopping, RunState::kFinished, RunState::kFailed,
-                                 RunState::kCancelled}) {
+    for (const RunState state : kRunStates) {
         if (nameOf(state) == word) {
             return state;
         }

@@ -20,6 +20,10 @@ enum class RunState {
     kFailed,
     kCancelled
 };
+/// All but kUnknown, in the order of a life.
+inline constexpr RunState kRunStates[] = {
+    RunState::kQueued,   RunState::kStarting, RunState::kRunning,  RunState::kStopping,
+    RunState::kFinished, RunState::kFailed,   RunState::kCancelled};
 /// "queued", "running", ...: the words of the store, of filters, of --json and of tables.
 std::string_view nameOf(RunState state);
 /// Nothing for a word that is no state.

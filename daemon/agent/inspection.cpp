@@ -33,8 +33,8 @@ InspectRequest inspectRequestOf(const values::SpecSource& spec) {
 }
 
 InspectRequest inspectRequestOf(const values::SubmitRequest& submit) {
-    InspectRequest request =
-        inspectRequestOf({submit.specText, submit.fileName, submit.baseDir, submit.sets});
+    InspectRequest request = inspectRequestOf(
+        values::SpecSource{submit.specText, submit.fileName, submit.baseDir, submit.sets});
     request.isAll = submit.allVariations;
     if (!submit.withoutBase && !submit.variations.empty()) {
         request.variations.emplace_back("");
