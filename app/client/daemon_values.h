@@ -17,13 +17,8 @@
 
 namespace millrace::client {
 
-using values::kSpecBytesMax;
-using values::isEnded;
-using values::kFromLast;
-using values::kFromStart;
-using values::nameOf;
-using values::Checkpoint;
 using values::CheckedRun;
+using values::Checkpoint;
 using values::CheckReply;
 using values::CheckRequest;
 using values::ColumnFacts;
@@ -39,6 +34,10 @@ using values::GitFacts;
 using values::GpuInfo;
 using values::GpuSample;
 using values::Handshake;
+using values::isEnded;
+using values::kFromLast;
+using values::kFromStart;
+using values::kSpecBytesMax;
 using values::LargeDocument;
 using values::LeftOutColumn;
 using values::ListRequest;
@@ -46,6 +45,7 @@ using values::LogChunk;
 using values::LogLevel;
 using values::LogLine;
 using values::LogsRequest;
+using values::nameOf;
 using values::NodeInfo;
 using values::NodeSample;
 using values::Phase;

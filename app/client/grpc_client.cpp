@@ -217,10 +217,9 @@ class GrpcClient final : public DaemonClient {
     }
 
     Result<SubmitReply> submit(const SubmitRequest& request) override {
-        ASSIGN_OR_RETURN(
-            const auto reply,
-            call<v1::Runs>(&v1::Runs::Stub::Submit, convert::toProto(request),
-                           rpc::kSubmitDeadlineMs));
+        ASSIGN_OR_RETURN(const auto reply,
+                         call<v1::Runs>(&v1::Runs::Stub::Submit, convert::toProto(request),
+                                        rpc::kSubmitDeadlineMs));
         return convert::fromProto(reply);
     }
 

@@ -96,7 +96,7 @@ Result<std::size_t> pageStart(const RunQuery& query, const std::vector<Listed>& 
 using Page = std::unordered_map<std::int64_t, RunSummary*>;
 
 Status fillPairs(Database& db, const std::string& nos, std::string_view table, const Page& page,
-                 std::map<std::string, std::string> RunSummary::* member) {
+                 std::map<std::string, std::string> RunSummary::*member) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare(strCat("SELECT run_no, key, value FROM ", table,
                                        " WHERE run_no IN (SELECT value FROM json_each(?))")));

@@ -21,10 +21,9 @@ RunSummary readRun(const Statement& row, std::int64_t& no) {
     const auto number = [&] { return row.intAt(column++); };
     RunSummary run;
     no = number();
-    for (std::string* member :
-         {&run.id, &run.uid, &run.name, &run.owner, &run.project, &run.note, &run.variation,
-          &run.variationOf, &run.parentRun, &run.specHash, &run.streamHash, &run.planHash,
-          &run.submitKey}) {
+    for (std::string* member : {&run.id, &run.uid, &run.name, &run.owner, &run.project, &run.note,
+                                &run.variation, &run.variationOf, &run.parentRun, &run.specHash,
+                                &run.streamHash, &run.planHash, &run.submitKey}) {
         *member = text();
     }
     run.group = run.variationOf.empty() ? run.id : run.variationOf;
@@ -73,9 +72,9 @@ void readRest(const Statement& row, RunRecord& run) {
 namespace {
 
 void addInOrder(std::vector<values::RunFigure>& metrics, values::RunFigure metric) {
-    const auto at = std::upper_bound(
-        metrics.begin(), metrics.end(), metric,
-        [](const auto& one, const auto& other) { return one.name < other.name; });
+    const auto at =
+        std::upper_bound(metrics.begin(), metrics.end(), metric,
+                         [](const auto& one, const auto& other) { return one.name < other.name; });
     metrics.insert(at, std::move(metric));
 }
 

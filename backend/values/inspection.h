@@ -113,7 +113,7 @@ struct StepsReply {
 
 struct PreviewRequest {
     SpecSource spec;
-    std::string variation;  ///< "": the base
+    std::string variation;     ///< "": the base
     double seconds = 0;        ///< for samples; 0: 3
     std::int64_t threads = 0;  ///< of the loader; 0: the spec's, else one a core
     bool operator==(const PreviewRequest&) const = default;

@@ -24,7 +24,7 @@ enum class LargeDocument { kPlan, kReceipt };
 
 /// What a run was made from, as the store keeps it.
 struct RunDocuments {
-    std::string specText;      ///< as the user wrote it
+    std::string specText;  ///< as the user wrote it
     std::string resolvedSpec;
     std::string planFacts;  ///< files, splits, rows, bytes of the plan; "" of older versions
     std::string hardware;   ///< of the node that the run was submitted to
@@ -57,7 +57,7 @@ struct RunEvent {
 };
 
 struct RunDetail {
-    RunSummary summary;                               ///< without params, which stand here
+    RunSummary summary;                                ///< without params, which stand here
     std::string specText, specFileName, resolvedSpec;  ///< resolvedSpec: canonical JSON
     std::int64_t planFiles = 0, planSplits = 0, planRows = 0, planBytes = 0;
     std::optional<Receipt> receipt;  ///< absent before the first checkpoint

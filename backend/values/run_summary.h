@@ -36,16 +36,16 @@ struct RunFigure {
 };
 
 struct RunSummary {
-    std::string id;         ///< "r-" and 5 or more characters, never reused
-    std::string uid;        ///< UUIDv7, 32 hex digits
+    std::string id;   ///< "r-" and 5 or more characters, never reused
+    std::string uid;  ///< UUIDv7, 32 hex digits
     std::string name;
     std::string variation;    ///< "" for the base
     std::string variationOf;  ///< the base's run of the same submit; "" when there is none
     std::string owner, project, note;
     std::map<std::string, std::string> tags;
     RunState state = RunState::kUnknown;
-    std::string queuedReason;  ///< what it waits for: in the queue, and between its attempts
-    std::string exitReason;    ///< one sentence when failed or cancelled
+    std::string queuedReason;        ///< what it waits for: in the queue, and between its attempts
+    std::string exitReason;          ///< one sentence when failed or cancelled
     std::string trouble;             ///< what is wrong while it goes on; "": nothing
     std::int64_t standsSinceMs = 0;  ///< it has not got on since; 0: it gets on
     int attempt = 0;                 ///< the newest; 0 before the first start
@@ -70,7 +70,7 @@ struct RunSummary {
     std::uint64_t seed = 0;
     std::uint64_t revision = 0;  ///< grows with every change of any run
     std::int64_t rowsRead = 0, rowsKept = 0, rowsTrained = 0;  ///< of committed steps
-    std::string orderHash, evalOrderHash;       ///< "" unknown
+    std::string orderHash, evalOrderHash;                      ///< "" unknown
     std::map<std::string, std::string> params;  ///< scalars of the resolved spec; where asked for
 
     /// The newest value of a metric.

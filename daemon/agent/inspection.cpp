@@ -80,8 +80,7 @@ Result<std::string> Inspection::dataset(const values::DatasetRequest& request,
         json = inspectQuestion(spec, "dataset");
         about = spec.fileName;
     } else {
-        const bool needsBase =
-            !std::all_of(request.paths.begin(), request.paths.end(), isAbsolute);
+        const bool needsBase = !std::all_of(request.paths.begin(), request.paths.end(), isAbsolute);
         if (needsBase && !isAbsolute(request.baseDir)) {
             return invalidArgument("base directory '", request.baseDir,
                                    "': must be absolute for relative paths");

@@ -125,9 +125,9 @@ Result<values::Receipt> shownReceipt(std::string_view receipt, std::size_t mostF
     }
     const bool isWhole = numFiles <= mostFiles;
     const std::string some = isWhole ? "" : strCat(shown == 0 ? "[" : files.substr(0, shown), "]");
-    ASSIGN_OR_RETURN(Json json,
-                     parseJson(isWhole ? std::string(receipt)
-                                       : withJsonMember(receipt, "files", some), "receipt"));
+    ASSIGN_OR_RETURN(Json json, parseJson(isWhole ? std::string(receipt)
+                                                  : withJsonMember(receipt, "files", some),
+                                          "receipt"));
     if (!isWhole) {
         json["files_total"] = numFiles;
     }

@@ -51,7 +51,11 @@ std::string firstOf(const std::string& a, const std::string& b) {
 }
 
 values::SpecError shownError(const spec::SpecError& error, const std::string& fileName) {
-    return {error.message,           error.code, fileName, error.path, std::max(error.line, 0),
+    return {error.message,
+            error.code,
+            fileName,
+            error.path,
+            std::max(error.line, 0),
             std::max(error.column, 0)};
 }
 
@@ -200,8 +204,8 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
     for (const InspectedRun& run : inspected.runs) {
         const Status init = checkInitFrom(run);
         if (!init.ok() && reply.errors.empty()) {
-            reply.errors.push_back({std::string(messageOf(init)), "check", question.fileName,
-                                    "train.init_from"});
+            reply.errors.push_back(
+                {std::string(messageOf(init)), "check", question.fileName, "train.init_from"});
         }
     }
     if (!reply.errors.empty()) {
@@ -335,8 +339,8 @@ Result<RunService::Document> RunService::document(const std::string& run,
     return document;
 }
 
-Result<values::RunSummary> RunService::change(const std::string& run,
-                                   const std::function<Status(const std::string& id)>& what) {
+Result<values::RunSummary> RunService::change(
+    const std::string& run, const std::function<Status(const std::string& id)>& what) {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
     RETURN_IF_ERROR(what(id));
     live_.touch();
@@ -344,7 +348,7 @@ Result<values::RunSummary> RunService::change(const std::string& run,
 }
 
 Result<values::RunSummary> RunService::stop(const std::string& run, const std::string& reason,
-                                 std::chrono::milliseconds grace) {
+                                            std::chrono::milliseconds grace) {
     return change(run, [&](const std::string& id) {
         return controller_.stop(id, reason.empty() ? "stopped on request" : reason, grace);
     });
@@ -380,8 +384,8 @@ Result<values::RunSummary> RunService::setNote(const std::string& run, const std
 }
 
 Result<values::RunSummary> RunService::setTags(const std::string& run,
-                                    const std::map<std::string, std::string>& set,
-                                    const std::vector<std::string>& remove) {
+                                               const std::map<std::string, std::string>& set,
+                                               const std::vector<std::string>& remove) {
     RETURN_IF_ERROR(checkTags(set));
     return change(run, [&](const std::string& id) -> Status {
         for (const auto& [key, value] : set) {

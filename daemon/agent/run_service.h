@@ -63,14 +63,15 @@ class RunService {
     Result<Document> document(const std::string& run, runs::LargeDocument which,
                               std::int64_t offset) const;
     Result<values::RunSummary> stop(const std::string& run, const std::string& reason,
-                         std::chrono::milliseconds grace);
+                                    std::chrono::milliseconds grace);
     Result<values::RunSummary> resume(const std::string& run, std::int64_t step);
     /// Hides a run; `isForGood`: frees what it takes, with no way back.
     Result<values::RemovedRun> remove(const std::string& run, bool isForGood = false);
     Result<values::RunSummary> restore(const std::string& run);
     Result<values::RunSummary> setNote(const std::string& run, const std::string& note);
-    Result<values::RunSummary> setTags(const std::string& run, const std::map<std::string, std::string>& set,
-                            const std::vector<std::string>& remove);
+    Result<values::RunSummary> setTags(const std::string& run,
+                                       const std::map<std::string, std::string>& set,
+                                       const std::vector<std::string>& remove);
     values::FilterCheck checkFilter(const std::string& filter,
                                     const std::vector<std::string>& orderBy) const;
 
@@ -105,7 +106,7 @@ class RunService {
     Result<values::RunSummary> viewOf(const std::string& id) const;
     Status addPlanFacts(const runs::RunRecord& run, values::RunDetail& detail) const;
     Result<values::RunSummary> change(const std::string& run,
-                           const std::function<Status(const std::string& id)>& what);
+                                      const std::function<Status(const std::string& id)>& what);
     RunDirectory directoryOf(const std::string& id) const { return {options_.runsDir, id}; }
 
     const ServiceOptions options_;

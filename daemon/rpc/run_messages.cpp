@@ -8,8 +8,8 @@ v1::MetricChunk toProto(const agent::MetricChanges& changes) {
     v1::MetricChunk out;
     for (const agent::MetricValue& value : changes.points) {
         const runs::MetricPoint& at = value.point;
-        *out.add_points() = convert::toProto(values::RunFigure{value.name, at.value, at.step, at.timeMs,
-                                                               at.epoch, at.rows, at.attempt});
+        *out.add_points() = convert::toProto(values::RunFigure{
+            value.name, at.value, at.step, at.timeMs, at.epoch, at.rows, at.attempt});
     }
     // 0 says "nothing is replaced", so a restart from the very start is -1.
     const std::int64_t after = changes.replacesAfterStep;

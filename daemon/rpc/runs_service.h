@@ -1,6 +1,6 @@
 #pragma once
-// The service Runs: translates between messages and agent::RunService, and nothing else. A call stands
-// in runs_service.cpp alone.
+// The service Runs: translates between messages and agent::RunService, and nothing else. A call
+// stands in runs_service.cpp alone.
 #include <memory>
 
 #include <millrace/v1/runs.grpc.pb.h>

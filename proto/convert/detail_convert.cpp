@@ -140,7 +140,8 @@ values::StepReceipt fromProto(const v1::StepReceipt& message) {
 }
 
 v1::VocabularyReceipt toProto(const values::VocabularyReceipt& value) {
-    return written<values::VocabularyReceipt, v1::VocabularyReceipt>(value, vocabularyReceiptFields);
+    return written<values::VocabularyReceipt, v1::VocabularyReceipt>(value,
+                                                                     vocabularyReceiptFields);
 }
 values::VocabularyReceipt fromProto(const v1::VocabularyReceipt& message) {
     return read<values::VocabularyReceipt, v1::VocabularyReceipt>(message, vocabularyReceiptFields);

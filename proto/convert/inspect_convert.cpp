@@ -1,7 +1,7 @@
 #include "proto/convert/inspect_convert.h"
 
-#include "proto/convert/fields.h"
 #include "proto/convert/detail_convert.h"
+#include "proto/convert/fields.h"
 #include "proto/convert/submit_convert.h"
 
 namespace millrace::convert {

@@ -59,9 +59,9 @@ inline void setField(Message& message, const FieldDescriptor& field, int& count)
         case FieldDescriptor::CPPTYPE_STRING:
             return set(&R::AddString, &R::SetString, text);
         case FieldDescriptor::CPPTYPE_MESSAGE:
-            return setAll(isList ? *in.AddMessage(&message, &field)
-                                 : *in.MutableMessage(&message, &field),
-                          count);
+            return setAll(
+                isList ? *in.AddMessage(&message, &field) : *in.MutableMessage(&message, &field),
+                count);
     }
 }
 
