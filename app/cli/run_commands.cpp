@@ -7,7 +7,6 @@
 #include "app/session/submission.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
-#include "backend/runs/run_record.h"
 
 namespace millrace::cli {
 namespace {
@@ -258,10 +257,10 @@ int runResume(CliContext& context, const ParsedArgs& args) {
         return fail(context, found.status());
     }
     const std::int64_t step =
-        args.has("--from-start") ? runs::kFromStart : args.number("--step", runs::kFromLast);
+        args.has("--from-start") ? client::kFromStart : args.number("--step", client::kFromLast);
     Result<RunSummary> run = (*daemon)->resume(found->summary.id, step);
     if (takesStart(context, *found, run.status())) {
-        run = (*daemon)->resume(found->summary.id, runs::kFromStart);
+        run = (*daemon)->resume(found->summary.id, client::kFromStart);
     }
     if (!run.ok()) {
         return fail(context, run.status());

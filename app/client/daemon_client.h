@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "app/client/daemon_values.h"
-#include "app/client/inspect_values.h"
 #include "backend/core/status.h"
 
 namespace millrace::client {

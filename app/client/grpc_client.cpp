@@ -12,7 +12,6 @@
 
 #include "app/client/message_text.h"
 #include "app/client/translate.h"
-#include "app/client/translate_inspect.h"
 #include "backend/core/files.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
@@ -21,7 +20,15 @@
 #include "millrace/v1/inspect.grpc.pb.h"
 #include "millrace/v1/nodes.grpc.pb.h"
 #include "millrace/v1/runs.grpc.pb.h"
+#include "proto/convert/daemon_convert.h"
+#include "proto/convert/detail_convert.h"
+#include "proto/convert/enum_convert.h"
+#include "proto/convert/inspect_convert.h"
+#include "proto/convert/log_convert.h"
+#include "proto/convert/node_convert.h"
 #include "proto/convert/rpc_options.h"
+#include "proto/convert/run_convert.h"
+#include "proto/convert/submit_convert.h"
 
 namespace millrace::client {
 namespace {
@@ -80,22 +87,23 @@ std::string reasonOf(const std::string& message) {
     return message;
 }
 
-// Codes are the same numbers on both sides.
+bool isDaemonsWord(const grpc::Status& status) {
+    return status.error_details() == rpc::kDaemonsWord;
+}
+
+// Codes are the same numbers on both sides. What the daemon itself says is passed on as it is; what
+// gRPC says at either end is put into words that help.
 Status toStatus(const grpc::Status& from, const Address& address) {
     if (from.ok()) {
         return okStatus();
     }
-    if (from.error_code() == grpc::StatusCode::UNAVAILABLE) {
-        const bool isTransport = from.error_message().find("ocket") != std::string::npos ||
-                                 from.error_message().find("onnect") != std::string::npos ||
-                                 from.error_message().find("addresses") != std::string::npos ||
-                                 from.error_message().find("DNS") != std::string::npos;
-        return isTransport ? noDaemon(address, reasonOf(from.error_message()))
-                           : unavailable(from.error_message());
+    if (isDaemonsWord(from)) {
+        return Status(static_cast<absl::StatusCode>(from.error_code()), from.error_message());
     }
-    // A limit of the daemon's own comes with its sentence, that of the call with gRPC's two words.
-    if (from.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
-        from.error_message() == "Deadline Exceeded") {
+    if (from.error_code() == grpc::StatusCode::UNAVAILABLE) {
+        return noDaemon(address, reasonOf(from.error_message()));
+    }
+    if (from.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
         return deadlineExceeded("the daemon at ", address.text(), " did not answer in time");
     }
     if (from.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
@@ -106,6 +114,15 @@ Status toStatus(const grpc::Status& from, const Address& address) {
                              "down', then 'millrace up'"));
     }
     return Status(static_cast<absl::StatusCode>(from.error_code()), from.error_message());
+}
+
+template <class Message>
+auto fromMessage(const Message& message) {
+    if constexpr (std::is_same_v<Message, v1::MetricChunk>) {
+        return toValue(message);
+    } else {
+        return convert::fromProto(message);
+    }
 }
 
 // A server stream read by a thread of its own.
@@ -122,7 +139,7 @@ class StreamReader final : public Subscription {
                                   const Reader reader = open(channel, &context_);
                                   Message message;
                                   while (reader->Read(&message)) {
-                                      handler.onItem(toValue(message));
+                                      handler.onItem(fromMessage(message));
                                   }
                                   handler.onEnd(toStatus(reader->Finish(), address));
                               })) {}
@@ -174,16 +191,13 @@ class GrpcClient final : public DaemonClient {
                                       ", this millrace speaks ", rpc::kProtocolVersion,
                                       ": update millrace");
         }
-        return Handshake{reply.version(),
-                         reply.protocol_version(),
-                         {reply.capabilities().begin(), reply.capabilities().end()},
-                         reply.now_ms()};
+        return convert::fromProto(reply);
     }
 
     Result<DaemonStatus> status() override {
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Daemon>(&v1::Daemon::Stub::Status, v1::DaemonStatusRequest()));
-        return toValue(reply);
+        return convert::fromProto(reply);
     }
 
     Result<DownReport> down(int graceSeconds) override {
@@ -191,10 +205,7 @@ class GrpcClient final : public DaemonClient {
         request.set_grace_seconds(static_cast<std::uint32_t>(graceSeconds));
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Daemon>(&v1::Daemon::Stub::Down, request, stopMs(graceSeconds)));
-        return DownReport{static_cast<int>(reply.runs_stopped()),
-                          static_cast<int>(reply.workers_ended()),
-                          static_cast<int>(reply.runs_queued()),
-                          static_cast<int>(reply.runs_left())};
+        return convert::fromProto(reply);
     }
 
     Result<StoreCheck> checkStore(bool isWhole) override {
@@ -202,46 +213,34 @@ class GrpcClient final : public DaemonClient {
         request.set_whole(isWhole);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Daemon>(&v1::Daemon::Stub::CheckStore, request,
                                                             rpc::kCheckStoreDeadlineMs));
-        return StoreCheck{{reply.damage().begin(), reply.damage().end()},
-                          reply.path(),
-                          reply.bytes(),
-                          static_cast<std::int64_t>(reply.runs()),
-                          reply.seconds()};
+        return convert::fromProto(reply);
     }
 
     Result<SubmitReply> submit(const SubmitRequest& request) override {
-        ASSIGN_OR_RETURN(
-            const auto reply,
-            call<v1::Runs>(&v1::Runs::Stub::Submit, toMessage(request), rpc::kSubmitDeadlineMs));
-        return toValue(reply);
+        ASSIGN_OR_RETURN(const auto reply,
+                         call<v1::Runs>(&v1::Runs::Stub::Submit, convert::toProto(request),
+                                        rpc::kSubmitDeadlineMs));
+        return convert::fromProto(reply);
     }
 
     Result<RunPage> list(const ListRequest& request) override {
         ASSIGN_OR_RETURN(const auto reply,
-                         call<v1::Runs>(&v1::Runs::Stub::List, toMessage(request)));
-        RunPage page;
-        for (const auto& run : reply.runs()) {
-            page.runs.push_back(toValue(run));
-        }
-        page.nextPageToken = reply.next_page_token();
-        page.total = static_cast<std::int64_t>(reply.total());
-        page.revision = reply.revision();
-        return page;
+                         call<v1::Runs>(&v1::Runs::Stub::List, convert::toProto(request)));
+        return convert::fromProto(reply);
     }
 
     Result<RunDetail> get(const std::string& run) override {
         v1::GetRunRequest request;
         request.set_run(run);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Get, request));
-        return toValue(reply);
+        return convert::fromProto(reply);
     }
 
     // Piece by piece; from the start again when a receipt became another one meanwhile.
     Result<std::string> document(const std::string& run, LargeDocument which) override {
         v1::DocumentRequest request;
         request.set_run(run);
-        request.set_document(which == LargeDocument::kPlan ? v1::LARGE_DOCUMENT_PLAN
-                                                           : v1::LARGE_DOCUMENT_RECEIPT);
+        request.set_document(convert::toProto(which));
         std::string text, hash;
         for (int restarts = 0; restarts < 3;) {
             request.set_offset(text.size());
@@ -278,7 +277,7 @@ class GrpcClient final : public DaemonClient {
         request.set_reason(reason);
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Runs>(&v1::Runs::Stub::Stop, request, stopMs(graceSeconds)));
-        return toValue(reply.run());
+        return convert::fromProto(reply.run());
     }
 
     Result<RunSummary> resume(const std::string& run, std::int64_t step) override {
@@ -286,7 +285,7 @@ class GrpcClient final : public DaemonClient {
         request.set_run(run);
         request.set_step(step);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Resume, request));
-        return toValue(reply.run());
+        return convert::fromProto(reply.run());
     }
 
     Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
@@ -296,15 +295,14 @@ class GrpcClient final : public DaemonClient {
         // Checkpoints of a long run are many gigabytes.
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Delete, request,
                                                           rpc::kSubmitDeadlineMs));
-        return RemovedRun{toValue(reply.run()), reply.freed_bytes(), reply.held_bytes(),
-                          static_cast<int>(reply.keep_hours())};
+        return convert::fromProto(reply);
     }
 
     Result<RunSummary> restore(const std::string& run) override {
         v1::RestoreRunRequest request;
         request.set_run(run);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Restore, request));
-        return toValue(reply.run());
+        return convert::fromProto(reply.run());
     }
 
     Result<RunSummary> setNote(const std::string& run, const std::string& note) override {
@@ -312,7 +310,7 @@ class GrpcClient final : public DaemonClient {
         request.set_run(run);
         request.set_note(note);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::SetNote, request));
-        return toValue(reply.run());
+        return convert::fromProto(reply.run());
     }
 
     Result<RunSummary> setTags(const std::string& run,
@@ -325,30 +323,30 @@ class GrpcClient final : public DaemonClient {
         }
         request.mutable_remove()->Add(remove.begin(), remove.end());
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::SetTags, request));
-        return toValue(reply.run());
+        return convert::fromProto(reply.run());
     }
 
     Result<FilterCheck> parseFilter(const std::string& filter) override {
         v1::ParseFilterRequest request;
         request.set_filter(filter);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::ParseFilter, request));
-        return FilterCheck{reply.ok(), reply.message(), static_cast<int>(reply.column())};
+        return convert::fromProto(reply);
     }
 
     Result<CheckReply> check(const CheckRequest& request) override {
-        return inspect(&v1::Inspect::Stub::Check, toMessage(request));
+        return inspect(&v1::Inspect::Stub::Check, convert::toProto(request));
     }
 
     Result<DatasetReply> dataset(const DatasetRequest& request) override {
-        return inspect(&v1::Inspect::Stub::Dataset, toMessage(request));
+        return inspect(&v1::Inspect::Stub::Dataset, convert::toProto(request));
     }
 
     Result<StepsReply> steps(const StepsRequest& request) override {
-        return inspect(&v1::Inspect::Stub::Steps, toMessage(request));
+        return inspect(&v1::Inspect::Stub::Steps, convert::toProto(request));
     }
 
     Result<PreviewReply> preview(const PreviewRequest& request, std::stop_token stop) override {
-        return inspect(&v1::Inspect::Stub::Preview, toMessage(request), std::move(stop));
+        return inspect(&v1::Inspect::Stub::Preview, convert::toProto(request), std::move(stop));
     }
 
     Result<std::vector<NodeInfo>> nodes() override {
@@ -356,7 +354,7 @@ class GrpcClient final : public DaemonClient {
                          call<v1::Nodes>(&v1::Nodes::Stub::List, v1::ListNodesRequest()));
         std::vector<NodeInfo> all;
         for (const auto& node : reply.nodes()) {
-            all.push_back(toValue(node));
+            all.push_back(convert::fromProto(node));
         }
         return all;
     }
@@ -380,7 +378,7 @@ class GrpcClient final : public DaemonClient {
 
     std::unique_ptr<Subscription> logs(const LogsRequest& request,
                                        StreamHandler<LogChunk> handler) override {
-        return stream<v1::Runs>("mr-logs", &v1::Runs::Stub::Logs, toMessage(request),
+        return stream<v1::Runs>("mr-logs", &v1::Runs::Stub::Logs, convert::toProto(request),
                                 std::move(handler));
     }
 
@@ -398,10 +396,10 @@ class GrpcClient final : public DaemonClient {
     auto inspect(grpc::Status (v1::Inspect::Stub::*method)(grpc::ClientContext*, const Request&,
                                                            Reply*),
                  const Request& request, std::stop_token stop = {})
-        -> Result<decltype(toValue(std::declval<Reply>()))> {
+        -> Result<decltype(convert::fromProto(std::declval<Reply>()))> {
         ASSIGN_OR_RETURN(const Reply reply, call<v1::Inspect>(method, request,
                                                               rpc::kSubmitDeadlineMs, stop));
-        return toValue(reply);
+        return convert::fromProto(reply);
     }
 
     static int stopMs(int graceSeconds) {
@@ -443,7 +441,8 @@ class GrpcClient final : public DaemonClient {
 
     // A broken channel on a descriptor never heals: the next call makes another one.
     bool dropIfBroken(const grpc::Status& status, const ChannelPtr& used) MR_EXCLUDES(mutex_) {
-        if (status.error_code() != grpc::StatusCode::UNAVAILABLE || !options_.address.isUnix()) {
+        if (status.error_code() != grpc::StatusCode::UNAVAILABLE || isDaemonsWord(status) ||
+            !options_.address.isUnix()) {
             return false;
         }
         MutexLock lock(mutex_);

@@ -15,6 +15,7 @@ namespace {
 // What a pattern costs grows with both.
 constexpr std::ptrdiff_t kMostWildcards = 8;
 constexpr std::size_t kMostPatternBytes = 300;
+constexpr char kCharacterUrl[] = "millrace/filter-character";
 
 enum class AttributeKind { kText, kState, kNumber, kTime };
 
@@ -161,7 +162,9 @@ class Parser {
  private:
     template <class... P>
     Status error(std::size_t at, const P&... parts) const {
-        return invalidArgument(place_, ", character ", at + 1, ": ", parts...);
+        Status status = invalidArgument(place_, ", character ", at + 1, ": ", parts...);
+        status.SetPayload(kCharacterUrl, absl::Cord(strCat(at + 1)));
+        return status;
     }
 
     std::string_view rest() const { return text_.substr(at_, 40); }
@@ -366,7 +369,10 @@ class Parser {
         const bool isPattern = clause.op == FilterOp::kLike || clause.op == FilterOp::kILike;
         if (key.attribute != nullptr && key.attribute->kind == AttributeKind::kState &&
             !isPattern && !runStateOf(text)) {
-            const std::vector<std::string> known(kRunStateTexts.begin(), kRunStateTexts.end());
+            std::vector<std::string> known;
+            for (const RunState state : values::kRunStates) {
+                known.emplace_back(nameOf(state));
+            }
             return error(start, "unknown state '", text, "'", nameHint(text, known));
         }
         if (isPattern && std::count(text.begin(), text.end(), '%') > kMostWildcards) {
@@ -482,6 +488,12 @@ void addClause(const FilterClause& clause, SqlText& sql) {
 }
 
 }  // namespace
+
+int characterOf(const Status& status) {
+    const auto text = status.GetPayload(kCharacterUrl);
+    int character = 0;
+    return text && absl::SimpleAtoi(std::string(*text), &character) ? character : 0;
+}
 
 Result<RunFilter> parseFilter(std::string_view text) {
     return Parser(text, "filter").filter();

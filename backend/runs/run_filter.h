@@ -8,7 +8,8 @@
 //   op     := = != > >= < <= LIKE ILIKE
 // Metrics compare their latest value with a number; params and tags compare text; a run without the
 // key never matches. A name with blanks or slashes is quoted: metrics."val/loss".
-// Failure: kInvalidArgument with "filter, character N: ..." and what is known there.
+// Failure: kInvalidArgument with "filter, character N: ..." and what is known there; characterOf
+// gives N.
 #include <string>
 #include <string_view>
 #include <variant>
@@ -48,6 +49,9 @@ struct RunFilter {
     std::vector<FilterClause> clauses;
 };
 Result<RunFilter> parseFilter(std::string_view text);
+
+/// Where parseFilter or parseOrderBy found its text wrong, from 1; 0: no such place.
+int characterOf(const Status& status);
 
 struct OrderKey {
     FilterEntity entity = FilterEntity::kAttribute;

@@ -93,10 +93,10 @@ Result<std::size_t> pageStart(const RunQuery& query, const std::vector<Listed>& 
                            : std::min<std::size_t>(std::stoul(offset), all.size());
 }
 
-using Page = std::unordered_map<std::int64_t, RunRecord*>;
+using Page = std::unordered_map<std::int64_t, RunSummary*>;
 
 Status fillPairs(Database& db, const std::string& nos, std::string_view table, const Page& page,
-                 std::map<std::string, std::string> RunRecord::* member) {
+                 std::map<std::string, std::string> RunSummary::*member) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare(strCat("SELECT run_no, key, value FROM ", table,
                                        " WHERE run_no IN (SELECT value FROM json_each(?))")));
@@ -132,7 +132,7 @@ Status fillMetrics(Database& db, const std::string& nos, const Page& page, bool 
 
 // A fixed number of statements, however many runs are in the piece.
 Status fillPiece(Database& db, const RunQuery& query, std::span<const Listed> listed,
-                 std::span<RunRecord> runs) {
+                 std::span<RunSummary> runs) {
     Json nos = Json::array();
     std::unordered_map<std::int64_t, std::size_t> place;
     for (std::size_t i = 0; i < listed.size(); ++i) {
@@ -151,20 +151,20 @@ Status fillPiece(Database& db, const RunQuery& query, std::span<const Listed> li
             break;
         }
         std::int64_t no = 0;
-        RunRecord run = readRun(rows, no);
-        RunRecord& slot = runs[place.at(no)];
+        RunSummary run = readRun(rows, no);
+        RunSummary& slot = runs[place.at(no)];
         slot = std::move(run);
         byNo[no] = &slot;
     }
-    RETURN_IF_ERROR(fillPairs(db, nosText, "run_tag", byNo, &RunRecord::tags));
+    RETURN_IF_ERROR(fillPairs(db, nosText, "run_tag", byNo, &RunSummary::tags));
     if (query.withParams) {
-        RETURN_IF_ERROR(fillPairs(db, nosText, "run_param", byNo, &RunRecord::params));
+        RETURN_IF_ERROR(fillPairs(db, nosText, "run_param", byNo, &RunSummary::params));
     }
     return query.withMetrics ? fillMetrics(db, nosText, byNo, query.withSystemMetrics) : okStatus();
 }
 
 // About what a run takes in a message.
-std::int64_t bytesOf(const RunRecord& run) {
+std::int64_t bytesOf(const RunSummary& run) {
     constexpr std::size_t kPerRun = 600, kPerPair = 8, kPerMetric = 60;
     std::size_t bytes = kPerRun + run.name.size() + run.note.size() + run.exitReason.size() +
                         run.dataset.size() + run.variation.size() + run.submitKey.size();
@@ -174,8 +174,8 @@ std::int64_t bytesOf(const RunRecord& run) {
         }
     }
     for (const auto* metrics : {&run.latestMetrics, &run.bestMetrics}) {
-        for (const auto& [key, point] : *metrics) {
-            bytes += key.size() + kPerMetric;
+        for (const values::RunFigure& metric : *metrics) {
+            bytes += metric.name.size() + kPerMetric;
         }
     }
     return static_cast<std::int64_t>(bytes);
@@ -189,9 +189,9 @@ Status fillPage(Database& db, const RunQuery& query, std::span<const Listed> lis
     std::int64_t bytes = 0;
     for (std::size_t from = 0; from < listed.size(); from += kPiece) {
         const std::size_t count = std::min(kPiece, listed.size() - from);
-        std::vector<RunRecord> piece(count);
+        std::vector<RunSummary> piece(count);
         RETURN_IF_ERROR(fillPiece(db, query, listed.subspan(from, count), piece));
-        for (RunRecord& run : piece) {
+        for (RunSummary& run : piece) {
             bytes += bytesOf(run);
             if (bytes > query.pageBytesMax && !page.runs.empty()) {
                 return okStatus();
@@ -247,7 +247,8 @@ Result<RunPage> RunStore::list(const RunQuery& query) const {
     const TimeLimit limit(db, kListTime);
     Result<RunPage> listed = inSnapshot<RunPage>(db, [&]() -> Result<RunPage> {
         RunPage page;
-        ASSIGN_OR_RETURN(page.changeCursor, db.queryInt(kChangeSql));
+        ASSIGN_OR_RETURN(const std::int64_t revision, db.queryInt(kChangeSql));
+        page.revision = static_cast<std::uint64_t>(revision);
         ASSIGN_OR_RETURN(const std::vector<Listed> all, matching(db, query));
         ASSIGN_OR_RETURN(const std::size_t from, pageStart(query, all));
         const std::size_t most =

@@ -1,5 +1,7 @@
 #include "backend/runs/run_rows.h"
 
+#include <algorithm>
+
 #include "backend/core/json.h"
 #include "backend/core/json_slices.h"
 
@@ -7,25 +9,24 @@ namespace millrace::runs {
 
 const std::string_view kRunColumns =
     "r.no, r.id, r.uid, r.name, r.owner, r.project, r.note, r.variation, r.base_run_id, "
-    "r.parent_run_id, r.spec_hash, r.stream_hash, r.plan_hash, r.base_dir, r.submit_key, r.state, "
+    "r.parent_run_id, r.spec_hash, r.stream_hash, r.plan_hash, r.submit_key, r.state, "
     "r.exit_reason, r.created_ms, r.started_ms, r.ended_ms, r.attempt, r.restarts, r.git_commit, "
     "r.is_git_dirty, r.host, r.seed, r.step, r.steps_total, r.epoch, r.rows_trained, r.phase, "
-    "r.is_deleted, r.change, r.resume_from, r.queue_no, r.model, r.dataset, r.rows_read, "
-    "r.rows_kept, "
-    "r.order_hash, r.eval_order_hash, r.deleted_ms, r.purged_ms, r.group_size, "
-    "r.timed_rows, r.timed_ms";
+    "r.change, r.model, r.dataset, r.rows_read, r.rows_kept, r.order_hash, r.eval_order_hash, "
+    "r.deleted_ms, r.purged_ms, r.timed_rows, r.timed_ms";
 
-RunRecord readRun(const Statement& row, std::int64_t& no) {
+RunSummary readRun(const Statement& row, std::int64_t& no) {
     int column = 0;
     const auto text = [&] { return row.textAt(column++); };
     const auto number = [&] { return row.intAt(column++); };
-    RunRecord run;
+    RunSummary run;
     no = number();
     for (std::string* member : {&run.id, &run.uid, &run.name, &run.owner, &run.project, &run.note,
-                                &run.variation, &run.baseRunId, &run.parentRunId, &run.specHash,
-                                &run.streamHash, &run.planHash, &run.baseDir, &run.submitKey}) {
+                                &run.variation, &run.variationOf, &run.parentRun, &run.specHash,
+                                &run.streamHash, &run.planHash, &run.submitKey}) {
         *member = text();
     }
+    run.group = run.variationOf.empty() ? run.id : run.variationOf;
     run.state = runStateOf(text()).value_or(RunState::kFailed);
     run.exitReason = text();
     run.createdMs = number();
@@ -37,15 +38,12 @@ RunRecord readRun(const Statement& row, std::int64_t& no) {
     run.isGitDirty = number() != 0;
     run.host = text();
     run.seed = static_cast<std::uint64_t>(number());
-    run.step = number();
-    run.stepsTotal = number();
-    run.epoch = number();
-    run.rowsTrained = number();
-    run.phase = text();
-    run.isDeleted = number() != 0;
-    run.change = number();
-    run.resumeFrom = number();
-    run.queueNo = number();
+    run.progress.step = number();
+    run.progress.stepsTotal = number();
+    run.progress.epoch = number();
+    run.progress.rows = run.rowsTrained = number();
+    run.progress.phase = values::phaseOf(text());
+    run.revision = static_cast<std::uint64_t>(number());
     run.model = text();
     run.dataset = text();
     run.rowsRead = number();
@@ -54,24 +52,54 @@ RunRecord readRun(const Statement& row, std::int64_t& no) {
     run.evalOrderHash = text();
     run.deletedMs = number();
     run.purgedMs = number();
-    run.groupSize = static_cast<int>(number());
     const auto timedRows = static_cast<double>(number()), timedMs = static_cast<double>(number());
-    run.meanRate = timedMs > 0 ? timedRows / timedMs * 1e3 : 0;
+    if (timedRows > 0 && timedMs > 0) {
+        run.meanRate = timedRows / timedMs * 1e3;
+    }
     return run;
 }
+
+const std::string_view kRestColumns = "r.base_dir, r.resume_from, r.queue_no, r.group_size";
+
+void readRest(const Statement& row, RunRecord& run) {
+    int column = 1 + static_cast<int>(std::count(kRunColumns.begin(), kRunColumns.end(), ','));
+    run.baseDir = row.textAt(column++);
+    run.resumeFrom = row.intAt(column++);
+    run.queueNo = row.intAt(column++);
+    run.groupSize = static_cast<int>(row.intAt(column));
+}
+
+namespace {
+
+void addInOrder(std::vector<values::RunFigure>& metrics, values::RunFigure metric) {
+    const auto at =
+        std::upper_bound(metrics.begin(), metrics.end(), metric,
+                         [](const auto& one, const auto& other) { return one.name < other.name; });
+    metrics.insert(at, std::move(metric));
+}
+
+}  // namespace
 
 const std::string_view kMetricColumns =
     "key, step, epoch, rows, time_ms, value, attempt, best_step, best_value";
 
-void readMetric(const Statement& row, int column, RunRecord& run) {
-    const std::string key = row.textAt(column);
-    run.latestMetrics[key] = {row.intAt(column + 1),    row.intAt(column + 2),
-                              row.intAt(column + 3),    row.intAt(column + 4),
-                              row.doubleAt(column + 5), static_cast<int>(row.intAt(column + 6))};
+void readMetric(const Statement& row, int column, RunSummary& run) {
+    values::RunFigure newest;
+    newest.name = row.textAt(column);
+    newest.step = row.intAt(column + 1);
+    newest.epoch = row.intAt(column + 2);
+    newest.rows = row.intAt(column + 3);
+    newest.timeMs = row.intAt(column + 4);
+    newest.value = row.doubleAt(column + 5);
+    newest.attempt = static_cast<int>(row.intAt(column + 6));
     if (!row.isNullAt(column + 7)) {
-        run.bestMetrics[key].step = row.intAt(column + 7);
-        run.bestMetrics[key].value = row.doubleAt(column + 8);
+        values::RunFigure best;
+        best.name = newest.name;
+        best.step = row.intAt(column + 7);
+        best.value = row.doubleAt(column + 8);
+        addInOrder(run.bestMetrics, std::move(best));
     }
+    addInOrder(run.latestMetrics, std::move(newest));
 }
 
 Status writeDocument(Database& db, std::int64_t no, std::string_view kind, std::string_view text) {

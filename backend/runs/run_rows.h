@@ -9,14 +9,17 @@
 
 namespace millrace::runs {
 
-/// The columns that readRun expects, of `run r`.
+/// The columns that readRun expects, of `run r`: what lists show, the run's key first.
 extern const std::string_view kRunColumns;
-RunRecord readRun(const Statement& row, std::int64_t& no);
+RunSummary readRun(const Statement& row, std::int64_t& no);
+/// The columns that readRest expects behind those: what only the store and who starts a run know.
+extern const std::string_view kRestColumns;
+void readRest(const Statement& row, RunRecord& run);
 
 /// The columns that readMetric expects from `column` on, of latest_metric.
 extern const std::string_view kMetricColumns;
-/// Adds a metric's newest and, where it is kept, best value.
-void readMetric(const Statement& row, int column, RunRecord& run);
+/// Adds a metric's newest and, where it is kept, best value; in the order of their names.
+void readMetric(const Statement& row, int column, RunSummary& run);
 
 /// The key of a run inside the file; kNotFound names the id.
 Result<std::int64_t> runNo(Database& db, std::string_view id);

@@ -48,13 +48,13 @@ Status insertRun(Database& db, const RunRecord& run) {
         insert.bind(run.submitKey);
     }
     for (const std::string* text :
-         {&run.name, &run.owner, &run.project, &run.note, &run.variation, &run.baseRunId,
-          &run.parentRunId, &run.specHash, &run.streamHash, &run.planHash, &run.baseDir}) {
+         {&run.name, &run.owner, &run.project, &run.note, &run.variation, &run.variationOf,
+          &run.parentRun, &run.specHash, &run.streamHash, &run.planHash, &run.baseDir}) {
         insert.bind(*text);
     }
     insert.bind(textOf(run.state)).bind(run.exitReason).bind(run.createdMs);
     insert.bind(run.gitCommit).bind(run.isGitDirty ? 1 : 0).bind(run.host);
-    insert.bind(static_cast<std::int64_t>(run.seed)).bind(run.stepsTotal);
+    insert.bind(static_cast<std::int64_t>(run.seed)).bind(run.progress.stepsTotal);
     return insert.bind(run.model).bind(run.dataset).bind(run.groupSize).run();
 }
 
@@ -114,7 +114,7 @@ Result<std::map<std::string, std::string>> readPairs(Database& db, std::int64_t 
     }
 }
 
-Status readDocuments(Database& db, std::int64_t no, RunRecord& run) {
+Status readDocuments(Database& db, std::int64_t no, values::RunDocuments& run) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare("SELECT kind, text FROM run_document WHERE run_no = ? AND "
                                 "kind NOT IN ('plan', 'plan@', 'receipt')"));
@@ -138,7 +138,7 @@ Status readDocuments(Database& db, std::int64_t no, RunRecord& run) {
     return okStatus();
 }
 
-Status readLatest(Database& db, std::int64_t no, RunRecord& run) {
+Status readLatest(Database& db, std::int64_t no, RunSummary& run) {
     ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", kMetricColumns,
                                                         " FROM latest_metric WHERE run_no = ?")));
     query.bind(no);
@@ -152,14 +152,16 @@ Status readLatest(Database& db, std::int64_t no, RunRecord& run) {
 }
 
 Result<RunRecord> readWhole(Database& db, std::string_view id) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare(strCat("SELECT ", kRunColumns, " FROM run r WHERE r.id = ?")));
+    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", kRunColumns, ", ", kRestColumns,
+                                                        " FROM run r WHERE r.id = ?")));
     ASSIGN_OR_RETURN(const bool isThere, query.bind(id).step());
     if (!isThere) {
         return notFound("run '", id, "': not known");
     }
     std::int64_t no = 0;
-    RunRecord run = readRun(query, no);
+    RunRecord run;
+    static_cast<RunSummary&>(run) = readRun(query, no);
+    readRest(query, run);
     RETURN_IF_ERROR(readDocuments(db, no, run));
     ASSIGN_OR_RETURN(run.tags, readPairs(db, no, "run_tag"));
     ASSIGN_OR_RETURN(run.params, readPairs(db, no, "run_param"));
@@ -276,6 +278,7 @@ Result<std::vector<RunStore::Created>> RunStore::createGroup(std::vector<RunReco
             ASSIGN_OR_RETURN(run.params, flattenParams(run.resolvedSpec));
         }
         run.groupSize = static_cast<int>(runs.size());
+        run.state = run.state == RunState::kUnknown ? RunState::kQueued : run.state;
     }
     MutexLock lock(writeMutex_);
     Database& db = *writer_;
@@ -284,7 +287,7 @@ Result<std::vector<RunStore::Created>> RunStore::createGroup(std::vector<RunReco
     WrittenPlans plans;
     for (RunRecord& run : runs) {
         if (!group.empty()) {
-            run.baseRunId = group.front().run.id;
+            run.variationOf = group.front().run.id;
         }
         ASSIGN_OR_RETURN(std::optional<RunRecord> known, findSubmitted(db, run));
         const bool isNew = !known.has_value();
@@ -349,7 +352,7 @@ Status RunStore::addPackages(std::string_view id,
     MutexLock lock(writeMutex_);
     Database& db = *writer_;
     return changeRun(db, id, [&](std::int64_t no) -> Status {
-        RunRecord known;
+        values::RunDocuments known;
         RETURN_IF_ERROR(readDocuments(db, no, known));
         for (const auto& [name, version] : packages) {
             known.packages[name] = version;

@@ -21,6 +21,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/runs/run_record.h"
+#include "backend/values/daemon_facts.h"
 
 namespace millrace::runs {
 
@@ -81,12 +82,8 @@ struct MetricRange {
     int firstPoints = 0;  ///< with maxPoints 0: no more than these; 0: no such limit
 };
 
-/// What a look for damage found.
-struct StoreCheck {
-    std::vector<std::string> damage;  ///< none: the store is sound; the first kDamageMax of it
-    std::int64_t bytes = 0;           ///< of the file
-    std::int64_t runs = 0;            ///< in it, deleted ones included
-};
+using values::StoreCheck;
+/// Damage that a look for it names.
 inline constexpr int kDamageMax = 20;
 
 /// One of several metrics that are read at once.
@@ -116,7 +113,7 @@ class RunStore {
     Result<std::vector<Created>> createGroup(std::vector<RunRecord> runs);
     /// What a submit key stands for: its runs without documents, the base first.
     struct Group {
-        std::vector<RunRecord> runs;  ///< none: the key is not known
+        std::vector<RunSummary> runs;  ///< none: the key is not known
         std::string specText;
         int size = 0;  ///< runs that the submit made; 0: not known
     };

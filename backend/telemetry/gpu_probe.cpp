@@ -86,7 +86,7 @@ struct GpuProbe::Nvml {
         info.index = index;
         info.name = text(name, device);
         info.uuid = text(uuid, device);
-        info.driver = driver;
+        info.driverVersion = driver;
         Memory amounts{};
         if (memory != nullptr && memory(device, &amounts) == kSuccess) {
             info.memoryBytes = amounts.total;
@@ -126,8 +126,8 @@ struct GpuProbe::Nvml {
         sample.powerWatts = number(kMilli, power, device);
         sample.temperatureCelsius = number(1, temperature, device, kTemperatureGpu);
         sample.smClockMhz = number(1, clock, device, kClockSm);
-        sample.pcieRxBytesPerSecond = number(kKilo, pcie, device, kPcieRx);
-        sample.pcieTxBytesPerSecond = number(kKilo, pcie, device, kPcieTx);
+        sample.pcieReceiveBytesPerSecond = number(kKilo, pcie, device, kPcieRx);
+        sample.pcieSendBytesPerSecond = number(kKilo, pcie, device, kPcieTx);
         return sample;
     }
 };

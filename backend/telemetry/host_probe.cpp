@@ -64,7 +64,7 @@ HostProbe::HostProbe(const Clock& clock, std::string diskPath, std::string procR
 
 NodeInfo HostProbe::info() const {
     NodeInfo info;
-    info.hostname = hostName();
+    info.name = hostName();
     info.os = valueBehind(readProcFile(etcRoot_ + "/os-release"), "PRETTY_NAME", '=');
     const std::string kernel = readProcFile(procRoot_ + "/sys/kernel/osrelease");
     info.kernel = toUtf8(kernel.substr(0, kernel.find('\n')));
@@ -108,7 +108,7 @@ void HostProbe::sampleCpu(NodeSample& sample) {
         const double value =
             hasMoved ? percent(now[i].busy - cpus_[i].busy, now[i].total - cpus_[i].total) : 0;
         if (i > 0) {
-            sample.perCorePercent.push_back(value);
+            sample.corePercent.push_back(value);
         } else if (hasMoved) {
             sample.cpuPercent = value;
         }
@@ -133,7 +133,7 @@ void HostProbe::sampleMemory(NodeSample& sample) const {
     struct statvfs disk{};
     if (::statvfs(diskPath_.c_str(), &disk) == 0 && disk.f_blocks > 0) {
         sample.diskTotalBytes = disk.f_blocks * disk.f_frsize;
-        sample.diskUsedBytes = (disk.f_blocks - disk.f_bfree) * disk.f_frsize;
+        sample.diskFreeBytes = disk.f_bfree * disk.f_frsize;
     }
 }
 
@@ -179,8 +179,8 @@ void HostProbe::sampleRates(NodeSample& sample) {
     };
     sample.diskReadBytesPerSecond = rate("diskRead");
     sample.diskWriteBytesPerSecond = rate("diskWrite");
-    sample.netRxBytesPerSecond = rate("netRx");
-    sample.netTxBytesPerSecond = rate("netTx");
+    sample.networkReceiveBytesPerSecond = rate("netRx");
+    sample.networkSendBytesPerSecond = rate("netTx");
     counters_ = std::move(now);
     ratesNs_ = timeNs;
 }

@@ -12,9 +12,22 @@
 #include <sys/types.h>
 
 #include "backend/core/clock.h"
-#include "backend/telemetry/node_sample.h"
+#include "backend/values/node.h"
 
 namespace millrace::telemetry {
+
+using values::GpuInfo;
+using values::GpuSample;
+using values::NodeInfo;
+using values::NodeSample;
+
+/// CPU and memory of a tree of processes.
+struct TreeUse {
+    double cpuSeconds = 0;       ///< user and system, also of children that ended
+    std::uint64_t pssBytes = 0;  ///< a shared page counts once over its sharers
+    std::uint64_t rssBytes = 0;  ///< sum, shared pages counted in every process
+    int numProcesses = 0;        ///< 0: the tree is gone
+};
 
 /// CPU, memory, disk and network from /proc and /sys. Rates need two samples.
 class HostProbe {
@@ -64,6 +77,6 @@ class GpuProbe {
 };
 
 /// CPU time and memory of `root` and all of its descendants.
-ProcessSample sampleProcessTree(pid_t root, const std::string& procRoot = "/proc");
+TreeUse sampleProcessTree(pid_t root, const std::string& procRoot = "/proc");
 
 }  // namespace millrace::telemetry

@@ -29,7 +29,7 @@ void addTree(const std::string& procRoot, pid_t pid, std::set<pid_t>& pids) {
     }
 }
 
-bool addProcess(const std::string& directory, ProcessSample& sample) {
+bool addProcess(const std::string& directory, TreeUse& sample) {
     // Fields 14 to 17 behind the name in brackets, which may hold blanks: its own and its ended
     // children's user and system time.
     const std::string stat = readProcFile(directory + "/stat");
@@ -59,10 +59,10 @@ bool addProcess(const std::string& directory, ProcessSample& sample) {
 
 }  // namespace
 
-ProcessSample sampleProcessTree(pid_t root, const std::string& procRoot) {
+TreeUse sampleProcessTree(pid_t root, const std::string& procRoot) {
     std::set<pid_t> pids;
     addTree(procRoot, root, pids);
-    ProcessSample sample;
+    TreeUse sample;
     for (const pid_t pid : pids) {
         addProcess(strCat(procRoot, "/", pid), sample);
     }

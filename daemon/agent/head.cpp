@@ -8,7 +8,6 @@
 namespace millrace::agent {
 namespace {
 
-constexpr std::int64_t kMaxSpecBytes = std::int64_t{8} << 20;
 constexpr std::chrono::milliseconds kCheckTime{2'000};
 
 Status checkPrograms(const std::string& binDir) {
@@ -64,7 +63,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     LoaderInspectorOptions inspect;
     inspect.program = config.binDir + "/millrace-loader";
     inspector_ = std::make_unique<LoaderInspector>(std::move(inspect));
-    inspection_ = std::make_unique<Inspection>(*inspector_, kMaxSpecBytes);
+    inspection_ = std::make_unique<Inspection>(*inspector_, values::kSpecBytesMax);
     poller_ = std::make_unique<engines::Poller>(*engine_);
     ControllerOptions control;
     control.warning = damageOf(*store_);
@@ -73,8 +72,8 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     controller_ = std::make_unique<RunController>(
         std::move(control), ControllerParts{*store_, *engine_, doors_, live_, clock, *logs_,
                                             [this] { poller_->poke(); }, telemetry_.get()});
-    const telemetry::NodeInfo& node = telemetry_->info();
-    ServiceOptions service{config.runsDir(), node.hostname, kMaxSpecBytes, node.version,
+    const values::NodeInfo& node = telemetry_->info();
+    ServiceOptions service{config.runsDir(), node.name, values::kSpecBytesMax, node.version,
                            hardwareJson(node)};
     deleted_ = std::make_unique<DeletedRuns>(config.runsDir(), *store_, clock,
                                              std::chrono::days(config.keepDeletedDays));

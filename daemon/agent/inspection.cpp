@@ -1,14 +1,13 @@
 #include "daemon/agent/inspection.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "backend/core/text.h"
 
 namespace millrace::agent {
 namespace {
 
-constexpr std::uint64_t kDefaultRows = 50, kMostRows = 1000;
+constexpr std::int64_t kDefaultRows = 50, kMostRows = 1000;
 constexpr std::int64_t kMostFiles = 10'000;
 constexpr double kPreviewSeconds = 3, kMostPreviewSeconds = 30;
 constexpr std::int64_t kMostThreads = 4'096;
@@ -17,14 +16,33 @@ bool isAbsolute(const std::string& path) {
     return !path.empty() && path.front() == '/';
 }
 
-Status checkPlace(std::string_view what, std::uint64_t number) {
-    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-        return invalidArgument(what, ": ", number, " is too large");
-    }
-    return okStatus();
+// What a message may hold beyond 63 bits comes out negative.
+Status checkPlace(std::string_view what, std::int64_t number) {
+    return number >= 0 ? okStatus() : invalidArgument(what, ": must be 0 to 2^63 - 1");
 }
 
 }  // namespace
+
+InspectRequest inspectRequestOf(const values::SpecSource& spec) {
+    InspectRequest request;
+    request.text = spec.text;
+    request.fileName = spec.fileName.empty() ? "spec.yaml" : spec.fileName;
+    request.baseDir = spec.baseDir;
+    request.sets = spec.sets;
+    return request;
+}
+
+InspectRequest inspectRequestOf(const values::SubmitRequest& submit) {
+    InspectRequest request = inspectRequestOf(
+        values::SpecSource{submit.specText, submit.fileName, submit.baseDir, submit.sets});
+    request.isAll = submit.allVariations;
+    if (!submit.withoutBase && !submit.variations.empty()) {
+        request.variations.emplace_back("");
+    }
+    request.variations.insert(request.variations.end(), submit.variations.begin(),
+                              submit.variations.end());
+    return request;
+}
 
 Status checkSpecText(const InspectRequest& spec, std::int64_t maxBytes) {
     const auto bytes = static_cast<std::int64_t>(spec.text.size());
@@ -38,69 +56,76 @@ Status checkSpecText(const InspectRequest& spec, std::int64_t maxBytes) {
     return okStatus();
 }
 
-Result<std::string> Inspection::check(const InspectRequest& request,
+Result<std::string> Inspection::check(const values::CheckRequest& request,
                                       const IsUnwanted& isUnwanted) const {
-    RETURN_IF_ERROR(checkSpecText(request, maxSpecBytes_));
-    return inspector_.ask(inspectQuestion(request, "check"), request.fileName, isUnwanted);
+    InspectRequest question = inspectRequestOf(request.spec);
+    question.isAll = request.allVariations;
+    question.variations.emplace_back("");
+    question.variations.insert(question.variations.end(), request.variations.begin(),
+                               request.variations.end());
+    RETURN_IF_ERROR(checkSpecText(question, maxSpecBytes_));
+    return inspector_.ask(inspectQuestion(question, "check"), question.fileName, isUnwanted);
 }
 
-Result<std::string> Inspection::dataset(const DatasetQuestion& question,
-                                      const IsUnwanted& isUnwanted) const {
+Result<std::string> Inspection::dataset(const values::DatasetRequest& request,
+                                        const IsUnwanted& isUnwanted) const {
     Json json;
     std::string about;
-    if (question.paths.empty()) {
-        if (question.spec.text.empty()) {
+    if (request.paths.empty()) {
+        const InspectRequest spec = inspectRequestOf(request.spec);
+        if (spec.text.empty()) {
             return invalidArgument("dataset: neither paths nor a spec to take them from");
         }
-        RETURN_IF_ERROR(checkSpecText(question.spec, maxSpecBytes_));
-        json = inspectQuestion(question.spec, "dataset");
-        about = question.spec.fileName;
+        RETURN_IF_ERROR(checkSpecText(spec, maxSpecBytes_));
+        json = inspectQuestion(spec, "dataset");
+        about = spec.fileName;
     } else {
-        const bool needsBase =
-            !std::all_of(question.paths.begin(), question.paths.end(), isAbsolute);
-        if (needsBase && !isAbsolute(question.baseDir)) {
-            return invalidArgument("base directory '", question.baseDir,
+        const bool needsBase = !std::all_of(request.paths.begin(), request.paths.end(), isAbsolute);
+        if (needsBase && !isAbsolute(request.baseDir)) {
+            return invalidArgument("base directory '", request.baseDir,
                                    "': must be absolute for relative paths");
         }
-        json = {{"op", "dataset"}, {"path", question.paths}, {"format", question.format}};
-        json["base_dir"] = question.baseDir.empty() ? "/" : question.baseDir;
-        about = question.paths.front();
+        json = {{"op", "dataset"}, {"path", request.paths}, {"format", request.format}};
+        json["base_dir"] = request.baseDir.empty() ? "/" : request.baseDir;
+        about = request.paths.front();
     }
-    json["files_max"] = std::clamp<std::int64_t>(question.filesMax, 0, kMostFiles);
+    json["files_max"] = std::clamp<std::int64_t>(request.filesMax, 0, kMostFiles);
     return inspector_.ask(json, about, isUnwanted);
 }
 
-Result<std::string> Inspection::steps(const StepsQuestion& question,
+Result<std::string> Inspection::steps(const values::StepsRequest& request,
                                       const IsUnwanted& isUnwanted) const {
-    RETURN_IF_ERROR(checkSpecText(question.spec, maxSpecBytes_));
-    if (question.rows > kMostRows) {
-        return invalidArgument("rows: ", question.rows, " are too many; at most ", kMostRows);
+    const InspectRequest spec = inspectRequestOf(request.spec);
+    RETURN_IF_ERROR(checkSpecText(spec, maxSpecBytes_));
+    if (request.rows > kMostRows) {
+        return invalidArgument("rows: ", request.rows, " are too many; at most ", kMostRows);
     }
-    RETURN_IF_ERROR(checkPlace("split", question.split));
-    RETURN_IF_ERROR(checkPlace("first_row", question.firstRow));
-    Json json = inspectQuestion(question.spec, "steps");
-    json["variation"] = question.variation;
-    json["rows"] = question.rows == 0 ? kDefaultRows : question.rows;
-    json["split"] = question.split;
-    json["first_row"] = question.firstRow;
-    return inspector_.ask(json, question.spec.fileName, isUnwanted);
+    RETURN_IF_ERROR(checkPlace("split", request.split));
+    RETURN_IF_ERROR(checkPlace("first_row", request.firstRow));
+    Json json = inspectQuestion(spec, "steps");
+    json["variation"] = request.variation;
+    json["rows"] = request.rows == 0 ? kDefaultRows : request.rows;
+    json["split"] = request.split;
+    json["first_row"] = request.firstRow;
+    return inspector_.ask(json, spec.fileName, isUnwanted);
 }
 
-Result<std::string> Inspection::preview(const PreviewQuestion& question,
+Result<std::string> Inspection::preview(const values::PreviewRequest& request,
                                         const IsUnwanted& isUnwanted) const {
-    RETURN_IF_ERROR(checkSpecText(question.spec, maxSpecBytes_));
-    if (!(question.seconds >= 0 && question.seconds <= kMostPreviewSeconds)) {
-        return invalidArgument("seconds: ", question.seconds, ": must be 0 to ",
+    const InspectRequest spec = inspectRequestOf(request.spec);
+    RETURN_IF_ERROR(checkSpecText(spec, maxSpecBytes_));
+    if (!(request.seconds >= 0 && request.seconds <= kMostPreviewSeconds)) {
+        return invalidArgument("seconds: ", request.seconds, ": must be 0 to ",
                                kMostPreviewSeconds);
     }
-    if (question.threads < 0 || question.threads > kMostThreads) {
-        return invalidArgument("threads: ", question.threads, ": must be 0 to ", kMostThreads);
+    if (request.threads < 0 || request.threads > kMostThreads) {
+        return invalidArgument("threads: ", request.threads, ": must be 0 to ", kMostThreads);
     }
-    Json json = inspectQuestion(question.spec, "preview");
-    json["variation"] = question.variation;
-    json["seconds"] = question.seconds == 0 ? kPreviewSeconds : question.seconds;
-    json["threads"] = question.threads;
-    return inspector_.ask(json, question.spec.fileName, isUnwanted);
+    Json json = inspectQuestion(spec, "preview");
+    json["variation"] = request.variation;
+    json["seconds"] = request.seconds == 0 ? kPreviewSeconds : request.seconds;
+    json["threads"] = request.threads;
+    return inspector_.ask(json, spec.fileName, isUnwanted);
 }
 
 }  // namespace millrace::agent

@@ -7,33 +7,16 @@
 // kInvalidArgument for a question that cannot be asked, else as Inspector::ask.
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "backend/core/status.h"
+#include "backend/values/inspection.h"
 #include "daemon/agent/inspector.h"
 
 namespace millrace::agent {
 
-struct DatasetQuestion {
-    std::vector<std::string> paths;  ///< none: those of `spec`
-    std::string baseDir, format;
-    InspectRequest spec;
-    std::int64_t filesMax = 0;  ///< 0: the worker's own number
-};
-
-struct StepsQuestion {
-    InspectRequest spec;
-    std::string variation;
-    std::uint64_t rows = 0;  ///< 0: 50
-    std::uint64_t split = 0, firstRow = 0;
-};
-
-struct PreviewQuestion {
-    InspectRequest spec;
-    std::string variation;
-    double seconds = 0;        ///< for samples; 0: 3
-    std::int64_t threads = 0;  ///< of the loader; 0: the spec's, else one a core
-};
+/// A spec as it came, as the worker is asked about it.
+InspectRequest inspectRequestOf(const values::SpecSource& spec);
+InspectRequest inspectRequestOf(const values::SubmitRequest& request);
 
 /// OK, or what is wrong with a spec's text or directory before anybody reads it.
 Status checkSpecText(const InspectRequest& spec, std::int64_t maxBytes);
@@ -44,13 +27,13 @@ class Inspection {
     Inspection(Inspector& inspector, std::int64_t maxSpecBytes)
         : inspector_(inspector), maxSpecBytes_(maxSpecBytes) {}
 
-    Result<std::string> check(const InspectRequest& request,
+    Result<std::string> check(const values::CheckRequest& request,
                               const IsUnwanted& isUnwanted = {}) const;
-    Result<std::string> dataset(const DatasetQuestion& question,
+    Result<std::string> dataset(const values::DatasetRequest& request,
+                                const IsUnwanted& isUnwanted = {}) const;
+    Result<std::string> steps(const values::StepsRequest& request,
                               const IsUnwanted& isUnwanted = {}) const;
-    Result<std::string> steps(const StepsQuestion& question,
-                              const IsUnwanted& isUnwanted = {}) const;
-    Result<std::string> preview(const PreviewQuestion& question,
+    Result<std::string> preview(const values::PreviewRequest& request,
                                 const IsUnwanted& isUnwanted = {}) const;
 
  private:

@@ -14,21 +14,13 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/values/log_line.h"
 #include "backend/job/worker_logs.h"
 
 namespace millrace::agent {
 
-enum class LogLevel { kNone, kDebug, kInfo, kWarn, kError };
-
-struct LogLine {
-    std::int64_t timeMs = 0;
-    std::string worker;  ///< "feed", "rank0"
-    std::string text;
-    LogLevel level = LogLevel::kNone;
-    bool isStderr = false;
-    int attempt = 1;
-    bool operator==(const LogLine&) const = default;
-};
+using values::LogLevel;
+using values::LogLine;
 
 struct LogQuery {
     std::vector<std::string> workers;  ///< none: all

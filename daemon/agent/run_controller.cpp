@@ -424,7 +424,7 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
                                       " is finished; --step N repeats it from a "
                                       "checkpoint");
         }
-        if (run.isDeleted) {
+        if (run.isDeleted()) {
             return failedPrecondition("run ", runId, " is deleted; restore it first");
         }
         RETURN_IF_ERROR(checkHasCheckpoint(run, fromStep));

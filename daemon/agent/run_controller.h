@@ -43,10 +43,7 @@ struct ControllerParts {
     SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
 };
 
-struct DownReport {
-    int runsStopped = 0, workersEnded = 0, runsQueued = 0;
-    int runsLeft = 0;  ///< that had not ended when the time was up; the next daemon takes them over
-};
+using values::DownReport;
 
 class RunController {
  public:

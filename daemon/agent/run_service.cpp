@@ -1,6 +1,7 @@
 #include "daemon/agent/run_service.h"
 
 #include <algorithm>
+#include <set>
 
 #include "backend/core/log.h"
 #include "backend/core/text.h"
@@ -49,78 +50,116 @@ std::string firstOf(const std::string& a, const std::string& b) {
     return a.empty() ? b : a;
 }
 
+values::SpecError shownError(const spec::SpecError& error, const std::string& fileName) {
+    return {error.message,
+            error.code,
+            fileName,
+            error.path,
+            std::max(error.line, 0),
+            std::max(error.column, 0)};
+}
+
+values::Checkpoint shownCheckpoint(const runs::CheckpointRecord& record,
+                                   const RunDirectory& directory) {
+    return {record.step,
+            record.timeMs,
+            strCat(directory.checkpointsPath(), "/", record.name),
+            record.hash,
+            static_cast<std::uint64_t>(record.bytes),
+            record.attempt,
+            record.epoch};
+}
+
+// What rank 0 said with `done`: in the receipt, or among the params.
+std::string weightsHashOf(const values::RunDetail& detail) {
+    if (detail.receipt) {
+        const Result<Json> receipt = parseJson(detail.receipt->json, "receipt");
+        const std::string hash = receipt.ok() ? jsonString(*receipt, "weights_hash") : "";
+        if (!hash.empty()) {
+            return hash;
+        }
+    }
+    for (const char* key : {"weights_hash", "done.weights_hash"}) {
+        const auto found = detail.params.find(key);
+        if (found != detail.params.end()) {
+            return found->second;
+        }
+    }
+    return "";
+}
+
 }  // namespace
 
 std::string submitKeyOf(const std::string& key, const std::string& variation) {
     return key.empty() ? "" : (variation.empty() ? key : strCat(key, "#", variation));
 }
 
-Status RunService::checkOrder(const SubmitOrder& order) const {
-    RETURN_IF_ERROR(checkSpecText(order.spec, options_.maxSpecBytes));
-    RETURN_IF_ERROR(checkShort("key", order.key));
-    RETURN_IF_ERROR(checkShort("owner", order.owner));
-    RETURN_IF_ERROR(checkShort("project", order.project));
-    RETURN_IF_ERROR(checkNote(order.note));
-    return checkTags(order.tags);
+Status RunService::checkRequest(const values::SubmitRequest& request) {
+    RETURN_IF_ERROR(checkShort("key", request.key));
+    RETURN_IF_ERROR(checkShort("owner", request.owner));
+    RETURN_IF_ERROR(checkShort("project", request.project));
+    RETURN_IF_ERROR(checkNote(request.note));
+    return checkTags(request.tags);
 }
 
 // The runs that this key stands for, when it has been used for exactly this and all of them are
 // there. A group that an older version left in part is made whole by submitting it again.
-Result<SubmitOutcome> RunService::findKnown(const SubmitOrder& order) const {
-    SubmitOutcome outcome;
-    if (order.key.empty()) {
-        return outcome;
+Result<values::SubmitReply> RunService::findKnown(
+    const values::SubmitRequest& request, const std::vector<std::string>& variations) const {
+    values::SubmitReply reply;
+    if (request.key.empty()) {
+        return reply;
     }
-    const std::vector<std::string>& variations = order.spec.variations;
-    const std::string anyKey = submitKeyOf(order.key, variations.empty() ? "" : variations.front());
+    const std::string anyKey =
+        submitKeyOf(request.key, variations.empty() ? "" : variations.front());
     ASSIGN_OR_RETURN(runs::RunStore::Group group, store_.findGroup(anyKey));
     if (group.runs.empty()) {
-        return outcome;
+        return reply;
     }
-    if (group.specText != order.spec.text) {
-        return alreadyExists("key '", order.key, "' was used for another spec (run ",
+    if (group.specText != request.specText) {
+        return alreadyExists("key '", request.key, "' was used for another spec (run ",
                              group.runs.front().id, ")");
     }
     if (group.size == 0 || static_cast<int>(group.runs.size()) < group.size) {
-        return outcome;
+        return reply;
     }
-    for (runs::RunRecord& run : group.runs) {
-        LiveRun live = live_.get(run.id);
-        outcome.runs.push_back({std::move(run), std::move(live)});
+    for (runs::RunSummary& run : group.runs) {
+        const LiveRun live = live_.get(run.id);
+        reply.runs.push_back(shownRun(std::move(run), live));
     }
-    outcome.wasKnown = true;
-    return outcome;
+    reply.wasKnown = true;
+    return reply;
 }
 
-Result<runs::RunRecord> RunService::recordOf(const SubmitOrder& order,
+Result<runs::RunRecord> RunService::recordOf(const values::SubmitRequest& request,
                                              const InspectedRun& inspected) const {
     runs::RunRecord run;
     const Json& spec = inspected.spec;
     run.name = firstOf(inspected.name, jsonString(spec, "name"));
-    run.owner = firstOf(order.owner, jsonString(spec, "owner"));
-    run.project = firstOf(order.project, jsonString(spec, "project"));
-    run.note = firstOf(order.note, jsonString(spec, "notes"));
+    run.owner = firstOf(request.owner, jsonString(spec, "owner"));
+    run.project = firstOf(request.project, jsonString(spec, "project"));
+    run.note = firstOf(request.note, jsonString(spec, "notes"));
     for (const auto& [key, value] : jsonMember(spec, "tags").items()) {
         run.tags[key] = value.is_string() ? value.get<std::string>() : dumpJson(value);
     }
-    for (const auto& [key, value] : order.tags) {
+    for (const auto& [key, value] : request.tags) {
         run.tags[key] = value;
     }
     run.variation = inspected.variation;
-    run.specText = order.spec.text;
+    run.specText = request.specText;
     run.resolvedSpec = dumpJson(spec);
     run.specHash = inspected.specHash;
     run.streamHash = inspected.streamHash;
     run.plan = inspected.plan;
     run.planFacts = dumpJson(inspected.planFacts);
     run.planHash = inspected.planHash;
-    run.baseDir = order.spec.baseDir;
-    run.submitKey = submitKeyOf(order.key, inspected.variation);
-    run.gitCommit = order.gitCommit;
-    run.isGitDirty = order.isGitDirty;
+    run.baseDir = request.baseDir;
+    run.submitKey = submitKeyOf(request.key, inspected.variation);
+    run.gitCommit = request.git.commit;
+    run.isGitDirty = request.git.isDirty;
     run.host = options_.host;
     run.hardware = options_.hardware;
-    run.packages = order.packages;
+    run.packages = request.packages;
     run.packages.try_emplace("millrace", options_.version);
     ASSIGN_OR_RETURN(const JobFacts facts, JobFacts::read(run.resolvedSpec));
     run.model = facts.model;
@@ -149,109 +188,145 @@ Status RunService::checkInitFrom(const InspectedRun& inspected) const {
                : okStatus();
 }
 
-Result<SubmitOutcome> RunService::submit(const SubmitOrder& order, const IsUnwanted& isUnwanted) {
-    RETURN_IF_ERROR(checkOrder(order));
-    ASSIGN_OR_RETURN(SubmitOutcome outcome, findKnown(order));
-    if (outcome.wasKnown) {
-        return outcome;
+Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& request,
+                                               const IsUnwanted& isUnwanted) {
+    const InspectRequest question = inspectRequestOf(request);
+    RETURN_IF_ERROR(checkSpecText(question, options_.maxSpecBytes));
+    RETURN_IF_ERROR(checkRequest(request));
+    ASSIGN_OR_RETURN(values::SubmitReply reply, findKnown(request, question.variations));
+    if (reply.wasKnown) {
+        return reply;
     }
-    ASSIGN_OR_RETURN(const InspectReply reply, inspector_.resolve(order.spec, isUnwanted));
-    outcome.errors = reply.errors;
-    for (const InspectedRun& inspected : reply.runs) {
-        const Status init = checkInitFrom(inspected);
-        if (!init.ok() && outcome.errors.empty()) {
-            outcome.errors.push_back(
-                {0, 0, std::string(messageOf(init)), "train.init_from", "check"});
+    ASSIGN_OR_RETURN(const InspectReply inspected, inspector_.resolve(question, isUnwanted));
+    for (const spec::SpecError& error : inspected.errors) {
+        reply.errors.push_back(shownError(error, question.fileName));
+    }
+    for (const InspectedRun& run : inspected.runs) {
+        const Status init = checkInitFrom(run);
+        if (!init.ok() && reply.errors.empty()) {
+            reply.errors.push_back(
+                {std::string(messageOf(init)), "check", question.fileName, "train.init_from"});
         }
     }
-    if (!outcome.errors.empty()) {
-        return outcome;
+    if (!reply.errors.empty()) {
+        return reply;
     }
     std::vector<runs::RunRecord> records;
-    for (const InspectedRun& inspected : reply.runs) {
-        ASSIGN_OR_RETURN(runs::RunRecord run, recordOf(order, inspected));
-        records.push_back(std::move(run));
-        outcome.warnings.insert(outcome.warnings.end(), inspected.warnings.begin(),
-                                inspected.warnings.end());
+    std::set<std::string> warnings;
+    for (const InspectedRun& run : inspected.runs) {
+        ASSIGN_OR_RETURN(runs::RunRecord record, recordOf(request, run));
+        records.push_back(std::move(record));
+        warnings.insert(run.warnings.begin(), run.warnings.end());
     }
-    std::sort(outcome.warnings.begin(), outcome.warnings.end());
-    outcome.warnings.erase(std::unique(outcome.warnings.begin(), outcome.warnings.end()),
-                           outcome.warnings.end());
+    for (const std::string& warning : warnings) {
+        reply.warnings.emplace_back().message = warning;
+    }
     ASSIGN_OR_RETURN(std::vector<runs::RunStore::Created> group,
                      store_.createGroup(std::move(records)));
-    takeOver(order, std::move(group), outcome);
-    return outcome;
+    takeOver({question.fileName, request.git.branch, request.git.remote, request.sets},
+             std::move(group), reply);
+    return reply;
 }
 
 // The runs are stored and in the queue: nothing from here on can fail the submit.
-void RunService::takeOver(const SubmitOrder& order, std::vector<runs::RunStore::Created> group,
-                          SubmitOutcome& outcome) {
-    const SubmitFacts facts{order.spec.fileName, order.gitBranch, order.gitRemote,
-                            order.spec.sets};
-    outcome.wasKnown = true;
+void RunService::takeOver(const SubmitFacts& facts, std::vector<runs::RunStore::Created> group,
+                          values::SubmitReply& reply) {
+    reply.wasKnown = true;
     for (runs::RunStore::Created& created : group) {
         const runs::RunRecord& run = created.run;
         if (created.isNew) {
-            outcome.wasKnown = false;
+            reply.wasKnown = false;
             const Status written = directoryOf(run.id).writeSubmitFacts(facts);
             logInfo("run: submitted", {{"run", run.id},
                                        {"name", run.name},
                                        {"variation", run.variation},
                                        {"facts", written.ok() ? "kept" : messageOf(written)}});
         }
-        outcome.runs.push_back({std::move(created.run), {}});
+        reply.runs.push_back(shownRun(std::move(created.run), {}));
+        reply.runs.back().params.clear();
     }
     controller_.queueChanged();
 }
 
-Result<RunPageView> RunService::list(const runs::RunQuery& query) const {
-    ASSIGN_OR_RETURN(runs::RunPage page, store_.list(query));
-    RunPageView view;
-    for (runs::RunRecord& run : page.runs) {
-        LiveRun live = live_.get(run.id);
-        view.runs.push_back({std::move(run), std::move(live)});
+Result<values::RunPage> RunService::list(const values::ListRequest& request) const {
+    constexpr std::int64_t kDefault = 100, kMost = 1000;
+    runs::RunQuery query;
+    query.filter = request.filter;
+    query.orderBy = request.orderBy;
+    query.pageSize =
+        static_cast<int>(request.pageSize <= 0 ? kDefault : std::min(request.pageSize, kMost));
+    query.pageToken = request.pageToken;
+    query.view = request.view;
+    query.changedSince =
+        request.changesSince == 0 ? -1 : static_cast<std::int64_t>(request.changesSince);
+    query.withParams = request.withParams;
+    query.withSystemMetrics = request.withSystemMetrics;
+    ASSIGN_OR_RETURN(values::RunPage page, store_.list(query));
+    for (values::RunSummary& run : page.runs) {
+        const LiveRun live = live_.get(run.id);
+        run = shownRun(std::move(run), live);
     }
-    view.nextPageToken = page.nextPageToken;
-    view.changeCursor = page.changeCursor;
-    view.total = page.total;
-    return view;
+    return page;
 }
 
-Result<RunView> RunService::viewOf(const std::string& id) const {
-    ASSIGN_OR_RETURN(runs::RunRecord run, readSummary(store_, id));
-    return RunView{std::move(run), live_.get(id)};
+Result<values::RunSummary> RunService::viewOf(const std::string& id) const {
+    ASSIGN_OR_RETURN(runs::RunSummary run, readSummary(store_, id));
+    return shownRun(std::move(run), live_.get(id));
 }
 
-Result<RunDetails> RunService::get(const std::string& run) const {
+Result<values::RunDetail> RunService::get(const std::string& run) const {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
-    RunDetails details;
-    ASSIGN_OR_RETURN(details.view.record, store_.get(id));
-    std::erase_if(details.view.record.latestMetrics,
-                  [](const auto& metric) { return runs::isSystemMetric(metric.first); });
-    details.view.live = live_.get(id);
-    ASSIGN_OR_RETURN(details.planFacts, planFacts(details.view.record));
+    ASSIGN_OR_RETURN(runs::RunRecord record, store_.get(id));
+    LiveRun live = live_.get(id);
+    values::RunDetail detail;
+    RETURN_IF_ERROR(addPlanFacts(record, detail));
+    detail.specText = std::move(record.specText);
+    detail.resolvedSpec = std::move(record.resolvedSpec);
+    detail.hardware = std::move(record.hardware);
+    detail.packages = std::move(record.packages);
+    detail.params = std::move(record.params);
+    detail.git.commit = record.gitCommit;
+    detail.git.isDirty = record.isGitDirty;
+    detail.summary = shownRun(std::move(record), live);
+    detail.summary.params.clear();
+    std::erase_if(detail.summary.latestMetrics,
+                  [](const auto& metric) { return runs::isSystemMetric(metric.name); });
+    detail.workers = std::move(live.workers);
     ASSIGN_OR_RETURN(const std::string receipt,
                      store_.document(id, runs::LargeDocument::kReceipt));
     if (!receipt.empty()) {
-        details.receipt = headOfReceipt(receipt, kReceiptFilesShown).value_or(ReceiptHead{});
+        detail.receipt = shownReceipt(receipt, kReceiptFilesShown).value_or(values::Receipt{});
     }
-    ASSIGN_OR_RETURN(details.checkpoints, store_.checkpoints(id));
-    std::reverse(details.checkpoints.begin(), details.checkpoints.end());
-    ASSIGN_OR_RETURN(details.metricNames, store_.metricKeys(id));
+    detail.weightsHash = weightsHashOf(detail);
+    ASSIGN_OR_RETURN(detail.metricNames, store_.metricKeys(id));
     const RunDirectory directory = directoryOf(id);
-    details.events = directory.readEvents();
-    details.submit = directory.readSubmitFacts();
-    details.directory = directory.path();
-    return details;
+    ASSIGN_OR_RETURN(const auto checkpoints, store_.checkpoints(id));
+    for (auto it = checkpoints.rbegin(); it != checkpoints.rend(); ++it) {
+        detail.checkpoints.push_back(shownCheckpoint(*it, directory));
+    }
+    detail.events = directory.readEvents();
+    SubmitFacts submitted = directory.readSubmitFacts();
+    detail.specFileName = std::move(submitted.fileName);
+    detail.git.branch = std::move(submitted.gitBranch);
+    detail.git.remote = std::move(submitted.gitRemote);
+    detail.sets = std::move(submitted.sets);
+    detail.directory = directory.path();
+    return detail;
 }
 
 // Of runs that older versions stored: counted.
-Result<Json> RunService::planFacts(const runs::RunRecord& run) const {
-    if (Result<Json> facts = parseJson(run.planFacts, "facts of the plan"); facts.ok()) {
-        return facts;
+Status RunService::addPlanFacts(const runs::RunRecord& run, values::RunDetail& detail) const {
+    Result<Json> facts = parseJson(run.planFacts, "facts of the plan");
+    if (!facts.ok()) {
+        ASSIGN_OR_RETURN(const std::string plan,
+                         store_.document(run.id, runs::LargeDocument::kPlan));
+        facts = planFactsOf(plan);
     }
-    ASSIGN_OR_RETURN(const std::string plan, store_.document(run.id, runs::LargeDocument::kPlan));
-    return planFactsOf(plan);
+    detail.planFiles = jsonInt(*facts, "files");
+    detail.planSplits = jsonInt(*facts, "splits");
+    detail.planRows = jsonInt(*facts, "rows");
+    detail.planBytes = jsonInt(*facts, "bytes");
+    return okStatus();
 }
 
 Result<RunService::Document> RunService::document(const std::string& run,
@@ -264,28 +339,28 @@ Result<RunService::Document> RunService::document(const std::string& run,
     return document;
 }
 
-Result<RunView> RunService::change(const std::string& run,
-                                   const std::function<Status(const std::string& id)>& what) {
+Result<values::RunSummary> RunService::change(
+    const std::string& run, const std::function<Status(const std::string& id)>& what) {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
     RETURN_IF_ERROR(what(id));
     live_.touch();
     return viewOf(id);
 }
 
-Result<RunView> RunService::stop(const std::string& run, const std::string& reason,
-                                 std::chrono::milliseconds grace) {
+Result<values::RunSummary> RunService::stop(const std::string& run, const std::string& reason,
+                                            std::chrono::milliseconds grace) {
     return change(run, [&](const std::string& id) {
         return controller_.stop(id, reason.empty() ? "stopped on request" : reason, grace);
     });
 }
 
-Result<RunView> RunService::resume(const std::string& run, std::int64_t step) {
+Result<values::RunSummary> RunService::resume(const std::string& run, std::int64_t step) {
     return change(run, [&](const std::string& id) { return controller_.resume(id, step); });
 }
 
-Result<RunService::Removed> RunService::remove(const std::string& run, bool isForGood) {
-    Removed removed;
-    removed.keep = deleted_.keep();
+Result<values::RemovedRun> RunService::remove(const std::string& run, bool isForGood) {
+    values::RemovedRun removed;
+    removed.keepHours = static_cast<int>(deleted_.keep().count());
     const auto hide = [&](const std::string& id) -> Status {
         RETURN_IF_ERROR(store_.markDeleted(id));
         if (!isForGood) {
@@ -295,22 +370,22 @@ Result<RunService::Removed> RunService::remove(const std::string& run, bool isFo
         ASSIGN_OR_RETURN(removed.freedBytes, deleted_.purge(id));
         return okStatus();
     };
-    ASSIGN_OR_RETURN(removed.view, change(run, hide));
+    ASSIGN_OR_RETURN(removed.run, change(run, hide));
     return removed;
 }
 
-Result<RunView> RunService::restore(const std::string& run) {
+Result<values::RunSummary> RunService::restore(const std::string& run) {
     return change(run, [&](const std::string& id) { return store_.restore(id); });
 }
 
-Result<RunView> RunService::setNote(const std::string& run, const std::string& note) {
+Result<values::RunSummary> RunService::setNote(const std::string& run, const std::string& note) {
     RETURN_IF_ERROR(checkNote(note));
     return change(run, [&](const std::string& id) { return store_.setNote(id, note); });
 }
 
-Result<RunView> RunService::setTags(const std::string& run,
-                                    const std::map<std::string, std::string>& set,
-                                    const std::vector<std::string>& remove) {
+Result<values::RunSummary> RunService::setTags(const std::string& run,
+                                               const std::map<std::string, std::string>& set,
+                                               const std::vector<std::string>& remove) {
     RETURN_IF_ERROR(checkTags(set));
     return change(run, [&](const std::string& id) -> Status {
         for (const auto& [key, value] : set) {
@@ -323,10 +398,11 @@ Result<RunView> RunService::setTags(const std::string& run,
     });
 }
 
-Status RunService::checkFilter(const std::string& filter,
-                               const std::vector<std::string>& orderBy) const {
-    RETURN_IF_ERROR(runs::parseFilter(filter).status());
-    return runs::parseOrderBy(orderBy).status();
+values::FilterCheck RunService::checkFilter(const std::string& filter,
+                                            const std::vector<std::string>& orderBy) const {
+    Status status = runs::parseFilter(filter).status();
+    status = status.ok() ? runs::parseOrderBy(orderBy).status() : status;
+    return {status.ok(), std::string(messageOf(status)), runs::characterOf(status)};
 }
 
 Result<RunService::MetricAnswer> RunService::metrics(const std::string& run,
@@ -366,15 +442,21 @@ Result<MetricFollower> RunService::followMetrics(const std::string& run, MetricW
     return MetricFollower(store_, id, std::move(wish));
 }
 
-Result<RunService::RunLog> RunService::readLogs(const std::string& run,
-                                                const LogQuery& query) const {
-    ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
+Result<RunService::RunLog> RunService::readLogs(const values::LogsRequest& request) const {
+    ASSIGN_OR_RETURN(const std::string id, store_.findId(request.run));
+    LogQuery query;
+    query.workers = request.workers;
+    query.attempt = request.attempt;
+    query.minLevel = request.minLevel;
+    query.tailLines = static_cast<std::size_t>(std::max<std::int64_t>(request.tailLines, 0));
+    query.cursor = request.cursor;
+    query.isFollowing = request.follow;
     ASSIGN_OR_RETURN(LogReader reader, LogReader::open(controller_.logs(), id, query));
     return RunLog{id, std::move(reader)};
 }
 
 bool RunService::hasEnded(const std::string& runId) const {
-    const Result<runs::RunRecord> run = readSummary(store_, runId);
+    const Result<runs::RunSummary> run = readSummary(store_, runId);
     return !run.ok() || runs::isTerminal(run->state);
 }
 

@@ -14,6 +14,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/runs/run_store.h"
+#include "backend/values/submit.h"
 #include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspector.h"
 #include "daemon/agent/log_reader.h"
@@ -25,42 +26,10 @@
 
 namespace millrace::agent {
 
-struct SubmitOrder {
-    InspectRequest spec;
-    std::string key, owner, project, note;
-    std::map<std::string, std::string> tags, packages;
-    std::string gitCommit, gitBranch, gitRemote;
-    bool isGitDirty = false;
-};
-
-struct SubmitOutcome {
-    std::vector<RunView> runs;
-    spec::SpecErrors errors;
-    std::vector<std::string> warnings;
-    bool wasKnown = false;
-};
-
 inline constexpr std::size_t kReceiptFilesShown = 1'000;
-
-struct RunDetails {
-    RunView view;  ///< with documents, but for the large ones
-    std::optional<ReceiptHead> receipt;  ///< with the first kReceiptFilesShown files
-    Json planFacts;                      ///< numbers: files, splits, rows, bytes
-    std::vector<runs::CheckpointRecord> checkpoints;
-    std::vector<RunEvent> events;
-    SubmitFacts submit;
-    std::vector<std::string> metricNames;
-    std::string directory;
-};
 
 /// A quarter of what a message may take.
 inline constexpr std::int64_t kDocumentPageBytes = std::int64_t{4} << 20;
-
-struct RunPageView {
-    std::vector<RunView> runs;
-    std::string nextPageToken;
-    std::int64_t changeCursor = 0, total = 0;
-};
 
 struct ServiceOptions {
     std::string runsDir, host;
@@ -81,10 +50,11 @@ class RunService {
           deleted_(deleted) {}
 
     /// kCancelled, with nothing stored, when it became unwanted while the dataset was read.
-    Result<SubmitOutcome> submit(const SubmitOrder& order, const IsUnwanted& isUnwanted = {});
-    Result<RunPageView> list(const runs::RunQuery& query) const;
+    Result<values::SubmitReply> submit(const values::SubmitRequest& request,
+                                       const IsUnwanted& isUnwanted = {});
+    Result<values::RunPage> list(const values::ListRequest& request) const;
     /// `run`: id, uid, name or a unique prefix; here and below.
-    Result<RunDetails> get(const std::string& run) const;
+    Result<values::RunDetail> get(const std::string& run) const;
     struct Document {
         std::string runId;
         runs::DocumentPage page;
@@ -92,22 +62,18 @@ class RunService {
     /// A piece of a large document, at most kDocumentPageBytes.
     Result<Document> document(const std::string& run, runs::LargeDocument which,
                               std::int64_t offset) const;
-    Result<RunView> stop(const std::string& run, const std::string& reason,
-                         std::chrono::milliseconds grace);
-    Result<RunView> resume(const std::string& run, std::int64_t step);
-    struct Removed {
-        RunView view;
-        std::uint64_t freedBytes = 0, heldBytes = 0;  ///< of its files
-        std::chrono::hours keep{0};                   ///< how long its checkpoints stay
-    };
+    Result<values::RunSummary> stop(const std::string& run, const std::string& reason,
+                                    std::chrono::milliseconds grace);
+    Result<values::RunSummary> resume(const std::string& run, std::int64_t step);
     /// Hides a run; `isForGood`: frees what it takes, with no way back.
-    Result<Removed> remove(const std::string& run, bool isForGood = false);
-    Result<RunView> restore(const std::string& run);
-    Result<RunView> setNote(const std::string& run, const std::string& note);
-    Result<RunView> setTags(const std::string& run, const std::map<std::string, std::string>& set,
-                            const std::vector<std::string>& remove);
-    /// OK, or what is wrong with it.
-    Status checkFilter(const std::string& filter, const std::vector<std::string>& orderBy) const;
+    Result<values::RemovedRun> remove(const std::string& run, bool isForGood = false);
+    Result<values::RunSummary> restore(const std::string& run);
+    Result<values::RunSummary> setNote(const std::string& run, const std::string& note);
+    Result<values::RunSummary> setTags(const std::string& run,
+                                       const std::map<std::string, std::string>& set,
+                                       const std::vector<std::string>& remove);
+    values::FilterCheck checkFilter(const std::string& filter,
+                                    const std::vector<std::string>& orderBy) const;
 
     struct MetricAnswer {
         std::string runId;
@@ -123,22 +89,24 @@ class RunService {
         std::string runId;
         LogReader reader;
     };
-    Result<RunLog> readLogs(const std::string& run, const LogQuery& query) const;
+    Result<RunLog> readLogs(const values::LogsRequest& request) const;
     /// True when no line can follow any more.
     bool hasEnded(const std::string& runId) const;
     LiveTable& live() { return live_; }
 
  private:
-    Status checkOrder(const SubmitOrder& order) const;
+    static Status checkRequest(const values::SubmitRequest& request);
     Status checkInitFrom(const InspectedRun& inspected) const;
-    Result<SubmitOutcome> findKnown(const SubmitOrder& order) const;
-    Result<runs::RunRecord> recordOf(const SubmitOrder& order, const InspectedRun& run) const;
-    void takeOver(const SubmitOrder& order, std::vector<runs::RunStore::Created> group,
-                  SubmitOutcome& outcome);
-    Result<RunView> viewOf(const std::string& id) const;
-    Result<Json> planFacts(const runs::RunRecord& run) const;
-    Result<RunView> change(const std::string& run,
-                           const std::function<Status(const std::string& id)>& what);
+    Result<values::SubmitReply> findKnown(const values::SubmitRequest& request,
+                                          const std::vector<std::string>& variations) const;
+    Result<runs::RunRecord> recordOf(const values::SubmitRequest& request,
+                                     const InspectedRun& run) const;
+    void takeOver(const SubmitFacts& facts, std::vector<runs::RunStore::Created> group,
+                  values::SubmitReply& reply);
+    Result<values::RunSummary> viewOf(const std::string& id) const;
+    Status addPlanFacts(const runs::RunRecord& run, values::RunDetail& detail) const;
+    Result<values::RunSummary> change(const std::string& run,
+                                      const std::function<Status(const std::string& id)>& what);
     RunDirectory directoryOf(const std::string& id) const { return {options_.runsDir, id}; }
 
     const ServiceOptions options_;

@@ -2,9 +2,42 @@
 
 #include <algorithm>
 
+#include "backend/core/json.h"
+
 namespace millrace::agent {
 
-Result<runs::RunRecord> readSummary(const runs::RunStore& store, const std::string& id) {
+namespace {
+
+// The spec's list of paths, as people write it: "a.csv, b.csv".
+std::string pathsText(const std::string& list) {
+    const Result<Json> json = parseJson(list, "dataset");
+    if (!json.ok() || !json->is_array()) {
+        return list;
+    }
+    std::string text;
+    for (const Json& path : *json) {
+        strAppend(&text, text.empty() ? "" : ", ",
+                  path.is_string() ? path.get<std::string>() : dumpJson(path));
+    }
+    return text;
+}
+
+}  // namespace
+
+values::RunSummary shownRun(runs::RunSummary stored, const LiveRun& live) {
+    values::RunSummary run = std::move(stored);
+    run.dataset = pathsText(run.dataset);
+    run.queuedReason = live.queuedReason;
+    run.trouble = live.trouble;
+    run.standsSinceMs = live.standsSinceMs;
+    run.progress.epochs = live.epochs;
+    run.progress.busyMs = live.busyMs;
+    run.progress.stallMs = live.stallMs;
+    run.progress.timeMs = live.progressMs;
+    return run;
+}
+
+Result<runs::RunSummary> readSummary(const runs::RunStore& store, const std::string& id) {
     runs::RunQuery query;
     query.filter = strCat("id = '", id, "'");
     query.view = runs::RunQuery::View::kAll;
@@ -45,12 +78,12 @@ Result<RunChanges> RunWatch::first() {
         runs::RunQuery query;
         ASSIGN_OR_RETURN(runs::RunPage page, store_.list(query));
         std::reverse(page.runs.begin(), page.runs.end());
-        for (runs::RunRecord& run : page.runs) {
+        for (runs::RunSummary& run : page.runs) {
             show(std::move(run), changes);
         }
     }
     for (const std::string& id : ids_) {
-        ASSIGN_OR_RETURN(runs::RunRecord run, readSummary(store_, id));
+        ASSIGN_OR_RETURN(runs::RunSummary run, readSummary(store_, id));
         show(std::move(run), changes);
     }
     changes.isSnapshotEnd = true;
@@ -58,16 +91,16 @@ Result<RunChanges> RunWatch::first() {
     return changes;
 }
 
-void RunWatch::show(runs::RunRecord record, RunChanges& changes) {
-    const std::string id = record.id;
-    if (runs::isTerminal(record.state)) {
-        ended_.insert(id);
-        shown_.erase(id);
+void RunWatch::show(runs::RunSummary stored, RunChanges& changes) {
+    const LiveRun live = live_.get(stored.id);
+    if (runs::isEnded(stored.state)) {
+        ended_.insert(stored.id);
+        shown_.erase(stored.id);
     } else {
-        ended_.erase(id);
-        shown_[id] = live_.get(id);
+        ended_.erase(stored.id);
+        shown_[stored.id] = live;
     }
-    changes.runs.push_back({std::move(record), live_.get(id)});
+    changes.runs.push_back(shownRun(std::move(stored), live));
 }
 
 Status RunWatch::addChanged(RunChanges& changes) {
@@ -77,8 +110,8 @@ Status RunWatch::addChanged(RunChanges& changes) {
     do {
         ASSIGN_OR_RETURN(runs::RunPage page, store_.list(query));
         // The first page's cursor counts: what changes between pages comes again.
-        next = next < 0 ? page.changeCursor : next;
-        for (runs::RunRecord& run : page.runs) {
+        next = next < 0 ? static_cast<std::int64_t>(page.revision) : next;
+        for (runs::RunSummary& run : page.runs) {
             if (isWanted(run.id)) {
                 show(std::move(run), changes);
             }
@@ -92,8 +125,8 @@ Status RunWatch::addChanged(RunChanges& changes) {
 // Runs whose record is as before but of which the daemon knows something new.
 void RunWatch::addLive(RunChanges& changes) {
     std::set<std::string> told;
-    for (const RunView& view : changes.runs) {
-        told.insert(view.record.id);
+    for (const values::RunSummary& run : changes.runs) {
+        told.insert(run.id);
     }
     std::vector<std::string> stale;
     for (const auto& [id, live] : shown_) {
@@ -102,7 +135,7 @@ void RunWatch::addLive(RunChanges& changes) {
         }
     }
     for (const std::string& id : stale) {
-        Result<runs::RunRecord> run = readSummary(store_, id);
+        Result<runs::RunSummary> run = readSummary(store_, id);
         if (run.ok()) {
             show(std::move(*run), changes);
         }
@@ -123,10 +156,10 @@ bool MetricFollower::isWanted(const std::string& name) const {
 Result<MetricChanges> MetricFollower::next(std::size_t most) {
     MetricChanges changes;
     // The state is read before the points: an ended run's points are all there then.
-    ASSIGN_OR_RETURN(const runs::RunRecord run, readSummary(store_, runId_));
+    ASSIGN_OR_RETURN(const runs::RunSummary run, readSummary(store_, runId_));
     RETURN_IF_ERROR(noticeAttempt(run, changes));
-    if (run.change != readChange_) {
-        readChange_ = run.change;
+    if (run.revision != readRevision_) {
+        readRevision_ = run.revision;
         RETURN_IF_ERROR(addNew(most, changes));
     }
     std::stable_sort(
@@ -138,7 +171,7 @@ Result<MetricChanges> MetricFollower::next(std::size_t most) {
 
 // Once a newer attempt begins, the store drops what older ones wrote after the step it goes on from:
 // what was sent of it is void.
-Status MetricFollower::noticeAttempt(const runs::RunRecord& run, MetricChanges& changes) {
+Status MetricFollower::noticeAttempt(const runs::RunSummary& run, MetricChanges& changes) {
     const int before = attempt_;
     if (before == run.attempt) {
         return okStatus();
@@ -181,7 +214,7 @@ Status MetricFollower::addNew(std::size_t most, MetricChanges& changes) {
     ASSIGN_OR_RETURN(const std::vector<runs::MetricSeries> all, store_.metrics(runId_, requests));
     for (const runs::MetricSeries& series : all) {
         if (!addSeries(series, most, changes)) {
-            readChange_ = -1;
+            readRevision_.reset();
         }
     }
     return okStatus();

@@ -5,6 +5,7 @@
 // coalesce, points of metrics are never left out. Threads: one owner each.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,17 +15,14 @@
 
 namespace millrace::agent {
 
-/// A run as lists show it.
-struct RunView {
-    runs::RunRecord record;
-    LiveRun live;
-};
+/// A run as lists show it: what is stored of it, and what the daemon knows beside that.
+values::RunSummary shownRun(runs::RunSummary stored, const LiveRun& live);
 
-/// A run without its documents.
-Result<runs::RunRecord> readSummary(const runs::RunStore& store, const std::string& id);
+/// What is stored of a run, without its documents.
+Result<runs::RunSummary> readSummary(const runs::RunStore& store, const std::string& id);
 
 struct RunChanges {
-    std::vector<RunView> runs;
+    std::vector<values::RunSummary> runs;
     bool isSnapshotEnd = false;  ///< the first answer: all there was; changes follow
     bool isEnd = false;          ///< all the runs that were asked for have ended
 };
@@ -41,7 +39,7 @@ class RunWatch {
     Status addChanged(RunChanges& changes);
     void addLive(RunChanges& changes);
     bool isWanted(const std::string& id) const { return ids_.empty() || ids_.contains(id); }
-    void show(runs::RunRecord record, RunChanges& changes);
+    void show(runs::RunSummary stored, RunChanges& changes);
 
     const runs::RunStore& store_;
     const LiveTable& live_;
@@ -88,7 +86,7 @@ class MetricFollower {
     bool isWanted(const std::string& name) const;
     Status addNew(std::size_t most, MetricChanges& changes);
     bool addSeries(const runs::MetricSeries& series, std::size_t most, MetricChanges& changes);
-    Status noticeAttempt(const runs::RunRecord& run, MetricChanges& changes);
+    Status noticeAttempt(const runs::RunSummary& run, MetricChanges& changes);
 
     const runs::RunStore& store_;
     const std::string runId_;
@@ -97,7 +95,7 @@ class MetricFollower {
     const bool withSystem_;
     std::map<std::string, Sent> sent_;  // by name
     int attempt_ = 0;
-    std::int64_t readChange_ = -1;  // of the run, when all its points were sent
+    std::optional<std::uint64_t> readRevision_;  // of the run, when all its points were sent
 };
 
 }  // namespace millrace::agent

@@ -22,12 +22,12 @@ Values systemValues(const NodeReport& report, const std::string& runId) {
     Values values;
     add(values, "system.cpu_percent", report.sample.cpuPercent);
     add(values, "system.memory_used_bytes", report.sample.memoryUsedBytes);
-    for (const telemetry::GpuSample& gpu : report.sample.gpus) {
+    for (const values::GpuSample& gpu : report.sample.gpus) {
         const std::string prefix = strCat("system.gpu", gpu.index, ".");
         add(values, prefix + "utilization_percent", gpu.utilizationPercent);
         add(values, prefix + "memory_used_bytes", gpu.memoryUsedBytes);
     }
-    for (const WorkerUse& use : report.workers) {
+    for (const values::ProcessSample& use : report.sample.processes) {
         if (use.runId == runId) {
             const std::string prefix = strCat("system.", use.worker, ".");
             add(values, prefix + "cpu_percent", use.cpuPercent);

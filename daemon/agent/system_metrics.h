@@ -12,22 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "backend/telemetry/node_sample.h"
+#include "backend/values/node.h"
 
 namespace millrace::agent {
 
-/// What a worker of a running run takes.
-struct WorkerUse {
-    std::string runId, worker;
-    int pid = 0;
-    std::optional<double> cpuPercent;  ///< of one core
-    std::optional<std::uint64_t> memoryBytes;
-};
-
 struct NodeReport {
     std::uint64_t number = 0;  ///< grows with every sample; 0: none yet
-    telemetry::NodeSample sample;
-    std::vector<WorkerUse> workers;
+    values::NodeSample sample;
 };
 
 /// Samples of this node.

@@ -12,11 +12,11 @@ constexpr std::chrono::milliseconds kIdle{60'000};
 
 }  // namespace
 
-std::string hardwareJson(const telemetry::NodeInfo& info) {
+std::string hardwareJson(const values::NodeInfo& info) {
     Json gpus = Json::array();
-    for (const telemetry::GpuInfo& gpu : info.gpus) {
+    for (const values::GpuInfo& gpu : info.gpus) {
         gpus.push_back(
-            {{"name", gpu.name}, {"memory_bytes", gpu.memoryBytes}, {"driver", gpu.driver}});
+            {{"name", gpu.name}, {"memory_bytes", gpu.memoryBytes}, {"driver", gpu.driverVersion}});
     }
     return dumpJson({{"cpu", info.cpuModel},
                      {"cores", info.cores},
@@ -92,24 +92,25 @@ void TelemetryService::loop(std::stop_token stop) {
 NodeReport TelemetryService::takeSample() {
     NodeReport report;
     report.sample = host_.sample();
+    report.sample.node = info_.name;
     report.sample.gpus = gpu_.sample();
-    report.workers = sampleWorkers();
+    report.sample.processes = sampleWorkers();
     return report;
 }
 
-std::vector<WorkerUse> TelemetryService::sampleWorkers() {
-    std::vector<WorkerUse> uses;
+std::vector<values::ProcessSample> TelemetryService::sampleWorkers() {
+    std::vector<values::ProcessSample> uses;
     std::map<int, std::pair<std::int64_t, double>> now;
     for (const auto& [runId, run] : live_.all()) {
         for (const LiveWorker& worker : run.workers) {
             if (worker.state != "running" || worker.pid <= 0) {
                 continue;
             }
-            const telemetry::ProcessSample tree = telemetry::sampleProcessTree(worker.pid);
+            const telemetry::TreeUse tree = telemetry::sampleProcessTree(worker.pid);
             if (tree.numProcesses == 0) {
                 continue;
             }
-            WorkerUse use{runId, worker.name, worker.pid, std::nullopt, tree.pssBytes};
+            values::ProcessSample use{runId, worker.name, worker.pid, std::nullopt, tree.pssBytes};
             const std::int64_t ns = clock_.steadyNs();
             const auto before = cpuBefore_.find(worker.pid);
             if (before != cpuBefore_.end() && ns > before->second.first) {

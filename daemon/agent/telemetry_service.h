@@ -21,7 +21,7 @@
 namespace millrace::agent {
 
 /// {cpu, cores, memory_bytes, gpus: [{name, memory_bytes, driver}], os, kernel} of a node.
-std::string hardwareJson(const telemetry::NodeInfo& info);
+std::string hardwareJson(const values::NodeInfo& info);
 
 class TelemetryService final : public SystemSource {
  public:
@@ -45,7 +45,7 @@ class TelemetryService final : public SystemSource {
                      std::string version);
     ~TelemetryService() override;
 
-    const telemetry::NodeInfo& info() const { return info_; }
+    const values::NodeInfo& info() const { return info_; }
     std::unique_ptr<Watch> watch() { return std::make_unique<Watch>(this); }
     std::shared_ptr<void> record() override { return std::make_shared<Watch>(this, true); }
     NodeReport latest() const override;
@@ -54,13 +54,13 @@ class TelemetryService final : public SystemSource {
     void addWatch(int change, bool isSlow);
     void loop(std::stop_token stop);
     NodeReport takeSample();
-    std::vector<WorkerUse> sampleWorkers();
+    std::vector<values::ProcessSample> sampleWorkers();
 
     const Clock& clock_;
     const LiveTable& live_;
     telemetry::HostProbe host_;
     telemetry::GpuProbe gpu_;
-    telemetry::NodeInfo info_;
+    values::NodeInfo info_;
     std::map<int, std::pair<std::int64_t, double>> cpuBefore_;  // pid -> (steady ns, cpu seconds)
     mutable Mutex mutex_;
     CondVar wake_;

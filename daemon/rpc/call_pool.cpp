@@ -1,6 +1,7 @@
 #include "daemon/rpc/call_pool.h"
 
 #include "backend/core/thread.h"
+#include "proto/convert/rpc_options.h"
 
 namespace millrace::rpc {
 
@@ -33,7 +34,8 @@ grpc::Status toGrpc(const Status& status) {
     if (status.ok()) {
         return grpc::Status::OK;
     }
-    return {static_cast<grpc::StatusCode>(status.code()), std::string(messageOf(status))};
+    return {static_cast<grpc::StatusCode>(status.code()), std::string(messageOf(status)),
+            std::string(kDaemonsWord)};
 }
 
 }  // namespace millrace::rpc

@@ -34,7 +34,7 @@ class CallPool {
     std::vector<std::jthread> threads_;
 };
 
-/// The same code and sentence.
+/// The same code and sentence, marked as the daemon's own (rpc_options.h, kDaemonsWord).
 grpc::Status toGrpc(const Status& status);
 
 /// A unary call whose `work` (-> Status) fills the response on the pool.

@@ -3,57 +3,11 @@
 #include <google/protobuf/util/json_util.h>
 
 #include "backend/core/text.h"
+#include "proto/convert/inspect_convert.h"
 #include "proto/convert/rpc_options.h"
 
 namespace millrace::rpc {
 namespace {
-
-agent::InspectRequest fromProto(const v1::SpecSource& source) {
-    agent::InspectRequest spec;
-    spec.text = source.spec_text();
-    spec.fileName = source.file_name().empty() ? "spec.yaml" : source.file_name();
-    spec.baseDir = source.base_dir();
-    spec.sets = {source.sets().begin(), source.sets().end()};
-    return spec;
-}
-
-agent::InspectRequest fromProto(const v1::CheckSpecRequest& request) {
-    agent::InspectRequest check = fromProto(request.spec());
-    check.isAll = request.all_variations();
-    check.variations.emplace_back("");
-    check.variations.insert(check.variations.end(), request.variations().begin(),
-                            request.variations().end());
-    return check;
-}
-
-agent::DatasetQuestion fromProto(const v1::DescribeDatasetRequest& request) {
-    agent::DatasetQuestion question;
-    question.paths = {request.paths().begin(), request.paths().end()};
-    question.baseDir = request.base_dir();
-    question.format = request.format();
-    question.spec = fromProto(request.spec());
-    question.filesMax = request.files_max();
-    return question;
-}
-
-agent::StepsQuestion fromProto(const v1::SampleStepsRequest& request) {
-    agent::StepsQuestion question;
-    question.spec = fromProto(request.spec());
-    question.variation = request.variation();
-    question.rows = request.rows();
-    question.split = request.split();
-    question.firstRow = request.first_row();
-    return question;
-}
-
-agent::PreviewQuestion fromProto(const v1::PreviewSpecRequest& request) {
-    agent::PreviewQuestion question;
-    question.spec = fromProto(request.spec());
-    question.variation = request.variation();
-    question.seconds = request.seconds();
-    question.threads = request.threads();
-    return question;
-}
 
 // The worker answers in the message's own JSON form; what else it says is for other readers.
 Status fill(const Result<std::string>& answer, google::protobuf::Message* response) {
@@ -89,7 +43,7 @@ grpc::ServerUnaryReactor* InspectService::Check(Context* context,
                                                 v1::CheckSpecResponse* response) {
     return answerInTurn(pool_, context, response,
                         [this, request](const agent::IsUnwanted& hasLeft) {
-                            return inspection_.check(fromProto(*request), hasLeft);
+                            return inspection_.check(convert::fromProto(*request), hasLeft);
                         });
 }
 
@@ -98,7 +52,7 @@ grpc::ServerUnaryReactor* InspectService::Dataset(Context* context,
                                                   v1::DescribeDatasetResponse* response) {
     return answerInTurn(pool_, context, response,
                         [this, request](const agent::IsUnwanted& hasLeft) {
-                            return inspection_.dataset(fromProto(*request), hasLeft);
+                            return inspection_.dataset(convert::fromProto(*request), hasLeft);
                         });
 }
 
@@ -107,7 +61,7 @@ grpc::ServerUnaryReactor* InspectService::Steps(Context* context,
                                                 v1::SampleStepsResponse* response) {
     return answerInTurn(pool_, context, response,
                         [this, request](const agent::IsUnwanted& hasLeft) {
-                            return inspection_.steps(fromProto(*request), hasLeft);
+                            return inspection_.steps(convert::fromProto(*request), hasLeft);
                         });
 }
 
@@ -116,7 +70,7 @@ grpc::ServerUnaryReactor* InspectService::Preview(Context* context,
                                                   v1::PreviewSpecResponse* response) {
     return answerInTurn(previews_, context, response,
                         [this, request](const agent::IsUnwanted& hasLeft) {
-                            return inspection_.preview(fromProto(*request), hasLeft);
+                            return inspection_.preview(convert::fromProto(*request), hasLeft);
                         });
 }
 

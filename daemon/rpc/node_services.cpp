@@ -7,19 +7,12 @@
 #include "backend/core/log.h"
 #include "backend/core/utf8.h"
 #include "daemon/rpc/stream_writer.h"
+#include "proto/convert/daemon_convert.h"
 #include "proto/convert/node_convert.h"
 #include "proto/convert/rpc_options.h"
 
 namespace millrace::rpc {
 namespace {
-
-v1::NodeSample sampleMessage(const std::string& node, const agent::NodeReport& report) {
-    convert::NodeMoment moment{node, report.sample, {}};
-    for (const agent::WorkerUse& use : report.workers) {
-        moment.workers.push_back({use.runId, use.worker, use.pid, use.cpuPercent, use.memoryBytes});
-    }
-    return convert::toProto(moment);
-}
 
 grpc::ServerUnaryReactor* finished(grpc::CallbackServerContext* context, const Status& status) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
@@ -35,26 +28,25 @@ grpc::ServerUnaryReactor* NodesService::Handshake(Context* context,
     if (request->protocol_version() == 0) {
         return finished(context, invalidArgument("handshake without a protocol version"));
     }
-    response->set_version(std::string(config::daemonVersion()));
-    response->set_protocol_version(std::min(request->protocol_version(), kProtocolVersion));
-    for (const char* name : {"runs", "telemetry", "inspect", "embedded"}) {
-        response->add_capabilities(name);
-    }
+    values::Handshake handshake{std::string(config::daemonVersion()),
+                                std::min(request->protocol_version(), kProtocolVersion),
+                                {"runs", "telemetry", "inspect", "embedded"},
+                                clock_.wallMs()};
     if (!telemetry_.info().gpus.empty()) {
-        response->add_capabilities("nvml");
+        handshake.capabilities.emplace_back("nvml");
     }
-    response->set_now_ms(clock_.wallMs());
+    *response = convert::toProto(handshake);
     return finished(context, okStatus());
 }
 
 grpc::ServerUnaryReactor* NodesService::List(Context* context, const v1::ListNodesRequest*,
                                              v1::ListNodesResponse* response) {
-    convert::NodeFacts facts;
-    facts.info = telemetry_.info();
-    facts.address = facts_.address;
-    facts.stateDir = facts_.config.stateDir;
-    facts.pid = ::getpid();
-    *response->add_nodes() = convert::toProto(facts);
+    values::NodeInfo node = telemetry_.info();
+    node.isHead = true;
+    node.address = facts_.address;
+    node.stateDir = facts_.config.stateDir;
+    node.pid = ::getpid();
+    *response->add_nodes() = convert::toProto(node);
     return finished(context, okStatus());
 }
 
@@ -70,7 +62,7 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
     position->left = request->samples();
     // The last sample of an earlier watch is not "now"; by its number, because clocks are set.
     position->seen = telemetry_.latest().number;
-    const std::string node = telemetry_.info().hostname;
+    const std::string node = telemetry_.info().name;
     if (!request->node().empty() && request->node() != node) {
         const ::millrace::Status status =
             notFound("no node '", request->node(), "'; this daemon is on ", node);
@@ -82,14 +74,14 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
     constexpr std::chrono::milliseconds kLook{200};
     return openStream<v1::NodeSample>(
         parts_.pump,
-        [this, position, node]() -> Result<Produced<v1::NodeSample>> {
+        [this, position]() -> Result<Produced<v1::NodeSample>> {
             const agent::NodeReport report = telemetry_.latest();
             Produced<v1::NodeSample> produced;
             if (report.number == position->seen) {
                 return produced;
             }
             position->seen = report.number;
-            produced.message = sampleMessage(node, report);
+            produced.message = convert::toProto(report.sample);
             produced.isEnd = position->left > 0 && --position->left == 0;
             return produced;
         },
@@ -99,24 +91,26 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
 grpc::ServerUnaryReactor* DaemonService::Status(Context* context, const v1::DaemonStatusRequest*,
                                                 v1::DaemonStatusResponse* response) {
     return answerOn(parts_.quick, context, [this, response]() -> ::millrace::Status {
-        response->set_version(std::string(config::daemonVersion()));
-        response->set_pid(::getpid());
-        response->set_started_ms(facts_.startedMs);
-        response->set_address(toUtf8(facts_.address));
-        response->set_state_dir(toUtf8(facts_.config.stateDir));
-        response->set_bin_dir(toUtf8(facts_.config.binDir));
+        values::DaemonStatus status;
+        status.version = config::daemonVersion();
+        status.pid = ::getpid();
+        status.startedMs = facts_.startedMs;
+        status.address = facts_.address;
+        status.stateDir = facts_.config.stateDir;
+        status.binDir = facts_.config.binDir;
         const agent::RunController::Counts counts = controller_.counts();
-        response->set_runs_running(static_cast<std::uint32_t>(counts.running));
-        response->set_runs_queued(static_cast<std::uint32_t>(counts.queued));
+        status.runsRunning = counts.running;
+        status.runsQueued = counts.queued;
         runs::RunQuery query;
         query.view = runs::RunQuery::View::kAll;
         query.pageSize = 1;
         query.withMetrics = false;
         ASSIGN_OR_RETURN(const runs::RunPage page, store_.list(query));
-        response->set_runs_total(static_cast<std::uint64_t>(page.total));
+        status.runsTotal = page.total;
         for (const std::string& warning : controller_.warnings()) {
-            response->add_warnings(toUtf8(warning));
+            status.warnings.push_back(toUtf8(warning));
         }
+        *response = convert::toProto(status);
         return okStatus();
     });
 }
@@ -127,13 +121,10 @@ grpc::ServerUnaryReactor* DaemonService::Down(Context* context, const v1::DownRe
         const std::uint32_t seconds =
             request->grace_seconds() == 0 ? kDefaultGraceSeconds : request->grace_seconds();
         logInfo("daemon: asked to go down", {{"graceS", seconds}});
-        const auto report =
-            controller_.down(std::chrono::seconds(std::min<std::uint32_t>(seconds, 3600)));
-        RETURN_IF_ERROR(report.status());
-        response->set_runs_stopped(static_cast<std::uint32_t>(report->runsStopped));
-        response->set_workers_ended(static_cast<std::uint32_t>(report->workersEnded));
-        response->set_runs_queued(static_cast<std::uint32_t>(report->runsQueued));
-        response->set_runs_left(static_cast<std::uint32_t>(report->runsLeft));
+        ASSIGN_OR_RETURN(
+            const values::DownReport report,
+            controller_.down(std::chrono::seconds(std::min<std::uint32_t>(seconds, 3600))));
+        *response = convert::toProto(report);
         end_();
         return okStatus();
     });
@@ -145,15 +136,11 @@ grpc::ServerUnaryReactor* DaemonService::CheckStore(Context* context,
     return answerOn(checks_, context, [this, context, request, response]() -> ::millrace::Status {
         const auto isUnwanted = [this, context] { return isEnding_ || context->IsCancelled(); };
         const std::int64_t start = clock_.steadyNs();
-        ASSIGN_OR_RETURN(const runs::StoreCheck check, store_.check(request->whole(), isUnwanted));
+        ASSIGN_OR_RETURN(values::StoreCheck check, store_.check(request->whole(), isUnwanted));
         constexpr double kNsPerSecond = 1e9;
-        response->set_seconds(static_cast<double>(clock_.steadyNs() - start) / kNsPerSecond);
-        response->set_path(toUtf8(facts_.config.storePath()));
-        response->set_bytes(static_cast<std::uint64_t>(check.bytes));
-        response->set_runs(static_cast<std::uint64_t>(check.runs));
-        for (const std::string& damage : check.damage) {
-            response->add_damage(damage);
-        }
+        check.seconds = static_cast<double>(clock_.steadyNs() - start) / kNsPerSecond;
+        check.path = facts_.config.storePath();
+        *response = convert::toProto(check);
         return okStatus();
     });
 }

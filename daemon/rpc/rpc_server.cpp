@@ -71,7 +71,7 @@ class RpcServer::Impl {
     Status start() {
         const Address& address = parts_.config.address;
         const DaemonFacts facts{parts_.config, address_, parts_.clock.wallMs()};
-        runs_ = std::make_unique<RunsService>(parts_.runs, serviceParts());
+        runs_ = makeRunsService(parts_.runs, serviceParts());
         nodes_ =
             std::make_unique<NodesService>(parts_.telemetry, facts, parts_.clock, serviceParts());
         daemon_ = std::make_unique<DaemonService>(parts_.controller, parts_.store, facts,
@@ -117,7 +117,7 @@ class RpcServer::Impl {
     CallPool slow_{"submits", 2, 32};
     CallPool down_{"down", 1, 4};
     StreamPump pump_;
-    std::unique_ptr<RunsService> runs_;
+    std::unique_ptr<v1::Runs::CallbackService> runs_;
     std::unique_ptr<NodesService> nodes_;
     std::unique_ptr<DaemonService> daemon_;
     std::unique_ptr<InspectService> inspect_;

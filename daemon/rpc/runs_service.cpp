@@ -4,8 +4,13 @@
 
 #include "daemon/rpc/run_messages.h"
 #include "daemon/rpc/stream_writer.h"
+#include "proto/convert/detail_convert.h"
+#include "proto/convert/enum_convert.h"
+#include "proto/convert/log_convert.h"
+#include "proto/convert/metric_convert.h"
 #include "proto/convert/rpc_options.h"
 #include "proto/convert/run_convert.h"
+#include "proto/convert/submit_convert.h"
 
 namespace millrace::rpc {
 namespace {
@@ -14,20 +19,10 @@ constexpr std::chrono::milliseconds kFollowInterval{100};
 constexpr std::uint32_t kDefaultWatchMs = 200, kLeastWatchMs = 50, kMostWatchMs = 60'000;
 constexpr int kDefaultPoints = 2'000, kMostPoints = 200'000;
 
-// "filter, character 12: ..." -> 12
-std::uint32_t columnOf(std::string_view message) {
-    const std::size_t at = message.find("character ");
-    if (at == std::string_view::npos) {
-        return 0;
-    }
-    return static_cast<std::uint32_t>(
-        std::strtoul(std::string(message.substr(at + 10)).c_str(), nullptr, 10));
-}
-
 template <class Response>
-Status fillRun(const Result<agent::RunView>& view, Response* response) {
-    RETURN_IF_ERROR(view.status());
-    *response->mutable_run() = toProto(*view);
+Status fillRun(const Result<values::RunSummary>& run, Response* response) {
+    RETURN_IF_ERROR(run.status());
+    *response->mutable_run() = convert::toProto(*run);
     return okStatus();
 }
 
@@ -52,15 +47,14 @@ class UpdateSource {
 
  private:
     Status refill() {
-        ASSIGN_OR_RETURN(const agent::RunChanges changes, watch_.next());
-        for (const agent::RunView& view : changes.runs) {
-            v1::RunUpdate update;
-            *update.mutable_run() = toProto(view);
-            update.set_is_removed(view.record.isDeleted);
-            waiting_.push_back(std::move(update));
+        ASSIGN_OR_RETURN(agent::RunChanges changes, watch_.next());
+        for (values::RunSummary& run : changes.runs) {
+            values::RunUpdate update{std::move(run)};
+            update.isRemoved = update.run.isDeleted();
+            waiting_.push_back(convert::toProto(update));
         }
         if (changes.isSnapshotEnd) {
-            waiting_.emplace_back().set_is_snapshot_end(true);
+            waiting_.push_back(convert::toProto(values::RunUpdate{{}, false, true}));
         }
         isEnd_ = changes.isEnd;
         return okStatus();
@@ -78,7 +72,41 @@ grpc::ServerWriteReactor<Message>* refuse(StreamPump& pump, const Status& status
         pump, [status]() -> Result<Produced<Message>> { return status; }, kFollowInterval);
 }
 
+class RunsService final : public v1::Runs::CallbackService {
+ public:
+    RunsService(agent::RunService& runs, ServiceParts parts) : runs_(runs), parts_(parts) {}
+
+    using Context = grpc::CallbackServerContext;
+    using Unary = grpc::ServerUnaryReactor;
+
+    Unary* Submit(Context*, const v1::SubmitRequest*, v1::SubmitResponse*) override;
+    Unary* List(Context*, const v1::ListRunsRequest*, v1::ListRunsResponse*) override;
+    Unary* Get(Context*, const v1::GetRunRequest*, v1::GetRunResponse*) override;
+    Unary* Document(Context*, const v1::DocumentRequest*, v1::DocumentResponse*) override;
+    grpc::ServerWriteReactor<v1::RunUpdate>* Watch(Context*, const v1::WatchRunsRequest*) override;
+    Unary* MetricRange(Context*, const v1::MetricRangeRequest*, v1::MetricRangeResponse*) override;
+    grpc::ServerWriteReactor<v1::MetricChunk>* WatchMetrics(
+        Context*, const v1::WatchMetricsRequest*) override;
+    grpc::ServerWriteReactor<v1::LogChunk>* Logs(Context*, const v1::LogsRequest*) override;
+    Unary* Stop(Context*, const v1::StopRunRequest*, v1::StopRunResponse*) override;
+    Unary* Resume(Context*, const v1::ResumeRunRequest*, v1::ResumeRunResponse*) override;
+    Unary* Delete(Context*, const v1::DeleteRunRequest*, v1::DeleteRunResponse*) override;
+    Unary* Restore(Context*, const v1::RestoreRunRequest*, v1::RestoreRunResponse*) override;
+    Unary* SetNote(Context*, const v1::SetNoteRequest*, v1::SetNoteResponse*) override;
+    Unary* SetTags(Context*, const v1::SetTagsRequest*, v1::SetTagsResponse*) override;
+    Unary* ParseFilter(Context*, const v1::ParseFilterRequest*, v1::ParseFilterResponse*) override;
+
+ private:
+    agent::RunService& runs_;
+    const ServiceParts parts_;
+};
+
 }  // namespace
+
+std::unique_ptr<v1::Runs::CallbackService> makeRunsService(agent::RunService& runs,
+                                                           ServiceParts parts) {
+    return std::make_unique<RunsService>(runs, parts);
+}
 
 RunsService::Unary* RunsService::Submit(Context* context, const v1::SubmitRequest* request,
                                         v1::SubmitResponse* response) {
@@ -87,9 +115,9 @@ RunsService::Unary* RunsService::Submit(Context* context, const v1::SubmitReques
         if (hasLeft()) {
             return cancelled("the client has gone");
         }
-        const agent::SubmitOrder order = fromProto(*request);
-        ASSIGN_OR_RETURN(const agent::SubmitOutcome outcome, runs_.submit(order, hasLeft));
-        fillOutcome(outcome, order.spec.fileName, response);
+        ASSIGN_OR_RETURN(const values::SubmitReply reply,
+                         runs_.submit(convert::fromProto(*request), hasLeft));
+        *response = convert::toProto(reply);
         return okStatus();
     });
 }
@@ -97,13 +125,8 @@ RunsService::Unary* RunsService::Submit(Context* context, const v1::SubmitReques
 RunsService::Unary* RunsService::List(Context* context, const v1::ListRunsRequest* request,
                                       v1::ListRunsResponse* response) {
     return answerOn(parts_.quick, context, [this, request, response]() -> Status {
-        ASSIGN_OR_RETURN(const agent::RunPageView page, runs_.list(convert::fromProto(*request)));
-        for (const agent::RunView& view : page.runs) {
-            *response->add_runs() = toProto(view);
-        }
-        response->set_next_page_token(page.nextPageToken);
-        response->set_revision(static_cast<std::uint64_t>(page.changeCursor));
-        response->set_total(static_cast<std::uint64_t>(page.total));
+        ASSIGN_OR_RETURN(const values::RunPage page, runs_.list(convert::fromProto(*request)));
+        *response = convert::toProto(page);
         return okStatus();
     });
 }
@@ -111,8 +134,8 @@ RunsService::Unary* RunsService::List(Context* context, const v1::ListRunsReques
 RunsService::Unary* RunsService::Get(Context* context, const v1::GetRunRequest* request,
                                      v1::GetRunResponse* response) {
     return answerOn(parts_.quick, context, [this, request, response]() -> Status {
-        ASSIGN_OR_RETURN(const agent::RunDetails details, runs_.get(request->run()));
-        fillDetails(details, response);
+        ASSIGN_OR_RETURN(const values::RunDetail detail, runs_.get(request->run()));
+        *response = convert::toProto(detail);
         return okStatus();
     });
 }
@@ -120,18 +143,15 @@ RunsService::Unary* RunsService::Get(Context* context, const v1::GetRunRequest* 
 RunsService::Unary* RunsService::Document(Context* context, const v1::DocumentRequest* request,
                                           v1::DocumentResponse* response) {
     return answerOn(parts_.quick, context, [this, request, response]() -> Status {
-        if (request->document() != v1::LARGE_DOCUMENT_PLAN &&
-            request->document() != v1::LARGE_DOCUMENT_RECEIPT) {
+        const auto which = convert::fromProto(request->document());
+        if (!which.has_value()) {
             return invalidArgument("document ", static_cast<int>(request->document()),
                                    ": this daemon knows plan and receipt");
         }
-        const auto which = request->document() == v1::LARGE_DOCUMENT_PLAN
-                               ? runs::LargeDocument::kPlan
-                               : runs::LargeDocument::kReceipt;
         constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 62;
         ASSIGN_OR_RETURN(
             agent::RunService::Document document,
-            runs_.document(request->run(), which,
+            runs_.document(request->run(), *which,
                            static_cast<std::int64_t>(std::min(request->offset(), kMostOffset))));
         response->set_run_id(document.runId);
         response->set_piece(std::move(document.page.bytes));
@@ -204,7 +224,7 @@ grpc::ServerWriteReactor<v1::MetricChunk>* RunsService::WatchMetrics(
 
 grpc::ServerWriteReactor<v1::LogChunk>* RunsService::Logs(Context*,
                                                           const v1::LogsRequest* request) {
-    Result<agent::RunService::RunLog> log = runs_.readLogs(request->run(), fromProto(*request));
+    Result<agent::RunService::RunLog> log = runs_.readLogs(convert::fromProto(*request));
     if (!log.ok()) {
         return refuse<v1::LogChunk>(parts_.pump, log.status());
     }
@@ -214,12 +234,12 @@ grpc::ServerWriteReactor<v1::LogChunk>* RunsService::Logs(Context*,
         [this, shared, isFollowing = request->follow()]() -> Result<Produced<v1::LogChunk>> {
             // Asked before reading: what an ended run wrote is all there then.
             const bool isOver = !isFollowing || runs_.hasEnded(shared->runId);
-            const agent::LogPage page = shared->reader.next(kChunkItems);
+            agent::LogPage page = shared->reader.next(kChunkItems);
             Produced<v1::LogChunk> produced;
             produced.isEnd = isOver && page.isAtEnd;
             if (!page.lines.empty() || page.droppedLines > 0 || produced.isEnd) {
-                produced.message = toProto(page);
-                produced.message->set_is_end(produced.isEnd);
+                produced.message = convert::toProto(values::LogChunk{
+                    std::move(page.lines), page.cursor, produced.isEnd, page.droppedLines});
             }
             produced.isMoreReady = !page.isAtEnd;
             return produced;
@@ -249,12 +269,9 @@ RunsService::Unary* RunsService::Delete(Context* context, const v1::DeleteRunReq
     // Thousands of files go with a purge: reads and small changes do not wait behind it.
     CallPool& pool = request->purge() ? parts_.slow : parts_.quick;
     return answerOn(pool, context, [this, request, response]() -> Status {
-        ASSIGN_OR_RETURN(const agent::RunService::Removed removed,
+        ASSIGN_OR_RETURN(const values::RemovedRun removed,
                          runs_.remove(request->run(), request->purge()));
-        *response->mutable_run() = toProto(removed.view);
-        response->set_freed_bytes(removed.freedBytes);
-        response->set_held_bytes(removed.heldBytes);
-        response->set_keep_hours(static_cast<std::uint32_t>(removed.keep.count()));
+        *response = convert::toProto(removed);
         return okStatus();
     });
 }
@@ -285,11 +302,8 @@ RunsService::Unary* RunsService::SetTags(Context* context, const v1::SetTagsRequ
 RunsService::Unary* RunsService::ParseFilter(Context* context,
                                              const v1::ParseFilterRequest* request,
                                              v1::ParseFilterResponse* response) {
-    const Status status = runs_.checkFilter(
-        request->filter(), {request->order_by().begin(), request->order_by().end()});
-    response->set_ok(status.ok());
-    response->set_message(std::string(messageOf(status)));
-    response->set_column(columnOf(messageOf(status)));
+    *response = convert::toProto(runs_.checkFilter(
+        request->filter(), {request->order_by().begin(), request->order_by().end()}));
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     reactor->Finish(grpc::Status::OK);
     return reactor;

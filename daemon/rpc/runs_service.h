@@ -1,5 +1,8 @@
 #pragma once
-// The service Runs: translates between messages and agent::RunService, and nothing else.
+// The service Runs: translates between messages and agent::RunService, and nothing else. A call
+// stands in runs_service.cpp alone.
+#include <memory>
+
 #include <millrace/v1/runs.grpc.pb.h>
 
 #include "daemon/agent/run_service.h"
@@ -16,33 +19,8 @@ struct ServiceParts {
     StreamPump& pump;
 };
 
-class RunsService final : public v1::Runs::CallbackService {
- public:
-    RunsService(agent::RunService& runs, ServiceParts parts) : runs_(runs), parts_(parts) {}
-
-    using Context = grpc::CallbackServerContext;
-    using Unary = grpc::ServerUnaryReactor;
-
-    Unary* Submit(Context*, const v1::SubmitRequest*, v1::SubmitResponse*) override;
-    Unary* List(Context*, const v1::ListRunsRequest*, v1::ListRunsResponse*) override;
-    Unary* Get(Context*, const v1::GetRunRequest*, v1::GetRunResponse*) override;
-    Unary* Document(Context*, const v1::DocumentRequest*, v1::DocumentResponse*) override;
-    grpc::ServerWriteReactor<v1::RunUpdate>* Watch(Context*, const v1::WatchRunsRequest*) override;
-    Unary* MetricRange(Context*, const v1::MetricRangeRequest*, v1::MetricRangeResponse*) override;
-    grpc::ServerWriteReactor<v1::MetricChunk>* WatchMetrics(
-        Context*, const v1::WatchMetricsRequest*) override;
-    grpc::ServerWriteReactor<v1::LogChunk>* Logs(Context*, const v1::LogsRequest*) override;
-    Unary* Stop(Context*, const v1::StopRunRequest*, v1::StopRunResponse*) override;
-    Unary* Resume(Context*, const v1::ResumeRunRequest*, v1::ResumeRunResponse*) override;
-    Unary* Delete(Context*, const v1::DeleteRunRequest*, v1::DeleteRunResponse*) override;
-    Unary* Restore(Context*, const v1::RestoreRunRequest*, v1::RestoreRunResponse*) override;
-    Unary* SetNote(Context*, const v1::SetNoteRequest*, v1::SetNoteResponse*) override;
-    Unary* SetTags(Context*, const v1::SetTagsRequest*, v1::SetTagsResponse*) override;
-    Unary* ParseFilter(Context*, const v1::ParseFilterRequest*, v1::ParseFilterResponse*) override;
-
- private:
-    agent::RunService& runs_;
-    const ServiceParts parts_;
-};
+/// `runs` outlives it.
+std::unique_ptr<v1::Runs::CallbackService> makeRunsService(agent::RunService& runs,
+                                                           ServiceParts parts);
 
 }  // namespace millrace::rpc

@@ -1,15 +1,26 @@
 #pragma once
 // Nodes and their telemetry between values and the messages of millrace.v1. Absent stays absent.
+//
+// Threads: any. Failure: none; what a peer left out or does not know becomes the default.
 #include <millrace/v1/nodes.pb.h>
 
-#include "proto/convert/values.h"
+#include "backend/values/node.h"
 
 namespace millrace::convert {
 
-v1::NodeInfo toProto(const NodeFacts& facts);
-NodeFacts fromProto(const v1::NodeInfo& info);
+v1::GpuInfo toProto(const values::GpuInfo& value);
+values::GpuInfo fromProto(const v1::GpuInfo& message);
 
-v1::NodeSample toProto(const NodeMoment& moment);
-NodeMoment fromProto(const v1::NodeSample& sample);
+v1::NodeInfo toProto(const values::NodeInfo& value);
+values::NodeInfo fromProto(const v1::NodeInfo& message);
+
+v1::GpuSample toProto(const values::GpuSample& value);
+values::GpuSample fromProto(const v1::GpuSample& message);
+
+v1::ProcessSample toProto(const values::ProcessSample& value);
+values::ProcessSample fromProto(const v1::ProcessSample& message);
+
+v1::NodeSample toProto(const values::NodeSample& value);
+values::NodeSample fromProto(const v1::NodeSample& message);
 
 }  // namespace millrace::convert

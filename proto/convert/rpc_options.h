@@ -3,6 +3,7 @@
 //
 // Plain numbers: neither gRPC nor proto types. Unit in the name.
 #include <cstdint>
+#include <string_view>
 
 namespace millrace::rpc {
 
@@ -31,9 +32,13 @@ inline constexpr int kMinPingIntervalMs = 10'000;
 /// Server::Shutdown ends what is still open after this.
 inline constexpr int kShutdownDeadlineMs = 1'500;
 
-/// One message, either way. Specs of 8 MiB are refused with a sentence, so there is room for that.
+/// One message, either way. Longer specs than values::kSpecBytesMax are refused with a sentence, so
+/// there is room for that.
 inline constexpr int kMaxMessageBytes = 16 << 20;
-inline constexpr std::int64_t kMaxSpecBytes = std::int64_t{8} << 20;
+
+/// The daemon's own errors carry this as their details; those of the transport between, which gRPC
+/// makes at either end, carry none.
+inline constexpr std::string_view kDaemonsWord = "millraced";
 
 /// Streams: how many messages may wait for a slow reader before the source is paused or, where the
 /// latest value wins, older ones are dropped.

@@ -1,387 +1,187 @@
 #include "proto/convert/run_convert.h"
 
-#include <algorithm>
-#include <array>
+#include "proto/convert/enum_convert.h"
+#include "proto/convert/fields.h"
 
 namespace millrace::convert {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, v1::Phase>, 4> kPhases = {
-    {{"training", v1::PHASE_TRAINING},
-     {"waiting", v1::PHASE_WAITING},
-     {"checkpoint", v1::PHASE_CHECKPOINT},
-     {"evaluating", v1::PHASE_EVALUATING}}};
-
-v1::Phase phaseToProto(std::string_view phase) {
-    for (const auto& [text, value] : kPhases) {
-        if (text == phase) {
-            return value;
-        }
-    }
-    return v1::PHASE_UNSPECIFIED;
+template <class Way>
+void progressFields(Way, auto& value, auto& message) {
+    MR_FIELD(step, step);
+    MR_FIELD(stepsTotal, steps_total);
+    MR_FIELD(epoch, epoch);
+    MR_FIELD(epochs, epochs);
+    MR_FIELD(rows, rows);
+    MR_ENUM(phase, phase);
+    MR_FIELD(busyMs, busy_ms);
+    MR_FIELD(stallMs, stall_ms);
+    MR_FIELD(timeMs, time_ms);
 }
 
-std::string phaseFromProto(v1::Phase phase) {
-    for (const auto& [text, value] : kPhases) {
-        if (value == phase) {
-            return std::string(text);
-        }
-    }
-    return "";
+template <class Way>
+void figureFields(Way, auto& value, auto& message) {
+    MR_FIELD(name, name);
+    MR_FIELD(value, value);
+    MR_FIELD(step, step);
+    MR_FIELD(timeMs, time_ms);
+    MR_FIELD(epoch, epoch);
+    MR_FIELD(rows, rows);
+    MR_FIELD(attempt, attempt);
 }
 
-template <class Map, class ProtoMap>
-void copyMap(const Map& from, ProtoMap* to) {
-    for (const auto& [key, value] : from) {
-        (*to)[key] = value;
-    }
+// What a run is: told once and for all, but for note and tags.
+template <class Way>
+void nameFields(Way, auto& value, auto& message) {
+    MR_FIELD(id, id);
+    MR_FIELD(uid, uid);
+    MR_FIELD(name, name);
+    MR_FIELD(variation, variation);
+    MR_FIELD(variationOf, variation_of);
+    MR_FIELD(group, group);
+    MR_FIELD(parentRun, parent_run);
+    MR_FIELD(submitKey, submit_key);
+    MR_FIELD(owner, owner);
+    MR_FIELD(project, project);
+    MR_FIELD(note, note);
+    MR_MAP(tags, tags);
+    MR_FIELD(specHash, spec_hash);
+    MR_FIELD(streamHash, stream_hash);
+    MR_FIELD(planHash, plan_hash);
+    MR_FIELD(model, model);
+    MR_FIELD(dataset, dataset);
+    MR_FIELD(host, host);
+    MR_FIELD(gitCommit, git_commit);
+    MR_FIELD(isGitDirty, is_git_dirty);
+    MR_FIELD(seed, seed);
+    MR_MAP(params, params);
 }
 
-template <class ProtoMap>
-std::map<std::string, std::string> mapOf(const ProtoMap& from) {
-    return {from.begin(), from.end()};
+template <class Way>
+void runFields(Way way, auto& value, auto& message) {
+    nameFields(way, value, message);
+    MR_ENUM(state, state);
+    MR_FIELD(queuedReason, queued_reason);
+    MR_FIELD(exitReason, exit_reason);
+    MR_FIELD(trouble, trouble);
+    MR_FIELD(standsSinceMs, stands_since_ms);
+    MR_FIELD(attempt, attempt);
+    MR_FIELD(restarts, restarts);
+    MR_FIELD(createdMs, created_ms);
+    MR_FIELD(startedMs, started_ms);
+    MR_FIELD(endedMs, ended_ms);
+    MR_FIELD(deletedMs, deleted_ms);
+    MR_FIELD(purgedMs, purged_ms);
+    MR_VALUE(progress, progress);
+    MR_VALUES(latestMetrics, latest_metrics);
+    MR_VALUES(bestMetrics, best_metrics);
+    MR_OPTIONAL(meanRate, mean_samples_per_second);
+    MR_FIELD(revision, revision);
+    MR_FIELD(rowsRead, rows_read);
+    MR_FIELD(rowsKept, rows_kept);
+    MR_FIELD(rowsTrained, rows_trained);
+    MR_FIELD(orderHash, order_hash);
+    MR_FIELD(evalOrderHash, eval_order_hash);
 }
 
-void progressToProto(const RunView& run, v1::Progress* out) {
-    out->set_step(run.record.step);
-    out->set_steps_total(run.record.stepsTotal);
-    out->set_epoch(run.record.epoch);
-    out->set_epochs(run.epochs);
-    out->set_rows(run.record.rowsTrained);
-    out->set_phase(phaseToProto(run.record.phase));
-    out->set_busy_ms(run.busyMs);
-    out->set_stall_ms(run.stallMs);
-    out->set_time_ms(run.progressMs);
+template <class Way>
+void updateFields(Way, auto& value, auto& message) {
+    MR_VALUE(run, run);
+    MR_FIELD(isRemoved, is_removed);
+    MR_FIELD(isSnapshotEnd, is_snapshot_end);
 }
 
-void progressFromProto(const v1::Progress& progress, RunView& out) {
-    out.record.step = progress.step();
-    out.record.stepsTotal = progress.steps_total();
-    out.record.epoch = progress.epoch();
-    out.record.rowsTrained = progress.rows();
-    out.record.phase = phaseFromProto(progress.phase());
-    out.epochs = progress.epochs();
-    out.busyMs = progress.busy_ms();
-    out.stallMs = progress.stall_ms();
-    out.progressMs = progress.time_ms();
+template <class Way>
+void listFields(Way, auto& value, auto& message) {
+    MR_FIELD(filter, filter);
+    MR_LIST(orderBy, order_by);
+    MR_FIELD(pageSize, page_size);
+    MR_FIELD(pageToken, page_token);
+    MR_ENUM(view, view);
+    MR_FIELD(changesSince, changes_since);
+    MR_FIELD(withParams, with_params);
+    MR_FIELD(withSystemMetrics, with_system_metrics);
 }
 
-void namesToProto(const runs::RunRecord& r, v1::RunSummary* out) {
-    out->set_id(r.id);
-    out->set_uid(r.uid);
-    out->set_name(r.name);
-    out->set_owner(r.owner);
-    out->set_project(r.project);
-    out->set_note(r.note);
-    copyMap(r.tags, out->mutable_tags());
-    out->set_variation(r.variation);
-    out->set_variation_of(r.baseRunId);
-    out->set_group(r.baseRunId.empty() ? r.id : r.baseRunId);
-    out->set_parent_run(r.parentRunId);
-    out->set_spec_hash(r.specHash);
-    out->set_stream_hash(r.streamHash);
-    out->set_plan_hash(r.planHash);
-    out->set_submit_key(r.submitKey);
-    out->set_git_commit(r.gitCommit);
-    out->set_is_git_dirty(r.isGitDirty);
-    out->set_host(r.host);
-    out->set_seed(r.seed);
-    copyMap(r.params, out->mutable_params());
+template <class Way>
+void pageFields(Way, auto& value, auto& message) {
+    MR_VALUES(runs, runs);
+    MR_FIELD(nextPageToken, next_page_token);
+    MR_FIELD(revision, revision);
+    MR_FIELD(total, total);
 }
 
-void namesFromProto(const v1::RunSummary& run, runs::RunRecord& r) {
-    r.id = run.id();
-    r.uid = run.uid();
-    r.name = run.name();
-    r.owner = run.owner();
-    r.project = run.project();
-    r.note = run.note();
-    r.tags = mapOf(run.tags());
-    r.variation = run.variation();
-    r.baseRunId = run.variation_of();
-    r.parentRunId = run.parent_run();
-    r.specHash = run.spec_hash();
-    r.streamHash = run.stream_hash();
-    r.planHash = run.plan_hash();
-    r.submitKey = run.submit_key();
-    r.gitCommit = run.git_commit();
-    r.isGitDirty = run.is_git_dirty();
-    r.host = run.host();
-    r.seed = run.seed();
-    r.params = mapOf(run.params());
+template <class Way>
+void removedFields(Way, auto& value, auto& message) {
+    MR_VALUE(run, run);
+    MR_FIELD(freedBytes, freed_bytes);
+    MR_FIELD(heldBytes, held_bytes);
+    MR_FIELD(keepHours, keep_hours);
+}
+
+template <class Way>
+void filterFields(Way, auto& value, auto& message) {
+    MR_FIELD(isOk, ok);
+    MR_FIELD(message, message);
+    MR_FIELD(column, column);
 }
 
 }  // namespace
 
-v1::RunState toProto(runs::RunState state) {
-    return static_cast<v1::RunState>(static_cast<int>(state) + 1);
+v1::Progress toProto(const values::Progress& value) {
+    return written<values::Progress, v1::Progress>(value, progressFields);
+}
+values::Progress fromProto(const v1::Progress& message) {
+    return read<values::Progress, v1::Progress>(message, progressFields);
 }
 
-runs::RunState fromProto(v1::RunState state) {
-    const int index = static_cast<int>(state) - 1;
-    const bool isKnown = index >= 0 && index < static_cast<int>(runs::kRunStateTexts.size());
-    return isKnown ? static_cast<runs::RunState>(index) : runs::RunState::kQueued;
+v1::Metric toProto(const values::RunFigure& value) {
+    return written<values::RunFigure, v1::Metric>(value, figureFields);
+}
+values::RunFigure fromProto(const v1::Metric& message) {
+    return read<values::RunFigure, v1::Metric>(message, figureFields);
 }
 
-v1::RunSummary toProto(const RunView& run) {
-    const runs::RunRecord& r = run.record;
-    v1::RunSummary out;
-    namesToProto(r, &out);
-    out.set_state(toProto(r.state));
-    out.set_queued_reason(run.queuedReason);
-    out.set_trouble(run.trouble);
-    out.set_stands_since_ms(run.standsSinceMs);
-    out.set_exit_reason(r.exitReason);
-    out.set_attempt(r.attempt);
-    out.set_restarts(r.restarts);
-    out.set_created_ms(r.createdMs);
-    out.set_started_ms(r.startedMs);
-    out.set_ended_ms(r.endedMs);
-    out.set_deleted_ms(r.deletedMs);
-    out.set_purged_ms(r.purgedMs);
-    progressToProto(run, out.mutable_progress());
-    for (const auto& [name, point] : r.latestMetrics) {
-        *out.add_latest_metrics() = toProto(NamedPoint{name, point});
-    }
-    for (const auto& [name, point] : r.bestMetrics) {
-        *out.add_best_metrics() = toProto(NamedPoint{name, point});
-    }
-    if (r.meanRate > 0) {
-        out.set_mean_samples_per_second(r.meanRate);
-    }
-    out.set_model(run.model);
-    out.set_dataset(run.dataset);
-    out.set_revision(static_cast<std::uint64_t>(r.change));
-    out.set_rows_read(run.rowsRead);
-    out.set_rows_kept(run.rowsKept);
-    out.set_rows_trained(r.rowsTrained);
-    out.set_order_hash(run.orderHash);
-    out.set_eval_order_hash(run.evalOrderHash);
-    return out;
+v1::RunSummary toProto(const values::RunSummary& value) {
+    return written<values::RunSummary, v1::RunSummary>(value, runFields);
+}
+values::RunSummary fromProto(const v1::RunSummary& message) {
+    return read<values::RunSummary, v1::RunSummary>(message, runFields);
 }
 
-RunView fromProto(const v1::RunSummary& run) {
-    RunView out;
-    runs::RunRecord& r = out.record;
-    namesFromProto(run, r);
-    r.state = fromProto(run.state());
-    out.queuedReason = run.queued_reason();
-    out.trouble = run.trouble();
-    out.standsSinceMs = run.stands_since_ms();
-    r.exitReason = run.exit_reason();
-    r.attempt = run.attempt();
-    r.restarts = run.restarts();
-    r.createdMs = run.created_ms();
-    r.startedMs = run.started_ms();
-    r.endedMs = run.ended_ms();
-    r.deletedMs = run.deleted_ms();
-    r.isDeleted = r.deletedMs > 0;
-    r.purgedMs = run.purged_ms();
-    progressFromProto(run.progress(), out);
-    for (const v1::Metric& metric : run.latest_metrics()) {
-        NamedPoint named = fromProto(metric);
-        r.latestMetrics[named.name] = named.point;
-    }
-    for (const v1::Metric& metric : run.best_metrics()) {
-        NamedPoint named = fromProto(metric);
-        r.bestMetrics[named.name] = named.point;
-    }
-    r.meanRate = run.mean_samples_per_second();
-    out.model = run.model();
-    out.dataset = run.dataset();
-    r.change = static_cast<std::int64_t>(run.revision());
-    out.rowsRead = run.rows_read();
-    out.rowsKept = run.rows_kept();
-    out.orderHash = run.order_hash();
-    out.evalOrderHash = run.eval_order_hash();
-    return out;
+v1::RunUpdate toProto(const values::RunUpdate& value) {
+    return written<values::RunUpdate, v1::RunUpdate>(value, updateFields);
+}
+values::RunUpdate fromProto(const v1::RunUpdate& message) {
+    return read<values::RunUpdate, v1::RunUpdate>(message, updateFields);
 }
 
-v1::Metric toProto(const NamedPoint& named) {
-    v1::Metric out;
-    out.set_name(named.name);
-    out.set_value(named.point.value);
-    out.set_step(named.point.step);
-    out.set_time_ms(named.point.timeMs);
-    out.set_epoch(named.point.epoch);
-    out.set_rows(named.point.rows);
-    out.set_attempt(named.point.attempt);
-    return out;
+v1::ListRunsRequest toProto(const values::ListRequest& value) {
+    return written<values::ListRequest, v1::ListRunsRequest>(value, listFields);
+}
+values::ListRequest fromProto(const v1::ListRunsRequest& message) {
+    return read<values::ListRequest, v1::ListRunsRequest>(message, listFields);
 }
 
-NamedPoint fromProto(const v1::Metric& metric) {
-    NamedPoint out;
-    out.name = metric.name();
-    out.point.value = metric.value();
-    out.point.step = metric.step();
-    out.point.timeMs = metric.time_ms();
-    out.point.epoch = metric.epoch();
-    out.point.rows = metric.rows();
-    out.point.attempt = metric.attempt();
-    return out;
+v1::ListRunsResponse toProto(const values::RunPage& value) {
+    return written<values::RunPage, v1::ListRunsResponse>(value, pageFields);
+}
+values::RunPage fromProto(const v1::ListRunsResponse& message) {
+    return read<values::RunPage, v1::ListRunsResponse>(message, pageFields);
 }
 
-v1::MetricSeries toProto(const runs::MetricSeries& series) {
-    v1::MetricSeries out;
-    out.set_name(series.key);
-    out.set_points_total(static_cast<std::uint64_t>(series.numPoints));
-    out.set_is_decimated(series.isDecimated);
-    out.set_problem(series.problem);
-    const auto count = static_cast<int>(series.points.size());
-    out.mutable_steps()->Reserve(count);
-    out.mutable_times_ms()->Reserve(count);
-    out.mutable_values()->Reserve(count);
-    out.mutable_epochs()->Reserve(count);
-    out.mutable_rows()->Reserve(count);
-    out.mutable_attempts()->Reserve(count);
-    for (const runs::MetricPoint& point : series.points) {
-        out.add_steps(point.step);
-        out.add_times_ms(point.timeMs);
-        out.add_values(point.value);
-        out.add_epochs(point.epoch);
-        out.add_rows(point.rows);
-        out.add_attempts(point.attempt);
-    }
-    return out;
+v1::DeleteRunResponse toProto(const values::RemovedRun& value) {
+    return written<values::RemovedRun, v1::DeleteRunResponse>(value, removedFields);
+}
+values::RemovedRun fromProto(const v1::DeleteRunResponse& message) {
+    return read<values::RemovedRun, v1::DeleteRunResponse>(message, removedFields);
 }
 
-runs::MetricSeries fromProto(const v1::MetricSeries& series) {
-    runs::MetricSeries out;
-    out.key = series.name();
-    out.numPoints = static_cast<std::int64_t>(series.points_total());
-    out.isDecimated = series.is_decimated();
-    out.problem = series.problem();
-    const int count = std::min(series.steps_size(), series.values_size());
-    for (int i = 0; i < count; ++i) {
-        runs::MetricPoint point;
-        point.step = series.steps(i);
-        point.value = series.values(i);
-        point.timeMs = i < series.times_ms_size() ? series.times_ms(i) : 0;
-        point.epoch = i < series.epochs_size() ? series.epochs(i) : 0;
-        point.rows = i < series.rows_size() ? series.rows(i) : 0;
-        point.attempt = i < series.attempts_size() ? series.attempts(i) : 1;
-        out.points.push_back(point);
-    }
-    return out;
+v1::ParseFilterResponse toProto(const values::FilterCheck& value) {
+    return written<values::FilterCheck, v1::ParseFilterResponse>(value, filterFields);
 }
-
-v1::Checkpoint toProto(const runs::CheckpointRecord& checkpoint) {
-    v1::Checkpoint out;
-    out.set_step(checkpoint.step);
-    out.set_epoch(checkpoint.epoch);
-    out.set_path(checkpoint.name);
-    out.set_bytes(static_cast<std::uint64_t>(checkpoint.bytes));
-    out.set_hash(checkpoint.hash);
-    out.set_time_ms(checkpoint.timeMs);
-    out.set_attempt(checkpoint.attempt);
-    return out;
-}
-
-runs::CheckpointRecord fromProto(const v1::Checkpoint& checkpoint) {
-    runs::CheckpointRecord out;
-    out.step = checkpoint.step();
-    out.epoch = checkpoint.epoch();
-    out.name = checkpoint.path();
-    out.bytes = static_cast<std::int64_t>(checkpoint.bytes());
-    out.hash = checkpoint.hash();
-    out.timeMs = checkpoint.time_ms();
-    out.attempt = checkpoint.attempt();
-    return out;
-}
-
-v1::LogLine toProto(const LogLine& line) {
-    v1::LogLine out;
-    out.set_time_ms(line.timeMs);
-    out.set_worker(line.worker);
-    out.set_text(line.text);
-    out.set_level(static_cast<v1::LogLevel>(line.level));
-    out.set_is_stderr(line.isStderr);
-    out.set_attempt(line.attempt);
-    return out;
-}
-
-LogLine fromProto(const v1::LogLine& line) {
-    LogLine out;
-    out.timeMs = line.time_ms();
-    out.worker = line.worker();
-    out.text = line.text();
-    const int level = static_cast<int>(line.level());
-    out.level = level >= 0 && level <= 4 ? static_cast<LogLevel>(level) : LogLevel::kNone;
-    out.isStderr = line.is_stderr();
-    out.attempt = line.attempt();
-    return out;
-}
-
-v1::SpecError toProto(const spec::SpecError& error, const std::string& fileName) {
-    v1::SpecError out;
-    out.set_message(error.message);
-    out.set_line(static_cast<std::uint32_t>(std::max(error.line, 0)));
-    out.set_column(static_cast<std::uint32_t>(std::max(error.column, 0)));
-    out.set_code(error.code);
-    out.set_path(error.path);
-    out.set_file(fileName);
-    return out;
-}
-
-spec::SpecError fromProto(const v1::SpecError& error) {
-    spec::SpecError out;
-    out.message = error.message();
-    out.line = static_cast<int>(error.line());
-    out.column = static_cast<int>(error.column());
-    out.code = error.code();
-    out.path = error.path();
-    return out;
-}
-
-v1::RunView toProto(runs::RunQuery::View view) {
-    switch (view) {
-        case runs::RunQuery::View::kDeleted:
-            return v1::RUN_VIEW_DELETED;
-        case runs::RunQuery::View::kAll:
-            return v1::RUN_VIEW_ALL;
-        case runs::RunQuery::View::kActive:
-            break;
-    }
-    return v1::RUN_VIEW_ACTIVE;
-}
-
-runs::RunQuery::View fromProto(v1::RunView view) {
-    if (view == v1::RUN_VIEW_DELETED) {
-        return runs::RunQuery::View::kDeleted;
-    }
-    return view == v1::RUN_VIEW_ALL ? runs::RunQuery::View::kAll : runs::RunQuery::View::kActive;
-}
-
-v1::ListRunsRequest toProto(const runs::RunQuery& query) {
-    v1::ListRunsRequest out;
-    out.set_filter(query.filter);
-    for (const std::string& key : query.orderBy) {
-        out.add_order_by(key);
-    }
-    out.set_page_size(static_cast<std::uint32_t>(query.pageSize));
-    out.set_page_token(query.pageToken);
-    out.set_view(toProto(query.view));
-    out.set_changes_since(query.changedSince > 0 ? static_cast<std::uint64_t>(query.changedSince)
-                                                 : 0);
-    out.set_with_params(query.withParams);
-    out.set_with_system_metrics(query.withSystemMetrics);
-    return out;
-}
-
-runs::RunQuery fromProto(const v1::ListRunsRequest& request) {
-    runs::RunQuery out;
-    out.filter = request.filter();
-    out.orderBy = {request.order_by().begin(), request.order_by().end()};
-    constexpr std::uint32_t kDefault = 100, kMost = 1000;
-    out.pageSize = static_cast<int>(
-        request.page_size() == 0 ? kDefault : std::min(request.page_size(), kMost));
-    out.pageToken = request.page_token();
-    out.view = fromProto(request.view());
-    out.changedSince =
-        request.changes_since() == 0 ? -1 : static_cast<std::int64_t>(request.changes_since());
-    out.withParams = request.with_params();
-    out.withSystemMetrics = request.with_system_metrics();
-    return out;
+values::FilterCheck fromProto(const v1::ParseFilterResponse& message) {
+    return read<values::FilterCheck, v1::ParseFilterResponse>(message, filterFields);
 }
 
 }  // namespace millrace::convert

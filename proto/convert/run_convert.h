@@ -1,43 +1,35 @@
 #pragma once
-// Runs, metrics, checkpoints, log lines and spec errors between values and the messages of
-// millrace.v1.
+// Runs as lists show them, and the lists, between values and the messages of millrace.v1.
 //
-// fromProto never fails: what a peer left out or does not know becomes the default.
+// Threads: any. Failure: none; what a peer left out or does not know becomes the default.
 #include <millrace/v1/runs.pb.h>
 
-#include "backend/runs/run_record.h"
-#include "backend/spec/spec_reader.h"
-#include "proto/convert/values.h"
+#include "backend/values/run_list.h"
 
 namespace millrace::convert {
 
-v1::RunState toProto(runs::RunState state);
-/// An unknown state is kQueued.
-runs::RunState fromProto(v1::RunState state);
+v1::RunSummary toProto(const values::RunSummary& run);
+values::RunSummary fromProto(const v1::RunSummary& run);
 
-v1::RunSummary toProto(const RunView& run);
-RunView fromProto(const v1::RunSummary& run);
+v1::Progress toProto(const values::Progress& progress);
+values::Progress fromProto(const v1::Progress& progress);
 
-v1::Metric toProto(const NamedPoint& point);
-NamedPoint fromProto(const v1::Metric& metric);
+v1::Metric toProto(const values::RunFigure& metric);
+values::RunFigure fromProto(const v1::Metric& metric);
 
-v1::MetricSeries toProto(const runs::MetricSeries& series);
-/// Columns of unequal length: cut to the shortest of steps and values; others default.
-runs::MetricSeries fromProto(const v1::MetricSeries& series);
+v1::RunUpdate toProto(const values::RunUpdate& update);
+values::RunUpdate fromProto(const v1::RunUpdate& update);
 
-v1::Checkpoint toProto(const runs::CheckpointRecord& checkpoint);
-runs::CheckpointRecord fromProto(const v1::Checkpoint& checkpoint);
+v1::ListRunsRequest toProto(const values::ListRequest& request);
+values::ListRequest fromProto(const v1::ListRunsRequest& request);
 
-v1::LogLine toProto(const LogLine& line);
-LogLine fromProto(const v1::LogLine& line);
+v1::ListRunsResponse toProto(const values::RunPage& page);
+values::RunPage fromProto(const v1::ListRunsResponse& page);
 
-v1::SpecError toProto(const spec::SpecError& error, const std::string& fileName);
-spec::SpecError fromProto(const v1::SpecError& error);
+v1::DeleteRunResponse toProto(const values::RemovedRun& removed);
+values::RemovedRun fromProto(const v1::DeleteRunResponse& removed);
 
-v1::RunView toProto(runs::RunQuery::View view);
-runs::RunQuery::View fromProto(v1::RunView view);
-
-v1::ListRunsRequest toProto(const runs::RunQuery& query);
-runs::RunQuery fromProto(const v1::ListRunsRequest& request);
+v1::ParseFilterResponse toProto(const values::FilterCheck& check);
+values::FilterCheck fromProto(const v1::ParseFilterResponse& check);
 
 }  // namespace millrace::convert

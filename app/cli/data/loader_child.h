@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/cli/frame/command.h"
-#include "app/client/spec_error.h"
+#include "app/client/daemon_values.h"
 #include "backend/system/subprocess.h"
 
 namespace millrace::cli {

@@ -160,7 +160,7 @@ Json jsonOf(const client::RunDetail& detail) {
     run["sets"] = detail.sets;
     run["params"] = detail.params;
     run["packages"] = detail.packages;
-    run["plan"] = {{"hash", orNull(detail.planHash)},
+    run["plan"] = {{"hash", orNull(detail.summary.planHash)},
                    {"files", detail.planFiles},
                    {"splits", detail.planSplits},
                    {"rows", detail.planRows},

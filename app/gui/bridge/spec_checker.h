@@ -6,7 +6,7 @@
 #include <QObject>
 #include <memory>
 
-#include "app/client/inspect_values.h"
+#include "app/client/daemon_values.h"
 #include "app/gui/models/spec/spec_local_check.h"
 
 namespace millrace::gui {

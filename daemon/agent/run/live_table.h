@@ -12,32 +12,12 @@
 #include <vector>
 
 #include "backend/core/mutex.h"
+#include "backend/values/run_live.h"
 
 namespace millrace::agent {
 
-struct LiveWorker {
-    std::string name;   ///< "feed", "rank0"
-    /// "starting", "running", "ended"; of one that stands still "stopped", "silent", "hung",
-    /// "waiting"; "unguarded" while its guardian does not answer
-    std::string state;
-    int pid = 0;
-    int exitCode = 0;
-    int attempt = 1;
-    bool operator==(const LiveWorker&) const = default;
-};
-
-struct LiveRun {
-    std::string queuedReason;
-    double busyMs = 0, stallMs = 0;
-    std::int64_t progressMs = 0;
-    std::int64_t epochs = 0;
-    int attempt = 0;
-    std::int64_t resumeStep = 0;  ///< the step that `attempt` started after
-    std::string trouble;             ///< what is wrong now, sentences; "": nothing
-    std::int64_t standsSinceMs = 0;  ///< it has not got on since, UTC ms; 0: it gets on
-    std::vector<LiveWorker> workers;
-    bool operator==(const LiveRun&) const = default;
-};
+using LiveWorker = values::WorkerInfo;
+using LiveRun = values::RunLive;
 
 class LiveTable {
  public:

@@ -30,6 +30,52 @@ Result<stream::Plan> headOf(std::string_view plan) {
     return stream::Plan::fromJson(json);
 }
 
+values::FileReceipt fileOf(const Json& json) {
+    values::FileReceipt file;
+    file.path = jsonString(json, "relative_path", jsonString(json, "path"));
+    file.bytes = static_cast<std::uint64_t>(jsonInt(json, "bytes"));
+    file.footerHash = jsonString(json, "footer_hash", jsonString(json, "hash"));
+    file.rows = jsonInt(json, "rows");
+    return file;
+}
+
+values::StepReceipt stepOf(const Json& json) {
+    values::StepReceipt step{jsonString(json, "name"), jsonInt(json, "rows_in"),
+                             jsonInt(json, "rows_out")};
+    for (const Json& reason : jsonMember(json, "reasons")) {
+        step.reasons.push_back({jsonString(reason, "name"), jsonInt(reason, "rows")});
+    }
+    return step;
+}
+
+values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
+    values::Receipt receipt;
+    receipt.filesTotal = filesTotal;
+    for (const Json& file : jsonMember(json, "files")) {
+        receipt.files.push_back(fileOf(file));
+    }
+    for (const Json& table : jsonMember(json, "side_tables")) {
+        receipt.sideTables.push_back(fileOf(table));
+    }
+    for (const Json& step : jsonMember(json, "steps")) {
+        receipt.steps.push_back(stepOf(step));
+    }
+    for (const Json& vocabulary : jsonMember(json, "vocabularies")) {
+        receipt.vocabularies.push_back({jsonString(vocabulary, "feature"),
+                                        jsonInt(vocabulary, "ids"),
+                                        jsonInt(vocabulary, "unknown")});
+    }
+    receipt.orderHash = jsonString(json, "order_hash");
+    receipt.evalOrderHash = jsonString(json, "eval_order_hash");
+    receipt.planHash = jsonString(json, "plan_hash");
+    receipt.rowsScanned = jsonInt(json, "rows_scanned");
+    receipt.rowsPruned = jsonInt(json, "rows_pruned");
+    receipt.rowsKept = jsonInt(json, "rows_kept");
+    receipt.rowsTrained = jsonInt(json, "rows_trained");
+    receipt.json = dumpJson(json);
+    return receipt;
+}
+
 }  // namespace
 
 Result<std::string> makeReceipt(const ReceiptInputs& inputs) {
@@ -70,24 +116,23 @@ Json planFactsOf(std::string_view plan) {
     return {{"files", numFiles}, {"splits", splits}, {"rows", rows}, {"bytes", bytes}};
 }
 
-Result<ReceiptHead> headOfReceipt(std::string_view receipt, std::size_t mostFiles) {
-    ReceiptHead head;
+Result<values::Receipt> shownReceipt(std::string_view receipt, std::size_t mostFiles) {
+    std::size_t numFiles = 0, shown = 0;
     const std::string_view files = jsonMemberText(receipt, "files").value_or("[]");
     JsonElements elements(files);
-    std::size_t shown = 0;
     while (elements.next()) {
-        ++head.numFiles;
-        shown = head.numFiles <= mostFiles ? elements.position() : shown;
+        ++numFiles;
+        shown = numFiles <= mostFiles ? elements.position() : shown;
     }
-    const bool isWhole = head.numFiles <= mostFiles;
+    const bool isWhole = numFiles <= mostFiles;
     const std::string some = isWhole ? "" : strCat(shown == 0 ? "[" : files.substr(0, shown), "]");
-    ASSIGN_OR_RETURN(head.json,
-                     parseJson(isWhole ? std::string(receipt)
-                                       : withJsonMember(receipt, "files", some), "receipt"));
+    ASSIGN_OR_RETURN(Json json, parseJson(isWhole ? std::string(receipt)
+                                                  : withJsonMember(receipt, "files", some),
+                                          "receipt"));
     if (!isWhole) {
-        head.json["files_total"] = head.numFiles;
+        json["files_total"] = numFiles;
     }
-    return head;
+    return receiptOf(json, static_cast<std::int64_t>(numFiles));
 }
 
 }  // namespace millrace::agent

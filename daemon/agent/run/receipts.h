@@ -10,6 +10,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/values/receipt.h"
 
 namespace millrace::agent {
 
@@ -25,12 +26,9 @@ struct ReceiptInputs {
 /// Canonical JSON text.
 Result<std::string> makeReceipt(const ReceiptInputs& inputs);
 
-/// A receipt as it is shown: the first of its files. One that has more says so in "files_total".
-struct ReceiptHead {
-    Json json;
-    std::size_t numFiles = 0;  ///< of the whole receipt
-};
-Result<ReceiptHead> headOfReceipt(std::string_view receipt, std::size_t mostFiles);
+/// A receipt as it is shown: the first of its files. The text of one that has more says so in
+/// "files_total".
+Result<values::Receipt> shownReceipt(std::string_view receipt, std::size_t mostFiles);
 
 /// Numbers "files", "splits", "rows" and "bytes" of a plan: of a run that an older version stored
 /// without them.

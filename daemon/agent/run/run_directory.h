@@ -12,16 +12,12 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/values/run_detail.h"
 #include "backend/job/attempt_paths.h"
 
 namespace millrace::agent {
 
-/// A line of a run's history.
-struct RunEvent {
-    std::int64_t timeMs = 0;
-    std::string text;
-    bool operator==(const RunEvent&) const = default;
-};
+using values::RunEvent;
 
 /// What a submit says that the store has no column for.
 struct SubmitFacts {

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/json.h"
-#include "daemon/rpc/run_messages.h"
+#include "daemon/agent/run/receipts.h"
+#include "daemon/agent/run_service.h"
+#include "proto/convert/detail_convert.h"
 #include "proto/convert/rpc_options.h"
 
 namespace millrace::rpc {
@@ -20,16 +22,18 @@ TEST(RunMessages, ARunOfFiftyThousandFilesCanBeShown) {
                          {"rows", 1000}});
         planned.push_back({{"path", path}, {"rows", 1000}, {"bytes", 5}, {"splits", {{0, 1000}}}});
     }
-    agent::RunDetails details;
-    details.view.record.id = "r-abc23";
+    values::RunDetail detail;
+    detail.summary.id = "r-abc23";
     const std::string receipt = dumpJson({{"files", files}, {"rows_kept", 7}});
     ASSERT_GT(receipt.size(), 8U << 20);
-    const auto head = agent::headOfReceipt(receipt, agent::kReceiptFilesShown);
-    ASSERT_TRUE(head.ok()) << head.status();
-    details.receipt = *head;
-    details.planFacts = agent::planFactsOf(dumpJson({{"files", planned}}));
-    v1::GetRunResponse response;
-    fillDetails(details, &response);
+    const auto shown = agent::shownReceipt(receipt, agent::kReceiptFilesShown);
+    ASSERT_TRUE(shown.ok()) << shown.status();
+    detail.receipt = *shown;
+    const Json facts = agent::planFactsOf(dumpJson({{"files", planned}}));
+    detail.planFiles = jsonInt(facts, "files");
+    detail.planSplits = jsonInt(facts, "splits");
+    detail.planRows = jsonInt(facts, "rows");
+    const v1::GetRunResponse response = convert::toProto(detail);
     EXPECT_LT(response.ByteSizeLong(), static_cast<std::size_t>(kMaxMessageBytes) / 8);
     EXPECT_EQ(response.plan_files(), static_cast<std::uint32_t>(kFiles));
     EXPECT_EQ(response.plan_splits(), static_cast<std::uint32_t>(kFiles));
@@ -43,11 +47,10 @@ TEST(RunMessages, ARunOfFiftyThousandFilesCanBeShown) {
 }
 
 TEST(RunMessages, AReceiptOfFewFilesIsShownAsItIsStored) {
-    agent::RunDetails details;
+    values::RunDetail detail;
     const std::string receipt = R"({"files":[{"path":"a.csv","rows":3}],"rows_kept":7})";
-    details.receipt = *agent::headOfReceipt(receipt, agent::kReceiptFilesShown);
-    v1::GetRunResponse response;
-    fillDetails(details, &response);
+    detail.receipt = *agent::shownReceipt(receipt, agent::kReceiptFilesShown);
+    const v1::GetRunResponse response = convert::toProto(detail);
     EXPECT_EQ(response.receipt().json(), receipt);
     EXPECT_EQ(response.receipt().files_total(), 1U);
 }

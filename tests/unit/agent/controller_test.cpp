@@ -274,7 +274,7 @@ TEST_F(AgentTest, AQueuedRunIsCancelledAtOnce) {
 TEST_F(AgentTest, ARunThatNeverFitsIsRefused) {
     inspector.reply->runs = {someInspected()};
     inspector.reply->runs[0].spec["resources"]["gpus_per_rank"] = 4;
-    const std::string id = service->submit(order())->runs.at(0).record.id;
+    const std::string id = service->submit(order())->runs.at(0).id;
     controller->drain();
     EXPECT_EQ(record(id).state, RunState::kFailed);
     EXPECT_THAT(record(id).exitReason, HasSubstr("refused"));
@@ -354,7 +354,7 @@ TEST_F(AgentTest, AStopEndsThePartOfAGangThatWasStarted) {
 
 TEST_F(AgentTest, AQueuedRunThatCannotBeReadIsTriedAgain) {
     inspector.reply->runs = {someInspected()};
-    const std::string id = service->submit(order())->runs.at(0).record.id;
+    const std::string id = service->submit(order())->runs.at(0).id;
     sql("ALTER TABLE run_param RENAME TO away");
     controller->drain();
     EXPECT_THAT(live.get(id).queuedReason, HasSubstr("cannot be read"));
@@ -519,7 +519,7 @@ TEST_F(AgentTest, InitFromNamesAnotherRunsCheckpoint) {
     endGang(first, 1, 0);
     inspector.reply->runs = {someInspected()};
     inspector.reply->runs[0].spec["train"]["init_from"] = first;
-    const std::string id = service->submit(order())->runs.at(0).record.id;
+    const std::string id = service->submit(order())->runs.at(0).id;
     controller->drain();
     const Json job = Json::parse(std::ifstream(root + "/runs/" + id + "/a1/job.json"));
     EXPECT_EQ(job.at("init_from").get<std::string>(), checkpointPath(first, 50));

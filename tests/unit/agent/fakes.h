@@ -98,21 +98,21 @@ class AgentTest : public ::testing::Test {
             ServiceOptions{root + "/runs", "node1", 1 << 20, "0.1.0", R"({"cores":2})"}, *store,
             live, inspector, *controller, *deleted);
     }
-    SubmitOrder order(const std::string& key = "") const {
-        SubmitOrder order;
-        order.spec.text = "name: movielens\n";
-        order.spec.fileName = "spec.yaml";
-        order.spec.baseDir = "/data";
+    values::SubmitRequest order(const std::string& key = "") const {
+        values::SubmitRequest order;
+        order.specText = "name: movielens\n";
+        order.fileName = "spec.yaml";
+        order.baseDir = "/data";
         order.owner = "ann";
         order.key = key;
         return order;
     }
     std::string submit(int maxRestarts = 2) {
         inspector.reply->runs = {someInspected("", maxRestarts)};
-        const Result<SubmitOutcome> outcome = service->submit(order());
+        const Result<values::SubmitReply> outcome = service->submit(order());
         EXPECT_TRUE(outcome.ok()) << outcome.status();
         controller->drain();
-        return outcome->runs.at(0).record.id;
+        return outcome->runs.at(0).id;
     }
     std::shared_ptr<FakeDoorState> door(const std::string& id, int attempt = 1) {
         return doors.doors.at(strCat(id, ".a", attempt));

@@ -19,8 +19,8 @@ using ::testing::Not;
 
 constexpr std::int64_t kSpecBytes = 1000;
 
-InspectRequest someSource() {
-    InspectRequest spec;
+values::SpecSource someSource() {
+    values::SpecSource spec;
     spec.text = "dataset: {path: a.csv}\n";
     spec.fileName = "my.yaml";
     spec.baseDir = "/data";
@@ -35,8 +35,9 @@ class InspectionTest : public ::testing::Test {
 };
 
 TEST_F(InspectionTest, ACheckAsksWithTheSpecAndItsVariations) {
-    InspectRequest request = someSource();
-    request.variations = {"", "v"};
+    values::CheckRequest request;
+    request.spec = someSource();
+    request.variations = {"v"};
     inspector.answer = std::string("{\"errors\":[]}");
     EXPECT_EQ(*inspection.check(request), "{\"errors\":[]}");
     EXPECT_EQ(inspector.asked["op"], "check");
@@ -47,7 +48,7 @@ TEST_F(InspectionTest, ACheckAsksWithTheSpecAndItsVariations) {
 }
 
 TEST_F(InspectionTest, ADatasetIsNamedByPathsOrByASpec) {
-    DatasetQuestion question;
+    values::DatasetRequest question;
     question.paths = {"/log/*.parquet"};
     question.filesMax = 1'000'000;
     ASSERT_TRUE(inspection.dataset(question).ok());
@@ -62,7 +63,7 @@ TEST_F(InspectionTest, ADatasetIsNamedByPathsOrByASpec) {
 }
 
 TEST_F(InspectionTest, StepsTakeFiftyRowsUnlessAskedForMore) {
-    StepsQuestion question;
+    values::StepsRequest question;
     question.spec = someSource();
     question.variation = "v";
     ASSERT_TRUE(inspection.steps(question).ok());
@@ -78,24 +79,24 @@ TEST_F(InspectionTest, StepsTakeFiftyRowsUnlessAskedForMore) {
 }
 
 TEST_F(InspectionTest, QuestionsThatCannotBeAskedNeverReachTheWorker) {
-    InspectRequest large = someSource();
-    large.text.assign(kSpecBytes + 1, '#');
+    values::CheckRequest large{someSource()};
+    large.spec.text.assign(kSpecBytes + 1, '#');
     EXPECT_THAT(messageOf(inspection.check(large).status()), HasSubstr("at most"));
-    InspectRequest relative = someSource();
-    relative.baseDir = "data";
+    values::CheckRequest relative{someSource()};
+    relative.spec.baseDir = "data";
     EXPECT_THAT(messageOf(inspection.check(relative).status()), HasSubstr("absolute"));
-    DatasetQuestion nothing;
+    values::DatasetRequest nothing;
     EXPECT_THAT(messageOf(inspection.dataset(nothing).status()), HasSubstr("neither paths nor"));
-    DatasetQuestion lost;
+    values::DatasetRequest lost;
     lost.paths = {"/a", "b"};
     EXPECT_THAT(messageOf(inspection.dataset(lost).status()), HasSubstr("absolute"));
-    StepsQuestion many;
+    values::StepsRequest many;
     many.spec = someSource();
     many.rows = 1001;
     EXPECT_THAT(messageOf(inspection.steps(many).status()), HasSubstr("at most 1000"));
-    StepsQuestion far;
+    values::StepsRequest far;
     far.spec = someSource();
-    far.split = ~std::uint64_t{0};
+    far.split = -1;
     EXPECT_EQ(inspection.steps(far).status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(inspector.numCalls, 0);
 }
@@ -173,7 +174,7 @@ TEST_F(WorkerEnds, WithTooLargeAnAnswerIsSaidSo) {
 }
 
 TEST_F(InspectionTest, APreviewIsOfOneVariationAndBounded) {
-    PreviewQuestion question;
+    values::PreviewRequest question;
     question.spec = someSource();
     question.variation = "v";
     ASSERT_TRUE(inspection.preview(question).ok());

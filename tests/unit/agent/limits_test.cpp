@@ -145,7 +145,7 @@ TEST_F(AgentTest, AGuardianThatFallsSilentIsSeenAndSoIsItsAnswer) {
         controller->drain();
     };
     const auto stateOf = [&](std::size_t worker) {
-        return service->get(id)->view.live.workers.at(worker).state;
+        return service->get(id)->workers.at(worker).state;
     };
     tell(false);
     EXPECT_EQ(stateOf(1), "running");

@@ -12,7 +12,7 @@ TEST_F(AgentTest, ErrorsInTheSpecQueueNothing) {
     error.column = 5;
     error.message = "unknown key";
     inspector.reply->errors = {error};
-    const Result<SubmitOutcome> outcome = service->submit(order());
+    const Result<values::SubmitReply> outcome = service->submit(order());
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     ASSERT_EQ(outcome->errors.size(), 1u);
     EXPECT_EQ(outcome->errors[0].line, 3);
@@ -21,29 +21,29 @@ TEST_F(AgentTest, ErrorsInTheSpecQueueNothing) {
 
 TEST_F(AgentTest, TheSameKeyGivesTheSameRun) {
     inspector.reply->runs = {someInspected()};
-    const std::string first = service->submit(order("k1"))->runs.at(0).record.id;
-    const Result<SubmitOutcome> again = service->submit(order("k1"));
+    const std::string first = service->submit(order("k1"))->runs.at(0).id;
+    const Result<values::SubmitReply> again = service->submit(order("k1"));
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_TRUE(again->wasKnown);
-    EXPECT_EQ(again->runs.at(0).record.id, first);
+    EXPECT_EQ(again->runs.at(0).id, first);
     EXPECT_EQ(inspector.numCalls, 1);
 }
 
 TEST_F(AgentTest, AKeyIsNotForTwoSpecs) {
     inspector.reply->runs = {someInspected()};
     ASSERT_TRUE(service->submit(order("k1")).ok());
-    SubmitOrder other = order("k1");
-    other.spec.text = "name: other\n";
+    values::SubmitRequest other = order("k1");
+    other.specText = "name: other\n";
     EXPECT_TRUE(absl::IsAlreadyExists(service->submit(other).status()));
 }
 
 TEST_F(AgentTest, VariationsKnowTheirBase) {
     inspector.reply->runs = {someInspected(), someInspected("keep-30"), someInspected("keep-10")};
-    const Result<SubmitOutcome> outcome = service->submit(order("k2"));
+    const Result<values::SubmitReply> outcome = service->submit(order("k2"));
     ASSERT_EQ(outcome->runs.size(), 3u);
-    const std::string base = outcome->runs[0].record.id;
-    EXPECT_EQ(outcome->runs[1].record.baseRunId, base);
-    EXPECT_EQ(outcome->runs[2].record.variation, "keep-10");
+    const std::string base = outcome->runs[0].id;
+    EXPECT_EQ(outcome->runs[1].variationOf, base);
+    EXPECT_EQ(outcome->runs[2].variation, "keep-10");
     EXPECT_EQ(service->submit(order("k2"))->runs.size(), 3u);
 }
 
@@ -55,33 +55,33 @@ TEST_F(AgentTest, ASubmitThatFailsHalfWayLeavesNothing) {
     controller->drain();
     EXPECT_TRUE(service->list({})->runs.empty());
     sql("DROP TRIGGER full");
-    const Result<SubmitOutcome> again = service->submit(order("k3"));
+    const Result<values::SubmitReply> again = service->submit(order("k3"));
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_FALSE(again->wasKnown);
     EXPECT_EQ(again->runs.size(), 3u);
     controller->drain();
-    EXPECT_EQ(record(again->runs[0].record.id).state, runs::RunState::kStarting);
+    EXPECT_EQ(record(again->runs[0].id).state, runs::RunState::kStarting);
 }
 
 TEST_F(AgentTest, AGroupThatIsThereInPartIsMadeWholeByARetry) {
     inspector.reply->runs = {someInspected()};
-    const std::string base = service->submit(order("k4"))->runs.at(0).record.id;
+    const std::string base = service->submit(order("k4"))->runs.at(0).id;
     sql("UPDATE run SET group_size = 0");  // as an older version left it
     inspector.reply->runs = {someInspected(), someInspected("keep-30")};
-    const Result<SubmitOutcome> again = service->submit(order("k4"));
+    const Result<values::SubmitReply> again = service->submit(order("k4"));
     ASSERT_TRUE(again.ok()) << again.status();
     ASSERT_EQ(again->runs.size(), 2u);
-    EXPECT_EQ(again->runs[0].record.id, base);
-    EXPECT_EQ(again->runs[1].record.variation, "keep-30");
+    EXPECT_EQ(again->runs[0].id, base);
+    EXPECT_EQ(again->runs[1].variation, "keep-30");
     EXPECT_TRUE(service->submit(order("k4"))->wasKnown);
 }
 
 TEST_F(AgentTest, WhatIsQueuedInTheStoreIsStartedAndStoppedWithoutAnotherList) {
     // As a daemon left it that ended between the commit and its own queue.
     inspector.reply->runs = {someInspected(), someInspected("keep-30")};
-    const SubmitOutcome outcome = service->submit(order("k5")).value();
+    const values::SubmitReply outcome = service->submit(order("k5")).value();
     makeController();
-    const std::string first = outcome.runs[0].record.id, second = outcome.runs[1].record.id;
+    const std::string first = outcome.runs[0].id, second = outcome.runs[1].id;
     ASSERT_TRUE(service->stop(second, "no", std::chrono::seconds(1)).ok());
     EXPECT_EQ(record(second).state, runs::RunState::kCancelled);
     controller->queueChanged();
@@ -118,7 +118,7 @@ TEST_F(AgentTest, AReaderOfLogsKnowsItsRun) {
 TEST_F(AgentTest, WeightsOfARunThatIsNotThereAreRefusedBeforeAnythingStarts) {
     inspector.reply->runs = {someInspected()};
     inspector.reply->runs[0].spec["train"]["init_from"] = "r-nobod";
-    const Result<SubmitOutcome> outcome = service->submit(order("init-1"));
+    const Result<values::SubmitReply> outcome = service->submit(order("init-1"));
     ASSERT_TRUE(outcome.ok()) << outcome.status();
     ASSERT_EQ(outcome->errors.size(), 1u);
     EXPECT_EQ(outcome->errors[0].path, "train.init_from");
@@ -131,8 +131,8 @@ TEST_F(AgentTest, WeightsOfARunThatIsNotThereAreRefusedBeforeAnythingStarts) {
 }
 
 TEST_F(AgentTest, ASpecThatIsTooLargeIsRefusedWithItsSize) {
-    SubmitOrder big = order();
-    big.spec.text.assign(10 << 20, '#');
+    values::SubmitRequest big = order();
+    big.specText.assign(10 << 20, '#');
     const Status status = service->submit(big).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status));
     EXPECT_THAT(std::string(messageOf(status)), HasSubstr("at most"));
@@ -140,17 +140,17 @@ TEST_F(AgentTest, ASpecThatIsTooLargeIsRefusedWithItsSize) {
 }
 
 TEST_F(AgentTest, ARelativeBaseDirectoryIsRefused) {
-    SubmitOrder relative = order();
-    relative.spec.baseDir = "data";
+    values::SubmitRequest relative = order();
+    relative.baseDir = "data";
     EXPECT_TRUE(absl::IsInvalidArgument(service->submit(relative).status()));
 }
 
 TEST_F(AgentTest, ARunIsFoundByAUniquePrefix) {
     const std::string id = submit();
-    const Result<RunDetails> details = service->get(id.substr(0, 5));
+    const Result<values::RunDetail> details = service->get(id.substr(0, 5));
     ASSERT_TRUE(details.ok()) << details.status();
-    EXPECT_EQ(details->view.record.id, id);
-    EXPECT_EQ(details->submit.fileName, "spec.yaml");
+    EXPECT_EQ(details->summary.id, id);
+    EXPECT_EQ(details->specFileName, "spec.yaml");
     EXPECT_FALSE(details->events.empty());
     EXPECT_TRUE(absl::IsNotFound(service->get("nobody").status()));
 }
@@ -222,9 +222,15 @@ TEST_F(AgentTest, TagsAndNotesAreChanged) {
 }
 
 TEST_F(AgentTest, AFilterIsCheckedWithItsPlace) {
-    EXPECT_TRUE(service->checkFilter("metrics.loss < 0.5", {"metrics.loss DESC"}).ok());
-    EXPECT_THAT(std::string(messageOf(service->checkFilter("metrics.loss <", {}))),
-                HasSubstr("filter"));
+    const auto good = service->checkFilter("metrics.loss < 0.5", {"metrics.loss DESC"});
+    EXPECT_EQ(good, (values::FilterCheck{true, "", 0}));
+    const auto bad = service->checkFilter("name = 'a' AND metrics.loss << 1", {});
+    EXPECT_FALSE(bad.isOk);
+    EXPECT_THAT(bad.message, HasSubstr(strCat("filter, character ", bad.column, ":")));
+    EXPECT_GT(bad.column, 15);
+    const auto order = service->checkFilter("", {"metrics.loss", "metrics.loss DESC"});
+    EXPECT_THAT(order.message, HasSubstr("twice"));
+    EXPECT_EQ(order.column, 0) << "a sentence without a place has no number";
 }
 
 TEST_F(AgentTest, AWatchTellsWhatThereIsThenWhatChanges) {
@@ -238,12 +244,12 @@ TEST_F(AgentTest, AWatchTellsWhatThereIsThenWhatChanges) {
     hello(id);
     changes = watch->next().value();
     ASSERT_EQ(changes.runs.size(), 1u);
-    EXPECT_EQ(changes.runs[0].record.state, runs::RunState::kRunning);
+    EXPECT_EQ(changes.runs[0].state, runs::RunState::kRunning);
     say(id, 1, rank::Done{1, 1, "", {}, {}});
     leave(id);
     endGang(id, 1, 0);
     changes = watch->next().value();
-    EXPECT_EQ(changes.runs.at(0).record.state, runs::RunState::kFinished);
+    EXPECT_EQ(changes.runs.at(0).state, runs::RunState::kFinished);
     EXPECT_TRUE(changes.isEnd);
 }
 

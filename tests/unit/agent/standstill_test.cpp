@@ -366,9 +366,9 @@ TEST_F(AgentTest, ARunWhoseRankStandsStillSaysSoInItsHistoryAndItsSummary) {
         clock.advanceMs(1'000);
         controller->drain();
     }
-    const RunView view = service->get(id)->view;
-    EXPECT_THAT(view.live.trouble, HasSubstr("rank0 stands still after step 5"));
-    EXPECT_GT(view.live.standsSinceMs, 0);
+    const values::RunSummary run = service->get(id)->summary;
+    EXPECT_THAT(run.trouble, HasSubstr("rank0 stands still after step 5"));
+    EXPECT_GT(run.standsSinceMs, 0);
     const auto events = service->get(id)->events;
     EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const RunEvent& event) {
         return event.text.find("rank0 stands still after step 5") != std::string::npos;

@@ -26,8 +26,8 @@ NodeReport reportAt(std::uint64_t number) {
     report.sample.timeMs = 1'700'000'000'000 + static_cast<std::int64_t>(number);
     report.sample.cpuPercent = 50;
     report.sample.gpus.push_back({1, std::nullopt, 1 << 20});
-    report.workers.push_back({"r-one", "rank0", 7, 90.0, 4096});
-    report.workers.push_back({"r-two", "rank0", 8, 10.0, 8192});
+    report.sample.processes.push_back({"r-one", "rank0", 7, 90.0, 4096});
+    report.sample.processes.push_back({"r-two", "rank0", 8, 10.0, 8192});
     return report;
 }
 
@@ -136,8 +136,8 @@ TEST_F(OwnLinesTest, ListsDetailsAndFollowersLeaveThemOutUnlessAsked) {
     EXPECT_EQ(store->list(query)->runs.at(0).latestMetrics.size(), 2u);
     query.filter = "metrics.\"system.cpu_percent\" > 2";
     EXPECT_EQ(store->list(query)->total, 1);
-    const RunDetails details = service->get(id).value();
-    EXPECT_EQ(details.view.record.latestMetrics.size(), 1u);
+    const values::RunDetail details = service->get(id).value();
+    EXPECT_EQ(details.summary.latestMetrics.size(), 1u);
     EXPECT_EQ(details.metricNames.size(), 2u);
     EXPECT_EQ(service->metrics(id, {}, {})->series.size(), 1u);
     EXPECT_EQ(service->metrics(id, {}, {}, true)->series.size(), 2u);

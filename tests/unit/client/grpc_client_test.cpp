@@ -18,12 +18,18 @@
 #include "millrace/v1/daemon.grpc.pb.h"
 #include "millrace/v1/nodes.grpc.pb.h"
 #include "millrace/v1/runs.grpc.pb.h"
+#include "proto/convert/rpc_options.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::client {
 namespace {
 
 using ::testing::HasSubstr;
+
+// As the daemon says it.
+grpc::Status own(grpc::StatusCode code, const std::string& sentence) {
+    return {code, sentence, std::string(rpc::kDaemonsWord)};
+}
 
 class FakeNodes final : public v1::Nodes::Service {
  public:
@@ -41,7 +47,11 @@ class FakeRuns final : public v1::Runs::Service {
     grpc::Status Get(grpc::ServerContext* context, const v1::GetRunRequest* request,
                      v1::GetRunResponse* reply) override {
         if (request->run() == "slow") {
-            return {grpc::StatusCode::DEADLINE_EXCEEDED, "s.yaml: did not end within 120 s"};
+            return own(grpc::StatusCode::DEADLINE_EXCEEDED, "s.yaml: did not end within 120 s");
+        }
+        if (request->run() == "busy") {
+            ++numBusy;
+            return own(grpc::StatusCode::UNAVAILABLE, "cannot connect a socket to the engine");
         }
         isHanging = request->run() == "endless";
         isHanging.notify_all();
@@ -49,13 +59,14 @@ class FakeRuns final : public v1::Runs::Service {
             std::this_thread::sleep_for(std::chrono::milliseconds(5));  // poll: gRPC has no wait
         }
         if (request->run() != "r-abc23") {
-            return {grpc::StatusCode::NOT_FOUND, "no run '" + request->run() + "'"};
+            return own(grpc::StatusCode::NOT_FOUND, "no run '" + request->run() + "'");
         }
         reply->mutable_summary()->set_id("r-abc23");
         reply->mutable_summary()->set_state(v1::RUN_STATE_RUNNING);
         reply->mutable_summary()->mutable_progress()->set_phase(v1::PHASE_EVALUATING);
         v1::Receipt* receipt = reply->mutable_receipt();
-        receipt->set_json(R"({"weights_hash":"beef"})");
+        receipt->set_json(R"({"rows_kept":1})");
+        reply->set_weights_hash("beef");
         v1::StepReason* reason = receipt->add_steps()->add_reasons();
         reason->set_name("no partner");
         reason->set_rows(12);
@@ -78,6 +89,7 @@ class FakeRuns final : public v1::Runs::Service {
         return grpc::Status::OK;
     }
     std::atomic<bool> isHanging{false};
+    std::atomic<int> numBusy{0};
 };
 
 // A daemon's door at a path that is too long for sun_path.
@@ -157,6 +169,15 @@ TEST_F(GrpcClientTest, TheDaemonsOwnErrorsKeepCodeAndSentence) {
     const auto slow = client_->get("slow");
     EXPECT_EQ(slow.status().code(), absl::StatusCode::kDeadlineExceeded);
     EXPECT_EQ(messageOf(slow.status()), "s.yaml: did not end within 120 s");
+}
+
+TEST_F(GrpcClientTest, WhatTheDaemonSaysOfASocketIsNoLostConnection) {
+    const FakeDaemon daemon(path_);
+    ASSERT_TRUE(client_->get("r-abc23").ok());
+    const Status busy = client_->get("busy").status();
+    EXPECT_EQ(busy.code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(messageOf(busy), "cannot connect a socket to the engine");
+    EXPECT_EQ(daemon.runs.numBusy.load(), 1) << "an answer is not asked for again";
 }
 
 TEST_F(GrpcClientTest, BytesThatAreNoTextAreRefusedBeforeTheyAreSent) {

@@ -12,7 +12,7 @@ namespace {
 
 class PoolsTest : public agent::AgentTest {
  protected:
-    PoolsTest() : runs_(*service, {quick_, slow_, down_, pump_}) {}
+    PoolsTest() : runs_(makeRunsService(*service, {quick_, slow_, down_, pump_})) {}
     ~PoolsTest() override {
         release();
         quick_.end();
@@ -32,7 +32,7 @@ class PoolsTest : public agent::AgentTest {
     bool isOpen_ = false;
     CallPool quick_{"quick", 1, 8}, slow_{"slow", 1, 8}, down_{"down", 1, 1};
     StreamPump pump_;
-    RunsService runs_;
+    std::unique_ptr<v1::Runs::CallbackService> runs_;
 };
 
 /// A call of Delete and its answer.
@@ -53,7 +53,7 @@ TEST_F(PoolsTest, APurgeIsNotAmongTheQuickCalls) {
     ASSERT_TRUE(store->setState(id, {runs::RunState::kFailed, "x"}).ok());
     holdQuickCalls();
     Deletion purge(id, true);
-    runs_.Delete(&purge.context, &purge.request, &purge.response);
+    runs_->Delete(&purge.context, &purge.request, &purge.response);
     ASSERT_TRUE(test::eventually([&] { return purge.hasEnded(); }));
     EXPECT_TRUE(purge.peer.test_status().ok()) << purge.peer.test_status().error_message();
     EXPECT_GT(purge.response.run().purged_ms(), 0);
@@ -64,7 +64,7 @@ TEST_F(PoolsTest, HidingARunDoesNotWaitForSubmits) {
     ASSERT_TRUE(store->setState(id, {runs::RunState::kFailed, "x"}).ok());
     holdQuickCalls();
     Deletion hide(id, false);
-    runs_.Delete(&hide.context, &hide.request, &hide.response);
+    runs_->Delete(&hide.context, &hide.request, &hide.response);
     EXPECT_FALSE(hide.hasEnded()) << "it is a quick call";
     release();
     ASSERT_TRUE(test::eventually([&] { return hide.hasEnded(); }));

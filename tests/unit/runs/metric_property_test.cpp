@@ -77,14 +77,14 @@ class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInter
         for (const std::string& key : oracle.keys()) {
             const auto all = oracle.series(key);
             expectWhole(*store->metrics(id, key, {INT64_MIN, INT64_MAX, 0}), all);
-            const auto latest = store->get(id)->latestMetrics;
-            ASSERT_EQ(latest.contains(key), !all.empty()) << key;
+            const RunRecord run = *store->get(id);
+            ASSERT_EQ(run.newest(key) != nullptr, !all.empty()) << key;
             const auto best = isBestKept(key) ? bestOf({key, all}) : std::nullopt;
-            const auto stored = store->get(id)->bestMetrics;
-            ASSERT_EQ(stored.contains(key), best.has_value()) << key;
+            const values::RunFigure* stored = run.best(key);
+            ASSERT_EQ(stored != nullptr, best.has_value()) << key;
             if (best) {
-                EXPECT_EQ(stored.at(key).step, best->step) << key;
-                EXPECT_EQ(stored.at(key).value, best->value) << key;
+                EXPECT_EQ(stored->step, best->step) << key;
+                EXPECT_EQ(stored->value, best->value) << key;
             }
             const std::int64_t from = below(step + 2), to = from + below(step + 2);
             const auto part = oracle.series(key, from, to);

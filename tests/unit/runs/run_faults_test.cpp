@@ -195,7 +195,7 @@ TEST_F(RunStoreTest, APurgedRunKeepsWhatItWasAndNothingElse) {
     EXPECT_TRUE(store->metrics(id, "loss")->points.empty());
     EXPECT_EQ(store->document(id, LargeDocument::kPlan).value(), "");
     EXPECT_EQ(store->get(id)->specText, run.specText);
-    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 0.5);
+    EXPECT_EQ(store->get(id)->newest("loss")->value, 0.5);
     EXPECT_EQ(store->document(group[1].run.id, LargeDocument::kPlan).value(), *run.plan)
         << "the others' plan stays";
     EXPECT_TRUE(store->deletedBefore(clock.wallMs() + 1)->empty());
@@ -214,7 +214,7 @@ TEST_F(RunStoreTest, ListsShowWhatTheReceiptSays) {
     const std::string id = store->create(run)->run.id;
     EXPECT_EQ(store->list({})->runs.at(0).orderHash, "");
     ASSERT_TRUE(store->setReceipt(id, kReceipt).ok());
-    const RunRecord listed = store->list({})->runs.at(0);
+    const RunSummary listed = store->list({})->runs.at(0);
     EXPECT_EQ(listed.model, "mlp");
     EXPECT_EQ(listed.dataset, "ratings.csv");
     EXPECT_EQ(listed.rowsRead, 100);
@@ -268,11 +268,11 @@ TEST_F(RunStoreTest, ReadersSeeWholeBatchesWhileAWriterCommits) {
         }
     });
     for (int i = 0; i < 50; ++i) {
-        const auto latest = store->list({})->runs.at(0).latestMetrics;
-        const auto a = latest.find("a"), b = latest.find("b");
-        ASSERT_EQ(a == latest.end(), b == latest.end());
-        if (a != latest.end()) {
-            EXPECT_EQ(a->second.value, b->second.value);
+        const RunSummary run = store->list({})->runs.at(0);
+        const auto *a = run.newest("a"), *b = run.newest("b");
+        ASSERT_EQ(a == nullptr, b == nullptr);
+        if (a != nullptr) {
+            EXPECT_EQ(a->value, b->value);
         }
     }
     writer.join();

@@ -32,11 +32,11 @@ class RunFiguresTest : public RunStoreTest {
         batch.metrics.push_back({number, number, 0, number * 100, timeMs, {{"loss", 0.5}}});
         ASSERT_TRUE(store->commitLines(batch).ok());
     }
-    double rate() const { return store->list({}).value().runs.at(0).meanRate; }
+    double rate() const { return store->list({}).value().runs.at(0).meanRate.value_or(0); }
     MetricPoint best(const std::string& key) const {
-        const auto all = store->list({}).value().runs.at(0).bestMetrics;
-        const auto found = all.find(key);
-        return found == all.end() ? MetricPoint{-1} : found->second;
+        const RunSummary run = store->list({}).value().runs.at(0);
+        const values::RunFigure* best = run.best(key);
+        return best == nullptr ? MetricPoint{-1} : MetricPoint{best->step, 0, 0, 0, best->value};
     }
     void runSql(const std::string& sql) {
         store.reset();
@@ -67,9 +67,9 @@ TEST_F(RunFiguresTest, TheBestOfEachEvaluationMetricStandsInTheList) {
     EXPECT_EQ(best("eval.normalized_entropy").step, 200) << "less is better";
     EXPECT_EQ(best("eval.calibration").step, -1) << "nobody knows which way is better";
     const RunRecord run = store->get(id).value();
-    EXPECT_EQ(run.latestMetrics.at("eval.auc").value, 0.75);
-    EXPECT_EQ(run.bestMetrics.at("eval.auc").step, 200);
-    EXPECT_FALSE(run.bestMetrics.contains("loss"));
+    EXPECT_EQ(run.newest("eval.auc")->value, 0.75);
+    EXPECT_EQ(run.best("eval.auc")->step, 200);
+    EXPECT_EQ(run.best("loss"), nullptr);
 }
 
 TEST_F(RunFiguresTest, TheFirstOfEqualsIsTheBestAndNanNeverIs) {
@@ -150,13 +150,13 @@ TEST_F(RunFiguresTest, AStoreOfBeforeGetsItsFiguresFromItsSeries) {
     evaluate(2, 3, 2, 0.6, 0.9);
     becomeSchema4();
     const RunRecord first = store->get(other).value(), resumed = store->get(id).value();
-    EXPECT_EQ(first.bestMetrics.at("eval.auc").step, 20);
-    EXPECT_EQ(first.bestMetrics.at("eval.auc").value, 0.8);
-    EXPECT_EQ(first.bestMetrics.at("eval.normalized_entropy").value, 0.8);
-    EXPECT_FALSE(first.bestMetrics.contains("eval.calibration"));
+    EXPECT_EQ(first.best("eval.auc")->step, 20);
+    EXPECT_EQ(first.best("eval.auc")->value, 0.8);
+    EXPECT_EQ(first.best("eval.normalized_entropy")->value, 0.8);
+    EXPECT_EQ(first.best("eval.calibration"), nullptr);
     EXPECT_EQ(first.meanRate, 3'900 / 0.390);
-    EXPECT_EQ(resumed.bestMetrics.at("eval.auc").step, 2);
-    EXPECT_EQ(resumed.meanRate, 0) << "how long it paused is not known";
+    EXPECT_EQ(resumed.best("eval.auc")->step, 2);
+    EXPECT_FALSE(resumed.meanRate.has_value()) << "how long it paused is not known";
     EXPECT_TRUE(std::filesystem::exists(path() + ".schema4")) << "the way back";
 }
 

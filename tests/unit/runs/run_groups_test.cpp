@@ -56,7 +56,7 @@ TEST_F(RunGroupTest, AGroupIsStoredAsAWholeOrNotAtAll) {
     const auto made = store->createGroup(group(5));
     ASSERT_TRUE(made.ok()) << made.status();
     EXPECT_EQ(store->waiting()->size(), 5u);
-    EXPECT_EQ(made->at(4).run.baseRunId, made->at(0).run.id);
+    EXPECT_EQ(made->at(4).run.variationOf, made->at(0).run.id);
     EXPECT_EQ(store->findGroup("k#v2")->size, 5);
     EXPECT_EQ(store->findGroup("k#v2")->runs.size(), 5u);
 }
@@ -185,7 +185,7 @@ TEST_F(RunGroupTest, APageEndsEarlyWhenItsRunsAreLarge) {
         ASSERT_TRUE(page.ok()) << page.status();
         EXPECT_EQ(page->total, 6);
         EXPECT_LE(page->runs.size(), 3u);
-        for (const RunRecord& run : page->runs) {
+        for (const RunSummary& run : page->runs) {
             seen.insert(seen.begin(), run.id);
         }
         query.pageToken = page->nextPageToken;

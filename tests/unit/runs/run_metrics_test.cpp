@@ -28,7 +28,7 @@ TEST_F(RunMetricsTest, MetricsComeBackInOrderWithEverythingTheyCameWith) {
     const MetricSeries series = *store->metrics(id, "loss");
     ASSERT_EQ(series.points.size(), 2U);
     EXPECT_EQ(series.points[1], (MetricPoint{2, 0, 20, clock.wallMs(), 0.5, 1}));
-    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 0.5);
+    EXPECT_EQ(store->get(id)->newest("loss")->value, 0.5);
     EXPECT_EQ(*store->metricKeys(id), std::vector<std::string>{"loss"});
     EXPECT_TRUE(store->metrics(id, "other")->points.empty());
 }
@@ -71,7 +71,7 @@ TEST_F(RunMetricsTest, AResumedAttemptReplacesWhatCameAfterItsCheckpoint) {
     ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
     ASSERT_TRUE(append(id, 2, 4, 40).ok());
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3, 40}));
-    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 40);
+    EXPECT_EQ(store->get(id)->newest("loss")->value, 40);
     EXPECT_EQ(store->get(id)->restarts, 0) << "a resume is no restart";
 }
 
@@ -83,7 +83,7 @@ TEST_F(RunMetricsTest, LateLinesOfAnOldAttemptAreStoredButOnlySeenUpToTheCheckpo
     ASSERT_TRUE(append(id, 1, 3, 3).ok());
     EXPECT_EQ(*store->ackedSeq(id, 1, "rank0"), 3);
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2}));
-    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 2);
+    EXPECT_EQ(store->get(id)->newest("loss")->value, 2);
 }
 
 TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
@@ -101,10 +101,10 @@ TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     batch.attempt = 2;
     ASSERT_TRUE(store->commitLines(batch).ok());
     const RunRecord run = *store->get(id);
-    EXPECT_EQ(run.step, 7);
-    EXPECT_EQ(run.stepsTotal, 10);
-    EXPECT_EQ(run.rowsTrained, 700);
-    EXPECT_EQ(run.phase, "training");
+    EXPECT_EQ(run.progress.step, 7);
+    EXPECT_EQ(run.progress.stepsTotal, 10);
+    EXPECT_EQ(run.progress.rows, 700);
+    EXPECT_EQ(run.progress.phase, values::Phase::kTraining);
     EXPECT_EQ(store->document(id, LargeDocument::kReceipt).value(), "{}");
     ASSERT_EQ(store->checkpoints(id)->size(), 1U);
     EXPECT_EQ(store->checkpoints(id)->at(0).attempt, 2);
@@ -148,7 +148,7 @@ TEST_F(RunMetricsTest, AnAttemptReplacesMetricsAndCheckpointsWhenItBeginsAndNotB
     EXPECT_FALSE(store->attempts(id)->back().hasBegun);
     ASSERT_TRUE(work(id, 2).ok());
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3}));
-    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").step, 3);
+    EXPECT_EQ(store->get(id)->newest("loss")->step, 3);
     ASSERT_EQ(store->checkpoints(id)->size(), 1U);
     EXPECT_EQ(store->checkpoints(id)->front().name, "three");
     EXPECT_EQ(**store->resumedFrom(id, 1), 3);

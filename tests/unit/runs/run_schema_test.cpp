@@ -62,7 +62,7 @@ TEST_F(RunSchemaTest, MetricsOfTheSecondSchemaAreAllThereInChunks) {
     EXPECT_EQ(store->metrics("r-2x57e", "loss")->points.size(), 3U);
     const RunRecord run = *store->get(id);
     EXPECT_EQ(run.attempt, 3);
-    EXPECT_EQ(run.latestMetrics.at("loss").value, 250);
+    EXPECT_EQ(run.newest("loss")->value, 250);
     EXPECT_EQ(*store->ackedSeq(id, 1, "rank1"), 1);
 }
 
@@ -76,7 +76,7 @@ TEST_F(RunSchemaTest, AStoreOfTheSecondSchemaGoesOnWhereItWas) {
     const MetricSeries series = *store->metrics(id, "loss");
     EXPECT_EQ(series.points.back().step, 35);
     EXPECT_EQ(series.points.back().value, 135);
-    EXPECT_EQ(store->get(id)->latestMetrics.at("loss").value, 135);
+    EXPECT_EQ(store->get(id)->newest("loss")->value, 135);
     reopen();
     EXPECT_EQ(store->metrics(id, "loss")->points.size(), 35U);
 }
@@ -119,14 +119,14 @@ TEST_F(RunSchemaTest, AStoreOfTheFirstSchemaIsBroughtUpWithWhatListsShow) {
     reopen();
     RunQuery query;
     query.filter = "name = 'old' AND id = '" + id + "'";
-    const RunRecord listed = store->list(query)->runs.at(0);
+    const RunSummary listed = store->list(query)->runs.at(0);
     EXPECT_EQ(listed.model, "dlrm");
     EXPECT_NE(listed.dataset.find("r.csv"), std::string::npos);
     EXPECT_EQ(listed.rowsRead, 100);
     EXPECT_EQ(listed.rowsKept, 90);
     EXPECT_EQ(listed.orderHash, "aa");
     EXPECT_EQ(listed.evalOrderHash, "ee");
-    EXPECT_GT(listed.queueNo, 0);
+    EXPECT_GT(store->get(id)->queueNo, 0);
 }
 
 TEST_F(RunSchemaTest, AMigrationLeavesACopyOfTheStoreAsItWas) {

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 std::vector<std::string> namesOf(const RunPage& page) {
     std::vector<std::string> names;
-    for (const RunRecord& run : page.runs) {
+    for (const RunSummary& run : page.runs) {
         names.push_back(run.name);
     }
     return names;
@@ -25,7 +25,7 @@ using Names = std::vector<std::string>;
 TEST_F(RunStoreTest, ARunComesBackAsItWasStoredAlsoAfterReopening) {
     RunRecord run = newRun("base");
     run.variation = "keep-30";
-    run.baseRunId = "r-aaaaa";
+    run.variationOf = "r-aaaaa";
     run.tags = {{"team", "ranking"}};
     run.plan = std::make_shared<const std::string>(R"({"files":[]})");
     run.planFacts = R"({"files":0})";
@@ -43,7 +43,7 @@ TEST_F(RunStoreTest, ARunComesBackAsItWasStoredAlsoAfterReopening) {
     EXPECT_EQ(store->document(got->id, LargeDocument::kPlan).value(), *run.plan);
     EXPECT_EQ(got->planFacts, run.planFacts);
     EXPECT_EQ(got->variation, "keep-30");
-    EXPECT_EQ(got->baseRunId, "r-aaaaa");
+    EXPECT_EQ(got->variationOf, "r-aaaaa");
     EXPECT_EQ(got->tags, run.tags);
     EXPECT_EQ(got->packages, run.packages);
     EXPECT_EQ(got->seed, run.seed);
@@ -250,14 +250,14 @@ TEST_F(RunStoreTest, PagesAreCompleteAndKeepTheirPlaceWhenRunsAreAdded) {
     std::set<std::string> seen;
     RunPage page = *store->list(query);
     EXPECT_EQ(page.total, 10);
-    for (const RunRecord& run : page.runs) {
+    for (const RunSummary& run : page.runs) {
         seen.insert(run.name);
     }
     create("late");
     query.pageToken = page.nextPageToken;
     page = *store->list(query);
     EXPECT_EQ(page.nextPageToken, "") << "the last page, though exactly full";
-    for (const RunRecord& run : page.runs) {
+    for (const RunSummary& run : page.runs) {
         EXPECT_TRUE(seen.insert(run.name).second) << run.name << " came twice";
     }
     EXPECT_EQ(seen.size(), 10U);
@@ -289,8 +289,8 @@ TEST_F(RunStoreTest, ChangedSinceTellsOfEveryChangedRunOnce) {
     ASSERT_TRUE(store->markDeleted(a).ok());
     const RunPage page = *store->list(query);
     ASSERT_EQ(namesOf(page), Names{"a"});
-    EXPECT_TRUE(page.runs[0].isDeleted);
-    query.changedSince = page.changeCursor;
+    EXPECT_TRUE(page.runs[0].isDeleted());
+    query.changedSince = static_cast<std::int64_t>(page.revision);
     EXPECT_TRUE(store->list(query)->runs.empty());
 }
 
@@ -303,9 +303,9 @@ TEST_F(RunStoreTest, AReconnectingClientHasWhatAFreshListHas) {
         clock.advanceMs(1);
     }
     ASSERT_TRUE(store->markDeleted(ids[5]).ok());
-    std::map<std::string, RunRecord> known;
+    std::map<std::string, RunSummary> known;
     const RunPage before = *store->list({});
-    for (const RunRecord& run : before.runs) {
+    for (const RunSummary& run : before.runs) {
         known[run.id] = run;
     }
     ASSERT_EQ(known.size(), 5U);
@@ -318,16 +318,16 @@ TEST_F(RunStoreTest, AReconnectingClientHasWhatAFreshListHas) {
     reopen();
     RunQuery query;
     query.pageSize = 1;
-    query.changedSince = before.changeCursor;
+    query.changedSince = static_cast<std::int64_t>(before.revision);
     std::int64_t next = -1;
     int numPages = 0;
     do {
         const RunPage page = *store->list(query);
         // The first page's cursor is the one to go on from.
-        next = next < 0 ? page.changeCursor : next;
-        for (const RunRecord& run : page.runs) {
+        next = next < 0 ? static_cast<std::int64_t>(page.revision) : next;
+        for (const RunSummary& run : page.runs) {
             known.erase(run.id);
-            if (!run.isDeleted) {
+            if (!run.isDeleted()) {
                 known[run.id] = run;
             }
         }
@@ -340,14 +340,14 @@ TEST_F(RunStoreTest, AReconnectingClientHasWhatAFreshListHas) {
     query = {};
     query.changedSince = next;
     const RunPage rest = *store->list(query);
-    for (const RunRecord& run : rest.runs) {
+    for (const RunSummary& run : rest.runs) {
         known[run.id] = run;
     }
     const RunPage fresh = *store->list({});
     ASSERT_EQ(fresh.runs.size(), known.size());
-    for (const RunRecord& run : fresh.runs) {
+    for (const RunSummary& run : fresh.runs) {
         ASSERT_TRUE(known.contains(run.id)) << run.name;
-        EXPECT_EQ(known[run.id].change, run.change) << run.name;
+        EXPECT_EQ(known[run.id].revision, run.revision) << run.name;
         EXPECT_EQ(known[run.id].note, run.note) << run.name;
     }
 }

@@ -32,7 +32,7 @@ TEST(GpuProbe, EveryFigureIsReadInItsUnit) {
     EXPECT_EQ(probe.note(), "");
     EXPECT_EQ(probe.gpus()[0].name, "Fake H200");
     EXPECT_EQ(probe.gpus()[1].uuid, "GPU-1");
-    EXPECT_EQ(probe.gpus()[0].driver, "555.1");
+    EXPECT_EQ(probe.gpus()[0].driverVersion, "555.1");
     EXPECT_EQ(probe.gpus()[0].memoryBytes, 100U);
     GpuSample expected;
     expected.utilizationPercent = 0;
@@ -41,8 +41,8 @@ TEST(GpuProbe, EveryFigureIsReadInItsUnit) {
     expected.powerWatts = 123.5;
     expected.temperatureCelsius = 40;
     expected.smClockMhz = 1001;
-    expected.pcieTxBytesPerSecond = 5000;
-    expected.pcieRxBytesPerSecond = 9000;
+    expected.pcieSendBytesPerSecond = 5000;
+    expected.pcieReceiveBytesPerSecond = 9000;
     EXPECT_EQ(probe.sample()[0], expected);
 }
 
@@ -51,7 +51,7 @@ TEST(GpuProbe, WhatADeviceDoesNotTellIsAbsentAndNotZero) {
     const GpuSample old = probe.sample().at(1);
     EXPECT_FALSE(old.utilizationPercent.has_value());
     EXPECT_FALSE(old.powerWatts.has_value());
-    EXPECT_FALSE(old.pcieRxBytesPerSecond.has_value());
+    EXPECT_FALSE(old.pcieReceiveBytesPerSecond.has_value());
     EXPECT_EQ(old.memoryUsedBytes, 40U);
 }
 

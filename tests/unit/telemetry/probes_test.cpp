@@ -62,7 +62,7 @@ TEST_F(HostProbeTest, TheFixedFactsAreRead) {
     EXPECT_EQ(info.memoryBytes, 1000U * 1024);
     EXPECT_GE(info.cores, 1);
     EXPECT_LE(info.cores, 2);
-    EXPECT_FALSE(info.hostname.empty());
+    EXPECT_FALSE(info.name.empty());
 }
 
 TEST_F(HostProbeTest, TextsThatAreNoUtf8AreCleaned) {
@@ -70,7 +70,7 @@ TEST_F(HostProbeTest, TextsThatAreNoUtf8AreCleaned) {
     write("proc/sys/kernel/osrelease", "6.1\xff\n");
     write("proc/cpuinfo", "model name\t: CPU\x80\n");
     const NodeInfo info = probe().info();
-    for (const std::string& text : {info.os, info.kernel, info.cpuModel, info.hostname}) {
+    for (const std::string& text : {info.os, info.kernel, info.cpuModel, info.name}) {
         EXPECT_TRUE(isUtf8(text)) << text;
     }
     EXPECT_EQ(info.os, "Caf\xef\xbf\xbd Linux");
@@ -83,9 +83,9 @@ TEST_F(HostProbeTest, TheFirstSampleHasLevelsAndNoRates) {
     EXPECT_EQ(sample.load5, 1.25);
     EXPECT_GT(sample.diskTotalBytes.value_or(0), 0U);
     EXPECT_FALSE(sample.cpuPercent.has_value());
-    EXPECT_TRUE(sample.perCorePercent.empty());
+    EXPECT_TRUE(sample.corePercent.empty());
     EXPECT_FALSE(sample.diskReadBytesPerSecond.has_value());
-    EXPECT_FALSE(sample.netRxBytesPerSecond.has_value());
+    EXPECT_FALSE(sample.networkReceiveBytesPerSecond.has_value());
 }
 
 TEST_F(HostProbeTest, RatesAreOverTheTimeBetweenTwoSamples) {
@@ -103,13 +103,13 @@ TEST_F(HostProbeTest, RatesAreOverTheTimeBetweenTwoSamples) {
     clock.advanceMs(2000);
     const NodeSample sample = host.sample();
     EXPECT_DOUBLE_EQ(sample.cpuPercent.value_or(-1), 40);
-    ASSERT_EQ(sample.perCorePercent.size(), 2U);
-    EXPECT_DOUBLE_EQ(sample.perCorePercent[0], 70);
-    EXPECT_DOUBLE_EQ(sample.perCorePercent[1], 10);
+    ASSERT_EQ(sample.corePercent.size(), 2U);
+    EXPECT_DOUBLE_EQ(sample.corePercent[0], 70);
+    EXPECT_DOUBLE_EQ(sample.corePercent[1], 10);
     EXPECT_DOUBLE_EQ(sample.diskReadBytesPerSecond.value_or(-1), 20 * 512 / 2.0);
     EXPECT_DOUBLE_EQ(sample.diskWriteBytesPerSecond.value_or(-1), 40 * 512 / 2.0);
-    EXPECT_DOUBLE_EQ(sample.netRxBytesPerSecond.value_or(-1), 1000);
-    EXPECT_DOUBLE_EQ(sample.netTxBytesPerSecond.value_or(-1), 200);
+    EXPECT_DOUBLE_EQ(sample.networkReceiveBytesPerSecond.value_or(-1), 1000);
+    EXPECT_DOUBLE_EQ(sample.networkSendBytesPerSecond.value_or(-1), 200);
 }
 
 TEST_F(HostProbeTest, ACounterThatGoesBackGivesNoRate) {
@@ -117,7 +117,7 @@ TEST_F(HostProbeTest, ACounterThatGoesBackGivesNoRate) {
     host.sample();
     write("proc/net/dev", "  eth1: 5 0 0 0 0 0 0 0 5 0 0 0 0 0 0 0\n");
     clock.advanceMs(1000);
-    EXPECT_FALSE(host.sample().netRxBytesPerSecond.has_value());
+    EXPECT_FALSE(host.sample().networkReceiveBytesPerSecond.has_value());
 }
 
 TEST_F(HostProbeTest, AMachineThatTellsNothingGivesAbsentFiguresAndNoZeros) {
@@ -151,7 +151,7 @@ TEST(ProcessProbe, ATreeOfProcessesIsSummed) {
         ::pause();
         ::_exit(0);
     }
-    ProcessSample sample;
+    TreeUse sample;
     for (int i = 0; i < 2000 && sample.numProcesses < 2; ++i) {
         test::pausePolling(std::chrono::milliseconds(1));
         sample = sampleProcessTree(child);

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/client/inspect_values.h"
+#include "app/client/daemon_values.h"
 #include "app/gui/models/flat_table.h"
 
 namespace millrace::gui {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/client/inspect_values.h"
+#include "app/client/daemon_values.h"
 
 namespace millrace::gui {
 

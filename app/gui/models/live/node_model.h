@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/client/node_values.h"
+#include "app/client/daemon_values.h"
 #include "app/gui/models/curve_store.h"
 
 namespace millrace::gui {

@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-#include "app/client/inspect_values.h"
+#include "app/client/daemon_values.h"
 #include "app/gui/models/sheet/sheet_preview.h"
 #include "app/gui/models/sheet/sheet_text.h"
 

@@ -6,7 +6,7 @@
 #include <QString>
 #include <cstdint>
 
-#include "app/client/inspect_values.h"
+#include "app/client/daemon_values.h"
 
 namespace millrace::gui {
 

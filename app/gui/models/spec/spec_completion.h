@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/client/inspect_values.h"
+#include "app/client/daemon_values.h"
 #include "app/gui/models/spec/spec_meaning.h"
 
 namespace millrace::gui {

@@ -7,7 +7,7 @@
 #include <QString>
 #include <string>
 
-#include "app/client/inspect_values.h"
+#include "app/client/daemon_values.h"
 
 namespace millrace::gui {
 

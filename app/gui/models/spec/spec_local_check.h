@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/client/inspect_values.h"
+#include "app/client/daemon_values.h"
 
 namespace millrace::gui {
 

@@ -7,7 +7,7 @@
 // what was read before stays until something else was read.
 #include <memory>
 
-#include "app/client/inspect_values.h"
+#include "app/client/daemon_values.h"
 #include "app/gui/pages/page.h"
 #include "backend/core/status.h"
 

@@ -4,6 +4,7 @@
 #include <QTimer>
 #include <vector>
 
+#include "app/client/daemon_values.h"
 #include "app/gui/bridge/spec_checker.h"
 #include "app/gui/models/sheet/sheet_model.h"
 #include "app/gui/pages/launch/launch_page.h"
@@ -15,11 +16,6 @@
 class QSplitter;
 class QStackedWidget;
 class QVBoxLayout;
-
-namespace millrace::client {
-struct SubmitReply;
-struct SubmitRequest;
-}  // namespace millrace::client
 
 namespace millrace::gui {
 

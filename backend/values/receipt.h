@@ -1,28 +1,28 @@
 #pragma once
-// What a run really read, as the daemon tells it: files, rows by step, unknown ids, hashes.
-//
-// Plain values, like those of daemon_values.h. Receipts of older versions have neither reasons nor
-// vocabularies.
+// What a run really read, as faces see it: files, rows by step, unknown ids, hashes.
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace millrace::client {
+namespace millrace::values {
 
 struct FileReceipt {
     std::string path, footerHash;
     std::uint64_t bytes = 0;
     std::int64_t rows = 0;
+    bool operator==(const FileReceipt&) const = default;
 };
 struct StepReason {
     std::string name;
     std::int64_t rows = 0;
+    bool operator==(const StepReason&) const = default;
 };
 struct StepReceipt {
     std::string step;
     std::int64_t rowsIn = 0, rowsOut = 0;
     std::vector<StepReason> reasons{};  ///< by name; none with 0 rows
+    bool operator==(const StepReceipt&) const = default;
 };
 struct VocabularyReceipt {
     std::string feature;
@@ -31,6 +31,7 @@ struct VocabularyReceipt {
     double unknownPercent() const {
         return ids > 0 ? 100.0 * static_cast<double>(unknown) / static_cast<double>(ids) : 0;
     }
+    bool operator==(const VocabularyReceipt&) const = default;
 };
 struct Receipt {
     std::vector<FileReceipt> files, sideTables;  ///< of many files the first 1,000
@@ -44,6 +45,7 @@ struct Receipt {
     std::int64_t numFiles() const {
         return std::max(filesTotal, static_cast<std::int64_t>(files.size()));
     }
+    bool operator==(const Receipt&) const = default;
 };
 
-}  // namespace millrace::client
+}  // namespace millrace::values

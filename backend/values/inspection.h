@@ -1,5 +1,5 @@
 #pragma once
-// What a daemon tells about specs and datasets (proto/millrace/v1/inspect.proto), as plain values.
+// What is asked and told about specs and datasets (proto/millrace/v1/inspect.proto).
 //
 // Optionals that are empty are unknown, never zero.
 #include <cstdint>
@@ -7,14 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "app/client/spec_error.h"
+#include "backend/values/submit.h"
 
-namespace millrace::client {
+namespace millrace::values {
 
 /// A spec as it is being written.
 struct SpecSource {
     std::string text, fileName, baseDir;  ///< baseDir: absolute
     std::vector<std::string> sets;
+    bool operator==(const SpecSource&) const = default;
 };
 
 struct ColumnFacts {
@@ -23,43 +24,51 @@ struct ColumnFacts {
     std::optional<std::int64_t> nulls;
     std::optional<std::uint64_t> diskBytes, decodedBytes;
     std::string min, max, encoding, codec;  ///< "" unknown
+    bool operator==(const ColumnFacts&) const = default;
 };
 
 struct CheckRequest {
     SpecSource spec;
     std::vector<std::string> variations;
     bool allVariations = false;
+    bool operator==(const CheckRequest&) const = default;
 };
 struct CheckedRun {
     std::string variation, resolvedSpec, specHash, streamHash;
     std::int64_t rows = 0, files = 0, splits = 0;
     std::string planHash{};  ///< "" of an older daemon
+    bool operator==(const CheckedRun&) const = default;
 };
 struct CheckReply {
     std::vector<SpecError> errors, warnings;
     std::vector<CheckedRun> runs;      ///< the base first; none beside errors
     std::vector<ColumnFacts> columns;  ///< of the dataset, where it could be opened
     std::vector<ColumnFacts> derived;  ///< that the base's recipe adds
+    bool operator==(const CheckReply&) const = default;
 };
 
 struct DatasetRequest {
     std::vector<std::string> paths;  ///< none: those of spec
     std::string baseDir, format;
     SpecSource spec;
-    int filesMax = 0;  ///< 0: 1000
+    std::int64_t filesMax = 0;  ///< 0: 1000
+    bool operator==(const DatasetRequest&) const = default;
 };
 struct RowGroupFacts {
     std::int64_t rows = 0;
     std::uint64_t diskBytes = 0, decodedBytes = 0;  ///< decodedBytes 0: unknown
+    bool operator==(const RowGroupFacts&) const = default;
 };
 struct DatasetFile {
     std::string path;
     std::uint64_t bytes = 0;
     std::int64_t rows = 0;
     std::vector<RowGroupFacts> rowGroups;
+    bool operator==(const DatasetFile&) const = default;
 };
 struct LeftOutColumn {
     std::string name, why;  ///< why: what follows its name, "is a map<string, int64>: ..."
+    bool operator==(const LeftOutColumn&) const = default;
 };
 struct DatasetReply {
     std::vector<SpecError> errors;
@@ -70,18 +79,21 @@ struct DatasetReply {
     std::optional<std::uint64_t> decodedBytes;
     std::vector<ColumnFacts> columns;
     std::vector<LeftOutColumn> leftOut;  ///< what cannot be a feature
+    bool operator==(const DatasetReply&) const = default;
 };
 
 struct StepsRequest {
     SpecSource spec;
     std::string variation;  ///< "": the base
-    int rows = 0;           ///< before the recipe; 0: 50
+    std::int64_t rows = 0;  ///< before the recipe; 0: 50
     std::int64_t split = 0, firstRow = 0;
+    bool operator==(const StepsRequest&) const = default;
 };
 struct SampleColumn {
     std::string name, type;
     std::vector<std::string> values;  ///< one a row, as text
     std::vector<bool> isNull;         ///< one a row; empty: no nulls
+    bool operator==(const SampleColumn&) const = default;
 };
 /// The rows as they are after a step.
 struct SampleStage {
@@ -90,17 +102,21 @@ struct SampleStage {
     std::vector<SampleColumn> columns;
     std::vector<std::int64_t> rowIds;  ///< row within the split; rows are matched by it
     std::int64_t rowsIn = 0, rowsOut = 0;
+    bool operator==(const SampleStage&) const = default;
 };
 struct StepsReply {
     std::vector<SpecError> errors;
     std::vector<SampleStage> stages;
     std::int64_t splits = 0, splitRows = 0;
+    bool operator==(const StepsReply&) const = default;
 };
 
 struct PreviewRequest {
     SpecSource spec;
-    std::string variation;  ///< "": the base
-    double seconds = 0;     ///< for samples; 0: 3
+    std::string variation;     ///< "": the base
+    double seconds = 0;        ///< for samples; 0: 3
+    std::int64_t threads = 0;  ///< of the loader; 0: the spec's, else one a core
+    bool operator==(const PreviewRequest&) const = default;
 };
 /// A figure of the whole dataset from some of its splits.
 struct Estimate {
@@ -112,6 +128,7 @@ struct Estimate {
 struct PreviewHead {
     std::string name;
     Estimate labelled, positives, positiveShare;  ///< rows, rows, 0 to 1
+    bool operator==(const PreviewHead&) const = default;
 };
 /// What a variation would keep and cost, an epoch.
 struct PreviewReply {
@@ -119,6 +136,7 @@ struct PreviewReply {
     std::int64_t splits = 0, splitsSampled = 0, rows = 0, threads = 0;
     Estimate rowsKept, keepShare, epochSeconds;
     std::vector<PreviewHead> heads;
+    bool operator==(const PreviewReply&) const = default;
 };
 
-}  // namespace millrace::client
+}  // namespace millrace::values

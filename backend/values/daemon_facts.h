@@ -1,16 +1,17 @@
 #pragma once
-// What a daemon tells its clients of itself, as plain values: see daemon_values.h.
+// What a daemon tells of itself, of its end and of its store.
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace millrace::client {
+namespace millrace::values {
 
 struct Handshake {
     std::string version;  ///< the daemon's
     std::uint32_t protocolVersion = 0;
     std::vector<std::string> capabilities;
     std::int64_t nowMs = 0;
+    bool operator==(const Handshake&) const = default;
 };
 struct DaemonStatus {
     std::string version, address, stateDir, binDir;
@@ -18,10 +19,12 @@ struct DaemonStatus {
     std::int64_t startedMs = 0;
     std::int64_t runsRunning = 0, runsQueued = 0, runsTotal = 0;
     std::vector<std::string> warnings;
+    bool operator==(const DaemonStatus&) const = default;
 };
 struct DownReport {
     int runsStopped = 0, workersEnded = 0, runsQueued = 0;
-    int runsLeft = 0;  ///< that had not ended when the time was up
+    int runsLeft = 0;  ///< that had not ended when the time was up; the next daemon takes them over
+    bool operator==(const DownReport&) const = default;
 };
 /// What a look through the daemon's run store found.
 struct StoreCheck {
@@ -29,7 +32,8 @@ struct StoreCheck {
     std::string path;
     std::uint64_t bytes = 0;
     std::int64_t runs = 0;  ///< deleted ones included
-    double seconds = 0;
+    double seconds = 0;     ///< that it took
+    bool operator==(const StoreCheck&) const = default;
 };
 
-}  // namespace millrace::client
+}  // namespace millrace::values

@@ -1,0 +1,41 @@
+#pragma once
+// Lines of the workers' logs, and how they are asked for.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::values {
+
+/// kNone: the line names none. In order of weight.
+enum class LogLevel { kNone, kDebug, kInfo, kWarn, kError };
+
+struct LogLine {
+    std::int64_t timeMs = 0;
+    std::string worker;  ///< "feed", "rank0"
+    std::string text;    ///< without the line end
+    bool isStderr = false;
+    int attempt = 1;
+    LogLevel level = LogLevel::kNone;
+    bool operator==(const LogLine&) const = default;
+};
+
+struct LogsRequest {
+    std::string run;
+    std::vector<std::string> workers;  ///< none: all
+    std::int64_t tailLines = 0;        ///< only the last N of what is there; 0: all
+    bool follow = false;
+    std::string cursor;  ///< of LogChunk; "": from the start
+    int attempt = 0;     ///< 0: all
+    LogLevel minLevel = LogLevel::kNone;
+    bool operator==(const LogsRequest&) const = default;
+};
+
+struct LogChunk {
+    std::vector<LogLine> lines;
+    std::string cursor;
+    bool isEnd = false;              ///< nothing follows
+    std::uint64_t droppedLines = 0;  ///< that the bounded log had lost before they were read
+    bool operator==(const LogChunk&) const = default;
+};
+
+}  // namespace millrace::values

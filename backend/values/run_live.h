@@ -1,0 +1,35 @@
+#pragma once
+// RunLive: what the daemon knows of a run beside its stored row, while it goes on.
+//
+// The agent puts it into the run's RunSummary and RunDetail; nobody else sees it apart.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::values {
+
+struct WorkerInfo {
+    std::string name;  ///< "feed", "rank0"
+    /// "starting", "running", "ended"; of one that stands still "stopped", "silent", "hung",
+    /// "waiting"; "unguarded" while its guardian does not answer
+    std::string state;
+    int pid = 0;  ///< of the command; 0: unknown
+    int exitCode = 0;
+    int attempt = 1;
+    bool operator==(const WorkerInfo&) const = default;
+};
+
+struct RunLive {
+    std::string queuedReason;
+    double busyMs = 0, stallMs = 0;
+    std::int64_t progressMs = 0;
+    std::int64_t epochs = 0;
+    int attempt = 0;
+    std::int64_t resumeStep = 0;     ///< the step that `attempt` started after
+    std::string trouble;             ///< what is wrong now, sentences; "": nothing
+    std::int64_t standsSinceMs = 0;  ///< it has not got on since, UTC ms; 0: it gets on
+    std::vector<WorkerInfo> workers;
+    bool operator==(const RunLive&) const = default;
+};
+
+}  // namespace millrace::values

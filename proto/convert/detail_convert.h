@@ -1,0 +1,41 @@
+#pragma once
+// All that is known of one run, and its receipt, between values and the messages of millrace.v1.
+//
+// Threads: any. Failure: none; what a peer left out or does not know becomes the default.
+#include <millrace/v1/runs.pb.h>
+
+#include "backend/values/run_detail.h"
+
+namespace millrace::convert {
+
+v1::FileReceipt toProto(const values::FileReceipt& value);
+values::FileReceipt fromProto(const v1::FileReceipt& message);
+
+v1::StepReason toProto(const values::StepReason& value);
+values::StepReason fromProto(const v1::StepReason& message);
+
+v1::StepReceipt toProto(const values::StepReceipt& value);
+values::StepReceipt fromProto(const v1::StepReceipt& message);
+
+v1::VocabularyReceipt toProto(const values::VocabularyReceipt& value);
+values::VocabularyReceipt fromProto(const v1::VocabularyReceipt& message);
+
+v1::Receipt toProto(const values::Receipt& value);
+values::Receipt fromProto(const v1::Receipt& message);
+
+v1::Checkpoint toProto(const values::Checkpoint& value);
+values::Checkpoint fromProto(const v1::Checkpoint& message);
+
+v1::GitFacts toProto(const values::GitFacts& value);
+values::GitFacts fromProto(const v1::GitFacts& message);
+
+v1::WorkerInfo toProto(const values::WorkerInfo& value);
+values::WorkerInfo fromProto(const v1::WorkerInfo& message);
+
+v1::RunEvent toProto(const values::RunEvent& value);
+values::RunEvent fromProto(const v1::RunEvent& message);
+
+v1::GetRunResponse toProto(const values::RunDetail& value);
+values::RunDetail fromProto(const v1::GetRunResponse& message);
+
+}  // namespace millrace::convert

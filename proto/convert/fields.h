@@ -1,0 +1,112 @@
+#pragma once
+// One list of fields for both directions: a value's members stand beside the fields of their
+// message once, and toProto and fromProto are made from that list, so that neither can forget one.
+//
+// A list is a function `template <class Way> void fields(Way, auto& value, auto& message)`, with
+// the value constant when writing (ToMessage) and the message constant when reading (FromMessage).
+// Each macro below is one field of it. Room-private; pure.
+#include <type_traits>
+
+#include "backend/core/utf8.h"
+
+namespace millrace::convert {
+
+struct ToMessage {
+    static constexpr bool isWriting = true;
+};
+struct FromMessage {
+    static constexpr bool isWriting = false;
+};
+
+/// Numbers change their type, texts go through as they are.
+template <class To, class From>
+decltype(auto) plain(const From& from) {
+    if constexpr (std::is_arithmetic_v<From>) {
+        return static_cast<std::remove_cvref_t<To>>(from);
+    } else {
+        return (from);
+    }
+}
+
+template <class Value, class Message>
+Message written(const Value& value, void (*list)(ToMessage, const Value&, Message&)) {
+    Message message;
+    list(ToMessage(), value, message);
+    return message;
+}
+
+template <class Value, class Message>
+Value read(const Message& message, void (*list)(FromMessage, Value&, const Message&)) {
+    Value value;
+    list(FromMessage(), value, message);
+    return value;
+}
+
+// A number or a text.
+#define MR_FIELD(member, field)                                              \
+    if constexpr (Way::isWriting) {                                          \
+        message.set_##field(plain<decltype(message.field())>(value.member)); \
+    } else {                                                                 \
+        value.member = plain<decltype(value.member)>(message.field());       \
+    }
+
+// A path, or another text of this machine that may be no UTF-8.
+#define MR_PATH(member, field)                     \
+    if constexpr (Way::isWriting) {                \
+        message.set_##field(toUtf8(value.member)); \
+    } else {                                       \
+        value.member = message.field();            \
+    }
+
+#define MR_OPTIONAL(member, field)                                                \
+    if constexpr (Way::isWriting) {                                               \
+        if (value.member.has_value()) {                                           \
+            message.set_##field(plain<decltype(message.field())>(*value.member)); \
+        }                                                                         \
+    } else if (message.has_##field()) {                                           \
+        value.member = plain<decltype(message.field())>(message.field());         \
+    }
+
+// Several numbers or texts.
+#define MR_LIST(member, field)                                                    \
+    if constexpr (Way::isWriting) {                                               \
+        message.mutable_##field()->Add(value.member.begin(), value.member.end()); \
+    } else {                                                                      \
+        value.member.assign(message.field().begin(), message.field().end());      \
+    }
+
+#define MR_MAP(member, field)                                                        \
+    if constexpr (Way::isWriting) {                                                  \
+        message.mutable_##field()->insert(value.member.begin(), value.member.end()); \
+    } else {                                                                         \
+        value.member = {message.field().begin(), message.field().end()};             \
+    }
+
+#define MR_ENUM(member, field)                      \
+    if constexpr (Way::isWriting) {                 \
+        message.set_##field(toProto(value.member)); \
+    } else {                                        \
+        value.member = fromProto(message.field());  \
+    }
+
+// A value of its own, by its own toProto and fromProto.
+#define MR_VALUE(member, field)                             \
+    if constexpr (Way::isWriting) {                         \
+        *message.mutable_##field() = toProto(value.member); \
+    } else {                                                \
+        value.member = fromProto(message.field());          \
+    }
+
+#define MR_VALUES(member, field)                      \
+    if constexpr (Way::isWriting) {                   \
+        for (const auto& one : value.member) {        \
+            *message.add_##field() = toProto(one);    \
+        }                                             \
+    } else {                                          \
+        value.member.reserve(message.field().size()); \
+        for (const auto& one : message.field()) {     \
+            value.member.push_back(fromProto(one));   \
+        }                                             \
+    }
+
+}  // namespace millrace::convert

@@ -1,0 +1,53 @@
+#pragma once
+// Questions about specs and datasets between values and the messages of millrace.v1. Answers come
+// from the loader in the form of their messages, so only clients read them.
+//
+// Threads: any. Failure: none; what a peer left out or does not know becomes the default.
+#include <millrace/v1/inspect.pb.h>
+
+#include "backend/values/inspection.h"
+
+namespace millrace::convert {
+
+v1::SpecSource toProto(const values::SpecSource& value);
+values::SpecSource fromProto(const v1::SpecSource& message);
+
+v1::CheckSpecRequest toProto(const values::CheckRequest& value);
+values::CheckRequest fromProto(const v1::CheckSpecRequest& message);
+
+v1::DescribeDatasetRequest toProto(const values::DatasetRequest& value);
+values::DatasetRequest fromProto(const v1::DescribeDatasetRequest& message);
+
+v1::SampleStepsRequest toProto(const values::StepsRequest& value);
+values::StepsRequest fromProto(const v1::SampleStepsRequest& message);
+
+v1::PreviewSpecRequest toProto(const values::PreviewRequest& value);
+values::PreviewRequest fromProto(const v1::PreviewSpecRequest& message);
+
+values::ColumnFacts fromProto(const v1::ColumnFacts& message);
+
+values::CheckedRun fromProto(const v1::CheckedRun& message);
+
+values::CheckReply fromProto(const v1::CheckSpecResponse& message);
+
+values::RowGroupFacts fromProto(const v1::RowGroup& message);
+
+values::DatasetFile fromProto(const v1::DatasetFile& message);
+
+values::LeftOutColumn fromProto(const v1::LeftOutColumn& message);
+
+values::DatasetReply fromProto(const v1::DescribeDatasetResponse& message);
+
+values::SampleColumn fromProto(const v1::SampleColumn& message);
+
+values::SampleStage fromProto(const v1::SampleStage& message);
+
+values::StepsReply fromProto(const v1::SampleStepsResponse& message);
+
+values::Estimate fromProto(const v1::Estimate& message);
+
+values::PreviewHead fromProto(const v1::PreviewHead& message);
+
+values::PreviewReply fromProto(const v1::PreviewSpecResponse& message);
+
+}  // namespace millrace::convert

@@ -1,0 +1,214 @@
+// Values and messages carry the same fields, in both directions.
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include "proto/convert/daemon_convert.h"
+#include "proto/convert/detail_convert.h"
+#include "proto/convert/enum_convert.h"
+#include "proto/convert/inspect_convert.h"
+#include "proto/convert/log_convert.h"
+#include "proto/convert/metric_convert.h"
+#include "proto/convert/node_convert.h"
+#include "proto/convert/run_convert.h"
+#include "proto/convert/submit_convert.h"
+#include "tests/unit/convert/whole_messages.h"
+
+namespace millrace::convert {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A field that only one direction knows comes back empty; a member without a field makes the counts
+// differ.
+template <class Value, class Message>
+void expectWhole() {
+    const Message sent = wholeMessage<Message>();
+    const Value value = fromProto(sent);
+    EXPECT_EQ(differenceOf(sent, toProto(value)), "") << Message::descriptor()->name();
+    EXPECT_EQ(fromProto(toProto(value)), value) << Message::descriptor()->name();
+    EXPECT_EQ(numMembers<Value>(), static_cast<std::size_t>(Message::descriptor()->field_count()))
+        << Message::descriptor()->name() << ": a member without a field, or the other way round";
+}
+
+TEST(Convert, RunsComeBackWithEveryField) {
+    expectWhole<values::Progress, v1::Progress>();
+    expectWhole<values::RunFigure, v1::Metric>();
+    expectWhole<values::RunSummary, v1::RunSummary>();
+    expectWhole<values::RunUpdate, v1::RunUpdate>();
+    expectWhole<values::ListRequest, v1::ListRunsRequest>();
+    expectWhole<values::RunPage, v1::ListRunsResponse>();
+    expectWhole<values::RemovedRun, v1::DeleteRunResponse>();
+    expectWhole<values::FilterCheck, v1::ParseFilterResponse>();
+}
+
+TEST(Convert, TheDetailsOfARunComeBackWithEveryField) {
+    expectWhole<values::FileReceipt, v1::FileReceipt>();
+    expectWhole<values::StepReason, v1::StepReason>();
+    expectWhole<values::StepReceipt, v1::StepReceipt>();
+    expectWhole<values::VocabularyReceipt, v1::VocabularyReceipt>();
+    expectWhole<values::Receipt, v1::Receipt>();
+    expectWhole<values::Checkpoint, v1::Checkpoint>();
+    expectWhole<values::GitFacts, v1::GitFacts>();
+    expectWhole<values::WorkerInfo, v1::WorkerInfo>();
+    expectWhole<values::RunEvent, v1::RunEvent>();
+    expectWhole<values::RunDetail, v1::GetRunResponse>();
+}
+
+TEST(Convert, SubmitsAndLogsComeBackWithEveryField) {
+    expectWhole<values::SpecError, v1::SpecError>();
+    expectWhole<values::SubmitRequest, v1::SubmitRequest>();
+    expectWhole<values::SubmitReply, v1::SubmitResponse>();
+    expectWhole<values::LogLine, v1::LogLine>();
+    expectWhole<values::LogsRequest, v1::LogsRequest>();
+    expectWhole<values::LogChunk, v1::LogChunk>();
+}
+
+TEST(Convert, NodesAndDaemonsComeBackWithEveryField) {
+    expectWhole<values::GpuInfo, v1::GpuInfo>();
+    expectWhole<values::NodeInfo, v1::NodeInfo>();
+    expectWhole<values::GpuSample, v1::GpuSample>();
+    expectWhole<values::ProcessSample, v1::ProcessSample>();
+    expectWhole<values::NodeSample, v1::NodeSample>();
+    expectWhole<values::Handshake, v1::HandshakeResponse>();
+    expectWhole<values::DaemonStatus, v1::DaemonStatusResponse>();
+    expectWhole<values::DownReport, v1::DownResponse>();
+    expectWhole<values::StoreCheck, v1::CheckStoreResponse>();
+}
+
+TEST(Convert, QuestionsComeBackWithEveryField) {
+    expectWhole<values::SpecSource, v1::SpecSource>();
+    expectWhole<values::CheckRequest, v1::CheckSpecRequest>();
+    expectWhole<values::DatasetRequest, v1::DescribeDatasetRequest>();
+    expectWhole<values::StepsRequest, v1::SampleStepsRequest>();
+    expectWhole<values::PreviewRequest, v1::PreviewSpecRequest>();
+}
+
+template <class Message>
+std::vector<std::string> unread() {
+    return leftOut<Message>([](const Message& message) { return fromProto(message); });
+}
+
+TEST(Convert, AnswersAboutSpecsAreReadButForWhatOnlyTheCommandLineShows) {
+    EXPECT_THAT(unread<v1::ColumnFacts>(), IsEmpty());
+    EXPECT_THAT(unread<v1::CheckedRun>(), IsEmpty());
+    EXPECT_THAT(unread<v1::CheckSpecResponse>(), IsEmpty());
+    EXPECT_THAT(unread<v1::RowGroup>(), IsEmpty());
+    EXPECT_THAT(unread<v1::DatasetFile>(), IsEmpty());
+    EXPECT_THAT(unread<v1::LeftOutColumn>(), IsEmpty());
+    EXPECT_THAT(unread<v1::DescribeDatasetResponse>(), IsEmpty());
+    EXPECT_THAT(unread<v1::SampleColumn>(), IsEmpty());
+    EXPECT_THAT(unread<v1::SampleStage>(), ElementsAre("reasons"));
+    EXPECT_THAT(unread<v1::SampleStepsResponse>(), IsEmpty());
+    EXPECT_THAT(unread<v1::Estimate>(), ElementsAre("standard_error"));
+    EXPECT_THAT(unread<v1::PreviewHead>(), IsEmpty());
+    EXPECT_THAT(unread<v1::PreviewSpecResponse>(),
+                ElementsAre("name", "variation", "stream_hash", "plan_hash", "files",
+                            "rows_sampled", "steps", "disk_bytes_per_epoch",
+                            "delivered_bytes_per_epoch", "cpu_seconds_per_epoch",
+                            "wait_seconds_per_epoch", "rows_per_second_per_core", "seconds"));
+}
+
+TEST(Convert, AForgottenFieldWouldBeFound) {
+    // A reader that knows only the id, as one that somebody forgot to extend.
+    const auto poor = [](const v1::RunUpdate& message) {
+        values::RunUpdate update;
+        update.run = fromProto(message.run());
+        return update;
+    };
+    EXPECT_THAT(leftOut<v1::RunUpdate>(poor), ElementsAre("is_removed", "is_snapshot_end"));
+    v1::RunEvent more = wholeMessage<v1::RunEvent>(), less = more;
+    less.clear_text();
+    EXPECT_NE(differenceOf(more, less), "");
+    struct Two {
+        std::string a;
+        std::optional<double> b;
+    };
+    EXPECT_EQ(numMembers<Two>(), 2U);
+}
+
+template <class Value, class Message>
+void expectEveryEnumerator(const google::protobuf::EnumDescriptor& all, Value none) {
+    for (int i = 0; i < all.value_count(); ++i) {
+        const auto message = static_cast<Message>(all.value(i)->number());
+        if (i == 0) {
+            EXPECT_EQ(fromProto(message), none) << all.name();
+        } else {
+            EXPECT_EQ(toProto(fromProto(message)), message) << all.value(i)->name();
+        }
+    }
+    EXPECT_EQ(fromProto(static_cast<Message>(99)), none) << "of a newer version";
+}
+
+TEST(Convert, EveryEnumeratorComesBackAndAnUnknownOneIsNoCrash) {
+    expectEveryEnumerator<values::RunState, v1::RunState>(*v1::RunState_descriptor(),
+                                                          values::RunState::kUnknown);
+    expectEveryEnumerator<values::Phase, v1::Phase>(*v1::Phase_descriptor(),
+                                                    values::Phase::kUnknown);
+    expectEveryEnumerator<values::LogLevel, v1::LogLevel>(*v1::LogLevel_descriptor(),
+                                                          values::LogLevel::kNone);
+    expectEveryEnumerator<values::RunView, v1::RunView>(*v1::RunView_descriptor(),
+                                                        values::RunView::kActive);
+    for (const auto document : {values::LargeDocument::kPlan, values::LargeDocument::kReceipt}) {
+        EXPECT_EQ(fromProto(toProto(document)), document);
+    }
+    EXPECT_FALSE(fromProto(v1::LARGE_DOCUMENT_UNSPECIFIED).has_value());
+    EXPECT_FALSE(fromProto(static_cast<v1::LargeDocument>(99)).has_value());
+}
+
+TEST(Convert, AStateHasTheSameWordOnTheWireAndInTheStore) {
+    for (int i = 1; i < v1::RunState_descriptor()->value_count(); ++i) {
+        const auto state = static_cast<v1::RunState>(v1::RunState_descriptor()->value(i)->number());
+        std::string word = v1::RunState_Name(state).substr(std::string("RUN_STATE_").size());
+        std::transform(word.begin(), word.end(), word.begin(), ::tolower);
+        EXPECT_EQ(values::nameOf(fromProto(state)), word);
+        EXPECT_EQ(values::runStateOf(word), fromProto(state));
+    }
+}
+
+TEST(Convert, WhatIsUnknownStaysUnknown) {
+    values::NodeSample sample;
+    sample.gpus.resize(1);
+    EXPECT_EQ(fromProto(toProto(sample)), sample);
+    sample.cpuPercent = 0.0;
+    EXPECT_TRUE(fromProto(toProto(sample)).cpuPercent.has_value()) << "zero is known";
+    EXPECT_FALSE(fromProto(toProto(values::RunDetail())).receipt.has_value());
+    EXPECT_FALSE(fromProto(toProto(values::RunSummary())).meanRate.has_value());
+}
+
+TEST(Convert, PathsThatAreNoUtf8CanBeSent) {
+    values::NodeInfo node;
+    node.address = "unix:/caf\xe9/d.sock";
+    node.stateDir = "/caf\xe9";
+    const v1::NodeInfo message = toProto(node);
+    v1::NodeInfo back;
+    ASSERT_TRUE(back.ParseFromString(message.SerializeAsString())) << "as a client does";
+    EXPECT_EQ(back.state_dir(), "/caf\xef\xbf\xbd");
+}
+
+TEST(Convert, ASeriesKeepsItsInfinities) {
+    runs::MetricSeries series;
+    series.key = "loss";
+    series.numPoints = 1000;
+    series.isDecimated = true;
+    series.problem = "a chunk is damaged";
+    series.points = {{1, 0, 10, 5, std::numeric_limits<double>::infinity(), 1},
+                     {2, 1, 20, 6, std::nan(""), 2}};
+    const v1::MetricSeries message = toProto(series);
+    EXPECT_EQ(message.name(), "loss");
+    EXPECT_EQ(message.points_total(), 1000U);
+    EXPECT_TRUE(message.is_decimated());
+    EXPECT_EQ(message.problem(), series.problem);
+    EXPECT_THAT(message.steps(), ElementsAre(1, 2));
+    EXPECT_THAT(message.epochs(), ElementsAre(0, 1));
+    EXPECT_THAT(message.rows(), ElementsAre(10, 20));
+    EXPECT_THAT(message.times_ms(), ElementsAre(5, 6));
+    EXPECT_THAT(message.attempts(), ElementsAre(1, 2));
+    EXPECT_EQ(message.values(0), std::numeric_limits<double>::infinity());
+    EXPECT_TRUE(std::isnan(message.values(1)));
+}
+
+}  // namespace
+}  // namespace millrace::convert

@@ -1,0 +1,119 @@
+#pragma once
+// Messages with every field set, and what of them a value carries: so that a field or a member that
+// somebody adds and forgets to convert is found by name.
+//
+// Threads: none.
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <google/protobuf/message.h>
+#include <google/protobuf/util/message_differencer.h>
+
+namespace millrace::convert {
+
+namespace filling {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+inline void setField(Message& message, const FieldDescriptor& field, int& count);
+
+inline void setAll(Message& message, int& count) {
+    for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+        setField(message, *message.GetDescriptor()->field(i), count);
+    }
+}
+
+// No two texts or numbers are alike, none is the default.
+inline void setField(Message& message, const FieldDescriptor& field, int& count) {
+    const auto& in = *message.GetReflection();
+    const bool isList = field.is_repeated();
+    const int n = ++count;
+    const std::string text = "text " + std::to_string(n);
+    const auto set = [&](auto add, auto put, auto value) {
+        isList ? (in.*add)(&message, &field, value) : (in.*put)(&message, &field, value);
+    };
+    using R = google::protobuf::Reflection;
+    switch (field.cpp_type()) {
+        case FieldDescriptor::CPPTYPE_INT32:
+            return set(&R::AddInt32, &R::SetInt32, n);
+        case FieldDescriptor::CPPTYPE_INT64:
+            return set(&R::AddInt64, &R::SetInt64, std::int64_t{n});
+        case FieldDescriptor::CPPTYPE_UINT32:
+            return set(&R::AddUInt32, &R::SetUInt32, static_cast<std::uint32_t>(n));
+        case FieldDescriptor::CPPTYPE_UINT64:
+            return set(&R::AddUInt64, &R::SetUInt64, static_cast<std::uint64_t>(n));
+        case FieldDescriptor::CPPTYPE_DOUBLE:
+            return set(&R::AddDouble, &R::SetDouble, n + 0.5);
+        case FieldDescriptor::CPPTYPE_FLOAT:
+            return set(&R::AddFloat, &R::SetFloat, static_cast<float>(n));
+        case FieldDescriptor::CPPTYPE_BOOL:
+            return set(&R::AddBool, &R::SetBool, true);
+        case FieldDescriptor::CPPTYPE_ENUM:
+            // The last, which is the value's default of none of them.
+            return set(&R::AddEnumValue, &R::SetEnumValue,
+                       field.enum_type()->value(field.enum_type()->value_count() - 1)->number());
+        case FieldDescriptor::CPPTYPE_STRING:
+            return set(&R::AddString, &R::SetString, text);
+        case FieldDescriptor::CPPTYPE_MESSAGE:
+            return setAll(
+                isList ? *in.AddMessage(&message, &field) : *in.MutableMessage(&message, &field),
+                count);
+    }
+}
+
+// Whatever a member of an aggregate is made from.
+struct Anything {
+    template <class T>
+    operator T() const;  // NOLINT: implicit on purpose
+};
+
+}  // namespace filling
+
+template <class Message>
+Message wholeMessage() {
+    Message message;
+    int count = 0;
+    filling::setAll(message, count);
+    return message;
+}
+
+/// What is different between two messages; "" when nothing is.
+inline std::string differenceOf(const google::protobuf::Message& a,
+                                const google::protobuf::Message& b) {
+    std::string report;
+    google::protobuf::util::MessageDifferencer differencer;
+    differencer.ReportDifferencesToString(&report);
+    return differencer.Compare(a, b) ? "" : report;
+}
+
+/// The fields of a message that its value does not carry, by name.
+template <class Message, class Read>
+std::vector<std::string> leftOut(Read read) {
+    std::vector<std::string> names;
+    const auto nothing = read(Message());
+    for (int i = 0; i < Message::descriptor()->field_count(); ++i) {
+        Message message;
+        int count = 0;
+        filling::setField(message, *Message::descriptor()->field(i), count);
+        if (read(message) == nothing) {
+            names.push_back(Message::descriptor()->field(i)->name());
+        }
+    }
+    return names;
+}
+
+/// How many members an aggregate has.
+template <class Value, class... Found>
+constexpr std::size_t numMembers() {
+    if constexpr (requires { Value{Found{}..., filling::Anything{}}; }) {
+        return numMembers<Value, Found..., filling::Anything>();
+    } else {
+        return sizeof...(Found);
+    }
+}
+
+}  // namespace millrace::convert
