@@ -100,7 +100,7 @@ void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
             run.progress.note(e.run, nowMs);
             run.summary = e.run;
         } else if constexpr (std::is_same_v<T, RunRemoved>) {
-            runs.erase(e.runId);
+            runs.erase(e.run.id);
         } else if constexpr (std::is_same_v<T, MetricsAdded>) {
             LiveRun& run = runs[e.runId];
             for (const client::MetricPoint& point : e.points) {

@@ -35,7 +35,7 @@ constexpr MetricEntry kEntries[] = {
     {metric::kSamplesPerSecond, "samples/s", "SAMPLES/S", Unit::kPerSecond, Origin::kRun, Show::kAlways, Chart::kRate, "rows/s",
      "rows trained, over the last half to one second"},
     {metric::kInputStallPercent, "input stall", "STALL", Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kStall, "%, 0 to 100",
-     "share of the same time in which the rank waited for data"},
+     "share of the last half to one second in which the rank waited for data"},
     {metric::kStepsWithoutWeight, "steps without weight", "", Unit::kCount, Origin::kRun, Show::kUnlessZero, Chart::kOwn, "steps",
      "steps so far whose rows weighed nothing together: the model stayed as it was"},
     {metric::kTrainerCpuPercent, "trainer CPU", "", Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kOwn, "% of one core",
@@ -181,7 +181,7 @@ std::string_view showWord(MetricShow show) {
 }
 
 void addTable(std::string* page, std::string_view title, Origin origin) {
-    strAppend(page, "### ", title,
+    strAppend(page, "## ", title,
               "\n\n| name | label | unit | better | what |\n|---|---|---|---|---|\n");
     for (const MetricEntry& entry : kEntries) {
         if (entry.origin == origin) {

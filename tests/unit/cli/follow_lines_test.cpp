@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/unit/session/sample_runs.h"
+#include "tests/support/sample_runs.h"
 
 namespace millrace::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/session/metric_catalogue.h"
-#include "tests/unit/session/fake_client.h"
+#include "tests/support/fake_client.h"
 
 namespace millrace::session {
 namespace {

@@ -12,7 +12,7 @@ namespace {
 
 const std::string kPage = std::string(MILLRACE_SOURCE_DIR) + "/docs/reference/metrics.md";
 const std::string kBegin =
-    "<!-- tables: made by tests/unit/session/metric_catalogue_test.cpp -->\n";
+    "<!-- tables: made by tests/unit/session/metric_catalogue_test.cpp -->\n\n";
 const std::string kEnd = "<!-- end of the tables -->\n";
 
 TEST(MetricCatalogue, CallsAMetricAsPeopleDo) {
