@@ -8,6 +8,7 @@
 #include "app/cli/frame/table.h"
 #include "app/cli/results.h"
 #include "app/session/live_model.h"
+#include "app/session/metric_catalogue.h"
 #include "app/session/run_names.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
@@ -24,7 +25,7 @@ using tui::Tone;
 constexpr int kCompareMax = 100;
 /// More runs than this stand in rows, fewer side by side in columns.
 constexpr std::size_t kColumnsMax = 4;
-constexpr std::string_view kRate = "samples_per_second";
+constexpr std::string_view kRate = session::metric::kSamplesPerSecond;
 
 /// What there is to compare.
 struct Comparison {
@@ -47,10 +48,10 @@ std::vector<std::string> metricNames(const std::vector<RunDetail>& runs, const P
     std::set<std::string> names;
     for (const RunDetail& run : runs) {
         for (const client::MetricPoint& point : run.summary.latestMetrics) {
-            const bool isEval = point.name.rfind("eval.", 0) == 0 &&
-                                !tui::isInternalMetric(point.name, point.value);
-            if (isEval || point.name == "loss" || point.name == "samples_per_second" ||
-                point.name == "input_stall_percent") {
+            const bool isEval = session::isEvalMetric(point.name) &&
+                                !session::isInternalMetric(point.name, point.value);
+            if (isEval || point.name == session::metric::kLoss || point.name == kRate ||
+                point.name == session::metric::kInputStallPercent) {
                 names.insert(point.name);
             }
         }

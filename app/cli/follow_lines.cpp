@@ -4,6 +4,7 @@
 
 #include "app/cli/frame/json_shapes.h"
 #include "app/session/metric_sense.h"
+#include "app/session/metric_catalogue.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
 
@@ -42,19 +43,20 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
                          std::int64_t nowMs) {
     const client::Progress& progress = run.summary.progress;
     std::string text = "step " + tui::stepText(progress);
-    if (const auto done = tui::fractionOf(run.summary)) {
+    if (const auto done = session::shareDone(run.summary)) {
         text += " (" + tui::percentText(*done * 100) + ")";
     }
     if (progress.epochs > 1) {
         strAppend(&text, "  epoch ", std::min(progress.epoch + 1, progress.epochs), "/",
                   progress.epochs);
     }
-    if (const auto loss = run.metric("loss")) {
+    if (const auto loss = run.metric(session::metric::kLoss)) {
         text += "  loss " + tui::numberText(loss);
     }
-    if (const auto rate = run.metric("samples_per_second")) {
+    if (const auto rate = run.metric(session::metric::kSamplesPerSecond)) {
         text += "  " + tui::numberText(rate) + " " +
-                tui::withAge("samples/s", run.oldRatesSeconds(nowMs));
+                tui::withAge(session::metricLabel(session::metric::kSamplesPerSecond),
+                             run.oldRatesSeconds(nowMs));
     }
     if (const auto stall = run.stallPercent()) {
         text += "  stall " + tui::percentText(stall);
@@ -142,8 +144,8 @@ void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session:
     for (const client::MetricPoint& point : added.points) {
         const bool isShown = std::find(names.begin(), names.end(), point.name) != names.end();
         if (isShown && session::isEvalMetric(point.name) &&
-            !tui::isInternalMetric(point.name, point.value)) {
-            evaluations[point.step] += strCat("  ", tui::metricLabel(point.name).substr(5), " ",
+            !session::isInternalMetric(point.name, point.value)) {
+            evaluations[point.step] += strCat("  ", session::metricLabel(point.name).substr(5), " ",
                                               tui::numberText(point.value));
         }
     }

@@ -9,6 +9,7 @@
 #include "app/cli/frame/table.h"
 #include "app/cli/results.h"
 #include "app/session/live_model.h"
+#include "app/session/metric_catalogue.h"
 #include "app/session/rate_age.h"
 #include "app/session/run_names.h"
 #include "app/tui/charts.h"
@@ -59,6 +60,7 @@ using Cell = TableCell;
 const std::map<std::string, ListColumn>& knownColumns() {
     using Run = const RunSummary&;
     using Context = const CliContext&;
+    namespace metric = session::metric;
     static const std::map<std::string, ListColumn> kColumns = {
         {"id",
          {{"RUN", Align::kLeft, 7}, [](Run r, Context) { return Cell(r.id, Tone::kAccent); }}},
@@ -71,10 +73,12 @@ const std::map<std::string, ListColumn>& knownColumns() {
         {"steps",
          {{"STEPS", Align::kRight, 5, 5},
           [](Run r, Context) { return Cell(tui::stepText(r.progress)); }}},
-        {"loss", metricColumn("LOSS", "loss", 4)},
-        {"auc", metricColumn("AUC", "eval.auc", 2)},
-        {"best_auc", bestColumn("BEST AUC", "eval.auc", 6)},
-        {"ne", metricColumn("NE", "eval.normalized_entropy", 6)},
+        {"loss", metricColumn(session::metricColumn(metric::kLoss), metric::kLoss, 4)},
+        {"auc", metricColumn(session::metricColumn(metric::kEvalAuc), metric::kEvalAuc, 2)},
+        {"best_auc",
+         bestColumn("BEST " + session::metricColumn(metric::kEvalAuc), metric::kEvalAuc, 6)},
+        {"ne", metricColumn(session::metricColumn(metric::kEvalNormalizedEntropy),
+                            metric::kEvalNormalizedEntropy, 6)},
         {"rate",
          {{"SAMPLES/S", Align::kRight, 6, 7},
           [](Run r, Context c) { return Cell(rateText(r, c.clock.wallMs())); }}},

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "app/cli/frame/table.h"
 #include "app/session/live_model.h"
-#include "app/session/metric_sense.h"
+#include "app/session/metric_catalogue.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
@@ -15,28 +14,16 @@ namespace millrace::cli {
 namespace {
 
 using tui::Tone;
-
-std::string shortTitle(std::string name) {
-    static const std::map<std::string, std::string> kTitles = {{"eval.auc", "AUC"},
-                                                               {"eval.normalized_entropy", "NE"},
-                                                               {"eval.log_loss", "LOGLOSS"},
-                                                               {"eval.calibration", "CALIB"},
-                                                               {"loss", "LOSS"}};
-    const auto known = kTitles.find(name);
-    if (known != kTitles.end()) {
-        return known->second;
-    }
-    return name.rfind("eval.", 0) == 0 ? name.substr(5) : name;
-}
+namespace metric = session::metric;
 
 // auc and normalised entropy, of every head where there are several; loss where neither is known.
 std::vector<std::string> metricsToShow(const std::vector<client::RunSummary>& runs) {
     std::vector<std::string> names;
-    for (const char* ending : {"auc", "normalized_entropy", "calibration"}) {
+    for (const char* ending : {metric::kAuc, metric::kNormalizedEntropy, metric::kCalibration}) {
         for (const client::RunSummary& run : runs) {
             for (const client::MetricPoint& point : run.latestMetrics) {
                 const bool isWanted =
-                    point.name.rfind("eval.", 0) == 0 && point.name.ends_with(ending);
+                    session::isEvalMetric(point.name) && point.name.ends_with(ending);
                 if (isWanted && std::find(names.begin(), names.end(), point.name) == names.end()) {
                     names.push_back(point.name);
                 }
@@ -44,7 +31,7 @@ std::vector<std::string> metricsToShow(const std::vector<client::RunSummary>& ru
         }
     }
     names = session::eachOnce(std::move(names));
-    return names.empty() ? std::vector<std::string>{"loss"} : names;
+    return names.empty() ? std::vector<std::string>{metric::kLoss} : names;
 }
 
 std::string rowsText(std::int64_t rows) {
@@ -99,7 +86,7 @@ std::string resultTable(const std::vector<client::RunSummary>& runs, const Termi
                                    {"NAME", Align::kLeft, 15},
                                    {"STATE", Align::kLeft, 8, isAllFinished ? 9 : 1}};
     for (std::size_t i = 0; i < names.size(); ++i) {
-        columns.push_back({shortTitle(names[i]), Align::kRight, 6, i >= 2 ? 8 : 0});
+        columns.push_back({session::metricColumn(names[i]), Align::kRight, 6, i >= 2 ? 8 : 0});
     }
     const std::vector<Column> rest = {{"ROWS READ", Align::kRight, 6, 6},
                                       {"KEPT", Align::kRight, 6, 5},
@@ -118,8 +105,8 @@ std::string resultTable(const std::vector<client::RunSummary>& runs, const Termi
                                       {label, Tone::kStrong},
                                       {std::string(nameOf(run.state)), tui::toneOf(run.state)}};
         for (const std::string& name : names) {
-            row.push_back(tui::numberText(name == "samples_per_second" ? run.meanRate
-                                                                       : run.metric(name)));
+            row.push_back(tui::numberText(name == metric::kSamplesPerSecond ? run.meanRate
+                                                                            : run.metric(name)));
         }
         row.push_back(rowsText(run.rowsRead));
         row.push_back(rowsText(run.rowsKept));
@@ -132,7 +119,7 @@ std::string resultTable(const std::vector<client::RunSummary>& runs, const Termi
         table.add(std::move(row));
     }
     std::string text = table.render(terminal);
-    if (std::find(names.begin(), names.end(), "eval.normalized_entropy") != names.end()) {
+    if (std::find(names.begin(), names.end(), metric::kEvalNormalizedEntropy) != names.end()) {
         text += paint(terminal, Tone::kDim,
                       "NE: normalised entropy, 1 = no better than the mean; SAMPLES/S: mean of the "
                       "run.") +

@@ -5,6 +5,7 @@
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/session/live_model.h"
+#include "app/session/metric_catalogue.h"
 #include "app/session/rate_age.h"
 #include "app/session/run_names.h"
 #include "app/tui/charts.h"
@@ -158,7 +159,7 @@ void showMetrics(Page& page, const RunDetail& detail) {
                  {"STEP", Align::kRight},
                  {"BEST", Align::kRight, 6, 1}});
     for (const client::MetricPoint& point : detail.summary.latestMetrics) {
-        if (!tui::isInternalMetric(point.name, point.value)) {
+        if (!session::isInternalMetric(point.name, point.value)) {
             const client::MetricPoint* best = detail.summary.best(point.name);
             table.add({point.name, tui::shortNumber(point.value), formatCount(point.step),
                        best == nullptr ? std::string()

@@ -4,6 +4,7 @@
 #include <QLabel>
 
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/models/runs/run_table.h"
 #include "app/gui/widgets/panels.h"
 #include "app/gui/widgets/theme.h"
@@ -24,7 +25,8 @@ RunTotals totalsOf(const RunTable& runs) {
         const client::RunSummary& run = runs.run(row);
         if (run.state == RunState::kRunning) {
             const bool getsOn = !run.isStalled();
-            totals.samplesPerSecond += getsOn ? run.metric("samples_per_second").value_or(0) : 0.0;
+            totals.samplesPerSecond +=
+                getsOn ? run.metric(metric::kSamplesPerSecond).value_or(0) : 0.0;
             --left;
         }
     }

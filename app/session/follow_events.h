@@ -17,8 +17,10 @@ struct RunChanged {
     client::RunSummary run;
 };
 struct RunRemoved {
-    std::string runId;
+    client::RunSummary run;
 };
+/// What a daemon had to tell of its runs when the stream began has been told.
+struct SnapshotEnded {};
 /// Metrics without a hole or a repetition, across reconnects too.
 struct MetricsAdded {
     std::string runId;
@@ -51,7 +53,8 @@ struct Problem {
 /// Everything that was followed has ended and been reported.
 struct AllEnded {};
 
-using FollowEvent = std::variant<LinkChanged, RunChanged, RunRemoved, MetricsAdded, MetricsReplaced,
-                                 LogsAdded, NodeSampled, StreamEnded, Problem, AllEnded>;
+using FollowEvent =
+    std::variant<LinkChanged, RunChanged, RunRemoved, SnapshotEnded, MetricsAdded, MetricsReplaced,
+                 LogsAdded, NodeSampled, StreamEnded, Problem, AllEnded>;
 
 }  // namespace millrace::session

@@ -25,6 +25,12 @@ bool isWorthTrying(const Status& status) {
     }
 }
 
+bool isRefusal(const Status& status) {
+    return status.code() == absl::StatusCode::kFailedPrecondition ||
+           status.code() == absl::StatusCode::kPermissionDenied ||
+           status.code() == absl::StatusCode::kUnauthenticated;
+}
+
 }  // namespace
 
 Follower::Follower(client::DaemonClient& client, const Clock& clock, FollowOptions options)
@@ -80,6 +86,12 @@ void Follower::retryNow() {
     changed_.notifyAll();
 }
 
+void Follower::beginAgain(const Status& status) {
+    MutexLock lock(mutex_);
+    lost_ = status;
+    changed_.notifyAll();
+}
+
 void Follower::tell(FollowEvent event) {
     if (sink_ != nullptr) {
         sink_(std::move(event));
@@ -92,7 +104,8 @@ void Follower::setLink(LinkState state, std::string sentence, int tries) {
     Link link;
     {
         MutexLock lock(mutex_);
-        const bool isNew = link_.state != state || link_.tries != tries;
+        const bool isNew = link_.state != state || link_.tries != tries ||
+                           (state == LinkState::kRefused && link_.sentence != sentence);
         if (!isNew) {
             return;
         }
@@ -156,15 +169,67 @@ bool Follower::visit(Feed& feed) {
         feed.isOpen = false;
         settle(feed, status);
     }
-    if (!feed.isOpen && !feed.isDone && clock_.steadyNs() >= feed.nextTryNs) {
+    const bool mayOpen = options_.greet == nullptr || isGreeted_;
+    if (mayOpen && !feed.isOpen && !feed.isDone && clock_.steadyNs() >= feed.nextTryNs) {
         open(feed);
     }
     return feed.isDone || feed.kind == Kind::kTelemetry;  // which never ends: it accompanies runs
 }
 
+// The streams are opened after it.
+void Follower::greet() {
+    if (isGreeted_ || clock_.steadyNs() < nextGreetingNs_) {
+        return;
+    }
+    const Status status = options_.greet();
+    if (!status.ok()) {
+        lose(status);
+        return;
+    }
+    isGreeted_ = true;
+    backoff_.reset();
+    setLink(LinkState::kConnected, "", 0);
+}
+
+// Ends what is left of the connection; the next greeting is due by the backoff.
+void Follower::lose(const Status& status) {
+    for (const auto& feed : feeds_) {
+        if (feed->stream != nullptr) {
+            feed->stream->cancel();
+            feed->stream.reset();  // joins its thread: onEnd has been called
+        }
+        Status own;
+        takeEnded(*feed, own);
+        feed->isOpen = feed->isDone = false;
+        feed->nextTryNs = 0;
+    }
+    isGreeted_ = false;
+    const bool isRefused = isRefusal(status);
+    const std::int64_t pauseMs = isRefused ? Backoff::kMostMs : backoff_.nextMs();
+    nextGreetingNs_ = clock_.steadyNs() + pauseMs * 1'000'000;
+    setLink(isRefused ? LinkState::kRefused : LinkState::kReconnecting,
+            std::string(messageOf(status)), backoff_.tries());
+}
+
+bool Follower::hasLost(Status& status) {
+    MutexLock lock(mutex_);
+    if (!lost_) {
+        return false;
+    }
+    status = *std::exchange(lost_, std::nullopt);
+    return isGreeted_;
+}
+
 void Follower::run(std::stop_token stop) {
     bool saidEnd = false;
     while (!stop.stop_requested()) {
+        if (options_.greet != nullptr) {
+            Status status;
+            if (hasLost(status)) {
+                lose(status);
+            }
+            greet();
+        }
         bool isAllDone = options_.withRuns || !options_.runIds.empty();
         for (const auto& feed : feeds_) {
             isAllDone = visit(*feed) && isAllDone;
@@ -185,10 +250,11 @@ void Follower::rest(bool isAllDone) {
     const bool hasEnded = std::any_of(feeds_.begin(), feeds_.end(), [](const auto& feed) {
         return feed->isOpen && (feed->ended.has_value() || feed->isVoid);
     });
-    if (!isStopping_ && !hasEnded && !isHurried_) {
+    if (!isStopping_ && !hasEnded && !isHurried_ && !lost_) {
         changed_.waitFor(mutex_, std::chrono::milliseconds(hasTries && !isAllDone ? 100 : 60'000));
     }
     if (std::exchange(isHurried_, false)) {
+        nextGreetingNs_ = 0;
         for (const auto& feed : feeds_) {
             feed->nextTryNs = 0;
         }
@@ -196,6 +262,15 @@ void Follower::rest(bool isAllDone) {
 }
 
 void Follower::settle(Feed& feed, const Status& status) {
+    if (options_.greet != nullptr) {
+        if (feed.kind == Kind::kTelemetry && status.code() == absl::StatusCode::kUnimplemented) {
+            feed.isDone = true;  // a daemon without telemetry is lived with
+        } else {
+            lose(status.ok() ? unavailable("the daemon at ", client_.address(), " said goodbye")
+                             : status);
+        }
+        return;
+    }
     const bool isComplete =
         feed.sawEnd || (feed.kind == Kind::kRuns && status.ok() && !options_.runIds.empty());
     if (isComplete) {
@@ -275,10 +350,11 @@ void Follower::open(Feed& feed) {
 
 void Follower::takeRun(client::RunUpdate update) {
     if (update.isSnapshotEnd) {
+        tell(SnapshotEnded{});
         return;
     }
     if (update.isRemoved) {
-        tell(RunRemoved{update.run.id});
+        tell(RunRemoved{std::move(update.run)});
     } else {
         tell(RunChanged{std::move(update.run)});
     }

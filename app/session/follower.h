@@ -5,7 +5,9 @@
 // one supervisor ("mr-follow") and one thread a stream; all end in the destructor. The sink is
 // called from all of these, a run's events in order. Bounded: streams wait while next() is not
 // called or the sink does not return. Failure: a lost connection is a LinkChanged and is tried
-// again for ever; what cannot be mended is a Problem.
+// again for ever; what cannot be mended is a Problem. With a greeting the streams are one
+// connection: when one ends all end, the daemon is greeted again by the same backoff, and nothing
+// is a Problem: who refuses is asked again every 5 s, because somebody else may take its place.
 #include <chrono>
 #include <functional>
 #include <map>
@@ -33,6 +35,9 @@ struct FollowOptions {
     bool withTelemetry = false;
     std::int64_t fromStep = 0;  ///< metrics before it are known; 0: all
     bool withSystem = false;    ///< also "system.*", which the daemon measures
+    /// Says hello: called before the streams are opened, and again when the connection was lost.
+    /// May block on calls of the client, which cancelAll() ends. None: streams go their own ways.
+    std::function<Status()> greet;
 };
 
 class Follower {
@@ -50,6 +55,9 @@ class Follower {
     std::optional<FollowEvent> next(std::chrono::milliseconds timeout);
     /// The daemon is back: streams that wait for their next try are opened now. Any thread.
     void retryNow() MR_EXCLUDES(mutex_);
+    /// With a greeting: something that was asked of the daemon beside the streams failed, so it is
+    /// greeted again. Without a connection it changes nothing. Any thread.
+    void beginAgain(const Status& status) MR_EXCLUDES(mutex_);
 
  private:
     enum class Kind { kRuns, kMetrics, kLogs, kTelemetry };
@@ -72,6 +80,9 @@ class Follower {
     };
 
     void run(std::stop_token stop);
+    void greet();
+    void lose(const Status& status) MR_EXCLUDES(mutex_);
+    bool hasLost(Status& status) MR_EXCLUDES(mutex_);
     bool visit(Feed& feed);
     void rest(bool isAllDone) MR_EXCLUDES(mutex_);
     void open(Feed& feed);
@@ -95,10 +106,15 @@ class Follower {
     const FollowOptions options_;
     const Sink sink_;
     std::vector<std::unique_ptr<Feed>> feeds_;
+    // Of the supervisor, with a greeting:
+    bool isGreeted_ = false;
+    Backoff backoff_;
+    std::int64_t nextGreetingNs_ = 0;
     BoundedQueue<FollowEvent> events_{1024};
     mutable Mutex mutex_;
     CondVar changed_;
     bool isStopping_ MR_GUARDED_BY(mutex_) = false, isHurried_ MR_GUARDED_BY(mutex_) = false;
+    std::optional<Status> lost_ MR_GUARDED_BY(mutex_);  // as beginAgain() was told
     Link link_ MR_GUARDED_BY(mutex_);
     std::jthread supervisor_;
 };

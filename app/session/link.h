@@ -10,7 +10,7 @@ enum class LinkState {
     kConnecting,  ///< nothing has been heard yet
     kConnected,
     kReconnecting,  ///< it was lost; tried again with growing pauses
-    kRefused,       ///< a newer protocol, or not allowed: trying again is of no use
+    kRefused,       ///< a newer protocol, or not allowed: tried again seldom, or not at all
 };
 
 struct Link {
@@ -23,8 +23,10 @@ struct Link {
 /// 250 ms, 500 ms, ... up to 5 s; back to the first after something was heard.
 class Backoff {
  public:
+    static constexpr std::int64_t kMostMs = 5'000;
+
     std::int64_t nextMs() {
-        const std::int64_t wait = std::min<std::int64_t>(5'000, std::int64_t{250} << tries_);
+        const std::int64_t wait = std::min(kMostMs, std::int64_t{250} << tries_);
         tries_ = std::min(tries_ + 1, 8);
         return wait;
     }

@@ -10,40 +10,12 @@ namespace {
 constexpr std::size_t kSeriesMax = 8'192;
 constexpr std::size_t kLogsMax = 400;
 constexpr std::size_t kHistoryMax = 120;
-constexpr std::int64_t kPaceMs = 30'000;
 constexpr std::int64_t kStaleMs = 3'500;
 
 void keep(std::deque<double>& history, double value) {
     history.push_back(value);
     if (history.size() > kHistoryMax) {
         history.pop_front();
-    }
-}
-
-void notePace(LiveRun& run) {
-    const client::Progress& progress = run.summary.progress;
-    if (progress.step <= 0 || progress.timeMs <= 0) {
-        return;
-    }
-    if (!run.pace.empty() && progress.step < run.pace.back().second) {
-        run.pace.clear();  // a new attempt from a checkpoint
-    }
-    if (run.pace.empty() || run.pace.back().first < progress.timeMs) {
-        run.pace.emplace_back(progress.timeMs, progress.step);
-    }
-    while (run.pace.size() > 2 && run.pace.front().first < progress.timeMs - kPaceMs) {
-        run.pace.pop_front();
-    }
-}
-
-// Before the summary is replaced by `next`.
-void noteReport(LiveRun& run, const client::RunSummary& next) {
-    const client::Progress& last = run.summary.progress;
-    if (next.attempt != run.summary.attempt) {
-        run.reportBefore.reset();
-        run.attemptFromMs = last.timeMs;  // `next` may still carry it
-    } else if (next.progress.timeMs > last.timeMs) {
-        run.reportBefore = last.timeMs > run.attemptFromMs ? std::optional(last) : std::nullopt;
     }
 }
 
@@ -110,52 +82,12 @@ std::optional<double> Series::last() const {
     return points_.empty() ? std::nullopt : std::optional(points_.back().second);
 }
 
-std::optional<double> LiveRun::stepsPerSecond() const {
-    if (pace.size() < 2) {
-        return std::nullopt;
-    }
-    const double seconds = static_cast<double>(pace.back().first - pace.front().first) / 1e3;
-    const auto steps = static_cast<double>(pace.back().second - pace.front().second);
-    return seconds > 0 && steps > 0 ? std::optional(steps / seconds) : std::nullopt;
-}
-
-std::optional<double> LiveRun::secondsLeft(std::int64_t nowMs) const {
-    const client::Progress& p = summary.progress;
-    const std::optional<double> speed = stepsPerSecond();
-    if (!speed || p.stepsTotal <= 0 || client::isEnded(summary.state) ||
-        rateAge.isForecastVoid(summary, nowMs)) {
-        return std::nullopt;
-    }
-    return static_cast<double>(std::max<std::int64_t>(0, p.stepsTotal - p.step)) / *speed;
-}
-
-double LiveRun::elapsedSeconds(std::int64_t nowMs) const {
-    if (summary.startedMs == 0) {
-        return 0;
-    }
-    const std::int64_t end = summary.endedMs != 0 ? summary.endedMs : nowMs;
-    return static_cast<double>(std::max<std::int64_t>(0, end - summary.startedMs)) / 1e3;
-}
-
 std::optional<double> LiveRun::metric(const std::string& name) const {
     const auto found = series.find(name);
     if (found != series.end() && found->second.last()) {
         return found->second.last();
     }
     return summary.metric(name);
-}
-
-std::optional<double> LiveRun::stallPercent() const {
-    if (reportBefore) {
-        // Busy may shrink: a wait is known as one only when it is over.
-        const client::Progress& newest = summary.progress;
-        const double waited = newest.stallMs - reportBefore->stallMs;
-        const double passed = waited + newest.busyMs - reportBefore->busyMs;
-        if (waited >= 0 && passed > 0) {
-            return std::min(100.0, 100 * waited / passed);
-        }
-    }
-    return metric("input_stall_percent");
 }
 
 void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
@@ -165,12 +97,10 @@ void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
             link = e.link;
         } else if constexpr (std::is_same_v<T, RunChanged>) {
             LiveRun& run = runs[e.run.id];
-            noteReport(run, e.run);
-            run.rateAge.note(e.run, nowMs);
+            run.progress.note(e.run, nowMs);
             run.summary = e.run;
-            notePace(run);
         } else if constexpr (std::is_same_v<T, RunRemoved>) {
-            runs.erase(e.runId);
+            runs.erase(e.run.id);
         } else if constexpr (std::is_same_v<T, MetricsAdded>) {
             LiveRun& run = runs[e.runId];
             for (const client::MetricPoint& point : e.points) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/session/follow_events.h"
-#include "app/session/rate_age.h"
+#include "app/session/run_progress.h"
 
 namespace millrace::session {
 
@@ -31,27 +31,19 @@ class Series {
 struct LiveRun {
     client::RunSummary summary;
     std::map<std::string, Series> series;
-    std::deque<client::LogLine> logs;                        ///< the last 400
-    std::deque<std::pair<std::int64_t, std::int64_t>> pace;  ///< (time in ms, step), 30 s
-    /// The report before the newest one, of the same attempt; nothing before two reports.
-    std::optional<client::Progress> reportBefore;
-    std::int64_t attemptFromMs = 0;  ///< reports up to then are of attempts before
-    RateAge rateAge;
+    std::deque<client::LogLine> logs;  ///< the last 400
+    RunProgress progress;
 
-    /// Steps per second over the last seconds; nothing before two reports.
-    std::optional<double> stepsPerSecond() const;
-    /// Seconds left at that pace; nothing where the total or the pace is unknown, or of a time that
-    /// is gone.
-    std::optional<double> secondsLeft(std::int64_t nowMs) const;
-    /// How old the rates are, s, where that is to be said.
-    std::optional<double> oldRatesSeconds(std::int64_t nowMs) const {
-        return rateAge.oldSeconds(summary, nowMs);
+    std::optional<double> secondsLeft(std::int64_t nowMs) const {
+        return progress.secondsLeft(summary, nowMs);
     }
-    /// Seconds since the first worker started, up to the end.
-    double elapsedSeconds(std::int64_t nowMs) const;
-    /// The share of the time between the last two reports that rank 0 waited for data, in percent;
-    /// before two reports what the trainer logged last.
-    std::optional<double> stallPercent() const;
+    std::optional<double> oldRatesSeconds(std::int64_t nowMs) const {
+        return progress.oldRatesSeconds(summary, nowMs);
+    }
+    std::optional<double> stallPercent() const { return progress.stallPercent(summary); }
+    double elapsedSeconds(std::int64_t nowMs) const {
+        return session::elapsedSeconds(summary, nowMs);
+    }
     /// The newest value, from the series or from the summary.
     std::optional<double> metric(const std::string& name) const;
 };

@@ -4,16 +4,18 @@
 #include <set>
 
 #include "backend/core/status.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::session {
 
 bool isTrainMetric(std::string_view metric) {
     return !isEvalMetric(metric) && senseOf(metric) != MetricSense::kUnknown &&
-           metric != "samples_per_second" && metric != "input_stall_percent";
+           metric != values::metric::kSamplesPerSecond &&
+           metric != values::metric::kInputStallPercent;
 }
 
 std::string withoutHead(std::string_view metric) {
-    constexpr std::string_view kEval = "eval.";
+    constexpr std::string_view kEval = values::metric::kEvalPrefix;
     const std::size_t dot = metric.rfind('.');
     const bool hasHead = isEvalMetric(metric) && dot >= kEval.size();
     return hasHead ? strCat(kEval, metric.substr(dot + 1)) : std::string();
@@ -33,6 +35,10 @@ std::vector<std::string> eachOnce(std::vector<std::string> metrics) {
         return heads.size() > 1 ? twins.contains(metric) : all.contains(withoutHead(metric));
     });
     return metrics;
+}
+
+std::optional<double> shownValue(const client::RunSummary& run, const std::string& metric) {
+    return metric == values::metric::kSamplesPerSecond ? run.rate() : run.metric(metric);
 }
 
 BestAndLast bestAndLast(const client::MetricSeries& series) {

@@ -25,6 +25,9 @@ std::string withoutHead(std::string_view metric);
 /// one with several those of the heads. The order stays.
 std::vector<std::string> eachOnce(std::vector<std::string> metrics);
 
+/// The newest value of a metric; the mean of the samples/s of a run that has ended.
+std::optional<double> shownValue(const client::RunSummary& run, const std::string& metric);
+
 /// A value and the step it stands at.
 struct StepValue {
     double value = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/values/metric_names.h"
+
 namespace millrace::session {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr std::int64_t kOldReportMs = 15'000;
 
 // Below 0: it has told none yet.
 std::int64_t ratesTime(const client::RunSummary& run) {
-    const client::MetricPoint* rate = run.newest("samples_per_second");
+    const client::MetricPoint* rate = run.newest(values::metric::kSamplesPerSecond);
     return rate == nullptr ? -1 : rate->timeMs;
 }
 

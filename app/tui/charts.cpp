@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include <absl/strings/str_format.h>
-
-#include "backend/core/text.h"
+#include "app/session/figures.h"
 
 namespace millrace::tui {
 namespace {
+
+using session::shortNumber;
 
 struct Range {
     double low = std::numeric_limits<double>::infinity();
@@ -208,33 +208,6 @@ void drawLineChart(CellGrid& grid, const Rect& rect, const std::vector<ChartSeri
         plot(canvas, one, xs, ys);
         canvas.drawOn(grid, plotArea.x, plotArea.y, one.tone);
     }
-}
-
-std::string shortNumber(double value) {
-    if (!std::isfinite(value)) {
-        return std::isnan(value) ? "n/a" : value > 0 ? "inf" : "-inf";
-    }
-    const double size = std::fabs(value);
-    if (size >= 999.5 && size < 999'999.5) {
-        return formatCount(static_cast<std::int64_t>(std::llround(value)));
-    }
-    if (size >= 999.5) {
-        static constexpr const char* kUnits[] = {"", "k", "M", "G", "T", "P"};
-        int unit = 0;
-        double scaled = value;
-        while (std::fabs(scaled) >= 999.5 && unit < 5) {
-            scaled /= 1000;
-            ++unit;
-        }
-        return absl::StrFormat("%.3g %s", scaled, kUnits[unit]);
-    }
-    if (size == std::floor(size)) {
-        return absl::StrFormat("%.0f", value);
-    }
-    if (size < 1e-4) {
-        return absl::StrFormat("%.1e", value);
-    }
-    return absl::StrFormat(size >= 100 ? "%.1f" : size >= 10 ? "%.2f" : "%.4f", value);
 }
 
 }  // namespace millrace::tui

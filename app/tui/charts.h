@@ -33,7 +33,4 @@ struct ChartSeries {
 void drawLineChart(CellGrid& grid, const Rect& rect, const std::vector<ChartSeries>& series,
                    std::string_view xTitle = "");
 
-/// A number in at most 7 characters: "0.4931", "12,345", "1.05 M", "n/a"; 8 with a minus.
-std::string shortNumber(double value);
-
 }  // namespace millrace::tui

@@ -5,6 +5,7 @@
 
 #include <absl/strings/str_format.h>
 
+#include "app/session/metric_catalogue.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -94,8 +95,8 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
     const auto live = [&](const std::string& text) { return isEnded ? std::string("-") : text; };
     grid.putRight(c.rate, y,
                   live(oldSeconds ? clockText(oldSeconds) + " old"
-                                  : numberText(run.metric("samples_per_second"))));
-    grid.putRight(c.loss, y, numberText(run.metric("loss")));
+                                  : numberText(run.metric(session::metric::kSamplesPerSecond))));
+    grid.putRight(c.loss, y, numberText(run.metric(session::metric::kLoss)));
     grid.putRight(c.stall, y, live(oldSeconds ? "-" : percentText(run.stallPercent())));
     if (c.cpu != c.stall) {
         grid.putRight(c.cpu, y, usage.isKnown ? percentText(usage.cpuPercent) : "-");

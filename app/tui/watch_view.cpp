@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/session/metric_sense.h"
+#include "app/session/metric_catalogue.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -12,6 +12,7 @@ namespace millrace::tui {
 namespace {
 
 using session::LiveRun;
+namespace metric = session::metric;
 
 constexpr int kListMax = 9;
 constexpr int kWide = 130;  // from here on the log stands beside the chart
@@ -49,22 +50,27 @@ std::vector<ChartPoint> pointsOf(const FigureRow& row) {
 FigureRow metricRow(const LiveRun& run, const std::string& name, std::int64_t nowMs) {
     FigureRow row;
     row.metric = name;
-    row.label = metricLabel(name);
-    if (name == "samples_per_second" || name == "input_stall_percent") {
+    row.label = session::metricLabel(name);
+    const bool isRate = name == metric::kSamplesPerSecond;
+    const bool isStall = name == metric::kInputStallPercent;
+    const bool isGoing = !client::isEnded(run.summary.state);
+    if (isRate || isStall) {
         row.label = withAge(row.label, run.oldRatesSeconds(nowMs));
     }
     std::optional<double> value = run.metric(name);
-    if (name == "samples_per_second" && client::isEnded(run.summary.state)) {
+    if (isRate && !isGoing) {
         value = run.summary.rate();
         row.label += ", mean";
     }
-    const bool isStall = name == "input_stall_percent";
-    if (isStall && !value) {
+    if (isStall && isGoing) {
         value = run.stallPercent();
     }
-    const bool isPercent = name.ends_with("percent");
-    row.text = isPercent ? (value ? percentText(value) : "-") : numberText(value);
-    row.pick = isStall ? Pick::kMax : name.ends_with("per_second") ? Pick::kMin : Pick::kMean;
+    const session::MetricUnit unit = session::metricUnit(name);
+    row.text = unit == session::MetricUnit::kPercent ? (value ? percentText(value) : "-")
+                                                     : numberText(value);
+    row.pick = isStall                                   ? Pick::kMax
+               : unit == session::MetricUnit::kPerSecond ? Pick::kMin
+                                                         : Pick::kMean;
     row.high = isStall ? 100 : 0;
     const auto series = run.series.find(name);
     row.series = series != run.series.end() ? &series->second : nullptr;
@@ -95,28 +101,22 @@ std::vector<FigureRow> machineRows(const session::LiveNode* node, std::int64_t n
     return {cpu, gpu};
 }
 
-// Evaluation by importance: AUC, then normalised entropy, then the rest.
 std::vector<std::string> evaluationNames(const LiveRun& run) {
     std::vector<std::string> names;
     for (const auto& [name, series] : run.series) {
-        if (name.rfind("eval.", 0) == 0 && !isInternalMetric(name, run.metric(name))) {
+        if (session::isEvalMetric(name) && !session::isInternalMetric(name, run.metric(name))) {
             names.push_back(name);
         }
     }
-    names = session::eachOnce(std::move(names));
-    const auto rank = [](const std::string& name) {
-        return name.ends_with("auc") ? 0 : name.ends_with("normalized_entropy") ? 1 : 2;
-    };
-    std::stable_sort(names.begin(), names.end(),
-                     [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
-    return names;
+    return session::inUsualOrder(session::eachOnce(std::move(names)));
 }
 
 // The rows that count first; what does not fit is left out from the end.
 std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* node,
                                   std::int64_t nowMs) {
     std::vector<FigureRow> rows;
-    for (const char* name : {"loss", "samples_per_second", "input_stall_percent"}) {
+    for (const char* name :
+         {metric::kLoss, metric::kSamplesPerSecond, metric::kInputStallPercent}) {
         rows.push_back(metricRow(run, name, nowMs));
     }
     for (FigureRow& row : machineRows(node, nowMs)) {
@@ -125,8 +125,8 @@ std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* n
     for (const std::string& name : evaluationNames(run)) {
         rows.push_back(metricRow(run, name, nowMs));
     }
-    for (const char* name :
-         {"loader.rows_read_per_second", "loader.cpu_percent", "trainer.cpu_percent"}) {
+    for (const char* name : {metric::kLoaderRowsReadPerSecond, metric::kLoaderCpuPercent,
+                             metric::kTrainerCpuPercent}) {
         if (run.metric(name)) {
             rows.push_back(metricRow(run, name, nowMs));
         }
@@ -280,11 +280,11 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
                                       : session::labelOf(run.summary);
         grid.put(2, y, label, isChosen ? Tone::kStrong : Tone::kPlain, nameEnd);
         grid.put(nameEnd + 1, y, run.summary.stateWord(), toneOf(run.summary));
-        const std::optional<double> done = fractionOf(run.summary);
+        const std::optional<double> done = session::shareDone(run.summary);
         grid.put(nameEnd + 12, y, progressBar(done.value_or(0), 10, grid.isUtf8()), Tone::kInfo);
         grid.putRight(nameEnd + 28, y, percentText(done ? std::optional(*done * 100) : done));
-        grid.putRight(nameEnd + 40, y, "loss " + numberText(run.metric("loss")));
-        grid.putRight(grid.width(), y, "auc " + numberText(run.metric("eval.auc")));
+        grid.putRight(nameEnd + 40, y, "loss " + numberText(run.metric(metric::kLoss)));
+        grid.putRight(grid.width(), y, "auc " + numberText(run.metric(metric::kEvalAuc)));
     }
     return y;
 }
@@ -295,7 +295,7 @@ namespace {
 int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveNode* node,
                  std::int64_t nowMs) {
     const client::Progress& progress = run.summary.progress;
-    const std::optional<double> done = fractionOf(run.summary);
+    const std::optional<double> done = session::shareDone(run.summary);
     const int barWidth = std::clamp(grid.width() - 58, 16, 90);
     int x = grid.put(1, y, progressBar(done.value_or(0), barWidth, grid.isUtf8()), Tone::kInfo);
     x = grid.put(x + 2, y, done ? percentText(*done * 100) : "", Tone::kStrong);

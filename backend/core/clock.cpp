@@ -57,14 +57,16 @@ std::string formatDuration(double seconds) {
     if (!std::isfinite(seconds) || seconds < 0) {
         return "n/a";
     }
-    if (seconds < 60) {
+    if (seconds < 59.95) {
         return absl::StrFormat("%.1f s", seconds);
     }
     const auto whole = static_cast<std::int64_t>(seconds + 0.5);
     if (whole < 3600) {
         return absl::StrFormat("%d m %02d s", whole / 60, whole % 60);
     }
-    return absl::StrFormat("%d h %02d m", whole / 3600, whole / 60 % 60);
+    const std::int64_t hours = whole / 3600;
+    return hours < 24 ? absl::StrFormat("%d h %02d m", hours, whole / 60 % 60)
+                      : absl::StrFormat("%d d %02d h", hours / 24, hours % 24);
 }
 
 }  // namespace millrace

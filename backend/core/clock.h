@@ -27,7 +27,7 @@ class SystemClock final : public Clock {
 std::string formatTime(std::int64_t utcMs);
 /// The inverse of formatTime; also without fraction. kInvalidArgument otherwise.
 Result<std::int64_t> parseTime(std::string_view text);
-/// "4.2 s", "3 m 12 s", "2 h 05 m": for people.
+/// "4.2 s", "3 m 12 s", "2 h 05 m", "3 d 04 h": for people.
 std::string formatDuration(double seconds);
 
 }  // namespace millrace

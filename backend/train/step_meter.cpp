@@ -4,8 +4,12 @@
 
 #include <time.h>
 
+#include "backend/values/metric_names.h"
+
 namespace millrace::train {
 namespace {
+
+namespace metric = values::metric;
 
 constexpr std::int64_t kWindowNs = 500'000'000;
 constexpr std::int64_t kRatesNs = 100'000'000;
@@ -41,10 +45,10 @@ void StepMeter::endStep(std::int64_t rows, std::int64_t stallNs, rank::Values& v
     const double seconds = static_cast<double>(mark.timeNs - older_.timeNs) * 1e-9;
     if (seconds >= kSecondsMin && mark.timeNs - lastRatesNs_ >= kRatesNs) {
         lastRatesNs_ = mark.timeNs;
-        values["samples_per_second"] = static_cast<double>(mark.rows - older_.rows) / seconds;
-        values["input_stall_percent"] = std::clamp(
+        values[metric::kSamplesPerSecond] = static_cast<double>(mark.rows - older_.rows) / seconds;
+        values[metric::kInputStallPercent] = std::clamp(
             static_cast<double>(mark.stallNs - older_.stallNs) * 1e-7 / seconds, 0.0, 100.0);
-        values["trainer.cpu_percent"] =
+        values[metric::kTrainerCpuPercent] =
             static_cast<double>(mark.cpuNs - older_.cpuNs) * 1e-7 / seconds;
     }
     if (mark.timeNs - newer_.timeNs >= kWindowNs) {

@@ -4,9 +4,12 @@
 #include <cmath>
 
 #include "backend/core/log.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::train {
 namespace {
+
+namespace metric = values::metric;
 
 /// "train.threads was 1, is 2" for every leaf that differs.
 void addDifferences(const std::string& path, const Json& was, const Json& is,
@@ -241,15 +244,15 @@ Status Trainer::endStep(const LossSums& sums) {
     ++step_;
     rows_ += sums.rows;
     rank::Values values;
-    values["loss"] = sums.mean();
+    values[metric::kLoss] = sums.mean();
     const std::vector<std::string>& heads = options_.learner.heads;
     for (std::size_t h = 0; heads.size() > 1 && h < heads.size(); ++h) {
         values[strCat("loss.", heads[h])] = sums.meanOf(h);
     }
     if (weight == 0) {
-        values["steps_without_weight"] = static_cast<double>(++stepsWithoutWeight_);
+        values[metric::kStepsWithoutWeight] = static_cast<double>(++stepsWithoutWeight_);
     }
-    lastValues_["loss"] = sums.mean();
+    lastValues_[metric::kLoss] = sums.mean();
     meter_.endStep(sums.rows, source_->stallNs(), values);
     RETURN_IF_ERROR(
         reporter_.send(rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)}));
@@ -295,7 +298,7 @@ rank::Done Trainer::doneLine() {
     done.rows = rows_;
     done.state = state_;
     done.metrics = lastValues_;
-    done.metrics["steps_without_weight"] = static_cast<double>(stepsWithoutWeight_);
+    done.metrics[metric::kStepsWithoutWeight] = static_cast<double>(stepsWithoutWeight_);
     done.params["weights_hash"] = weightsHash();
     if (!evalOrderHash_.empty()) {
         done.params["eval_order_hash"] = evalOrderHash_;

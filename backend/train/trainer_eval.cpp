@@ -8,9 +8,12 @@
 #include "backend/train/dense_network.h"
 #include "backend/train/metrics.h"
 #include "backend/train/trainer.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::train {
 namespace {
+
+namespace metric = values::metric;
 
 constexpr int kEvalAttemptsMax = 20;
 
@@ -33,17 +36,17 @@ Status checkEvaluation(const std::string& head, const EvalFigures& f) {
 void addFigures(const EvalFigures& f, const std::vector<std::string>& wanted,
                 const std::string& prefix, rank::Values& values) {
     const std::pair<std::string_view, double> figures[] = {
-        {"auc", f.auc},
-        {"log_loss", f.logLoss},
-        {"normalized_entropy", f.normalizedEntropy},
-        {"calibration", f.calibration}};
+        {metric::kAuc, f.auc},
+        {metric::kLogLoss, f.logLoss},
+        {metric::kNormalizedEntropy, f.normalizedEntropy},
+        {metric::kCalibration, f.calibration}};
     for (const auto& [figure, value] : figures) {
         if (wanted.empty() || std::find(wanted.begin(), wanted.end(), figure) != wanted.end()) {
             values[strCat(prefix, figure)] = value;
         }
     }
-    values[prefix + "rows"] = static_cast<double>(f.rows);
-    values[prefix + "rows_without_label"] = static_cast<double>(f.rowsWithoutLabel);
+    values[prefix + metric::kRows] = static_cast<double>(f.rows);
+    values[prefix + metric::kRowsWithoutLabel] = static_cast<double>(f.rowsWithoutLabel);
 }
 
 }  // namespace
@@ -112,9 +115,9 @@ Status Trainer::reportEval(std::vector<EvalAccumulator>& heads, const std::vecto
         const std::string& name = options_.learner.heads[h];
         const EvalFigures f = heads[h].figures();
         RETURN_IF_ERROR(checkEvaluation(name, f));
-        addFigures(f, options_.evalMetrics, strCat("eval.", name, "."), values);
+        addFigures(f, options_.evalMetrics, strCat(metric::kEvalPrefix, name, "."), values);
         if (std::exchange(isFirst, false)) {
-            addFigures(f, options_.evalMetrics, "eval.", values);
+            addFigures(f, options_.evalMetrics, metric::kEvalPrefix, values);
         }
     }
     for (const auto& [key, value] : values) {

@@ -1,9 +1,12 @@
 #include "daemon/agent/system_metrics.h"
 
 #include "backend/core/status.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::agent {
 namespace {
+
+namespace metric = values::metric;
 
 constexpr std::int64_t kIntervalNs = 2'000'000'000;
 
@@ -20,12 +23,12 @@ void add(Values& values, std::string name, const std::optional<Number>& value) {
 
 Values systemValues(const NodeReport& report, const std::string& runId) {
     Values values;
-    add(values, "system.cpu_percent", report.sample.cpuPercent);
-    add(values, "system.memory_used_bytes", report.sample.memoryUsedBytes);
+    add(values, metric::kSystemCpuPercent, report.sample.cpuPercent);
+    add(values, metric::kSystemMemoryUsedBytes, report.sample.memoryUsedBytes);
     for (const values::GpuSample& gpu : report.sample.gpus) {
-        const std::string prefix = strCat("system.gpu", gpu.index, ".");
-        add(values, prefix + "utilization_percent", gpu.utilizationPercent);
-        add(values, prefix + "memory_used_bytes", gpu.memoryUsedBytes);
+        add(values, metric::ofGpu(gpu.index, metric::kGpuUtilizationPercent),
+            gpu.utilizationPercent);
+        add(values, metric::ofGpu(gpu.index, metric::kGpuMemoryUsedBytes), gpu.memoryUsedBytes);
     }
     for (const values::ProcessSample& use : report.sample.processes) {
         if (use.runId == runId) {

@@ -34,10 +34,11 @@ std::vector<std::vector<T>> chunksOf(std::vector<T> all) {
 
 }  // namespace
 
-class FakeDaemonClient final : public DaemonClient {
+// What has to do with the store and with trouble; everything else the daemon's FakeAnswers say.
+class FakeDaemonClient final : public FakeClient {
  public:
     FakeDaemonClient(FakeDaemon& daemon, std::string address)
-        : daemon_(daemon), address_(std::move(address)) {}
+        : FakeClient(daemon), daemon_(daemon), address_(std::move(address)) {}
 
     void cancelAll() override { daemon_.cancelled(isCancelled_); }
     std::string address() const override { return address_; }
@@ -52,22 +53,6 @@ class FakeDaemonClient final : public DaemonClient {
         }
         return Handshake{"0.1.0", daemon_.protocol_, {}, 0};
     }
-    Result<DaemonStatus> status() override {
-        RETURN_IF_ERROR(enter("status"));
-        return DaemonStatus{"0.1.0", address_};
-    }
-    Result<DownReport> down(int) override {
-        RETURN_IF_ERROR(enter("down"));
-        return DownReport{};
-    }
-    Result<StoreCheck> checkStore(bool) override {
-        RETURN_IF_ERROR(enter("checkStore"));
-        return StoreCheck{};
-    }
-    Result<SubmitReply> submit(const SubmitRequest& request) override {
-        RETURN_IF_ERROR(enter("submit"));
-        return answer(daemon_.onSubmit, request);
-    }
     Result<RunPage> list(const ListRequest& request) override {
         RETURN_IF_ERROR(enter("list"));
         return daemon_.list(request);
@@ -75,15 +60,6 @@ class FakeDaemonClient final : public DaemonClient {
     Result<RunDetail> get(const std::string& run) override {
         RETURN_IF_ERROR(enter("get"));
         return daemon_.detail(run);
-    }
-    Result<std::string> document(const std::string& run, LargeDocument) override {
-        RETURN_IF_ERROR(enter("document"));
-        RETURN_IF_ERROR(daemon_.detail(run).status());
-        return std::string();
-    }
-    Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
-        RETURN_IF_ERROR(enter("metricRange"));
-        return answer(daemon_.onMetricRange, request);
     }
     Result<RunSummary> stop(const std::string& run, int, const std::string& reason) override {
         RETURN_IF_ERROR(enter("stop"));
@@ -105,51 +81,10 @@ class FakeDaemonClient final : public DaemonClient {
         removed.keepHours = 30 * 24;
         return removed;
     }
-    Result<RunSummary> restore(const std::string& run) override {
-        RETURN_IF_ERROR(enter("restore"));
-        return daemon_.change(run, [](RunSummary& r) { r.deletedMs = 0; });
-    }
-    Result<RunSummary> setNote(const std::string& run, const std::string& note) override {
-        RETURN_IF_ERROR(enter("setNote"));
-        return daemon_.change(run, [&](RunSummary& r) { r.note = note; });
-    }
-    Result<RunSummary> setTags(const std::string& run,
-                               const std::map<std::string, std::string>& set,
-                               const std::vector<std::string>& remove) override {
-        RETURN_IF_ERROR(enter("setTags"));
-        return daemon_.change(run, [&](RunSummary& r) {
-            for (const auto& [key, value] : set) {
-                r.tags[key] = value;
-            }
-            for (const std::string& key : remove) {
-                r.tags.erase(key);
-            }
-        });
-    }
-    Result<FilterCheck> parseFilter(const std::string& filter) override {
-        RETURN_IF_ERROR(enter("parseFilter"));
-        return daemon_.onParseFilter ? daemon_.onParseFilter(filter) : FilterCheck{true, "", 0};
-    }
     Result<std::vector<NodeInfo>> nodes() override {
         RETURN_IF_ERROR(enter("nodes"));
         MutexLock lock(daemon_.mutex_);
         return daemon_.nodes_;
-    }
-    Result<CheckReply> check(const CheckRequest& request) override {
-        RETURN_IF_ERROR(enter("check"));
-        return answer(daemon_.onCheck, request);
-    }
-    Result<DatasetReply> dataset(const DatasetRequest& request) override {
-        RETURN_IF_ERROR(enter("dataset"));
-        return answer(daemon_.onDataset, request);
-    }
-    Result<StepsReply> steps(const StepsRequest& request) override {
-        RETURN_IF_ERROR(enter("steps"));
-        return answer(daemon_.onSteps, request);
-    }
-    Result<PreviewReply> preview(const PreviewRequest& request, std::stop_token stop) override {
-        RETURN_IF_ERROR(daemon_.enter("preview", isCancelled_, stop));
-        return answer(daemon_.onPreview, request);
     }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
@@ -171,11 +106,12 @@ class FakeDaemonClient final : public DaemonClient {
     }
 
  private:
-    Status enter(const std::string& call) { return daemon_.enter(call, isCancelled_); }
-    template <class Reply, class Request>
-    static Result<Reply> answer(const std::function<Result<Reply>(const Request&)>& hook,
-                                const Request& request) {
-        return hook ? hook(request) : Reply{};
+    Status enter(const std::string& call, const std::stop_token& stop = {}) override {
+        return daemon_.enter(call, isCancelled_, stop);
+    }
+    Result<RunSummary> change(const std::string& run,
+                              const std::function<void(RunSummary&)>& what) override {
+        return daemon_.change(run, what);
     }
 
     FakeDaemon& daemon_;

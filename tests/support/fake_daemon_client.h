@@ -15,12 +15,13 @@
 
 #include "app/client/daemon_client.h"
 #include "backend/core/mutex.h"
+#include "tests/support/fake_client.h"
 
 namespace millrace::client {
 
 class FakeStream;
 
-class FakeDaemon {
+class FakeDaemon : public FakeAnswers {
  public:
     FakeDaemon();
     ~FakeDaemon();
@@ -63,17 +64,8 @@ class FakeDaemon {
     std::vector<std::int64_t> metricStarts() const;
     std::vector<LogsRequest> logRequests() const;
 
-    // Answers of the other calls.
-    std::function<Result<std::vector<MetricSeries>>(const MetricRangeRequest&)> onMetricRange;
-    std::function<Result<FilterCheck>(const std::string&)> onParseFilter;
-    /// Whether a run fits a filter; without it all do.
+    /// Whether a run fits a filter; without it all do. The other calls' answers: FakeAnswers.
     std::function<bool(const std::string& filter, const RunSummary& run)> onFilter;
-    std::function<Result<CheckReply>(const CheckRequest&)> onCheck;
-    std::function<Result<DatasetReply>(const DatasetRequest&)> onDataset;
-    std::function<Result<StepsReply>(const StepsRequest&)> onSteps;
-    /// A stop ends one that hangs.
-    std::function<Result<PreviewReply>(const PreviewRequest&)> onPreview;
-    std::function<Result<SubmitReply>(const SubmitRequest&)> onSubmit;
 
  private:
     friend class FakeDaemonClient;
@@ -82,8 +74,8 @@ class FakeDaemon {
         std::string kind, run;  // kind: "runs", "metrics", "logs", "telemetry"
     };
     /// Whether a call may be answered; waits where it hangs.
-    Status enter(const std::string& call, const bool& isCancelled,
-                 const std::stop_token& stop = {}) MR_EXCLUDES(mutex_);
+    Status enter(const std::string& call, const bool& isCancelled, const std::stop_token& stop = {})
+        MR_EXCLUDES(mutex_);
     void cancelled(bool& flag) MR_EXCLUDES(mutex_);
     Result<RunPage> list(const ListRequest& request) MR_EXCLUDES(mutex_);
     Result<RunSummary> change(const std::string& id, const std::function<void(RunSummary&)>& what)

@@ -1,11 +1,11 @@
 #pragma once
-// Keeps the connection to one daemon: says hello, reads the runs, follows runs and nodes, and
-// begins again when it was lost.
+// Keeps the connection to one daemon: says hello, reads the runs, follows runs and nodes.
 //
-// The stream of changes is opened before the list is read, and once both are there, what changed
-// since the list's first page is asked for: nothing falls in between. After a lost connection only
-// what changed since is read. Threads: one ("mr-link") and one a stream, joined in the destructor;
-// call cancelAll() of the client before. Failure: a Link in the mailbox.
+// A session::Follower greets, keeps the streams and begins again when they were lost; here is what
+// is asked beside them. When the stream of changes has told what there is, the list is read, and
+// then what changed since the list's first page: nothing falls in between. After a lost connection
+// only what changed since is read. Threads: one ("mr-link") beside the follower's, joined in the
+// destructor; call cancelAll() of the client before. Failure: a Link in the mailbox.
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 #include "app/client/daemon_client.h"
 #include "app/gui/bridge/mailbox.h"
-#include "app/session/link.h"
+#include "app/session/follower.h"
 #include "backend/core/clock.h"
 
 namespace millrace::gui {
@@ -29,43 +29,36 @@ class DaemonLink {
     DaemonLink& operator=(const DaemonLink&) = delete;
 
     /// Ends waiting for the next try.
-    void retryNow() MR_EXCLUDES(mutex_);
+    void retryNow() { follower_->retryNow(); }
 
  private:
     void run();
-    Status converse() MR_EXCLUDES(mutex_);
-    Status greet();
-    void openStreams() MR_EXCLUDES(mutex_);
-    void closeStreams();
-    Status readRuns() MR_EXCLUDES(mutex_);
+    /// The connection that has something to be asked; nothing at the end.
+    std::optional<std::uint64_t> waitForWork() MR_EXCLUDES(mutex_);
+    Status ask(std::uint64_t connection) MR_EXCLUDES(mutex_);
+    void giveUp(std::uint64_t connection, const Status& status) MR_EXCLUDES(mutex_);
+    Status greet() MR_EXCLUDES(mutex_);
+    Status readFacts();
+    Status readRuns();
     Status readAll();
     Status readChanges();
-    Status waitForSnapshot() MR_EXCLUDES(mutex_);
-    Status attend() MR_EXCLUDES(mutex_);
-    std::optional<Status> endedLocked() const MR_REQUIRES(mutex_);
-    void ended(const Status& status, bool isTelemetry) MR_EXCLUDES(mutex_);
-    void takeUpdate(client::RunUpdate update) MR_EXCLUDES(mutex_);
-    void takeSample(client::NodeSample sample) MR_EXCLUDES(mutex_);
+    void take(session::FollowEvent event) MR_EXCLUDES(mutex_);
     void notify() MR_EXCLUDES(mutex_);
-    bool isStopping() const MR_EXCLUDES(mutex_);
-    void setLink(session::LinkState state, const std::string& sentence);
-    void failed(const Status& status) MR_EXCLUDES(mutex_);
 
     client::DaemonClient& client_;
     Mailbox& mailbox_;
     const SystemClock clock_;
     // Of the link's thread:
-    std::unique_ptr<client::Subscription> runs_, telemetry_;
-    session::Link link_;
-    session::Backoff backoff_;
     std::uint64_t revision_ = 0;  // of the last list
     bool isListed_ = false;
 
     mutable Mutex mutex_;
     CondVar changed_;
-    bool isStopping_ MR_GUARDED_BY(mutex_) = false, isHurried_ MR_GUARDED_BY(mutex_) = false;
-    bool hasSnapshot_ MR_GUARDED_BY(mutex_) = false, hasNews_ MR_GUARDED_BY(mutex_) = false;
-    std::optional<Status> runsEnded_ MR_GUARDED_BY(mutex_), telemetryEnded_ MR_GUARDED_BY(mutex_);
+    bool isStopping_ MR_GUARDED_BY(mutex_) = false, hasNews_ MR_GUARDED_BY(mutex_) = false;
+    std::uint64_t connection_ MR_GUARDED_BY(mutex_) = 0;  // counts greetings
+    bool hasSnapshot_ MR_GUARDED_BY(mutex_) = false;      // of this connection, likewise:
+    bool isRead_ MR_GUARDED_BY(mutex_) = false;
+    std::unique_ptr<session::Follower> follower_;
     std::jthread thread_;
 };
 

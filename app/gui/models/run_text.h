@@ -1,5 +1,5 @@
 #pragma once
-// How figures of runs are written: one way for tables, details and comparisons.
+// How figures of runs are written: session/figures.h as QString, with typographic signs.
 //
 // Decimal point, thousands by commas, times in the zone of the machine. Threads: any.
 #include <QString>
@@ -23,7 +23,7 @@ QString countText(double value);
 QString shortCountText(double value);
 /// "12.5 MB": powers of ten, as everywhere.
 QString bytesText(double bytes);
-/// "< 0.1 s", "0.4 s", "12.5 s", "3 min 20 s", "2 h 05 min", "3 d 4 h".
+/// "< 0.1 s", "0.4 s", "12.5 s", "3 m 20 s", "2 h 05 m", "3 d 04 h".
 QString durationText(double ms);
 /// "14:03" today, "21 Nov 14:03" this year, "2025-11-21" before; "" for 0.
 QString timeText(std::int64_t timeMs, std::int64_t nowMs);

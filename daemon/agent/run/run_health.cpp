@@ -6,6 +6,7 @@
 #include "backend/core/files.h"
 #include "backend/core/text.h"
 #include "daemon/agent/run/worker_door.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::agent {
 namespace {
@@ -169,7 +170,7 @@ void RunHealth::learn(WorkerSigns& signs, std::int64_t tookNs) const {
 void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
     const std::int64_t now = clock_.steadyNs();
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.body); metrics && !signs.isRank) {
-        const auto read = metrics->values.find("loader.rows_read_per_second");
+        const auto read = metrics->values.find(values::metric::kLoaderRowsReadPerSecond);
         signs.rowsReadPerSecond = read == metrics->values.end() ? 0 : read->second;
         signs.rowsReadNs = now;
     }

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/fake_clock.h"
-#include "tests/unit/session/sample_runs.h"
+#include "tests/support/sample_runs.h"
 
 namespace millrace::cli {
 namespace {

@@ -101,6 +101,8 @@ TEST(Clock, DurationsReadWell) {
     EXPECT_EQ(formatDuration(4.24), "4.2 s");
     EXPECT_EQ(formatDuration(192), "3 m 12 s");
     EXPECT_EQ(formatDuration(7500), "2 h 05 m");
+    EXPECT_EQ(formatDuration(59.96), "1 m 00 s");
+    EXPECT_EQ(formatDuration(76 * 3600), "3 d 04 h");
     EXPECT_EQ(formatDuration(-1), "n/a");
 }
 

@@ -166,8 +166,8 @@ TEST_F(LaunchPreviewTest, ShowsWhatEachVariationKeepsItsPositivesAndItsTime) {
     EXPECT_EQ(kept(1), QStringLiteral("\u2248 24.2 k (30 %)"));
     EXPECT_EQ(kept(2), QStringLiteral("\u2248 8.1 k (10 %)"));
     EXPECT_EQ(text(1, SheetModel::kPositivesColumn), QStringLiteral("\u2248 4.0 k (5.0 %)"));
-    EXPECT_EQ(text(0, SheetModel::kEpochColumn), QStringLiteral("3 min 20 s"));
-    EXPECT_EQ(text(1, SheetModel::kEpochColumn), QStringLiteral("1 min 00 s"));
+    EXPECT_EQ(text(0, SheetModel::kEpochColumn), QStringLiteral("3 m 20 s"));
+    EXPECT_EQ(text(1, SheetModel::kEpochColumn), QStringLiteral("1 m 00 s"));
     const QString tip =
         world.sheet()->index(1, SheetModel::kKeptColumn).data(Qt::ToolTipRole).toString();
     EXPECT_TRUE(tip.contains(QStringLiteral("24,200 of 80,668 rows"))) << tip.toStdString();

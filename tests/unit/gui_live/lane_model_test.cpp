@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/session/live_model.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -95,7 +97,7 @@ TEST_F(LaneModelTest, TellsTheTimeLeftFromThePace) {
         run.progress.timeMs = 10'000 + i * 1'000;
         model.apply(i == 0, {run}, {}, 30'000);
     }
-    EXPECT_DOUBLE_EQ(*model.lane(0).stepsPerSecond(), 10);
+    EXPECT_DOUBLE_EQ(*model.lane(0).progress.stepsPerSecond(), 10);
     EXPECT_DOUBLE_EQ(*model.lane(0).secondsLeft(30'000), 80);
     EXPECT_DOUBLE_EQ(*model.lane(0).progressShare(), 0.2);
 }
@@ -125,9 +127,41 @@ TEST_F(LaneModelTest, ARunThatStandsStillSaysWhyAndForHowLongAndHowOldItsRatesAr
     run.standsSinceMs = 10'000;
     model.apply(false, {run}, {}, 20'000);
     EXPECT_EQ(model.lane(0).sentence(133'000),
-              "rank0 stands still after step 10: its process is stopped (SIGSTOP), for 2 min 03 s");
+              "rank0 stands still after step 10: its process is stopped (SIGSTOP), for 2 m 03 s");
     EXPECT_DOUBLE_EQ(*model.lane(0).oldRatesSeconds(133'000), 123);
     EXPECT_FALSE(model.lane(0).secondsLeft(133'000));
+}
+
+// The terminal's model and this one are told the same: they show the same.
+TEST_F(LaneModelTest, ShowsTheProgressThatTheTerminalShows) {
+    session::LiveModel terminal;
+    client::RunSummary run = runOf("a", RunState::kRunning);
+    run.startedMs = 9'000;
+    run.progress.stepsTotal = 1'000;
+    run.latestMetrics = {{"input_stall_percent", 4.5, 10, 9'500}};
+    for (int i = 0; i <= 12; ++i) {
+        run.state = i < 11 ? RunState::kRunning : i < 12 ? RunState::kQueued : RunState::kFinished;
+        run.endedMs = i < 12 ? 0 : 23'000;
+        run.progress.step = 100 + i * 10;
+        run.progress.timeMs = 10'000 + i * 1'000;
+        run.progress.busyMs += 700;
+        run.progress.stallMs += 300;
+        const std::int64_t nowMs = 30'000 + i * 1'000;
+        model.apply(i == 0, {run}, {}, nowMs);
+        terminal.apply(session::RunChanged{run}, nowMs);
+        const LaneState& lane = model.lane(0);
+        const session::LiveRun& live = terminal.runs["a"];
+        EXPECT_EQ(lane.stallPercent(), live.stallPercent()) << i;
+        EXPECT_EQ(lane.secondsLeft(nowMs), live.secondsLeft(nowMs)) << i;
+        EXPECT_EQ(lane.oldRatesSeconds(nowMs), live.oldRatesSeconds(nowMs)) << i;
+        EXPECT_EQ(lane.elapsedMs(nowMs), 1'000 * live.elapsedSeconds(nowMs)) << i;
+        EXPECT_EQ(lane.progressShare(), session::shareDone(live.summary)) << i;
+        const std::optional<double> stall = i == 0    ? std::optional(4.5)
+                                            : i <= 10 ? std::optional(30.0)
+                                                      : std::nullopt;
+        EXPECT_EQ(lane.stallPercent().has_value(), stall.has_value()) << i;
+        EXPECT_NEAR(lane.stallPercent().value_or(-1), stall.value_or(-1), 1e-9) << i;
+    }
 }
 
 TEST_F(LaneModelTest, TouchesOnlyTheRowThatChanged) {

@@ -51,7 +51,6 @@ TEST(LaneTrackerTest, SplitsAnIntervalByWhatWasCountedInIt) {
     tracker.update(runAt(kStart + 12'000, Phase::kTraining, 1'500, 500), 0);
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kWaiting), 500);
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 1'500);
-    EXPECT_DOUBLE_EQ(*tracker.stallPercent(), 25);
 }
 
 TEST(LaneTrackerTest, ReadsTotalsAndIntervalsAlike) {

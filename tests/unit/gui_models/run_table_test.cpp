@@ -120,7 +120,7 @@ TEST_F(RunTableTest, LetsTheDurationOfARunningRunGrow) {
     table.columnOf("duration");
     QSignalSpy changes(&table, &QAbstractItemModel::dataChanged);
     table.setNow(run.startedMs + 95'000);
-    EXPECT_EQ(text(0, "duration"), "1 min 35 s");
+    EXPECT_EQ(text(0, "duration"), "1 m 35 s");
     EXPECT_EQ(text(1, "duration"), "10.0 s");
     EXPECT_EQ(changes.count(), 1);
 }

@@ -46,10 +46,10 @@ TEST(RunText, WritesCountsBytesAndDurations) {
     EXPECT_EQ(durationText(50), "0.1 s");
     EXPECT_EQ(durationText(400), "0.4 s");
     EXPECT_EQ(durationText(59'940), "59.9 s");
-    EXPECT_EQ(durationText(59'960), "1 min 00 s");
-    EXPECT_EQ(durationText(200'000), "3 min 20 s");
-    EXPECT_EQ(durationText(7'500'000), "2 h 05 min");
-    EXPECT_EQ(durationText(273'600'000), "3 d 4 h");
+    EXPECT_EQ(durationText(59'960), "1 m 00 s");
+    EXPECT_EQ(durationText(200'000), "3 m 20 s");
+    EXPECT_EQ(durationText(7'500'000), "2 h 05 m");
+    EXPECT_EQ(durationText(273'600'000), "3 d 04 h");
     EXPECT_EQ(durationText(-1), "");
 }
 

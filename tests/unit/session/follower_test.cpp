@@ -5,12 +5,11 @@
 
 #include "app/session/live_model.h"
 #include "tests/support/fake_clock.h"
-#include "tests/unit/session/fake_client.h"
+#include "tests/support/fake_client.h"
 
 namespace millrace::session {
 namespace {
 
-using client::FakeClient;
 using client::LogChunk;
 using client::MetricChunk;
 using client::MetricPoint;
@@ -26,7 +25,7 @@ class FollowerTest : public testing::Test {
     // All events until everything has ended (or nothing came for five seconds).
     std::vector<FollowEvent> followAll(FollowOptions options) {
         std::vector<FollowEvent> events;
-        Follower follower(fake_, clock_, std::move(options));
+        Follower follower(client_, clock_, std::move(options));
         while (auto event = follower.next(std::chrono::seconds(5))) {
             const bool isEnd = std::holds_alternative<AllEnded>(*event);
             events.push_back(*std::move(event));
@@ -58,7 +57,8 @@ class FollowerTest : public testing::Test {
         return options;
     }
 
-    FakeClient fake_;
+    client::FakeAnswers fake_;
+    client::FakeClient client_{fake_};
     SystemClock clock_;
 };
 
@@ -163,7 +163,7 @@ TEST_F(FollowerTest, AFollowerThatIsNotReadEndsWithoutWaitingForItsStreams) {
         chunks[static_cast<std::size_t>(i)].points = {loss(i + 1)};
     }
     fake_.metricScripts = {{chunks, true}};
-    Follower follower(fake_, clock_, metricsOf("r-abc23"));
+    Follower follower(client_, clock_, metricsOf("r-abc23"));
     EXPECT_TRUE(follower.next(std::chrono::seconds(5)).has_value());
 }
 
@@ -237,7 +237,7 @@ TEST_F(FollowerTest, ASinkGetsTheEventsInTheirOrder) {
     fake_.metricScripts = {{{MetricChunk{{loss(1)}, false, 0}}, false, unavailable("lost")},
                            {{MetricChunk{{loss(1), loss(2)}, true, 0}}}};
     BoundedQueue<FollowEvent> seen(64);
-    Follower follower(fake_, clock_, metricsOf("r-abc23"),
+    Follower follower(client_, clock_, metricsOf("r-abc23"),
                       [&](FollowEvent event) { seen.push(std::move(event)); });
     std::vector<FollowEvent> events;
     while (events.empty() || !std::holds_alternative<AllEnded>(events.back())) {
@@ -252,7 +252,7 @@ TEST_F(FollowerTest, ASinkGetsTheEventsInTheirOrder) {
 TEST_F(FollowerTest, ATryThatIsDueLaterIsMadeAtOnceWhenAskedTo) {
     FakeClock still;  // on which the pause before the next try never passes
     fake_.metricScripts = {{{}, false, unavailable("lost")}, {{MetricChunk{{loss(1)}, true, 0}}}};
-    Follower follower(fake_, still, metricsOf("r-abc23"));
+    Follower follower(client_, still, metricsOf("r-abc23"));
     const auto lost = follower.next(std::chrono::seconds(5));
     ASSERT_TRUE(lost.has_value());
     EXPECT_EQ(std::get<LinkChanged>(*lost).link.state, LinkState::kReconnecting);
@@ -265,6 +265,90 @@ TEST_F(FollowerTest, ATryThatIsDueLaterIsMadeAtOnceWhenAskedTo) {
         }
     }
     EXPECT_TRUE(hasPoints);
+}
+
+class GreetingTest : public FollowerTest {
+ protected:
+    FollowOptions greeting() {
+        FollowOptions options;
+        options.withTelemetry = true;
+        options.greet = [this] {
+            return answers_.popFor(std::chrono::milliseconds(0)).value_or(okStatus());
+        };
+        return options;
+    }
+    // The next change of the link; events in between are kept.
+    Link nextLink(Follower& follower) {
+        while (auto event = follower.next(std::chrono::seconds(5))) {
+            if (const auto* changed = std::get_if<LinkChanged>(&*event)) {
+                return changed->link;
+            }
+            between_.push_back(*std::move(event));
+        }
+        ADD_FAILURE() << "the link did not change";
+        return {};
+    }
+
+    BoundedQueue<Status> answers_{16};  // of the greetings; afterwards all is well
+    std::vector<FollowEvent> between_;
+    FakeClock still_;  // no pause passes on it
+};
+
+TEST_F(GreetingTest, TheStreamsAreOneConnectionAndBeginAgainTogether) {
+    client::NodeSample sample;
+    sample.node = "a";
+    fake_.runScripts = {{{RunUpdate{{}, false, true}}, true}, {{RunUpdate{{}, false, true}}, true}};
+    fake_.sampleScripts = {{{sample}, false, okStatus()}, {{sample}, true}};
+    Follower follower(client_, still_, greeting());
+    EXPECT_EQ(nextLink(follower).state, LinkState::kConnected);
+    const Link lost = nextLink(follower);
+    EXPECT_EQ(lost.state, LinkState::kReconnecting);
+    EXPECT_EQ(lost.sentence, "the daemon at unix:/fake.sock said goodbye");
+    EXPECT_EQ(lost.tries, 1);
+    between_.clear();
+    follower.retryNow();
+    EXPECT_EQ(nextLink(follower).state, LinkState::kConnected);
+    bool hasSnapshot = false, hasSample = false;
+    while (!hasSnapshot || !hasSample) {
+        const auto event = follower.next(std::chrono::seconds(5));
+        ASSERT_TRUE(event.has_value()) << "the stream of runs was to begin again, too";
+        hasSnapshot = hasSnapshot || std::holds_alternative<SnapshotEnded>(*event);
+        hasSample = hasSample || std::holds_alternative<NodeSampled>(*event);
+    }
+}
+
+TEST_F(GreetingTest, WhoRefusesIsAskedAgain) {
+    answers_.push(failedPrecondition("speaks protocol 9"));
+    Follower follower(client_, still_, greeting());
+    const Link refused = nextLink(follower);
+    EXPECT_EQ(refused.state, LinkState::kRefused);
+    EXPECT_EQ(refused.sentence, "speaks protocol 9");
+    follower.retryNow();
+    EXPECT_EQ(nextLink(follower).state, LinkState::kConnected);
+    EXPECT_TRUE(between_.empty()) << "nothing was opened, and nothing is a problem";
+}
+
+TEST_F(GreetingTest, WhatFailedBesideTheStreamsEndsTheConnection) {
+    Follower follower(client_, still_, greeting());
+    EXPECT_EQ(nextLink(follower).state, LinkState::kConnected);
+    follower.beginAgain(unavailable("the list was cut off"));
+    const Link lost = nextLink(follower);
+    EXPECT_EQ(lost.state, LinkState::kReconnecting);
+    EXPECT_EQ(lost.sentence, "the list was cut off");
+    follower.beginAgain(unavailable("so was another"));
+    follower.retryNow();
+    EXPECT_EQ(nextLink(follower).state, LinkState::kConnected) << "it was lost already";
+}
+
+TEST_F(GreetingTest, ADaemonWithoutTelemetryIsLivedWith) {
+    fake_.sampleScripts = {{{}, false, Status(absl::StatusCode::kUnimplemented, "no telemetry")}};
+    fake_.runScripts = {{{RunUpdate{client::aRun("r-abc23"), false, false}}, true}};
+    Follower follower(client_, still_, greeting());
+    EXPECT_EQ(nextLink(follower).state, LinkState::kConnected);
+    const auto event = follower.next(std::chrono::seconds(5));
+    ASSERT_TRUE(event.has_value());
+    EXPECT_TRUE(std::holds_alternative<RunChanged>(*event));
+    EXPECT_FALSE(follower.next(std::chrono::milliseconds(200)).has_value());
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/session/fake_client.h"
+#include "app/session/metric_catalogue.h"
+#include "tests/support/fake_client.h"
 
 namespace millrace::session {
 namespace {
@@ -22,7 +23,7 @@ TEST(LiveModel, TheRemainingTimeComesFromTheLastSecondsPace) {
     model.apply(at(1'000, 100), 1'000);
     EXPECT_FALSE(model.runs["r-abc23"].secondsLeft(1'000).has_value());
     model.apply(at(3'000, 120), 3'000);
-    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stepsPerSecond().value(), 10.0);
+    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].progress.stepsPerSecond().value(), 10.0);
     EXPECT_DOUBLE_EQ(model.runs["r-abc23"].secondsLeft(3'000).value(), 51.0);
 }
 
@@ -77,7 +78,7 @@ TEST(LiveModel, AStepBackAfterARestartStartsThePaceAnew) {
     model.apply(at(1'000, 100), 0);
     model.apply(at(2'000, 200), 0);
     model.apply(at(3'000, 150), 0);
-    EXPECT_FALSE(model.runs["r-abc23"].stepsPerSecond().has_value());
+    EXPECT_FALSE(model.runs["r-abc23"].progress.stepsPerSecond().has_value());
 }
 
 TEST(LiveModel, RunsThatGoStandBeforeThoseThatEnded) {
@@ -166,9 +167,24 @@ TEST(Stall, StartsAnewWithAnAttempt) {
 
 TEST(Stall, IsWhatTheTrainerLoggedBeforeTwoReports) {
     LiveModel model;
-    model.apply(report(10'000, 5'000, 5'000), 0);
-    model.apply(MetricsAdded{"r-abc23", {{"input_stall_percent", 4.5, 100, 10'000, 0}}}, 0);
+    RunChanged changed = report(10'000, 5'000, 5'000);
+    changed.run.latestMetrics = {{metric::kInputStallPercent, 4.5, 100, 10'000, 0}};
+    model.apply(changed, 0);
     EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stallPercent().value(), 4.5);
+}
+
+TEST(Stall, OfARunThatWaitsOrHasEndedThereIsNone) {
+    LiveModel model;
+    const LiveRun& run = model.runs["r-abc23"];
+    model.apply(report(10'000, 1'000, 0), 0);
+    model.apply(report(11'000, 1'500, 500), 0);
+    ASSERT_TRUE(run.stallPercent().has_value());
+    for (const RunState state : {RunState::kQueued, RunState::kFinished, RunState::kFailed}) {
+        RunChanged changed = report(11'000, 1'500, 500);
+        changed.run.state = state;
+        model.apply(changed, 0);
+        EXPECT_FALSE(run.stallPercent().has_value()) << static_cast<int>(state);
+    }
 }
 
 TEST(Backoff, GrowsToFiveSecondsAndStartsAnew) {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/session/fake_client.h"
+#include "tests/support/fake_client.h"
 
 namespace millrace::session {
 namespace {
@@ -56,9 +56,10 @@ TEST(RunNames, AnEmptyTextNamesNothing) {
 }
 
 TEST(RunNames, WhatTheDaemonDoesNotKnowIsSoughtAmongAllRuns) {
-    client::FakeClient fake;
+    client::FakeAnswers fake;
+    client::FakeClient client(fake);
     fake.runs = {client::aDetail(kRuns[0]), client::aDetail(kRuns[2])};
-    const auto found = findRun(fake, "xyz");
+    const auto found = findRun(client, "xyz");
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->summary.id, "r-xyz78");
     EXPECT_EQ(fake.lists.back().view, client::RunView::kAll);

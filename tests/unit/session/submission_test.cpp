@@ -7,8 +7,8 @@
 
 #include "backend/system/subprocess.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/fake_client.h"
 #include "tests/support/temp_dir.h"
-#include "tests/unit/session/fake_client.h"
 
 namespace millrace::session {
 namespace {
@@ -89,24 +89,26 @@ TEST_F(SubmissionTest, GitFactsNameTheCommitAndWhetherTheTreeIsDirty) {
 }
 
 TEST_F(SubmissionTest, ALostConnectionSendsTheSameKeyAgain) {
-    client::FakeClient fake;
+    client::FakeAnswers fake;
+    client::FakeClient daemon(fake);
     fake.submitsLost = 2;
     fake.submitReply.runs = {client::aRun("r-abc23")};
     client::SubmitRequest request;
     request.key = "k1";
-    const auto reply = submitSurely(fake, request, 3);
+    const auto reply = submitSurely(daemon, request, 3);
     ASSERT_TRUE(reply.ok()) << reply.status();
     ASSERT_EQ(fake.submits.size(), 3U);
     EXPECT_EQ(fake.submits[0].key, fake.submits[2].key);
 }
 
 TEST_F(SubmissionTest, WithoutADaemonItIsTriedOnce) {
-    client::FakeClient fake;
+    client::FakeAnswers fake;
+    client::FakeClient daemon(fake);
     fake.submitsLost = 9;
     fake.reachable = unavailable("no daemon");
     client::SubmitRequest request;
     request.key = "k1";
-    EXPECT_FALSE(submitSurely(fake, request).ok());
+    EXPECT_FALSE(submitSurely(daemon, request).ok());
     EXPECT_EQ(fake.submits.size(), 1U);
 }
 

@@ -4,7 +4,7 @@
 #include "app/tui/top_view.h"
 #include "app/tui/watch_view.h"
 #include "backend/core/text.h"
-#include "tests/unit/session/fake_client.h"
+#include "tests/support/fake_client.h"
 
 namespace millrace::tui {
 namespace {
@@ -314,12 +314,13 @@ class LiveLoopTest : public testing::Test {
     LoopEnd run(Screen& screen, LoopOptions options) {
         session::FollowOptions follow;
         follow.runIds = {"r-abc23"};
-        session::Follower follower(fake_, clock_, follow);
+        session::Follower follower(client_, clock_, follow);
         session::LiveModel model = aModel(1);
         WatchView view({"r-abc23"});
         return runLiveLoop(screen, follower, model, view, clock_, interrupts_, options);
     }
-    client::FakeClient fake_;
+    client::FakeAnswers fake_;
+    client::FakeClient client_{fake_};
     SystemClock clock_;
     std::atomic<int> interrupts_{0};
 };

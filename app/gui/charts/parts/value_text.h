@@ -1,13 +1,17 @@
 #pragma once
-// Values as people read them: thousands, SI and binary prefixes, percent, durations, times of day.
+// Values of charts as people read them, by their unit; how a figure is written: session/figures.h.
 // Always with "." and ",", so that screenshots, CSV and sentences agree.
 //
 // Threads: any.
 #include <QString>
 
 #include "app/gui/charts/parts/chart_content.h"
+#include "app/session/metric_catalogue.h"
 
 namespace millrace::gui {
+
+/// A metric's unit as charts know it.
+Unit chartUnit(session::MetricUnit unit);
 
 /// "12,345"; "0.4931"; "1.2e-5": `decimals` digits behind the point, thousands parted.
 QString groupedText(double value, int decimals);

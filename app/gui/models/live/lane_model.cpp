@@ -10,26 +10,8 @@ namespace {
 
 using client::RunState;
 
-constexpr std::int64_t kPaceMs = 30'000;
-
 int rankOf(RunState state) {
     return client::isEnded(state) ? 2 : state == RunState::kQueued ? 1 : 0;
-}
-
-void notePace(LaneState& lane) {
-    const client::Progress& progress = lane.run.progress;
-    if (progress.step <= 0 || progress.timeMs <= 0) {
-        return;
-    }
-    if (!lane.pace.empty() && progress.step < lane.pace.back().second) {
-        lane.pace.clear();  // a new attempt from a checkpoint
-    }
-    if (lane.pace.empty() || lane.pace.back().first < progress.timeMs) {
-        lane.pace.emplace_back(progress.timeMs, progress.step);
-    }
-    while (lane.pace.size() > 2 && lane.pace.front().first < progress.timeMs - kPaceMs) {
-        lane.pace.pop_front();
-    }
 }
 
 QString text(std::string_view value) {
@@ -92,58 +74,6 @@ QString LaneState::sentence(std::int64_t nowMs) const {
     }
 }
 
-std::optional<double> LaneState::progressShare() const {
-    if (run.state == RunState::kFinished) {
-        return 1.0;
-    }
-    if (run.progress.stepsTotal <= 0) {
-        return std::nullopt;
-    }
-    return std::clamp(
-        static_cast<double>(run.progress.step) / static_cast<double>(run.progress.stepsTotal), 0.0,
-        1.0);
-}
-
-std::optional<double> LaneState::stepsPerSecond() const {
-    if (pace.size() < 2) {
-        return std::nullopt;
-    }
-    const double seconds = static_cast<double>(pace.back().first - pace.front().first) / 1e3;
-    const auto steps = static_cast<double>(pace.back().second - pace.front().second);
-    return seconds > 0 && steps > 0 ? std::optional(steps / seconds) : std::nullopt;
-}
-
-std::optional<double> LaneState::secondsLeft(std::int64_t nowMs) const {
-    const std::optional<double> speed = stepsPerSecond();
-    if (!speed || run.progress.stepsTotal <= 0 || !isGoing() ||
-        rateAge.isForecastVoid(run, nowMs)) {
-        return std::nullopt;
-    }
-    const std::int64_t left =
-        std::max<std::int64_t>(0, run.progress.stepsTotal - run.progress.step);
-    return static_cast<double>(left) / *speed;
-}
-
-std::optional<double> LaneState::samplesPerSecond() const {
-    return run.rate();
-}
-
-std::optional<double> LaneState::stallPercent() const {
-    if (!isGoing()) {
-        return std::nullopt;
-    }
-    const std::optional<double> logged = run.metric("input_stall_percent");
-    return logged ? logged : tracker.stallPercent();
-}
-
-double LaneState::elapsedMs(std::int64_t nowMs) const {
-    if (run.startedMs <= 0) {
-        return 0;
-    }
-    const std::int64_t end = run.endedMs > 0 ? run.endedMs : nowMs;
-    return static_cast<double>(std::max<std::int64_t>(0, end - run.startedMs));
-}
-
 LaneModel::LaneModel(QObject* parent) : QAbstractListModel(parent) {}
 
 bool LaneModel::isWanted(const client::RunSummary& run) const {
@@ -165,10 +95,9 @@ LaneState& LaneModel::take(const client::RunSummary& run) {
     } else if (!lane->run.id.empty() && !lane->isEnded()) {
         lane->sawEndMs = nowMs_;
     }
-    lane->rateAge.note(run, nowMs_);
+    lane->progress.note(run, nowMs_);
     lane->run = run;
     lane->tracker.update(run, nowMs_);
-    notePace(*lane);
     return *lane;
 }
 

@@ -10,27 +10,24 @@
 #include <QAbstractListModel>
 #include <QString>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "app/client/daemon_values.h"
 #include "app/gui/models/live/lane_tracker.h"
-#include "app/session/rate_age.h"
+#include "app/session/run_progress.h"
 
 namespace millrace::gui {
 
 struct LaneState {
     client::RunSummary run;
     LaneTracker tracker;
-    std::deque<std::pair<std::int64_t, std::int64_t>> pace;  ///< (time in ms, step), 30 s
-    session::RateAge rateAge;
+    session::RunProgress progress;
     std::int64_t sawEndMs = 0;  ///< when it was seen to end, by this machine's clock; 0: it was not
 
     /// "keep-30" of "movielens-dlrm", or the name where there is no variation.
@@ -40,19 +37,20 @@ struct LaneState {
     /// The state's own sentence: what is wrong with it and for how long, why it waits, why it
     /// failed, what it does now.
     QString sentence(std::int64_t nowMs) const;
-    std::optional<double> progressShare() const;  ///< 0 to 1
-    std::optional<double> stepsPerSecond() const;
-    std::optional<double> secondsLeft(std::int64_t nowMs) const;
+    std::optional<double> progressShare() const { return session::shareDone(run); }  ///< 0 to 1
+    std::optional<double> secondsLeft(std::int64_t nowMs) const {
+        return progress.secondsLeft(run, nowMs);
+    }
     /// How old the rates are, s, where that is to be said.
     std::optional<double> oldRatesSeconds(std::int64_t nowMs) const {
-        return isGoing() ? rateAge.oldSeconds(run, nowMs) : std::nullopt;
+        return progress.oldRatesSeconds(run, nowMs);
     }
-    std::optional<double> samplesPerSecond() const;
-    /// Of the last second or so, while it goes.
-    std::optional<double> stallPercent() const;
-    double elapsedMs(std::int64_t nowMs) const;
+    std::optional<double> stallPercent() const { return progress.stallPercent(run); }
+    double elapsedMs(std::int64_t nowMs) const {
+        return 1'000 * session::elapsedSeconds(run, nowMs);
+    }
     bool isEnded() const { return client::isEnded(run.state); }
-    bool isGoing() const { return !isEnded() && run.state != client::RunState::kQueued; }
+    bool isGoing() const { return session::isGoing(run); }
 };
 
 class LaneModel : public QAbstractListModel {

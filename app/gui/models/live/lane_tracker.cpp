@@ -82,7 +82,6 @@ void LaneTracker::startAttempt(const client::RunSummary& run, std::int64_t nowMs
         last_->busyMs = last_->stallMs = 0;
     }
     attempt_ = run.attempt;
-    stallPercent_.reset();
 }
 
 void LaneTracker::take(const client::Progress& progress) {
@@ -99,7 +98,6 @@ void LaneTracker::take(const client::Progress& progress) {
         } else if (counted) {
             const double missing = to - from - counted->sum();
             addSplit(missing > kSlackMs ? to - counted->sum() : from, to, *counted);
-            stallPercent_ = 100 * counted->stallMs / counted->sum();
         } else {
             add(from, to, lanePhaseOf(last_->phase));
         }

@@ -58,8 +58,6 @@ class LaneTracker {
         LanePhase phase = LanePhase::kIdle;
     };
     std::optional<Open> open() const { return open_; }
-    /// The share of the last counted interval that was spent waiting for input, in percent.
-    std::optional<double> stallPercent() const { return stallPercent_; }
     /// Time in each phase over all spans, ms.
     std::array<double, kNumLanePhases> durations() const;
     /// Changes with every change of spans or of what goes on.
@@ -91,7 +89,6 @@ class LaneTracker {
     std::optional<Bucket> bucket_;
     std::optional<Open> open_;
     std::optional<client::Progress> last_;
-    std::optional<double> stallPercent_;
     client::RunState state_ = client::RunState::kUnknown;
     int attempt_ = 0;
     std::uint64_t revision_ = 0;

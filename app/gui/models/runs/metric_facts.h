@@ -1,33 +1,34 @@
 #pragma once
-// What is known of a metric by its name: how people call it, and which way is better.
+// What is known of a metric by its name, from session's catalogue; here for models and pages.
 //
 // Threads: any.
 #include <QString>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "app/session/metric_sense.h"
+#include "app/session/metric_catalogue.h"
 #include "app/session/rate_age.h"
 
 namespace millrace::gui {
 
+namespace metric = session::metric;
 using session::eachOnce;
+using session::gpuOfUse;
+using session::inUsualOrder;
 using session::isEvalMetric;
+using session::isInternalMetric;
 using session::isTrainMetric;
+using session::MetricChart;
 using session::MetricSense;
+using session::metricsOf;
+using session::metricUnit;
 using session::RateAge;
 using session::senseOf;
+using session::shownValue;
 using session::withoutHead;
 
-/// "test AUC", "loss", "samples/s"; others as they are.
-QString metricTitle(const std::string& metric);
-/// Of two or more: loss, test figures, speed, then the others by name.
-std::vector<std::string> inUsualOrder(std::vector<std::string> metrics);
-/// The newest value of a metric; the mean of the samples/s of a run that has ended.
-std::optional<double> shownValue(const client::RunSummary& run, const std::string& metric);
-/// Text that only the daemon and its tools need (measurements of the measuring).
-bool isInternalMetric(std::string_view metric);
+/// "test AUC", "loss", "samples/s", "input stall %"; others as they are.
+inline QString metricTitle(const std::string& name) {
+    return QString::fromStdString(session::metricTitle(name));
+}
 
 }  // namespace millrace::gui

@@ -10,6 +10,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "app/gui/charts/parts/value_text.h"
 #include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/pages/watch/watch_feed.h"
 #include "app/gui/widgets/live_badge.h"
@@ -25,23 +26,6 @@ constexpr int kChartHeightMin = 150;
 constexpr int kColumnsMax = 3;
 constexpr std::size_t kMachinesMax = 8;
 constexpr std::size_t kLegendRunsMax = 3;
-
-Unit unitOf(const std::string& metric) {
-    if (metric.ends_with("_percent")) {
-        return {UnitKind::kPercent, {}};
-    }
-    if (metric.ends_with("_per_second")) {
-        return {UnitKind::kCount, QStringLiteral("/s")};
-    }
-    if (metric.ends_with("_bytes")) {
-        return {UnitKind::kBytes, {}};
-    }
-    return {};
-}
-
-std::string gpuMetric(int index) {
-    return "system.gpu" + std::to_string(index) + ".utilization_percent";
-}
 
 }  // namespace
 
@@ -126,16 +110,15 @@ void WatchCharts::addWindows() {
 void WatchCharts::addDefaults() {
     const Unit percent{UnitKind::kPercent, {}};
     add(QStringLiteral("rate"), Kind::kMetrics, tr("Training speed"),
-        {UnitKind::kCount, tr("samples/s")}, {"samples_per_second"});
-    add(QStringLiteral("loss"), Kind::kMetrics, tr("Loss"), {}, {"loss"});
+        {UnitKind::kCount, tr("samples/s")}, metricsOf(MetricChart::kRate));
+    add(QStringLiteral("loss"), Kind::kMetrics, tr("Loss"), {}, metricsOf(MetricChart::kLoss));
     add(QStringLiteral("stall"), Kind::kMetrics, tr("Input stall"), percent,
-        {"input_stall_percent"})
+        metricsOf(MetricChart::kStall))
         .plot->setYBounds(0, 100);
     add(QStringLiteral("cpu"), Kind::kCpu, tr("CPU"), percent, {}).plot->setYBounds(0, 100);
     add(QStringLiteral("gpu"), Kind::kGpu, tr("GPU"), percent, {}).plot->setYBounds(0, 100);
     add(QStringLiteral("rows"), Kind::kMetrics, tr("Rows read, and kept (dashed)"),
-        {UnitKind::kCount, tr("rows/s")},
-        {"loader.rows_read_per_second", "loader.rows_kept_per_second"})
+        {UnitKind::kCount, tr("rows/s")}, metricsOf(MetricChart::kRows))
         .suffixes = QStringList{tr("read"), tr("kept")};
 }
 
@@ -345,11 +328,12 @@ void WatchCharts::addMachineCurves(Kind kind, Curves& curves) const {
 void WatchCharts::addSystemCurves(Kind kind, Curves& curves) const {
     for (const std::string& run : runs_) {
         if (kind == Kind::kCpu) {
-            addCurve(run, "system.cpu_percent", {}, false, curves);
+            addCurve(run, metric::kSystemCpuPercent, {}, false, curves);
             continue;
         }
         for (int gpu = 0; gpu < 16; ++gpu) {
-            addCurve(run, gpuMetric(gpu), tr("GPU %1").arg(gpu), gpu > 0, curves);
+            addCurve(run, metric::ofGpu(gpu, metric::kGpuUtilizationPercent), tr("GPU %1").arg(gpu),
+                     gpu > 0, curves);
         }
     }
 }
@@ -406,7 +390,8 @@ void WatchCharts::setMetricShown(const std::string& metric, bool isShown) {
     const QString key = QString::fromStdString(metric);
     if (isShown) {
         extra_.insert(metric);
-        fill(add(key, Kind::kMetrics, metricTitle(metric), unitOf(metric), {metric}));
+        fill(
+            add(key, Kind::kMetrics, metricTitle(metric), chartUnit(metricUnit(metric)), {metric}));
     } else {
         extra_.erase(metric);
         const auto entry = std::find_if(charts_.begin(), charts_.end(),

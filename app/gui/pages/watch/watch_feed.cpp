@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/gui/models/runs/metric_facts.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -82,7 +84,7 @@ void WatchFeed::askStrip(const std::string& run) {
     strips_[run] = Strip::kAsked;
     client::MetricRangeRequest request;
     request.run = run;
-    request.names = {"input_stall_percent", "eval.rows"};
+    request.names = {metric::kInputStallPercent, metric::kEvalRows};
     request.maxPoints = kStripPoints;
     daemon_.metricRange(
         request, this,

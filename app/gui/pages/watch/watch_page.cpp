@@ -15,6 +15,7 @@
 
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/models/runs/run_table.h"
 #include "app/gui/pages/watch/watch_charts.h"
 #include "app/gui/pages/watch/watch_stop.h"
@@ -255,23 +256,21 @@ void WatchPage::takeHistory(const std::string& run,
     const std::string host = lane != nullptr ? lane->run.host : std::string();
     std::vector<double> evaluations;
     for (const client::MetricSeries& known : series) {
-        if (known.name.starts_with("eval.") && evaluations.empty()) {
+        if (isEvalMetric(known.name) && evaluations.empty()) {
             evaluations.assign(known.timesMs.begin(), known.timesMs.end());
         }
     }
     for (const client::MetricSeries& known : series) {
-        if (known.name == "input_stall_percent") {
+        if (known.name == metric::kInputStallPercent) {
             std::vector<LaneTracker::StallPoint> stalls;
             for (std::size_t i = 0; i < known.values.size() && i < known.timesMs.size(); ++i) {
                 stalls.push_back({static_cast<double>(known.timesMs[i]), known.values[i]});
             }
             lanes_.setHistory(run, stalls, evaluations, known.isDecimated);
-        } else if (known.name == "system.cpu_percent") {
+        } else if (known.name == metric::kSystemCpuPercent) {
             nodes_.prependHistory(host, -1, known.timesMs, known.values);
-        } else if (known.name.starts_with("system.gpu") &&
-                   known.name.ends_with(".utilization_percent")) {
-            nodes_.prependHistory(host, std::atoi(known.name.c_str() + 10), known.timesMs,
-                                  known.values);
+        } else if (const std::optional<int> gpu = gpuOfUse(known.name)) {
+            nodes_.prependHistory(host, *gpu, known.timesMs, known.values);
         }
     }
 }

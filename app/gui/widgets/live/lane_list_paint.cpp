@@ -390,7 +390,7 @@ void LaneList::paintRates(QPainter& painter, int row, const LaneState& state) {
         painter.drawText(QRect(from, rect.top(), to - from, rect.height()),
                          Qt::AlignVCenter | Qt::AlignRight, text.isEmpty() ? noneText() : text);
     };
-    const std::optional<double> rate = state.samplesPerSecond();
+    const std::optional<double> rate = state.run.rate();
     const std::optional<double> stall = state.stallPercent();
     const QColor& stallColor = stall.value_or(0) >= 20 ? colors.warn : colors.text;
     // A rate of a time that is gone is no rate: how old it is stands in its place.

@@ -11,6 +11,8 @@
 #include "backend/rank/rank_client.h"
 #include "backend/ring/feed_server.h"
 #include "backend/segment/arrow_start.h"
+#include "backend/stream/receipt.h"
+#include "backend/values/metric_names.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/events.h"
 #include "daemon/worker/loader/feed/job.h"
@@ -21,6 +23,8 @@
 
 namespace millrace::loader {
 namespace {
+
+namespace metric = values::metric;
 
 constexpr std::chrono::seconds kAckTime{5};
 constexpr std::chrono::seconds kErrorTime{10};
@@ -335,9 +339,9 @@ void Feed::sendMetrics(bool isLast) {
         metrics.rows = totals.rowsDelivered;
     }
     metrics.values = {
-        {"loader.rows_read_per_second", static_cast<double>(read - lastRead_) / seconds},
-        {"loader.rows_kept_per_second", static_cast<double>(kept - lastKept_) / seconds},
-        {"loader.cpu_percent", 100 * (cpu - lastCpu_) / seconds}};
+        {metric::kLoaderRowsReadPerSecond, static_cast<double>(read - lastRead_) / seconds},
+        {metric::kLoaderRowsKeptPerSecond, static_cast<double>(kept - lastKept_) / seconds},
+        {metric::kLoaderCpuPercent, 100 * (cpu - lastCpu_) / seconds}};
     stageMetrics_.add(seconds, isLast, metrics.values);
     lastMetrics_ = now;
     lastRead_ = read;

@@ -16,6 +16,7 @@
 #include "backend/job/job_file.h"
 #include "backend/rank/rank_server.h"
 #include "backend/system/subprocess.h"
+#include "backend/values/metric_names.h"
 #include "daemon/worker/loader/scratch.h"
 
 namespace millrace::loader {
@@ -99,7 +100,7 @@ class Workers {
     }
 
     void takeMetrics(const rank::Metrics& metrics) MR_REQUIRES(mutex_) {
-        const auto loss = metrics.values.find("loss");
+        const auto loss = metrics.values.find(values::metric::kLoss);
         if (loss != metrics.values.end() && metrics.step > trial_.steps) {
             trial_.firstLoss = trial_.steps == 0 ? loss->second : trial_.firstLoss;
             trial_.lastLoss = loss->second;
@@ -108,7 +109,7 @@ class Workers {
             progress_.step = metrics.step;
         }
         for (const auto& [name, value] : metrics.values) {
-            if (name.starts_with("eval.")) {
+            if (name.starts_with(values::metric::kEvalPrefix)) {
                 trial_.evaluation[name] = value;
                 trial_.isEvaluated = true;
             }

@@ -141,8 +141,9 @@ void OverviewSection::showProgress(const client::RunSummary& run) {
 void OverviewSection::showMetrics(const client::RunSummary& run, const client::RunSummary* base) {
     std::vector<std::string> names;
     for (const client::MetricPoint& point : run.latestMetrics) {
-        const bool isKey = point.name == "loss" || (isEvalMetric(point.name) &&
-                                                    senseOf(point.name) != MetricSense::kUnknown);
+        const bool isKey =
+            point.name == metric::kLoss ||
+            (isEvalMetric(point.name) && senseOf(point.name) != MetricSense::kUnknown);
         if (isKey) {
             names.push_back(point.name);
         }

@@ -12,6 +12,7 @@
 
 #include "app/gui/bridge/daemon_bridge.h"
 #include "app/gui/charts/parts/chart_link.h"
+#include "app/gui/charts/parts/value_text.h"
 #include "app/gui/charts/plot_widget.h"
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_text.h"
@@ -29,16 +30,6 @@ constexpr int kAgainMs = 2'000;  ///< a run that goes on
 constexpr std::size_t kMostPlots = 24;
 constexpr std::size_t kUsualPlots = 4;
 constexpr int kPlotHeight = 190;
-
-Unit unitOf(const std::string& metric) {
-    if (metric.ends_with("_percent")) {
-        return {UnitKind::kPercent, ""};
-    }
-    if (metric.ends_with("_per_second")) {
-        return {UnitKind::kCount, "/s"};
-    }
-    return {};
-}
 
 CurveAxis columnOf(XAxis axis) {
     return axis == XAxis::kStep   ? CurveAxis::kX
@@ -207,7 +198,7 @@ bool ChartBoard::isSettled() const {
 PlotWidget* ChartBoard::makePlot(const std::string& metric) {
     auto* plot = new PlotWidget(this);
     plot->setTitle(metricTitle(metric));
-    plot->setUnit(unitOf(metric));
+    plot->setUnit(chartUnit(metricUnit(metric)));
     plot->setEmptyText("No values of " + qtext(metric) + " yet");
     plot->setLink(link_);
     plot->setLogY(logButton_->isChecked());

@@ -1,0 +1,306 @@
+#include "app/session/metric_catalogue.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "backend/core/status.h"
+
+namespace millrace::session {
+namespace {
+
+using Unit = MetricUnit;
+using Origin = MetricOrigin;
+using Show = MetricShow;
+using Chart = MetricChart;
+
+// clang-format off
+constexpr MetricEntry kEntries[] = {
+    {metric::kLoss, "loss", "LOSS", Unit::kNone, Origin::kRun, Show::kAlways, Chart::kLoss, "",
+     "mean loss of the step's rows, by weight"},
+    {"loss.<head>", "", "", Unit::kNone, Origin::kRun, Show::kAlways, Chart::kOwn, "",
+     "the same of one head, where there are several"},
+    {metric::kEvalAuc, "AUC", "AUC", Unit::kNone, Origin::kEvaluation, Show::kAlways, Chart::kOwn, "",
+     "area under the ROC curve"},
+    {metric::kEvalNormalizedEntropy, "normalised entropy", "NE", Unit::kNone, Origin::kEvaluation, Show::kAlways, Chart::kOwn, "",
+     "log loss over that of the mean label: 1 is no better than the mean"},
+    {"eval.log_loss", "log loss", "LOGLOSS", Unit::kNone, Origin::kEvaluation, Show::kAlways, Chart::kOwn, "",
+     "mean log loss, natural logarithm"},
+    {"eval.calibration", "calibration", "CALIB", Unit::kNone, Origin::kEvaluation, Show::kAlways, Chart::kOwn, "",
+     "mean prediction over the mean label: 1 is right"},
+    {metric::kEvalRows, "rows", "", Unit::kCount, Origin::kEvaluation, Show::kNever, Chart::kOwn, "rows",
+     "rows with a label"},
+    {"eval.rows_without_label", "rows without label", "", Unit::kCount, Origin::kEvaluation, Show::kUnlessZero, Chart::kOwn, "rows",
+     "rows that were left out"},
+    {metric::kSamplesPerSecond, "samples/s", "SAMPLES/S", Unit::kPerSecond, Origin::kRun, Show::kAlways, Chart::kRate, "rows/s",
+     "rows trained, over the last half to one second"},
+    {metric::kInputStallPercent, "input stall", "STALL", Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kStall, "%, 0 to 100",
+     "share of the last half to one second in which the rank waited for data"},
+    {metric::kStepsWithoutWeight, "steps without weight", "", Unit::kCount, Origin::kRun, Show::kUnlessZero, Chart::kOwn, "steps",
+     "steps so far whose rows weighed nothing together: the model stayed as it was"},
+    {metric::kTrainerCpuPercent, "trainer CPU", "", Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kOwn, "% of one core",
+     "the rank's own processor time"},
+    {metric::kLoaderRowsReadPerSecond, "rows read/s", "", Unit::kPerSecond, Origin::kWorker, Show::kAlways, Chart::kRows, "rows/s",
+     "rows of the dataset that the feed read"},
+    {metric::kLoaderRowsKeptPerSecond, "rows kept/s", "", Unit::kPerSecond, Origin::kWorker, Show::kAlways, Chart::kRows, "rows/s",
+     "rows that left the last step of the recipe"},
+    {metric::kLoaderCpuPercent, "loader CPU", "", Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kOwn, "% of one core",
+     "the feed's own processor time"},
+    {metric::kSystemCpuPercent, "", "", Unit::kPercent, Origin::kDaemon, Show::kAlways, Chart::kCpu, "% of all cores, 0 to 100",
+     "the machine's processors"},
+    {metric::kSystemMemoryUsedBytes, "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",
+     "the machine's memory in use"},
+    {"system.gpu<i>.utilization_percent", "", "", Unit::kPercent, Origin::kDaemon, Show::kAlways, Chart::kGpu, "%, 0 to 100",
+     "GPU i"},
+    {"system.gpu<i>.memory_used_bytes", "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",
+     "GPU i's memory in use"},
+    {"system.<worker>.cpu_percent", "", "", Unit::kPercent, Origin::kDaemon, Show::kAlways, Chart::kOwn, "% of one core",
+     "`feed`, `rank0`, ... with its children"},
+    {"system.<worker>.memory_bytes", "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",
+     "the same; memory that processes share counts once (PSS)"},
+    {"system.loader.step.<step>.busy_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",
+     "a step of the recipe, reading left out; `where` is dataset.where, `(labels)` the heads"},
+    {"system.loader.column.<column>.ns_per_row", "", "", Unit::kNanoseconds, Origin::kLoader, Show::kAlways, Chart::kOwn, "",
+     "since the start: reading, encoding and copying a column, per row read; every 30 s and at the end, the 256 dearest"},
+    {"system.loader.column.<column>.wait_ns_per_row", "", "", Unit::kNanoseconds, Origin::kLoader, Show::kAlways, Chart::kOwn, "",
+     "likewise: waiting while it was read"},
+    {"system.loader.column.<column>.disk_bytes_per_row", "", "", Unit::kBytes, Origin::kLoader, Show::kAlways, Chart::kOwn, "",
+     "likewise: bytes of the file"},
+    {"system.loader.mixing.requests", "", "", Unit::kCount, Origin::kLoader, Show::kAlways, Chart::kOwn, "requests",
+     "with `features.request`: different requests in a whole micro-batch, the mean since the last line"},
+    {"system.loader.mixing.fewest_requests", "", "", Unit::kCount, Origin::kLoader, Show::kAlways, Chart::kOwn, "requests",
+     "likewise: the least since the start"},
+    {"system.loader.mixing.largest_user_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of its rows",
+     "with `features.user`: of a whole micro-batch's largest user, the mean since the last line"},
+    {"system.loader.mixing.worst_user_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of its rows",
+     "likewise: the most since the start"},
+    {"system.loader.<stage>.busy_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",
+     "of the feed's stages `read`, `recipe`, `order`, `collate`, `sink`: at work, all threads together"},
+    {"system.loader.<stage>.starved_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",
+     "waiting for what comes before: `read` for the file, `collate` for a segment; in any stage for a free core"},
+    {"system.loader.<stage>.blocked_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",
+     "waiting for what comes after: `read` for room for one more segment, `collate` for a place in the ring"},
+    {"system.loader.<stage>.rows_per_second", "", "", Unit::kPerSecond, Origin::kLoader, Show::kAlways, Chart::kOwn, "rows/s",
+     "what the stage took"},
+    {"system.loader.<stage>.bytes_per_second", "", "", Unit::kBytesPerSecond, Origin::kLoader, Show::kAlways, Chart::kOwn, "",
+     "likewise; bytes of `read` are those of the files, of `collate` and `sink` those of frames"},
+    {"system.loader.<stage>.ns_per_row", "", "", Unit::kNanoseconds, Origin::kLoader, Show::kAlways, Chart::kOwn, "",
+     "busy time a row; absent when there was no row"},
+};
+
+// The ends of names that tell a unit; a longer one stands before one that it ends with.
+constexpr std::pair<std::string_view, Unit> kEndings[] = {
+    {"_bytes_per_second", Unit::kBytesPerSecond}, {".bytes_per_second", Unit::kBytesPerSecond},
+    {"_per_second", Unit::kPerSecond},            {"_percent", Unit::kPercent},
+    {"_bytes", Unit::kBytes},                     {"_bytes_per_row", Unit::kBytes},
+    {"_ns", Unit::kNanoseconds},                  {"ns_per_row", Unit::kNanoseconds},
+    {"_ms", Unit::kMilliseconds},                 {"_seconds", Unit::kSeconds},
+};
+// clang-format on
+
+// One "<...>" of the pattern stands for any text that is not empty.
+bool matches(std::string_view pattern, std::string_view name) {
+    const std::size_t open = pattern.find('<');
+    if (open == std::string_view::npos) {
+        return pattern == name;
+    }
+    const std::string_view before = pattern.substr(0, open);
+    const std::string_view after = pattern.substr(pattern.find('>') + 1);
+    return name.size() > before.size() + after.size() && name.starts_with(before) &&
+           name.ends_with(after);
+}
+
+std::string_view lastPart(std::string_view name) {
+    return name.substr(name.find_last_of("./") + 1);  // npos + 1 is 0
+}
+
+// "click" of "eval.click.auc"; "" for the first head's twin.
+std::string_view headOf(std::string_view name) {
+    const std::size_t from = std::string_view(metric::kEvalPrefix).size();
+    const std::size_t dot = name.rfind('.');
+    return isEvalMetric(name) && dot > from ? name.substr(from, dot - from) : std::string_view();
+}
+
+// Figures of an evaluation that stand in no entry: behind those that do, before its counts.
+std::ptrdiff_t usualPlace(std::string_view name) {
+    const MetricEntry* entry = findMetric(name);
+    if (entry == nullptr && isEvalMetric(name)) {
+        entry = findMetric(metric::kEvalRows);
+    }
+    return entry == nullptr ? std::ssize(kEntries) : entry - std::begin(kEntries);
+}
+
+std::string_view unitWord(const MetricEntry& entry) {
+    if (!entry.unitText.empty()) {
+        return entry.unitText;
+    }
+    switch (entry.unit) {
+        case Unit::kNone:
+        case Unit::kCount:
+            break;
+        case Unit::kPerSecond:
+            return "/s";
+        case Unit::kPercent:
+            return "%";
+        case Unit::kBytes:
+            return "bytes";
+        case Unit::kBytesPerSecond:
+            return "bytes/s";
+        case Unit::kNanoseconds:
+            return "ns";
+        case Unit::kMilliseconds:
+            return "ms";
+        case Unit::kSeconds:
+            return "s";
+    }
+    return "";
+}
+
+std::string_view senseWord(MetricSense sense) {
+    switch (sense) {
+        case MetricSense::kUnknown:
+            break;
+        case MetricSense::kLowerIsBetter:
+            return "lower";
+        case MetricSense::kHigherIsBetter:
+            return "higher";
+    }
+    return "";
+}
+
+std::string_view showWord(MetricShow show) {
+    switch (show) {
+        case Show::kAlways:
+            break;
+        case Show::kUnlessZero:
+            return "; left out of tables while it is 0";
+        case Show::kNever:
+            return "; left out of tables";
+    }
+    return "";
+}
+
+void addTable(std::string* page, std::string_view title, Origin origin) {
+    strAppend(page, "## ", title,
+              "\n\n| name | label | unit | better | what |\n|---|---|---|---|---|\n");
+    for (const MetricEntry& entry : kEntries) {
+        if (entry.origin == origin) {
+            strAppend(page, "| `", entry.name, "` | ",
+                      entry.label.empty() ? std::string() : metricLabel(entry.name), " | ",
+                      unitWord(entry), " | ", senseWord(senseOf(entry.name)), " | ", entry.what,
+                      showWord(entry.show), " |\n");
+        }
+    }
+    *page += "\n";
+}
+
+}  // namespace
+
+std::span<const MetricEntry> metricCatalogue() {
+    return kEntries;
+}
+
+const MetricEntry* findMetric(std::string_view name) {
+    const std::string_view head = headOf(name);
+    const std::string twin = head.empty() ? std::string(name) : withoutHead(name);
+    const auto found = std::find_if(std::begin(kEntries), std::end(kEntries),
+                                    [&](const auto& one) { return matches(one.name, twin); });
+    return found == std::end(kEntries) ? nullptr : found;
+}
+
+std::string metricLabel(std::string_view name) {
+    const MetricEntry* entry = findMetric(name);
+    const bool hasLabel = entry != nullptr && !entry->label.empty();
+    if (!isEvalMetric(name)) {
+        return std::string(hasLabel ? entry->label : name);
+    }
+    const std::string_view head = headOf(name);
+    return strCat("test ", head, head.empty() ? "" : " ", hasLabel ? entry->label : lastPart(name));
+}
+
+std::string metricTitle(std::string_view name) {
+    const MetricEntry* entry = findMetric(name);
+    const bool isPercent =
+        entry != nullptr && !entry->label.empty() && entry->unit == Unit::kPercent;
+    return metricLabel(name) + (isPercent ? " %" : "");
+}
+
+std::string metricColumn(std::string_view name) {
+    const MetricEntry* entry = findMetric(name);
+    if (entry != nullptr && entry->name == name && !entry->column.empty()) {
+        return std::string(entry->column);
+    }
+    return std::string(
+        isEvalMetric(name) ? name.substr(std::string_view(metric::kEvalPrefix).size()) : name);
+}
+
+MetricUnit metricUnit(std::string_view name) {
+    if (const MetricEntry* entry = findMetric(name)) {
+        return entry->unit;
+    }
+    for (const auto& [ending, unit] : kEndings) {
+        if (name.ends_with(ending)) {
+            return unit;
+        }
+    }
+    return Unit::kNone;
+}
+
+bool isInternalMetric(std::string_view name) {
+    const MetricEntry* entry = findMetric(name);
+    return entry != nullptr && entry->show != Show::kAlways;
+}
+
+bool isInternalMetric(std::string_view name, const std::optional<double>& value) {
+    const MetricEntry* entry = findMetric(name);
+    return entry != nullptr && (entry->show == Show::kNever ||
+                                (entry->show == Show::kUnlessZero && value.value_or(0) == 0));
+}
+
+std::vector<std::string> inUsualOrder(std::vector<std::string> metrics) {
+    std::vector<std::pair<std::ptrdiff_t, std::string>> placed;
+    placed.reserve(metrics.size());
+    for (std::string& name : metrics) {
+        const std::ptrdiff_t place = usualPlace(name);
+        placed.emplace_back(place, std::move(name));
+    }
+    std::sort(placed.begin(), placed.end());
+    std::transform(placed.begin(), placed.end(), metrics.begin(),
+                   [](auto& one) { return std::move(one.second); });
+    return metrics;
+}
+
+std::vector<std::string> metricsOf(MetricChart chart) {
+    std::vector<std::string> names;
+    for (const MetricEntry& entry : kEntries) {
+        if (entry.chart == chart) {
+            names.emplace_back(entry.name);
+        }
+    }
+    return names;
+}
+
+std::optional<int> gpuOfUse(std::string_view name) {
+    constexpr std::string_view kPrefix = metric::kGpuPrefix;
+    if (!name.starts_with(kPrefix)) {
+        return std::nullopt;
+    }
+    int gpu = 0;
+    const char* const end = name.data() + name.size();
+    const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), end, gpu);
+    const bool isUse = error == std::errc() && gpu >= 0 &&
+                       name == metric::ofGpu(gpu, metric::kGpuUtilizationPercent);
+    return isUse && rest != end ? std::optional(gpu) : std::nullopt;
+}
+
+std::string metricTables() {
+    std::string page;
+    addTable(&page, "Of the run", Origin::kRun);
+    addTable(&page, "Of an evaluation", Origin::kEvaluation);
+    addTable(&page, "What a rank and the feed measure of themselves", Origin::kWorker);
+    addTable(&page, "What the daemon measures beside a run", Origin::kDaemon);
+    addTable(&page, "What the feed measures of its stages", Origin::kLoader);
+    return page;
+}
+
+}  // namespace millrace::session

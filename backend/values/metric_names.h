@@ -1,0 +1,48 @@
+#pragma once
+// The names of the metrics that Millrace makes itself, once: for those who report, those who store
+// and those who show. What each means, its unit and its label: app/session/metric_catalogue.h.
+//
+// Plain arrays, so that they are keys, string views and texts without a conversion. Threads: any.
+#include <string>
+#include <string_view>
+
+namespace millrace::values::metric {
+
+// Of the run; rank 0 reports them.
+inline constexpr char kLoss[] = "loss";
+inline constexpr char kSamplesPerSecond[] = "samples_per_second";
+inline constexpr char kStepsWithoutWeight[] = "steps_without_weight";
+
+// Of an evaluation: "eval." and one of these, or "eval.HEAD." and one of these.
+inline constexpr char kEvalPrefix[] = "eval.";
+inline constexpr char kAuc[] = "auc";
+inline constexpr char kNormalizedEntropy[] = "normalized_entropy";
+inline constexpr char kLogLoss[] = "log_loss";
+inline constexpr char kCalibration[] = "calibration";
+inline constexpr char kRows[] = "rows";
+inline constexpr char kRowsWithoutLabel[] = "rows_without_label";
+inline constexpr char kEvalAuc[] = "eval.auc";
+inline constexpr char kEvalNormalizedEntropy[] = "eval.normalized_entropy";
+inline constexpr char kEvalRows[] = "eval.rows";
+
+// What a worker measures of itself.
+inline constexpr char kInputStallPercent[] = "input_stall_percent";
+inline constexpr char kTrainerCpuPercent[] = "trainer.cpu_percent";
+inline constexpr char kLoaderRowsReadPerSecond[] = "loader.rows_read_per_second";
+inline constexpr char kLoaderRowsKeptPerSecond[] = "loader.rows_kept_per_second";
+inline constexpr char kLoaderCpuPercent[] = "loader.cpu_percent";
+
+// What the daemon measures beside a run.
+inline constexpr char kSystemPrefix[] = "system.";
+inline constexpr char kSystemCpuPercent[] = "system.cpu_percent";
+inline constexpr char kSystemMemoryUsedBytes[] = "system.memory_used_bytes";
+inline constexpr char kGpuPrefix[] = "system.gpu";  // and the GPU's number
+inline constexpr char kGpuUtilizationPercent[] = "utilization_percent";
+inline constexpr char kGpuMemoryUsedBytes[] = "memory_used_bytes";
+
+/// "system.gpu0.utilization_percent".
+inline std::string ofGpu(int gpu, std::string_view figure) {
+    return kGpuPrefix + std::to_string(gpu) + "." + std::string(figure);
+}
+
+}  // namespace millrace::values::metric

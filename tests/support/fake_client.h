@@ -1,0 +1,281 @@
+#pragma once
+// The one fake of DaemonClient: answers from fields and hooks, streams from scripts. For the tests
+// of session, tui and cli as it is; fake_daemon_client.h puts a store behind it.
+//
+// Threads: as DaemonClient; set the answers up before use, later changes only through methods.
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_client.h"
+#include "backend/core/mutex.h"
+#include "tests/support/sample_runs.h"
+#include "tests/support/scripted_stream.h"
+
+namespace millrace::client {
+
+/// What a daemon shall answer, and what it was asked. A hook (on...), where it is set, answers in
+/// the place of the value beside it. Set it up before clients are made; it outlives them.
+class FakeAnswers {
+ public:
+    using RunScript = ScriptedStream<RunUpdate>::Script;
+    using MetricScript = ScriptedStream<MetricChunk>::Script;
+    using LogScript = ScriptedStream<LogChunk>::Script;
+    using SampleScript = ScriptedStream<NodeSample>::Script;
+
+    Status reachable, listStatus;
+    bool knowsPurge = true;  ///< false: a daemon of before that hides a run and says no more
+    StoreCheck storeCheck{{}, "/state/runs.sqlite", 4096, 3, 0.25};
+    bool isWholeChecked = false;
+    int runsLeft = 0;  ///< of down()
+    std::string plan, wholeReceipt;
+    std::vector<std::string> warnings;  ///< of the daemon
+    SubmitReply submitReply;
+    int submitsLost = 0;
+    std::vector<RunDetail> runs;
+    std::vector<MetricSeries> series;
+    std::vector<NodeInfo> nodeInfos;
+    std::deque<RunScript> runScripts;  ///< one an opening; afterwards streams that stay open
+    std::deque<MetricScript> metricScripts;
+    std::deque<LogScript> logScripts;
+    std::deque<SampleScript> sampleScripts;
+    std::vector<SubmitRequest> submits;
+    FilterCheck filterCheck{true, "", 0};
+    CheckReply checkReply;
+    DatasetReply datasetReply;
+    StepsReply stepsReply;
+    std::vector<ListRequest> lists;
+    std::vector<MetricRangeRequest> ranges;
+    std::vector<std::int64_t> resumes;  ///< steps that were asked for
+
+    std::function<Result<std::vector<MetricSeries>>(const MetricRangeRequest&)> onMetricRange;
+    std::function<Result<FilterCheck>(const std::string&)> onParseFilter;
+    std::function<Result<CheckReply>(const CheckRequest&)> onCheck;
+    std::function<Result<DatasetReply>(const DatasetRequest&)> onDataset;
+    std::function<Result<StepsReply>(const StepsRequest&)> onSteps;
+    /// A stop ends one that hangs.
+    std::function<Result<PreviewReply>(const PreviewRequest&)> onPreview;
+    std::function<Result<SubmitReply>(const SubmitRequest&)> onSubmit;
+
+    std::vector<std::int64_t> metricStarts() {
+        MutexLock lock(mutex_);
+        return metricStarts_;
+    }
+    std::vector<LogsRequest> logRequests() {
+        MutexLock lock(mutex_);
+        return logRequests_;
+    }
+
+ private:
+    friend class FakeClient;
+    template <class Scripts, class T>
+    std::unique_ptr<Subscription> play(Scripts& scripts, StreamHandler<T> handler) {
+        typename ScriptedStream<T>::Script script;
+        script.staysOpen = true;
+        {
+            MutexLock lock(mutex_);
+            if (!scripts.empty()) {
+                script = scripts.front();
+                scripts.pop_front();
+            }
+        }
+        return std::make_unique<ScriptedStream<T>>(std::move(script), std::move(handler));
+    }
+
+    template <class T>
+    void note(std::vector<T>& all, const T& one) {
+        MutexLock lock(mutex_);
+        all.push_back(one);
+    }
+
+    Mutex mutex_;
+    std::vector<std::int64_t> metricStarts_;  // guarded by mutex_, as the next
+    std::vector<LogsRequest> logRequests_;
+};
+
+/// A client of such a daemon. What a fake with a store of its own (fake_daemon_client.h) answers
+/// otherwise it overrides; everything else it has from here, so that a new call is faked once.
+class FakeClient : public DaemonClient {
+ public:
+    explicit FakeClient(FakeAnswers& answers) : answers_(answers) {}
+
+    void cancelAll() override {}
+    std::string address() const override { return "unix:/fake.sock"; }
+    Result<Handshake> handshake() override {
+        RETURN_IF_ERROR(answers_.reachable);
+        return Handshake{"0.1.0", 1, {}, 0};
+    }
+    Result<DaemonStatus> status() override {
+        RETURN_IF_ERROR(enter("status"));
+        RETURN_IF_ERROR(answers_.reachable);
+        DaemonStatus status;
+        status.warnings = answers_.warnings;
+        status.version = "0.1.0";
+        status.address = address();
+        status.pid = 42;
+        return status;
+    }
+    Result<DownReport> down(int) override {
+        RETURN_IF_ERROR(enter("down"));
+        RETURN_IF_ERROR(answers_.reachable);
+        answers_.reachable = unavailable("no daemon answers");
+        return DownReport{2, 4, 1, answers_.runsLeft};
+    }
+    Result<StoreCheck> checkStore(bool isWhole) override {
+        RETURN_IF_ERROR(enter("checkStore"));
+        RETURN_IF_ERROR(answers_.reachable);
+        answers_.isWholeChecked = isWhole;
+        return answers_.storeCheck;
+    }
+    Result<SubmitReply> submit(const SubmitRequest& request) override {
+        RETURN_IF_ERROR(enter("submit"));
+        answers_.note(answers_.submits, request);
+        if (answers_.submitsLost > 0) {
+            --answers_.submitsLost;
+            return unavailable("connection lost");
+        }
+        return answer(answers_.onSubmit, request, answers_.submitReply);
+    }
+    Result<RunPage> list(const ListRequest& request) override {
+        answers_.note(answers_.lists, request);
+        RETURN_IF_ERROR(answers_.listStatus);
+        RunPage page;
+        page.total = static_cast<std::int64_t>(answers_.runs.size());
+        for (const RunDetail& run : answers_.runs) {
+            if (static_cast<int>(page.runs.size()) == request.pageSize) {
+                page.nextPageToken = "more";
+                break;
+            }
+            page.runs.push_back(run.summary);
+        }
+        return page;
+    }
+    Result<RunDetail> get(const std::string& run) override {
+        for (const RunDetail& detail : answers_.runs) {
+            if (detail.summary.id == run || detail.summary.uid == run) {
+                return detail;
+            }
+        }
+        return notFound("no run '", run, "'");
+    }
+    Result<std::string> document(const std::string& run, LargeDocument which) override {
+        RETURN_IF_ERROR(enter("document"));
+        RETURN_IF_ERROR(get(run).status());
+        return which == LargeDocument::kPlan ? answers_.plan : answers_.wholeReceipt;
+    }
+    Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
+        RETURN_IF_ERROR(enter("metricRange"));
+        answers_.note(answers_.ranges, request);
+        return answer(answers_.onMetricRange, request, answers_.series);
+    }
+    Result<RunSummary> stop(const std::string& run, int, const std::string&) override {
+        return change(run, [](RunSummary& r) { r.state = RunState::kStopping; });
+    }
+    Result<RunSummary> resume(const std::string& run, std::int64_t step) override {
+        answers_.note(answers_.resumes, step);
+        ASSIGN_OR_RETURN(const RunDetail detail, get(run));
+        if (step == 0 && detail.checkpoints.empty()) {
+            return failedPrecondition(run, " has no checkpoint; --from-start begins again");
+        }
+        return change(run, [](RunSummary& r) { r.state = RunState::kQueued; });
+    }
+    Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
+        constexpr std::uint64_t kFileBytes = 1'200'000'000;
+        ASSIGN_OR_RETURN(RunDetail detail, get(run));
+        if (!isEnded(detail.summary.state)) {
+            return failedPrecondition(run, " is running; 'millrace stop' ends it first");
+        }
+        detail.summary.purgedMs = isForGood && answers_.knowsPurge ? 1'700'000'000'000 : 0;
+        return isForGood ? RemovedRun{detail.summary, kFileBytes, 0, 30 * 24}
+                         : RemovedRun{detail.summary, 0, kFileBytes, 30 * 24};
+    }
+    Result<RunSummary> restore(const std::string& run) override {
+        RETURN_IF_ERROR(enter("restore"));
+        return change(run, [](RunSummary& r) { r.deletedMs = 0; });
+    }
+    Result<RunSummary> setNote(const std::string& run, const std::string& note) override {
+        RETURN_IF_ERROR(enter("setNote"));
+        return change(run, [&](RunSummary& r) { r.note = note; });
+    }
+    Result<RunSummary> setTags(const std::string& run,
+                               const std::map<std::string, std::string>& set,
+                               const std::vector<std::string>& remove) override {
+        RETURN_IF_ERROR(enter("setTags"));
+        return change(run, [&](RunSummary& r) {
+            for (const auto& [key, value] : set) {
+                r.tags[key] = value;
+            }
+            for (const std::string& key : remove) {
+                r.tags.erase(key);
+            }
+        });
+    }
+    Result<FilterCheck> parseFilter(const std::string& filter) override {
+        RETURN_IF_ERROR(enter("parseFilter"));
+        return answer(answers_.onParseFilter, filter, answers_.filterCheck);
+    }
+    Result<CheckReply> check(const CheckRequest& request) override {
+        RETURN_IF_ERROR(enter("check"));
+        return answer(answers_.onCheck, request, answers_.checkReply);
+    }
+    Result<DatasetReply> dataset(const DatasetRequest& request) override {
+        RETURN_IF_ERROR(enter("dataset"));
+        return answer(answers_.onDataset, request, answers_.datasetReply);
+    }
+    Result<StepsReply> steps(const StepsRequest& request) override {
+        RETURN_IF_ERROR(enter("steps"));
+        return answer(answers_.onSteps, request, answers_.stepsReply);
+    }
+    Result<PreviewReply> preview(const PreviewRequest& request, std::stop_token stop) override {
+        RETURN_IF_ERROR(enter("preview", stop));
+        return answer(answers_.onPreview, request, PreviewReply{});
+    }
+    Result<std::vector<NodeInfo>> nodes() override { return answers_.nodeInfos; }
+
+    std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
+                                            StreamHandler<RunUpdate> handler) override {
+        return answers_.play(answers_.runScripts, std::move(handler));
+    }
+    std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
+                                               StreamHandler<MetricChunk> handler) override {
+        answers_.note(answers_.metricStarts_, request.fromStep);
+        return answers_.play(answers_.metricScripts, std::move(handler));
+    }
+    std::unique_ptr<Subscription> logs(const LogsRequest& request,
+                                       StreamHandler<LogChunk> handler) override {
+        answers_.note(answers_.logRequests_, request);
+        return answers_.play(answers_.logScripts, std::move(handler));
+    }
+    std::unique_ptr<Subscription> watchTelemetry(const std::string&,
+                                                 StreamHandler<NodeSample> handler) override {
+        return answers_.play(answers_.sampleScripts, std::move(handler));
+    }
+
+ protected:
+    /// Whether a call may be answered.
+    virtual Status enter(const std::string& call, const std::stop_token& stop = {}) {
+        static_cast<void>(call);
+        static_cast<void>(stop);
+        return okStatus();
+    }
+    /// The run as it is afterwards; kept only by a fake with a store.
+    virtual Result<RunSummary> change(const std::string& run,
+                                      const std::function<void(RunSummary&)>& what) {
+        ASSIGN_OR_RETURN(RunDetail detail, get(run));
+        what(detail.summary);
+        return detail.summary;
+    }
+
+ private:
+    template <class Reply, class Request>
+    static Result<Reply> answer(const std::function<Result<Reply>(const Request&)>& hook,
+                                const Request& request, const Reply& otherwise) {
+        return hook ? hook(request) : Result<Reply>(otherwise);
+    }
+
+    FakeAnswers& answers_;
+};
+
+}  // namespace millrace::client
