@@ -226,7 +226,6 @@ void PlotWidget::setLogY(bool isLog) {
         s_->isLogY = isLog;
         s_->isLayoutStale = true;
         dataChanged();
-        Q_EMIT logYChanged(isLog);
     }
 }
 

@@ -25,26 +25,17 @@ constexpr double kNameShare = 0.34;  // of the width, for names on the left
 struct EmptyCheck {
     bool operator()(const std::monostate&) const { return true; }
     bool operator()(const Curves&) const { return true; }
-    bool operator()(const Bars& bars) const {
-        return bars.categories.isEmpty() || bars.series.empty();
-    }
     bool operator()(const Histogram& histogram) const {
         return histogram.edges.size() < 2 || histogram.counts.empty() ||
                !(histogram.edges.back() > histogram.edges.front());
-    }
-    bool operator()(const Scatter& scatter) const {
-        return std::all_of(scatter.series.begin(), scatter.series.end(),
-                           [](const ScatterSeries& series) { return series.points.empty(); });
     }
     bool operator()(const Funnel& funnel) const { return funnel.steps.empty(); }
 };
 
 ChartKind kindOf(const ChartContent& content) {
-    return std::holds_alternative<Bars>(content)        ? ChartKind::kBars
-           : std::holds_alternative<Histogram>(content) ? ChartKind::kHistogram
-           : std::holds_alternative<Scatter>(content)   ? ChartKind::kScatter
-           : std::holds_alternative<Funnel>(content)    ? ChartKind::kFunnel
-                                                        : ChartKind::kCurves;
+    return std::holds_alternative<Histogram>(content) ? ChartKind::kHistogram
+           : std::holds_alternative<Funnel>(content)  ? ChartKind::kFunnel
+                                                      : ChartKind::kCurves;
 }
 
 QString quoted(const QString& text) {
@@ -53,37 +44,12 @@ QString quoted(const QString& text) {
            QLatin1Char('"');
 }
 
-QString barsCsv(const Bars& bars) {
-    QString csv = QStringLiteral("category,series,value\n");
-    for (int i = 0; i < bars.categories.size(); ++i) {
-        for (const BarSeries& series : bars.series) {
-            const auto at = static_cast<std::size_t>(i);
-            csv += quoted(bars.categories[i]) + QLatin1Char(',') + quoted(series.name) +
-                   QLatin1Char(',') +
-                   exactText(at < series.values.size() ? series.values[at] : kNoValue) +
-                   QLatin1Char('\n');
-        }
-    }
-    return csv;
-}
-
 QString histogramCsv(const Histogram& histogram) {
     QString csv = QStringLiteral("from,to,count\n");
     for (std::size_t i = 0; i < histogram.counts.size() && i + 1 < histogram.edges.size(); ++i) {
         csv += exactText(histogram.edges[i]) + QLatin1Char(',') +
                exactText(histogram.edges[i + 1]) + QLatin1Char(',') +
                exactText(histogram.counts[i]) + QLatin1Char('\n');
-    }
-    return csv;
-}
-
-QString scatterCsv(const Scatter& scatter) {
-    QString csv = QStringLiteral("series,label,x,y\n");
-    for (const ScatterSeries& series : scatter.series) {
-        for (const ScatterPoint& point : series.points) {
-            csv += quoted(series.name) + QLatin1Char(',') + quoted(point.label) + QLatin1Char(',') +
-                   exactText(point.x) + QLatin1Char(',') + exactText(point.y) + QLatin1Char('\n');
-        }
     }
     return csv;
 }
@@ -239,12 +205,9 @@ void StatisticChart::State::paintGrid(QPainter& painter, const ChartColors& colo
     const double ratio = painter.device()->devicePixelRatioF();
     const auto crisp = [ratio](double at) { return (std::floor(at * ratio) + 0.5) / ratio; };
     painter.setPen(QPen(colors.grid, 1 / ratio));
-    const bool hasXValues = kind != ChartKind::kBars || plot.isYCategories;
     for (const AxisText& text : plot.xTexts) {
         const double x = crisp(placeInChart(*plot.chart, text.value, 0).x());
-        if (hasXValues) {
-            painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
-        }
+        painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
     }
     for (const AxisText& text : plot.yTexts) {
         const double y = crisp(placeInChart(*plot.chart, 0, text.value).y());
@@ -282,20 +245,15 @@ void StatisticChart::State::paintTexts(QPainter& painter, const StatisticChart& 
         paintFunnelTexts(painter, widget);
         return;
     }
-    const bool isCategories = kind == ChartKind::kBars && !plot.isYCategories;
-    const double slot = isCategories && !plot.xTexts.empty()
-                            ? area.width() / static_cast<double>(plot.xTexts.size()) - 6
-                            : 1e6;
     const QString name = widget.xLabel();
     const double nameLeft = area.right() - (name.isEmpty() ? -20 : metrics.horizontalAdvance(name));
     const double baseline = area.bottom() + 4 + metrics.ascent();
     double free = -1e6;
     for (const AxisText& text : plot.xTexts) {
-        const QString shown = metrics.elidedText(text.text, Qt::ElideRight, std::max(slot, 12.0));
-        const double width = metrics.horizontalAdvance(shown);
+        const double width = metrics.horizontalAdvance(text.text);
         const double x = placeInChart(*plot.chart, text.value, 0).x() - width / 2;
         if (x > free && x + width < nameLeft - (name.isEmpty() ? 0 : 10)) {
-            painter.drawText(QPointF(x, baseline), shown);
+            painter.drawText(QPointF(x, baseline), text.text);
             free = x + width + 2;
         }
     }
@@ -380,47 +338,19 @@ QString StatisticChart::summary() const {
         }
         return head + steps.join(QStringLiteral("; "));
     }
-    if (const auto* bars = std::get_if<Bars>(&s_->content)) {
-        QStringList parts;
-        for (int i = 0; i < bars->categories.size() && i < 20; ++i) {
-            for (const BarSeries& series : bars->series) {
-                const auto at = static_cast<std::size_t>(i);
-                parts << bars->categories[i] + QLatin1Char(' ') +
-                             valueText(at < series.values.size() ? series.values[at] : kNoValue,
-                                       unit());
-            }
-        }
-        return head + parts.join(QStringLiteral("; "));
-    }
-    if (const auto* histogram = std::get_if<Histogram>(&s_->content)) {
-        return head + tr("%1 bins from %2 to %3")
-                          .arg(histogram->counts.size())
-                          .arg(valueText(histogram->edges.front(), unit()),
-                               valueText(histogram->edges.back(), unit()));
-    }
-    std::size_t numPoints = 0;
-    for (const ScatterSeries& series : std::get<Scatter>(s_->content).series) {
-        numPoints += series.points.size();
-    }
-    return head + tr("%1 points").arg(numPoints);
+    const auto& histogram = std::get<Histogram>(s_->content);
+    return head + tr("%1 bins from %2 to %3")
+                      .arg(histogram.counts.size())
+                      .arg(valueText(histogram.edges.front(), unit()),
+                           valueText(histogram.edges.back(), unit()));
 }
 
 QString StatisticChart::visibleCsv() const {
-    if (const auto* bars = std::get_if<Bars>(&s_->content)) {
-        return barsCsv(*bars);
-    }
     if (const auto* histogram = std::get_if<Histogram>(&s_->content)) {
         return histogramCsv(*histogram);
     }
-    if (const auto* scatter = std::get_if<Scatter>(&s_->content)) {
-        return scatterCsv(*scatter);
-    }
     const auto* funnel = std::get_if<Funnel>(&s_->content);
     return funnel != nullptr ? funnelCsv(*funnel) : QString();
-}
-
-std::unique_ptr<Chart> makeStatisticChart(ChartKind kind, QWidget* parent) {
-    return std::make_unique<StatisticChart>(kind, parent);
 }
 
 }  // namespace millrace::gui

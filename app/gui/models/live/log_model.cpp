@@ -445,30 +445,11 @@ int LogModel::rowCount(const QModelIndex& parent) const {
 }
 
 QVariant LogModel::data(const QModelIndex& index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid) || role != Qt::DisplayRole) {
         return {};
     }
     const LogRow line = row(index.row());
-    switch (role) {
-        case Qt::DisplayRole:
-            return line.isGap() ? missingText(line.numMissing) : fromUtf8(line.text);
-        case kTimeRole:
-            return QVariant::fromValue<qint64>(line.timeMs);
-        case kWorkerRole:
-            return fromUtf8(line.worker);
-        case kLevelRole:
-            return static_cast<int>(line.level);
-        case kStderrRole:
-            return line.isStderr;
-        case kAttemptRole:
-            return line.attempt;
-        case kGapRole:
-            return QVariant::fromValue<quint64>(line.numMissing);
-        case kSequenceRole:
-            return QVariant::fromValue<quint64>(line.sequence);
-        default:
-            return {};
-    }
+    return line.isGap() ? missingText(line.numMissing) : fromUtf8(line.text);
 }
 
 }  // namespace millrace::gui

@@ -26,7 +26,6 @@ class RunDiff : public QAbstractTableModel {
     /// A newer summary of one of them: state and metrics follow.
     void update(const client::RunSummary& run);
     void setOnlyDifferent(bool isOnly);
-    bool isOnlyDifferent() const { return isOnlyDifferent_; }
     /// Facts that differ, titles not counted.
     int numDifferent() const { return numDifferent_; }
     bool isSection(int row) const { return shown_[static_cast<std::size_t>(row)] < 0; }

@@ -189,7 +189,6 @@ void ChartBoard::choose(std::vector<std::string> metrics) {
         setMetrics(std::exchange(offered_, {}));
     }
     showPlots();
-    Q_EMIT chosenChanged();
 }
 
 void ChartBoard::clear() {

@@ -47,7 +47,6 @@ void RunActions::runAll(const std::vector<std::string>& ids, Call call,
         (daemon_.*call)(id, this, [this, id, batch, onEnd](Result<client::RunSummary> reply) {
             if (reply.ok()) {
                 batch->done.push_back(id);
-                Q_EMIT touched(qtext(id));
             } else {
                 batch->error = sentence(reply.status());
             }
@@ -92,7 +91,6 @@ void RunActions::resume(const std::string& id, std::int64_t step) {
             say(Notice::Kind::kError, sentence(reply.status()));
             return;
         }
-        Q_EMIT touched(qtext(id));
         Notice notice;
         notice.kind = Notice::Kind::kDone;
         notice.text = step > 0 ? QString("Resumed %1 from step %2.").arg(labelOf(id)).arg(step)
