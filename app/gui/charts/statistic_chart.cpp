@@ -19,7 +19,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr double kSide = 10, kHeader = 26, kBottom = 6;
+constexpr double kEdge = 10, kTitleHeight = 26, kFootHeight = 6;
 constexpr double kNameShare = 0.34;  // of the width, for names on the left
 
 struct EmptyCheck {
@@ -156,15 +156,15 @@ void StatisticChart::rebuild() {
                                  ? unit().suffix
                                  : QString();
     const bool isUnitOnX = s.kind == ChartKind::kHistogram;
-    paintChartTitle(painter, QRectF(kSide, 3, width() - 2 * kSide, kHeader - 5), title(),
+    paintChartTitle(painter, QRectF(kEdge, 3, width() - 2 * kEdge, kTitleHeight - 5), title(),
                     isUnitOnX ? yLabel() : unitText, colors, font());
-    const QRectF body(0, kHeader, width(), height() - kHeader - kBottom);
+    const QRectF body(0, kTitleHeight, width(), height() - kTitleHeight - kFootHeight);
     if (isEmpty() || body.height() < 30) {
         paintEmptyText(painter, body, emptyText(), colors, font());
         return;
     }
     s.plot = buildStatisticPlot(s.content, unit(), body.size(), colors);
-    s.legend.place(s.plot.legend, width() - 2 * kSide, 2, small);
+    s.legend.place(s.plot.legend, width() - 2 * kEdge, 2, small);
     placeChart();
     s.paintGrid(painter, colors);
     painter.setRenderHint(QPainter::Antialiasing);
@@ -182,15 +182,16 @@ void StatisticChart::placeChart() {
     const QFontMetricsF metrics(chartSmallFont(font()));
     const double tickRow = s.kind == ChartKind::kFunnel ? 4 : metrics.height() + 6;
     const double legendHeight = s.legend.height() > 0 ? s.legend.height() + 2 : 0;
-    const double left = kSide + s.leftMargin(metrics, width());
+    const double left = kEdge + s.leftMargin(metrics, width());
     // A funnel's figures stand on the right.
     const double right = s.kind == ChartKind::kFunnel
                              ? metrics.horizontalAdvance(QStringLiteral("88.8 M  -88.8 %")) + 12
                              : 14;
-    const QRectF area(left, kHeader + 2, std::max(20.0, width() - left - right - 4),
-                      std::max(20.0, height() - kHeader - 2 - kBottom - tickRow - legendHeight));
+    const QRectF area(
+        left, kTitleHeight + 2, std::max(20.0, width() - left - right - 4),
+        std::max(20.0, height() - kTitleHeight - 2 - kFootHeight - tickRow - legendHeight));
     s.chartRect = QRectF(0, 0, width(), height());
-    s.legendRect = QRectF(kSide, height() - kBottom - s.legend.height(), width() - 2 * kSide,
+    s.legendRect = QRectF(kEdge, height() - kFootHeight - s.legend.height(), width() - 2 * kEdge,
                           s.legend.height());
     s.scene.setSceneRect(s.chartRect);
     s.scene.addItem(s.plot.chart.get());
@@ -230,7 +231,7 @@ void StatisticChart::State::paintNames(QPainter& painter, const QFontMetricsF& m
     for (const AxisText& text : plot.yTexts) {
         const double y = placeInChart(*plot.chart, 0, text.value).y();
         const QString shown = plot.isYCategories ? metrics.elidedText(text.text, Qt::ElideMiddle,
-                                                                      area.left() - kSide - 8)
+                                                                      area.left() - kEdge - 8)
                                                  : text.text;
         painter.drawText(QRectF(0, y - metrics.height() / 2, area.left() - 7, metrics.height()),
                          Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, shown);
@@ -271,7 +272,7 @@ void StatisticChart::State::paintFunnelTexts(QPainter& painter,
         const FunnelStep& step = funnel->steps[static_cast<std::size_t>(i)];
         const double y = placeInChart(*plot.chart, 0, numSteps - 1 - i).y();
         const QRectF line(area.right() + 8, y - metrics.height() / 2,
-                          widget.width() - area.right() - 8 - kSide, metrics.height());
+                          widget.width() - area.right() - 8 - kEdge, metrics.height());
         const QString rows = shortText(step.rowsOut, {UnitKind::kCount, {}});
         painter.setPen(colors.text);
         painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, rows);

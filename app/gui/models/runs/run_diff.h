@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "app/gui/models/runs/metric_comparison.h"
 #include "app/gui/models/runs/run_facts.h"
-#include "app/gui/models/runs/run_rows.h"
 
 namespace millrace::gui {
 
@@ -59,10 +59,5 @@ class RunDiff : public QAbstractTableModel {
     bool isOnlyDifferent_ = true;
     int numDifferent_ = 0;
 };
-
-/// What a difference of a metric between two runs is worth; `other` is measured against.
-BaseDifference compareMetric(const std::string& metric, const client::RunSummary& run, double value,
-                             const client::RunSummary& other, double otherValue,
-                             const QString& otherName);
 
 }  // namespace millrace::gui

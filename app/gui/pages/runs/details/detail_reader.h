@@ -12,6 +12,7 @@
 #include <string>
 
 #include "app/client/daemon_values.h"
+#include "backend/core/status.h"
 
 namespace millrace::gui {
 
