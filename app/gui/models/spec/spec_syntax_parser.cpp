@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kDepthMax = 60;
 
-using Kind = SyntaxNode::Kind;
+using NodeKind = SyntaxNode::Kind;
 using Style = SyntaxNode::Style;
 
 bool isFlowMark(QChar c) {
@@ -222,7 +222,7 @@ bool SyntaxParser::isOrphanBeforeKey() const {
 
 int SyntaxParser::parseMap(int parent, int column) {
     const int index = make(parent, pos_);
-    node(index).kind = Kind::kMap;
+    node(index).kind = NodeKind::kMap;
     node(index).style = Style::kBlock;
     node(index).column = column;
     while (!atEnd()) {
@@ -272,7 +272,7 @@ void SyntaxParser::parseOrphan(int map) {
 
 int SyntaxParser::parseSequence(int parent, int column) {
     const int index = make(parent, pos_);
-    node(index).kind = Kind::kSequence;
+    node(index).kind = NodeKind::kSequence;
     node(index).style = Style::kBlock;
     node(index).column = column;
     while (!atEnd()) {
@@ -359,7 +359,7 @@ int SyntaxParser::parsePlain(int parent, int indent) {
         next = hasComment ? -1 : continuationOf(stop, indent);
         end = next >= 0 ? plainEnd(next) : end;
     }
-    node(index).kind = end > pos_ ? Kind::kScalar : Kind::kNull;
+    node(index).kind = end > pos_ ? NodeKind::kScalar : NodeKind::kNull;
     node(index).end = end;
     pos_ = std::max(end, pos_ + 1);
     skipLine();
@@ -369,7 +369,7 @@ int SyntaxParser::parsePlain(int parent, int indent) {
 int SyntaxParser::parseQuoted(int parent, int indent) {
     const int index = make(parent, pos_);
     const QChar quote = here();
-    node(index).kind = Kind::kScalar;
+    node(index).kind = NodeKind::kScalar;
     node(index).style = quote == u'"' ? Style::kDouble : Style::kSingle;
     int i = pos_ + 1;
     for (; i < size_; ++i) {
@@ -399,7 +399,7 @@ int SyntaxParser::parseQuoted(int parent, int indent) {
 
 int SyntaxParser::parseBlockScalar(int parent, int indent) {
     const int index = make(parent, pos_);
-    node(index).kind = Kind::kScalar;
+    node(index).kind = NodeKind::kScalar;
     node(index).style = Style::kBlockScalar;
     int blockIndent = 0;
     for (int i = pos_ + 1; i < size_ && !isBlankAt(i); ++i) {
@@ -434,7 +434,7 @@ int SyntaxParser::parseBlockScalar(int parent, int indent) {
 int SyntaxParser::parseFlow(int parent, int indent) {
     const int index = make(parent, pos_);
     const bool isMap = here() == u'{';
-    node(index).kind = isMap ? Kind::kMap : Kind::kSequence;
+    node(index).kind = isMap ? NodeKind::kMap : NodeKind::kSequence;
     node(index).style = Style::kFlow;
     if (++depth_ > kDepthMax) {
         pos_ = lineEnd(pos_);
@@ -543,7 +543,7 @@ void SyntaxParser::parseFlowItem(int sequence, int indent) {
     const QString key = out_.value(item);
     const int keyEnd = node(item).end;
     node(item) = SyntaxNode{};
-    node(item).kind = Kind::kMap;
+    node(item).kind = NodeKind::kMap;
     node(item).style = Style::kFlow;
     node(item).begin = node(item).entryBegin = begin;
     node(item).parent = sequence;
@@ -584,7 +584,7 @@ int SyntaxParser::parseFlowPlain(int parent, int indent) {
             break;
         }
     }
-    node(index).kind = end > node(index).begin ? Kind::kScalar : Kind::kNull;
+    node(index).kind = end > node(index).begin ? NodeKind::kScalar : NodeKind::kNull;
     node(index).end = end;
     pos_ = std::max(end, node(index).begin);
     return index;
