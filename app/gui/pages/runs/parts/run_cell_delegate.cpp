@@ -224,7 +224,7 @@ QString differenceLabel(const BaseDifference& difference) {
     const bool doesCompare =
         difference.verdict != Verdict::kOtherRows && difference.verdict != Verdict::kOtherTraining;
     return doesCompare ? differenceText(difference.value, difference.other)
-                       : QString(QChar(0x2260)) + " rows";
+                       : QObject::tr("\u2260 rows");
 }
 
 QColor differenceColor(const BaseDifference& difference, const ThemeColors& colors) {
