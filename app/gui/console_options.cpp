@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "app/gui/console_pages.h"
 #include "backend/core/paths.h"
 
 #ifndef MILLRACE_VERSION
@@ -119,26 +120,16 @@ const OptionText* findOption(const std::string& name) {
 }  // namespace
 
 std::optional<PageName> parsePage(const QString& word) {
-    for (const PageName page : kAllPages) {
-        if (nameOf(page) == word) {
-            return page;
+    for (const PageEntry& page : allPages()) {
+        if (word == QLatin1String(page.word)) {
+            return page.name;
         }
     }
     return std::nullopt;
 }
 
 QString nameOf(PageName page) {
-    switch (page) {
-        case PageName::kWatch:
-            return QStringLiteral("watch");
-        case PageName::kRuns:
-            return QStringLiteral("runs");
-        case PageName::kLaunch:
-            return QStringLiteral("launch");
-        case PageName::kData:
-            break;
-    }
-    return QStringLiteral("data");
+    return QLatin1String(entryOf(page).word);
 }
 
 Result<ConsoleOptions> parseConsoleOptions(const std::vector<std::string>& arguments) {

@@ -29,7 +29,5 @@ std::string consoleVersion();  ///< "0.1.0"
 
 std::optional<PageName> parsePage(const QString& word);  ///< "watch", "runs", "launch", "data"
 QString nameOf(PageName page);                           ///< as parsePage reads it
-inline constexpr PageName kAllPages[] = {PageName::kWatch, PageName::kRuns, PageName::kLaunch,
-                                         PageName::kData};
 
 }  // namespace millrace::gui

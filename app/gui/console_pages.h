@@ -1,13 +1,27 @@
 #pragma once
-// Makes the pages of the console.
+// The pages of the console, in the order of the side bar: the one table that knows them all.
 //
-// Threads: the GUI thread.
+// A page more is a name in page.h, a line here, and its own folder. Threads: the GUI thread.
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "app/gui/pages/page.h"
+#include "app/gui/widgets/icons.h"
 
 namespace millrace::gui {
+
+struct PageEntry {
+    PageName name;
+    const char* word;   ///< on the command line and in the settings
+    const char* title;  ///< in the side bar
+    Glyph glyph;
+    std::unique_ptr<Page> (*make)(const PageContext& context);
+};
+
+/// The place of an entry is the value of its name.
+std::span<const PageEntry> allPages();
+const PageEntry& entryOf(PageName name);
 
 using MakePage = std::function<std::unique_ptr<Page>(PageName name, const PageContext& context)>;
 

@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QCloseEvent>
+#include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLineEdit>
@@ -35,21 +36,12 @@ Q_LOGGING_CATEGORY(startLog, "millrace.start", QtWarningMsg)
 
 constexpr int kStatusTickMs = 500;
 
-struct PageLook {
-    const char* title;
-    Glyph glyph;
-};
-constexpr PageLook kLooks[] = {{"Watch", Glyph::kWatch},
-                               {"Runs", Glyph::kRuns},
-                               {"Launch", Glyph::kLaunch},
-                               {"Data", Glyph::kData}};
-
 std::size_t placeOf(PageName name) {
     return static_cast<std::size_t>(name);
 }
 
 QString titleOf(PageName name) {
-    return QString::fromLatin1(kLooks[placeOf(name)].title);
+    return QCoreApplication::translate("PageName", entryOf(name).title);
 }
 
 // A page stands in the viewport of its scroll area.
@@ -96,14 +88,14 @@ QWidget* MainWindow::makeContent() {
     columns->setContentsMargins(0, 0, 0, 0);
     columns->setSpacing(0);
     side_ = new SideBar(content);
-    for (const PageName name : kAllPages) {
-        side_->addPage(kLooks[placeOf(name)].glyph, titleOf(name),
-                       tr("Ctrl+%1").arg(placeOf(name) + 1));
+    for (const PageEntry& entry : allPages()) {
+        side_->addPage(entry.glyph, titleOf(entry.name),
+                       tr("Ctrl+%1").arg(placeOf(entry.name) + 1));
     }
     side_->addFootButton(Glyph::kKeyboard, tr("Keys"), tr("Shortcuts  ?"), this,
                          [this] { openShortcuts(); });
     connect(side_, &SideBar::chosen, this,
-            [this](int place) { showPage(kAllPages[static_cast<std::size_t>(place)]); });
+            [this](int place) { showPage(allPages()[static_cast<std::size_t>(place)].name); });
     columns->addWidget(side_);
     auto* rows = new QVBoxLayout;
     rows->setSpacing(0);
@@ -199,7 +191,8 @@ Page& MainWindow::page(PageName name) {
 }
 
 void MainWindow::makeOtherPages() {
-    for (const PageName name : kAllPages) {
+    for (const PageEntry& entry : allPages()) {
+        const PageName name = entry.name;
         if (pages_[placeOf(name)] == nullptr) {
             page(name);
             QTimer::singleShot(0, this, &MainWindow::makeOtherPages);
@@ -239,7 +232,8 @@ void MainWindow::tell(const Notice& notice) {
 
 std::vector<Command> MainWindow::ownCommands() {
     std::vector<Command> commands;
-    for (const PageName name : kAllPages) {
+    for (const PageEntry& entry : allPages()) {
+        const PageName name = entry.name;
         commands.push_back({tr("Go to %1").arg(titleOf(name)),
                             QKeySequence(tr("Ctrl+%1").arg(placeOf(name) + 1)),
                             [this, name] { showPage(name); }});
@@ -268,7 +262,8 @@ std::vector<Command> MainWindow::ownCommands() {
 
 std::vector<PageCommands> MainWindow::allCommands() {
     std::vector<PageCommands> all{{titleOf(current_), page(current_).commands()}};
-    for (const PageName name : kAllPages) {
+    for (const PageEntry& entry : allPages()) {
+        const PageName name = entry.name;
         if (name != current_) {
             // A command of another page needs that page in front.
             PageCommands other{titleOf(name), page(name).commands()};

@@ -7,8 +7,8 @@
 // it.
 #include <QMainWindow>
 #include <QPointer>
-#include <array>
 #include <functional>
+#include <vector>
 
 #include "app/gui/console_pages.h"
 #include "app/gui/models/known_daemons.h"
@@ -88,7 +88,7 @@ class MainWindow final : public QMainWindow {
     NoticeStack* notices_ = nullptr;
     CommandPalette* palette_ = nullptr;
     ShortcutSheet* sheet_ = nullptr;
-    std::array<Page*, 4> pages_{};
+    std::vector<Page*> pages_ = std::vector<Page*>(allPages().size());
     PageName current_ = PageName::kRuns;
     bool hasPainted_ = false;
 };

@@ -63,15 +63,12 @@ class Asking final : public Following {
 class DaemonBridge::Parts {
  public:
     Parts(DaemonBridge* bridge, MakeClient makeClient)
-        : bridge_(bridge), makeClient_(std::move(makeClient)), clock_([this] { deliver(); }) {
-        connect(&requests_, &Requests::emptied, bridge, [this] { saySettled(); });
-    }
+        : bridge_(bridge), makeClient_(std::move(makeClient)), clock_([this] { deliver(); }) {}
     ~Parts() { leave(); }
 
     void connectTo(const std::string& address);
     void leave();
     void deliver();
-    void saySettled();
     bool isSettled() const { return requests_.isEmpty() && isListDelivered_; }
     std::uint64_t numDropped() const {
         return numDropped_ + (connection_ ? connection_->mailbox.numDropped() : 0);
@@ -131,12 +128,6 @@ void DaemonBridge::Parts::connectTo(const std::string& address) {
     }
 }
 
-void DaemonBridge::Parts::saySettled() {
-    if (isSettled()) {
-        Q_EMIT bridge_->settled();
-    }
-}
-
 // Whoever is called may connect to another daemon or end everything: then the rest is void.
 void DaemonBridge::Parts::deliver() {
     const std::weak_ptr<Connection> current = connection_;
@@ -159,11 +150,8 @@ void DaemonBridge::Parts::deliver() {
         Q_EMIT bridge_->nodesChanged();
     }
     if (!isVoid() && parcel.runs) {
-        const bool isFirst = parcel.runs->isComplete && !std::exchange(isListDelivered_, true);
+        isListDelivered_ = isListDelivered_ || parcel.runs->isComplete;
         Q_EMIT bridge_->runsChanged(*parcel.runs);
-        if (isFirst && !isVoid()) {
-            saySettled();
-        }
     }
     for (std::size_t i = 0; !isVoid() && i < parcel.samples.size(); ++i) {
         Q_EMIT bridge_->nodeSampled(parcel.samples[i]);

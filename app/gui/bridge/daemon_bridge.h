@@ -115,8 +115,6 @@ class DaemonBridge final : public QObject {
     void nodesChanged();
     /// The newest sample of a node, about once a second.
     void nodeSampled(const millrace::client::NodeSample& sample);
-    /// isSettled() may have become true.
-    void settled();
 
  private:
     class Parts;

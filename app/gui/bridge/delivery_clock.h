@@ -22,7 +22,6 @@ class DeliveryClock final : public QObject {
     /// Something waits.
     void wake();
     std::uint64_t numDeliveries() const { return numDeliveries_; }
-    bool isResting() const { return !isAwake_ && !timer_.isActive(); }
 
  private:
     void schedule();

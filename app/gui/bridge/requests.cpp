@@ -71,9 +71,6 @@ void Requests::dropIf(Wanted isWanted) {
     for (const std::uint64_t id : ids) {
         drop(id);
     }
-    if (!ids.empty() && waiting_.empty()) {
-        Q_EMIT emptied();
-    }
 }
 
 void Requests::dropDaemon() {
@@ -104,9 +101,6 @@ void Requests::deliver() {
         if (self == nullptr) {
             return;  // whoever got the answer left everything
         }
-    }
-    if (waiting_.empty()) {
-        Q_EMIT emptied();
     }
 }
 

@@ -44,10 +44,6 @@ class Requests final : public QObject {
     /// Joins the threads; make what is under way end first.
     void stop() { pool_.stop(); }
 
- Q_SIGNALS:
-    /// The last request was answered or given up.
-    void emptied();
-
  private:
     struct Waiting {
         Order order;

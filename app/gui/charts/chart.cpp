@@ -65,7 +65,7 @@ std::unique_ptr<Chart> makeChart(ChartKind kind, QWidget* parent) {
     if (kind == ChartKind::kCurves) {
         return std::make_unique<PlotWidget>(parent);
     }
-    return makeStatisticChart(kind, parent);
+    return std::make_unique<StatisticChart>(kind, parent);
 }
 
 }  // namespace millrace::gui

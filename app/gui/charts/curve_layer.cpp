@@ -12,6 +12,7 @@ constexpr double kMarkerRadius = 2.2;
 constexpr double kMarkerSpacing = 16;  // logical pixels between points that get a dot
 constexpr double kRawOpacity = 0.28, kDimmedOpacity = 0.22;
 constexpr double kFlat = 1.5;  // device pixels: less is drawn as a line, more as a span
+// Rows are clamped to this: a value of 1e300 would leave the range of int in the raster.
 constexpr double kFarAway = 1e5;
 
 int floorToInt(double value) {
@@ -55,13 +56,15 @@ double axisOffset(const Curve& curve, XAxis axis) {
 
 double LayerGeometry::yToRow(double value) const {
     if (isLogY && !(value > 0)) {
-        return rows + kFarAway;
+        return rows + kFarAway;  // no logarithm: the line leaves the plot at its foot
     }
     const double part = isLogY ? std::log(value / y.low) / std::log(y.high / y.low)
                                : (value - y.low) / (y.high - y.low);
     return std::clamp(rows * (1 - part), -kFarAway, rows + kFarAway);
 }
 
+// A curve is the same as long as its store is: a new colour or name keeps the averages, which are
+// dear. What is drawn is stale in any case.
 void CurveLayer::setCurves(const std::vector<Curve>& curves) {
     std::vector<Line> lines;
     lines.reserve(curves.size());
@@ -99,6 +102,9 @@ CurveLayer::Source CurveLayer::smoothSource(const Line& line) {
     return {line.smoothed.store(), CurveAxis::kX, line.offset};
 }
 
+// Only a view that moved to the right by whole columns, and in nothing else, is shifted: that is
+// what a live chart does all day. To the left there is nothing to gain, since nobody scrolls there
+// twenty times a second. 0: no shift.
 int CurveLayer::shiftFor(const LayerGeometry& geometry) const {
     LayerGeometry moved = geometry_;
     moved.firstBin = geometry.firstBin;
@@ -112,6 +118,8 @@ void CurveLayer::shiftTrace(Trace& trace, const Source& source, int columns) {
     if (trace.density != Density::kDense || !trace.isFresh) {
         return;
     }
+    // The envelope of a column depends on its borders alone, and they are multiples of binWidth:
+    // what was computed for a column holds wherever it stands.
     std::move(trace.bins.begin() + columns, trace.bins.end(), trace.bins.begin());
     const int first = geometry_.columns - columns;
     source.store.envelope(source.axis, source.offset, geometry_.binWidth,
@@ -141,6 +149,7 @@ CurveLayer::Density CurveLayer::densityOf(const Source& source) const {
     if (numVisible * kMarkerSpacing * geometry_.scale <= geometry_.columns) {
         return Density::kMarked;
     }
+    // Below two points a column an envelope has more columns than points to draw.
     return 2 * numVisible <= geometry_.columns ? Density::kSparse : Density::kDense;
 }
 
@@ -151,6 +160,9 @@ int CurveLayer::refreshTrace(Trace& trace, const Source& source) {
         return geometry_.columns;
     }
     const Density density = densityOf(source);
+    // Points are only appended, unless the store says that it rewrote some: then nothing left of
+    // the newest point drawn has changed. Its own column has, and the line from it to the next
+    // point.
     int first = 0;
     if (trace.isFresh && trace.rewrites == store.rewrites() && density == trace.density) {
         first = std::max(0, floorToInt(geometry_.xToColumn(trace.lastX - source.offset)));
@@ -212,6 +224,7 @@ DirtyColumns CurveLayer::update(const LayerGeometry& geometry) {
     if (first >= geometry.columns) {
         return {};
     }
+    // Columns are cleared as a whole, so what reaches into them from the left is drawn again too.
     first = std::max(0, first - reachOf(geometry.scale));
     const int last = isAnew || first == 0 || shifted > 0 ? geometry.columns : lastColumn();
     draw(first, std::max(first, last));
@@ -230,7 +243,7 @@ int CurveLayer::lastColumn() const {
 void CurveLayer::draw(int from, int to) {
     clearColumns(image_, from, to);
     numColumnsDrawn_ += static_cast<std::uint64_t>(to - from);
-    for (const bool isTop : {false, true}) {
+    for (const bool isTop : {false, true}) {  // the highlighted curve lies above the others
         for (const Line& line : lines_) {
             if ((line.curve.id == highlighted_) == isTop && !hidden_.contains(line.curve.id)) {
                 drawLine(line, from, to);
@@ -245,6 +258,8 @@ void CurveLayer::drawLine(const Line& line, int from, int to) {
     const double extra = isHighlighted ? kHighlightExtra : 0;
     const auto half = [&](double width) { return (width + extra) * geometry_.scale / 2; };
     const int dash = line.curve.isDashed ? static_cast<int>(std::lround(6 * geometry_.scale)) : 0;
+    // Dashes are counted from the axis' zero and not from the image's edge: they move with the
+    // curve.
     const int period = std::max(1, dash + dash / 2);
     const int phase = static_cast<int>(((geometry_.firstBin % period) + period) % period);
     drawTrace(line.raw, rawSource(line), {half(kLineWidth), from, to});
@@ -269,6 +284,7 @@ void CurveLayer::drawTrace(const Trace& trace, const Source& source, const Pen& 
     }
 }
 
+// From one point before the view to one behind it, so that lines leave through its edges.
 void CurveLayer::drawPoints(const Trace& trace, const Source& source, const Pen& pen) {
     const CurveStore& store = source.store;
     const double left = geometry_.columnToX(pen.from - reachOf(geometry_.scale)) + source.offset;
@@ -286,7 +302,7 @@ void CurveLayer::drawPoints(const Trace& trace, const Source& source, const Pen&
         }
         const double toColumn = geometry_.xToColumn(store.place(i, source.axis) - source.offset);
         const double toRow = geometry_.yToRow(store.at(i).y);
-        const bool isJoined = i > 0 && isValue(i - 1);
+        const bool isJoined = i > 0 && isValue(i - 1);  // a NaN between two values is a gap
         if (i > begin && isJoined) {
             raster_.addSegment(column, row, toColumn, toRow, pen.halfWidth);
         }
@@ -319,6 +335,8 @@ void CurveLayer::drawBins(const Trace& trace, const Source&, const Pen& pen) {
     }
 }
 
+// A column of many points is a span from the least to the greatest. One that only rises or falls is
+// drawn as the slanted line that it is: spans side by side would make stairs of a smooth curve.
 void CurveLayer::drawBin(const CurveBin& bin, int column, const Pen& pen) {
     const double top = geometry_.yToRow(bin.max), bottom = geometry_.yToRow(bin.min);
     const double middle = column + 0.5;
@@ -336,7 +354,9 @@ void CurveLayer::drawBin(const CurveBin& bin, int column, const Pen& pen) {
     raster_.addSpan(column, top, bottom, pen.halfWidth / 2);
 }
 
-// Connects the values of two columns that have values, and none between them.
+// Connects the values of two columns that have values, and none between them. Spans that overlap
+// are one shape already; where they do not, the vertical distance between them is filled. Flat ones
+// are joined by a line.
 void CurveLayer::joinBins(const Trace& trace, int left, int right, const Pen& pen) {
     const CurveBin& a = trace.bins[static_cast<std::size_t>(left)];
     const CurveBin& b = trace.bins[static_cast<std::size_t>(right)];

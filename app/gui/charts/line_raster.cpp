@@ -47,6 +47,8 @@ void LineRaster::touch(int column, int top, int bottom) {
     bottom_[c] = std::max(bottom_[c], bottom);
 }
 
+// The greatest coverage wins instead of the sum: two segments of one curve that meet in a pixel
+// must not darken it, and a translucent curve must not show its joints.
 void LineRaster::raise(int column, int row, double coverage) {
     std::uint8_t& cell =
         mask_[static_cast<std::size_t>(column) * static_cast<std::size_t>(height_) +
@@ -71,6 +73,7 @@ void LineRaster::addSpan(int column, double top, double bottom, double halfWidth
     const int firstFull = std::clamp(static_cast<int>(std::ceil(low)), first, last);
     const int lastFull = std::clamp(static_cast<int>(std::floor(high)), firstFull, last);
     std::fill(cells + firstFull, cells + lastFull, std::uint8_t{255});
+    // The two ends cover their pixels in part; a span within one pixel has only the first.
     if (first < firstFull) {
         raise(column, first, std::min(high, first + 1.0) - low);
     }
@@ -79,6 +82,8 @@ void LineRaster::addSpan(int column, double top, double bottom, double halfWidth
     }
 }
 
+// The distance of each pixel's middle from the segment, one pixel wide from full to none: exact
+// enough for lines of one or two pixels and far cheaper than a polygon. x0 <= x1.
 void LineRaster::addSegment(double x0, double y0, double x1, double y1, double halfWidth) {
     const double reach = halfWidth + 0.5;
     const int first = std::max(from_, static_cast<int>(std::floor(std::max(x0 - reach, -1e6))));
@@ -90,8 +95,8 @@ void LineRaster::addSegment(double x0, double y0, double x1, double y1, double h
         // The rows that the band can reach within this column.
         double a = y0, b = y1;
         if (dx > 0) {
-            a = y0 + slope * std::clamp(column + 0.5 - 0.5 - reach - x0, 0.0, dx);
-            b = y0 + slope * std::clamp(column + 0.5 + 0.5 + reach - x0, 0.0, dx);
+            a = y0 + slope * std::clamp(column - reach - x0, 0.0, dx);
+            b = y0 + slope * std::clamp(column + 1 + reach - x0, 0.0, dx);
         }
         const double low = std::clamp(std::min(a, b) - reach, 0.0, double(height_));
         const double high = std::clamp(std::max(a, b) + reach, 0.0, double(height_));
@@ -115,6 +120,7 @@ void LineRaster::addSegment(double x0, double y0, double x1, double y1, double h
     }
 }
 
+// Empties the mask on its way: the next line finds it clean, and only touched rows are visited.
 void LineRaster::blend(QImage& image, const QColor& color, double opacity, int dash, int phase) {
     const double alpha = color.alphaF() * opacity;
     const auto channel = [&](double value) {

@@ -59,6 +59,8 @@ QString isoTime(double ms) {
 
 }  // namespace
 
+// Under the mouse is a curve that has values within three pixels of it: its envelope there, since a
+// dense curve has thousands of points, or the nearest point of a sparse one.
 QString PlotWidget::State::curveAt(const QPointF& position) const {
     QString nearest;
     double least = kNear;

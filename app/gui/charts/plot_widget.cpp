@@ -131,6 +131,8 @@ QRect PlotWidget::State::sync(PlotWidget& widget) {
     if (geometry != geometryBefore) {
         isFrameStale = true;
     }
+    // Curves alone changed: only the columns that they touched are painted. That is the case twenty
+    // times a second.
     const DirtyColumns dirty = layer.update(geometry);
     return isFrameStale ? widget.rect() : dirtyRect(dirty);
 }
@@ -226,7 +228,6 @@ void PlotWidget::setLogY(bool isLog) {
         s_->isLogY = isLog;
         s_->isLayoutStale = true;
         dataChanged();
-        Q_EMIT logYChanged(isLog);
     }
 }
 

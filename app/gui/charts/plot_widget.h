@@ -87,7 +87,6 @@ class PlotWidget : public Chart {
     void rangeSelected(double from, double to);
     void curveHiddenChanged(const QString& id, bool isHidden);
     void curveHighlighted(const QString& id);
-    void logYChanged(bool isLog);
 
  protected:
     void appearanceChanged() override;

@@ -19,32 +19,23 @@
 namespace millrace::gui {
 namespace {
 
-constexpr double kSide = 10, kHeader = 26, kBottom = 6;
+constexpr double kEdge = 10, kTitleHeight = 26, kFootHeight = 6;
 constexpr double kNameShare = 0.34;  // of the width, for names on the left
 
 struct EmptyCheck {
     bool operator()(const std::monostate&) const { return true; }
     bool operator()(const Curves&) const { return true; }
-    bool operator()(const Bars& bars) const {
-        return bars.categories.isEmpty() || bars.series.empty();
-    }
     bool operator()(const Histogram& histogram) const {
         return histogram.edges.size() < 2 || histogram.counts.empty() ||
                !(histogram.edges.back() > histogram.edges.front());
-    }
-    bool operator()(const Scatter& scatter) const {
-        return std::all_of(scatter.series.begin(), scatter.series.end(),
-                           [](const ScatterSeries& series) { return series.points.empty(); });
     }
     bool operator()(const Funnel& funnel) const { return funnel.steps.empty(); }
 };
 
 ChartKind kindOf(const ChartContent& content) {
-    return std::holds_alternative<Bars>(content)        ? ChartKind::kBars
-           : std::holds_alternative<Histogram>(content) ? ChartKind::kHistogram
-           : std::holds_alternative<Scatter>(content)   ? ChartKind::kScatter
-           : std::holds_alternative<Funnel>(content)    ? ChartKind::kFunnel
-                                                        : ChartKind::kCurves;
+    return std::holds_alternative<Histogram>(content) ? ChartKind::kHistogram
+           : std::holds_alternative<Funnel>(content)  ? ChartKind::kFunnel
+                                                      : ChartKind::kCurves;
 }
 
 QString quoted(const QString& text) {
@@ -53,37 +44,12 @@ QString quoted(const QString& text) {
            QLatin1Char('"');
 }
 
-QString barsCsv(const Bars& bars) {
-    QString csv = QStringLiteral("category,series,value\n");
-    for (int i = 0; i < bars.categories.size(); ++i) {
-        for (const BarSeries& series : bars.series) {
-            const auto at = static_cast<std::size_t>(i);
-            csv += quoted(bars.categories[i]) + QLatin1Char(',') + quoted(series.name) +
-                   QLatin1Char(',') +
-                   exactText(at < series.values.size() ? series.values[at] : kNoValue) +
-                   QLatin1Char('\n');
-        }
-    }
-    return csv;
-}
-
 QString histogramCsv(const Histogram& histogram) {
     QString csv = QStringLiteral("from,to,count\n");
     for (std::size_t i = 0; i < histogram.counts.size() && i + 1 < histogram.edges.size(); ++i) {
         csv += exactText(histogram.edges[i]) + QLatin1Char(',') +
                exactText(histogram.edges[i + 1]) + QLatin1Char(',') +
                exactText(histogram.counts[i]) + QLatin1Char('\n');
-    }
-    return csv;
-}
-
-QString scatterCsv(const Scatter& scatter) {
-    QString csv = QStringLiteral("series,label,x,y\n");
-    for (const ScatterSeries& series : scatter.series) {
-        for (const ScatterPoint& point : series.points) {
-            csv += quoted(series.name) + QLatin1Char(',') + quoted(point.label) + QLatin1Char(',') +
-                   exactText(point.x) + QLatin1Char(',') + exactText(point.y) + QLatin1Char('\n');
-        }
     }
     return csv;
 }
@@ -190,15 +156,15 @@ void StatisticChart::rebuild() {
                                  ? unit().suffix
                                  : QString();
     const bool isUnitOnX = s.kind == ChartKind::kHistogram;
-    paintChartTitle(painter, QRectF(kSide, 3, width() - 2 * kSide, kHeader - 5), title(),
+    paintChartTitle(painter, QRectF(kEdge, 3, width() - 2 * kEdge, kTitleHeight - 5), title(),
                     isUnitOnX ? yLabel() : unitText, colors, font());
-    const QRectF body(0, kHeader, width(), height() - kHeader - kBottom);
+    const QRectF body(0, kTitleHeight, width(), height() - kTitleHeight - kFootHeight);
     if (isEmpty() || body.height() < 30) {
         paintEmptyText(painter, body, emptyText(), colors, font());
         return;
     }
     s.plot = buildStatisticPlot(s.content, unit(), body.size(), colors);
-    s.legend.place(s.plot.legend, width() - 2 * kSide, 2, small);
+    s.legend.place(s.plot.legend, width() - 2 * kEdge, 2, small);
     placeChart();
     s.paintGrid(painter, colors);
     painter.setRenderHint(QPainter::Antialiasing);
@@ -216,15 +182,16 @@ void StatisticChart::placeChart() {
     const QFontMetricsF metrics(chartSmallFont(font()));
     const double tickRow = s.kind == ChartKind::kFunnel ? 4 : metrics.height() + 6;
     const double legendHeight = s.legend.height() > 0 ? s.legend.height() + 2 : 0;
-    const double left = kSide + s.leftMargin(metrics, width());
+    const double left = kEdge + s.leftMargin(metrics, width());
     // A funnel's figures stand on the right.
     const double right = s.kind == ChartKind::kFunnel
                              ? metrics.horizontalAdvance(QStringLiteral("88.8 M  -88.8 %")) + 12
                              : 14;
-    const QRectF area(left, kHeader + 2, std::max(20.0, width() - left - right - 4),
-                      std::max(20.0, height() - kHeader - 2 - kBottom - tickRow - legendHeight));
+    const QRectF area(
+        left, kTitleHeight + 2, std::max(20.0, width() - left - right - 4),
+        std::max(20.0, height() - kTitleHeight - 2 - kFootHeight - tickRow - legendHeight));
     s.chartRect = QRectF(0, 0, width(), height());
-    s.legendRect = QRectF(kSide, height() - kBottom - s.legend.height(), width() - 2 * kSide,
+    s.legendRect = QRectF(kEdge, height() - kFootHeight - s.legend.height(), width() - 2 * kEdge,
                           s.legend.height());
     s.scene.setSceneRect(s.chartRect);
     s.scene.addItem(s.plot.chart.get());
@@ -239,12 +206,9 @@ void StatisticChart::State::paintGrid(QPainter& painter, const ChartColors& colo
     const double ratio = painter.device()->devicePixelRatioF();
     const auto crisp = [ratio](double at) { return (std::floor(at * ratio) + 0.5) / ratio; };
     painter.setPen(QPen(colors.grid, 1 / ratio));
-    const bool hasXValues = kind != ChartKind::kBars || plot.isYCategories;
     for (const AxisText& text : plot.xTexts) {
         const double x = crisp(placeInChart(*plot.chart, text.value, 0).x());
-        if (hasXValues) {
-            painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
-        }
+        painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
     }
     for (const AxisText& text : plot.yTexts) {
         const double y = crisp(placeInChart(*plot.chart, 0, text.value).y());
@@ -267,7 +231,7 @@ void StatisticChart::State::paintNames(QPainter& painter, const QFontMetricsF& m
     for (const AxisText& text : plot.yTexts) {
         const double y = placeInChart(*plot.chart, 0, text.value).y();
         const QString shown = plot.isYCategories ? metrics.elidedText(text.text, Qt::ElideMiddle,
-                                                                      area.left() - kSide - 8)
+                                                                      area.left() - kEdge - 8)
                                                  : text.text;
         painter.drawText(QRectF(0, y - metrics.height() / 2, area.left() - 7, metrics.height()),
                          Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, shown);
@@ -282,20 +246,15 @@ void StatisticChart::State::paintTexts(QPainter& painter, const StatisticChart& 
         paintFunnelTexts(painter, widget);
         return;
     }
-    const bool isCategories = kind == ChartKind::kBars && !plot.isYCategories;
-    const double slot = isCategories && !plot.xTexts.empty()
-                            ? area.width() / static_cast<double>(plot.xTexts.size()) - 6
-                            : 1e6;
     const QString name = widget.xLabel();
     const double nameLeft = area.right() - (name.isEmpty() ? -20 : metrics.horizontalAdvance(name));
     const double baseline = area.bottom() + 4 + metrics.ascent();
     double free = -1e6;
     for (const AxisText& text : plot.xTexts) {
-        const QString shown = metrics.elidedText(text.text, Qt::ElideRight, std::max(slot, 12.0));
-        const double width = metrics.horizontalAdvance(shown);
+        const double width = metrics.horizontalAdvance(text.text);
         const double x = placeInChart(*plot.chart, text.value, 0).x() - width / 2;
         if (x > free && x + width < nameLeft - (name.isEmpty() ? 0 : 10)) {
-            painter.drawText(QPointF(x, baseline), shown);
+            painter.drawText(QPointF(x, baseline), text.text);
             free = x + width + 2;
         }
     }
@@ -313,7 +272,7 @@ void StatisticChart::State::paintFunnelTexts(QPainter& painter,
         const FunnelStep& step = funnel->steps[static_cast<std::size_t>(i)];
         const double y = placeInChart(*plot.chart, 0, numSteps - 1 - i).y();
         const QRectF line(area.right() + 8, y - metrics.height() / 2,
-                          widget.width() - area.right() - 8 - kSide, metrics.height());
+                          widget.width() - area.right() - 8 - kEdge, metrics.height());
         const QString rows = shortText(step.rowsOut, {UnitKind::kCount, {}});
         painter.setPen(colors.text);
         painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, rows);
@@ -380,47 +339,19 @@ QString StatisticChart::summary() const {
         }
         return head + steps.join(QStringLiteral("; "));
     }
-    if (const auto* bars = std::get_if<Bars>(&s_->content)) {
-        QStringList parts;
-        for (int i = 0; i < bars->categories.size() && i < 20; ++i) {
-            for (const BarSeries& series : bars->series) {
-                const auto at = static_cast<std::size_t>(i);
-                parts << bars->categories[i] + QLatin1Char(' ') +
-                             valueText(at < series.values.size() ? series.values[at] : kNoValue,
-                                       unit());
-            }
-        }
-        return head + parts.join(QStringLiteral("; "));
-    }
-    if (const auto* histogram = std::get_if<Histogram>(&s_->content)) {
-        return head + tr("%1 bins from %2 to %3")
-                          .arg(histogram->counts.size())
-                          .arg(valueText(histogram->edges.front(), unit()),
-                               valueText(histogram->edges.back(), unit()));
-    }
-    std::size_t numPoints = 0;
-    for (const ScatterSeries& series : std::get<Scatter>(s_->content).series) {
-        numPoints += series.points.size();
-    }
-    return head + tr("%1 points").arg(numPoints);
+    const auto& histogram = std::get<Histogram>(s_->content);
+    return head + tr("%1 bins from %2 to %3")
+                      .arg(histogram.counts.size())
+                      .arg(valueText(histogram.edges.front(), unit()),
+                           valueText(histogram.edges.back(), unit()));
 }
 
 QString StatisticChart::visibleCsv() const {
-    if (const auto* bars = std::get_if<Bars>(&s_->content)) {
-        return barsCsv(*bars);
-    }
     if (const auto* histogram = std::get_if<Histogram>(&s_->content)) {
         return histogramCsv(*histogram);
     }
-    if (const auto* scatter = std::get_if<Scatter>(&s_->content)) {
-        return scatterCsv(*scatter);
-    }
     const auto* funnel = std::get_if<Funnel>(&s_->content);
     return funnel != nullptr ? funnelCsv(*funnel) : QString();
-}
-
-std::unique_ptr<Chart> makeStatisticChart(ChartKind kind, QWidget* parent) {
-    return std::make_unique<StatisticChart>(kind, parent);
 }
 
 }  // namespace millrace::gui

@@ -1,7 +1,7 @@
 #pragma once
-// Bars, histogram, scatter and funnel by Qt Charts, in the clothes of PlotWidget: same fonts, same
-// palette, no animation. The only place of the console, with statistic_chart.cpp and
-// statistic_series.cpp, that knows Qt Charts.
+// Histogram and funnel by Qt Charts, in the clothes of PlotWidget: same fonts, same palette, no
+// animation. The only place of the console, with statistic_chart.cpp and statistic_series.cpp, that
+// knows Qt Charts.
 //
 // Threads: the GUI thread. Owns: the QChart, behind a pimpl.
 #include <memory>
@@ -40,7 +40,5 @@ class StatisticChart : public Chart {
     struct State;
     std::unique_ptr<State> s_;
 };
-
-std::unique_ptr<Chart> makeStatisticChart(ChartKind kind, QWidget* parent);
 
 }  // namespace millrace::gui

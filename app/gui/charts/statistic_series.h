@@ -16,12 +16,12 @@
 
 namespace millrace::gui {
 
-/// A text at a place of an axis: a tick, or the middle of a category.
+/// A text at a place of an axis: a tick, or the middle of a step.
 struct AxisText {
     double value = 0;
     QString text;
 };
-/// What the mouse finds: where a bar or point is drawn, in the chart's coordinates.
+/// What the mouse finds: where a bin or step is drawn, in the chart's coordinates.
 struct HitArea {
     QRectF rect;
     QString text;
@@ -31,7 +31,7 @@ struct StatisticPlot {
     std::unique_ptr<QChart> chart;
     std::vector<AxisText> xTexts, yTexts;
     std::vector<LegendEntry> legend;
-    bool isYCategories = false;  ///< names on the left: horizontal bars, funnel
+    bool isYCategories = false;  ///< names on the left: a funnel
 };
 
 /// `size` decides how many ticks fit. The content must not be empty.

@@ -17,8 +17,6 @@ enum class Glyph {
     kSearch,
     kClose,
     kPlus,
-    kMore,  ///< three dots
-    kChevronLeft,
     kChevronRight,
     kChevronDown,
     kChevronUp,
@@ -27,18 +25,13 @@ enum class Glyph {
     kPause,
     kRefresh,
     kCopy,
-    kPin,
     kTrash,
-    kNote,
     kFilter,
     kColumns,
     kWarning,
     kInfo,
     kTick,
-    kDaemon,
     kKeyboard,
-    kOpen,
-    kSave,
     kTheme
 };
 

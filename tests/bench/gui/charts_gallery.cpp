@@ -12,7 +12,7 @@
 #include <random>
 
 #include "app/gui/charts/parts/chart_style.h"
-#include "app/gui/charts/parts/lane_strip.h"
+#include "app/gui/charts/parts/lane_paint.h"
 #include "app/gui/charts/parts/sparkline.h"
 #include "app/gui/charts/plot_widget.h"
 
@@ -160,22 +160,6 @@ void addPlots(std::vector<Shot>& shots) {
 }
 
 void addStatistics(std::vector<Shot>& shots) {
-    auto bars = makeChart(ChartKind::kBars);
-    bars->setTitle("rows read per second");
-    bars->setUnit({UnitKind::kCount, "rows/s"});
-    bars->setContent(Bars{{"decode", "filter", "join", "derive", "sample", "collate"},
-                          {{"keep-30", kColors[1], {410e3, 2.1e6, 830e3, 1.4e6, 2.6e6, 900e3}},
-                           {"no-spam", kColors[2], {402e3, 1.9e6, 790e3, 1.35e6, 2.5e6, 870e3}}}});
-    shots.push_back({"bars", std::move(bars), {480, 240}});
-    auto columns = makeChart(ChartKind::kBars);
-    columns->setTitle("size on disk");
-    columns->setUnit({UnitKind::kBytes, {}});
-    columns->setContent(
-        Bars{{"userId", "movieId", "rating", "timestamp", "genres_of_the_movie_as_a_list_of_ids",
-              "title"},
-             {{"bytes", kColors[0], {13.4e6, 21.1e6, 2.3e6, 48.3e6, 7.7e6, 30.2e6}}},
-             true});
-    shots.push_back({"bars_horizontal", std::move(columns), {480, 240}});
     auto histogram = makeChart(ChartKind::kHistogram);
     histogram->setTitle("step time");
     histogram->setUnit({UnitKind::kMilliseconds, {}});
@@ -193,23 +177,6 @@ void addStatistics(std::vector<Shot>& shots) {
     h.markerName = "median 9.7 ms";
     histogram->setContent(h);
     shots.push_back({"histogram", std::move(histogram), {480, 240}});
-    auto scatter = makeChart(ChartKind::kScatter);
-    scatter->setTitle("final AUC against learning rate");
-    scatter->setAxisLabels("learning rate", {});
-    Scatter points;
-    std::mt19937 random(3);
-    std::uniform_real_distribution<double> draw(0, 1);
-    for (int s = 0; s < 3; ++s) {
-        ScatterSeries series{s == 0 ? "keep-10" : s == 1 ? "keep-30" : "keep-100", kColors[s], {}};
-        for (int i = 0; i < 30; ++i) {
-            const double x = 0.0005 + 0.009 * draw(random);
-            series.points.push_back(
-                {x, 0.78 + 0.01 * s - 900 * std::pow(x - 0.004, 2) + 0.01 * draw(random), "run"});
-        }
-        points.series.push_back(series);
-    }
-    scatter->setContent(points);
-    shots.push_back({"scatter", std::move(scatter), {480, 260}});
     auto funnel = makeChart(ChartKind::kFunnel);
     funnel->setTitle("rows through the recipe");
     funnel->setContent(Funnel{{{"read", "ratings.csv", 1'000'209, 1'000'209},
@@ -219,7 +186,7 @@ void addStatistics(std::vector<Shot>& shots) {
                                {"sample", "keep 0.3 where rating < 4.0", 871'904, 402'311}},
                               kColors[2]});
     shots.push_back({"funnel", std::move(funnel), {480, 220}});
-    shots.push_back({"bars_empty", makeChart(ChartKind::kBars), {300, 160}});
+    shots.push_back({"funnel_empty", makeChart(ChartKind::kFunnel), {300, 160}});
 }
 
 std::vector<LaneSpan> spansOf(double fromMs, double toMs, unsigned seed) {
@@ -245,22 +212,20 @@ std::vector<LaneSpan> spansOf(double fromMs, double toMs, unsigned seed) {
     return spans;
 }
 
-void addLanes(std::vector<Shot>& shots) {
-    auto strip = std::make_unique<LaneStrip>();
+QImage lanes(const QPalette& palette) {
+    QImage image(760, 96, QImage::Format_ARGB32_Premultiplied);
+    image.fill(palette.color(QPalette::Base));
+    QPainter painter(&image);
     const double now = kStartMs + 600'000;
-    strip->setLanes({{"a", "movielens-dlrm / keep-30", kColors[1], spansOf(kStartMs, now, 1), {}},
-                     {"b",
-                      "movielens-dlrm / no-spam-with-a-long-name",
-                      kColors[2],
-                      spansOf(kStartMs + 60'000, now, 2),
-                      {}},
-                     {"c", "label-3.5", kColors[3], spansOf(kStartMs + 30'000, now - 200'000, 3),
-                      now - 200'000}});
-    strip->setNow(now);
-    strip->setSelected("b");
-    shots.push_back({"lanes", std::move(strip), {760, 170}});
-    auto empty = std::make_unique<LaneStrip>();
-    shots.push_back({"lanes_empty", std::move(empty), {400, 90}});
+    const Lane rows[] = {{spansOf(kStartMs, now, 1), {}},
+                         {spansOf(kStartMs + 60'000, now, 2), {}},
+                         {spansOf(kStartMs + 30'000, now - 200'000, 3), now - 200'000}};
+    double top = 8;
+    for (const Lane& lane : rows) {
+        paintLane(painter, QRectF(8, top, 744, 18), lane, kStartMs, now, now, palette);
+        top += 30;
+    }
+    return image;
 }
 
 QImage sparklines(const QPalette& palette, double ratio) {
@@ -278,12 +243,16 @@ QImage sparklines(const QPalette& palette, double ratio) {
             return row == 1 ? 50 + 3 * noise(random) + (std::abs(t - 0.7) < 0.0002 ? 60 : 0)
                             : std::exp(-4 * t) + 0.02 * noise(random);
         });
+        std::vector<double> values;
+        for (std::size_t i = 0; i < store->size(); ++i) {
+            values.push_back(store->value(i));
+        }
         QColor fill = kColors[row];
         fill.setAlphaF(0.16F);
         painter.setPen(palette.color(QPalette::Text));
         painter.drawText(QRectF(8, row * 26, 100, 26), Qt::AlignVCenter,
                          QString("run-%1").arg(row));
-        paintSparkline(painter, QRectF(110, row * 26 + 3, 110, 20), sparklineValues(*store),
+        paintSparkline(painter, QRectF(110, row * 26 + 3, 110, 20), values,
                        {kColors[row], row % 2 == 0 ? fill : QColor(), true, {}});
     }
     return image;
@@ -294,13 +263,13 @@ void render(const QString& folder, bool isDark) {
     QApplication::setPalette(paletteFor(isDark));
     addPlots(shots);
     addStatistics(shots);
-    addLanes(shots);
     const QString theme = isDark ? "dark" : "light";
     for (Shot& shot : shots) {
         shot.widget->setPalette(paletteFor(isDark));
         shot.widget->resize(shot.size);
         shot.widget->grab().save(folder + "/" + shot.name + "_" + theme + ".png");
     }
+    lanes(paletteFor(isDark)).save(folder + "/lanes_" + theme + ".png");
     sparklines(paletteFor(isDark), 2).save(folder + "/sparklines_" + theme + ".png");
 }
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/charts/chart.h"
-#include "app/gui/charts/parts/lane_strip.h"
+#include "app/gui/charts/parts/lane_paint.h"
 #include "app/gui/charts/parts/sparkline.h"
 
 namespace millrace::gui {
@@ -32,13 +32,16 @@ int numPixelsLike(const QImage& image, const QColor& color) {
     return numPixelsLike(image, color, image.rect());
 }
 
-TEST(StatisticChart, DrawsBarsAsHighAsTheirValues) {
-    const auto chart = makeChart(ChartKind::kBars);
+TEST(StatisticChart, DrawsBinsAsHighAsTheirCounts) {
+    const auto chart = makeChart(ChartKind::kHistogram);
     chart->resize(400, 240);
-    chart->setContent(Bars{{"a", "b"}, {{"rows", kInk, {10, 40}}}});
+    const QColor fill(0, 0, 0);
+    chart->setContent(Histogram{{0, 1, 2}, {10, 40}, fill, {}, {}});
     const QImage image = chart->grabImage();
-    const int left = numPixelsLike(image, kInk, QRect(0, 0, 200, 240));
-    const int right = numPixelsLike(image, kInk, QRect(200, 0, 200, 240));
+    // The fill lies half-transparent on the background: what is neither text nor line.
+    const QColor inBin = image.pixelColor(300, 150);
+    const int left = numPixelsLike(image, inBin, QRect(0, 0, 215, 240), 12);
+    const int right = numPixelsLike(image, inBin, QRect(215, 0, 185, 240), 12);
     ASSERT_GT(left, 500);
     EXPECT_NEAR(right / double(left), 4.0, 0.6);
 }
@@ -48,8 +51,8 @@ TEST(StatisticChart, SaysWhatIsMissingWhereThereIsNothing) {
     chart->setEmptyText("Open a finished run to see its receipt.");
     EXPECT_TRUE(chart->isEmpty());
     EXPECT_TRUE(chart->summary().contains("Open a finished run"));
-    chart->setContent(Bars{{"a"}, {{"x", kInk, {1}}}});
-    EXPECT_TRUE(chart->isEmpty()) << "bars are not a funnel";
+    chart->setContent(Histogram{{0, 1}, {1}, kInk, {}, {}});
+    EXPECT_TRUE(chart->isEmpty()) << "a histogram is not a funnel";
 }
 
 TEST(StatisticChart, TellsTheStepsOfAFunnelInWords) {
@@ -65,17 +68,12 @@ TEST(StatisticChart, TellsTheStepsOfAFunnelInWords) {
     EXPECT_GT(numPixelsLike(chart->grabImage(), kInk), 1000);
 }
 
-TEST(StatisticChart, DrawsHistogramAndScatterAndSkipsValuesThatAreNotFinite) {
+TEST(StatisticChart, DrawsAHistogramWithItsMarker) {
     const auto histogram = makeChart(ChartKind::kHistogram);
     histogram->resize(300, 200);
     histogram->setContent(Histogram{{0, 1, 2, 4}, {5, 9, 2}, kInk, 1.5, "median"});
     EXPECT_FALSE(histogram->isEmpty());
     EXPECT_GT(numPixelsLike(histogram->grabImage(), kInk), 50);
-    const auto scatter = makeChart(ChartKind::kScatter);
-    scatter->resize(300, 200);
-    scatter->setContent(
-        Scatter{{{"runs", kInk, {{1, 2, "a"}, {kNoValue, 1, "b"}, {3, 4, "c"}}}}, {}});
-    EXPECT_GT(numPixelsLike(scatter->grabImage(), kInk, QRect(0, 0, 300, 200), 90), 20);
 }
 
 TEST(Sparkline, ShowsASpikeOfOneValueInManyAndLeavesGapsOpen) {
@@ -92,54 +90,33 @@ TEST(Sparkline, ShowsASpikeOfOneValueInManyAndLeavesGapsOpen) {
     EXPECT_GT(numPixelsLike(image, kInk, QRect(92, 10, 8, 10), 250), 0);
 }
 
-Lane laneOf() {
-    return {"r",
-            "movielens / keep-30",
-            kInk,
-            {{0, 60'000, LanePhase::kTraining},
-             {60'000, 60'001, LanePhase::kCheckpoint},
-             {60'001, 90'000, LanePhase::kWaiting},
-             {90'000, std::numeric_limits<double>::infinity(), LanePhase::kTraining}},
-            {}};
-}
-
-TEST(LaneStrip, AddsUpWhatALaneDidAndGrowsWithTheClock) {
-    LaneStrip strip;
-    strip.setNow(100'000);
-    const std::vector<double> spent = strip.durations(laneOf());
-    EXPECT_EQ(spent[0], 70'000);
-    EXPECT_EQ(spent[1], 29'999);
-    EXPECT_EQ(spent[2], 1);
-    Lane ended = laneOf();
-    ended.endedMs = 95'000;
-    EXPECT_EQ(strip.durations(ended)[0], 65'000);
-}
-
-TEST(LaneStrip, PaintsPhasesWhereTheyWere) {
-    LaneStrip strip;
-    strip.resize(500, 120);
-    strip.setNow(100'000);
-    strip.setLanes({laneOf()});
-    const QImage image = strip.grab().toImage();
-    const QColor training = lanePhaseColor(LanePhase::kTraining, strip.palette());
-    const QColor waiting = lanePhaseColor(LanePhase::kWaiting, strip.palette());
-    const int y = 20;
-    int firstWaiting = -1, lastWaiting = -1, firstTraining = -1;
-    for (int x = 0; x < image.width(); ++x) {
-        if (image.pixelColor(x, y) == waiting) {
-            firstWaiting = firstWaiting < 0 ? x : firstWaiting;
-            lastWaiting = x;
-        }
-        if (firstTraining < 0 && image.pixelColor(x, y) == training) {
-            firstTraining = x;
-        }
-    }
-    ASSERT_GT(firstTraining, 0);
-    ASSERT_GT(firstWaiting, firstTraining);
-    EXPECT_NEAR((lastWaiting - firstWaiting) / double(firstWaiting - firstTraining), 0.5, 0.05);
-    EXPECT_TRUE(strip.textAt(QPoint((firstWaiting + lastWaiting) / 2, y))
-                    .contains("waiting for input for 30 s"));
-    EXPECT_TRUE(strip.textAt(QPoint(firstWaiting, y)).contains("training 70.0 %"));
+TEST(LanePaint, PaintsPhasesWhereTheyWereAndLetsTheOpenOneGrow) {
+    const QPalette palette;
+    const QColor training = lanePhaseColor(LanePhase::kTraining, palette);
+    const QColor waiting = lanePhaseColor(LanePhase::kWaiting, palette);
+    Lane lane{{{0, 60'000, LanePhase::kTraining},
+               {60'000, 90'000, LanePhase::kWaiting},
+               {90'000, std::numeric_limits<double>::infinity(), LanePhase::kTraining}},
+              {}};
+    const auto painted = [&](double nowMs) {
+        QImage image(200, 10, QImage::Format_ARGB32_Premultiplied);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        paintLane(painter, image.rect(), lane, 0, 200'000, nowMs, palette);
+        painter.end();
+        return image;
+    };
+    const auto is = [](const QImage& image, int x, const QColor& color) {
+        return image.pixelColor(x, 5) == color;
+    };
+    const QImage early = painted(100'000);
+    EXPECT_TRUE(is(early, 0, training) && is(early, 59, training));
+    EXPECT_TRUE(is(early, 60, waiting) && is(early, 89, waiting));
+    EXPECT_TRUE(is(early, 99, training));
+    EXPECT_FALSE(is(early, 101, training)) << "that has not happened yet";
+    EXPECT_TRUE(is(painted(150'000), 149, training)) << "the open span grows with the clock";
+    lane.endedMs = 95'000;
+    EXPECT_FALSE(is(painted(150'000), 96, training)) << "the job ended";
 }
 
 }  // namespace

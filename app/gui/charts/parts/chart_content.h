@@ -4,7 +4,6 @@
 // Threads: the GUI thread; stores are shared with the model that appends to them.
 #include <QColor>
 #include <QString>
-#include <QStringList>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -51,18 +50,6 @@ struct Curves {
     std::vector<Curve> curves;
 };
 
-struct BarSeries {
-    QString name;
-    QColor color;
-    std::vector<double> values;  ///< one per category; NaN: none
-};
-struct Bars {
-    QStringList categories;
-    std::vector<BarSeries> series;
-    bool isHorizontal = false;  ///< for long category names
-    bool isStacked = false;
-};
-
 /// Bin i counts the values in [edges[i], edges[i + 1]).
 struct Histogram {
     std::vector<double> edges;
@@ -70,20 +57,6 @@ struct Histogram {
     QColor color;
     std::optional<double> marker;  ///< a vertical line (a median, a budget)
     QString markerName;
-};
-
-struct ScatterPoint {
-    double x = 0, y = 0;
-    QString label;  ///< in the tool tip
-};
-struct ScatterSeries {
-    QString name;
-    QColor color;
-    std::vector<ScatterPoint> points;
-};
-struct Scatter {
-    std::vector<ScatterSeries> series;
-    Unit xUnit;
 };
 
 /// Rows in and out of the steps of a recipe, in their order.
@@ -97,7 +70,7 @@ struct Funnel {
     QColor color;
 };
 
-using ChartContent = std::variant<std::monostate, Curves, Bars, Histogram, Scatter, Funnel>;
-enum class ChartKind : std::uint8_t { kCurves, kBars, kHistogram, kScatter, kFunnel };
+using ChartContent = std::variant<std::monostate, Curves, Histogram, Funnel>;
+enum class ChartKind : std::uint8_t { kCurves, kHistogram, kFunnel };
 
 }  // namespace millrace::gui

@@ -1,5 +1,5 @@
 #pragma once
-// A curve in few of its own points, spikes and gaps kept: for sparklines and tables.
+// A curve in few of its own points, spikes and gaps kept: for what is copied of a chart.
 //
 // Threads: the GUI thread.
 #include <cstddef>

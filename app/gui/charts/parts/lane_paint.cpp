@@ -1,3 +1,5 @@
+#include "app/gui/charts/parts/lane_paint.h"
+
 #include <QFontMetricsF>
 #include <QPainter>
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <cmath>
 
 #include "app/gui/charts/parts/chart_style.h"
-#include "app/gui/charts/parts/lane_strip.h"
 
 namespace millrace::gui {
 namespace {

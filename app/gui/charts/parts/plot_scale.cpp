@@ -49,11 +49,6 @@ double PlotScale::yToPixel(double value) const {
                       area.bottom() + kFarAway);
 }
 
-double PlotScale::pixelToY(double pixel) const {
-    const double part = (area.bottom() - pixel) / area.height();
-    return isLogY ? y.low * std::pow(y.high / y.low, part) : y.low + part * (y.high - y.low);
-}
-
 CurveRange zoomed(const CurveRange& range, double factor, double at) {
     return {at - (at - range.low) * factor, at + (range.high - at) * factor};
 }

@@ -20,7 +20,6 @@ struct PlotScale {
     double pixelToX(double pixel) const;
     /// Values that a logarithmic axis cannot show lie far below the plot.
     double yToPixel(double value) const;
-    double pixelToY(double pixel) const;
 };
 
 /// `factor` < 1 zooms in; what lies at `at` stays there.

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/gui/charts/parts/curve_extremes.h"
-
 namespace millrace::gui {
 namespace {
 
@@ -109,19 +107,6 @@ void paintSparkline(QPainter& painter, const QRectF& rect, std::span<const doubl
         painter.drawEllipse(runs.lines.back().back(), kDotRadius, kDotRadius);
     }
     painter.restore();
-}
-
-std::vector<double> sparklineValues(const CurveStore& store, std::size_t numColumns) {
-    const CurveRange extent = store.extent(CurveAxis::kX);
-    std::vector<double> values;
-    if (extent.isEmpty()) {
-        return values;
-    }
-    for (const std::size_t i :
-         extremeIndices(store, CurveAxis::kX, extent.low, extent.high, numColumns)) {
-        values.push_back(store.value(i));
-    }
-    return values;
 }
 
 }  // namespace millrace::gui

@@ -26,7 +26,4 @@ struct SparklineStyle {
 void paintSparkline(QPainter& painter, const QRectF& rect, std::span<const double> values,
                     const SparklineStyle& style);
 
-/// At most 2 * numColumns values of a curve, least and greatest of each column in their order.
-std::vector<double> sparklineValues(const CurveStore& store, std::size_t numColumns = 64);
-
 }  // namespace millrace::gui

@@ -10,12 +10,12 @@
 namespace millrace::gui {
 namespace {
 
-constexpr double kPad = 8, kChip = 8, kColumnGap = 14, kNameMax = 190, kAway = 12;
+constexpr double kPad = 8, kBoxChip = 8, kColumnGap = 14, kNameMax = 190, kAway = 12;
 
 struct Sizes {
     double row = 0, name = 0, value = 0, detail = 0;
     double width() const {
-        return 2 * kPad + kChip + 6 + name + kColumnGap + value + (detail > 0 ? 6 + detail : 0);
+        return 2 * kPad + kBoxChip + 6 + name + kColumnGap + value + (detail > 0 ? 6 + detail : 0);
     }
 };
 
@@ -58,9 +58,10 @@ void paintRow(QPainter& painter, const QRectF& line, const ValueBoxRow& row, con
               const ChartColors& colors) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(row.color);
-    painter.drawRoundedRect(QRectF(line.left(), line.center().y() - 4, kChip, kChip), 2, 2);
+    painter.drawRoundedRect(QRectF(line.left(), line.center().y() - 4, kBoxChip, kBoxChip), 2, 2);
     painter.setPen(row.isHighlighted ? colors.text : colors.muted);
-    painter.drawText(line.adjusted(kChip + 6, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, row.name);
+    painter.drawText(line.adjusted(kBoxChip + 6, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                     row.name);
     const double detail = sizes.detail > 0 ? 6 + sizes.detail : 0;
     painter.setPen(colors.text);
     painter.drawText(line.adjusted(0, 0, -detail, 0), Qt::AlignVCenter | Qt::AlignRight, row.value);

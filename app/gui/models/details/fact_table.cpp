@@ -3,11 +3,11 @@
 namespace millrace::gui {
 namespace {
 
-constexpr FlatTable::ColumnSpec kColumns[] = {{"Name"}, {"Value"}};
+constexpr FlatTable::ColumnSpec kFactColumns[] = {{"Name"}, {"Value"}};
 
 }  // namespace
 
-FactTable::FactTable(QObject* parent) : FlatTable(kColumns, parent) {}
+FactTable::FactTable(QObject* parent) : FlatTable(kFactColumns, parent) {}
 
 void FactTable::setFacts(std::vector<RunFact> facts, bool hasSections) {
     if (facts == facts_ && hasSections == hasSections_) {

@@ -17,7 +17,7 @@ namespace {
 constexpr double kSliceMs = 4;
 constexpr std::size_t kChunk = 256;
 
-QString fromUtf8(std::string_view text) {
+QString utf8Text(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
@@ -432,8 +432,8 @@ QString LogModel::textOf(int firstRow, int lastRow) const {
         } else {
             result += QDateTime::fromMSecsSinceEpoch(line.timeMs)
                           .toString(QStringLiteral("yyyy-MM-dd HH:mm:ss.zzz")) +
-                      QStringLiteral("  ") + fromUtf8(line.worker) + QStringLiteral("  ") +
-                      levelWord(line.level) + QStringLiteral("  ") + fromUtf8(line.text);
+                      QStringLiteral("  ") + utf8Text(line.worker) + QStringLiteral("  ") +
+                      levelWord(line.level) + QStringLiteral("  ") + utf8Text(line.text);
         }
         result += QLatin1Char('\n');
     }
@@ -445,30 +445,11 @@ int LogModel::rowCount(const QModelIndex& parent) const {
 }
 
 QVariant LogModel::data(const QModelIndex& index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid) || role != Qt::DisplayRole) {
         return {};
     }
     const LogRow line = row(index.row());
-    switch (role) {
-        case Qt::DisplayRole:
-            return line.isGap() ? missingText(line.numMissing) : fromUtf8(line.text);
-        case kTimeRole:
-            return QVariant::fromValue<qint64>(line.timeMs);
-        case kWorkerRole:
-            return fromUtf8(line.worker);
-        case kLevelRole:
-            return static_cast<int>(line.level);
-        case kStderrRole:
-            return line.isStderr;
-        case kAttemptRole:
-            return line.attempt;
-        case kGapRole:
-            return QVariant::fromValue<quint64>(line.numMissing);
-        case kSequenceRole:
-            return QVariant::fromValue<quint64>(line.sequence);
-        default:
-            return {};
-    }
+    return line.isGap() ? missingText(line.numMissing) : utf8Text(line.text);
 }
 
 }  // namespace millrace::gui

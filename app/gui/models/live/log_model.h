@@ -60,15 +60,6 @@ class LogModel : public QAbstractListModel {
         std::size_t numLinesMax = 200'000;
         std::size_t bytesMax = std::size_t{64} << 20;
     };
-    enum Role {
-        kTimeRole = Qt::UserRole,  ///< qint64, ms since 1970 UTC
-        kWorkerRole,
-        kLevelRole,  ///< int, client::LogLevel
-        kStderrRole,
-        kAttemptRole,
-        kGapRole,       ///< quint64, 0: a line
-        kSequenceRole,  ///< quint64
-    };
 
     explicit LogModel(QObject* parent = nullptr);
     LogModel(const Options& options, QObject* parent);

@@ -1,9 +1,9 @@
-// What a difference between two runs' metrics is worth.
+#include "app/gui/models/runs/metric_comparison.h"
+
 #include <cmath>
 
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
-#include "app/gui/models/runs/run_diff.h"
 
 namespace millrace::gui {
 namespace {

@@ -76,7 +76,6 @@ class RunColumn {
     const QString& text(std::size_t row) const;
     bool isEmpty(std::size_t row) const;
     /// Orders rows: a before b. Empty ones are equal to each other and last whatever the order.
-    bool isLess(std::size_t a, std::size_t b) const { return sortKey(a) < sortKey(b); }
     double sortKey(std::size_t row) const;
     /// As it is written in a cell; "" for none.
     QString display(std::size_t row, std::int64_t nowMs) const;

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "app/gui/models/runs/metric_comparison.h"
 #include "app/gui/models/runs/run_facts.h"
-#include "app/gui/models/runs/run_rows.h"
 
 namespace millrace::gui {
 
@@ -26,7 +26,6 @@ class RunDiff : public QAbstractTableModel {
     /// A newer summary of one of them: state and metrics follow.
     void update(const client::RunSummary& run);
     void setOnlyDifferent(bool isOnly);
-    bool isOnlyDifferent() const { return isOnlyDifferent_; }
     /// Facts that differ, titles not counted.
     int numDifferent() const { return numDifferent_; }
     bool isSection(int row) const { return shown_[static_cast<std::size_t>(row)] < 0; }
@@ -60,10 +59,5 @@ class RunDiff : public QAbstractTableModel {
     bool isOnlyDifferent_ = true;
     int numDifferent_ = 0;
 };
-
-/// What a difference of a metric between two runs is worth; `other` is measured against.
-BaseDifference compareMetric(const std::string& metric, const client::RunSummary& run, double value,
-                             const client::RunSummary& other, double otherValue,
-                             const QString& otherName);
 
 }  // namespace millrace::gui

@@ -10,7 +10,45 @@ namespace millrace::gui {
 
 using client::RunSummary;
 
-RunRows::RunRows(RunTable& table, QObject* parent) : QAbstractTableModel(parent), table_(&table) {
+namespace {
+
+/// The metric of a column whose values compare; "" for none.
+std::string metricOf(const RunColumnFacts& facts) {
+    switch (facts.source) {
+        case RunColumnSource::kMetric:
+        case RunColumnSource::kBest:
+        case RunColumnSource::kLow:
+        case RunColumnSource::kHigh:
+            return facts.name;
+        default:
+            return facts.key == QLatin1String("rate") ? metric::kSamplesPerSecond : "";
+    }
+}
+
+QString fullValue(const RunColumn& column, std::size_t row) {
+    const double value = column.number(row);
+    if (!column.facts().isNumeric()) {
+        QString text = column.text(row);
+        return text.replace('\t', ' ').replace('\n', ' ');
+    }
+    if (std::isnan(value)) {
+        return {};
+    }
+    switch (column.facts().kind) {
+        case RunColumnKind::kState:
+            return displayText(RunColumnKind::kState, value, 0);
+        case RunColumnKind::kTime:
+            return fullTimeText(static_cast<std::int64_t>(value));
+        case RunColumnKind::kDuration:
+            return QString::number(value / 1000, 'f', 3);
+        default:
+            return QString::number(value, 'g', 17);
+    }
+}
+
+}  // namespace
+
+RunRows::RunRows(RunTable& table, QObject* parent) : KeptRows(parent), table_(&table) {
     orderTimer_.setSingleShot(true);
     orderTimer_.setInterval(kOrderDelayMs);
     connect(&orderTimer_, &QTimer::timeout, this, [this] { rebuild(); });
@@ -25,17 +63,14 @@ void RunRows::setTable(RunTable& table) {
     for (const QMetaObject::Connection& connection : connections_) {
         disconnect(connection);
     }
-    beginResetModel();
-    table_ = &table;
-    entries_.clear();
-    rowOfSource_.clear();
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-        sources_[i] = table_->columnOf(keys_[i]);
-    }
+    resetTo([this, &table] {
+        table_ = &table;
+        for (std::size_t i = 0; i < keys_.size(); ++i) {
+            sources_[i] = table_->columnOf(keys_[i]);
+        }
+        return arranged();
+    });
     follow();
-    entries_ = wanted();
-    indexRows();
-    endResetModel();
     Q_EMIT matchesChanged();
 }
 
@@ -43,7 +78,7 @@ void RunRows::follow() {
     connections_ = {
         connect(table_, &QAbstractItemModel::dataChanged, this,
                 [this](const QModelIndex& first, const QModelIndex& last) {
-                    takeChanges(first, last);
+                    takeChanges(first.row(), last.row());
                 }),
         connect(table_, &QAbstractItemModel::rowsInserted, this, [this] { rebuild(); }),
         connect(table_, &QAbstractItemModel::rowsAboutToBeRemoved, this,
@@ -53,11 +88,70 @@ void RunRows::follow() {
                     shiftSources(first, last - first + 1);
                     rebuild();
                 }),
-        connect(table_, &QAbstractItemModel::modelReset, this, [this] { reset(wanted()); }),
+        connect(table_, &QAbstractItemModel::modelReset, this, [this] { resetRows(); }),
     };
 }
 
-// --- columns ---------------------------------------------------------------------------------
+void RunRows::takeChanges(int firstSource, int lastSource) {
+    std::vector<int> changed;
+    for (int source = firstSource; source <= lastSource; ++source) {
+        const int row = rowOfSource(source);
+        if (row < 0) {
+            continue;
+        }
+        changed.push_back(row);
+        // A base's value is in the differences of its variations.
+        for (int below = row + 1; below < rowCount() && depth(below) > depth(row); ++below) {
+            changed.push_back(below);
+        }
+    }
+    std::sort(changed.begin(), changed.end());
+    announce(changed);
+    if (!orderTimer_.isActive()) {
+        orderTimer_.start();
+    }
+}
+
+void RunRows::takeRemoval(int firstSource, int lastSource) {
+    removeSources(firstSource, lastSource);
+    std::size_t numGone = 0;
+    for (int source = firstSource; source <= lastSource; ++source) {
+        numGone += std::erase(ticked_, table_->run(source).id);
+    }
+    if (numGone > 0) {
+        Q_EMIT ticksChanged();
+    }
+}
+
+std::vector<RunRow> RunRows::arranged() {
+    ArrangedRuns arranged = arrangeRuns(*table_, order_);
+    numMatching_ = arranged.numMatching;
+    return std::move(arranged.rows);
+}
+
+void RunRows::rebuild() {
+    orderTimer_.stop();
+    const int before = numMatching_;
+    moveTo(arranged());
+    if (numMatching_ != before) {
+        Q_EMIT matchesChanged();
+    }
+}
+
+void RunRows::resetRows() {
+    resetTo([this] { return arranged(); });
+    Q_EMIT matchesChanged();
+    if (std::erase_if(ticked_, [this](const std::string& id) { return table_->rowOf(id) < 0; }) >
+        0) {
+        Q_EMIT ticksChanged();
+    }
+}
+
+void RunRows::settle() {
+    if (orderTimer_.isActive()) {
+        rebuild();
+    }
+}
 
 void RunRows::setColumns(const std::vector<QString>& keys) {
     for (std::size_t i = keys_.size(); i-- > 0;) {
@@ -90,54 +184,53 @@ const RunColumn& RunRows::columnAt(int column) const {
     return table_->column(sources_[static_cast<std::size_t>(column - 1)]);
 }
 
-// --- order, filter, nesting ------------------------------------------------------------------
-
-void RunRows::setSort(const QString& key, Qt::SortOrder order) {
-    sortKey_ = key;
-    sortOrder_ = order;
+void RunRows::setSort(const QString& key, Qt::SortOrder direction) {
+    order_.sortKey = key;
+    order_.direction = direction;
     rebuild();
     if (const int column = columnOfKey(key); column > 0) {
         Q_EMIT headerDataChanged(Qt::Horizontal, column, column);
     }
 }
 
-void RunRows::sort(int column, Qt::SortOrder order) {
+void RunRows::sort(int column, Qt::SortOrder direction) {
     if (column > kTickColumn && column < columnCount()) {
-        setSort(keys_[static_cast<std::size_t>(column - 1)], order);
+        setSort(keys_[static_cast<std::size_t>(column - 1)], direction);
     }
 }
 
 void RunRows::setFilter(RunFilter filter) {
-    filter_ = std::move(filter);
+    order_.filter = std::move(filter);
     rebuild();
 }
 
 void RunRows::setNested(bool isNested) {
-    if (isNested_ != isNested) {
-        isNested_ = isNested;
-        reset(wanted());
+    if (order_.isNested != isNested) {
+        order_.isNested = isNested;
+        resetRows();
     }
 }
 
 void RunRows::setExpanded(const std::string& id, bool isExpanded) {
-    if (isExpanded ? !folded_.remove(qtext(id)) : folded_.contains(qtext(id))) {
+    QSet<QString>& folded = order_.folded;
+    if (isExpanded ? !folded.remove(qtext(id)) : folded.contains(qtext(id))) {
         return;
     }
     if (!isExpanded) {
-        folded_.insert(qtext(id));
+        folded.insert(qtext(id));
     }
     rebuild();
     if (const int row = rowOf(id); row >= 0) {
-        Q_EMIT dataChanged(index(row, 0), index(row, columnCount() - 1));
+        announce({row});
     }
 }
 
 void RunRows::setAllExpanded(bool isExpanded) {
-    folded_.clear();
+    order_.folded.clear();
     if (!isExpanded) {
-        for (const Entry& entry : entries_) {
-            if (entry.numVariations > 0) {
-                folded_.insert(qtext(table_->run(entry.source).id));
+        for (const RunRow& row : rows()) {
+            if (row.numVariations > 0) {
+                order_.folded.insert(qtext(table_->run(row.source).id));
             }
         }
     }
@@ -145,16 +238,12 @@ void RunRows::setAllExpanded(bool isExpanded) {
 }
 
 void RunRows::setFolded(QSet<QString> ids) {
-    folded_ = std::move(ids);
+    order_.folded = std::move(ids);
     rebuild();
 }
 
 bool RunRows::isExpanded(int row) const {
-    return numVariations(row) > 0 && !folded_.contains(qtext(idAt(row)));
-}
-
-int RunRows::numVariations(int row) const {
-    return entries_[static_cast<std::size_t>(row)].numVariations;
+    return numVariations(row) > 0 && !order_.folded.contains(qtext(idAt(row)));
 }
 
 const RunSummary& RunRows::run(int row) const {
@@ -162,121 +251,8 @@ const RunSummary& RunRows::run(int row) const {
 }
 
 int RunRows::rowOf(const std::string& id) const {
-    const int source = table_->rowOf(id);
-    return source < 0 || source >= static_cast<int>(rowOfSource_.size())
-               ? -1
-               : rowOfSource_[static_cast<std::size_t>(source)];
+    return rowOfSource(table_->rowOf(id));
 }
-
-int RunRows::baseOf(int source) const {
-    const RunSummary& run = table_->run(source);
-    const int base = run.variationOf.empty() ? -1 : table_->rowOf(run.variationOf);
-    return base == source || (base >= 0 && !table_->run(base).variationOf.empty()) ? -1 : base;
-}
-
-bool RunRows::matchesWords(int source) const {
-    const RunSummary& run = table_->run(source);
-    const auto at = static_cast<std::size_t>(source);
-    const QString& name = table_->column(table_->columnOf("name")).text(at);
-    const QString& variation = table_->column(table_->columnOf("variation")).text(at);
-    return std::all_of(filter_.words.begin(), filter_.words.end(), [&](const QString& word) {
-        return name.contains(word, Qt::CaseInsensitive) ||
-               variation.contains(word, Qt::CaseInsensitive) ||
-               qtext(run.id).contains(word, Qt::CaseInsensitive);
-    });
-}
-
-std::vector<char> RunRows::matches() const {
-    std::vector<char> result(static_cast<std::size_t>(table_->numRuns()), 1);
-    if (filter_.isEmpty()) {
-        return result;
-    }
-    for (int source = 0; source < table_->numRuns(); ++source) {
-        const RunSummary& run = table_->run(source);
-        const bool isMatch = (filter_.states.empty() || filter_.states.count(run.state) > 0) &&
-                             (!filter_.ids || filter_.ids->count(run.id) > 0) &&
-                             matchesWords(source);
-        result[static_cast<std::size_t>(source)] = isMatch ? 1 : 0;
-    }
-    return result;
-}
-
-// By the sorted column, empty values last whatever the order, of equals the newest first.
-std::vector<int> RunRows::sortedRows() const {
-    struct Key {
-        double value;
-        std::int64_t createdMs;
-        int row;
-    };
-    const RunColumn& column = table_->column(table_->columnOf(sortKey_));
-    const double sign = sortOrder_ == Qt::AscendingOrder ? 1 : -1;
-    std::vector<Key> keys;
-    keys.reserve(static_cast<std::size_t>(table_->numRuns()));
-    for (int row = 0; row < table_->numRuns(); ++row) {
-        keys.push_back({sign * column.sortKey(static_cast<std::size_t>(row)),
-                        table_->run(row).createdMs, row});
-    }
-    std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
-        const bool isNoneA = std::isnan(a.value), isNoneB = std::isnan(b.value);
-        if (isNoneA != isNoneB) {
-            return isNoneB;
-        }
-        if (!isNoneA && a.value != b.value) {
-            return a.value < b.value;
-        }
-        return a.createdMs != b.createdMs ? a.createdMs > b.createdMs : a.row < b.row;
-    });
-    std::vector<int> rows;
-    rows.reserve(keys.size());
-    for (const Key& key : keys) {
-        rows.push_back(key.row);
-    }
-    return rows;
-}
-
-void RunRows::sortAsSubmitted(std::vector<int>& variations) const {
-    std::sort(variations.begin(), variations.end(), [this](int a, int b) {
-        const RunSummary &runA = table_->run(a), &runB = table_->run(b);
-        return runA.createdMs != runB.createdMs ? runA.createdMs < runB.createdMs
-                                                : runA.uid < runB.uid;
-    });
-}
-
-std::vector<RunRows::Entry> RunRows::wanted() {
-    const std::vector<char> isMatch = matches();
-    numMatching_ = static_cast<int>(std::count(isMatch.begin(), isMatch.end(), 1));
-    std::vector<std::vector<int>> variations(isMatch.size());
-    std::vector<char> isNestedRow(isMatch.size(), 0);
-    const std::vector<int> sorted = sortedRows();
-    for (const int row : sorted) {
-        const auto at = static_cast<std::size_t>(row);
-        const int base = isNested_ && isMatch[at] ? baseOf(row) : -1;
-        if (base >= 0) {
-            variations[static_cast<std::size_t>(base)].push_back(row);
-            isNestedRow[at] = 1;
-        }
-    }
-    std::vector<Entry> entries;
-    for (const int row : sorted) {
-        const auto at = static_cast<std::size_t>(row);
-        std::vector<int>& below = variations[at];
-        if (isNestedRow[at] || (!isMatch[at] && below.empty())) {
-            continue;
-        }
-        entries.push_back({row, 0, static_cast<int>(below.size()), !isMatch[at]});
-        if (sortKey_ == QLatin1String("created")) {
-            sortAsSubmitted(below);
-        }
-        if (!below.empty() && !folded_.contains(qtext(table_->run(row).id))) {
-            for (const int variation : below) {
-                entries.push_back({variation, 1, 0, false});
-            }
-        }
-    }
-    return entries;
-}
-
-// --- ticks -----------------------------------------------------------------------------------
 
 void RunRows::setTicked(const std::string& id, bool isTicked) {
     const auto found = std::find(ticked_.begin(), ticked_.end(), id);
@@ -299,7 +275,7 @@ void RunRows::clearTicks() {
         return;
     }
     ticked_.clear();
-    if (!entries_.empty()) {
+    if (rowCount() > 0) {
         Q_EMIT dataChanged(index(0, kTickColumn), index(rowCount() - 1, kTickColumn));
     }
     Q_EMIT ticksChanged();
@@ -316,10 +292,143 @@ void RunRows::announceTrend(const std::string& id) {
     }
 }
 
-void RunRows::settle() {
-    if (orderTimer_.isActive()) {
-        orderTimer_.stop();
-        rebuild();
+std::optional<BaseDifference> RunRows::difference(int row, int column) const {
+    if (column <= kTickColumn) {
+        return std::nullopt;
+    }
+    const int base = baseOfRun(*table_, sourceRow(row));
+    const RunColumn& values = columnAt(column);
+    const std::string metric = metricOf(values.facts());
+    if (base < 0 || metric.empty()) {
+        return std::nullopt;
+    }
+    const double own = values.number(static_cast<std::size_t>(sourceRow(row)));
+    const double other = values.number(static_cast<std::size_t>(base));
+    if (!std::isfinite(own - other)) {
+        return std::nullopt;
+    }
+    return compareMetric(metric, run(row), own, table_->run(base), other, tr("the base"));
+}
+
+QString RunRows::tsv(const std::vector<int>& rows, const std::vector<int>& columns) const {
+    QString text;
+    const auto addLine = [&](auto cellOf) {
+        QStringList cells;
+        for (const int column : columns) {
+            if (column > kTickColumn) {
+                cells.append(cellOf(column));
+            }
+        }
+        text += cells.join('\t') + '\n';
+    };
+    addLine([&](int column) {
+        const RunColumnFacts& facts = columnAt(column).facts();
+        return facts.kind == RunColumnKind::kDuration ? tr("%1 s").arg(facts.title) : facts.title;
+    });
+    for (const int row : rows) {
+        addLine([&](int column) {
+            return fullValue(columnAt(column), static_cast<std::size_t>(sourceRow(row)));
+        });
+    }
+    return text;
+}
+
+int RunRows::columnCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(keys_.size()) + 1;
+}
+
+QString RunRows::toolTip(int row, int column) const {
+    const RunSummary& one = run(row);
+    const RunColumn& values = columnAt(column);
+    const auto at = static_cast<std::size_t>(sourceRow(row));
+    const QString& key = values.facts().key;
+    if (key == QLatin1String("state")) {
+        const std::string& reason = one.reason();
+        return reason.empty() ? displayText(RunColumnKind::kState, values.number(at), 0)
+                              : qtext(reason);
+    }
+    if (values.facts().kind == RunColumnKind::kTime) {
+        return fullTimeText(static_cast<std::int64_t>(values.isEmpty(at) ? 0 : values.number(at)));
+    }
+    if (const auto against = difference(row, column)) {
+        return against->sentence;
+    }
+    return key == QLatin1String("name") || !values.facts().isNumeric() ? values.text(at)
+                                                                       : QString();
+}
+
+QVariant RunRows::tickData(int row, int role) const {
+    const bool isOn = isTicked(idAt(row));
+    switch (role) {
+        case Qt::CheckStateRole:
+            return isOn ? Qt::Checked : Qt::Unchecked;
+        case Qt::ToolTipRole:
+            return isOn ? tr("In the comparison (Space takes it out)")
+                        : tr("Space adds it to the comparison");
+        default:
+            return {};
+    }
+}
+
+QVariant RunRows::data(const QModelIndex& index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
+        return {};
+    }
+    const int row = index.row(), column = index.column();
+    if (column == kTickColumn) {
+        return tickData(row, role);
+    }
+    const auto at = static_cast<std::size_t>(sourceRow(row));
+    switch (role) {
+        case Qt::DisplayRole:
+            return columnAt(column).display(at, table_->now());
+        case Qt::ToolTipRole:
+            return toolTip(row, column);
+        case Qt::TextAlignmentRole:
+            return table_->data(
+                table_->index(sourceRow(row), sources_[static_cast<std::size_t>(column - 1)]),
+                role);
+        default:
+            return {};
+    }
+}
+
+bool RunRows::setData(const QModelIndex& index, const QVariant& value, int role) {
+    if (role != Qt::CheckStateRole || index.column() != kTickColumn || !index.isValid()) {
+        return false;
+    }
+    setTicked(idAt(index.row()), value.toInt() == Qt::Checked);
+    return true;
+}
+
+Qt::ItemFlags RunRows::flags(const QModelIndex& index) const {
+    if (!index.isValid()) {
+        return Qt::NoItemFlags;
+    }
+    const Qt::ItemFlags flags = QAbstractTableModel::flags(index) | Qt::ItemNeverHasChildren;
+    return index.column() == kTickColumn ? flags | Qt::ItemIsUserCheckable : flags;
+}
+
+QVariant RunRows::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) {
+        return {};
+    }
+    if (section == kTickColumn) {
+        return role == Qt::ToolTipRole ? QVariant(tr("In the comparison")) : QVariant();
+    }
+    const RunColumnFacts& facts = columnAt(section).facts();
+    switch (role) {
+        case Qt::DisplayRole:
+            return facts.title;
+        case Qt::ToolTipRole:
+            return facts.tip;
+        case Qt::TextAlignmentRole:
+            return QVariant::fromValue((facts.isNumeric() && facts.kind != RunColumnKind::kState
+                                            ? Qt::AlignRight
+                                            : Qt::AlignLeft) |
+                                       Qt::AlignVCenter);
+        default:
+            return {};
     }
 }
 

@@ -1,3 +1,7 @@
+// A descent over the text in one pass, after every key that is pressed, so it takes any text: what
+// YAML would refuse becomes the nearest thing that still has places (an open bracket ends before
+// the line that stands no deeper, a word without a colon is a key that is being typed). Every
+// function leaves pos_ behind what it took, and every loop moves it: no text makes it hang.
 #include "app/gui/models/spec/spec_syntax_parser.h"
 
 #include <algorithm>
@@ -5,9 +9,9 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kDepthMax = 60;
+constexpr int kDepthMax = 60;  ///< a text of brackets alone must not use up the stack
 
-using Kind = SyntaxNode::Kind;
+using NodeKind = SyntaxNode::Kind;
 using Style = SyntaxNode::Style;
 
 bool isFlowMark(QChar c) {
@@ -57,6 +61,7 @@ void SyntaxParser::skipSpaces() {
     }
 }
 
+// '#' begins a comment only behind a blank: "a#b" is a word.
 bool SyntaxParser::atLineEnd() const {
     return atEnd() || here() == u'\n' || (here() == u'#' && (pos_ == 0 || isBlankAt(pos_ - 1)));
 }
@@ -92,6 +97,7 @@ void SyntaxParser::skipToContent() {
     }
 }
 
+// Anchors (&a) and tags (!t) are stepped over: no spec has a use for them.
 void SyntaxParser::skipProperties() {
     while (here() == u'&' || here() == u'!') {
         while (!isBlankAt(pos_)) {
@@ -160,6 +166,10 @@ int SyntaxParser::makeNull(int parent, int place) {
     return make(parent, place);
 }
 
+// What stands behind "key:" or "- ", there or on the lines below. `indent`: the column of the key
+// or the dash, which the lines below must pass; a sequence may stand in its key's own column. On
+// the same line a map or sequence can begin behind a dash ("- a: 1"), never behind a key ("a: b:
+// 1").
 int SyntaxParser::parseValue(int parent, int indent, bool isMapValue) {
     const int after = pos_;
     skipSpaces();
@@ -222,7 +232,7 @@ bool SyntaxParser::isOrphanBeforeKey() const {
 
 int SyntaxParser::parseMap(int parent, int column) {
     const int index = make(parent, pos_);
-    node(index).kind = Kind::kMap;
+    node(index).kind = NodeKind::kMap;
     node(index).style = Style::kBlock;
     node(index).column = column;
     while (!atEnd()) {
@@ -258,6 +268,7 @@ void SyntaxParser::parseMember(int map, int column) {
     made.key = unquoted(QStringView(text_).mid(begin, end - begin));
 }
 
+// A key without a colon: the completion offers what it could become.
 void SyntaxParser::parseOrphan(int map) {
     const int begin = pos_, end = plainEnd(pos_);
     const int index = makeNull(map, end);
@@ -272,7 +283,7 @@ void SyntaxParser::parseOrphan(int map) {
 
 int SyntaxParser::parseSequence(int parent, int column) {
     const int index = make(parent, pos_);
-    node(index).kind = Kind::kSequence;
+    node(index).kind = NodeKind::kSequence;
     node(index).style = Style::kBlock;
     node(index).column = column;
     while (!atEnd()) {
@@ -346,6 +357,7 @@ int SyntaxParser::continuationOf(int lineEnd, int indent) const {
     return -1;
 }
 
+// A plain scalar runs over the lines below that stand deeper, up to a comment or the next key.
 int SyntaxParser::parsePlain(int parent, int indent) {
     const int index = make(parent, pos_);
     int end = plainEnd(pos_);
@@ -359,17 +371,19 @@ int SyntaxParser::parsePlain(int parent, int indent) {
         next = hasComment ? -1 : continuationOf(stop, indent);
         end = next >= 0 ? plainEnd(next) : end;
     }
-    node(index).kind = end > pos_ ? Kind::kScalar : Kind::kNull;
+    node(index).kind = end > pos_ ? NodeKind::kScalar : NodeKind::kNull;
     node(index).end = end;
     pos_ = std::max(end, pos_ + 1);
     skipLine();
     return index;
 }
 
+// A quote that nobody closed ends before the line that stands no deeper, so that the rest of the
+// text keeps its colours while it is typed.
 int SyntaxParser::parseQuoted(int parent, int indent) {
     const int index = make(parent, pos_);
     const QChar quote = here();
-    node(index).kind = Kind::kScalar;
+    node(index).kind = NodeKind::kScalar;
     node(index).style = quote == u'"' ? Style::kDouble : Style::kSingle;
     int i = pos_ + 1;
     for (; i < size_; ++i) {
@@ -397,9 +411,10 @@ int SyntaxParser::parseQuoted(int parent, int indent) {
     return index;
 }
 
+// "|" and ">": the first line with text says how deep the block stands, unless a digit does ("|2").
 int SyntaxParser::parseBlockScalar(int parent, int indent) {
     const int index = make(parent, pos_);
-    node(index).kind = Kind::kScalar;
+    node(index).kind = NodeKind::kScalar;
     node(index).style = Style::kBlockScalar;
     int blockIndent = 0;
     for (int i = pos_ + 1; i < size_ && !isBlankAt(i); ++i) {
@@ -434,7 +449,7 @@ int SyntaxParser::parseBlockScalar(int parent, int indent) {
 int SyntaxParser::parseFlow(int parent, int indent) {
     const int index = make(parent, pos_);
     const bool isMap = here() == u'{';
-    node(index).kind = isMap ? Kind::kMap : Kind::kSequence;
+    node(index).kind = isMap ? NodeKind::kMap : NodeKind::kSequence;
     node(index).style = Style::kFlow;
     if (++depth_ > kDepthMax) {
         pos_ = lineEnd(pos_);
@@ -498,17 +513,12 @@ bool SyntaxParser::skipInFlow(int indent) {
 
 void SyntaxParser::parseFlowMember(int map, int indent) {
     const int begin = pos_;
-    int index = -1;
-    QString key;
-    int keyEnd = begin;
-    {
-        // The key is read as a value, then taken out of the tree again.
-        index = parseFlowValue(map, indent);
-        keyEnd = node(index).end;
-        key = node(index).isScalar() ? out_.value(index) : QString();
-        node(map).children.pop_back();
-        out_.nodes_.resize(static_cast<std::size_t>(index));
-    }
+    // The key is read as a value, then taken out of the tree again.
+    const int keyNode = parseFlowValue(map, indent);
+    const int keyEnd = node(keyNode).end;
+    const QString key = node(keyNode).isScalar() ? out_.value(keyNode) : QString();
+    node(map).children.pop_back();
+    out_.nodes_.resize(static_cast<std::size_t>(keyNode));
     const int afterKey = pos_;
     const bool goesOn = skipInFlow(indent);
     const bool hasColon = goesOn && here() == u':';
@@ -543,7 +553,7 @@ void SyntaxParser::parseFlowItem(int sequence, int indent) {
     const QString key = out_.value(item);
     const int keyEnd = node(item).end;
     node(item) = SyntaxNode{};
-    node(item).kind = Kind::kMap;
+    node(item).kind = NodeKind::kMap;
     node(item).style = Style::kFlow;
     node(item).begin = node(item).entryBegin = begin;
     node(item).parent = sequence;
@@ -584,7 +594,7 @@ int SyntaxParser::parseFlowPlain(int parent, int indent) {
             break;
         }
     }
-    node(index).kind = end > node(index).begin ? Kind::kScalar : Kind::kNull;
+    node(index).kind = end > node(index).begin ? NodeKind::kScalar : NodeKind::kNull;
     node(index).end = end;
     pos_ = std::max(end, node(index).begin);
     return index;

@@ -8,7 +8,7 @@
 namespace millrace::gui {
 namespace {
 
-using Kind = SpecToken::Kind;
+using TokenKind = SpecToken::Kind;
 using Role = Meaning::Role;
 using spec::KeyType;
 
@@ -48,7 +48,7 @@ int numberEnd(QStringView text, int i) {
     return i;
 }
 
-Kind wordKind(QStringView text, int begin, int end) {
+TokenKind wordKind(QStringView text, int begin, int end) {
     const QString word = text.mid(begin, end - begin).toString().toLower();
     int next = end;
     while (next < text.size() && text[next].isSpace()) {
@@ -56,16 +56,17 @@ Kind wordKind(QStringView text, int begin, int end) {
     }
     const bool isCall = next < text.size() && text[next] == u'(';
     if (isLiteralWord(word)) {
-        return Kind::kLiteral;
+        return TokenKind::kLiteral;
     }
     const bool isTime = word == QStringLiteral("timestamp") || word == QStringLiteral("date");
     if (isTime) {
-        return next < text.size() && text[next] == u'\'' ? Kind::kOperator : Kind::kColumn;
+        return next < text.size() && text[next] == u'\'' ? TokenKind::kOperator
+                                                         : TokenKind::kColumn;
     }
     if (isOperatorWord(word)) {
-        return Kind::kOperator;
+        return TokenKind::kOperator;
     }
-    return isCall ? Kind::kFunction : Kind::kColumn;
+    return isCall ? TokenKind::kFunction : TokenKind::kColumn;
 }
 
 int stringEnd(QStringView text, int i, QChar quote) {
@@ -103,10 +104,10 @@ class Tokens {
             }
         } else if (node.parent >= 0 &&
                    syntax_.node(node.parent).style == SyntaxNode::Style::kBlock) {
-            push(node.entryBegin, node.entryBegin + 1, Kind::kMark);
+            push(node.entryBegin, node.entryBegin + 1, TokenKind::kMark);
         }
         if (node.isFlow()) {
-            push(node.begin, node.begin + 1, Kind::kMark);
+            push(node.begin, node.begin + 1, TokenKind::kMark);
         }
         if (node.isScalar()) {
             addScalar(index, node, meaning);
@@ -115,12 +116,12 @@ class Tokens {
             add(child);
         }
         if (node.isFlow() && !node.isOpen) {
-            push(node.end - 1, node.end, Kind::kMark);
+            push(node.end - 1, node.end, TokenKind::kMark);
         }
     }
 
  private:
-    void push(int begin, int end, Kind kind) {
+    void push(int begin, int end, TokenKind kind) {
         if (end > begin) {
             out_.push_back({begin, end, kind});
         }
@@ -131,23 +132,23 @@ class Tokens {
         while (colon < syntax_.text().size() && syntax_.text()[colon] != u':') {
             ++colon;
         }
-        push(colon, colon + 1, Kind::kMark);
+        push(colon, colon + 1, TokenKind::kMark);
     }
 
-    Kind keyKind(const SyntaxNode& node, const Meaning& meaning) const {
+    TokenKind keyKind(const SyntaxNode& node, const Meaning& meaning) const {
         const Meaning& holder = meanings_[static_cast<std::size_t>(std::max(node.parent, 0))];
         if (holder.role == Role::kChanges) {
-            return meaning.role == Role::kUnknown ? Kind::kUnknownKey : Kind::kChange;
+            return meaning.role == Role::kUnknown ? TokenKind::kUnknownKey : TokenKind::kChange;
         }
         if (holder.role == Role::kNames) {
-            return Kind::kName;
+            return TokenKind::kName;
         }
         if (!node.hasColon && !syntax_.node(node.parent).isFlow()) {
-            return Kind::kText;  // being typed
+            return TokenKind::kText;  // being typed
         }
         const bool isKnown = meaning.role != Role::kUnknown || holder.role == Role::kUnknown ||
                              holder.role == Role::kValue;
-        return isKnown ? Kind::kKey : Kind::kUnknownKey;
+        return isKnown ? TokenKind::kKey : TokenKind::kUnknownKey;
     }
 
     void addScalar(int index, const SyntaxNode& node, const Meaning& meaning) {
@@ -157,30 +158,30 @@ class Tokens {
                                   node.style == SyntaxNode::Style::kDouble;
             const int begin = node.begin + (isQuoted ? 1 : 0);
             const int end = node.end - (isQuoted && !node.isOpen ? 1 : 0);
-            push(node.begin, begin, Kind::kMark);
+            push(node.begin, begin, TokenKind::kMark);
             expressionTokens(QStringView(syntax_.text()).mid(begin, end - begin), begin, out_);
-            push(end, node.end, Kind::kMark);
+            push(end, node.end, TokenKind::kMark);
             return;
         }
         push(node.begin, node.end, scalarKind(index, node, meaning));
     }
 
-    Kind scalarKind(int index, const SyntaxNode& node, const Meaning& meaning) const {
+    TokenKind scalarKind(int index, const SyntaxNode& node, const Meaning& meaning) const {
         if (node.style != SyntaxNode::Style::kPlain) {
-            return isName(node, meaning) ? Kind::kVariation : Kind::kText;
+            return isName(node, meaning) ? TokenKind::kVariation : TokenKind::kText;
         }
         const QString value = syntax_.value(index);
         if (isNumber(value)) {
-            return Kind::kNumber;
+            return TokenKind::kNumber;
         }
         if (isLiteralWord(value)) {
-            return Kind::kWord;
+            return TokenKind::kWord;
         }
         if (isName(node, meaning)) {
-            return Kind::kVariation;
+            return TokenKind::kVariation;
         }
         const bool isChoice = meaning.key != nullptr && !meaning.key->limits.choices.empty();
-        return isChoice ? Kind::kWord : Kind::kText;
+        return isChoice ? TokenKind::kWord : TokenKind::kText;
     }
 
     static bool isName(const SyntaxNode& node, const Meaning& meaning) {
@@ -200,21 +201,21 @@ void expressionTokens(QStringView text, int begin, std::vector<SpecToken>& out) 
     while (i < text.size()) {
         const QChar c = text[i];
         int end = i + 1;
-        Kind kind = Kind::kOperator;
+        TokenKind kind = TokenKind::kOperator;
         if (isWordStart(c)) {
             end = wordEnd(text, i);
             kind = wordKind(text, i, end);
         } else if (c.isDigit()) {
             end = numberEnd(text, i);
-            kind = Kind::kNumber;
+            kind = TokenKind::kNumber;
         } else if (c == u'\'' || c == u'"') {
             end = stringEnd(text, i, c);
-            kind = c == u'"' ? Kind::kColumn : Kind::kLiteral;
+            kind = c == u'"' ? TokenKind::kColumn : TokenKind::kLiteral;
         } else if (c.isSpace()) {
             ++i;
             continue;
         } else if (c == u'(' || c == u')' || c == u',' || c == u'[' || c == u']') {
-            kind = Kind::kMark;
+            kind = TokenKind::kMark;
         }
         out.push_back({begin + i, begin + end, kind});
         i = end;
@@ -228,7 +229,7 @@ std::vector<SpecToken> specTokens(const SpecSyntax& syntax, const std::vector<Me
         Tokens(syntax, meanings, out).add(syntax.root());
     }
     for (const TextRange& comment : syntax.comments()) {
-        out.push_back({comment.begin, comment.end, Kind::kComment});
+        out.push_back({comment.begin, comment.end, TokenKind::kComment});
     }
     std::sort(out.begin(), out.end(),
               [](const SpecToken& a, const SpecToken& b) { return a.begin < b.begin; });

@@ -53,7 +53,6 @@ class StepsView final : public QWidget {
     bool isComparingWithDataset() const;
 
     DataTable* beforeTable() const { return beforeTable_; }
-    DataTable* afterTable() const { return afterTable_; }
     QListView* list() const { return list_; }
     const QLabel* summary() const { return summary_; }
     void saveState(QSettings& settings) const;

@@ -73,7 +73,7 @@ EditorPanel::EditorPanel(QWidget* parent)
     layout->addLayout(foot);
     list_->setFrameShape(QFrame::NoFrame);
     list_->setItemDelegate(new ProblemDelegate(list_));
-    list_->setAccessibleName(QStringLiteral("Problems"));
+    list_->setAccessibleName(tr("Problems"));
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     list_->hide();
     connect(list_, &QListWidget::itemActivated, this,
@@ -94,7 +94,7 @@ void EditorPanel::showHelp() {
     if (!help.path.isEmpty()) {
         parts << help.path << help.kind;
         if (!help.fallback.isEmpty()) {
-            parts << QStringLiteral("default ") + help.fallback;
+            parts << tr("default ") + help.fallback;
         }
         parts << help.doc;
     }

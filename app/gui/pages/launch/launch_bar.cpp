@@ -26,21 +26,21 @@ LaunchBar::LaunchBar(QWidget* parent)
       tags_(nullptr),
       note_(nullptr),
       summary_(new ElidedLabel(this, Qt::ElideRight)),
-      copy_(new QPushButton(QStringLiteral("Copy as CLI"), this)),
-      launch_(new QPushButton(QStringLiteral("Launch"), this)) {
+      copy_(new QPushButton(tr("Copy as CLI"), this)),
+      launch_(new QPushButton(tr("Launch"), this)) {
     setLook(*this, "bar");
     layout_ = new QHBoxLayout(this);
     layout_->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
     layout_->setSpacing(kSpaceSmall);
-    project_ = field(QStringLiteral("Project"), QStringLiteral("as in the spec"), 120);
-    tags_ = field(QStringLiteral("Tags"), QStringLiteral("key=value, \u2026"), 140);
-    note_ = field(QStringLiteral("Note"), QStringLiteral("why these runs"), 200);
+    project_ = field(tr("Project"), tr("as in the spec"), 120);
+    tags_ = field(tr("Tags"), tr("key=value, \u2026"), 140);
+    note_ = field(tr("Note"), tr("why these runs"), 200);
     summary_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     layout_->addWidget(summary_, 2);
     setLook(*copy_, "flat");
-    copy_->setToolTip(QStringLiteral("Copies the command that launches the same"));
+    copy_->setToolTip(tr("Copies the command that launches the same"));
     setLook(*launch_, "primary");
-    launch_->setToolTip(QStringLiteral("Launches what is ticked (Ctrl+Return)"));
+    launch_->setToolTip(tr("Launches what is ticked (Ctrl+Return)"));
     layout_->addWidget(copy_);
     layout_->addWidget(launch_);
     connect(tags_, &QLineEdit::textChanged, this, [this] { checkTags(); });
@@ -69,7 +69,7 @@ std::map<std::string, std::string> LaunchBar::tags(QString* problem) const {
         const auto equals = text.indexOf(u'=');
         if (equals < 1) {
             if (problem != nullptr && !text.isEmpty()) {
-                *problem = QStringLiteral("The tag '%1' is not key=value.").arg(text);
+                *problem = tr("The tag '%1' is not key=value.").arg(text);
             }
             continue;
         }
@@ -101,20 +101,20 @@ void LaunchBar::showSummary(const QString& summary, bool canLaunch) {
 
 void LaunchBar::showLaunching(bool isLaunching) {
     isLaunching_ = isLaunching;
-    launch_->setText(isLaunching ? QStringLiteral("Launching\u2026") : QStringLiteral("Launch"));
+    launch_->setText(isLaunching ? tr("Launching\u2026") : tr("Launch"));
     launch_->setEnabled(canLaunch_ && !isLaunching_);
 }
 
 QString launchSummary(const QStringList& variations, bool hasBase) {
     QStringList names = variations;
     if (hasBase) {
-        names.prepend(QStringLiteral("base"));
+        names.prepend(LaunchBar::tr("base"));
     }
     if (names.isEmpty()) {
-        return QStringLiteral("Tick what to launch");
+        return LaunchBar::tr("Tick what to launch");
     }
-    const QString count = names.size() == 1 ? QStringLiteral("1 run: ")
-                                            : QStringLiteral("%1 runs: ").arg(names.size());
+    const QString count =
+        names.size() == 1 ? LaunchBar::tr("1 run: ") : LaunchBar::tr("%1 runs: ").arg(names.size());
     return count + names.join(QStringLiteral(", "));
 }
 

@@ -125,20 +125,17 @@ void LaunchPage::Parts::showCheckState(int numErrors) {
     if (document.isEmpty()) {
         panel_->showCheck(Tone::kNeutral, {});
     } else if (numErrors > 0) {
-        panel_->showCheck(Tone::kBad,
-                          numErrors == 1
-                              ? QStringLiteral("1 problem (F8 goes to it)")
-                              : QStringLiteral("%1 problems (F8 goes to the next)").arg(numErrors));
+        panel_->showCheck(Tone::kBad, numErrors == 1
+                                          ? tr("1 problem (F8 goes to it)")
+                                          : tr("%1 problems (F8 goes to the next)").arg(numErrors));
     } else if (!isConnected()) {
-        panel_->showCheck(Tone::kWarn,
-                          QStringLiteral("Columns are not checked: no daemon is connected"));
+        panel_->showCheck(Tone::kWarn, tr("Columns are not checked: no daemon is connected"));
     } else if (!daemonTrouble_.isEmpty()) {
-        panel_->showCheck(Tone::kWarn,
-                          QStringLiteral("Columns are not checked: %1").arg(daemonTrouble_));
+        panel_->showCheck(Tone::kWarn, tr("Columns are not checked: %1").arg(daemonTrouble_));
     } else if (document.isChecked()) {
-        panel_->showCheck(Tone::kGood, QStringLiteral("No problems"));
+        panel_->showCheck(Tone::kGood, tr("No problems"));
     } else {
-        panel_->showCheck(Tone::kNeutral, QStringLiteral("Checking\u2026"));
+        panel_->showCheck(Tone::kNeutral, tr("Checking\u2026"));
     }
 }
 
@@ -153,9 +150,8 @@ void LaunchPage::Parts::showSummary() {
     QString summary = launchSummary(ticked(), sheet_.isBaseTicked());
     const bool hasRuns = sheet_.numTicked() > 0;
     if (numErrors_ > 0) {
-        summary = numErrors_ == 1
-                      ? QStringLiteral("1 problem to fix before launching")
-                      : QStringLiteral("%1 problems to fix before launching").arg(numErrors_);
+        summary = numErrors_ == 1 ? tr("1 problem to fix before launching")
+                                  : tr("%1 problems to fix before launching").arg(numErrors_);
     }
     launchBar_->showSummary(summary, hasRuns && numErrors_ == 0 && !context_.spec.isEmpty());
 }
@@ -182,17 +178,17 @@ void LaunchPage::Parts::launch() {
     launchBar_->tags(&tagProblem);
     QString problem;
     if (numErrors_ > 0) {
-        problem = QStringLiteral("Nothing was launched: the spec has mistakes.");
+        problem = tr("Nothing was launched: the spec has mistakes.");
         editor_->goToProblem(0);
     } else if (sheet_.numTicked() == 0) {
-        problem = QStringLiteral("Nothing was launched: tick the base or a variation first.");
+        problem = tr("Nothing was launched: tick the base or a variation first.");
     } else if (context_.spec.baseDir().isEmpty()) {
-        problem = QStringLiteral(
-            "Nothing was launched: give the base directory that relative paths start from.");
+        problem =
+            tr("Nothing was launched: give the base directory that relative paths start from.");
     } else if (!tagProblem.isEmpty()) {
         problem = tagProblem;
     } else if (!isConnected()) {
-        problem = QStringLiteral("Nothing was launched: no daemon is connected.");
+        problem = tr("Nothing was launched: no daemon is connected.");
     }
     if (!problem.isEmpty()) {
         say(Notice::Kind::kError, problem);
@@ -221,8 +217,7 @@ void LaunchPage::Parts::launched(Result<client::SubmitReply> reply) {
         destination.runIds.push_back(run.id);
     }
     const auto count = reply->runs.size();
-    say(Notice::Kind::kDone, count == 1 ? QStringLiteral("Launched 1 run")
-                                        : QStringLiteral("Launched %1 runs").arg(count));
+    say(Notice::Kind::kDone, count == 1 ? tr("Launched 1 run") : tr("Launched %1 runs").arg(count));
     Q_EMIT page_.goTo(destination);
 }
 
@@ -232,8 +227,8 @@ void LaunchPage::Parts::refusedBy(const client::SubmitReply& reply) {
     check.warnings = reply.warnings;
     context_.spec.setCheckReply(context_.spec.revision(), std::move(check));
     editor_->goToProblem(0);
-    say(Notice::Kind::kError, QStringLiteral("Nothing was launched: %1")
-                                  .arg(QString::fromStdString(reply.errors.front().message)));
+    say(Notice::Kind::kError,
+        tr("Nothing was launched: %1").arg(QString::fromStdString(reply.errors.front().message)));
 }
 
 void LaunchPage::Parts::copyCommand() {
@@ -244,48 +239,41 @@ void LaunchPage::Parts::copyCommand() {
         launchCommand(path, ticked(), sheet_.isBaseTicked(), areAll, *launchBar_));
     const bool isSaved = !context_.spec.isModified() && !context_.spec.path().isEmpty();
     say(Notice::Kind::kInfo,
-        isSaved
-            ? QStringLiteral("The command is on the clipboard")
-            : QStringLiteral(
-                  "The command is on the clipboard; it reads the file, so save the spec first"));
+        isSaved ? tr("The command is on the clipboard")
+                : tr("The command is on the clipboard; it reads the file, so save the spec first"));
 }
 
 std::vector<Command> LaunchPage::Parts::commands() {
     const bool hasSpec = stack_->currentIndex() == 1;
     const bool canLaunch = hasSpec && numErrors_ == 0 && sheet_.numTicked() > 0 && !isLaunching_;
     return {
-        {QStringLiteral("Launch the ticked runs"), QKeySequence(Qt::CTRL | Qt::Key_Return),
+        {tr("Launch the ticked runs"), QKeySequence(Qt::CTRL | Qt::Key_Return),
          [this] { launch(); }, canLaunch},
-        {QStringLiteral("Open a spec"), QKeySequence(Qt::CTRL | Qt::Key_O),
-         [this] { chooseFile(); }},
-        {QStringLiteral("New spec from the example"), QKeySequence(Qt::CTRL | Qt::Key_N),
+        {tr("Open a spec"), QKeySequence(Qt::CTRL | Qt::Key_O), [this] { chooseFile(); }},
+        {tr("New spec from the example"), QKeySequence(Qt::CTRL | Qt::Key_N),
          [this] { newSpec(); }},
-        {QStringLiteral("Save the spec"), QKeySequence(Qt::CTRL | Qt::Key_S), [this] { save(); },
+        {tr("Save the spec"), QKeySequence(Qt::CTRL | Qt::Key_S), [this] { save(); }, hasSpec},
+        {tr("Save the spec as another file"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
+         [this] { saveAs(); }, hasSpec},
+        {tr("Find in the spec"), QKeySequence(Qt::CTRL | Qt::Key_F), [this] { panel_->openFind(); },
          hasSpec},
-        {QStringLiteral("Save the spec as another file"),
-         QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), [this] { saveAs(); }, hasSpec},
-        {QStringLiteral("Find in the spec"), QKeySequence(Qt::CTRL | Qt::Key_F),
-         [this] { panel_->openFind(); }, hasSpec},
-        {QStringLiteral("Complete at the cursor"), QKeySequence(Qt::CTRL | Qt::Key_Space),
+        {tr("Complete at the cursor"), QKeySequence(Qt::CTRL | Qt::Key_Space),
          [this] {
              editor_->setFocus();
              editor_->complete();
          },
          hasSpec},
-        {QStringLiteral("Comment or uncomment lines"), QKeySequence(Qt::CTRL | Qt::Key_Slash),
+        {tr("Comment or uncomment lines"), QKeySequence(Qt::CTRL | Qt::Key_Slash),
          [this] { editor_->toggleComment(); }, hasSpec},
-        {QStringLiteral("Go to the next problem"), QKeySequence(Qt::Key_F8),
+        {tr("Go to the next problem"), QKeySequence(Qt::Key_F8),
          [this] { editor_->goToNextProblem(1); }, numErrors_ > 0},
-        {QStringLiteral("Go to the editor, the variations, the launch button"),
-         QKeySequence(Qt::Key_F6), [this] { moveFocus(1); }, hasSpec},
-        {QStringLiteral("Add a variation"), QKeySequence(), [this] { sheetPanel_->addRow(); },
-         hasSpec},
-        {QStringLiteral("Duplicate the variation"), QKeySequence(Qt::CTRL | Qt::Key_D),
+        {tr("Go to the editor, the variations, the launch button"), QKeySequence(Qt::Key_F6),
+         [this] { moveFocus(1); }, hasSpec},
+        {tr("Add a variation"), QKeySequence(), [this] { sheetPanel_->addRow(); }, hasSpec},
+        {tr("Duplicate the variation"), QKeySequence(Qt::CTRL | Qt::Key_D),
          [this] { sheetPanel_->duplicateRow(); }, hasSpec},
-        {QStringLiteral("Tick every variation"), QKeySequence(), [this] { sheet_.tickAll(true); },
-         hasSpec},
-        {QStringLiteral("Copy the launch as CLI"), QKeySequence(), [this] { copyCommand(); },
-         canLaunch},
+        {tr("Tick every variation"), QKeySequence(), [this] { sheet_.tickAll(true); }, hasSpec},
+        {tr("Copy the launch as CLI"), QKeySequence(), [this] { copyCommand(); }, canLaunch},
     };
 }
 

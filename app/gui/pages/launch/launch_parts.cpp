@@ -31,7 +31,7 @@ constexpr int kDaemonMs = 250;
 QFileDialog* specDialog(QWidget* parent, const QString& title, QFileDialog::AcceptMode mode,
                         const QString& directory) {
     auto* dialog = new QFileDialog(parent, title, directory,
-                                   QStringLiteral("Specs (*.yaml *.yml);;All files (*)"));
+                                   QFileDialog::tr("Specs (*.yaml *.yml);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setAcceptMode(mode);
     dialog->setFileMode(mode == QFileDialog::AcceptOpen ? QFileDialog::ExistingFile
@@ -66,9 +66,9 @@ LaunchPage::Parts::Parts(LaunchPage& page, const PageContext& context)
 
 // Widgets first, and unheard: a field that loses the focus as it goes would still tell its text.
 LaunchPage::Parts::~Parts() {
-    for (QObject* speaker : std::initializer_list<QObject*>{
-             &context_.spec, &context_.daemon, &files_, &sheet_, &previews_, bar_, editor_,
-             launchBar_}) {
+    for (QObject* speaker :
+         std::initializer_list<QObject*>{&context_.spec, &context_.daemon, &files_, &sheet_,
+                                         &previews_, bar_, editor_, launchBar_}) {
         speaker->disconnect(this);
     }
     QObject::disconnect(&sheet_, nullptr, sheetPanel_, nullptr);
@@ -83,13 +83,12 @@ QWidget* LaunchPage::Parts::buildEmpty() {
     auto* holder = new QWidget(stack_);
     auto* layout = new QVBoxLayout(holder);
     auto* empty = new EmptyState(holder);
-    empty->setText(
-        QStringLiteral("No spec is open"),
-        QStringLiteral("A spec says which rows are read, what is made of them and what is "
-                       "trained. Open a file, drop one here, paste its text (Ctrl+V), or "
-                       "begin with the example."));
-    empty->addButton(QStringLiteral("Open a file\u2026"), this, [this] { chooseFile(); });
-    empty->addButton(QStringLiteral("New from the example"), this, [this] { newSpec(); });
+    empty->setText(tr("No spec is open"),
+                   tr("A spec says which rows are read, what is made of them and what is "
+                      "trained. Open a file, drop one here, paste its text (Ctrl+V), or "
+                      "begin with the example."));
+    empty->addButton(tr("Open a file\u2026"), this, [this] { chooseFile(); });
+    empty->addButton(tr("New from the example"), this, [this] { newSpec(); });
     layout->addStretch(2);
     layout->addWidget(empty);
     recentList_ = new QVBoxLayout;
@@ -108,7 +107,7 @@ void LaunchPage::Parts::fillRecent() {
     }
     QWidget* holder = stack_->widget(0);
     if (!files_.recent().isEmpty()) {
-        auto* title = new QLabel(QStringLiteral("Recent"), holder);
+        auto* title = new QLabel(tr("Recent"), holder);
         setLook(*title, "caption");
         recentList_->addWidget(title, 0, Qt::AlignHCenter);
     }
@@ -162,14 +161,14 @@ void LaunchPage::Parts::connectFiles() {
     connect(&files_, &SpecFiles::failed, this,
             [this](const QString& text) { say(Notice::Kind::kError, text); });
     connect(&files_, &SpecFiles::saved, this, [this](const QString& path) {
-        say(Notice::Kind::kDone, QStringLiteral("Saved %1").arg(QFileInfo(path).fileName()));
+        say(Notice::Kind::kDone, tr("Saved %1").arg(QFileInfo(path).fileName()));
     });
     connect(&files_, &SpecFiles::diskChanged, this, [this](bool is) { bar_->showDisk(is); });
     connect(&files_, &SpecFiles::recentChanged, this, [this] { fillRecent(); });
     connect(&files_, &SpecFiles::draftKept, this, [this](const QString& title) {
         Notice notice;
-        notice.text = QStringLiteral("%1 was not saved; it is kept under Recent.").arg(title);
-        notice.actionText = QStringLiteral("Undo");
+        notice.text = tr("%1 was not saved; it is kept under Recent.").arg(title);
+        notice.actionText = tr("Undo");
         notice.action = [this] { files_.openDraft(0); };
         Q_EMIT page_.said(notice);
     });
@@ -313,8 +312,8 @@ void LaunchPage::Parts::focusEditor() {
 }
 
 void LaunchPage::Parts::chooseFile() {
-    auto* dialog = specDialog(&page_, QStringLiteral("Open a spec"), QFileDialog::AcceptOpen,
-                              context_.spec.baseDir());
+    auto* dialog =
+        specDialog(&page_, tr("Open a spec"), QFileDialog::AcceptOpen, context_.spec.baseDir());
     connect(dialog, &QFileDialog::fileSelected, this,
             [this](const QString& path) { files_.open(path); });
     dialog->show();
@@ -329,8 +328,8 @@ void LaunchPage::Parts::save() {
 }
 
 void LaunchPage::Parts::saveAs() {
-    auto* dialog = specDialog(&page_, QStringLiteral("Save the spec"), QFileDialog::AcceptSave,
-                              context_.spec.baseDir());
+    auto* dialog =
+        specDialog(&page_, tr("Save the spec"), QFileDialog::AcceptSave, context_.spec.baseDir());
     connect(dialog, &QFileDialog::fileSelected, this,
             [this](const QString& path) { files_.save(path); });
     dialog->show();

@@ -10,7 +10,7 @@ namespace {
 
 QString whyOf(const Status& status) {
     return status.code() == absl::StatusCode::kUnimplemented
-               ? QStringLiteral("this daemon is of an older version, which counts nothing")
+               ? LaunchPreviews::tr("this daemon is of an older version, which counts nothing")
                : qtext(std::string(messageOf(status)));
 }
 

@@ -90,8 +90,8 @@ void SheetDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     }
     QFont font = index.column() >= SheetModel::kFirstKey ? monoFont(option.font) : option.font;
     font.setBold(index.column() == SheetModel::kNameColumn && index.row() == 0);
-    const bool isFound = index.column() > SheetModel::kNameColumn &&
-                         index.column() < SheetModel::kFirstKey;
+    const bool isFound =
+        index.column() > SheetModel::kNameColumn && index.column() < SheetModel::kFirstKey;
     const bool isDim = index.data(SheetModel::kIsDefaultRole).toBool() ||
                        (index.column() == SheetModel::kCheckColumn && !hasError);
     painter->setFont(font);
@@ -110,7 +110,7 @@ QWidget* SheetDelegate::makeChoice(QWidget* parent, const QModelIndex& index) co
     auto* box = new QComboBox(parent);
     box->setFont(monoFont(parent->font()));
     if (!model_.isBase(index.row())) {
-        box->addItem(QStringLiteral("as the base"), QString());
+        box->addItem(tr("as the base"), QString());
     }
     for (const QString& choice : model_.choices(index)) {
         box->addItem(choice, choice);

@@ -75,29 +75,25 @@ QToolButton* SheetPanel::addButton(QHBoxLayout* layout, const QString& text, con
 }
 
 void SheetPanel::buildHeader(QHBoxLayout* layout) {
-    auto* title = new QLabel(QStringLiteral("Variations"), this);
+    auto* title = new QLabel(tr("Variations"), this);
     setLook(*title, "heading");
     setLook(*count_, "dim");
     setLook(*hint_, "dim");
     layout->addWidget(title);
     layout->addWidget(count_);
     layout->addSpacing(kSpaceMedium);
-    addButton(layout, QStringLiteral("Add"), QStringLiteral("A new variation (Insert)"),
-              [this] { addRow(); });
-    addButton(layout, QStringLiteral("Duplicate"),
-              QStringLiteral("A copy of the chosen variation (Ctrl+D)"),
+    addButton(layout, tr("Add"), tr("A new variation (Insert)"), [this] { addRow(); });
+    addButton(layout, tr("Duplicate"), tr("A copy of the chosen variation (Ctrl+D)"),
               [this] { duplicateRow(); });
-    addButton(
-        layout, QStringLiteral("Remove"),
-        QStringLiteral("Removes the chosen variations (Ctrl+Backspace); Ctrl+Z brings them back"),
-        [this] { removeRows(); });
-    addButton(layout, QStringLiteral("Tick all"), QStringLiteral("Ticks all or none"),
+    addButton(layout, tr("Remove"),
+              tr("Removes the chosen variations (Ctrl+Backspace); Ctrl+Z brings them back"),
+              [this] { removeRows(); });
+    addButton(layout, tr("Tick all"), tr("Ticks all or none"),
               [this] { model_.tickAll(model_.numTicked() < model_.rowCount()); });
     layout->addStretch(1);
     layout->addWidget(hint_);
-    keyField_->setPlaceholderText(
-        QStringLiteral("Add a column: a key such as train.learning_rate"));
-    keyField_->setAccessibleName(QStringLiteral("Add a column by its key"));
+    keyField_->setPlaceholderText(tr("Add a column: a key such as train.learning_rate"));
+    keyField_->setAccessibleName(tr("Add a column by its key"));
     keyField_->setMinimumWidth(220);
     keyField_->setMaximumWidth(380);
     keyField_->setClearButtonEnabled(true);
@@ -124,7 +120,7 @@ void SheetPanel::buildView() {
     view_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
                            QAbstractItemView::AnyKeyPressed);
     view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-    view_->setAccessibleName(QStringLiteral("Variations"));
+    view_->setAccessibleName(tr("Variations"));
     view_->setContextMenuPolicy(Qt::CustomContextMenu);
     view_->horizontalHeader()->setStretchLastSection(false);
     view_->viewport()->installEventFilter(this);
@@ -266,10 +262,10 @@ void SheetPanel::fitColumns() {
 
 void SheetPanel::showState() {
     const int variations = model_.rowCount() - 1;
-    count_->setText(variations == 0   ? QStringLiteral("none yet")
+    count_->setText(variations == 0   ? tr("none yet")
                     : variations == 1 ? QStringLiteral("1")
                                       : QString::number(variations));
-    hint_->setText(QStringLiteral("%1 of %2 ticked").arg(model_.numTicked()).arg(variations + 1));
+    hint_->setText(tr("%1 of %2 ticked").arg(model_.numTicked()).arg(variations + 1));
     if (!model_.why().isEmpty()) {
         message_->setMessage(Tone::kWarn, model_.why());
     } else if (message_->sentence().startsWith(QStringLiteral("variations must be")) ||
@@ -286,15 +282,15 @@ void SheetPanel::showMenu(const QPoint& position) {
     const QModelIndex index = view_->indexAt(position);
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
-    menu->addAction(QStringLiteral("Copy"), this, [this] { copy(); });
-    menu->addAction(QStringLiteral("Paste"), this, [this] { paste(); });
+    menu->addAction(tr("Copy"), this, [this] { copy(); });
+    menu->addAction(tr("Paste"), this, [this] { paste(); });
     menu->addSeparator();
-    menu->addAction(QStringLiteral("Duplicate variation"), this, [this] { duplicateRow(); });
-    menu->addAction(QStringLiteral("Remove variation"), this, [this] { removeRows(); });
+    menu->addAction(tr("Duplicate variation"), this, [this] { duplicateRow(); });
+    menu->addAction(tr("Remove variation"), this, [this] { removeRows(); });
     const QString key = model_.keyOf(index.column());
     if (!key.isEmpty()) {
         menu->addSeparator();
-        menu->addAction(QStringLiteral("Remove column %1").arg(key), this,
+        menu->addAction(tr("Remove column %1").arg(key), this,
                         [this, key] { model_.removeColumnOfKey(key); });
     }
     menu->popup(view_->viewport()->mapToGlobal(position));

@@ -50,18 +50,18 @@ SpecBar::SpecBar(QWidget* parent)
     rows->addLayout(row);
     buildPath();
     buildBase();
-    recent_ = button(QStringLiteral("Recent"), QStringLiteral("Specs that were open"));
+    recent_ = button(tr("Recent"), tr("Specs that were open"));
     recent_->setMenu(menu_);
     recent_->setPopupMode(QToolButton::InstantPopup);
-    auto* open = button(QStringLiteral("Open\u2026"), QStringLiteral("Chooses a file (Ctrl+O)"));
-    auto* make = button(QStringLiteral("New"), QStringLiteral("A spec from the template (Ctrl+N)"));
-    save_ = button(QStringLiteral("Save"), QStringLiteral("Writes the file (Ctrl+S)"));
+    auto* open = button(tr("Open\u2026"), tr("Chooses a file (Ctrl+O)"));
+    auto* make = button(tr("New"), tr("A spec from the template (Ctrl+N)"));
+    save_ = button(tr("Save"), tr("Writes the file (Ctrl+S)"));
     row->addWidget(path_, 3);
     row->addWidget(state_);
     for (QToolButton* one : {open, recent_, make, save_}) {
         row->addWidget(one);
     }
-    auto* label = new QLabel(QStringLiteral("Base directory"), this);
+    auto* label = new QLabel(tr("Base directory"), this);
     setLook(*label, "dim");
     label->setBuddy(base_);
     row->addSpacing(kSpaceSmall);
@@ -83,8 +83,8 @@ QToolButton* SpecBar::button(const QString& text, const QString& tip) {
 }
 
 void SpecBar::buildPath() {
-    path_->setPlaceholderText(QStringLiteral("Path of a spec; Return opens it"));
-    path_->setAccessibleName(QStringLiteral("Path of the spec"));
+    path_->setPlaceholderText(tr("Path of a spec; Return opens it"));
+    path_->setAccessibleName(tr("Path of the spec"));
     path_->setCompleter(pathCompleter(path_, false));
     path_->setMinimumWidth(160);
     setLook(*state_, "caption");
@@ -100,8 +100,8 @@ void SpecBar::buildPath() {
 }
 
 void SpecBar::buildBase() {
-    base_->setPlaceholderText(QStringLiteral("Relative paths start here"));
-    base_->setAccessibleName(QStringLiteral("Base directory of relative paths"));
+    base_->setPlaceholderText(tr("Relative paths start here"));
+    base_->setAccessibleName(tr("Base directory of relative paths"));
     base_->setCompleter(pathCompleter(base_, true));
     base_->setMinimumWidth(120);
     connect(base_, &QLineEdit::editingFinished, this, [this] {
@@ -116,10 +116,9 @@ void SpecBar::buildBase() {
 void SpecBar::buildDisk() {
     auto* layout = new QHBoxLayout(disk_);
     layout->setContentsMargins(0, 0, 0, 0);
-    auto* text =
-        new QLabel(QStringLiteral("The file was changed on the disk by somebody else."), disk_);
-    auto* reload = new QPushButton(QStringLiteral("Reload"), disk_);
-    auto* keep = new QPushButton(QStringLiteral("Keep mine"), disk_);
+    auto* text = new QLabel(tr("The file was changed on the disk by somebody else."), disk_);
+    auto* reload = new QPushButton(tr("Reload"), disk_);
+    auto* keep = new QPushButton(tr("Keep mine"), disk_);
     setLook(*keep, "flat");
     layout->addWidget(text);
     layout->addWidget(reload);
@@ -139,8 +138,8 @@ void SpecBar::showDocument(const QString& path, const QString& baseDir, bool isM
         base_->setToolTip(baseDir);
     }
     path_->setToolTip(path);
-    state_->setText(isModified       ? QStringLiteral("\u25cf modified")
-                    : path.isEmpty() ? QStringLiteral("not saved")
+    state_->setText(isModified       ? tr("\u25cf modified")
+                    : path.isEmpty() ? tr("not saved")
                                      : QString());
     save_->setEnabled(isModified || path.isEmpty());
 }
@@ -148,7 +147,7 @@ void SpecBar::showDocument(const QString& path, const QString& baseDir, bool isM
 void SpecBar::showRecent(const QStringList& paths, const QStringList& drafts) {
     menu_->clear();
     for (int i = 0; i < drafts.size(); ++i) {
-        menu_->addAction(QStringLiteral("%1 (not saved)").arg(drafts[i]), this,
+        menu_->addAction(tr("%1 (not saved)").arg(drafts[i]), this,
                          [this, i] { Q_EMIT draftWanted(i); });
     }
     if (!drafts.isEmpty() && !paths.isEmpty()) {
@@ -158,7 +157,7 @@ void SpecBar::showRecent(const QStringList& paths, const QStringList& drafts) {
         menu_->addAction(path, this, [this, path] { Q_EMIT openWanted(path); });
     }
     if (menu_->isEmpty()) {
-        menu_->addAction(QStringLiteral("No spec was open yet"))->setEnabled(false);
+        menu_->addAction(tr("No spec was open yet"))->setEnabled(false);
     }
 }
 

@@ -22,14 +22,12 @@ class SpecBar final : public QFrame {
     void showDisk(bool isChanged);
     void focusPath();
     QLineEdit* pathField() const { return path_; }
-    QLineEdit* baseField() const { return base_; }
 
  Q_SIGNALS:
     void openWanted(const QString& path);
     void chooseWanted();
     void newWanted();
     void saveWanted();
-    void saveAsWanted();
     void draftWanted(int index);
     void baseDirGiven(const QString& path);
     void reloadWanted();

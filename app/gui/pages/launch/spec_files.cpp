@@ -35,9 +35,8 @@ bool SpecFiles::show(const QString& text, const QString& path, const QString& ba
     clean.replace(QStringLiteral("\r\n"), QStringLiteral("\n"));
     const QString problem = YamlEditor::problemWithText(clean);
     if (!problem.isEmpty()) {
-        const QString name =
-            path.isEmpty() ? QStringLiteral("the text") : QFileInfo(path).fileName();
-        Q_EMIT failed(QStringLiteral("Cannot open %1: %2").arg(name, problem));
+        const QString name = path.isEmpty() ? tr("the text") : QFileInfo(path).fileName();
+        Q_EMIT failed(tr("Cannot open %1: %2").arg(name, problem));
         return false;
     }
     const bool isSame = path == path_ && !path.isEmpty();
@@ -98,8 +97,7 @@ bool SpecFiles::keepDraft() {
     draft.text = document_.text();
     draft.path = document_.path();
     draft.baseDir = document_.baseDir();
-    draft.title =
-        draft.path.isEmpty() ? QStringLiteral("an unsaved spec") : QFileInfo(draft.path).fileName();
+    draft.title = draft.path.isEmpty() ? tr("an unsaved spec") : QFileInfo(draft.path).fileName();
     drafts_.insert(drafts_.begin(), draft);
     if (drafts_.size() > kDraftsMax) {
         drafts_.pop_back();

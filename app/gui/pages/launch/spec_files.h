@@ -34,7 +34,6 @@ class SpecFiles final : public QObject {
     void keepMine();
 
     bool isBusy() const { return numPending_ > 0; }
-    bool isChangedOnDisk() const { return isChangedOnDisk_; }
     const QStringList& recent() const { return recent_; }
     void setRecent(const QStringList& paths) { recent_ = paths; }
     const std::vector<Draft>& drafts() const { return drafts_; }

@@ -52,10 +52,10 @@ ColumnChooser::ColumnChooser(const RunColumns& columns, const ColumnOffer& offer
     setLook(*this, "card");
     build();
     isFilling_ = true;
-    addGroup("Run", fieldKeys());
-    addGroup("Metrics", metricKeys(offer.metrics));
-    addGroup("Spec keys", named("param:", offer.params));
-    addGroup("Tags", named("tag:", offer.tags));
+    addGroup(tr("Run"), fieldKeys());
+    addGroup(tr("Metrics"), metricKeys(offer.metrics));
+    addGroup(tr("Spec keys"), named("param:", offer.params));
+    addGroup(tr("Tags"), named("tag:", offer.tags));
     isFilling_ = false;
     resize(420, 520);
     search_->setFocus();
@@ -64,17 +64,17 @@ ColumnChooser::ColumnChooser(const RunColumns& columns, const ColumnOffer& offer
 void ColumnChooser::build() {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kSpaceSmall, kSpaceSmall, kSpaceSmall, kSpaceSmall);
-    search_ = new SearchField("Search columns, metrics, spec keys", this);
+    search_ = new SearchField(tr("Search columns, metrics, spec keys"), this);
     list_ = new QListWidget(this);
-    list_->setAccessibleName("Columns");
+    list_->setAccessibleName(tr("Columns"));
     list_->setUniformItemSizes(true);
     list_->setFrameShape(QFrame::NoFrame);
     layout->addWidget(search_);
     layout->addWidget(list_, 1);
     auto* foot = new QHBoxLayout;
-    auto* hint = new QLabel("Space shows, P pins", this);
+    auto* hint = new QLabel(tr("Space shows, P pins"), this);
     setLook(*hint, "caption");
-    auto* usual = new QPushButton("Usual columns", this);
+    auto* usual = new QPushButton(tr("Usual columns"), this);
     setLook(*usual, "flat");
     foot->addWidget(hint, 1);
     foot->addWidget(usual);
@@ -116,7 +116,7 @@ void ColumnChooser::offerParams(const std::vector<std::string>& names) {
         std::erase(keys, list_->item(i)->data(kKeyRole).toString());
     }
     const bool wasFilling = std::exchange(isFilling_, true);
-    addGroup("Spec keys", keys);
+    addGroup(tr("Spec keys"), keys);
     isFilling_ = wasFilling;
     search(search_->text());
 }
@@ -129,7 +129,7 @@ void ColumnChooser::showItem(QListWidgetItem& item) {
         isPinned = isPinned || (shown.key == key && shown.isPinned);
     }
     const bool wasFilling = std::exchange(isFilling_, true);
-    item.setText(facts.title + (isPinned ? "   (pinned)" : ""));
+    item.setText(facts.title + (isPinned ? tr("   (pinned)") : QString()));
     item.setToolTip(facts.tip);
     item.setCheckState(columns_.has(key) ? Qt::Checked : Qt::Unchecked);
     isFilling_ = wasFilling;

@@ -44,9 +44,9 @@ FilterBar::FilterBar(QWidget* parent) : QWidget(parent) {
 }
 
 void FilterBar::buildLine() {
-    line_ =
-        new SearchField("Search names, or filter: metrics.loss < 0.5 AND state = 'finished'", this);
-    line_->setAccessibleName("Filter of runs");
+    line_ = new SearchField(
+        tr("Search names, or filter: metrics.loss < 0.5 AND state = 'finished'"), this);
+    line_->setAccessibleName(tr("Filter of runs"));
     line_->installEventFilter(this);
     connect(line_, &QLineEdit::textChanged, this,
             [this](const QString& text) { Q_EMIT textChanged(text); });
@@ -61,17 +61,17 @@ void FilterBar::buildLine() {
 void FilterBar::buildChips() {
     chipRow_ = new QHBoxLayout;
     chipRow_->setSpacing(kSpaceTiny);
-    addChip("queued", {RunState::kQueued});
-    addChip("running", {RunState::kStarting, RunState::kRunning, RunState::kStopping});
-    addChip("finished", {RunState::kFinished});
-    addChip("failed", {RunState::kFailed});
-    addChip("cancelled", {RunState::kCancelled});
+    addChip(tr("queued"), {RunState::kQueued});
+    addChip(tr("running"), {RunState::kStarting, RunState::kRunning, RunState::kStopping});
+    addChip(tr("finished"), {RunState::kFinished});
+    addChip(tr("failed"), {RunState::kFailed});
+    addChip(tr("cancelled"), {RunState::kCancelled});
     deleted_ = new QToolButton(this);
-    deleted_->setText("Deleted");
+    deleted_->setText(tr("Deleted"));
     deleted_->setIcon(icon(Glyph::kTrash));
     deleted_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     deleted_->setCheckable(true);
-    deleted_->setToolTip("Deleted runs; those that were not purged can be restored");
+    deleted_->setToolTip(tr("Deleted runs; those that were not purged can be restored"));
     connect(deleted_, &QToolButton::toggled, this,
             [this](bool isOn) { Q_EMIT deletedChanged(isOn); });
     chipRow_->addWidget(deleted_);
@@ -85,7 +85,7 @@ void FilterBar::addChip(const QString& word, std::set<RunState> states) {
     auto* button = new QToolButton(this);
     button->setText(word);
     button->setCheckable(true);
-    button->setToolTip("Only " + word + " runs; several together show all of them");
+    button->setToolTip(tr("Only %1 runs; several together show all of them").arg(word));
     connect(button, &QToolButton::toggled, this, [this] { Q_EMIT statesChanged(); });
     chipRow_->addWidget(button);
     chips_.push_back({button, word, std::move(states)});
@@ -145,10 +145,9 @@ void FilterBar::setCounts(const std::map<RunState, int>& counts) {
 }
 
 void FilterBar::setMatches(int numMatching, int numRuns) {
-    matches_->setText(
-        numMatching == numRuns
-            ? countText(numRuns) + (numRuns == 1 ? " run" : " runs")
-            : QString("%1 of %2 runs").arg(countText(numMatching), countText(numRuns)));
+    matches_->setText(numMatching == numRuns
+                          ? (numRuns == 1 ? tr("%1 run") : tr("%1 runs")).arg(countText(numRuns))
+                          : tr("%1 of %2 runs").arg(countText(numMatching), countText(numRuns)));
 }
 
 void FilterBar::setError(const QString& sentence, int column) {
@@ -156,8 +155,8 @@ void FilterBar::setError(const QString& sentence, int column) {
     if (column > 0 && column <= this->text().size() + 1) {
         const QString place = this->text().mid(column - 1, 16);
         text = place.isEmpty()
-                   ? QString("%1 (at the end)").arg(sentence)
-                   : QString("%1 (character %2, at “%3”)").arg(sentence).arg(column).arg(place);
+                   ? tr("%1 (at the end)").arg(sentence)
+                   : tr("%1 (character %2, at “%3”)").arg(sentence).arg(column).arg(place);
     }
     error_->setMessage(Tone::kWarn, text);
 }

@@ -3,51 +3,56 @@
 #include <QDateTime>
 #include <QShortcut>
 #include <QSplitter>
-#include <QStackedWidget>
-#include <QTabWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <utility>
 
 #include "app/gui/bridge/daemon_bridge.h"
-#include "app/gui/models/run_colors.h"
-#include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/run_rows.h"
+#include "app/gui/pages/runs/deleted_runs.h"
 #include "app/gui/pages/runs/details/details_panel.h"
 #include "app/gui/pages/runs/filter_bar.h"
-#include "app/gui/pages/runs/parts/chart_board.h"
+#include "app/gui/pages/runs/param_reader.h"
 #include "app/gui/pages/runs/parts/compare_panel.h"
 #include "app/gui/pages/runs/parts/run_actions.h"
+#include "app/gui/pages/runs/run_panels.h"
+#include "app/gui/pages/runs/runs_body.h"
+#include "app/gui/pages/runs/runs_filter.h"
+#include "app/gui/pages/runs/runs_menus.h"
 #include "app/gui/pages/runs/runs_view.h"
+#include "app/gui/pages/runs/shown_columns.h"
 #include "app/gui/pages/runs/trend_fetcher.h"
 #include "app/gui/widgets/icons.h"
-#include "app/gui/widgets/panels.h"
-#include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
+
+using client::RunState;
+
 namespace {
 
-constexpr int kFilterMs = 180;     ///< after the last letter of an expression
-constexpr int kRefilterMs = 1500;  ///< after a change of the runs
-constexpr int kParamMs = 400;
 constexpr int kClockMs = 1000;
+constexpr int kMostFolded = 500;  ///< fold states that are remembered
 
 }  // namespace
 
 RunsPage::RunsPage(const PageContext& context, QWidget* parent)
     : Page(context, parent),
-      deletedRuns_(std::make_unique<RunTable>()),
       rows_(new RunRows(context.runs, this)),
+      fetcher_(new TrendFetcher(context.daemon, *rows_, trends_, this)),
+      deleted_(new DeletedRuns(context.daemon, this)),
+      params_(new ParamReader(context.daemon, context.runs, *rows_, this)),
       actions_(new RunActions(context.daemon, context.runs, this)) {
-    fetcher_ = new TrendFetcher(context.daemon, *rows_, trends_, this);
     build();
     connectTable();
+    connectFilter();
     connectPanels();
     connectDaemon();
     addShortcuts();
-    showCounts();
-    showEmpty();
+    clockTimer_.setInterval(kClockMs);
+    connect(&clockTimer_, &QTimer::timeout, this, [this] { tick(); });
+    showRows();
 }
-
-RunsPage::~RunsPage() = default;
 
 void RunsPage::build() {
     auto* layout = new QVBoxLayout(this);
@@ -57,11 +62,15 @@ void RunsPage::build() {
     splitter_->setHandleWidth(1);
     layout->addWidget(splitter_);
     buildLeft();
-    buildRight();
+    panels_ = new RunPanels(context(), *rows_, *view_, *actions_, splitter_);
+    splitter_->addWidget(panels_);
     splitter_->setStretchFactor(0, 1);
     splitter_->setStretchFactor(1, 0);
     splitter_->setCollapsible(0, false);
     splitter_->setSizes({840, 600});
+    columns_ = new ShownColumns(*view_, *rows_, context().runs, *params_, this);
+    menus_ = new RunsMenus(*rows_, *view_, *actions_, *columns_, this);
+    filter_ = new RunsFilter(context().daemon, *bar_, *rows_, this);
 }
 
 void RunsPage::buildLeft() {
@@ -69,250 +78,196 @@ void RunsPage::buildLeft() {
     auto* column = new QVBoxLayout(left);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    filter_ = new FilterBar(left);
-    column->addWidget(filter_);
+    bar_ = new FilterBar(left);
+    column->addWidget(bar_);
     buildTools();
-    body_ = new QStackedWidget(left);
+    body_ = new RunsBody(left);
     view_ = new RunsView(*rows_, trends_, context().colors, body_);
-    body_->addWidget(view_);
-    buildEmpty();
+    body_->setTable(*view_);
     column->addWidget(body_, 1);
     splitter_->addWidget(left);
 }
 
 void RunsPage::buildTools() {
     const auto add = [this](Glyph glyph, const QString& text, const QString& tip) {
-        auto* button = new QToolButton(filter_);
+        auto* button = new QToolButton(bar_);
         button->setIcon(icon(glyph));
         button->setText(text);
         button->setToolTip(tip);
         button->setToolButtonStyle(text.isEmpty() ? Qt::ToolButtonIconOnly
                                                   : Qt::ToolButtonTextBesideIcon);
-        filter_->tools()->addWidget(button);
+        bar_->tools()->addWidget(button);
         return button;
     };
-    nestButton_ = add(Glyph::kChevronDown, "Nested", "Variations below their base run");
+    nestButton_ = add(Glyph::kChevronDown, tr("Nested"), tr("Variations below their base run"));
     nestButton_->setCheckable(true);
     nestButton_->setChecked(true);
-    columnsButton_ = add(Glyph::kColumns, "Columns", "Choose columns (C)");
-    panelButton_ = add(Glyph::kInfo, "Details", "Show or hide the panel (Ctrl+I)");
+    columnsButton_ = add(Glyph::kColumns, tr("Columns"), tr("Choose columns (C)"));
+    panelButton_ = add(Glyph::kInfo, tr("Details"), tr("Show or hide the panel (Ctrl+I)"));
     panelButton_->setCheckable(true);
     panelButton_->setChecked(true);
     connect(nestButton_, &QToolButton::toggled, this,
             [this](bool isOn) { rows_->setNested(isOn); });
     connect(columnsButton_, &QToolButton::clicked, this, [this] { openChooser(); });
-    connect(panelButton_, &QToolButton::toggled, this, [this] { showEmpty(); });
+    connect(panelButton_, &QToolButton::toggled, this, [this] { showRows(); });
 }
 
-void RunsPage::buildEmpty() {
-    const auto add = [this](const QString& title, const QString& sentence) {
-        auto* state = new EmptyState(body_);
-        state->setText(title, sentence);
-        body_->addWidget(state);
-        return state;
-    };
-    noDaemon_ = add("No daemon", "Start one on this machine, or choose another above.");
-    noDaemon_->setCommand("millrace up");
-    noRuns_ =
-        add("No runs yet",
-            "Open a spec on the Launch page and press Ctrl+Enter, or start one in a terminal.");
-    noRuns_->addButton("Go to Launch", this, [this] {
+void RunsPage::connectTable() {
+    connect(rows_, &RunRows::matchesChanged, this, [this] { showRows(); });
+    connect(rows_, &RunRows::ticksChanged, panels_, &RunPanels::selectionChanged);
+    connect(view_, &RunsView::selectionChanged, panels_, &RunPanels::selectionChanged);
+    connect(view_, &RunsView::viewportChanged, this, [this] { lookAtTrends(); });
+    connect(view_, &RunsView::opened, this, [this] { openDetails(); });
+    connect(view_, &RunsView::menuAsked, this,
+            [this](const QPoint& at) { menus_->openOfRuns(bar_->isDeletedShown(), at); });
+    connect(view_, &RunsView::headerMenuAsked, menus_,
+            [this](const QString& key, const QPoint& at) { menus_->openOfColumn(key, at); });
+    connect(menus_, &RunsMenus::detailsAsked, this, [this] { openDetails(); });
+    connect(menus_, &RunsMenus::chooserAsked, this, [this] { openChooser(); });
+}
+
+void RunsPage::connectFilter() {
+    connect(filter_, &RunsFilter::applied, this, [this] { showRows(); });
+    connect(bar_, &FilterBar::deletedChanged, this,
+            [this](bool isShown) { setDeletedShown(isShown); });
+    connect(bar_, &FilterBar::leftToRows, this, [this] { view_->focusRows(); });
+    // What is completed are parameters too.
+    connect(bar_, &FilterBar::namesNeeded, params_, &ParamReader::read);
+    connect(deleted_, &DeletedRuns::changed, this, [this] { showRows(); });
+    connect(deleted_, &DeletedRuns::failed, this,
+            [this](const QString& sentence) { say(Notice::Kind::kError, sentence); });
+    connect(body_, &RunsBody::clearAsked, this, [this] { clearFilter(); });
+    connect(body_, &RunsBody::launchAsked, this, [this] {
         Destination destination;
         destination.page = PageName::kLaunch;
         Q_EMIT goTo(destination);
     });
-    noRuns_->setCommand("millrace run movielens.yaml --all-variations");
-    noMatch_ = add("No run matches", "");
-    noMatch_->addButton("Clear the filter", this, [this] { clearFilter(); });
-    reading_ = add("Reading the runs …", "");
-}
-
-void RunsPage::buildRight() {
-    tabs_ = new QTabWidget(splitter_);
-    tabs_->setDocumentMode(true);
-    details_ =
-        new DetailsPanel(context().daemon, context().runs, context().colors, *actions_, tabs_);
-    compare_ = new ComparePanel(context().daemon, context().runs, context().colors, tabs_);
-    tabs_->addTab(details_, "Details");
-    tabs_->addTab(compare_, "Compare");
-    tabs_->setMinimumWidth(details_->tabsWidth());
-    splitter_->addWidget(tabs_);
-}
-
-void RunsPage::connectTable() {
-    filterTimer_.setSingleShot(true);
-    filterTimer_.setInterval(kFilterMs);
-    refilterTimer_.setSingleShot(true);
-    refilterTimer_.setInterval(kRefilterMs);
-    paramTimer_.setSingleShot(true);
-    paramTimer_.setInterval(kParamMs);
-    selectionTimer_.setSingleShot(true);
-    clockTimer_.setInterval(kClockMs);
-    connect(&filterTimer_, &QTimer::timeout, this, [this] { askFilter(); });
-    connect(&refilterTimer_, &QTimer::timeout, this, [this] { askFilter(); });
-    connect(&paramTimer_, &QTimer::timeout, this, [this] { needParams(); });
-    connect(&selectionTimer_, &QTimer::timeout, this, [this] { showPanels(); });
-    connect(&clockTimer_, &QTimer::timeout, this, [this] { tick(); });
-    connect(rows_, &RunRows::matchesChanged, this, [this] {
-        showCounts();
-        showEmpty();
-    });
-    connect(rows_, &RunRows::ticksChanged, this, [this] { showSelection(); });
-    connect(view_, &RunsView::selectionChanged, this, [this] { showSelection(); });
-    connect(view_, &RunsView::viewportChanged, this, [this] {
-        const auto [first, last] = view_->visibleRows();
-        fetcher_->look(first, last);
-    });
-    connect(view_, &RunsView::opened, this, [this] { openDetails(); });
-    connect(view_, &RunsView::columnsChanged, this, [this] { hasColumns_ = true; });
-    connect(view_, &RunsView::menuAsked, this, [this](const QPoint& at) { openMenu(at); });
-    connect(view_, &RunsView::headerMenuAsked, this,
-            [this](const QString& key, const QPoint& at) { openHeaderMenu(key, at); });
-    connect(filter_, &FilterBar::textChanged, this, [this] { takeText(); });
-    connect(filter_, &FilterBar::statesChanged, this, [this] {
-        wanted_.states = filter_->states();
-        applyFilter();
-    });
-    connect(filter_, &FilterBar::deletedChanged, this,
-            [this](bool isShown) { setDeletedShown(isShown); });
-    connect(filter_, &FilterBar::leftToRows, this, [this] { view_->focusRows(); });
-    connect(filter_, &FilterBar::namesNeeded, this, [this] { giveNames(); });
 }
 
 void RunsPage::connectPanels() {
     connect(actions_, &RunActions::said, this, &Page::said);
     connect(actions_, &RunActions::goTo, this, &Page::goTo);
     connect(actions_, &RunActions::deletedChanged, this, [this] {
-        if (filter_->isDeletedShown()) {
-            fetchDeleted("");
+        if (bar_->isDeletedShown()) {
+            deleted_->read();
         }
     });
-    const auto sayInfo = [this](const QString& sentence) {
-        Notice notice;
-        notice.text = sentence;
-        Q_EMIT said(notice);
-    };
-    connect(details_, &DetailsPanel::said, this, sayInfo);
-    connect(compare_, &ComparePanel::said, this, sayInfo);
+    connect(panels_, &RunPanels::said, this,
+            [this](const QString& sentence) { say(Notice::Kind::kInfo, sentence); });
 }
 
 void RunsPage::connectDaemon() {
     DaemonBridge& daemon = context().daemon;
-    connect(&daemon, &DaemonBridge::switched, this, [this] {
-        ++epoch_;
-        ++filterSerial_;
-        numOpen_ = 0;
-        isComplete_ = isReadingParams_ = false;
-        paramRevision_ = 0;
-        trends_.clear();
-        fetcher_->clear();
-        details_->clear();
-        compare_->clear();
-        deletedRuns_->clear();
-        showEmpty();
-    });
-    connect(&daemon, &DaemonBridge::linkChanged, this, [this] { showEmpty(); });
-    connect(&daemon, &DaemonBridge::runsChanged, this, [this](const RunsDelta& delta) {
-        isComplete_ = isComplete_ || delta.isComplete;
-        chooseUsualColumns();
-        showCounts();
-        showEmpty();
-        details_->refresh();
-        compare_->refresh();
-        if (isByDaemon_ && !refilterTimer_.isActive()) {
-            refilterTimer_.start();
-        }
-        if (!paramTimer_.isActive()) {
-            paramTimer_.start();
-        }
-        if (!arriving_.empty()) {
-            arrive({PageName::kRuns, std::exchange(arriving_, {}), {}, {}});
-        }
-        const auto [first, last] = view_->visibleRows();
-        fetcher_->look(first, last);
-    });
+    connect(&daemon, &DaemonBridge::switched, this, [this] { leaveDaemon(); });
+    connect(&daemon, &DaemonBridge::linkChanged, this, [this] { showRows(); });
+    connect(&daemon, &DaemonBridge::runsChanged, this,
+            [this](const RunsDelta& delta) { takeRuns(delta); });
 }
 
-void RunsPage::addKey(const QKeySequence& key, std::function<void()> run) {
-    auto* shortcut = new QShortcut(key, this);
+void RunsPage::leaveDaemon() {
+    isComplete_ = false;
+    filter_->drop();
+    params_->drop();
+    trends_.clear();
+    fetcher_->clear();
+    panels_->drop();
+    deleted_->clear();
+    showRows();
+}
+
+void RunsPage::takeRuns(const RunsDelta& delta) {
+    isComplete_ = isComplete_ || delta.isComplete;
+    columns_->chooseUsual();
+    showRows();
+    panels_->refresh();
+    filter_->runsChanged();
+    params_->runsChanged();
+    if (!arriving_.empty()) {
+        arrive({PageName::kRuns, std::exchange(arriving_, {}), {}, {}});
+    }
+    lookAtTrends();
+}
+
+void RunsPage::addKey(const QKeySequence& key, QWidget* where, std::function<void()> run) {
+    auto* shortcut = new QShortcut(key, where);
     shortcut->setContext(Qt::WidgetWithChildrenShortcut);
     connect(shortcut, &QShortcut::activated, this, std::move(run));
 }
 
 void RunsPage::addShortcuts() {
-    addKey(Qt::Key_Slash, [this] { filter_->focusLine(); });
-    addKey(QKeySequence("Ctrl+F"), [this] { filter_->focusLine(); });
-    addKey(Qt::Key_C, [this] { openChooser(); });
-    addKey(Qt::Key_F2, [this] {
-        panelButton_->setChecked(true);
-        tabs_->setCurrentWidget(details_);
-        details_->editNote();
-    });
-    addKey(QKeySequence("Ctrl+I"), [this] { panelButton_->toggle(); });
-    addKey(QKeySequence("Ctrl+Shift+C"), [this] { actions_->copyIds(selected()); });
-    auto* remove = new QShortcut(QKeySequence::Delete, view_);
-    remove->setContext(Qt::WidgetWithChildrenShortcut);
-    connect(remove, &QShortcut::activated, this, [this] {
-        if (!filter_->isDeletedShown()) {
+    addKey(Qt::Key_Slash, this, [this] { bar_->focusLine(); });
+    addKey(QKeySequence("Ctrl+F"), this, [this] { bar_->focusLine(); });
+    addKey(Qt::Key_C, this, [this] { openChooser(); });
+    addKey(Qt::Key_F2, this, [this] { editNote(); });
+    addKey(QKeySequence("Ctrl+I"), this, [this] { panelButton_->toggle(); });
+    addKey(QKeySequence("Ctrl+Shift+C"), this, [this] { actions_->copyIds(selected()); });
+    addKey(QKeySequence::Delete, view_, [this] {
+        if (!bar_->isDeletedShown()) {
             actions_->remove(selected());
         }
     });
-    auto* copy = new QShortcut(QKeySequence::Copy, view_);
-    copy->setContext(Qt::WidgetWithChildrenShortcut);
-    connect(copy, &QShortcut::activated, this, [this] {
-        view_->copySelected();
-        Notice notice;
-        notice.text = QString("Copied %1 rows as a table.").arg(selected().size());
-        Q_EMIT said(notice);
-    });
-    auto* back = new QShortcut(Qt::Key_Escape, tabs_);
-    back->setContext(Qt::WidgetWithChildrenShortcut);
-    connect(back, &QShortcut::activated, this, [this] { view_->focusRows(); });
+    addKey(QKeySequence::Copy, view_, [this] { copyRows(); });
+    addKey(Qt::Key_Escape, panels_, [this] { view_->focusRows(); });
+}
+
+DetailsPanel& RunsPage::details() const {
+    return panels_->details();
+}
+
+ComparePanel& RunsPage::compare() const {
+    return panels_->compare();
 }
 
 std::vector<std::string> RunsPage::selected() const {
     return view_->selectedIds();
 }
 
+ColumnChooser* RunsPage::openChooser() {
+    return columns_->openChooser(*columnsButton_);
+}
+
 std::vector<Command> RunsPage::commands() {
     const std::vector<std::string> ids = selected();
     const bool hasOne = ids.size() == 1, hasAny = !ids.empty();
-    const QString what = hasOne ? "the selected run" : QString("%1 selected runs").arg(ids.size());
-    const auto focusFilter = [this] { filter_->focusLine(); };
-    std::vector<Command> commands = {
-        {"Filter runs", Qt::Key_Slash, focusFilter, true},
-        {"Choose columns", Qt::Key_C, [this] { openChooser(); }, true},
-        {"Open details", Qt::Key_Return, [this] { openDetails(); }, hasAny},
-        {"Compare: add or remove the current run", Qt::Key_Space,
-         [this] {
-             const std::string id = view_->currentId();
-             rows_->setTicked(id, !rows_->isTicked(id));
-         },
+    const QString what = hasOne ? tr("the selected run") : tr("%1 selected runs").arg(ids.size());
+    const auto toggleTick = [this] {
+        const std::string id = view_->currentId();
+        rows_->setTicked(id, !rows_->isTicked(id));
+    };
+    const auto toggleDeleted = [this] { bar_->setDeletedShown(!bar_->isDeletedShown()); };
+    return {
+        {tr("Filter runs"), Qt::Key_Slash, [this] { bar_->focusLine(); }, true},
+        {tr("Choose columns"), Qt::Key_C, [this] { openChooser(); }, true},
+        {tr("Open details"), Qt::Key_Return, [this] { openDetails(); }, hasAny},
+        {tr("Compare: add or remove the current run"), Qt::Key_Space, toggleTick,
          !view_->currentId().empty()},
-        {"Compare: take all runs out",
+        {tr("Compare: take all runs out"),
          {},
          [this] { rows_->clearTicks(); },
          !rows_->ticked().empty()},
-        {"Edit the note", Qt::Key_F2, [this] { details_->editNote(); }, hasOne},
-        {"Watch " + what, {}, [this, ids] { actions_->watch(ids); }, hasAny},
-        {"Stop " + what, {}, [this, ids] { actions_->stop(ids); }, hasAny},
-        {"Launch again", {}, [this, ids] { actions_->launchAgain(ids.front()); }, hasOne},
-        {"Copy as CLI", {}, [this, ids] { actions_->copyCommand(ids.front()); }, hasOne},
-        {"Copy rows as a table", QKeySequence::Copy, [this] { view_->copySelected(); }, hasAny},
-        {"Copy ids", QKeySequence("Ctrl+Shift+C"), [this, ids] { actions_->copyIds(ids); }, hasAny},
-        {"Delete " + what, QKeySequence::Delete, [this, ids] { actions_->remove(ids); },
-         hasAny && !filter_->isDeletedShown()},
-        {"Show deleted runs",
+        {tr("Edit the note"), Qt::Key_F2, [this] { editNote(); }, hasOne},
+        {tr("Watch %1").arg(what), {}, [this, ids] { actions_->watch(ids); }, hasAny},
+        {tr("Stop %1").arg(what), {}, [this, ids] { actions_->stop(ids); }, hasAny},
+        {tr("Launch again"), {}, [this, ids] { actions_->launchAgain(ids.front()); }, hasOne},
+        {tr("Copy as CLI"), {}, [this, ids] { actions_->copyCommand(ids.front()); }, hasOne},
+        {tr("Copy rows as a table"), QKeySequence::Copy, [this] { copyRows(); }, hasAny},
+        {tr("Copy ids"), QKeySequence("Ctrl+Shift+C"), [this, ids] { actions_->copyIds(ids); },
+         hasAny},
+        {tr("Delete %1").arg(what), QKeySequence::Delete, [this, ids] { actions_->remove(ids); },
+         hasAny && !bar_->isDeletedShown()},
+        {tr("Show deleted runs"), {}, toggleDeleted, true},
+        {tr("Nest variations below their base"), {}, [this] { nestButton_->toggle(); }, true},
+        {tr("Fold all variations"),
          {},
-         [this] { filter_->setDeletedShown(!filter_->isDeletedShown()); },
-         true},
-        {"Nest variations below their base", {}, [this] { nestButton_->toggle(); }, true},
-        {"Fold all variations", {}, [this] { rows_->setAllExpanded(false); }, rows_->isNested()},
-        {"Unfold all variations", {}, [this] { rows_->setAllExpanded(true); }, rows_->isNested()},
-        {"Show or hide the details", QKeySequence("Ctrl+I"), [this] { panelButton_->toggle(); },
+         [this] { rows_->setAllExpanded(false); },
+         rows_->isNested()},
+        {tr("Unfold all variations"),
+         {},
+         [this] { rows_->setAllExpanded(true); },
+         rows_->isNested()},
+        {tr("Show or hide the details"), QKeySequence("Ctrl+I"), [this] { panelButton_->toggle(); },
          true},
     };
-    return commands;
 }
 
 void RunsPage::arrive(const Destination& destination) {
@@ -324,7 +279,7 @@ void RunsPage::arrive(const Destination& destination) {
         arriving_ = destination.runIds;
         return;
     }
-    filter_->setDeletedShown(false);
+    bar_->setDeletedShown(false);
     rows_->settle();
     if (rows_->rowOf(destination.runIds.front()) < 0) {
         clearFilter();
@@ -336,35 +291,28 @@ void RunsPage::arrive(const Destination& destination) {
 }
 
 bool RunsPage::isSettled() const {
-    return numOpen_ == 0 && !filterTimer_.isActive() && !selectionTimer_.isActive() &&
-           fetcher_->isSettled() && details_->isSettled() && compare_->isSettled();
+    return filter_->isSettled() && params_->isSettled() && deleted_->isSettled() &&
+           fetcher_->isSettled() && panels_->isSettled();
 }
 
 void RunsPage::saveState(QSettings& settings) const {
     settings.beginGroup("runs");
-    if (hasColumns_) {
-        view_->columns().save(settings);
-    }
-    filter_->save(settings);
+    columns_->save(settings);
+    bar_->save(settings);
     settings.setValue("sort", rows_->sortKey());
     settings.setValue("descending", rows_->sortOrder() == Qt::DescendingOrder);
     settings.setValue("nested", rows_->isNested());
-    settings.setValue("folded", QStringList(rows_->folded().values()).mid(0, 500));
+    settings.setValue("folded", QStringList(rows_->folded().values()).mid(0, kMostFolded));
     settings.setValue("splitter", splitter_->saveState());
     settings.setValue("panel", panelButton_->isChecked());
-    details_->save(settings);
-    compare_->save(settings);
+    panels_->save(settings);
     settings.endGroup();
 }
 
 void RunsPage::restoreState(QSettings& settings) {
     settings.beginGroup("runs");
-    RunColumns columns;
-    if (columns.restore(settings)) {
-        hasColumns_ = true;
-        view_->setColumns(columns);
-    }
-    filter_->restore(settings);
+    columns_->restore(settings);
+    bar_->restore(settings);
     rows_->setSort(
         settings.value("sort", "created").toString(),
         settings.value("descending", true).toBool() ? Qt::DescendingOrder : Qt::AscendingOrder);
@@ -373,15 +321,14 @@ void RunsPage::restoreState(QSettings& settings) {
     rows_->setFolded(QSet<QString>(folded.begin(), folded.end()));
     splitter_->restoreState(settings.value("splitter").toByteArray());
     panelButton_->setChecked(settings.value("panel", true).toBool());
-    details_->restore(settings);
-    compare_->restore(settings);
+    panels_->restore(settings);
     settings.endGroup();
-    needParams();
+    params_->readIfNeeded();
 }
 
 void RunsPage::showEvent(QShowEvent* event) {
     Page::showEvent(event);
-    tabs_->setMinimumWidth(details_->tabsWidth());
+    panels_->fitWidth();
     clockTimer_.start();
     tick();
     if (view_->currentId().empty()) {
@@ -396,9 +343,74 @@ void RunsPage::hideEvent(QHideEvent* event) {
 
 void RunsPage::tick() {
     rows_->table().setNow(QDateTime::currentMSecsSinceEpoch());
-    details_->refresh();
+    details().refresh();
+    lookAtTrends();
+}
+
+void RunsPage::lookAtTrends() {
     const auto [first, last] = view_->visibleRows();
     fetcher_->look(first, last);
+}
+
+// The counts above the table, and the table or why there is none.
+void RunsPage::showRows() {
+    const RunTable& runs = rows_->table();
+    std::map<RunState, int> counts;
+    for (const RunState state :
+         {RunState::kQueued, RunState::kStarting, RunState::kRunning, RunState::kStopping,
+          RunState::kFinished, RunState::kFailed, RunState::kCancelled}) {
+        counts[state] = runs.numInState(state);
+    }
+    bar_->setCounts(counts);
+    bar_->setMatches(rows_->numMatching(), runs.numRuns());
+    const bool isDeletedShown = bar_->isDeletedShown();
+    const DaemonBridge& daemon = context().daemon;
+    const bool isNew = body_->showFor(
+        {runs.numRuns(), rows_->rowCount(), isDeletedShown, isComplete_, !daemon.address().empty()},
+        daemon.link());
+    if (isNew && isVisible() && bar_->text().isEmpty()) {
+        view_->focusRows();
+    }
+    panels_->setVisible(panelButton_->isChecked() && (runs.numRuns() > 0 || isDeletedShown));
+}
+
+void RunsPage::clearFilter() {
+    filter_->clear();
+    view_->focusRows();
+}
+
+void RunsPage::setDeletedShown(bool isShown) {
+    RunTable& table = isShown ? deleted_->table() : context().runs;
+    rows_->clearTicks();
+    details().setTable(table);
+    rows_->setTable(table);
+    if (isShown) {
+        deleted_->read();
+    }
+    filter_->askAgain();
+    showRows();
+}
+
+void RunsPage::openDetails() {
+    panelButton_->setChecked(true);
+    panels_->openDetails();
+}
+
+void RunsPage::editNote() {
+    panelButton_->setChecked(true);
+    panels_->editNote();
+}
+
+void RunsPage::copyRows() {
+    view_->copySelected();
+    say(Notice::Kind::kInfo, tr("Copied %1 rows as a table.").arg(selected().size()));
+}
+
+void RunsPage::say(Notice::Kind kind, const QString& sentence) {
+    Notice notice;
+    notice.kind = kind;
+    notice.text = sentence;
+    Q_EMIT said(notice);
 }
 
 }  // namespace millrace::gui

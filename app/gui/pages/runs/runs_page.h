@@ -3,37 +3,38 @@
 //
 // Keys: / to the filter, C columns, Space ticks for the comparison, Enter opens the details, F2 the
 // note, Delete deletes, Ctrl+C copies the rows, Ctrl+Shift+C the ids, Escape back to the table.
-// Threads: the GUI thread. Owns: its models and widgets. Failure: the daemon's sentences as
-// notices.
-#include <QElapsedTimer>
+// The page puts its parts together and says what a key or a command does; RunsFilter, ParamReader
+// and DeletedRuns ask the daemon, ShownColumns and RunsMenus serve the table, RunPanels stands
+// beside it. Threads: the GUI thread. Owns: its models and widgets. Failure: the daemon's
+// sentences as notices.
 #include <QTimer>
 #include <functional>
-#include <memory>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
-#include "app/client/daemon_values.h"
-#include "app/gui/models/runs/run_columns.h"
-#include "app/gui/models/runs/run_rows.h"
-#include "app/gui/models/runs/run_table.h"
+#include "app/gui/bridge/live_values.h"
 #include "app/gui/models/runs/run_trends.h"
 #include "app/gui/pages/page.h"
 
 class QSplitter;
-class QStackedWidget;
-class QTabWidget;
 class QToolButton;
 
 namespace millrace::gui {
 
 class ColumnChooser;
 class ComparePanel;
+class DeletedRuns;
 class DetailsPanel;
-class EmptyState;
 class FilterBar;
+class ParamReader;
 class RunActions;
+class RunPanels;
+class RunRows;
+class RunsBody;
+class RunsFilter;
+class RunsMenus;
 class RunsView;
+class ShownColumns;
 class TrendFetcher;
 
 class RunsPage final : public Page {
@@ -41,7 +42,6 @@ class RunsPage final : public Page {
 
  public:
     explicit RunsPage(const PageContext& context, QWidget* parent = nullptr);
-    ~RunsPage() override;
 
     PageName name() const override { return PageName::kRuns; }
     std::vector<Command> commands() override;
@@ -52,17 +52,13 @@ class RunsPage final : public Page {
 
     RunRows& rows() const { return *rows_; }
     RunsView& view() const { return *view_; }
-    FilterBar& filterBar() const { return *filter_; }
-    DetailsPanel& details() const { return *details_; }
-    ComparePanel& compare() const { return *compare_; }
+    FilterBar& filterBar() const { return *bar_; }
+    DetailsPanel& details() const;
+    ComparePanel& compare() const;
     RunActions& actions() const { return *actions_; }
     /// The ids that actions are about: the selected ones.
     std::vector<std::string> selected() const;
     ColumnChooser* openChooser();
-
- Q_SIGNALS:
-    /// The parameters of every run are known.
-    void paramsRead();
 
  protected:
     void showEvent(QShowEvent* event) override;
@@ -71,59 +67,42 @@ class RunsPage final : public Page {
  private:
     void build();
     void buildLeft();
-    void buildRight();
     void buildTools();
-    void buildEmpty();
     void connectTable();
+    void connectFilter();
     void connectPanels();
     void connectDaemon();
     void addShortcuts();
-    void addKey(const QKeySequence& key, std::function<void()> run);
-    // The filter.
-    void takeText();
-    void applyWords(const QStringList& words);
-    void askFilter();
-    void fetchIds(const std::string& filter, const std::string& pageToken, int serial);
-    void applyFilter();
+    void addKey(const QKeySequence& key, QWidget* where, std::function<void()> run);
+    void takeRuns(const RunsDelta& delta);
+    void leaveDaemon();
     void clearFilter();
-    void giveNames();
-    // What is shown.
-    void showCounts();
-    void showEmpty();
-    void showSelection();
-    void showPanels();
-    void chooseUsualColumns();
-    void needParams();
-    void fetchParams(const std::string& pageToken, int serial);
+    void showRows();
+    void lookAtTrends();
     void setDeletedShown(bool isShown);
-    void fetchDeleted(const std::string& pageToken);
     void openDetails();
-    void openMenu(const QPoint& position);
-    void openHeaderMenu(const QString& key, const QPoint& position);
-    void setColumns(const RunColumns& columns);
+    void editNote();
+    void copyRows();
+    void say(Notice::Kind kind, const QString& sentence);
     void tick();
 
-    std::unique_ptr<RunTable> deletedRuns_;
-    RunTrends trends_;
     RunRows* rows_;
-    TrendFetcher* fetcher_ = nullptr;
+    RunTrends trends_;
+    TrendFetcher* fetcher_;
+    DeletedRuns* deleted_;
+    ParamReader* params_;
     RunActions* actions_;
-    FilterBar* filter_ = nullptr;
-    RunsView* view_ = nullptr;
-    QStackedWidget* body_ = nullptr;
-    EmptyState *noDaemon_ = nullptr, *noRuns_ = nullptr, *noMatch_ = nullptr, *reading_ = nullptr;
     QSplitter* splitter_ = nullptr;
-    QTabWidget* tabs_ = nullptr;
-    DetailsPanel* details_ = nullptr;
-    ComparePanel* compare_ = nullptr;
+    FilterBar* bar_ = nullptr;
     QToolButton *columnsButton_ = nullptr, *nestButton_ = nullptr, *panelButton_ = nullptr;
-    RunFilter wanted_;
-    QTimer filterTimer_, refilterTimer_, paramTimer_, clockTimer_, selectionTimer_;
-    QElapsedTimer sinceSelection_, sinceColumns_;
-    std::uint64_t paramRevision_ = 0;  ///< parameters of runs up to it have been read
-    int filterSerial_ = 0, numOpen_ = 0, epoch_ = 0;
-    bool isByDaemon_ = false, hasColumns_ = false, isComplete_ = false, isReadingParams_ = false;
-    std::unordered_set<std::string> foundIds_;
+    RunsBody* body_ = nullptr;
+    RunsView* view_ = nullptr;
+    RunPanels* panels_ = nullptr;
+    RunsFilter* filter_ = nullptr;
+    ShownColumns* columns_ = nullptr;
+    RunsMenus* menus_ = nullptr;
+    QTimer clockTimer_;
+    bool isComplete_ = false;  ///< every run of the daemon has been delivered
     std::vector<std::string> arriving_;
 };
 

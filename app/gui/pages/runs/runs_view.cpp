@@ -34,8 +34,8 @@ void RunsView::build() {
     main_ = new RunTableView(rows_, *delegate_, this);
     main_->setSelectionModel(pinned_->selectionModel());
     pinned_->setFocusProxy(main_);
-    pinned_->setAccessibleName("Pinned columns of runs");
-    main_->setAccessibleName("Runs");
+    pinned_->setAccessibleName(tr("Pinned columns of runs"));
+    main_->setAccessibleName(tr("Runs"));
     setFocusProxy(main_);
     pinned_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     pinned_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

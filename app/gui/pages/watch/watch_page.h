@@ -48,8 +48,6 @@ class WatchPage final : public Page {
     WatchFeed& feed() { return feed_; }
     LaneList* laneList() const { return laneList_; }
     WatchCharts* charts() const { return charts_; }
-    LogView* logView() const { return logView_; }
-    NodeDeck* nodeDeck() const { return nodeDeck_; }
     EmptyState* emptyState() const { return empty_; }
     bool isEmptyShown() const;
     /// One beat of the clock; a timer calls it twice a second.

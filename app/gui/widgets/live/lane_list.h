@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "app/gui/charts/parts/chart_link.h"
-#include "app/gui/charts/parts/lane_strip.h"
+#include "app/gui/charts/parts/lane_paint.h"
 #include "app/gui/models/live/lane_model.h"
 #include "app/gui/models/run_colors.h"
 
@@ -68,8 +68,7 @@ class LaneList final : public QAbstractScrollArea {
         bool hasLeft = true;
     };
     struct Cached {
-        std::uint64_t revision = 0;
-        double openUntilMs = 0;
+        std::optional<std::uint64_t> revision;  // of the tracker
         Lane lane;
     };
     Columns columns() const;

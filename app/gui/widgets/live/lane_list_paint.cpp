@@ -160,10 +160,8 @@ CurveRange LaneList::visibleTime() const {
 const Lane& LaneList::laneOf(const LaneState& state) {
     Cached& cached = lanes_[QString::fromStdString(state.run.id)];
     const auto open = state.tracker.open();
-    if (cached.revision != state.tracker.revision() || cached.lane.id.isEmpty()) {
+    if (cached.revision != state.tracker.revision()) {
         cached.revision = state.tracker.revision();
-        cached.lane.id = QString::fromStdString(state.run.id);
-        cached.lane.name = state.label();
         cached.lane.spans.clear();
         cached.lane.spans.reserve(state.tracker.spans().size() + 1);
         for (const PhaseSpan& span : state.tracker.spans()) {
@@ -177,7 +175,6 @@ const Lane& LaneList::laneOf(const LaneState& state) {
                                   ? std::optional<double>(static_cast<double>(state.run.endedMs))
                                   : std::nullopt;
     }
-    cached.lane.color = colors_.of(state.run.id).color;
     return cached.lane;
 }
 

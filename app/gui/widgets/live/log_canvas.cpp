@@ -14,7 +14,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kPad = 8;
+constexpr int kLinePad = 8;
 constexpr int kWorkerCharsMax = 14;
 
 // What a terminal would not show as such: colours and cursor moves leave, a tab becomes blanks.
@@ -216,7 +216,7 @@ LogCanvas::Columns LogCanvas::columns() const {
     Columns c;
     c.lineHeight = metrics.height() + 1;
     c.charWidth = std::max(1, metrics.horizontalAdvance(QLatin1Char('0')));
-    c.time = kPad;
+    c.time = kLinePad;
     c.level = c.time + 12 * c.charWidth + c.charWidth;
     c.worker = c.level + 2 * c.charWidth + c.charWidth / 2;
     int chars = 0;
@@ -224,7 +224,7 @@ LogCanvas::Columns LogCanvas::columns() const {
         chars = std::max(chars, static_cast<int>(worker.size()));
     }
     c.text = c.worker + (std::min(chars, kWorkerCharsMax) + 2) * c.charWidth;
-    c.textWidth = std::max(8 * c.charWidth, viewport()->width() - c.text - kPad);
+    c.textWidth = std::max(8 * c.charWidth, viewport()->width() - c.text - kLinePad);
     return c;
 }
 
@@ -493,8 +493,8 @@ void LogCanvas::paintGap(QPainter& painter, const Placed& place, const LogRow& r
     painter.setPen(colors.warn);
     painter.drawText(QRect(left, place.y, width + 1, place.height), Qt::AlignVCenter, text);
     painter.setPen(QPen(colors.warn, 1, Qt::DotLine));
-    painter.drawLine(kPad, middle, left - kPad, middle);
-    painter.drawLine(left + width + kPad, middle, viewport()->width() - kPad, middle);
+    painter.drawLine(kLinePad, middle, left - kLinePad, middle);
+    painter.drawLine(left + width + kLinePad, middle, viewport()->width() - kLinePad, middle);
 }
 
 void LogCanvas::paintText(QPainter& painter, const Placed& place, const Columns& c,
@@ -504,7 +504,7 @@ void LogCanvas::paintText(QPainter& painter, const Placed& place, const Columns&
     const auto marks = highlight_.places(text);
     const bool isLoud = row.level >= client::LogLevel::kWarn;
     painter.save();
-    painter.setClipRect(c.text, place.y, c.textWidth + kPad, place.height);
+    painter.setClipRect(c.text, place.y, c.textWidth + kLinePad, place.height);
     painter.setPen(isLoud                                  ? lookOf(row.level, colors).color
                    : row.level == client::LogLevel::kDebug ? colors.dim
                                                            : colors.text);

@@ -13,7 +13,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kPad = kSpaceMedium;
+constexpr int kCardPad = kSpaceMedium;
 constexpr int kWidthHint = 320;
 constexpr int kWidthMin = 240;
 
@@ -49,20 +49,20 @@ int NodeCard::rowHeight() const {
 
 int NodeCard::numCoreRows(const NodeState& node) const {
     const std::size_t cores = node.sample ? node.sample->corePercent.size() : 0;
-    return NodePainter::coreHeight(cores, width() - 2 * kPad);
+    return NodePainter::coreHeight(cores, width() - 2 * kCardPad);
 }
 
 QSize NodeCard::sizeHint() const {
     const NodeState* node = state();
     if (!isOpen_ || node == nullptr) {
         const int line = QFontMetrics(headingFont(font())).height();
-        return {kWidthHint, line + NodePainter::rowHeight(captionFont(font())) + kPad + 2};
+        return {kWidthHint, line + NodePainter::rowHeight(captionFont(font())) + kCardPad + 2};
     }
     const int gpuHeight = rowHeight() + QFontMetrics(captionFont(font())).height() + 10;
     const int gpus =
         node->gpus.empty() ? rowHeight() : static_cast<int>(node->gpus.size()) * gpuHeight;
     return {kWidthHint, NodePainter::headHeight(font()) + 7 * rowHeight() + numCoreRows(*node) +
-                            gpus + 2 * kPad};
+                            gpus + 2 * kCardPad};
 }
 
 QSize NodeCard::minimumSizeHint() const {
@@ -110,8 +110,8 @@ void NodeCard::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.75, 0.75, -0.75, -0.75), kCornerRadius,
                             kCornerRadius);
     const auto stale = node->staleSeconds(model_->nowMs());
-    const int top = isOpen_ ? kPad : kPad / 2;
-    NodePainter parts(painter, rect().adjusted(kPad, top, -kPad, -top), palette(), font());
+    const int top = isOpen_ ? kCardPad : kCardPad / 2;
+    NodePainter parts(painter, rect().adjusted(kCardPad, top, -kCardPad, -top), palette(), font());
     if (!isOpen_) {
         parts.paintCollapsed(*node, stale);
         return;
@@ -123,7 +123,7 @@ void NodeCard::paintEvent(QPaintEvent*) {
 }
 
 void NodeCard::mousePressEvent(QMouseEvent* event) {
-    const int head = kPad + NodePainter::headHeight(font());
+    const int head = kCardPad + NodePainter::headHeight(font());
     if (event->button() == Qt::LeftButton && (!isOpen_ || event->position().y() < head)) {
         setOpen(!isOpen_);
     }

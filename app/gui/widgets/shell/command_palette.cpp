@@ -121,7 +121,6 @@ void Overlay::dismiss() {
     if (focusBefore_ != nullptr && focusBefore_->isVisible()) {
         focusBefore_->setFocus(Qt::PopupFocusReason);
     }
-    Q_EMIT dismissed();
 }
 
 bool Overlay::eventFilter(QObject* watched, QEvent* event) {

@@ -28,9 +28,6 @@ class Overlay : public QFrame {
     /// Hides it, gives the focus back.
     void dismiss();
 
- Q_SIGNALS:
-    void dismissed();
-
  protected:
     /// Where it stands in a window of this size.
     virtual QRect placeIn(const QSize& window) const = 0;

@@ -25,9 +25,9 @@ CheckpointSection::CheckpointSection(QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(stack_);
-    empty_->setText("No checkpoints yet",
-                    "train.checkpoint.every_steps in the spec says how often one is written; the "
-                    "last one is written when the run ends or is stopped.");
+    empty_->setText(tr("No checkpoints yet"),
+                    tr("train.checkpoint.every_steps in the spec says how often one is written; "
+                       "the last one is written when the run ends or is stopped."));
     build();
     stack_->addWidget(empty_);
     stack_->setCurrentWidget(empty_);
@@ -38,7 +38,7 @@ void CheckpointSection::build() {
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
     table_->setModel(model_);
-    table_->setAccessibleName("Checkpoints");
+    table_->setAccessibleName(tr("Checkpoints"));
     table_->setShowGrid(false);
     table_->setFrameShape(QFrame::NoFrame);
     table_->setTabKeyNavigation(false);
@@ -53,9 +53,9 @@ void CheckpointSection::build() {
     hint_ = new QLabel(content);
     hint_->setWordWrap(true);
     setLook(*hint_, "dim");
-    resume_ = new QPushButton("Resume from here", content);
+    resume_ = new QPushButton(tr("Resume from here"), content);
     setLook(*resume_, "primary");
-    copy_ = new QPushButton("Copy as CLI", content);
+    copy_ = new QPushButton(tr("Copy as CLI"), content);
     row->addWidget(hint_, 1);
     row->addWidget(copy_);
     row->addWidget(resume_);
@@ -82,9 +82,9 @@ void CheckpointSection::showButtons() {
     resume_->setEnabled(canResume && chosenStep() > 0);
     copy_->setEnabled(chosenStep() > 0);
     hint_->setText(canResume                       ? QString()
-                   : state_ == RunState::kFinished ? QString("A finished run has nothing to resume")
-                                                   : QString("Stop the run to resume it from an "
-                                                             "earlier step"));
+                   : state_ == RunState::kFinished ? tr("A finished run has nothing to resume")
+                                                   : tr("Stop the run to resume it from an "
+                                                        "earlier step"));
 }
 
 void CheckpointSection::showDetail(const client::RunDetail& run) {

@@ -19,7 +19,7 @@ LogSection::LogSection(DaemonBridge& daemon, QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(view_);
     view_->setModel(model_);
-    view_->setEmptyText("No log lines yet. They come as soon as the run's workers write some.");
+    view_->setEmptyText(tr("No log lines yet. They come as soon as the run's workers write some."));
     connect(view_, &LogView::copied, this, &LogSection::copied);
 }
 

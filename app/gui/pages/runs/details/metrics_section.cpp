@@ -63,7 +63,7 @@ MetricsSection::MetricsSection(DaemonBridge& daemon, const RunColors& colors, QW
 void MetricsSection::buildTable() {
     table_->setModel(model_);
     table_->setItemDelegateForColumn(RunMetrics::kTrend, new TrendDelegate(*model_, table_));
-    table_->setAccessibleName("Metrics");
+    table_->setAccessibleName(tr("Metrics"));
     table_->setShowGrid(false);
     table_->setWordWrap(false);
     table_->setFrameShape(QFrame::NoFrame);

@@ -41,8 +41,9 @@ void NoteSection::build() {
     error_ = new MessageStrip(this);
     layout->addWidget(error_);
     layout->addWidget(stack_, 1);
-    empty_->setText("No note yet", "Write down what you tried and what came out. Markdown.");
-    empty_->addButton("Write a note", this, [this] { edit(); });
+    empty_->setText(tr("No note yet"),
+                    tr("Write down what you tried and what came out. Markdown."));
+    empty_->addButton(tr("Write a note"), this, [this] { edit(); });
     stack_->addWidget(empty_);
     stack_->addWidget(buildReader());
     stack_->addWidget(buildEditor());
@@ -55,10 +56,10 @@ QWidget* NoteSection::buildReader() {
     reader_ = new NoteReader(page);
     reader_->setFrameShape(QFrame::NoFrame);
     reader_->setOpenLinks(false);
-    reader_->setAccessibleName("Note");
+    reader_->setAccessibleName(tr("Note"));
     reader_->installEventFilter(this);
     reader_->viewport()->installEventFilter(this);
-    auto* change = new QPushButton("Edit  (F2)", page);
+    auto* change = new QPushButton(tr("Edit  (F2)"), page);
     connect(change, &QPushButton::clicked, this, [this] { edit(); });
     layout->addWidget(reader_, 1);
     auto* row = new QHBoxLayout;
@@ -74,17 +75,17 @@ QWidget* NoteSection::buildEditor() {
     layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
     editor_ = new QPlainTextEdit(page);
     editor_->setFont(monoFont(font()));
-    editor_->setPlaceholderText("Markdown: **bold**, lists, `code`, links");
-    editor_->setAccessibleName("Note, being edited");
+    editor_->setPlaceholderText(tr("Markdown: **bold**, lists, `code`, links"));
+    editor_->setAccessibleName(tr("Note, being edited"));
     editor_->setTabChangesFocus(true);
     editor_->installEventFilter(this);
     layout->addWidget(editor_, 1);
     auto* row = new QHBoxLayout;
-    auto* hint = new QLabel("Ctrl+Enter saves, Escape gives up", page);
+    auto* hint = new QLabel(tr("Ctrl+Enter saves, Escape gives up"), page);
     setLook(*hint, "caption");
-    auto* keep = new QPushButton("Save", page);
+    auto* keep = new QPushButton(tr("Save"), page);
     setLook(*keep, "primary");
-    auto* drop = new QPushButton("Cancel", page);
+    auto* drop = new QPushButton(tr("Cancel"), page);
     row->addWidget(hint, 1);
     row->addWidget(drop);
     row->addWidget(keep);
@@ -163,7 +164,7 @@ void NoteSection::taken(const std::string& runId, const QString& before, const Q
         return;
     }
     note_ = before;
-    error_->setMessage(Tone::kBad, "The note was not saved: " + error);
+    error_->setMessage(Tone::kBad, tr("The note was not saved: %1").arg(error));
     if (!isEditing()) {
         edit();
         editor_->setPlainText(written);

@@ -40,7 +40,7 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
       progress_(new QProgressBar(this)),
       grid_(new QGridLayout),
       board_(new ChartBoard(daemon, colors, this)),
-      facts_(new FactView("Facts of the run", this)) {
+      facts_(new FactView(tr("Facts of the run"), this)) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kSpaceMedium, kSpaceMedium, kSpaceMedium, kSpaceSmall);
     layout->setSpacing(kSpaceSmall);
@@ -50,7 +50,7 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
     setLook(*progressText_, "dim");
     progress_->setTextVisible(false);
     progress_->setMaximumHeight(6);
-    progress_->setAccessibleName("Progress");
+    progress_->setAccessibleName(tr("Progress"));
     grid_->setHorizontalSpacing(kSpaceMedium);
     grid_->setVerticalSpacing(kSpaceMedium);
     layout->addLayout(grid_);
@@ -69,14 +69,14 @@ void OverviewSection::showRun(const client::RunSummary& run, const client::RunSu
     showMetrics(run, base);
     showRate(run, nowMs);
     const double rows = static_cast<double>(std::max(run.rowsTrained, run.progress.rows));
-    setFigure("rows trained", rows > 0 ? shortCountText(rows) : QString(), countText(rows));
+    setFigure(tr("rows trained"), rows > 0 ? shortCountText(rows) : QString(), countText(rows));
     const std::int64_t end = run.endedMs > 0 ? run.endedMs : nowMs;
     setFigure(
-        run.endedMs > 0 ? "duration" : "running for",
+        run.endedMs > 0 ? tr("duration") : tr("running for"),
         run.startedMs > 0 ? durationText(static_cast<double>(end - run.startedMs)) : QString());
-    setFigure("step", run.progress.step > 0 ? countText(static_cast<double>(run.progress.step))
-                                            : QString());
-    setFigure("restarts", run.restarts > 0 ? QString::number(run.restarts) : QString());
+    setFigure(tr("step"), run.progress.step > 0 ? countText(static_cast<double>(run.progress.step))
+                                                : QString());
+    setFigure(tr("restarts"), run.restarts > 0 ? QString::number(run.restarts) : QString());
     arrangeFigures();
     board_->setRuns({boardRunOf(run)});
     std::vector<std::string> names;
@@ -93,25 +93,27 @@ void OverviewSection::showRun(const client::RunSummary& run, const client::RunSu
 void OverviewSection::showRate(const client::RunSummary& run, std::int64_t nowMs) {
     rateAge_.note(run, nowMs);
     const std::optional<double> rate = run.rate(), old = rateAge_.oldSeconds(run, nowMs);
-    setFigure("samples/s", rate ? countText(*rate) : QString(),
-              client::isEnded(run.state) ? "The mean of its steps, evaluations left out"
-                                         : "At the last report",
-              old ? durationText(1e3 * *old) + " old" : QString());
+    setFigure(tr("samples/s"), rate ? countText(*rate) : QString(),
+              client::isEnded(run.state) ? tr("The mean of its steps, evaluations left out")
+                                         : tr("At the last report"),
+              old ? tr("%1 old").arg(durationText(1e3 * *old)) : QString());
 }
 
 void OverviewSection::showReason(const client::RunSummary& run) {
     using client::RunState;
     if (run.isPurged()) {
-        reason_->setMessage(Tone::kInfo, "Purged " + fullTimeText(run.purgedMs) +
-                                             ": its files, metrics and plan are gone for good.");
+        reason_->setMessage(Tone::kInfo,
+                            tr("Purged %1: its files, metrics and plan are gone for good.")
+                                .arg(fullTimeText(run.purgedMs)));
     } else if (!client::isEnded(run.state) && !run.trouble.empty()) {
-        const QString since = run.isStalled() ? ", since " + fullTimeText(run.standsSinceMs) : "";
+        const QString since =
+            run.isStalled() ? tr(", since %1").arg(fullTimeText(run.standsSinceMs)) : QString();
         reason_->setMessage(run.isStalled() ? Tone::kBad : Tone::kWarn, qtext(run.trouble) + since);
     } else if (!run.exitReason.empty()) {
         reason_->setMessage(run.state == RunState::kFailed ? Tone::kBad : Tone::kInfo,
                             qtext(run.exitReason));
     } else if (!run.reason().empty()) {
-        reason_->setMessage(Tone::kInfo, "Waits: " + qtext(run.reason()));
+        reason_->setMessage(Tone::kInfo, tr("Waits: %1").arg(qtext(run.reason())));
     } else {
         reason_->clearMessage();
     }
@@ -127,7 +129,7 @@ void OverviewSection::showProgress(const client::RunSummary& run) {
     }
     progress_->setRange(0, 1000);
     progress_->setValue(static_cast<int>(1000 * progress.step / progress.stepsTotal));
-    QString text = QString("Step %1 of %2, epoch %3 of %4")
+    QString text = tr("Step %1 of %2, epoch %3 of %4")
                        .arg(countText(static_cast<double>(progress.step)),
                             countText(static_cast<double>(progress.stepsTotal)))
                        .arg(progress.epoch + 1)
@@ -156,7 +158,7 @@ void OverviewSection::showMetrics(const client::RunSummary& run, const client::R
         QString text = numberText(value), tip = qtext(name) + " " + QString::number(value, 'g', 17);
         if (baseValue) {
             const BaseDifference against =
-                compareMetric(name, run, value, *base, *baseValue, "the base");
+                compareMetric(name, run, value, *base, *baseValue, tr("the base"));
             tip += "\n" + against.sentence;
             setFigure(metricTitle(name), text, tip, differenceLabel(against));
         } else {
@@ -218,25 +220,26 @@ void OverviewSection::resizeEvent(QResizeEvent* event) {
 
 void OverviewSection::showDetail(const client::RunDetail& run) {
     std::vector<RunFact> facts;
-    const auto add = [&](const char* section, const QString& name, const QString& value,
+    const auto add = [&](const QString& section, const QString& name, const QString& value,
                          const QString& tip = {}) {
         if (!value.isEmpty()) {
             facts.push_back({section, name, value, tip});
         }
     };
     const client::RunSummary& summary = run.summary;
-    add("Run", "Id", qtext(summary.id), qtext(summary.uid));
-    add("Run", "Submitted", fullTimeText(summary.createdMs) + " by " + qtext(summary.owner));
-    add("Run", "Started", fullTimeText(summary.startedMs));
-    add("Run", "Ended", fullTimeText(summary.endedMs));
-    add("Run", "Project", qtext(summary.project));
-    add("Run", "Model", qtext(summary.model));
-    add("Run", "Dataset", qtext(summary.dataset));
+    add(tr("Run"), tr("Id"), qtext(summary.id), qtext(summary.uid));
+    add(tr("Run"), tr("Submitted"),
+        tr("%1 by %2").arg(fullTimeText(summary.createdMs), qtext(summary.owner)));
+    add(tr("Run"), tr("Started"), fullTimeText(summary.startedMs));
+    add(tr("Run"), tr("Ended"), fullTimeText(summary.endedMs));
+    add(tr("Run"), tr("Project"), qtext(summary.project));
+    add(tr("Run"), tr("Model"), qtext(summary.model));
+    add(tr("Run"), tr("Dataset"), qtext(summary.dataset));
     for (const auto& [key, value] : summary.tags) {
-        add("Tags", qtext(key), qtext(value));
+        add(tr("Tags"), qtext(key), qtext(value));
     }
     for (auto event = run.events.rbegin(); event != run.events.rend(); ++event) {
-        add("History", fullTimeText(event->timeMs), qtext(event->text));
+        add(tr("History"), fullTimeText(event->timeMs), qtext(event->text));
     }
     facts_->facts().setFacts(std::move(facts));
 }

@@ -20,17 +20,17 @@ std::vector<RunFact> allFacts(const client::RunDetail& run) {
     const auto& files = run.receipt->files;
     for (std::size_t i = 0; i < std::min(files.size(), kMostFiles); ++i) {
         const client::FileReceipt& file = files[i];
-        facts.push_back({"Files read", qtext(file.path),
-                         QString("%1 rows, %2")
+        facts.push_back({ReceiptSection::tr("Files read"), qtext(file.path),
+                         ReceiptSection::tr("%1 rows, %2")
                              .arg(countText(static_cast<double>(file.rows)),
                                   bytesText(static_cast<double>(file.bytes))),
-                         "Footer " + qtext(file.footerHash)});
+                         ReceiptSection::tr("Footer %1").arg(qtext(file.footerHash))});
     }
     const auto shown = static_cast<std::int64_t>(std::min(files.size(), kMostFiles));
     const std::int64_t more = run.receipt->numFiles() - shown;
     if (more > 0) {
-        facts.push_back({"Files read", "",
-                         QString("and %1 more: millrace show %2 --receipt")
+        facts.push_back({ReceiptSection::tr("Files read"), "",
+                         ReceiptSection::tr("and %1 more: millrace show %2 --receipt")
                              .arg(more)
                              .arg(qtext(run.summary.id)),
                          ""});
@@ -56,18 +56,18 @@ ReceiptSection::ReceiptSection(QWidget* parent)
       empty_(new EmptyState(this)),
       content_(new QWidget(this)),
       funnel_(makeChart(ChartKind::kFunnel, content_).release()),
-      facts_(new FactView("Receipt", content_)) {
+      facts_(new FactView(tr("Receipt"), content_)) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(stack_);
-    empty_->setText("No receipt yet",
-                    "A run writes its receipt with the first checkpoint and at its end: which "
-                    "files it read, and how many rows each step of the recipe kept.");
+    empty_->setText(tr("No receipt yet"),
+                    tr("A run writes its receipt with the first checkpoint and at its end: which "
+                       "files it read, and how many rows each step of the recipe kept."));
     auto* inside = new QVBoxLayout(content_);
     inside->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
-    funnel_->setTitle("Rows through the recipe");
+    funnel_->setTitle(tr("Rows through the recipe"));
     funnel_->setUnit({UnitKind::kCount, ""});
-    funnel_->setEmptyText("The recipe has no steps: every row is trained");
+    funnel_->setEmptyText(tr("The recipe has no steps: every row is trained"));
     inside->addWidget(funnel_, 1);
     inside->addWidget(facts_, 1);
     stack_->addWidget(content_);

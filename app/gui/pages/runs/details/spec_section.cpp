@@ -22,8 +22,8 @@ SpecSection::SpecSection(QWidget* parent)
       stack_(new QStackedWidget(this)),
       text_(new QPlainTextEdit(this)),
       highlighter_(new YamlHighlighter(text_->document())),
-      resolved_(new FactView("Resolved spec", this)),
-      list_(new FactView("Changes of the spec", this)) {
+      resolved_(new FactView(tr("Resolved spec"), this)),
+      list_(new FactView(tr("Changes of the spec"), this)) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
     layout->setSpacing(kSpaceSmall);
@@ -33,7 +33,7 @@ SpecSection::SpecSection(QWidget* parent)
     text_->setReadOnly(true);
     text_->setFont(monoFont(font()));
     text_->setLineWrapMode(QPlainTextEdit::NoWrap);
-    text_->setAccessibleName("Spec as submitted");
+    text_->setAccessibleName(tr("Spec as submitted"));
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     stack_->addWidget(text_);
     stack_->addWidget(resolved_);
@@ -47,13 +47,13 @@ QWidget* SpecSection::buildBar() {
     row->setContentsMargins(0, 0, 0, 0);
     summary_ = new QLabel(bar);
     setLook(*summary_, "dim");
-    search_ = new SearchField("Search keys and values", bar);
+    search_ = new SearchField(tr("Search keys and values"), bar);
     search_->setVisible(false);
     textButton_ = new QToolButton(bar);
-    textButton_->setText("As submitted");
+    textButton_->setText(tr("As submitted"));
     resolvedButton_ = new QToolButton(bar);
-    resolvedButton_->setText("Resolved");
-    resolvedButton_->setToolTip("Every key with its value, defaults filled in");
+    resolvedButton_->setText(tr("Resolved"));
+    resolvedButton_->setToolTip(tr("Every key with its value, defaults filled in"));
     auto* group = new QButtonGroup(bar);
     for (QToolButton* button : {textButton_, resolvedButton_}) {
         button->setCheckable(true);
@@ -103,12 +103,13 @@ void SpecSection::showDetail(const client::RunDetail& run) {
 void SpecSection::showChanges() {
     std::vector<RunFact> facts;
     for (const SpecChange& change : changes_) {
-        const QString before = change.before.isEmpty() ? QString("not set") : change.before;
+        const QString before = change.before.isEmpty() ? tr("not set") : change.before;
         facts.push_back({change.origin, change.path, before + "  →  " + change.after, ""});
     }
-    summary_->setText(changes_.empty()       ? QString("The base spec, nothing changed")
-                      : changes_.size() == 1 ? "Changed by " + changes_.front().origin + ": 1 key"
-                                             : QString("%1 keys changed").arg(changes_.size()));
+    summary_->setText(changes_.empty() ? tr("The base spec, nothing changed")
+                      : changes_.size() == 1
+                          ? tr("Changed by %1: 1 key").arg(changes_.front().origin)
+                          : tr("%1 keys changed").arg(changes_.size()));
     list_->setVisible(!facts.empty());
     const int rows = std::min<int>(static_cast<int>(facts.size()), 5);
     list_->facts().setFacts(std::move(facts), false);
@@ -136,7 +137,7 @@ void SpecSection::mark() {
     int first = -1;
     for (const SpecChange& change : changes_) {
         add(change.begin, change.end, colors.warnBack, true,
-            change.origin + " sets it to " + change.after);
+            tr("%1 sets it to %2").arg(change.origin, change.after));
         add(change.changeBegin, change.changeEnd, colors.goodBack, false, change.origin);
         const int at = change.begin >= 0 ? change.begin : change.changeBegin;
         first = first < 0 ? at : first;

@@ -78,22 +78,22 @@ QWidget* ChartBoard::buildBar() {
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(kSpaceSmall);
     metricButton_ = new QToolButton(bar);
-    metricButton_->setText("Metrics");
-    metricButton_->setToolTip("Which metrics are drawn");
+    metricButton_->setText(tr("Metrics"));
+    metricButton_->setToolTip(tr("Which metrics are drawn"));
     axis_ = new QComboBox(bar);
-    axis_->addItems({"over steps", "over rows", "over time since start"});
-    axis_->setAccessibleName("Axis");
+    axis_->addItems({tr("over steps"), tr("over rows"), tr("over time since start")});
+    axis_->setAccessibleName(tr("Axis"));
     smoothing_ = new QSlider(Qt::Horizontal, bar);
     smoothing_->setRange(0, 99);
     smoothing_->setMaximumWidth(110);
-    smoothing_->setAccessibleName("Smoothing");
-    smoothing_->setToolTip("Smoothing; the raw line stays, faint");
+    smoothing_->setAccessibleName(tr("Smoothing"));
+    smoothing_->setToolTip(tr("Smoothing; the raw line stays, faint"));
     smoothingText_ = new QLabel(bar);
     setLook(*smoothingText_, "caption");
     logButton_ = new QToolButton(bar);
-    logButton_->setText("log");
+    logButton_->setText(tr("log"));
     logButton_->setCheckable(true);
-    logButton_->setToolTip("Logarithmic scale (L in a chart)");
+    logButton_->setToolTip(tr("Logarithmic scale (L in a chart)"));
     row->addWidget(metricButton_);
     row->addWidget(axis_);
     row->addStretch(1);
@@ -180,7 +180,6 @@ void ChartBoard::choose(std::vector<std::string> metrics) {
         setMetrics(std::exchange(offered_, {}));
     }
     showPlots();
-    Q_EMIT chosenChanged();
 }
 
 void ChartBoard::clear() {
@@ -199,7 +198,7 @@ PlotWidget* ChartBoard::makePlot(const std::string& metric) {
     auto* plot = new PlotWidget(this);
     plot->setTitle(metricTitle(metric));
     plot->setUnit(chartUnit(metricUnit(metric)));
-    plot->setEmptyText("No values of " + qtext(metric) + " yet");
+    plot->setEmptyText(tr("No values of %1 yet").arg(qtext(metric)));
     plot->setLink(link_);
     plot->setLogY(logButton_->isChecked());
     plot->setMinimumHeight(kPlotHeight);
@@ -233,15 +232,15 @@ void ChartBoard::showPlots() {
         }
         plotMetrics_ = std::move(wanted);
     }
-    metricButton_->setText(QString("Metrics  %1").arg(plotMetrics_.size()));
+    metricButton_->setText(tr("Metrics  %1").arg(plotMetrics_.size()));
     fill();
     fetch();
 }
 
 void ChartBoard::fill() {
     smoothingText_->setText(smoothing_->value() == 0
-                                ? QString("no smoothing")
-                                : QString("smoothing %1").arg(smoothing(), 0, 'f', 2));
+                                ? tr("no smoothing")
+                                : tr("smoothing %1").arg(smoothing(), 0, 'f', 2));
     for (std::size_t i = 0; i < plots_.size(); ++i) {
         fillPlot(i);
     }
@@ -399,7 +398,7 @@ void ChartBoard::openPicker() {
 void ChartBoard::save(QSettings& settings) const {
     settings.setValue("smoothing", smoothing_->value());
     settings.setValue("axis", axis_->currentIndex());
-    settings.setValue("log", logButton_->isChecked());
+    settings.setValue(tr("log"), logButton_->isChecked());
     QStringList names;
     for (const std::string& name : chosen_) {
         names.append(qtext(name));
@@ -410,7 +409,7 @@ void ChartBoard::save(QSettings& settings) const {
 void ChartBoard::restore(QSettings& settings) {
     smoothing_->setValue(settings.value("smoothing", 60).toInt());
     axis_->setCurrentIndex(std::clamp(settings.value("axis", 0).toInt(), 0, 2));
-    logButton_->setChecked(settings.value("log", false).toBool());
+    logButton_->setChecked(settings.value(tr("log"), false).toBool());
     std::vector<std::string> names;
     for (const QString& name : settings.value("metrics").toStringList()) {
         names.push_back(name.toStdString());

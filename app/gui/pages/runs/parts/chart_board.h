@@ -74,7 +74,6 @@ class ChartBoard final : public QWidget {
     void restore(QSettings& settings);
 
  Q_SIGNALS:
-    void chosenChanged();
     void copied(const QString& sentence);
 
  private:
@@ -99,7 +98,6 @@ class ChartBoard final : public QWidget {
     void refine();
     void refineRun(const BoardRun& run, const WatchSeries& series);
     void openPicker();
-    void showChoice();
 
     DaemonBridge& daemon_;
     const RunColors& colors_;

@@ -76,9 +76,9 @@ QWidget* ComparePanel::buildTableSide() {
     summary_ = new QLabel(side);
     setLook(*summary_, "dim");
     all_ = new QToolButton(side);
-    all_->setText("Show equal ones");
+    all_->setText(tr("Show equal ones"));
     all_->setCheckable(true);
-    all_->setToolTip("Also what is the same in all of these runs");
+    all_->setToolTip(tr("Also what is the same in all of these runs"));
     connect(all_, &QToolButton::toggled, this,
             [this](bool isAll) { diff_->setOnlyDifferent(!isAll); });
     bar->addWidget(summary_, 1);
@@ -88,7 +88,7 @@ QWidget* ComparePanel::buildTableSide() {
     table_->setHorizontalHeader(new RunHeader(colors_, table_));
     table_->setModel(diff_);
     table_->setItemDelegate(new DiffDelegate(*diff_, table_));
-    table_->setAccessibleName("What differs");
+    table_->setAccessibleName(tr("What differs"));
     table_->setShowGrid(false);
     table_->setFrameShape(QFrame::NoFrame);
     table_->setWordWrap(false);
@@ -106,7 +106,7 @@ void ComparePanel::setRuns(const std::vector<std::string>& ids) {
         wanted.resize(kMostRuns);
         error_->setMessage(
             Tone::kInfo,
-            QString("The first %1 of %2 runs are compared.").arg(kMostRuns).arg(ids.size()));
+            tr("The first %1 of %2 runs are compared.").arg(kMostRuns).arg(ids.size()));
     } else {
         error_->clearMessage();
     }
@@ -154,9 +154,9 @@ void ComparePanel::show() {
     }
     diff_->setRuns(std::move(runs));
     const int number = diff_->numDifferent();
-    summary_->setText(!onTheWay_.empty() ? QString("Reading %1 runs …").arg(ids_.size())
-                      : number == 0      ? QString("Nothing differs between these runs")
-                                         : QString("%1 facts differ").arg(number));
+    summary_->setText(!onTheWay_.empty() ? tr("Reading %1 runs …").arg(ids_.size())
+                      : number == 0      ? tr("Nothing differs between these runs")
+                                         : tr("%1 facts differ").arg(number));
 }
 
 std::vector<std::string> ComparePanel::metricNames() const {

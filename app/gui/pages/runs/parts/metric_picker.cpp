@@ -16,7 +16,7 @@ MetricPicker::MetricPicker(const std::vector<std::string>& offered,
                            const std::vector<std::string>& chosen, QWidget* parent)
     : QFrame(parent, Qt::Popup),
       chosen_(chosen),
-      search_(new SearchField("Search metrics", this)),
+      search_(new SearchField(tr("Search metrics"), this)),
       list_(new QListWidget(this)) {
     millrace::gui::setLook(*this, "card");
     auto* layout = new QVBoxLayout(this);
@@ -24,7 +24,7 @@ MetricPicker::MetricPicker(const std::vector<std::string>& offered,
     layout->addWidget(search_);
     layout->addWidget(list_, 1);
     list_->setFrameShape(QFrame::NoFrame);
-    list_->setAccessibleName("Metrics");
+    list_->setAccessibleName(tr("Metrics"));
     for (const std::string& metric : inUsualOrder(offered)) {
         auto* item = new QListWidgetItem(metricTitle(metric), list_);
         item->setData(Qt::UserRole, qtext(metric));

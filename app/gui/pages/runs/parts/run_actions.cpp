@@ -29,7 +29,7 @@ QString RunActions::labelOf(const std::string& id) const {
 }
 
 QString RunActions::labelOf(const std::vector<std::string>& ids) const {
-    return ids.size() == 1 ? labelOf(ids.front()) : QString("%1 runs").arg(ids.size());
+    return ids.size() == 1 ? labelOf(ids.front()) : tr("%1 runs").arg(ids.size());
 }
 
 void RunActions::say(Notice::Kind kind, const QString& text) {
@@ -47,7 +47,6 @@ void RunActions::runAll(const std::vector<std::string>& ids, Call call,
         (daemon_.*call)(id, this, [this, id, batch, onEnd](Result<client::RunSummary> reply) {
             if (reply.ok()) {
                 batch->done.push_back(id);
-                Q_EMIT touched(qtext(id));
             } else {
                 batch->error = sentence(reply.status());
             }
@@ -67,18 +66,18 @@ void RunActions::stop(const std::vector<std::string>& ids) {
         }
     }
     if (active.empty()) {
-        say(Notice::Kind::kInfo, "Nothing to stop: the selected runs have ended.");
+        say(Notice::Kind::kInfo, tr("Nothing to stop: the selected runs have ended."));
         return;
     }
     const QString label = labelOf(active);
-    askFirst(window_, "Stop " + label + "?",
+    askFirst(window_, tr("Stop %1?").arg(label),
              active.size() == 1
-                 ? "It writes a checkpoint and ends; it can be resumed from there."
-                 : "They write a checkpoint and end; they can be resumed from there.",
-             "Stop " + label, [this, active, label] {
+                 ? tr("It writes a checkpoint and ends; it can be resumed from there.")
+                 : tr("They write a checkpoint and end; they can be resumed from there."),
+             tr("Stop %1").arg(label), [this, active, label] {
                  runAll(active, &DaemonBridge::stop, [this, label](const Batch& batch) {
                      if (batch.error.isEmpty()) {
-                         say(Notice::Kind::kDone, "Asked " + label + " to stop.");
+                         say(Notice::Kind::kDone, tr("Asked %1 to stop.").arg(label));
                      } else {
                          say(Notice::Kind::kError, batch.error);
                      }
@@ -92,12 +91,11 @@ void RunActions::resume(const std::string& id, std::int64_t step) {
             say(Notice::Kind::kError, sentence(reply.status()));
             return;
         }
-        Q_EMIT touched(qtext(id));
         Notice notice;
         notice.kind = Notice::Kind::kDone;
-        notice.text = step > 0 ? QString("Resumed %1 from step %2.").arg(labelOf(id)).arg(step)
-                               : "Resumed " + labelOf(id) + " from its last checkpoint.";
-        notice.actionText = "Watch";
+        notice.text = step > 0 ? tr("Resumed %1 from step %2.").arg(labelOf(id)).arg(step)
+                               : tr("Resumed %1 from its last checkpoint.").arg(labelOf(id));
+        notice.actionText = tr("Watch");
         notice.action = [this, id] { watch({id}); };
         Q_EMIT said(notice);
     });
@@ -118,12 +116,11 @@ void RunActions::remove(const std::vector<std::string>& ids) {
         }
         Notice notice;
         notice.kind = Notice::Kind::kDone;
-        notice.text = "Deleted " +
-                      (batch.done.size() == ids.size()
-                           ? label
-                           : QString("%1 of %2 runs").arg(batch.done.size()).arg(ids.size())) +
-                      ".";
-        notice.actionText = "Undo";
+        notice.text = tr("Deleted %1.")
+                          .arg(batch.done.size() == ids.size()
+                                   ? label
+                                   : tr("%1 of %2 runs").arg(batch.done.size()).arg(ids.size()));
+        notice.actionText = tr("Undo");
         notice.action = [this, done = batch.done] { restore(done); };
         Q_EMIT said(notice);
     });
@@ -136,7 +133,7 @@ void RunActions::restore(const std::vector<std::string>& ids) {
     runAll(ids, &DaemonBridge::restore, [this](const Batch& batch) {
         Q_EMIT deletedChanged();
         if (batch.error.isEmpty()) {
-            say(Notice::Kind::kDone, "Restored " + labelOf(batch.done) + ".");
+            say(Notice::Kind::kDone, tr("Restored %1.").arg(labelOf(batch.done)));
         } else {
             say(Notice::Kind::kError, batch.error);
         }
@@ -155,13 +152,13 @@ void RunActions::copyCommand(const std::string& id) {
             return;
         }
         const QString line = runCommandLine(*reply);
-        copy(line, "Copied: " + line);
+        copy(line, tr("Copied: %1").arg(line));
     });
 }
 
 void RunActions::copyResume(const std::string& id, std::int64_t step) {
     const QString line = resumeCommandLine(id, step);
-    copy(line, "Copied: " + line);
+    copy(line, tr("Copied: %1").arg(line));
 }
 
 void RunActions::copyIds(const std::vector<std::string>& ids) {
@@ -170,8 +167,8 @@ void RunActions::copyIds(const std::vector<std::string>& ids) {
         texts.append(qtext(id));
     }
     if (!texts.isEmpty()) {
-        copy(texts.join(' '), texts.size() == 1 ? "Copied " + texts.front() + "."
-                                                : QString("Copied %1 ids.").arg(texts.size()));
+        copy(texts.join(' '), texts.size() == 1 ? tr("Copied %1.").arg(texts.front())
+                                                : tr("Copied %1 ids.").arg(texts.size()));
     }
 }
 

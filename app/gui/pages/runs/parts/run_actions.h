@@ -36,8 +36,6 @@ class RunActions final : public QObject {
     void goTo(const millrace::gui::Destination& destination);
     /// Runs were deleted or restored: lists of deleted ones are out of date.
     void deletedChanged();
-    /// A run was changed by an action.
-    void touched(const QString& id);
 
  private:
     using Call = void (DaemonBridge::*)(const std::string&, QObject*,

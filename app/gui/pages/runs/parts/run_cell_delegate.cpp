@@ -18,7 +18,7 @@ namespace {
 
 using Verdict = BaseDifference::Verdict;
 
-constexpr int kPadding = 8, kIndent = 18, kFoldSize = 16, kTickSize = 15;
+constexpr int kCellPadding = 8, kIndent = 18, kFoldSize = 16, kTickSize = 15;
 
 bool isMetricSource(const RunColumnFacts& facts) {
     return facts.source == RunColumnSource::kMetric || facts.source == RunColumnSource::kBest ||
@@ -41,7 +41,7 @@ struct RunCellDelegate::Cell {
     const QModelIndex& index;
     const ThemeColors& colors;
     bool isSelected, isContext;
-    QRect inner() const { return option.rect.adjusted(kPadding, 0, -kPadding, 0); }
+    QRect inner() const { return option.rect.adjusted(kCellPadding, 0, -kCellPadding, 0); }
     QColor textColor() const { return isContext ? colors.dim : colors.text; }
 };
 
@@ -54,7 +54,7 @@ int RunCellDelegate::rowHeight(const QFont& font) {
 }
 
 QRect RunCellDelegate::foldRect(const QRect& cell, int depth) {
-    return {cell.left() + kPadding / 2 + depth * kIndent, cell.center().y() - kFoldSize / 2 + 1,
+    return {cell.left() + kCellPadding / 2 + depth * kIndent, cell.center().y() - kFoldSize / 2 + 1,
             kFoldSize, kFoldSize};
 }
 
@@ -69,10 +69,10 @@ int RunCellDelegate::widthOf(const QModelIndex& index, const QFont& font) const 
     }
     const RunColumnFacts& facts = rows_.columnAt(index.column()).facts();
     const QFontMetrics metrics(font);
-    int width = metrics.horizontalAdvance(index.data().toString()) + 2 * kPadding + 2;
+    int width = metrics.horizontalAdvance(index.data().toString()) + 2 * kCellPadding + 2;
     if (facts.kind == RunColumnKind::kState) {
         const auto state = rows_.run(index.row()).state;
-        width = badgeSize(badgeOf(state), font).width() + 2 * kPadding;
+        width = badgeSize(badgeOf(state), font).width() + 2 * kCellPadding;
     } else if (facts.kind == RunColumnKind::kTrend) {
         width = facts.width;
     } else if (facts.key == QLatin1String("name")) {
@@ -166,8 +166,8 @@ void RunCellDelegate::paintName(const Cell& cell) const {
                    rows_.isExpanded(row) ? Glyph::kChevronDown : Glyph::kChevronRight,
                    cell.colors.dim);
     }
-    QRect rect =
-        cell.option.rect.adjusted(kPadding / 2 + kFoldSize + 2 + depth * kIndent, 0, -kPadding, 0);
+    QRect rect = cell.option.rect.adjusted(kCellPadding / 2 + kFoldSize + 2 + depth * kIndent, 0,
+                                           -kCellPadding, 0);
     QString suffix;
     if (rows_.numVariations(row) > 0 && !rows_.isExpanded(row)) {
         suffix = QString("  +%1").arg(rows_.numVariations(row));
@@ -221,10 +221,10 @@ void RunCellDelegate::paintValue(const Cell& cell) const {
 }
 
 QString differenceLabel(const BaseDifference& difference) {
-    const bool doesCompare = difference.verdict != Verdict::kOtherRows &&
-                             difference.verdict != Verdict::kOtherTraining;
+    const bool doesCompare =
+        difference.verdict != Verdict::kOtherRows && difference.verdict != Verdict::kOtherTraining;
     return doesCompare ? differenceText(difference.value, difference.other)
-                       : QString(QChar(0x2260)) + " rows";
+                       : QObject::tr("\u2260 rows");
 }
 
 QColor differenceColor(const BaseDifference& difference, const ThemeColors& colors) {

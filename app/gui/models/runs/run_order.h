@@ -1,0 +1,58 @@
+#pragma once
+// Which runs stand where in the list of runs: filtered, sorted, variations nested below their base.
+//
+// Plain values and one pure function of them. A variation is a row below its base (depth 1) that
+// folds away with it; a base that does not match while one of its variations does is shown as
+// context. Costs: one array of numbers is sorted, some ms for 10,000 runs. Threads: that of the
+// table. Failure: none.
+#include <QSet>
+#include <QString>
+#include <QStringList>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+
+namespace millrace::gui {
+
+class RunTable;
+
+/// Which runs are shown. All parts must hold; an empty part holds for every run.
+struct RunFilter {
+    QStringList words;  ///< each in the name, the variation or the id, whatever the case
+    std::optional<std::unordered_set<std::string>> ids;  ///< what the daemon found
+    std::set<client::RunState> states;
+    bool isEmpty() const { return words.isEmpty() && !ids && states.empty(); }
+};
+
+struct RunOrder {
+    QString sortKey = "created";  ///< of a column, run_column.h
+    Qt::SortOrder direction = Qt::DescendingOrder;
+    RunFilter filter;
+    bool isNested = true;
+    QSet<QString> folded;  ///< ids of bases
+};
+
+/// A row of the list.
+struct RunRow {
+    int source = 0;  ///< row in the table
+    int depth = 0, numVariations = 0;
+    bool isContext = false;
+    bool operator==(const RunRow&) const = default;
+};
+
+struct ArrangedRuns {
+    std::vector<RunRow> rows;
+    int numMatching = 0;  ///< folded or not; context rows do not count
+};
+
+/// Of equals the newest first, empty values last whatever the direction; by "created" the
+/// variations of a base stand as they were submitted. Not const: a column may be made.
+ArrangedRuns arrangeRuns(RunTable& table, const RunOrder& order);
+/// The row of the run that this one is a variation of; -1: none.
+int baseOfRun(const RunTable& table, int source);
+
+}  // namespace millrace::gui

@@ -1,0 +1,34 @@
+#pragma once
+// The runs that were deleted: a table of their own, read when somebody wants to see them.
+//
+// Threads: the GUI thread. Owns: the table. Failure: the daemon's sentence; what was read stays.
+#include <QObject>
+#include <QString>
+
+#include "app/gui/models/runs/run_table.h"
+#include "app/gui/pages/runs/run_pages.h"
+
+namespace millrace::gui {
+
+class DeletedRuns final : public QObject {
+    Q_OBJECT
+
+ public:
+    DeletedRuns(DaemonBridge& daemon, QObject* parent);
+
+    RunTable& table() { return table_; }
+    void read();
+    /// The daemon was left.
+    void clear();
+    bool isSettled() const { return !pages_.isReading(); }
+
+ Q_SIGNALS:
+    void changed();
+    void failed(const QString& sentence);
+
+ private:
+    RunTable table_;
+    RunPages pages_;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,95 @@
+#pragma once
+// The tabs of a run's details, a section each.
+//
+// One table says of each section what it is called, how it forgets a run and what it takes of the
+// daemon's reply; what the list knows is shown by the visible section alone, since charts cost
+// something. Threads: the GUI thread. Owns: the sections.
+#include <QSettings>
+#include <QTabWidget>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_values.h"
+
+namespace millrace::gui {
+
+class CheckpointSection;
+class DaemonBridge;
+class LogSection;
+class MetricsSection;
+class NoteSection;
+class OverviewSection;
+class ReceiptSection;
+class RunColors;
+class SpecSection;
+
+class RunTabs final : public QTabWidget {
+    Q_OBJECT
+
+ public:
+    /// In the order in which they stand.
+    enum class Tab {
+        kOverview,
+        kMetrics,
+        kSpec,
+        kReceipt,
+        kEnvironment,
+        kLog,
+        kCheckpoints,
+        kNote
+    };
+
+    RunTabs(DaemonBridge& daemon, const RunColors& colors, QWidget* parent);
+
+    OverviewSection& overview() const { return *overview_; }
+    MetricsSection& metrics() const { return *metrics_; }
+    SpecSection& spec() const { return *spec_; }
+    ReceiptSection& receipt() const { return *receipt_; }
+    LogSection& log() const { return *log_; }
+    CheckpointSection& checkpoints() const { return *checkpoints_; }
+    NoteSection& note() const { return *note_; }
+
+    Tab tab() const { return static_cast<Tab>(currentIndex()); }
+    void showTab(Tab tab) { setCurrentIndex(static_cast<int>(tab)); }
+    /// Another run; what the sections show of it follows.
+    void setRun(const std::string& id);
+    /// What the list knows, in the visible tab. `base`: null where there is none; `detail`: null
+    /// before it came.
+    void showRun(const client::RunSummary& run, const client::RunSummary* base,
+                 const client::RunDetail* detail, std::int64_t nowMs);
+    void showDetail(const client::RunDetail& detail);
+    /// No run: curves are forgotten too.
+    void forget();
+    bool isSettled() const;
+    /// What all tabs need side by side.
+    int tabsWidth() const;
+    void save(QSettings& settings) const;
+    void restore(QSettings& settings);
+
+ Q_SIGNALS:
+    void said(const QString& sentence);
+    void resumeAsked(std::int64_t step);
+    void copyResumeAsked(std::int64_t step);
+
+ private:
+    struct Section {
+        std::function<void(const std::string& id)> setRun;                ///< may be empty
+        std::function<void(const client::RunDetail& detail)> showDetail;  ///< may be empty
+    };
+    void addCurves(DaemonBridge& daemon, const RunColors& colors);
+    void addFacts();
+    void addRest(DaemonBridge& daemon);
+    void add(QWidget& section, const QString& title, Section duties);
+
+    std::vector<Section> sections_;
+    OverviewSection* overview_ = nullptr;
+    MetricsSection* metrics_ = nullptr;
+    SpecSection* spec_ = nullptr;
+    ReceiptSection* receipt_ = nullptr;
+    LogSection* log_ = nullptr;
+    CheckpointSection* checkpoints_ = nullptr;
+    NoteSection* note_ = nullptr;
+};
+
+}  // namespace millrace::gui

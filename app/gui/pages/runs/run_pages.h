@@ -1,0 +1,43 @@
+#pragma once
+// Every page of one list of runs, asked for one after the other.
+//
+// A new start drops the list before: of that nothing is told any more. Threads: the GUI thread.
+// Failure: the daemon's status ends the list; the pages before it have been told.
+#include <QObject>
+#include <functional>
+
+#include "app/client/daemon_values.h"
+#include "backend/core/status.h"
+
+namespace millrace::gui {
+
+class DaemonBridge;
+
+class RunPages final : public QObject {
+    Q_OBJECT
+
+ public:
+    using OnPage = std::function<void(const client::RunPage& page, bool isFirst)>;
+    using OnEnd = std::function<void(const Status& status)>;
+
+    RunPages(DaemonBridge& daemon, QObject* parent) : QObject(parent), daemon_(daemon) {}
+
+    void start(client::ListRequest request, OnPage onPage, OnEnd onEnd);
+    /// Also when the daemon is left: the bridge does not answer for it.
+    void drop();
+    bool isReading() const { return isReading_; }
+
+ private:
+    void ask();
+    void take(const client::RunPage& page);
+    void end(const Status& status);
+
+    DaemonBridge& daemon_;
+    client::ListRequest request_;
+    OnPage onPage_;
+    OnEnd onEnd_;
+    int serial_ = 0;
+    bool isReading_ = false;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,51 @@
+#pragma once
+// The menus of the table: of the selected runs, and of a column.
+//
+// Threads: the GUI thread. Owns: nothing; a menu that closes is gone.
+#include <QObject>
+#include <QPoint>
+#include <string>
+#include <vector>
+
+#include "app/gui/models/runs/run_columns.h"
+
+class QMenu;
+class QWidget;
+
+namespace millrace::gui {
+
+class RunActions;
+class RunRows;
+class RunsView;
+class ShownColumns;
+
+class RunsMenus final : public QObject {
+    Q_OBJECT
+
+ public:
+    RunsMenus(RunRows& rows, RunsView& view, RunActions& actions, ShownColumns& columns,
+              QWidget* parent);
+
+    /// `isDeleted`: of the deleted runs. Null where none is selected.
+    QMenu* openOfRuns(bool isDeleted, const QPoint& globalPosition);
+    /// `key` "": beside the columns.
+    QMenu* openOfColumn(const QString& key, const QPoint& globalPosition);
+
+ Q_SIGNALS:
+    void detailsAsked();
+    void chooserAsked();
+
+ private:
+    void addColumnEntries(QMenu& menu, const QString& key);
+    void addCopies(QMenu& menu, const std::vector<std::string>& ids);
+    void addChanges(QMenu& menu, const std::vector<std::string>& ids, bool isDeleted);
+    QMenu* newMenu();
+
+    RunRows& rows_;
+    RunsView& view_;
+    RunActions& actions_;
+    ShownColumns& columns_;
+    QWidget* parent_;
+};
+
+}  // namespace millrace::gui

@@ -1,0 +1,314 @@
+// The parts of the page Runs, each by itself.
+#include <QMenu>
+
+#include "app/gui/models/runs/run_rows.h"
+#include "app/gui/pages/runs/column_chooser.h"
+#include "app/gui/pages/runs/deleted_runs.h"
+#include "app/gui/pages/runs/param_reader.h"
+#include "app/gui/pages/runs/run_pages.h"
+#include "app/gui/pages/runs/run_panels.h"
+#include "app/gui/pages/runs/runs_body.h"
+#include "app/gui/pages/runs/runs_filter.h"
+#include "app/gui/pages/runs/runs_menus.h"
+#include "app/gui/pages/runs/shown_columns.h"
+#include "app/gui/widgets/panels.h"
+#include "tests/unit/gui_runs/runs_fixture.h"
+
+namespace millrace::gui {
+namespace {
+
+using testing::ElementsAre;
+
+class PagePartsTest : public RunsTest {
+ protected:
+    void load(int numRuns) {
+        stored = client::sceneRuns(numRuns, 1'800'000'000'000);
+        for (const client::RunDetail& run : stored) {
+            daemon.putDetail(run);
+        }
+        bridge.connectTo("unix:/fake.sock");
+        ASSERT_TRUE(until([&] { return bridge.isSettled() && table.numRuns() == numRuns; }));
+    }
+    int numLists() { return daemon.numCalls("list"); }
+
+    QWidget parent;
+    RunRows rows{table};
+    RunTrends trends;
+};
+
+TEST_F(PagePartsTest, RunPagesAsksForOnePageAfterTheOther) {
+    load(2'500);
+    RunPages pages(bridge, nullptr);
+    std::vector<std::size_t> sizes;
+    std::vector<bool> isFirst;
+    bool hasEnded = false;
+    const int before = numLists();
+    pages.start(
+        {},
+        [&](const client::RunPage& page, bool first) {
+            sizes.push_back(page.runs.size());
+            isFirst.push_back(first);
+        },
+        [&](const Status& status) { hasEnded = status.ok(); });
+    EXPECT_TRUE(pages.isReading());
+    ASSERT_TRUE(until([&] { return hasEnded; }));
+    EXPECT_FALSE(pages.isReading());
+    EXPECT_THAT(sizes, ElementsAre(1'000U, 1'000U, 500U));
+    EXPECT_THAT(isFirst, ElementsAre(true, false, false));
+    EXPECT_EQ(numLists(), before + 3);
+}
+
+TEST_F(PagePartsTest, RunPagesTellsNothingOfAListThatANewerOneReplaced) {
+    load(5);
+    RunPages pages(bridge, nullptr);
+    int numOld = 0, numNew = 0;
+    daemon.hang("list");
+    pages.start(
+        {}, [&](const auto&, bool) { ++numOld; }, [&](const Status&) { ++numOld; });
+    ASSERT_TRUE(until([&] { return daemon.numHanging() > 0; }));
+    pages.start(
+        {}, [&](const auto&, bool) { ++numNew; }, [&](const Status&) { ++numNew; });
+    daemon.release("list");
+    ASSERT_TRUE(until([&] { return numNew == 2 && bridge.isSettled(); }));
+    EXPECT_EQ(numOld, 0);
+}
+
+TEST_F(PagePartsTest, RunPagesEndsWithTheDaemonsStatus) {
+    load(5);
+    RunPages pages(bridge, nullptr);
+    std::string message;
+    daemon.fail("list", failedPrecondition("the store is full"));
+    pages.start(
+        {}, [&](const auto&, bool) { ADD_FAILURE(); },
+        [&](const Status& status) { message = std::string(messageOf(status)); });
+    EXPECT_TRUE(until([&] { return message == "the store is full"; }));
+    EXPECT_FALSE(pages.isReading());
+}
+
+TEST_F(PagePartsTest, TheFilterAppliesWordsAtOnceAndExpressionsByTheDaemon) {
+    load(20);
+    FilterBar bar(&parent);
+    RunsFilter filter(bridge, bar, rows, nullptr);
+    QSignalSpy applied(&filter, &RunsFilter::applied);
+    bar.setText("wide");
+    EXPECT_EQ(rows.numMatching(), 4);
+    EXPECT_EQ(applied.count(), 1);
+    EXPECT_TRUE(filter.isSettled());
+    daemon.onFilter = [](const std::string&, const client::RunSummary& run) {
+        return run.id == "r-00003";
+    };
+    bar.setText("metrics.loss < 1");
+    EXPECT_EQ(rows.numMatching(), 4) << "until the daemon has answered";
+    EXPECT_FALSE(filter.isSettled());
+    ASSERT_TRUE(until([&] { return filter.isSettled(); }));
+    EXPECT_EQ(rows.numMatching(), 1);
+    filter.clear();
+    EXPECT_EQ(rows.numMatching(), 20);
+    EXPECT_EQ(bar.text(), "");
+}
+
+TEST_F(PagePartsTest, TheFilterForgetsWhatItAskedADaemonThatWasLeft) {
+    load(5);
+    FilterBar bar(&parent);
+    RunsFilter filter(bridge, bar, rows, nullptr);
+    daemon.hang("parseFilter");
+    bar.setText("metrics.loss < 1");
+    ASSERT_TRUE(until([&] { return daemon.numHanging() > 0; }));
+    bridge.connectTo("unix:/other.sock");
+    filter.drop();
+    EXPECT_TRUE(filter.isSettled());
+    daemon.release("parseFilter");
+}
+
+TEST_F(PagePartsTest, ParametersAreReadOnlyWhereOneIsShown) {
+    load(5);
+    ParamReader params(bridge, table, rows, nullptr);
+    QSignalSpy read(&params, &ParamReader::wereRead);
+    const int before = numLists();
+    params.readIfNeeded();
+    EXPECT_TRUE(params.isSettled()) << "no column shows one";
+    rows.setColumns({"name", "param:batch.rows"});
+    params.readIfNeeded();
+    ASSERT_TRUE(until([&] { return read.count() == 1; }));
+    EXPECT_EQ(numLists(), before + 1);
+    EXPECT_TRUE(daemon.lists().back().withParams);
+    params.read();
+    EXPECT_TRUE(params.isSettled()) << "every run has its own now";
+    client::RunDetail late = stored[0];
+    late.summary.id = "r-late";
+    daemon.putDetail(late);
+    ASSERT_TRUE(until([&] { return table.rowOf("r-late") >= 0; }));
+    params.runsChanged();
+    ASSERT_TRUE(until([&] { return read.count() == 2; }));
+    EXPECT_GT(daemon.lists().back().changesSince, 0U) << "only those that came since";
+}
+
+TEST_F(PagePartsTest, DeletedRunsHaveATableOfTheirOwn) {
+    load(5);
+    DeletedRuns deleted(bridge, nullptr);
+    QSignalSpy failed(&deleted, &DeletedRuns::failed);
+    daemon.removeRun("r-00004");
+    deleted.read();
+    ASSERT_TRUE(until([&] { return deleted.table().numRuns() == 1; }));
+    daemon.restoreRun("r-00004");
+    deleted.read();
+    ASSERT_TRUE(until([&] { return deleted.isSettled(); }));
+    EXPECT_EQ(deleted.table().numRuns(), 0);
+    daemon.fail("list", unavailable("the disk is away"));
+    deleted.read();
+    ASSERT_TRUE(until([&] { return failed.count() == 1; }));
+    EXPECT_EQ(failed[0][0].toString(), "The disk is away.");
+}
+
+TEST_F(PagePartsTest, TheBodySaysWhyThereIsNoTable) {
+    RunsBody body(nullptr);
+    auto* shown = new QWidget(&body);
+    body.setTable(*shown);
+    const auto title = [&] {
+        const auto* state = qobject_cast<EmptyState*>(body.currentWidget());
+        return state == nullptr ? QString("the table") : state->title()->text();
+    };
+    session::Link link;
+    link.state = session::LinkState::kConnected;
+    EXPECT_FALSE(body.showFor({0, 0, false, false, true}, link));
+    EXPECT_EQ(title(), "Reading the runs …");
+    body.showFor({0, 0, false, true, true}, link);
+    EXPECT_EQ(title(), "No runs yet");
+    body.showFor({0, 0, true, true, true}, link);
+    EXPECT_EQ(title(), "No deleted runs");
+    body.showFor({7, 0, false, true, true}, link);
+    EXPECT_EQ(title(), "No run matches");
+    EXPECT_TRUE(body.showFor({7, 3, false, true, true}, link)) << "it has just come";
+    EXPECT_EQ(title(), "the table");
+    EXPECT_FALSE(body.showFor({7, 3, false, true, true}, link));
+    link.state = session::LinkState::kRefused;
+    link.sentence = "it speaks another protocol";
+    body.showFor({0, 0, false, true, true}, link);
+    EXPECT_EQ(title(), "No daemon");
+    body.showFor({7, 3, false, true, true}, link);
+    EXPECT_EQ(title(), "the table") << "what is known stays while the daemon is away";
+}
+
+class TablePartsTest : public PagePartsTest {
+ protected:
+    std::vector<QString> columnKeys() { return view.columns().keys(); }
+    bool hasEntry(const QMenu& menu, const QString& text, bool isEnabled) {
+        for (const QAction* action : menu.actions()) {
+            if (action->text() == text) {
+                return action->isEnabled() == isEnabled;
+            }
+        }
+        return false;
+    }
+    RunsView view{rows, trends, colors, &parent};
+    ParamReader params{bridge, table, rows, nullptr};
+    ShownColumns columns{view, rows, table, params, &parent};
+    RunActions actions{bridge, table, &parent};
+    RunsMenus menus{rows, view, actions, columns, &parent};
+};
+
+TEST_F(TablePartsTest, ColumnsShowTheMetricsOfTheRunsUntilSomebodyChooses) {
+    load(5);
+    columns.chooseUsual();
+    EXPECT_THAT(columnKeys(), testing::Contains("metric:eval.auc"));
+    RunColumns own;
+    own.remove("duration");
+    columns.set(own);
+    columns.chooseUsual();
+    EXPECT_EQ(view.columns(), own);
+    QTemporaryDir dir;
+    QSettings settings(dir.filePath("columns.ini"), QSettings::IniFormat);
+    columns.save(settings);
+    view.setColumns(RunColumns());
+    columns.restore(settings);
+    EXPECT_EQ(columnKeys(), own.keys());
+}
+
+TEST_F(TablePartsTest, TheChooserChangesColumnsAtOnceAndPutsThemBack) {
+    load(5);
+    QWidget anchor(&parent);
+    ColumnChooser* chooser = columns.openChooser(anchor);
+    RunColumns wanted = view.columns();
+    wanted.add("param:batch.rows");
+    Q_EMIT chooser->changed(wanted);
+    EXPECT_THAT(columnKeys(), testing::Contains("param:batch.rows"));
+    Q_EMIT chooser->resetAsked();
+    EXPECT_THAT(columnKeys(), testing::Not(testing::Contains("param:batch.rows")));
+    EXPECT_THAT(columnKeys(), testing::Contains("metric:eval.auc"));
+    EXPECT_TRUE(until([&] { return params.isSettled(); }));
+    chooser->close();
+}
+
+TEST_F(TablePartsTest, TheMenuOfRunsOffersWhatTheSelectionAllows) {
+    load(5);
+    EXPECT_EQ(menus.openOfRuns(false, {}), nullptr) << "nothing is selected";
+    rows.setColumns(view.columns().keys());
+    view.select({"r-00000"});
+    QMenu* menu = menus.openOfRuns(false, {});
+    EXPECT_TRUE(hasEntry(*menu, "Launch again", true));
+    EXPECT_TRUE(hasEntry(*menu, "Delete", true));
+    EXPECT_TRUE(hasEntry(*menu, "Stop …", false)) << "it has finished";
+    menu->close();
+    view.select({"r-00000", "r-00001"});
+    menu = menus.openOfRuns(false, {});
+    EXPECT_TRUE(hasEntry(*menu, "Launch again", false));
+    EXPECT_TRUE(hasEntry(*menu, "Copy ids", true));
+    EXPECT_TRUE(hasEntry(*menu, "Stop …", true)) << "the other runs";
+    menu->close();
+    menu = menus.openOfRuns(true, {});
+    EXPECT_TRUE(hasEntry(*menu, "Restore", true));
+    EXPECT_TRUE(hasEntry(*menu, "Watch", false));
+    EXPECT_FALSE(hasEntry(*menu, "Delete", true));
+    menu->close();
+}
+
+TEST_F(TablePartsTest, TheMenuOfAColumnPinsAndRemovesIt) {
+    load(5);
+    QSignalSpy asked(&menus, &RunsMenus::chooserAsked);
+    const auto choose = [&](const QString& text) {
+        QMenu* menu = menus.openOfColumn("duration", {});
+        for (QAction* action : menu->actions()) {
+            if (action->text() == text) {
+                action->trigger();
+            }
+        }
+        menu->close();
+    };
+    const int numPinned = view.columns().numPinned();
+    choose("Pin to the left");
+    EXPECT_EQ(view.columns().numPinned(), numPinned + 1);
+    choose("Unpin");
+    EXPECT_EQ(view.columns().numPinned(), numPinned);
+    choose("Sort ascending");
+    EXPECT_EQ(rows.sortKey(), "duration");
+    EXPECT_EQ(rows.sortOrder(), Qt::AscendingOrder);
+    choose("Remove");
+    EXPECT_FALSE(view.columns().has("duration"));
+    choose("Choose columns …");
+    EXPECT_EQ(asked.count(), 1);
+}
+
+TEST_F(TablePartsTest, ThePanelsShowTheCurrentRunAndCompareWhatIsTicked) {
+    load(5);
+    RunPanels panels(PageContext{bridge, table, colors, spec}, rows, view, actions, &parent);
+    QObject::connect(&rows, &RunRows::ticksChanged, &panels, &RunPanels::selectionChanged);
+    view.select({"r-00002"});
+    panels.selectionChanged();
+    ASSERT_TRUE(until([&] { return panels.details().runId() == "r-00002"; }));
+    EXPECT_TRUE(panels.compare().runs().empty());
+    EXPECT_FALSE(panels.isTabEnabled(1));
+    rows.setTicked("r-00000", true);
+    rows.setTicked("r-00001", true);
+    ASSERT_TRUE(until([&] { return panels.compare().runs().size() == 2; }));
+    EXPECT_EQ(panels.currentWidget(), &panels.compare());
+    EXPECT_EQ(panels.tabText(1), "Compare  2");
+    EXPECT_EQ(panels.details().runId(), "r-00002") << "the current run is another";
+    panels.openDetails();
+    EXPECT_EQ(panels.currentWidget(), &panels.details());
+    ASSERT_TRUE(until([&] { return panels.isSettled(); }));
+    panels.drop();
+    EXPECT_EQ(panels.details().runId(), "");
+}
+
+}  // namespace
+}  // namespace millrace::gui
