@@ -300,8 +300,6 @@ Result<std::string> ActiveRun::findInitFrom() const {
     return failedPrecondition("train.init_from: run ", *id, " has no checkpoint");
 }
 
-// --- what an earlier daemon left ---
-
 void ActiveRun::readAttemptFile() {
     const Json job = directory_.readAttempt(run_.attempt);
     resumeStep_ = jsonInt(job, "resume_step");

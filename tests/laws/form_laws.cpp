@@ -58,13 +58,18 @@ const std::vector<Debt>& longFunctions() {
         {"backend/spec/key_table.cpp", "featureKeys", 83},
         {"backend/spec/key_table.cpp", "stepKeys", 140},
         {"backend/spec/key_table.cpp", "trainingKeys", 97},
+        // Hand-written anchors of the bench: what is measured is their one loop.
+        {"tests/bench/loader/peers/page_decoder.h", "hand_flat", 72},
+        {"tests/bench/loader/peers/page_decoder.h", "hand_list", 95},
+        // The oracle's table of step kinds.
+        {"tests/unit/recipe/property_oracle.h", "passes", 76},
     };
     return kTables;
 }
 
 const std::vector<Debt>& fullRooms() {
     static const std::vector<Debt> kRooms = {
-        {"app/cli", "", 27},      {"backend/core", "", 23},   {"backend/dataset", "", 49},
+        {"app/cli", "", 27},        {"backend/core", "", 23}, {"backend/dataset", "", 49},
         {"backend/recipe", "", 21}, {"backend/spec", "", 23}, {"daemon/agent", "", 23},
     };
     return kRooms;
@@ -72,6 +77,19 @@ const std::vector<Debt>& fullRooms() {
 
 const std::vector<Debt>& largeClasses() {
     static const std::vector<Debt> kClasses = {
+        {"app/gui/charts", "PlotWidget", 1219},
+        {"app/gui/models/runs", "RunRows", 906},
+        {"app/gui/models/sheet", "SheetModel", 923},
+        {"app/gui/pages/launch", "LaunchPage", 777},
+        {"app/gui/pages/runs", "RunsPage", 1010},
+        {"app/gui/widgets", "ConsoleStyle", 911},
+        {"app/gui/widgets/live", "LaneList", 887},
+        {"app/gui/widgets/yaml", "YamlEditor", 816},
+        {"backend/runs", "RunStore", 1788},
+        {"backend/spec", "RunSpec", 962},
+        {"backend/train", "Trainer", 638},
+        {"daemon/agent", "ActiveRun", 1150},
+        {"daemon/agent", "RunController", 773},
     };
     return kClasses;
 }
@@ -143,10 +161,10 @@ std::vector<Offence> checkClasses(const std::vector<SourceFile>& files,
             continue;
         }
         int& sum = measured[place];
-        for (const std::set<std::string>* part : {&held, &header->second}) {
-            for (const std::string& path : *part) {
-                sum += lines[path];
-            }
+        std::set<std::string> all = header->second;
+        all.insert(held.begin(), held.end());
+        for (const std::string& path : all) {
+            sum += lines[path];
         }
     }
     return checkDebts(measured, kClassLines, debts, "largeClasses()", "lines in all its files");
@@ -187,8 +205,8 @@ std::vector<Offence> checkBanners(const std::vector<SourceFile>& files) {
         for (const std::string& line : linesOf(file.text)) {
             ++number;
             if (kRule.isIn(line)) {
-                offences.push_back({file.path, number,
-                                    "a banner: where a file needs headings, it is two files"});
+                offences.push_back(
+                    {file.path, number, "a banner: where a file needs headings, it is two files"});
             }
         }
     }

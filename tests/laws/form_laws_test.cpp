@@ -89,8 +89,8 @@ TEST(FormLaws, AFunctionOf500LinesIsSeen) {
 
 TEST(FormLaws, AListedTableMayNotGrowAndItsFigureFallsWithIt) {
     const auto said = [](int lines) {
-        return describe(checkFunctions({{"a.cpp", function("Table rows()", lines)}},
-                                       {{"a.cpp", "rows", 100}}));
+        return describe(
+            checkFunctions({{"a.cpp", function("Table rows()", lines)}}, {{"a.cpp", "rows", 100}}));
     };
     EXPECT_EQ(said(100), "");
     EXPECT_THAT(said(101), HasSubstr("figures in longFunctions() only fall"));
@@ -160,8 +160,9 @@ TEST(FunctionScan, FindsFunctionsOfEveryForm) {
 }
 
 TEST(FunctionScan, TakesTablesAndTextsForNone) {
-    EXPECT_THAT(namesIn("const std::vector<A> kRows = {\n    {\"a(\", {1}},\n    {\"{\", {2}},\n};\n"),
-                IsEmpty());
+    EXPECT_THAT(
+        namesIn("const std::vector<A> kRows = {\n    {\"a(\", {1}},\n    {\"{\", {2}},\n};\n"),
+        IsEmpty());
     EXPECT_THAT(namesIn("const auto f = [](int x) { return x; };\n"), IsEmpty());
     EXPECT_THAT(namesIn("enum class A : int { kOne = f(1), kTwo };\n"), IsEmpty());
     EXPECT_THAT(namesIn("#define M(x) void x() { \\\n    g(); }\n// void h() {\n"), IsEmpty());

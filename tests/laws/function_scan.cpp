@@ -1,5 +1,6 @@
 // Where functions begin and end, told from brackets and the words before them: no compiler, so that
-// the whole tree is read in a second. What it takes for a function is held to examples in the tests.
+// the whole tree is read in a second. What it takes for a function is held to examples in the
+// tests.
 #include <algorithm>
 #include <regex>
 
@@ -82,8 +83,9 @@ Scope scopeOf(const std::string& head) {
 
 std::string functionName(const std::string& head) {
     static const std::regex kTest("\\b(TYPED_TEST|TEST(_F|_P)?|FUZZ_TEST)\\s*\\(([^)]*)\\)");
-    static const std::regex kName("((?:\\w+(?:<[^<>]*>)?::)*(?:~?\\w+|operator[^\\w\\s(]+|"
-                                  "operator\\(\\)|operator [\\w:]+))\\s*\\(");
+    static const std::regex kName(
+        "((?:\\w+(?:<[^<>]*>)?::)*(?:~?\\w+|operator[^\\w\\s(]+|"
+        "operator\\(\\)|operator [\\w:]+))\\s*\\(");
     std::smatch match;
     if (std::regex_search(head, match, kTest)) {
         return match[0];
@@ -130,8 +132,7 @@ class FunctionScan {
         }
     }
     void open() {
-        const Scope scope =
-            round_ > 0 || isInInitialiser() ? Scope::kInitialiser : scopeOf(head_);
+        const Scope scope = round_ > 0 || isInInitialiser() ? Scope::kInitialiser : scopeOf(head_);
         if (scope == Scope::kFunction) {
             found_.push_back({functionName(head_), headLine_, 0});
             inFunction_ = 1;

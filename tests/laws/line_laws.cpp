@@ -6,7 +6,7 @@ namespace millrace::laws {
 namespace {
 
 bool binds(const LineLaw& law, const SourceFile& file) {
-    return languageOf(file.path) == law.language && startsWithAny(file.path, law.in) &&
+    return languageOf(file) == law.language && startsWithAny(file.path, law.in) &&
            !startsWithAny(file.path, law.notIn);
 }
 
@@ -33,8 +33,8 @@ const Exception* exceptionOf(const LineLaw& law, const std::string& path, const 
 // Calls `each` with the number and the text of every line that does what the law is about.
 template <class Each>
 void forEachHit(const LineLaw& law, const SourceFile& file, const Each& each) {
-    const std::string code = law.language == Language::kCpp ? stripped(file.text, law.keep)
-                                                            : withoutHash(file.text);
+    const std::string code =
+        law.language == Language::kCpp ? stripped(file.text, law.keep) : withoutHash(file.text);
     const std::vector<std::string> written = linesOf(file.text);
     int number = 0;
     for (const std::string& line : linesOf(code)) {
@@ -47,8 +47,11 @@ void forEachHit(const LineLaw& law, const SourceFile& file, const Each& each) {
 
 }  // namespace
 
-Language languageOf(const std::string& path) {
-    return isCpp(path) ? Language::kCpp : isPython(path) ? Language::kPython : Language::kShell;
+Language languageOf(const SourceFile& file) {
+    const std::string first = file.text.substr(0, file.text.find('\n'));
+    const bool isPython = file.path.ends_with(".py") ||
+                          (first.starts_with("#!") && first.find("python") != std::string::npos);
+    return isCpp(file.path) ? Language::kCpp : isPython ? Language::kPython : Language::kShell;
 }
 
 std::vector<Offence> checkLines(const std::vector<SourceFile>& files, const LineLaw& law) {

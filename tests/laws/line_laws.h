@@ -12,7 +12,7 @@
 namespace millrace::laws {
 
 enum class Language { kCpp, kPython, kShell };
-Language languageOf(const std::string& path);
+Language languageOf(const SourceFile& file);
 
 /// A line of `path` that holds `text` may do it, because `why`.
 struct Exception {

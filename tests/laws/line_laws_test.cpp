@@ -144,6 +144,8 @@ TEST(LineLaws, ASleepOutsideOfTheUnitTestsIsSeen) {
     EXPECT_EQ(broken("tests/integration/a.py", "    time.sleep(0.5)"), 1U);
     EXPECT_EQ(broken("tests/integration/a.py", "    # no time.sleep(0.5) here"), 0U);
     EXPECT_EQ(broken("tests/support/poll.py", "    time.sleep(0.5)"), 0U);
+    EXPECT_EQ(broken("tests/bench/slow", "#!/usr/bin/env python3\ntime.sleep(5)"), 1U);
+    EXPECT_EQ(broken("tests/bench/slow", "#!/usr/bin/env bash\nmake; sleep 5"), 1U);
     EXPECT_EQ(broken("tests/run_slowly.sh", "make; sleep 5"), 1U);
     EXPECT_EQ(broken("tests/unit/core/a_test.cpp", "options.argv = {\"sleep\", \"60\"};"), 0U);
 }

@@ -17,9 +17,10 @@ const std::vector<LineLaw>& productLaws() {
          {"app/"},
          {},
          Keep::kCodeAndTexts,
-         {{"2(", "4(", "3(", "epoll", "eventfd", "signalfd", "timerfd", "inotify", "prctl", "memfd",
-           "gettid", "pidfd", "syscall", "statx", "SOCK_", "MSG_NOSIGNAL", "O_", "SO_PEERCRED",
-           "sched_", "pthread_", "sendfile", "\"/proc", "\"/sys/", "getrandom"},
+         {{"2(",      "4(",       "3(",       "epoll",        "eventfd", "signalfd",
+           "timerfd", "inotify",  "prctl",    "memfd",        "gettid",  "pidfd",
+           "syscall", "statx",    "SOCK_",    "MSG_NOSIGNAL", "O_",      "SO_PEERCRED",
+           "sched_",  "pthread_", "sendfile", "\"/proc",      "\"/sys/", "getrandom"},
           std::regex("\\b(pipe2|accept4|dup3|renameat2|epoll_\\w+|eventfd|signalfd|timerfd_\\w+|"
                      "inotify_\\w+|prctl|memfd_create|gettid|pidfd_\\w+|syscall|statx|sendfile|"
                      "getrandom|sched_setaffinity|pthread_setname_np)\\s*\\(|\\bSOCK_(CLOEXEC|"
@@ -33,7 +34,8 @@ const std::vector<LineLaw>& productLaws() {
          products(),
          {},
          Keep::kCode,
-         {{"sleep"}, std::regex("\\b(sleep_for|sleep_until|usleep|nanosleep)\\s*\\(|::sleep\\s*\\(")},
+         {{"sleep"},
+          std::regex("\\b(sleep_for|sleep_until|usleep|nanosleep)\\s*\\(|::sleep\\s*\\(")},
          "a product waits for what happens, it does not sleep",
          {{"app/cli/daemon_commands.cpp", "kPollMs", "up and down look at another process"},
           {"app/session/submission.cpp", "200 * round", "the pause between two attempts"}}},
@@ -43,7 +45,8 @@ const std::vector<LineLaw>& productLaws() {
          {},
          Keep::kCode,
          {{"umask"}, std::regex("\\bumask\\s*\\(")},
-         "a umask is every thread's and every child's: give the mode to what is made (fchmod before "
+         "a umask is every thread's and every child's: give the mode to what is made (fchmod "
+         "before "
          "bind)",
          {}},
         {"JSON past its door",

@@ -48,8 +48,7 @@ std::set<std::string> resultFunctions(const std::vector<SourceFile>& files) {
              at = file.text.find("Result<", at + 1)) {
             const std::size_t end = behindBrackets(file.text, at + 6, '<', '>');
             std::smatch match;
-            const std::string rest =
-                end == std::string::npos ? "" : file.text.substr(end, 200);
+            const std::string rest = end == std::string::npos ? "" : file.text.substr(end, 200);
             if (std::regex_search(rest, match, kName)) {
                 names.insert(match[1]);
             }
@@ -71,8 +70,7 @@ void checkCall(const SourceFile& file, const std::smatch& call, std::size_t offs
     const std::size_t open = at + static_cast<std::size_t>(call.length(0)) - 1;
     const std::size_t behind = behindBrackets(file.text, open, '(', ')');
     const bool isStarred = call[1].length() > 0;
-    const bool isFollowed =
-        behind != std::string::npos && file.text.compare(behind, 2, "->") == 0;
+    const bool isFollowed = behind != std::string::npos && file.text.compare(behind, 2, "->") == 0;
     if (isStarred || isFollowed) {
         const auto line = std::count(file.text.begin(),
                                      file.text.begin() + static_cast<std::ptrdiff_t>(at), '\n');

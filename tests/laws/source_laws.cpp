@@ -52,8 +52,7 @@ const std::vector<RoomLaw>& roomLaws() {
         {"app/session/", {"backend/core/", "backend/runs/run_record.h", "app/client/"}},
         {"app/tui/", {"backend/core/", "app/session/", "app/client/"}},
         {"app/cli/",
-         {"backend/core/", "backend/runs/run_record.h", "app/session/", "app/client/",
-          "app/tui/"}},
+         {"backend/core/", "backend/runs/run_record.h", "app/session/", "app/client/", "app/tui/"}},
         {"app/gui/models/", {"backend/core/", "backend/spec/", "app/client/", "app/session/"}},
         {"app/gui/bridge/",
          {"backend/core/", "app/client/", "app/session/",
@@ -93,15 +92,13 @@ const RoomLaw* lawOf(const std::vector<RoomLaw>& laws, const std::string& path) 
 }
 
 bool isOurs(const std::string& target) {
-    return startsWithAny(target,
-                         {"backend/", "daemon/", "proto/convert/", "app/", "tests/"});
+    return startsWithAny(target, {"backend/", "daemon/", "proto/convert/", "app/", "tests/"});
 }
 
 // Whether `target` lies in the room itself.
 bool isWithin(const RoomLaw& law, const std::string& target) {
-    return law.room.ends_with("/*")
-               ? folderOf(target) == law.room.substr(0, law.room.size() - 2)
-               : target.starts_with(law.room);
+    return law.room.ends_with("/*") ? folderOf(target) == law.room.substr(0, law.room.size() - 2)
+                                    : target.starts_with(law.room);
 }
 
 void checkRoom(const std::vector<RoomLaw>& laws, const SourceFile& file, const Include& include,
@@ -134,8 +131,8 @@ void checkLibraries(const SourceFile& file, const Include& include,
 }
 
 // "room" and what of its permissions is used, by their place in mayInclude.
-std::map<std::string, std::set<std::string>> usedPermissions(
-    const std::vector<SourceFile>& files, const std::vector<RoomLaw>& laws) {
+std::map<std::string, std::set<std::string>> usedPermissions(const std::vector<SourceFile>& files,
+                                                             const std::vector<RoomLaw>& laws) {
     std::map<std::string, std::set<std::string>> used;
     for (const SourceFile& file : files) {
         const RoomLaw* law = lawOf(laws, file.path);
@@ -160,8 +157,7 @@ const std::vector<RoomLaw>& theRooms() {
 }
 
 std::vector<Include> includesOf(const SourceFile& file) {
-    static const LinePattern kDirective = {{"include"},
-                                           std::regex("^\\s*#\\s*include\\s*[<\"]")};
+    static const LinePattern kDirective = {{"include"}, std::regex("^\\s*#\\s*include\\s*[<\"]")};
     static const std::regex kTarget("[<\"]([^>\"]+)[>\"]");
     std::vector<Include> found;
     int number = 0;
@@ -237,9 +233,9 @@ std::vector<Offence> checkLibraryPermissions(const std::vector<SourceFile>& file
         }
         for (const std::string& place : law.onlyIn) {
             if (!used.contains(place)) {
-                offences.push_back({place, 0,
-                                    "nobody there includes " + law.name +
-                                        ": take it out of libraryLaws()"});
+                offences.push_back(
+                    {place, 0,
+                     "nobody there includes " + law.name + ": take it out of libraryLaws()"});
             }
         }
     }

@@ -48,13 +48,13 @@ TEST(SourceLaws, ANewRoomUnderAnyTopFolderIsSeen) {
 TEST(SourceLaws, APermissionThatNobodyUsesIsSeen) {
     const std::vector<RoomLaw> rooms = {{"a/", {"b/", "c/one.h"}}, {"b/", {}}};
     const SourceFile room = {"b/b.h", ""};
-    EXPECT_TRUE(checkPermissions({room, {"a/a.h", "#include \"b/b.h\"\n#include \"c/one.h\"\n"}},
-                                 rooms)
-                    .empty());
+    EXPECT_TRUE(
+        checkPermissions({room, {"a/a.h", "#include \"b/b.h\"\n#include \"c/one.h\"\n"}}, rooms)
+            .empty());
     EXPECT_EQ(checkPermissions({room, {"a/a.h", "#include \"b/b.h\"\n"}}, rooms).size(), 1U);
-    EXPECT_EQ(checkPermissions({{"a/a.h", "#include \"b/b.h\"\n#include \"c/one.h\"\n"}}, rooms)
-                  .size(),
-              1U);
+    EXPECT_EQ(
+        checkPermissions({{"a/a.h", "#include \"b/b.h\"\n#include \"c/one.h\"\n"}}, rooms).size(),
+        1U);
 }
 
 TEST(SourceLaws, APermissionOfALibraryThatNobodyUsesIsSeen) {

@@ -8,10 +8,6 @@
 namespace millrace::laws {
 namespace {
 
-bool isShell(const std::filesystem::path& path, const std::string& text) {
-    return path.extension() == ".sh" || (path.extension().empty() && text.starts_with("#!"));
-}
-
 bool isWordCharacter(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
@@ -111,15 +107,15 @@ std::vector<SourceFile> readTree(const std::string& root) {
         }
         for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
             const std::string path = entry.path().lexically_relative(root).generic_string();
-            const bool isKnown = isCpp(path) || isPython(path);
-            const auto ending = entry.path().extension();
-            if (!entry.is_regular_file() || (!isKnown && !ending.empty() && ending != ".sh")) {
+            const std::string ending = entry.path().extension().string();
+            const bool isKnown = isCpp(path) || ending == ".py" || ending == ".sh";
+            if (!entry.is_regular_file() || (!isKnown && !ending.empty())) {
                 continue;
             }
             std::ifstream in(entry.path());
             std::stringstream text;
             text << in.rdbuf();
-            if (isKnown || isShell(entry.path(), text.str())) {
+            if (isKnown || text.str().starts_with("#!")) {
                 files.push_back({path, text.str()});
             }
         }
@@ -131,10 +127,6 @@ std::vector<SourceFile> readTree(const std::string& root) {
 
 bool isCpp(const std::string& path) {
     return path.ends_with(".cpp") || path.ends_with(".h") || path.ends_with(".c");
-}
-
-bool isPython(const std::string& path) {
-    return path.ends_with(".py");
 }
 
 bool isTest(const std::string& path) {
@@ -184,13 +176,12 @@ std::vector<Offence> checkDebts(const std::map<std::pair<std::string, std::strin
     std::vector<Offence> offences;
     for (const auto& [place, figure] : measured) {
         const auto debt = allowed.find(place);
-        const std::string has =
-            (place.second.empty() ? "" : place.second + " ") + "has " + std::to_string(figure) +
-            " " + what;
+        const std::string has = (place.second.empty() ? "" : place.second + " ") + "has " +
+                                std::to_string(figure) + " " + what;
         if (debt == allowed.end() && figure > most) {
-            offences.push_back({place.first, 0,
-                                has + ", at most " + std::to_string(most) +
-                                    ": divide it by what it does"});
+            offences.push_back(
+                {place.first, 0,
+                 has + ", at most " + std::to_string(most) + ": divide it by what it does"});
         } else if (debt != allowed.end() && figure > debt->second) {
             offences.push_back({place.first, 0,
                                 has + " and may have " + std::to_string(debt->second) +
@@ -204,8 +195,8 @@ std::vector<Offence> checkDebts(const std::map<std::pair<std::string, std::strin
     }
     for (const auto& [place, figure] : allowed) {
         if (!measured.contains(place)) {
-            offences.push_back({place.first, 0,
-                                place.second + " is no more: take its line out of " + table});
+            offences.push_back(
+                {place.first, 0, place.second + " is no more: take its line out of " + table});
         }
     }
     return offences;

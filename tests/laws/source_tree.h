@@ -24,13 +24,12 @@ struct Offence {
 /// "path:line: what", one a line.
 std::string describe(const std::vector<Offence>& offences);
 
-/// C++, Python and shell below backend, daemon, proto, app and tests. Shell: "*.sh", and files
-/// without an extension that begin with "#!".
+/// C++, Python and shell below backend, daemon, proto, app and tests; a file without an extension
+/// is one of them when it begins with "#!".
 std::vector<SourceFile> readTree(const std::string& root);
 
-bool isCpp(const std::string& path);     ///< .cpp .h .c
-bool isPython(const std::string& path);  ///< .py
-bool isTest(const std::string& path);    ///< below tests/
+bool isCpp(const std::string& path);   ///< .cpp .h .c
+bool isTest(const std::string& path);  ///< below tests/
 bool startsWithAny(const std::string& text, const std::vector<std::string>& prefixes);
 std::string folderOf(const std::string& path);
 std::string nameOf(const std::string& path);

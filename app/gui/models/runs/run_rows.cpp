@@ -57,8 +57,6 @@ void RunRows::follow() {
     };
 }
 
-// --- columns ---------------------------------------------------------------------------------
-
 void RunRows::setColumns(const std::vector<QString>& keys) {
     for (std::size_t i = keys_.size(); i-- > 0;) {
         if (std::find(keys.begin(), keys.end(), keys_[i]) == keys.end()) {
@@ -89,8 +87,6 @@ int RunRows::columnOfKey(const QString& key) const {
 const RunColumn& RunRows::columnAt(int column) const {
     return table_->column(sources_[static_cast<std::size_t>(column - 1)]);
 }
-
-// --- order, filter, nesting ------------------------------------------------------------------
 
 void RunRows::setSort(const QString& key, Qt::SortOrder order) {
     sortKey_ = key;
@@ -275,8 +271,6 @@ std::vector<RunRows::Entry> RunRows::wanted() {
     }
     return entries;
 }
-
-// --- ticks -----------------------------------------------------------------------------------
 
 void RunRows::setTicked(const std::string& id, bool isTicked) {
     const auto found = std::find(ticked_.begin(), ticked_.end(), id);

@@ -20,8 +20,6 @@ bool isParamKey(const QString& key) {
 
 }  // namespace
 
-// --- filter ------------------------------------------------------------------------------------
-
 void RunsPage::takeText() {
     const QString text = filter_->text().trimmed();
     ++filterSerial_;
@@ -134,8 +132,6 @@ void RunsPage::giveNames() {
     fetchParams("", 0);
 }
 
-// --- parameters ---------------------------------------------------------------------------------
-
 // Only where a column shows one: lists with parameters are large.
 void RunsPage::needParams() {
     const std::vector<QString> keys = view_->columns().keys();
@@ -180,8 +176,6 @@ void RunsPage::fetchParams(const std::string& pageToken, int serial) {
                               }
                           });
 }
-
-// --- deleted runs --------------------------------------------------------------------------------
 
 void RunsPage::setDeletedShown(bool isShown) {
     RunTable& table = isShown ? *deletedRuns_ : context().runs;

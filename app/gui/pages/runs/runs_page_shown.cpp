@@ -146,8 +146,6 @@ void RunsPage::openDetails() {
     details_->focusTabs();
 }
 
-// --- columns and menus ---------------------------------------------------------------------------
-
 void RunsPage::setColumns(const RunColumns& columns) {
     hasColumns_ = true;
     view_->setColumns(columns);
