@@ -105,11 +105,11 @@ class Flags:
 
 
 def by_folder(files, size):
-    """Groups of at most `size` files of the same folder."""
+    """Groups of at most `size` files of the same folder, folders in the order of their first file."""
     folders = {}
     for file in files:
         folders.setdefault(os.path.dirname(file), []).append(file)
-    return [group for name in sorted(folders) for group in in_units(sorted(folders[name]), size)]
+    return [group for folder in folders.values() for group in in_units(sorted(folder), size)]
 
 
 def several_at_once(root, flags, tool):
@@ -185,12 +185,18 @@ def base_commit(root):
 
 
 def changed(root):
+    """Files that differ from the base, the newest change first."""
     base = base_commit(root)
     if base is None:
         return []
-    names = git(root, "diff", "--name-only", "--diff-filter=d", base).splitlines()
-    names += git(root, "ls-files", "--others", "--exclude-standard").splitlines()
-    return [f for f in sources(root) if f in set(names)]
+    def files(*arguments):
+        return (git(root, *arguments) or "").splitlines()
+
+    untracked = files("ls-files", "--others", "--exclude-standard")
+    newest_first = [*files("diff", "--name-only", "HEAD"), *untracked,
+                    *files("log", "--name-only", "--format=", f"{base}..HEAD")]
+    differing = {*files("diff", "--name-only", "--diff-filter=d", base), *untracked} & set(sources(root))
+    return [f for f in dict.fromkeys([*newest_first, *sorted(differing)]) if f in differing]
 
 
 def spent():
