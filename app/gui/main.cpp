@@ -38,8 +38,13 @@ void onSignal(int) {
 }
 
 bool installSignals() {
-    if (::pipe2(signalPipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (::pipe(signalPipe) != 0) {
         return false;
+    }
+    for (const int end : signalPipe) {
+        if (::fcntl(end, F_SETFD, FD_CLOEXEC) < 0 || ::fcntl(end, F_SETFL, O_NONBLOCK) < 0) {
+            return false;
+        }
     }
     struct sigaction action{};
     action.sa_handler = onSignal;

@@ -273,8 +273,6 @@ DoorListener RunController::listenerFor(const std::string& runId) {
     return listener;
 }
 
-// --- what an earlier daemon left ---
-
 Status RunController::recover() {
     ASSIGN_OR_RETURN(const std::vector<std::string> ids, parts_.store.underWay());
     for (const std::string& id : ids) {
@@ -322,8 +320,6 @@ Status RunController::adoptOne(const std::string& id) {
     logInfo("run: adopted", {{"run", id}, {"attempt", adopted.attempt()}});
     return okStatus();
 }
-
-// --- requests ---
 
 template <class T>
 T RunController::ask(std::function<T()> question) {

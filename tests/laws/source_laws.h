@@ -1,45 +1,48 @@
 #pragma once
-// The layering laws as a table, and the check of a source tree against it.
+// Who may include whom: the rooms as one table, the libraries as another, and the check of a source
+// tree against them.
 //
-// A law names the files it binds (a path prefix) and either what they alone may include of our own
-// rooms, or what they must not include at all. Each offence says file, line, include and law.
+// What no law binds is an offence: a new room stands in the table before its first file compiles
+// with the tests. A permission that nobody uses is one, too: the table is the architecture, not what
+// it might be.
+#include <regex>
 #include <string>
 #include <vector>
 
+#include "tests/laws/source_tree.h"
+
 namespace millrace::laws {
 
-struct SourceFile {
-    std::string path;  ///< relative to the root, with '/'
-    std::string text;
-};
-
-struct Offence {
-    std::string path;
+struct Include {
+    std::string target;
     int line = 0;
-    std::string what;
 };
+std::vector<Include> includesOf(const SourceFile& file);
 
-/// "path:line: what", one a line.
-std::string describe(const std::vector<Offence>& offences);
+/// The files below `room` ("backend/core/", or a prefix of names: "daemon/main"), or those right in
+/// a folder and none below it ("app/gui/*"), and what of ours they may include beside themselves.
+/// The longest prefix binds.
+struct RoomLaw {
+    std::string room;
+    std::vector<std::string> mayInclude;
+};
+const std::vector<RoomLaw>& theRooms();
 
-/// All C++ and CMake files of a checkout below backend, daemon, proto, app and tests.
-std::vector<SourceFile> readTree(const std::string& root);
+/// A library by its headers, and where alone they may be included.
+struct LibraryLaw {
+    std::string name;
+    std::regex header;
+    std::vector<std::string> onlyIn;
+};
+const std::vector<LibraryLaw>& libraryLaws();
 
 /// Who may include whom, and who may not include what.
-std::vector<Offence> checkIncludes(const std::vector<SourceFile>& files);
-/// A .cpp has at most 600 lines, a header 250.
-std::vector<Offence> checkSizes(const std::vector<SourceFile>& files);
-/// The console outside of its bridge: no thread, no call of a daemon, nothing that blocks.
-std::vector<Offence> checkGui(const std::vector<SourceFile>& files);
-/// Production code never takes the value of a Result that it has just been given: `*find(x)` and
-/// `find(x)->name` end the process where the call fails.
-std::vector<Offence> checkResults(const std::vector<SourceFile>& files);
-/// Products leave alone what the whole process shares (the umask), and parse JSON by its one door
-/// (backend/core/json.cpp).
-std::vector<Offence> checkProcessWide(const std::vector<SourceFile>& files);
-/// Bytes are told in powers of ten (formatBytes): no text of a product has another unit.
-std::vector<Offence> checkUnits(const std::vector<SourceFile>& files);
-/// No sleeping in tests, no fixed ports, no paths of one machine.
-std::vector<Offence> checkTests(const std::vector<SourceFile>& files);
+std::vector<Offence> checkIncludes(const std::vector<SourceFile>& files,
+                                   const std::vector<RoomLaw>& laws = theRooms());
+/// Permissions that nobody uses, and rooms that hold no file.
+std::vector<Offence> checkPermissions(const std::vector<SourceFile>& files,
+                                      const std::vector<RoomLaw>& laws);
+std::vector<Offence> checkLibraryPermissions(const std::vector<SourceFile>& files,
+                                             const std::vector<LibraryLaw>& laws);
 
 }  // namespace millrace::laws

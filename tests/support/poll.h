@@ -10,6 +10,11 @@ inline void pausePolling(std::chrono::milliseconds pause = std::chrono::millisec
     std::this_thread::sleep_for(pause);
 }
 
+/// For a bench that does something at a pace: until its next moment.
+inline void pauseUntil(std::chrono::steady_clock::time_point moment) {
+    std::this_thread::sleep_until(moment);
+}
+
 /// Asks again and again until `condition` holds; false after `limit`.
 template <class Condition>
 bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(20)) {

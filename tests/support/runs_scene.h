@@ -110,7 +110,7 @@ inline RunDetail sceneDetail(const RunSummary& run) {
     detail.summary = run;
     detail.specText = sceneSpec();
     detail.specFileName = "movielens.yaml";
-    detail.resolvedSpec = R"({"base_dir":"/home/ada/movielens","project":"examples",)"
+    detail.resolvedSpec = R"({"base_dir":"/srv/ada/movielens","project":"examples",)"
                           R"("tags":{"team":"ranking"}})";
     detail.params = {{"batch.rows", "512"},           {"batch.seed", "7"},
                      {"model.embedding_dim", "16"},   {"model.type", "dlrm"},

@@ -16,6 +16,7 @@
 #include "app/gui/models/spec/spec_completion.h"
 #include "app/gui/widgets/theme.h"
 #include "app/gui/widgets/yaml/yaml_editor.h"
+#include "tests/support/gui_poll.h"
 #include "tests/unit/gui_launch/launch_world.h"
 
 namespace millrace::gui {
@@ -82,7 +83,8 @@ int run() {
     for (int i = 0; i < 30; ++i) {
         QTest::keyClick(&editor, 'x');
         const double start = threadCpuMs();
-        QTest::qWait(120);  // the timers of 30 ms and 40 ms run out
+        testing::letTimersRun(
+            std::chrono::milliseconds(120));  // the timers of 30 ms and 40 ms run out
         rests.push_back(threadCpuMs() - start);
         completions.push_back(
             cost([&] { completionsAt(editor.text(), editor.textCursor().position(), {}); }));

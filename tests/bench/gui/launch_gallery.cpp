@@ -9,6 +9,7 @@
 #include "app/gui/widgets/theme.h"
 #include "app/gui/widgets/yaml/completion_popup.h"
 #include "app/gui/widgets/yaml/yaml_editor.h"
+#include "tests/support/gui_poll.h"
 #include "tests/unit/gui_launch/launch_world.h"
 
 namespace millrace::gui {
@@ -31,7 +32,7 @@ void type(LaunchWorld& world, const QString& behind, const QString& text) {
             QTest::keyClick(&editor, c.toLatin1());
         }
     }
-    QTest::qWait(120);
+    testing::letTimersRun(std::chrono::milliseconds(120));
 }
 
 QString manyVariations() {
@@ -66,7 +67,7 @@ const std::vector<State>& states() {
              type(world, QStringLiteral("learning_rate"), QStringLiteral("s"));
              world.sheet()->setData(world.sheet()->index(1, 2), QStringLiteral("3"), Qt::EditRole);
              type(world, QStringLiteral("is not null"), QStringLiteral(" and (rating"));
-             QTest::qWait(600);
+             testing::letTimersRun(std::chrono::milliseconds(600));
          }},
         {"keys",
          [](LaunchWorld& world) {
@@ -84,7 +85,7 @@ const std::vector<State>& states() {
          [](LaunchWorld& world) {
              world.connectDaemon();
              world.page->arrive({PageName::kLaunch, {}, manyVariations(), exampleDirectory()});
-             QTest::qWait(700);
+             testing::letTimersRun(std::chrono::milliseconds(700));
              world.sheet()->tickAll(true);
          }},
     };
@@ -97,7 +98,7 @@ void render(const QString& directory, ThemeControl& theme) {
         for (const auto& [name, prepare] : states()) {
             LaunchWorld world;
             prepare(world);
-            QTest::qWait(50);
+            testing::letTimersRun(std::chrono::milliseconds(50));
             const QString path =
                 QStringLiteral("%1/launch-%2-%3.png")
                     .arg(directory, QString::fromUtf8(name),

@@ -17,6 +17,7 @@
 #include "app/gui/pages/runs/runs_page.h"
 #include "app/gui/pages/runs/runs_view.h"
 #include "app/gui/widgets/theme.h"
+#include "tests/support/gui_poll.h"
 #include "tests/support/runs_scene.h"
 
 namespace millrace::gui {
@@ -79,7 +80,7 @@ class Stage {
         settle();
         if (scene_.arrange) {
             scene_.arrange(*page_);
-            QTest::qWait(150);
+            testing::letTimersRun(std::chrono::milliseconds(150));
             settle();
         }
         const QString file =
@@ -92,7 +93,7 @@ class Stage {
     void settle() {
         const bool isSettled = QTest::qWaitFor(
             [&] { return scene_.isAway || (bridge_.isSettled() && page_->isSettled()); }, 20'000);
-        QTest::qWait(200);
+        testing::letTimersRun(std::chrono::milliseconds(200));
         if (!isSettled) {
             std::printf("(not settled)\n");
         }
@@ -111,7 +112,7 @@ class Stage {
 std::function<void(RunsPage&)> tab(DetailsPanel::Tab tab, const std::string& run = "r-00001") {
     return [tab, run](RunsPage& page) {
         page.view().select({run});
-        QTest::qWait(200);
+        testing::letTimersRun(std::chrono::milliseconds(200));
         page.details().showTab(tab);
     };
 }

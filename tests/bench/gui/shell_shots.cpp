@@ -18,6 +18,7 @@
 #include "app/gui/widgets/notice_stack.h"
 #include "app/gui/widgets/shell/connection_bar.h"
 #include "tests/support/fake_daemon_client.h"
+#include "tests/support/gui_poll.h"
 #include "tests/unit/gui_data/sample_replies.h"
 
 namespace {
@@ -85,7 +86,7 @@ class Shots {
         app_->start();
         settle();
         shoot("data-empty");
-        app_->spec().open(kSpec, "/home/me/specs/click-model.yaml", "/home/me/specs");
+        app_->spec().open(kSpec, "/srv/me/specs/click-model.yaml", "/srv/me/specs");
         settle();
         dataPage().stepsView().choose(1);
         shoot("data-filter");
@@ -149,7 +150,7 @@ class Shots {
         daemon_.goAway();
         wait([&] { return !window.connectionBar().problem().isEmpty(); });
         nowMs_ += 12'000;
-        QTest::qWait(1200);
+        testing::letTimersRun(std::chrono::milliseconds(1200));
         shoot("reconnecting");
         window.connectionBar().startAdding();
         window.connectionBar().field()->setText("gpu-02");
@@ -166,12 +167,12 @@ class Shots {
     }
 
     void settle() {
-        QTest::qWait(700);
+        testing::letTimersRun(std::chrono::milliseconds(700));
         wait([this] { return app_->daemon().isSettled() && dataPage().isSettled(); });
     }
 
     void shoot(const char* name) {
-        QTest::qWait(50);
+        testing::letTimersRun(std::chrono::milliseconds(50));
         const QString path =
             QDir(dir_).filePath(QString::fromLatin1(name) + '-' + suffix_ + ".png");
         if (!app_->window().grab().save(path)) {

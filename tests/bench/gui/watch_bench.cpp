@@ -30,6 +30,8 @@
 #include "app/gui/widgets/theme.h"
 #include "backend/core/json.h"
 #include "backend/core/thread.h"
+#include "tests/support/gui_poll.h"
+#include "tests/support/poll.h"
 #include "tests/support/watch_scene.h"
 
 namespace millrace::gui {
@@ -104,7 +106,7 @@ class Bench {
         for (int m = 5; m < 9; ++m) {
             page_->charts()->setMetricShown(metricOf(m), true);
         }
-        QTest::qWait(300);
+        testing::letTimersRun(std::chrono::milliseconds(300));
     }
 
     bool isReady() const { return isReady_; }
@@ -114,8 +116,7 @@ class Bench {
         const std::jthread pusher = startThread("mr-push", [&](std::stop_token stop) {
             for (int tick = 0; tick < seconds * kHz && !stop.stop_requested(); ++tick) {
                 push(tick);
-                std::this_thread::sleep_until(begin_ +
-                                              std::chrono::milliseconds(1'000 / kHz) * (tick + 1));
+                testing::pauseUntil(begin_ + std::chrono::milliseconds(1'000 / kHz) * (tick + 1));
             }
         });
         std::vector<double> turns;

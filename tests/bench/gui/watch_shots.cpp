@@ -15,6 +15,7 @@
 #include "app/gui/pages/watch/watch_page.h"
 #include "app/gui/widgets/live/lane_list.h"
 #include "app/gui/widgets/theme.h"
+#include "tests/support/gui_poll.h"
 #include "tests/support/watch_scene.h"
 
 namespace millrace::gui {
@@ -88,12 +89,12 @@ class Stage {
         }
         const std::int64_t now = QDateTime::currentMSecsSinceEpoch();
         page_->tick(now);
-        QTest::qWait(900);
+        testing::letTimersRun(std::chrono::milliseconds(900));
         if (scene_.isFrozen) {
             const auto start = static_cast<double>(now);
             page_->charts()->link()->setView({start - 60'000, start - 20'000});
             page_->charts()->link()->setCrosshair(start - 40'000);
-            QTest::qWait(300);
+            testing::letTimersRun(std::chrono::milliseconds(300));
         }
         const QString file =
             folder.filePath(QString::fromStdString("watch-" + scene_.name + "-" + theme + ".png"));

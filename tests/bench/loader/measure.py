@@ -2,6 +2,7 @@
 import ctypes
 import json
 import os
+import pathlib
 import resource
 import signal
 import subprocess
@@ -9,6 +10,9 @@ import sys
 import tempfile
 import time
 import zlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import poll  # noqa: E402
 
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -53,7 +57,7 @@ def end_descendants():
                 pass
         except ChildProcessError:
             return
-        time.sleep(0.02)
+        poll.pause(0.02)
 
 
 def memory_mb(root):
@@ -78,7 +82,7 @@ def machine_cpu():
 def busy_now(seconds=0.3):
     """Share of the machine that is busy, 0 to 1."""
     before = machine_cpu()
-    time.sleep(seconds)
+    poll.pause(seconds)
     return (machine_cpu() - before) / seconds / os.cpu_count()
 
 
@@ -118,7 +122,7 @@ class Pace:
         """Waits for at most `seconds`, and for `patience` in the whole run; returns the last slowness."""
         until = time.monotonic() + min(seconds, self.left)
         while (slow := self.slowness(cores)) > self.SLOW and time.monotonic() < until:
-            time.sleep(0.5)
+            poll.pause(0.5)
             self.left -= 0.5
         return slow
 

@@ -12,8 +12,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import poll  # noqa: E402
 
 BIN = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin").resolve()
 EXAMPLE = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "resources/examples/movielens").resolve()
@@ -21,13 +23,7 @@ EXAMPLE = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "resources/examples
 
 def wait_for(what, condition, seconds=90):
     """The condition's value once it holds; `what` may be a function that tells what was there instead."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.1)
-    raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
+    return poll.wait_for(what, condition, seconds, step=0.1)
 
 
 class TerminalTest(unittest.TestCase):

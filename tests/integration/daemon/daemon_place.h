@@ -15,19 +15,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/daemon_home.h"
+#include "tests/support/poll.h"
 
 namespace millrace {
 
 /// Polls until `condition` holds; false after `seconds`.
 inline bool waitUntil(const std::function<bool()>& condition, double seconds = 60) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > end) {
-            return false;
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return true;
+    return testing::eventually(condition, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                              std::chrono::duration<double>(seconds)));
 }
 
 class DaemonPlace : public ::testing::Test {

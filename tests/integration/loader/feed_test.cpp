@@ -4,6 +4,7 @@
 
 #include "backend/stream/read_state.h"
 #include "tests/integration/loader/feed_program.h"
+#include "tests/support/poll.h"
 
 namespace millrace {
 namespace {
@@ -216,11 +217,12 @@ TEST_F(FeedProgram, EndsOnTheDaemonsStop) {
     std::uint64_t rows = 0, next = 0;
     ASSERT_EQ(read(train, 3, rows, next), MILLRACE_FEED_BATCH);
     rank::ConnectionId connection = 0;
-    for (int i = 0; i < 500 && connection == 0; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const bool isConnected = testing::eventually([&] {
         MutexLock lock(mutex_);
         connection = connection_;
-    }
+        return connection != 0;
+    });
+    ASSERT_TRUE(isConnected);
     server_->stop(connection);
     EXPECT_EQ(*feed_->wait(), 3);
     millrace_feed_close(train);

@@ -5,10 +5,13 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import poll  # noqa: E402
+
 BIN = pathlib.Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin"))
 EXAMPLE = ROOT / "resources/examples/movielens"
 
@@ -19,14 +22,7 @@ class Failed(AssertionError):
 
 def wait_for(what, condition, seconds=60):
     """The first true value of condition(), polled; fails with `what` after `seconds`."""
-    end = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise Failed(f"not within {seconds} s: {what}")
-        time.sleep(0.02)
+    return poll.wait_for(what, condition, seconds, failure=Failed)
 
 
 class Place:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from harness import BIN, Failed, Place
+from harness import BIN, Failed, Place, poll
 
 MINUTES = float(os.environ.get("MILLRACE_SOAK_MINUTES", "60"))
 SLACK = 1.03       # the median of the last quarter against that of the second: what is in flight comes and goes
@@ -52,7 +52,7 @@ def sample(process, seconds):
         if process.poll() is not None:
             raise Failed(f"the loader ended by itself with {process.returncode}")
         seen.append(memory_bytes(process.pid))
-        time.sleep(0.5)
+        poll.pause(0.5)
     return seen
 
 

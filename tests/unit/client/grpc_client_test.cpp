@@ -19,6 +19,7 @@
 #include "millrace/v1/nodes.grpc.pb.h"
 #include "millrace/v1/runs.grpc.pb.h"
 #include "proto/convert/rpc_options.h"
+#include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::client {
@@ -56,7 +57,7 @@ class FakeRuns final : public v1::Runs::Service {
         isHanging = request->run() == "endless";
         isHanging.notify_all();
         while (isHanging && !context->IsCancelled()) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));  // poll: gRPC has no wait
+            test::pausePolling();  // gRPC has no wait
         }
         if (request->run() != "r-abc23") {
             return own(grpc::StatusCode::NOT_FOUND, "no run '" + request->run() + "'");
@@ -82,7 +83,7 @@ class FakeRuns final : public v1::Runs::Service {
         chunk.add_points()->set_step(request->from_step() + 1);
         writer->Write(chunk);
         while (request->run() == "endless" && !context->IsCancelled()) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));  // poll: gRPC has no wait
+            test::pausePolling();  // gRPC has no wait
         }
         chunk.set_is_end(true);
         writer->Write(chunk);
@@ -121,7 +122,7 @@ class FakeDaemon {
     std::jthread acceptor_;
 };
 
-class GrpcClientTest : public testing::Test {
+class GrpcClientTest : public ::testing::Test {
  protected:
     GrpcClientTest() {
         const std::string deep = directory_ / std::string(100, 'd') + "/" + std::string(60, 'e');
@@ -186,10 +187,12 @@ TEST_F(GrpcClientTest, BytesThatAreNoTextAreRefusedBeforeTheyAreSent) {
     EXPECT_THAT(std::string(messageOf(note)), HasSubstr("note, line 2, character 4: byte 0xe9"));
     CheckRequest check;
     check.spec.text = "a: \xff";
-    EXPECT_THAT(std::string(messageOf(client_->check(check).status())), HasSubstr("spec text, line 1"));
+    EXPECT_THAT(std::string(messageOf(client_->check(check).status())),
+                HasSubstr("spec text, line 1"));
     SubmitRequest submit;
     submit.tags["team"] = "\xc3";
-    EXPECT_THAT(std::string(messageOf(client_->submit(submit).status())), HasSubstr("value, line 1"));
+    EXPECT_THAT(std::string(messageOf(client_->submit(submit).status())),
+                HasSubstr("value, line 1"));
 }
 
 TEST_F(GrpcClientTest, ARestartedDaemonIsFoundAgainByTheNextCall) {
@@ -239,7 +242,7 @@ TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
     while (ends == 0) {
         changed.wait(mutex);
     }
-    EXPECT_THAT(steps, testing::ElementsAre(42, 42));
+    EXPECT_THAT(steps, ::testing::ElementsAre(42, 42));
     EXPECT_EQ(ends, 1);
 }
 

@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Surroundings surroundings() {
-    return {"/srv", "/run/user/1/millrace/millraced.sock", "/home/a/.local/state/millrace",
+    return {"/srv", "/run/user/1/millrace/millraced.sock", "/srv/a/.local/state/millrace",
             "/opt/millrace/bin"};
 }
 
@@ -26,9 +26,9 @@ TEST(DaemonConfig, WithoutOptionsItIsTheUsersOwnSocketAndState) {
     const Result<CommandLine> line = parse({});
     ASSERT_TRUE(line.ok()) << line.status();
     EXPECT_EQ(line->config.address.unixPath, "/run/user/1/millrace/millraced.sock");
-    EXPECT_EQ(line->config.stateDir, "/home/a/.local/state/millrace");
+    EXPECT_EQ(line->config.stateDir, "/srv/a/.local/state/millrace");
     EXPECT_EQ(line->config.binDir, "/opt/millrace/bin");
-    EXPECT_EQ(line->config.logFile, "/home/a/.local/state/millrace/millraced.log");
+    EXPECT_EQ(line->config.logFile, "/srv/a/.local/state/millrace/millraced.log");
     EXPECT_FALSE(line->config.isForeground);
 }
 

@@ -56,7 +56,7 @@ class DataPageTest : public testing::Test {
         page.show();
     }
     void openSpec() {
-        spec.open(kSpec, "/home/me/spec.yaml", "/home/me");
+        spec.open(kSpec, "/srv/me/spec.yaml", "/srv/me");
         ASSERT_TRUE(waitFor([this] { return page.isSettled() && bridge.isSettled(); }));
     }
     template <class Condition>
@@ -96,7 +96,7 @@ TEST_F(DataPageTest, AsksNothingWhileNothingIsOpenAndSaysWhatToDo) {
 
 TEST_F(DataPageTest, ShowsTheDatasetAndTheStepsOfTheOpenSpec) {
     openSpec();
-    EXPECT_EQ(taken(datasets).spec.baseDir, "/home/me");
+    EXPECT_EQ(taken(datasets).spec.baseDir, "/srv/me");
     EXPECT_TRUE(taken(datasets).paths.empty());
     EXPECT_EQ(taken(steps).spec.text, kSpec);
     EXPECT_EQ(page.datasetView().columnsTable()->model()->rowCount(), 4);
@@ -119,7 +119,7 @@ TEST_F(DataPageTest, AsksOnceForManyKeysInTheEditor) {
 
 TEST_F(DataPageTest, AsksNothingWhileItIsHidden) {
     page.hide();
-    spec.open(kSpec, {}, "/home/me");
+    spec.open(kSpec, {}, "/srv/me");
     EXPECT_TRUE(isSettled());
     EXPECT_EQ(daemon.numCalls("dataset"), 0);
     page.show();
@@ -172,7 +172,7 @@ TEST_F(DataPageTest, APathIsReadInsteadOfTheSpec) {
     page.showPath(" other/*.parquet ");
     ASSERT_TRUE(waitFor([this] { return !taken(datasets).paths.empty(); }));
     EXPECT_THAT(taken(datasets).paths, testing::ElementsAre("other/*.parquet"));
-    EXPECT_EQ(taken(datasets).baseDir, "/home/me");
+    EXPECT_EQ(taken(datasets).baseDir, "/srv/me");
     page.showPath({});
     ASSERT_TRUE(waitFor([this] { return taken(datasets).paths.empty(); }));
 }

@@ -17,6 +17,7 @@
 #include "app/gui/pages/launch/launch_page.h"
 #include "backend/core/status.h"
 #include "tests/support/fake_daemon_client.h"
+#include "tests/support/gui_poll.h"
 
 namespace millrace::gui {
 
@@ -50,7 +51,7 @@ class LaunchWorld {
     void connectDaemon() { bridge.connectTo("unix:/fake.sock"); }
     bool settle() {
         // A page that has just begun settles only after its timers have started.
-        QTest::qWait(0);
+        testing::letTimersRun(std::chrono::milliseconds(0));
         return QTest::qWaitFor([this] { return page->isSettled(); }, 20'000);
     }
     bool openExample() {

@@ -11,11 +11,12 @@
 
 #include "app/gui/widgets/theme.h"
 #include "app/gui/widgets/yaml/completion_popup.h"
+#include "tests/support/gui_poll.h"
 
 namespace millrace::gui {
 namespace {
 
-class YamlEditorTest : public testing::Test {
+class YamlEditorTest : public ::testing::Test {
  protected:
     YamlEditorTest() {
         editor.resize(900, 600);
@@ -202,7 +203,8 @@ TEST(YamlHighlighter, RepaintsTheLinesThatAChangeAboveConcerns) {
         }
         return QColor();
     };
-    QTest::qWait(1);  // the base class paints a new document when the event loop turns
+    testing::letTimersRun(std::chrono::milliseconds(
+        1));  // the base class paints a new document when the event loop turns
     const QColor column = tokenColor(SpecToken::Kind::kColumn, darkColors());
     EXPECT_NE(colorAt(3, 9), column);
     QTextCursor cursor(&document);

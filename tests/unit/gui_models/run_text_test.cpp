@@ -90,11 +90,11 @@ TEST(RunCli, WritesTheLineThatDoesTheSameAgain) {
     run.specFileName = "spec.yaml";
     run.sets = {"train.ranks=2", "labels.liked=rating >= 3.5"};
     run.resolvedSpec =
-        R"({"base_dir":"/home/ada/ml","project":"examples","tags":{"team":"ranking"}})";
+        R"({"base_dir":"/srv/ada/ml","project":"examples","tags":{"team":"ranking"}})";
     EXPECT_EQ(runCommandLine(run),
-              "millrace run /home/ada/ml/spec.yaml --variation 'liked 3.5' --set train.ranks=2 "
+              "millrace run /srv/ada/ml/spec.yaml --variation 'liked 3.5' --set train.ranks=2 "
               "--set 'labels.liked=rating >= 3.5' --project mine --tag 'why=it'\\''s a test'");
-    EXPECT_EQ(baseDirOf(run), "/home/ada/ml");
+    EXPECT_EQ(baseDirOf(run), "/srv/ada/ml");
     EXPECT_EQ(resumeCommandLine("r-abc23", 300), "millrace resume r-abc23 --step 300");
     EXPECT_EQ(resumeCommandLine("r-abc23", 0), "millrace resume r-abc23");
 }

@@ -162,12 +162,12 @@ TEST_F(RunsPageTest, CopiesTheCommandAndLaunchesAgain) {
     open(5);
     page->actions().copyCommand("r-00001");
     ASSERT_TRUE(until([&] { return clipboard().startsWith("millrace run "); }));
-    EXPECT_EQ(clipboard(), "millrace run /home/ada/movielens/movielens.yaml --variation keep-30");
+    EXPECT_EQ(clipboard(), "millrace run /srv/ada/movielens/movielens.yaml --variation keep-30");
     page->actions().launchAgain("r-00001");
     ASSERT_TRUE(until([&] { return !gone.empty(); }));
     EXPECT_EQ(gone[0].page, PageName::kLaunch);
     EXPECT_TRUE(gone[0].specText.contains("variations:"));
-    EXPECT_EQ(gone[0].specBaseDir, "/home/ada/movielens");
+    EXPECT_EQ(gone[0].specBaseDir, "/srv/ada/movielens");
     page->actions().watch({"r-00001"});
     EXPECT_EQ(gone.back().page, PageName::kWatch);
     EXPECT_THAT(gone.back().runIds, ElementsAre("r-00001"));

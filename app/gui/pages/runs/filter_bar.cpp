@@ -169,8 +169,6 @@ QString FilterBar::error() const {
     return error_->sentence();
 }
 
-// --- completion and history -------------------------------------------------------------------
-
 void FilterBar::buildCompleter() {
     completer_ = new QCompleter(&candidates_, this);
     completer_->setWidget(line_);

@@ -154,8 +154,6 @@ void RunsView::setRowHeights() {
     }
 }
 
-// --- columns ---------------------------------------------------------------------------------
-
 void RunsView::setColumns(const RunColumns& columns) {
     columns_ = columns;
     isArranging_ = true;
@@ -270,8 +268,6 @@ void RunsView::showSort() {
         }
     }
 }
-
-// --- selection -------------------------------------------------------------------------------
 
 std::string RunsView::currentId() const {
     const QModelIndex current = main_->currentIndex();

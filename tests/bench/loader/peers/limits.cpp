@@ -86,8 +86,7 @@ Spread spread(int repeats, const std::function<void()>& f) {
     return {t[t.size() / 2], t.front(), t.back()};
 }
 
-// ---- the ways to read
-// ---------------------------------------------------------------------------------------------------------
+// The ways to read.
 
 struct Files {
     std::vector<std::string> paths;

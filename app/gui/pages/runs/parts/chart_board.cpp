@@ -136,8 +136,6 @@ void ChartBoard::setLog(bool isLog) {
     logButton_->setChecked(isLog);
 }
 
-// --- what is drawn ---------------------------------------------------------------------------
-
 void ChartBoard::setRuns(std::vector<BoardRun> runs) {
     const auto isSameRun = [](const BoardRun& a, const BoardRun& b) { return a.id == b.id; };
     const bool isSame = runs.size() == runs_.size() &&
@@ -274,8 +272,6 @@ void ChartBoard::fillPlot(std::size_t place) {
         std::any_of(runs_.begin(), runs_.end(), [](const BoardRun& run) { return !run.hasEnded; }));
     plots_[place]->setContent(std::move(curves));
 }
-
-// --- fetching ---------------------------------------------------------------------------------
 
 void ChartBoard::fetch() {
     for (const BoardRun& run : runs_) {

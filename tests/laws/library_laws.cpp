@@ -1,0 +1,50 @@
+// Which library is for whom.
+#include <regex>
+
+#include "tests/laws/source_laws.h"
+
+namespace millrace::laws {
+
+const std::vector<LibraryLaw>& libraryLaws() {
+    static const std::vector<LibraryLaw> kLaws = {
+        {"LibTorch", std::regex("^(torch|ATen|c10)/"), {"backend/train/torch/"}},
+        {"Arrow",
+         std::regex("^(arrow|parquet)/"),
+         {"backend/objects/", "backend/dataset/", "backend/recipe/", "backend/segment/",
+          "backend/table/", "backend/profile/", "tests/bench/", "tests/unit/dataset/",
+          "tests/unit/recipe/", "tests/unit/segment/", "tests/unit/table/", "tests/unit/profile/",
+          "tests/integration/"}},
+        {"gRPC",
+         std::regex("^(grpc|grpcpp|google/protobuf)/"),
+         {"daemon/rpc/", "app/client/", "tests/"}},
+        {"generated proto types",
+         std::regex("\\.pb\\.h$"),
+         {"proto/", "daemon/rpc/", "app/client/", "tests/"}},
+        {"Qt",
+         std::regex("^(Q[A-Z]|Qt)"),
+         {"app/gui/", "tests/gui/", "tests/bench/gui/", "tests/unit/gui_", "tests/support/gui_"}},
+        {"Qt Charts",
+         std::regex("^(QtCharts/|Q[A-Za-z]*(Chart|Series|Axis|BarSet))"),
+         {"app/gui/charts/"}},
+        {"Qt Widgets in models and bridge",
+         std::regex("^(QtWidgets/|QWidget|QMainWindow|QDialog|QApplication|QTableView|QTreeView|"
+                    "QLabel|QPushButton|QGraphics)"),
+         {"app/gui/charts/", "app/gui/widgets/", "app/gui/pages/", "app/gui/main",
+          "app/gui/s", "tests/"}},
+        {"threads and networks of Qt",
+         std::regex("^(QThread|QtConcurrent|QFuture|QNetwork)"),
+         {}},
+        {"libcurl", std::regex("^curl/"), {"backend/objects/"}},
+        {"OpenSSL", std::regex("^openssl/"), {"backend/objects/"}},
+        {"SQLite", std::regex("^sqlite3\\.h$"), {"backend/runs/", "tests/"}},
+        {"ncurses", std::regex("^(ncurses|curses)"), {"app/tui/"}},
+        {"yaml-cpp", std::regex("^yaml-cpp/"), {"backend/spec/"}},
+        {"fmt and spdlog", std::regex("^(fmt|spdlog)/"), {}},
+        {"Linux-only headers in app",
+         std::regex("^(sys/(epoll|inotify|prctl|signalfd|eventfd|timerfd)\\.h|linux/)"),
+         {"backend/", "daemon/", "tests/"}},
+    };
+    return kLaws;
+}
+
+}  // namespace millrace::laws

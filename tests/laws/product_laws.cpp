@@ -1,0 +1,80 @@
+#include "tests/laws/line_laws.h"
+
+namespace millrace::laws {
+namespace {
+
+const std::vector<std::string>& products() {
+    static const std::vector<std::string> kProducts = {"backend/", "daemon/", "proto/", "app/"};
+    return kProducts;
+}
+
+}  // namespace
+
+const std::vector<LineLaw>& productLaws() {
+    static const std::vector<LineLaw> kLaws = {
+        {"what Linux alone has in app",
+         Language::kCpp,
+         {"app/"},
+         {},
+         Keep::kCodeAndTexts,
+         {{"2(",      "4(",       "3(",       "epoll",        "eventfd", "signalfd",
+           "timerfd", "inotify",  "prctl",    "memfd",        "gettid",  "pidfd",
+           "syscall", "statx",    "SOCK_",    "MSG_NOSIGNAL", "O_",      "SO_PEERCRED",
+           "sched_",  "pthread_", "sendfile", "\"/proc",      "\"/sys/", "getrandom"},
+          std::regex("\\b(pipe2|accept4|dup3|renameat2|epoll_\\w+|eventfd|signalfd|timerfd_\\w+|"
+                     "inotify_\\w+|prctl|memfd_create|gettid|pidfd_\\w+|syscall|statx|sendfile|"
+                     "getrandom|sched_setaffinity|pthread_setname_np)\\s*\\(|\\bSOCK_(CLOEXEC|"
+                     "NONBLOCK)\\b|\\bMSG_NOSIGNAL\\b|\\bO_(TMPFILE|PATH)\\b|\\bSO_PEERCRED\\b|"
+                     "\"/(proc|sys)/")},
+         "app/ is to be portable, and Linux alone has this: pipe() and fcntl(), or a door in "
+         "backend/core",
+         {}},
+        {"a product that sleeps",
+         Language::kCpp,
+         products(),
+         {},
+         Keep::kCode,
+         {{"sleep"},
+          std::regex("\\b(sleep_for|sleep_until|usleep|nanosleep)\\s*\\(|::sleep\\s*\\(")},
+         "a product waits for what happens, it does not sleep",
+         {{"app/cli/daemon_commands.cpp", "kPollMs", "up and down look at another process"},
+          {"app/session/submission.cpp", "200 * round", "the pause between two attempts"}}},
+        {"a umask",
+         Language::kCpp,
+         products(),
+         {},
+         Keep::kCode,
+         {{"umask"}, std::regex("\\bumask\\s*\\(")},
+         "a umask is every thread's and every child's: give the mode to what is made (fchmod "
+         "before "
+         "bind)",
+         {}},
+        {"JSON past its door",
+         Language::kCpp,
+         products(),
+         {"backend/core/json.cpp"},
+         Keep::kCode,
+         {{"son::parse"}, std::regex("\\b(Json|json)::parse\\s*\\(")},
+         "JSON is parsed within bounds: parseBounded() or parseJson()",
+         {}},
+        {"bytes in powers of two",
+         Language::kCpp,
+         products(),
+         {},
+         Keep::kCodeAndTexts,
+         {{"iB", "ibyte"}, std::regex("\"[^\"]*\\b[KMGT]i(B|bytes?)\\b")},
+         "bytes are told in powers of ten everywhere: formatBytes()",
+         {}},
+        {"a path of one machine in a product",
+         Language::kCpp,
+         products(),
+         {},
+         Keep::kCodeAndTexts,
+         {{"/home/", "/Users/", "/root/", "/mnt/"}, std::regex("/(home|Users|root|mnt)/\\w")},
+         "a path of one machine: take it from the environment or the configuration",
+         {}},
+    };
+    return kLaws;
+}
+
+}  // namespace millrace::laws

@@ -1,0 +1,76 @@
+#pragma once
+// A checkout's sources as values, and how the laws read them: without comments, without texts, as
+// lines, as functions.
+//
+// Threads: pure functions. Failure: a file that cannot be read has no text.
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace millrace::laws {
+
+struct SourceFile {
+    std::string path;  ///< relative to the root, with '/'
+    std::string text;
+};
+
+struct Offence {
+    std::string path;
+    int line = 0;
+    std::string what;
+};
+
+/// "path:line: what", one a line.
+std::string describe(const std::vector<Offence>& offences);
+
+/// C++, Python and shell below backend, daemon, proto, app and tests; a file without an extension
+/// is one of them when it begins with "#!".
+std::vector<SourceFile> readTree(const std::string& root);
+
+bool isCpp(const std::string& path);   ///< .cpp .h .c
+bool isTest(const std::string& path);  ///< below tests/
+bool startsWithAny(const std::string& text, const std::vector<std::string>& prefixes);
+std::string folderOf(const std::string& path);
+std::string nameOf(const std::string& path);
+
+/// What `text` keeps; what it loses becomes spaces, so that places and lines stay.
+enum class Keep { kCode, kCodeAndTexts };
+std::string stripped(const std::string& text, Keep keep);
+
+std::vector<std::string> linesOf(const std::string& text);
+
+/// A pattern that is looked for only in lines that have one of `hints`: a regular expression over
+/// each line of the tree would take minutes.
+struct LinePattern {
+    std::vector<std::string> hints;
+    std::regex pattern;
+
+    bool isIn(const std::string& line) const;
+};
+
+/// A function with a body that stands in a file, a namespace or a class; lambdas and local classes
+/// are lines of the function that holds them.
+struct FunctionPlace {
+    std::string name;  ///< as written: "RunStore::open", "TEST_F(OutputTest, Name)"
+    int line = 0;      ///< where its declaration begins
+    int lines = 0;     ///< to its closing brace
+};
+std::vector<FunctionPlace> functionsOf(const SourceFile& file);
+
+/// What exceeds a law today, each with its figure and the function, folder or class it is about.
+/// The figure may only fall.
+struct Debt {
+    std::string place;
+    std::string name;
+    int figure = 0;
+};
+
+/// Holds what was measured (place and name to figure) against `most` and the debts: more than the
+/// most without a debt, more than the debt, and a debt larger than what is there are offences, each
+/// with the line to put into `table`. `what` names the figure: "lines".
+std::vector<Offence> checkDebts(const std::map<std::pair<std::string, std::string>, int>& measured,
+                                int most, const std::vector<Debt>& debts, const std::string& table,
+                                const std::string& what);
+
+}  // namespace millrace::laws

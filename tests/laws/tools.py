@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Laws that a tool of clang's judges (packaging/setup --tests installs version 19 of each):
+
+  tools.py format [--fix]        every C++ file is as .clang-format says
+  tools.py locks --build DIR     what the lock annotations say holds: clang -Wthread-safety over the
+                                 files that have some and the sources beside them
+  tools.py naming --build DIR    names are as .clang-tidy says, in the files that differ from the
+                                 main branch
+
+--root DIR is the checkout (this file's own). --build DIR is a configured build directory: the flags
+of its compile_commands.json serve, not its objects. --all: naming of every file (minutes).
+
+Exit code 0: kept; 1: offences, one a line; 2: it could not be looked at.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+
+TOPS = ("backend", "daemon", "proto", "app", "tests")
+ANNOTATION = re.compile(r"\bMR_(GUARDED_BY|PT_GUARDED_BY|REQUIRES|EXCLUDES|ACQUIRE|RELEASE|TRY_ACQUIRE)\b")
+# What makes a unit unreadable, as against what a law says of it.
+BROKEN = re.compile(r": (fatal )?error: (?!.*\[-Werror,-Wthread-safety)")
+# As many sources as one translation unit holds: parsing the headers once for all of them is most of the gain.
+UNIT = 8
+# Seconds of processor time that naming takes at most: a branch that touches everything is looked at in part, and says so.
+NAMING_SECONDS = 200
+
+
+class CannotLook(Exception):
+    pass
+
+
+def sources(root):
+    """Every C++ file of the tree, relative to it."""
+    return sorted(p.relative_to(root).as_posix() for top in TOPS for p in (root / top).rglob("*")
+                  if p.suffix in (".cpp", ".h", ".c"))
+
+
+def run(argv, **kw):
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, **kw)
+    except FileNotFoundError:
+        raise CannotLook(f"{argv[0]} is not installed: packaging/setup --tests") from None
+
+
+def in_parallel(work, items):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, items))
+
+
+def in_units(items, size=UNIT):
+    return [items[i:i + size] for i in range(0, len(items), size)]
+
+
+def check_format(root, fix=False):
+    def look(files):
+        mode = ["-i"] if fix else ["--dry-run"]
+        return run(["clang-format-19", "--style=file", *mode, *files], cwd=root).stderr
+
+    said = "".join(in_parallel(look, in_units(sources(root), 100)))
+    return sorted({line.split(" warning:")[0] + " not as .clang-format says: tests/laws/tools.py format --fix"
+                   for line in said.splitlines() if " warning: " in line or " error: " in line})
+
+
+class Flags:
+    """What the compiler needs to know of a file, from the build's commands for its folder."""
+
+    def __init__(self, root, build):
+        commands = pathlib.Path(build) / "compile_commands.json"
+        if not commands.exists():
+            raise CannotLook(f"{commands} is not there: configure the build (cmake --preset release)")
+        self.root, self.of_folder = root, {}
+        for entry in json.loads(commands.read_text()):
+            words = shlex.split(entry["command"])
+            output = entry.get("output") or words[words.index("-o") + 1]
+            folder = output.split("/CMakeFiles/")[0]
+            flags = self.of_folder.setdefault(folder, [])
+            for flag in self.wanted(words):
+                if flag not in flags:
+                    flags.append(flag)
+
+    @staticmethod
+    def wanted(words):
+        """Where headers are and what is defined: the rest is the other compiler's."""
+        words = iter(words)
+        for word in words:
+            if word in ("-I", "-isystem"):
+                yield word + next(words)
+            elif word.startswith(("-I", "-D", "-isystem", "-std=")):
+                yield word
+
+    def of(self, path):
+        folder = os.path.dirname(path)
+        while folder and folder not in self.of_folder:
+            folder = os.path.dirname(folder)
+        return ["-xc++", "-fPIC", f"-I{self.root}", *self.of_folder.get(folder, ["-std=c++20"])]
+
+
+def by_folder(files, size):
+    """Groups of at most `size` files of the same folder, folders in the order of their first file."""
+    folders = {}
+    for file in files:
+        folders.setdefault(os.path.dirname(file), []).append(file)
+    return [group for folder in folders.values() for group in in_units(sorted(folder), size)]
+
+
+def several_at_once(root, flags, tool):
+    """A function that tells what `tool` (unit file, flags -> text) says of some files: of all in one translation unit,
+    and of each alone where they do not stand together (the same name in two anonymous namespaces)."""
+    def unit(group):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "unit.cpp"
+            path.write_text("".join(f'#include "{root / file}"\n' for file in group))
+            return tool(str(path), flags.of(group[0]))
+
+    def together_or_each(group):
+        said = unit(group)
+        return "".join(unit([file]) for file in group) if len(group) > 1 and BROKEN.search(said) else said
+
+    return together_or_each
+
+
+def included(root, file):
+    return set(re.findall(r'^\s*#\s*include\s*"([^"]+)"', (root / file).read_text(errors="replace"), re.M))
+
+
+def annotated(root):
+    """Files with lock annotations, and the sources beside them that include them."""
+    files = sources(root)
+    holding = {f for f in files if ANNOTATION.search((root / f).read_text(errors="replace"))} - {"backend/core/mutex.h"}
+    folders = {os.path.dirname(f) for f in holding}
+    beside = {f for f in files if f.endswith(".cpp") and os.path.dirname(f) in folders and
+              any(os.path.dirname(h) == os.path.dirname(f) for h in included(root, f) & holding)}
+    return sorted(holding | beside)
+
+
+def offences_of(said, root, kinds):
+    """The tool's lines of `kinds`, relative to the checkout, each once."""
+    lines = {line.replace(f"{root}/", "") for line in said.splitlines() if re.search(kinds, line)}
+    return sorted(lines)
+
+
+def check_locks(root, build):
+    flags = Flags(root, build)
+
+    def tool(path, known):
+        return run(["clang++-19", "-fsyntax-only", "-Wno-everything", "-Wthread-safety", "-Werror=thread-safety",
+                    "-ferror-limit=0", *known, path], cwd=root).stderr
+
+    work = several_at_once(root, flags, tool)
+    files = annotated(root)
+    if not files:
+        return ["no file holds a lock annotation: what names them has changed, and this law looks at nothing"]
+    return offences_of("".join(in_parallel(work, by_folder(files, UNIT))), root, r": (fatal )?error: ")
+
+
+def git(root, *arguments):
+    p = run(["git", "-C", str(root), *arguments])
+    return p.stdout.strip() if p.returncode == 0 else None
+
+
+def base_commit(root):
+    """The commit that naming is held against, or None with the reason printed."""
+    if git(root, "rev-parse", "HEAD") is None:
+        print("naming: no git history here: no file was looked at")
+        return None
+    head = git(root, "rev-parse", "HEAD")
+    for branch in ("origin/main", "main"):
+        base = git(root, "merge-base", "HEAD", branch)
+        # On the main branch itself the last commits are what is new.
+        if base is not None and base != head:
+            return base
+    base = git(root, "rev-parse", "--verify", "--quiet", "HEAD~20")
+    if not base:
+        print("naming: fewer than 20 commits are here (a shallow clone?): no file was looked at")
+    return base or None
+
+
+def changed(root):
+    """Files that differ from the base, the newest change first."""
+    base = base_commit(root)
+    if base is None:
+        return []
+    def files(*arguments):
+        return (git(root, *arguments) or "").splitlines()
+
+    untracked = files("ls-files", "--others", "--exclude-standard")
+    newest_first = [*files("diff", "--name-only", "HEAD"), *untracked,
+                    *files("log", "--name-only", "--format=", f"{base}..HEAD")]
+    differing = {*files("diff", "--name-only", "--diff-filter=d", base), *untracked} & set(sources(root))
+    return [f for f in dict.fromkeys([*newest_first, *sorted(differing)]) if f in differing]
+
+
+def spent():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def check_naming(root, build, every=False):
+    files = sources(root) if every else changed(root)
+    if not files:
+        return []
+    flags = Flags(root, build)
+    wanted = set(files)
+    skipped = []
+
+    def tool(path, known):
+        return run(["clang-tidy-19", "--quiet", f"--config-file={root}/.clang-tidy", "--header-filter=.*",
+                    "--checks=-*,readability-identifier-naming", path, "--", "-Wno-everything", *known],
+                   cwd=root).stdout
+
+    work = several_at_once(root, flags, tool)
+
+    def within_bound(group):
+        if not every and spent() > NAMING_SECONDS:
+            skipped.extend(group)
+            return ""
+        return work(group)
+
+    said = "".join(in_parallel(within_bound, by_folder(files, UNIT)))
+    print(f"naming: {len(files) - len(skipped)} of {len(files)} files looked at"
+          + (f"; the others are over the bound of {NAMING_SECONDS} s, --all looks at them" if skipped else ""))
+    found = offences_of(said, root, r"readability-identifier-naming|: error: ")
+    return [line for line in found if line.split(":")[0] in wanted or " error: " in line]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("law", choices=("format", "locks", "naming"))
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parents[2], type=pathlib.Path)
+    parser.add_argument("--build", default="build/release", type=pathlib.Path)
+    parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    try:
+        if arguments.law == "format":
+            offences = check_format(root, arguments.fix)
+        elif arguments.law == "locks":
+            offences = check_locks(root, arguments.build)
+        else:
+            offences = check_naming(root, arguments.build, arguments.all)
+    except CannotLook as reason:
+        print(f"{arguments.law}: {reason}", file=sys.stderr)
+        return 2
+    print("\n".join(offences))
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
