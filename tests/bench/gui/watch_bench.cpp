@@ -106,7 +106,7 @@ class Bench {
         for (int m = 5; m < 9; ++m) {
             page_->charts()->setMetricShown(metricOf(m), true);
         }
-        testing::letTimersRun(std::chrono::milliseconds(300));
+        test::letTimersRun(std::chrono::milliseconds(300));
     }
 
     bool isReady() const { return isReady_; }

@@ -203,7 +203,7 @@ TEST(YamlHighlighter, RepaintsTheLinesThatAChangeAboveConcerns) {
         }
         return QColor();
     };
-    testing::letTimersRun(std::chrono::milliseconds(
+    test::letTimersRun(std::chrono::milliseconds(
         1));  // the base class paints a new document when the event loop turns
     const QColor column = tokenColor(SpecToken::Kind::kColumn, darkColors());
     EXPECT_NE(colorAt(3, 9), column);
