@@ -41,7 +41,7 @@ Result<std::shared_ptr<arrow::DoubleArray>> doubles(const expr::Expr& expr, RowS
 }
 
 Result<expr::Expr> compiledIfGiven(const std::string& text, const expr::Schema& schema,
-                            const std::string& place, bool isPredicate) {
+                                   const std::string& place, bool isPredicate) {
     if (text.empty()) {
         return expr::Expr();
     }
@@ -99,7 +99,8 @@ Result<LabelMaker> LabelMaker::make(const std::map<std::string, spec::LabelSpec>
         const std::string place = strCat("labels.", name);
         Head head{name, nullptr, nullptr, nullptr};
         ASSIGN_OR_RETURN(head.expr, compiledIfGiven(label.expr, schema, place, false));
-        ASSIGN_OR_RETURN(head.weight, compiledIfGiven(label.weight, schema, place + ".weight", false));
+        ASSIGN_OR_RETURN(head.weight,
+                         compiledIfGiven(label.weight, schema, place + ".weight", false));
         ASSIGN_OR_RETURN(head.where, compiledIfGiven(label.where, schema, place + ".where", true));
         if (head.expr == nullptr) {
             return invalidArgument(place, ": has no expression");

@@ -67,7 +67,7 @@ std::string lengthText(const Json& profile) {
                      member(length, "max") + ")";
 }
 
-void printColumns(CliContext& context, const Json& columns) {
+void printColumnProfiles(CliContext& context, const Json& columns) {
     Table table({{"COLUMN", Align::kLeft, 10},
                  {"TYPE", Align::kLeft, 6, 2},
                  {"NULLS", Align::kRight},
@@ -163,7 +163,7 @@ void printProfile(CliContext& context, const Json& profile) {
     context.out << paint(terminal, Tone::kDim,
                          strCat(head, "; distinct values +- 1.6 %, of those rows"))
                 << '\n';
-    printColumns(context, jsonMember(profile, "columns"));
+    printColumnProfiles(context, jsonMember(profile, "columns"));
     const Json& request = jsonMember(profile, "request");
     if (!request.is_null() && !request.empty()) {
         context.out << strCat("\nrequest: ", jsonString(request, "column"), ", ",

@@ -57,30 +57,32 @@ TEST(Trainable, WhatThisVersionDoesNotDoIsRefusedAtItsKey) {
 }
 
 TEST(Trainable, TheIdsOfSequencesArePooledAndTheirNumbersRefused) {
-    const TrainableSpec ids = trainableOf(
-        specWith("embeddings: {item: {rows: 10}}", "{sequences: {seen: {columns: [item, at]}}, "
+    const TrainableSpec ids = trainableOf(specWith("embeddings: {item: {rows: 10}}",
+                                                   "{sequences: {seen: {columns: [item, at]}}, "
                                                    "dense: [rating]}"));
     EXPECT_EQ(ids.refusals(), "");
     ASSERT_EQ(pooledColumns(ids.spec).size(), 1U);
     EXPECT_EQ(pooledColumns(ids.spec)[0].frameColumn, "seen.item");
     EXPECT_EQ(pooledColumns(ids.spec)[0].feature, "item");
-    EXPECT_THAT(trainableOf(specWith("embeddings: {item: {rows: 10}}",
-                                 "{sequences: {seen: {columns: [item, price]}}, dense: [rating]}"))
-                    .refusals(),
-                HasSubstr("features.sequences.seen: column 'price' holds numbers"));
+    EXPECT_THAT(
+        trainableOf(specWith("embeddings: {item: {rows: 10}}",
+                             "{sequences: {seen: {columns: [item, price]}}, dense: [rating]}"))
+            .refusals(),
+        HasSubstr("features.sequences.seen: column 'price' holds numbers"));
 }
 
 TEST(Trainable, DlrmNeedsTwoInputsToMultiply) {
-    EXPECT_THAT(trainableOf(specWith("embeddings: {userId: {rows: 10}}", "{ids: [userId]}")).refusals(),
-                HasSubstr("dlrm needs a dense feature or two embedded ones"));
+    EXPECT_THAT(
+        trainableOf(specWith("embeddings: {userId: {rows: 10}}", "{ids: [userId]}")).refusals(),
+        HasSubstr("dlrm needs a dense feature or two embedded ones"));
 }
 
 TEST(Trainable, TablesCountWithTheOptimizersState) {
     const auto bytes = [](const std::string& train) {
         return tableBytes(trainableOf(specWith("embeddings: {userId: {rows: 1000}}\nmodel: "
-                                           "{embedding_dim: 8}\ntrain: " +
-                                               train,
-                                           "{dense: [rating], ids: [userId]}"))
+                                               "{embedding_dim: 8}\ntrain: " +
+                                                   train,
+                                               "{dense: [rating], ids: [userId]}"))
                               .spec);
     };
     EXPECT_EQ(bytes("{optimizer: sgd}"), 1000 * (8 * 4 + 4));
@@ -92,7 +94,7 @@ TEST(Trainable, TablesCountWithTheOptimizersState) {
 TEST(Trainable, TablesThatDoNotFitTheMachineAreRefusedWithTheLargest) {
     const TrainableSpec bound =
         trainableOf(specWith("embeddings: {userId: {rows: 1000000000000}, movieId: {rows: 10}}",
-                         "{ids: [userId, movieId]}"));
+                             "{ids: [userId, movieId]}"));
     const Status status = checkTableMemory(bound.spec, std::int64_t{1} << 40);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(messageOf(status)),
