@@ -373,7 +373,6 @@ State EmbeddedJob::state() const {
     for (const Worker& worker : workers_) {
         WorkerState w;
         w.name = worker.record.name;
-        w.directory = worker.directory;
         w.rank = worker.record.rank;
         w.isCritical = worker.record.isCritical;
         w.isStarted = worker.guardian.has_value();

@@ -83,7 +83,6 @@ std::string_view textOf(Cause cause);  ///< "none", "ok", "worker_failed", ...
 /// One process of a gang.
 struct WorkerState {
     std::string name;       ///< "feed", "rank0"
-    std::string directory;  ///< guardian.json, out.log, exit.json
     int rank = -1;          ///< -1: not a rank
     bool isCritical = true;
     bool isStarted = false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backend/spec/run_spec.h"
+
 namespace millrace::agent {
 namespace {
 

@@ -7,6 +7,9 @@ namespace millrace::loader {
 namespace {
 
 Result<stream::Plan> planOf(const std::string& text) {
+    if (text.empty()) {
+        return invalidArgument("plan: there is none; a feed needs one");
+    }
     ASSIGN_OR_RETURN(const Json json, parseJson(text, "plan"));
     return stream::Plan::fromJson(json);
 }
@@ -18,7 +21,7 @@ Result<FeedJob> FeedJob::read(const std::string& path) {
     ASSIGN_OR_RETURN(static_cast<job::JobFile&>(job), job::JobFile::read(path));
     Result<stream::Plan> plan = planOf(job.planText);
     if (!plan.ok()) {
-        return annotate(plan.status(), strCat(path, ": plan"));
+        return annotate(plan.status(), path);
     }
     job.plan = std::move(*plan);
     job.planText = {};

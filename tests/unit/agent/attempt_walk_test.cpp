@@ -1,0 +1,143 @@
+// Runs that anything happens to, in any order: no move that the table does not have (it would end
+// the daemon), never two gangs at once, and an end as soon as nothing stands in the way.
+#include <algorithm>
+#include <random>
+
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+class AttemptWalkTest : public AgentTest {
+ protected:
+    void pass(std::int64_t ms) {
+        clock.advanceMs(ms);
+        controller->drain();
+    }
+    std::string key() const { return strCat(id, ".a", record(id).attempt); }
+    bool isEnded() const { return runs::isTerminal(record(id).state); }
+    engines::State* gang() {
+        const auto found = engine.states.find(key());
+        return found == engine.states.end() ? nullptr : &found->second;
+    }
+    void replaceDaemon() {
+        doors.doors.clear();
+        makeController();
+        EXPECT_TRUE(controller->recover().ok());
+    }
+    void ranksGo() {
+        engines::State* state = gang();
+        if (state == nullptr || state->phase == engines::Phase::kEnded) {
+            return;
+        }
+        state->workers.at(1).exitCode = 5;
+        engines::Event event;
+        event.kind = engines::Event::Kind::kWorkerExit;
+        event.job = FakeEngine::idOf(key());
+        event.state = *state;
+        controller->post(event);
+        controller->drain();
+    }
+    void end(int code) {
+        if (gang() != nullptr) {
+            endGang(id, record(id).attempt, code);
+        }
+    }
+    void speak(int what) {
+        const int attempt = record(id).attempt;
+        if (!doors.doors.contains(key()) || !door(id, attempt)->isOpen) {
+            return;
+        }
+        hello(id, attempt);
+        ++step_;
+        if (what == 0) {
+            say(id, ++seq_, rank::Metrics{step_, 0, step_, step_, {{"loss", 0.5}}}, attempt);
+        } else if (what == 1) {
+            checkpoint(id, ++seq_, step_, attempt);
+        } else {
+            say(id, ++seq_, rank::Done{step_, step_, "", {}, {}}, attempt);
+        }
+    }
+    static void toggle(Status& status) {
+        status = status.ok() ? unavailable("not now") : okStatus();
+    }
+
+    void happen(int what) {
+        switch (what) {
+            case 0:
+                return pass(300);
+            case 1:
+                return pass(1'100);
+            case 2:
+                return pass(40'000);
+            case 3:
+                return pass(12 * 60'000);
+            case 4:
+                return end(137);
+            case 5:
+                return end(0);
+            case 6:
+                return ranksGo();
+            case 7:
+                return (void)service->stop(id, "enough", std::chrono::seconds(random() % 60));
+            case 8:
+                return toggle(engine.submitError);
+            case 9:
+                return toggle(engine.findError);
+            case 10:
+                return toggle(engine.cancelError);
+            case 11:
+                return toggle(doors.openError);
+            case 12:
+                return replaceDaemon();
+            default:
+                return speak(what % 3);
+        }
+    }
+    // All but the newest have ended, or were silent for so long that their leases are over.
+    void expectOneGang() const {
+        for (const auto& [other, state] : engine.states) {
+            const bool isOver = state.phase == engines::Phase::kEnded ||
+                                std::count(engine.cancelled.begin(), engine.cancelled.end(), other);
+            EXPECT_TRUE(other == key() || isOver) << other << " beside " << key();
+        }
+    }
+    void walk(std::uint32_t seed) {
+        random.seed(seed);
+        seq_ = step_ = 0;
+        id = submit(3);
+        for (int i = 0; i < 40 && !isEnded(); ++i) {
+            happen(static_cast<int>(random() % 18));
+            expectOneGang();
+        }
+        engine.submitError = engine.findError = engine.cancelError = okStatus();
+        doors.openError = okStatus();
+        for (int i = 0; i < 20 && !isEnded(); ++i) {
+            (void)service->stop(id, "enough", std::chrono::seconds(1));
+            pass(40'000);
+            end(3);
+            pass(3'000);
+        }
+        EXPECT_TRUE(isEnded()) << runs::textOf(record(id).state) << "\n" << history(id);
+        engine.states.clear();
+        engine.gangs.clear();
+    }
+
+    std::mt19937 random;
+    std::string id;
+    std::uint64_t seq_ = 0;
+    std::int64_t step_ = 0;
+};
+
+TEST_F(AttemptWalkTest, AnythingInAnyOrderEndsInTheEnd) {
+    for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+        SCOPED_TRACE(seed);
+        walk(seed);
+        if (HasFailure()) {
+            return;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace millrace::agent
