@@ -14,7 +14,7 @@ namespace {
 // Blocks in reserve() from the third frame on until it is stopped.
 class StalledSink final : public RememberingSink {
  public:
-    Result<Place> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                           std::stop_token stop) override {
         if (number < 3) {
             return RememberingSink::reserve(bytes, epoch, number, stop);

@@ -61,7 +61,7 @@ class Sampler {
         figures.rows = static_cast<double>(output.counts.rowsScanned);
         figures.kept = static_cast<double>(output.rowsKept());
         figures.diskBytes = static_cast<double>(counters_.read(segment::Stage::kRead).bytes - disk);
-        for (const recipe::StepCount& step : output.steps) {
+        for (const recipe::StepCount& step : output.counts.steps) {
             figures.stepRows.push_back(static_cast<double>(step.rowsOut));
         }
         return figures;
