@@ -95,7 +95,7 @@ TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     const auto old = store->commitLines(batch);
     ASSERT_TRUE(old.ok());
     EXPECT_TRUE(old->isOldAttempt);
-    EXPECT_EQ(store->get(id)->step, 0);
+    EXPECT_EQ(store->get(id)->progress.step, 0);
     EXPECT_EQ(store->document(id, LargeDocument::kReceipt).value(), "");
     EXPECT_TRUE(store->checkpoints(id)->empty());
     batch.attempt = 2;
