@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "app/gui/models/run_text.h"
-#include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/models/runs/run_diff.h"
 #include "app/gui/models/runs/run_rows.h"
 
@@ -21,7 +20,7 @@ std::string metricOf(const RunColumnFacts& facts) {
         case RunColumnSource::kHigh:
             return facts.name;
         default:
-            return facts.key == QLatin1String("rate") ? metric::kSamplesPerSecond : "";
+            return facts.key == QLatin1String("rate") ? "samples_per_second" : "";
     }
 }
 
