@@ -237,21 +237,34 @@ void Follower::run(std::stop_token stop) {
         if (isAllDone && !std::exchange(saidEnd, true)) {
             tell(AllEnded{});
         }
-        rest(isAllDone);
+        rest();
     }
 }
 
-// Until a stream ends, or its next try may be due.
-void Follower::rest(bool isAllDone) {
-    const bool hasTries = std::any_of(feeds_.begin(), feeds_.end(), [](const auto& feed) {
-        return !feed->isOpen && !feed->isDone;
-    });
+// Until the next try is due; a minute where there is none to wait for.
+std::chrono::milliseconds Follower::untilNextTry() const {
+    constexpr std::int64_t kMinuteNs = 60'000'000'000;
+    std::int64_t dueNs = clock_.steadyNs() + kMinuteNs;
+    if (options_.greet != nullptr && !isGreeted_) {
+        dueNs = std::min(dueNs, nextGreetingNs_);
+    }
+    for (const auto& feed : feeds_) {
+        const bool isWaiting = !feed->isOpen && !feed->isDone;
+        dueNs = isWaiting && feed->nextTryNs > 0 ? std::min(dueNs, feed->nextTryNs) : dueNs;
+    }
+    const std::int64_t leftMs = (dueNs - clock_.steadyNs()) / 1'000'000 + 1;
+    return std::chrono::milliseconds(std::max<std::int64_t>(1, leftMs));
+}
+
+// Until a stream ends, or its next try is due.
+void Follower::rest() {
+    const std::chrono::milliseconds wait = untilNextTry();
     MutexLock lock(mutex_);
     const bool hasEnded = std::any_of(feeds_.begin(), feeds_.end(), [](const auto& feed) {
         return feed->isOpen && (feed->ended.has_value() || feed->isVoid);
     });
     if (!isStopping_ && !hasEnded && !isHurried_ && !lost_) {
-        changed_.waitFor(mutex_, std::chrono::milliseconds(hasTries && !isAllDone ? 100 : 60'000));
+        changed_.waitFor(mutex_, wait);
     }
     if (std::exchange(isHurried_, false)) {
         nextGreetingNs_ = 0;

@@ -84,7 +84,8 @@ class Follower {
     void lose(const Status& status) MR_EXCLUDES(mutex_);
     bool hasLost(Status& status) MR_EXCLUDES(mutex_);
     bool visit(Feed& feed);
-    void rest(bool isAllDone) MR_EXCLUDES(mutex_);
+    std::chrono::milliseconds untilNextTry() const;
+    void rest() MR_EXCLUDES(mutex_);
     void open(Feed& feed);
     /// Looks at a stream that ended and decides whether it is opened again.
     void settle(Feed& feed, const Status& status);

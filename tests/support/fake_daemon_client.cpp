@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/support/fake_client.h"
 #include "tests/support/fake_stream.h"
 
 namespace millrace::client {

@@ -15,7 +15,7 @@
 
 #include "app/client/daemon_client.h"
 #include "backend/core/mutex.h"
-#include "tests/support/fake_client.h"
+#include "tests/support/fake_answers.h"
 
 namespace millrace::client {
 
