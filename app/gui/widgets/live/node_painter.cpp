@@ -1,6 +1,7 @@
 #include "app/gui/widgets/live/node_painter.h"
 
 #include <QFontMetrics>
+#include <QObject>
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
