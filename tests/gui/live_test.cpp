@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/models/runs/run_diff.h"
+#include "app/gui/models/runs/run_rows.h"
 #include "app/gui/models/sheet/sheet_model.h"
 #include "app/gui/pages/launch/launch_page.h"
 #include "app/gui/pages/runs/runs_page.h"

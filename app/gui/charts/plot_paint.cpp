@@ -258,7 +258,7 @@ void PlotWidget::State::paintBox(QPainter& painter, const PlotWidget& widget) co
                 QStringLiteral("≈ ") + shortText(*value.smoothed, Unit{widget.unit().kind, {}});
         } else if (!isShared &&
                    std::abs(value.x - at) * geometry.columns > 8 * (scale.x.high - scale.x.low)) {
-            row.detail = QStringLiteral("at ") + axisPlaceText(value.x, link->xAxis());
+            row.detail = PlotWidget::tr("at %1").arg(axisPlaceText(value.x, link->xAxis()));
         }
         row.distance = std::abs(scale.yToPixel(value.point.y) - middle);
         row.isHighlighted = value.id == highlighted;

@@ -4,6 +4,7 @@
 #include <QBarSet>
 #include <QHorizontalStackedBarSeries>
 #include <QLineSeries>
+#include <QObject>
 #include <QValueAxis>
 #include <algorithm>
 #include <cmath>
@@ -143,10 +144,10 @@ StatisticPlot buildFunnel(const Funnel& funnel, const ChartColors& colors) {
     axes.x = {0, most};
     axes.y = {-0.5, numSteps - 0.5};
     addAxes(plot, axes);
-    plot.legend = {{QStringLiteral("kept"), QStringLiteral("rows kept"), funnel.color},
-                   {QStringLiteral("removed"), QStringLiteral("removed"), removedColor}};
+    plot.legend = {{QStringLiteral("kept"), QObject::tr("rows kept"), funnel.color},
+                   {QStringLiteral("removed"), QObject::tr("removed"), removedColor}};
     if (std::any_of(added.begin(), added.end(), [](double rows) { return rows > 0; })) {
-        plot.legend.push_back({QStringLiteral("added"), QStringLiteral("added"), addedColor});
+        plot.legend.push_back({QStringLiteral("added"), QObject::tr("added"), addedColor});
     }
     for (int i = 0; i < numSteps; ++i) {
         plot.yTexts.push_back({static_cast<double>(numSteps - 1 - i),
@@ -163,7 +164,7 @@ std::vector<HitArea> histogramAreas(const Histogram& histogram, const QChart& ch
         const QPointF to = placeInChart(chart, histogram.edges[i + 1], histogram.counts[i]);
         areas.push_back(
             {QRectF(QPointF(from.x(), chart.plotArea().top()), QPointF(to.x(), from.y())),
-             QStringLiteral("%1 from %2 to %3")
+             QObject::tr("%1 from %2 to %3")
                  .arg(groupedText(histogram.counts[i], 0), valueText(histogram.edges[i], unit),
                       valueText(histogram.edges[i + 1], unit))});
     }
@@ -217,7 +218,7 @@ QPointF placeInChart(const QChart& chart, double x, double y) {
 }
 
 QString funnelText(const FunnelStep& step) {
-    const QString rows = QStringLiteral("%1 rows in, %2 out")
+    const QString rows = QObject::tr("%1 rows in, %2 out")
                              .arg(groupedText(step.rowsIn, 0), groupedText(step.rowsOut, 0));
     if (step.rowsIn <= 0 || step.rowsOut == step.rowsIn) {
         return rows;
@@ -225,7 +226,7 @@ QString funnelText(const FunnelStep& step) {
     const double change = (step.rowsOut - step.rowsIn) / step.rowsIn;
     return rows + QStringLiteral(" (%1 %2)")
                       .arg(valueText(std::abs(change), {UnitKind::kFraction, {}}),
-                           change < 0 ? QStringLiteral("removed") : QStringLiteral("added"));
+                           change < 0 ? QObject::tr("removed") : QObject::tr("added"));
 }
 
 }  // namespace millrace::gui

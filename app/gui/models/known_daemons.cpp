@@ -141,7 +141,7 @@ void KnownDaemons::restore(QSettings& settings) {
 
 QString shortName(const KnownDaemon& daemon) {
     if (daemon.isOwn) {
-        return QStringLiteral("this machine");
+        return QObject::tr("this machine");
     }
     const QString address = QString::fromStdString(daemon.address);
     if (address.startsWith(QLatin1String("unix:"))) {
@@ -152,7 +152,7 @@ QString shortName(const KnownDaemon& daemon) {
 
 QString stateWord(const KnownDaemon& daemon) {
     if (!daemon.isProbed) {
-        return QStringLiteral("not asked yet");
+        return QObject::tr("not asked yet");
     }
     switch (daemon.link.state) {
         case session::LinkState::kConnecting:
@@ -178,10 +178,10 @@ QString staleText(const KnownDaemon& daemon, std::int64_t nowMs) {
     }
     const std::int64_t seconds = silence / 1000;
     if (seconds < 100) {
-        return QStringLiteral("stale %1 s").arg(seconds);
+        return QObject::tr("stale %1 s").arg(seconds);
     }
-    return seconds < 6000 ? QStringLiteral("stale %1 min").arg(seconds / 60)
-                          : QStringLiteral("stale %1 h").arg(seconds / 3600);
+    return seconds < 6000 ? QObject::tr("stale %1 min").arg(seconds / 60)
+                          : QObject::tr("stale %1 h").arg(seconds / 3600);
 }
 
 QString problemSentence(const KnownDaemon& daemon) {
@@ -196,7 +196,7 @@ QString problemSentence(const KnownDaemon& daemon) {
         text += QLatin1Char('.');
     }
     if (daemon.link.state == session::LinkState::kReconnecting) {
-        text += QStringLiteral(" Trying again by itself.");
+        text += QObject::tr(" Trying again by itself.");
     }
     return text;
 }

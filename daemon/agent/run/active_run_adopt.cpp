@@ -22,7 +22,7 @@ void ActiveRun::readAttemptFile() {
     const auto attempts = place_.store.attempts(id());
     hasBegun_ = !attempts.ok() || attempts->empty() || attempts->back().hasBegun;
     position_.step =
-        hasBegun_ ? std::max(journal_.run().step, begin_.resumeStep) : begin_.resumeStep;
+        hasBegun_ ? std::max(journal_.run().progress.step, begin_.resumeStep) : begin_.resumeStep;
     // A checkpoint may be in the store before the progress of its step is.
     const auto checkpoints = place_.store.checkpoints(id());
     for (std::size_t i = 0; checkpoints.ok() && i < checkpoints->size(); ++i) {

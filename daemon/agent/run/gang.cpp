@@ -42,7 +42,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
         }
     }
     facts.hasCommand = !spec.command.empty();
-    facts.model = spec.model.type;
+    facts.model = spec.model.type();
     facts.dataset = joined(spec.dataset.path);
     return facts;
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "app/gui/models/run_colors.h"
+#include "app/gui/models/runs/run_rows.h"
 #include "app/gui/models/runs/run_table.h"
 #include "app/gui/models/spec/spec_document.h"
 #include "app/gui/pages/runs/column_chooser.h"

@@ -2,6 +2,7 @@
 #include <QLabel>
 #include <QToolButton>
 
+#include "app/gui/models/details/checkpoint_table.h"
 #include "app/gui/pages/runs/details/checkpoint_section.h"
 #include "app/gui/pages/runs/details/detail_reader.h"
 #include "app/gui/pages/runs/details/receipt_section.h"

@@ -14,6 +14,8 @@
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/run_diff.h"
+#include "app/gui/models/runs/run_rows.h"
+#include "app/gui/models/runs/run_table.h"
 #include "app/gui/models/spec/spec_document.h"
 #include "app/gui/pages/runs/details/details_panel.h"
 #include "app/gui/pages/runs/filter_bar.h"

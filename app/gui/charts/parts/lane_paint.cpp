@@ -1,6 +1,7 @@
 #include "app/gui/charts/parts/lane_paint.h"
 
 #include <QFontMetricsF>
+#include <QObject>
 #include <QPainter>
 #include <algorithm>
 #include <array>
@@ -136,17 +137,17 @@ QColor lanePhaseColor(LanePhase phase, const QPalette& palette) {
 QString lanePhaseName(LanePhase phase) {
     switch (phase) {
         case LanePhase::kTraining:
-            return QStringLiteral("training");
+            return QObject::tr("training");
         case LanePhase::kWaiting:
-            return QStringLiteral("waiting for input");
+            return QObject::tr("waiting for input");
         case LanePhase::kCheckpoint:
-            return QStringLiteral("checkpoint");
+            return QObject::tr("checkpoint");
         case LanePhase::kEvaluating:
-            return QStringLiteral("evaluating");
+            return QObject::tr("evaluating");
         case LanePhase::kIdle:
             break;
     }
-    return QStringLiteral("idle");
+    return QObject::tr("idle");
 }
 
 void paintLane(QPainter& painter, const QRectF& rect, const Lane& lane, double fromMs, double toMs,

@@ -1,6 +1,7 @@
 #include "app/gui/charts/parts/plot_legend.h"
 
 #include <QFontMetricsF>
+#include <QObject>
 #include <QPainter>
 #include <algorithm>
 
@@ -124,10 +125,9 @@ QString PlotLegend::toolTipAt(const QPointF& position) const {
     }
     for (std::size_t i = 0; i < placed_.size(); ++i) {
         if (placed_[i].rect.contains(position)) {
-            const QString hint =
-                entries_[i].isHidden
-                    ? QStringLiteral("Click to show it")
-                    : QStringLiteral("Click to hide it, Ctrl+click to see it alone");
+            const QString hint = entries_[i].isHidden
+                                     ? QObject::tr("Click to show it")
+                                     : QObject::tr("Click to hide it, Ctrl+click to see it alone");
             return entries_[i].name + QLatin1Char('\n') + hint;
         }
     }

@@ -2,6 +2,7 @@
 
 #include <QDateTime>
 #include <QLocale>
+#include <QObject>
 #include <cmath>
 
 #include "app/session/figures.h"
@@ -109,9 +110,9 @@ QString wallTimeText(double msSinceEpoch) {
 QString axisPlaceText(double x, XAxis axis) {
     switch (axis) {
         case XAxis::kStep:
-            return QStringLiteral("step ") + groupedText(x, 0);
+            return QObject::tr("step %1").arg(groupedText(x, 0));
         case XAxis::kRows:
-            return groupedText(x, 0) + QStringLiteral(" rows");
+            return QObject::tr("%1 rows").arg(groupedText(x, 0));
         case XAxis::kRelativeTime:
             return durationLabel(x);
         case XAxis::kWallTime:
@@ -123,15 +124,15 @@ QString axisPlaceText(double x, XAxis axis) {
 QString axisName(XAxis axis) {
     switch (axis) {
         case XAxis::kStep:
-            return QStringLiteral("step");
+            return QObject::tr("step");
         case XAxis::kRows:
-            return QStringLiteral("rows");
+            return QObject::tr("rows");
         case XAxis::kRelativeTime:
-            return QStringLiteral("time since the start");
+            return QObject::tr("time since the start");
         case XAxis::kWallTime:
             break;
     }
-    return QStringLiteral("time");
+    return QObject::tr("time");
 }
 
 }  // namespace millrace::gui

@@ -1,5 +1,6 @@
 #include "app/gui/models/runs/metric_comparison.h"
 
+#include <QObject>
 #include <cmath>
 
 #include "app/gui/models/run_text.h"
@@ -39,24 +40,27 @@ Verdict verdictOf(const std::string& metric, const RunSummary& run, const RunSum
 
 QString sentenceOf(Verdict verdict, double difference, const QString& other) {
     const QString size = numberText(std::abs(difference));
+    const QString apart =
+        (difference < 0 ? QObject::tr("%1 below %2") : QObject::tr("%1 above %2")).arg(size, other);
     switch (verdict) {
         case Verdict::kBetter:
-            return size + " better than " + other;
+            return QObject::tr("%1 better than %2").arg(size, other);
         case Verdict::kWorse:
-            return size + " worse than " + other;
+            return QObject::tr("%1 worse than %2").arg(size, other);
         case Verdict::kSame:
-            return "The same as " + other;
+            return QObject::tr("The same as %1").arg(other);
         case Verdict::kOtherRows:
-            return "Evaluated on other rows than " + other + ": the figures do not compare";
+            return QObject::tr("Evaluated on other rows than %1: the figures do not compare")
+                .arg(other);
         case Verdict::kUnknownRows:
-            return size + (difference < 0 ? " below " : " above ") + other +
-                   "; not known yet whether on the same rows";
+            return QObject::tr("%1; not known yet whether on the same rows").arg(apart);
         case Verdict::kOtherTraining:
-            return "Trained on other rows than " + other + ": the losses do not compare";
+            return QObject::tr("Trained on other rows than %1: the losses do not compare")
+                .arg(other);
         case Verdict::kNeutral:
             break;
     }
-    return size + (difference < 0 ? " below " : " above ") + other;
+    return apart;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "app/gui/models/runs/run_column.h"
 
 #include <QCollator>
+#include <QObject>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -172,36 +173,38 @@ void nameFacts(RunColumnFacts& facts) {
         case RunColumnSource::kMetric:
             facts.width = 150;
             facts.title = capital(metric);
-            facts.tip = "The newest value of " + name;
+            facts.tip = QObject::tr("The newest value of %1").arg(name);
             break;
         case RunColumnSource::kBest:
             facts.width = 150;
-            facts.title = "Best " + metric;
-            facts.tip =
-                (senseOf(facts.name) == MetricSense::kLowerIsBetter ? "The lowest value of "
-                                                                    : "The highest value of ") +
-                name + " so far";
+            facts.title = QObject::tr("Best %1").arg(metric);
+            facts.tip = (senseOf(facts.name) == MetricSense::kLowerIsBetter
+                             ? QObject::tr("The lowest value of %1 so far")
+                             : QObject::tr("The highest value of %1 so far"))
+                            .arg(name);
             break;
         case RunColumnSource::kLow:
-            facts.title = "Lowest " + metric;
-            facts.tip = "The lowest value of " + name + " so far";
+            facts.title = QObject::tr("Lowest %1").arg(metric);
+            facts.tip = QObject::tr("The lowest value of %1 so far").arg(name);
             break;
         case RunColumnSource::kHigh:
-            facts.title = "Highest " + metric;
-            facts.tip = "The highest value of " + name + " so far";
+            facts.title = QObject::tr("Highest %1").arg(metric);
+            facts.tip = QObject::tr("The highest value of %1 so far").arg(name);
             break;
         case RunColumnSource::kTrend:
-            facts.title = capital(metric) + " over steps";
-            facts.tip = name + " from the first to the last step, least and greatest values kept";
+            facts.title = QObject::tr("%1 over steps").arg(capital(metric));
+            facts.tip =
+                QObject::tr("%1 from the first to the last step, least and greatest values kept")
+                    .arg(name);
             facts.width = 130;
             break;
         case RunColumnSource::kParam:
             facts.title = name;
-            facts.tip = name + " of the resolved spec";
+            facts.tip = QObject::tr("%1 of the resolved spec").arg(name);
             break;
         default:
             facts.title = name;
-            facts.tip = "The tag " + name;
+            facts.tip = QObject::tr("The tag %1").arg(name);
     }
 }
 
@@ -213,8 +216,8 @@ RunColumnFacts factsOf(const QString& key) {
     facts.field = fieldPlace(key);
     if (const Field* field = fieldOf(facts)) {
         facts.kind = field->kind;
-        facts.title = field->title;
-        facts.tip = field->tip;
+        facts.title = QObject::tr(field->title);
+        facts.tip = QObject::tr(field->tip);
         facts.width = field->width;
         return facts;
     }
@@ -228,7 +231,7 @@ RunColumnFacts factsOf(const QString& key) {
         }
     }
     facts.title = key;
-    facts.tip = "No run knows this column";
+    facts.tip = QObject::tr("No run knows this column");
     return facts;
 }
 

@@ -20,7 +20,7 @@ QString labelOf(const RunSummary& run) {
 
 bool isIdentity(const QString& name) {
     return name == QLatin1String("variation") || name == QLatin1String("name") ||
-           name == QLatin1String("Directory");
+           name == QObject::tr("Directory");
 }
 
 }  // namespace
@@ -66,9 +66,9 @@ void RunDiff::setOnlyDifferent(bool isOnly) {
 void RunDiff::compute() {
     rows_.clear();
     addMetrics();
-    addFacts(&specFacts, "Spec");
-    addFacts(&receiptFacts, "Receipt");
-    addFacts(&environmentFacts, "Environment");
+    addFacts(&specFacts, tr("Spec"));
+    addFacts(&receiptFacts, tr("Receipt"));
+    addFacts(&environmentFacts, tr("Environment"));
     numDifferent_ = static_cast<int>(
         std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.differs; }));
     show();
@@ -83,7 +83,7 @@ void RunDiff::addMetrics() {
             }
         }
     }
-    Row state{"Result", "State", {}, {}, "", false};
+    Row state{tr("Result"), tr("State"), {}, {}, "", false};
     for (const auto& run : runs_) {
         const auto word = nameOf(run->summary.state);
         state.values.push_back(QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())));
@@ -92,7 +92,7 @@ void RunDiff::addMetrics() {
     }
     rows_.push_back(std::move(state));
     for (const std::string& name : inUsualOrder(eachOnce({names.begin(), names.end()}))) {
-        Row row{"Result", metricTitle(name), {}, {}, name, false};
+        Row row{tr("Result"), metricTitle(name), {}, {}, name, false};
         for (const auto& run : runs_) {
             const auto value = shownValue(run->summary, name);
             row.values.push_back(value ? numberText(*value) : QString());
@@ -104,6 +104,7 @@ void RunDiff::addMetrics() {
 }
 
 void RunDiff::addFacts(std::vector<RunFact> (*factsOf)(const RunDetail&), const QString& title) {
+    const bool isSpec = factsOf == &specFacts;  // keys, which need no section and are sorted
     struct Cells {
         std::size_t place;
         std::vector<QString> values, tips;
@@ -112,8 +113,7 @@ void RunDiff::addFacts(std::vector<RunFact> (*factsOf)(const RunDetail&), const 
     std::vector<QString> order;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
         for (const RunFact& fact : factsOf(*runs_[i])) {
-            const QString name =
-                title == QLatin1String("Spec") ? fact.name : fact.section + ": " + fact.name;
+            const QString name = isSpec ? fact.name : fact.section + ": " + fact.name;
             if (isIdentity(fact.name)) {
                 continue;
             }
@@ -127,7 +127,7 @@ void RunDiff::addFacts(std::vector<RunFact> (*factsOf)(const RunDetail&), const 
             cells->second.tips[i] = fact.tip.isEmpty() ? fact.value : fact.tip;
         }
     }
-    if (title == QLatin1String("Spec")) {
+    if (isSpec) {
         std::sort(order.begin(), order.end());
     }
     for (const QString& name : order) {

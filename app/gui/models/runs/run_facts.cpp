@@ -1,5 +1,6 @@
 #include "app/gui/models/runs/run_facts.h"
 
+#include <QObject>
 #include <cmath>
 
 #include "app/gui/models/run_text.h"
@@ -23,13 +24,15 @@ QString rowsText(std::int64_t rows) {
 
 void addGit(Facts& facts, const client::GitFacts& git) {
     if (git.commit.empty()) {
-        add(facts, "Git", "Commit", "not in a repository");
+        add(facts, QObject::tr("Git"), QObject::tr("Commit"), QObject::tr("not in a repository"));
         return;
     }
-    add(facts, "Git", "Commit", shortHash(git.commit), qtext(git.commit));
-    add(facts, "Git", "Branch", git.branch.empty() ? "detached" : qtext(git.branch));
-    add(facts, "Git", "Working tree", git.isDirty ? "with uncommitted changes" : "clean");
-    add(facts, "Git", "Remote", qtext(git.remote));
+    add(facts, QObject::tr("Git"), QObject::tr("Commit"), shortHash(git.commit), qtext(git.commit));
+    add(facts, QObject::tr("Git"), QObject::tr("Branch"),
+        git.branch.empty() ? QObject::tr("detached") : qtext(git.branch));
+    add(facts, QObject::tr("Git"), QObject::tr("Working tree"),
+        git.isDirty ? QObject::tr("with uncommitted changes") : QObject::tr("clean"));
+    add(facts, QObject::tr("Git"), QObject::tr("Remote"), qtext(git.remote));
 }
 
 void addHardware(Facts& facts, const std::string& text) {
@@ -37,26 +40,29 @@ void addHardware(Facts& facts, const std::string& text) {
     if (!hardware.ok() || !hardware->is_object()) {
         return;
     }
-    add(facts, "Hardware", "CPU", qtext(jsonString(*hardware, "cpu")));
+    add(facts, QObject::tr("Hardware"), QObject::tr("CPU"), qtext(jsonString(*hardware, "cpu")));
     const std::int64_t cores = jsonInt(*hardware, "cores");
-    add(facts, "Hardware", "Cores", cores > 0 ? QString::number(cores) : QString());
+    add(facts, QObject::tr("Hardware"), QObject::tr("Cores"),
+        cores > 0 ? QString::number(cores) : QString());
     const double memory = jsonReal(*hardware, "memory_bytes");
-    add(facts, "Hardware", "Memory", memory > 0 ? bytesText(memory) : QString());
+    add(facts, QObject::tr("Hardware"), QObject::tr("Memory"),
+        memory > 0 ? bytesText(memory) : QString());
     const Json& gpus = jsonMember(*hardware, "gpus");
     if (gpus.is_array() && gpus.empty()) {
-        add(facts, "Hardware", "GPUs", "no GPU");
+        add(facts, QObject::tr("Hardware"), QObject::tr("GPUs"), QObject::tr("no GPU"));
     }
     for (std::size_t i = 0; gpus.is_array() && i < gpus.size(); ++i) {
         const QString name = gpus[i].is_string() ? qtext(gpus[i].get<std::string>())
                                                  : qtext(jsonString(gpus[i], "name"));
-        add(facts, "Hardware", QString("GPU %1").arg(i), name);
+        add(facts, QObject::tr("Hardware"), QObject::tr("GPU %1").arg(i), name);
     }
-    add(facts, "Hardware", "System", qtext(jsonString(*hardware, "os")));
-    add(facts, "Hardware", "Kernel", qtext(jsonString(*hardware, "kernel")));
+    add(facts, QObject::tr("Hardware"), QObject::tr("System"), qtext(jsonString(*hardware, "os")));
+    add(facts, QObject::tr("Hardware"), QObject::tr("Kernel"),
+        qtext(jsonString(*hardware, "kernel")));
 }
 
 void addHash(Facts& facts, const QString& name, const std::string& hash) {
-    add(facts, "Identity", name, shortHash(hash), qtext(hash));
+    add(facts, QObject::tr("Identity"), name, shortHash(hash), qtext(hash));
 }
 
 }  // namespace
@@ -65,17 +71,17 @@ Facts environmentFacts(const client::RunDetail& run) {
     Facts facts;
     addGit(facts, run.git);
     for (const auto& [name, version] : run.packages) {
-        add(facts, "Packages", qtext(name), qtext(version));
+        add(facts, QObject::tr("Packages"), qtext(name), qtext(version));
     }
     addHardware(facts, run.hardware);
-    add(facts, "Place", "Host", qtext(run.summary.host));
-    add(facts, "Place", "Directory", qtext(run.directory));
+    add(facts, QObject::tr("Place"), QObject::tr("Host"), qtext(run.summary.host));
+    add(facts, QObject::tr("Place"), QObject::tr("Directory"), qtext(run.directory));
     for (const client::WorkerInfo& worker : run.workers) {
         QString text = qtext(worker.state);
-        text += worker.state == "ended" ? QString(", exit code %1").arg(worker.exitCode)
-                : worker.pid > 0        ? QString(", pid %1").arg(worker.pid)
+        text += worker.state == "ended" ? QObject::tr(", exit code %1").arg(worker.exitCode)
+                : worker.pid > 0        ? QObject::tr(", pid %1").arg(worker.pid)
                                         : QString();
-        add(facts, "Workers", qtext(worker.name), text);
+        add(facts, QObject::tr("Workers"), qtext(worker.name), text);
     }
     return facts;
 }
@@ -86,21 +92,23 @@ Facts receiptFacts(const client::RunDetail& run) {
         return facts;
     }
     const client::Receipt& receipt = *run.receipt;
-    add(facts, "Rows", "Scanned", rowsText(receipt.rowsScanned));
-    add(facts, "Rows", "Skipped by statistics", rowsText(receipt.rowsPruned));
-    add(facts, "Rows", "Kept by the recipe", rowsText(receipt.rowsKept));
-    add(facts, "Rows", "Trained, all epochs", rowsText(receipt.rowsTrained));
+    add(facts, QObject::tr("Rows"), QObject::tr("Scanned"), rowsText(receipt.rowsScanned));
+    add(facts, QObject::tr("Rows"), QObject::tr("Skipped by statistics"),
+        rowsText(receipt.rowsPruned));
+    add(facts, QObject::tr("Rows"), QObject::tr("Kept by the recipe"), rowsText(receipt.rowsKept));
+    add(facts, QObject::tr("Rows"), QObject::tr("Trained, all epochs"),
+        rowsText(receipt.rowsTrained));
     for (const client::StepReceipt& step : receipt.steps) {
-        add(facts, "Steps", qtext(step.step),
-            QString("%1 of %2").arg(rowsText(step.rowsOut), rowsText(step.rowsIn)));
+        add(facts, QObject::tr("Steps"), qtext(step.step),
+            QObject::tr("%1 of %2").arg(rowsText(step.rowsOut), rowsText(step.rowsIn)));
         for (const client::StepReason& reason : step.reasons) {
-            add(facts, "Steps", QString("%1: %2").arg(qtext(step.step), qtext(reason.name)),
-                rowsText(reason.rows));
+            add(facts, QObject::tr("Steps"),
+                QString("%1: %2").arg(qtext(step.step), qtext(reason.name)), rowsText(reason.rows));
         }
     }
     for (const client::VocabularyReceipt& one : receipt.vocabularies) {
-        add(facts, "Unknown ids", qtext(one.feature),
-            QString("%1 of %2 (%3 %)")
+        add(facts, QObject::tr("Unknown ids"), qtext(one.feature),
+            QObject::tr("%1 of %2 (%3 %)")
                 .arg(rowsText(one.unknown), rowsText(one.ids),
                      QString::number(one.unknownPercent(), 'f', 1)));
     }
@@ -109,15 +117,17 @@ Facts receiptFacts(const client::RunDetail& run) {
         bytes += static_cast<double>(file.bytes);
     }
     const bool areAllHere = receipt.numFiles() == static_cast<std::int64_t>(receipt.files.size());
-    add(facts, "Files", "Number", rowsText(receipt.numFiles()));
-    add(facts, "Files", "Size", bytesText(areAllHere ? bytes : static_cast<double>(run.planBytes)));
+    add(facts, QObject::tr("Files"), QObject::tr("Number"), rowsText(receipt.numFiles()));
+    add(facts, QObject::tr("Files"), QObject::tr("Size"),
+        bytesText(areAllHere ? bytes : static_cast<double>(run.planBytes)));
     for (const client::FileReceipt& table : receipt.sideTables) {
-        add(facts, "Files", "Table " + qtext(table.path), rowsText(table.rows) + " rows",
-            "Content " + qtext(table.footerHash));
+        add(facts, QObject::tr("Files"), QObject::tr("Table %1").arg(qtext(table.path)),
+            QObject::tr("%1 rows").arg(rowsText(table.rows)),
+            QObject::tr("Content %1").arg(qtext(table.footerHash)));
     }
-    addHash(facts, "Order of training rows", receipt.orderHash);
-    addHash(facts, "Order of evaluation rows", receipt.evalOrderHash);
-    addHash(facts, "Plan", receipt.planHash);
+    addHash(facts, QObject::tr("Order of training rows"), receipt.orderHash);
+    addHash(facts, QObject::tr("Order of evaluation rows"), receipt.evalOrderHash);
+    addHash(facts, QObject::tr("Plan"), receipt.planHash);
     return facts;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/gui/models/run_text.h"
+#include "app/gui/models/runs/metric_facts.h"
 
 namespace millrace::gui {
 

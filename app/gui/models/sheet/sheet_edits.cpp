@@ -46,7 +46,7 @@ bool SheetModel::setData(const QModelIndex& index, const QVariant& value, int ro
         return false;
     }
     if (index.column() != kNameColumn) {
-        return edit(cellEdit(index, text), QStringLiteral("Change of ") + keyOf(index.column()));
+        return edit(cellEdit(index, text), tr("Change of %1").arg(keyOf(index.column())));
     }
     const QString problem = nameProblem(index.row(), text);
     if (!problem.isEmpty()) {
@@ -56,16 +56,16 @@ bool SheetModel::setData(const QModelIndex& index, const QVariant& value, int ro
     if (ticked_.remove(nameOf(index.row()))) {
         ticked_.insert(text);
     }
-    return edit(cellEdit(index, text), QStringLiteral("Rename"));
+    return edit(cellEdit(index, text), tr("Rename"));
 }
 
 QString SheetModel::nameProblem(int row, const QString& name) const {
     if (name.isEmpty()) {
-        return QStringLiteral("A variation needs a name.");
+        return tr("A variation needs a name.");
     }
     for (int other = 1; other < rowCount(); ++other) {
         if (other != row && nameOf(other) == name) {
-            return QStringLiteral("There is a variation '%1' already.").arg(name);
+            return tr("There is a variation '%1' already.").arg(name);
         }
     }
     return {};
@@ -90,7 +90,7 @@ QString SheetModel::problemWith(const QModelIndex& index, const QString& value) 
 
 void SheetModel::addRow(const QString& name) {
     const QString free = freeName(name, names());
-    edit(SheetEditor(syntax_, sheet_).append({{free, {}}}), QStringLiteral("New variation"));
+    edit(SheetEditor(syntax_, sheet_).append({{free, {}}}), tr("New variation"));
 }
 
 void SheetModel::duplicateRow(int row) {
@@ -99,7 +99,7 @@ void SheetModel::duplicateRow(int row) {
         return;
     }
     const QString name = freeName(nameOf(row), names());
-    edit(SheetEditor(syntax_, sheet_).duplicate(row - 1, name), QStringLiteral("Duplicate"));
+    edit(SheetEditor(syntax_, sheet_).duplicate(row - 1, name), tr("Duplicate"));
 }
 
 void SheetModel::removeRows(const std::vector<int>& rows) {
@@ -110,16 +110,16 @@ void SheetModel::removeRows(const std::vector<int>& rows) {
         }
     }
     if (variations.empty() && !rows.empty()) {
-        Q_EMIT refused(QStringLiteral("The base is the spec itself; untick it to leave it out."));
+        Q_EMIT refused(tr("The base is the spec itself; untick it to leave it out."));
         return;
     }
-    edit(SheetEditor(syntax_, sheet_).remove(variations), QStringLiteral("Remove"));
+    edit(SheetEditor(syntax_, sheet_).remove(variations), tr("Remove"));
 }
 
 bool SheetModel::addColumn(const QString& key) {
     const QString path = key.trimmed();
     if (changeMeaning(path, steps_).role == Meaning::Role::kUnknown) {
-        Q_EMIT refused(QStringLiteral("'%1' is no key that a variation can set.").arg(path));
+        Q_EMIT refused(tr("'%1' is no key that a variation can set.").arg(path));
         return false;
     }
     if (!columns_.contains(path)) {
@@ -135,7 +135,7 @@ bool SheetModel::addColumn(const QString& key) {
 void SheetModel::removeColumnOfKey(const QString& key) {
     const bool wasOwn = ownColumns_.removeAll(key) > 0;
     const TextEdits edits = SheetEditor(syntax_, sheet_).removeColumn(key);
-    if (!edit(edits, QStringLiteral("Remove ") + key) && wasOwn) {
+    if (!edit(edits, tr("Remove %1").arg(key)) && wasOwn) {
         setText(syntax_.text());
         placeErrors();
     }
@@ -158,13 +158,13 @@ void SheetModel::clearCells(const QModelIndexList& cells) {
             edits.push_back(std::move(made));
         }
     }
-    edit(edits, QStringLiteral("Clear"));
+    edit(edits, tr("Clear"));
 }
 
 bool SheetModel::paste(const QModelIndex& current, const QString& tsv) {
     std::vector<QStringList> rows = parseTsv(tsv);
     if (rows.empty()) {
-        Q_EMIT refused(QStringLiteral("The clipboard holds no table."));
+        Q_EMIT refused(tr("The clipboard holds no table."));
         return false;
     }
     const QStringList& head = rows.front();
@@ -186,7 +186,7 @@ bool SheetModel::pasteWithHeader(const std::vector<QStringList>& rows) {
     QString text = syntax_.text();
     for (std::size_t r = 1; r < rows.size(); ++r) {
         const QString name = rows[r].value(0).trimmed();
-        if (name == QStringLiteral("base") || (name.isEmpty() && rows[r].size() < 2)) {
+        if (name == tr("base") || (name.isEmpty() && rows[r].size() < 2)) {
             continue;
         }
         for (qsizetype c = 1; c < std::min(head.size(), rows[r].size()); ++c) {
@@ -202,7 +202,7 @@ bool SheetModel::pasteWithHeader(const std::vector<QStringList>& rows) {
                                             : editor.append({{name, {{key, value}}}}));
         }
     }
-    return edit(wholeEdit(syntax_.text(), text), QStringLiteral("Paste"));
+    return edit(wholeEdit(syntax_.text(), text), tr("Paste"));
 }
 
 bool SheetModel::pasteCells(const QModelIndex& current, const std::vector<QStringList>& rows) {
@@ -241,7 +241,7 @@ bool SheetModel::pasteCells(const QModelIndex& current, const std::vector<QStrin
             text = applyEdits(text, edits);
         }
     }
-    return edit(wholeEdit(syntax_.text(), text), QStringLiteral("Paste"));
+    return edit(wholeEdit(syntax_.text(), text), tr("Paste"));
 }
 
 QString SheetModel::copy(const QModelIndexList& cells) const {

@@ -15,11 +15,14 @@ using spec::KeyType;
 constexpr struct {
     const char *title, *tip;
 } kFirstTitles[] = {
-    {"Variation", "Ticked ones are launched"},
-    {"Reads", "Rows that the plan reads, or what is wrong"},
-    {"Keeps", "Rows of an epoch that are left after the recipe, counted in some splits"},
-    {"Positives", "Of these, rows with a label above 0: by head, with their share of the labelled"},
-    {"Epoch, loader", "Time that the loader takes for an epoch when the model never waits"}};
+    {QT_TR_NOOP("Variation"), QT_TR_NOOP("Ticked ones are launched")},
+    {QT_TR_NOOP("Reads"), QT_TR_NOOP("Rows that the plan reads, or what is wrong")},
+    {QT_TR_NOOP("Keeps"),
+     QT_TR_NOOP("Rows of an epoch that are left after the recipe, counted in some splits")},
+    {QT_TR_NOOP("Positives"),
+     QT_TR_NOOP("Of these, rows with a label above 0: by head, with their share of the labelled")},
+    {QT_TR_NOOP("Epoch, loader"),
+     QT_TR_NOOP("Time that the loader takes for an epoch when the model never waits")}};
 
 /// Line and column (code points, from 1) as a place in UTF-16.
 int placeAt(const QString& text, int line, int column) {
@@ -267,8 +270,7 @@ QVariant SheetModel::nameData(int row, int role) const {
             return errorOf(row, {});
         case Qt::ToolTipRole: {
             const QString error = errorOf(row, {});
-            const QString what =
-                isBase(row) ? QStringLiteral("the spec without variations") : nameOf(row);
+            const QString what = isBase(row) ? tr("the spec without variations") : nameOf(row);
             return error.isEmpty() ? what : error;
         }
         default:
@@ -278,14 +280,14 @@ QVariant SheetModel::nameData(int row, int role) const {
 
 QString SheetModel::changesText(int row) const {
     if (isBase(row)) {
-        return QStringLiteral("the spec without variations");
+        return tr("the spec without variations");
     }
     QStringList keys;
     for (const auto& [key, node] : sheet_.rows[static_cast<std::size_t>(row - 1)].cells) {
         keys << key;
     }
-    return keys.isEmpty() ? QStringLiteral("changes nothing")
-                          : QStringLiteral("changes ") + keys.join(QStringLiteral(", "));
+    return keys.isEmpty() ? tr("changes nothing")
+                          : tr("changes %1").arg(keys.join(QStringLiteral(", ")));
 }
 
 QString SheetModel::checkText(int row) const {
@@ -296,7 +298,7 @@ QString SheetModel::checkText(int row) const {
     if (run == runs_.constEnd()) {
         return {};
     }
-    return shortCountText(static_cast<double>(run->rows)) + QStringLiteral(" rows");
+    return shortCountText(static_cast<double>(run->rows)) + tr(" rows");
 }
 
 QVariant SheetModel::checkData(int row, int role) const {
@@ -314,9 +316,9 @@ QVariant SheetModel::checkData(int row, int role) const {
                 return error;
             }
             if (run == runs_.constEnd()) {
-                return QStringLiteral("Not checked by the daemon yet; ") + changesText(row);
+                return tr("Not checked by the daemon yet; %1").arg(changesText(row));
             }
-            return QStringLiteral("Reads %1 rows in %2 of %3; %4")
+            return tr("Reads %1 rows in %2 of %3; %4")
                 .arg(countText(static_cast<double>(run->rows)),
                      counted(run->splits, QStringLiteral("split"), QStringLiteral("splits")),
                      counted(run->files, QStringLiteral("file"), QStringLiteral("files")),
@@ -328,8 +330,8 @@ QVariant SheetModel::checkData(int row, int role) const {
 }
 
 QVariant SheetModel::previewData(int row, int column, int role) const {
-    const SheetPreview preview = rowError(row).isEmpty() ? previews_.value(nameOf(row))
-                                                         : SheetPreview();
+    const SheetPreview preview =
+        rowError(row).isEmpty() ? previews_.value(nameOf(row)) : SheetPreview();
     const PreviewFigure figure = column == kKeptColumn        ? PreviewFigure::kKept
                                  : column == kPositivesColumn ? PreviewFigure::kPositives
                                                               : PreviewFigure::kEpoch;
@@ -371,10 +373,10 @@ QVariant SheetModel::cellData(int row, const QString& key, int role) const {
                 return error;
             }
             if (isBase(row) && node < 0) {
-                return QStringLiteral("%1 is not in the spec: its default is used").arg(key);
+                return tr("%1 is not in the spec: its default is used").arg(key);
             }
             const QString text = cellText(syntax_, node);
-            return node >= 0 ? text : QStringLiteral("as the base: %1").arg(baseText(key));
+            return node >= 0 ? text : tr("as the base: %1").arg(baseText(key));
         }
         default:
             return {};
@@ -387,8 +389,8 @@ QVariant SheetModel::headerData(int section, Qt::Orientation orientation, int ro
     }
     const QString key = keyOf(section);
     if (section < kFirstKey) {
-        return role == Qt::DisplayRole   ? QVariant(QString::fromLatin1(kFirstTitles[section].title))
-               : role == Qt::ToolTipRole ? QVariant(QString::fromLatin1(kFirstTitles[section].tip))
+        return role == Qt::DisplayRole   ? QVariant(tr(kFirstTitles[section].title))
+               : role == Qt::ToolTipRole ? QVariant(tr(kFirstTitles[section].tip))
                : role == kKeyRole        ? QVariant(key)
                                          : QVariant();
     }

@@ -1,5 +1,6 @@
 #include "app/gui/models/sheet/sheet_preview.h"
 
+#include <QObject>
 #include <QStringList>
 #include <cmath>
 
@@ -30,23 +31,22 @@ QString rowsAndShare(const Estimate& rows, const Estimate& share) {
 /// "95 %: 80,100 to 81,300".
 QString intervalText(const Estimate& estimate) {
     if (estimate.isExact) {
-        return QStringLiteral("every split was read");
+        return QObject::tr("every split was read");
     }
-    return estimate.low && estimate.high
-               ? QStringLiteral("95 %: %1 to %2")
-                     .arg(countText(std::round(*estimate.low)),
-                          countText(std::round(*estimate.high)))
-               : QStringLiteral("how sure is not known from one split");
+    return estimate.low && estimate.high ? QObject::tr("95 %: %1 to %2")
+                                               .arg(countText(std::round(*estimate.low)),
+                                                    countText(std::round(*estimate.high)))
+                                         : QObject::tr("how sure is not known from one split");
 }
 
 QString splitsText(const client::PreviewReply& figures) {
-    return QStringLiteral("from %1 of %2 splits")
+    return QObject::tr("from %1 of %2 splits")
         .arg(countText(static_cast<double>(figures.splitsSampled)),
              countText(static_cast<double>(figures.splits)));
 }
 
 QString headTip(const PreviewHead& head) {
-    return QStringLiteral("%1: %2 positives of %3 rows with a label (%4); %5")
+    return QObject::tr("%1: %2 positives of %3 rows with a label (%4); %5")
         .arg(qtext(head.name), countText(std::round(head.positives.value)),
              countText(std::round(head.labelled.value)), shareText(head.positiveShare.value),
              intervalText(head.positives));
@@ -69,13 +69,13 @@ QString knownText(const client::PreviewReply& figures, PreviewFigure figure) {
 
 QString knownTip(const client::PreviewReply& figures, PreviewFigure figure) {
     if (figure == PreviewFigure::kKept) {
-        return QStringLiteral("Keeps %1 of %2 rows an epoch; %3, %4")
+        return QObject::tr("Keeps %1 of %2 rows an epoch; %3, %4")
             .arg(countText(std::round(figures.rowsKept.value)),
                  countText(static_cast<double>(figures.rows)), intervalText(figures.rowsKept),
                  splitsText(figures));
     }
     if (figure == PreviewFigure::kEpoch) {
-        return QStringLiteral(
+        return QObject::tr(
                    "The loader's time for an epoch with %1 threads, where the model is never "
                    "waited for; %2")
             .arg(countText(static_cast<double>(figures.threads)), splitsText(figures));
@@ -92,9 +92,9 @@ QString knownTip(const client::PreviewReply& figures, PreviewFigure figure) {
 QString previewText(const SheetPreview& preview, PreviewFigure figure) {
     switch (preview.state) {
         case SheetPreview::State::kWaiting:
-            return QStringLiteral("waiting\u2026");
+            return QObject::tr("waiting\u2026");
         case SheetPreview::State::kCounting:
-            return QStringLiteral("counting\u2026");
+            return QObject::tr("counting\u2026");
         case SheetPreview::State::kKnown:
             return knownText(preview.figures, figure);
         case SheetPreview::State::kFailed:
@@ -108,9 +108,9 @@ QString previewText(const SheetPreview& preview, PreviewFigure figure) {
 QString previewTip(const SheetPreview& preview, PreviewFigure figure) {
     switch (preview.state) {
         case SheetPreview::State::kWaiting:
-            return QStringLiteral("Counted after the variations before it, one at a time");
+            return QObject::tr("Counted after the variations before it, one at a time");
         case SheetPreview::State::kCounting:
-            return QStringLiteral("Some splits run through the recipe, at the daemon");
+            return QObject::tr("Some splits run through the recipe, at the daemon");
         case SheetPreview::State::kKnown:
             return knownTip(preview.figures, figure);
         case SheetPreview::State::kFailed:
@@ -118,7 +118,7 @@ QString previewTip(const SheetPreview& preview, PreviewFigure figure) {
         case SheetPreview::State::kNone:
             break;
     }
-    return QStringLiteral("Not counted yet");
+    return QObject::tr("Not counted yet");
 }
 
 }  // namespace millrace::gui

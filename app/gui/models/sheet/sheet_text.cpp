@@ -1,5 +1,6 @@
 #include "app/gui/models/sheet/sheet_text.h"
 
+#include <QObject>
 #include <QRegularExpression>
 #include <algorithm>
 
@@ -78,7 +79,7 @@ Sheet readSheet(const SpecSyntax& syntax) {
     const int root = syntax.root();
     if (root < 0 || !syntax.node(root).isMap()) {
         sheet.why =
-            QStringLiteral("The text is no spec yet: it needs keys such as dataset and model.");
+            QObject::tr("The text is no spec yet: it needs keys such as dataset and model.");
         return sheet;
     }
     sheet.listNode = syntax.member(root, u"variations");
@@ -87,8 +88,7 @@ Sheet readSheet(const SpecSyntax& syntax) {
     }
     const SyntaxNode& list = syntax.node(sheet.listNode);
     if (!list.isSequence() || list.isOpen) {
-        sheet.why =
-            QStringLiteral("variations must be a list of {name: x, set: {key.path: value}}.");
+        sheet.why = QObject::tr("variations must be a list of {name: x, set: {key.path: value}}.");
         return sheet;
     }
     for (const int item : list.children) {

@@ -267,9 +267,9 @@ void SheetPanel::showState() {
                                       : QString::number(variations));
     hint_->setText(tr("%1 of %2 ticked").arg(model_.numTicked()).arg(variations + 1));
     if (!model_.why().isEmpty()) {
-        message_->setMessage(Tone::kWarn, model_.why());
-    } else if (message_->sentence().startsWith(QStringLiteral("variations must be")) ||
-               message_->sentence().startsWith(QStringLiteral("The text is no spec"))) {
+        shownWhy_ = model_.why();
+        message_->setMessage(Tone::kWarn, shownWhy_);
+    } else if (!shownWhy_.isEmpty() && message_->sentence() == shownWhy_) {
         message_->clearMessage();
     }
     if (numColumns_ != model_.columnCount()) {

@@ -72,6 +72,7 @@ class SheetPanel final : public QFrame {
     QLabel *count_, *hint_;
     QLineEdit* keyField_;
     QStringListModel* keys_;
+    QString shownWhy_;  ///< the last reason why there is no sheet
     MessageStrip* message_;
     int numColumns_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "app/gui/widgets/live/node_painter.h"
 
 #include <QFontMetrics>
+#include <QObject>
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
@@ -51,8 +52,8 @@ QString ofText(const std::optional<std::uint64_t>& used,
     const QString unit = whole.section(QLatin1Char(' '), 1);
     const QString part = amountText(used);
     return part.endsWith(unit) && !unit.isEmpty()
-               ? part.section(QLatin1Char(' '), 0, 0) + QStringLiteral(" of ") + whole
-               : part + QStringLiteral(" of ") + whole;
+               ? QObject::tr("%1 of %2").arg(part.section(QLatin1Char(' '), 0, 0), whole)
+               : QObject::tr("%1 of %2").arg(part, whole);
 }
 
 }  // namespace
@@ -91,8 +92,7 @@ QString factsText(const client::NodeInfo& info) {
     if (!info.cpuModel.empty()) {
         parts << QString::fromStdString(info.cpuModel);
     }
-    return parts.isEmpty() ? QStringLiteral("facts not read yet")
-                           : parts.join(QStringLiteral(" · "));
+    return parts.isEmpty() ? QObject::tr("facts not read yet") : parts.join(QStringLiteral(" · "));
 }
 
 NodePainter::NodePainter(QPainter& painter, const QRect& area, const QPalette& palette,
@@ -132,11 +132,11 @@ void NodePainter::paintHead(const NodeState& node, std::optional<int> staleSecon
     line.setLeft(line.left() + 16);
     BadgeLook badge;
     if (staleSeconds) {
-        badge = {QStringLiteral("stale %1 s").arg(*staleSeconds), Tone::kWarn, Mark::kRing};
+        badge = {QObject::tr("stale %1 s").arg(*staleSeconds), Tone::kWarn, Mark::kRing};
     } else if (node.receivedMs == 0) {
-        badge = {QStringLiteral("no sample yet"), Tone::kNeutral, Mark::kRing};
+        badge = {QObject::tr("no sample yet"), Tone::kNeutral, Mark::kRing};
     } else if (node.info.isHead) {
-        badge = {QStringLiteral("head"), Tone::kNeutral, Mark::kNone};
+        badge = {QObject::tr("head"), Tone::kNeutral, Mark::kNone};
     }
     if (!badge.text.isEmpty()) {
         const QSize size = badgeSize(badge, small_);
@@ -197,7 +197,7 @@ void NodePainter::paintValueRow(const QString& label, const QString& value,
 }
 
 int NodePainter::labelRoom() const {
-    return QFontMetrics(small_).horizontalAdvance(QStringLiteral("Disk write")) + 10;
+    return QFontMetrics(small_).horizontalAdvance(QObject::tr("Disk write")) + 10;
 }
 
 void NodePainter::paintBar(const QRectF& rect, const std::optional<double>& percent,
@@ -244,7 +244,7 @@ void NodePainter::paintCpu(const NodeState& node, std::int64_t nowMs) {
     if (node.sample && node.sample->load1) {
         value += QStringLiteral("   load %1").arg(*node.sample->load1, 0, 'f', 1);
     }
-    paintValueRow(QStringLiteral("CPU"), value, node.cpu.at(nowMs), {0, 100});
+    paintValueRow(QObject::tr("CPU"), value, node.cpu.at(nowMs), {0, 100});
     if (node.sample) {
         paintCores(node.sample->corePercent);
     }
@@ -266,14 +266,14 @@ void NodePainter::paintDiskSpace(const NodeState& node) {
     const client::NodeSample sample = node.sample.value_or(client::NodeSample{});
     const QString text =
         sample.diskFreeBytes ? ofText(sample.diskFreeBytes, sample.diskTotalBytes) : unknownText();
-    paintValueRow(QStringLiteral("Disk free"), text, {}, {});
+    paintValueRow(QObject::tr("Disk free"), text, {}, {});
 }
 
 void NodePainter::paintBody(const NodeState& node, std::int64_t nowMs) {
     const client::NodeSample sample = node.sample.value_or(client::NodeSample{});
     paintCpu(node, nowMs);
     paintValueRow(
-        QStringLiteral("Memory"),
+        QObject::tr("Memory"),
         ofText(sample.memoryUsedBytes, sample.memoryTotalBytes ? sample.memoryTotalBytes
                                        : node.info.memoryBytes > 0
                                            ? std::optional<std::uint64_t>(node.info.memoryBytes)
@@ -344,14 +344,14 @@ void NodePainter::paintCollapsed(const NodeState& node, std::optional<int> stale
     y_ = top + QFontMetrics(bold_).height() + 2;
     painter_.fillRect(QRect(area_.left(), y_, area_.width(), rowHeight(small_)), colors_.surface);
     paintCell(0, QStringLiteral("CPU"), node.sample ? node.sample->cpuPercent : std::nullopt);
-    paintCell(1, QStringLiteral("Mem"), node.memoryPercent());
+    paintCell(1, QObject::tr("Mem"), node.memoryPercent());
     if (node.gpus.empty()) {
         painter_.setPen(colors_.faint);
         painter_.drawText(QRect(area_.left() + 2 * (area_.width() / 3), y_, area_.width() / 3,
                                 rowHeight(small_) - 4),
-                          Qt::AlignVCenter, QStringLiteral("no GPU"));
+                          Qt::AlignVCenter, QObject::tr("no GPU"));
     } else {
-        paintCell(2, QStringLiteral("GPU"), node.gpuPercent());
+        paintCell(2, QObject::tr("GPU"), node.gpuPercent());
     }
 }
 

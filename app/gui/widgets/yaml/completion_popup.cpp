@@ -88,7 +88,7 @@ CompletionPopup::CompletionPopup(QWidget* parent)
     list_->setFrameShape(QFrame::NoFrame);
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     list_->setItemDelegate(new ItemDelegate(list_));
-    list_->setAccessibleName(QStringLiteral("Completions"));
+    list_->setAccessibleName(tr("Completions"));
     list_->setUniformItemSizes(true);
     layout->addWidget(list_);
     doc_->setWordWrap(true);

@@ -27,12 +27,12 @@ FindBar::FindBar(YamlEditor* editor, QWidget* parent)
     setLook(*this, "bar");
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(kSpaceSmall, kSpaceTiny, kSpaceSmall, kSpaceTiny);
-    field_->setPlaceholderText(QStringLiteral("Find in the spec"));
-    field_->setAccessibleName(QStringLiteral("Find in the spec"));
+    field_->setPlaceholderText(tr("Find in the spec"));
+    field_->setAccessibleName(tr("Find in the spec"));
     field_->setMaximumWidth(360);
     setLook(*count_, "dim");
-    auto* next = button(Glyph::kChevronDown, QStringLiteral("Next (Return)"), this);
-    auto* close = button(Glyph::kClose, QStringLiteral("Close (Escape)"), this);
+    auto* next = button(Glyph::kChevronDown, tr("Next (Return)"), this);
+    auto* close = button(Glyph::kClose, tr("Close (Escape)"), this);
     layout->addWidget(field_, 1);
     layout->addWidget(next);
     layout->addWidget(count_);
@@ -66,9 +66,9 @@ void FindBar::step(bool isBackward, bool fromHere) {
     editor_.markFound(needle);
     const int count = editor_.countOf(needle);
     count_->setText(needle.isEmpty() ? QString()
-                    : count == 0     ? QStringLiteral("not in the spec")
-                    : count == 1     ? QStringLiteral("1 place")
-                                     : QStringLiteral("%1 places").arg(count));
+                    : count == 0     ? tr("not in the spec")
+                    : count == 1     ? tr("1 place")
+                                     : tr("%1 places").arg(count));
     editor_.find(needle, isBackward, fromHere);
 }
 

@@ -279,7 +279,7 @@ void YamlEditor::insertFromMimeData(const QMimeData* source) {
     text.replace(QStringLiteral("\r\n"), QStringLiteral("\n"));
     QString problem = problemWithText(text);
     if (problem.isEmpty() && text.size() + document()->characterCount() > kSpecTextMax) {
-        problem = QStringLiteral("With this text the spec would be longer than 1 MB.");
+        problem = tr("With this text the spec would be longer than 1 MB.");
     }
     if (!problem.isEmpty()) {
         Q_EMIT refused(problem);

@@ -26,7 +26,7 @@ YamlEditor::YamlEditor(QWidget* parent)
       gutter_(new YamlGutter(this)),
       popup_(new CompletionPopup(this)) {
     setLineWrapMode(NoWrap);
-    setAccessibleName(QStringLiteral("Spec"));
+    setAccessibleName(tr("Spec"));
     setFrameShape(NoFrame);
     setTabChangesFocus(false);
     setMouseTracking(true);
@@ -71,15 +71,14 @@ QString YamlEditor::problemWithText(const QString& text) {
     }
     const auto nul = text.indexOf(u'\0');
     if (nul >= 0) {
-        return QStringLiteral("This is not text: there is a zero byte at character %1.")
-            .arg(nul + 1);
+        return tr("This is not text: there is a zero byte at character %1.").arg(nul + 1);
     }
     qsizetype start = 0;
     for (int line = 1; start <= text.size(); ++line) {
         const auto found = text.indexOf(u'\n', start);
         const auto end = found < 0 ? text.size() : found;
         if (end - start > kLineMax) {
-            return QStringLiteral("Line %1 has %2 characters; no line of a spec is so long.")
+            return tr("Line %1 has %2 characters; no line of a spec is so long.")
                 .arg(line)
                 .arg(QLocale::c().toString(end - start));
         }
@@ -333,7 +332,7 @@ QString YamlEditor::toolTipAt(const QPoint& position) const {
         return {};
     }
     const QString fallback =
-        help.fallback.isEmpty() ? QString() : QStringLiteral(", default ") + help.fallback;
+        help.fallback.isEmpty() ? QString() : tr(", default %1").arg(help.fallback);
     return QStringLiteral("<p><b>%1</b> (%2%3)<br>%4</p>")
         .arg(help.path.toHtmlEscaped(), help.kind.toHtmlEscaped(), fallback.toHtmlEscaped(),
              help.doc.toHtmlEscaped());

@@ -10,7 +10,7 @@
 namespace millrace::gui {
 
 YamlGutter::YamlGutter(YamlEditor* editor) : QWidget(editor), editor_(*editor) {
-    setAccessibleName(QStringLiteral("Line numbers"));
+    setAccessibleName(tr("Line numbers"));
 }
 
 QSize YamlGutter::sizeHint() const {
