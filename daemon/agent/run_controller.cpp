@@ -183,7 +183,7 @@ void RunController::recordSystem() {
         return;
     }
     for (const auto& [id, run] : active_) {
-        runs::MetricLine line = run->position();
+        runs::ReportedLine line = run->position();
         line.timeMs = report->sample.timeMs;
         line.values = systemValues(*report, id);
         if (run->attempt() > 0 && !line.values.empty()) {

@@ -197,16 +197,4 @@ v1::LogChunk toProto(const agent::LogPage& page) {
     return out;
 }
 
-v1::MetricChunk toProto(const agent::MetricChanges& changes) {
-    v1::MetricChunk out;
-    for (const agent::MetricValue& value : changes.points) {
-        *out.add_points() = convert::toProto(convert::NamedPoint{value.name, value.point});
-    }
-    // 0 says "nothing is replaced", so a restart from the very start is -1.
-    const std::int64_t after = changes.replacesAfterStep;
-    out.set_replaces_after_step(after < 0 ? 0 : (after == 0 ? -1 : after));
-    out.set_is_end(changes.isEnd);
-    return out;
-}
-
 }  // namespace millrace::rpc

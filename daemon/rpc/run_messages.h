@@ -15,6 +15,5 @@ void fillOutcome(const agent::SubmitOutcome& outcome, const std::string& fileNam
 agent::SubmitOrder fromProto(const v1::SubmitRequest& request);
 agent::LogQuery fromProto(const v1::LogsRequest& request);
 v1::LogChunk toProto(const agent::LogPage& page);
-v1::MetricChunk toProto(const agent::MetricChanges& changes);
 
 }  // namespace millrace::rpc

@@ -18,7 +18,8 @@ struct ServiceParts {
 
 class RunsService final : public v1::Runs::CallbackService {
  public:
-    RunsService(agent::RunService& runs, ServiceParts parts) : runs_(runs), parts_(parts) {}
+    /// Its streams are asked again when `runs` has news: after a commit, not now and then.
+    RunsService(agent::RunService& runs, ServiceParts parts);
 
     using Context = grpc::CallbackServerContext;
     using Unary = grpc::ServerUnaryReactor;
@@ -43,6 +44,7 @@ class RunsService final : public v1::Runs::CallbackService {
  private:
     agent::RunService& runs_;
     const ServiceParts parts_;
+    const std::unique_ptr<agent::LiveTable::Subscription> news_;
 };
 
 }  // namespace millrace::rpc

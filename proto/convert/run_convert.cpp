@@ -221,50 +221,6 @@ NamedPoint fromProto(const v1::Metric& metric) {
     return out;
 }
 
-v1::MetricSeries toProto(const runs::MetricSeries& series) {
-    v1::MetricSeries out;
-    out.set_name(series.key);
-    out.set_points_total(static_cast<std::uint64_t>(series.numPoints));
-    out.set_is_decimated(series.isDecimated);
-    out.set_problem(series.problem);
-    const auto count = static_cast<int>(series.points.size());
-    out.mutable_steps()->Reserve(count);
-    out.mutable_times_ms()->Reserve(count);
-    out.mutable_values()->Reserve(count);
-    out.mutable_epochs()->Reserve(count);
-    out.mutable_rows()->Reserve(count);
-    out.mutable_attempts()->Reserve(count);
-    for (const runs::MetricPoint& point : series.points) {
-        out.add_steps(point.step);
-        out.add_times_ms(point.timeMs);
-        out.add_values(point.value);
-        out.add_epochs(point.epoch);
-        out.add_rows(point.rows);
-        out.add_attempts(point.attempt);
-    }
-    return out;
-}
-
-runs::MetricSeries fromProto(const v1::MetricSeries& series) {
-    runs::MetricSeries out;
-    out.key = series.name();
-    out.numPoints = static_cast<std::int64_t>(series.points_total());
-    out.isDecimated = series.is_decimated();
-    out.problem = series.problem();
-    const int count = std::min(series.steps_size(), series.values_size());
-    for (int i = 0; i < count; ++i) {
-        runs::MetricPoint point;
-        point.step = series.steps(i);
-        point.value = series.values(i);
-        point.timeMs = i < series.times_ms_size() ? series.times_ms(i) : 0;
-        point.epoch = i < series.epochs_size() ? series.epochs(i) : 0;
-        point.rows = i < series.rows_size() ? series.rows(i) : 0;
-        point.attempt = i < series.attempts_size() ? series.attempts(i) : 1;
-        out.points.push_back(point);
-    }
-    return out;
-}
-
 v1::Checkpoint toProto(const runs::CheckpointRecord& checkpoint) {
     v1::Checkpoint out;
     out.set_step(checkpoint.step);

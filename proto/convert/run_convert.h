@@ -21,10 +21,6 @@ RunView fromProto(const v1::RunSummary& run);
 v1::Metric toProto(const NamedPoint& point);
 NamedPoint fromProto(const v1::Metric& metric);
 
-v1::MetricSeries toProto(const runs::MetricSeries& series);
-/// Columns of unequal length: cut to the shortest of steps and values; others default.
-runs::MetricSeries fromProto(const v1::MetricSeries& series);
-
 v1::Checkpoint toProto(const runs::CheckpointRecord& checkpoint);
 runs::CheckpointRecord fromProto(const v1::Checkpoint& checkpoint);
 

@@ -75,7 +75,7 @@ class OwnLinesTest : public AgentTest {
  protected:
     OwnLinesTest() : id(submit()), intake(*store, clock) {}
 
-    runs::MetricLine line(std::int64_t step, double value) const {
+    runs::ReportedLine line(std::int64_t step, double value) const {
         return {0, step, 0, 0, step, {{"system.cpu_percent", value}}};
     }
     std::size_t numStored() const {

@@ -34,7 +34,7 @@ class RunSchemaTest : public RunStoreTest {
         reopen();
     }
     // What its writer reported.
-    static MetricLine lineAt(std::int64_t seq, std::int64_t step, const std::string& key,
+    static ReportedLine lineAt(std::int64_t seq, std::int64_t step, const std::string& key,
                              double value) {
         return {seq,           step, step / 10, step * 256, 1'700'000'000'000 + step * 37 + seq % 5,
                 {{key, value}}};
@@ -183,7 +183,7 @@ class DamagedChunkTest : public RunStoreTest {
         EXPECT_TRUE(store->beginAttempt(id, 1, 0).ok());
         LineBatch batch{id, 1, "rank0", kSteps};
         for (int step = 1; step <= kSteps; ++step) {
-            MetricLine line{step, step, 0, step, step, {{"loss", step % 97}, {"other", step % 11}}};
+            ReportedLine line{step, step, 0, step, step, {{"loss", step % 97}, {"other", step % 11}}};
             oracle.add(1, line);
             batch.metrics.push_back(std::move(line));
         }
