@@ -200,7 +200,7 @@ void printRows(CliContext& context, const Comparison& all, bool hasChosenMetrics
     context.out << '\n' << table.render(context.terminal);
 }
 
-Json jsonOf(const std::optional<session::StepValue>& value) {
+Json valueJson(const std::optional<session::StepValue>& value) {
     return value ? Json{{"value", jsonNumber(value->value)}, {"step", value->step}} : Json();
 }
 
@@ -208,7 +208,7 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
     Json list = Json::array(), changed = Json::object(), values = Json::object();
     Json best = Json::object(), last = Json::object();
     for (const RunSummary& run : all.summaries) {
-        list.push_back(cli::jsonOf(run));
+        list.push_back(jsonOf(run));
     }
     for (const Difference& difference : all.differences) {
         for (const RunDetail& run : all.runs) {
@@ -223,8 +223,8 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
             const auto value = all.summaries[i].metric(name);
             values[name][id] = value ? jsonNumber(*value) : Json();
             if (const session::BestAndLast* figures = all.figuresOf(i, name)) {
-                best[name][id] = jsonOf(figures->best);
-                last[name][id] = jsonOf(figures->last);
+                best[name][id] = valueJson(figures->best);
+                last[name][id] = valueJson(figures->last);
             }
         }
     }

@@ -18,7 +18,7 @@ using tui::Tone;
 
 constexpr int kStartPolls = 100, kPollMs = 50;
 
-Json jsonOf(const client::DaemonStatus& status) {
+Json statusJson(const client::DaemonStatus& status) {
     return {{"version", status.version},
             {"pid", status.pid},
             {"started", jsonTime(status.startedMs)},
@@ -34,7 +34,7 @@ Json jsonOf(const client::DaemonStatus& status) {
 void printStatus(CliContext& context, const ParsedArgs& args, const client::DaemonStatus& status,
                  bool wasThere) {
     if (args.isJson()) {
-        printDocument(context, {{"daemon", jsonOf(status)}, {"was_running", wasThere}});
+        printDocument(context, {{"daemon", statusJson(status)}, {"was_running", wasThere}});
         return;
     }
     context.out << (wasThere ? "already running: " : "started: ") << "millraced " << status.version
@@ -193,7 +193,7 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
         Json list = jsonList(*nodes);
         for (Json& node : list) {
             const bool isSampled = sample && node["name"] == sample->node;
-            node["sample"] = isSampled ? cli::jsonOf(*sample) : Json();
+            node["sample"] = isSampled ? jsonOf(*sample) : Json();
         }
         printDocument(context, {{"nodes", list}});
         return kExitOk;

@@ -26,7 +26,7 @@ Result<Findings> examine(client::DaemonClient& daemon, bool isWhole) {
     return found;
 }
 
-Json jsonOf(const Findings& found) {
+Json findingsJson(const Findings& found) {
     return {{"ok", found.isWell()},
             {"warnings", found.daemon.warnings},
             {"store",
@@ -74,7 +74,7 @@ int runDoctor(CliContext& context, const ParsedArgs& args) {
         return fail(context, found.status());
     }
     if (args.isJson()) {
-        printDocument(context, jsonOf(*found));
+        printDocument(context, findingsJson(*found));
     } else {
         show(context, *found);
     }

@@ -20,14 +20,14 @@ Json number(const std::optional<std::uint64_t>& value) {
     return value ? Json(*value) : Json();
 }
 
-Json jsonOf(const client::FileReceipt& file) {
+Json fileJson(const client::FileReceipt& file) {
     return {{"path", file.path},
             {"bytes", file.bytes},
             {"footer_hash", file.footerHash},
             {"rows", file.rows}};
 }
 
-Json jsonOf(const client::GitFacts& git) {
+Json gitJson(const client::GitFacts& git) {
     if (git.commit.empty()) {
         return {};
     }
@@ -52,7 +52,7 @@ template <class List>
 Json files(const List& list) {
     Json all = Json::array();
     for (const client::FileReceipt& file : list) {
-        all.push_back(jsonOf(file));
+        all.push_back(fileJson(file));
     }
     return all;
 }
@@ -168,7 +168,7 @@ Json jsonOf(const client::RunDetail& detail) {
     run["receipt"] = detail.receipt ? jsonOf(*detail.receipt) : Json();
     run["weights_hash"] = orNull(detail.weightsHash);
     run["checkpoints"] = jsonList(detail.checkpoints);
-    run["git"] = jsonOf(detail.git);
+    run["git"] = gitJson(detail.git);
     run["directory"] = orNull(detail.directory);
     run["metric_names"] = detail.metricNames;
     run["workers"] = Json::array();

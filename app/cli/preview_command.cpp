@@ -33,7 +33,7 @@ std::string duration(double seconds) {
 }
 
 // An estimate as value and 95 % interval.
-class Figures {
+class HeadFigures {
  public:
     void add(const std::string& name, const Json& estimate, Format format) {
         const double value = jsonReal(estimate, "value");
@@ -73,7 +73,7 @@ void printHead(CliContext& context, const Json& preview) {
                 << duration(jsonReal(preview, "seconds")) << '\n';
 }
 
-void addRows(Figures& figures, const Json& preview) {
+void addRows(HeadFigures& figures, const Json& preview) {
     for (const Json& step : jsonMember(preview, "steps")) {
         figures.add("after " + jsonString(step, "name"), jsonMember(step, "rows_out"), count);
     }
@@ -86,7 +86,7 @@ void addRows(Figures& figures, const Json& preview) {
     }
 }
 
-void addCosts(Figures& figures, const Json& preview) {
+void addCosts(HeadFigures& figures, const Json& preview) {
     const auto threads = jsonInt(preview, "threads");
     figures.add("read an epoch", jsonMember(preview, "disk_bytes_per_epoch"), formatBytes);
     figures.add("delivered", jsonMember(preview, "delivered_bytes_per_epoch"), formatBytes);
@@ -97,7 +97,7 @@ void addCosts(Figures& figures, const Json& preview) {
                 duration);
 }
 
-void addAppetite(Figures& figures, const Json& appetite) {
+void addAppetite(HeadFigures& figures, const Json& appetite) {
     if (appetite.is_null()) {
         return;
     }
@@ -135,7 +135,7 @@ int runPreview(CliContext& context, const ParsedArgs& args) {
         return kExitOk;
     }
     printHead(context, preview);
-    Figures figures;
+    HeadFigures figures;
     addRows(figures, preview);
     addCosts(figures, preview);
     addAppetite(figures, jsonMember(preview, "appetite"));

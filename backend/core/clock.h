@@ -8,6 +8,8 @@
 
 namespace millrace {
 
+inline constexpr std::int64_t kNsPerMs = 1'000'000;
+
 class Clock {
  public:
     virtual ~Clock() = default;

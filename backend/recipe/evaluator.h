@@ -32,6 +32,9 @@ Result<ArrayPtr> evaluate(const spec::Expr& expr, ExprInput& input,
 /// is not there for these types. Runs the expression over no rows.
 Status checkExpression(const spec::Expr& expr, const spec::Schema& schema);
 
+/// What dense features and labels are computed in.
+inline const spec::DataType kDoubleType{spec::TypeKind::kDouble};
+
 /// cast and try_cast of values to `type`.
 Result<ArrayPtr> castValues(const ArrayPtr& values, const spec::DataType& from,
                             const spec::DataType& to, bool isTry);

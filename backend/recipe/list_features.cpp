@@ -14,8 +14,6 @@
 namespace millrace::recipe {
 namespace {
 
-const spec::DataType kDoubleType{spec::TypeKind::kDouble};
-
 Result<spec::DataType> listType(const spec::Schema& schema, const std::string& place,
                                 const std::string& column) {
     const spec::Field* field = schema.find(column);

@@ -116,7 +116,7 @@ Result<Datum> ofLists(const ExprNode& node, const std::vector<Datum>& c, std::in
     }
 }
 
-constexpr FunctionKernel kKernels[] = {
+constexpr FunctionKernel kListKernels[] = {
     {F::kListLength, ofLists}, {F::kListContains, ofLists}, {F::kListExtract, ofLists},
     {F::kListSlice, ofLists},  {F::kHashIds, hashCall},     {F::kListHashIds, hashCall},
 };
@@ -124,7 +124,7 @@ constexpr FunctionKernel kKernels[] = {
 }  // namespace
 
 std::span<const FunctionKernel> listKernels() {
-    return kKernels;
+    return kListKernels;
 }
 
 }  // namespace millrace::recipe

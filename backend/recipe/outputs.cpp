@@ -22,8 +22,6 @@
 namespace millrace::recipe {
 namespace {
 
-const spec::DataType kDoubleType{spec::TypeKind::kDouble};
-
 Result<spec::DataType> typeOf(const spec::Schema& schema, const std::string& column,
                               std::string_view kind) {
     const spec::Field* field = schema.find(column);

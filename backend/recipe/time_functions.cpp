@@ -170,7 +170,7 @@ Result<Datum> epoch(const ExprNode&, const std::vector<Datum>& c, std::int64_t r
     return epochOf(kId, c[0], rows);
 }
 
-constexpr FunctionKernel kKernels[] = {
+constexpr FunctionKernel kTimeKernels[] = {
     {F::kYear, part<PartName{"year"}>},
     {F::kMonth, part<PartName{"month"}>},
     {F::kDay, part<PartName{"day"}>},
@@ -200,7 +200,7 @@ constexpr FunctionKernel kKernels[] = {
 }  // namespace
 
 std::span<const FunctionKernel> timeKernels() {
-    return kKernels;
+    return kTimeKernels;
 }
 
 }  // namespace millrace::recipe

@@ -21,7 +21,6 @@ constexpr std::int64_t kOrderBytes = 56;      ///< a row's key and places while 
 constexpr std::int64_t kPageBytes = 8 << 20;  ///< pages, chunks of files, small buffers
 /// Of a thread whose expressions make columns: what the allocators keep of what it freed.
 constexpr std::int64_t kMakingBytes = 10 << 20;
-constexpr std::int64_t kReadAheadShare = 6;
 constexpr std::int64_t kConnectionsBytes =
     8 << 20;  ///< what the read-ahead's connections receive into
 

@@ -11,6 +11,9 @@
 
 namespace millrace::segment {
 
+/// Bytes read ahead take at most one part in so many of the memory.
+inline constexpr std::int64_t kReadAheadShare = 6;
+
 struct MemoryNeed {
     std::int64_t segment = 0;  ///< the largest one, alone, while it is computed: of the pool
     std::int64_t frame = 0;    ///< a large micro-batch

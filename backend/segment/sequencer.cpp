@@ -11,6 +11,7 @@
 #include "backend/core/thread.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/segment/frame_gatherer.h"
+#include "backend/segment/memory_need.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/window.h"
 #include "backend/stream/open_rest.h"
@@ -37,8 +38,6 @@ struct Hands {
 constexpr int windowSize(int threads) {
     return threads > 1 ? threads + 2 : 2;
 }
-
-constexpr std::int64_t kReadAheadShare = 6;
 
 /// For objects of a store; it takes its bytes from the pool, of which the segments leave it a part.
 std::shared_ptr<dataset::ReadAhead> readAheadOf(const StreamInput& input, BufferPool& pool) {

@@ -10,7 +10,6 @@
 namespace millrace::agent {
 namespace {
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
 // After the gang's end: how long to wait for what its sockets still hold.
 constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
 // After the ranks' end: how long the feed may take to notice.

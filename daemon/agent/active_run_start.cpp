@@ -14,7 +14,6 @@
 namespace millrace::agent {
 namespace {
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr std::int64_t kAskAgainNs = 1'000 * kNsPerMs;
 constexpr std::int64_t kStartAgainNs = 1'000 * kNsPerMs, kMostStartAgainNs = 30 * kStartAgainNs;
 // Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.

@@ -12,9 +12,6 @@ constexpr std::size_t kMailbox = 50'000;
 // Room that workers' lines leave for everything else.
 constexpr std::size_t kReserve = 5'000;
 constexpr std::size_t kMailboxLineBytes = 64 << 20;
-constexpr std::int64_t kNsPerMs = 1'000'000;
-// A run that cannot be read is tried again so often.
-constexpr std::int64_t kUnreadRetryNs = 10'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kIdle{30'000};
 // Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
 constexpr std::chrono::milliseconds kDownExtra{10'000};

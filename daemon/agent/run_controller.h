@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backend/core/bounded_queue.h"
+#include "backend/core/clock.h"
 #include "backend/core/mutex.h"
 #include "daemon/agent/active_run.h"
 #include "daemon/agent/line_intake.h"
@@ -85,6 +86,9 @@ class RunController {
     Counts counts() const;
 
  private:
+    /// A run that cannot be read is tried again so often.
+    static constexpr std::int64_t kUnreadRetryNs = 10'000 * kNsPerMs;
+
     using Message = std::function<void()>;
     struct Waiting {
         std::string id;

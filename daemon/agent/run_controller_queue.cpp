@@ -7,10 +7,7 @@
 namespace millrace::agent {
 namespace {
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
-constexpr std::int64_t kRetryNs = 1'000 * kNsPerMs;
-// A run that cannot be read is tried again so often.
-constexpr std::int64_t kUnreadRetryNs = 10'000 * kNsPerMs;
+constexpr std::int64_t kQueueRetryNs = 1'000 * kNsPerMs;
 // Specs that were read for runs that have left the queue.
 constexpr std::size_t kMostStaleFacts = 100;
 
@@ -89,7 +86,7 @@ void RunController::refuse(const std::string& id, const std::string& reason) {
 void RunController::startWaiting() {
     if (const Status status = readQueue(); !status.ok()) {
         queueTrouble_ = strCat("queue: ", messageOf(status));
-        queueRetryNs_ = parts_.clock.steadyNs() + kRetryNs;
+        queueRetryNs_ = parts_.clock.steadyNs() + kQueueRetryNs;
         return;
     }
     queueTrouble_.clear();

@@ -10,7 +10,6 @@
 namespace millrace::agent {
 namespace {
 
-constexpr std::int64_t kNsPerMs = 1'000'000;
 // Looks come four times a second; after a longer gap it was the daemon that stood still.
 constexpr std::int64_t kBlindNs = 5'000 * kNsPerMs;
 constexpr std::size_t kMostTroubleBytes = 1'000;

@@ -11,6 +11,7 @@ set(CMAKE_BUILD_RPATH_USE_ORIGIN OFF)
 set(MILLRACE_SANITIZE "" CACHE STRING "address or thread: builds without LibTorch")
 option(MILLRACE_THREAD_SAFETY "clang's lock annotations as errors" OFF)
 option(MILLRACE_WERROR "warnings are errors" ON)
+option(MILLRACE_UNITY "several sources to a translation unit: a quarter of the compiler's work" ON)
 option(MILLRACE_CONSOLE "the desktop console (Qt 6, Qt Charts)" ON)
 
 find_program(CCACHE_PROGRAM ccache)
@@ -29,6 +30,8 @@ add_library(millrace_flags INTERFACE)
 target_compile_options(millrace_flags INTERFACE
     -Wall -Wextra -Wno-missing-field-initializers
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+    # in a unity build every source is an included file
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${MILLRACE_UNITY}>>:-Wno-subobject-linkage>
     # libstdc++ 12's own stable_sort calls what it deprecates
     $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations> -march=x86-64-v2 -ffp-contract=off
     $<$<BOOL:${MILLRACE_WERROR}>:-Werror>)

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-namespace millrace::testing {
+namespace millrace::test {
 
 /// Between two looks at another process.
 inline void pausePolling(std::chrono::milliseconds pause = std::chrono::milliseconds(5)) {
@@ -23,4 +23,4 @@ bool eventually(Condition condition, std::chrono::milliseconds limit = std::chro
     return true;
 }
 
-}  // namespace millrace::testing
+}  // namespace millrace::test

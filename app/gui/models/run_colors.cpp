@@ -6,7 +6,7 @@
 namespace millrace::gui {
 namespace {
 
-constexpr int kMostRemembered = 500;
+constexpr int kMostColors = 500;
 constexpr const char* kKey = "runs/colors";
 
 }  // namespace
@@ -44,7 +44,7 @@ void RunColors::assign(const std::vector<std::string>& runIds) {
         places_.insert(key, best);
         order_.append(key);
     }
-    while (order_.size() > kMostRemembered) {
+    while (order_.size() > kMostColors) {
         places_.remove(order_.takeFirst());
     }
 }

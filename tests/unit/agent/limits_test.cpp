@@ -169,7 +169,7 @@ TEST_F(AgentTest, ADownThatIsGivenUpSaysSoAndTheNextDaemonKeepsItsGrace) {
     Result<DownReport> report = DownReport{};
     {
         const std::jthread down([&] { report = controller->down(std::chrono::hours(1)); });
-        ASSERT_TRUE(millrace::testing::eventually([&] {
+        ASSERT_TRUE(millrace::test::eventually([&] {
             return controller->isGoingDown() && record(id).state == runs::RunState::kStopping;
         }));
         controller->giveUpDown();

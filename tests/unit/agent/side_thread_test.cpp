@@ -68,14 +68,14 @@ TEST_F(SideThreadTest, TheOwnerNeverWaitsForRoom) {
     EXPECT_EQ(taken, SideThread::kMostWaiting);
     found_.close();  // nobody deals with the rest
     open_.set_value();
-    EXPECT_TRUE(testing::eventually([&] { return side_.run(nothing); })) << "there is room again";
+    EXPECT_TRUE(test::eventually([&] { return side_.run(nothing); })) << "there is room again";
 }
 
 TEST_F(SideThreadTest, AnEndIsSeenByTheWorkThatRunsAndDropsTheRest) {
     std::atomic<bool> hasSeenEnd{false}, hasRunMore{false};
     ASSERT_TRUE(side_.run([&](const SideThread::IsEnding& isEnding) -> SideThread::Then {
         begun_.set_value();
-        hasSeenEnd = testing::eventually([&] { return isEnding(); });
+        hasSeenEnd = test::eventually([&] { return isEnding(); });
         return [] {};
     }));
     ASSERT_TRUE(side_.run([&](const auto&) -> SideThread::Then {

@@ -507,7 +507,7 @@ TEST_F(CommandsTest, AnInterruptEndsTheLoaderThatIsAsked) {
     programs = directory_.path();
     int pid = 0;
     std::jthread user([&] {
-        (void)millrace::testing::eventually(
+        (void)millrace::test::eventually(
             [&] { return static_cast<bool>(std::ifstream(directory_ / "pid") >> pid); });
         interrupts = 1;
     });

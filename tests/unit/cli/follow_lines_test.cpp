@@ -10,8 +10,8 @@ namespace millrace::cli {
 namespace {
 
 using client::aRun;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class LinePrinterTest : public testing::Test {
  protected:

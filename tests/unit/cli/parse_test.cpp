@@ -10,8 +10,8 @@
 namespace millrace::cli {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::string refusal(const std::vector<std::string>& words) {
     const Result<CommandLine> line = parseCommandLine(words);

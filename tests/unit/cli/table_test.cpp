@@ -8,8 +8,8 @@
 namespace millrace::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<std::string> linesOf(const std::string& text) {
     std::vector<std::string> lines;

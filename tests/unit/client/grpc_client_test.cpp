@@ -23,7 +23,7 @@
 namespace millrace::client {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class FakeNodes final : public v1::Nodes::Service {
  public:

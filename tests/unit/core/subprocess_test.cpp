@@ -75,7 +75,7 @@ TEST(Subprocess, AGrandchildThatKeepsAnOutputOpenIsNotWaitedFor) {
     ASSERT_TRUE(output.ok()) << output.status();
     EXPECT_EQ(output->exitCode, 0);
     const pid_t left = std::stoi(output->out);
-    EXPECT_TRUE(testing::eventually([&] { return isGone(left); })) << "it is ended as well";
+    EXPECT_TRUE(test::eventually([&] { return isGone(left); })) << "it is ended as well";
 }
 
 TEST(Subprocess, WhatTheChildStartedEndsWithItAtTheTimeLimit) {
@@ -85,7 +85,7 @@ TEST(Subprocess, WhatTheChildStartedEndsWithItAtTheTimeLimit) {
     EXPECT_EQ(Subprocess::run(options).status().code(), absl::StatusCode::kDeadlineExceeded);
     const auto pid = readFile(dir / "pid");
     ASSERT_TRUE(pid.ok()) << pid.status();
-    EXPECT_TRUE(testing::eventually([&] { return isGone(std::stoi(*pid)); }));
+    EXPECT_TRUE(test::eventually([&] { return isGone(std::stoi(*pid)); }));
 }
 
 TEST(Subprocess, TooMuchOutputIsRefused) {

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string number(std::int64_t value, int bytes) {
     std::string text;

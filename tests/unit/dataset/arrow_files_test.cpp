@@ -27,7 +27,7 @@ namespace {
 using test::DataDirectory;
 using test::ints;
 using test::texts;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 /// Counts what other threads than its maker's ask of it.

@@ -24,7 +24,7 @@ namespace {
 
 using test::DataDirectory;
 using test::ints;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 using TypePtr = std::shared_ptr<arrow::DataType>;
 

@@ -97,7 +97,7 @@ std::shared_ptr<arrow::Table> readGroup(const std::string& path, int group) {
     return *reader->ReadRowGroup(group);
 }
 
-ArrayPtr castTo(const ArrayPtr& array, const TypePtr& type) {
+ArrayPtr storedAs(const ArrayPtr& array, const TypePtr& type) {
     auto options = arrow::compute::CastOptions::Safe(type);
     options.allow_time_truncate = true;
     options.allow_invalid_utf8 = true;
@@ -114,15 +114,15 @@ ArrayPtr pinnedScalars(ArrayPtr array, const spec::DataType& type) {
     }
     if (arrow::is_decimal(array->type_id()) && type.kind == spec::TypeKind::kDecimal) {
         const auto& decimal = static_cast<const arrow::DecimalType&>(*array->type());
-        return castTo(array, arrow::decimal128(decimal.precision(), decimal.scale()));
+        return storedAs(array, arrow::decimal128(decimal.precision(), decimal.scale()));
     }
     if (arrow::is_time(array->type_id())) {
-        array = castTo(array, arrow::time64(arrow::TimeUnit::MICRO));
+        array = storedAs(array, arrow::time64(arrow::TimeUnit::MICRO));
     }
     if (array->type_id() == arrow::Type::FIXED_SIZE_BINARY) {
-        array = castTo(array, arrow::binary());
+        array = storedAs(array, arrow::binary());
     }
-    return castTo(array, toArrowType(type));
+    return storedAs(array, toArrowType(type));
 }
 
 ArrayPtr pinnedValues(const ArrayPtr& array, const spec::DataType& type) {
@@ -136,7 +136,7 @@ ArrayPtr pinnedValues(const ArrayPtr& array, const spec::DataType& type) {
             fixed->null_bitmap(), fixed->null_count(), fixed->offset());
     }
     const auto& list = static_cast<const arrow::BaseListType&>(*array->type());
-    const ArrayPtr plain = castTo(array, arrow::list(list.value_type()));
+    const ArrayPtr plain = storedAs(array, arrow::list(list.value_type()));
     const auto& lists = static_cast<const arrow::ListArray&>(*plain);
     const ArrayPtr items = pinnedScalars(lists.values(), type.element());
     return std::make_shared<arrow::ListArray>(arrow::list(items->type()), lists.length(),

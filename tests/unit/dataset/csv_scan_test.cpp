@@ -9,8 +9,8 @@ namespace {
 
 using spec::TypeKind;
 using test::DataDirectory;
-using testing::EndsWith;
-using testing::HasSubstr;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 Result<FileFacts> scan(const std::string& text, ReadOptions options = {}) {
     DataDirectory dir;

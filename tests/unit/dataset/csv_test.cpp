@@ -21,11 +21,11 @@ using test::DataDirectory;
 using test::ints;
 using test::reals;
 using test::texts;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 ReadOptions csv() {

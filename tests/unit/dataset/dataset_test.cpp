@@ -24,8 +24,8 @@ using test::DataDirectory;
 using test::ints;
 using test::reals;
 using test::texts;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 ReadOptions as(const std::string& format) {
     ReadOptions options;

@@ -15,7 +15,7 @@ using test::DataDirectory;
 using test::ints;
 using test::reals;
 using test::texts;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::int64_t kNull = INT64_MIN;
 

@@ -10,8 +10,8 @@ namespace millrace::dataset {
 namespace {
 
 using test::DataDirectory;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<std::string> relative(const Result<std::vector<DataFile>>& files) {
     std::vector<std::string> names;

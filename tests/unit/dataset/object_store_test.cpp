@@ -22,8 +22,8 @@ namespace {
 
 using test::ints;
 using test::RangeServer;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// One directory of objects and one server for the process; a test that ends the server gets it
 /// back at the same address.

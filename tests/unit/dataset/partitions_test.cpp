@@ -17,7 +17,7 @@ namespace {
 using test::DataDirectory;
 using test::ints;
 using test::texts;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<DataFile> at(const std::vector<std::string>& paths) {
     std::vector<DataFile> files;

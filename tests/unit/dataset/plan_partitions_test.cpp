@@ -12,7 +12,7 @@ namespace {
 using test::DataDirectory;
 using test::ints;
 using test::texts;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class PlanPartitions : public testing::Test {
  protected:

@@ -12,8 +12,8 @@ namespace millrace::engines {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::eventually;
-using testing::readText;
+using test::eventually;
+using test::readText;
 
 using AdoptionTest = EmbeddedEngineTest;
 
@@ -143,7 +143,7 @@ TEST_F(AdoptionTest, PollingRenewsTheOrphanLease) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2500);
     while (std::chrono::steady_clock::now() < until) {
         ASSERT_EQ(stateOf(id).phase, Phase::kRunning);
-        testing::pausePolling(milliseconds(50));
+        test::pausePolling(milliseconds(50));
     }
     ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
     waitForEnd(id);

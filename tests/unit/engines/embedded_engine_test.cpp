@@ -13,9 +13,9 @@ namespace millrace::engines {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::eventually;
-using testing::readJson;
-using testing::readText;
+using test::eventually;
+using test::readJson;
+using test::readText;
 
 using Kinds = std::vector<std::string>;
 
@@ -299,7 +299,7 @@ TEST_F(StoppedGuardianTest, StopsNobodyElseThoughItsQueueIsFull) {
         waiting.push_back(std::move(*one));
     }
     restart();  // without a connection to it from before
-    EXPECT_TRUE(testing::eventually([&] { return isSilent(); }));
+    EXPECT_TRUE(test::eventually([&] { return isSilent(); }));
     EXPECT_EQ(stateOf(running).phase, Phase::kRunning);
     EXPECT_EQ(engine->list()->size(), 2U);
     ASSERT_TRUE(engine->cancel(running, std::chrono::milliseconds(0)).ok());
@@ -316,10 +316,10 @@ TEST_F(StoppedGuardianTest, IsAWorkerThatIsSilentUntilItGoesOn) {
         }
         return std::count(kinds.begin(), kinds.end(), kind) == 1;
     };
-    EXPECT_TRUE(testing::eventually([&] { return tells("worker_silent"); }));
+    EXPECT_TRUE(test::eventually([&] { return tells("worker_silent"); }));
     EXPECT_TRUE(isSilent());
     ASSERT_EQ(::kill(static_cast<pid_t>(guardian.pid), SIGCONT), 0);
-    EXPECT_TRUE(testing::eventually([&] { return tells("worker_answers"); }));
+    EXPECT_TRUE(test::eventually([&] { return tells("worker_answers"); }));
     EXPECT_FALSE(isSilent());
     EXPECT_EQ(std::count(kinds.begin(), kinds.end(), std::string("worker_silent")), 1);
 }

@@ -8,7 +8,7 @@
 
 namespace millrace::engines {
 
-class EmbeddedEngineTest : public testing::MarkedProcessTest {
+class EmbeddedEngineTest : public test::MarkedProcessTest {
  protected:
     EmbeddedEngineTest() { restart(); }
 
@@ -49,7 +49,7 @@ class EmbeddedEngineTest : public testing::MarkedProcessTest {
     }
     State waitForEnd(const JobId& id) {
         State state;
-        EXPECT_TRUE(testing::eventually([&] {
+        EXPECT_TRUE(test::eventually([&] {
             state = stateOf(id);
             return state.phase == Phase::kEnded;
         })) << textOf(state.phase);
@@ -60,7 +60,7 @@ class EmbeddedEngineTest : public testing::MarkedProcessTest {
         return file("runs/" + gang + "/" + worker + "/" + name);
     }
     std::string logOf(const std::string& worker) const {
-        return testing::readText(workerFile(worker, "out.log"));
+        return test::readText(workerFile(worker, "out.log"));
     }
     /// Goes on for ever and ignores SIGTERM, with a child in a session of its own.
     std::string deafScript(const std::string& ready) const { return foreverScript(ready, ""); }

@@ -118,7 +118,7 @@ TEST_F(PollerThreadTest, TheThreadTellsOfRealWorkersAndEndsWithItsOwner) {
         });
         submit(gang({group("rank", "exit 7", true)}));
         poller.poke();
-        EXPECT_TRUE(testing::eventually([&] {
+        EXPECT_TRUE(test::eventually([&] {
             const std::lock_guard lock(mutex);
             return !kinds.empty() && kinds.back() == "ended";
         }));

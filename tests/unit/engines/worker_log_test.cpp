@@ -5,7 +5,7 @@
 namespace millrace::engines {
 namespace {
 
-class WorkerLogReaderTest : public testing::MarkedProcessTest {
+class WorkerLogReaderTest : public test::MarkedProcessTest {
  protected:
     static std::string line(const std::string& text) {
         return "2026-03-01T12:34:56.789Z " + text + "\n";

@@ -11,11 +11,11 @@
 namespace millrace {
 namespace {
 
-using testing::eventually;
-using testing::readJson;
-using testing::readText;
+using test::eventually;
+using test::readJson;
+using test::readText;
 
-class ExecDirectoryTest : public testing::MarkedProcessTest {
+class ExecDirectoryTest : public test::MarkedProcessTest {
  protected:
     std::string work() const { return file("w"); }
 
@@ -170,7 +170,7 @@ TEST_F(ExecDirectoryTest, KeepaliveRenewsTheLease) {
     const auto from = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - from < 2 * lease) {
         ASSERT_TRUE(jsonBool(ask(R"({"keepalive":true})"), "ok"));
-        testing::pausePolling(std::chrono::milliseconds(50));
+        test::pausePolling(std::chrono::milliseconds(50));
     }
     EXPECT_FALSE(readJson(work() + "/exit.json").is_object());
     waitForExit();

@@ -4,7 +4,7 @@
 namespace millrace::exec {
 namespace {
 
-class WorkerLogTest : public testing::MarkedProcessTest {
+class WorkerLogTest : public test::MarkedProcessTest {
  protected:
     std::string directory() const {
         std::filesystem::create_directories(file("w"));
@@ -13,7 +13,7 @@ class WorkerLogTest : public testing::MarkedProcessTest {
     /// Lines without their times.
     std::vector<std::string> lines(const std::string& name = "out.log") const {
         std::vector<std::string> all;
-        std::istringstream text(testing::readText(file("w/" + name)));
+        std::istringstream text(test::readText(file("w/" + name)));
         for (std::string line; std::getline(text, line);) {
             all.push_back(line.size() > 25 ? line.substr(25) : line);
         }
@@ -58,8 +58,8 @@ TEST_F(WorkerLogTest, RotationBoundsTheFilesAndKeepsCountOfTheOffset) {
     for (int i = 0; i < 500; ++i) {
         log.add('o', "line " + std::to_string(i) + "\n");
     }
-    const std::string now = testing::readText(file("w/out.log"));
-    const std::string before = testing::readText(file("w/out.log.1"));
+    const std::string now = test::readText(file("w/out.log"));
+    const std::string before = test::readText(file("w/out.log.1"));
     EXPECT_LE(now.size(), static_cast<std::size_t>(kMax));
     EXPECT_LE(before.size(), static_cast<std::size_t>(kMax));
     const auto offsetOf = [](const std::string& first) {

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-class ExecTest : public testing::MarkedProcessTest {
+class ExecTest : public test::MarkedProcessTest {
  protected:
     using Argv = std::vector<std::string>;
 
@@ -78,7 +78,7 @@ TEST_F(ExecTest, TermReachesThePoliteCommandWhichChoosesItsCode) {
     ASSERT_TRUE(isReady("ready"));
     stub.signal(SIGTERM);
     EXPECT_EQ(*stub.wait(), 5);
-    EXPECT_EQ(testing::readText(file("bye")), "bye\n");
+    EXPECT_EQ(test::readText(file("bye")), "bye\n");
     EXPECT_TRUE(nothingLeft());
 }
 

@@ -18,7 +18,7 @@
 #include "backend/core/json.h"
 #include "tests/support/poll.h"
 
-namespace millrace::testing {
+namespace millrace::test {
 
 inline std::string readText(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -84,4 +84,4 @@ class MarkedProcessTest : public ::testing::Test {
     std::string directory_, mark_;
 };
 
-}  // namespace millrace::testing
+}  // namespace millrace::test

@@ -7,7 +7,7 @@ namespace millrace::gui {
 namespace {
 
 using client::RunState;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 class BridgeRequestsTest : public BridgeTest {
  protected:

@@ -5,7 +5,7 @@ namespace {
 
 using client::RunState;
 using session::LinkState;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 class BridgeRunsTest : public BridgeTest {};
 

@@ -7,7 +7,7 @@
 namespace millrace::gui {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 client::RunSummary run(const std::string& id, std::uint64_t revision) {
     client::RunSummary summary;

@@ -9,7 +9,7 @@
 namespace millrace::gui {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Side = SampleModel::Side;
 
 std::vector<std::pair<int, int>> pairsOf(const SampleDiff& diff) {

@@ -16,7 +16,7 @@ namespace {
 
 using client::RunState;
 using client::RunSummary;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using Verdict = BaseDifference::Verdict;
 
 class RunRowsTest : public testing::Test {

@@ -10,7 +10,7 @@
 namespace millrace::gui {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 class RunsFilterTest : public RunsTest {
  protected:

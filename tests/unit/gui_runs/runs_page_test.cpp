@@ -11,7 +11,7 @@
 namespace millrace::gui {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 class RunsPageTest : public RunsTest {
  protected:

@@ -9,7 +9,7 @@
 namespace millrace::gui {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 class RunsViewTest : public RunsTest {
  protected:

@@ -16,7 +16,7 @@ namespace {
 
 using session::Link;
 using session::LinkState;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Link linkIn(LinkState state, const std::string& sentence = "", std::int64_t sinceMs = 0) {
     Link link;

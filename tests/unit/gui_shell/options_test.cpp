@@ -8,8 +8,8 @@
 namespace millrace::gui {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::string problemOf(const std::vector<std::string>& arguments) {
     return std::string(parseConsoleOptions(arguments).status().message());

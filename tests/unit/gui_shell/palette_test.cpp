@@ -13,7 +13,7 @@
 namespace millrace::gui {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 QStringList titles(const PaletteModel& model) {
     QStringList all;

@@ -18,7 +18,7 @@ namespace millrace::objects {
 namespace {
 
 using test::RangeServer;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class Ranges : public testing::Test {
  protected:

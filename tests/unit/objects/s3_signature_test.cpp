@@ -6,9 +6,9 @@
 namespace millrace::objects {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(S3Signature, IsThatOfAmazonsExample) {
     // "Example: GET Object" of the Amazon S3 API Reference, with the signature printed there.

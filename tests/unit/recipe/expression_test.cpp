@@ -18,7 +18,7 @@ using test::ints;
 using test::MemoryColumns;
 using test::reals;
 using test::texts;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// One row: i = 7, z = 0, n = null, d = 2.5, nan, s = 'Toy Story (1995)', g = 'a|b|c', t (time).
 MemoryColumns oneRow() {

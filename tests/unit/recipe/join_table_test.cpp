@@ -19,12 +19,12 @@ namespace {
 using spec::StepKind;
 using test::Bench;
 using test::ints;
+using test::kNull;
 using test::MemoryColumns;
 using test::texts;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-constexpr std::int64_t kNull = INT64_MIN;
 const spec::DataType kInt{spec::TypeKind::kInt64};
 const spec::DataType kText{spec::TypeKind::kString};
 

@@ -11,12 +11,12 @@ namespace {
 using spec::SequenceValue;
 using test::Bench;
 using test::ints;
+using test::kNull;
 using test::MemoryColumns;
 using test::texts;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-constexpr std::int64_t kNull = INT64_MIN;
 
 /// Lists of int64; an element kNull is null, a row of {kNull, kNull} is a null list.
 ArrayPtr longs(const std::vector<std::vector<std::int64_t>>& rows) {
@@ -42,7 +42,7 @@ ArrayPtr cast(const ArrayPtr& lists, const spec::DataType& from, const spec::Dat
 const spec::DataType kLongs{spec::TypeKind::kInt64, true, 0, true};
 const spec::DataType kDoubles{spec::TypeKind::kDouble, true, 0, true};
 
-ArrayPtr reals(const std::vector<std::vector<std::int64_t>>& rows) {
+ArrayPtr realLists(const std::vector<std::vector<std::int64_t>>& rows) {
     return cast(longs(rows), kLongs, kDoubles);
 }
 
@@ -76,7 +76,7 @@ TEST(WeightedLists, CarryAWeightBesideEachId) {
     embed(bench, "w");
     MemoryColumns data({{"k", ints({0, 1, 2, 3})},
                         {"ids", longs({{1, kNull}, {4}, {kNull, kNull}, {5, 6}})},
-                        {"ws", reals({{10, 20}, {40}, {}, {50, 60}})}});
+                        {"ws", realLists({{10, 20}, {40}, {}, {50, 60}})}});
     const auto batch = bench.run(data);
     ASSERT_TRUE(batch.ok()) << batch.status();
     ASSERT_EQ(batch->weighted.size(), 1);
@@ -93,11 +93,11 @@ TEST(WeightedLists, OfUnequalLengthsAndNullWeightsAreNamed) {
     bench.firstRow = 10;
     bench.spec.features.weighted = {{"w", "ids", "ws"}};
     embed(bench, "w");
-    MemoryColumns longer({{"ids", longs({{1}, {2, 3}})}, {"ws", reals({{1}, {2}})}});
+    MemoryColumns longer({{"ids", longs({{1}, {2, 3}})}, {"ws", realLists({{1}, {2}})}});
     EXPECT_EQ(std::string(messageOf(bench.run(longer).status())),
               "f.csv: row 11: features.weighted.w: 2 ids in 'ids', but 1 weights in 'ws'; the "
               "lists of a row must be of one length");
-    MemoryColumns null({{"ids", longs({{}, {2}})}, {"ws", reals({{}, {kNull}})}});
+    MemoryColumns null({{"ids", longs({{}, {2}})}, {"ws", realLists({{}, {kNull}})}});
     EXPECT_EQ(std::string(messageOf(bench.run(null).status())),
               "f.csv: row 11: features.weighted.w: a weight in 'ws' is null; it must be a finite "
               "number");
@@ -114,7 +114,7 @@ struct HistoryTest : public ::testing::Test {
     MemoryColumns actions() {
         return MemoryColumns({{"now", times(ints({30, 20, kNull}))},
                               {"item", longs({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}})},
-                              {"price", reals({{1, kNull, 3}, {4, 5, 6}, {7, 8, 9}})},
+                              {"price", realLists({{1, kNull, 3}, {4, 5, 6}, {7, 8, 9}})},
                               {"at", times(longs({{10, 20, 30}, {10, 20, 30}, {10, 20, 30}}))}});
     }
     Bench bench;
@@ -175,7 +175,7 @@ TEST_F(HistoryTest, ListsThatAreNotAlignedAreNamed) {
     bench.spec.features.sequences["history"].before = "now";
     MemoryColumns data({{"now", ints({30})},
                         {"item", longs({{1, 2}})},
-                        {"price", reals({{1, 2}})},
+                        {"price", realLists({{1, 2}})},
                         {"at", longs({{1}})}});
     EXPECT_EQ(std::string(messageOf(bench.run(data).status())),
               "f.csv: row 0: features.sequences.history: 2 elements in 'item', but 1 in 'at'; the "

@@ -15,6 +15,9 @@
 
 namespace millrace::test {
 
+/// Stands for a null where columns are made from numbers.
+inline constexpr std::int64_t kNull = INT64_MIN;
+
 inline const bool kIsArrowReady = arrow::compute::Initialize().ok();
 
 /// Columns in memory: an expression's input and a split's source. Counts what is read.

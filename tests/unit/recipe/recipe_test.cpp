@@ -15,14 +15,14 @@ namespace {
 using spec::StepKind;
 using test::Bench;
 using test::ints;
+using test::kNull;
 using test::MemoryColumns;
 using test::reals;
 using test::texts;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-constexpr std::int64_t kNull = INT64_MIN;
 
 std::vector<std::int64_t> upTo(std::int64_t n) {
     std::vector<std::int64_t> values;

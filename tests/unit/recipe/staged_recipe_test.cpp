@@ -8,15 +8,15 @@ namespace {
 using spec::StepKind;
 using test::Bench;
 using test::ints;
+using test::kNull;
 using test::MemoryColumns;
 using test::texts;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::ElementsAreArray;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-constexpr std::int64_t kNull = INT64_MIN;
 
 std::shared_ptr<const StagedRecipe> compiled(Bench& bench, MemoryColumns& data) {
     auto recipe = StagedRecipe::compile(

@@ -430,7 +430,7 @@ TEST(FeedServer, SoManyConnectionsAreLetInAndTheNextIsTurnedAway) {
     EXPECT_EQ(::read(tooMany.get(), &c, 1), 0) << "closed without a word";
     let.pop_back();
     Reader reader;
-    EXPECT_TRUE(testing::eventually([&] { return reader.open(options.socketPath) == 0; }))
+    EXPECT_TRUE(test::eventually([&] { return reader.open(options.socketPath) == 0; }))
         << "there is room again: " << reader.error;
 }
 

@@ -17,7 +17,7 @@ namespace millrace::rpc {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::eventually;
+using test::eventually;
 
 class PeerGateTest : public ::testing::Test {
  protected:

@@ -54,7 +54,7 @@ TEST_F(PoolsTest, APurgeIsNotAmongTheQuickCalls) {
     holdQuickCalls();
     Deletion purge(id, true);
     runs_.Delete(&purge.context, &purge.request, &purge.response);
-    ASSERT_TRUE(testing::eventually([&] { return purge.hasEnded(); }));
+    ASSERT_TRUE(test::eventually([&] { return purge.hasEnded(); }));
     EXPECT_TRUE(purge.peer.test_status().ok()) << purge.peer.test_status().error_message();
     EXPECT_GT(purge.response.run().purged_ms(), 0);
 }
@@ -67,7 +67,7 @@ TEST_F(PoolsTest, HidingARunDoesNotWaitForSubmits) {
     runs_.Delete(&hide.context, &hide.request, &hide.response);
     EXPECT_FALSE(hide.hasEnded()) << "it is a quick call";
     release();
-    ASSERT_TRUE(testing::eventually([&] { return hide.hasEnded(); }));
+    ASSERT_TRUE(test::eventually([&] { return hide.hasEnded(); }));
     EXPECT_EQ(hide.response.run().purged_ms(), 0);
     EXPECT_GT(hide.response.run().deleted_ms(), 0);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "backend/core/clock.h"
 #include "backend/runs/run_store.h"
@@ -78,5 +79,14 @@ class RunStoreTest : public ::testing::Test {
     FakeClock clock;
     std::unique_ptr<RunStore> store;
 };
+
+/// Runs `sql` on the database file at `path`, past the store.
+inline void runSql(const std::string& path, const std::string& sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
+    sqlite3_close(db);
+}
 
 }  // namespace millrace::runs

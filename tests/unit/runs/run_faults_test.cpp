@@ -11,14 +11,6 @@
 namespace millrace::runs {
 namespace {
 
-void runSql(const std::string& path, const std::string& sql) {
-    sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-        << sqlite3_errmsg(db);
-    sqlite3_close(db);
-}
-
 // Lets no file grow over `bytes` while it lives: what a full disk looks like to a writer.
 class FileSizeLimit {
  public:

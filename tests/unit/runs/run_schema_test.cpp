@@ -12,14 +12,6 @@
 namespace millrace::runs {
 namespace {
 
-void runSql(const std::string& path, const std::string& sql) {
-    sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-        << sqlite3_errmsg(db);
-    sqlite3_close(db);
-}
-
 class RunSchemaTest : public RunStoreTest {
  protected:
     // A store that the second schema's code wrote: two runs, three attempts of the first, as SQL.

@@ -14,7 +14,7 @@ namespace {
 
 using dataset::SplitReader;
 
-constexpr std::int64_t kRows = 1000;
+constexpr std::int64_t kJobRows = 1000;
 
 class ColumnJobsTest : public ::testing::Test {
  protected:
@@ -22,12 +22,12 @@ class ColumnJobsTest : public ::testing::Test {
         std::vector<test::Column> columns;
         for (const std::string& name : names_) {
             std::vector<std::int64_t> values;
-            for (std::int64_t r = 0; r < 2 * kRows; ++r) {
+            for (std::int64_t r = 0; r < 2 * kJobRows; ++r) {
                 values.push_back(r * 7919 + static_cast<std::int64_t>(columns.size()));
             }
             columns.push_back({name, test::ints(values)});
         }
-        path_ = data_.parquet("rows.parquet", columns, kRows);
+        path_ = data_.parquet("rows.parquet", columns, kJobRows);
         open();
     }
 
@@ -48,7 +48,7 @@ class ColumnJobsTest : public ::testing::Test {
     }
 
     const std::vector<std::string> names_{"a", "b", "c", "d"};
-    const dataset::SplitRange front_{0, 0, 0, kRows}, back_{0, 1, kRows, kRows};
+    const dataset::SplitRange front_{0, 0, 0, kJobRows}, back_{0, 1, kJobRows, kJobRows};
     test::DataDirectory data_;
     std::string path_;
     std::shared_ptr<const dataset::Dataset> dataset_;
@@ -80,7 +80,7 @@ TEST_F(ColumnJobsTest, AHelperReadsWhatTheOwnerHasNotClaimed) {
     EXPECT_FALSE(jobs_.isOpen());
     EXPECT_FALSE(jobs_.help(helper)) << "nothing is left";
     EXPECT_EQ(counters_.read(Stage::kRead).bytes, alone.bytesRead());
-    EXPECT_EQ(counters_.columns().at("a").rows, kRows);
+    EXPECT_EQ(counters_.columns().at("a").rows, kJobRows);
 }
 
 TEST_F(ColumnJobsTest, ALaterSegmentHelpsAnEarlierOneUntilTheFirstFrameIsDelivered) {
@@ -92,7 +92,7 @@ TEST_F(ColumnJobsTest, ALaterSegmentHelpsAnEarlierOneUntilTheFirstFrameIsDeliver
         whenOpen([&] {
             const auto arrays = read(2, back_, late, lateHelper);
             ASSERT_TRUE(arrays.ok()) << arrays.status();
-            EXPECT_EQ(first(*arrays, 1), kRows * 7919 + 1) << "its own columns";
+            EXPECT_EQ(first(*arrays, 1), kJobRows * 7919 + 1) << "its own columns";
         });
         const auto arrays = read(1, front_, early, unused);
         ASSERT_TRUE(arrays.ok()) << arrays.status();

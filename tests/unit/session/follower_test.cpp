@@ -14,7 +14,7 @@ using client::LogChunk;
 using client::MetricChunk;
 using client::MetricPoint;
 using client::RunUpdate;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 MetricPoint loss(std::int64_t step, double value = 0.5) {
     return {"loss", value, step, step * 1000, 0};

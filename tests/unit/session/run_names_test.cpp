@@ -9,7 +9,7 @@ namespace millrace::session {
 namespace {
 
 using client::aRun;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const std::vector<client::RunSummary> kRuns = {aRun("r-abc23"), aRun("r-abd45", "keep-30"),
                                                aRun("r-xyz78", "keep-10")};

@@ -12,7 +12,7 @@
 namespace millrace::session {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 int git(const std::string& directory, std::vector<std::string> arguments) {
     SubprocessOptions options;

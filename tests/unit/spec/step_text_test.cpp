@@ -8,7 +8,7 @@
 namespace millrace::spec {
 namespace {
 
-RunSpec withRecipe(const std::string& steps) {
+RunSpec specOf(const std::string& steps) {
     const std::string text = "dataset: {path: a.csv}\nrecipe:\n" + steps +
                              "labels: {y: \"y > 0\"}\nfeatures: {dense: [x]}\n";
     ResolvedSpec read = readSpec(text);
@@ -27,7 +27,7 @@ TEST(StepText, ReadsAsAPersonWroteIt) {
 }
 
 TEST(StepText, GivesTheSameStepWhenItIsReadAgain) {
-    const RunSpec first = withRecipe(
+    const RunSpec first = specOf(
         "  - filter: \"x > 0 and s = ': # {'\"\n"
         "  - weight: case when x > 1 then 2 else 0.5 end\n"
         "  - derive: {a: \"split(s, ',')\", b: x + 1}\n"
@@ -42,7 +42,7 @@ TEST(StepText, GivesTheSameStepWhenItIsReadAgain) {
     for (const Step& step : first.recipe) {
         RunSpec one;
         one.recipe = {step};
-        const RunSpec again = withRecipe("  - {name: " + step.name + ", " + stepText(step) + "}\n");
+        const RunSpec again = specOf("  - {name: " + step.name + ", " + stepText(step) + "}\n");
         EXPECT_EQ(again.toJson()["recipe"], one.toJson()["recipe"]) << stepText(step);
     }
 }

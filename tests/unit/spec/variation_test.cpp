@@ -7,7 +7,7 @@
 namespace millrace::spec {
 namespace {
 
-RunSpec movieLens(std::string_view variation, std::vector<std::string> sets = {}) {
+RunSpec movieLensVariation(std::string_view variation, std::vector<std::string> sets = {}) {
     ResolvedSpec read = readSpec(kMovieLens, {.sets = std::move(sets)}, variation);
     EXPECT_TRUE(read.ok()) << toStatus(read.errors, "spec");
     return read.spec.value_or(RunSpec{});
@@ -33,18 +33,18 @@ TEST(Variations, AreListedInOrder) {
 }
 
 TEST(Variations, AddressStepsByKindAndByName) {
-    EXPECT_EQ(movieLens("").recipe[4].keep, 1.0);
-    EXPECT_EQ(movieLens("keep-30").recipe[4].keep, 0.3);
-    EXPECT_EQ(movieLens("keep-30").variation, "keep-30");
-    EXPECT_FALSE(movieLens("").recipe[1].enabled);
-    EXPECT_TRUE(movieLens("no-spam").recipe[1].enabled);
+    EXPECT_EQ(movieLensVariation("").recipe[4].keep, 1.0);
+    EXPECT_EQ(movieLensVariation("keep-30").recipe[4].keep, 0.3);
+    EXPECT_EQ(movieLensVariation("keep-30").variation, "keep-30");
+    EXPECT_FALSE(movieLensVariation("").recipe[1].enabled);
+    EXPECT_TRUE(movieLensVariation("no-spam").recipe[1].enabled);
 }
 
 TEST(Variations, OfTheLabelEvaluateWithTheBasesLabel) {
-    const RunSpec spec = movieLens("label-3.5");
+    const RunSpec spec = movieLensVariation("label-3.5");
     EXPECT_EQ(spec.labels.at("liked").expr, "rating >= 3.5");
     EXPECT_EQ(spec.eval->labels.at("liked").expr, "rating >= 4.0");
-    EXPECT_EQ(spec.eval->dataset.where, movieLens("").eval->dataset.where);
+    EXPECT_EQ(spec.eval->dataset.where, movieLensVariation("").eval->dataset.where);
 }
 
 TEST(Variations, OfTheDatasetEvaluateOnTheBasesFiles) {
@@ -132,12 +132,12 @@ TEST(Variations, CannotChangeWhatIsEvaluated) {
 }
 
 TEST(SetOption, ChangesTheBaseAndItsVariationsLast) {
-    EXPECT_EQ(movieLens("", {"batch.rows=2048"}).batch.rows, 2048);
-    EXPECT_EQ(movieLens("", {"recipe.sample.keep=0.5"}).recipe[4].keep, 0.5);
-    EXPECT_EQ(movieLens("keep-30", {"recipe.sample.keep=0.5"}).recipe[4].keep, 0.5);
-    EXPECT_EQ(movieLens("", {"labels.liked=rating >= 3", "model.top=[8, 1]"}).model.top[0], 8);
-    EXPECT_EQ(movieLens("", {"recipe.filter=rating = 4"}).recipe[0].expr, "rating = 4");
-    EXPECT_EQ(movieLens("", {"eval.dataset.where=true"}).eval->dataset.where, "true");
+    EXPECT_EQ(movieLensVariation("", {"batch.rows=2048"}).batch.rows, 2048);
+    EXPECT_EQ(movieLensVariation("", {"recipe.sample.keep=0.5"}).recipe[4].keep, 0.5);
+    EXPECT_EQ(movieLensVariation("keep-30", {"recipe.sample.keep=0.5"}).recipe[4].keep, 0.5);
+    EXPECT_EQ(movieLensVariation("", {"labels.liked=rating >= 3", "model.top=[8, 1]"}).model.top[0], 8);
+    EXPECT_EQ(movieLensVariation("", {"recipe.filter=rating = 4"}).recipe[0].expr, "rating = 4");
+    EXPECT_EQ(movieLensVariation("", {"eval.dataset.where=true"}).eval->dataset.where, "true");
 }
 
 TEST(SetOption, SaysWhatIsWrongWithoutAPlace) {

@@ -9,18 +9,18 @@
 namespace millrace::stream {
 namespace {
 
-struct Batch {
+struct DealtBatch {
     std::uint32_t epoch;
     std::uint64_t number;
     std::vector<std::uint32_t> files;
     std::vector<std::uint64_t> rows;
 };
 
-std::vector<Batch> someStream(std::size_t rowsInBatch = 17) {
+std::vector<DealtBatch> someStream(std::size_t rowsInBatch = 17) {
     std::mt19937_64 random(4);
-    std::vector<Batch> batches;
+    std::vector<DealtBatch> batches;
     for (std::uint64_t n = 0; n < 20; ++n) {
-        Batch batch{static_cast<std::uint32_t>(n / 10), n % 10, {}, {}};
+        DealtBatch batch{static_cast<std::uint32_t>(n / 10), n % 10, {}, {}};
         for (std::size_t i = 0; i < rowsInBatch; ++i) {
             batch.files.push_back(static_cast<std::uint32_t>(random() % 5));
             batch.rows.push_back(random() % 1000);
@@ -30,9 +30,9 @@ std::vector<Batch> someStream(std::size_t rowsInBatch = 17) {
     return batches;
 }
 
-OrderHash hashOf(const std::vector<Batch>& batches) {
+OrderHash hashOf(const std::vector<DealtBatch>& batches) {
     OrderHash hash;
-    for (const Batch& b : batches) {
+    for (const DealtBatch& b : batches) {
         hash.add(b.epoch, b.number, b.files, b.rows);
     }
     return hash;

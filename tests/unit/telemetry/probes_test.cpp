@@ -152,7 +152,7 @@ TEST(ProcessProbe, ATreeOfProcessesIsSummed) {
     }
     ProcessSample sample;
     for (int i = 0; i < 2000 && sample.numProcesses < 2; ++i) {
-        testing::pausePolling(std::chrono::milliseconds(1));
+        test::pausePolling(std::chrono::milliseconds(1));
         sample = sampleProcessTree(child);
     }
     EXPECT_EQ(sample.numProcesses, 2);

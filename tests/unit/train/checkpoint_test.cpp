@@ -18,7 +18,7 @@ namespace millrace::train {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::Scratch;
+using test::Scratch;
 
 struct State {
     std::vector<float> weights = std::vector<float>(600, 1.5F);

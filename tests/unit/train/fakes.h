@@ -12,7 +12,7 @@
 #include "backend/core/philox.h"
 #include "backend/train/trainer.h"
 
-namespace millrace::train::testing {
+namespace millrace::train::test {
 
 /// Owns the columns of one micro-batch with two dense values, a user, an item and a list of tags.
 struct Columns {
@@ -246,4 +246,4 @@ inline std::string bytesOf(Learner& learner) {
     return out;
 }
 
-}  // namespace millrace::train::testing
+}  // namespace millrace::train::test

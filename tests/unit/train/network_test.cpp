@@ -11,11 +11,11 @@
 namespace millrace::train {
 namespace {
 
-using testing::Columns;
+using test::Columns;
 using ::testing::HasSubstr;
-using testing::learnerOf;
-using testing::rowsOf;
-using testing::smallModel;
+using test::learnerOf;
+using test::rowsOf;
+using test::smallModel;
 
 double lossOf(Learner& learner, const BatchView& batch) {
     std::vector<double> p;
@@ -130,7 +130,7 @@ TEST(Loss, OfScaledWeightsGivesTheSameUpdate) {
     ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
     EXPECT_NEAR(first.mean(), second.mean(), 1e-9);
     ASSERT_TRUE(a->apply(first.totalWeight()).ok() && b->apply(second.totalWeight()).ok());
-    EXPECT_EQ(testing::bytesOf(*a), testing::bytesOf(*b));
+    EXPECT_EQ(test::bytesOf(*a), test::bytesOf(*b));
 }
 
 TEST(Loss, IgnoresMaskedRows) {
@@ -147,7 +147,7 @@ TEST(Loss, IgnoresMaskedRows) {
     ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
     EXPECT_EQ(first.totalLoss(), second.totalLoss());
     ASSERT_TRUE(a->apply(first.totalWeight()).ok() && b->apply(second.totalWeight()).ok());
-    EXPECT_EQ(testing::bytesOf(*a), testing::bytesOf(*b));
+    EXPECT_EQ(test::bytesOf(*a), test::bytesOf(*b));
 }
 
 TEST(Loss, OfAStepWithoutWeightChangesNoWeight) {

@@ -10,7 +10,7 @@ namespace millrace::train {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::Scratch;
+using test::Scratch;
 
 LearnerOptions options(std::vector<std::string> keys, double smoothing) {
     LearnerOptions o;
@@ -35,7 +35,7 @@ struct Rows {
 };
 
 std::vector<double> trainAndPredict(const LearnerOptions& o, const Rows& train, const Rows& test) {
-    const auto learner = testing::learnerOf(o);
+    const auto learner = test::learnerOf(o);
     LossSums sums;
     EXPECT_TRUE(learner->accumulate(train.view(), sums).ok());
     EXPECT_TRUE(learner->apply(sums.totalWeight()).ok());
@@ -77,7 +77,7 @@ TEST(TargetMean, WeighsRows) {
 }
 
 TEST(TargetMean, ReportsTheLossOfPredictionsMadeBeforeTheStep) {
-    const auto learner = testing::learnerOf(options({"film"}, 5));
+    const auto learner = test::learnerOf(options({"film"}, 5));
     LossSums first, second;
     ASSERT_TRUE(learner->accumulate(kTrain.view(), first).ok());
     ASSERT_TRUE(learner->accumulate(kTrain.view(), first).ok());
@@ -89,18 +89,18 @@ TEST(TargetMean, ReportsTheLossOfPredictionsMadeBeforeTheStep) {
 
 TEST(TargetMean, ComesBackFromACheckpoint) {
     const Scratch scratch;
-    const auto learner = testing::learnerOf(options({"film", "user"}, 2));
+    const auto learner = test::learnerOf(options({"film", "user"}, 2));
     LossSums sums;
     ASSERT_TRUE(learner->accumulate(kTrain.view(), sums).ok());
     ASSERT_TRUE(learner->apply(sums.totalWeight()).ok());
     const auto file = writeCheckpoint(scratch.path(), {1, 1}, Json::object(), learner->tensors());
-    const auto other = testing::learnerOf(options({"film", "user"}, 2));
+    const auto other = test::learnerOf(options({"film", "user"}, 2));
     ASSERT_TRUE(other->restore(*Checkpoint::open(scratch / file->name)).ok());
-    EXPECT_EQ(testing::bytesOf(*other), testing::bytesOf(*learner));
+    EXPECT_EQ(test::bytesOf(*other), test::bytesOf(*learner));
 }
 
 TEST(TargetMean, LearnsInOneEpoch) {
-    EXPECT_EQ(testing::learnerOf(options({"film"}, 5))->epochsMax(), 1);
+    EXPECT_EQ(test::learnerOf(options({"film"}, 5))->epochsMax(), 1);
 }
 
 TEST(TargetMean, RefusesUnknownKeysAndNegativeSmoothing) {

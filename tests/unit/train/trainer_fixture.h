@@ -2,7 +2,7 @@
 // One run of the trainer over streams in memory.
 #include "tests/unit/train/fakes.h"
 
-namespace millrace::train::testing {
+namespace millrace::train::test {
 
 /// One run over MemoryStreams.
 struct TrainerFixture {
@@ -36,4 +36,4 @@ struct TrainerFixture {
     }
 };
 
-}  // namespace millrace::train::testing
+}  // namespace millrace::train::test

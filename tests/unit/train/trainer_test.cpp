@@ -8,7 +8,7 @@ namespace millrace::train {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::TrainerFixture;
+using test::TrainerFixture;
 
 // 300 rows in micro-batches of 16: 19 an epoch, 5 steps of 4 (the last one of 3).
 
@@ -293,7 +293,7 @@ void expectResumeIsUnbroken(const std::string& model, std::int64_t step) {
     }
     auto trainer = *whole.make();
     ASSERT_TRUE(trainer->run().ok());
-    const std::string expected = testing::bytesOf(trainer->learner());
+    const std::string expected = test::bytesOf(trainer->learner());
 
     broken.reporter.stopAt = step;
     ASSERT_EQ(*(*broken.make())->run(), Trainer::Outcome::kStopped);
@@ -304,7 +304,7 @@ void expectResumeIsUnbroken(const std::string& model, std::int64_t step) {
     auto resumed = broken.make(&*file);
     ASSERT_TRUE(resumed.ok()) << resumed.status();
     ASSERT_EQ(*(*resumed)->run(), Trainer::Outcome::kDone);
-    EXPECT_EQ(testing::bytesOf((*resumed)->learner()), expected);
+    EXPECT_EQ(test::bytesOf((*resumed)->learner()), expected);
     EXPECT_EQ(broken.reporter.losses(), whole.reporter.losses());
     EXPECT_EQ(broken.reporter.done.metrics, whole.reporter.done.metrics);
     EXPECT_EQ(broken.reporter.done.params, whole.reporter.done.params);
@@ -332,7 +332,7 @@ TEST(Trainer, TrainsTwiceToTheSameBits) {
     TrainerFixture first("dlrm"), second("dlrm");
     auto a = *first.make(), b = *second.make();
     ASSERT_TRUE(a->run().ok() && b->run().ok());
-    EXPECT_EQ(testing::bytesOf(a->learner()), testing::bytesOf(b->learner()));
+    EXPECT_EQ(test::bytesOf(a->learner()), test::bytesOf(b->learner()));
     EXPECT_EQ(first.reporter.done.params, second.reporter.done.params);
     EXPECT_EQ(first.reporter.done.step, 10);
 }

@@ -11,7 +11,7 @@
 namespace millrace::tui {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Charts, AProgressBarFillsInEighths) {

@@ -11,9 +11,9 @@ namespace {
 
 using client::aRun;
 using client::RunState;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::int64_t kNow = 1'700'000'010'000;
 
