@@ -15,6 +15,7 @@
 #include "app/client/node_values.h"
 #include "app/client/receipt_values.h"
 #include "app/client/spec_error.h"
+#include "backend/values/metric_line.h"
 
 namespace millrace::client {
 
@@ -179,7 +180,8 @@ struct MetricRangeRequest {
     std::vector<std::string> names;
     std::int64_t fromStep = 0, toStep = 0;
     int maxPoints = 0;
-    bool withSystem = false;  ///< without names: also "system.*"
+    bool withSystem = false;      ///< without names: also "system.*"
+    int rank = values::kNoRank;   ///< only what this rank measured; kNoRank: the run's, all ranks'
 };
 struct MetricSeries {
     std::string name;
@@ -189,24 +191,23 @@ struct MetricSeries {
     std::uint64_t pointsTotal = 0;
     std::vector<std::int64_t> rows;  ///< trained so far, one a point
     std::string problem;             ///< one sentence when stored points are damaged; "" else
+    /// Where ranks differ, one a point: `values` are medians then. Else empty.
+    std::vector<std::optional<values::RankSpread>> ranks;
+    values::MetricCursor cursor;  ///< behind all of the run's that was stored then
 };
 
-/// A run's points from a step on, and those that come.
+/// A run's lines of metrics behind a cursor, and those that come.
 struct MetricsRequest {
     std::string run;
-    std::int64_t fromStep = 0;  ///< inclusive; 0: the first
-    bool withSystem = false;    ///< also "system.*", which the daemon measures
+    values::MetricCursor after{};  ///< none: from the first
+    bool withSystem = false;       ///< also "system.*", which the daemon measures
 };
 
 struct RunUpdate {
     RunSummary run;
     bool isRemoved = false, isSnapshotEnd = false;
 };
-struct MetricChunk {
-    std::vector<MetricPoint> points;
-    bool isEnd = false;
-    std::int64_t replacesAfterStep = 0;  ///< not 0: drop points after it (-1: all)
-};
+using values::MetricChunk;
 
 struct LogsRequest {
     std::string run;

@@ -22,6 +22,7 @@
 #include "millrace/v1/nodes.grpc.pb.h"
 #include "millrace/v1/runs.grpc.pb.h"
 #include "proto/convert/rpc_options.h"
+#include "proto/convert/metric_convert.h"
 
 namespace millrace::client {
 namespace {
@@ -266,6 +267,7 @@ class GrpcClient final : public DaemonClient {
         std::vector<MetricSeries> all;
         for (const auto& series : reply.series()) {
             all.push_back(toValue(series));
+            all.back().cursor = convert::fromProto(reply.cursor());
         }
         return all;
     }
@@ -372,7 +374,7 @@ class GrpcClient final : public DaemonClient {
                                                StreamHandler<MetricChunk> handler) override {
         v1::WatchMetricsRequest message;
         message.set_run(request.run);
-        message.set_from_step(request.fromStep);
+        *message.mutable_after() = convert::toProto(request.after);
         message.set_with_system(request.withSystem);
         return stream<v1::Runs>("mr-metrics", &v1::Runs::Stub::WatchMetrics, message,
                                 std::move(handler));

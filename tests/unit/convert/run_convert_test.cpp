@@ -1,3 +1,4 @@
+#include "proto/convert/metric_convert.h"
 #include "proto/convert/run_convert.h"
 
 #include <algorithm>
@@ -104,17 +105,42 @@ TEST(RunConvert, ARunWithoutBaseIsItsOwnGroup) {
 }
 
 TEST(RunConvert, ASeriesComesBackWithItsInfinities) {
-    runs::MetricSeries series;
+    values::MetricSeries series;
     series.key = "loss";
     series.numPoints = 1000;
     series.isDecimated = true;
     series.points = {{1, 0, 10, 5, std::numeric_limits<double>::infinity(), 1},
                      {2, 1, 20, 6, -0.0, 2}};
-    const runs::MetricSeries back = fromProto(toProto(series));
+    const values::MetricSeries back = fromProto(toProto(series));
     EXPECT_EQ(back.key, series.key);
     EXPECT_EQ(back.points, series.points);
     EXPECT_EQ(back.numPoints, 1000);
     EXPECT_TRUE(back.isDecimated);
+}
+
+TEST(MetricConvert, ALineComesBackWithItsRanks) {
+    values::MetricChunk chunk;
+    chunk.names = {{7, "loss"}, {9, "input_stall_percent"}};
+    chunk.cursor = {3, 41};
+    chunk.replacesAfterStep = 0;
+    chunk.isCaughtUp = true;
+    values::MetricLine line{41, 5, 1, 320, 77, 3, values::kNoRank, {}};
+    line.values = {{7, 0.5, std::nullopt}, {9, 12, values::RankSpread{3, 40, 2, 511, 512}}};
+    chunk.lines = {line, line};
+    chunk.lines[1].rank = 0;
+    const values::MetricChunk back = fromProto(toProto(chunk));
+    EXPECT_EQ(back.names, chunk.names);
+    EXPECT_EQ(back.lines, chunk.lines);
+    EXPECT_EQ(back.cursor, chunk.cursor);
+    EXPECT_EQ(back.replacesAfterStep, chunk.replacesAfterStep) << "0 is all of it, not nothing";
+    EXPECT_TRUE(back.isCaughtUp);
+    EXPECT_FALSE(back.isEnd);
+    EXPECT_FALSE(fromProto(toProto(values::MetricChunk{})).replacesAfterStep);
+    values::MetricSeries series;
+    series.key = "input_stall_percent";
+    series.points.resize(2);
+    series.points[1].ranks = values::RankSpread{3, 40, 2, 511, 512};
+    EXPECT_EQ(fromProto(toProto(series)).points, series.points);
 }
 
 TEST(RunConvert, NanStaysNan) {
@@ -127,7 +153,7 @@ TEST(RunConvert, ColumnsOfUnequalLengthAreCut) {
     series.add_steps(1);
     series.add_steps(2);
     series.add_values(0.5);
-    const runs::MetricSeries back = fromProto(series);
+    const values::MetricSeries back = fromProto(series);
     ASSERT_EQ(back.points.size(), 1u);
     EXPECT_EQ(back.points[0].attempt, 1);
 }
