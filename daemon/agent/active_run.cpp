@@ -154,8 +154,8 @@ void ActiveRun::writeDone() {
     }
 }
 
-runs::MetricLine ActiveRun::position() const {
-    runs::MetricLine line;
+runs::ReportedLine ActiveRun::position() const {
+    runs::ReportedLine line;
     line.step = lastStep_;
     line.epoch = lastEpoch_;
     line.rows = lastRows_;

@@ -79,7 +79,7 @@ class ActiveRun {
     const std::string& id() const { return run_.id; }
     int attempt() const { return run_.attempt; }
     /// The last step that was reported, with its epoch and rows; no values.
-    runs::MetricLine position() const;
+    runs::ReportedLine position() const;
     const std::string& jobNative() const { return job_.native; }
     const schedule::Resources& needs() const { return needs_; }
 

@@ -51,7 +51,7 @@ const std::vector<RoomLaw>& roomLaws() {
         {"backend/schedule/", {"backend/core/", "backend/spec/"}},
         {"backend/engines/", {"backend/core/", "backend/spec/", "backend/schedule/"}},
         {"backend/telemetry/", {"backend/core/", "backend/values/"}},
-        {"proto/convert/", {"backend/core/utf8.h", "backend/values/", "backend/runs/run_record.h"}},
+        {"proto/convert/", {"backend/core/utf8.h", "backend/values/"}},
         {"daemon/worker/exec/", {"backend/core/"}},
         {"daemon/worker/trainer/", {"backend/core/", "backend/spec/", "backend/train/"}},
         {"daemon/worker/loader/",

@@ -143,7 +143,7 @@ class FakeClient final : public DaemonClient {
                                                StreamHandler<MetricChunk> handler) override {
         {
             MutexLock lock(mutex_);
-            metricStarts_.push_back(request.fromStep);
+            metricStarts_.push_back(request.after.line);
         }
         return play(metricScripts, std::move(handler));
     }
@@ -160,6 +160,7 @@ class FakeClient final : public DaemonClient {
         return play(sampleScripts, std::move(handler));
     }
 
+    /// The lines behind which streams of metrics began.
     std::vector<std::int64_t> metricStarts() {
         MutexLock lock(mutex_);
         return metricStarts_;

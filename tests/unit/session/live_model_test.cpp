@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/metric_lines.h"
 #include "tests/unit/session/fake_client.h"
 
 namespace millrace::session {
@@ -167,7 +168,7 @@ TEST(Stall, StartsAnewWithAnAttempt) {
 TEST(Stall, IsWhatTheTrainerLoggedBeforeTwoReports) {
     LiveModel model;
     model.apply(report(10'000, 5'000, 5'000), 0);
-    model.apply(MetricsAdded{"r-abc23", {{"input_stall_percent", 4.5, 100, 10'000, 0}}}, 0);
+    model.apply(addedOf("r-abc23", {{"input_stall_percent", 4.5, 100, 10'000, 0}}), 0);
     EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stallPercent().value(), 4.5);
 }
 
