@@ -35,7 +35,7 @@ client::MetricSeries seriesOf(const std::string& name, std::int64_t from, std::i
 bool apply(WatchSeries& series, std::optional<std::int64_t> drop,
            const std::vector<client::MetricPoint>& points) {
     const client::MetricChunk chunk = client::chunkOf(points);
-    return apply(series, drop, chunk.lines, chunk.names);
+    return series.apply(drop, chunk.lines, chunk.names);
 }
 
 std::vector<double> stepsOf(const WatchSeries& series, const std::string& name) {

@@ -1,6 +1,7 @@
 // Followers of a run over a real connection: woken by commits, and whole however it breaks.
 #include "app/client/grpc_client.h"
 #include "app/session/follower.h"
+#include "daemon/rpc/stream_writer.h"
 #include "tests/support/runs_server.h"
 #include "tests/unit/agent/fakes.h"
 
@@ -132,6 +133,60 @@ TEST_F(FollowTest, WhatARestartMadeVoidWhileTheConnectionWasLostIsDroppedOnce) {
         take(*event);
     }
     EXPECT_EQ(told(), truth);
+}
+
+// A stream's turns without a call behind them: its source never has anything to write.
+class TurnsOfNothing {
+ public:
+    explicit TurnsOfNothing(Pace pace)
+        : writer_(new StreamWriter<v1::RunUpdate>(pump_)),
+          turns_(writer_,
+                 [this]() -> Result<Produced<v1::RunUpdate>> {
+                     ++numAsked;
+                     return Produced<v1::RunUpdate>{};
+                 },
+                 pace) {}
+    ~TurnsOfNothing() { writer_->OnDone(); }
+
+    void turn(std::chrono::milliseconds at, std::uint64_t news) {
+        EXPECT_TRUE(turns_.turn(SteadyTime() + std::chrono::hours(1) + at, false, news));
+    }
+    bool isDueEver() const { return turns_.due() != SteadyTime::max(); }
+
+    int numAsked = 0;
+
+ private:
+    StreamPump pump_;
+    StreamWriter<v1::RunUpdate>* writer_;
+    WriterTurns<v1::RunUpdate> turns_;
+};
+
+TEST(Pace, AStreamOnNewsIsAskedOnceAndThenWhenThereIsNewsOnly) {
+    using std::chrono::milliseconds;
+    TurnsOfNothing turns({milliseconds(100), true});
+    turns.turn(milliseconds(0), 7);
+    EXPECT_EQ(turns.numAsked, 1) << "there may be something already";
+    EXPECT_FALSE(turns.isDueEver());
+    turns.turn(milliseconds(60'000), 7);
+    EXPECT_EQ(turns.numAsked, 1);
+    turns.turn(milliseconds(60'001), 8);
+    EXPECT_EQ(turns.numAsked, 2);
+    turns.turn(milliseconds(60'002), 9);
+    EXPECT_EQ(turns.numAsked, 2) << "not more often than its interval";
+    EXPECT_TRUE(turns.isDueEver()) << "but then";
+    turns.turn(milliseconds(60'101), 9);
+    EXPECT_EQ(turns.numAsked, 3);
+    EXPECT_FALSE(turns.isDueEver());
+}
+
+TEST(Pace, AStreamWithoutNewsIsAskedAfterItsInterval) {
+    using std::chrono::milliseconds;
+    TurnsOfNothing turns({milliseconds(100)});
+    turns.turn(milliseconds(0), 0);
+    turns.turn(milliseconds(50), 5);
+    EXPECT_EQ(turns.numAsked, 1);
+    turns.turn(milliseconds(100), 5);
+    EXPECT_EQ(turns.numAsked, 2);
 }
 
 }  // namespace
