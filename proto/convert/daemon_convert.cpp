@@ -46,32 +46,9 @@ void storeCheckFields(Way, auto& value, auto& message) {
 
 }  // namespace
 
-v1::HandshakeResponse toProto(const values::Handshake& value) {
-    return written<values::Handshake, v1::HandshakeResponse>(value, handshakeFields);
-}
-values::Handshake fromProto(const v1::HandshakeResponse& message) {
-    return read<values::Handshake, v1::HandshakeResponse>(message, handshakeFields);
-}
-
-v1::DaemonStatusResponse toProto(const values::DaemonStatus& value) {
-    return written<values::DaemonStatus, v1::DaemonStatusResponse>(value, daemonStatusFields);
-}
-values::DaemonStatus fromProto(const v1::DaemonStatusResponse& message) {
-    return read<values::DaemonStatus, v1::DaemonStatusResponse>(message, daemonStatusFields);
-}
-
-v1::DownResponse toProto(const values::DownReport& value) {
-    return written<values::DownReport, v1::DownResponse>(value, downReportFields);
-}
-values::DownReport fromProto(const v1::DownResponse& message) {
-    return read<values::DownReport, v1::DownResponse>(message, downReportFields);
-}
-
-v1::CheckStoreResponse toProto(const values::StoreCheck& value) {
-    return written<values::StoreCheck, v1::CheckStoreResponse>(value, storeCheckFields);
-}
-values::StoreCheck fromProto(const v1::CheckStoreResponse& message) {
-    return read<values::StoreCheck, v1::CheckStoreResponse>(message, storeCheckFields);
-}
+MR_BOTH_WAYS(Handshake, HandshakeResponse, handshakeFields)
+MR_BOTH_WAYS(DaemonStatus, DaemonStatusResponse, daemonStatusFields)
+MR_BOTH_WAYS(DownReport, DownResponse, downReportFields)
+MR_BOTH_WAYS(StoreCheck, CheckStoreResponse, storeCheckFields)
 
 }  // namespace millrace::convert

@@ -118,75 +118,15 @@ void runDetailFields(Way, auto& value, auto& message) {
 
 }  // namespace
 
-v1::FileReceipt toProto(const values::FileReceipt& value) {
-    return written<values::FileReceipt, v1::FileReceipt>(value, fileReceiptFields);
-}
-values::FileReceipt fromProto(const v1::FileReceipt& message) {
-    return read<values::FileReceipt, v1::FileReceipt>(message, fileReceiptFields);
-}
-
-v1::StepReason toProto(const values::StepReason& value) {
-    return written<values::StepReason, v1::StepReason>(value, stepReasonFields);
-}
-values::StepReason fromProto(const v1::StepReason& message) {
-    return read<values::StepReason, v1::StepReason>(message, stepReasonFields);
-}
-
-v1::StepReceipt toProto(const values::StepReceipt& value) {
-    return written<values::StepReceipt, v1::StepReceipt>(value, stepReceiptFields);
-}
-values::StepReceipt fromProto(const v1::StepReceipt& message) {
-    return read<values::StepReceipt, v1::StepReceipt>(message, stepReceiptFields);
-}
-
-v1::VocabularyReceipt toProto(const values::VocabularyReceipt& value) {
-    return written<values::VocabularyReceipt, v1::VocabularyReceipt>(value,
-                                                                     vocabularyReceiptFields);
-}
-values::VocabularyReceipt fromProto(const v1::VocabularyReceipt& message) {
-    return read<values::VocabularyReceipt, v1::VocabularyReceipt>(message, vocabularyReceiptFields);
-}
-
-v1::Receipt toProto(const values::Receipt& value) {
-    return written<values::Receipt, v1::Receipt>(value, receiptFields);
-}
-values::Receipt fromProto(const v1::Receipt& message) {
-    return read<values::Receipt, v1::Receipt>(message, receiptFields);
-}
-
-v1::Checkpoint toProto(const values::Checkpoint& value) {
-    return written<values::Checkpoint, v1::Checkpoint>(value, checkpointFields);
-}
-values::Checkpoint fromProto(const v1::Checkpoint& message) {
-    return read<values::Checkpoint, v1::Checkpoint>(message, checkpointFields);
-}
-
-v1::GitFacts toProto(const values::GitFacts& value) {
-    return written<values::GitFacts, v1::GitFacts>(value, gitFactsFields);
-}
-values::GitFacts fromProto(const v1::GitFacts& message) {
-    return read<values::GitFacts, v1::GitFacts>(message, gitFactsFields);
-}
-
-v1::WorkerInfo toProto(const values::WorkerInfo& value) {
-    return written<values::WorkerInfo, v1::WorkerInfo>(value, workerInfoFields);
-}
-values::WorkerInfo fromProto(const v1::WorkerInfo& message) {
-    return read<values::WorkerInfo, v1::WorkerInfo>(message, workerInfoFields);
-}
-
-v1::RunEvent toProto(const values::RunEvent& value) {
-    return written<values::RunEvent, v1::RunEvent>(value, runEventFields);
-}
-values::RunEvent fromProto(const v1::RunEvent& message) {
-    return read<values::RunEvent, v1::RunEvent>(message, runEventFields);
-}
-
-v1::GetRunResponse toProto(const values::RunDetail& value) {
-    return written<values::RunDetail, v1::GetRunResponse>(value, runDetailFields);
-}
-values::RunDetail fromProto(const v1::GetRunResponse& message) {
-    return read<values::RunDetail, v1::GetRunResponse>(message, runDetailFields);
-}
+MR_BOTH_WAYS(FileReceipt, FileReceipt, fileReceiptFields)
+MR_BOTH_WAYS(StepReason, StepReason, stepReasonFields)
+MR_BOTH_WAYS(StepReceipt, StepReceipt, stepReceiptFields)
+MR_BOTH_WAYS(VocabularyReceipt, VocabularyReceipt, vocabularyReceiptFields)
+MR_BOTH_WAYS(Receipt, Receipt, receiptFields)
+MR_BOTH_WAYS(Checkpoint, Checkpoint, checkpointFields)
+MR_BOTH_WAYS(GitFacts, GitFacts, gitFactsFields)
+MR_BOTH_WAYS(WorkerInfo, WorkerInfo, workerInfoFields)
+MR_BOTH_WAYS(RunEvent, RunEvent, runEventFields)
+MR_BOTH_WAYS(RunDetail, GetRunResponse, runDetailFields)
 
 }  // namespace millrace::convert

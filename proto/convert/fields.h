@@ -42,6 +42,19 @@ Value read(const Message& message, void (*list)(FromMessage, Value&, const Messa
     return value;
 }
 
+// toProto and fromProto of a value from its list.
+#define MR_BOTH_WAYS(Value, Message, list)                       \
+    v1::Message toProto(const values::Value& value) {            \
+        return written<values::Value, v1::Message>(value, list); \
+    }                                                            \
+    MR_READ(Value, Message, list)
+
+// fromProto alone.
+#define MR_READ(Value, Message, list)                           \
+    values::Value fromProto(const v1::Message& message) {       \
+        return read<values::Value, v1::Message>(message, list); \
+    }
+
 // A number or a text.
 #define MR_FIELD(member, field)                                              \
     if constexpr (Way::isWriting) {                                          \

@@ -177,91 +177,23 @@ void previewReplyFields(Way, auto& value, auto& message) {
 
 }  // namespace
 
-v1::SpecSource toProto(const values::SpecSource& value) {
-    return written<values::SpecSource, v1::SpecSource>(value, specSourceFields);
-}
-values::SpecSource fromProto(const v1::SpecSource& message) {
-    return read<values::SpecSource, v1::SpecSource>(message, specSourceFields);
-}
-
-v1::CheckSpecRequest toProto(const values::CheckRequest& value) {
-    return written<values::CheckRequest, v1::CheckSpecRequest>(value, checkRequestFields);
-}
-values::CheckRequest fromProto(const v1::CheckSpecRequest& message) {
-    return read<values::CheckRequest, v1::CheckSpecRequest>(message, checkRequestFields);
-}
-
-v1::DescribeDatasetRequest toProto(const values::DatasetRequest& value) {
-    return written<values::DatasetRequest, v1::DescribeDatasetRequest>(value, datasetRequestFields);
-}
-values::DatasetRequest fromProto(const v1::DescribeDatasetRequest& message) {
-    return read<values::DatasetRequest, v1::DescribeDatasetRequest>(message, datasetRequestFields);
-}
-
-v1::SampleStepsRequest toProto(const values::StepsRequest& value) {
-    return written<values::StepsRequest, v1::SampleStepsRequest>(value, stepsRequestFields);
-}
-values::StepsRequest fromProto(const v1::SampleStepsRequest& message) {
-    return read<values::StepsRequest, v1::SampleStepsRequest>(message, stepsRequestFields);
-}
-
-v1::PreviewSpecRequest toProto(const values::PreviewRequest& value) {
-    return written<values::PreviewRequest, v1::PreviewSpecRequest>(value, previewRequestFields);
-}
-values::PreviewRequest fromProto(const v1::PreviewSpecRequest& message) {
-    return read<values::PreviewRequest, v1::PreviewSpecRequest>(message, previewRequestFields);
-}
-
-values::ColumnFacts fromProto(const v1::ColumnFacts& message) {
-    return read<values::ColumnFacts, v1::ColumnFacts>(message, columnFactsFields);
-}
-
-values::CheckedRun fromProto(const v1::CheckedRun& message) {
-    return read<values::CheckedRun, v1::CheckedRun>(message, checkedRunFields);
-}
-
-values::CheckReply fromProto(const v1::CheckSpecResponse& message) {
-    return read<values::CheckReply, v1::CheckSpecResponse>(message, checkReplyFields);
-}
-
-values::RowGroupFacts fromProto(const v1::RowGroup& message) {
-    return read<values::RowGroupFacts, v1::RowGroup>(message, rowGroupFactsFields);
-}
-
-values::DatasetFile fromProto(const v1::DatasetFile& message) {
-    return read<values::DatasetFile, v1::DatasetFile>(message, datasetFileFields);
-}
-
-values::LeftOutColumn fromProto(const v1::LeftOutColumn& message) {
-    return read<values::LeftOutColumn, v1::LeftOutColumn>(message, leftOutColumnFields);
-}
-
-values::DatasetReply fromProto(const v1::DescribeDatasetResponse& message) {
-    return read<values::DatasetReply, v1::DescribeDatasetResponse>(message, datasetReplyFields);
-}
-
-values::SampleColumn fromProto(const v1::SampleColumn& message) {
-    return read<values::SampleColumn, v1::SampleColumn>(message, sampleColumnFields);
-}
-
-values::SampleStage fromProto(const v1::SampleStage& message) {
-    return read<values::SampleStage, v1::SampleStage>(message, sampleStageFields);
-}
-
-values::StepsReply fromProto(const v1::SampleStepsResponse& message) {
-    return read<values::StepsReply, v1::SampleStepsResponse>(message, stepsReplyFields);
-}
-
-values::Estimate fromProto(const v1::Estimate& message) {
-    return read<values::Estimate, v1::Estimate>(message, estimateFields);
-}
-
-values::PreviewHead fromProto(const v1::PreviewHead& message) {
-    return read<values::PreviewHead, v1::PreviewHead>(message, previewHeadFields);
-}
-
-values::PreviewReply fromProto(const v1::PreviewSpecResponse& message) {
-    return read<values::PreviewReply, v1::PreviewSpecResponse>(message, previewReplyFields);
-}
+MR_BOTH_WAYS(SpecSource, SpecSource, specSourceFields)
+MR_BOTH_WAYS(CheckRequest, CheckSpecRequest, checkRequestFields)
+MR_BOTH_WAYS(DatasetRequest, DescribeDatasetRequest, datasetRequestFields)
+MR_BOTH_WAYS(StepsRequest, SampleStepsRequest, stepsRequestFields)
+MR_BOTH_WAYS(PreviewRequest, PreviewSpecRequest, previewRequestFields)
+MR_READ(ColumnFacts, ColumnFacts, columnFactsFields)
+MR_READ(CheckedRun, CheckedRun, checkedRunFields)
+MR_READ(CheckReply, CheckSpecResponse, checkReplyFields)
+MR_READ(RowGroupFacts, RowGroup, rowGroupFactsFields)
+MR_READ(DatasetFile, DatasetFile, datasetFileFields)
+MR_READ(LeftOutColumn, LeftOutColumn, leftOutColumnFields)
+MR_READ(DatasetReply, DescribeDatasetResponse, datasetReplyFields)
+MR_READ(SampleColumn, SampleColumn, sampleColumnFields)
+MR_READ(SampleStage, SampleStage, sampleStageFields)
+MR_READ(StepsReply, SampleStepsResponse, stepsReplyFields)
+MR_READ(Estimate, Estimate, estimateFields)
+MR_READ(PreviewHead, PreviewHead, previewHeadFields)
+MR_READ(PreviewReply, PreviewSpecResponse, previewReplyFields)
 
 }  // namespace millrace::convert

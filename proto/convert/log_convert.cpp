@@ -37,25 +37,8 @@ void logChunkFields(Way, auto& value, auto& message) {
 
 }  // namespace
 
-v1::LogLine toProto(const values::LogLine& value) {
-    return written<values::LogLine, v1::LogLine>(value, logLineFields);
-}
-values::LogLine fromProto(const v1::LogLine& message) {
-    return read<values::LogLine, v1::LogLine>(message, logLineFields);
-}
-
-v1::LogsRequest toProto(const values::LogsRequest& value) {
-    return written<values::LogsRequest, v1::LogsRequest>(value, logsRequestFields);
-}
-values::LogsRequest fromProto(const v1::LogsRequest& message) {
-    return read<values::LogsRequest, v1::LogsRequest>(message, logsRequestFields);
-}
-
-v1::LogChunk toProto(const values::LogChunk& value) {
-    return written<values::LogChunk, v1::LogChunk>(value, logChunkFields);
-}
-values::LogChunk fromProto(const v1::LogChunk& message) {
-    return read<values::LogChunk, v1::LogChunk>(message, logChunkFields);
-}
+MR_BOTH_WAYS(LogLine, LogLine, logLineFields)
+MR_BOTH_WAYS(LogsRequest, LogsRequest, logsRequestFields)
+MR_BOTH_WAYS(LogChunk, LogChunk, logChunkFields)
 
 }  // namespace millrace::convert

@@ -77,39 +77,10 @@ void nodeSampleFields(Way, auto& value, auto& message) {
 
 }  // namespace
 
-v1::GpuInfo toProto(const values::GpuInfo& value) {
-    return written<values::GpuInfo, v1::GpuInfo>(value, gpuInfoFields);
-}
-values::GpuInfo fromProto(const v1::GpuInfo& message) {
-    return read<values::GpuInfo, v1::GpuInfo>(message, gpuInfoFields);
-}
-
-v1::NodeInfo toProto(const values::NodeInfo& value) {
-    return written<values::NodeInfo, v1::NodeInfo>(value, nodeInfoFields);
-}
-values::NodeInfo fromProto(const v1::NodeInfo& message) {
-    return read<values::NodeInfo, v1::NodeInfo>(message, nodeInfoFields);
-}
-
-v1::GpuSample toProto(const values::GpuSample& value) {
-    return written<values::GpuSample, v1::GpuSample>(value, gpuSampleFields);
-}
-values::GpuSample fromProto(const v1::GpuSample& message) {
-    return read<values::GpuSample, v1::GpuSample>(message, gpuSampleFields);
-}
-
-v1::ProcessSample toProto(const values::ProcessSample& value) {
-    return written<values::ProcessSample, v1::ProcessSample>(value, processSampleFields);
-}
-values::ProcessSample fromProto(const v1::ProcessSample& message) {
-    return read<values::ProcessSample, v1::ProcessSample>(message, processSampleFields);
-}
-
-v1::NodeSample toProto(const values::NodeSample& value) {
-    return written<values::NodeSample, v1::NodeSample>(value, nodeSampleFields);
-}
-values::NodeSample fromProto(const v1::NodeSample& message) {
-    return read<values::NodeSample, v1::NodeSample>(message, nodeSampleFields);
-}
+MR_BOTH_WAYS(GpuInfo, GpuInfo, gpuInfoFields)
+MR_BOTH_WAYS(NodeInfo, NodeInfo, nodeInfoFields)
+MR_BOTH_WAYS(GpuSample, GpuSample, gpuSampleFields)
+MR_BOTH_WAYS(ProcessSample, ProcessSample, processSampleFields)
+MR_BOTH_WAYS(NodeSample, NodeSample, nodeSampleFields)
 
 }  // namespace millrace::convert

@@ -128,60 +128,13 @@ void filterFields(Way, auto& value, auto& message) {
 
 }  // namespace
 
-v1::Progress toProto(const values::Progress& value) {
-    return written<values::Progress, v1::Progress>(value, progressFields);
-}
-values::Progress fromProto(const v1::Progress& message) {
-    return read<values::Progress, v1::Progress>(message, progressFields);
-}
-
-v1::Metric toProto(const values::RunFigure& value) {
-    return written<values::RunFigure, v1::Metric>(value, figureFields);
-}
-values::RunFigure fromProto(const v1::Metric& message) {
-    return read<values::RunFigure, v1::Metric>(message, figureFields);
-}
-
-v1::RunSummary toProto(const values::RunSummary& value) {
-    return written<values::RunSummary, v1::RunSummary>(value, runFields);
-}
-values::RunSummary fromProto(const v1::RunSummary& message) {
-    return read<values::RunSummary, v1::RunSummary>(message, runFields);
-}
-
-v1::RunUpdate toProto(const values::RunUpdate& value) {
-    return written<values::RunUpdate, v1::RunUpdate>(value, updateFields);
-}
-values::RunUpdate fromProto(const v1::RunUpdate& message) {
-    return read<values::RunUpdate, v1::RunUpdate>(message, updateFields);
-}
-
-v1::ListRunsRequest toProto(const values::ListRequest& value) {
-    return written<values::ListRequest, v1::ListRunsRequest>(value, listFields);
-}
-values::ListRequest fromProto(const v1::ListRunsRequest& message) {
-    return read<values::ListRequest, v1::ListRunsRequest>(message, listFields);
-}
-
-v1::ListRunsResponse toProto(const values::RunPage& value) {
-    return written<values::RunPage, v1::ListRunsResponse>(value, pageFields);
-}
-values::RunPage fromProto(const v1::ListRunsResponse& message) {
-    return read<values::RunPage, v1::ListRunsResponse>(message, pageFields);
-}
-
-v1::DeleteRunResponse toProto(const values::RemovedRun& value) {
-    return written<values::RemovedRun, v1::DeleteRunResponse>(value, removedFields);
-}
-values::RemovedRun fromProto(const v1::DeleteRunResponse& message) {
-    return read<values::RemovedRun, v1::DeleteRunResponse>(message, removedFields);
-}
-
-v1::ParseFilterResponse toProto(const values::FilterCheck& value) {
-    return written<values::FilterCheck, v1::ParseFilterResponse>(value, filterFields);
-}
-values::FilterCheck fromProto(const v1::ParseFilterResponse& message) {
-    return read<values::FilterCheck, v1::ParseFilterResponse>(message, filterFields);
-}
+MR_BOTH_WAYS(Progress, Progress, progressFields)
+MR_BOTH_WAYS(RunFigure, Metric, figureFields)
+MR_BOTH_WAYS(RunSummary, RunSummary, runFields)
+MR_BOTH_WAYS(RunUpdate, RunUpdate, updateFields)
+MR_BOTH_WAYS(ListRequest, ListRunsRequest, listFields)
+MR_BOTH_WAYS(RunPage, ListRunsResponse, pageFields)
+MR_BOTH_WAYS(RemovedRun, DeleteRunResponse, removedFields)
+MR_BOTH_WAYS(FilterCheck, ParseFilterResponse, filterFields)
 
 }  // namespace millrace::convert

@@ -45,25 +45,8 @@ void submitReplyFields(Way, auto& value, auto& message) {
 
 }  // namespace
 
-v1::SpecError toProto(const values::SpecError& value) {
-    return written<values::SpecError, v1::SpecError>(value, specErrorFields);
-}
-values::SpecError fromProto(const v1::SpecError& message) {
-    return read<values::SpecError, v1::SpecError>(message, specErrorFields);
-}
-
-v1::SubmitRequest toProto(const values::SubmitRequest& value) {
-    return written<values::SubmitRequest, v1::SubmitRequest>(value, submitRequestFields);
-}
-values::SubmitRequest fromProto(const v1::SubmitRequest& message) {
-    return read<values::SubmitRequest, v1::SubmitRequest>(message, submitRequestFields);
-}
-
-v1::SubmitResponse toProto(const values::SubmitReply& value) {
-    return written<values::SubmitReply, v1::SubmitResponse>(value, submitReplyFields);
-}
-values::SubmitReply fromProto(const v1::SubmitResponse& message) {
-    return read<values::SubmitReply, v1::SubmitResponse>(message, submitReplyFields);
-}
+MR_BOTH_WAYS(SpecError, SpecError, specErrorFields)
+MR_BOTH_WAYS(SubmitRequest, SubmitRequest, submitRequestFields)
+MR_BOTH_WAYS(SubmitReply, SubmitResponse, submitReplyFields)
 
 }  // namespace millrace::convert
