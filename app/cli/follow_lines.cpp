@@ -1,6 +1,7 @@
 #include "app/cli/follow_lines.h"
 
 #include <algorithm>
+#include <set>
 
 #include "app/cli/frame/json_shapes.h"
 #include "app/session/metric_sense.h"
@@ -135,18 +136,24 @@ void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* 
 void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model) {
     std::map<std::int64_t, std::string> evaluations;
     std::vector<std::string> names;
-    for (const client::MetricPoint& point : added.points) {
-        if (std::find(names.begin(), names.end(), point.name) == names.end()) {
-            names.push_back(point.name);
+    std::set<std::uint32_t> keys;
+    for (const values::MetricLine& line : added.lines) {
+        for (const values::MetricValue& value : line.values) {
+            if (keys.insert(value.key).second) {
+                names.push_back(added.names->at(value.key));
+            }
         }
     }
     names = session::eachOnce(std::move(names));
-    for (const client::MetricPoint& point : added.points) {
-        const bool isShown = std::find(names.begin(), names.end(), point.name) != names.end();
-        if (isShown && session::isEvalMetric(point.name) &&
-            !session::isInternalMetric(point.name, point.value)) {
-            evaluations[point.step] += strCat("  ", session::metricLabel(point.name).substr(5), " ",
-                                              tui::numberText(point.value));
+    for (const values::MetricLine& line : added.lines) {
+        for (const values::MetricValue& value : line.values) {
+            const std::string& name = added.names->at(value.key);
+            const bool isShown = std::find(names.begin(), names.end(), name) != names.end();
+            if (isShown && session::isEvalMetric(name) &&
+                !session::isInternalMetric(name, value.value)) {
+                evaluations[line.step] += strCat("  ", session::metricLabel(name).substr(5), " ",
+                                                 tui::numberText(value.value));
+            }
         }
     }
     // Who comes late to a long run is told the newest evaluation, not all of them.
@@ -207,23 +214,13 @@ void JsonPrinter::take(const session::FollowEvent& event, const session::LiveMod
     if (const auto* changed = std::get_if<session::RunChanged>(&event)) {
         takeRun(changed->run);
     } else if (const auto* added = std::get_if<session::MetricsAdded>(&event)) {
-        std::map<std::int64_t, Json> bySteps;
-        for (const client::MetricPoint& point : added->points) {
-            Json& line = bySteps[point.step];
-            line["values"][point.name] = jsonNumber(point.value);
-            line["epoch"] = point.epoch;
-            line["time"] = jsonTime(point.timeMs);
-        }
-        for (auto& [step, line] : bySteps) {
-            line["type"] = "metrics";
-            line["run"] = added->runId;
-            line["step"] = step;
-            printLine(context_, std::move(line));
+        for (const values::MetricLine& line : added->lines) {
+            printLine(context_, jsonOf(added->runId, line, *added->names));
         }
     } else if (const auto* replaced = std::get_if<session::MetricsReplaced>(&event)) {
         printLine(context_, {{"type", "metrics_replaced"},
                              {"run", replaced->runId},
-                             {"after_step", std::max<std::int64_t>(0, replaced->afterStep)}});
+                             {"after_step", replaced->afterStep}});
     } else if (const auto* link = std::get_if<session::LinkChanged>(&event)) {
         const bool isConnected = link->link.state == session::LinkState::kConnected;
         printLine(context_, {{"type", "connection"},

@@ -235,6 +235,43 @@ int printRuns(CliContext& context, const client::RunPage& page,
     return kExitOk;
 }
 
+// "12.5 (rank 3)".
+TableCell endCell(double value, int rank) {
+    return TableCell(strCat(tui::shortNumber(value), " (rank ", rank, ")"));
+}
+
+// Where ranks differ: both ends and who holds them, step by step and over all that is shown.
+void printRanks(CliContext& context, const client::MetricSeries& series) {
+    Table table({{"STEP", Align::kRight},
+                 {"LEAST", Align::kRight},
+                 {"MEDIAN", Align::kRight},
+                 {"GREATEST", Align::kRight},
+                 {"RANKS", Align::kRight, 5, 2},
+                 {"TIME", Align::kLeft, 8, 1}});
+    std::vector<values::MetricPoint> points;
+    for (std::size_t i = 0; i < series.steps.size() && i < series.ranks.size(); ++i) {
+        values::MetricPoint& point = points.emplace_back();
+        point.step = series.steps[i];
+        point.value = series.values[i];
+        point.ranks = series.ranks[i];
+        const values::RankSpread spread = point.ranks.value_or(
+            values::RankSpread{point.value, point.value, 0, 0, 1});
+        table.add({std::to_string(point.step), endCell(spread.least, spread.leastRank),
+                   tui::shortNumber(point.value), endCell(spread.greatest, spread.greatestRank),
+                   std::to_string(spread.numRanks),
+                   {i < series.timesMs.size() ? formatTime(series.timesMs[i]) : "", Tone::kDim}});
+    }
+    if (const auto ends = values::endsOf(points)) {
+        const auto text = [](const values::SeriesEnd& end) {
+            return strCat(tui::shortNumber(end.value), " (rank ", std::max(end.rank, 0), ", step ",
+                          end.step, ")");
+        };
+        context.out << "  least " << text(ends->least) << "  greatest " << text(ends->greatest)
+                    << '\n';
+    }
+    context.out << table.render(context.terminal) << '\n';
+}
+
 void printSeries(CliContext& context, const client::MetricSeries& series) {
     const Terminal& terminal = context.terminal;
     const int width = std::clamp((terminal.width > 0 ? terminal.width : 80) - 4, 20, 120);
@@ -249,6 +286,9 @@ void printSeries(CliContext& context, const client::MetricSeries& series) {
                 << paint(terminal, Tone::kInfo,
                          tui::sparkline(series.values, width, terminal.isUtf8))
                 << '\n';
+    if (!series.ranks.empty()) {
+        return printRanks(context, series);
+    }
     Table table({{"STEP", Align::kRight}, {"VALUE", Align::kRight}, {"TIME", Align::kLeft, 8, 1}});
     for (std::size_t i = 0; i < series.steps.size() && i < series.values.size(); ++i) {
         table.add({std::to_string(series.steps[i]),
@@ -328,12 +368,20 @@ int runMetrics(CliContext& context, const ParsedArgs& args) {
         }
     }
     request.maxPoints = points;
+    request.rank = args.number("--rank", values::kNoRank);
+    if (args.has("--rank") && request.rank < 0) {
+        return failUsage(context, "--rank: a number from 0");
+    }
     const auto series = (*daemon)->metricRange(request);
     if (!series.ok()) {
         return fail(context, series.status());
     }
     if (args.isJson()) {
-        printDocument(context, {{"run", request.run}, {"series", jsonList(*series)}});
+        Json document = {{"run", request.run}, {"series", jsonList(*series)}};
+        if (request.rank != values::kNoRank) {
+            document["rank"] = request.rank;
+        }
+        printDocument(context, std::move(document));
         return kExitOk;
     }
     for (const client::MetricSeries& one : *series) {

@@ -4,12 +4,14 @@
 // Times are UTC ms since 1970, 0 where it has not happened; steps count from 1, epochs from 0; an
 // optional that is empty is unknown, never zero.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/values/daemon_facts.h"
 #include "backend/values/inspection.h"
 #include "backend/values/log_line.h"
+#include "backend/values/metric_line.h"
 #include "backend/values/node.h"
 #include "backend/values/run_detail.h"
 #include "backend/values/run_list.h"
@@ -84,7 +86,8 @@ struct MetricRangeRequest {
     std::vector<std::string> names;
     std::int64_t fromStep = 0, toStep = 0;
     int maxPoints = 0;
-    bool withSystem = false;  ///< without names: also "system.*"
+    bool withSystem = false;      ///< without names: also "system.*"
+    int rank = values::kNoRank;   ///< only what this rank measured; kNoRank: the run's, all ranks'
 };
 struct MetricSeries {
     std::string name;
@@ -94,19 +97,18 @@ struct MetricSeries {
     std::uint64_t pointsTotal = 0;
     std::vector<std::int64_t> rows;  ///< trained so far, one a point
     std::string problem;             ///< one sentence when stored points are damaged; "" else
+    /// Where ranks differ, one a point: `values` are medians then. Else empty.
+    std::vector<std::optional<values::RankSpread>> ranks;
+    values::MetricCursor cursor;  ///< behind all of the run's that was stored then
 };
 
-/// A run's points from a step on, and those that come.
+/// A run's lines of metrics behind a cursor, and those that come.
 struct MetricsRequest {
     std::string run;
-    std::int64_t fromStep = 0;  ///< inclusive; 0: the first
-    bool withSystem = false;    ///< also "system.*", which the daemon measures
+    values::MetricCursor after{};  ///< none: from the first
+    bool withSystem = false;       ///< also "system.*", which the daemon measures
 };
 
-struct MetricChunk {
-    std::vector<MetricPoint> points;
-    bool isEnd = false;
-    std::int64_t replacesAfterStep = 0;  ///< not 0: drop points after it (-1: all)
-};
+using values::MetricChunk;
 
 }  // namespace millrace::client

@@ -27,6 +27,7 @@
 #include "proto/convert/log_convert.h"
 #include "proto/convert/node_convert.h"
 #include "proto/convert/rpc_options.h"
+#include "proto/convert/metric_convert.h"
 #include "proto/convert/run_convert.h"
 #include "proto/convert/submit_convert.h"
 
@@ -116,15 +117,6 @@ Status toStatus(const grpc::Status& from, const Address& address) {
     return Status(static_cast<absl::StatusCode>(from.error_code()), from.error_message());
 }
 
-template <class Message>
-auto fromMessage(const Message& message) {
-    if constexpr (std::is_same_v<Message, v1::MetricChunk>) {
-        return toValue(message);
-    } else {
-        return convert::fromProto(message);
-    }
-}
-
 // A server stream read by a thread of its own.
 template <class Message, class Value>
 class StreamReader final : public Subscription {
@@ -139,7 +131,7 @@ class StreamReader final : public Subscription {
                                   const Reader reader = open(channel, &context_);
                                   Message message;
                                   while (reader->Read(&message)) {
-                                      handler.onItem(fromMessage(message));
+                                      handler.onItem(convert::fromProto(message));
                                   }
                                   handler.onEnd(toStatus(reader->Finish(), address));
                               })) {}
@@ -265,6 +257,7 @@ class GrpcClient final : public DaemonClient {
         std::vector<MetricSeries> all;
         for (const auto& series : reply.series()) {
             all.push_back(toValue(series));
+            all.back().cursor = convert::fromProto(reply.cursor());
         }
         return all;
     }
@@ -370,7 +363,7 @@ class GrpcClient final : public DaemonClient {
                                                StreamHandler<MetricChunk> handler) override {
         v1::WatchMetricsRequest message;
         message.set_run(request.run);
-        message.set_from_step(request.fromStep);
+        *message.mutable_after() = convert::toProto(request.after);
         message.set_with_system(request.withSystem);
         return stream<v1::Runs>("mr-metrics", &v1::Runs::Stub::WatchMetrics, message,
                                 std::move(handler));

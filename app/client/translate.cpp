@@ -1,29 +1,28 @@
 #include "app/client/translate.h"
 
-#include "proto/convert/run_convert.h"
+#include "proto/convert/metric_convert.h"
 
 namespace millrace::client {
 
 MetricSeries toValue(const v1::MetricSeries& from) {
+    const values::MetricSeries series = convert::fromProto(from);
     MetricSeries to;
-    to.name = from.name();
-    to.steps.assign(from.steps().begin(), from.steps().end());
-    to.timesMs.assign(from.times_ms().begin(), from.times_ms().end());
-    to.rows.assign(from.rows().begin(), from.rows().end());
-    to.values.assign(from.values().begin(), from.values().end());
-    to.isDecimated = from.is_decimated();
-    to.problem = from.problem();
-    to.pointsTotal = from.points_total();
-    return to;
-}
-
-MetricChunk toValue(const v1::MetricChunk& from) {
-    MetricChunk to;
-    for (const v1::Metric& point : from.points()) {
-        to.points.push_back(convert::fromProto(point));
+    to.name = series.key;
+    to.isDecimated = series.isDecimated;
+    to.problem = series.problem;
+    to.pointsTotal = static_cast<std::uint64_t>(series.numPoints);
+    bool isOfRanks = false;
+    for (const values::MetricPoint& point : series.points) {
+        to.steps.push_back(point.step);
+        to.timesMs.push_back(point.timeMs);
+        to.rows.push_back(point.rows);
+        to.values.push_back(point.value);
+        to.ranks.push_back(point.ranks);
+        isOfRanks = isOfRanks || point.ranks.has_value();
     }
-    to.isEnd = from.is_end();
-    to.replacesAfterStep = from.replaces_after_step();
+    if (!isOfRanks) {
+        to.ranks.clear();
+    }
     return to;
 }
 
@@ -35,6 +34,9 @@ v1::MetricRangeRequest toMessage(const MetricRangeRequest& from) {
     to.set_to_step(from.toStep);
     to.set_max_points(static_cast<std::uint32_t>(from.maxPoints));
     to.set_with_system(from.withSystem);
+    if (from.rank != values::kNoRank) {
+        to.set_rank(from.rank);
+    }
     return to;
 }
 

@@ -8,7 +8,6 @@
 namespace millrace::client {
 
 MetricSeries toValue(const v1::MetricSeries& from);
-MetricChunk toValue(const v1::MetricChunk& from);
 v1::MetricRangeRequest toMessage(const MetricRangeRequest& from);
 
 }  // namespace millrace::client

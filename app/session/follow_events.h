@@ -1,5 +1,6 @@
 #pragma once
 // What a Follower reports, in the order in which it happened.
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,12 +22,16 @@ struct RunRemoved {
 };
 /// What a daemon had to tell of its runs when the stream began has been told.
 struct SnapshotEnded {};
-/// Metrics without a hole or a repetition, across reconnects too.
+
+/// Lines of metrics, each exactly once, across reconnects too.
 struct MetricsAdded {
     std::string runId;
-    std::vector<client::MetricPoint> points;
+    /// Of every key that was told so far.
+    std::shared_ptr<const values::MetricNames> names;
+    std::vector<values::MetricLine> lines;
+    bool isCaughtUp = false;  ///< what the daemon had stored has been told
 };
-/// A new attempt: points after this step are void (-1: all).
+/// A new attempt: what was told of steps after this one is void (0: all of it).
 struct MetricsReplaced {
     std::string runId;
     std::int64_t afterStep = 0;

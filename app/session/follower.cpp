@@ -8,10 +8,6 @@
 namespace millrace::session {
 namespace {
 
-// A metric that is rarer than others (evaluation) may arrive after later steps of those: so many
-// steps are asked for again and what is known is left out.
-constexpr std::int64_t kOverlapSteps = 1'000;
-
 bool isWorthTrying(const Status& status) {
     switch (status.code()) {
         case absl::StatusCode::kOk:
@@ -43,7 +39,11 @@ Follower::Follower(client::DaemonClient& client, const Clock& clock, FollowOptio
         feeds_.push_back(std::make_unique<Feed>());
         feeds_.back()->kind = kind;
         feeds_.back()->runId = runId;
-        feeds_.back()->fromStep = options_.fromStep;
+        feeds_.back()->names = std::make_shared<const values::MetricNames>();
+        const auto known = options_.metricsAfter.find(runId);
+        if (known != options_.metricsAfter.end()) {
+            feeds_.back()->metricCursor = known->second;
+        }
     };
     if (options_.withRuns) {
         add(Kind::kRuns, "");
@@ -138,32 +138,9 @@ void Follower::heard(Feed& feed) {
     setLink(LinkState::kConnected, "", 0);
 }
 
-bool Follower::isVoid(const Feed& feed) const {
-    MutexLock lock(mutex_);
-    return feed.isVoid;
-}
-
-// The stream's thread asks for it; the supervisor, who owns the stream, does it.
-void Follower::startOver(Feed& feed) {
-    feed.lastSteps.clear();
-    feed.fromStep = 0;
-    feed.attempt = 0;
-    feed.sawEnd = false;
-    MutexLock lock(mutex_);
-    feed.isVoid = true;
-    changed_.notifyAll();
-}
-
 // Closes what has ended and opens what is due; true when nothing more can come of it.
 bool Follower::visit(Feed& feed) {
     Status status;
-    if (feed.isOpen && isVoid(feed)) {
-        feed.stream->cancel();
-        feed.stream.reset();  // joins its thread: onEnd has been called
-        takeEnded(feed, status);
-        MutexLock lock(mutex_);
-        feed.isOpen = feed.isVoid = false;
-    }
     if (feed.isOpen && takeEnded(feed, status)) {
         feed.stream.reset();
         feed.isOpen = false;
@@ -261,7 +238,7 @@ void Follower::rest() {
     const std::chrono::milliseconds wait = untilNextTry();
     MutexLock lock(mutex_);
     const bool hasEnded = std::any_of(feeds_.begin(), feeds_.end(), [](const auto& feed) {
-        return feed->isOpen && (feed->ended.has_value() || feed->isVoid);
+        return feed->isOpen && feed->ended.has_value();
     });
     if (!isStopping_ && !hasEnded && !isHurried_ && !lost_) {
         changed_.waitFor(mutex_, wait);
@@ -313,17 +290,8 @@ void Follower::settle(Feed& feed, const Status& status) {
     }
 }
 
-std::int64_t Follower::resumeStep(const Feed& feed) const {
-    std::int64_t last = 0;
-    for (const auto& [name, step] : feed.lastSteps) {
-        last = std::max(last, step);
-    }
-    return std::max(feed.fromStep, last - kOverlapSteps);
-}
-
 void Follower::open(Feed& feed) {
     feed.isOpen = true;
-    feed.isResumed = !feed.lastSteps.empty();
     const auto onEnd = [this, &feed](const Status& status) { ended(feed, status); };
     switch (feed.kind) {
         case Kind::kRuns:
@@ -334,7 +302,7 @@ void Follower::open(Feed& feed) {
                                                               onEnd});
             break;
         case Kind::kMetrics:
-            feed.stream = client_.watchMetrics({feed.runId, resumeStep(feed), options_.withSystem},
+            feed.stream = client_.watchMetrics({feed.runId, feed.metricCursor, options_.withSystem},
                                                {[this, &feed](client::MetricChunk chunk) {
                                                     heard(feed);
                                                     takeMetrics(feed, std::move(chunk));
@@ -373,43 +341,22 @@ void Follower::takeRun(client::RunUpdate update) {
     }
 }
 
-// A new attempt began while the connection was lost: the daemon, who sees a new reader, does not
-// say from where its points replace those that are known.
-bool Follower::missedAttempt(const Feed& feed, const client::MetricChunk& chunk) const {
-    return feed.isResumed && feed.attempt > 0 &&
-           std::any_of(chunk.points.begin(), chunk.points.end(),
-                       [&](const auto& point) { return point.attempt > feed.attempt; });
-}
-
+// What the daemon tells is new to this reader: its cursor says what it has read, also where the
+// connection was lost meanwhile.
 void Follower::takeMetrics(Feed& feed, client::MetricChunk chunk) {
-    if (isVoid(feed)) {
-        return;
-    }
-    if (chunk.replacesAfterStep == 0 && missedAttempt(feed, chunk)) {
-        tell(MetricsReplaced{feed.runId, -1});
-        startOver(feed);
-        return;
-    }
     feed.sawEnd = feed.sawEnd || chunk.isEnd;
-    if (chunk.replacesAfterStep != 0) {
-        const std::int64_t after = std::max<std::int64_t>(0, chunk.replacesAfterStep);
-        for (auto& [name, step] : feed.lastSteps) {
-            step = std::min(step, after);
-        }
-        feed.fromStep = std::min(feed.fromStep, after);
-        tell(MetricsReplaced{feed.runId, chunk.replacesAfterStep});
+    feed.metricCursor = chunk.cursor;
+    if (chunk.replacesAfterStep) {
+        tell(MetricsReplaced{feed.runId, *chunk.replacesAfterStep});
     }
-    std::vector<client::MetricPoint> fresh;
-    for (client::MetricPoint& point : chunk.points) {
-        feed.attempt = std::max(feed.attempt, point.attempt);
-        const auto [last, isNew] = feed.lastSteps.try_emplace(point.name, -1);
-        if (point.step > last->second) {
-            last->second = point.step;
-            fresh.push_back(std::move(point));
-        }
+    if (!chunk.names.empty()) {
+        auto names = std::make_shared<values::MetricNames>(*feed.names);
+        names->merge(chunk.names);
+        feed.names = std::move(names);
     }
-    if (!fresh.empty()) {
-        tell(MetricsAdded{feed.runId, std::move(fresh)});
+    const bool isNews = chunk.isCaughtUp && !std::exchange(feed.hasCaughtUp, true);
+    if (!chunk.lines.empty() || isNews) {
+        tell(MetricsAdded{feed.runId, feed.names, std::move(chunk.lines), feed.hasCaughtUp});
     }
 }
 

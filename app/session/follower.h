@@ -33,7 +33,8 @@ struct FollowOptions {
     bool followLogs = true;                      ///< else: what is there, then the end
     int logTail = 0;                             ///< lines to begin with; 0: all
     bool withTelemetry = false;
-    std::int64_t fromStep = 0;  ///< metrics before it are known; 0: all
+    /// Of runs whose metrics are known up to there; of others all are told.
+    std::map<std::string, values::MetricCursor> metricsAfter;
     bool withSystem = false;    ///< also "system.*", which the daemon measures
     /// Says hello: called before the streams are opened, and again when the connection was lost.
     /// May block on calls of the client, which cancelAll() ends. None: streams go their own ways.
@@ -69,14 +70,12 @@ class Follower {
         std::int64_t nextTryNs = 0;
         bool isOpen = false, isDone = false;
         // Written by the stream's thread, read after it ended:
-        std::map<std::string, std::int64_t> lastSteps;
-        std::int64_t fromStep = 0;
-        int attempt = 0;         // the newest whose points were seen
-        bool isResumed = false;  // opened again behind points that are known
+        values::MetricCursor metricCursor;
+        std::shared_ptr<const values::MetricNames> names;
+        bool hasCaughtUp = false;
         std::string logCursor;
         bool sawEnd = false, sawItem = false;
         std::optional<Status> ended;  // guarded by mutex_
-        bool isVoid = false;          // guarded by mutex_: to be read again from the start
     };
 
     void run(std::stop_token stop);
@@ -90,9 +89,6 @@ class Follower {
     /// Looks at a stream that ended and decides whether it is opened again.
     void settle(Feed& feed, const Status& status);
     bool takeEnded(Feed& feed, Status& status) MR_EXCLUDES(mutex_);
-    bool isVoid(const Feed& feed) const MR_EXCLUDES(mutex_);
-    void startOver(Feed& feed) MR_EXCLUDES(mutex_);
-    bool missedAttempt(const Feed& feed, const client::MetricChunk& chunk) const;
     void ended(Feed& feed, const Status& status) MR_EXCLUDES(mutex_);
     void heard(Feed& feed);
     void tell(FollowEvent event);
@@ -100,7 +96,6 @@ class Follower {
     void takeMetrics(Feed& feed, client::MetricChunk chunk);
     void takeLogs(Feed& feed, client::LogChunk chunk);
     void takeRun(client::RunUpdate update);
-    std::int64_t resumeStep(const Feed& feed) const;
 
     client::DaemonClient& client_;
     const Clock& clock_;

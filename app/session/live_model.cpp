@@ -103,8 +103,10 @@ void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
             runs.erase(e.run.id);
         } else if constexpr (std::is_same_v<T, MetricsAdded>) {
             LiveRun& run = runs[e.runId];
-            for (const client::MetricPoint& point : e.points) {
-                run.series[point.name].add(point.step, point.value);
+            for (const values::MetricLine& line : e.lines) {
+                for (const values::MetricValue& value : line.values) {
+                    run.series[e.names->at(value.key)].add(line.step, value.value);
+                }
             }
         } else if constexpr (std::is_same_v<T, MetricsReplaced>) {
             for (auto& [name, series] : runs[e.runId].series) {

@@ -55,7 +55,7 @@ constexpr MetricEntry kEntries[] = {
     {"system.gpu<i>.memory_used_bytes", "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",
      "GPU i's memory in use"},
     {"system.<worker>.cpu_percent", "", "", Unit::kPercent, Origin::kDaemon, Show::kAlways, Chart::kOwn, "% of one core",
-     "`feed`, `rank0`, ... with its children"},
+     "`feed`, or `rank` (each of the ranks), with its children"},
     {"system.<worker>.memory_bytes", "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",
      "the same; memory that processes share counts once (PSS)"},
     {"system.loader.step.<step>.busy_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",

@@ -1,28 +1,43 @@
 #include "backend/runs/decimate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace millrace::runs {
 
-std::pair<std::size_t, std::size_t> extremes(std::span<const MetricPoint> points, std::size_t from,
-                                             std::size_t to) {
-    std::size_t lowest = from, highest = from;
+using values::greatestOf;
+using values::leastOf;
+
+void addExtremes(std::span<const MetricPoint> points, std::size_t from, std::size_t to,
+                 std::vector<std::size_t>& places) {
+    // Lowest and highest median, least and greatest of any rank.
+    std::size_t low = from, high = from, least = from, greatest = from;
     for (std::size_t i = from + 1; i < to; ++i) {
         const double value = points[i].value;
-        if (std::isnan(points[lowest].value) || value < points[lowest].value) {
-            lowest = i;
+        if (std::isnan(points[low].value) || value < points[low].value) {
+            low = i;
         }
-        if (std::isnan(points[highest].value) || value > points[highest].value) {
-            highest = i;
+        if (std::isnan(points[high].value) || value > points[high].value) {
+            high = i;
+        }
+        const double at = leastOf(points[least]), up = greatestOf(points[greatest]);
+        if (std::isnan(at) || leastOf(points[i]) < at) {
+            least = i;
+        }
+        if (std::isnan(up) || greatestOf(points[i]) > up) {
+            greatest = i;
         }
     }
-    return {lowest, highest};
+    std::array<std::size_t, 4> found = {low, high, least, greatest};
+    std::sort(found.begin(), found.end());
+    const auto end = std::unique(found.begin(), found.end());
+    places.insert(places.end(), found.begin(), end);
 }
 
-Thinner::Thinner(std::int64_t numPoints, int maxPoints)
+Thinner::Thinner(std::int64_t numPoints, int maxPoints, bool isOfRanks)
     : inner_(std::max<std::int64_t>(numPoints - 2, 1)),
-      numBuckets_(std::max<std::int64_t>((maxPoints - 2) / 2, 1)) {}
+      numBuckets_(std::max<std::int64_t>((maxPoints - 2) / bucketKeeps(isOfRanks), 1)) {}
 
 void Thinner::add(std::int64_t place, std::span<const MetricPoint> piece) {
     if (piece.empty()) {
@@ -32,10 +47,10 @@ void Thinner::add(std::int64_t place, std::span<const MetricPoint> piece) {
         close();
         ++bucket_;
     }
-    const auto [low, high] = extremes(piece, 0, piece.size());
-    open_.push_back(piece[std::min(low, high)]);
-    if (low != high) {
-        open_.push_back(piece[std::max(low, high)]);
+    places_.clear();
+    addExtremes(piece, 0, piece.size(), places_);
+    for (const std::size_t at : places_) {
+        open_.push_back(piece[at]);
     }
 }
 
@@ -43,10 +58,10 @@ void Thinner::close() {
     if (open_.empty()) {
         return;
     }
-    const auto [low, high] = extremes(open_, 0, open_.size());
-    out_.push_back(open_[std::min(low, high)]);
-    if (low != high) {
-        out_.push_back(open_[std::max(low, high)]);
+    places_.clear();
+    addExtremes(open_, 0, open_.size(), places_);
+    for (const std::size_t at : places_) {
+        out_.push_back(open_[at]);
     }
     open_.clear();
 }
@@ -62,7 +77,9 @@ std::vector<MetricPoint> decimate(const std::vector<MetricPoint>& points, int ma
     if (points.size() <= most) {
         return points;
     }
-    Thinner thinner(static_cast<std::int64_t>(points.size()), static_cast<int>(most));
+    const bool isOfRanks = std::any_of(points.begin(), points.end(),
+                                       [](const MetricPoint& point) { return point.ranks.has_value(); });
+    Thinner thinner(static_cast<std::int64_t>(points.size()), static_cast<int>(most), isOfRanks);
     thinner.addStart(points.front());
     for (std::size_t i = 1; i + 1 < points.size(); ++i) {
         thinner.add(static_cast<std::int64_t>(i), std::span(points).subspan(i, 1));

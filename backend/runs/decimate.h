@@ -2,26 +2,31 @@
 // Thinning out of a series for a plot, such that no spike is lost.
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "backend/runs/run_record.h"
 
 namespace millrace::runs {
 
-/// The places of the least and of the greatest value in [from, to): the first of equals, NaN only
-/// where there is nothing else.
-std::pair<std::size_t, std::size_t> extremes(std::span<const MetricPoint> points, std::size_t from,
-                                             std::size_t to);
+/// Adds the places in [from, to) that a plot must show, in order: of the least and of the greatest
+/// value (the first of equals, NaN only where there is nothing else) and, where points stand for
+/// several ranks, of the least and the greatest that any rank told.
+void addExtremes(std::span<const MetricPoint> points, std::size_t from, std::size_t to,
+                 std::vector<std::size_t>& places);
+/// Points that a bucket keeps at most.
+constexpr int bucketKeeps(bool isOfRanks) {
+    return isOfRanks ? 4 : 2;
+}
 
 /// Takes a series of `numPoints` in order, piece by piece, and keeps at most `maxPoints` (>= 4):
-/// the first, the last, and of each bucket of neighbours its least and its greatest.
+/// the first, the last, and of each bucket of neighbours its extremes.
 ///
 /// A piece belongs to the bucket in which it begins, as a whole. It may stand for more points than
 /// it has: its extremes are enough.
 class Thinner {
  public:
-    Thinner(std::int64_t numPoints, int maxPoints);
+    /// `isOfRanks`: points may stand for several ranks.
+    Thinner(std::int64_t numPoints, int maxPoints, bool isOfRanks);
 
     /// `place` of the piece's first point in the series, from 0.
     void add(std::int64_t place, std::span<const MetricPoint> piece);
@@ -38,6 +43,7 @@ class Thinner {
 
     const std::int64_t inner_, numBuckets_;
     std::int64_t bucket_ = 0;
+    std::vector<std::size_t> places_;
     std::vector<MetricPoint> open_;  // of the bucket that fills: its extremes so far, in order
     MetricPoint last_;
     std::vector<MetricPoint> out_;

@@ -21,6 +21,7 @@ constexpr std::uint8_t kVersion = 1;
 enum class Kind : std::uint8_t { kPoints = 1, kLevel = 2 };
 enum class Codec : std::uint8_t { kZstd = 0, kPlain = 1 };
 enum class Deltas : std::uint8_t { kVarying = 0, kConstant = 1 };
+enum class Ranks : std::uint8_t { kNone = 0, kSeveral = 1 };
 
 // What stands before the compressed columns.
 struct Header {
@@ -38,7 +39,7 @@ constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
 // A damaged header must not make a reader allocate without bounds. A column needs at most ten bytes
 // a point; no chunk is longer than what one seal can hold.
 constexpr std::uint32_t kMostPoints = 1 << 20;
-constexpr std::size_t kColumns = 6, kMostVarintBytes = 10;
+constexpr std::size_t kColumns = 10, kDoubles = 3, kMostVarintBytes = 10;
 
 std::uint64_t zigzag(std::uint64_t delta) {
     return (delta << 1) ^ (0 - (delta >> 63));
@@ -90,6 +91,17 @@ void putDoubles(std::span<const Item> items, Get get, std::string& out) {
     }
 }
 
+// A point of no ranks among others has none of them.
+template <class Item, class Get>
+void putRanks(std::span<const Item> items, Get get, std::string& out) {
+    const auto of = [&](const Item& i) { return get(i).ranks.value_or(values::RankSpread{}); };
+    putIntegers(items, [&](const Item& i) { return of(i).numRanks; }, out);
+    putIntegers(items, [&](const Item& i) { return of(i).leastRank; }, out);
+    putIntegers(items, [&](const Item& i) { return of(i).greatestRank; }, out);
+    putDoubles(items, [&](const Item& i) { return of(i).least; }, out);
+    putDoubles(items, [&](const Item& i) { return of(i).greatest; }, out);
+}
+
 template <class Item, class Get>
 void putColumns(std::span<const Item> items, Get get, std::string& out) {
     putIntegers(items, [&](const Item& i) { return get(i).step; }, out);
@@ -97,7 +109,14 @@ void putColumns(std::span<const Item> items, Get get, std::string& out) {
     putIntegers(items, [&](const Item& i) { return get(i).rows; }, out);
     putIntegers(items, [&](const Item& i) { return get(i).timeMs; }, out);
     putIntegers(items, [&](const Item& i) { return get(i).attempt; }, out);
+    putIntegers(items, [&](const Item& i) { return get(i).line; }, out);
     putDoubles(items, [&](const Item& i) { return get(i).value; }, out);
+    const bool isOfRanks = std::any_of(
+        items.begin(), items.end(), [&](const Item& i) { return get(i).ranks.has_value(); });
+    out += static_cast<char>(isOfRanks ? Ranks::kSeveral : Ranks::kNone);
+    if (isOfRanks) {
+        putRanks(items, get, out);
+    }
 }
 
 std::string packed(Kind kind, std::size_t numPoints, const std::string& columns) {
@@ -146,7 +165,7 @@ Result<Unpacked> unpacked(Kind kind, std::string_view bytes) {
         return dataLoss("it is of another kind or version (", int{header.kind}, ", ",
                         int{header.version}, ")");
     }
-    const std::size_t most = header.numPoints * (kColumns * kMostVarintBytes + sizeof(double)) + 64;
+    const std::size_t most = header.numPoints * (kColumns * kMostVarintBytes + kDoubles * sizeof(double)) + 64;
     if (header.numPoints == 0 || header.numPoints > kMostPoints || header.columnBytes > most) {
         return dataLoss("its header makes no sense");
     }
@@ -200,6 +219,13 @@ class ColumnReader {
         at_ += numPoints_ * sizeof(double);
     }
 
+    /// Whether columns of ranks follow.
+    bool isOfRanks() {
+        const auto told = at_ < end_ ? static_cast<std::uint8_t>(*at_++) : std::uint8_t{0xff};
+        isBad_ = isBad_ || told > static_cast<std::uint8_t>(Ranks::kSeveral);
+        return told == static_cast<std::uint8_t>(Ranks::kSeveral);
+    }
+
     /// Also when something is left over.
     bool isBad() const { return isBad_ || at_ != end_; }
 
@@ -224,21 +250,49 @@ class ColumnReader {
 };
 
 template <class PointAt>
+void readRanks(ColumnReader& reader, PointAt at) {
+    const auto of = [&](std::size_t i, auto set) {
+        if (at(i).ranks) {
+            set(*at(i).ranks);
+        }
+    };
+    reader.integers([&](std::size_t i, std::int64_t v) {
+        if (v > 0) {
+            at(i).ranks.emplace().numRanks = static_cast<int>(v);
+        }
+    });
+    reader.integers([&](std::size_t i, std::int64_t v) {
+        of(i, [v](values::RankSpread& ranks) { ranks.leastRank = static_cast<int>(v); });
+    });
+    reader.integers([&](std::size_t i, std::int64_t v) {
+        of(i, [v](values::RankSpread& ranks) { ranks.greatestRank = static_cast<int>(v); });
+    });
+    reader.doubles([&](std::size_t i, double v) {
+        of(i, [v](values::RankSpread& ranks) { ranks.least = v; });
+    });
+    reader.doubles([&](std::size_t i, double v) {
+        of(i, [v](values::RankSpread& ranks) { ranks.greatest = v; });
+    });
+}
+
+template <class PointAt>
 void readColumns(ColumnReader& reader, PointAt at) {
     reader.integers([&](std::size_t i, std::int64_t v) { at(i).step = v; });
     reader.integers([&](std::size_t i, std::int64_t v) { at(i).epoch = v; });
     reader.integers([&](std::size_t i, std::int64_t v) { at(i).rows = v; });
     reader.integers([&](std::size_t i, std::int64_t v) { at(i).timeMs = v; });
     reader.integers([&](std::size_t i, std::int64_t v) { at(i).attempt = static_cast<int>(v); });
+    reader.integers([&](std::size_t i, std::int64_t v) { at(i).line = v; });
     reader.doubles([&](std::size_t i, double v) { at(i).value = v; });
+    if (reader.isOfRanks()) {
+        readRanks(reader, at);
+    }
 }
 
 std::vector<PlacedPoint> extremesOf(std::span<const MetricPoint> points, std::size_t bucket) {
     std::vector<std::size_t> places{0};
     for (std::size_t from = 0; from < points.size(); from += bucket) {
-        const auto [low, high] = extremes(points, from, std::min(from + bucket, points.size()));
-        places.push_back(std::min(low, high));
-        places.push_back(std::max(low, high));
+        addExtremes(points, from, std::min(from + bucket, points.size()), places);
     }
     places.push_back(points.size() - 1);
     places.erase(std::unique(places.begin(), places.end()), places.end());

@@ -34,8 +34,8 @@ struct PlacedPoint {
 std::string encodePoints(std::span<const MetricPoint> points);
 Result<std::vector<MetricPoint>> decodePoints(std::string_view bytes);
 
-/// The first and the last point, and of every `bucketPoints` neighbours the least and the greatest
-/// (the first of equals; of nothing but NaN the first), in order of place.
+/// The first and the last point, and of every `bucketPoints` neighbours their extremes (as
+/// addExtremes has them), in order of place.
 std::string encodeLevel(std::span<const MetricPoint> points, int bucketPoints);
 Result<std::vector<PlacedPoint>> decodeLevel(std::string_view bytes);
 

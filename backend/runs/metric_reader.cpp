@@ -15,7 +15,7 @@ namespace {
 constexpr int kRunNoBits = 32;
 
 ChunkHead readHead(const Statement& row) {
-    return {row.intAt(0), row.intAt(1), row.intAt(2), row.intAt(3), row.intAt(4)};
+    return {row.intAt(0), row.intAt(1), row.intAt(2), row.intAt(3), row.intAt(4), row.intAt(5)};
 }
 
 Result<std::vector<PlacedPoint>> readLevel(Database& db, const ChunkHead& head, int bucket) {
@@ -50,8 +50,8 @@ int levelFor(const ChunkHead& head, std::int64_t bucketPoints) {
 // Feeds a series into a Thinner: its very first and last points apart, the rest in pieces.
 class ThinFeed {
  public:
-    ThinFeed(std::int64_t numPoints, int maxPoints)
-        : numPoints_(numPoints), thinner_(numPoints, maxPoints) {}
+    ThinFeed(std::int64_t numPoints, int maxPoints, bool isOfRanks)
+        : numPoints_(numPoints), thinner_(numPoints, maxPoints, isOfRanks) {}
 
     void addPoints(std::span<const MetricPoint> points) {
         for (const MetricPoint& point : points) {
@@ -111,13 +111,25 @@ Result<std::int64_t> findMetricKey(Database& db, std::string_view key) {
     return isThere ? query.intAt(0) : 0;
 }
 
-Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo, std::int64_t keyNo,
-                                              std::int64_t fromStep, std::int64_t toStep) {
+MetricPoint readTailPoint(const Statement& row, const TailRows& rows) {
+    MetricPoint point;
+    point.step = row.intAt(0);
+    point.epoch = row.intAt(1);
+    point.rows = row.intAt(2);
+    point.timeMs = row.intAt(3);
+    point.attempt = static_cast<int>(row.intAt(4));
+    point.line = row.intAt(8) - rows.first;
+    return point;
+}
+
+Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
+                                              const SeriesNo& series, std::int64_t fromStep,
+                                              std::int64_t toStep) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT no, position, first_step, last_step, num_points FROM "
-                                "metric_chunk WHERE run_no = ? AND key_no = ? AND last_step >= ? "
-                                "AND first_step <= ? ORDER BY position"));
-    query.bind(runNo).bind(keyNo).bind(fromStep).bind(toStep);
+                     db.prepare("SELECT no, position, first_step, last_step, num_points, num_ranks "
+                                "FROM metric_chunk WHERE run_no = ? AND key_no = ? AND rank = ? "
+                                "AND last_step >= ? AND first_step <= ? ORDER BY position"));
+    query.bind(runNo).bind(series.key).bind(series.rank).bind(fromStep).bind(toStep);
     std::vector<ChunkHead> heads;
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
@@ -153,6 +165,13 @@ std::int64_t MetricReader::Piece::numPoints() const {
     return count;
 }
 
+bool MetricReader::Piece::isOfRanks() const {
+    const auto hasRanks = [](const MetricPoint& point) { return point.ranks.has_value(); };
+    return std::any_of(chunks.begin(), chunks.end(),
+                       [](const ChunkHead& head) { return head.numRanks > 0; }) ||
+           std::any_of(points.begin(), points.end(), hasRanks);
+}
+
 Result<std::vector<MetricSeries>> MetricReader::read(const std::vector<MetricRequest>& requests) {
     RETURN_IF_ERROR(readTail(requests));
     std::vector<MetricSeries> all;
@@ -166,44 +185,32 @@ Result<std::vector<MetricSeries>> MetricReader::read(const std::vector<MetricReq
 
 // One pass over the tail for all requests.
 Status MetricReader::readTail(const std::vector<MetricRequest>& requests) {
-    std::vector<std::pair<std::uint32_t, std::size_t>> wanted;  // (key number, request)
     std::int64_t from = INT64_MAX, to = INT64_MIN;
-    keyNos_.assign(requests.size(), 0);
+    series_.assign(requests.size(), {});
     tails_.assign(requests.size(), {});
+    wanted_.clear();
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        ASSIGN_OR_RETURN(keyNos_[i], findMetricKey(db_, requests[i].key));
-        if (keyNos_[i] > 0) {
-            wanted.emplace_back(static_cast<std::uint32_t>(keyNos_[i]), i);
+        ASSIGN_OR_RETURN(series_[i].key, findMetricKey(db_, requests[i].key));
+        series_[i].rank = requests[i].range.rank;
+        if (series_[i].key > 0) {
+            wanted_.emplace_back(static_cast<std::uint32_t>(series_[i].key), i);
             from = std::min(from, requests[i].range.fromStep);
             to = std::max(to, requests[i].range.toStep);
         }
     }
-    std::sort(wanted.begin(), wanted.end());
+    std::sort(wanted_.begin(), wanted_.end());
     const TailRows rows = tailRowsOf(runNo_);
     ASSIGN_OR_RETURN(Statement query,
-                     db_.prepare("SELECT step, epoch, rows, time_ms, attempt, data FROM "
-                                 "metric_line WHERE no BETWEEN ? AND ? AND step BETWEEN ? AND ? "
-                                 "ORDER BY no"));
+                     db_.prepare("SELECT step, epoch, rows, time_ms, attempt, data, summaries, "
+                                 "rank, no FROM metric_line WHERE no BETWEEN ? AND ? AND step "
+                                 "BETWEEN ? AND ? ORDER BY no"));
     query.bind(rows.first).bind(rows.last).bind(from).bind(to);
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
         if (!isRow) {
             break;
         }
-        const TailValues values(query.blobAt(5));
-        const std::int64_t step = query.intAt(0);
-        std::size_t at = 0;
-        for (const auto& [keyNo, index] : wanted) {
-            at = values.lowerBound(keyNo, at);
-            if (at == values.size()) {
-                break;
-            }
-            const MetricRange& range = requests[index].range;
-            if (values.keyAt(at) == keyNo && step >= range.fromStep && step <= range.toStep) {
-                tails_[index].push_back({step, query.intAt(1), query.intAt(2), query.intAt(3),
-                                         values.valueAt(at), static_cast<int>(query.intAt(4))});
-            }
-        }
+        addTailRow(query, requests);
     }
     for (std::vector<MetricPoint>& tail : tails_) {
         settle(tail);
@@ -211,8 +218,37 @@ Status MetricReader::readTail(const std::vector<MetricRequest>& requests) {
     return okStatus();
 }
 
+void MetricReader::addTailRow(const Statement& row, const std::vector<MetricRequest>& requests) {
+    MetricPoint point = readTailPoint(row, tailRowsOf(runNo_));
+    const int rank = static_cast<int>(row.intAt(7));
+    const TailValues told(row.blobAt(5));
+    const std::vector<TailSummary> summaries = unpackTailSummaries(row.blobAt(6));
+    std::size_t at = 0;
+    for (const auto& [keyNo, index] : wanted_) {
+        const MetricRange& range = requests[index].range;
+        if (range.rank != rank || point.step < range.fromStep || point.step > range.toStep) {
+            continue;
+        }
+        at = told.lowerBound(keyNo, at);
+        if (at < told.size() && told.keyAt(at) == keyNo) {
+            point.value = told.valueAt(at);
+            point.ranks.reset();
+            tails_[index].push_back(point);
+        }
+        const auto isBefore = [](const TailSummary& one, std::uint32_t no) { return one.keyNo < no; };
+        const auto found = std::lower_bound(summaries.begin(), summaries.end(), keyNo, isBefore);
+        if (found != summaries.end() && found->keyNo == keyNo) {
+            point.value = found->summary.median;
+            point.ranks = found->summary.ranks;
+            tails_[index].push_back(point);
+        }
+    }
+}
+
 Result<MetricSeries> MetricReader::readOne(const MetricRequest& request, std::size_t index) {
-    MetricSeries series{request.key};
+    MetricSeries series;
+    series.key = request.key;
+    series.rank = request.range.rank;
     const MetricRange& range = request.range;
     const Status status = [&]() -> Status {
         ASSIGN_OR_RETURN(std::vector<Piece> pieces, piecesOf(index, range));
@@ -223,7 +259,7 @@ Result<MetricSeries> MetricReader::readOne(const MetricRequest& request, std::si
         series.numPoints = total;
         const bool isThin = range.maxPoints > 0 && total > std::max(range.maxPoints, 4);
         return isThin ? readThin(pieces, std::max(range.maxPoints, 4), series)
-                      : readRaw(pieces, range, series);
+                      : readRaw(pieces, series);
     }();
     if (absl::IsDataLoss(status)) {
         RETURN_IF_ERROR(readAround(index, range, series));
@@ -239,7 +275,7 @@ Result<std::vector<MetricReader::Piece>> MetricReader::piecesOf(std::size_t inde
                                                                 const MetricRange& range) {
     std::vector<MetricPoint>& tail = tails_[index];
     ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
-                     readChunkHeads(db_, runNo_, keyNos_[index], range.fromStep, range.toStep));
+                     readChunkHeads(db_, runNo_, series_[index], range.fromStep, range.toStep));
     std::vector<Piece> pieces;
     std::size_t usedTail = 0;
     for (std::size_t from = 0, to = 0; from < heads.size(); from = to) {
@@ -284,30 +320,22 @@ Status MetricReader::load(Piece& piece, const MetricRange& range) {
     return okStatus();
 }
 
-Status MetricReader::readRaw(std::vector<Piece>& pieces, const MetricRange& range,
-                             MetricSeries& series) {
-    const std::size_t most =
-        range.firstPoints > 0 ? static_cast<std::size_t>(range.firstPoints) : SIZE_MAX;
-    series.points.reserve(std::min<std::size_t>(most, static_cast<std::size_t>(series.numPoints)));
-    for (Piece& piece : pieces) {
+Status MetricReader::readRaw(const std::vector<Piece>& pieces, MetricSeries& series) {
+    series.points.reserve(static_cast<std::size_t>(series.numPoints));
+    for (const Piece& piece : pieces) {
         for (std::size_t i = 0; !piece.isLoaded && i < piece.chunks.size(); ++i) {
-            if (series.points.size() >= most) {
-                break;
-            }
             ASSIGN_OR_RETURN(const std::vector<MetricPoint> part, readChunk(db_, piece.chunks[i]));
             series.points.insert(series.points.end(), part.begin(), part.end());
         }
         series.points.insert(series.points.end(), piece.points.begin(), piece.points.end());
-        if (series.points.size() >= most) {
-            series.points.resize(most);
-            return okStatus();
-        }
     }
     return okStatus();
 }
 
 Status MetricReader::readThin(std::vector<Piece>& pieces, int maxPoints, MetricSeries& series) {
-    ThinFeed feed(series.numPoints, maxPoints);
+    const bool isOfRanks =
+        std::any_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.isOfRanks(); });
+    ThinFeed feed(series.numPoints, maxPoints, isOfRanks);
     for (const Piece& piece : pieces) {
         if (piece.isLoaded) {
             feed.addPoints(piece.points);
@@ -332,7 +360,7 @@ Status MetricReader::readThin(std::vector<Piece>& pieces, int maxPoints, MetricS
 
 Status MetricReader::readAround(std::size_t index, const MetricRange& range, MetricSeries& series) {
     ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
-                     readChunkHeads(db_, runNo_, keyNos_[index], range.fromStep, range.toStep));
+                     readChunkHeads(db_, runNo_, series_[index], range.fromStep, range.toStep));
     series.points.clear();
     std::string lost, why;
     for (const ChunkHead& head : heads) {
@@ -356,9 +384,6 @@ Status MetricReader::readAround(std::size_t index, const MetricRange& range, Met
                               lost, " cannot be read (", why, "); all others are there. A copy of ",
                               db_.path(), " may still have them");
     series.numPoints = static_cast<std::int64_t>(series.points.size());
-    if (range.firstPoints > 0 && series.numPoints > range.firstPoints) {
-        series.points.resize(static_cast<std::size_t>(range.firstPoints));
-    }
     series.isDecimated = range.maxPoints > 0 && series.numPoints > std::max(range.maxPoints, 4);
     if (series.isDecimated) {
         series.points = decimate(series.points, range.maxPoints);
@@ -369,7 +394,7 @@ Status MetricReader::readAround(std::size_t index, const MetricRange& range, Met
 Result<std::optional<MetricPoint>> MetricReader::last(const std::string& key) {
     RETURN_IF_ERROR(readTail({{key, {}}}));
     ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
-                     readChunkHeads(db_, runNo_, keyNos_[0], INT64_MIN, INT64_MAX));
+                     readChunkHeads(db_, runNo_, series_[0], INT64_MIN, INT64_MAX));
     std::optional<MetricPoint> newest;
     if (!tails_[0].empty()) {
         newest = tails_[0].back();

@@ -4,8 +4,10 @@
 // the extremes that plots are drawn from. docs/formats/metrics.md has the layout.
 //
 // The order of a metric's points is by step, then as they came; of the points of one step only the
-// newest attempt's count. Threads: one at a time, inside the caller's transaction. Failure: as of
+// newest attempt's count. What all ranks said of a step is one point; each rank's own points are a
+// series by themselves. Threads: one at a time, inside the caller's transaction. Failure: as of
 // Database; a damaged chunk takes nothing with it: it stays where it is and reading names it.
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,17 +18,27 @@
 
 #include "backend/runs/database.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/run_store.h"
+#include "backend/runs/run_lines.h"
+#include "backend/runs/run_metrics.h"
 
 namespace millrace::runs {
+
+/// Which points: of a metric, and of one rank or (kNoRank) of none.
+struct SeriesNo {
+    std::int64_t key = 0;  ///< metric_key.no; 0: no metric
+    int rank = values::kNoRank;
+    auto operator<=>(const SeriesNo&) const = default;
+};
 
 /// A chunk without its points.
 struct ChunkHead {
     std::int64_t no = 0, position = 0;
     std::int64_t firstStep = 0, lastStep = 0, numPoints = 0;
+    std::int64_t numRanks = 0;  ///< that its points stand for at most; 0: none
 };
 
-/// Brings points into the order of the store and drops those of a step's older attempts.
+/// Brings points into the order of the store, drops those of a step's older attempts, and makes the
+/// summaries of one step one.
 void settle(std::vector<MetricPoint>& points);
 
 /// Adds to the tail and makes chunks of it.
@@ -35,22 +47,26 @@ class MetricWriter {
     MetricWriter(Database& db, std::int64_t runNo) : db_(db), runNo_(runNo) {}
 
     /// A line of an attempt, at the end of the tail.
-    Status append(int attempt, const MetricLine& line);
+    Status append(int attempt, const ReportedLine& line);
     /// Seals a tail that has become long.
     Status sealIfLong();
     Status seal();
     /// Drops all points after `step`; the tail is sealed first.
     Status cutAfter(std::int64_t step);
-    /// A whole metric at once, in any order.
-    Status addSealed(std::int64_t keyNo, std::vector<MetricPoint> points);
 
  private:
-    using ByKey = std::map<std::int64_t, std::vector<MetricPoint>>;
+    struct Tail {
+        std::map<SeriesNo, std::vector<MetricPoint>> points;
+        std::int64_t lastLine = 0;
+    };
 
     Result<std::int64_t> keyNo(const std::string& key);
-    Result<ByKey> readTail();
-    Status cutKey(std::int64_t keyNo, std::int64_t step);
-    Status writeChunk(std::int64_t keyNo, std::int64_t position, std::span<const MetricPoint> part);
+    Status findNextLine();
+    Result<Tail> readTail();
+    Status addSealed(const SeriesNo& series, std::vector<MetricPoint> points);
+    Status cutSeries(const SeriesNo& series, std::int64_t step);
+    Status writeChunk(const SeriesNo& series, std::int64_t position,
+                      std::span<const MetricPoint> part);
     Status removeChunk(std::int64_t no);
 
     Database& db_;
@@ -76,39 +92,44 @@ class MetricReader {
         std::vector<MetricPoint> points;  ///< in range, with the tail's
         bool isLoaded = false;
         std::int64_t numPoints() const;
+        bool isOfRanks() const;
     };
 
     Status readTail(const std::vector<MetricRequest>& requests);
+    void addTailRow(const Statement& row, const std::vector<MetricRequest>& requests);
     Result<MetricSeries> readOne(const MetricRequest& request, std::size_t index);
     Result<std::vector<Piece>> piecesOf(std::size_t index, const MetricRange& range);
     Status load(Piece& piece, const MetricRange& range);
     Status readThin(std::vector<Piece>& pieces, int maxPoints, MetricSeries& series);
-    Status readRaw(std::vector<Piece>& pieces, const MetricRange& range, MetricSeries& series);
+    Status readRaw(const std::vector<Piece>& pieces, MetricSeries& series);
     /// What is left of a metric with damaged chunks, and which they are.
     Status readAround(std::size_t index, const MetricRange& range, MetricSeries& series);
 
     Database& db_;
     const std::int64_t runNo_;
     const std::string runId_;
-    std::vector<std::int64_t> keyNos_;             // of the requests; 0: not known
+    std::vector<SeriesNo> series_;                 // of the requests
     std::vector<std::vector<MetricPoint>> tails_;  // of the requests, in range
+    std::vector<std::pair<std::uint32_t, std::size_t>> wanted_;  // (key number, request), sorted
 };
 
-/// The chunks of a metric that touch a range of steps, in order of position.
-Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo, std::int64_t keyNo,
-                                              std::int64_t fromStep, std::int64_t toStep);
+/// The chunks of a series that touch a range of steps, in order of position.
+Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
+                                              const SeriesNo& series, std::int64_t fromStep,
+                                              std::int64_t toStep);
 /// kDataLoss when the chunk is damaged.
 Result<std::vector<MetricPoint>> readChunk(Database& db, const ChunkHead& head);
 /// Nothing for a key that no run has.
 Result<std::int64_t> findMetricKey(Database& db, std::string_view key);
-/// The row numbers that a run's lines may have in metric_line: each run has its own stretch of
-/// them, so that they lie together and grow as the lines come.
+/// The row numbers that a run's lines may have in metric_line: each run has its own range of them,
+/// so that they lie together and grow as the lines come. A line's number in the run is that of its
+/// row above `first`; none is used twice, also after its line was sealed or cut.
 struct TailRows {
     std::int64_t first = 0, last = 0;
 };
 TailRows tailRowsOf(std::int64_t runNo);
-
-/// Turns the rows of an older schema's metric_point into chunks.
-Status sealOldPoints(Database& db);
+/// What the values of a row have in common; its columns: step, epoch, rows, time_ms, attempt, data,
+/// summaries, rank, no.
+MetricPoint readTailPoint(const Statement& row, const TailRows& rows);
 
 }  // namespace millrace::runs

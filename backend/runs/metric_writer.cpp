@@ -17,6 +17,16 @@ constexpr std::int64_t kTailValues = 128 << 10;
 // compressed again a few times at most, and a metric has a few small chunks at most.
 constexpr std::int64_t kJoinRatio = 3;
 
+// What a late rank told of a step that was summarized without it.
+void joinInto(MetricPoint& into, const MetricPoint& late) {
+    const values::RankSummary joined =
+        values::joined({into.value, *into.ranks}, {late.value, *late.ranks});
+    into.value = joined.median;
+    into.ranks = joined.ranks;
+    into.line = std::max(into.line, late.line);
+    into.timeMs = std::max(into.timeMs, late.timeMs);
+}
+
 }  // namespace
 
 void settle(std::vector<MetricPoint>& points) {
@@ -30,10 +40,17 @@ void settle(std::vector<MetricPoint>& points) {
         for (to = from; to < points.size() && points[to].step == points[from].step; ++to) {
             newest = std::max(newest, points[to].attempt);
         }
+        std::size_t summary = points.size();  // where the step's is kept
         for (std::size_t i = from; i < to; ++i) {
-            if (points[i].attempt == newest) {
-                points[kept++] = points[i];
+            if (points[i].attempt != newest) {
+                continue;
             }
+            if (points[i].ranks && summary < kept) {
+                joinInto(points[summary], points[i]);
+                continue;
+            }
+            summary = points[i].ranks ? kept : summary;
+            points[kept++] = points[i];
         }
     }
     points.resize(kept);
@@ -53,25 +70,44 @@ Result<std::int64_t> MetricWriter::keyNo(const std::string& key) {
     return no;
 }
 
-Status MetricWriter::append(int attempt, const MetricLine& line) {
+// Behind the newest line that the tail has or that was sealed.
+Status MetricWriter::findNextLine() {
     const TailRows rows = tailRowsOf(runNo_);
+    ASSIGN_OR_RETURN(Statement newest,
+                     db_.prepare("SELECT max((SELECT coalesce(max(no), 0) FROM metric_line WHERE no "
+                                 "BETWEEN ?1 AND ?2), (SELECT ?1 + sealed_line FROM run WHERE "
+                                 "no = ?3))"));
+    ASSIGN_OR_RETURN(const bool isRow, newest.bind(rows.first).bind(rows.last).bind(runNo_).step());
+    INVARIANT(isRow, "an aggregate has a row");
+    nextLine_ = newest.intAt(0) + 1;
+    return okStatus();
+}
+
+Status MetricWriter::append(int attempt, const ReportedLine& line) {
     if (nextLine_ < 0) {
-        ASSIGN_OR_RETURN(Statement newest,
-                         db_.prepare("SELECT max(no) FROM metric_line WHERE no BETWEEN ? AND ?"));
-        ASSIGN_OR_RETURN(const bool isRow, newest.bind(rows.first).bind(rows.last).step());
-        nextLine_ = !isRow || newest.isNullAt(0) ? rows.first : newest.intAt(0) + 1;
+        RETURN_IF_ERROR(findNextLine());
     }
-    std::vector<TailValue> values;
-    values.reserve(line.values.size());
+    std::vector<TailValue> told;
+    told.reserve(line.values.size());
     for (const auto& [key, value] : line.values) {
         ASSIGN_OR_RETURN(const std::int64_t no, keyNo(key));
-        values.push_back({static_cast<std::uint32_t>(no), value});
+        told.push_back({static_cast<std::uint32_t>(no), value});
+    }
+    std::vector<TailSummary> summaries;
+    for (const auto& [key, summary] : line.summaries) {
+        ASSIGN_OR_RETURN(const std::int64_t no, keyNo(key));
+        summaries.push_back({static_cast<std::uint32_t>(no), summary});
     }
     ASSIGN_OR_RETURN(Statement insert,
-                     db_.prepare("INSERT INTO metric_line VALUES(?, ?, ?, ?, ?, ?, ?)"));
-    insert.bind(nextLine_++).bind(attempt).bind(line.step).bind(line.epoch).bind(line.rows);
-    const std::string packed = packTailValues(std::move(values));
-    return insert.bind(line.timeMs).bindBlob(packed).run();
+                     db_.prepare("INSERT INTO metric_line VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+    insert.bind(nextLine_++).bind(attempt).bind(line.rank).bind(line.step).bind(line.epoch);
+    const std::string packed = packTailValues(std::move(told));
+    insert.bind(line.rows).bind(line.timeMs).bindBlob(packed);
+    if (summaries.empty()) {
+        return insert.bindNull().run();
+    }
+    const std::string packedSummaries = packTailSummaries(std::move(summaries));
+    return insert.bindBlob(packedSummaries).run();
 }
 
 Status MetricWriter::sealIfLong() {
@@ -85,51 +121,58 @@ Status MetricWriter::sealIfLong() {
     return isLong ? seal() : okStatus();
 }
 
-Result<MetricWriter::ByKey> MetricWriter::readTail() {
+Result<MetricWriter::Tail> MetricWriter::readTail() {
     const TailRows rows = tailRowsOf(runNo_);
     ASSIGN_OR_RETURN(Statement query,
-                     db_.prepare("SELECT step, epoch, rows, time_ms, attempt, data FROM "
-                                 "metric_line WHERE no BETWEEN ? AND ? ORDER BY no"));
+                     db_.prepare("SELECT step, epoch, rows, time_ms, attempt, data, summaries, "
+                                 "rank, no FROM metric_line WHERE no BETWEEN ? AND ? ORDER BY no"));
     query.bind(rows.first).bind(rows.last);
-    ByKey points;
+    Tail tail;
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
         if (!isRow) {
-            return points;
+            return tail;
         }
-        MetricPoint point{query.intAt(0),
-                          query.intAt(1),
-                          query.intAt(2),
-                          query.intAt(3),
-                          0,
-                          static_cast<int>(query.intAt(4))};
-        const TailValues values(query.blobAt(5));
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            point.value = values.valueAt(i);
-            points[values.keyAt(i)].push_back(point);
+        MetricPoint point = readTailPoint(query, rows);
+        const int rank = static_cast<int>(query.intAt(7));
+        tail.lastLine = point.line;
+        const TailValues told(query.blobAt(5));
+        for (std::size_t i = 0; i < told.size(); ++i) {
+            point.value = told.valueAt(i);
+            tail.points[{told.keyAt(i), rank}].push_back(point);
+        }
+        for (const TailSummary& one : unpackTailSummaries(query.blobAt(6))) {
+            point.value = one.summary.median;
+            point.ranks = one.summary.ranks;
+            tail.points[{one.keyNo, rank}].push_back(point);
         }
     }
 }
 
 Status MetricWriter::seal() {
-    ASSIGN_OR_RETURN(ByKey tail, readTail());
-    for (auto& [keyNo, points] : tail) {
-        RETURN_IF_ERROR(addSealed(keyNo, std::move(points)));
+    ASSIGN_OR_RETURN(Tail tail, readTail());
+    if (tail.lastLine == 0) {
+        return okStatus();
     }
+    for (auto& [series, points] : tail.points) {
+        RETURN_IF_ERROR(addSealed(series, std::move(points)));
+    }
+    nextLine_ = -1;
+    ASSIGN_OR_RETURN(Statement note, db_.prepare("UPDATE run SET sealed_line = ? WHERE no = ?"));
+    RETURN_IF_ERROR(note.bind(tail.lastLine).bind(runNo_).run());
     const TailRows rows = tailRowsOf(runNo_);
     ASSIGN_OR_RETURN(Statement remove,
                      db_.prepare("DELETE FROM metric_line WHERE no BETWEEN ? AND ?"));
-    nextLine_ = -1;
     return remove.bind(rows.first).bind(rows.last).run();
 }
 
-Status MetricWriter::addSealed(std::int64_t keyNo, std::vector<MetricPoint> points) {
+Status MetricWriter::addSealed(const SeriesNo& series, std::vector<MetricPoint> points) {
     settle(points);
     if (points.empty()) {
         return okStatus();
     }
     ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
-                     readChunkHeads(db_, runNo_, keyNo, INT64_MIN, INT64_MAX));
+                     readChunkHeads(db_, runNo_, series, INT64_MIN, INT64_MAX));
     std::size_t from = heads.size();
     auto total = static_cast<std::int64_t>(points.size());
     while (from > 0) {
@@ -159,20 +202,28 @@ Status MetricWriter::addSealed(std::int64_t keyNo, std::vector<MetricPoint> poin
     std::int64_t position = heads.empty() ? 0 : heads.back().position + 1;
     for (std::size_t at = 0; at < all.size(); at += kChunkPoints) {
         const std::size_t count = std::min<std::size_t>(kChunkPoints, all.size() - at);
-        RETURN_IF_ERROR(writeChunk(keyNo, position++, std::span(all).subspan(at, count)));
+        RETURN_IF_ERROR(writeChunk(series, position++, std::span(all).subspan(at, count)));
     }
     return okStatus();
 }
 
-Status MetricWriter::writeChunk(std::int64_t keyNo, std::int64_t position,
+Status MetricWriter::writeChunk(const SeriesNo& series, std::int64_t position,
                                 std::span<const MetricPoint> part) {
     ASSIGN_OR_RETURN(Statement insert,
-                     db_.prepare("INSERT INTO metric_chunk(run_no, key_no, position, first_step, "
-                                 "last_step, num_points, level1024, level256, level64, level16, "
-                                 "points) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+                     db_.prepare("INSERT INTO metric_chunk(run_no, key_no, rank, position, "
+                                 "first_step, last_step, num_points, num_ranks, first_line, "
+                                 "last_line, level1024, level256, level64, level16, points) "
+                                 "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
     const auto count = static_cast<std::int64_t>(part.size());
-    insert.bind(runNo_).bind(keyNo).bind(position);
-    insert.bind(part.front().step).bind(part.back().step).bind(count);
+    std::int64_t numRanks = 0, firstLine = INT64_MAX, lastLine = 0;
+    for (const MetricPoint& point : part) {
+        numRanks = std::max<std::int64_t>(numRanks, point.ranks ? point.ranks->numRanks : 0);
+        firstLine = std::min(firstLine, point.line);
+        lastLine = std::max(lastLine, point.line);
+    }
+    insert.bind(runNo_).bind(series.key).bind(series.rank).bind(position);
+    insert.bind(part.front().step).bind(part.back().step).bind(count).bind(numRanks);
+    insert.bind(firstLine).bind(lastLine);
     std::array<std::string, kLevelBuckets.size()> levels;
     for (std::size_t i = 0; i < levels.size(); ++i) {
         if (hasLevel(count, kLevelBuckets[i])) {
@@ -193,29 +244,29 @@ Status MetricWriter::removeChunk(std::int64_t no) {
 
 Status MetricWriter::cutAfter(std::int64_t step) {
     RETURN_IF_ERROR(seal());
-    std::vector<std::int64_t> keyNos;
+    std::vector<SeriesNo> all;
     {
         ASSIGN_OR_RETURN(Statement query,
-                         db_.prepare("SELECT DISTINCT key_no FROM metric_chunk WHERE run_no = ? "
-                                     "AND last_step > ?"));
+                         db_.prepare("SELECT DISTINCT key_no, rank FROM metric_chunk WHERE "
+                                     "run_no = ? AND last_step > ?"));
         query.bind(runNo_).bind(step);
         for (;;) {
             ASSIGN_OR_RETURN(const bool isRow, query.step());
             if (!isRow) {
                 break;
             }
-            keyNos.push_back(query.intAt(0));
+            all.push_back({query.intAt(0), static_cast<int>(query.intAt(1))});
         }
     }
-    for (const std::int64_t keyNo : keyNos) {
-        RETURN_IF_ERROR(cutKey(keyNo, step));
+    for (const SeriesNo& series : all) {
+        RETURN_IF_ERROR(cutSeries(series, step));
     }
     return okStatus();
 }
 
-Status MetricWriter::cutKey(std::int64_t keyNo, std::int64_t step) {
+Status MetricWriter::cutSeries(const SeriesNo& series, std::int64_t step) {
     ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
-                     readChunkHeads(db_, runNo_, keyNo, INT64_MIN, INT64_MAX));
+                     readChunkHeads(db_, runNo_, series, INT64_MIN, INT64_MAX));
     for (const ChunkHead& head : heads) {
         if (head.lastStep <= step) {
             continue;
@@ -231,58 +282,9 @@ Status MetricWriter::cutKey(std::int64_t keyNo, std::int64_t step) {
         RETURN_IF_ERROR(part.status());
         std::erase_if(*part, [&](const MetricPoint& point) { return point.step > step; });
         RETURN_IF_ERROR(removeChunk(head.no));
-        RETURN_IF_ERROR(writeChunk(keyNo, head.position, *part));
+        RETURN_IF_ERROR(writeChunk(series, head.position, *part));
     }
     return okStatus();
-}
-
-namespace {
-
-// One metric of one run among the old rows, which stand in order.
-Status sealOldMetric(Database& db, std::int64_t runNo, std::int64_t keyNo,
-                     const AttemptLimits& limits) {
-    std::vector<MetricPoint> points;
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT step, epoch, rows, time_ms, value, attempt FROM "
-                                "metric_point WHERE run_no = ? AND key_no = ? "
-                                "ORDER BY step, attempt, worker, seq"));
-    query.bind(runNo).bind(keyNo);
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            break;
-        }
-        const MetricPoint point{query.intAt(0),    query.intAt(1),
-                                query.intAt(2),    query.intAt(3),
-                                query.doubleAt(4), static_cast<int>(query.intAt(5))};
-        if (limits.isVisible(point.attempt, point.step)) {
-            points.push_back(point);
-        }
-    }
-    return MetricWriter(db, runNo).addSealed(keyNo, std::move(points));
-}
-
-}  // namespace
-
-Status sealOldPoints(Database& db) {
-    std::int64_t runNo = -1, keyNo = -1;
-    AttemptLimits limits;
-    for (;;) {
-        // The next metric by a jump of the primary key, not by reading all rows between.
-        ASSIGN_OR_RETURN(Statement next,
-                         db.prepare("SELECT run_no, key_no FROM metric_point WHERE "
-                                    "(run_no, key_no) > (?, ?) ORDER BY run_no, key_no LIMIT 1"));
-        ASSIGN_OR_RETURN(const bool isRow, next.bind(runNo).bind(keyNo).step());
-        if (!isRow) {
-            return okStatus();
-        }
-        if (next.intAt(0) != runNo) {
-            ASSIGN_OR_RETURN(limits, AttemptLimits::readOld(db, next.intAt(0)));
-        }
-        runNo = next.intAt(0);
-        keyNo = next.intAt(1);
-        RETURN_IF_ERROR(sealOldMetric(db, runNo, keyNo, limits));
-    }
 }
 
 }  // namespace millrace::runs

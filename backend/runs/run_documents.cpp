@@ -1,11 +1,12 @@
-// RunStore, the part that reads large documents: plans and receipts of very many files.
+#include "backend/runs/run_documents.h"
+
 #include <algorithm>
 
 #include "backend/core/hash.h"
 #include "backend/core/utf8.h"
 #include "backend/runs/database.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/run_store.h"
+#include "backend/runs/store_file.h"
 
 namespace millrace::runs {
 namespace {
@@ -31,19 +32,19 @@ auto withDocument(Database& db, std::string_view id, LargeDocument which, Take t
 
 }  // namespace
 
-Result<std::string> RunStore::document(std::string_view id, LargeDocument which) const {
-    MutexLock lock(browseMutex_);
-    return withDocument(*browser_, id, which,
+Result<std::string> DocumentPages::document(std::string_view id, LargeDocument which) const {
+    MutexLock lock(file_.browseMutex);
+    return withDocument(*file_.browser, id, which,
                         [](std::string_view text) { return toUtf8(text); });
 }
 
-Result<DocumentPage> RunStore::documentPage(std::string_view id, LargeDocument which,
+Result<DocumentPage> DocumentPages::documentPage(std::string_view id, LargeDocument which,
                                             std::int64_t offset, std::int64_t bytesMax) const {
     if (offset < 0 || bytesMax < 1) {
         return invalidArgument("a page of a document begins at 0 or later and has a byte at least");
     }
-    MutexLock lock(browseMutex_);
-    return withDocument(*browser_, id, which, [&](std::string_view text) {
+    MutexLock lock(file_.browseMutex);
+    return withDocument(*file_.browser, id, which, [&](std::string_view text) {
         const std::size_t from = std::min(static_cast<std::size_t>(offset), text.size());
         return DocumentPage{std::string(text.substr(from, static_cast<std::size_t>(bytesMax))),
                             static_cast<std::int64_t>(text.size()),

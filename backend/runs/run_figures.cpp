@@ -19,38 +19,6 @@ Status addTimedSteps(Database& db, std::int64_t runNo, std::int64_t rows, std::i
     return update.bind(rows).bind(ms).bind(runNo).run();
 }
 
-// By run: the keys whose series have something to tell.
-Result<std::map<std::int64_t, std::vector<std::string>>> figureKeys(Database& db) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT run_no, key FROM latest_metric WHERE key = ?1 OR "
-                                "substr(key, 1, 5) = 'eval.'"));
-    query.bind(kStepMetric);
-    std::map<std::int64_t, std::vector<std::string>> keys;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return keys;
-        }
-        std::string key = query.textAt(1);
-        if (key == kStepMetric || isBestKept(key)) {
-            keys[query.intAt(0)].push_back(std::move(key));
-        }
-    }
-}
-
-// From the first step to the last, evaluations with it: the lines between were not looked at. How
-// long a run paused between two attempts is not known.
-Status timeOldSteps(Database& db, std::int64_t runNo, const std::vector<MetricPoint>& ends) {
-    ASSIGN_OR_RETURN(const std::int64_t attempts,
-                     db.queryInt(strCat("SELECT attempt FROM run WHERE no = ", runNo)));
-    if (attempts > 1 || ends.size() < 2) {
-        return okStatus();
-    }
-    const std::int64_t rows = ends.back().rows - ends.front().rows;
-    const std::int64_t ms = ends.back().timeMs - ends.front().timeMs;
-    return rows > 0 && ms > 0 ? addTimedSteps(db, runNo, rows, ms) : okStatus();
-}
-
 }  // namespace
 
 std::optional<MetricPoint> bestOf(const MetricSeries& series) {
@@ -85,7 +53,7 @@ Status setBest(Database& db, std::int64_t runNo, std::string_view key,
     return update.bind(runNo).bind(key).run();
 }
 
-Status FigureWriter::add(const MetricLine& line) {
+Status FigureWriter::add(const ReportedLine& line) {
     bool isStep = false, isEval = false;
     for (const auto& [key, value] : line.values) {
         isStep = isStep || key == kStepMetric;
@@ -162,24 +130,6 @@ Status FigureWriter::writeBest(const std::string& key, const std::vector<MetricP
         ASSIGN_OR_RETURN(best, readBest(db_, runNo_, key));
     }
     return best == before ? okStatus() : setBest(db_, runNo_, key, best);
-}
-
-Status gatherOldRuns(Database& db) {
-    ASSIGN_OR_RETURN(const auto runs, figureKeys(db));
-    for (const auto& [runNo, keys] : runs) {
-        std::vector<MetricRequest> requests;
-        for (const std::string& key : keys) {
-            requests.push_back({key, {0, INT64_MAX, kFewestPoints}});
-        }
-        ASSIGN_OR_RETURN(const std::vector<MetricSeries> all,
-                         MetricReader(db, runNo, "").read(requests));
-        for (const MetricSeries& series : all) {
-            RETURN_IF_ERROR(series.key == kStepMetric
-                                ? timeOldSteps(db, runNo, series.points)
-                                : setBest(db, runNo, series.key, bestOf(series)));
-        }
-    }
-    return okStatus();
 }
 
 }  // namespace millrace::runs

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/runs/database.h"
-#include "backend/runs/run_store.h"
+#include "backend/runs/run_lines.h"
 
 namespace millrace::runs {
 
@@ -37,7 +37,7 @@ class FigureWriter {
 
     /// A line that was stored, in the order of the commit. Before `finish`, and before the newest
     /// values are brought up to date.
-    Status add(const MetricLine& line);
+    Status add(const ReportedLine& line);
     /// `isOldAttempt`: of an attempt that is not the newest one.
     Status finish(bool isOldAttempt);
 
@@ -59,8 +59,5 @@ class FigureWriter {
     std::int64_t rows_ = 0, ms_ = 0;
     std::map<std::string, std::vector<MetricPoint>> evals_;
 };
-
-/// Of the runs of a store before schema 5.
-Status gatherOldRuns(Database& db);
 
 }  // namespace millrace::runs

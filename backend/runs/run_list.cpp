@@ -1,4 +1,5 @@
-// RunStore, the part that reads many: lists, names, metrics.
+#include "backend/runs/run_list.h"
+
 #include <algorithm>
 #include <chrono>
 #include <span>
@@ -7,10 +8,9 @@
 #include "backend/core/hash.h"
 #include "backend/core/json.h"
 #include "backend/runs/database.h"
-#include "backend/runs/metric_table.h"
 #include "backend/runs/run_filter.h"
 #include "backend/runs/run_rows.h"
-#include "backend/runs/run_store.h"
+#include "backend/runs/store_file.h"
 
 namespace millrace::runs {
 namespace {
@@ -225,25 +225,16 @@ std::string joined(const std::vector<std::string>& ids) {
     return ids.size() > 8 ? text + ", ..." : text;
 }
 
-// All statements of `read` see the store at one moment.
-template <class T, class Read>
-Result<T> inSnapshot(Database& db, Read read) {
-    RETURN_IF_ERROR(db.exec("BEGIN"));
-    Result<T> result = read();
-    RETURN_IF_ERROR(db.exec("ROLLBACK"));
-    return result;
-}
-
 constexpr std::string_view kChangeSql = "SELECT value FROM counter WHERE name = 'change'";
 
 }  // namespace
 
-Result<RunPage> RunStore::list(const RunQuery& query) const {
+Result<RunPage> RunLists::list(const RunQuery& query) const {
     if (query.pageSize < 1 || query.pageSize > kPageSizeMax) {
         return invalidArgument("page size ", query.pageSize, ": must be 1 to ", kPageSizeMax);
     }
-    MutexLock lock(browseMutex_);
-    Database& db = *browser_;
+    MutexLock lock(file_.browseMutex);
+    Database& db = *file_.browser;
     const TimeLimit limit(db, kListTime);
     Result<RunPage> listed = inSnapshot<RunPage>(db, [&]() -> Result<RunPage> {
         RunPage page;
@@ -268,14 +259,14 @@ Result<RunPage> RunStore::list(const RunQuery& query) const {
     return listed;
 }
 
-Result<std::int64_t> RunStore::changeCursor() const {
-    MutexLock lock(readMutex_);
-    return reader_->queryInt(kChangeSql);
+Result<std::int64_t> RunLists::changeCursor() const {
+    MutexLock lock(file_.readMutex);
+    return file_.reader->queryInt(kChangeSql);
 }
 
-Result<RunStore::Group> RunStore::findGroup(std::string_view submitKey) const {
-    MutexLock lock(readMutex_);
-    Database& db = *reader_;
+Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
+    MutexLock lock(file_.readMutex);
+    Database& db = *file_.reader;
     return inSnapshot<Group>(db, [&]() -> Result<Group> {
         Group group;
         ASSIGN_OR_RETURN(Statement first,
@@ -304,9 +295,9 @@ Result<RunStore::Group> RunStore::findGroup(std::string_view submitKey) const {
     });
 }
 
-Result<std::vector<RunStore::WaitingRun>> RunStore::waiting() const {
-    MutexLock lock(readMutex_);
-    ASSIGN_OR_RETURN(Statement query, reader_->prepare("SELECT id, resume_from FROM run WHERE "
+Result<std::vector<RunLists::WaitingRun>> RunLists::waiting() const {
+    MutexLock lock(file_.readMutex);
+    ASSIGN_OR_RETURN(Statement query, file_.reader->prepare("SELECT id, resume_from FROM run WHERE "
                                                        "state = 'queued' ORDER BY queue_no"));
     std::vector<WaitingRun> queue;
     for (;;) {
@@ -318,10 +309,10 @@ Result<std::vector<RunStore::WaitingRun>> RunStore::waiting() const {
     }
 }
 
-Result<std::vector<std::string>> RunStore::underWay() const {
-    MutexLock lock(readMutex_);
+Result<std::vector<std::string>> RunLists::underWay() const {
+    MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(Statement query,
-                     reader_->prepare("SELECT id FROM run WHERE state IN ('starting', 'running', "
+                     file_.reader->prepare("SELECT id FROM run WHERE state IN ('starting', 'running', "
                                       "'stopping') ORDER BY no"));
     std::vector<std::string> ids;
     for (;;) {
@@ -333,7 +324,7 @@ Result<std::vector<std::string>> RunStore::underWay() const {
     }
 }
 
-Result<std::string> RunStore::findId(std::string_view text) const {
+Result<std::string> RunLists::findId(std::string_view text) const {
     if (text.empty()) {
         return invalidArgument("a run is named by its id or name, not by nothing");
     }
@@ -346,9 +337,9 @@ Result<std::string> RunStore::findId(std::string_view text) const {
         "substr(r.name, 1, length(?1)) = ?1 OR substr(r.id, 3, length(?1)) = ?1) AND "
         "r.is_deleted = 0",
     };
-    MutexLock lock(readMutex_);
+    MutexLock lock(file_.readMutex);
     for (const std::string_view way : kWays) {
-        ASSIGN_OR_RETURN(const std::vector<std::string> ids, idsBy(*reader_, way, text));
+        ASSIGN_OR_RETURN(const std::vector<std::string> ids, idsBy(*file_.reader, way, text));
         if (ids.size() == 1) {
             return ids[0];
         }
@@ -358,49 +349,6 @@ Result<std::string> RunStore::findId(std::string_view text) const {
         }
     }
     return notFound("run '", text, "': not known");
-}
-
-Result<MetricSeries> RunStore::metrics(std::string_view id, std::string_view key,
-                                       const MetricRange& range) const {
-    ASSIGN_OR_RETURN(std::vector<MetricSeries> series, metrics(id, {{std::string(key), range}}));
-    return std::move(series.front());
-}
-
-Result<std::vector<MetricSeries>> RunStore::metrics(
-    std::string_view id, const std::vector<MetricRequest>& requests) const {
-    MutexLock lock(browseMutex_);
-    Database& db = *browser_;
-    // One snapshot: a seal moves points from the tail into chunks.
-    return inSnapshot<std::vector<MetricSeries>>(db, [&]() -> Result<std::vector<MetricSeries>> {
-        ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
-        return MetricReader(db, no, id).read(requests);
-    });
-}
-
-Result<std::optional<std::int64_t>> RunStore::resumedFrom(std::string_view id, int attempt) const {
-    MutexLock lock(readMutex_);
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*reader_, id));
-    ASSIGN_OR_RETURN(Statement query,
-                     reader_->prepare("SELECT min(resume_step) FROM attempt WHERE run_no = ? AND "
-                                      "attempt > ? AND has_begun = 1"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).step());
-    return isRow && !query.isNullAt(0) ? std::optional(query.intAt(0)) : std::nullopt;
-}
-
-Result<std::vector<std::string>> RunStore::metricKeys(std::string_view id) const {
-    MutexLock lock(browseMutex_);
-    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*browser_, id));
-    ASSIGN_OR_RETURN(Statement query, browser_->prepare("SELECT key FROM latest_metric WHERE "
-                                                       "run_no = ? ORDER BY key"));
-    query.bind(no);
-    std::vector<std::string> keys;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return keys;
-        }
-        keys.push_back(query.textAt(0));
-    }
 }
 
 }  // namespace millrace::runs

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/values/metric_line.h"
 #include "backend/values/run_detail.h"
 #include "backend/values/run_list.h"
 
@@ -31,16 +32,8 @@ inline bool isTerminal(RunState state) {
     return isEnded(state);
 }
 
-/// One value of a metric. `value` may be NaN or infinite.
-struct MetricPoint {
-    std::int64_t step = 0;   ///< from 1
-    std::int64_t epoch = 0;  ///< from 0
-    std::int64_t rows = 0;   ///< rows trained so far
-    std::int64_t timeMs = 0;
-    double value = 0;
-    int attempt = 1;
-    bool operator==(const MetricPoint&) const = default;
-};
+using values::MetricPoint;
+using values::MetricSeries;
 
 /// What the daemon measures beside a run ("system.cpu_percent"), not what the run itself reports.
 constexpr bool isSystemMetric(std::string_view name) {
@@ -85,15 +78,6 @@ constexpr bool isBetter(MetricSense sense, double value, double than) {
                                                    ? value > than
                                                    : value < than));
 }
-
-/// A metric over a range of steps, in order of step.
-struct MetricSeries {
-    std::string key;
-    std::vector<MetricPoint> points;
-    std::int64_t numPoints = 0;  ///< in the range before thinning out
-    bool isDecimated = false;    ///< minimum and maximum of each bucket were kept
-    std::string problem;         ///< one sentence when stored points are damaged and left out
-};
 
 using values::kFromLast;
 using values::kFromStart;

@@ -135,6 +135,16 @@ Result<std::int64_t> runNo(Database& db, std::string_view id) {
     return query.intAt(0);
 }
 
+Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id) {
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT is_deleted, state FROM run WHERE no = ?"));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+    const auto state = isThere ? runStateOf(query.textAt(1)) : std::nullopt;
+    if (!isThere || query.intAt(0) == 0 || !state || !isTerminal(*state)) {
+        return failedPrecondition("run ", id, ": only a deleted run is purged");
+    }
+    return okStatus();
+}
+
 Status touchRun(Database& db, std::int64_t no) {
     ASSIGN_OR_RETURN(Statement count,
                      db.prepare("UPDATE counter SET value = value + 1 WHERE name = 'change'"));
@@ -146,18 +156,9 @@ Status touchRun(Database& db, std::int64_t no) {
 }
 
 Result<AttemptLimits> AttemptLimits::read(Database& db, std::int64_t no) {
-    return readWhere(db, no, "AND has_begun = 1");
-}
-
-Result<AttemptLimits> AttemptLimits::readOld(Database& db, std::int64_t no) {
-    return readWhere(db, no, "");
-}
-
-Result<AttemptLimits> AttemptLimits::readWhere(Database& db, std::int64_t no,
-                                               std::string_view which) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare(strCat("SELECT attempt, resume_step FROM attempt WHERE run_no = ? ",
-                                       which)));
+                     db.prepare("SELECT attempt, resume_step FROM attempt WHERE run_no = ? AND "
+                                "has_begun = 1"));
     query.bind(no);
     AttemptLimits limits;
     for (;;) {

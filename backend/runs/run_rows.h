@@ -27,19 +27,27 @@ Result<std::int64_t> runNo(Database& db, std::string_view id);
 Status writeDocument(Database& db, std::int64_t no, std::string_view kind, std::string_view text);
 /// The document and the columns that lists read; nothing for an empty text.
 Status writeReceipt(Database& db, std::int64_t no, std::string_view text);
+/// kFailedPrecondition unless the run is deleted and has ended.
+Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id);
 /// Takes the next change number and gives it to the run.
 Status touchRun(Database& db, std::int64_t no);
+
+// All statements of `read` see the store at one moment.
+template <class T, class Read>
+Result<T> inSnapshot(Database& db, Read read) {
+    RETURN_IF_ERROR(db.exec("BEGIN"));
+    Result<T> result = read();
+    RETURN_IF_ERROR(db.exec("ROLLBACK"));
+    return result;
+}
 
 /// What readers see of older attempts: nothing after the step that a newer one began at.
 class AttemptLimits {
  public:
     static Result<AttemptLimits> read(Database& db, std::int64_t no);
-    /// Of a file of schema 3 or older: there an attempt replaced at once.
-    static Result<AttemptLimits> readOld(Database& db, std::int64_t no);
     bool isVisible(int attempt, std::int64_t step) const;
 
  private:
-    static Result<AttemptLimits> readWhere(Database& db, std::int64_t no, std::string_view which);
     std::vector<AttemptRecord> begun_;
 };
 

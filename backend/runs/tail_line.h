@@ -1,13 +1,16 @@
 #pragma once
-// The values of a line in the tail as bytes: (key number, value) of 12 bytes each, by key.
+// The values of a line in the tail as bytes: (key number, value) of 12 bytes each, and summaries of
+// several ranks of 40 bytes each, both by key.
 //
-// Pure. Bytes that are no multiple of 12 lose their end; nothing is read beyond them.
+// Pure. Bytes that are no multiple of an item lose their end; nothing is read beyond them.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "backend/values/metric_line.h"
 
 namespace millrace::runs {
 
@@ -71,5 +74,65 @@ class TailValues {
  private:
     std::string_view bytes_;
 };
+
+/// u32 key, then as RankSummary: f64 median, least, greatest, i32 ranks of the ends, i32 ranks.
+inline constexpr std::size_t kTailSummaryBytes = 40;
+
+struct TailSummary {
+    std::uint32_t keyNo = 0;
+    values::RankSummary summary;
+};
+
+/// Of a key that stands twice the first counts.
+inline std::string packTailSummaries(std::vector<TailSummary> items) {
+    std::stable_sort(items.begin(), items.end(), [](const TailSummary& a, const TailSummary& b) {
+        return a.keyNo < b.keyNo;
+    });
+    std::string bytes;
+    bytes.reserve(items.size() * kTailSummaryBytes);
+    const auto put = [&bytes](auto value) {
+        char item[sizeof(value)];
+        std::memcpy(item, &value, sizeof(value));
+        bytes.append(item, sizeof(value));
+    };
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (i > 0 && items[i].keyNo == items[i - 1].keyNo) {
+            continue;
+        }
+        const values::RankSpread& ranks = items[i].summary.ranks;
+        put(items[i].keyNo);
+        put(items[i].summary.median);
+        put(ranks.least);
+        put(ranks.greatest);
+        put(static_cast<std::int32_t>(ranks.leastRank));
+        put(static_cast<std::int32_t>(ranks.greatestRank));
+        put(static_cast<std::int32_t>(ranks.numRanks));
+    }
+    return bytes;
+}
+
+/// All of them, by key.
+inline std::vector<TailSummary> unpackTailSummaries(std::string_view bytes) {
+    std::vector<TailSummary> items;
+    const auto get = [&bytes](auto& value) {
+        std::memcpy(&value, bytes.data(), sizeof(value));
+        bytes.remove_prefix(sizeof(value));
+    };
+    while (bytes.size() >= kTailSummaryBytes) {
+        TailSummary& item = items.emplace_back();
+        std::int32_t numbers[3] = {};
+        get(item.keyNo);
+        get(item.summary.median);
+        get(item.summary.ranks.least);
+        get(item.summary.ranks.greatest);
+        for (std::int32_t& number : numbers) {
+            get(number);
+        }
+        item.summary.ranks.leastRank = numbers[0];
+        item.summary.ranks.greatestRank = numbers[1];
+        item.summary.ranks.numRanks = numbers[2];
+    }
+    return items;
+}
 
 }  // namespace millrace::runs

@@ -20,8 +20,8 @@ constexpr int kMostSingles = 16;
 constexpr std::size_t kEntryBytes = 64;  // of a map beside its texts
 constexpr std::size_t kMostNameShown = 80;
 
-runs::MetricLine metricLine(std::uint64_t seq, const rank::Metrics& metrics) {
-    runs::MetricLine line;
+runs::ReportedLine metricLine(std::uint64_t seq, const rank::Metrics& metrics) {
+    runs::ReportedLine line;
     line.seq = static_cast<std::int64_t>(seq);
     line.step = metrics.step;
     line.epoch = metrics.epoch;
@@ -117,6 +117,7 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender,
     }
     worker.doorAttempt = static_cast<int>(sender.attempt);
     worker.connection = connection;
+    worker.rank = sender.role == "rank" ? static_cast<int>(sender.rank) : values::kNoRank;
     if (line.seq <= worker.lastSeq && !worker.lines.empty()) {
         return true;  // sent again while it waits here
     }
@@ -133,7 +134,7 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender,
     return true;
 }
 
-void LineIntake::addOwn(const std::string& runId, int attempt, runs::MetricLine line) {
+void LineIntake::addOwn(const std::string& runId, int attempt, runs::ReportedLine line) {
     Run& run = runs_[runId];
     run.id = runId;
     if (run.ownAttempt != attempt) {
@@ -167,6 +168,7 @@ runs::LineBatch LineIntake::batchOf(const Turn& turn, std::size_t count) const {
     runs::LineBatch batch;
     batch.runId = turn.run.id;
     std::tie(batch.attempt, batch.worker) = turn.key;
+    batch.rank = turn.worker.rank;
     const std::int64_t now = clock_.wallMs();
     for (std::size_t i = 0; i < count; ++i) {
         const rank::RankLine& line = turn.worker.lines[i];
@@ -182,8 +184,8 @@ runs::LineBatch LineIntake::batchOf(const Turn& turn, std::size_t count) const {
                         {{"run", batch.runId}, {"name", checkpoint->name}});
             }
         } else if (const auto* progress = std::get_if<rank::Progress>(&line.body)) {
-            const bool isFeed = batch.worker == "feed";
-            batch.progress = isFeed ? batch.progress : progressOf(*progress);
+            // Where the run stands is what rank 0 says.
+            batch.progress = batch.rank == 0 ? progressOf(*progress) : batch.progress;
         }
     }
     return batch;

@@ -41,7 +41,7 @@ class LineIntake {
     bool add(rank::ConnectionId connection, const rank::Sender& sender, rank::RankLine line);
     /// A line of the daemon's own. It is stored with the next lines of the run, or alone when the
     /// one after it comes first; only a full disk makes it lose one.
-    void addOwn(const std::string& runId, int attempt, runs::MetricLine line);
+    void addOwn(const std::string& runId, int attempt, runs::ReportedLine line);
     bool isEmpty() const;
     bool isEmpty(const std::string& runId) const;
     /// Commits what is there, but for runs that failed a moment ago.
@@ -56,6 +56,7 @@ class LineIntake {
  private:
     struct Worker {
         int doorAttempt = 1;
+        int rank = values::kNoRank;  // kNoRank: a feed
         rank::ConnectionId connection = 0;
         std::uint64_t lastSeq = 0;  // taken in or committed
         std::deque<rank::RankLine> lines;
@@ -66,7 +67,7 @@ class LineIntake {
         std::string id;
         std::map<WorkerKey, Worker> workers;
         int ownAttempt = 1;
-        std::vector<runs::MetricLine> own;
+        std::vector<runs::ReportedLine> own;
         std::int64_t retryAtNs = 0, backoffNs = 0;
         std::string trouble;  // why it waits
         std::string note;     // what was left out or put aside

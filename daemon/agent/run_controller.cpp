@@ -181,9 +181,11 @@ void RunController::recordSystem() {
         return;
     }
     for (const auto& [id, run] : active_) {
-        runs::MetricLine line = run->position();
+        runs::ReportedLine line = run->position();
         line.timeMs = report->sample.timeMs;
-        line.values = systemValues(*report, id);
+        SystemValues measured = systemValues(*report, id);
+        line.values = std::move(measured.values);
+        line.summaries = std::move(measured.summaries);
         if (run->attempt() > 0 && !line.values.empty()) {
             intake_.addOwn(id, run->attempt(), std::move(line));
         }

@@ -424,7 +424,9 @@ Result<RunService::MetricAnswer> RunService::metrics(const std::string& run,
     for (std::string& name : wanted) {
         requests.push_back({std::move(name), range});
     }
-    ASSIGN_OR_RETURN(answer.series, store_.metrics(answer.runId, requests));
+    ASSIGN_OR_RETURN(runs::SeriesAtCursor read, store_.metricsAtCursor(answer.runId, requests));
+    answer.series = std::move(read.series);
+    answer.cursor = read.cursor;
     return answer;
 }
 

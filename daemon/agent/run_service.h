@@ -78,6 +78,7 @@ class RunService {
     struct MetricAnswer {
         std::string runId;
         std::vector<runs::MetricSeries> series;
+        values::MetricCursor cursor;  ///< behind all that was stored then, of whatever metrics
     };
     /// `names`: none for all of the run's own and, `withSystem`, what is measured beside it.
     Result<MetricAnswer> metrics(const std::string& run, const std::vector<std::string>& names,

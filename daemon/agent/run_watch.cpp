@@ -1,6 +1,7 @@
 #include "daemon/agent/run_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/core/json.h"
 
@@ -142,107 +143,69 @@ void RunWatch::addLive(RunChanges& changes) {
     }
 }
 
-MetricFollower::MetricFollower(const runs::RunStore& store, std::string runId, MetricWish wish)
+MetricFollower::MetricFollower(const runs::RunMetrics& store, std::string runId, MetricWish wish)
     : store_(store),
       runId_(std::move(runId)),
       names_(wish.names.begin(), wish.names.end()),
       fromStep_(wish.fromStep),
-      withSystem_(wish.withSystem) {}
+      withSystem_(wish.withSystem),
+      rank_(wish.rank),
+      cursor_(wish.after) {}
 
 bool MetricFollower::isWanted(const std::string& name) const {
     return names_.empty() ? withSystem_ || !runs::isSystemMetric(name) : names_.contains(name);
 }
 
-Result<MetricChanges> MetricFollower::next(std::size_t most) {
-    MetricChanges changes;
-    // The state is read before the points: an ended run's points are all there then.
-    ASSIGN_OR_RETURN(const runs::RunSummary run, readSummary(store_, runId_));
-    RETURN_IF_ERROR(noticeAttempt(run, changes));
-    if (run.revision != readRevision_) {
-        readRevision_ = run.revision;
-        RETURN_IF_ERROR(addNew(most, changes));
+Result<values::MetricChunk> MetricFollower::next(std::size_t most) {
+    ASSIGN_OR_RETURN(runs::MetricLines stored, store_.metricLines(runId_, cursor_, most, rank_));
+    RETURN_IF_ERROR(learnNames(stored.lines));
+    values::MetricChunk chunk;
+    for (values::MetricLine& line : stored.lines) {
+        if (line.step >= fromStep_) {
+            keepWanted(line, chunk);
+        }
     }
-    std::stable_sort(
-        changes.points.begin(), changes.points.end(),
-        [](const MetricValue& a, const MetricValue& b) { return a.point.step < b.point.step; });
-    changes.isEnd = changes.points.empty() && runs::isTerminal(run.state);
-    return changes;
+    cursor_ = chunk.cursor = stored.cursor;
+    chunk.replacesAfterStep = stored.replacesAfterStep;
+    chunk.isCaughtUp = !stored.isMore;
+    // An ended run's lines are all there when its state is.
+    chunk.isEnd = stored.hasEnded && !stored.isMore;
+    return chunk;
 }
 
-// Once a newer attempt begins, the store drops what older ones wrote after the step it goes on from:
-// what was sent of it is void.
-Status MetricFollower::noticeAttempt(const runs::RunSummary& run, MetricChanges& changes) {
-    const int before = attempt_;
-    if (before == run.attempt) {
-        return okStatus();
-    }
-    ASSIGN_OR_RETURN(const std::vector<runs::AttemptRecord> attempts, store_.attempts(runId_));
-    for (const runs::AttemptRecord& one : attempts) {
-        attempt_ = one.hasBegun ? one.attempt : attempt_;
-    }
-    if (before == 0 || before == attempt_) {
-        return okStatus();
-    }
-    ASSIGN_OR_RETURN(const std::optional<std::int64_t> resumed, store_.resumedFrom(runId_, before));
-    const std::int64_t keep = resumed.value_or(0);
-    for (auto& [name, sent] : sent_) {
-        if (sent.step > keep) {
-            sent = {keep, before, INT64_MAX};
-        }
-    }
-    changes.replacesAfterStep = keep;
-    return okStatus();
-}
-
-Status MetricFollower::addNew(std::size_t most, MetricChanges& changes) {
-    constexpr std::int64_t kMostAtOneStep = 10'000;
-    ASSIGN_OR_RETURN(const std::vector<std::string> names, store_.metricKeys(runId_));
-    std::vector<runs::MetricRequest> requests;
-    for (const std::string& name : names) {
-        if (!isWanted(name)) {
-            continue;
-        }
-        const auto sent = sent_.find(name);
-        // No thinning out; what is more than `most` waits for the next call.
-        runs::MetricRange range{fromStep_, INT64_MAX, 0, static_cast<int>(most) + 1};
-        if (sent != sent_.end()) {
-            range.fromStep = sent->second.step;
-            range.firstPoints += static_cast<int>(std::min(sent->second.count, kMostAtOneStep));
-        }
-        requests.push_back({name, range});
-    }
-    ASSIGN_OR_RETURN(const std::vector<runs::MetricSeries> all, store_.metrics(runId_, requests));
-    for (const runs::MetricSeries& series : all) {
-        if (!addSeries(series, most, changes)) {
-            readRevision_.reset();
-        }
-    }
-    return okStatus();
-}
-
-// False: there is more than `most`.
-bool MetricFollower::addSeries(const runs::MetricSeries& series, std::size_t most,
-                               MetricChanges& changes) {
-    const auto known = sent_.find(series.key);
-    const Sent before = known == sent_.end() ? Sent{INT64_MIN, 0, 0} : known->second;
-    std::int64_t toSkip = before.count;
-    std::size_t count = 0;
-    for (const runs::MetricPoint& point : series.points) {
-        if (point.step == before.step && point.attempt <= before.attempt) {
-            const bool isOlder = point.attempt < before.attempt;
-            if (isOlder || toSkip-- > 0) {
-                continue;
+Status MetricFollower::learnNames(const std::vector<values::MetricLine>& lines) {
+    std::vector<std::uint32_t> unknown;
+    for (const values::MetricLine& line : lines) {
+        for (const values::MetricValue& value : line.values) {
+            if (keys_.try_emplace(value.key).second) {
+                unknown.push_back(value.key);
             }
         }
-        if (count++ == most) {
-            return false;
-        }
-        Sent& sent = sent_[series.key];
-        const bool isSame = sent.step == point.step && sent.attempt == point.attempt;
-        sent = {point.step, point.attempt, isSame ? sent.count + 1 : 1};
-        changes.points.push_back({series.key, point});
     }
-    return true;
+    if (unknown.empty()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(values::MetricNames names, store_.metricNames(unknown));
+    for (auto& [number, name] : names) {
+        const bool isWantedOne = isWanted(name);
+        keys_[number] = {std::move(name), isWantedOne, false};
+    }
+    return okStatus();
+}
+
+void MetricFollower::keepWanted(values::MetricLine& line, values::MetricChunk& chunk) {
+    std::erase_if(line.values,
+                  [this](const auto& value) { return !keys_.at(value.key).isWanted; });
+    if (line.values.empty()) {
+        return;
+    }
+    for (const values::MetricValue& value : line.values) {
+        Key& key = keys_.at(value.key);
+        if (!std::exchange(key.isTold, true)) {
+            chunk.names[value.key] = key.name;
+        }
+    }
+    chunk.lines.push_back(std::move(line));
 }
 
 }  // namespace millrace::agent

@@ -2,7 +2,7 @@
 // RunWatch and MetricFollower: what streams of changes are made of, asked for step by step.
 //
 // They read the store and keep only positions, so a slow reader costs nothing: changes of a run
-// coalesce, points of metrics are never left out. Threads: one owner each.
+// coalesce, lines of metrics are never left out. Threads: one owner each.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -51,51 +51,39 @@ class RunWatch {
     bool isStarted_ = false;
 };
 
-struct MetricValue {
-    std::string name;
-    runs::MetricPoint point;
-};
-
-struct MetricChanges {
-    std::vector<MetricValue> points;      ///< by step, then name
-    std::int64_t replacesAfterStep = -1;  ///< >= 0: a new attempt; what was sent after it is void
-    bool isEnd = false;                   ///< the run has ended and all was sent
-};
-
-/// Which points of a run are asked for.
+/// Which lines of a run are asked for.
 struct MetricWish {
     std::vector<std::string> names;  ///< none: all of the run's own
     std::int64_t fromStep = 0;       ///< inclusive
     bool withSystem = false;         ///< without names: also what the daemon measures beside it
+    int rank = values::kNoRank;      ///< only what this rank told; kNoRank: the run's own
+    values::MetricCursor after{};    ///< where a reader stands that comes back
 };
 
+/// Tells a run's lines, each exactly once, also to a reader who comes back with its cursor.
 class MetricFollower {
  public:
-    MetricFollower(const runs::RunStore& store, std::string runId, MetricWish wish);
-    /// The next points, about `most` at most.
-    Result<MetricChanges> next(std::size_t most);
+    MetricFollower(const runs::RunMetrics& store, std::string runId, MetricWish wish);
+    /// The next lines, about `most` at most.
+    Result<values::MetricChunk> next(std::size_t most);
 
  private:
-    /// The last point sent of a metric: several may stand at one step.
-    struct Sent {
-        std::int64_t step = 0;
-        int attempt = 0;
-        std::int64_t count = 0;  // of this attempt's points at this step
-    };
-
     bool isWanted(const std::string& name) const;
-    Status addNew(std::size_t most, MetricChanges& changes);
-    bool addSeries(const runs::MetricSeries& series, std::size_t most, MetricChanges& changes);
-    Status noticeAttempt(const runs::RunSummary& run, MetricChanges& changes);
+    Status learnNames(const std::vector<values::MetricLine>& lines);
+    void keepWanted(values::MetricLine& line, values::MetricChunk& chunk);
 
-    const runs::RunStore& store_;
+    struct Key {
+        std::string name;
+        bool isWanted = false, isTold = false;
+    };
+    const runs::RunMetrics& store_;
     const std::string runId_;
     const std::set<std::string> names_;
     const std::int64_t fromStep_;
     const bool withSystem_;
-    std::map<std::string, Sent> sent_;  // by name
-    int attempt_ = 0;
-    std::optional<std::uint64_t> readRevision_;  // of the run, when all its points were sent
+    const int rank_;
+    values::MetricCursor cursor_;
+    std::map<std::uint32_t, Key> keys_;  // by number
 };
 
 }  // namespace millrace::agent

@@ -1,5 +1,8 @@
 #include "daemon/agent/system_metrics.h"
 
+#include <charconv>
+#include <utility>
+
 #include "backend/core/status.h"
 #include "backend/values/metric_names.h"
 
@@ -19,25 +22,58 @@ void add(Values& values, std::string name, const std::optional<Number>& value) {
     }
 }
 
+// The rank of "rank3"; nothing for a feed.
+std::optional<int> rankOf(const std::string& worker) {
+    constexpr std::string_view kPrefix = "rank";
+    int rank = 0;
+    const char* const end = worker.data() + worker.size();
+    const bool isRank =
+        worker.starts_with(kPrefix) &&
+        std::from_chars(worker.data() + kPrefix.size(), end, rank).ptr == end;
+    return isRank ? std::optional(rank) : std::nullopt;
+}
+
+// A figure of the ranks of a run: of one rank as it is, of several their summary.
+void addRanks(const std::string& name, std::vector<values::RankValue> told, SystemValues& out) {
+    if (told.size() == 1) {
+        out.values.emplace_back(name, told.front().value);
+    } else if (!told.empty()) {
+        out.summaries.emplace_back(name, values::summarize(std::move(told)));
+    }
+}
+
 }  // namespace
 
-Values systemValues(const NodeReport& report, const std::string& runId) {
-    Values values;
-    add(values, metric::kSystemCpuPercent, report.sample.cpuPercent);
-    add(values, metric::kSystemMemoryUsedBytes, report.sample.memoryUsedBytes);
+SystemValues systemValues(const NodeReport& report, const std::string& runId) {
+    SystemValues out;
+    Values& all = out.values;
+    add(all, metric::kSystemCpuPercent, report.sample.cpuPercent);
+    add(all, metric::kSystemMemoryUsedBytes, report.sample.memoryUsedBytes);
     for (const values::GpuSample& gpu : report.sample.gpus) {
-        add(values, metric::ofGpu(gpu.index, metric::kGpuUtilizationPercent),
-            gpu.utilizationPercent);
-        add(values, metric::ofGpu(gpu.index, metric::kGpuMemoryUsedBytes), gpu.memoryUsedBytes);
+        add(all, metric::ofGpu(gpu.index, metric::kGpuUtilizationPercent), gpu.utilizationPercent);
+        add(all, metric::ofGpu(gpu.index, metric::kGpuMemoryUsedBytes), gpu.memoryUsedBytes);
     }
+    std::vector<values::RankValue> cpu, memory;
     for (const values::ProcessSample& use : report.sample.processes) {
-        if (use.runId == runId) {
-            const std::string prefix = strCat("system.", use.worker, ".");
-            add(values, prefix + "cpu_percent", use.cpuPercent);
-            add(values, prefix + "memory_bytes", use.memoryBytes);
+        if (use.runId != runId) {
+            continue;
         }
+        if (const auto rank = rankOf(use.worker)) {
+            if (use.cpuPercent) {
+                cpu.push_back({*rank, *use.cpuPercent});
+            }
+            if (use.memoryBytes) {
+                memory.push_back({*rank, static_cast<double>(*use.memoryBytes)});
+            }
+            continue;
+        }
+        const std::string prefix = strCat("system.", use.worker, ".");
+        add(all, prefix + "cpu_percent", use.cpuPercent);
+        add(all, prefix + "memory_bytes", use.memoryBytes);
     }
-    return values;
+    addRanks("system.rank.cpu_percent", std::move(cpu), out);
+    addRanks("system.rank.memory_bytes", std::move(memory), out);
+    return out;
 }
 
 std::optional<NodeReport> SystemRecorder::due(bool isActive, std::int64_t steadyNs) {

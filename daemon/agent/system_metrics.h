@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/values/metric_line.h"
 #include "backend/values/node.h"
 
 namespace millrace::agent {
@@ -30,9 +31,13 @@ class SystemSource {
     virtual NodeReport latest() const = 0;
 };
 
-/// Names and values of what `report` says of the node and of a run's workers on it.
-std::vector<std::pair<std::string, double>> systemValues(const NodeReport& report,
-                                                         const std::string& runId);
+/// What `report` says of the node and of a run's workers on it, by name. What ranks take is
+/// "system.rank.*", of several ranks summarized.
+struct SystemValues {
+    std::vector<std::pair<std::string, double>> values;
+    std::vector<std::pair<std::string, values::RankSummary>> summaries;
+};
+SystemValues systemValues(const NodeReport& report, const std::string& runId);
 
 /// Decides when there is something to store.
 class SystemRecorder {

@@ -68,7 +68,7 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
             notFound("no node '", request->node(), "'; this daemon is on ", node);
         return openStream<v1::NodeSample>(
             parts_.pump, [status]() -> Result<Produced<v1::NodeSample>> { return status; },
-            std::chrono::milliseconds(100));
+            {std::chrono::milliseconds(100)});
     }
     // Looked at more often than samples come, so that a new one is sent soon; latest wins.
     constexpr std::chrono::milliseconds kLook{200};
@@ -85,7 +85,7 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
             produced.isEnd = position->left > 0 && --position->left == 0;
             return produced;
         },
-        kLook);
+        {kLook});
 }
 
 grpc::ServerUnaryReactor* DaemonService::Status(Context* context, const v1::DaemonStatusRequest*,

@@ -1,8 +1,8 @@
 #include "daemon/rpc/runs_service.h"
 
 #include <deque>
+#include <utility>
 
-#include "daemon/rpc/run_messages.h"
 #include "daemon/rpc/stream_writer.h"
 #include "proto/convert/detail_convert.h"
 #include "proto/convert/enum_convert.h"
@@ -65,16 +65,42 @@ class UpdateSource {
     bool isEnd_ = false;
 };
 
+/// Lines as chunks. The first that has caught up is told even if it is empty: the reader waits for
+/// it.
+class ChunkSource {
+ public:
+    explicit ChunkSource(agent::MetricFollower follower) : follower_(std::move(follower)) {}
+
+    Result<Produced<v1::MetricChunk>> next() {
+        ASSIGN_OR_RETURN(const values::MetricChunk chunk, follower_.next(kChunkItems));
+        Produced<v1::MetricChunk> produced;
+        const bool isFirstCaughtUp = chunk.isCaughtUp && !std::exchange(hasCaughtUp_, true);
+        if (!chunk.lines.empty() || chunk.isEnd || chunk.replacesAfterStep || isFirstCaughtUp) {
+            produced.message = convert::toProto(chunk);
+        }
+        produced.isEnd = chunk.isEnd;
+        produced.isMoreReady = !chunk.isCaughtUp;
+        return produced;
+    }
+
+ private:
+    agent::MetricFollower follower_;
+    bool hasCaughtUp_ = false;
+};
+
 /// A stream that ends at once with what was wrong with the request.
 template <class Message>
 grpc::ServerWriteReactor<Message>* refuse(StreamPump& pump, const Status& status) {
     return openStream<Message>(
-        pump, [status]() -> Result<Produced<Message>> { return status; }, kFollowInterval);
+        pump, [status]() -> Result<Produced<Message>> { return status; }, {kFollowInterval});
 }
 
 class RunsService final : public v1::Runs::CallbackService {
  public:
-    RunsService(agent::RunService& runs, ServiceParts parts) : runs_(runs), parts_(parts) {}
+    RunsService(agent::RunService& runs, ServiceParts parts)
+        : runs_(runs), parts_(parts), news_(runs.live().subscribe([&pump = parts.pump] {
+              pump.tellNews();
+          })) {}
 
     using Context = grpc::CallbackServerContext;
     using Unary = grpc::ServerUnaryReactor;
@@ -99,6 +125,7 @@ class RunsService final : public v1::Runs::CallbackService {
  private:
     agent::RunService& runs_;
     const ServiceParts parts_;
+    const std::unique_ptr<agent::LiveTable::Subscription> news_;
 };
 
 }  // namespace
@@ -172,7 +199,7 @@ grpc::ServerWriteReactor<v1::RunUpdate>* RunsService::Watch(Context*,
     auto source = std::make_shared<UpdateSource>(std::move(*watch));
     return openStream<v1::RunUpdate>(
         parts_.pump, [source] { return source->next(); },
-        std::chrono::milliseconds(std::clamp(wanted, kLeastWatchMs, kMostWatchMs)));
+        {std::chrono::milliseconds(std::clamp(wanted, kLeastWatchMs, kMostWatchMs)), true});
 }
 
 RunsService::Unary* RunsService::MetricRange(Context* context,
@@ -185,6 +212,7 @@ RunsService::Unary* RunsService::MetricRange(Context* context,
         range.maxPoints = request->max_points() == 0
                               ? kDefaultPoints
                               : std::clamp(static_cast<int>(request->max_points()), 4, kMostPoints);
+        range.rank = request->has_rank() ? request->rank() : values::kNoRank;
         ASSIGN_OR_RETURN(
             const agent::RunService::MetricAnswer answer,
             runs_.metrics(request->run(), {request->names().begin(), request->names().end()}, range,
@@ -193,6 +221,7 @@ RunsService::Unary* RunsService::MetricRange(Context* context,
         for (const runs::MetricSeries& series : answer.series) {
             *response->add_series() = convert::toProto(series);
         }
+        *response->mutable_cursor() = convert::toProto(answer.cursor);
         return okStatus();
     });
 }
@@ -201,25 +230,16 @@ grpc::ServerWriteReactor<v1::MetricChunk>* RunsService::WatchMetrics(
     Context*, const v1::WatchMetricsRequest* request) {
     agent::MetricWish wish{{request->names().begin(), request->names().end()},
                            request->from_step(),
-                           request->with_system()};
+                           request->with_system(),
+                           request->has_rank() ? request->rank() : values::kNoRank,
+                           convert::fromProto(request->after())};
     Result<agent::MetricFollower> follower = runs_.followMetrics(request->run(), std::move(wish));
     if (!follower.ok()) {
         return refuse<v1::MetricChunk>(parts_.pump, follower.status());
     }
-    auto shared = std::make_shared<agent::MetricFollower>(std::move(*follower));
+    auto source = std::make_shared<ChunkSource>(std::move(*follower));
     return openStream<v1::MetricChunk>(
-        parts_.pump,
-        [shared]() -> Result<Produced<v1::MetricChunk>> {
-            ASSIGN_OR_RETURN(const agent::MetricChanges changes, shared->next(kChunkItems));
-            Produced<v1::MetricChunk> produced;
-            if (!changes.points.empty() || changes.isEnd || changes.replacesAfterStep >= 0) {
-                produced.message = toProto(changes);
-            }
-            produced.isEnd = changes.isEnd;
-            produced.isMoreReady = changes.points.size() >= static_cast<std::size_t>(kChunkItems);
-            return produced;
-        },
-        kFollowInterval);
+        parts_.pump, [source] { return source->next(); }, {kFollowInterval, true});
 }
 
 grpc::ServerWriteReactor<v1::LogChunk>* RunsService::Logs(Context*,
@@ -244,7 +264,7 @@ grpc::ServerWriteReactor<v1::LogChunk>* RunsService::Logs(Context*,
             produced.isMoreReady = !page.isAtEnd;
             return produced;
         },
-        kFollowInterval);
+        {kFollowInterval});
 }
 
 RunsService::Unary* RunsService::Stop(Context* context, const v1::StopRunRequest* request,

@@ -34,6 +34,13 @@ void StreamPump::poke() {
     wake_.notifyAll();
 }
 
+void StreamPump::tellNews() {
+    MutexLock lock(mutex_);
+    ++news_;
+    isPoked_ = true;
+    wake_.notifyAll();
+}
+
 void StreamPump::endAll() {
     MutexLock lock(mutex_);
     isEnding_ = true;
@@ -41,11 +48,11 @@ void StreamPump::endAll() {
     wake_.notifyAll();
 }
 
-SteadyTime StreamPump::turnAll(bool isEnding) {
+SteadyTime StreamPump::turnAll(bool isEnding, std::uint64_t news) {
     const SteadyTime now = std::chrono::steady_clock::now();
     SteadyTime next = now + kIdle;
     std::erase_if(streams_, [&](const std::shared_ptr<PumpedStream>& stream) {
-        if (!stream->turn(now, isEnding)) {
+        if (!stream->turn(now, isEnding, news)) {
             return true;
         }
         next = std::min(next, stream->due());
@@ -58,6 +65,7 @@ void StreamPump::loop(std::stop_token stop) {
     SteadyTime next = std::chrono::steady_clock::now() + kIdle;
     while (!stop.stop_requested()) {
         bool isEnding = false;
+        std::uint64_t news = 0;
         {
             MutexLock lock(mutex_);
             while (!isPoked_ && !stop.stop_requested()) {
@@ -70,10 +78,11 @@ void StreamPump::loop(std::stop_token stop) {
             }
             isPoked_ = false;
             isEnding = isEnding_;
+            news = news_;
             streams_.insert(streams_.end(), added_.begin(), added_.end());
             added_.clear();
         }
-        next = turnAll(isEnding);
+        next = turnAll(isEnding, news);
     }
 }
 

@@ -17,7 +17,13 @@
 
 namespace millrace::rpc {
 
-/// A source's answer. Nothing and no end: ask again after the stream's interval.
+/// When a source is asked again that had nothing, or nothing more.
+struct Pace {
+    std::chrono::milliseconds interval{0};  ///< no sooner
+    bool isOnNews = false;  ///< and not before StreamPump::tellNews(); else after the interval
+};
+
+/// A source's answer. Nothing and no end: ask again as the stream's pace says.
 template <class Message>
 struct Produced {
     std::optional<Message> message;
@@ -59,14 +65,10 @@ class StreamWriter final : public grpc::ServerWriteReactor<Message> {
 template <class Message>
 class WriterTurns final : public PumpedStream {
  public:
-    WriterTurns(StreamWriter<Message>* writer, Source<Message> source,
-                std::chrono::milliseconds interval)
-        : writer_(writer),
-          flags_(writer->flags()),
-          source_(std::move(source)),
-          interval_(interval) {}
+    WriterTurns(StreamWriter<Message>* writer, Source<Message> source, Pace pace)
+        : writer_(writer), flags_(writer->flags()), source_(std::move(source)), pace_(pace) {}
 
-    bool turn(SteadyTime now, bool isEnding) override {
+    bool turn(SteadyTime now, bool isEnding, std::uint64_t news) override {
         if (flags_->isWriting) {
             due_ = SteadyTime::max();
             return true;
@@ -80,10 +82,15 @@ class WriterTurns final : public PumpedStream {
         if (isLastSent_) {
             return finish(grpc::Status::OK);
         }
+        if (pace_.isOnNews && news == heardNews_ && !isMoreReady_) {
+            due_ = SteadyTime::max();
+            return true;
+        }
         if (now < notBefore_) {
             due_ = notBefore_;
             return true;
         }
+        heardNews_ = news;
         return produce(now);
     }
     SteadyTime due() const override { return due_; }
@@ -95,8 +102,9 @@ class WriterTurns final : public PumpedStream {
             return finish(toGrpc(produced.status()));
         }
         isLastSent_ = produced->isEnd;
-        notBefore_ = produced->isMoreReady || produced->isEnd ? now : now + interval_;
-        due_ = notBefore_;
+        isMoreReady_ = produced->isMoreReady;
+        notBefore_ = produced->isMoreReady || produced->isEnd ? now : now + pace_.interval;
+        due_ = pace_.isOnNews && !produced->isMoreReady ? SteadyTime::max() : notBefore_;
         if (!produced->message.has_value()) {
             return produced->isEnd ? finish(grpc::Status::OK) : true;
         }
@@ -115,17 +123,18 @@ class WriterTurns final : public PumpedStream {
     StreamWriter<Message>* writer_;
     std::shared_ptr<typename StreamWriter<Message>::Flags> flags_;
     Source<Message> source_;
-    const std::chrono::milliseconds interval_;
+    const Pace pace_;
     Message outgoing_;
     SteadyTime notBefore_{}, due_{};
-    bool isLastSent_ = false;
+    std::uint64_t heardNews_ = UINT64_MAX;  // before the first turn: there may be something
+    bool isLastSent_ = false, isMoreReady_ = false;
 };
 
 template <class Message>
 grpc::ServerWriteReactor<Message>* openStream(StreamPump& pump, Source<Message> source,
-                                              std::chrono::milliseconds interval) {
+                                              Pace pace) {
     auto* writer = new StreamWriter<Message>(pump);
-    pump.add(std::make_shared<WriterTurns<Message>>(writer, std::move(source), interval));
+    pump.add(std::make_shared<WriterTurns<Message>>(writer, std::move(source), pace));
     return writer;
 }
 

@@ -1,13 +1,21 @@
 #pragma once
-// Series of metrics as messages of millrace.v1.
+// Metrics between values and the messages of millrace.v1: series, lines, cursors.
 //
-// Threads: any. Failure: none.
+// fromProto never fails: columns of unequal length are cut to the shortest, what a peer left out
+// becomes the default.
 #include <millrace/v1/runs.pb.h>
 
-#include "backend/runs/run_record.h"
+#include "backend/values/metric_line.h"
 
 namespace millrace::convert {
 
-v1::MetricSeries toProto(const runs::MetricSeries& series);
+v1::MetricSeries toProto(const values::MetricSeries& series);
+values::MetricSeries fromProto(const v1::MetricSeries& series);
+
+v1::MetricCursor toProto(const values::MetricCursor& cursor);
+values::MetricCursor fromProto(const v1::MetricCursor& cursor);
+
+v1::MetricChunk toProto(const values::MetricChunk& chunk);
+values::MetricChunk fromProto(const v1::MetricChunk& chunk);
 
 }  // namespace millrace::convert

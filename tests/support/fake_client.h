@@ -159,7 +159,7 @@ class FakeClient : public DaemonClient {
     }
     std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
                                                StreamHandler<MetricChunk> handler) override {
-        answers_.note(answers_.metricStarts_, request.fromStep);
+        answers_.note(answers_.metricStarts_, request.after.line);
         return answers_.play(answers_.metricScripts, std::move(handler));
     }
     std::unique_ptr<Subscription> logs(const LogsRequest& request,

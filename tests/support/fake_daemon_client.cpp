@@ -5,6 +5,7 @@
 
 #include "tests/support/fake_client.h"
 #include "tests/support/fake_stream.h"
+#include "tests/support/metric_lines.h"
 
 namespace millrace::client {
 
@@ -95,7 +96,7 @@ class FakeDaemonClient final : public FakeClient {
     std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
                                                StreamHandler<MetricChunk> handler) override {
         return std::make_unique<FakeSubscription>(
-            daemon_.openMetrics(request.run, request.fromStep, std::move(handler)));
+            daemon_.openMetrics(request.run, request.after, std::move(handler)));
     }
     std::unique_ptr<Subscription> logs(const LogsRequest& request,
                                        StreamHandler<LogChunk> handler) override {
@@ -238,7 +239,7 @@ void FakeDaemon::setState(const std::string& id, RunState state) {
     }
     MutexLock lock(mutex_);
     tellLocked("metrics", id, [](FakeStream& feed) {
-        static_cast<FakeFeed<MetricChunk>&>(feed).add({{}, true, 0});
+        static_cast<FakeFeed<MetricChunk>&>(feed).add(chunkOf({}, true));
         feed.end(okStatus(), true);
     });
     tellLocked("logs", id, [](FakeStream& feed) {
@@ -313,20 +314,30 @@ Result<RunPage> FakeDaemon::list(const ListRequest& request) {
 
 void FakeDaemon::addPoints(const std::string& run, std::vector<MetricPoint> points) {
     MutexLock lock(mutex_);
-    auto& stored = points_[run];
-    stored.insert(stored.end(), points.begin(), points.end());
-    for (const auto& chunk : chunksOf(std::move(points))) {
+    Told& told = told_[run];
+    for (const auto& part : chunksOf(std::move(points))) {
+        MetricChunk chunk = chunkOf(part, false, std::nullopt, told.nextLine);
+        chunk.cursor.attempt = told.attempt;
+        chunk.isCaughtUp = true;
+        told.nextLine += std::ssize(part);
+        told.names.insert(chunk.names.begin(), chunk.names.end());
+        told.lines.insert(told.lines.end(), chunk.lines.begin(), chunk.lines.end());
         tellLocked("metrics", run, [&](FakeStream& feed) {
-            static_cast<FakeFeed<MetricChunk>&>(feed).add({chunk, false, 0});
+            static_cast<FakeFeed<MetricChunk>&>(feed).add(chunk);
         });
     }
 }
 
 void FakeDaemon::beginAttempt(const std::string& run, std::int64_t step) {
     MutexLock lock(mutex_);
-    std::erase_if(points_[run], [step](const MetricPoint& point) { return point.step > step; });
+    Told& told = told_[run];
+    std::erase_if(told.lines, [step](const auto& line) { return line.step > step; });
+    told.resumes.push_back(step);
+    ++told.attempt;
+    MetricChunk chunk = chunkOf({}, false, step, told.nextLine);
+    chunk.cursor.attempt = told.attempt;
     tellLocked("metrics", run, [&](FakeStream& feed) {
-        static_cast<FakeFeed<MetricChunk>&>(feed).add({{}, false, step > 0 ? step : -1});
+        static_cast<FakeFeed<MetricChunk>&>(feed).add(chunk);
     });
 }
 
@@ -376,7 +387,7 @@ void FakeDaemon::comeBack() {
 void FakeDaemon::forgetEverything() {
     MutexLock lock(mutex_);
     runs_.clear();
-    points_.clear();
+    told_.clear();
     lines_.clear();
     revision_ = 0;
 }
@@ -468,20 +479,33 @@ std::shared_ptr<FakeStream> FakeDaemon::openRuns(StreamHandler<RunUpdate> handle
     return feed;
 }
 
-std::shared_ptr<FakeStream> FakeDaemon::openMetrics(const std::string& run, std::int64_t fromStep,
+// Attempt n of a run is the n-th that began; the first needs no word.
+std::shared_ptr<FakeStream> FakeDaemon::openMetrics(const std::string& run,
+                                                    const values::MetricCursor& after,
                                                     StreamHandler<MetricChunk> handler) {
     auto feed = std::make_shared<FakeFeed<MetricChunk>>(std::move(handler));
     MutexLock lock(mutex_);
-    metricStarts_.push_back(fromStep);
-    std::vector<MetricPoint> points = points_[run];
-    std::erase_if(points, [&](const MetricPoint& point) { return point.step < fromStep; });
-    for (auto& chunk : chunksOf(std::move(points))) {
-        feed->add({std::move(chunk), false, 0});
+    metricStarts_.push_back(after.line);
+    const Told& told = told_[run];
+    MetricChunk chunk;
+    chunk.names = told.names;
+    chunk.cursor = {told.attempt, told.nextLine - 1};
+    chunk.isCaughtUp = true;
+    for (std::size_t i = static_cast<std::size_t>(std::max(after.attempt, 1)) - 1;
+         after.line > 0 && i < told.resumes.size(); ++i) {
+        chunk.replacesAfterStep = std::min(chunk.replacesAfterStep.value_or(INT64_MAX),
+                                           told.resumes[i]);
     }
+    for (const values::MetricLine& line : told.lines) {
+        if (line.number > after.line) {
+            chunk.lines.push_back(line);
+        }
+    }
+    feed->add(std::move(chunk));
     admitLocked("metrics", run, feed);
     const auto found = runs_.find(run);
     if (!isAway_ && found != runs_.end() && isEnded(found->second.summary.state)) {
-        feed->add({{}, true, 0});
+        feed->add(chunkOf({}, true, std::nullopt, told.nextLine));
         feed->end(okStatus(), true);
     }
     return feed;

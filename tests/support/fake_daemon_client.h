@@ -61,6 +61,7 @@ class FakeDaemon : public FakeAnswers {
     int numHanging() const;
     int numStreams(const std::string& kind) const;  ///< open ones
     std::vector<ListRequest> lists() const;
+    /// The lines behind which streams of metrics began.
     std::vector<std::int64_t> metricStarts() const;
     std::vector<LogsRequest> logRequests() const;
 
@@ -84,7 +85,8 @@ class FakeDaemon : public FakeAnswers {
     void admitLocked(const std::string& kind, const std::string& run,
                      const std::shared_ptr<FakeStream>& feed) MR_REQUIRES(mutex_);
     std::shared_ptr<FakeStream> openRuns(StreamHandler<RunUpdate> handler) MR_EXCLUDES(mutex_);
-    std::shared_ptr<FakeStream> openMetrics(const std::string& run, std::int64_t fromStep,
+    std::shared_ptr<FakeStream> openMetrics(const std::string& run,
+                                            const values::MetricCursor& after,
                                             StreamHandler<MetricChunk> handler) MR_EXCLUDES(mutex_);
     std::shared_ptr<FakeStream> openLogs(const LogsRequest& request,
                                          StreamHandler<LogChunk> handler) MR_EXCLUDES(mutex_);
@@ -98,7 +100,15 @@ class FakeDaemon : public FakeAnswers {
     mutable Mutex mutex_;
     CondVar changed_;
     std::map<std::string, RunDetail> runs_ MR_GUARDED_BY(mutex_);
-    std::map<std::string, std::vector<MetricPoint>> points_ MR_GUARDED_BY(mutex_);
+    /// A run's lines of metrics, as the store of a daemon numbers them.
+    struct Told {
+        values::MetricNames names;
+        std::vector<values::MetricLine> lines;
+        std::int64_t nextLine = 1;
+        int attempt = 1;
+        std::vector<std::int64_t> resumes;  // of the second attempt and those behind it
+    };
+    std::map<std::string, Told> told_ MR_GUARDED_BY(mutex_);
     std::map<std::string, std::vector<LogLine>> lines_ MR_GUARDED_BY(mutex_);
     std::vector<NodeInfo> nodes_ MR_GUARDED_BY(mutex_);
     std::vector<Stream> streams_ MR_GUARDED_BY(mutex_);

@@ -195,13 +195,47 @@ Json jsonOf(const client::SpecError& error) {
             {"column", orNull(static_cast<std::int64_t>(error.column))}};
 }
 
+// What several ranks said: "value" beside it is their median.
+Json jsonOf(const values::RankSpread& ranks) {
+    return {{"count", ranks.numRanks},
+            {"least", jsonNumber(ranks.least)},
+            {"least_rank", ranks.leastRank},
+            {"greatest", jsonNumber(ranks.greatest)},
+            {"greatest_rank", ranks.greatestRank}};
+}
+
+Json jsonOf(const std::string& run, const values::MetricLine& line,
+            const values::MetricNames& names) {
+    Json out = {{"type", "metrics"},
+                {"run", run},
+                {"step", line.step},
+                {"epoch", line.epoch},
+                {"time", jsonTime(line.timeMs)},
+                {"attempt", line.attempt},
+                {"values", Json::object()}};
+    if (line.rank != values::kNoRank) {
+        out["rank"] = line.rank;
+    }
+    for (const values::MetricValue& value : line.values) {
+        const std::string& name = names.at(value.key);
+        out["values"][name] = jsonNumber(value.value);
+        if (value.ranks) {
+            out["ranks"][name] = jsonOf(*value.ranks);
+        }
+    }
+    return out;
+}
+
 Json jsonOf(const client::MetricSeries& series) {
     Json points = Json::array();
     for (std::size_t i = 0; i < series.steps.size() && i < series.values.size(); ++i) {
-        points.push_back(
-            {{"step", series.steps[i]},
-             {"time", i < series.timesMs.size() ? jsonTime(series.timesMs[i]) : Json()},
-             {"value", jsonNumber(series.values[i])}});
+        Json& point = points.emplace_back(
+            Json{{"step", series.steps[i]},
+                 {"time", i < series.timesMs.size() ? jsonTime(series.timesMs[i]) : Json()},
+                 {"value", jsonNumber(series.values[i])}});
+        if (i < series.ranks.size() && series.ranks[i]) {
+            point["ranks"] = jsonOf(*series.ranks[i]);
+        }
     }
     Json out = {{"name", series.name},
                 {"points_total", series.pointsTotal},

@@ -14,6 +14,10 @@ Json jsonOf(const client::RunDetail& detail);
 Json jsonOf(const client::SpecError& error);
 Json jsonOf(const client::Checkpoint& checkpoint);
 Json jsonOf(const client::MetricSeries& series);
+Json jsonOf(const values::RankSpread& ranks);
+/// A line of `watch --json`.
+Json jsonOf(const std::string& run, const values::MetricLine& line,
+            const values::MetricNames& names);
 Json jsonOf(const client::NodeInfo& node);
 Json jsonOf(const client::NodeSample& sample);
 Json jsonOf(const client::LogLine& line);

@@ -97,11 +97,10 @@ class DaemonBridge final : public QObject {
 
     // Live data, beside the signals below.
     using OnMetrics = std::function<void(const std::string& run, const MetricsDelta&)>;
-    /// Points from `fromStep` on, "system.*" too: earlier ones may have been read with
-    /// metricRange().
+    /// Lines behind `after`, "system.*" too: what was before has been read with metricRange().
     [[nodiscard]] std::unique_ptr<Following> followMetrics(std::vector<std::string> runs,
                                                            OnMetrics onMetrics,
-                                                           std::int64_t fromStep = 0);
+                                                           MetricCursors after = {});
     using OnLogs = std::function<void(const LogsDelta&)>;
     [[nodiscard]] std::unique_ptr<Following> followLogs(const std::string& run, int tailLines,
                                                         OnLogs onLogs);

@@ -26,17 +26,16 @@ LiveFollowings::~LiveFollowings() {
     reaper_.join();
 }
 
-std::uint64_t LiveFollowings::followMetrics(std::vector<std::string> runs, std::int64_t fromStep,
+std::uint64_t LiveFollowings::followMetrics(std::vector<std::string> runs, MetricCursors after,
                                             OnMetrics onMetrics) {
     session::FollowOptions options;
-    options.runIds = runs;
+    options.runIds = std::move(runs);
     options.withRuns = false;
     options.withMetrics = true;
-    options.fromStep = fromStep;
+    options.metricsAfter = std::move(after);
     options.withSystem = true;
     auto live = std::make_shared<Live>();
     live->onMetrics = std::move(onMetrics);
-    mailbox_.open(lastId_ + 1, std::move(runs), fromStep);
     return begin(std::move(options), std::move(live));
 }
 
@@ -48,12 +47,12 @@ std::uint64_t LiveFollowings::followLogs(const std::string& run, int tailLines, 
     options.logTail = tailLines;
     auto live = std::make_shared<Live>();
     live->onLogs = std::move(onLogs);
-    mailbox_.open(lastId_ + 1, {}, 0);
     return begin(std::move(options), std::move(live));
 }
 
 std::uint64_t LiveFollowings::begin(session::FollowOptions options, std::shared_ptr<Live> live) {
     const std::uint64_t following = ++lastId_;
+    mailbox_.open(following);
     live->follower = std::make_unique<session::Follower>(
         client_, clock_, std::move(options),
         [this, following](session::FollowEvent event) { take(following, std::move(event)); });
@@ -64,7 +63,7 @@ std::uint64_t LiveFollowings::begin(session::FollowOptions options, std::shared_
 // On the follower's threads.
 void LiveFollowings::take(std::uint64_t following, session::FollowEvent event) {
     if (auto* added = std::get_if<session::MetricsAdded>(&event)) {
-        mailbox_.addPoints(following, added->runId, std::move(added->points));
+        mailbox_.addMetrics(following, std::move(*added));
     } else if (const auto* replaced = std::get_if<session::MetricsReplaced>(&event)) {
         mailbox_.dropAfter(following, replaced->runId, replaced->afterStep);
     } else if (auto* lines = std::get_if<session::LogsAdded>(&event)) {

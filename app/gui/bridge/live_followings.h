@@ -30,7 +30,8 @@ class LiveFollowings {
     LiveFollowings& operator=(const LiveFollowings&) = delete;
 
     /// The following's number.
-    std::uint64_t followMetrics(std::vector<std::string> runs, std::int64_t fromStep,
+    /// `after`: of runs whose metrics are known up to there.
+    std::uint64_t followMetrics(std::vector<std::string> runs, MetricCursors after,
                                 OnMetrics onMetrics);
     std::uint64_t followLogs(const std::string& run, int tailLines, OnLogs onLogs);
     void end(std::uint64_t following);

@@ -5,68 +5,34 @@
 
 namespace millrace::gui {
 
-LiveInbox::LiveInbox(std::vector<std::string> runs, std::int64_t fromStep) : fromStep_(fromStep) {
-    for (std::string& run : runs) {
-        runs_.try_emplace(std::move(run));
+void LiveInbox::addMetrics(session::MetricsAdded added) {
+    Run& run = runs_[added.runId];
+    for (const values::MetricLine& line : added.lines) {
+        numPoints_ += line.values.size();
     }
-}
-
-void LiveInbox::settle(Run& run) {
+    auto& waiting = run.delta.lines;
+    waiting.insert(waiting.end(), std::make_move_iterator(added.lines.begin()),
+                   std::make_move_iterator(added.lines.end()));
+    run.delta.names = std::move(added.names);
+    run.isComplete = run.isComplete || added.isCaughtUp;
     isPending_ = run.isPending = true;
-    if (run.isComplete || !run.isExpected) {
-        return;
-    }
-    run.isComplete = std::all_of(run.expected.begin(), run.expected.end(), [&](const auto& one) {
-        const auto seen = run.seen.find(one.first);
-        return one.second < fromStep_ || (seen != run.seen.end() && seen->second >= one.second);
-    });
-}
-
-void LiveInbox::addPoints(const std::string& id, std::vector<client::MetricPoint> points) {
-    Run& run = runs_[id];
-    numPoints_ += points.size();
-    for (const client::MetricPoint& point : points) {
-        run.seen[point.name] = point.step;
-    }
-    auto& waiting = run.delta.points;
-    waiting.insert(waiting.end(), std::make_move_iterator(points.begin()),
-                   std::make_move_iterator(points.end()));
-    settle(run);
 }
 
 void LiveInbox::dropAfter(const std::string& id, std::int64_t step) {
     Run& run = runs_[id];
-    auto& waiting = run.delta.points;
-    numPoints_ -= std::erase_if(
-        waiting, [step](const client::MetricPoint& point) { return point.step > step; });
+    std::erase_if(run.delta.lines, [&](const values::MetricLine& line) {
+        const bool isVoid = line.step > step;
+        numPoints_ -= isVoid ? line.values.size() : 0;
+        return isVoid;
+    });
     run.delta.dropAfterStep = std::min(run.delta.dropAfterStep.value_or(step), step);
-    run.expected.clear();  // they were the attempt's before
-    settle(run);
+    isPending_ = run.isPending = true;
 }
 
 void LiveInbox::endMetrics(const std::string& id) {
     Run& run = runs_[id];
     run.delta.hasEnded = run.isComplete = true;
-    settle(run);
-}
-
-void LiveInbox::expect(const std::string& id, const Steps& newest) {
-    Run& run = runs_[id];
-    if (!run.isExpected) {
-        run.isExpected = true;
-        run.expected = newest;
-        settle(run);
-    }
-}
-
-std::vector<std::string> LiveInbox::unexpected() const {
-    std::vector<std::string> ids;
-    for (const auto& [id, run] : runs_) {
-        if (!run.isExpected && !run.isComplete) {
-            ids.push_back(id);
-        }
-    }
-    return ids;
+    isPending_ = run.isPending = true;
 }
 
 void LiveInbox::addLines(std::vector<client::LogLine> lines, std::uint64_t dropped) {

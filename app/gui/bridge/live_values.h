@@ -1,6 +1,8 @@
 #pragma once
 // What the bridge delivers to the GUI thread: batches in which the newest value of a thing wins.
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,13 +20,17 @@ struct RunsDelta {
     bool isComplete = false;           ///< every run of the store has been delivered
 };
 
-/// Points of a run's metrics. First drop, then append; never a hole, never a point twice.
+/// Lines of a run's metrics. First drop, then append; never a hole, never a line twice.
 struct MetricsDelta {
-    std::optional<std::int64_t> dropAfterStep;  ///< a new attempt: later points are void (-1: all)
-    std::vector<client::MetricPoint> points;
+    std::optional<std::int64_t> dropAfterStep;  ///< a new attempt: what is of later steps is void
+    std::vector<values::MetricLine> lines;
+    std::shared_ptr<const values::MetricNames> names;  ///< of the keys of all lines; null: no lines
     bool isComplete = false;  ///< what the store had at the beginning has been delivered
     bool hasEnded = false;    ///< the run has ended and all of it has been delivered
 };
+
+/// By run: where its metrics are known up to.
+using MetricCursors = std::map<std::string, values::MetricCursor>;
 
 struct LogsDelta {
     std::vector<client::LogLine> lines;

@@ -68,7 +68,6 @@ void Mailbox::addListed(std::vector<client::RunSummary> runs, bool isReset) {
         for (client::RunSummary& run : runs) {
             runs_.addListed(std::move(run));
         }
-        expectLocked();
         return true;
     });
 }
@@ -81,7 +80,6 @@ bool Mailbox::addUpdate(client::RunUpdate update) {
         }
         runs_.addUpdate(std::move(update));
         isUnlisted = runs_.hasUnlisted();
-        expectLocked();
         return runs_.isPending();
     });
     return isUnlisted;
@@ -99,22 +97,9 @@ bool Mailbox::takeUnlisted() {
     return runs_.takeUnlisted();
 }
 
-void Mailbox::expectLocked() {
-    for (auto& [following, inbox] : live_) {
-        for (const std::string& run : inbox.unexpected()) {
-            if (const auto* steps = runs_.newestSteps(run)) {
-                inbox.expect(run, *steps);
-            }
-        }
-    }
-}
-
-void Mailbox::open(std::uint64_t following, std::vector<std::string> runs, std::int64_t fromStep) {
-    change([&]() MR_REQUIRES(mutex_) {
-        live_.try_emplace(following, std::move(runs), fromStep);
-        expectLocked();
-        return true;
-    });
+void Mailbox::open(std::uint64_t following) {
+    MutexLock lock(mutex_);
+    live_.try_emplace(following);
 }
 
 void Mailbox::close(std::uint64_t following) {
@@ -128,8 +113,7 @@ LiveInbox* Mailbox::findLocked(std::uint64_t following) {
     return isShut_ || found == live_.end() ? nullptr : &found->second;
 }
 
-void Mailbox::addPoints(std::uint64_t following, const std::string& run,
-                        std::vector<client::MetricPoint> points) {
+void Mailbox::addMetrics(std::uint64_t following, session::MetricsAdded added) {
     change([&]() MR_REQUIRES(mutex_) {
         LiveInbox* inbox = findLocked(following);
         while (inbox != nullptr && inbox->numPoints() >= kPointsMax) {
@@ -137,7 +121,7 @@ void Mailbox::addPoints(std::uint64_t following, const std::string& run,
             inbox = findLocked(following);
         }
         if (inbox != nullptr) {
-            inbox->addPoints(run, std::move(points));
+            inbox->addMetrics(std::move(added));
         }
         return inbox != nullptr;
     });

@@ -56,11 +56,10 @@ class Mailbox {
     void setListComplete();
     bool takeUnlisted();
 
-    void open(std::uint64_t following, std::vector<std::string> runs, std::int64_t fromStep);
+    void open(std::uint64_t following);
     /// Whoever waits for room in it goes on.
     void close(std::uint64_t following);
-    void addPoints(std::uint64_t following, const std::string& run,
-                   std::vector<client::MetricPoint> points);
+    void addMetrics(std::uint64_t following, session::MetricsAdded added);
     void dropAfter(std::uint64_t following, const std::string& run, std::int64_t step);
     void endMetrics(std::uint64_t following, const std::string& run);
     void addLines(std::uint64_t following, std::vector<client::LogLine> lines,
@@ -76,7 +75,6 @@ class Mailbox {
     void change(Change change) MR_EXCLUDES(mutex_);
     LiveInbox* findLocked(std::uint64_t following) MR_REQUIRES(mutex_);
     bool waitForLinesLocked(std::uint64_t following, std::size_t numNew) MR_REQUIRES(mutex_);
-    void expectLocked() MR_REQUIRES(mutex_);
 
     const std::function<void()> wake_;
     mutable Mutex mutex_;

@@ -48,7 +48,6 @@ void RunInbox::setComplete() {
 
 void RunInbox::put(client::RunSummary run, bool isRemoved) {
     isPending_ = true;
-    noteSteps(run);
     if (isRemoved) {
         changed_.erase(run.id);
         removed_.insert(std::move(run.id));
@@ -58,17 +57,6 @@ void RunInbox::put(client::RunSummary run, bool isRemoved) {
     const std::string id = run.id;
     if (changed_.insert_or_assign(id, std::move(run)).second) {
         order_.push_back(id);
-    }
-}
-
-void RunInbox::noteSteps(const client::RunSummary& run) {
-    if (isEnded(run.state)) {
-        steps_.erase(run.id);
-        return;
-    }
-    auto& steps = steps_[run.id];
-    for (const client::MetricPoint& point : run.latestMetrics) {
-        steps[point.name] = point.step;
     }
 }
 
@@ -90,11 +78,6 @@ RunsDelta RunInbox::take() {
     removed_.clear();
     isPending_ = false;
     return delta;
-}
-
-const std::map<std::string, std::int64_t>* RunInbox::newestSteps(const std::string& id) const {
-    const auto found = steps_.find(id);
-    return found == steps_.end() ? nullptr : &found->second;
 }
 
 }  // namespace millrace::gui

@@ -33,8 +33,6 @@ class RunInbox {
     /// Runs came that no list has told of: their parameters are not known.
     bool hasUnlisted() const { return hasUnlisted_; }
     bool takeUnlisted() { return std::exchange(hasUnlisted_, false); }
-    /// Newest step of every metric of a run that has not ended; null where that is not known.
-    const std::map<std::string, std::int64_t>* newestSteps(const std::string& id) const;
 
  private:
     struct Known {
@@ -42,13 +40,11 @@ class RunInbox {
         bool isListed = false;
     };
     void put(client::RunSummary run, bool isRemoved);
-    void noteSteps(const client::RunSummary& run);
 
     std::unordered_map<std::string, Known> known_;
     std::unordered_map<std::string, client::RunSummary> changed_;
     std::vector<std::string> order_;  // of changed_, oldest first
     std::unordered_set<std::string> removed_;
-    std::map<std::string, std::map<std::string, std::int64_t>> steps_;
     bool isReset_ = false, isComplete_ = false, isPending_ = false, hasUnlisted_ = false;
 };
 

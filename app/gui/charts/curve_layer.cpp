@@ -10,7 +10,7 @@ namespace {
 constexpr double kLineWidth = 1.3, kSmoothWidth = 1.9, kHighlightExtra = 0.8;  // logical pixels
 constexpr double kMarkerRadius = 2.2;
 constexpr double kMarkerSpacing = 16;  // logical pixels between points that get a dot
-constexpr double kRawOpacity = 0.28, kDimmedOpacity = 0.22;
+constexpr double kRawOpacity = 0.28, kDimmedOpacity = 0.22, kBandOpacity = 0.2;
 constexpr double kFlat = 1.5;  // device pixels: less is drawn as a line, more as a span
 // Rows are clamped to this: a value of 1e300 would leave the range of int in the raster.
 constexpr double kFarAway = 1e5;
@@ -262,12 +262,60 @@ void CurveLayer::drawLine(const Line& line, int from, int to) {
     // curve.
     const int period = std::max(1, dash + dash / 2);
     const int phase = static_cast<int>(((geometry_.firstBin % period) + period) % period);
+    if (line.curve.band) {
+        drawBand(line, from, to);
+        raster_.blend(image_, line.curve.color, opacity * kBandOpacity);
+    }
     drawTrace(line.raw, rawSource(line), {half(kLineWidth), from, to});
     raster_.blend(image_, line.curve.color, opacity * (isSmoothed(line) ? kRawOpacity : 1), dash,
                   phase);
     if (isSmoothed(line)) {
         drawTrace(line.smooth, smoothSource(line), {half(kSmoothWidth), from, to});
         raster_.blend(image_, line.curve.color, opacity, dash, phase);
+    }
+}
+
+// From the least to the greatest of each column that has points; between two points of a sparse band
+// both edges go straight. A logged gap ends the band, as it ends the line.
+void CurveLayer::drawBand(const Line& line, int from, int to) {
+    raster_.begin(from, to);
+    const CurveStore &low = line.curve.band->low(), &high = line.curve.band->high();
+    const CurveAxis axis = storeAxis(geometry_.axis);
+    if (!low.has(axis) || !high.has(axis)) {
+        return;
+    }
+    // Two columns more on the left: the edge comes from there.
+    const int first = std::max(0, from - 2);
+    std::vector<CurveBin> lows(static_cast<std::size_t>(to - first)), highs(lows.size());
+    low.envelope(axis, line.offset, geometry_.binWidth, lows, geometry_.firstBin + first);
+    high.envelope(axis, line.offset, geometry_.binWidth, highs, geometry_.firstBin + first);
+    for (std::size_t k = 0; k < lows.size(); ++k) {
+        if (lows[k].hasValue() && highs[k].hasValue()) {
+            raster_.addSpan(first + static_cast<int>(k), geometry_.yToRow(highs[k].max),
+                            geometry_.yToRow(lows[k].min), 0);
+        }
+    }
+    const double left = geometry_.columnToX(from) + line.offset;
+    const double right = geometry_.columnToX(to) + line.offset;
+    std::size_t i = low.lowerBound(axis, left);
+    for (i = i > 0 ? i - 1 : 0; i + 1 < std::min(low.size(), high.size()); ++i) {
+        const double place = geometry_.xToColumn(low.place(i, axis) - line.offset);
+        const double next = geometry_.xToColumn(low.place(i + 1, axis) - line.offset);
+        if (low.place(i, axis) > right) {
+            return;
+        }
+        const int begin = std::max(from, floorToInt(place) + 1);
+        const int end = std::min(to, floorToInt(next));
+        for (int column = begin; column < end; ++column) {
+            const double part = (column + 0.5 - place) / (next - place);
+            const auto between = [&](const CurveStore& edge) {
+                return edge.value(i) + part * (edge.value(i + 1) - edge.value(i));
+            };
+            const double top = between(high), bottom = between(low);
+            if (std::isfinite(top) && std::isfinite(bottom)) {
+                raster_.addSpan(column, geometry_.yToRow(top), geometry_.yToRow(bottom), 0);
+            }
+        }
     }
 }
 

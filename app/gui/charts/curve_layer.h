@@ -99,6 +99,7 @@ class CurveLayer {
     int lastColumn() const;
     void draw(int from, int to);
     void drawLine(const Line& line, int from, int to);
+    void drawBand(const Line& line, int from, int to);
     void drawTrace(const Trace& trace, const Source& source, const Pen& pen);
     void drawPoints(const Trace& trace, const Source& source, const Pen& pen);
     void drawBins(const Trace& trace, const Source& source, const Pen& pen);

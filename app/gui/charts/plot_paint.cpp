@@ -260,6 +260,9 @@ void PlotWidget::State::paintBox(QPainter& painter, const PlotWidget& widget) co
                    std::abs(value.x - at) * geometry.columns > 8 * (scale.x.high - scale.x.low)) {
             row.detail = PlotWidget::tr("at %1").arg(axisPlaceText(value.x, link->xAxis()));
         }
+        if (!value.ranks.isEmpty()) {
+            row.detail = value.ranks;
+        }
         row.distance = std::abs(scale.yToPixel(value.point.y) - middle);
         row.isHighlighted = value.id == highlighted;
         box.rows.push_back(std::move(row));

@@ -28,6 +28,26 @@ QString unitName(const Unit& unit) {
     }
 }
 
+// What the ranks of a median say, and which hold the ends.
+QString ranksText(const Curve& curve, const CurvePoint& point, const Unit& unit) {
+    if (!curve.band) {
+        return {};
+    }
+    const CurveStore &low = curve.band->low(), &high = curve.band->high();
+    const std::size_t i = low.lowerBound(CurveAxis::kX, point.x);
+    if (i >= std::min(low.size(), high.size()) || low.at(i).x != point.x) {
+        return {};
+    }
+    const CurveBand::Holder* holder = curve.band->holderAt(point.x);
+    const QString least = valueText(low.value(i), unit), greatest = valueText(high.value(i), unit);
+    return holder == nullptr ? PlotWidget::tr("%1 to %2").arg(least, greatest)
+                             : PlotWidget::tr("%1 (rank %2) to %3 (rank %4)")
+                                   .arg(least)
+                                   .arg(holder->least)
+                                   .arg(greatest)
+                                   .arg(holder->greatest);
+}
+
 }  // namespace
 
 bool PlotWidget::State::hasPoints() const {
@@ -64,6 +84,12 @@ CurveRange PlotWidget::State::wantedY(CurveRange& data) const {
         const CurveRange own = curve.store->valueRange(axis(), from, to);
         request.data.low = std::min(request.data.low, own.low);
         request.data.high = std::max(request.data.high, own.high);
+        if (curve.band) {
+            request.data.low = std::min(request.data.low,
+                                        curve.band->low().valueRange(axis(), from, to).low);
+            request.data.high = std::max(request.data.high,
+                                         curve.band->high().valueRange(axis(), from, to).high);
+        }
         if (isLogY) {
             const std::optional<double> least = curve.store->leastPositive(axis(), from, to);
             request.leastPositive = least ? std::min(*least, request.leastPositive.value_or(*least))
@@ -367,7 +393,8 @@ std::vector<CrosshairValue> PlotWidget::crosshairValues() const {
         if (!point) {
             continue;
         }
-        CrosshairValue value{curve.id, curve.name, curve.color, *point, 0, std::nullopt};
+        CrosshairValue value{curve.id, curve.name,   curve.color, *point,
+                             0,        std::nullopt, ranksText(curve, *point, unit())};
         value.x = (axis == CurveAxis::kX      ? point->x
                    : axis == CurveAxis::kRows ? point->rows
                                               : point->timeMs) -

@@ -28,6 +28,7 @@ struct CrosshairValue {
     CurvePoint point;
     double x = 0;  ///< the point's place on the axis
     std::optional<double> smoothed;
+    QString ranks;  ///< "1.2 (rank 3) to 40 (rank 17)" where the value is a median; else empty
 };
 
 class PlotWidget : public Chart {

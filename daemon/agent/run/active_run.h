@@ -58,7 +58,7 @@ class ActiveRun {
     const std::string& id() const { return journal_.id(); }
     int attempt() const { return journal_.attempt(); }
     /// The last step that was reported, with its epoch and rows; no values.
-    const runs::MetricLine& position() const { return position_; }
+    const runs::ReportedLine& position() const { return position_; }
     const std::string& jobNative() const { return job_.native; }
     const schedule::Resources& needs() const { return needs_; }
 
@@ -148,7 +148,7 @@ class ActiveRun {
     engines::JobId job_;
     std::optional<engines::State> gang_;         // the engine's newest word
     std::map<std::string, std::string> errors_;  // worker -> its own sentence
-    runs::MetricLine position_;
+    runs::ReportedLine position_;
     std::optional<StopWish> stop_;
     std::int64_t heardNs_ = 0;  // kUnknown: somebody was there then
     std::optional<Ending> ending_;

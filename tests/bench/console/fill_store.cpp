@@ -34,7 +34,7 @@ Status addOne(runs::RunStore& store, int i) {
     batch.runId = id;
     batch.worker = "rank0";
     batch.lastSeq = 1;
-    runs::MetricLine line{1, 100, 0, 102400, 1'700'000'000'000 + i, {}};
+    runs::ReportedLine line{1, 100, 0, 102400, 1'700'000'000'000 + i, {}};
     for (int m = 0; m < 12; ++m) {
         line.values.emplace_back(m == 0   ? "loss"
                                  : m == 1 ? "eval.auc"

@@ -117,7 +117,7 @@ Json benchLive() {
     waitFor([&] { return bridge.isSettled(); });
     Seen seen;
     const auto metrics = bridge.followMetrics(
-        ids, [&](const std::string&, const MetricsDelta& d) { seen.numPoints += d.points.size(); });
+        ids, [&](const std::string&, const MetricsDelta& d) { seen.numPoints += d.lines.size(); });
     const auto logs = bridge.followLogs(idOf(0), 100, [&](const LogsDelta& delta) {
         seen.numLines += delta.lines.size();
         seen.numDropped += delta.droppedLines;

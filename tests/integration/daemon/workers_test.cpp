@@ -75,8 +75,8 @@ class WorkersTest : public DaemonPlace {
         std::vector<std::int64_t> steps;
         v1::MetricChunk chunk;
         while (reader->Read(&chunk)) {
-            for (const v1::Metric& point : chunk.points()) {
-                steps.push_back(point.step());
+            for (const v1::MetricLine& line : chunk.lines()) {
+                steps.push_back(line.step());
             }
         }
         EXPECT_TRUE(reader->Finish().ok());

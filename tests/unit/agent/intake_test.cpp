@@ -222,7 +222,7 @@ TEST_F(IntakeTest, RoomOfAllWorkersTogetherIsBounded) {
 
 TEST_F(IntakeTest, FiguresOfTheDaemonsOwnWaitInAMinutesNumberOnly) {
     const auto own = [&](std::int64_t step) {
-        runs::MetricLine line;
+        runs::ReportedLine line;
         line.step = step;
         line.values = {{"system.cpu_percent", 1.0}};
         intake.addOwn(id, 1, line);

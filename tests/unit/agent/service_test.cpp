@@ -266,12 +266,19 @@ TEST_F(AgentTest, AFollowerOfMetricsMissesNone) {
     say(id, 1, rank::Metrics{1, 0, 1, 5, {{"loss", 0.5}}});
     say(id, 2, rank::Metrics{2, 0, 2, 6, {{"loss", 0.4}, {"eval.auc", 0.7}}});
     MetricFollower follower = service->followMetrics(id, {}).value();
-    EXPECT_EQ(follower.next(100)->points.size(), 3u);
+    const values::MetricChunk first = follower.next(100).value();
+    ASSERT_EQ(first.lines.size(), 2u);
+    EXPECT_EQ(first.lines[1].values.size(), 2u);
+    EXPECT_EQ(first.names.size(), 2u);
+    EXPECT_TRUE(first.isCaughtUp);
     say(id, 3, rank::Metrics{3, 0, 3, 7, {{"loss", 0.3}}});
-    const MetricChanges changes = follower.next(100).value();
-    ASSERT_EQ(changes.points.size(), 1u);
-    EXPECT_EQ(changes.points[0].point.step, 3);
-    EXPECT_FALSE(changes.isEnd);
+    const values::MetricChunk more = follower.next(100).value();
+    ASSERT_EQ(more.lines.size(), 1u);
+    EXPECT_EQ(more.lines[0].step, 3);
+    EXPECT_TRUE(more.names.empty()) << "they are told once";
+    EXPECT_FALSE(more.isEnd);
+    MetricFollower again = service->followMetrics(id, {{}, 0, false, -1, first.cursor}).value();
+    EXPECT_EQ(again.next(100)->lines, more.lines) << "another stream goes on where it was";
 }
 
 TEST_F(AgentTest, AFollowerTakesManyPointsInPieces) {
@@ -283,9 +290,10 @@ TEST_F(AgentTest, AFollowerTakesManyPointsInPieces) {
     MetricFollower follower = service->followMetrics(id, {{"loss"}, 6}).value();
     std::vector<std::int64_t> steps;
     for (int turn = 0; turn < 3; ++turn) {
-        const MetricChanges changes = follower.next(10).value();
-        for (const MetricValue& value : changes.points) {
-            steps.push_back(value.point.step);
+        const values::MetricChunk chunk = follower.next(10).value();
+        EXPECT_EQ(chunk.isCaughtUp, turn == 2);
+        for (const values::MetricLine& line : chunk.lines) {
+            steps.push_back(line.step);
         }
     }
     ASSERT_EQ(steps.size(), 20u);
@@ -301,16 +309,16 @@ TEST_F(AgentTest, AFollowerHearsWhatARestartMadeVoid) {
     }
     checkpoint(id, 4, 2);
     MetricFollower follower = service->followMetrics(id, {}).value();
-    EXPECT_EQ(follower.next(100)->points.size(), 3u);
+    EXPECT_EQ(follower.next(100)->lines.size(), 3u);
     leave(id);
     endGang(id, 1, 137);
     hello(id, 2);
     say(id, 1, rank::Metrics{3, 0, 3, 9, {{"loss", 2.0}}}, 2);
-    const MetricChanges changes = follower.next(100).value();
-    EXPECT_EQ(changes.replacesAfterStep, 2);
-    ASSERT_EQ(changes.points.size(), 1u);
-    EXPECT_EQ(changes.points[0].point.step, 3);
-    EXPECT_EQ(changes.points[0].point.value, 2.0);
+    const values::MetricChunk chunk = follower.next(100).value();
+    EXPECT_EQ(chunk.replacesAfterStep, 2);
+    ASSERT_EQ(chunk.lines.size(), 1u);
+    EXPECT_EQ(chunk.lines[0].step, 3);
+    EXPECT_EQ(chunk.lines[0].values.at(0).value, 2.0);
 }
 
 }  // namespace

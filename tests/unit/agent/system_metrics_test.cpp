@@ -32,16 +32,29 @@ NodeReport reportAt(std::uint64_t number) {
 }
 
 TEST(SystemMetrics, AFigureThatIsNotKnownIsAbsentAndOtherRunsWorkersAreNotNamed) {
-    const auto values = systemValues(reportAt(1), "r-one");
+    const auto [values, summaries] = systemValues(reportAt(1), "r-one");
     const std::vector<std::pair<std::string, double>> expected = {
         {"system.cpu_percent", 50},
         {"system.gpu1.memory_used_bytes", 1 << 20},
-        {"system.rank0.cpu_percent", 90},
-        {"system.rank0.memory_bytes", 4096}};
+        {"system.rank.cpu_percent", 90},
+        {"system.rank.memory_bytes", 4096}};
     EXPECT_EQ(values, expected);
+    EXPECT_TRUE(summaries.empty()) << "one rank is no crowd";
     for (const auto& [name, value] : values) {
         EXPECT_TRUE(runs::isSystemMetric(name)) << name;
     }
+}
+
+TEST(SystemMetrics, WhatSeveralRanksTakeIsSummarized) {
+    NodeReport report = reportAt(1);
+    report.sample.processes.push_back({"r-one", "rank1", 9, 30.0, std::nullopt});
+    report.sample.processes.push_back({"r-one", "feed", 10, 5.0, std::nullopt});
+    const SystemValues measured = systemValues(report, "r-one");
+    ASSERT_EQ(measured.summaries.size(), 1U);
+    EXPECT_EQ(measured.summaries[0].first, "system.rank.cpu_percent");
+    EXPECT_EQ(measured.summaries[0].second.ranks, (values::RankSpread{30, 90, 1, 0, 2}));
+    const std::pair<std::string, double> memory("system.rank.memory_bytes", 4096);
+    EXPECT_EQ(measured.values.back(), memory) << "one rank tells it";
 }
 
 TEST(SystemMetrics, AReportIsDueOnceAndNoMoreThanOneInTwoSeconds) {
@@ -75,7 +88,7 @@ class OwnLinesTest : public AgentTest {
  protected:
     OwnLinesTest() : id(submit()), intake(*store, clock) {}
 
-    runs::MetricLine line(std::int64_t step, double value) const {
+    runs::ReportedLine line(std::int64_t step, double value) const {
         return {0, step, 0, 0, step, {{"system.cpu_percent", value}}};
     }
     std::size_t numStored() const {
@@ -122,14 +135,14 @@ TEST_F(OwnLinesTest, ListsDetailsAndFollowersLeaveThemOutUnlessAsked) {
     say(id, 1, rank::Metrics{1, 0, 1, 5, {{"loss", 0.5}}});
     MetricFollower own = service->followMetrics(id, {}).value();
     MetricFollower all = service->followMetrics(id, {{}, 0, true}).value();
-    EXPECT_EQ(all.next(100)->points.size(), 1u);
+    EXPECT_EQ(all.next(100)->lines.size(), 1u);
     for (int i = 0; i < 3; ++i) {
         intake.addOwn(id, 1, line(1, i));
         intake.addOwn(id, 1, line(1, i + 0.5));
         (void)intake.flush();
-        EXPECT_EQ(all.next(100)->points.size(), 2u) << "new points at the step of the last one";
+        EXPECT_EQ(all.next(100)->lines.size(), 2u) << "new points at the step of the last one";
     }
-    EXPECT_EQ(own.next(100)->points.size(), 1u);
+    EXPECT_EQ(own.next(100)->lines.size(), 1u);
     EXPECT_EQ(store->list({})->runs.at(0).latestMetrics.size(), 1u);
     runs::RunQuery query;
     query.withSystemMetrics = true;

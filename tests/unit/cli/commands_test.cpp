@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/core/text.h"
+#include "tests/support/metric_lines.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/cli/commands_fixture.h"
@@ -407,7 +408,7 @@ TEST_F(CommandsTest, WatchJsonIsOneObjectALineAndEndsWithTheEnd) {
     fake.submitReply.runs = {aRun("r-abc23", "", RunState::kQueued)};
     fake.runScripts = {{{client::RunUpdate{going, false, false},
                          client::RunUpdate{aRun("r-abc23"), false, false}}}};
-    fake.metricScripts = {{{client::MetricChunk{{{"loss", 0.5, 1, 5, 0}}, true, 0}}}};
+    fake.metricScripts = {{{client::chunkOf({{"loss", 0.5, 1, 5, 0}}, true)}}};
     EXPECT_EQ(run({"run", spec(), "--watch", "--json"}), kExitOk) << err.str();
     const std::vector<Json> lines = jsonLines();
     std::set<std::string> types;
@@ -447,7 +448,7 @@ TEST_F(CommandsTest, PlainWatchPrintsStatesEvaluationsAndTheResult) {
     fake.submitReply.runs = {aRun("r-abc23", "", RunState::kQueued)};
     fake.runScripts = {{{client::RunUpdate{aRun("r-abc23", "", RunState::kRunning), false, false},
                          client::RunUpdate{aRun("r-abc23"), false, false}}}};
-    fake.metricScripts = {{{client::MetricChunk{{{"eval.auc", 0.79, 100, 5, 0}}, true, 0}}}};
+    fake.metricScripts = {{{client::chunkOf({{"eval.auc", 0.79, 100, 5, 0}}, true)}}};
     EXPECT_EQ(run({"run", spec(), "--watch", "--plain"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("running"));
     EXPECT_THAT(out.str(), HasSubstr("finished"));

@@ -6,6 +6,7 @@
 
 #include "tests/support/fake_clock.h"
 #include "tests/support/sample_runs.h"
+#include "tests/support/metric_lines.h"
 
 namespace millrace::cli {
 namespace {
@@ -99,10 +100,10 @@ TEST_F(LinePrinterTest, WhatARunWaitsForBetweenItsAttemptsIsToldOnce) {
 
 TEST_F(LinePrinterTest, WhoComesLateIsToldTheNewestEvaluationOnly) {
     takeProgress(300);
-    take(session::MetricsAdded{"r-abc23",
-                               {{"eval.auc", 0.71, 100, 0, 0}, {"eval.auc", 0.72, 200, 0, 0}}});
-    take(session::MetricsAdded{
-        "r-abc23", {{"eval.auc", 0.73, 300, 0, 0}, {"eval.rows_without_label", 0, 300, 0, 0}}});
+    take(session::addedOf("r-abc23",
+                               {{"eval.auc", 0.71, 100, 0, 0}, {"eval.auc", 0.72, 200, 0, 0}}));
+    take(session::addedOf(
+        "r-abc23", {{"eval.auc", 0.73, 300, 0, 0}, {"eval.rows_without_label", 0, 300, 0, 0}}));
     EXPECT_THAT(out_.str(), Not(HasSubstr("0.7100")));
     EXPECT_THAT(out_.str(), HasSubstr("evaluated at step 200:  AUC 0.7200\n"));
     EXPECT_THAT(out_.str(), HasSubstr("evaluated at step 300:  AUC 0.7300\n"));

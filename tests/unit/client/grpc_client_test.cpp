@@ -80,7 +80,7 @@ class FakeRuns final : public v1::Runs::Service {
     grpc::Status WatchMetrics(grpc::ServerContext* context, const v1::WatchMetricsRequest* request,
                               grpc::ServerWriter<v1::MetricChunk>* writer) override {
         v1::MetricChunk chunk;
-        chunk.add_points()->set_step(request->from_step() + 1);
+        chunk.add_lines()->set_number(request->after().line() + 1);
         writer->Write(chunk);
         while (request->run() == "endless" && !context->IsCancelled()) {
             test::pausePolling();  // gRPC has no wait
@@ -225,12 +225,12 @@ TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
     const FakeDaemon daemon(path_);
     Mutex mutex;
     CondVar changed;
-    std::vector<std::int64_t> steps;
+    std::vector<std::int64_t> lines;
     int ends = 0;
     const auto stream =
-        client_->watchMetrics({"r-abc23", 41}, {[&](MetricChunk chunk) {
+        client_->watchMetrics({"r-abc23", {1, 41}}, {[&](MetricChunk chunk) {
                                                     MutexLock lock(mutex);
-                                                    steps.push_back(chunk.points.at(0).step);
+                                                    lines.push_back(chunk.lines.at(0).number);
                                                 },
                                                 [&](const Status& status) {
                                                     EXPECT_TRUE(status.ok()) << status;
@@ -242,7 +242,7 @@ TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
     while (ends == 0) {
         changed.wait(mutex);
     }
-    EXPECT_THAT(steps, ::testing::ElementsAre(42, 42));
+    EXPECT_THAT(lines, ::testing::ElementsAre(42, 42));
     EXPECT_EQ(ends, 1);
 }
 

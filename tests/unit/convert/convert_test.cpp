@@ -188,26 +188,57 @@ TEST(Convert, PathsThatAreNoUtf8CanBeSent) {
     EXPECT_EQ(back.state_dir(), "/caf\xef\xbf\xbd");
 }
 
-TEST(Convert, ASeriesKeepsItsInfinities) {
-    runs::MetricSeries series;
+TEST(Convert, ASeriesComesBackWithItsInfinities) {
+    values::MetricSeries series;
     series.key = "loss";
     series.numPoints = 1000;
     series.isDecimated = true;
     series.problem = "a chunk is damaged";
     series.points = {{1, 0, 10, 5, std::numeric_limits<double>::infinity(), 1},
-                     {2, 1, 20, 6, std::nan(""), 2}};
-    const v1::MetricSeries message = toProto(series);
-    EXPECT_EQ(message.name(), "loss");
-    EXPECT_EQ(message.points_total(), 1000U);
-    EXPECT_TRUE(message.is_decimated());
-    EXPECT_EQ(message.problem(), series.problem);
-    EXPECT_THAT(message.steps(), ElementsAre(1, 2));
-    EXPECT_THAT(message.epochs(), ElementsAre(0, 1));
-    EXPECT_THAT(message.rows(), ElementsAre(10, 20));
-    EXPECT_THAT(message.times_ms(), ElementsAre(5, 6));
-    EXPECT_THAT(message.attempts(), ElementsAre(1, 2));
-    EXPECT_EQ(message.values(0), std::numeric_limits<double>::infinity());
-    EXPECT_TRUE(std::isnan(message.values(1)));
+                     {2, 1, 20, 6, -0.0, 2}};
+    const values::MetricSeries back = fromProto(toProto(series));
+    EXPECT_EQ(back.key, series.key);
+    EXPECT_EQ(back.points, series.points);
+    EXPECT_EQ(back.numPoints, 1000);
+    EXPECT_TRUE(back.isDecimated);
+    EXPECT_EQ(back.problem, series.problem);
+    series.points[0].value = std::nan("");
+    EXPECT_TRUE(std::isnan(fromProto(toProto(series)).points[0].value));
+}
+
+TEST(Convert, ALineOfMetricsComesBackWithItsRanks) {
+    values::MetricChunk chunk;
+    chunk.names = {{7, "loss"}, {9, "input_stall_percent"}};
+    chunk.cursor = {3, 41};
+    chunk.replacesAfterStep = 0;
+    chunk.isCaughtUp = true;
+    values::MetricLine line{41, 5, 1, 320, 77, 3, values::kNoRank, {}};
+    line.values = {{7, 0.5, std::nullopt}, {9, 12, values::RankSpread{3, 40, 2, 511, 512}}};
+    chunk.lines = {line, line};
+    chunk.lines[1].rank = 0;
+    const values::MetricChunk back = fromProto(toProto(chunk));
+    EXPECT_EQ(back.names, chunk.names);
+    EXPECT_EQ(back.lines, chunk.lines);
+    EXPECT_EQ(back.cursor, chunk.cursor);
+    EXPECT_EQ(back.replacesAfterStep, chunk.replacesAfterStep) << "0 is all of it, not nothing";
+    EXPECT_TRUE(back.isCaughtUp);
+    EXPECT_FALSE(back.isEnd);
+    EXPECT_FALSE(fromProto(toProto(values::MetricChunk{})).replacesAfterStep);
+    values::MetricSeries series;
+    series.key = "input_stall_percent";
+    series.points.resize(2);
+    series.points[1].ranks = values::RankSpread{3, 40, 2, 511, 512};
+    EXPECT_EQ(fromProto(toProto(series)).points, series.points);
+}
+
+TEST(Convert, ColumnsOfUnequalLengthAreCut) {
+    v1::MetricSeries series;
+    series.add_steps(1);
+    series.add_steps(2);
+    series.add_values(0.5);
+    const values::MetricSeries back = fromProto(series);
+    ASSERT_EQ(back.points.size(), 1u);
+    EXPECT_EQ(back.points[0].attempt, 1);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "app/gui/bridge/live_inbox.h"
 #include "app/gui/bridge/run_inbox.h"
+#include "tests/support/metric_lines.h"
 
 namespace millrace::gui {
 namespace {
@@ -74,22 +75,22 @@ TEST(RunInboxTest, AResetForgetsRevisions) {
 }
 
 TEST(LiveInboxTest, ADropAlsoTakesPointsThatStillWait) {
-    LiveInbox inbox({"a"}, 0);
-    inbox.addPoints("a", {{"loss", 1, 1}, {"loss", 1, 2}, {"loss", 1, 3}});
+    LiveInbox inbox;
+    inbox.addMetrics(session::addedOf("a", {{"loss", 1, 1}, {"loss", 1, 2}, {"loss", 1, 3}}));
     inbox.dropAfter("a", 2);
-    inbox.addPoints("a", {{"loss", 9, 3}});
+    inbox.addMetrics(session::addedOf("a", {{"loss", 9, 3}}));
     inbox.dropAfter("a", 5);
     const auto content = inbox.take();
     ASSERT_EQ(content.metrics.size(), 1U);
     const MetricsDelta& delta = content.metrics[0].second;
     EXPECT_EQ(delta.dropAfterStep, 2);
-    ASSERT_EQ(delta.points.size(), 3U);
-    EXPECT_EQ(delta.points[2].value, 9);
+    ASSERT_EQ(delta.lines.size(), 3U);
+    EXPECT_EQ(delta.lines[2].values.at(0).value, 9);
     EXPECT_EQ(inbox.numPoints(), 0U);
 }
 
 TEST(LiveInboxTest, TheOldestLinesAreLeftOutAndCounted) {
-    LiveInbox inbox({}, 0);
+    LiveInbox inbox;
     std::vector<client::LogLine> lines(10);
     for (std::size_t i = 0; i < lines.size(); ++i) {
         lines[i].timeMs = static_cast<std::int64_t>(i);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/metric_lines.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -30,6 +32,12 @@ client::MetricSeries seriesOf(const std::string& name, std::int64_t from, std::i
     return series;
 }
 
+bool apply(WatchSeries& series, std::optional<std::int64_t> drop,
+           const std::vector<client::MetricPoint>& points) {
+    const client::MetricChunk chunk = client::chunkOf(points);
+    return series.apply(drop, chunk.lines, chunk.names);
+}
+
 std::vector<double> stepsOf(const WatchSeries& series, const std::string& name) {
     std::vector<double> steps;
     const auto curve = series.curve(name);
@@ -41,28 +49,23 @@ std::vector<double> stepsOf(const WatchSeries& series, const std::string& name) 
 
 TEST(WatchSeriesTest, JoinsHistoryAndLiveWithoutHoleOrDouble) {
     WatchSeries series;
-    series.setHistory({seriesOf("loss", 1, 5), seriesOf("eval.auc", 4, 4)});
-    EXPECT_EQ(series.followFrom(), 4) << "the evaluation of step 5 may still come";
-    const std::vector<client::MetricPoint> live{pointOf("loss", 4), pointOf("loss", 5),
-                                                pointOf("eval.auc", 5), pointOf("loss", 6)};
-    EXPECT_FALSE(series.apply(std::nullopt, live));
+    std::vector<client::MetricSeries> history{seriesOf("loss", 1, 5), seriesOf("eval.auc", 4, 4)};
+    history[0].cursor = history[1].cursor = {2, 77};
+    series.setHistory(history);
+    EXPECT_EQ(series.followFrom(), (values::MetricCursor{2, 77}));
+    const std::vector<client::MetricPoint> live{pointOf("eval.auc", 5), pointOf("loss", 6)};
+    EXPECT_FALSE(apply(series, std::nullopt, live));
     EXPECT_EQ(stepsOf(series, "loss"), (std::vector<double>{1, 2, 3, 4, 5, 6}));
     EXPECT_EQ(stepsOf(series, "eval.auc"), (std::vector<double>{4, 5}));
-}
-
-TEST(WatchSeriesTest, ForgetsASeriesThatEndedLongAgoWhenItSaysWhereToFollowFrom) {
-    WatchSeries series;
-    series.setHistory({seriesOf("warmup", 1, 5), seriesOf("loss", 1, 900'001, 1'000)});
-    EXPECT_EQ(series.followFrom(), 900'001);
 }
 
 TEST(WatchSeriesTest, DropsVoidPointsBeforeItAddsNewOnes) {
     WatchSeries series;
     series.setHistory({seriesOf("loss", 1, 10)});
     const std::vector<client::MetricPoint> again{pointOf("loss", 5), pointOf("loss", 6)};
-    series.apply(4, again);
+    apply(series, 4, again);
     EXPECT_EQ(stepsOf(series, "loss"), (std::vector<double>{1, 2, 3, 4, 5, 6}));
-    series.apply(-1, {});
+    apply(series, -1, {});
     EXPECT_TRUE(stepsOf(series, "loss").empty());
     EXPECT_EQ(series.numDrops(), 2);
 }
@@ -70,8 +73,8 @@ TEST(WatchSeriesTest, DropsVoidPointsBeforeItAddsNewOnes) {
 TEST(WatchSeriesTest, SaysWhenANameIsNew) {
     WatchSeries series;
     const std::vector<client::MetricPoint> first{pointOf("loss", 1)}, second{pointOf("loss", 2)};
-    EXPECT_TRUE(series.apply(std::nullopt, first));
-    EXPECT_FALSE(series.apply(std::nullopt, second));
+    EXPECT_TRUE(apply(series, std::nullopt, first));
+    EXPECT_FALSE(apply(series, std::nullopt, second));
     EXPECT_EQ(series.curve("other"), nullptr);
 }
 
@@ -79,7 +82,7 @@ TEST(WatchSeriesTest, ReplacesAPartByItsExactPoints) {
     WatchSeries series;
     series.setHistory({seriesOf("loss", 0, 100, 10)});
     const std::vector<client::MetricPoint> live{pointOf("loss", 101)};
-    series.apply(std::nullopt, live);
+    apply(series, std::nullopt, live);
     EXPECT_TRUE(series.wantsDetail("loss", 20, 40));
     EXPECT_FALSE(series.wantsDetail("loss", 101, 110)) << "live points are exact";
     series.refine({seriesOf("loss", 20, 40)}, 20, 40);
@@ -100,7 +103,7 @@ TEST(WatchSeriesTest, AsksAgainForWhatItGaveUpToItsBound) {
     for (std::int64_t step = 1; step <= 100'000; ++step) {
         points.push_back(pointOf("loss", step));
     }
-    series.apply(std::nullopt, points);
+    apply(series, std::nullopt, points);
     EXPECT_LT(series.bytesUsed(), std::size_t{2} << 20);
     EXPECT_TRUE(series.wantsDetail("loss", 100, 200));
     EXPECT_FALSE(series.wantsDetail("loss", 99'900, 100'000));
@@ -120,11 +123,11 @@ TEST(WatchSeriesTest, FindsTheStepsOfAVisibleTime) {
 
 TEST(WatchSeriesTest, TakesTelemetryInTheOrderOfTime) {
     WatchSeries series;
-    EXPECT_TRUE(series.addSample("system.rank-0.cpu_percent", 3, 1'000, 50));
-    EXPECT_FALSE(series.addSample("system.rank-0.cpu_percent", 3, 2'000, 60));
-    series.addSample("system.rank-0.cpu_percent", 3, 2'000, 99);
-    EXPECT_EQ(stepsOf(series, "system.rank-0.cpu_percent"), (std::vector<double>{3, 3}));
-    EXPECT_EQ(series.newest("system.rank-0.cpu_percent")->y, 60);
+    EXPECT_TRUE(series.addSample("system.rank.cpu_percent", 3, 1'000, 50));
+    EXPECT_FALSE(series.addSample("system.rank.cpu_percent", 3, 2'000, 60));
+    series.addSample("system.rank.cpu_percent", 3, 2'000, 99);
+    EXPECT_EQ(stepsOf(series, "system.rank.cpu_percent"), (std::vector<double>{3, 3}));
+    EXPECT_EQ(series.newest("system.rank.cpu_percent")->y, 60);
 }
 
 TEST(WatchSeriesTest, EqualsAPlainMapWhateverComesInWhichOrder) {
@@ -137,8 +140,7 @@ TEST(WatchSeriesTest, EqualsAPlainMapWhateverComesInWhichOrder) {
             truth[step] = static_cast<double>(step) * 10;
         }
         series.setHistory({seriesOf("loss", 1, stored)});
-        std::int64_t next = std::max<std::int64_t>(
-            1, series.followFrom() - static_cast<std::int64_t>(random() % 5));
+        std::int64_t next = stored + 1;
         for (int delivery = 0; delivery < 30; ++delivery) {
             std::optional<std::int64_t> drop;
             if (random() % 8 == 0) {
@@ -151,7 +153,7 @@ TEST(WatchSeriesTest, EqualsAPlainMapWhateverComesInWhichOrder) {
                 points.push_back(pointOf("loss", next));
                 truth[next] = static_cast<double>(next) * 10;
             }
-            series.apply(drop, points);
+            apply(series, drop, points);
         }
         std::vector<double> expected;
         for (const auto& [step, value] : truth) {

@@ -23,7 +23,7 @@ inline bool isSamePoint(const MetricPoint& a, const MetricPoint& b) {
 
 class MetricOracle {
  public:
-    void add(int attempt, const MetricLine& line) {
+    void add(int attempt, const ReportedLine& line) {
         for (const auto& [key, value] : line.values) {
             points_[key].push_back({line.step, line.epoch, line.rows, line.timeMs, value, attempt});
         }

@@ -48,7 +48,7 @@ class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInter
             const std::int64_t kind = below(300);
             at += kind == 0 ? below(50) : kind < 20 ? 0 : 1;
             const std::int64_t line = kind == 1 ? below(at + 1) : at;
-            MetricLine metrics{++seq, line, line / 100, line * 256, clock.wallMs() + below(40), {}};
+            ReportedLine metrics{++seq, line, line / 100, line * 256, clock.wallMs() + below(40), {}};
             metrics.values.emplace_back("loss", anyValue());
             if (seq % 50 == 0) {
                 metrics.values.emplace_back("eval.auc", anyValue());
@@ -196,7 +196,7 @@ TEST_F(MetricCrashTest, AProcessKilledWhileItWritesLeavesAllThatItAcknowledged) 
     EXPECT_EQ(acked % kLinesInBatch, 0) << "whole batches only";
     MetricOracle oracle;
     for (std::int64_t number = 0; number < acked / kLinesInBatch; ++number) {
-        for (const MetricLine& line : batchAt(id, number).metrics) {
+        for (const ReportedLine& line : batchAt(id, number).metrics) {
             oracle.add(1, line);
         }
     }
@@ -217,7 +217,7 @@ TEST_F(MetricCrashTest, AFullDiskRefusesABatchAsAWholeAndTheNextTryStoresIt) {
     ::setrlimit(RLIMIT_FSIZE, &tight);
     Result<LineCommit> commit = store->commitLines(batchAt(id, number));
     for (; commit.ok() && number < 500; commit = store->commitLines(batchAt(id, number))) {
-        for (const MetricLine& line : batchAt(id, number).metrics) {
+        for (const ReportedLine& line : batchAt(id, number).metrics) {
             oracle.add(1, line);
         }
         ++number;
@@ -227,7 +227,7 @@ TEST_F(MetricCrashTest, AFullDiskRefusesABatchAsAWholeAndTheNextTryStoresIt) {
     ASSERT_EQ(commit.status().code(), absl::StatusCode::kResourceExhausted) << commit.status();
     expectWhole(*store->metrics(id, "loss", {0, INT64_MAX, 0}), oracle.series("loss"));
     ASSERT_TRUE(store->commitLines(batchAt(id, number)).ok()) << "there is room again";
-    for (const MetricLine& line : batchAt(id, number).metrics) {
+    for (const ReportedLine& line : batchAt(id, number).metrics) {
         oracle.add(1, line);
     }
     reopen();

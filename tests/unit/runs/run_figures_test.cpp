@@ -2,8 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include <sqlite3.h>
-
 #include "backend/runs/run_figures.h"
 #include "tests/unit/runs/fixture.h"
 
@@ -37,22 +35,6 @@ class RunFiguresTest : public RunStoreTest {
         const RunSummary run = store->list({}).value().runs.at(0);
         const values::RunFigure* best = run.best(key);
         return best == nullptr ? MetricPoint{-1} : MetricPoint{best->step, 0, 0, 0, best->value};
-    }
-    void runSql(const std::string& sql) {
-        store.reset();
-        sqlite3* db = nullptr;
-        ASSERT_EQ(sqlite3_open(path().c_str(), &db), SQLITE_OK);
-        EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-            << sqlite3_errmsg(db);
-        sqlite3_close(db);
-    }
-    /// As the version before this wrote it.
-    void becomeSchema4() {
-        runSql("ALTER TABLE latest_metric DROP COLUMN best_step; "
-               "ALTER TABLE latest_metric DROP COLUMN best_value; "
-               "ALTER TABLE run DROP COLUMN timed_rows; ALTER TABLE run DROP COLUMN timed_ms; "
-               "PRAGMA user_version = 4");
-        reopen();
     }
 
     std::string id;
@@ -132,32 +114,6 @@ TEST_F(RunFiguresTest, APauseBetweenTwoAttemptsIsNoTimeOfAStep) {
     batch.metrics.push_back({2, 4, 0, 400, 500'010, {{"loss", 0.5}}});
     ASSERT_TRUE(store->commitLines(batch).ok());
     EXPECT_EQ(rate(), 200 / 0.020);
-}
-
-TEST_F(RunFiguresTest, AStoreOfBeforeGetsItsFiguresFromItsSeries) {
-    for (int number = 1; number <= 40; ++number) {
-        step(1, number, 10'000 + 10 * number);
-    }
-    evaluate(1, 41, 20, 0.8, 0.8);
-    evaluate(1, 42, 40, 0.7, 0.9);
-    const std::string other = id;
-    id = create("resumed");
-    ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
-    step(1, 1, 1'000);
-    step(1, 2, 2'000);
-    ASSERT_TRUE(store->beginAttempt(id, 2, 1).ok());
-    step(2, 2, 900'000);
-    evaluate(2, 3, 2, 0.6, 0.9);
-    becomeSchema4();
-    const RunRecord first = store->get(other).value(), resumed = store->get(id).value();
-    EXPECT_EQ(first.best("eval.auc")->step, 20);
-    EXPECT_EQ(first.best("eval.auc")->value, 0.8);
-    EXPECT_EQ(first.best("eval.normalized_entropy")->value, 0.8);
-    EXPECT_EQ(first.best("eval.calibration"), nullptr);
-    EXPECT_EQ(first.meanRate, 3'900 / 0.390);
-    EXPECT_EQ(resumed.best("eval.auc")->step, 2);
-    EXPECT_FALSE(resumed.meanRate.has_value()) << "how long it paused is not known";
-    EXPECT_TRUE(std::filesystem::exists(path() + ".schema4")) << "the way back";
 }
 
 TEST_F(RunFiguresTest, AListWithoutMetricsHasNoBestEither) {

@@ -141,7 +141,7 @@ TEST_F(RunGroupTest, NamesOfMetricsAreBoundedAndWhatIsKnownGoesOn) {
     const std::string id = create("a");
     ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
     LineBatch batch{id, 1, "rank0", 1};
-    MetricLine line{1, 1, 0, 1, 1, {}};
+    ReportedLine line{1, 1, 0, 1, 1, {}};
     for (int i = 0; i < kMetricKeysMax + 5; ++i) {
         line.values.emplace_back(strCat("m", i), i);
     }

@@ -27,7 +27,7 @@ TEST_F(RunMetricsTest, MetricsComeBackInOrderWithEverythingTheyCameWith) {
     reopen();
     const MetricSeries series = *store->metrics(id, "loss");
     ASSERT_EQ(series.points.size(), 2U);
-    EXPECT_EQ(series.points[1], (MetricPoint{2, 0, 20, clock.wallMs(), 0.5, 1}));
+    EXPECT_EQ(series.points[1], (MetricPoint{2, 0, 20, clock.wallMs(), 0.5, 1, std::nullopt, 2}));
     EXPECT_EQ(store->get(id)->newest("loss")->value, 0.5);
     EXPECT_EQ(*store->metricKeys(id), std::vector<std::string>{"loss"});
     EXPECT_TRUE(store->metrics(id, "other")->points.empty());
@@ -144,14 +144,12 @@ TEST_F(RunMetricsTest, AnAttemptReplacesMetricsAndCheckpointsWhenItBeginsAndNotB
     ASSERT_TRUE(store->commitLines({id, 2, "rank0", 1}).ok()) << "a receipt is no work";
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")).size(), 6U);
     EXPECT_EQ(store->checkpoints(id)->size(), 2U);
-    EXPECT_FALSE(*store->resumedFrom(id, 1));
     EXPECT_FALSE(store->attempts(id)->back().hasBegun);
     ASSERT_TRUE(work(id, 2).ok());
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3}));
     EXPECT_EQ(store->get(id)->newest("loss")->step, 3);
     ASSERT_EQ(store->checkpoints(id)->size(), 1U);
     EXPECT_EQ(store->checkpoints(id)->front().name, "three");
-    EXPECT_EQ(**store->resumedFrom(id, 1), 3);
     EXPECT_EQ(store->attempts(id)->back(), (AttemptRecord{2, 3, true}));
 }
 

@@ -6,10 +6,12 @@
 #include "app/session/live_model.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_client.h"
+#include "tests/support/metric_lines.h"
 
 namespace millrace::session {
 namespace {
 
+using client::chunkOf;
 using client::LogChunk;
 using client::MetricChunk;
 using client::MetricPoint;
@@ -40,7 +42,7 @@ class FollowerTest : public testing::Test {
         std::vector<std::int64_t> steps;
         for (const FollowEvent& event : events) {
             if (const auto* added = std::get_if<MetricsAdded>(&event)) {
-                for (const MetricPoint& point : added->points) {
+                for (const MetricPoint& point : pointsOf(*added)) {
                     if (point.name == name) {
                         steps.push_back(point.step);
                     }
@@ -64,36 +66,45 @@ class FollowerTest : public testing::Test {
 
 TEST_F(FollowerTest, MetricsOfAnEndedRunArriveInOrderAndThenTheEnd) {
     fake_.metricScripts = {
-        {{MetricChunk{{loss(1), loss(2)}, false, 0}, MetricChunk{{loss(3)}, true, 0}}}};
+        {{chunkOf({loss(1), loss(2)}), chunkOf({loss(3)}, true)}}};
     const auto events = followAll(metricsOf("r-abc23"));
     EXPECT_THAT(stepsOf(events), ElementsAre(1, 2, 3));
     EXPECT_TRUE(std::holds_alternative<AllEnded>(events.back()));
 }
 
-TEST_F(FollowerTest, MetricsHaveNoHoleAndNoRepetitionAcrossALostConnection) {
+TEST_F(FollowerTest, AReconnectGoesOnBehindTheLastLineThatWasRead) {
     fake_.metricScripts = {
-        {{MetricChunk{{loss(1), loss(2), loss(3)}, false, 0}}, false, unavailable("lost")},
-        {{MetricChunk{{loss(1), loss(2), loss(3), loss(4)}, true, 0}}}};
-    EXPECT_THAT(stepsOf(followAll(metricsOf("r-abc23"))), ElementsAre(1, 2, 3, 4));
-    EXPECT_THAT(fake_.metricStarts(), ElementsAre(0, 0));
+        {{chunkOf({loss(1), loss(2), loss(3)})}, false, unavailable("lost")},
+        {{chunkOf({{"eval.auc", 0.7, 2, 0, 0}, loss(4)}, true, std::nullopt, 4)}}};
+    const auto events = followAll(metricsOf("r-abc23"));
+    EXPECT_THAT(stepsOf(events), ElementsAre(1, 2, 3, 4));
+    EXPECT_THAT(stepsOf(events, "eval.auc"), ElementsAre(2)) << "late as it is";
+    EXPECT_THAT(fake_.metricStarts(), ElementsAre(0, 3));
 }
 
-TEST_F(FollowerTest, AReconnectAsksFromTheLastStepWithAnOverlapForRareMetrics) {
-    std::vector<MetricPoint> many;
-    for (int step = 1; step <= 3000; ++step) {
-        many.push_back(loss(step));
+TEST_F(FollowerTest, NamesAreToldOnceAStreamAndKnownFromThenOn) {
+    MetricChunk second = chunkOf({loss(2)}, true);
+    second.names.clear();
+    fake_.metricScripts = {{{chunkOf({loss(1)}), second}}};
+    EXPECT_THAT(stepsOf(followAll(metricsOf("r-abc23"))), ElementsAre(1, 2));
+}
+
+TEST_F(FollowerTest, ThatAllIsReadIsToldOnceAlsoWithoutALine) {
+    MetricChunk empty, more = chunkOf({loss(1)});
+    empty.isCaughtUp = more.isCaughtUp = true;
+    fake_.metricScripts = {{{empty, more, chunkOf({}, true)}}};
+    std::vector<bool> told;
+    for (const FollowEvent& event : followAll(metricsOf("r-abc23"))) {
+        if (const auto* added = std::get_if<MetricsAdded>(&event)) {
+            told.push_back(added->isCaughtUp);
+        }
     }
-    fake_.metricScripts = {{{MetricChunk{many, false, 0}}, false, unavailable("lost")},
-                           {{MetricChunk{{{"eval.auc", 0.7, 2990, 0, 0}, loss(3001)}, true, 0}}}};
-    const auto events = followAll(metricsOf("r-abc23"));
-    EXPECT_THAT(fake_.metricStarts(), ElementsAre(0, 2000));
-    EXPECT_THAT(stepsOf(events, "eval.auc"), ElementsAre(2990));
-    EXPECT_EQ(stepsOf(events).size(), 3001U);
+    EXPECT_THAT(told, ElementsAre(true, true));
 }
 
 TEST_F(FollowerTest, ANewAttemptReplacesThePointsAfterItsCheckpoint) {
-    fake_.metricScripts = {{{MetricChunk{{loss(1), loss(2), loss(3)}, false, 0},
-                             MetricChunk{{loss(2, 0.4), loss(3, 0.3)}, true, 1}}}};
+    fake_.metricScripts = {{{chunkOf({loss(1), loss(2), loss(3)}),
+                             chunkOf({loss(2, 0.4), loss(3, 0.3)}, true, 1)}}};
     LiveModel model;
     for (const FollowEvent& event : followAll(metricsOf("r-abc23"))) {
         model.apply(event, 0);
@@ -106,7 +117,7 @@ TEST_F(FollowerTest, ANewAttemptReplacesThePointsAfterItsCheckpoint) {
 
 TEST_F(FollowerTest, ALostConnectionIsReportedAndMended) {
     fake_.metricScripts = {{{}, false, unavailable("no daemon answers")},
-                           {{MetricChunk{{loss(1)}, true, 0}}}};
+                           {{chunkOf({loss(1)}, true)}}};
     std::vector<LinkState> states;
     for (const FollowEvent& event : followAll(metricsOf("r-abc23"))) {
         if (const auto* changed = std::get_if<LinkChanged>(&event)) {
@@ -158,9 +169,9 @@ TEST_F(FollowerTest, RunsThatHaveEndedEndTheFollowing) {
 }
 
 TEST_F(FollowerTest, AFollowerThatIsNotReadEndsWithoutWaitingForItsStreams) {
-    std::vector<MetricChunk> chunks(5000, MetricChunk{{}, false, 0});
+    std::vector<MetricChunk> chunks;
     for (int i = 0; i < 5000; ++i) {
-        chunks[static_cast<std::size_t>(i)].points = {loss(i + 1)};
+        chunks.push_back(chunkOf({loss(i + 1)}));
     }
     fake_.metricScripts = {{chunks, true}};
     Follower follower(client_, clock_, metricsOf("r-abc23"));
@@ -181,46 +192,42 @@ TEST_F(FollowerTest, TelemetryNeitherHoldsUpTheEndNorFailsTheRuns) {
     }
 }
 
-TEST_F(FollowerTest, AFollowingFromAStepAsksForItAndResumesNoEarlier) {
+TEST_F(FollowerTest, AFollowingBehindACursorAsksForItAndResumesNoEarlier) {
     FollowOptions options = metricsOf("r-abc23");
-    options.fromStep = 500;
+    options.metricsAfter["r-abc23"] = {1, 500};
     fake_.metricScripts = {
-        {{MetricChunk{{loss(500), loss(501)}, false, 0}}, false, unavailable("lost")},
-        {{MetricChunk{{loss(500), loss(501), loss(502)}, true, 0}}}};
-    EXPECT_THAT(stepsOf(followAll(options)), ElementsAre(500, 501, 502));
+        {{}, false, unavailable("lost")},
+        {{chunkOf({loss(501), loss(502)}, true, std::nullopt, 501)}}};
+    EXPECT_THAT(stepsOf(followAll(options)), ElementsAre(501, 502));
     EXPECT_THAT(fake_.metricStarts(), ElementsAre(500, 500));
 }
 
-TEST_F(FollowerTest, AnAttemptThatBeganWhileTheConnectionWasLostIsReadFromTheStart) {
+TEST_F(FollowerTest, AnAttemptThatBeganWhileTheConnectionWasLostReplacesWhatIsVoid) {
     const auto point = [](std::int64_t step, int attempt) {
         return MetricPoint{"loss", 0.5, step, 0, 0, 0, attempt};
     };
-    const MetricChunk both{{point(1, 1), point(2, 2), point(3, 2)}, true, 0};
-    fake_.metricScripts = {{{MetricChunk{{point(1, 1), point(2, 1), point(3, 1)}, false, 0}},
+    fake_.metricScripts = {{{chunkOf({point(1, 1), point(2, 1), point(3, 1)})},
                             false,
                             unavailable("lost")},
-                           {{both}},
-                           {{both}}};
-    LiveModel model;
-    std::vector<int> attempts;
+                           {{chunkOf({point(2, 2), point(3, 2)}, true, 1, 4)}}};
+    std::vector<std::pair<std::int64_t, int>> told;  // (step, attempt)
     for (const FollowEvent& event : followAll(metricsOf("r-abc23"))) {
         if (const auto* added = std::get_if<MetricsAdded>(&event)) {
-            for (const MetricPoint& one : added->points) {
-                attempts.push_back(one.attempt);
+            for (const MetricPoint& one : pointsOf(*added)) {
+                told.emplace_back(one.step, one.attempt);
             }
         }
         if (const auto* replaced = std::get_if<MetricsReplaced>(&event)) {
-            EXPECT_EQ(replaced->afterStep, -1);
-            attempts.clear();
+            std::erase_if(told, [&](const auto& one) { return one.first > replaced->afterStep; });
         }
     }
-    EXPECT_THAT(attempts, ElementsAre(1, 2, 2));
+    EXPECT_THAT(told, ElementsAre(std::pair(1, 1), std::pair(2, 2), std::pair(3, 2)));
 }
 
 TEST_F(FollowerTest, TheEndOfEachRunIsToldBeforeTheEndOfAll) {
     FollowOptions options = metricsOf("r-abc23");
     options.withLogs = true;
-    fake_.metricScripts = {{{MetricChunk{{loss(1)}, true, 0}}}};
+    fake_.metricScripts = {{{chunkOf({loss(1)}, true)}}};
     fake_.logScripts = {{{LogChunk{{}, "", true, 0}}}};
     int numMetrics = 0, numLogs = 0;
     for (const FollowEvent& event : followAll(options)) {
@@ -234,8 +241,8 @@ TEST_F(FollowerTest, TheEndOfEachRunIsToldBeforeTheEndOfAll) {
 }
 
 TEST_F(FollowerTest, ASinkGetsTheEventsInTheirOrder) {
-    fake_.metricScripts = {{{MetricChunk{{loss(1)}, false, 0}}, false, unavailable("lost")},
-                           {{MetricChunk{{loss(1), loss(2)}, true, 0}}}};
+    fake_.metricScripts = {{{chunkOf({loss(1)})}, false, unavailable("lost")},
+                           {{chunkOf({loss(2)}, true)}}};
     BoundedQueue<FollowEvent> seen(64);
     Follower follower(client_, clock_, metricsOf("r-abc23"),
                       [&](FollowEvent event) { seen.push(std::move(event)); });
@@ -251,7 +258,7 @@ TEST_F(FollowerTest, ASinkGetsTheEventsInTheirOrder) {
 
 TEST_F(FollowerTest, ATryThatIsDueLaterIsMadeAtOnceWhenAskedTo) {
     FakeClock still;  // on which the pause before the next try never passes
-    fake_.metricScripts = {{{}, false, unavailable("lost")}, {{MetricChunk{{loss(1)}, true, 0}}}};
+    fake_.metricScripts = {{{}, false, unavailable("lost")}, {{chunkOf({loss(1)}, true)}}};
     Follower follower(client_, still, metricsOf("r-abc23"));
     const auto lost = follower.next(std::chrono::seconds(5));
     ASSERT_TRUE(lost.has_value());

@@ -4,6 +4,7 @@
 
 #include "app/session/metric_catalogue.h"
 #include "tests/support/fake_client.h"
+#include "tests/support/metric_lines.h"
 
 namespace millrace::session {
 namespace {

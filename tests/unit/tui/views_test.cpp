@@ -5,6 +5,7 @@
 #include "app/tui/watch_view.h"
 #include "backend/core/text.h"
 #include "tests/support/fake_client.h"
+#include "tests/support/metric_lines.h"
 
 namespace millrace::tui {
 namespace {
@@ -39,7 +40,7 @@ session::LiveModel aModel(int numRuns) {
         points.push_back({"input_stall_percent", step % 7 == 0 ? 3.0 : 0.1, step, kNow, 0});
     }
     points.push_back({"eval.auc", 0.7934, 300, kNow, 1});
-    model.apply(session::MetricsAdded{ids[0], points}, kNow);
+    model.apply(session::addedOf(ids[0], points), kNow);
     model.apply(
         session::LogsAdded{ids[0], {{kNow, "rank0", "step 300: wrote a checkpoint", true, 1}}, 0},
         kNow);
@@ -207,14 +208,14 @@ TEST(WatchView, AMachineThatWentSilentIsUnknownNeverZero) {
 
 TEST(WatchView, CountsOfNothingAreHiddenAndTestFiguresHaveTheirNames) {
     session::LiveModel model = aModel(1);
-    model.apply(session::MetricsAdded{"r-abc23",
+    model.apply(session::addedOf("r-abc23",
                                       {{"eval.rows", 90, 300, kNow, 1},
-                                       {"eval.rows_without_label", 0, 300, kNow, 1}}},
+                                       {"eval.rows_without_label", 0, 300, kNow, 1}}),
                 kNow);
     WatchView view({"r-abc23"});
     EXPECT_THAT(joined(drawn(view, model, 120, 40)),
                 AllOf(HasSubstr("test AUC"), Not(HasSubstr("rows without label"))));
-    model.apply(session::MetricsAdded{"r-abc23", {{"eval.rows_without_label", 7, 400, kNow, 1}}},
+    model.apply(session::addedOf("r-abc23", {{"eval.rows_without_label", 7, 400, kNow, 1}}),
                 kNow);
     EXPECT_THAT(joined(drawn(view, model, 120, 40)), HasSubstr("rows without label"));
 }

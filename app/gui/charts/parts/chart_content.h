@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/gui/models/curve_band.h"
 #include "app/gui/models/curve_store.h"
 
 namespace millrace::gui {
@@ -41,6 +42,7 @@ struct Curve {
     QString name;  ///< in the legend, elided where long
     QColor color;
     std::shared_ptr<const CurveStore> store;
+    std::shared_ptr<const CurveBand> band;  ///< where ranks differ: `store` has their medians
     double smoothing = 0;  ///< 0: none; 0.9: strong. The raw line stays, faint
     bool isDashed = false;
     /// Where relative time starts, ms since 1970 (the run's start); without it the first point.

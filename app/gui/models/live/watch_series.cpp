@@ -7,7 +7,6 @@ namespace millrace::gui {
 namespace {
 
 constexpr std::size_t kPointsMax = 32'000;  // a series; older ones are thinned to their extremes
-constexpr std::int64_t kLateSteps = 20'000;
 constexpr std::size_t kExactRangesMax = 64;
 
 struct Columns {
@@ -34,12 +33,20 @@ CurvePoint pointAt(const client::MetricSeries& series, std::size_t i) {
     return point;
 }
 
-CurvePoint pointOf(const client::MetricPoint& metric) {
+CurvePoint pointOf(const values::MetricLine& line, double value) {
     CurvePoint point;
-    point.x = static_cast<double>(metric.step);
-    point.y = metric.value;
-    point.timeMs = static_cast<double>(metric.timeMs);
+    point.x = static_cast<double>(line.step);
+    point.y = value;
+    point.rows = static_cast<double>(line.rows);
+    point.timeMs = static_cast<double>(line.timeMs);
     return point;
+}
+
+// Both edges of a point; of one rank they are its value.
+CurveBand::Point bandPoint(const CurvePoint& point, const std::optional<values::RankSpread>& ranks) {
+    return ranks ? CurveBand::Point{point, ranks->least, ranks->greatest, ranks->leastRank,
+                                    ranks->greatestRank}
+                 : CurveBand::Point{point, point.y, point.y, 0, 0};
 }
 
 double lastStep(const CurveStore& store) {
@@ -59,8 +66,9 @@ WatchSeries::Series& WatchSeries::ensure(const std::string& name, bool& isNew) {
 }
 
 // The store's points in [from, to] become those of `points`; what stands outside stays.
-void WatchSeries::replace(CurveStore& store, const client::MetricSeries& points, double from,
+void WatchSeries::replace(Series& series, const client::MetricSeries& points, double from,
                           double to) {
+    CurveStore& store = *series.store;
     Columns merged;
     const std::size_t before = store.lowerBound(CurveAxis::kX, from);
     for (std::size_t i = 0; i < before; ++i) {
@@ -78,6 +86,23 @@ void WatchSeries::replace(CurveStore& store, const client::MetricSeries& points,
         }
     }
     store.replaceAll(merged.view());
+    if (!points.ranks.empty() || series.band) {
+        std::vector<CurveBand::Point> edges;
+        for (std::size_t i = 0; i < points.steps.size(); ++i) {
+            edges.push_back(bandPoint(pointAt(points, i), i < points.ranks.size()
+                                                              ? points.ranks[i]
+                                                              : std::nullopt));
+        }
+        bandOf(series).replace(edges, from, to);
+    }
+}
+
+// Made when the first ranks differ: a run of one rank has none.
+CurveBand& WatchSeries::bandOf(Series& series) {
+    if (!series.band) {
+        series.band = std::make_shared<CurveBand>(CurveStore::Options{.numPointsMax = kPointsMax});
+    }
+    return *series.band;
 }
 
 // What the store gave up to its bound can be asked for again.
@@ -92,13 +117,14 @@ void WatchSeries::noteThinning(Series& series) {
 
 void WatchSeries::setHistory(const std::vector<client::MetricSeries>& history) {
     hasHistory_ = true;
+    cursor_ = history.empty() ? values::MetricCursor{} : history.front().cursor;
     for (const client::MetricSeries& stored : history) {
         if (stored.steps.empty()) {
             continue;
         }
         bool isNew = false;
         Series& series = ensure(stored.name, isNew);
-        replace(*series.store, stored, -std::numeric_limits<double>::infinity(),
+        replace(series, stored, -std::numeric_limits<double>::infinity(),
                 static_cast<double>(stored.steps.back()));
         series.decimatedTo = stored.isDecimated ? stored.steps.back() : 0;
         series.exact.clear();
@@ -106,31 +132,51 @@ void WatchSeries::setHistory(const std::vector<client::MetricSeries>& history) {
 }
 
 bool WatchSeries::apply(std::optional<std::int64_t> dropAfterStep,
-                        std::span<const client::MetricPoint> points) {
+                        std::span<const values::MetricLine> lines,
+                        const values::MetricNames& names) {
     if (dropAfterStep) {
         ++numDrops_;
         for (auto& [name, series] : series_) {
             series.store->dropAfter(static_cast<double>(*dropAfterStep));
+            if (series.band) {
+                series.band->dropAfter(static_cast<double>(*dropAfterStep));
+            }
             series.decimatedTo =
                 std::min(series.decimatedTo, std::max<std::int64_t>(0, *dropAfterStep));
         }
     }
     bool isNew = false;
-    // A delivery holds stretches of few names: points of one name go in together.
-    std::map<std::string_view, std::vector<CurvePoint>> byName;
-    for (const client::MetricPoint& metric : points) {
-        byName[metric.name].push_back(pointOf(metric));
+    // By number first: a name is looked up once a delivery.
+    struct Fresh {
+        std::vector<CurvePoint> points;
+        std::vector<std::optional<values::RankSpread>> ranks;
+    };
+    std::map<std::uint32_t, Fresh> byKey;
+    for (const values::MetricLine& line : lines) {
+        for (const values::MetricValue& value : line.values) {
+            byKey[value.key].points.push_back(pointOf(line, value.value));
+            byKey[value.key].ranks.push_back(value.ranks);
+        }
     }
-    for (auto& [name, fresh] : byName) {
-        Series& series = ensure(std::string(name), isNew);
+    for (auto& [key, fresh] : byKey) {
+        Series& series = ensure(names.at(key), isNew);
+        // A curve goes forward, and telemetry may have told this step already (addSample).
         double last = lastStep(*series.store);
-        const auto isRepeated = [&](const CurvePoint& point) {
-            const bool isOld = point.x <= last;
-            last = std::max(last, point.x);
-            return isOld;
-        };
-        std::erase_if(fresh, isRepeated);
-        series.store->append(fresh);
+        std::vector<CurvePoint> kept;
+        for (std::size_t i = 0; i < fresh.points.size(); ++i) {
+            const CurvePoint& point = fresh.points[i];
+            if (point.x <= last) {
+                continue;
+            }
+            last = point.x;
+            if (fresh.ranks[i] || series.band) {
+                const CurveBand::Point edges = bandPoint(point, fresh.ranks[i]);
+                isNew = isNew || !series.band;  // whoever shows the curve shows its band from now on
+                bandOf(series).append(std::span(&edges, 1));
+            }
+            kept.push_back(point);
+        }
+        series.store->append(kept);
         noteThinning(series);
     }
     return isNew;
@@ -164,7 +210,7 @@ void WatchSeries::refine(const std::vector<client::MetricSeries>& finer, std::in
         if (to < fromStep) {
             continue;
         }
-        replace(*series.store, points, static_cast<double>(fromStep), static_cast<double>(to));
+        replace(series, points, static_cast<double>(fromStep), static_cast<double>(to));
         if (!points.isDecimated && series.exact.size() < kExactRangesMax) {
             series.exact.emplace_back(fromStep, to);
         }
@@ -174,26 +220,12 @@ void WatchSeries::refine(const std::vector<client::MetricSeries>& finer, std::in
 void WatchSeries::clear() {
     for (auto& [name, series] : series_) {
         series.store->clear();
+        if (series.band) {
+            series.band->clear();
+        }
         series.decimatedTo = 0;
         series.exact.clear();
     }
-}
-
-std::int64_t WatchSeries::followFrom() const {
-    std::int64_t newest = 0;
-    for (const auto& [name, series] : series_) {
-        newest = std::max(newest, static_cast<std::int64_t>(lastStep(*series.store)));
-    }
-    // Evaluations, the loader and the rank count by their own steps: the one that is least far
-    // says where to go on. One that is very far behind has ended.
-    std::int64_t from = newest;
-    for (const auto& [name, series] : series_) {
-        const auto last = static_cast<std::int64_t>(lastStep(*series.store));
-        if (last >= newest - kLateSteps) {
-            from = std::min(from, last);
-        }
-    }
-    return std::max<std::int64_t>(0, from);
 }
 
 std::vector<std::string> WatchSeries::names() const {
@@ -208,6 +240,11 @@ std::vector<std::string> WatchSeries::names() const {
 std::shared_ptr<const CurveStore> WatchSeries::curve(const std::string& name) const {
     const auto found = series_.find(name);
     return found == series_.end() ? nullptr : found->second.store;
+}
+
+std::shared_ptr<const CurveBand> WatchSeries::band(const std::string& name) const {
+    const auto found = series_.find(name);
+    return found == series_.end() ? nullptr : found->second.band;
 }
 
 std::optional<CurvePoint> WatchSeries::newest(const std::string& name) const {

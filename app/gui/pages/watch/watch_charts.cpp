@@ -271,6 +271,7 @@ void WatchCharts::addCurve(const std::string& run, const std::string& metric, co
     curve.color = look.color;
     curve.isDashed = look.isDashed || isDashed;
     curve.store = store;
+    curve.band = series->band(metric);
     if (lane != nullptr && lane->run.startedMs > 0) {
         curve.startMs = static_cast<double>(lane->run.startedMs);
     }

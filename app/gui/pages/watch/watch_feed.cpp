@@ -189,17 +189,20 @@ void WatchFeed::follow(const std::string& run) {
                 return;
             }
             Shown& target = *found->second;
-            for (const client::MetricPoint& point : delta.points) {
-                target.lastStep = std::max(target.lastStep, point.step);
+            for (const values::MetricLine& line : delta.lines) {
+                target.lastStep = std::max(target.lastStep, line.step);
             }
-            const bool isNew = target.series.apply(delta.dropAfterStep, delta.points);
+            static const values::MetricNames kNone;
+            const values::MetricNames none;
+            const bool isNew = target.series.apply(delta.dropAfterStep, delta.lines,
+                                                   delta.names ? *delta.names : none);
             if (isNew || delta.dropAfterStep) {
                 Q_EMIT curvesChanged();
-            } else if (!delta.points.empty()) {
+            } else if (!delta.lines.empty()) {
                 Q_EMIT pointsAdded(id);
             }
         },
-        shown.series.followFrom());
+        {{run, shown.series.followFrom()}});
 }
 
 void WatchFeed::detail(const std::set<std::string>& names, XAxis axis, CurveRange view) {
@@ -267,14 +270,24 @@ void WatchFeed::showLog(const std::string& run) {
 void WatchFeed::addSample(const client::NodeSample& sample) {
     bool isNew = false;
     std::set<std::string> touched;
+    std::map<std::string, int> numRanks;  // by run
+    for (const client::ProcessSample& process : sample.processes) {
+        numRanks[process.runId] += process.worker.starts_with("rank") ? 1 : 0;
+    }
     for (const client::ProcessSample& process : sample.processes) {
         const auto found = shown_.find(process.runId);
         if (found == shown_.end() || !process.cpuPercent || !found->second->series.hasHistory()) {
             continue;
         }
         Shown& shown = *found->second;
-        isNew |= shown.series.addSample("system." + process.worker + ".cpu_percent", shown.lastStep,
-                                        sample.timeMs, *process.cpuPercent);
+        const bool isRank = process.worker.starts_with("rank");
+        // What several ranks take the daemon summarizes: it comes with the run's own lines.
+        if (isRank && numRanks[process.runId] > 1) {
+            continue;
+        }
+        const std::string name = isRank ? "system.rank.cpu_percent"
+                                        : "system." + process.worker + ".cpu_percent";
+        isNew |= shown.series.addSample(name, shown.lastStep, sample.timeMs, *process.cpuPercent);
         touched.insert(process.runId);
     }
     if (isNew) {

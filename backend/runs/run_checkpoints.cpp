@@ -1,0 +1,95 @@
+#include "backend/runs/run_checkpoints.h"
+
+#include "backend/runs/database.h"
+#include "backend/runs/run_lines.h"
+#include "backend/runs/run_rows.h"
+#include "backend/runs/store_file.h"
+
+namespace millrace::runs {
+namespace {
+
+CheckpointRecord readCheckpoint(const Statement& row) {
+    CheckpointRecord c;
+    c.step = row.intAt(0);
+    c.attempt = static_cast<int>(row.intAt(1));
+    c.seq = row.intAt(2);
+    c.epoch = row.intAt(3);
+    c.name = row.textAt(4);
+    c.bytes = row.intAt(5);
+    c.hash = row.textAt(6);
+    c.cursor = row.textAt(7);
+    c.timeMs = row.intAt(8);
+    c.isDeleted = row.intAt(9) != 0;
+    return c;
+}
+
+Status dropCheckpoint(Database& db, std::int64_t no, const std::string& name) {
+    ASSIGN_OR_RETURN(Statement update, db.prepare("UPDATE checkpoint SET is_deleted = 1 "
+                                                  "WHERE run_no = ? AND name = ?"));
+    return update.bind(no).bind(name).run();
+}
+
+}  // namespace
+
+Status writeCheckpoint(Database& db, std::int64_t no, int attempt, const CheckpointRecord& c) {
+    ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT OR REPLACE INTO checkpoint "
+                                                  "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"));
+    insert.bind(no).bind(c.step).bind(attempt).bind(c.seq).bind(c.epoch).bind(c.name);
+    return insert.bind(c.bytes).bind(c.hash).bind(c.cursor).bind(c.timeMs).run();
+}
+
+Result<std::vector<CheckpointRecord>> RunCheckpoints::checkpoints(std::string_view id,
+                                                            bool withDeleted) const {
+    MutexLock lock(file_.readMutex);
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
+    ASSIGN_OR_RETURN(
+        Statement query,
+        file_.reader->prepare("SELECT step, attempt, seq, epoch, name, bytes, hash, cursor, time_ms, "
+                         "is_deleted FROM checkpoint WHERE run_no = ? AND is_deleted <= ? "
+                         "ORDER BY step DESC"));
+    query.bind(no).bind(withDeleted ? 1 : 0);
+    std::vector<CheckpointRecord> all;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return all;
+        }
+        all.push_back(readCheckpoint(query));
+    }
+}
+
+Status RunCheckpoints::reconcileCheckpoints(std::string_view id,
+                                      const std::vector<CheckpointRecord>& found,
+                                      const std::vector<std::string>& gone) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    for (const std::string& name : gone) {
+        RETURN_IF_ERROR(dropCheckpoint(db, no, name));
+    }
+    ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
+    for (const CheckpointRecord& one : found) {
+        if (one.attempt == current) {
+            RETURN_IF_ERROR(beginOnce(db, no, one.attempt));  // a file is work, too
+        }
+        RETURN_IF_ERROR(writeCheckpoint(db, no, one.attempt, one));
+    }
+    RETURN_IF_ERROR(touchRun(db, no));
+    return transaction.commit();
+}
+
+Status RunCheckpoints::dropCheckpoints(std::string_view id) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    RETURN_IF_ERROR(checkIsDeleted(db, no, id));
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE checkpoint SET is_deleted = 1 WHERE run_no = ?"));
+    RETURN_IF_ERROR(update.bind(no).run());
+    RETURN_IF_ERROR(touchRun(db, no));
+    return transaction.commit();
+}
+
+}  // namespace millrace::runs

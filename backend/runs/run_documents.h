@@ -1,0 +1,29 @@
+#pragma once
+// DocumentPages: documents that may be many megabytes, whole or by pages.
+//
+// Threads: any. Failure: as of RunStore.
+#include <string>
+#include <string_view>
+
+#include "backend/core/status.h"
+#include "backend/runs/run_record.h"
+
+namespace millrace::runs {
+
+class StoreFile;
+
+class DocumentPages {
+ public:
+    explicit DocumentPages(StoreFile& file) : file_(file) {}
+
+    /// "" when the run has none (any more).
+    Result<std::string> document(std::string_view id, LargeDocument which) const;
+    /// At most `bytesMax` of it, from `offset` on; none behind its end.
+    Result<DocumentPage> documentPage(std::string_view id, LargeDocument which, std::int64_t offset,
+                                      std::int64_t bytesMax) const;
+
+ private:
+    StoreFile& file_;
+};
+
+}  // namespace millrace::runs

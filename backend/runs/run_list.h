@@ -1,0 +1,46 @@
+#pragma once
+// RunLists: finding runs: pages of a filter, names, groups, the queue.
+//
+// Threads: any. Failure: as of RunStore.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/runs/run_record.h"
+
+namespace millrace::runs {
+
+class StoreFile;
+
+class RunLists {
+ public:
+    explicit RunLists(StoreFile& file) : file_(file) {}
+
+    /// What a submit key stands for: its runs without documents, the base first.
+    struct Group {
+        std::vector<RunSummary> runs;  ///< none: the key is not known
+        std::string specText;
+        int size = 0;  ///< runs that the submit made; 0: not known
+    };
+    Result<Group> findGroup(std::string_view submitKey) const;
+    /// The run's id for an id, uid, submit key, name, or a unique prefix of id, uid or name. A name
+    /// that several runs share is kInvalidArgument with their ids; a deleted run is found by id.
+    Result<std::string> findId(std::string_view text) const;
+    Result<RunPage> list(const RunQuery& query) const;
+    /// The newest change cursor.
+    Result<std::int64_t> changeCursor() const;
+    /// The queue: runs in kQueued, in its order.
+    struct WaitingRun {
+        std::string id;
+        std::int64_t resumeFrom = 0;
+    };
+    Result<std::vector<WaitingRun>> waiting() const;
+    /// Ids of the runs that are starting, running or stopping, oldest first.
+    Result<std::vector<std::string>> underWay() const;
+
+ private:
+    StoreFile& file_;
+};
+
+}  // namespace millrace::runs

@@ -1,0 +1,411 @@
+#include "backend/runs/run_table.h"
+
+#include "backend/core/hash.h"
+#include "backend/core/ids.h"
+#include "backend/core/json.h"
+#include "backend/runs/database.h"
+#include "backend/runs/line_writer.h"
+#include "backend/runs/metric_table.h"
+#include "backend/runs/params.h"
+#include "backend/runs/run_rows.h"
+#include "backend/runs/store_file.h"
+
+namespace millrace::runs {
+namespace {
+
+constexpr int kShortIdTries = 8;
+
+Status writePairs(Database& db, std::int64_t no, std::string_view table,
+                  const std::map<std::string, std::string>& pairs) {
+    ASSIGN_OR_RETURN(Statement insert,
+                     db.prepare(strCat("INSERT OR REPLACE INTO ", table, " VALUES(?, ?, ?)")));
+    for (const auto& [key, value] : pairs) {
+        RETURN_IF_ERROR(insert.bind(no).bind(key).bind(value).run());
+    }
+    return okStatus();
+}
+
+Result<std::string> freshId(Database& db) {
+    for (int tries = 0;; ++tries) {
+        std::string id = newRunId(tries < kShortIdTries ? 5 : 8);
+        if (runNo(db, id).status().code() == absl::StatusCode::kNotFound) {
+            return id;
+        }
+    }
+}
+
+Status insertRun(Database& db, const RunRecord& run) {
+    ASSIGN_OR_RETURN(
+        Statement insert,
+        db.prepare("INSERT INTO run(id, uid, submit_key, name, owner, project, note, variation, "
+                   "base_run_id, parent_run_id, spec_hash, stream_hash, plan_hash, base_dir, "
+                   "state, exit_reason, created_ms, git_commit, is_git_dirty, host, seed, "
+                   "steps_total, model, dataset, group_size, change) "
+                   "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)"));
+    insert.bind(run.id).bind(run.uid);
+    if (run.submitKey.empty()) {
+        insert.bindNull();
+    } else {
+        insert.bind(run.submitKey);
+    }
+    for (const std::string* text :
+         {&run.name, &run.owner, &run.project, &run.note, &run.variation, &run.variationOf,
+          &run.parentRun, &run.specHash, &run.streamHash, &run.planHash, &run.baseDir}) {
+        insert.bind(*text);
+    }
+    insert.bind(textOf(run.state)).bind(run.exitReason).bind(run.createdMs);
+    insert.bind(run.gitCommit).bind(run.isGitDirty ? 1 : 0).bind(run.host);
+    insert.bind(static_cast<std::int64_t>(run.seed)).bind(run.progress.stepsTotal);
+    return insert.bind(run.model).bind(run.dataset).bind(run.groupSize).run();
+}
+
+// Plans that were written in a transaction, by their text, with their hashes: each once, however
+// many runs have it.
+using WrittenPlans = std::map<std::shared_ptr<const std::string>, std::string>;
+
+// A plan that many runs have alike (a submit with variations) stands once; the run's own document
+// is its hash.
+Status writePlan(Database& db, std::int64_t no, const RunRecord& run, WrittenPlans& written) {
+    if (run.plan == nullptr || run.plan->empty()) {
+        return okStatus();
+    }
+    std::string& hash = written[run.plan];
+    if (hash.empty()) {
+        hash = hashHex(*run.plan);
+        ASSIGN_OR_RETURN(Statement insert,
+                         db.prepare("INSERT OR IGNORE INTO shared_text VALUES(?, ?)"));
+        RETURN_IF_ERROR(insert.bind(hash).bind(*run.plan).run());
+    }
+    return writeDocument(db, no, "plan@", hash);
+}
+
+// The change number is the place in the queue: whoever comes later waits behind.
+Status touchAndQueue(Database& db, std::int64_t no) {
+    RETURN_IF_ERROR(touchRun(db, no));
+    ASSIGN_OR_RETURN(Statement update, db.prepare("UPDATE run SET queue_no = change WHERE no = ?"));
+    return update.bind(no).run();
+}
+
+Status insertAll(Database& db, const RunRecord& run, WrittenPlans& plans) {
+    RETURN_IF_ERROR(insertRun(db, run));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, run.id));
+    RETURN_IF_ERROR(writeDocument(db, no, "spec", run.specText));
+    RETURN_IF_ERROR(writeDocument(db, no, "resolved", run.resolvedSpec));
+    RETURN_IF_ERROR(writePlan(db, no, run, plans));
+    RETURN_IF_ERROR(writeDocument(db, no, "plan_facts", run.planFacts));
+    RETURN_IF_ERROR(writeDocument(db, no, "hardware", run.hardware));
+    RETURN_IF_ERROR(writeDocument(db, no, "packages", dumpJson(Json(run.packages))));
+    RETURN_IF_ERROR(writePairs(db, no, "run_tag", run.tags));
+    RETURN_IF_ERROR(writePairs(db, no, "run_param", run.params));
+    return touchAndQueue(db, no);
+}
+
+Result<std::map<std::string, std::string>> readPairs(Database& db, std::int64_t no,
+                                                     std::string_view table) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare(strCat("SELECT key, value FROM ", table, " WHERE run_no = ?")));
+    query.bind(no);
+    std::map<std::string, std::string> pairs;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return pairs;
+        }
+        pairs[query.textAt(0)] = query.textAt(1);
+    }
+}
+
+Status readDocuments(Database& db, std::int64_t no, values::RunDocuments& run) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT kind, text FROM run_document WHERE run_no = ? AND "
+                                "kind NOT IN ('plan', 'plan@', 'receipt')"));
+    query.bind(no);
+    std::map<std::string, std::string> texts;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            break;
+        }
+        texts[query.textAt(0)] = query.textAt(1);
+    }
+    run.specText = std::move(texts["spec"]);
+    run.resolvedSpec = std::move(texts["resolved"]);
+    run.planFacts = std::move(texts["plan_facts"]);
+    run.hardware = std::move(texts["hardware"]);
+    ASSIGN_OR_RETURN(const Json packages, parseJson(texts["packages"], "packages"));
+    for (const auto& [name, version] : packages.items()) {
+        run.packages[name] = version.is_string() ? version.get<std::string>() : "";
+    }
+    return okStatus();
+}
+
+Status readLatest(Database& db, std::int64_t no, RunSummary& run) {
+    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", kMetricColumns,
+                                                        " FROM latest_metric WHERE run_no = ?")));
+    query.bind(no);
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return okStatus();
+        }
+        readMetric(query, 0, run);
+    }
+}
+
+Result<RunRecord> readWhole(Database& db, std::string_view id) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare(strCat("SELECT ", kRunColumns, ", ", kRestColumns,
+                                       " FROM run r WHERE r.id = ?")));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(id).step());
+    if (!isThere) {
+        return notFound("run '", id, "': not known");
+    }
+    std::int64_t no = 0;
+    RunRecord run;
+    static_cast<RunSummary&>(run) = readRun(query, no);
+    readRest(query, run);
+    RETURN_IF_ERROR(readDocuments(db, no, run));
+    ASSIGN_OR_RETURN(run.tags, readPairs(db, no, "run_tag"));
+    ASSIGN_OR_RETURN(run.params, readPairs(db, no, "run_param"));
+    RETURN_IF_ERROR(readLatest(db, no, run));
+    return run;
+}
+
+// The run that this submit made before; nothing when there is none.
+Result<std::optional<RunRecord>> findSubmitted(Database& db, const RunRecord& run) {
+    if (run.submitKey.empty()) {
+        return std::nullopt;
+    }
+    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT id FROM run WHERE submit_key = ?"));
+    ASSIGN_OR_RETURN(const bool isKnown, query.bind(run.submitKey).step());
+    if (!isKnown) {
+        return std::nullopt;
+    }
+    ASSIGN_OR_RETURN(RunRecord known, readWhole(db, query.textAt(0)));
+    if (known.specText != run.specText || known.variation != run.variation) {
+        return alreadyExists("submit key '", run.submitKey, "': belongs to run ", known.id,
+                             ", which has another spec; use a new key");
+    }
+    return known;
+}
+
+// A group of an older version that has become whole has its size now.
+Status countGroup(Database& db, std::string_view baseId, int size) {
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE run SET group_size = ?1 WHERE group_size = 0 AND "
+                                "(id = ?2 OR base_run_id = ?2)"));
+    return update.bind(size).bind(baseId).run();
+}
+
+// Runs `body` on a run inside a transaction and counts the change.
+template <class Body>
+Status changeRun(Database& db, std::string_view id, Body body) {
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    RETURN_IF_ERROR(body(no));
+    RETURN_IF_ERROR(touchRun(db, no));
+    return transaction.commit();
+}
+
+Status sealMetrics(Database& db, std::string_view id) {
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    RETURN_IF_ERROR(writeOpenSteps(db, no));
+    RETURN_IF_ERROR(MetricWriter(db, no).seal());
+    return transaction.commit();
+}
+
+Status updateText(Database& db, std::int64_t no, std::string_view column, std::string_view value) {
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare(strCat("UPDATE run SET ", column, " = ? WHERE no = ?")));
+    return update.bind(value).bind(no).run();
+}
+
+// Asked inside the transaction that requeues: whatever was decided on before it may be over.
+Status checkMayRequeue(Database& db, std::int64_t no, std::string_view id) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT state, is_deleted, purged_ms FROM run WHERE no = ?"));
+    ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+    const auto state = isThere ? runStateOf(query.textAt(0)) : std::nullopt;
+    if (state && !isTerminal(*state)) {
+        return failedPrecondition("run ", id, " is ", textOf(*state),
+                                  "; only a run that has ended can be resumed");
+    }
+    if (isThere && query.intAt(2) > 0) {
+        return failedPrecondition("run ", id, " was purged: its checkpoints are gone for good");
+    }
+    if (isThere && query.intAt(1) != 0) {
+        return failedPrecondition("run ", id, " is deleted; restore it first");
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+Result<RunTable::Created> RunTable::create(const RunRecord& run) {
+    ASSIGN_OR_RETURN(std::vector<Created> group, createGroup({run}));
+    return std::move(group.front());
+}
+
+Result<std::vector<RunTable::Created>> RunTable::createGroup(std::vector<RunRecord> runs) {
+    for (RunRecord& run : runs) {
+        if (run.params.empty() && !run.resolvedSpec.empty()) {
+            ASSIGN_OR_RETURN(run.params, flattenParams(run.resolvedSpec));
+        }
+        run.groupSize = static_cast<int>(runs.size());
+        run.state = run.state == RunState::kUnknown ? RunState::kQueued : run.state;
+    }
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    std::vector<Created> group;
+    WrittenPlans plans;
+    for (RunRecord& run : runs) {
+        if (!group.empty()) {
+            run.variationOf = group.front().run.id;
+        }
+        ASSIGN_OR_RETURN(std::optional<RunRecord> known, findSubmitted(db, run));
+        const bool isNew = !known.has_value();
+        if (isNew) {
+            run.createdMs = file_.clock.wallMs();
+            run.uid = newUid(run.createdMs);
+            ASSIGN_OR_RETURN(run.id, freshId(db));
+            RETURN_IF_ERROR(insertAll(db, run, plans));
+        }
+        group.push_back({isNew ? std::move(run) : std::move(*known), isNew});
+    }
+    RETURN_IF_ERROR(countGroup(db, group.front().run.id, static_cast<int>(group.size())));
+    RETURN_IF_ERROR(transaction.commit());
+    for (Created& one : group) {
+        ASSIGN_OR_RETURN(one.run, readWhole(db, one.run.id));
+    }
+    return group;
+}
+
+Result<RunRecord> RunTable::get(std::string_view id) const {
+    MutexLock lock(file_.readMutex);
+    return readWhole(*file_.reader, id);
+}
+
+Status RunTable::setState(std::string_view id, const StateChange& change) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    RETURN_IF_ERROR(changeRun(db, id, [&](std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT attempt FROM run WHERE no = ?"));
+        ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+        if (isThere && change.attempt > 0 && query.intAt(0) > change.attempt) {
+            return failedPrecondition("run ", id, ": attempt ", change.attempt,
+                                      " is over; the newest is ", query.intAt(0));
+        }
+        ASSIGN_OR_RETURN(
+            Statement update,
+            db.prepare("UPDATE run SET state = ?1, exit_reason = CASE WHEN ?2 <> '' THEN ?2 "
+                       "WHEN ?3 THEN exit_reason ELSE '' END, "
+                       "started_ms = CASE WHEN ?4 AND started_ms = 0 THEN ?5 ELSE started_ms END, "
+                       "ended_ms = CASE WHEN ?6 THEN ?5 ELSE 0 END WHERE no = ?7"));
+        const bool isEnd = isTerminal(change.state);
+        update.bind(textOf(change.state)).bind(change.exitReason);
+        update.bind(isEnd || change.state == RunState::kStopping ? 1 : 0);
+        update.bind(change.state == RunState::kRunning ? 1 : 0).bind(file_.clock.wallMs());
+        return update.bind(isEnd ? 1 : 0).bind(no).run();
+    }));
+    if (isTerminal(change.state)) {
+        // Only for speed and space: a tail that cannot be sealed now (full disk) serves as well.
+        (void)sealMetrics(db, id);
+    }
+    return okStatus();
+}
+
+Status RunTable::setReceipt(std::string_view id, std::string_view receiptJson) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) { return writeReceipt(db, no, receiptJson); });
+}
+
+Status RunTable::addPackages(std::string_view id,
+                             const std::map<std::string, std::string>& packages) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        values::RunDocuments known;
+        RETURN_IF_ERROR(readDocuments(db, no, known));
+        for (const auto& [name, version] : packages) {
+            known.packages[name] = version;
+        }
+        return writeDocument(db, no, "packages", dumpJson(Json(known.packages)));
+    });
+}
+
+Status RunTable::requeue(std::string_view id, std::int64_t resumeFrom) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        RETURN_IF_ERROR(checkMayRequeue(db, no, id));
+        ASSIGN_OR_RETURN(Statement update,
+                         db.prepare("UPDATE run SET state = ?, exit_reason = '', ended_ms = 0, "
+                                    "resume_from = ? WHERE no = ?"));
+        RETURN_IF_ERROR(update.bind(textOf(RunState::kQueued)).bind(resumeFrom).bind(no).run());
+        return touchAndQueue(db, no);
+    });
+}
+
+Status RunTable::setTag(std::string_view id, std::string_view key, std::string_view value) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) {
+        return writePairs(db, no, "run_tag", {{std::string(key), std::string(value)}});
+    });
+}
+
+Status RunTable::deleteTag(std::string_view id, std::string_view key) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(Statement remove,
+                         db.prepare("DELETE FROM run_tag WHERE run_no = ? AND key = ?"));
+        return remove.bind(no).bind(key).run();
+    });
+}
+
+Status RunTable::setNote(std::string_view id, std::string_view note) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) { return updateText(db, no, "note", note); });
+}
+
+Status RunTable::markDeleted(std::string_view id) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT state FROM run WHERE no = ?"));
+        ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
+        const auto state = isThere ? runStateOf(query.textAt(0)) : std::nullopt;
+        if (state && !isTerminal(*state)) {
+            return failedPrecondition("run ", id, ": is ", textOf(*state),
+                                      "; stop it before deleting it");
+        }
+        ASSIGN_OR_RETURN(Statement update,
+                         db.prepare("UPDATE run SET is_deleted = 1, deleted_ms = CASE WHEN "
+                                    "is_deleted THEN deleted_ms ELSE ?1 END WHERE no = ?2"));
+        return update.bind(file_.clock.wallMs()).bind(no).run();
+    });
+}
+
+Status RunTable::restore(std::string_view id) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        ASSIGN_OR_RETURN(const std::int64_t purged,
+                         db.queryInt(strCat("SELECT purged_ms FROM run WHERE no = ", no)));
+        if (purged > 0) {
+            return failedPrecondition("run ", id,
+                                      ": was purged: its checkpoints, points and plan are gone for "
+                                      "good");
+        }
+        ASSIGN_OR_RETURN(Statement update,
+                         db.prepare("UPDATE run SET is_deleted = 0, deleted_ms = 0 WHERE no = ?"));
+        return update.bind(no).run();
+    });
+}
+
+}  // namespace millrace::runs

@@ -1,0 +1,62 @@
+#pragma once
+// RunTable: the rows and documents of runs: making them, their states, tags and notes.
+//
+// Threads: any. Failure: as of RunStore.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/runs/run_record.h"
+
+namespace millrace::runs {
+
+class StoreFile;
+
+/// A change of state; empty members stay as they are.
+struct StateChange {
+    RunState state = RunState::kQueued;
+    std::string exitReason;
+    int attempt = 0;  ///< > 0: refused (kFailedPrecondition) when a newer attempt was begun
+};
+
+class RunTable {
+ public:
+    explicit RunTable(StoreFile& file) : file_(file) {}
+
+    struct Created {
+        RunRecord run;
+        bool isNew = true;  ///< false: the submit key was known; `run` is the run it made then
+    };
+    /// Stores a run: id, uid, createdMs and change are filled in here. A known submit key with
+    /// another spec text or variation is kAlreadyExists.
+    Result<Created> create(const RunRecord& run);
+    /// The runs of one submit in one transaction: all of them or none. The first is the base of the
+    /// others. Those whose key is known stay as they are, so that a group that an older version
+    /// made in part becomes whole.
+    Result<std::vector<Created>> createGroup(std::vector<RunRecord> runs);
+    /// Everything about one run but its large documents.
+    Result<RunRecord> get(std::string_view id) const;
+    /// startedMs is set on the first kRunning, endedMs on a terminal state; a state back from a
+    /// terminal one clears endedMs and the reason (resume).
+    Status setState(std::string_view id, const StateChange& change);
+    /// Back to kQueued, behind all that wait; `resumeFrom` is kept until the next attempt. Refused
+    /// (kFailedPrecondition) of a run that has not ended, and of a deleted one.
+    Status requeue(std::string_view id, std::int64_t resumeFrom);
+    /// Also what lists show of it.
+    Status setReceipt(std::string_view id, std::string_view receiptJson);
+    /// Adds to the run's packages; the newest word counts.
+    Status addPackages(std::string_view id, const std::map<std::string, std::string>& packages);
+    Status setTag(std::string_view id, std::string_view key, std::string_view value);
+    Status deleteTag(std::string_view id, std::string_view key);
+    Status setNote(std::string_view id, std::string_view note);
+    /// Hides a run from lists; refused while it is not in a terminal state.
+    Status markDeleted(std::string_view id);
+    Status restore(std::string_view id);
+
+ private:
+    StoreFile& file_;
+};
+
+}  // namespace millrace::runs
