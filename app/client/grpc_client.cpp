@@ -21,8 +21,8 @@
 #include "millrace/v1/inspect.grpc.pb.h"
 #include "millrace/v1/nodes.grpc.pb.h"
 #include "millrace/v1/runs.grpc.pb.h"
-#include "proto/convert/rpc_options.h"
 #include "proto/convert/metric_convert.h"
+#include "proto/convert/rpc_options.h"
 
 namespace millrace::client {
 namespace {

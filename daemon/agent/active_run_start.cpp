@@ -201,8 +201,8 @@ Status ActiveRun::beginAttempt(const Start& start) {
     hasBegun_ = false;
     resumeStep_ = survey.chosen.has_value() ? survey.chosen->step : 0;
     lastStep_ = resumeStep_;
-    RETURN_IF_ERROR(place_.store.beginAttempt(run_.id, attempt, resumeStep_, start.isRestart,
-                                              facts_.ranks));
+    RETURN_IF_ERROR(
+        place_.store.beginAttempt(run_.id, attempt, resumeStep_, start.isRestart, facts_.ranks));
     run_.attempt = attempt;
     job_ = {};
     errors_.clear();

@@ -1,4 +1,3 @@
-#include "proto/convert/metric_convert.h"
 #include "proto/convert/run_convert.h"
 
 #include <algorithm>
@@ -7,6 +6,8 @@
 
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
+
+#include "proto/convert/metric_convert.h"
 
 namespace millrace::convert {
 namespace {
