@@ -64,8 +64,10 @@ std::vector<CommandSpec> runCommands() {
         {"resume",
          "Runs",
          "continue a stopped or failed run from its last checkpoint",
-         "A run that has no checkpoint can only begin again: asked on a terminal, refused elsewhere "
-         "without --from-start. What it has reported after the step goes when the new attempt begins "
+         "A run that has no checkpoint can only begin again: asked on a terminal, refused "
+         "elsewhere "
+         "without --from-start. What it has reported after the step goes when the new attempt "
+         "begins "
          "to work; its files are set aside, not removed.",
          {kOneRun},
          {integer("--step", "N", "from the checkpoint of this step"),
@@ -152,7 +154,8 @@ std::vector<CommandSpec> runCommands() {
         {"metrics",
          "Runs",
          "the series of a run's metrics",
-         "Of what several ranks measure: the least, the median and the greatest, and whose they are.",
+         "Of what several ranks measure: the least, the median and the greatest, and whose they "
+         "are.",
          {kOneRun},
          {text("--name", "NAME", "this metric only", true),
           integer("--rank", "R", "what this rank measured itself, from 0"),

@@ -254,10 +254,12 @@ void printRanks(CliContext& context, const client::MetricSeries& series) {
         point.step = series.steps[i];
         point.value = series.values[i];
         point.ranks = series.ranks[i];
-        const values::RankSpread spread = point.ranks.value_or(
-            values::RankSpread{point.value, point.value, 0, 0, 1});
-        table.add({std::to_string(point.step), endCell(spread.least, spread.leastRank),
-                   tui::shortNumber(point.value), endCell(spread.greatest, spread.greatestRank),
+        const values::RankSpread spread =
+            point.ranks.value_or(values::RankSpread{point.value, point.value, 0, 0, 1});
+        table.add({std::to_string(point.step),
+                   endCell(spread.least, spread.leastRank),
+                   tui::shortNumber(point.value),
+                   endCell(spread.greatest, spread.greatestRank),
                    std::to_string(spread.numRanks),
                    {i < series.timesMs.size() ? formatTime(series.timesMs[i]) : "", Tone::kDim}});
     }

@@ -77,8 +77,9 @@ std::vector<MetricPoint> decimate(const std::vector<MetricPoint>& points, int ma
     if (points.size() <= most) {
         return points;
     }
-    const bool isOfRanks = std::any_of(points.begin(), points.end(),
-                                       [](const MetricPoint& point) { return point.ranks.has_value(); });
+    const bool isOfRanks = std::any_of(points.begin(), points.end(), [](const MetricPoint& point) {
+        return point.ranks.has_value();
+    });
     Thinner thinner(static_cast<std::int64_t>(points.size()), static_cast<int>(most), isOfRanks);
     thinner.addStart(points.front());
     for (std::size_t i = 1; i + 1 < points.size(); ++i) {

@@ -71,9 +71,8 @@ Result<bool> LineWriter::admits(const std::string& key) {
         return true;
     }
     if (numKeys_ < 0) {
-        ASSIGN_OR_RETURN(numKeys_,
-                         db_.queryInt(strCat(
-                             "SELECT count(*) FROM latest_metric WHERE run_no = ", no_)));
+        ASSIGN_OR_RETURN(numKeys_, db_.queryInt(strCat(
+                                       "SELECT count(*) FROM latest_metric WHERE run_no = ", no_)));
     }
     if (numKeys_ + static_cast<std::int64_t>(newest_.size()) < kMetricKeysMax) {
         return true;

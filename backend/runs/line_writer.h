@@ -17,7 +17,11 @@ namespace millrace::runs {
 class LineWriter {
  public:
     LineWriter(Database& db, std::int64_t no, int attempt, AttemptLimits limits)
-        : db_(db), no_(no), attempt_(attempt), limits_(std::move(limits)), metrics_(db, no),
+        : db_(db),
+          no_(no),
+          attempt_(attempt),
+          limits_(std::move(limits)),
+          metrics_(db, no),
           figures_(db, no, attempt) {}
 
     /// What a newer attempt has made void is not kept. The line is looked at until finish().
@@ -46,8 +50,8 @@ class LineWriter {
     MetricWriter metrics_;
     FigureWriter figures_;
     std::unordered_map<std::string_view, Newest> newest_;  // views of the lines
-    std::int64_t numKeys_ = -1;  // of the run before these lines
-    std::int64_t numNew_ = -1;   // of these lines' keys, those that it had not; -1: not counted
+    std::int64_t numKeys_ = -1;                            // of the run before these lines
+    std::int64_t numNew_ = -1;  // of these lines' keys, those that it had not; -1: not counted
     bool hasLines_ = false;
     std::string refusedKey_;
 };

@@ -95,11 +95,16 @@ void putDoubles(std::span<const Item> items, Get get, std::string& out) {
 template <class Item, class Get>
 void putRanks(std::span<const Item> items, Get get, std::string& out) {
     const auto of = [&](const Item& i) { return get(i).ranks.value_or(values::RankSpread{}); };
-    putIntegers(items, [&](const Item& i) { return of(i).numRanks; }, out);
-    putIntegers(items, [&](const Item& i) { return of(i).leastRank; }, out);
-    putIntegers(items, [&](const Item& i) { return of(i).greatestRank; }, out);
-    putDoubles(items, [&](const Item& i) { return of(i).least; }, out);
-    putDoubles(items, [&](const Item& i) { return of(i).greatest; }, out);
+    putIntegers(
+        items, [&](const Item& i) { return of(i).numRanks; }, out);
+    putIntegers(
+        items, [&](const Item& i) { return of(i).leastRank; }, out);
+    putIntegers(
+        items, [&](const Item& i) { return of(i).greatestRank; }, out);
+    putDoubles(
+        items, [&](const Item& i) { return of(i).least; }, out);
+    putDoubles(
+        items, [&](const Item& i) { return of(i).greatest; }, out);
 }
 
 template <class Item, class Get>
@@ -109,10 +114,11 @@ void putColumns(std::span<const Item> items, Get get, std::string& out) {
     putIntegers(items, [&](const Item& i) { return get(i).rows; }, out);
     putIntegers(items, [&](const Item& i) { return get(i).timeMs; }, out);
     putIntegers(items, [&](const Item& i) { return get(i).attempt; }, out);
-    putIntegers(items, [&](const Item& i) { return get(i).line; }, out);
+    putIntegers(
+        items, [&](const Item& i) { return get(i).line; }, out);
     putDoubles(items, [&](const Item& i) { return get(i).value; }, out);
-    const bool isOfRanks = std::any_of(
-        items.begin(), items.end(), [&](const Item& i) { return get(i).ranks.has_value(); });
+    const bool isOfRanks = std::any_of(items.begin(), items.end(),
+                                       [&](const Item& i) { return get(i).ranks.has_value(); });
     out += static_cast<char>(isOfRanks ? Ranks::kSeveral : Ranks::kNone);
     if (isOfRanks) {
         putRanks(items, get, out);
@@ -165,7 +171,8 @@ Result<Unpacked> unpacked(Kind kind, std::string_view bytes) {
         return dataLoss("it is of another kind or version (", int{header.kind}, ", ",
                         int{header.version}, ")");
     }
-    const std::size_t most = header.numPoints * (kColumns * kMostVarintBytes + kDoubles * sizeof(double)) + 64;
+    const std::size_t most =
+        header.numPoints * (kColumns * kMostVarintBytes + kDoubles * sizeof(double)) + 64;
     if (header.numPoints == 0 || header.numPoints > kMostPoints || header.columnBytes > most) {
         return dataLoss("its header makes no sense");
     }

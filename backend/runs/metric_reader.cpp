@@ -235,7 +235,9 @@ void MetricReader::addTailRow(const Statement& row, const std::vector<MetricRequ
             point.ranks.reset();
             tails_[index].push_back(point);
         }
-        const auto isBefore = [](const TailSummary& one, std::uint32_t no) { return one.keyNo < no; };
+        const auto isBefore = [](const TailSummary& one, std::uint32_t no) {
+            return one.keyNo < no;
+        };
         const auto found = std::lower_bound(summaries.begin(), summaries.end(), keyNo, isBefore);
         if (found != summaries.end() && found->keyNo == keyNo) {
             point.value = found->summary.median;
@@ -333,8 +335,8 @@ Status MetricReader::readRaw(const std::vector<Piece>& pieces, MetricSeries& ser
 }
 
 Status MetricReader::readThin(std::vector<Piece>& pieces, int maxPoints, MetricSeries& series) {
-    const bool isOfRanks =
-        std::any_of(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.isOfRanks(); });
+    const bool isOfRanks = std::any_of(pieces.begin(), pieces.end(),
+                                       [](const Piece& piece) { return piece.isOfRanks(); });
     ThinFeed feed(series.numPoints, maxPoints, isOfRanks);
     for (const Piece& piece : pieces) {
         if (piece.isLoaded) {

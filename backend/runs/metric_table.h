@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "backend/runs/database.h"
-#include "backend/runs/run_rows.h"
 #include "backend/runs/run_lines.h"
 #include "backend/runs/run_metrics.h"
+#include "backend/runs/run_rows.h"
 
 namespace millrace::runs {
 

@@ -73,10 +73,11 @@ Result<std::int64_t> MetricWriter::keyNo(const std::string& key) {
 // Behind the newest line that the tail has or that was sealed.
 Status MetricWriter::findNextLine() {
     const TailRows rows = tailRowsOf(runNo_);
-    ASSIGN_OR_RETURN(Statement newest,
-                     db_.prepare("SELECT max((SELECT coalesce(max(no), 0) FROM metric_line WHERE no "
-                                 "BETWEEN ?1 AND ?2), (SELECT ?1 + sealed_line FROM run WHERE "
-                                 "no = ?3))"));
+    ASSIGN_OR_RETURN(
+        Statement newest,
+        db_.prepare("SELECT max((SELECT coalesce(max(no), 0) FROM metric_line WHERE no "
+                    "BETWEEN ?1 AND ?2), (SELECT ?1 + sealed_line FROM run WHERE "
+                    "no = ?3))"));
     ASSIGN_OR_RETURN(const bool isRow, newest.bind(rows.first).bind(rows.last).bind(runNo_).step());
     INVARIANT(isRow, "an aggregate has a row");
     nextLine_ = newest.intAt(0) + 1;

@@ -39,12 +39,12 @@ Status writeCheckpoint(Database& db, std::int64_t no, int attempt, const Checkpo
 }
 
 Result<std::vector<CheckpointRecord>> RunCheckpoints::checkpoints(std::string_view id,
-                                                            bool withDeleted) const {
+                                                                  bool withDeleted) const {
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
-    ASSIGN_OR_RETURN(
-        Statement query,
-        file_.reader->prepare("SELECT step, attempt, seq, epoch, name, bytes, hash, cursor, time_ms, "
+    ASSIGN_OR_RETURN(Statement query,
+                     file_.reader->prepare(
+                         "SELECT step, attempt, seq, epoch, name, bytes, hash, cursor, time_ms, "
                          "is_deleted FROM checkpoint WHERE run_no = ? AND is_deleted <= ? "
                          "ORDER BY step DESC"));
     query.bind(no).bind(withDeleted ? 1 : 0);
@@ -59,8 +59,8 @@ Result<std::vector<CheckpointRecord>> RunCheckpoints::checkpoints(std::string_vi
 }
 
 Status RunCheckpoints::reconcileCheckpoints(std::string_view id,
-                                      const std::vector<CheckpointRecord>& found,
-                                      const std::vector<std::string>& gone) {
+                                            const std::vector<CheckpointRecord>& found,
+                                            const std::vector<std::string>& gone) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));

@@ -39,7 +39,7 @@ Result<std::string> DocumentPages::document(std::string_view id, LargeDocument w
 }
 
 Result<DocumentPage> DocumentPages::documentPage(std::string_view id, LargeDocument which,
-                                            std::int64_t offset, std::int64_t bytesMax) const {
+                                                 std::int64_t offset, std::int64_t bytesMax) const {
     if (offset < 0 || bytesMax < 1) {
         return invalidArgument("a page of a document begins at 0 or later and has a byte at least");
     }

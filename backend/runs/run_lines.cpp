@@ -319,7 +319,8 @@ Result<bool> RunLines::quarantine(std::string_view id, const std::vector<Quarant
             --numLeft;
             bytesLeft -= bytes;
             insert.bind(id).bind(line.attempt).bind(line.worker).bind(line.seq);
-            RETURN_IF_ERROR(insert.bind(file_.clock.wallMs()).bind(line.reason).bind(line.text).run());
+            RETURN_IF_ERROR(
+                insert.bind(file_.clock.wallMs()).bind(line.reason).bind(line.text).run());
         }
         if (!no.ok()) {
             continue;
@@ -337,9 +338,9 @@ Result<bool> RunLines::quarantine(std::string_view id, const std::vector<Quarant
 
 Result<std::vector<QuarantinedLine>> RunLines::quarantined(std::string_view id) const {
     MutexLock lock(file_.readMutex);
-    ASSIGN_OR_RETURN(Statement query,
-                     file_.reader->prepare("SELECT attempt, worker, seq, time_ms, reason, line FROM "
-                                      "quarantine WHERE run_id = ? ORDER BY no"));
+    ASSIGN_OR_RETURN(Statement query, file_.reader->prepare(
+                                          "SELECT attempt, worker, seq, time_ms, reason, line FROM "
+                                          "quarantine WHERE run_id = ? ORDER BY no"));
     query.bind(id);
     std::vector<QuarantinedLine> lines;
     for (;;) {
@@ -376,9 +377,10 @@ Status RunLines::setLogOffset(std::string_view id, int attempt, std::string_view
 Result<std::vector<AttemptRecord>> RunLines::attempts(std::string_view id) const {
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
-    ASSIGN_OR_RETURN(Statement query,
-                     file_.reader->prepare("SELECT attempt, resume_step, has_begun FROM attempt WHERE "
-                                      "run_no = ? ORDER BY attempt"));
+    ASSIGN_OR_RETURN(
+        Statement query,
+        file_.reader->prepare("SELECT attempt, resume_step, has_begun FROM attempt WHERE "
+                              "run_no = ? ORDER BY attempt"));
     query.bind(no);
     std::vector<AttemptRecord> all;
     for (;;) {

@@ -1,5 +1,6 @@
 #pragma once
-// RunLines: what grows while a run runs: its attempts, its workers' lines and how far each is stored.
+// RunLines: what grows while a run runs: its attempts, its workers' lines and how far each is
+// stored.
 //
 // Threads: any. A commit that returned OK is on disk. Failure: as of RunStore.
 #include <optional>
@@ -71,7 +72,8 @@ class RunLines {
     /// commit of its first metrics, progress or checkpoint cuts what older attempts reported after
     /// that step, metrics and checkpoints at once. The same attempt twice is the same as once.
     /// `isRestart`: the run restarts by itself, which its `restarts` count. `numRanks`: that the
-    /// attempt has; what they measure of themselves is summarized (rank_fold.h) where it is above 1.
+    /// attempt has; what they measure of themselves is summarized (rank_fold.h) where it is
+    /// above 1.
     Status beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep,
                         bool isRestart = false, int numRanks = 1);
     /// The run's attempts, oldest first.

@@ -298,7 +298,7 @@ Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
 Result<std::vector<RunLists::WaitingRun>> RunLists::waiting() const {
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(Statement query, file_.reader->prepare("SELECT id, resume_from FROM run WHERE "
-                                                       "state = 'queued' ORDER BY queue_no"));
+                                                            "state = 'queued' ORDER BY queue_no"));
     std::vector<WaitingRun> queue;
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
@@ -311,9 +311,10 @@ Result<std::vector<RunLists::WaitingRun>> RunLists::waiting() const {
 
 Result<std::vector<std::string>> RunLists::underWay() const {
     MutexLock lock(file_.readMutex);
-    ASSIGN_OR_RETURN(Statement query,
-                     file_.reader->prepare("SELECT id FROM run WHERE state IN ('starting', 'running', "
-                                      "'stopping') ORDER BY no"));
+    ASSIGN_OR_RETURN(
+        Statement query,
+        file_.reader->prepare("SELECT id FROM run WHERE state IN ('starting', 'running', "
+                              "'stopping') ORDER BY no"));
     std::vector<std::string> ids;
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());

@@ -20,8 +20,9 @@ Result<int> storedRank(Database& db, std::int64_t no, std::string_view id, int r
     if (rank == values::kNoRank) {
         return rank;
     }
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT coalesce(max(num_ranks), 1) FROM attempt WHERE run_no = ?"));
+    ASSIGN_OR_RETURN(
+        Statement query,
+        db.prepare("SELECT coalesce(max(num_ranks), 1) FROM attempt WHERE run_no = ?"));
     ASSIGN_OR_RETURN(const bool isRow, query.bind(no).step());
     const std::int64_t numRanks = isRow ? query.intAt(0) : 1;
     if (rank < 0 || rank >= numRanks) {
@@ -30,7 +31,8 @@ Result<int> storedRank(Database& db, std::int64_t no, std::string_view id, int r
     }
     if (numRanks > kRanksKept) {
         return failedPrecondition("run ", id, " has ", numRanks, " ranks: of more than ",
-                                  kRanksKept, " the least, the median and the greatest are kept, "
+                                  kRanksKept,
+                                  " the least, the median and the greatest are kept, "
                                   "not each rank's values");
     }
     return numRanks == 1 ? values::kNoRank : rank;
@@ -43,8 +45,7 @@ class LineReader {
         : db_(db), runNo_(runNo), rank_(rank), most_(static_cast<std::int64_t>(most)) {}
 
     Status read(std::int64_t after, MetricLines& out) {
-        ASSIGN_OR_RETURN(Statement query,
-                         db_.prepare("SELECT sealed_line FROM run WHERE no = ?"));
+        ASSIGN_OR_RETURN(Statement query, db_.prepare("SELECT sealed_line FROM run WHERE no = ?"));
         ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo_).step());
         const std::int64_t sealed = isRow ? query.intAt(0) : 0;
         std::int64_t at = after;
@@ -268,8 +269,8 @@ Result<MetricLines> RunMetrics::metricLines(std::string_view id, const values::M
         out.cursor = after;
         ASSIGN_OR_RETURN(out.hasEnded, hasRunEnded(db, no));
         RETURN_IF_ERROR(readAttempts(db, no, after, out));
-        RETURN_IF_ERROR(LineReader(db, no, stored, std::max<std::size_t>(most, 1))
-                            .read(after.line, out));
+        RETURN_IF_ERROR(
+            LineReader(db, no, stored, std::max<std::size_t>(most, 1)).read(after.line, out));
         return out;
     });
 }

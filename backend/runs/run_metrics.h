@@ -36,11 +36,11 @@ struct SeriesAtCursor {
 
 /// Lines that were stored behind a cursor, of whatever metrics.
 struct MetricLines {
-    std::vector<values::MetricLine> lines;  ///< by number
-    values::MetricCursor cursor;            ///< behind them
+    std::vector<values::MetricLine> lines;          ///< by number
+    values::MetricCursor cursor;                    ///< behind them
     std::optional<std::int64_t> replacesAfterStep;  ///< as of values::MetricChunk
-    bool isMore = false;    ///< that the store has already
-    bool hasEnded = false;  ///< the run is in a terminal state
+    bool isMore = false;                            ///< that the store has already
+    bool hasEnded = false;                          ///< the run is in a terminal state
 };
 
 class RunMetrics {
@@ -63,7 +63,8 @@ class RunMetrics {
     Result<SeriesAtCursor> metricsAtCursor(std::string_view id,
                                            const std::vector<MetricRequest>& requests) const;
     /// Names of keys, as MetricLines has them.
-    Result<values::MetricNames> metricNames(const std::vector<std::uint32_t>& metricKeyNumbers) const;
+    Result<values::MetricNames> metricNames(
+        const std::vector<std::uint32_t>& metricKeyNumbers) const;
 
  private:
     StoreFile& file_;

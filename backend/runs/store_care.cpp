@@ -87,9 +87,10 @@ Status StoreCare::purge(std::string_view id) {
 
 Result<std::vector<std::string>> StoreCare::deletedBefore(std::int64_t ms) const {
     MutexLock lock(file_.browseMutex);
-    ASSIGN_OR_RETURN(Statement query,
-                     file_.browser->prepare("SELECT id FROM run WHERE is_deleted = 1 AND purged_ms = 0 "
-                                       "AND deleted_ms < ?"));
+    ASSIGN_OR_RETURN(
+        Statement query,
+        file_.browser->prepare("SELECT id FROM run WHERE is_deleted = 1 AND purged_ms = 0 "
+                               "AND deleted_ms < ?"));
     query.bind(ms);
     return idsOf(query);
 }
@@ -98,7 +99,7 @@ Result<std::vector<std::string>> StoreCare::purgedAmong(const std::vector<std::s
     MutexLock lock(file_.browseMutex);
     ASSIGN_OR_RETURN(Statement query,
                      file_.browser->prepare("SELECT id FROM run WHERE purged_ms > 0 AND id IN "
-                                       "(SELECT value FROM json_each(?))"));
+                                            "(SELECT value FROM json_each(?))"));
     query.bind(dumpJson(Json(ids)));
     return idsOf(query);
 }

@@ -85,9 +85,8 @@ struct TailSummary {
 
 /// Of a key that stands twice the first counts.
 inline std::string packTailSummaries(std::vector<TailSummary> items) {
-    std::stable_sort(items.begin(), items.end(), [](const TailSummary& a, const TailSummary& b) {
-        return a.keyNo < b.keyNo;
-    });
+    std::stable_sort(items.begin(), items.end(),
+                     [](const TailSummary& a, const TailSummary& b) { return a.keyNo < b.keyNo; });
     std::string bytes;
     bytes.reserve(items.size() * kTailSummaryBytes);
     const auto put = [&bytes](auto value) {

@@ -53,8 +53,7 @@ RankSummary summarize(std::vector<RankValue> values) {
     }
     out.median = values[0].value;
     if (!numbers.empty()) {
-        const auto middle =
-            numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / 2);
+        const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>((numbers.size() - 1) / 2);
         std::nth_element(numbers.begin(), middle, numbers.end());
         out.median = *middle;
     }

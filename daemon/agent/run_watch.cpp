@@ -194,8 +194,7 @@ Status MetricFollower::learnNames(const std::vector<values::MetricLine>& lines) 
 }
 
 void MetricFollower::keepWanted(values::MetricLine& line, values::MetricChunk& chunk) {
-    std::erase_if(line.values,
-                  [this](const auto& value) { return !keys_.at(value.key).isWanted; });
+    std::erase_if(line.values, [this](const auto& value) { return !keys_.at(value.key).isWanted; });
     if (line.values.empty()) {
         return;
     }

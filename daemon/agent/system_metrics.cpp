@@ -27,9 +27,8 @@ std::optional<int> rankOf(const std::string& worker) {
     constexpr std::string_view kPrefix = "rank";
     int rank = 0;
     const char* const end = worker.data() + worker.size();
-    const bool isRank =
-        worker.starts_with(kPrefix) &&
-        std::from_chars(worker.data() + kPrefix.size(), end, rank).ptr == end;
+    const bool isRank = worker.starts_with(kPrefix) &&
+                        std::from_chars(worker.data() + kPrefix.size(), end, rank).ptr == end;
     return isRank ? std::optional(rank) : std::nullopt;
 }
 

@@ -71,7 +71,7 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
             {std::chrono::milliseconds(100)});
     }
     // Looked at more often than samples come, so that a new one is sent soon; latest wins.
-    constexpr std::chrono::milliseconds kLook{200};
+    constexpr Pace kLook{std::chrono::milliseconds(200)};
     return openStream<v1::NodeSample>(
         parts_.pump,
         [this, position]() -> Result<Produced<v1::NodeSample>> {
@@ -85,7 +85,7 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
             produced.isEnd = position->left > 0 && --position->left == 0;
             return produced;
         },
-        {kLook});
+        kLook);
 }
 
 grpc::ServerUnaryReactor* DaemonService::Status(Context* context, const v1::DaemonStatusRequest*,

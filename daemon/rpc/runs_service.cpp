@@ -91,8 +91,8 @@ class ChunkSource {
 /// A stream that ends at once with what was wrong with the request.
 template <class Message>
 grpc::ServerWriteReactor<Message>* refuse(StreamPump& pump, const Status& status) {
-    return openStream<Message>(
-        pump, [status]() -> Result<Produced<Message>> { return status; }, {kFollowInterval});
+    return openStream<Message>(pump, [status]() -> Result<Produced<Message>> { return status; },
+                               {kFollowInterval});
 }
 
 class RunsService final : public v1::Runs::CallbackService {
@@ -238,8 +238,8 @@ grpc::ServerWriteReactor<v1::MetricChunk>* RunsService::WatchMetrics(
         return refuse<v1::MetricChunk>(parts_.pump, follower.status());
     }
     auto source = std::make_shared<ChunkSource>(std::move(*follower));
-    return openStream<v1::MetricChunk>(
-        parts_.pump, [source] { return source->next(); }, {kFollowInterval, true});
+    return openStream<v1::MetricChunk>(parts_.pump, [source] { return source->next(); },
+                                       {kFollowInterval, true});
 }
 
 grpc::ServerWriteReactor<v1::LogChunk>* RunsService::Logs(Context*,

@@ -131,8 +131,7 @@ class WriterTurns final : public PumpedStream {
 };
 
 template <class Message>
-grpc::ServerWriteReactor<Message>* openStream(StreamPump& pump, Source<Message> source,
-                                              Pace pace) {
+grpc::ServerWriteReactor<Message>* openStream(StreamPump& pump, Source<Message> source, Pace pace) {
     auto* writer = new StreamWriter<Message>(pump);
     pump.add(std::make_shared<WriterTurns<Message>>(writer, std::move(source), pace));
     return writer;

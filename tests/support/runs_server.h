@@ -6,13 +6,12 @@
 #include <memory>
 #include <string>
 
+#include <grpcpp/server_posix.h>
 #include <gtest/gtest.h>
 
 #include "daemon/rpc/peer_gate.h"
 #include "daemon/rpc/runs_service.h"
 #include "daemon/rpc/stream_pump.h"
-
-#include <grpcpp/server_posix.h>
 
 namespace millrace::tests {
 
@@ -23,9 +22,8 @@ class RunsServer {
         grpc::ServerBuilder builder;
         builder.RegisterService(service_.get());
         server_ = builder.BuildAndStart();
-        auto gate = rpc::PeerGate::open(path, [this](int fd) {
-            grpc::AddInsecureChannelFromFd(server_.get(), fd);
-        });
+        auto gate = rpc::PeerGate::open(
+            path, [this](int fd) { grpc::AddInsecureChannelFromFd(server_.get(), fd); });
         EXPECT_TRUE(gate.ok()) << gate.status();
         gate_ = std::move(*gate);
     }

@@ -1,4 +1,5 @@
-// rank_bench DIR [RANKS STEPS]: what many ranks cost the run store, and how fast a range of them is.
+// rank_bench DIR [RANKS STEPS]: what many ranks cost the run store, and how fast a range of them
+// is.
 //
 // Writes STEPS steps of one metric of RANKS ranks (512 x 100,000) as the summaries that the store
 // makes of them, and a part of them line by line through the fold; reads ranges and checks each
@@ -49,7 +50,7 @@ std::string newRun(runs::RunStore& store, int ranks) {
 }
 
 double megabytes(const std::string& path) {
-    struct stat facts{};
+    struct stat facts {};
     return ::stat(path.c_str(), &facts) == 0 ? static_cast<double>(facts.st_size) / 1e6 : 0;
 }
 

@@ -105,11 +105,11 @@ std::string writeRun(runs::RunStore& store, const Sizes& sizes) {
         runs::LineBatch batch{id, 1, "rank0", std::min(first + kLinesInBatch - 1, sizes.points)};
         for (int step = first; step <= batch.lastSeq; ++step) {
             runs::ReportedLine line{step,
-                                  step,
-                                  step / 10'000,
-                                  step * 1024LL,
-                                  1'700'000'000'000 + step * 83LL + noise % 7,
-                                  {}};
+                                    step,
+                                    step / 10'000,
+                                    step * 1024LL,
+                                    1'700'000'000'000 + step * 83LL + noise % 7,
+                                    {}};
             for (int m = 0; m < sizes.metrics; ++m) {
                 line.values.emplace_back(names[m], valueOf(m, step, noise));
             }

@@ -229,15 +229,15 @@ TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
     int ends = 0;
     const auto stream =
         client_->watchMetrics({"r-abc23", {1, 41}}, {[&](MetricChunk chunk) {
-                                                    MutexLock lock(mutex);
-                                                    lines.push_back(chunk.lines.at(0).number);
-                                                },
-                                                [&](const Status& status) {
-                                                    EXPECT_TRUE(status.ok()) << status;
-                                                    MutexLock lock(mutex);
-                                                    ++ends;
-                                                    changed.notifyAll();
-                                                }});
+                                                         MutexLock lock(mutex);
+                                                         lines.push_back(chunk.lines.at(0).number);
+                                                     },
+                                                     [&](const Status& status) {
+                                                         EXPECT_TRUE(status.ok()) << status;
+                                                         MutexLock lock(mutex);
+                                                         ++ends;
+                                                         changed.notifyAll();
+                                                     }});
     MutexLock lock(mutex);
     while (ends == 0) {
         changed.wait(mutex);

@@ -140,12 +140,13 @@ class TurnsOfNothing {
  public:
     explicit TurnsOfNothing(Pace pace)
         : writer_(new StreamWriter<v1::RunUpdate>(pump_)),
-          turns_(writer_,
-                 [this]() -> Result<Produced<v1::RunUpdate>> {
-                     ++numAsked;
-                     return Produced<v1::RunUpdate>{};
-                 },
-                 pace) {}
+          turns_(
+              writer_,
+              [this]() -> Result<Produced<v1::RunUpdate>> {
+                  ++numAsked;
+                  return Produced<v1::RunUpdate>{};
+              },
+              pace) {}
     ~TurnsOfNothing() { writer_->OnDone(); }
 
     void turn(std::chrono::milliseconds at, std::uint64_t news) {

@@ -1,4 +1,5 @@
-// Lines as those who follow a run read them: each once, whatever is sealed, cut or reopened meanwhile.
+// Lines as those who follow a run read them: each once, whatever is sealed, cut or reopened
+// meanwhile.
 #include <random>
 #include <set>
 
@@ -118,7 +119,9 @@ TEST_F(MetricLinesTest, SeriesTellWhereTheLinesGoOn) {
 TEST_F(MetricLinesTest, WhateverHappensEachValueIsReadOnce) {
     for (unsigned seed = 1; seed <= 6; ++seed) {
         std::mt19937 random(seed);
-        const auto below = [&](unsigned limit) { return static_cast<std::int64_t>(random() % limit); };
+        const auto below = [&](unsigned limit) {
+            return static_cast<std::int64_t>(random() % limit);
+        };
         id = create("seed");
         ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
         cursor = {};

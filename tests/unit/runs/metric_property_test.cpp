@@ -48,7 +48,8 @@ class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInter
             const std::int64_t kind = below(300);
             at += kind == 0 ? below(50) : kind < 20 ? 0 : 1;
             const std::int64_t line = kind == 1 ? below(at + 1) : at;
-            ReportedLine metrics{++seq, line, line / 100, line * 256, clock.wallMs() + below(40), {}};
+            ReportedLine metrics{++seq, line, line / 100, line * 256, clock.wallMs() + below(40),
+                                 {}};
             metrics.values.emplace_back("loss", anyValue());
             if (seq % 50 == 0) {
                 metrics.values.emplace_back("eval.auc", anyValue());

@@ -21,7 +21,11 @@ class RankMetricsTest : public RunStoreTest {
         const std::int64_t seq = ++seqs[{attempt, rank}];
         LineBatch batch{id, attempt, strCat("rank", rank), seq};
         batch.rank = rank;
-        batch.metrics.push_back({seq, step, 0, step * 8, step * 100 + rank,
+        batch.metrics.push_back({seq,
+                                 step,
+                                 0,
+                                 step * 8,
+                                 step * 100 + rank,
                                  {{"input_stall_percent", stall}, {"loss", 0.5 + rank}}});
         return batch;
     }
@@ -113,8 +117,7 @@ TEST_F(RankMetricsTest, EachRanksOwnValuesAreKeptOfAFewRanksOnly) {
     begin(kRanksKept + 1);
     seqs.clear();
     report(0, 1, 1);
-    const Status refused =
-        store->metrics(id, "input_stall_percent", {0, INT64_MAX, 0, 0}).status();
+    const Status refused = store->metrics(id, "input_stall_percent", {0, INT64_MAX, 0, 0}).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_NE(messageOf(refused).find("has 17 ranks: of more than 16 the least, the median and the "
                                       "greatest are kept"),
@@ -171,8 +174,7 @@ TEST_F(RankMetricsTest, ARangeHasTheEndsOfAllRanksHoweverThinItIs) {
     }
     ASSERT_TRUE(store->setState(id, {RunState::kFinished, "", 0}).ok());
     for (const int most : {6, 50, 400, 1000}) {
-        const MetricSeries thin =
-            *store->metrics(id, "input_stall_percent", {0, INT64_MAX, most});
+        const MetricSeries thin = *store->metrics(id, "input_stall_percent", {0, INT64_MAX, most});
         EXPECT_TRUE(thin.isDecimated);
         EXPECT_LE(thin.points.size(), static_cast<std::size_t>(most));
         const auto ends = values::endsOf(thin.points);

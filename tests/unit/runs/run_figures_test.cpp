@@ -1,8 +1,9 @@
 // What lists show of a run's metrics without reading a series: best values, the mean rate.
+#include "backend/runs/run_figures.h"
+
 #include <cmath>
 #include <limits>
 
-#include "backend/runs/run_figures.h"
 #include "tests/unit/runs/fixture.h"
 
 namespace millrace::runs {

@@ -20,9 +20,10 @@ TEST_F(RunSchemaTest, AStoreOfADevelopmentVersionIsRefusedWithTheWayOut) {
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_EQ(messageOf(opened.status()),
-              strCat(path(), ": was written by a development version (schema 5; this one reads 6); "
-                             "set it aside and a new store is made: mv ", path(), " ", path(),
-                     ".old (with ", path(), "-wal, if it is there)"));
+              strCat(path(),
+                     ": was written by a development version (schema 5; this one reads 6); "
+                     "set it aside and a new store is made: mv ",
+                     path(), " ", path(), ".old (with ", path(), "-wal, if it is there)"));
     std::filesystem::rename(path(), path() + ".old");
     reopen();
     EXPECT_EQ(store->list({})->total, 0);
@@ -46,7 +47,8 @@ class DamagedChunkTest : public RunStoreTest {
         EXPECT_TRUE(store->beginAttempt(id, 1, 0).ok());
         LineBatch batch{id, 1, "rank0", kSteps};
         for (int step = 1; step <= kSteps; ++step) {
-            ReportedLine line{step, step, 0, step, step, {{"loss", step % 97}, {"other", step % 11}}};
+            ReportedLine line{step, step, 0,
+                              step, step, {{"loss", step % 97}, {"other", step % 11}}};
             oracle.add(1, line);
             batch.metrics.push_back(std::move(line));
         }

@@ -65,8 +65,7 @@ class FollowerTest : public testing::Test {
 };
 
 TEST_F(FollowerTest, MetricsOfAnEndedRunArriveInOrderAndThenTheEnd) {
-    fake_.metricScripts = {
-        {{chunkOf({loss(1), loss(2)}), chunkOf({loss(3)}, true)}}};
+    fake_.metricScripts = {{{chunkOf({loss(1), loss(2)}), chunkOf({loss(3)}, true)}}};
     const auto events = followAll(metricsOf("r-abc23"));
     EXPECT_THAT(stepsOf(events), ElementsAre(1, 2, 3));
     EXPECT_TRUE(std::holds_alternative<AllEnded>(events.back()));
@@ -103,8 +102,8 @@ TEST_F(FollowerTest, ThatAllIsReadIsToldOnceAlsoWithoutALine) {
 }
 
 TEST_F(FollowerTest, ANewAttemptReplacesThePointsAfterItsCheckpoint) {
-    fake_.metricScripts = {{{chunkOf({loss(1), loss(2), loss(3)}),
-                             chunkOf({loss(2, 0.4), loss(3, 0.3)}, true, 1)}}};
+    fake_.metricScripts = {
+        {{chunkOf({loss(1), loss(2), loss(3)}), chunkOf({loss(2, 0.4), loss(3, 0.3)}, true, 1)}}};
     LiveModel model;
     for (const FollowEvent& event : followAll(metricsOf("r-abc23"))) {
         model.apply(event, 0);
@@ -195,9 +194,8 @@ TEST_F(FollowerTest, TelemetryNeitherHoldsUpTheEndNorFailsTheRuns) {
 TEST_F(FollowerTest, AFollowingBehindACursorAsksForItAndResumesNoEarlier) {
     FollowOptions options = metricsOf("r-abc23");
     options.metricsAfter["r-abc23"] = {1, 500};
-    fake_.metricScripts = {
-        {{}, false, unavailable("lost")},
-        {{chunkOf({loss(501), loss(502)}, true, std::nullopt, 501)}}};
+    fake_.metricScripts = {{{}, false, unavailable("lost")},
+                           {{chunkOf({loss(501), loss(502)}, true, std::nullopt, 501)}}};
     EXPECT_THAT(stepsOf(followAll(options)), ElementsAre(501, 502));
     EXPECT_THAT(fake_.metricStarts(), ElementsAre(500, 500));
 }
@@ -206,10 +204,9 @@ TEST_F(FollowerTest, AnAttemptThatBeganWhileTheConnectionWasLostReplacesWhatIsVo
     const auto point = [](std::int64_t step, int attempt) {
         return MetricPoint{"loss", 0.5, step, 0, 0, 0, attempt};
     };
-    fake_.metricScripts = {{{chunkOf({point(1, 1), point(2, 1), point(3, 1)})},
-                            false,
-                            unavailable("lost")},
-                           {{chunkOf({point(2, 2), point(3, 2)}, true, 1, 4)}}};
+    fake_.metricScripts = {
+        {{chunkOf({point(1, 1), point(2, 1), point(3, 1)})}, false, unavailable("lost")},
+        {{chunkOf({point(2, 2), point(3, 2)}, true, 1, 4)}}};
     std::vector<std::pair<std::int64_t, int>> told;  // (step, attempt)
     for (const FollowEvent& event : followAll(metricsOf("r-abc23"))) {
         if (const auto* added = std::get_if<MetricsAdded>(&event)) {

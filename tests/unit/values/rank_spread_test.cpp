@@ -41,7 +41,8 @@ TEST(RankSpread, TwoPartsOfAStepHaveTheEndsOfTheWhole) {
             all.push_back({rank, static_cast<double>(random() % 1'000'000)});
             (rank < 13 ? first : second).push_back(all.back());
         }
-        const RankSummary whole = summarize(all), parts = joined(summarize(first), summarize(second));
+        const RankSummary whole = summarize(all),
+                          parts = joined(summarize(first), summarize(second));
         EXPECT_EQ(parts.ranks, whole.ranks);
         EXPECT_EQ(parts.median, summarize(first).median) << "of the greater part";
     }

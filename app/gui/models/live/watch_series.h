@@ -32,7 +32,7 @@ class WatchSeries {
     /// A delivery: first the drop, then the lines (live_values.h). True where a name is new.
     bool apply(std::optional<std::int64_t> dropAfterStep, std::span<const values::MetricLine> lines,
                const values::MetricNames& names);
-    /// A value that telemetry told beside the run ("system.rank-0.cpu_percent"). True: a new name.
+    /// A value that telemetry told beside the run ("system.rank.cpu_percent"). True: a new name.
     bool addSample(const std::string& name, std::int64_t step, std::int64_t timeMs, double value);
     /// Exact (or finer) points of [fromStep, toStep].
     void refine(const std::vector<client::MetricSeries>& finer, std::int64_t fromStep,
