@@ -7,11 +7,11 @@
 #include <QTest>
 #include <chrono>
 
-namespace millrace::testing {
+namespace millrace::test {
 
 /// Turns the event loop for `time`, at least once.
 inline void letTimersRun(std::chrono::milliseconds time) {
     QTest::qWait(static_cast<int>(time.count()));
 }
 
-}  // namespace millrace::testing
+}  // namespace millrace::test

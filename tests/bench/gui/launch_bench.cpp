@@ -83,7 +83,7 @@ int run() {
     for (int i = 0; i < 30; ++i) {
         QTest::keyClick(&editor, 'x');
         const double start = threadCpuMs();
-        testing::letTimersRun(
+        test::letTimersRun(
             std::chrono::milliseconds(120));  // the timers of 30 ms and 40 ms run out
         rests.push_back(threadCpuMs() - start);
         completions.push_back(

@@ -32,7 +32,7 @@ void type(LaunchWorld& world, const QString& behind, const QString& text) {
             QTest::keyClick(&editor, c.toLatin1());
         }
     }
-    testing::letTimersRun(std::chrono::milliseconds(120));
+    test::letTimersRun(std::chrono::milliseconds(120));
 }
 
 QString manyVariations() {
@@ -67,7 +67,7 @@ const std::vector<State>& states() {
              type(world, QStringLiteral("learning_rate"), QStringLiteral("s"));
              world.sheet()->setData(world.sheet()->index(1, 2), QStringLiteral("3"), Qt::EditRole);
              type(world, QStringLiteral("is not null"), QStringLiteral(" and (rating"));
-             testing::letTimersRun(std::chrono::milliseconds(600));
+             test::letTimersRun(std::chrono::milliseconds(600));
          }},
         {"keys",
          [](LaunchWorld& world) {
@@ -85,7 +85,7 @@ const std::vector<State>& states() {
          [](LaunchWorld& world) {
              world.connectDaemon();
              world.page->arrive({PageName::kLaunch, {}, manyVariations(), exampleDirectory()});
-             testing::letTimersRun(std::chrono::milliseconds(700));
+             test::letTimersRun(std::chrono::milliseconds(700));
              world.sheet()->tickAll(true);
          }},
     };
@@ -98,7 +98,7 @@ void render(const QString& directory, ThemeControl& theme) {
         for (const auto& [name, prepare] : states()) {
             LaunchWorld world;
             prepare(world);
-            testing::letTimersRun(std::chrono::milliseconds(50));
+            test::letTimersRun(std::chrono::milliseconds(50));
             const QString path =
                 QStringLiteral("%1/launch-%2-%3.png")
                     .arg(directory, QString::fromUtf8(name),

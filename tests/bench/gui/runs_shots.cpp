@@ -80,7 +80,7 @@ class Stage {
         settle();
         if (scene_.arrange) {
             scene_.arrange(*page_);
-            testing::letTimersRun(std::chrono::milliseconds(150));
+            test::letTimersRun(std::chrono::milliseconds(150));
             settle();
         }
         const QString file =
@@ -93,7 +93,7 @@ class Stage {
     void settle() {
         const bool isSettled = QTest::qWaitFor(
             [&] { return scene_.isAway || (bridge_.isSettled() && page_->isSettled()); }, 20'000);
-        testing::letTimersRun(std::chrono::milliseconds(200));
+        test::letTimersRun(std::chrono::milliseconds(200));
         if (!isSettled) {
             std::printf("(not settled)\n");
         }
@@ -112,7 +112,7 @@ class Stage {
 std::function<void(RunsPage&)> tab(DetailsPanel::Tab tab, const std::string& run = "r-00001") {
     return [tab, run](RunsPage& page) {
         page.view().select({run});
-        testing::letTimersRun(std::chrono::milliseconds(200));
+        test::letTimersRun(std::chrono::milliseconds(200));
         page.details().showTab(tab);
     };
 }

@@ -150,7 +150,7 @@ class Shots {
         daemon_.goAway();
         wait([&] { return !window.connectionBar().problem().isEmpty(); });
         nowMs_ += 12'000;
-        testing::letTimersRun(std::chrono::milliseconds(1200));
+        test::letTimersRun(std::chrono::milliseconds(1200));
         shoot("reconnecting");
         window.connectionBar().startAdding();
         window.connectionBar().field()->setText("gpu-02");
@@ -167,12 +167,12 @@ class Shots {
     }
 
     void settle() {
-        testing::letTimersRun(std::chrono::milliseconds(700));
+        test::letTimersRun(std::chrono::milliseconds(700));
         wait([this] { return app_->daemon().isSettled() && dataPage().isSettled(); });
     }
 
     void shoot(const char* name) {
-        testing::letTimersRun(std::chrono::milliseconds(50));
+        test::letTimersRun(std::chrono::milliseconds(50));
         const QString path =
             QDir(dir_).filePath(QString::fromLatin1(name) + '-' + suffix_ + ".png");
         if (!app_->window().grab().save(path)) {

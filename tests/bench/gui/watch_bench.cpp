@@ -106,7 +106,7 @@ class Bench {
         for (int m = 5; m < 9; ++m) {
             page_->charts()->setMetricShown(metricOf(m), true);
         }
-        testing::letTimersRun(std::chrono::milliseconds(300));
+        test::letTimersRun(std::chrono::milliseconds(300));
     }
 
     bool isReady() const { return isReady_; }
@@ -116,7 +116,7 @@ class Bench {
         const std::jthread pusher = startThread("mr-push", [&](std::stop_token stop) {
             for (int tick = 0; tick < seconds * kHz && !stop.stop_requested(); ++tick) {
                 push(tick);
-                testing::pauseUntil(begin_ + std::chrono::milliseconds(1'000 / kHz) * (tick + 1));
+                test::pauseUntil(begin_ + std::chrono::milliseconds(1'000 / kHz) * (tick + 1));
             }
         });
         std::vector<double> turns;

@@ -89,12 +89,12 @@ class Stage {
         }
         const std::int64_t now = QDateTime::currentMSecsSinceEpoch();
         page_->tick(now);
-        testing::letTimersRun(std::chrono::milliseconds(900));
+        test::letTimersRun(std::chrono::milliseconds(900));
         if (scene_.isFrozen) {
             const auto start = static_cast<double>(now);
             page_->charts()->link()->setView({start - 60'000, start - 20'000});
             page_->charts()->link()->setCrosshair(start - 40'000);
-            testing::letTimersRun(std::chrono::milliseconds(300));
+            test::letTimersRun(std::chrono::milliseconds(300));
         }
         const QString file =
             folder.filePath(QString::fromStdString("watch-" + scene_.name + "-" + theme + ".png"));

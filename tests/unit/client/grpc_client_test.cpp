@@ -47,7 +47,7 @@ class FakeRuns final : public v1::Runs::Service {
         isHanging = request->run() == "endless";
         isHanging.notify_all();
         while (isHanging && !context->IsCancelled()) {
-            testing::pausePolling();  // gRPC has no wait
+            test::pausePolling();  // gRPC has no wait
         }
         if (request->run() != "r-abc23") {
             return {grpc::StatusCode::NOT_FOUND, "no run '" + request->run() + "'"};
@@ -72,7 +72,7 @@ class FakeRuns final : public v1::Runs::Service {
         chunk.add_points()->set_step(request->from_step() + 1);
         writer->Write(chunk);
         while (request->run() == "endless" && !context->IsCancelled()) {
-            testing::pausePolling();  // gRPC has no wait
+            test::pausePolling();  // gRPC has no wait
         }
         chunk.set_is_end(true);
         writer->Write(chunk);
@@ -110,7 +110,7 @@ class FakeDaemon {
     std::jthread acceptor_;
 };
 
-class GrpcClientTest : public ::testing::Test {
+class GrpcClientTest : public testing::Test {
  protected:
     GrpcClientTest() {
         const std::string deep = directory_ / std::string(100, 'd') + "/" + std::string(60, 'e');
@@ -221,7 +221,7 @@ TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
     while (ends == 0) {
         changed.wait(mutex);
     }
-    EXPECT_THAT(steps, ::testing::ElementsAre(42, 42));
+    EXPECT_THAT(steps, testing::ElementsAre(42, 42));
     EXPECT_EQ(ends, 1);
 }
 

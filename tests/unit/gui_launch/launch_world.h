@@ -51,7 +51,7 @@ class LaunchWorld {
     void connectDaemon() { bridge.connectTo("unix:/fake.sock"); }
     bool settle() {
         // A page that has just begun settles only after its timers have started.
-        testing::letTimersRun(std::chrono::milliseconds(0));
+        test::letTimersRun(std::chrono::milliseconds(0));
         return QTest::qWaitFor([this] { return page->isSettled(); }, 20'000);
     }
     bool openExample() {

@@ -16,7 +16,7 @@
 namespace millrace::gui {
 namespace {
 
-class YamlEditorTest : public ::testing::Test {
+class YamlEditorTest : public testing::Test {
  protected:
     YamlEditorTest() {
         editor.resize(900, 600);
@@ -203,8 +203,8 @@ TEST(YamlHighlighter, RepaintsTheLinesThatAChangeAboveConcerns) {
         }
         return QColor();
     };
-    testing::letTimersRun(std::chrono::milliseconds(
-        1));  // the base class paints a new document when the event loop turns
+    // The base class paints a new document when the event loop turns.
+    test::letTimersRun(std::chrono::milliseconds(1));
     const QColor column = tokenColor(SpecToken::Kind::kColumn, darkColors());
     EXPECT_NE(colorAt(3, 9), column);
     QTextCursor cursor(&document);
