@@ -74,7 +74,7 @@ void produce(client::FakeDaemon& daemon) {
     const auto start = SteadyClock::now();
     int lines = 0, frames = 0;
     for (int tick = 1; tick <= kSeconds * 50; ++tick) {
-        testing::pauseUntil(start + std::chrono::milliseconds(20) * tick);
+        test::pauseUntil(start + std::chrono::milliseconds(20) * tick);
         std::vector<client::LogLine> fresh;
         for (const int due = kLinesPerSecond / 50 * tick; lines < due; ++lines) {
             fresh.push_back({lines, "rank0",

@@ -116,7 +116,7 @@ class Bench {
         const std::jthread pusher = startThread("mr-push", [&](std::stop_token stop) {
             for (int tick = 0; tick < seconds * kHz && !stop.stop_requested(); ++tick) {
                 push(tick);
-                testing::pauseUntil(begin_ + std::chrono::milliseconds(1'000 / kHz) * (tick + 1));
+                test::pauseUntil(begin_ + std::chrono::milliseconds(1'000 / kHz) * (tick + 1));
             }
         });
         std::vector<double> turns;

@@ -21,8 +21,8 @@ namespace millrace {
 
 /// Polls until `condition` holds; false after `seconds`.
 inline bool waitUntil(const std::function<bool()>& condition, double seconds = 60) {
-    return testing::eventually(condition, std::chrono::duration_cast<std::chrono::milliseconds>(
-                                              std::chrono::duration<double>(seconds)));
+    return test::eventually(condition, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                           std::chrono::duration<double>(seconds)));
 }
 
 class DaemonPlace : public ::testing::Test {

@@ -217,7 +217,7 @@ TEST_F(FeedProgram, EndsOnTheDaemonsStop) {
     std::uint64_t rows = 0, next = 0;
     ASSERT_EQ(read(train, 3, rows, next), MILLRACE_FEED_BATCH);
     rank::ConnectionId connection = 0;
-    const bool isConnected = testing::eventually([&] {
+    const bool isConnected = test::eventually([&] {
         MutexLock lock(mutex_);
         connection = connection_;
         return connection != 0;

@@ -122,7 +122,7 @@ class FakeDaemon {
     std::jthread acceptor_;
 };
 
-class GrpcClientTest : public ::testing::Test {
+class GrpcClientTest : public testing::Test {
  protected:
     GrpcClientTest() {
         const std::string deep = directory_ / std::string(100, 'd') + "/" + std::string(60, 'e');

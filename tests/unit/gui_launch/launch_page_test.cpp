@@ -15,7 +15,7 @@
 namespace millrace::gui {
 namespace {
 
-class LaunchPageTest : public ::testing::Test {
+class LaunchPageTest : public testing::Test {
  protected:
     YamlEditor& editor() { return *world.child<YamlEditor>(); }
     QString summary() { return world.child<LaunchBar>()->summary()->fullText(); }

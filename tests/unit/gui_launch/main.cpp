@@ -9,6 +9,6 @@ int main(int argc, char** argv) {
     QApplication application(argc, argv);
     millrace::gui::ThemeControl theme(application);
     theme.choose(millrace::gui::ThemeChoice::kDark);
-    ::testing::InitGoogleTest(&argc, argv);
+    testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
 }

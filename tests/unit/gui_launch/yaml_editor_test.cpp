@@ -16,7 +16,7 @@
 namespace millrace::gui {
 namespace {
 
-class YamlEditorTest : public ::testing::Test {
+class YamlEditorTest : public testing::Test {
  protected:
     YamlEditorTest() {
         editor.resize(900, 600);
