@@ -49,7 +49,7 @@ BestAndLast bestAndLast(const client::MetricSeries& series) {
         found.last = one;
         const double before =
             found.best ? found.best->value : std::numeric_limits<double>::quiet_NaN();
-        if (sense != MetricSense::kUnknown && runs::isBetter(sense, one.value, before)) {
+        if (sense != MetricSense::kUnknown && values::isBetter(sense, one.value, before)) {
             found.best = one;
         }
     }

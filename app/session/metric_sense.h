@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "app/client/daemon_values.h"
-#include "backend/runs/run_record.h"
+#include "backend/values/metric_sense.h"
 
 namespace millrace::session {
 
-using runs::MetricSense;
-using runs::senseOf;
+using values::MetricSense;
+using values::senseOf;
 /// Only runs with the same evaluation rows compare.
-using runs::isEvalMetric;
+using values::isEvalMetric;
 /// Depends on which rows were trained: only runs of the same stream compare.
 bool isTrainMetric(std::string_view metric);
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/values/metric_line.h"
+#include "backend/values/metric_sense.h"
 #include "backend/values/run_detail.h"
 #include "backend/values/run_list.h"
 
@@ -35,49 +36,12 @@ inline bool isTerminal(RunState state) {
 using values::MetricPoint;
 using values::MetricSeries;
 
-/// What the daemon measures beside a run ("system.cpu_percent"), not what the run itself reports.
-constexpr bool isSystemMetric(std::string_view name) {
-    return name.starts_with("system.");
-}
-
-/// Which of two values of a metric is the better one, as far as its name tells.
-enum class MetricSense { kUnknown, kLowerIsBetter, kHigherIsBetter };
-
-/// By the last part of the name: loss, normalized_entropy, log_loss, ... or auc, ...
-constexpr MetricSense senseOf(std::string_view metric) {
-    constexpr std::string_view kLower[] = {
-        "loss",  "normalized_entropy",  "log_loss",  "mse", "rmse", "mae",
-        "error", "input_stall_percent", "perplexity"};
-    constexpr std::string_view kHigher[] = {
-        "auc", "accuracy", "precision", "recall", "f1", "ndcg", "map", "samples_per_second",
-        "pr_auc"};
-    const std::size_t dot = metric.find_last_of("./");
-    const std::string_view part =
-        dot == std::string_view::npos ? metric : metric.substr(dot + 1);
-    if (std::find(std::begin(kLower), std::end(kLower), part) != std::end(kLower)) {
-        return MetricSense::kLowerIsBetter;
-    }
-    const bool isHigher =
-        std::find(std::begin(kHigher), std::end(kHigher), part) != std::end(kHigher);
-    return isHigher ? MetricSense::kHigherIsBetter : MetricSense::kUnknown;
-}
-
-/// Measured on the evaluation rows.
-constexpr bool isEvalMetric(std::string_view name) {
-    return name.starts_with("eval.");
-}
-
-/// Whether the store keeps the best value of it (RunSummary::bestMetrics).
-constexpr bool isBestKept(std::string_view name) {
-    return isEvalMetric(name) && senseOf(name) != MetricSense::kUnknown;
-}
-
-/// NaN is no better than anything, and anything is better than NaN.
-constexpr bool isBetter(MetricSense sense, double value, double than) {
-    return value == value && (than != than || (sense == MetricSense::kHigherIsBetter
-                                                   ? value > than
-                                                   : value < than));
-}
+using values::isBestKept;
+using values::isBetter;
+using values::isEvalMetric;
+using values::isSystemMetric;
+using values::MetricSense;
+using values::senseOf;
 
 using values::kFromLast;
 using values::kFromStart;
