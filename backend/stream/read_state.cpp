@@ -52,7 +52,7 @@ Result<StreamState> readState(std::string_view text) {
 }
 
 Json checkedJson(const Cursor& cursor) {
-    Json json = Json::parse(cursor.toText(), nullptr, false);
+    Json json = parseJson(cursor.toText(), "cursor").value_or(Json::object());
     json["check"] = checkOf(json);
     return json;
 }

@@ -38,7 +38,7 @@ void checkText(const StreamState& state) {
     require(again.sums == state.sums);
 }
 
-void checkRecord(const SegmentRecord& record) {
+void requireRecord(const SegmentRecord& record) {
     checkSums(record.sums);
     StreamState state;
     state.cursor = stream::Cursor::start(std::string(32, 'a'), std::string(32, 'a'));
@@ -58,7 +58,7 @@ void checkRecord(const SegmentRecord& record) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     SegmentRecord record;
     if (stream::readRecord(data, size, record) == nullptr) {
-        checkRecord(record);
+        requireRecord(record);
     }
     StreamState state;
     if (state.read({reinterpret_cast<const char*>(data), size}).empty()) {

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "backend/stream/read_state.h"
+#include "backend/stream/receipt.h"
 #include "tests/integration/loader/feed_program.h"
 #include "tests/support/poll.h"
 

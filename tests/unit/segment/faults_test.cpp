@@ -15,7 +15,7 @@ namespace {
 class StalledSink final : public RememberingSink {
  public:
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                          std::stop_token stop) override {
+                                    std::stop_token stop) override {
         if (number < 3) {
             return RememberingSink::reserve(bytes, epoch, number, stop);
         }
@@ -104,7 +104,8 @@ TEST_F(FaultTest, ATableThatGotAnotherFileSinceThePlanIsRefused) {
     table("t-1.csv", "value\n500\n");
     const auto input = open(strCat(parquetSpec(), "recipe: [{semi_join: {table: '",
                                    directory_.path(), "/t-*.csv', on: value}}]\n"));
-    EXPECT_TRUE(StreamInput::open(input->spec(), input->plan(), recipe::Part::kTrain, budget_).ok());
+    EXPECT_TRUE(
+        StreamInput::open(input->spec(), input->plan(), recipe::Part::kTrain, budget_).ok());
     table("t-2.csv", "value\n501\n");
     const auto again =
         StreamInput::open(input->spec(), input->plan(), recipe::Part::kTrain, budget_);

@@ -43,7 +43,8 @@ TEST(SplitOrder, FollowsTheSplitKeys) {
     const auto order = splitOrder(files, 11, 2);
     std::uint64_t last = 0;
     for (const SplitRef& ref : order) {
-        const std::uint64_t key = splitKey(11, splitFileKey(2, files[ref.file].relativePath), ref.split * 10U);
+        const std::uint64_t key =
+            splitKey(11, splitFileKey(2, files[ref.file].relativePath), ref.split * 10U);
         EXPECT_LE(last, key);
         last = key;
     }
