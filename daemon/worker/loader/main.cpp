@@ -44,8 +44,11 @@ void addOption(CLI::App& app, const options::OptionSpec& option, options::Option
             option.names, [&values, name] { values[name]; }, option.help);
         return;
     }
+    // CLI11 puts the name before the sentence itself.
     const auto check = [option](const std::string& value) {
-        return std::string(messageOf(options::checkValue(option, value)));
+        const Status status = options::checkValue(option, value);
+        return status.ok() ? std::string()
+                           : std::string(messageOf(status)).substr(option.name().size() + 2);
     };
     // By hand: CLI11 takes an empty text for an option that was not given.
     if (!option.isRepeatable) {

@@ -166,13 +166,13 @@ TEST_F(AsOf, TakesTheNewestThatIsNotNewer) {
 }
 
 TEST_F(AsOf, WithinTheTolerance) {
-    bench.spec.recipe[0].asOf->tolerance = 5;
+    bench.step<spec::JoinStep>(0).asOf->tolerance = 5;
     EXPECT_THAT(values({1, 1, 1}, {15, 16, 20}), ElementsAre(100, -1, 200));
     EXPECT_THAT(count.reasons, ElementsAre(0, 0, 1, 0));
 }
 
 TEST_F(AsOf, MayDropRowsWithoutOne) {
-    bench.spec.recipe[0].missing = "drop";
+    bench.step<spec::JoinStep>(0).missing = "drop";
     EXPECT_THAT(values({1, 1, 3}, {9, 10, 10}), ElementsAre(100));
     EXPECT_EQ(count.rowsOut, 1);
 }
@@ -183,7 +183,7 @@ TEST_F(AsOf, AKeyTwiceAtOneTimeIsNamedUnlessTheFirstMayBeTaken) {
     EXPECT_EQ(errorOf(bench.run(data).status()),
               "recipe.join: table t.csv: a key occurs twice at one at, in rows 1 and 3; "
               "on_duplicate: first takes the first");
-    bench.spec.recipe[0].onDuplicate = "first";
+    bench.step<spec::JoinStep>(0).onDuplicate = "first";
     EXPECT_THAT(values({1, 1}, {15, 25}), ElementsAre(1, 2));
 }
 
@@ -191,7 +191,7 @@ TEST_F(AsOf, ToleranceOfTimestampsIsInSeconds) {
     bench.dir.text("t.csv", "k,at,v\n1,2024-01-01 00:00:00,7\n");
     bench.derive("when", "make_timestamp(now * 1000000)");
     std::swap(bench.spec.recipe[0], bench.spec.recipe[1]);
-    bench.spec.recipe[1].asOf = spec::AsOf{"when", "at", 1.5};
+    bench.step<spec::JoinStep>(1).asOf = spec::AsOf{"when", "at", 1.5};
     const std::int64_t base = 1704067200;
     MemoryColumns data({{"k", ints({1, 1, 1})}, {"now", ints({base - 1, base + 1, base + 2})}});
     const auto batch = bench.run(data);

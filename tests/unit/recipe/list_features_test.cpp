@@ -8,6 +8,7 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
 using spec::SequenceValue;
 using test::Bench;
 using test::ints;
@@ -16,7 +17,6 @@ using test::MemoryColumns;
 using test::texts;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
 
 /// Lists of int64; an element kNull is null, a row of {kNull, kNull} is a null list.
 ArrayPtr longs(const std::vector<std::vector<std::int64_t>>& rows) {

@@ -89,6 +89,10 @@ struct Bench {
         spec.recipe.push_back({given, true, Kind()});
         return std::get<Kind>(spec.recipe.back().body);
     }
+    template <class Kind>
+    Kind& step(std::size_t i) {
+        return std::get<Kind>(spec.recipe[i].body);
+    }
     void filter(const std::string& expr) { add<spec::FilterStep>().expr = expr; }
     spec::DeriveStep& derive(const std::string& name, const std::string& expr) {
         auto& step = add<spec::DeriveStep>("derive_" + name);

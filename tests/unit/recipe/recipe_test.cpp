@@ -156,9 +156,9 @@ TEST(Recipe, WhatIsLookedUpMayBeAnExpressionOverTheRow) {
     EXPECT_THAT(batch->rowNumbers, ElementsAre(0, 1, 2));
     EXPECT_THAT(floats(batch->dense[0].values, 3), ElementsAre(30, -1, 10));
     EXPECT_THAT(floats(batch->dense[1].values, 3), ElementsAre(2, 2, 3));
-    bench.spec.recipe[0].on = {{"x + 9223372036854775807", "k"}};
+    bench.step<spec::JoinStep>(0).on = {{"x + 9223372036854775807", "k"}};
     EXPECT_THAT(errorOf(bench, data), HasSubstr("recipe.first.on: integer overflow"));
-    bench.spec.recipe[0].on = {{"xx", "k"}};
+    bench.step<spec::JoinStep>(0).on = {{"xx", "k"}};
     EXPECT_THAT(errorOf(bench, data), HasSubstr("no column 'xx'"));
 }
 
@@ -191,7 +191,7 @@ TEST(Recipe, ADuplicateKeyIsNamedUnlessTheFirstMayBeTaken) {
         errorOf(bench, data),
         "recipe.join: table t.csv: the key k = 7 occurs twice, in rows 2 and 3; on_duplicate: "
         "first takes the first");
-    bench.spec.recipe[0].onDuplicate = "first";
+    bench.step<spec::JoinStep>(0).onDuplicate = "first";
     EXPECT_THAT(floats(bench.run(data)->dense[0].values, 1), ElementsAre(70));
 }
 
@@ -251,7 +251,7 @@ TEST(Recipe, SampleIsMonotoneAndUnmovedByOtherSteps) {
     Bench bench;
     bench.add<spec::SampleStep>().keep = 0.1;
     const auto few = rowsOf(bench, data);
-    bench.spec.recipe[0].keep = 0.2;
+    bench.step<spec::SampleStep>(0).keep = 0.2;
     const auto more = rowsOf(bench, data);
     EXPECT_NEAR(static_cast<double>(few.size()), 200, 45);
     EXPECT_NEAR(static_cast<double>(more.size()), 400, 60);
@@ -280,7 +280,7 @@ TEST(Recipe, ADrawIsThatOfSemantics2) {
         }
     }
     EXPECT_EQ(rowsOf(bench, data), expected);
-    bench.spec.recipe[0].by = {"x"};
+    bench.step<spec::SampleStep>(0).by = {"x"};
     expected.clear();
     for (std::int64_t x = 5; x < 8; ++x) {
         DrawKey by(DrawPurpose::kDraw, "neg");
@@ -301,7 +301,7 @@ TEST(Recipe, SampleByColumnsDoesNotDependOnFileOrRow) {
     const auto here = rowsOf(bench, data);
     bench.relativePath = "other.csv";
     EXPECT_EQ(rowsOf(bench, data), here);
-    bench.spec.recipe[0].by.clear();
+    bench.step<spec::SampleStep>(0).by.clear();
     const auto byRow = rowsOf(bench, data);
     bench.relativePath = "f.csv";
     EXPECT_NE(rowsOf(bench, data), byRow);
@@ -314,7 +314,7 @@ TEST(Recipe, SampleIsDrawnAgainEachEpochOnlyWhenAsked) {
     const auto first = rowsOf(bench, data);
     bench.epoch = 1;
     EXPECT_EQ(rowsOf(bench, data), first);
-    bench.spec.recipe[0].redrawEachEpoch = true;
+    bench.step<spec::SampleStep>(0).redrawEachEpoch = true;
     const auto second = rowsOf(bench, data);
     bench.epoch = 2;
     EXPECT_NE(rowsOf(bench, data), second);

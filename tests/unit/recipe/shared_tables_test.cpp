@@ -102,7 +102,7 @@ TEST_F(SharedByParts, EvaluationLoadsNothingAgain) {
 }
 
 TEST_F(SharedByParts, AnotherKeyOrColumnIsAnotherTable) {
-    bench_.spec.eval->labelRecipe[0].take = {{"v", "v + 1"}};
+    std::get<spec::JoinStep>(bench_.spec.eval->labelRecipe[0].body).take = {{"v", "v + 1"}};
     const auto eval = compile(Part::kEval);
     EXPECT_EQ(loads_, 3) << "two joins and the vocabulary";
 }
@@ -118,7 +118,7 @@ TEST_F(SharedByParts, TheirNeedIsThatOfEachTableOnce) {
     EXPECT_EQ(need({Part::kTrain, Part::kEval}), train);
     EXPECT_LT(need({Part::kEval}), train);
     EXPECT_GE(need({Part::kEval}), compile(Part::kEval)->tableBytes());
-    bench_.spec.eval->labelRecipe[0].take = {{"v", "v + 1"}};
+    std::get<spec::JoinStep>(bench_.spec.eval->labelRecipe[0].body).take = {{"v", "v + 1"}};
     EXPECT_GT(need({Part::kTrain, Part::kEval}), train);
 }
 

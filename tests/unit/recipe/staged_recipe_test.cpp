@@ -178,7 +178,7 @@ TEST(StagedRecipe, AStepThatDoesNotFitTheColumnsEndsTheStages) {
 
 TEST(StagedRecipe, SelectLeavesColumnsOutOfLaterStages) {
     Bench bench;
-    bench.add<spec::SelectStep>().select = {"b"};
+    bench.add<spec::SelectStep>().columns = {"b"};
     MemoryColumns data({{"a", ints({1})}, {"b", ints({2})}});
     const StagedRows staged = stagesOf(bench, data);
     EXPECT_EQ(staged.stages[0].columns.size(), 2);
