@@ -316,7 +316,12 @@ bool LineIntake::flushRun(Run& run, IntakeReport& report) {
             }
         }
     }
-    return run.own.size() <= 1 || flushOwn(run);
+    if (run.own.size() <= 1) {
+        return true;
+    }
+    const bool isStored = flushOwn(run);
+    report.hasStoredOwn = report.hasStoredOwn || isStored;
+    return isStored;
 }
 
 IntakeReport LineIntake::flush() {

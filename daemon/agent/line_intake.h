@@ -24,6 +24,8 @@ namespace millrace::agent {
 struct IntakeReport {
     std::vector<CommittedLine> committed;
     std::vector<AckOrder> acks;  ///< to be sent after `committed` has been dealt with
+    bool hasStoredOwn = false;   ///< lines of the daemon's own, with the workers' or alone
+    bool hasStored() const { return hasStoredOwn || !committed.empty(); }
 };
 
 /// About how much memory a line takes.

@@ -170,7 +170,7 @@ void RunController::flushLines() {
     if (!wasWell && intake_.trouble().empty()) {
         logInfo("store: trouble is gone", {});
     }
-    if (!report.committed.empty()) {
+    if (report.hasStored()) {
         parts_.live.touch();
     }
 }

@@ -377,9 +377,10 @@ void DaemonBridge::writeSpecFile(const std::string& path, std::string text, QObj
 std::unique_ptr<Following> DaemonBridge::followMetrics(std::vector<std::string> runs,
                                                        OnMetrics onMetrics, MetricCursors after) {
     const auto& connection = parts_->connection_;
-    const std::uint64_t id = connection ? connection->followings.followMetrics(
-                                              std::move(runs), std::move(after), std::move(onMetrics))
-                                        : 0;
+    const std::uint64_t id = connection
+                                 ? connection->followings.followMetrics(
+                                       std::move(runs), std::move(after), std::move(onMetrics))
+                                 : 0;
     return std::make_unique<LiveFollowing>(connection, id);
 }
 

@@ -275,8 +275,8 @@ void CurveLayer::drawLine(const Line& line, int from, int to) {
     }
 }
 
-// From the least to the greatest of each column that has points; between two points of a sparse band
-// both edges go straight. A logged gap ends the band, as it ends the line.
+// From the least to the greatest of each column that has points; between two points of a sparse
+// band both edges go straight. A logged gap ends the band, as it ends the line.
 void CurveLayer::drawBand(const Line& line, int from, int to) {
     raster_.begin(from, to);
     const CurveStore &low = line.curve.band->low(), &high = line.curve.band->high();
@@ -298,7 +298,7 @@ void CurveLayer::drawBand(const Line& line, int from, int to) {
     const double left = geometry_.columnToX(from) + line.offset;
     const double right = geometry_.columnToX(to) + line.offset;
     std::size_t i = low.lowerBound(axis, left);
-    for (i = i > 0 ? i - 1 : 0; i + 1 < std::min(low.size(), high.size()); ++i) {
+    for (i = i > 0 ? i - 1 : 0; i + 1 < low.size(); ++i) {
         const double place = geometry_.xToColumn(low.place(i, axis) - line.offset);
         const double next = geometry_.xToColumn(low.place(i + 1, axis) - line.offset);
         if (low.place(i, axis) > right) {
@@ -306,12 +306,15 @@ void CurveLayer::drawBand(const Line& line, int from, int to) {
         }
         const int begin = std::max(from, floorToInt(place) + 1);
         const int end = std::min(to, floorToInt(next));
+        if (begin >= end) {
+            continue;
+        }
+        const double above = line.curve.band->highAbove(i).value_or(kNoValue);
+        const double aboveNext = line.curve.band->highAbove(i + 1).value_or(kNoValue);
         for (int column = begin; column < end; ++column) {
             const double part = (column + 0.5 - place) / (next - place);
-            const auto between = [&](const CurveStore& edge) {
-                return edge.value(i) + part * (edge.value(i + 1) - edge.value(i));
-            };
-            const double top = between(high), bottom = between(low);
+            const double top = above + part * (aboveNext - above);
+            const double bottom = low.value(i) + part * (low.value(i + 1) - low.value(i));
             if (std::isfinite(top) && std::isfinite(bottom)) {
                 raster_.addSpan(column, geometry_.yToRow(top), geometry_.yToRow(bottom), 0);
             }

@@ -33,13 +33,15 @@ QString ranksText(const Curve& curve, const CurvePoint& point, const Unit& unit)
     if (!curve.band) {
         return {};
     }
-    const CurveStore &low = curve.band->low(), &high = curve.band->high();
+    const CurveStore& low = curve.band->low();
     const std::size_t i = low.lowerBound(CurveAxis::kX, point.x);
-    if (i >= std::min(low.size(), high.size()) || low.at(i).x != point.x) {
+    const bool isThere = i < low.size() && low.at(i).x == point.x;
+    const std::optional<double> high = isThere ? curve.band->highAbove(i) : std::nullopt;
+    if (!high) {
         return {};
     }
     const CurveBand::Holder* holder = curve.band->holderAt(point.x);
-    const QString least = valueText(low.value(i), unit), greatest = valueText(high.value(i), unit);
+    const QString least = valueText(low.value(i), unit), greatest = valueText(*high, unit);
     return holder == nullptr ? PlotWidget::tr("%1 to %2").arg(least, greatest)
                              : PlotWidget::tr("%1 (rank %2) to %3 (rank %4)")
                                    .arg(least)
@@ -85,10 +87,10 @@ CurveRange PlotWidget::State::wantedY(CurveRange& data) const {
         request.data.low = std::min(request.data.low, own.low);
         request.data.high = std::max(request.data.high, own.high);
         if (curve.band) {
-            request.data.low = std::min(request.data.low,
-                                        curve.band->low().valueRange(axis(), from, to).low);
-            request.data.high = std::max(request.data.high,
-                                         curve.band->high().valueRange(axis(), from, to).high);
+            request.data.low =
+                std::min(request.data.low, curve.band->low().valueRange(axis(), from, to).low);
+            request.data.high =
+                std::max(request.data.high, curve.band->high().valueRange(axis(), from, to).high);
         }
         if (isLogY) {
             const std::optional<double> least = curve.store->leastPositive(axis(), from, to);
@@ -393,8 +395,13 @@ std::vector<CrosshairValue> PlotWidget::crosshairValues() const {
         if (!point) {
             continue;
         }
-        CrosshairValue value{curve.id, curve.name,   curve.color, *point,
-                             0,        std::nullopt, ranksText(curve, *point, unit())};
+        CrosshairValue value{curve.id,
+                             curve.name,
+                             curve.color,
+                             *point,
+                             0,
+                             std::nullopt,
+                             ranksText(curve, *point, unit())};
         value.x = (axis == CurveAxis::kX      ? point->x
                    : axis == CurveAxis::kRows ? point->rows
                                               : point->timeMs) -

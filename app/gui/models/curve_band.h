@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,9 +58,8 @@ class CurveBand {
     void replace(std::span<const Point> points, double from, double to) {
         std::vector<Point> all;
         take(all, 0, low_.lowerBound(CurveAxis::kX, from));
-        std::copy_if(points.begin(), points.end(), std::back_inserter(all), [&](const Point& point) {
-            return point.at.x >= from && point.at.x <= to;
-        });
+        std::copy_if(points.begin(), points.end(), std::back_inserter(all),
+                     [&](const Point& point) { return point.at.x >= from && point.at.x <= to; });
         std::size_t behind = low_.lowerBound(CurveAxis::kX, to);
         while (behind < low_.size() && low_.at(behind).x <= to) {
             ++behind;
@@ -71,6 +71,14 @@ class CurveBand {
 
     const CurveStore& low() const { return low_; }
     const CurveStore& high() const { return high_; }
+    /// The upper edge above point i of the lower one; nothing where one of them was thinned out:
+    /// the edges keep their own extremes.
+    std::optional<double> highAbove(std::size_t i) const {
+        const double x = low_.at(i).x;
+        const std::size_t j = high_.lowerBound(CurveAxis::kX, x);
+        return j < high_.size() && high_.at(j).x == x ? std::optional(high_.value(j))
+                                                      : std::nullopt;
+    }
     /// Null where it is not known.
     const Holder* holderAt(double x) const {
         const auto found =
@@ -82,7 +90,7 @@ class CurveBand {
  private:
     void take(std::vector<Point>& to, std::size_t from, std::size_t end) const {
         for (std::size_t i = from; i < end; ++i) {
-            Point point{low_.at(i), low_.at(i).y, i < high_.size() ? high_.at(i).y : kNoValue, 0, 0};
+            Point point{low_.at(i), low_.at(i).y, highAbove(i).value_or(kNoValue), 0, 0};
             if (const Holder* holder = holderAt(point.at.x)) {
                 point.leastRank = holder->least;
                 point.greatestRank = holder->greatest;

@@ -125,7 +125,8 @@ TEST_F(OwnLinesTest, TheSecondOwnLineMakesTheFirstBeStored) {
     intake.addOwn(id, 1, line(1, 10));
     intake.addOwn(id, 1, line(1, 20));
     EXPECT_FALSE(intake.isEmpty());
-    (void)intake.flush();
+    const IntakeReport report = intake.flush();
+    EXPECT_TRUE(report.hasStored()) << "who follows the run is told";
     EXPECT_TRUE(intake.isEmpty());
     EXPECT_EQ(numStored(), 2u) << "two points at one step";
 }

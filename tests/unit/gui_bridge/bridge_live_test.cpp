@@ -17,7 +17,8 @@ class BridgeLiveTest : public BridgeTest {
         daemon.putRun(running("r-a"));
         ASSERT_TRUE(connectAndWait());
     }
-    std::unique_ptr<Following> followMetrics(std::vector<std::string> ids, MetricCursors after = {}) {
+    std::unique_ptr<Following> followMetrics(std::vector<std::string> ids,
+                                             MetricCursors after = {}) {
         return bridge->followMetrics(
             std::move(ids),
             [this](const std::string& run, const MetricsDelta& delta) { take(run, delta); },

@@ -130,6 +130,64 @@ TEST(WatchSeriesTest, TakesTelemetryInTheOrderOfTime) {
     EXPECT_EQ(series.newest("system.rank.cpu_percent")->y, 60);
 }
 
+// A line of `step` whose ranks differ: from step to 100 + step, held by ranks 3 and 5.
+values::MetricLine ranksAt(std::int64_t step) {
+    values::MetricLine line;
+    line.step = step;
+    const auto value = static_cast<double>(step);
+    line.values = {{7, value + 10, values::RankSpread{value, value + 100, 3, 5, 8}}};
+    return line;
+}
+
+TEST(WatchSeriesTest, WhereRanksDifferACurveHasABandThatSaysWhose) {
+    WatchSeries series;
+    series.setHistory({seriesOf("stall", 1, 3)});
+    EXPECT_EQ(series.band("stall"), nullptr) << "one rank has none";
+    const values::MetricNames names{{7, "stall"}};
+    const std::vector<values::MetricLine> live{ranksAt(4), ranksAt(5)};
+    EXPECT_TRUE(series.apply(std::nullopt, live, names)) << "the chart has a band to take";
+    const auto band = series.band("stall");
+    ASSERT_NE(band, nullptr);
+    ASSERT_EQ(band->low().size(), 2U);
+    EXPECT_EQ(band->low().value(1), 5);
+    EXPECT_EQ(band->highAbove(1), 105);
+    ASSERT_NE(band->holderAt(5), nullptr);
+    EXPECT_EQ(band->holderAt(5)->least, 3);
+    EXPECT_EQ(band->holderAt(5)->greatest, 5);
+    EXPECT_EQ(series.newest("stall")->y, 15) << "the curve has the medians";
+    series.apply(4, {}, names);
+    EXPECT_EQ(band->low().size(), 1U);
+    client::MetricSeries history = seriesOf("stall", 1, 2);
+    history.ranks = {values::RankSpread{-1, 90, 2, 511, 512}, std::nullopt};
+    series.setHistory({history});
+    EXPECT_EQ(band->low().value(0), -1);
+    EXPECT_EQ(band->holderAt(1)->greatest, 511);
+    EXPECT_EQ(band->highAbove(1), 20) << "of one rank both edges are its value";
+}
+
+TEST(WatchSeriesTest, TheEdgesOfALongBandStayTogether) {
+    WatchSeries series;
+    const values::MetricNames names{{7, "stall"}};
+    std::vector<values::MetricLine> live;
+    for (std::int64_t step = 1; step <= 100'000; ++step) {
+        live.push_back(ranksAt(step));
+        // The edges are thinned out to extremes of their own: never of the same points.
+        live.back().values[0].ranks->greatest += static_cast<double>(step * 7919 % 13);
+    }
+    series.apply(std::nullopt, live, names);
+    const auto band = series.band("stall");
+    ASSERT_LT(band->low().size(), 40'000U);
+    int numPaired = 0;
+    for (std::size_t i = 0; i < band->low().size(); ++i) {
+        if (const auto high = band->highAbove(i)) {
+            const double step = band->low().at(i).x;
+            ASSERT_EQ(*high, step + 100 + static_cast<double>(std::int64_t(step) * 7919 % 13));
+            ++numPaired;
+        }
+    }
+    EXPECT_GT(numPaired, 10'000);
+}
+
 TEST(WatchSeriesTest, EqualsAPlainMapWhateverComesInWhichOrder) {
     std::mt19937 random(17);
     for (int round = 0; round < 50; ++round) {

@@ -43,7 +43,8 @@ CurvePoint pointOf(const values::MetricLine& line, double value) {
 }
 
 // Both edges of a point; of one rank they are its value.
-CurveBand::Point bandPoint(const CurvePoint& point, const std::optional<values::RankSpread>& ranks) {
+CurveBand::Point bandPoint(const CurvePoint& point,
+                           const std::optional<values::RankSpread>& ranks) {
     return ranks ? CurveBand::Point{point, ranks->least, ranks->greatest, ranks->leastRank,
                                     ranks->greatestRank}
                  : CurveBand::Point{point, point.y, point.y, 0, 0};
@@ -89,9 +90,8 @@ void WatchSeries::replace(Series& series, const client::MetricSeries& points, do
     if (!points.ranks.empty() || series.band) {
         std::vector<CurveBand::Point> edges;
         for (std::size_t i = 0; i < points.steps.size(); ++i) {
-            edges.push_back(bandPoint(pointAt(points, i), i < points.ranks.size()
-                                                              ? points.ranks[i]
-                                                              : std::nullopt));
+            edges.push_back(bandPoint(pointAt(points, i),
+                                      i < points.ranks.size() ? points.ranks[i] : std::nullopt));
         }
         bandOf(series).replace(edges, from, to);
     }
@@ -171,7 +171,8 @@ bool WatchSeries::apply(std::optional<std::int64_t> dropAfterStep,
             last = point.x;
             if (fresh.ranks[i] || series.band) {
                 const CurveBand::Point edges = bandPoint(point, fresh.ranks[i]);
-                isNew = isNew || !series.band;  // whoever shows the curve shows its band from now on
+                isNew =
+                    isNew || !series.band;  // whoever shows the curve shows its band from now on
                 bandOf(series).append(std::span(&edges, 1));
             }
             kept.push_back(point);

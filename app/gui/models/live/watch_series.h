@@ -71,8 +71,7 @@ class WatchSeries {
     };
     static void noteThinning(Series& series);
     Series& ensure(const std::string& name, bool& isNew);
-    static void replace(Series& series, const client::MetricSeries& points, double from,
-                        double to);
+    static void replace(Series& series, const client::MetricSeries& points, double from, double to);
     static CurveBand& bandOf(Series& series);
 
     std::map<std::string, Series> series_;

@@ -285,8 +285,8 @@ void WatchFeed::addSample(const client::NodeSample& sample) {
         if (isRank && numRanks[process.runId] > 1) {
             continue;
         }
-        const std::string name = isRank ? "system.rank.cpu_percent"
-                                        : "system." + process.worker + ".cpu_percent";
+        const std::string name =
+            isRank ? "system.rank.cpu_percent" : "system." + process.worker + ".cpu_percent";
         isNew |= shown.series.addSample(name, shown.lastStep, sample.timeMs, *process.cpuPercent);
         touched.insert(process.runId);
     }
