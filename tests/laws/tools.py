@@ -31,7 +31,7 @@ BROKEN = re.compile(r": (fatal )?error: (?!.*\[-Werror,-Wthread-safety)")
 # As many sources as one translation unit holds: parsing the headers once for all of them is most of the gain.
 UNIT = 8
 # Seconds of processor time that naming takes at most: a branch that touches everything is looked at in part, and says so.
-NAMING_SECONDS = 200
+NAMING_SECONDS = 180
 
 
 class CannotLook(Exception):
