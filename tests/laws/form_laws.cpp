@@ -77,18 +77,12 @@ const std::vector<Debt>& fullRooms() {
 
 const std::vector<Debt>& largeClasses() {
     static const std::vector<Debt> kClasses = {
-        {"app/gui/charts", "PlotWidget", 1219},
-        {"app/gui/models/runs", "RunRows", 906},
-        {"app/gui/models/sheet", "SheetModel", 923},
-        {"app/gui/pages/launch", "LaunchPage", 777},
-        {"app/gui/pages/runs", "RunsPage", 1010},
-        {"app/gui/widgets", "ConsoleStyle", 911},
-        {"app/gui/widgets/live", "LaneList", 887},
-        {"app/gui/widgets/yaml", "YamlEditor", 816},
-        {"backend/runs", "RunStore", 1788},
-        {"backend/spec", "RunSpec", 962},
-        {"backend/train", "Trainer", 638},
-        {"daemon/agent", "ActiveRun", 1150},
+        {"app/gui/charts", "PlotWidget", 1219},      {"app/gui/models/runs", "RunRows", 906},
+        {"app/gui/models/sheet", "SheetModel", 923}, {"app/gui/pages/launch", "LaunchPage", 777},
+        {"app/gui/pages/runs", "RunsPage", 1010},    {"app/gui/widgets", "ConsoleStyle", 911},
+        {"app/gui/widgets/live", "LaneList", 887},   {"app/gui/widgets/yaml", "YamlEditor", 816},
+        {"backend/runs", "RunStore", 1788},          {"backend/spec", "RunSpec", 962},
+        {"backend/train", "Trainer", 638},           {"daemon/agent", "ActiveRun", 1150},
         {"daemon/agent", "RunController", 773},
     };
     return kClasses;

@@ -42,7 +42,8 @@ const std::vector<LineLaw>& guiLaws() {
          {{"subprocess", "files.h", "fstream", "filesystem", "QProcess", "QFile", "QSaveFile",
            "QTemporary", "QDirIterator", "QFileSystem", "open", "system", "File", "mkpath"},
           std::regex(
-              "core/(subprocess|files)\\.h|\\bstd::[io]?fstream\\b|<fstream>|<filesystem>|"
+              "backend/(core|system)/"
+              "(subprocess|files)\\.h|\\bstd::[io]?fstream\\b|<fstream>|<filesystem>|"
               "\\bstd::filesystem\\b|\\bQProcess\\b|\\bQFile\\b|\\bQSaveFile\\b|"
               "\\bQTemporary(File|Dir)\\b|\\bQDirIterator\\b|\\bQFileSystem(Model|Watcher)"
               "\\b|\\bfopen\\b|[^\\w:]::open(at)?\\s*\\(|\\bpopen\\b|"
@@ -52,7 +53,8 @@ const std::vector<LineLaw>& guiLaws() {
            "settings of a run for pictures, before any window"},
           {"app/gui/screenshot.cpp", "mkpath",
            "the pictures of --screenshot, then the program ends"},
-          {"app/gui/pages/launch/spec_files.h", "QFileSystemWatcher", "tells that a file has changed; the bridge reads it"},
+          {"app/gui/pages/launch/spec_files.h", "QFileSystemWatcher",
+           "tells that a file has changed; the bridge reads it"},
           {"app/gui/pages/launch/spec_files.cpp", "QFileSystemWatcher", "as in its header"},
           {"app/gui/pages/launch/spec_bar.cpp", "QFileSystemModel",
            "completes paths; it reads directories in a thread of its own"}}},

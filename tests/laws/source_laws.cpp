@@ -247,12 +247,16 @@ std::vector<Offence> checkPermissions(const std::vector<SourceFile>& files,
     std::vector<Offence> offences;
     for (const RoomLaw& law : laws) {
         const auto place = used.find(law.room);
+        std::string idle, line;
         for (const std::string& permission : law.mayInclude) {
-            if (place == used.end() || !place->second.contains(permission)) {
-                offences.push_back({law.room, 0,
-                                    "nobody there uses the permission \"" + permission +
-                                        "\": take it out of roomLaws()"});
-            }
+            const bool isUsed = place != used.end() && place->second.contains(permission);
+            std::string& text = isUsed ? line : idle;
+            text += (text.empty() ? "\"" : ", \"") + permission + "\"";
+        }
+        if (!idle.empty()) {
+            offences.push_back({law.room, 0,
+                                "nobody there uses " + idle + ": put into roomLaws() {\"" +
+                                    law.room + "\", {" + line + "}},"});
         }
         const bool hasFiles = std::any_of(files.begin(), files.end(), [&](const SourceFile& file) {
             return isCpp(file.path) && lawOf(laws, file.path) == &law;

@@ -3,8 +3,8 @@
 // tree against them.
 //
 // What no law binds is an offence: a new room stands in the table before its first file compiles
-// with the tests. A permission that nobody uses is one, too: the table is the architecture, not what
-// it might be.
+// with the tests. A permission that nobody uses is one, too: the table is the architecture, not
+// what it might be.
 #include <regex>
 #include <string>
 #include <vector>

@@ -59,8 +59,8 @@ TEST_F(SystemdUnitTest, LeavesLittleOpen) {
 }
 
 TEST_F(SystemdUnitTest, AnOpenUnitIsSeen) {
-    const SubprocessOutput output = analyze({"security", "--offline=true", kExposureMax},
-                                            "[Service]\nExecStart=/bin/true\n");
+    const SubprocessOutput output =
+        analyze({"security", "--offline=true", kExposureMax}, "[Service]\nExecStart=/bin/true\n");
     EXPECT_NE(output.exitCode, 0);
 }
 
