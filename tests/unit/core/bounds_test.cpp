@@ -17,7 +17,6 @@
 #include "backend/core/files.h"
 #include "backend/core/json_bounds.h"
 #include "backend/core/paths.h"
-#include "backend/system/boot.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace {
@@ -152,14 +151,6 @@ TEST(Directories, NetworkFileSystemsAreKnownByTheirNumbers) {
     EXPECT_EQ(networkFileSystemName(0xEF53), "") << "ext4";
     EXPECT_EQ(networkFileSystemName(0x01021994), "") << "tmpfs";
     EXPECT_EQ(networkFileSystemOf("/proc"), "");
-}
-
-TEST(Boot, HasAnIdAndATimeThatOnlyGrows) {
-    EXPECT_EQ(bootId().size(), 36U);
-    EXPECT_EQ(bootId(), bootId());
-    const std::int64_t before = bootTimeMs();
-    EXPECT_GT(before, 0);
-    EXPECT_GE(bootTimeMs(), before);
 }
 
 }  // namespace
