@@ -48,7 +48,7 @@ TEST(Golden, AJobIsReadAndWrittenAsItWas) {
 
 TEST(Golden, ACursorIsReadAndWrittenAsItWas) {
     const std::string text = fileText("cursor.json");
-    const Result<stream::StreamState> read = stream::StreamState::fromText(text);
+    const Result<stream::StreamState> read = stream::readState(text);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(read->cursor, state().cursor);
     EXPECT_EQ(read->orderHash, state().orderHash);
@@ -142,7 +142,7 @@ TEST(Golden, RoomThatIsHeldIsRefusedByNobody) {
 
     Json state = Json::parse(fileText("cursor.json"));
     state["generation"] = 2;
-    EXPECT_TRUE(stream::StreamState::fromText(dumpJson(state)).ok());
+    EXPECT_TRUE(stream::readState(dumpJson(state)).ok());
 
     frame::FrameBuffer buffer = frameBytes();
     constexpr std::size_t kCostAt = 80;
@@ -159,10 +159,10 @@ TEST(Golden, AVersionThatNobodyKnowsYetIsRefusedEverywhere) {
 
     Json state = Json::parse(fileText("cursor.json"));
     state["version"] = 2;
-    EXPECT_FALSE(stream::StreamState::fromText(dumpJson(state)).ok());
+    EXPECT_FALSE(stream::readState(dumpJson(state)).ok());
     state["version"] = 1;
     state["cursor"]["version"] = 2;
-    EXPECT_FALSE(stream::StreamState::fromText(dumpJson(state)).ok());
+    EXPECT_FALSE(stream::readState(dumpJson(state)).ok());
 
     frame::FrameBuffer buffer = alignedCopy(fileText("frame.bin"));
     buffer.bytes()[4] = std::byte{2};

@@ -9,6 +9,7 @@
 
 #include "backend/frame/frame.h"
 #include "backend/job/job_file.h"
+#include "backend/stream/read_state.h"
 #include "backend/stream/receipt.h"
 
 namespace millrace::golden {

@@ -51,7 +51,7 @@ TEST(StatisticChart, SaysWhatIsMissingWhereThereIsNothing) {
     chart->setEmptyText("Open a finished run to see its receipt.");
     EXPECT_TRUE(chart->isEmpty());
     EXPECT_TRUE(chart->summary().contains("Open a finished run"));
-    chart->setContent(Histogram{{0, 1}, {1}, kInk, {}, {}});
+    chart->setContent(Histogram{{0, 1}, {1}, kBarInk, {}, {}});
     EXPECT_TRUE(chart->isEmpty()) << "a histogram is not a funnel";
 }
 
@@ -73,7 +73,7 @@ TEST(StatisticChart, DrawsAHistogramWithItsMarker) {
     histogram->resize(300, 200);
     histogram->setContent(Histogram{{0, 1, 2, 4}, {5, 9, 2}, kBarInk, 1.5, "median"});
     EXPECT_FALSE(histogram->isEmpty());
-    EXPECT_GT(numPixelsLike(histogram->grabImage(), kInk), 50);
+    EXPECT_GT(numPixelsLike(histogram->grabImage(), kBarInk), 50);
 }
 
 TEST(Sparkline, ShowsASpikeOfOneValueInManyAndLeavesGapsOpen) {
