@@ -9,6 +9,7 @@
 // Failure: kInvalidArgument "PATH:LINE: ..." for a row with a wrong number of fields, an
 // unterminated quote, a header with an empty or repeated name, text that is not UTF-8.
 #include "backend/files/file_facts.h"
+#include "backend/files/file_list.h"
 
 namespace millrace::csv {
 
