@@ -13,6 +13,7 @@
 #include "backend/core/status.h"
 #include "backend/files/csv_column.h"
 #include "backend/files/file_facts.h"
+#include "backend/files/file_list.h"
 
 namespace millrace::csv {
 
