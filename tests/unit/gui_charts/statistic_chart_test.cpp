@@ -1,5 +1,6 @@
 #include <QHelpEvent>
 #include <QPainter>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@
 namespace millrace::gui {
 namespace {
 
-const QColor kInk(0xd5, 0x5e, 0x00);
+const QColor kOrange(0xd5, 0x5e, 0x00);
 
 int numPixelsLike(const QImage& image, const QColor& color, const QRect& where,
                   int tolerance = 40) {
@@ -51,29 +52,29 @@ TEST(StatisticChart, SaysWhatIsMissingWhereThereIsNothing) {
     chart->setEmptyText("Open a finished run to see its receipt.");
     EXPECT_TRUE(chart->isEmpty());
     EXPECT_TRUE(chart->summary().contains("Open a finished run"));
-    chart->setContent(Histogram{{0, 1}, {1}, kInk, {}, {}});
+    chart->setContent(Histogram{{0, 1}, {1}, kOrange, {}, {}});
     EXPECT_TRUE(chart->isEmpty()) << "a histogram is not a funnel";
 }
 
 TEST(StatisticChart, TellsTheStepsOfAFunnelInWords) {
     const auto chart = makeChart(ChartKind::kFunnel);
     chart->setTitle("receipt");
-    chart->setContent(Funnel{{{"filter", "x > 1", 1000, 750}, {"join", "", 750, 900}}, kInk});
+    chart->setContent(Funnel{{{"filter", "x > 1", 1000, 750}, {"join", "", 750, 900}}, kOrange});
     EXPECT_EQ(chart->summary(),
               "receipt: filter 1,000 rows in, 750 out (25 % removed); join 750 rows in, 900 out "
               "(20 % added)");
     EXPECT_EQ(chart->visibleCsv(),
               "step,rows_in,rows_out\n\"filter\",1000,750\n\"join\",750,900\n");
     chart->resize(400, 160);
-    EXPECT_GT(numPixelsLike(chart->grabImage(), kInk), 1000);
+    EXPECT_GT(numPixelsLike(chart->grabImage(), kOrange), 1000);
 }
 
 TEST(StatisticChart, DrawsAHistogramWithItsMarker) {
     const auto histogram = makeChart(ChartKind::kHistogram);
     histogram->resize(300, 200);
-    histogram->setContent(Histogram{{0, 1, 2, 4}, {5, 9, 2}, kInk, 1.5, "median"});
+    histogram->setContent(Histogram{{0, 1, 2, 4}, {5, 9, 2}, kOrange, 1.5, "median"});
     EXPECT_FALSE(histogram->isEmpty());
-    EXPECT_GT(numPixelsLike(histogram->grabImage(), kInk), 50);
+    EXPECT_GT(numPixelsLike(histogram->grabImage(), kOrange), 50);
 }
 
 TEST(Sparkline, ShowsASpikeOfOneValueInManyAndLeavesGapsOpen) {
@@ -83,11 +84,11 @@ TEST(Sparkline, ShowsASpikeOfOneValueInManyAndLeavesGapsOpen) {
     values[2500] = 1;
     std::fill(values.begin() + 3500, values.begin() + 4500, kNoValue);
     QPainter painter(&image);
-    paintSparkline(painter, image.rect(), values, {kInk, QColor(), false, {}});
+    paintSparkline(painter, image.rect(), values, {kOrange, QColor(), false, {}});
     painter.end();
-    EXPECT_GT(numPixelsLike(image, kInk, QRect(45, 3, 10, 12)), 4);
-    EXPECT_EQ(numPixelsLike(image, kInk, QRect(75, 0, 10, 20), 400), 0);
-    EXPECT_GT(numPixelsLike(image, kInk, QRect(92, 10, 8, 10), 250), 0);
+    EXPECT_GT(numPixelsLike(image, kOrange, QRect(45, 3, 10, 12)), 4);
+    EXPECT_EQ(numPixelsLike(image, kOrange, QRect(75, 0, 10, 20), 400), 0);
+    EXPECT_GT(numPixelsLike(image, kOrange, QRect(92, 10, 8, 10), 250), 0);
 }
 
 TEST(LanePaint, PaintsPhasesWhereTheyWereAndLetsTheOpenOneGrow) {
