@@ -1,5 +1,6 @@
 #include <QHelpEvent>
 #include <QPainter>
+#include <limits>
 
 #include <gtest/gtest.h>
 
