@@ -86,8 +86,8 @@ struct MetricRangeRequest {
     std::vector<std::string> names;
     std::int64_t fromStep = 0, toStep = 0;
     int maxPoints = 0;
-    bool withSystem = false;      ///< without names: also "system.*"
-    int rank = values::kNoRank;   ///< only what this rank measured; kNoRank: the run's, all ranks'
+    bool withSystem = false;     ///< without names: also "system.*"
+    int rank = values::kNoRank;  ///< only what this rank measured; kNoRank: the run's, all ranks'
 };
 struct MetricSeries {
     std::string name;

@@ -322,9 +322,8 @@ void FakeDaemon::addPoints(const std::string& run, std::vector<MetricPoint> poin
         told.nextLine += std::ssize(part);
         told.names.insert(chunk.names.begin(), chunk.names.end());
         told.lines.insert(told.lines.end(), chunk.lines.begin(), chunk.lines.end());
-        tellLocked("metrics", run, [&](FakeStream& feed) {
-            static_cast<FakeFeed<MetricChunk>&>(feed).add(chunk);
-        });
+        tellLocked("metrics", run,
+                   [&](FakeStream& feed) { static_cast<FakeFeed<MetricChunk>&>(feed).add(chunk); });
     }
 }
 
@@ -336,9 +335,8 @@ void FakeDaemon::beginAttempt(const std::string& run, std::int64_t step) {
     ++told.attempt;
     MetricChunk chunk = chunkOf({}, false, step, told.nextLine);
     chunk.cursor.attempt = told.attempt;
-    tellLocked("metrics", run, [&](FakeStream& feed) {
-        static_cast<FakeFeed<MetricChunk>&>(feed).add(chunk);
-    });
+    tellLocked("metrics", run,
+               [&](FakeStream& feed) { static_cast<FakeFeed<MetricChunk>&>(feed).add(chunk); });
 }
 
 void FakeDaemon::addLines(const std::string& run, std::vector<LogLine> lines) {
@@ -493,8 +491,8 @@ std::shared_ptr<FakeStream> FakeDaemon::openMetrics(const std::string& run,
     chunk.isCaughtUp = true;
     for (std::size_t i = static_cast<std::size_t>(std::max(after.attempt, 1)) - 1;
          after.line > 0 && i < told.resumes.size(); ++i) {
-        chunk.replacesAfterStep = std::min(chunk.replacesAfterStep.value_or(INT64_MAX),
-                                           told.resumes[i]);
+        chunk.replacesAfterStep =
+            std::min(chunk.replacesAfterStep.value_or(INT64_MAX), told.resumes[i]);
     }
     for (const values::MetricLine& line : told.lines) {
         if (line.number > after.line) {

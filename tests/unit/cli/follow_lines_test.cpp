@@ -101,7 +101,7 @@ TEST_F(LinePrinterTest, WhatARunWaitsForBetweenItsAttemptsIsToldOnce) {
 TEST_F(LinePrinterTest, WhoComesLateIsToldTheNewestEvaluationOnly) {
     takeProgress(300);
     take(session::addedOf("r-abc23",
-                               {{"eval.auc", 0.71, 100, 0, 0}, {"eval.auc", 0.72, 200, 0, 0}}));
+                          {{"eval.auc", 0.71, 100, 0, 0}, {"eval.auc", 0.72, 200, 0, 0}}));
     take(session::addedOf(
         "r-abc23", {{"eval.auc", 0.73, 300, 0, 0}, {"eval.rows_without_label", 0, 300, 0, 0}}));
     EXPECT_THAT(out_.str(), Not(HasSubstr("0.7100")));

@@ -208,15 +208,13 @@ TEST(WatchView, AMachineThatWentSilentIsUnknownNeverZero) {
 
 TEST(WatchView, CountsOfNothingAreHiddenAndTestFiguresHaveTheirNames) {
     session::LiveModel model = aModel(1);
-    model.apply(session::addedOf("r-abc23",
-                                      {{"eval.rows", 90, 300, kNow, 1},
-                                       {"eval.rows_without_label", 0, 300, kNow, 1}}),
+    model.apply(session::addedOf("r-abc23", {{"eval.rows", 90, 300, kNow, 1},
+                                             {"eval.rows_without_label", 0, 300, kNow, 1}}),
                 kNow);
     WatchView view({"r-abc23"});
     EXPECT_THAT(joined(drawn(view, model, 120, 40)),
                 AllOf(HasSubstr("test AUC"), Not(HasSubstr("rows without label"))));
-    model.apply(session::addedOf("r-abc23", {{"eval.rows_without_label", 7, 400, kNow, 1}}),
-                kNow);
+    model.apply(session::addedOf("r-abc23", {{"eval.rows_without_label", 7, 400, kNow, 1}}), kNow);
     EXPECT_THAT(joined(drawn(view, model, 120, 40)), HasSubstr("rows without label"));
 }
 
