@@ -11,7 +11,7 @@
 namespace millrace::gui {
 namespace {
 
-const QString kKeep = QStringLiteral("recipe.negatives.keep");
+const QString kKeepValue = QStringLiteral("recipe.negatives.keep");
 
 /// A model with its text, as the page holds them together.
 class SheetModelTest : public testing::Test {
@@ -54,19 +54,19 @@ class SheetModelTest : public testing::Test {
 TEST_F(SheetModelTest, ShowsTheBaseAndTheVariations) {
     EXPECT_EQ(model.rowCount(), 8);
     EXPECT_EQ(model.columnCount(), SheetModel::kFirstKey + 6);
-    EXPECT_EQ(shown(0, kKeep), QStringLiteral("1.0"));
-    EXPECT_EQ(shown(1, kKeep), QStringLiteral("0.3"));
-    EXPECT_EQ(shown(3, kKeep), QString());
-    EXPECT_TRUE(cell(1, kKeep).data(SheetModel::kIsChangedRole).toBool());
+    EXPECT_EQ(shown(0, kKeepValue), QStringLiteral("1.0"));
+    EXPECT_EQ(shown(1, kKeepValue), QStringLiteral("0.3"));
+    EXPECT_EQ(shown(3, kKeepValue), QString());
+    EXPECT_TRUE(cell(1, kKeepValue).data(SheetModel::kIsChangedRole).toBool());
     EXPECT_EQ(model.index(1, 0).data().toString(), QStringLiteral("keep-30"));
 }
 
 TEST_F(SheetModelTest, EditsACellAndUndoBringsItBack) {
-    ASSERT_TRUE(model.setData(cell(1, kKeep), QStringLiteral("0.25"), Qt::EditRole));
+    ASSERT_TRUE(model.setData(cell(1, kKeepValue), QStringLiteral("0.25"), Qt::EditRole));
     EXPECT_TRUE(
         text.contains(QStringLiteral("{name: keep-30, set: {recipe.negatives.keep: 0.25}}")));
     show(undo.back());
-    EXPECT_EQ(shown(1, kKeep), QStringLiteral("0.3"));
+    EXPECT_EQ(shown(1, kKeepValue), QStringLiteral("0.3"));
 }
 
 TEST_F(SheetModelTest, EditsTheBaseInPlace) {
@@ -80,16 +80,16 @@ TEST_F(SheetModelTest, EditsTheBaseInPlace) {
 }
 
 TEST_F(SheetModelTest, PutsErrorsIntoTheirCells) {
-    model.setData(cell(1, kKeep), QStringLiteral("7"), Qt::EditRole);
+    model.setData(cell(1, kKeepValue), QStringLiteral("7"), Qt::EditRole);
     EXPECT_TRUE(
-        cell(1, kKeep).data(SheetModel::kErrorRole).toString().contains(QStringLiteral("keep")));
+        cell(1, kKeepValue).data(SheetModel::kErrorRole).toString().contains(QStringLiteral("keep")));
     EXPECT_EQ(model.index(1, SheetModel::kCheckColumn).data().toString(), QStringLiteral("error"));
-    EXPECT_TRUE(cell(2, kKeep).data(SheetModel::kErrorRole).toString().isEmpty());
+    EXPECT_TRUE(cell(2, kKeepValue).data(SheetModel::kErrorRole).toString().isEmpty());
 }
 
 TEST_F(SheetModelTest, SaysWhatIsWrongBeforeAValueIsTaken) {
-    EXPECT_EQ(model.problemWith(cell(1, kKeep), QStringLiteral("0.4")), QString());
-    EXPECT_FALSE(model.problemWith(cell(1, kKeep), QStringLiteral("two")).isEmpty());
+    EXPECT_EQ(model.problemWith(cell(1, kKeepValue), QStringLiteral("0.4")), QString());
+    EXPECT_FALSE(model.problemWith(cell(1, kKeepValue), QStringLiteral("two")).isEmpty());
     EXPECT_FALSE(
         model.problemWith(cell(1, QStringLiteral("labels.liked")), QStringLiteral("rating >="))
             .isEmpty());
@@ -109,7 +109,7 @@ TEST_F(SheetModelTest, AddsCopiesAndRemovesRows) {
     EXPECT_EQ(model.nameOf(8), QStringLiteral("variation-1"));
     model.duplicateRow(1);
     EXPECT_EQ(model.nameOf(2), QStringLiteral("keep-30-2"));
-    EXPECT_EQ(shown(2, kKeep), QStringLiteral("0.3"));
+    EXPECT_EQ(shown(2, kKeepValue), QStringLiteral("0.3"));
     model.removeRows({2, 9});
     EXPECT_EQ(text, movielens());
     model.removeRows({0});
@@ -135,7 +135,7 @@ TEST_F(SheetModelTest, PastesATableWithAHeader) {
         "name\trecipe.negatives.keep\ttrain.learning_rate\nkeep-30\t0.35\t\nlr-high\t\t0.01\nlr-"
         "low\t\t0.0001\n");
     ASSERT_TRUE(model.paste({}, tsv));
-    EXPECT_EQ(shown(1, kKeep), QStringLiteral("0.35"));
+    EXPECT_EQ(shown(1, kKeepValue), QStringLiteral("0.35"));
     EXPECT_EQ(model.nameOf(8), QStringLiteral("lr-high"));
     EXPECT_EQ(shown(9, QStringLiteral("train.learning_rate")), QStringLiteral("0.0001"));
     EXPECT_EQ(model.rowCount(), 10);
@@ -143,13 +143,13 @@ TEST_F(SheetModelTest, PastesATableWithAHeader) {
 }
 
 TEST_F(SheetModelTest, PastesCellsFromTheCurrentOneOn) {
-    ASSERT_TRUE(model.paste(cell(1, kKeep), QStringLiteral("0.5\n0.6\n0.7\n")));
-    EXPECT_EQ(shown(1, kKeep), QStringLiteral("0.5"));
-    EXPECT_EQ(shown(3, kKeep), QStringLiteral("0.7"));
+    ASSERT_TRUE(model.paste(cell(1, kKeepValue), QStringLiteral("0.5\n0.6\n0.7\n")));
+    EXPECT_EQ(shown(1, kKeepValue), QStringLiteral("0.5"));
+    EXPECT_EQ(shown(3, kKeepValue), QStringLiteral("0.7"));
     ASSERT_TRUE(model.paste(model.index(7, 0), QStringLiteral("last\t0.1\nmore\t0.2\n")));
     EXPECT_EQ(model.nameOf(7), QStringLiteral("last"));
     EXPECT_EQ(model.nameOf(8), QStringLiteral("more"));
-    EXPECT_EQ(shown(8, kKeep), QStringLiteral("0.2"));
+    EXPECT_EQ(shown(8, kKeepValue), QStringLiteral("0.2"));
     EXPECT_EQ(undo.size(), 2U);  // one step each
 }
 
