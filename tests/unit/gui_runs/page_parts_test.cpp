@@ -120,36 +120,6 @@ TEST_F(PagePartsTest, TheFilterForgetsWhatItAskedADaemonThatWasLeft) {
     daemon.release("parseFilter");
 }
 
-TEST_F(PagePartsTest, ParametersAreReadOnlyWhereOneIsShown) {
-    load(5);
-    RunTable bare;
-    std::vector<client::RunSummary> runs;
-    for (const client::RunDetail& run : stored) {
-        runs.push_back(run.summary);
-        runs.back().params.clear();
-    }
-    bare.apply(true, runs, {});
-    RunRows shown(bare);
-    ParamReader params(bridge, bare, shown, nullptr);
-    QSignalSpy read(&params, &ParamReader::wereRead);
-    const int before = numLists();
-    params.readIfNeeded();
-    EXPECT_TRUE(params.isSettled()) << "no column shows one";
-    shown.setColumns({"name", "param:batch.rows"});
-    params.readIfNeeded();
-    ASSERT_TRUE(until([&] { return read.count() == 1; }));
-    EXPECT_EQ(numLists(), before + 1);
-    EXPECT_TRUE(daemon.lists().back().withParams);
-    EXPECT_EQ(bare.param(0, "batch.rows"), "512");
-    params.read();
-    EXPECT_TRUE(params.isSettled()) << "every run has its own now";
-    runs[0].id = "r-late";
-    bare.apply(false, {runs[0]}, {});
-    params.runsChanged();
-    ASSERT_TRUE(until([&] { return read.count() == 2; }));
-    EXPECT_GT(daemon.lists().back().changesSince, 0U) << "only those that came since";
-}
-
 TEST_F(PagePartsTest, DeletedRunsHaveATableOfTheirOwn) {
     load(5);
     DeletedRuns deleted(bridge, nullptr);
