@@ -1,7 +1,7 @@
 // millraced: reads its configuration, takes its premises, serves until it is told to end.
 //
-// SIGTERM and SIGINT end the daemon alone; its workers go on and are adopted by the next one. A `down`
-// that is under way is finished first, unless a second signal comes.
+// SIGTERM and SIGINT end the daemon alone; its workers go on and are adopted by the next one. A
+// `down` that is under way is finished first, unless a second signal comes.
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -65,9 +65,10 @@ void raiseFileLimit() {
 // The store's write-ahead log and the locks of the state directory are made for one machine.
 void warnOfNetworkFileSystem(const std::string& path) {
     if (const std::string kind = networkFileSystemOf(path); !kind.empty()) {
-        logWarn("daemon: the state directory lies on a network file system, where locks and syncs "
-                "may not hold; use a local disk",
-                {{"state", path}, {"file_system", kind}});
+        logWarn(
+            "daemon: the state directory lies on a network file system, where locks and syncs "
+            "may not hold; use a local disk",
+            {{"state", path}, {"file_system", kind}});
     }
 }
 
@@ -83,10 +84,10 @@ Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bo
     raiseFileLimit();
     const SystemClock clock;
     ASSIGN_OR_RETURN(const auto head, agent::Head::open(config, clock));
-    ASSIGN_OR_RETURN(auto server,
-                     rpc::RpcServer::start({config, head->runs(), head->controller(),
-                                            head->telemetry(), head->inspection(), head->inspector(),
-                                            head->store(), clock, [] { ::kill(::getpid(), SIGTERM); }}));
+    ASSIGN_OR_RETURN(auto server, rpc::RpcServer::start({config, head->runs(), head->controller(),
+                                                         head->telemetry(), head->inspection(),
+                                                         head->inspector(), head->store(), clock,
+                                                         [] { ::kill(::getpid(), SIGTERM); }}));
     logInfo("daemon: serves", {{"address", server->address()},
                                {"state", config.stateDir},
                                {"pid", ::getpid()},

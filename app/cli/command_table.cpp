@@ -193,7 +193,8 @@ CommandSpec initCommand() {
         "write a first spec for a dataset",
         "Looks at some row groups and guesses: what is to be predicted, which columns are numbers, "
         "ids and lists, how large their tables should be. Where there is a time, the latest tenth "
-        "is kept for evaluation, else a tenth by a hash. Features that tell the label by themselves "
+        "is kept for evaluation, else a tenth by a hash. Features that tell the label by "
+        "themselves "
         "are named. What is written has stood a check, was trained for ten steps and evaluated, "
         "within two minutes; where one of them fails nothing is written. Comments in the spec say "
         "why. Needs no daemon.",
@@ -291,7 +292,8 @@ std::vector<CommandSpec> daemonCommands() {
         {"down",
          "Daemon",
          "end all runs with a checkpoint, and the daemon",
-         "Queued runs stay queued. (A SIGTERM ends the daemon alone; its runs go on. One that comes "
+         "Queued runs stay queued. (A SIGTERM ends the daemon alone; its runs go on. One that "
+         "comes "
          "while runs end is obeyed when they have, after 75 s at most.)",
          {},
          {integer("--grace", "SECONDS", "time for the checkpoints (15)")},

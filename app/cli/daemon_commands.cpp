@@ -172,9 +172,10 @@ int runDown(CliContext& context, const ParsedArgs& args) {
                     << (done.runsQueued == 1 ? " stays queued\n" : " stay queued\n");
     }
     if (done.runsLeft > 0) {
-        return fail(context, deadlineExceeded(tui::countText(done.runsLeft, "run"),
-                                              " did not end in time; the next daemon ('millrace up') "
-                                              "takes over what is left"));
+        return fail(context,
+                    deadlineExceeded(tui::countText(done.runsLeft, "run"),
+                                     " did not end in time; the next daemon ('millrace up') "
+                                     "takes over what is left"));
     }
     return kExitOk;
 }

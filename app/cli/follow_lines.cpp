@@ -4,8 +4,8 @@
 #include <set>
 
 #include "app/cli/frame/json_shapes.h"
-#include "app/session/metric_sense.h"
 #include "app/session/metric_catalogue.h"
+#include "app/session/metric_sense.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
 

@@ -36,12 +36,11 @@ std::string pointText(const client::MetricPoint* point) {
 }
 
 ListColumn metricColumn(const std::string& title, const std::string& metric, int drop) {
-    return {
-        {title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
-            const bool hasStep = session::isEvalMetric(metric);
-            return TableCell(hasStep ? pointText(run.newest(metric))
-                                     : tui::numberText(run.metric(metric)));
-        }};
+    return {{title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
+                const bool hasStep = session::isEvalMetric(metric);
+                return TableCell(hasStep ? pointText(run.newest(metric))
+                                         : tui::numberText(run.metric(metric)));
+            }};
 }
 
 ListColumn bestColumn(const std::string& title, const std::string& metric, int drop) {

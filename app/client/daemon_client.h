@@ -56,7 +56,8 @@ class DaemonClient {
     virtual Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) = 0;
     virtual Result<RunSummary> stop(const std::string& run, int graceSeconds,
                                     const std::string& reason) = 0;
-    /// `step`: of a checkpoint; 0: the last one; -1: from the start, whatever checkpoints there are.
+    /// `step`: of a checkpoint; 0: the last one; -1: from the start, whatever checkpoints there
+    /// are.
     virtual Result<RunSummary> resume(const std::string& run, std::int64_t step) = 0;
     /// Hides a run that has ended; `isForGood`: frees what it takes, with no way back.
     virtual Result<RemovedRun> remove(const std::string& run, bool isForGood) = 0;

@@ -25,9 +25,9 @@
 #include "proto/convert/enum_convert.h"
 #include "proto/convert/inspect_convert.h"
 #include "proto/convert/log_convert.h"
+#include "proto/convert/metric_convert.h"
 #include "proto/convert/node_convert.h"
 #include "proto/convert/rpc_options.h"
-#include "proto/convert/metric_convert.h"
 #include "proto/convert/run_convert.h"
 #include "proto/convert/submit_convert.h"
 
@@ -286,8 +286,8 @@ class GrpcClient final : public DaemonClient {
         request.set_run(run);
         request.set_purge(isForGood);
         // Checkpoints of a long run are many gigabytes.
-        ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Delete, request,
-                                                          rpc::kSubmitDeadlineMs));
+        ASSIGN_OR_RETURN(const auto reply,
+                         call<v1::Runs>(&v1::Runs::Stub::Delete, request, rpc::kSubmitDeadlineMs));
         return convert::fromProto(reply);
     }
 
@@ -390,8 +390,8 @@ class GrpcClient final : public DaemonClient {
                                                            Reply*),
                  const Request& request, std::stop_token stop = {})
         -> Result<decltype(convert::fromProto(std::declval<Reply>()))> {
-        ASSIGN_OR_RETURN(const Reply reply, call<v1::Inspect>(method, request,
-                                                              rpc::kSubmitDeadlineMs, stop));
+        ASSIGN_OR_RETURN(const Reply reply,
+                         call<v1::Inspect>(method, request, rpc::kSubmitDeadlineMs, stop));
         return convert::fromProto(reply);
     }
 

@@ -39,9 +39,9 @@ Status checkField(const Message& message, const FieldDescriptor& field) {
                                            ? in.GetRepeatedMessage(message, &field, i)
                                            : in.GetMessage(message, &field)));
         } else if (field.type() == FieldDescriptor::TYPE_STRING) {
-            RETURN_IF_ERROR(
-                checkText(field, field.is_repeated() ? in.GetRepeatedString(message, &field, i)
-                                                     : in.GetString(message, &field)));
+            RETURN_IF_ERROR(checkText(field, field.is_repeated()
+                                                 ? in.GetRepeatedString(message, &field, i)
+                                                 : in.GetString(message, &field)));
         }
     }
     return okStatus();

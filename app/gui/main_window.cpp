@@ -137,9 +137,8 @@ void MainWindow::connectBar() {
     connect(connections_, &ConnectionBar::themeAsked, this, [this] { parts_.theme.toggle(); });
     connect(connections_, &ConnectionBar::retryAsked, this,
             [this] { parts_.pages.daemon.retryNow(); });
-    connect(connections_, &ConnectionBar::said, this, [this](const QString& sentence) {
-        tell({Notice::Kind::kDone, sentence, {}, {}});
-    });
+    connect(connections_, &ConnectionBar::said, this,
+            [this](const QString& sentence) { tell({Notice::Kind::kDone, sentence, {}, {}}); });
 }
 
 void MainWindow::connectDaemon() {

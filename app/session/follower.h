@@ -35,7 +35,7 @@ struct FollowOptions {
     bool withTelemetry = false;
     /// Of runs whose metrics are known up to there; of others all are told.
     std::map<std::string, values::MetricCursor> metricsAfter;
-    bool withSystem = false;    ///< also "system.*", which the daemon measures
+    bool withSystem = false;  ///< also "system.*", which the daemon measures
     /// Says hello: called before the streams are opened, and again when the connection was lost.
     /// May block on calls of the client, which cancelAll() ends. None: streams go their own ways.
     std::function<Status()> greet;

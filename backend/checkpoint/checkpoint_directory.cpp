@@ -63,8 +63,8 @@ Result<std::vector<CheckpointName>> CheckpointDirectory::list() const {
 
 Result<UniqueFd> CheckpointDirectory::openFile(const CheckpointName& name) const {
     // Not through a link, and never waiting for the other end of a pipe.
-    UniqueFd fd(::openat(fd_.get(), name.text().c_str(),
-                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    UniqueFd fd(
+        ::openat(fd_.get(), name.text().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd.isOpen()) {
         return errnoStatus(errno, pathOf(name));
     }
@@ -82,8 +82,8 @@ Result<CheckpointFacts> CheckpointDirectory::verify(const CheckpointName& name,
     const std::string place = pathOf(name);
     ASSIGN_OR_RETURN(CheckpointFacts facts, checkpoint::verify(fd.get(), place, watch));
     if (facts.step != name.step || (name.attempt >= 0 && facts.attempt != name.attempt)) {
-        return damaged(place, strCat("its content is of step ", facts.step, " and attempt ",
-                                     facts.attempt));
+        return damaged(
+            place, strCat("its content is of step ", facts.step, " and attempt ", facts.attempt));
     }
     return facts;
 }

@@ -2,9 +2,9 @@
 // The checkpoints of one run in one opened directory: listed, read, renamed and removed by base
 // name, so that no name leads anywhere else.
 //
-// Threads: any. Owns: the directory's descriptor. Failure: kNotFound when a file or the directory is
-// not there; kDataLoss when a file is damaged; any other error when it cannot be read, which says
-// nothing about it. Names that are no checkpoint's are kInvalidArgument.
+// Threads: any. Owns: the directory's descriptor. Failure: kNotFound when a file or the directory
+// is not there; kDataLoss when a file is damaged; any other error when it cannot be read, which
+// says nothing about it. Names that are no checkpoint's are kInvalidArgument.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -92,7 +92,7 @@ struct CheckpointFacts {
 
 /// How a long read is followed; both may be empty.
 struct ReadWatch {
-    std::function<bool()> isCancelled;             ///< true ends it with kCancelled
+    std::function<bool()> isCancelled;              ///< true ends it with kCancelled
     std::function<void(std::uint64_t)> onProgress;  ///< bytes since the last call
 };
 

@@ -2,9 +2,9 @@
 // Parts of a JSON document as slices of its text, for documents that are too large to be built as a
 // tree: a plan of 50,000 files takes ten times its size as one.
 //
-// For documents that Millrace's own programs wrote: what is found is cut out, not checked. Text that
-// is no JSON gives nothing, or slices that parseJson refuses; nothing outside of it is read. Slices
-// live as long as the text. Threads: any. Failure: none.
+// For documents that Millrace's own programs wrote: what is found is cut out, not checked. Text
+// that is no JSON gives nothing, or slices that parseJson refuses; nothing outside of it is read.
+// Slices live as long as the text. Threads: any. Failure: none.
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -40,9 +40,7 @@ struct RuleDate {
     std::int64_t month = 0, week = 0, day = 0;
     std::int64_t seconds = 2 * kHourSeconds;  ///< of the local day; may be negative
 
-    std::int64_t in(std::int64_t year) const {
-        return dayIn(year) * kDaySeconds + seconds;
-    }
+    std::int64_t in(std::int64_t year) const { return dayIn(year) * kDaySeconds + seconds; }
     std::int64_t dayIn(std::int64_t year) const {
         const std::int64_t first = daysOf(year, 1, 1);
         if (kind == 'J') {  // 1 to 365: a leap year's 29 February is not counted
@@ -123,7 +121,8 @@ class RuleReader {
     bool number(std::int64_t most, std::int64_t& value) {
         std::size_t n = 0;
         value = 0;
-        while (n < text_.size() && n < 4 && std::isdigit(static_cast<unsigned char>(text_[n])) != 0) {
+        while (n < text_.size() && n < 4 &&
+               std::isdigit(static_cast<unsigned char>(text_[n])) != 0) {
             value = value * 10 + (text_[n++] - '0');
         }
         text_.remove_prefix(n);
@@ -248,8 +247,8 @@ std::optional<std::int64_t> addRule(const Rule& rule, Changes& changes) {
     const std::int64_t lastYear = firstYear + kCycleYears + 1;
     std::vector<std::pair<std::int64_t, std::int64_t>> next;
     for (std::int64_t year = firstYear; year <= lastYear; ++year) {
-        next.emplace_back(rule.begin.in(year) - rule.standard, rule.summer);
-        next.emplace_back(rule.end.in(year) - rule.summer, rule.standard);
+        next.emplace_back(rule.begin.in(year)-rule.standard, rule.summer);
+        next.emplace_back(rule.end.in(year)-rule.summer, rule.standard);
     }
     std::sort(next.begin(), next.end());
     for (const auto& [time, offset] : next) {
@@ -298,7 +297,8 @@ Result<std::shared_ptr<const TimeZone>> TimeZone::parse(std::string_view bytes,
         footer = bytes.substr(block->bytes());
     }
     if (block->leaps > 0) {
-        return invalidArgument("time zone '", name, "' counts leap seconds, which times here have not");
+        return invalidArgument("time zone '", name,
+                               "' counts leap seconds, which times here have not");
     }
     Changes changes;
     if (!readChanges(*block, bytes, changes)) {

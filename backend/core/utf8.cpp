@@ -92,8 +92,7 @@ bool isUtf8(std::string_view bytes) {
 
 std::string toUtf8(std::string_view bytes, std::size_t mostBytes) {
     // What lies far behind the cut need not be looked at.
-    const std::string_view text =
-        mostBytes < bytes.size() ? bytes.substr(0, mostBytes + 4) : bytes;
+    const std::string_view text = mostBytes < bytes.size() ? bytes.substr(0, mostBytes + 4) : bytes;
     const std::size_t valid = utf8Prefix(text);
     if (valid == bytes.size() && valid <= mostBytes) {
         return std::string(bytes);

@@ -56,7 +56,8 @@ class Dataset {
     const std::vector<PartitionColumn>& partitions() const { return partitions_; }
     /// What is worth to know of how the files were read: rows left out, words that stay text.
     const std::vector<std::string>& notes() const { return notes_; }
-    /// Rows of all files that dataset.csv.on_bad_row has left out; a dataset of a plan does not know.
+    /// Rows of all files that dataset.csv.on_bad_row has left out; a dataset of a plan does not
+    /// know.
     std::int64_t badRows() const { return badRows_; }
     /// Null when the column is not one of them.
     const PartitionColumn* partition(std::string_view column) const;

@@ -137,8 +137,7 @@ class ParquetDecoder : public FileDecoder {
             return e.status().IsOutOfMemory() ? arrays::fromArrow(e.status(), place)
                                               : corruptAs(place, e.what());
         } catch (const std::bad_alloc&) {
-            return resourceExhausted(place,
-                                     ": the memory limit is reached by what its pages hold");
+            return resourceExhausted(place, ": the memory limit is reached by what its pages hold");
         } catch (const std::exception& e) {
             return corruptAs(place, e.what());
         }
@@ -156,7 +155,8 @@ class ParquetDecoder : public FileDecoder {
         const pages::RowStretch stretch{
             split.firstRow - firstRows_[static_cast<std::size_t>(split.chunk)], split.rows,
             group_->num_rows()};
-        // Early writers left the dictionary's header out of a chunk's size, which Arrow's reader knows.
+        // Early writers left the dictionary's header out of a chunk's size, which Arrow's reader
+        // knows.
         const bool hasTrueSizes = !footer_->writer_version().VersionLt(
             parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION());
         if (stretch.begin < 0 || stretch.begin + stretch.rows > stretch.groupRows ||

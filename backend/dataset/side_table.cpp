@@ -26,8 +26,9 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 Result<std::string> formatOf(const spec::TableRef& table) {
     std::string format = table.empty() ? "" : formatOfPath(table.paths.front());
     if (format.empty()) {
-        return invalidArgument("table ", table.text(),
-                               ": its name must end in .csv, .parquet or .arrow to tell its format");
+        return invalidArgument(
+            "table ", table.text(),
+            ": its name must end in .csv, .parquet or .arrow to tell its format");
     }
     return format;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Side tables: small files that a join loads whole. CSV, Parquet or Arrow by the first name's ending;
-// several files are one table, in the order of a dataset's.
+// Side tables: small files that a join loads whole. CSV, Parquet or Arrow by the first name's
+// ending; several files are one table, in the order of a dataset's.
 //
 // Types of CSV tables that are not given are inferred.
 // Failure: names the table as written in the spec.
@@ -53,7 +53,8 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& table,
                                                 const std::vector<std::string>& columns,
                                                 const TablePlace& place);
 
-/// A side table's files: absolute path, size and content hash, as the plan and the receipt hold them.
+/// A side table's files: absolute path, size and content hash, as the plan and the receipt hold
+/// them.
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& table,
                                                     const std::string& baseDir);
 

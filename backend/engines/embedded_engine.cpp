@@ -106,7 +106,9 @@ Result<std::unique_ptr<EmbeddedEngine>> EmbeddedEngine::open(const EmbeddedOptio
         if (job.ok()) {
             auto entry = std::make_shared<Entry>();
             entry->job = std::move(*job);
-            { Turn(*engine, entry); }  // what others are told until the first list()
+            {
+                Turn(*engine, entry);
+            }  // what others are told until the first list()
             MutexLock lock(engine->mutex_);
             engine->jobs_[key] = std::move(entry);
             continue;
@@ -223,7 +225,9 @@ Result<std::optional<JobId>> EmbeddedEngine::find(std::string_view key) {
         // It could not be read when the engine was opened.
         auto entry = std::make_shared<Entry>();
         ASSIGN_OR_RETURN(entry->job, EmbeddedJob::load(options_.root, std::string(key), clock_));
-        { Turn(*this, entry); }
+        {
+            Turn(*this, entry);
+        }
         MutexLock lock(mutex_);
         jobs_.try_emplace(std::string(key), std::move(entry));
     }

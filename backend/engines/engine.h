@@ -82,8 +82,8 @@ std::string_view textOf(Cause cause);  ///< "none", "ok", "worker_failed", ...
 
 /// One process of a gang.
 struct WorkerState {
-    std::string name;       ///< "feed", "rank0"
-    int rank = -1;          ///< -1: not a rank
+    std::string name;  ///< "feed", "rank0"
+    int rank = -1;     ///< -1: not a rank
     bool isCritical = true;
     bool isStarted = false;
     std::int64_t pid = 0;         ///< of the command, once started
@@ -91,8 +91,8 @@ struct WorkerState {
     bool isExitAssumed = false;   ///< it is gone without a record: exitCode is a guess
     int signal = 0;               ///< that ended it; 0: none
     std::int64_t endedMs = 0;
-    bool isSilent = false;         ///< alive, but its guardian has answered nothing for a while:
-                                   ///< stopped, or the machine is overloaded
+    bool isSilent = false;           ///< alive, but its guardian has answered nothing for a while:
+                                     ///< stopped, or the machine is overloaded
     std::int64_t silentSinceMs = 0;  ///< of its last answer, while isSilent
 };
 
@@ -147,14 +147,14 @@ class Engine {
 /// What changed at an engine. At least once, in order per job.
 struct Event {
     enum class Kind {
-        kPlaced,       ///< slots are reserved
-        kStarted,      ///< all workers run
+        kPlaced,         ///< slots are reserved
+        kStarted,        ///< all workers run
         kWorkerExit,     ///< `worker` ended
         kWorkerSilent,   ///< `worker` does not answer
         kWorkerAnswers,  ///< `worker` answers again
-        kStopping,     ///< the gang was told to end
-        kMissing,      ///< the engine does not know the job (any more)
-        kUnreachable,  ///< no answers; once until kReachable
+        kStopping,       ///< the gang was told to end
+        kMissing,        ///< the engine does not know the job (any more)
+        kUnreachable,    ///< no answers; once until kReachable
         kReachable,
         kEnded
     } kind = Kind::kPlaced;

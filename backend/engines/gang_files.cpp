@@ -207,10 +207,8 @@ Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirect
     const Result<std::int64_t> time = parseTime(jsonString(*json, "time"));
     return std::optional(ExitRecord{static_cast<int>(jsonInt(*json, "code", 137)),
                                     static_cast<int>(jsonInt(*json, "signal")),
-                                    time.ok() ? *time : 0,
-                                    jsonString(*json, "reason"),
-                                    jsonString(*json, "boot_id"),
-                                    jsonInt(*json, "boot_ms")});
+                                    time.ok() ? *time : 0, jsonString(*json, "reason"),
+                                    jsonString(*json, "boot_id"), jsonInt(*json, "boot_ms")});
 }
 
 bool isEarlier(const ExitRecord& a, const ExitRecord& b) {

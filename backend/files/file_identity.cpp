@@ -87,7 +87,7 @@ Status verifyOpen(const DataFile& checked, int fd) {
     if (!hasIdentity(checked)) {
         return okStatus();
     }
-    struct stat info {};
+    struct stat info{};
     if (::fstat(fd, &info) != 0) {
         return errnoStatus(errno, checked.path);
     }
@@ -107,7 +107,7 @@ Status verifyAtPath(const DataFile& checked) {
     if (!hasIdentity(checked) || objects::isObjectUri(checked.path)) {
         return okStatus();
     }
-    struct stat info {};
+    struct stat info{};
     if (::stat(checked.path.c_str(), &info) != 0) {
         return errno == ENOENT ? changed(checked, "it is no longer there")
                                : errnoStatus(errno, checked.path);

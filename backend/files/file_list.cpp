@@ -139,7 +139,7 @@ class GlobWalk {
 
     /// Whether the path is a directory; an error when it will be walked and another path led to it.
     Result<bool> enter(const std::string& path, bool willWalk) {
-        struct stat info {};
+        struct stat info{};
         if (::stat(path.c_str(), &info) != 0) {
             const int error = errno;
             if (error == ELOOP) {
@@ -167,7 +167,7 @@ class GlobWalk {
     /// directory.
     Result<std::vector<std::string>> namesIn(const std::string& directory,
                                              const std::string& part) {
-        struct stat info {};
+        struct stat info{};
         if (::stat(directory.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
             directories_.emplace(Place{info.st_dev, info.st_ino}, directory);
         }
@@ -348,7 +348,7 @@ Result<Entry> listEntry(const std::string& written, const std::string& baseDir,
         return invalidArgument("dataset.path: an empty path; give a file, directory or glob");
     }
     const std::string path = absolutePath(local, baseDir);
-    struct stat info {};
+    struct stat info{};
     if (::stat(path.c_str(), &info) == 0) {
         if (!S_ISDIR(info.st_mode)) {
             const std::size_t slash = path.rfind('/');
@@ -485,7 +485,7 @@ Result<DataFile> statFile(const std::string& path, std::string_view written) {
         ASSIGN_OR_RETURN(objects::ObjectInfo info, store->stat(path));
         return fileOf(std::move(info));
     }
-    struct stat info {};
+    struct stat info{};
     if (::stat(path.c_str(), &info) != 0) {
         return errno == ENOENT  ? notFound(written, ": no such file")
                : errno == ELOOP ? invalidArgument(written, ": a link that leads back to itself")

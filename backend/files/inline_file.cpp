@@ -138,7 +138,7 @@ std::vector<arrow::Future<InlineFile::Bytes>> InlineFile::ReadManyAsync(
 
 Result<std::shared_ptr<InlineFile>> localFile(UniqueFd fd, const std::string& path,
                                               arrow::MemoryPool* pool) {
-    struct stat info {};
+    struct stat info{};
     if (::fstat(fd.get(), &info) != 0) {
         return errnoStatus(errno, path);
     }

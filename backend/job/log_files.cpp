@@ -33,7 +33,7 @@ struct LogFile {
 LogFile openLog(const std::string& path) {
     LogFile file;
     file.fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info {};
+    struct stat info{};
     if (!file.fd.isOpen() || ::fstat(file.fd.get(), &info) != 0) {
         return file;
     }

@@ -81,10 +81,9 @@ Status LineQueue::acknowledge(std::int64_t attempt, std::uint64_t seq) {
 Status LineQueue::spill(const Line& line) {
     const std::uint64_t held = writeOffset_ - freedOffset_;
     if (held + sizeof(SpillHead) + line.text.size() > spillBytes_) {
-        return resourceExhausted(path_, ": holds ", spilled_,
-                                 " lines that the daemon has not acknowledged, ", held,
-                                 " bytes; more than ", spillBytes_,
-                                 " are not kept. Start the daemon (millrace up)");
+        return resourceExhausted(
+            path_, ": holds ", spilled_, " lines that the daemon has not acknowledged, ", held,
+            " bytes; more than ", spillBytes_, " are not kept. Start the daemon (millrace up)");
     }
     if (!file_.isOpen()) {
         file_.reset(::open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -136,8 +135,8 @@ Status LineQueue::refill() {
     return okStatus();
 }
 
-// The front of the file was read: a backlog that never empties must not fill the disk. A file system
-// that cannot make holes keeps it, and counts it.
+// The front of the file was read: a backlog that never empties must not fill the disk. A file
+// system that cannot make holes keeps it, and counts it.
 void LineQueue::giveBack() {
     constexpr std::uint64_t kBlock = 4096;  // less than one is not given back
     const std::uint64_t read = readOffset_ / kBlock * kBlock;

@@ -316,7 +316,7 @@ class RankClient::Impl {
     std::map<std::string, std::string> troubles_ MR_GUARDED_BY(mutex_);  ///< by what they are of
     bool isAliveDue_ MR_GUARDED_BY(mutex_) = false;
     std::chrono::steady_clock::time_point nextAlive_;  ///< the thread's own
-    std::atomic<std::uint64_t> ackedSeq_{0};  // written by the thread alone
+    std::atomic<std::uint64_t> ackedSeq_{0};           // written by the thread alone
     std::atomic<bool> stopRequested_{false}, checkpointRequested_{false}, connected_{false};
     std::jthread thread_;
 };

@@ -113,12 +113,9 @@ Json valuesJson(const Values& values) {
 
 struct ToJson {
     Json operator()(const Hello& b) const {
-        return {{"run", b.sender.run},
-                {"attempt", b.sender.attempt},
-                {"role", b.sender.role},
-                {"rank", b.sender.rank},
-                {"pid", b.sender.pid},
-                {"alive_ms", b.sender.aliveMs},
+        return {{"run", b.sender.run},   {"attempt", b.sender.attempt},
+                {"role", b.sender.role}, {"rank", b.sender.rank},
+                {"pid", b.sender.pid},   {"alive_ms", b.sender.aliveMs},
                 {"version", 1}};
     }
     Json operator()(const Metrics& b) const {

@@ -50,7 +50,8 @@ Result<std::shared_ptr<const JoinTable>> EncoderMaker::load(const std::string& e
     const std::string key =
         strCat("vocabulary\n", vocabulary.table.key(), "\n", vocabulary.column, "\n", type.name());
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
-        const std::string name = strCat("embeddings.", embedding, ": table ", vocabulary.table.text());
+        const std::string name =
+            strCat("embeddings.", embedding, ": table ", vocabulary.table.text());
         ASSIGN_OR_RETURN(const expr::Schema schema, tables_.schema(vocabulary.table));
         const expr::Field* field = schema.find(vocabulary.column);
         if (field == nullptr) {

@@ -24,7 +24,7 @@ const char* checkRing(const RingHeader& h, std::uint64_t size) {
 
 std::shared_ptr<ReaderRing> ReaderRing::map(int fd, const char*& wrong) {
     std::shared_ptr<ReaderRing> ring(new ReaderRing());
-    struct stat info {};
+    struct stat info{};
     const int seals = ::fcntl(fd, F_GET_SEALS);
     wrong = "the feed's shared memory cannot be mapped";
     if (::fstat(fd, &info) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||

@@ -242,21 +242,21 @@ TimeLimit::~TimeLimit() {
 }
 
 Interrupter::Interrupter(Database& db, std::function<bool()> isUnwanted)
-    : thread_(startThread("store-watch", [this, &db, isUnwanted = std::move(isUnwanted)](
-                                             const std::stop_token&) {
-          constexpr std::chrono::milliseconds kBetweenLooks{50};
-          for (bool isOver = false; !isOver;) {
-              // Again and again: what has not begun yet is not interrupted.
-              if (isUnwanted()) {
-                  sqlite3_interrupt(db.db_);
-              }
-              MutexLock lock(mutex_);
-              if (!isOver_) {
-                  wake_.waitFor(mutex_, kBetweenLooks);
-              }
-              isOver = isOver_;
-          }
-      })) {}
+    : thread_(startThread("store-watch",
+                          [this, &db, isUnwanted = std::move(isUnwanted)](const std::stop_token&) {
+                              constexpr std::chrono::milliseconds kBetweenLooks{50};
+                              for (bool isOver = false; !isOver;) {
+                                  // Again and again: what has not begun yet is not interrupted.
+                                  if (isUnwanted()) {
+                                      sqlite3_interrupt(db.db_);
+                                  }
+                                  MutexLock lock(mutex_);
+                                  if (!isOver_) {
+                                      wake_.waitFor(mutex_, kBetweenLooks);
+                                  }
+                                  isOver = isOver_;
+                              }
+                          })) {}
 
 Interrupter::~Interrupter() {
     MutexLock lock(mutex_);

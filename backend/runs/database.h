@@ -35,7 +35,7 @@ class Statement {
 
     Statement& bind(std::int64_t value);
     Statement& bind(int value) { return bind(static_cast<std::int64_t>(value)); }
-    Statement& bind(double value);  ///< NaN becomes NULL
+    Statement& bind(double value);            ///< NaN becomes NULL
     Statement& bind(std::string_view value);  ///< what is no UTF-8 is replaced
     Statement& bind(const std::string& value) { return bind(std::string_view(value)); }
     Statement& bind(const char* value) { return bind(std::string_view(value)); }
@@ -50,8 +50,8 @@ class Statement {
     Status run();
 
     std::int64_t intAt(int column) const;
-    double doubleAt(int column) const;  ///< NaN for NULL
-    std::string textAt(int column) const;  ///< always UTF-8
+    double doubleAt(int column) const;          ///< NaN for NULL
+    std::string textAt(int column) const;       ///< always UTF-8
     std::string_view blobAt(int column) const;  ///< valid until the next step
     bool isNullAt(int column) const;
 

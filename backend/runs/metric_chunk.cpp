@@ -95,16 +95,11 @@ void putDoubles(std::span<const Item> items, Get get, std::string& out) {
 template <class Item, class Get>
 void putRanks(std::span<const Item> items, Get get, std::string& out) {
     const auto of = [&](const Item& i) { return get(i).ranks.value_or(values::RankSpread{}); };
-    putIntegers(
-        items, [&](const Item& i) { return of(i).numRanks; }, out);
-    putIntegers(
-        items, [&](const Item& i) { return of(i).leastRank; }, out);
-    putIntegers(
-        items, [&](const Item& i) { return of(i).greatestRank; }, out);
-    putDoubles(
-        items, [&](const Item& i) { return of(i).least; }, out);
-    putDoubles(
-        items, [&](const Item& i) { return of(i).greatest; }, out);
+    putIntegers(items, [&](const Item& i) { return of(i).numRanks; }, out);
+    putIntegers(items, [&](const Item& i) { return of(i).leastRank; }, out);
+    putIntegers(items, [&](const Item& i) { return of(i).greatestRank; }, out);
+    putDoubles(items, [&](const Item& i) { return of(i).least; }, out);
+    putDoubles(items, [&](const Item& i) { return of(i).greatest; }, out);
 }
 
 template <class Item, class Get>
@@ -114,8 +109,7 @@ void putColumns(std::span<const Item> items, Get get, std::string& out) {
     putIntegers(items, [&](const Item& i) { return get(i).rows; }, out);
     putIntegers(items, [&](const Item& i) { return get(i).timeMs; }, out);
     putIntegers(items, [&](const Item& i) { return get(i).attempt; }, out);
-    putIntegers(
-        items, [&](const Item& i) { return get(i).line; }, out);
+    putIntegers(items, [&](const Item& i) { return get(i).line; }, out);
     putDoubles(items, [&](const Item& i) { return get(i).value; }, out);
     const bool isOfRanks = std::any_of(items.begin(), items.end(),
                                        [&](const Item& i) { return get(i).ranks.has_value(); });

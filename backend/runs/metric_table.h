@@ -108,8 +108,8 @@ class MetricReader {
     Database& db_;
     const std::int64_t runNo_;
     const std::string runId_;
-    std::vector<SeriesNo> series_;                 // of the requests
-    std::vector<std::vector<MetricPoint>> tails_;  // of the requests, in range
+    std::vector<SeriesNo> series_;                               // of the requests
+    std::vector<std::vector<MetricPoint>> tails_;                // of the requests, in range
     std::vector<std::pair<std::uint32_t, std::size_t>> wanted_;  // (key number, request), sorted
 };
 

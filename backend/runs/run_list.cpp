@@ -96,7 +96,7 @@ Result<std::size_t> pageStart(const RunQuery& query, const std::vector<Listed>& 
 using Page = std::unordered_map<std::int64_t, RunSummary*>;
 
 Status fillPairs(Database& db, const std::string& nos, std::string_view table, const Page& page,
-                 std::map<std::string, std::string> RunSummary::*member) {
+                 std::map<std::string, std::string> RunSummary::* member) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare(strCat("SELECT run_no, key, value FROM ", table,
                                        " WHERE run_no IN (SELECT value FROM json_each(?))")));
@@ -113,11 +113,10 @@ Status fillPairs(Database& db, const std::string& nos, std::string_view table, c
 }
 
 Status fillMetrics(Database& db, const std::string& nos, const Page& page, bool withSystem) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare(strCat("SELECT run_no, ", kMetricColumns,
-                                       " FROM latest_metric WHERE run_no IN "
-                                       "(SELECT value FROM json_each(?))",
-                                       withSystem ? "" : kNoSystemMetrics)));
+    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT run_no, ", kMetricColumns,
+                                                        " FROM latest_metric WHERE run_no IN "
+                                                        "(SELECT value FROM json_each(?))",
+                                                        withSystem ? "" : kNoSystemMetrics)));
     query.bind(nos);
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
@@ -280,9 +279,9 @@ Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
         }
         group.size = static_cast<int>(first.intAt(1));
         group.specText = first.textAt(2);
-        ASSIGN_OR_RETURN(Statement rows,
-                         db.prepare(strCat("SELECT ", kRunColumns, " FROM run r WHERE r.id = ?1 "
-                                           "OR r.base_run_id = ?1 ORDER BY r.no")));
+        ASSIGN_OR_RETURN(Statement rows, db.prepare(strCat("SELECT ", kRunColumns,
+                                                           " FROM run r WHERE r.id = ?1 "
+                                                           "OR r.base_run_id = ?1 ORDER BY r.no")));
         rows.bind(first.textAt(0));
         for (;;) {
             ASSIGN_OR_RETURN(const bool isRow, rows.step());

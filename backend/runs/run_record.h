@@ -85,9 +85,9 @@ struct QuarantinedLine {
     std::string text;    ///< as docs/formats/rank-protocol.md
 };
 
-/// An attempt of a run and the step that it went on from (0: the start). It has begun once a rank of
-/// it has reported a metric, a checkpoint or a later step (its feed's lines do not count); only then
-/// what older attempts reported after that step is void.
+/// An attempt of a run and the step that it went on from (0: the start). It has begun once a rank
+/// of it has reported a metric, a checkpoint or a later step (its feed's lines do not count); only
+/// then what older attempts reported after that step is void.
 struct AttemptRecord {
     int attempt = 1;
     std::int64_t resumeStep = 0;
@@ -95,8 +95,8 @@ struct AttemptRecord {
     bool operator==(const AttemptRecord&) const = default;
 };
 
-/// Whether what `attempt` did at `step` is part of the course that the run has taken since. Attempt 0
-/// (a file that tells none) is judged as the first.
+/// Whether what `attempt` did at `step` is part of the course that the run has taken since. Attempt
+/// 0 (a file that tells none) is judged as the first.
 constexpr bool isOnCourse(const std::vector<AttemptRecord>& attempts, std::int64_t attempt,
                           std::int64_t step) {
     for (const AttemptRecord& later : attempts) {
@@ -112,10 +112,10 @@ using values::RunPage;
 
 /// What a list is asked for.
 struct RunQuery {
-    std::string filter;                ///< run_filter.h's grammar; "" matches all
-    std::vector<std::string> orderBy;  ///< "metrics.loss ASC"; default: newest first
-    int pageSize = 1000;               ///< 1..50,000
-    std::string pageToken;             ///< RunPage::nextPageToken of the same query
+    std::string filter;                   ///< run_filter.h's grammar; "" matches all
+    std::vector<std::string> orderBy;     ///< "metrics.loss ASC"; default: newest first
+    int pageSize = 1000;                  ///< 1..50,000
+    std::string pageToken;                ///< RunPage::nextPageToken of the same query
     std::int64_t pageBytesMax = 8 << 20;  ///< a page ends early beyond it; one run at least
     using View = values::RunView;
     View view = View::kActive;

@@ -153,9 +153,8 @@ Status readLatest(Database& db, std::int64_t no, RunSummary& run) {
 }
 
 Result<RunRecord> readWhole(Database& db, std::string_view id) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare(strCat("SELECT ", kRunColumns, ", ", kRestColumns,
-                                       " FROM run r WHERE r.id = ?")));
+    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", kRunColumns, ", ", kRestColumns,
+                                                        " FROM run r WHERE r.id = ?")));
     ASSIGN_OR_RETURN(const bool isThere, query.bind(id).step());
     if (!isThere) {
         return notFound("run '", id, "': not known");

@@ -21,7 +21,8 @@ Status dropPoints(Database& db, std::int64_t no) {
     RETURN_IF_ERROR(runOn(db, "DELETE FROM metric_chunk WHERE run_no = ?", no));
     const TailRows rows = tailRowsOf(no);
     RETURN_IF_ERROR(runOn(db, "DELETE FROM metric_open WHERE run_no = ?", no));
-    ASSIGN_OR_RETURN(Statement tail, db.prepare("DELETE FROM metric_line WHERE no BETWEEN ? AND ?"));
+    ASSIGN_OR_RETURN(Statement tail,
+                     db.prepare("DELETE FROM metric_line WHERE no BETWEEN ? AND ?"));
     return tail.bind(rows.first).bind(rows.last).run();
 }
 
@@ -29,8 +30,9 @@ Status dropPoints(Database& db, std::int64_t no) {
 Status dropPlan(Database& db, std::int64_t no) {
     RETURN_IF_ERROR(
         runOn(db, "DELETE FROM run_document WHERE run_no = ? AND kind IN ('plan', 'plan@')", no));
-    return db.exec("DELETE FROM shared_text WHERE hash NOT IN "
-                   "(SELECT text FROM run_document WHERE kind = 'plan@')");
+    return db.exec(
+        "DELETE FROM shared_text WHERE hash NOT IN "
+        "(SELECT text FROM run_document WHERE kind = 'plan@')");
 }
 
 Result<std::vector<std::string>> idsOf(Statement& query) {

@@ -205,7 +205,7 @@ void FrameGatherer::writeRows() {
 }
 
 // Of the frame's rows, in their order; none where the chunks have none.
-void FrameGatherer::readKeys(const std::uint64_t* Chunk::*which,
+void FrameGatherer::readKeys(const std::uint64_t* Chunk::* which,
                              std::vector<std::uint64_t>& keys) const {
     keys.clear();
     const auto hasKeys = [which](const Chunk& chunk) { return chunk.*which != nullptr; };
@@ -222,7 +222,7 @@ void FrameGatherer::readKeys(const std::uint64_t* Chunk::*which,
     }
 }
 
-std::vector<std::uint64_t> FrameGatherer::keys(const std::uint64_t* Chunk::*which) const {
+std::vector<std::uint64_t> FrameGatherer::keys(const std::uint64_t* Chunk::* which) const {
     std::vector<std::uint64_t> keys;
     readKeys(which, keys);
     return keys;

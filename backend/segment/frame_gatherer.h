@@ -37,13 +37,13 @@ class FrameGatherer {
     /// Fills `memory` (as measured last) with that frame.
     Status write(std::span<std::byte> memory, const frame::FrameId& id);
     /// Keys of the rows measured last, `which` of their chunks; empty when these have none.
-    std::vector<std::uint64_t> keys(const std::uint64_t* Chunk::*which) const;
+    std::vector<std::uint64_t> keys(const std::uint64_t* Chunk::* which) const;
     /// How these rows are mixed.
     BatchMix mix();
 
  private:
     void select(const SegmentOutput& output, std::int64_t first, std::int64_t rows);
-    void readKeys(const std::uint64_t* Chunk::*which, std::vector<std::uint64_t>& keys) const;
+    void readKeys(const std::uint64_t* Chunk::* which, std::vector<std::uint64_t>& keys) const;
     void findRuns(std::span<const RowPick> picks);
     std::span<const RowPick> listPicks(std::size_t column) const;
     void findItems();

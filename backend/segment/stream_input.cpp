@@ -57,8 +57,9 @@ Status checkZones(const spec::RunSpec& spec, const stream::Plan& plan) {
             std::any_of(plan.sideTables.begin(), plan.sideTables.end(),
                         [&](const stream::SideTable& table) { return table.path == file; });
         if (!isPlanned) {
-            return failedPrecondition(file, ": the plan has no such rules of a time zone; it was "
-                                            "made where TZDIR names another directory");
+            return failedPrecondition(file,
+                                      ": the plan has no such rules of a time zone; it was "
+                                      "made where TZDIR names another directory");
         }
     }
     return okStatus();

@@ -88,9 +88,10 @@ class Binder {
         for (std::size_t i = 1; i < unread.size(); ++i) {
             strAppend(&names, i < 5 ? strCat(", ", unread[i]) : i == 5 ? ", ..." : "");
         }
-        result_.warnings.push_back(strCat("model.type target_mean reads model.keys alone: other "
-                                          "features are left out of this stream (",
-                                          names, ")"));
+        result_.warnings.push_back(
+            strCat("model.type target_mean reads model.keys alone: other "
+                   "features are left out of this stream (",
+                   names, ")"));
     }
 
     /// Errors below `base`, with `prefix` in front of the message.

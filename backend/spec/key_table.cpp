@@ -36,7 +36,8 @@ std::vector<Key> generalKeys() {
         {"model", T::kSection, "", "the built-in model"},
         {"train", T::kSection, "", "how it is trained"},
         {"command", T::kTextList, "",
-         "the user's own ranks, in place of `model` and `train.optimizer`: program and arguments; this "
+         "the user's own ranks, in place of `model` and `train.optimizer`: program and arguments; "
+         "this "
          "version streams such a spec and refuses to run it"},
         {"eval",
          T::kSection,
@@ -265,9 +266,16 @@ std::vector<Key> trainingKeys() {
          "0",
          "0: only at the end",
          {.min = 0, .max = kBig, .unit = "steps"}},
-        {"train.checkpoint.keep", T::kInt, "3", "newest ones kept: older files go once the daemon has stored newer ones",
+        {"train.checkpoint.keep",
+         T::kInt,
+         "3",
+         "newest ones kept: older files go once the daemon has stored newer ones",
          {.min = 1, .max = 1e6}},
-        {"train.max_restarts", T::kInt, "3", "after a rank died; from the last checkpoint, never from 0 where there was one", {.min = 0, .max = 1e6}},
+        {"train.max_restarts",
+         T::kInt,
+         "3",
+         "after a rank died; from the last checkpoint, never from 0 where there was one",
+         {.min = 0, .max = 1e6}},
         {"train.init_from", T::kText, "", "id or name of a run whose weights are the first ones"},
     };
 }
@@ -300,10 +308,15 @@ std::vector<Key> evalAndResourceKeys() {
          "of a loader process",
          {.min = 64, .max = 1e9, .unit = "MB"}},
         {"resources.loader_threads", T::kInt, "0", "0: one for each core", {.min = 0, .max = 1024}},
-        {"resources.data_workers", T::kSection, "", "loader processes on other nodes; this version has none"},
+        {"resources.data_workers", T::kSection, "",
+         "loader processes on other nodes; this version has none"},
         {"resources.data_workers.min", T::kInt, "0", "at least", {.min = 0, .max = 65536}},
         {"resources.data_workers.max", T::kInt, "0", "at most", {.min = 0, .max = 65536}},
-        {"resources.gpus_per_rank", T::kInt, "0", "GPUs of a rank; this version trains on CPUs", {.min = 0, .max = 64}},
+        {"resources.gpus_per_rank",
+         T::kInt,
+         "0",
+         "GPUs of a rank; this version trains on CPUs",
+         {.min = 0, .max = 64}},
     };
 }
 
@@ -321,7 +334,8 @@ std::vector<Key> csvKeys(std::string_view section) {
         {at("types"), T::kTextMap, "",
          "types of columns by name (int64, double, string, ...); others are found by reading"},
         {at("quote"), T::kText, "'\"'",
-         "the character around fields that hold delimiters, line ends or, twice, itself; \"\": none"},
+         "the character around fields that hold delimiters, line ends or, twice, itself; \"\": "
+         "none"},
         {at("comment"), T::kText, "", "a character; lines that begin with it are no rows"},
         {at("skip_rows"),
          T::kInt,

@@ -412,7 +412,7 @@ class Reader {
         }
     }
     template <class T>
-    requires std::is_class_v<T>
+        requires std::is_class_v<T>
     void read(const Json& json, const std::string& path, T& value) {
         Reader inner(json, path, status_);
         fields(inner, value);

@@ -186,13 +186,15 @@ void checkCsv(const CsvOptions& csv, const std::string& place, const std::string
     if (csv.delimiter == csv.quote || csv.delimiter == csv.comment ||
         (!csv.quote.empty() && csv.quote == csv.comment)) {
         problems.add(strCat(path, ".delimiter"), "check",
-                     strCat(place, ": delimiter, quote and comment must be different characters; "
-                                   "the delimiter may be a comma, a tab (\"\\t\"), ; or |"));
+                     strCat(place,
+                            ": delimiter, quote and comment must be different characters; "
+                            "the delimiter may be a comma, a tab (\"\\t\"), ; or |"));
     }
     if (csv.decimalComma && csv.delimiter == ",") {
         problems.add(strCat(path, ".decimal_comma"), "check",
-                     strCat(place, ".decimal_comma: with a comma in numbers the delimiter must be "
-                                   "another one, as in delimiter: \";\""));
+                     strCat(place,
+                            ".decimal_comma: with a comma in numbers the delimiter must be "
+                            "another one, as in delimiter: \";\""));
     }
 }
 

@@ -30,8 +30,8 @@ void fillDelimiter(Json& dataset) {
     if (delimiter == "") {
         const bool isNamed =
             jsonString(dataset, "format") == "csv" && !jsonMember(dataset, "path").empty();
-        delimiter = std::string(
-            1, isNamed ? delimiterOfName(dataset["path"][0].get<std::string>()) : ',');
+        delimiter =
+            std::string(1, isNamed ? delimiterOfName(dataset["path"][0].get<std::string>()) : ',');
     }
 }
 

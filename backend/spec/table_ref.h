@@ -19,9 +19,9 @@ struct CsvOptions {
     bool header = true;
     std::map<std::string, std::string> types;  ///< column -> type name; all columns after binding
     // In the JSON only where they are not these.
-    std::string quote = "\"";             ///< "": none
-    std::string comment;                  ///< begins a line that is no row; "": none
-    std::int64_t skipRows = 0;            ///< lines before the header
+    std::string quote = "\"";   ///< "": none
+    std::string comment;        ///< begins a line that is no row; "": none
+    std::int64_t skipRows = 0;  ///< lines before the header
     bool decimalComma = false;
     std::vector<std::string> nullValues;  ///< empty: the usual words, but not in text columns
     std::string onBadRow = "error";       ///< or "drop"

@@ -127,11 +127,11 @@ Status checkTableMemory(const RunSpec& spec, std::int64_t bytes) {
             return bytesOf(a.second, spec) < bytesOf(b.second, spec);
         });
     return invalidArgument("embeddings.", largest->first, ".rows: the tables need ",
-                             formatBytes(need), " in the trainer, with the state of ",
-                             spec.train.optimizer, "; this machine has ",
-                             formatBytes(static_cast<double>(bytes)),
-                             ". The largest has ", formatCount(largest->second.rows), " rows of ",
-                             largest->second.dim, " floats: fewer rows or a smaller dim help");
+                           formatBytes(need), " in the trainer, with the state of ",
+                           spec.train.optimizer, "; this machine has ",
+                           formatBytes(static_cast<double>(bytes)), ". The largest has ",
+                           formatCount(largest->second.rows), " rows of ", largest->second.dim,
+                           " floats: fewer rows or a smaller dim help");
 }
 
 }  // namespace millrace::spec

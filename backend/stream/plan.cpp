@@ -158,7 +158,7 @@ Result<expr::Schema> readColumns(const Json& list) {
 // The canonical JSON of the files' identities, written at once: arrays of path, bytes, hash, rows
 // of the splits and, where there are any, their partitions.
 void appendIdentities(const std::vector<PlanFile>& files, std::string& out) {
-    const auto appendNumbers = [&out](const PlanFile& f, std::int64_t PlanSplit::*member) {
+    const auto appendNumbers = [&out](const PlanFile& f, std::int64_t PlanSplit::* member) {
         out += '[';
         for (std::size_t s = 0; s < f.splits.size(); ++s) {
             strAppend(&out, s == 0 ? "" : ",", f.splits[s].*member);

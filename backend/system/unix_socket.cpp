@@ -87,7 +87,7 @@ Result<std::string> shortSocketPath(const std::string& path, UniqueFd& directory
 Result<UniqueFd> listenUnix(const std::string& path, int backlog) {
     UniqueFd directory;
     ASSIGN_OR_RETURN(const sockaddr_un address, addressOf(path, directory));
-    struct stat info {};
+    struct stat info{};
     if (::lstat(path.c_str(), &info) == 0) {
         if (!S_ISSOCK(info.st_mode)) {
             return alreadyExists(path, ": exists and is not a socket");
@@ -159,7 +159,7 @@ Status checkPeer(int fd, std::string_view path) {
 }
 
 Status checkSocketDirectory(const std::string& directory) {
-    struct stat info {};
+    struct stat info{};
     if (::stat(directory.c_str(), &info) != 0) {
         return errnoStatus(errno, directory);
     }

@@ -3,8 +3,8 @@
 // (docs/formats/checkpoint.md; the file itself is backend/checkpoint's).
 //
 // Nothing here removes a file: the daemon does, once it has stored newer ones. Failure: a truncated
-// or changed file is kDataLoss naming it; a full disk is kResourceExhausted and leaves earlier files
-// alone.
+// or changed file is kDataLoss naming it; a full disk is kResourceExhausted and leaves earlier
+// files alone.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -41,7 +41,8 @@ struct CheckpointFile {
     std::string hash;  ///< XXH3-128 of the content, hex
 };
 
-/// Writes DIRECTORY/step-%08d.a%d.ckpt. `meta` is any JSON object; step and attempt are put into it.
+/// Writes DIRECTORY/step-%08d.a%d.ckpt. `meta` is any JSON object; step and attempt are put into
+/// it.
 Result<CheckpointFile> writeCheckpoint(const std::string& directory,
                                        const checkpoint::CheckpointName& name, Json meta,
                                        const std::vector<TensorRef>& tensors);

@@ -2,8 +2,9 @@
 // Micro-batches from the feed's ring (feed_reader.h) as BatchViews, without a copy.
 //
 // A feed that goes away is connected to again and goes on with the batch that was to come, for up
-// to `lease`; an evaluation stream ends with kUnavailable instead: it is opened anew. Threads: one owner. Failure: what the feed says; a frame that lacks a column or holds
-// another type is kDataLoss naming it.
+// to `lease`; an evaluation stream ends with kUnavailable instead: it is opened anew. Threads: one
+// owner. Failure: what the feed says; a frame that lacks a column or holds another type is
+// kDataLoss naming it.
 #include <chrono>
 #include <memory>
 #include <string>

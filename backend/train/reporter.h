@@ -47,7 +47,8 @@ class RankReporter final : public Reporter {
     }
     Result<std::vector<std::string>> unacked() const override { return client_.unacked(); }
     std::int64_t unackedCheckpoints() override {
-        std::erase_if(checkpoints_, [acked = client_.ackedSeq()](auto seq) { return seq <= acked; });
+        std::erase_if(checkpoints_,
+                      [acked = client_.ackedSeq()](auto seq) { return seq <= acked; });
         return static_cast<std::int64_t>(checkpoints_.size());
     }
     bool stopRequested() const override { return client_.stopRequested() || stops_(); }

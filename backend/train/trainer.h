@@ -30,7 +30,7 @@ struct TrainerOptions {
     std::int64_t evalEverySteps = 0;        ///< 0: only at the end
     std::vector<std::string> evalMetrics;   ///< which figures are reported; empty: all
     std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
-    std::int64_t checkpointKeep = 3;        ///< that the daemon keeps: more unacknowledged are thinned
+    std::int64_t checkpointKeep = 3;  ///< that the daemon keeps: more unacknowledged are thinned
     std::string checkpointDirectory;
     int rank = 0, worldSize = 1;
     std::int64_t attempt = 0;
@@ -100,7 +100,7 @@ class Trainer {
     bool epochEnded_ = false;            // next_ is the total and its end was read
     bool streamEnded_ = false;
     std::int64_t waitingSinceNs_ = 0;  // for the present batch, steady; 0: it does not wait
-    std::int64_t epochBatches_ = 0;  // micro-batches of an epoch, 0 until one has ended
+    std::int64_t epochBatches_ = 0;    // micro-batches of an epoch, 0 until one has ended
     std::int64_t stepsWithoutWeight_ = 0;
     struct SeenLabels {
         float least = std::numeric_limits<float>::infinity();
@@ -108,7 +108,7 @@ class Trainer {
         bool isFine() const { return least < most; }
     };
     std::vector<SeenLabels> seenLabels_;  // by head; empty: not watched, as after a resume
-    std::string state_;  // at the last step's end; "" at the start
+    std::string state_;                   // at the last step's end; "" at the start
     std::int64_t lastEvalStep_ = -1;
     std::int64_t lastCheckpointStep_ = 0;
     std::string evalOrderHash_;

@@ -17,12 +17,13 @@ namespace metric = values::metric;
 
 constexpr int kEvalAttemptsMax = 20;
 
-// Of such a set every figure that compares the classes is undefined: a run must not end as if it had
-// been evaluated.
+// Of such a set every figure that compares the classes is undefined: a run must not end as if it
+// had been evaluated.
 Status checkEvaluation(const std::string& head, const EvalFigures& f) {
     if (f.rows == 0) {
         return invalidArgument("eval.dataset: the evaluation set has no row with a label of head '",
-                               head, "' (", f.rowsWithoutLabel, " without); check eval.dataset.where");
+                               head, "' (", f.rowsWithoutLabel,
+                               " without); check eval.dataset.where");
     }
     if (f.positives == 0 || f.positives == static_cast<double>(f.rows)) {
         return invalidArgument("eval.dataset: label '", head, "' is ", f.positives == 0 ? 0 : 1,
@@ -157,9 +158,9 @@ Result<CheckpointFile> Trainer::writeNow() {
                            learner_->tensors());
 }
 
-// Old files are the daemon's to remove, once it has stored newer ones. While it does not answer they
-// all stay, and each one more doubles the way to the next: the disk takes a number of them that grows
-// with the logarithm of the time, and at most half of the way without a daemon is lost.
+// Old files are the daemon's to remove, once it has stored newer ones. While it does not answer
+// they all stay, and each one more doubles the way to the next: the disk takes a number of them
+// that grows with the logarithm of the time, and at most half of the way without a daemon is lost.
 bool Trainer::isCheckpointDue() {
     constexpr std::int64_t kOnTheirWay = 2;  // between a write and its acknowledgement
     const std::int64_t every = options_.checkpointEverySteps;

@@ -21,12 +21,11 @@ constexpr MetricSense senseOf(std::string_view metric) {
     constexpr std::string_view kLower[] = {
         "loss",  "normalized_entropy",  "log_loss",  "mse", "rmse", "mae",
         "error", "input_stall_percent", "perplexity"};
-    constexpr std::string_view kHigher[] = {
-        "auc", "accuracy", "precision", "recall", "f1", "ndcg", "map", "samples_per_second",
-        "pr_auc"};
+    constexpr std::string_view kHigher[] = {"auc",   "accuracy", "precision", "recall",
+                                            "f1",    "ndcg",     "map",       "samples_per_second",
+                                            "pr_auc"};
     const std::size_t dot = metric.find_last_of("./");
-    const std::string_view part =
-        dot == std::string_view::npos ? metric : metric.substr(dot + 1);
+    const std::string_view part = dot == std::string_view::npos ? metric : metric.substr(dot + 1);
     if (std::find(std::begin(kLower), std::end(kLower), part) != std::end(kLower)) {
         return MetricSense::kLowerIsBetter;
     }
@@ -47,9 +46,8 @@ constexpr bool isBestKept(std::string_view name) {
 
 /// NaN is no better than anything, and anything is better than NaN.
 constexpr bool isBetter(MetricSense sense, double value, double than) {
-    return value == value && (than != than || (sense == MetricSense::kHigherIsBetter
-                                                   ? value > than
-                                                   : value < than));
+    return value == value &&
+           (than != than || (sense == MetricSense::kHigherIsBetter ? value > than : value < than));
 }
 
 }  // namespace millrace::values

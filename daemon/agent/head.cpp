@@ -27,16 +27,17 @@ std::string damageOf(const runs::RunStore& store) {
     const Result<runs::StoreCheck> check =
         store.check(false, [end] { return std::chrono::steady_clock::now() > end; });
     if (absl::IsDeadlineExceeded(check.status())) {
-        logInfo("store: too large for a check at the start; 'millrace doctor' looks through it", {});
+        logInfo("store: too large for a check at the start; 'millrace doctor' looks through it",
+                {});
         return "";
     }
     if (check.ok() && check->damage.empty()) {
         return "";
     }
-    const std::string text =
-        check.ok() ? strCat("the run store is damaged (", check->damage.front(),
-                            "); restore it from a copy, or what is damaged is lost")
-                   : std::string(messageOf(check.status()));
+    const std::string text = check.ok()
+                                 ? strCat("the run store is damaged (", check->damage.front(),
+                                          "); restore it from a copy, or what is damaged is lost")
+                                 : std::string(messageOf(check.status()));
     logError("store: damaged", {{"what", text}});
     return text;
 }

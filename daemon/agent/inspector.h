@@ -30,8 +30,9 @@ struct InspectedRun {
     std::string variation, name;
     Json spec;  ///< resolved, canonical
     std::string specHash, streamHash;
-    std::shared_ptr<const std::string> plan;  ///< canonical JSON; one text for all runs that have it
-    Json planFacts;                           ///< numbers: files, splits, rows, bytes
+    std::shared_ptr<const std::string>
+        plan;        ///< canonical JSON; one text for all runs that have it
+    Json planFacts;  ///< numbers: files, splits, rows, bytes
     std::string planHash;
     std::vector<std::string> warnings;
 };

@@ -241,16 +241,14 @@ bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
     const std::size_t before = turn.report.committed.size();
     take(turn, count, commit);
     auto& committed = turn.report.committed;
-    committed.erase(std::remove_if(committed.begin() + static_cast<std::ptrdiff_t>(before),
-                                   committed.end(),
-                                   [](const CommittedLine& line) {
-                                       return !isForTheAgent(line.line.body);
-                                   }),
-                    committed.end());
-    run.note = strCat("lines of its workers could not be stored and ",
-                      *kept ? "lie in the store's quarantine"
-                            : "its quarantine is full: the newest are lost",
-                      ": ", messageOf(why));
+    committed.erase(
+        std::remove_if(committed.begin() + static_cast<std::ptrdiff_t>(before), committed.end(),
+                       [](const CommittedLine& line) { return !isForTheAgent(line.line.body); }),
+        committed.end());
+    run.note = strCat(
+        "lines of its workers could not be stored and ",
+        *kept ? "lie in the store's quarantine" : "its quarantine is full: the newest are lost",
+        ": ", messageOf(why));
     logWarn("intake: lines put aside", {{"run", run.id},
                                         {"worker", turn.key.second},
                                         {"attempt", turn.key.first},
@@ -262,8 +260,7 @@ bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
 // The front `count` lines of a worker. False: nothing of the run goes in now.
 bool LineIntake::flushSome(Turn& turn, std::size_t count, bool withOwn) {
     runs::LineBatch batch = batchOf(turn, count);
-    const bool isRiding =
-        withOwn && !turn.run.own.empty() && turn.run.ownAttempt == batch.attempt;
+    const bool isRiding = withOwn && !turn.run.own.empty() && turn.run.ownAttempt == batch.attempt;
     if (isRiding) {
         batch.own = turn.run.own;
     }

@@ -33,8 +33,8 @@ std::size_t bytesOf(const rank::RankLine& line);
 
 class LineIntake {
  public:
-    static constexpr std::size_t kMaxPending = 20'000;               ///< lines of one worker
-    static constexpr std::size_t kMaxWorkerBytes = 16U << 20;        ///< of one worker
+    static constexpr std::size_t kMaxPending = 20'000;                ///< lines of one worker
+    static constexpr std::size_t kMaxWorkerBytes = 16U << 20;         ///< of one worker
     static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;  ///< of all
 
     LineIntake(runs::RunStore& store, const Clock& clock) : store_(store), clock_(clock) {}

@@ -157,8 +157,8 @@ LogReader::Source* LogReader::earliest(LogPage& page, bool& isTurnOver) {
                 source.offset = source.readTo;
                 break;
             case Fill::kReady:
-                if (first == nullptr || source.buffer.front().line.timeMs <
-                                            first->buffer.front().line.timeMs) {
+                if (first == nullptr ||
+                    source.buffer.front().line.timeMs < first->buffer.front().line.timeMs) {
                     first = &source;
                 }
         }
@@ -231,9 +231,9 @@ void LogReader::startAtTail() {
     for (std::size_t i = 0; i < query_.tailLines; ++i) {
         Source* newest = nullptr;
         for (auto& [key, source] : sources_) {
-            const bool isNewer = !source.marks.empty() &&
-                                 (newest == nullptr ||
-                                  source.marks.back().timeMs >= newest->marks.back().timeMs);
+            const bool isNewer =
+                !source.marks.empty() &&
+                (newest == nullptr || source.marks.back().timeMs >= newest->marks.back().timeMs);
             newest = isNewer ? &source : newest;
         }
         if (newest == nullptr) {

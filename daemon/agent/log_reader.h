@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/values/log_line.h"
 #include "backend/job/worker_logs.h"
+#include "backend/values/log_line.h"
 
 namespace millrace::agent {
 

@@ -292,8 +292,7 @@ Result<values::RunDetail> RunService::get(const std::string& run) const {
     std::erase_if(detail.summary.latestMetrics,
                   [](const auto& metric) { return runs::isSystemMetric(metric.name); });
     detail.workers = std::move(live.workers);
-    ASSIGN_OR_RETURN(const std::string receipt,
-                     store_.document(id, runs::LargeDocument::kReceipt));
+    ASSIGN_OR_RETURN(const std::string receipt, store_.document(id, runs::LargeDocument::kReceipt));
     if (!receipt.empty()) {
         detail.receipt = shownReceipt(receipt, kReceiptFilesShown).value_or(values::Receipt{});
     }
@@ -329,8 +328,7 @@ Status RunService::addPlanFacts(const runs::RunRecord& run, values::RunDetail& d
     return okStatus();
 }
 
-Result<RunService::Document> RunService::document(const std::string& run,
-                                                  runs::LargeDocument which,
+Result<RunService::Document> RunService::document(const std::string& run, runs::LargeDocument which,
                                                   std::int64_t offset) const {
     Document document;
     ASSIGN_OR_RETURN(document.runId, store_.findId(run));

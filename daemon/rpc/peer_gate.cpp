@@ -56,8 +56,7 @@ void PeerGate::loop(std::stop_token stop) {
             lookAt = now + lookEvery_;
         }
         pollfd fds[2] = {{wake_.get(), POLLIN, 0}, {listener_.pollFd(now), POLLIN, 0}};
-        const int ready =
-            ::poll(fds, 2, pollTimeout(now, std::min(lookAt, listener_.wakeAt(now))));
+        const int ready = ::poll(fds, 2, pollTimeout(now, std::min(lookAt, listener_.wakeAt(now))));
         if (ready > 0 && fds[1].revents != 0) {
             if (std::optional<UniqueFd> peer = listener_.accept()) {
                 take_(peer->release());
@@ -81,7 +80,7 @@ void PeerGate::look() {
     const std::string parent = std::filesystem::path(path).parent_path().string();
     std::error_code error;
     Status status = std::filesystem::exists(parent, error) ? checkSocketDirectory(parent)
-                                                            : makePrivateDirectory(parent);
+                                                           : makePrivateDirectory(parent);
     if (status.ok()) {
         Result<UnixListener> again = UnixListener::open(path, "gate");
         status = again.status();
@@ -94,9 +93,10 @@ void PeerGate::look() {
         }
     }
     if (!std::exchange(isMissing_, true)) {
-        logWarn("gate: the socket's file is gone, nobody can reach this daemon until it can be "
-                "made again",
-                {{"socket", path}, {"why", messageOf(status)}});
+        logWarn(
+            "gate: the socket's file is gone, nobody can reach this daemon until it can be "
+            "made again",
+            {{"socket", path}, {"why", messageOf(status)}});
     }
 }
 

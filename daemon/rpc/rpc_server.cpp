@@ -55,7 +55,8 @@ class RpcServer::Impl {
             return;
         }
         pump_.endAll();
-        // What waits is refused and children that read datasets are ended: no call holds up the end.
+        // What waits is refused and children that read datasets are ended: no call holds up the
+        // end.
         for (CallPool* pool : {&slow_, &quick_}) {
             pool->end();
         }

@@ -98,9 +98,9 @@ grpc::ServerWriteReactor<Message>* refuse(StreamPump& pump, const Status& status
 class RunsService final : public v1::Runs::CallbackService {
  public:
     RunsService(agent::RunService& runs, ServiceParts parts)
-        : runs_(runs), parts_(parts), news_(runs.live().subscribe([&pump = parts.pump] {
-              pump.tellNews();
-          })) {}
+        : runs_(runs),
+          parts_(parts),
+          news_(runs.live().subscribe([&pump = parts.pump] { pump.tellNews(); })) {}
 
     using Context = grpc::CallbackServerContext;
     using Unary = grpc::ServerUnaryReactor;

@@ -19,8 +19,8 @@ struct ServiceParts {
     StreamPump& pump;
 };
 
-/// `runs` outlives it. Its streams are asked again when `runs` has news: after a commit, not now and
-/// then.
+/// `runs` outlives it. Its streams are asked again when `runs` has news: after a commit, not now
+/// and then.
 std::unique_ptr<v1::Runs::CallbackService> makeRunsService(agent::RunService& runs,
                                                            ServiceParts parts);
 

@@ -88,8 +88,7 @@ const std::vector<RoomLaw>& roomLaws() {
         {"app/client/",
          {"backend/core/", "backend/system/unix_socket.h", "backend/values/", "proto/convert/"}},
         {"app/session/",
-         {"backend/core/", "backend/system/subprocess.h", "backend/values/metric_names.h",
-          "backend/runs/run_record.h", "app/client/"}},
+         {"backend/core/", "backend/system/subprocess.h", "backend/values/", "app/client/"}},
         {"app/tui/", {"backend/core/", "app/client/daemon_values.h", "app/session/"}},
         {"app/cli/frame/",
          {"backend/core/", "backend/options/option.h", "app/client/", "app/tui/"}},
@@ -122,7 +121,7 @@ const std::vector<RoomLaw>& roomLaws() {
         {"tests/gui/", {"backend/core/", "app/", "tests/support/"}},
         {"tests/bench/", {"backend/", "app/gui/", "tests/support/", "tests/unit/gui_"}},
         {"tests/fuzz/", {"backend/"}},
-        {"tests/laws/", {"backend/core/", "tests/support/temp_dir.h"}},
+        {"tests/laws/", {"backend/core/", "backend/system/", "tests/support/temp_dir.h"}},
     };
     return kLaws;
 }

@@ -287,7 +287,7 @@ bool RangeServer::answerList(int fd, const std::string& bucket, const Request& r
             strCat("<NextContinuationToken>", escaped(keys[count - 1]), "</NextContinuationToken>");
     }
     for (std::size_t i = 0; i < count; ++i) {
-        struct stat info {};
+        struct stat info{};
         ::stat((base / keys[i]).c_str(), &info);
         body +=
             strCat("<Contents><Key>", escaped(keys[i]), "</Key><LastModified>",
@@ -306,7 +306,7 @@ bool RangeServer::answerObject(int fd, const std::string& file, const Request& r
         MutexLock lock(mutex_);
         faults = faults_;
     }
-    struct stat info {};
+    struct stat info{};
     if (::stat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
         return request.method == "HEAD"
                    ? sendAll(fd, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")

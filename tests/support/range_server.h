@@ -49,7 +49,7 @@ class RangeServer {
 
     /// Value of the If-Match header of the last GET of an object; empty: it had none.
     std::string lastIfMatch() const;
-    std::int64_t gets() const { return gets_.load(); }       ///< GETs of objects
+    std::int64_t gets() const { return gets_.load(); }  ///< GETs of objects
     /// Number of the newest GET whose answer stands still: all of its bytes are on their way.
     std::int64_t stoodStill() const { return stoodStill_.load(); }
     std::int64_t heads() const { return heads_.load(); }     ///< HEADs of objects

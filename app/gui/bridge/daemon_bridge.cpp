@@ -329,12 +329,12 @@ void DaemonBridge::resume(const std::string& run, std::int64_t step, QObject* co
 }
 
 void DaemonBridge::remove(const std::string& run, QObject* context, Done<client::RunSummary> done) {
-    parts_->ask<client::RunSummary>(
-        {context, "", false, std::move(done)},
-        [run](client::DaemonClient& to) -> Result<client::RunSummary> {
-            ASSIGN_OR_RETURN(client::RemovedRun removed, to.remove(run, false));
-            return std::move(removed.run);
-        });
+    parts_->ask<client::RunSummary>({context, "", false, std::move(done)},
+                                    [run](client::DaemonClient& to) -> Result<client::RunSummary> {
+                                        ASSIGN_OR_RETURN(client::RemovedRun removed,
+                                                         to.remove(run, false));
+                                        return std::move(removed.run);
+                                    });
 }
 
 void DaemonBridge::restore(const std::string& run, QObject* context,

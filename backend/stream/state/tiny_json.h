@@ -65,8 +65,8 @@ class TinyJsonText {
     TinyJsonText& member(const char* name, std::string_view json);
     /// A list of pairs of counts.
     template <class Items, class Item>
-    TinyJsonText& pairs(const char* name, const Items& items, std::int64_t Item::*first,
-                        std::int64_t Item::*second) {
+    TinyJsonText& pairs(const char* name, const Items& items, std::int64_t Item::* first,
+                        std::int64_t Item::* second) {
         std::string list;
         for (const Item& item : items) {
             list += list.empty() ? "[" : ",[";

@@ -142,8 +142,8 @@ void ActiveRun::jobWritten(std::uint64_t number, const Status& written) {
 Status ActiveRun::beginAttempt() {
     const int next = attempt() + 1;
     const std::int64_t resumeStep = preparation_->resumeStep();
-    RETURN_IF_ERROR(place_.store.beginAttempt(id(), next, resumeStep, preparation_->isRestart(),
-                                              facts_.ranks));
+    RETURN_IF_ERROR(
+        place_.store.beginAttempt(id(), next, resumeStep, preparation_->isRestart(), facts_.ranks));
     begin_.resumeStep = resumeStep;
     begin_.fromStep = preparation_->fromStep();
     hasBegun_ = false;

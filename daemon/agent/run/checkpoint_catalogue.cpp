@@ -129,19 +129,17 @@ class Surveyor {
 
     // Says nothing about the checkpoints: the run keeps all that it has.
     Status asUnreadable(const Status& status) const {
-        const std::string sentence =
-            strCat("its checkpoints cannot be read: ", messageOf(status),
-                   "; nothing was cut, and `millrace resume ", order_.runId,
-                   "` goes on once they can be");
+        const std::string sentence = strCat("its checkpoints cannot be read: ", messageOf(status),
+                                            "; nothing was cut, and `millrace resume ",
+                                            order_.runId, "` goes on once they can be");
         return {status.code(), sentence};
     }
 
     bool hadCheckpoints() const {
         return std::any_of(course_.records.begin(), course_.records.end(),
                            [&](const auto& r) { return course_.contains(r.attempt, r.step); }) ||
-               std::any_of(files_.begin(), files_.end(), [&](const File& f) {
-                   return course_.contains(f.attempt, f.name.step);
-               });
+               std::any_of(files_.begin(), files_.end(),
+                           [&](const File& f) { return course_.contains(f.attempt, f.name.step); });
     }
 
     // An attempt of which no line came in has begun all the same when a checkpoint of it is whole.

@@ -1,12 +1,12 @@
 #pragma once
 // CheckpointCatalogue: which checkpoints a run has, and the only owner of their files.
 //
-// The store says which course a run took, the directory which files there are; at an attempt's start
-// both are brought together. "Not there" and "cannot be read" are different answers: the first is a
-// fact about the run, the second stops the attempt and changes nothing. Files are removed only while
-// the store has newer ones; what no attempt may go on from is renamed, not removed.
-// Threads: any, one call for a run at a time; a survey reads whole files, so that it is no work for
-// the agent's thread. Failure: a survey's `status`; nothing here throws.
+// The store says which course a run took, the directory which files there are; at an attempt's
+// start both are brought together. "Not there" and "cannot be read" are different answers: the
+// first is a fact about the run, the second stops the attempt and changes nothing. Files are
+// removed only while the store has newer ones; what no attempt may go on from is renamed, not
+// removed. Threads: any, one call for a run at a time; a survey reads whole files, so that it is no
+// work for the agent's thread. Failure: a survey's `status`; nothing here throws.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,7 +25,7 @@ struct SurveyOrder {
 
 /// What an attempt starts from.
 struct Survey {
-    Status status;  ///< why it cannot start
+    Status status;                                 ///< why it cannot start
     std::optional<runs::CheckpointRecord> chosen;  ///< nothing: from step 0
     std::string path;                              ///< of the chosen one
     std::vector<std::string> events;               ///< for the run's history
@@ -38,8 +38,8 @@ class CheckpointCatalogue {
         : store_(store), runsDir_(std::move(runsDir)) {}
 
     /// Looks through the directory while no worker of the run lives: registers checkpoints that the
-    /// store does not know, sets damaged ones and those of a course left behind aside, and finds the
-    /// one to start from. A run that had checkpoints and has none to go on from is an error.
+    /// store does not know, sets damaged ones and those of a course left behind aside, and finds
+    /// the one to start from. A run that had checkpoints and has none to go on from is an error.
     Survey survey(const SurveyOrder& order, const checkpoint::ReadWatch& watch) const;
 
     /// Removes files that the store has `keep` newer checkpoints for.

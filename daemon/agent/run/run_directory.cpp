@@ -96,7 +96,7 @@ std::optional<std::int64_t> RunDirectory::readStop(int attempt) const {
 void RunDirectory::addEvent(const RunEvent& event) const {
     const std::string file = path() + "/events.jsonl";
     UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    struct stat info {};
+    struct stat info{};
     if (!fd.isOpen() || ::fstat(fd.get(), &info) != 0 || info.st_size > kMostEventBytes) {
         return;
     }

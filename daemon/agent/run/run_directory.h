@@ -12,8 +12,8 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
-#include "backend/values/run_detail.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/values/run_detail.h"
 
 namespace millrace::agent {
 

@@ -5,8 +5,8 @@
 
 #include "backend/core/files.h"
 #include "backend/core/text.h"
-#include "daemon/agent/run/worker_door.h"
 #include "backend/values/metric_names.h"
+#include "daemon/agent/run/worker_door.h"
 
 namespace millrace::agent {
 namespace {

@@ -3,9 +3,9 @@
 // all; what it finds is dealt with on the agent's.
 //
 // Threads: run() from the owner's; `work` runs on a thread of this object's, what it returns on
-// the owner's, by way of `deliver`. Without start() both happen at once, on the caller's: for tests.
-// Bounded: kMostWaiting pieces of work. Owns: the thread; end() waits for the work that is running,
-// which sees `isEnding` turn true, and drops the rest.
+// the owner's, by way of `deliver`. Without start() both happen at once, on the caller's: for
+// tests. Bounded: kMostWaiting pieces of work. Owns: the thread; end() waits for the work that is
+// running, which sees `isEnding` turn true, and drops the rest.
 #include <functional>
 #include <string>
 #include <thread>

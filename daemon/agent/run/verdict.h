@@ -1,9 +1,9 @@
 #pragma once
 // What becomes of a run when its gang has ended: pure decisions.
 //
-// Exit 0 is no success: rank 0 must have said done. Where its end was not recorded (a power cut), its
-// word and the checkpoint that it wrote before decide. A failed attempt is followed by another one
-// from the last checkpoint while the restarts allow it and attempts get on.
+// Exit 0 is no success: rank 0 must have said done. Where its end was not recorded (a power cut),
+// its word and the checkpoint that it wrote before decide. A failed attempt is followed by another
+// one from the last checkpoint while the restarts allow it and attempts get on.
 #include <cstdint>
 #include <map>
 #include <string>

@@ -27,7 +27,7 @@ WorkerLog::WorkerLog(std::string directory, std::int64_t fileBytesMax)
 void WorkerLog::openFile() {
     const std::string path = directory_ + "/out.log";
     file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    struct stat info {};
+    struct stat info{};
     size_ = file_.isOpen() && ::fstat(file_.get(), &info) == 0 ? info.st_size : 0;
 }
 

@@ -91,12 +91,11 @@ std::vector<LabelFinding> LabelTally::findings(recipe::Part part, bool isCertain
                                                 : ": an evaluation needs both classes")
                                       : (isNone ? " or no row is left: there is nothing to learn"
                                                 : ": a label needs both classes");
-        found.push_back({range.head,
-                         isNone ? strCat("label '", range.head, "' is null in ", rows,
-                                         isCertain ? so : "")
-                                : strCat("label '", range.head, "' is ", range.least, " in ", rows,
-                                         so),
-                         isCertain});
+        found.push_back(
+            {range.head,
+             isNone ? strCat("label '", range.head, "' is null in ", rows, isCertain ? so : "")
+                    : strCat("label '", range.head, "' is ", range.least, " in ", rows, so),
+             isCertain});
     }
     return found;
 }

@@ -40,8 +40,7 @@ struct Arguments {
 void addOption(CLI::App& app, const options::OptionSpec& option, options::OptionValues& values) {
     const std::string name = option.name();
     if (option.kind == options::ValueKind::kFlag) {
-        app.add_flag_callback(
-            option.names, [&values, name] { values[name]; }, option.help);
+        app.add_flag_callback(option.names, [&values, name] { values[name]; }, option.help);
         return;
     }
     // CLI11 puts the name before the sentence itself.

@@ -20,10 +20,10 @@ struct MixingBounds {
     std::int64_t bytesMax = kCheckBytes;  ///< decoded, of both segments
 };
 
-/// Looks into two neighbouring segments of the first epoch: a sentence for each of features.user and
-/// features.request of which a segment has few different ones while the next one has others. Empty
-/// where neither is named, nothing is shuffled, there is one segment only, or two of them are too
-/// large to be looked at. Failure: data errors.
+/// Looks into two neighbouring segments of the first epoch: a sentence for each of features.user
+/// and features.request of which a segment has few different ones while the next one has others.
+/// Empty where neither is named, nothing is shuffled, there is one segment only, or two of them are
+/// too large to be looked at. Failure: data errors.
 Result<std::vector<std::string>> checkMixing(const spec::RunSpec& spec, const stream::Plan& plan,
                                              const MixingBounds& bounds = {});
 

@@ -56,8 +56,8 @@ class Resolver {
 
 /// Datasets of one key have the same files, rows and types.
 std::string keyOf(const spec::DatasetSpec& section) {
-    std::string key = strCat(dataset::readOptionsOf(section).cacheKey(), "\n",
-                             section.missingColumns);
+    std::string key =
+        strCat(dataset::readOptionsOf(section).cacheKey(), "\n", section.missingColumns);
     for (const auto& [name, type] : section.csv.types) {
         strAppend(&key, "\n", name, "\t", type);
     }
@@ -143,13 +143,13 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
                               loaderNeed(run.spec, run.plan, trainingSetUp(run.spec)));
     const Status admitted = memory.admitted();
     if (!admitted.ok()) {
-        reply.errors.push_back(
-            errorOf(admitted, "resources.memory_limit_mb", "check", &run.spec));
+        reply.errors.push_back(errorOf(admitted, "resources.memory_limit_mb", "check", &run.spec));
     }
     return reply.errors.size() == before;
 }
 
-/// What is worth to know of how the side tables are read; their errors are told where they are used.
+/// What is worth to know of how the side tables are read; their errors are told where they are
+/// used.
 void Resolver::noteTables(ResolvedRun& run) const {
     std::vector<spec::TableRef> tables;
     for (const spec::Step& step : run.spec.recipe) {
@@ -277,7 +277,8 @@ void nameVariation(const std::string& variation, std::size_t first, spec::SpecEr
     for (auto error = before; error != errors.end(); ++error) {
         const bool isShared = std::any_of(errors.begin(), before, [&](const auto& other) {
             return other.line == error->line && other.column == error->column &&
-                   (other.message == error->message || other.message.ends_with(": " + error->message));
+                   (other.message == error->message ||
+                    other.message.ends_with(": " + error->message));
         });
         if (isShared) {
             error->message.clear();

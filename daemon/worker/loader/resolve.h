@@ -24,7 +24,7 @@ struct ResolveRequest {
     bool isAll = false;                   ///< the base and every variation
     /// What only training needs: what the trainer can do, memory, rows and labels of both sets.
     bool isForTraining = false;
-    bool wantsColumns = false;            ///< opens the dataset also beside errors
+    bool wantsColumns = false;  ///< opens the dataset also beside errors
     std::vector<std::string> sets;
 };
 

@@ -56,7 +56,7 @@ void fixEnvironment(char** argv) {
 
 void installSignals() {
     gStopFd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = requestStop;
     ::sigaction(SIGTERM, &action, nullptr);
     ::sigaction(SIGINT, &action, nullptr);

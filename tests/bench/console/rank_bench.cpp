@@ -50,7 +50,7 @@ std::string newRun(runs::RunStore& store, int ranks) {
 }
 
 double megabytes(const std::string& path) {
-    struct stat facts {};
+    struct stat facts{};
     return ::stat(path.c_str(), &facts) == 0 ? static_cast<double>(facts.st_size) / 1e6 : 0;
 }
 

@@ -129,7 +129,8 @@ TEST_F(ToolsTest, ProfileTellsDatesAndTimesAsPeopleReadThem) {
     EXPECT_THAT(text.out, HasSubstr("2024-02-29"));
     EXPECT_THAT(text.out, HasSubstr("1969-12-31 23:59:50"));
     EXPECT_THAT(text.out, HasSubstr("1969-12-31 23:59:59"));
-    const Json columns = json({"dataset", "times.csv", "--profile", "--json"})["profile"]["columns"];
+    const Json columns =
+        json({"dataset", "times.csv", "--profile", "--json"})["profile"]["columns"];
     EXPECT_EQ(columns[0]["type"], "date");
     EXPECT_EQ(columns[0]["profile"]["min"], 19'773) << "days since 1970";
     EXPECT_EQ(columns[1]["type"], "timestamp");
@@ -174,9 +175,9 @@ TEST_F(ToolsTest, AFirstSpecSplitsByTimeAndNamesWhatTellsTheLabel) {
     out << "year,at,carrier,delay,paid,late\n";
     for (int r = 0; r < 3000; ++r) {
         const int delay = r * 7919 % 100;
-        out << "2013,2013-01-" << (r / 100 < 9 ? "0" : "") << r / 100 + 1 << " 10:00:" << 10 + r % 50
-            << ',' << "abc"[r % 3] << ',' << (r * 31 % 50) * 0.5 << ',' << (delay > 60 ? 80.5 : 1.5)
-            << ',' << (delay > 60 ? 1 : 0) << '\n';
+        out << "2013,2013-01-" << (r / 100 < 9 ? "0" : "") << r / 100 + 1
+            << " 10:00:" << 10 + r % 50 << ',' << "abc"[r % 3] << ',' << (r * 31 % 50) * 0.5 << ','
+            << (delay > 60 ? 80.5 : 1.5) << ',' << (delay > 60 ? 1 : 0) << '\n';
     }
     out.close();
     const SubprocessOutput made = run({"init", "flights.csv", "-o", "f.yaml", "--label", "late"});
@@ -265,7 +266,8 @@ TEST_F(ToolsTest, AFirstSpecNamesIdsThatTellTheLabel) {
     out.close();
     const SubprocessOutput made = run({"init", "codes.csv", "-o", "c.yaml"});
     EXPECT_EQ(made.exitCode, 0) << made.err;
-    EXPECT_THAT(made.err, HasSubstr("features.ids: reason alone tells the label 'click' (AUC 1.000)"));
+    EXPECT_THAT(made.err,
+                HasSubstr("features.ids: reason alone tells the label 'click' (AUC 1.000)"));
     EXPECT_THAT(made.err, Not(HasSubstr("user alone")));
 }
 

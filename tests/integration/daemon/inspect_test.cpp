@@ -291,8 +291,8 @@ class EndlessSubmits : public InspectDaemon {
     }
     int living() const {
         const std::vector<int> pids = loaders();
-        return static_cast<int>(std::count_if(pids.begin(), pids.end(),
-                                              [](int pid) { return ::kill(pid, 0) == 0; }));
+        return static_cast<int>(
+            std::count_if(pids.begin(), pids.end(), [](int pid) { return ::kill(pid, 0) == 0; }));
     }
     std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
     std::vector<std::thread> clients;
@@ -381,10 +381,10 @@ TEST_F(InspectDaemon, APreviewOfABrokenSpecSaysWhereAndOfAnImpossibleQuestionWhy
 class EndlessPreviews : public EndlessSubmits {
  protected:
     void beginPreviews(int count) {
-        replaceLoader("question=$(cat)\ncase \"$question\" in\n*'\"op\":\"preview\"'*) echo $$ >> " +
-                      pidFile() + "\nexec sleep 1000;;\nesac\n" +
-                      "printf '%s' \"$question\" | " MILLRACE_BIN_DIR
-                      "/millrace-loader \"$@\"\n");
+        replaceLoader(
+            "question=$(cat)\ncase \"$question\" in\n*'\"op\":\"preview\"'*) echo $$ >> " +
+            pidFile() + "\nexec sleep 1000;;\nesac\n" +
+            "printf '%s' \"$question\" | " MILLRACE_BIN_DIR "/millrace-loader \"$@\"\n");
         for (int i = 0; i < count; ++i) {
             contexts.push_back(std::make_unique<grpc::ClientContext>());
             clients.emplace_back([this, context = contexts.back().get()] {

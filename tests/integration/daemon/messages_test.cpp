@@ -14,7 +14,8 @@ TEST(RunMessages, ARunOfFiftyThousandFilesCanBeShown) {
     constexpr int kFiles = 50'000;
     Json files = Json::array(), planned = Json::array();
     for (int i = 0; i < kFiles; ++i) {
-        const std::string path = strCat("day=2026-01-01/hour=07/part-00000-of-50000-", i, ".parquet");
+        const std::string path =
+            strCat("day=2026-01-01/hour=07/part-00000-of-50000-", i, ".parquet");
         files.push_back({{"path", path},
                          {"relative_path", path},
                          {"bytes", 123456},

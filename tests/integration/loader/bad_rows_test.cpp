@@ -40,7 +40,8 @@ TEST_F(BadRows, AStrayTextIsNamedWithFileLineColumnAndValue) {
     write("part-1.csv", text);
     const SubprocessOutput output = run({"stream", "spec.yaml"});
     EXPECT_EQ(output.exitCode, 4);
-    EXPECT_THAT(output.err, HasSubstr("part-1.csv:522: column 'value': 'oops' is not of type int64"));
+    EXPECT_THAT(output.err,
+                HasSubstr("part-1.csv:522: column 'value': 'oops' is not of type int64"));
     EXPECT_THAT(output.err, HasSubstr("on_bad_row: drop"));
     Json request = resolveRequest(spec());
     request["op"] = "check";
@@ -81,7 +82,8 @@ TEST_F(BadRows, CheckAndTheSummarySayHowMany) {
     EXPECT_THAT(dumpJson(answer["warnings"]),
                 HasSubstr("part-1.csv:258: 2 fields, but the header has 4; dataset.csv.on_bad_row: "
                           "drop leaves 3 such rows out"));
-    const SubprocessOutput output = run({"stream", "spec.yaml", "--set", "dataset.csv.on_bad_row=drop"});
+    const SubprocessOutput output =
+        run({"stream", "spec.yaml", "--set", "dataset.csv.on_bad_row=drop"});
     EXPECT_EQ(output.exitCode, 0) << output.err;
     EXPECT_THAT(output.out, HasSubstr("3 left out of the files"));
 }
@@ -107,8 +109,8 @@ TEST_F(BadRows, AColumnWithACommaInItsNameIsNamedInQuotes) {
           "batch: {rows: 8, micro_rows: 4}\n");
     const auto columnsOf = [this](const std::string& names) {
         const SubprocessOutput output =
-            run({"stream", "spec.yaml", "--rows", "--sink", "csv", "--output",
-                 directory_ / "out", "--force", "--columns", names});
+            run({"stream", "spec.yaml", "--rows", "--sink", "csv", "--output", directory_ / "out",
+                 "--force", "--columns", names});
         EXPECT_EQ(output.exitCode, names.find("open") == std::string::npos ? 0 : 2) << output.err;
         std::ifstream in(directory_ / "out/part-00000.csv");
         std::string header;

@@ -142,7 +142,8 @@ TEST_F(MemoryTest, TheLeastIsAtMostTwiceThePeakOfSmallData) {
         for (const auto& way : std::vector<std::vector<std::string>>{
                  {"--sink", "hash"}, {"--sink", "parquet", "--output", table}}) {
             SCOPED_TRACE(strCat(path, " ", way[1]));
-            std::vector<std::string> all = {"--set", strCat("dataset.path=", path), "--threads", "4"};
+            std::vector<std::string> all = {"--set", strCat("dataset.path=", path), "--threads",
+                                            "4"};
             all.insert(all.end(), way.begin(), way.end());
             const std::int64_t least = refused(all, 64);
             const SubprocessOutput enough = stream(all, least);

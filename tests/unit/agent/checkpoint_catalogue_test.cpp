@@ -32,7 +32,8 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
     }
     void write(std::int64_t step, int attempt = 1, std::int64_t attemptInside = -2) const {
         tests::writeCheckpointFile(
-            path(step, attempt), {step, attemptInside > -2 ? attemptInside : attempt, id, "stream"});
+            path(step, attempt),
+            {step, attemptInside > -2 ? attemptInside : attempt, id, "stream"});
     }
     /// Writes and tells the store.
     void tell(std::int64_t step, int attempt = 1) {

@@ -92,8 +92,8 @@ class AgentTest : public ::testing::Test {
         controller = std::make_unique<RunController>(
             options, ControllerParts{*store, engine, doors, live, clock, *logs, [] {}});
         service.reset();
-        deleted = std::make_unique<DeletedRuns>(root + "/runs", *store, clock,
-                                                std::chrono::days(30));
+        deleted =
+            std::make_unique<DeletedRuns>(root + "/runs", *store, clock, std::chrono::days(30));
         service = std::make_unique<RunService>(
             ServiceOptions{root + "/runs", "node1", 1 << 20, "0.1.0", R"({"cores":2})"}, *store,
             live, inspector, *controller, *deleted);
@@ -167,7 +167,8 @@ class AgentTest : public ::testing::Test {
         say(id, seq, rank::Checkpoint{step, name.text(), 7, "h", "{}"}, attempt);
     }
     std::string resumeOf(const std::string& id, int attempt) const {
-        const Json job = Json::parse(std::ifstream(strCat(root, "/runs/", id, "/a", attempt, "/job.json")));
+        const Json job =
+            Json::parse(std::ifstream(strCat(root, "/runs/", id, "/a", attempt, "/job.json")));
         return jsonString(job, "resume");
     }
     std::string history(const std::string& id) const {

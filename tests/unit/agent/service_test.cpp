@@ -91,8 +91,10 @@ TEST_F(AgentTest, WhatIsQueuedInTheStoreIsStartedAndStoppedWithoutAnotherList) {
 
 TEST_F(AgentTest, ARunThatCannotBeReadKeepsItsStateAndOthersAreTakenOver) {
     const std::string damaged = submit(), other = submit();
-    sql(strCat("UPDATE run_document SET text = '{' WHERE kind = 'packages' AND run_no = "
-               "(SELECT no FROM run WHERE id = '", damaged, "')"));
+    sql(
+        strCat("UPDATE run_document SET text = '{' WHERE kind = 'packages' AND run_no = "
+               "(SELECT no FROM run WHERE id = '",
+               damaged, "')"));
     makeController();
     ASSERT_TRUE(controller->recover().ok());
     controller->drain();

@@ -1,5 +1,3 @@
-#include "backend/checkpoint/checkpoint_directory.h"
-
 #include <fstream>
 
 #include <sys/stat.h>
@@ -7,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/checkpoint/checkpoint_directory.h"
 #include "tests/support/checkpoint_file.h"
 #include "tests/unit/checkpoint/scratch.h"
 

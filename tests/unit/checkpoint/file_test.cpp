@@ -1,11 +1,10 @@
-#include "backend/checkpoint/checkpoint_file.h"
-
 #include <fstream>
 
 #include <fcntl.h>
 
 #include <gmock/gmock.h>
 
+#include "backend/checkpoint/checkpoint_file.h"
 #include "backend/core/unique_fd.h"
 #include "tests/support/checkpoint_file.h"
 #include "tests/unit/checkpoint/scratch.h"

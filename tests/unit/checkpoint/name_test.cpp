@@ -1,6 +1,6 @@
-#include "backend/checkpoint/checkpoint_name.h"
-
 #include <gtest/gtest.h>
+
+#include "backend/checkpoint/checkpoint_name.h"
 
 namespace millrace::checkpoint {
 namespace {

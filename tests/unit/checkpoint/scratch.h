@@ -9,7 +9,8 @@ namespace millrace::checkpoint {
 class Scratch {
  public:
     Scratch() {
-        std::string name = (std::filesystem::temp_directory_path() / "millrace-ckpt-XXXXXX").string();
+        std::string name =
+            (std::filesystem::temp_directory_path() / "millrace-ckpt-XXXXXX").string();
         path_ = ::mkdtemp(name.data());
     }
     ~Scratch() {

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/fake_clock.h"
-#include "tests/support/sample_runs.h"
 #include "tests/support/metric_lines.h"
+#include "tests/support/sample_runs.h"
 
 namespace millrace::cli {
 namespace {

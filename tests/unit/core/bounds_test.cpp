@@ -67,8 +67,8 @@ TEST(ExitCodes, EachKindOfErrorHasItsCodeAndAFullDiskIsNotInput) {
     EXPECT_EQ(workerExitOf(errnoStatus(EIO, "x")), kExitOther);
     EXPECT_EQ(workerExitOf(unavailable("x")), kExitOther);
     EXPECT_EQ(workerExitOf(internalError("x")), kExitOther);
-    for (const int code : {kExitDone, kExitUsage, kExitStopped, kExitInput, kExitOther,
-                           kExitResources, kExitShim}) {
+    for (const int code :
+         {kExitDone, kExitUsage, kExitStopped, kExitInput, kExitOther, kExitResources, kExitShim}) {
         EXPECT_FALSE(meaningOf(code).empty()) << code;
     }
     EXPECT_TRUE(meaningOf(77).empty());

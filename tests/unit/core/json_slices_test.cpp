@@ -59,8 +59,8 @@ TEST(JsonSlices, TextThatIsCutAnywhereGivesNothingOrARest) {
         JsonElements elements(cut);
         EXPECT_FALSE(elements.next().has_value());
     }
-    for (const char* odd : {"", "{", "[", "[,", "[1", "[1,", "{\"a\"", "{\"a\":", "{\"a\":}", "]", "}",
-                            "[]]", "{1:2}", "\"", "{\"a\\", "[\"\\"}) {
+    for (const char* odd : {"", "{", "[", "[,", "[1", "[1,", "{\"a\"", "{\"a\":", "{\"a\":}", "]",
+                            "}", "[]]", "{1:2}", "\"", "{\"a\\", "[\"\\"}) {
         (void)jsonMemberText(odd, "a");
         JsonElements elements(odd);
         for (int i = 0; i < 3 && elements.next(); ++i) {

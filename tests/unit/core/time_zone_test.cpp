@@ -41,7 +41,8 @@ std::string block(const std::vector<Change>& changes, std::int64_t before, int w
     for (const Change& change : changes) {
         text += number(change.offset, 4) + std::string(2, '\0');
     }
-    return text + std::string("LMT\0", 4) + std::string(static_cast<std::size_t>(leaps * (width + 4)), '\0');
+    return text + std::string("LMT\0", 4) +
+           std::string(static_cast<std::size_t>(leaps * (width + 4)), '\0');
 }
 
 std::string zoneFile(const std::vector<Change>& changes, std::int64_t before,

@@ -122,8 +122,8 @@ Result<std::vector<ArrayPtr>> readAll(const DataDirectory& dir, const std::strin
                                       arrow::MemoryPool* pool = nullptr) {
     files::ReadOptions options;
     options.format = "arrow";
-    ASSIGN_OR_RETURN(const auto dataset, Dataset::open({name}, dir.path(), options,
-                                                       std::make_shared<FactsCache>(), 1));
+    ASSIGN_OR_RETURN(const auto dataset,
+                     Dataset::open({name}, dir.path(), options, std::make_shared<FactsCache>(), 1));
     ASSIGN_OR_RETURN(const auto facts, dataset->facts(0));
     SplitReader reader(dataset, pool);
     std::vector<ArrayPtr> all;
@@ -172,8 +172,8 @@ TEST(ArrowFiles, OnlyTheThreadThatReadsHoldsBuffersOfItsPool) {
 TEST(ArrowFiles, AnOffsetOutsideOfItsBufferIsNamed) {
     DataDirectory dir;
     std::vector<std::string> words(64, "abcd");
-    const auto batch = arrow::RecordBatch::Make(
-        arrow::schema({arrow::field("s", arrow::utf8())}), 64, {texts(words)});
+    const auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("s", arrow::utf8())}),
+                                                64, {texts(words)});
     for (const std::string name : {"a.arrow", "a.arrows"}) {
         const std::string whole = ipcFile(dir, name, *batch);
         const std::int32_t four[] = {40, 44, 48, 52};

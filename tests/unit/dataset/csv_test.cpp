@@ -70,26 +70,27 @@ std::string numbers(int count) {
 std::string compressed(const std::string& text, arrow::Compression::type kind) {
     const auto codec = *arrow::util::Codec::Create(kind);
     std::string out(text.size() + 1000, '\0');
-    const auto n = codec->Compress(static_cast<std::int64_t>(text.size()),
-                                   reinterpret_cast<const std::uint8_t*>(text.data()),
-                                   static_cast<std::int64_t>(out.size()),
-                                   reinterpret_cast<std::uint8_t*>(out.data()));
+    const auto n = codec->Compress(
+        static_cast<std::int64_t>(text.size()), reinterpret_cast<const std::uint8_t*>(text.data()),
+        static_cast<std::int64_t>(out.size()), reinterpret_cast<std::uint8_t*>(out.data()));
     out.resize(static_cast<std::size_t>(*n));
     return out;
 }
 
 TEST(Csv, WordsForNothingAreNullButInTexts) {
     DataDirectory dir;
-    dir.text("a.csv", "i,d,t,s\n1,0.5,2024-01-01,NA\nNA,NaN,null,x\nNone,N/A,NULL,\n\"\",\"\",,\"\"\n");
+    dir.text("a.csv",
+             "i,d,t,s\n1,0.5,2024-01-01,NA\nNA,NaN,null,x\nNone,N/A,NULL,\n\"\",\"\",,\"\"\n");
     const auto dataset = openAt(dir, csv());
     EXPECT_EQ(typeOf(dataset, "i"), "int64");
     EXPECT_EQ(typeOf(dataset, "d"), "double");
     EXPECT_EQ(typeOf(dataset, "t"), "date");
     EXPECT_TRUE(valuesOf(dataset, "i")->Equals(ints({1, -1, -1, -1}, -1)));
     EXPECT_TRUE(valuesOf(dataset, "s")->Equals(texts({"NA", "x", "\x01", ""})));
-    EXPECT_THAT((*dataset)->notes(),
-                ElementsAre(AllOf(HasSubstr("a.csv:2: column 's' is text, and 'NA' is a value of it"),
-                                  HasSubstr("dataset.csv.null_values: ['NA']"))));
+    EXPECT_THAT(
+        (*dataset)->notes(),
+        ElementsAre(AllOf(HasSubstr("a.csv:2: column 's' is text, and 'NA' is a value of it"),
+                          HasSubstr("dataset.csv.null_values: ['NA']"))));
 }
 
 TEST(Csv, AColumnThatIsEmptyInOneFileIsOfTheOthersType) {
@@ -221,14 +222,14 @@ TEST(Csv, OneBadValueIsNamedWithFileLineColumnAndValue) {
     DataDirectory dir;
     dir.text("a.csv", "x\n" + numbers(100));
     dir.text("b.csv", "x\n1\noops\n" + numbers(50));
-    EXPECT_THAT(messageOf(openAt(dir, csv()).status()),
-                AllOf(HasSubstr("b.csv:3: column 'x': 'oops' is not of type int64, as the 151 other "
-                                "values are; "),
-                      HasSubstr("dataset.csv"), HasSubstr("on_bad_row: drop"),
-                      HasSubstr("null_values: ['oops']"), HasSubstr("types: {x: string}")));
+    EXPECT_THAT(
+        messageOf(openAt(dir, csv()).status()),
+        AllOf(HasSubstr("b.csv:3: column 'x': 'oops' is not of type int64, as the 151 other "
+                        "values are; "),
+              HasSubstr("dataset.csv"), HasSubstr("on_bad_row: drop"),
+              HasSubstr("null_values: ['oops']"), HasSubstr("types: {x: string}")));
     dir.text("b.csv", "x\n1\noops\nNA\n" + numbers(50));
-    EXPECT_THAT(messageOf(openAt(dir, csv()).status()),
-                HasSubstr("null_values: ['oops', 'NA']"));
+    EXPECT_THAT(messageOf(openAt(dir, csv()).status()), HasSubstr("null_values: ['oops', 'NA']"));
     dir.text("b.csv", "x\n1\nit's\n" + numbers(50));
     EXPECT_THAT(messageOf(openAt(dir, csv()).status()), Not(HasSubstr("null_values")));
     dir.text("b.csv", "x\n1\noops\n" + numbers(50));
@@ -334,8 +335,8 @@ TEST(Csv, ABadRowThatAStrayQuoteMadeSaysHowManyLinesItHas) {
     const auto dataset = openAt(dir, options);
     ASSERT_TRUE(dataset.ok()) << dataset.status();
     EXPECT_EQ((*dataset)->badRows(), 2);
-    EXPECT_THAT((*dataset)->notes(),
-                ElementsAre(AllOf(HasSubstr("a.csv:3: "), HasSubstr("4 lines are this one record"))));
+    EXPECT_THAT((*dataset)->notes(), ElementsAre(AllOf(HasSubstr("a.csv:3: "),
+                                                       HasSubstr("4 lines are this one record"))));
 }
 
 TEST(Csv, SplitsAreCutBesideCommentsAndRowsThatAreLeftOut) {
@@ -528,8 +529,9 @@ TEST(Csv, AMistakeInTheTypesNamesThePlaceWhereTheyStand) {
                 HasSubstr("dataset.csv.types: no column 'y'"));
     spec::TableRef table("a.csv");
     table.csv.types = {{"y", "int64"}};
-    EXPECT_THAT(messageOf(tableSchema(table, {dir.path(), std::make_shared<FactsCache>()}).status()),
-                HasSubstr("the table's csv.types: no column 'y'"));
+    EXPECT_THAT(
+        messageOf(tableSchema(table, {dir.path(), std::make_shared<FactsCache>()}).status()),
+        HasSubstr("the table's csv.types: no column 'y'"));
 }
 
 TEST(Csv, FactsOfOtherOptionsAreNotTakenFromTheCache) {

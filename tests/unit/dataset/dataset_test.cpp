@@ -514,7 +514,8 @@ TEST(Plan, SideTablesAreHashedAndChecked) {
     DataDirectory dir;
     dir.text("t.csv", "k\n1\n");
     dir.text("u.csv", "k\n12\n");
-    const auto tables = sideTablesOf(spec::TableRef(std::vector<std::string>{"u.csv", "t*.csv"}), dir.path());
+    const auto tables =
+        sideTablesOf(spec::TableRef(std::vector<std::string>{"u.csv", "t*.csv"}), dir.path());
     ASSERT_TRUE(tables.ok()) << tables.status();
     ASSERT_EQ(tables->size(), 2);
     EXPECT_EQ(tables->at(0).bytes, 5);
@@ -528,9 +529,9 @@ TEST(Plan, SideTablesAreHashedAndChecked) {
 TEST(Plan, ATableHasTheFilesOfThePlanAndNoOther) {
     DataDirectory dir;
     dir.text("t-1.csv", "k\n1\n");
-    const TablePlace place{dir.path(), std::make_shared<FactsCache>(),
-                           std::make_shared<std::set<std::string>>(
-                               std::set<std::string>{dir.path() + "/t-1.csv"})};
+    const TablePlace place{
+        dir.path(), std::make_shared<FactsCache>(),
+        std::make_shared<std::set<std::string>>(std::set<std::string>{dir.path() + "/t-1.csv"})};
     const auto table = loadTable("t-*.csv", {"k"}, place);
     ASSERT_TRUE(table.ok()) << table.status();
     dir.text("t-2.csv", "k\n1\n");

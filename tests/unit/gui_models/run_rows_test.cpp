@@ -175,8 +175,8 @@ TEST_F(RunRowsTest, DoesNotJudgeTheLossOfOtherTrainingRows) {
     table.apply(false, {fewer}, {});
     const int loss = rows.columnOfKey("metric:loss"), auc = rows.columnOfKey("metric:eval.auc");
     EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), loss)->verdict, Verdict::kOtherTraining);
-    EXPECT_TRUE(rows.difference(rows.rowOf("r-v1"), loss)
-                    ->sentence.contains("the losses do not compare"));
+    EXPECT_TRUE(
+        rows.difference(rows.rowOf("r-v1"), loss)->sentence.contains("the losses do not compare"));
     EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kBetter);
 }
 

@@ -63,11 +63,9 @@ TEST_F(PagePartsTest, RunPagesTellsNothingOfAListThatANewerOneReplaced) {
     RunPages pages(bridge, nullptr);
     int numOld = 0, numNew = 0;
     daemon.hang("list");
-    pages.start(
-        {}, [&](const auto&, bool) { ++numOld; }, [&](const Status&) { ++numOld; });
+    pages.start({}, [&](const auto&, bool) { ++numOld; }, [&](const Status&) { ++numOld; });
     ASSERT_TRUE(until([&] { return daemon.numHanging() > 0; }));
-    pages.start(
-        {}, [&](const auto&, bool) { ++numNew; }, [&](const Status&) { ++numNew; });
+    pages.start({}, [&](const auto&, bool) { ++numNew; }, [&](const Status&) { ++numNew; });
     daemon.release("list");
     ASSERT_TRUE(until([&] { return numNew == 2 && bridge.isSettled(); }));
     EXPECT_EQ(numOld, 0);

@@ -81,8 +81,10 @@ TEST_F(SheetModelTest, EditsTheBaseInPlace) {
 
 TEST_F(SheetModelTest, PutsErrorsIntoTheirCells) {
     model.setData(cell(1, kKeepValue), QStringLiteral("7"), Qt::EditRole);
-    EXPECT_TRUE(
-        cell(1, kKeepValue).data(SheetModel::kErrorRole).toString().contains(QStringLiteral("keep")));
+    EXPECT_TRUE(cell(1, kKeepValue)
+                    .data(SheetModel::kErrorRole)
+                    .toString()
+                    .contains(QStringLiteral("keep")));
     EXPECT_EQ(model.index(1, SheetModel::kCheckColumn).data().toString(), QStringLiteral("error"));
     EXPECT_TRUE(cell(2, kKeepValue).data(SheetModel::kErrorRole).toString().isEmpty());
 }

@@ -152,14 +152,12 @@ TEST(SheetText, DuplicatesARowAsItIsWritten) {
 }
 
 TEST(SheetText, RemovesRowsAndKeepsTheCommentsOfOthers) {
-    const QString after = edited(movielens(), [](const SheetEditor& e) {
-        return e.remove({1, 6});
-    });
+    const QString after =
+        edited(movielens(), [](const SheetEditor& e) { return e.remove({1, 6}); });
     EXPECT_EQ(linesGone(movielens(), after).size(), 3);
     EXPECT_TRUE(after.contains(QStringLiteral("# What a model has to beat")));
-    const QString none = edited(after, [](const SheetEditor& e) {
-        return e.remove({0, 1, 2, 3, 4});
-    });
+    const QString none =
+        edited(after, [](const SheetEditor& e) { return e.remove({0, 1, 2, 3, 4}); });
     EXPECT_TRUE(none.contains(QStringLiteral("variations: []")));
     EXPECT_TRUE(isYaml(none));
 }

@@ -51,7 +51,7 @@ TEST(JobFile, WhatIsWrittenIsRead) {
     const std::string path = directory / "job.json";
     const JobFile written = someJob();
     ASSERT_TRUE(written.write(path).ok());
-    struct stat info {};
+    struct stat info{};
     ASSERT_EQ(::stat(path.c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, 0600u);
     const Result<JobFile> read = JobFile::read(path);

@@ -41,9 +41,8 @@ class Ranges : public testing::Test {
         S3Settings settings = this->settings();
         settings.stall = stall;
         settings.attempts = attempts;
-        return RangeClient(settings, {settings.endpoint, attempts}, [] {
-            return Credentials{"key", "secret", ""};
-        });
+        return RangeClient(settings, {settings.endpoint, attempts},
+                           [] { return Credentials{"key", "secret", ""}; });
     }
     void fault(const RangeServer::Faults& faults) { server_->setFaults(faults); }
 
@@ -198,8 +197,8 @@ TEST_F(Ranges, AnAnswerThatStandsStillOnceIsAskedForAgainFromWhereItStood) {
     RangeServer::Faults faults;
     faults.stallsAfter = 900'000;
     fault(faults);
-    // Time goes on only while the server has sent what it will send and the client, which looks once
-    // a second when nothing comes, found nothing to take: a slow machine is no stall.
+    // Time goes on only while the server has sent what it will send and the client, which looks
+    // once a second when nothing comes, found nothing to take: a slow machine is no stall.
     std::int64_t requests = 0, looks = 0;
     auto lastLook = std::chrono::steady_clock::now();
     const auto now = [&] {

@@ -12,8 +12,8 @@
 #include "backend/profile/first_spec.h"
 #include "backend/profile/page_probe.h"
 #include "backend/profile/profiler.h"
-#include "backend/profile/spec_split.h"
 #include "backend/profile/sketches.h"
+#include "backend/profile/spec_split.h"
 #include "backend/table/table_writer.h"
 #include "tests/support/temp_dir.h"
 
@@ -349,8 +349,8 @@ TEST(SpecSplit, TheLatestTenthByATimeIsKeptForEvaluation) {
 TEST(SpecSplit, AConstantColumnIsNeverAKeyAndAConstantTimeNoBorder) {
     const DatasetProfile profile =
         profileWith({integers("year_id", 1), integers("ts", 1), integers("value", 700)}, 1000);
-    const auto split = chooseSplit(profile, {&profile.columns[1]},
-                                   {&profile.columns[0], &profile.columns[2]});
+    const auto split =
+        chooseSplit(profile, {&profile.columns[1]}, {&profile.columns[0], &profile.columns[2]});
     ASSERT_TRUE(split.ok()) << split.status();
     EXPECT_EQ(split->train, "hash01(value) < 0.9");
     EXPECT_EQ(split->eval, "hash01(value) >= 0.9");
@@ -359,8 +359,7 @@ TEST(SpecSplit, AConstantColumnIsNeverAKeyAndAConstantTimeNoBorder) {
 TEST(SpecSplit, RowsThatNothingTellsApartAreRefused) {
     const DatasetProfile profile = profileWith({integers("a", 1), integers("b", 3)}, 1000);
     const auto split = chooseSplit(profile, {}, {&profile.columns[0], &profile.columns[1]});
-    EXPECT_THAT(std::string(messageOf(split.status())),
-                HasSubstr("no columns tell rows apart"));
+    EXPECT_THAT(std::string(messageOf(split.status())), HasSubstr("no columns tell rows apart"));
 }
 
 }  // namespace

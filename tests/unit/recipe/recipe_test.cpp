@@ -22,7 +22,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-
 std::vector<std::int64_t> upTo(std::int64_t n) {
     std::vector<std::int64_t> values;
     for (std::int64_t i = 0; i < n; ++i) {
@@ -369,9 +368,10 @@ TEST(Recipe, ALabelOutsideOfZeroToOneIsAnErrorWithFileAndRow) {
     Bench bench;
     bench.spec.labels["a"] = {"r", "", "u = 1"};
     MemoryColumns large({{"r", reals({0.5, 7, 4})}, {"u", ints({1, 2, 1})}});
-    EXPECT_EQ(errorOf(bench, large),
-              "f.csv: row 2: labels.a: the label is 4; it must be a number from 0 to 1 (a condition "
-              "such as `a > 0` makes one)");
+    EXPECT_EQ(
+        errorOf(bench, large),
+        "f.csv: row 2: labels.a: the label is 4; it must be a number from 0 to 1 (a condition "
+        "such as `a > 0` makes one)");
     MemoryColumns negative({{"r", reals({-0.5})}, {"u", ints({1})}});
     EXPECT_THAT(errorOf(bench, negative), HasSubstr("the label is -0.5"));
     MemoryColumns borders({{"r", reals({0, 1})}, {"u", ints({1, 1})}});

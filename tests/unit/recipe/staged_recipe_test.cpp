@@ -16,7 +16,6 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-
 std::shared_ptr<const StagedRecipe> compiled(Bench& bench, MemoryColumns& data) {
     auto recipe = StagedRecipe::compile(
         bench.spec, data.schema(),

@@ -142,8 +142,10 @@ TEST_F(RunStoreTest, ALargeDocumentIsReadByPages) {
     EXPECT_EQ(store->document(id, LargeDocument::kReceipt).value(), "");
     std::string read, hash;
     for (DocumentPage page; page.totalBytes == 0 || read.size() < text.size();) {
-        page = store->documentPage(id, LargeDocument::kPlan,
-                                   static_cast<std::int64_t>(read.size()), 333).value();
+        page = store
+                   ->documentPage(id, LargeDocument::kPlan, static_cast<std::int64_t>(read.size()),
+                                  333)
+                   .value();
         ASSERT_FALSE(page.bytes.empty());
         EXPECT_LE(page.bytes.size(), 333u);
         EXPECT_EQ(page.totalBytes, static_cast<std::int64_t>(text.size()));
@@ -199,8 +201,7 @@ TEST_F(RunStoreTest, APurgedRunKeepsWhatItWasAndNothingElse) {
     EXPECT_EQ(store->document(group[1].run.id, LargeDocument::kPlan).value(), *run.plan)
         << "the others' plan stays";
     EXPECT_TRUE(store->deletedBefore(clock.wallMs() + 1)->empty());
-    EXPECT_EQ(store->purgedAmong({id, group[1].run.id, "x"}).value(),
-              std::vector<std::string>{id});
+    EXPECT_EQ(store->purgedAmong({id, group[1].run.id, "x"}).value(), std::vector<std::string>{id});
     EXPECT_FALSE(store->restore(id).ok());
 }
 

@@ -15,14 +15,13 @@ class RunFiguresTest : public RunStoreTest {
 
     void evaluate(int attempt, std::int64_t seq, std::int64_t step, double auc, double entropy) {
         LineBatch batch{id, attempt, "rank0", seq};
-        batch.metrics.push_back({seq,
-                                 step,
-                                 0,
-                                 step * 10,
-                                 1'000 * seq,
-                                 {{"eval.auc", auc},
-                                  {"eval.normalized_entropy", entropy},
-                                  {"eval.calibration", 1.1}}});
+        batch.metrics.push_back(
+            {seq,
+             step,
+             0,
+             step * 10,
+             1'000 * seq,
+             {{"eval.auc", auc}, {"eval.normalized_entropy", entropy}, {"eval.calibration", 1.1}}});
         ASSERT_TRUE(store->commitLines(batch).ok());
     }
     /// A step of 100 rows that ended at `timeMs`.

@@ -1,7 +1,6 @@
 // Submits of several runs, the queue, and lines that the store cannot take.
-#include <sqlite3.h>
-
 #include <gmock/gmock.h>
+#include <sqlite3.h>
 
 #include "tests/unit/runs/fixture.h"
 
@@ -78,7 +77,8 @@ TEST_F(RunGroupTest, AGroupThatAnOlderVersionMadeInPartBecomesWhole) {
 TEST_F(RunGroupTest, ThePlanOfAGroupStandsOnce) {
     const auto made = store->createGroup(group(20));
     EXPECT_EQ(count("shared_text"), 1);
-    EXPECT_EQ(store->document(made->at(19).run.id, LargeDocument::kPlan).value(), R"({"files":[]})");
+    EXPECT_EQ(store->document(made->at(19).run.id, LargeDocument::kPlan).value(),
+              R"({"files":[]})");
 }
 
 TEST_F(RunGroupTest, TheQueueIsInOrderOfSubmitAndResume) {

@@ -139,8 +139,7 @@ TEST_F(ColumnJobsTest, TheFirstColumnThatFailsIsTold) {
 }
 
 TEST_F(ColumnJobsTest, SmallReadsAreNotWorthIt) {
-    const ColumnJobs jobs(
-        counters_, [] {}, 1000);
+    const ColumnJobs jobs(counters_, [] {}, 1000);
     EXPECT_FALSE(jobs.isWorthSharing(1'000'000, 1));
     EXPECT_FALSE(jobs.isWorthSharing(99, 10));
     EXPECT_TRUE(jobs.isWorthSharing(100, 10));

@@ -183,8 +183,8 @@ void StreamProperty::openStream() {
     const auto data = dataset::Dataset::open(spec_.dataset.path, spec_.baseDir,
                                              dataset::readOptionsOf(spec_.dataset), cache);
     ASSERT_TRUE(data.ok()) << data.status();
-    const auto bound =
-        spec::bindSchema(spec_, (*data)->schema(), recipe::diskTables({spec_.baseDir, cache}).schema);
+    const auto bound = spec::bindSchema(spec_, (*data)->schema(),
+                                        recipe::diskTables({spec_.baseDir, cache}).schema);
     ASSERT_TRUE(bound.ok()) << spec::toStatus(bound.errors, "spec");
     const auto plan = dataset::buildPlan(spec_, **data, nullptr);
     ASSERT_TRUE(plan.ok()) << plan.status();

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "app/session/live_model.h"
-#include "tests/support/fake_clock.h"
 #include "tests/support/fake_client.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/metric_lines.h"
 
 namespace millrace::session {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "backend/system/subprocess.h"
-#include "tests/support/fake_clock.h"
 #include "tests/support/fake_client.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::session {

@@ -222,8 +222,9 @@ TEST(BindSchema, JoinsCheckTheirTable) {
     EXPECT_EQ(onOf("movieId + 1"), "");
     EXPECT_NE(onOf("movieIdd + 1").find("recipe.join: unknown column 'movieIdd'; did you mean"),
               std::string::npos);
-    EXPECT_NE(onOf("cast(movieId as varchar)").find("cannot match cast(movieId as varchar) (string)"),
-              std::string::npos);
+    EXPECT_NE(
+        onOf("cast(movieId as varchar)").find("cannot match cast(movieId as varchar) (string)"),
+        std::string::npos);
     EXPECT_NE(boundOf(withRecipe("  - semi_join: {table: movies.csv, on: userId}\n"))
                   .errors()
                   .find("movies.csv has no column 'userId'"),
@@ -401,7 +402,8 @@ TEST(BindSchema, BeforeNeedsTimesOfOneKind) {
               "integers, strings, floats or times");
 }
 
-// From 2^63 on they did not fit int64, which was said at the first such row without a table or step.
+// From 2^63 on they did not fit int64, which was said at the first such row without a table or
+// step.
 TEST(BindSchema, AsOfRefusesTimesOfUint64BeforeARowIsRead) {
     expr::Schema rows = ratingsSchema();
     rows.set("seen", typeNamed("uint64"));
@@ -414,7 +416,8 @@ TEST(BindSchema, AsOfRefusesTimesOfUint64BeforeARowIsRead) {
     const auto errorsOf = [&](const std::string& before, const std::string& left,
                               const std::string& right) {
         ResolvedSpec read = readSpec(
-            withRecipe(before + "  - {name: price, join: {table: movies.csv, on: movieId, as_of: {left: " +
+            withRecipe(before +
+                       "  - {name: price, join: {table: movies.csv, on: movieId, as_of: {left: " +
                        left + ", right: " + right + "}, take: [title]}}\n"),
             {}, "");
         Bound bound;

@@ -88,7 +88,8 @@ TEST(SpecReader, ASideTableMayBeSeveralFilesAndSaysHowTheyAreWritten) {
     EXPECT_FALSE(plain.spec->toJson()["recipe"][0].contains("csv"));
     EXPECT_EQ(tableOf(read("table: t.tsv")).csv.delimiter, "\t");
     EXPECT_EQ(tableOf(read("table: t.tsv, csv: {comment: '#'}")).csv.delimiter, "\t");
-    const auto several = read("table: [t.csv, 'u*.csv'], csv: {null_values: [x], types: {v: double}}");
+    const auto several =
+        read("table: [t.csv, 'u*.csv'], csv: {null_values: [x], types: {v: double}}");
     ASSERT_TRUE(several.ok()) << toStatus(several.errors, "spec");
     const TableRef& table = several.spec->recipe[0].lookup()->table;
     EXPECT_EQ(table.text(), "t.csv, u*.csv");
@@ -422,11 +423,11 @@ TEST(SpecReader, AVariationTakesNamesOutOfListsAndEntriesOutOfMaps) {
               "variation 'v': features.ids names no 'tial' to remove; it names user, item, tail");
     EXPECT_EQ(resolved("embeddings.tial: null").errors[0].message,
               "variation 'v': embeddings has no 'tial' to take out; did you mean 'tail'?");
-    const ResolvedSpec filled =
-        readSpec("dataset: {path: a}\nlabel: y\n"
-                 "features: {dense: [{column: price, fill: 1}, age]}\nmodel: {type: mlp}\n"
-                 "variations:\n  - {name: v, set: {features.dense: {remove: [price]}}}\n",
-                 {}, "v");
+    const ResolvedSpec filled = readSpec(
+        "dataset: {path: a}\nlabel: y\n"
+        "features: {dense: [{column: price, fill: 1}, age]}\nmodel: {type: mlp}\n"
+        "variations:\n  - {name: v, set: {features.dense: {remove: [price]}}}\n",
+        {}, "v");
     ASSERT_TRUE(filled.ok()) << filled.errors[0].message;
     ASSERT_EQ(filled.spec->features.dense.size(), 1U) << "an entry is called by its column";
     EXPECT_EQ(filled.spec->features.dense[0].column, "age");

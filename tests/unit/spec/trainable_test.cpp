@@ -103,8 +103,8 @@ TEST(Trainable, TablesThatDoNotFitTheMachineAreRefusedWithTheLargest) {
 }
 
 TEST(Trainable, KeysOfCsvFilesAreRefusedWhereNoFileIsOne) {
-    for (const char* key : {"csv: {delimiter: \";\"}", "csv: {types: {rating: int64}}",
-                            "csv_split_rows: 10"}) {
+    for (const char* key :
+         {"csv: {delimiter: \";\"}", "csv: {types: {rating: int64}}", "csv_split_rows: 10"}) {
         const ResolvedSpec read =
             readSpec(strCat("dataset: {path: a.parquet, ", key,
                             "}\nlabel: rating >= 4\nfeatures: {dense: [rating]}"),

@@ -42,7 +42,7 @@ TEST(UnixSocket, WorksInADirectoryDeeperThanASocketName) {
 TEST(UnixSocket, IsForItsUserOnly) {
     const TempDir dir;
     const auto listener = listenUnix(dir / "s");
-    struct stat info {};
+    struct stat info{};
     ASSERT_EQ(::stat((dir / "s").c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, 0600U);
 }
@@ -55,13 +55,17 @@ TEST(UnixSocket, ALiveSocketIsNotTakenOver) {
 
 TEST(UnixSocket, ADeadSocketIsReplaced) {
     const TempDir dir;
-    { const auto first = listenUnix(dir / "s"); }
+    {
+        const auto first = listenUnix(dir / "s");
+    }
     EXPECT_TRUE(listenUnix(dir / "s").ok());
 }
 
 TEST(UnixSocket, NobodyThereIsUnavailableAndNoPathIsNotFound) {
     const TempDir dir;
-    { const auto first = listenUnix(dir / "s"); }
+    {
+        const auto first = listenUnix(dir / "s");
+    }
     EXPECT_EQ(connectUnix(dir / "s").status().code(), absl::StatusCode::kUnavailable);
     EXPECT_EQ(connectUnix(dir / "t").status().code(), absl::StatusCode::kNotFound);
 }
@@ -108,7 +112,7 @@ TEST(UnixSocket, WhatOtherThreadsMakeMeanwhileHasItsOwnMode) {
     });
     int numWrong = 0;
     while (!isOver) {
-        struct stat info {};
+        struct stat info{};
         if (::mkdir((dir / "d").c_str(), 0700) == 0 && ::stat((dir / "d").c_str(), &info) == 0) {
             numWrong += (info.st_mode & 0777) != 0700 ? 1 : 0;
         }

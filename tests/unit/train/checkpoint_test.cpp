@@ -17,8 +17,8 @@
 namespace millrace::train {
 namespace {
 
-using ::testing::HasSubstr;
 using test::Scratch;
+using ::testing::HasSubstr;
 
 struct State {
     std::vector<float> weights = std::vector<float>(600, 1.5F);
@@ -34,8 +34,7 @@ struct State {
 
 /// The path of a checkpoint of attempt 1.
 std::string write(const Scratch& scratch, std::int64_t step, State& state) {
-    const auto file =
-        writeCheckpoint(scratch.path(), {step, 1}, Json::object(), state.tensors());
+    const auto file = writeCheckpoint(scratch.path(), {step, 1}, Json::object(), state.tensors());
     EXPECT_TRUE(file.ok()) << file.status();
     return scratch / file->name;
 }
@@ -128,7 +127,8 @@ TEST(Checkpoint, ThatCannotBeWrittenLeavesTheOldOneAndNothingElse) {
         ::signal(SIGXFSZ, SIG_IGN);
         const rlimit limit{1024, 1024};  // write() fails in the middle
         ::setrlimit(RLIMIT_FSIZE, &limit);
-        return writeCheckpoint(scratch.path(), {2, 1}, Json::object(), state.tensors()).ok() ? 1 : 0;
+        return writeCheckpoint(scratch.path(), {2, 1}, Json::object(), state.tensors()).ok() ? 1
+                                                                                             : 0;
     });
     EXPECT_EQ(code, 0);
     EXPECT_TRUE(Checkpoint::open(path).ok());

@@ -12,10 +12,10 @@ namespace millrace::train {
 namespace {
 
 using test::Columns;
-using ::testing::HasSubstr;
 using test::learnerOf;
 using test::rowsOf;
 using test::smallModel;
+using ::testing::HasSubstr;
 
 double lossOf(Learner& learner, const BatchView& batch) {
     std::vector<double> p;

@@ -9,8 +9,8 @@
 namespace millrace::train {
 namespace {
 
-using ::testing::HasSubstr;
 using test::Scratch;
+using ::testing::HasSubstr;
 
 LearnerOptions options(std::vector<std::string> keys, double smoothing) {
     LearnerOptions o;

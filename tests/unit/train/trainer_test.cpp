@@ -7,8 +7,8 @@
 namespace millrace::train {
 namespace {
 
-using ::testing::HasSubstr;
 using test::TrainerFixture;
+using ::testing::HasSubstr;
 
 // 300 rows in micro-batches of 16: 19 an epoch, 5 steps of 4 (the last one of 3).
 

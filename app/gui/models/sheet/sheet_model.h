@@ -29,8 +29,8 @@ class SheetModel final : public QAbstractTableModel {
  public:
     enum Column {
         kNameColumn,
-        kCheckColumn,      ///< what the plan reads, or what is wrong
-        kKeptColumn,       ///< these three: SheetPreview
+        kCheckColumn,  ///< what the plan reads, or what is wrong
+        kKeptColumn,   ///< these three: SheetPreview
         kPositivesColumn,
         kEpochColumn,
         kFirstKey

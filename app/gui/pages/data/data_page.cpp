@@ -123,9 +123,8 @@ void DataPage::build() {
     parts_->halves->setSizes({400, 430});
     setFocusPolicy(Qt::StrongFocus);
     parts_->empty = new EmptyState(this);
-    parts_->empty->addButton(tr("Open a spec in Launch"), this, [this] {
-        Q_EMIT goTo({PageName::kLaunch, {}, {}, {}});
-    });
+    parts_->empty->addButton(tr("Open a spec in Launch"), this,
+                             [this] { Q_EMIT goTo({PageName::kLaunch, {}, {}, {}}); });
     parts_->empty->addButton(tr("Type a path"), this, [this] { parts_->path->setFocus(); });
     parts_->stack->addWidget(parts_->halves);
     parts_->stack->addWidget(parts_->empty);
@@ -213,14 +212,10 @@ std::vector<Command> DataPage::commands() {
                          bool isEnabled = true) {
         all.push_back({title, QKeySequence(QString::fromLatin1(key)), std::move(run), isEnabled});
     };
-    add(
-        tr("Next step of the recipe"), "]", [steps] { steps->stepBy(1); }, hasSteps);
-    add(
-        tr("Step before"), "[", [steps] { steps->stepBy(-1); }, hasSteps);
-    add(
-        tr("Another sample of rows"), "N", [steps] { steps->anotherSample(); }, hasSteps);
-    add(
-        tr("Copy the sample rows as TSV"), "Ctrl+Shift+C", [steps] { steps->copy(); }, hasSteps);
+    add(tr("Next step of the recipe"), "]", [steps] { steps->stepBy(1); }, hasSteps);
+    add(tr("Step before"), "[", [steps] { steps->stepBy(-1); }, hasSteps);
+    add(tr("Another sample of rows"), "N", [steps] { steps->anotherSample(); }, hasSteps);
+    add(tr("Copy the sample rows as TSV"), "Ctrl+Shift+C", [steps] { steps->copy(); }, hasSteps);
     add(tr("Filter the columns"), "Ctrl+F", [this] { parts_->dataset->focusFilter(); });
     add(tr("Type a dataset's path"), "Ctrl+L", [this] {
         parts_->path->setFocus(Qt::ShortcutFocusReason);

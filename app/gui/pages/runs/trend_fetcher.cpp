@@ -102,8 +102,8 @@ void TrendFetcher::fillUnseen() {
         const bool isTold =
             sorted.source == RunColumnSource::kBest && run.best(sorted.name) != nullptr;
         if (run.startedMs > 0 && run.metric(sorted.name) && !isTold &&
-            queue_.size() < kMostQueued &&
-            !rows_.table().hasExtremes(row, sorted.name) && askedMs_.count(run.id) == 0) {
+            queue_.size() < kMostQueued && !rows_.table().hasExtremes(row, sorted.name) &&
+            askedMs_.count(run.id) == 0) {
             queue_.push_back(run.id);
         }
     }

@@ -191,9 +191,8 @@ void WatchPage::connectWidgets() {
     for (const auto signal : {&LaneModel::rowsInserted, &LaneModel::rowsRemoved}) {
         connect(&lanes_, signal, this, &WatchPage::fitJobs, Qt::QueuedConnection);
     }
-    connect(laneList_, &LaneList::runActivated, this, [this](const std::string& id) {
-        Q_EMIT goTo({PageName::kRuns, {id}, {}, {}});
-    });
+    connect(laneList_, &LaneList::runActivated, this,
+            [this](const std::string& id) { Q_EMIT goTo({PageName::kRuns, {id}, {}, {}}); });
     const auto runOf = [this](const std::string& id) {
         const LaneState* lane = lanes_.find(id);
         return lane != nullptr ? lane->run : client::RunSummary{};

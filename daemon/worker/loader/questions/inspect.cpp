@@ -236,8 +236,7 @@ Json datasetAnswer(const Json& request) {
     if (paths.empty()) {
         return refusal(invalidArgument("inspect: op dataset needs a path"), "request");
     }
-    return datasetOf(paths, request,
-                     dataset::readOptionsOf(paths, jsonString(request, "format")));
+    return datasetOf(paths, request, dataset::readOptionsOf(paths, jsonString(request, "format")));
 }
 
 Json stepsAnswer(const Json& request) {

@@ -251,8 +251,7 @@ Status openInput(Preview& preview) {
     stream::Plan plan = preview.run.plan;
     plan.segmentSplits = spec.batch.segmentSplits = 1;
     preview.memory = std::make_unique<LoaderMemory>(
-        spec.resources.memoryLimitMb,
-        loaderNeed(spec, plan, {static_cast<int>(preview.threads)}));
+        spec.resources.memoryLimitMb, loaderNeed(spec, plan, {static_cast<int>(preview.threads)}));
     RETURN_IF_ERROR(preview.memory->admitted());
     ASSIGN_OR_RETURN(preview.input, segment::StreamInput::open(spec, plan, recipe::Part::kTrain,
                                                                preview.memory->budget()));

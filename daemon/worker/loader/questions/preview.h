@@ -1,7 +1,7 @@
 #pragma once
-// `millrace-loader preview SPEC` and the op `preview` of `millrace-loader inspect`: what a variation
-// would yield and cost, from footers and some splits that are run through the whole recipe
-// (estimate.h says how sure it is).
+// `millrace-loader preview SPEC` and the op `preview` of `millrace-loader inspect`: what a
+// variation would yield and cost, from footers and some splits that are run through the whole
+// recipe (estimate.h says how sure it is).
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -30,9 +30,9 @@ struct TrialProgress {
 };
 
 struct Trial {
-    std::int64_t steps = 0, rows = 0;    ///< trained
+    std::int64_t steps = 0, rows = 0;  ///< trained
     double firstLoss = 0, lastLoss = 0;
-    bool isEvaluated = false;            ///< to the end
+    bool isEvaluated = false;                  ///< to the end
     std::map<std::string, double> evaluation;  ///< "eval.auc", ...
 };
 

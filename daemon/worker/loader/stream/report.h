@@ -37,7 +37,7 @@ struct StreamReport {
     segment::BatchMix mix;
     std::optional<Explanation> explanation;
     std::optional<LinkReport> link;  ///< of --link
-    std::int64_t badRows = 0;  ///< left out of the files by csv.on_bad_row: drop
+    std::int64_t badRows = 0;        ///< left out of the files by csv.on_bad_row: drop
     bool isRows = false;  ///< of the dataset, not of training: there is no order and no cursor
     std::string output;   ///< what a table sink wrote; "" with others
     table::TableTotals table;

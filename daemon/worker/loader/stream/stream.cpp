@@ -171,8 +171,7 @@ void describe(StreamReport& report, const Stream& stream) {
     report.isThroughRing = stream.options.isThroughRing;
     report.streamHash = stream.run.streamHash;
     report.planHash = stream.run.planHash;
-    report.badRows =
-        stream.options.part == "eval" ? stream.run.evalBadRows : stream.run.badRows;
+    report.badRows = stream.options.part == "eval" ? stream.run.evalBadRows : stream.run.badRows;
     report.threads = stream.sequencer.threads;
     report.seconds = secondsSinceStart();
     report.cpuSeconds = cpuSeconds();
