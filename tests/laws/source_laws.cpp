@@ -114,12 +114,12 @@ const std::vector<RoomLaw>& roomLaws() {
           "app/gui/models/", "app/gui/bridge/", "app/gui/widgets/", "app/gui/pages/"}},
         {"app/main/", {"backend/core/", "app/client/grpc_client.h", "app/cli/cli.h"}},
         // Tests may include what they test, and what all of them share.
-        {"tests/support/", {"backend/", "app/"}},
+        {"tests/support/", {"backend/", "daemon/rpc/", "app/"}},
         {"tests/unit/", {"backend/", "daemon/", "proto/convert/", "app/", "tests/support/"}},
-        {"tests/integration/",
-         {"backend/", "daemon/rpc/", "proto/convert/rpc_options.h", "tests/support/"}},
+        {"tests/integration/", {"backend/", "daemon/agent/", "proto/convert/", "tests/support/"}},
         {"tests/gui/", {"backend/core/", "app/", "tests/support/"}},
-        {"tests/bench/", {"backend/", "app/gui/", "tests/support/", "tests/unit/gui_"}},
+        {"tests/bench/",
+         {"backend/", "app/", "tests/support/", "tests/unit/agent/fakes.h", "tests/unit/gui_"}},
         {"tests/fuzz/", {"backend/"}},
         {"tests/laws/", {"backend/core/", "backend/system/", "tests/support/temp_dir.h"}},
     };

@@ -5,7 +5,6 @@
 // followers of a run that stands still; ends 1 when lines are missing or the followers of the
 // moving run take 2 % of a core or more, those of the other 0.2 %.
 #include <fstream>
-#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "app/client/grpc_client.h"
 #include "app/session/follower.h"
 #include "tests/bench/console/bench_clock.h"
+#include "tests/support/poll.h"
 #include "tests/support/runs_server.h"
 #include "tests/unit/agent/fakes.h"
 
@@ -93,7 +93,8 @@ class Head : public agent::AgentTest {
  private:
     static void rest(double duration) {
         if (duration > 0) {
-            std::this_thread::sleep_for(std::chrono::duration<double>(duration));
+            millrace::test::pausePolling(
+                std::chrono::milliseconds(static_cast<int>(duration * 1000)));
         }
     }
     std::unique_ptr<tests::RunsServer> server_;

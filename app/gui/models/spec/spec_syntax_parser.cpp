@@ -1,6 +1,5 @@
-// A descent over the text in one pass, after every key that is pressed, so it takes any text: what
-// YAML would refuse becomes the nearest thing that still has places (an open bracket ends before
-// the line that stands no deeper, a word without a colon is a key that is being typed). Every
+// One pass over any text, after every key that is pressed: what YAML would refuse becomes the
+// nearest thing that still has places (a word without a colon is a key that is being typed). Every
 // function leaves pos_ behind what it took, and every loop moves it: no text makes it hang.
 #include "app/gui/models/spec/spec_syntax_parser.h"
 
@@ -97,7 +96,6 @@ void SyntaxParser::skipToContent() {
     }
 }
 
-// Anchors (&a) and tags (!t) are stepped over: no spec has a use for them.
 void SyntaxParser::skipProperties() {
     while (here() == u'&' || here() == u'!') {
         while (!isBlankAt(pos_)) {
@@ -166,10 +164,9 @@ int SyntaxParser::makeNull(int parent, int place) {
     return make(parent, place);
 }
 
-// What stands behind "key:" or "- ", there or on the lines below. `indent`: the column of the key
-// or the dash, which the lines below must pass; a sequence may stand in its key's own column. On
-// the same line a map or sequence can begin behind a dash ("- a: 1"), never behind a key ("a: b:
-// 1").
+// What stands behind "key:" or "- ". `indent`: the column of the key or the dash, which the lines
+// below must pass; a sequence may stand in its key's own column. On the same line a map or sequence
+// can begin behind a dash ("- a: 1"), never behind a key ("a: b: 1").
 int SyntaxParser::parseValue(int parent, int indent, bool isMapValue) {
     const int after = pos_;
     skipSpaces();

@@ -129,15 +129,16 @@ LinkReport LinkSink::report() const {
     MutexLock lock(mutex_);
     LinkReport report = report_;
     for (std::size_t c = 0; c < plan_.size(); ++c) {
+        const auto& planned = plan_[c];
         if (report.isPinned) {
-            report.columns.push_back({layout_.columns()[c].name, plan_[c].text()});
+            report.columns.push_back({layout_.columns()[c].name, planned.text()});
             continue;
         }
         const auto& measures = chooser_.measures()[c];
         const auto chosen = std::find_if(measures.begin(), measures.end(),
-                                         [&](const auto& m) { return m.choice == plan_[c]; });
+                                         [&](const auto& m) { return m.choice == planned; });
         report.columns.push_back(
-            {layout_.columns()[c].name, plan_[c].text(), chosen->bytes, chosen->codedBytes});
+            {layout_.columns()[c].name, planned.text(), chosen->bytes, chosen->codedBytes});
     }
     return report;
 }
