@@ -92,7 +92,8 @@ std::string shortNumber(double value) {
     if (size < 1e-4) {
         return absl::StrFormat("%.1e", value);
     }
-    return absl::StrFormat(size >= 100 ? "%.1f" : size >= 10 ? "%.2f" : "%.4f", value);
+    const int digits = size >= 100 ? 1 : size >= 10 ? 2 : 4;
+    return absl::StrFormat("%.*f", digits, value);
 }
 
 std::string numberText(const std::optional<double>& value, const char* unknown) {

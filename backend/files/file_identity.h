@@ -12,7 +12,7 @@
 #include "backend/core/status.h"
 #include "backend/files/file_list.h"
 
-struct stat;
+struct stat;  // NOLINT(readability-identifier-naming): POSIX's
 
 namespace millrace::files {
 

@@ -72,11 +72,16 @@ const std::vector<Debt>& fullRooms() {
 
 const std::vector<Debt>& largeClasses() {
     static const std::vector<Debt> kClasses = {
-        {"app/gui/charts", "PlotWidget", 1259},      {"app/gui/models/sheet", "SheetModel", 925},
-        {"app/gui/pages/launch", "LaunchPage", 764}, {"app/gui/widgets", "ConsoleStyle", 911},
-        {"app/gui/widgets/live", "LaneList", 883},   {"app/gui/widgets/yaml", "YamlEditor", 815},
-        {"backend/spec", "RunSpec", 777},            {"backend/train", "Trainer", 645},
-        {"daemon/agent", "RunController", 776},      {"daemon/agent/run", "ActiveRun", 947},
+        {"app/gui/charts", "PlotWidget", 1259},
+        {"app/gui/models/sheet", "SheetModel", 925},
+        {"app/gui/pages/launch", "LaunchPage", 764},
+        {"app/gui/widgets", "ConsoleStyle", 911},
+        {"app/gui/widgets/live", "LaneList", 883},
+        {"app/gui/widgets/yaml", "YamlEditor", 815},
+        {"backend/spec", "RunSpec", 777},
+        {"backend/train", "Trainer", 645},
+        {"daemon/agent", "RunController", 776},
+        {"daemon/agent/run", "ActiveRun", 947},
     };
     return kClasses;
 }
