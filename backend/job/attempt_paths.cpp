@@ -12,6 +12,15 @@ std::string rankName(int rank) {
     return strCat("rank", rank);
 }
 
+std::optional<int> rankOf(std::string_view worker) {
+    constexpr std::string_view kPrefix = "rank";
+    int rank = 0;
+    const char* const end = worker.data() + worker.size();
+    const bool isRank = worker.starts_with(kPrefix) && worker.size() > kPrefix.size() &&
+                        std::from_chars(worker.data() + kPrefix.size(), end, rank).ptr == end;
+    return isRank && rank >= 0 ? std::optional(rank) : std::nullopt;
+}
+
 AttemptPaths AttemptPaths::ofJob(const std::string& jobPath) {
     return AttemptPaths(std::filesystem::path(jobPath).parent_path().string());
 }

@@ -7,6 +7,7 @@
 //
 // Threads: values. Failure: none; only attempts() and workers() look at the disk, and what cannot
 // be read is not there.
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,8 @@ namespace millrace::job {
 inline constexpr std::string_view kFeed = "feed";
 /// "rank0": the same of a rank.
 std::string rankName(int rank);
+/// The rank of such a name; nothing for another worker's.
+std::optional<int> rankOf(std::string_view worker);
 
 /// The folder of one attempt.
 class AttemptPaths {

@@ -1,6 +1,7 @@
 #pragma once
 // Lines of the workers' logs, and how they are asked for.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct LogLine {
     bool isStderr = false;
     int attempt = 1;
     LogLevel level = LogLevel::kNone;
+    std::optional<int> rank;  ///< of a rank's line; none of the feed's
     bool operator==(const LogLine&) const = default;
 };
 

@@ -7,6 +7,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/json.h"
 #include "backend/core/utf8.h"
+#include "backend/job/attempt_paths.h"
 #include "backend/job/log_text.h"
 
 namespace millrace::agent {
@@ -119,6 +120,7 @@ void LogReader::keep(Source& source, std::string_view bytes, std::uint64_t start
         if (line.has_value() && isWanted(*line)) {
             line->worker = source.key.worker;
             line->attempt = source.key.attempt;
+            line->rank = job::rankOf(source.key.worker);
             source.buffer.push_back({std::move(*line), at});
         }
     }

@@ -1,9 +1,9 @@
 #include "daemon/agent/system_metrics.h"
 
-#include <charconv>
 #include <utility>
 
 #include "backend/core/status.h"
+#include "backend/job/attempt_paths.h"
 #include "backend/values/metric_names.h"
 
 namespace millrace::agent {
@@ -20,16 +20,6 @@ void add(Values& values, std::string name, const std::optional<Number>& value) {
     if (value) {
         values.emplace_back(std::move(name), static_cast<double>(*value));
     }
-}
-
-// The rank of "rank3"; nothing for a feed.
-std::optional<int> rankOf(const std::string& worker) {
-    constexpr std::string_view kPrefix = "rank";
-    int rank = 0;
-    const char* const end = worker.data() + worker.size();
-    const bool isRank = worker.starts_with(kPrefix) &&
-                        std::from_chars(worker.data() + kPrefix.size(), end, rank).ptr == end;
-    return isRank ? std::optional(rank) : std::nullopt;
 }
 
 // A figure of the ranks of a run: of one rank as it is, of several their summary.
@@ -57,7 +47,7 @@ SystemValues systemValues(const NodeReport& report, const std::string& runId) {
         if (use.runId != runId) {
             continue;
         }
-        if (const auto rank = rankOf(use.worker)) {
+        if (const auto rank = job::rankOf(use.worker)) {
             if (use.cpuPercent) {
                 cpu.push_back({*rank, *use.cpuPercent});
             }

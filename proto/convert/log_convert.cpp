@@ -14,6 +14,7 @@ void logLineFields(Way, auto& value, auto& message) {
     MR_ENUM(level, level);
     MR_FIELD(isStderr, is_stderr);
     MR_FIELD(attempt, attempt);
+    MR_OPTIONAL(rank, rank);
 }
 
 template <class Way>

@@ -309,7 +309,8 @@ Json jsonOf(const client::LogLine& line) {
             {"worker", line.worker},
             {"text", line.text},
             {"stream", line.isStderr ? "stderr" : "stdout"},
-            {"attempt", line.attempt}};
+            {"attempt", line.attempt},
+            {"rank", line.rank ? Json(*line.rank) : Json()}};
 }
 
 }  // namespace millrace::cli

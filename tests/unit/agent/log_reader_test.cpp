@@ -38,6 +38,8 @@ TEST_F(LogReaderTest, WorkersAreMergedByTime) {
     EXPECT_TRUE(page.isAtEnd);
     EXPECT_TRUE(page.lines[1].isStderr);
     EXPECT_EQ(page.lines[1].worker, "rank0");
+    EXPECT_EQ(page.lines[1].rank, 0);
+    EXPECT_EQ(page.lines[0].rank, std::nullopt) << "the feed has none";
 }
 
 TEST_F(LogReaderTest, ReadingGoesOnWhereItStopped) {

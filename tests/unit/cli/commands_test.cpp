@@ -457,7 +457,8 @@ TEST_F(CommandsTest, PlainWatchPrintsStatesEvaluationsAndTheResult) {
 }
 
 TEST_F(CommandsTest, LogsAreCleanedForTheTerminalAndExactInJson) {
-    const client::LogLine line{1'700'000'000'000, "rank0", "a\x1b[2Jb", true, 1};
+    client::LogLine line{1'700'000'000'000, "rank0", "a\x1b[2Jb", true, 1};
+    line.rank = 0;
     fake.logScripts = {{{client::LogChunk{{line}, "c", true, 0}}},
                        {{client::LogChunk{{line}, "c", true, 0}}}};
     EXPECT_EQ(run({"logs", "r-abc23", "--tail", "5", "--worker", "rank0"}), kExitOk);
@@ -467,6 +468,7 @@ TEST_F(CommandsTest, LogsAreCleanedForTheTerminalAndExactInJson) {
     EXPECT_EQ(run({"logs", "r-abc23", "--json"}), kExitOk);
     EXPECT_EQ(jsonLines()[0]["text"], "a\x1b[2Jb");
     EXPECT_EQ(jsonLines()[0]["stream"], "stderr");
+    EXPECT_EQ(jsonLines()[0]["rank"], 0);
 }
 
 TEST_F(CommandsTest, TopOncePrintsAPictureAndJsonItsFigures) {

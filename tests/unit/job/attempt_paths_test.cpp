@@ -9,6 +9,15 @@
 namespace millrace::job {
 namespace {
 
+TEST(AttemptPaths, ARankIsToldByItsName) {
+    EXPECT_EQ(rankOf(rankName(3)), 3);
+    EXPECT_EQ(rankOf(rankName(511)), 511);
+    EXPECT_EQ(rankOf(kFeed), std::nullopt);
+    EXPECT_EQ(rankOf("rank"), std::nullopt);
+    EXPECT_EQ(rankOf("rank-1"), std::nullopt);
+    EXPECT_EQ(rankOf("rank1x"), std::nullopt);
+}
+
 TEST(AttemptPaths, DaemonAndWorkersNameTheSameFiles) {
     const AttemptPaths daemons = RunPaths("/runs", "r-abc23").attempt(2);
     EXPECT_EQ(daemons.directory(), "/runs/r-abc23/a2");
