@@ -7,7 +7,7 @@
 // the greatest (no null, no empty list) they are checked and skipped. Whatever else a file may hold
 // (nulls inside of lists, other encodings and types, nesting, encryption) is left to
 // Arrow's own reader: the answer is then null. Values, nulls and offsets equal Arrow's
-// (tests/unit/dataset/page_decoder_test.cpp).
+// (tests/unit/pages/page_decoder_test.cpp).
 // Threads: one at a time; buffers between calls are kept. Failure: kDataLoss without a place for
 // bytes that contradict the format; throws what libparquet throws, and std::bad_alloc where the
 // pool has no more.

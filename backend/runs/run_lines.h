@@ -87,7 +87,7 @@ class RunLines {
     /// The newest stored seq of a worker, 0 before the first.
     Result<std::int64_t> ackedSeq(std::string_view id, int attempt, std::string_view worker) const;
 
-    /// How far a worker's log has been read: an offset as engines/worker_log.h counts it.
+    /// How far a worker's log has been read: an offset as backend/job/worker_logs.h counts it.
     Result<std::int64_t> logOffset(std::string_view id, int attempt, std::string_view worker) const;
     Status setLogOffset(std::string_view id, int attempt, std::string_view worker,
                         std::int64_t offset);
