@@ -54,6 +54,15 @@ Language languageOf(const SourceFile& file) {
     return isCpp(file.path) ? Language::kCpp : isPython ? Language::kPython : Language::kShell;
 }
 
+LinePattern machinePath(std::vector<std::string> hints, const std::string& more) {
+    std::string names;
+    for (const char* name : {"home", "Users", "root", "mnt"}) {
+        names += (names.empty() ? "" : "|") + std::string(name);
+        hints.push_back("/" + std::string(name) + "/");
+    }
+    return {std::move(hints), std::regex("/(" + names + ")/\\w" + more)};
+}
+
 std::vector<Offence> checkLines(const std::vector<SourceFile>& files, const LineLaw& law) {
     std::vector<Offence> offences;
     for (const SourceFile& file : files) {

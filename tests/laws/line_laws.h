@@ -42,6 +42,10 @@ const std::vector<LineLaw>& productLaws();
 /// machine.
 const std::vector<LineLaw>& testLaws();
 
+/// A path that begins with a folder of somebody's machine, or what matches `more`. The folders
+/// stand in it by their names alone: the laws' own files hold no such path either.
+LinePattern machinePath(std::vector<std::string> hints = {}, const std::string& more = "");
+
 std::vector<Offence> checkLines(const std::vector<SourceFile>& files, const LineLaw& law);
 /// Exceptions that no line of the tree needs.
 std::vector<Offence> checkExceptions(const std::vector<SourceFile>& files, const LineLaw& law);

@@ -70,7 +70,7 @@ const std::vector<LineLaw>& productLaws() {
          products(),
          {},
          Keep::kCodeAndTexts,
-         {{"/home/", "/Users/", "/root/", "/mnt/"}, std::regex("/(home|Users|root|mnt)/\\w")},
+         machinePath(),
          "a path of one machine: take it from the environment or the configuration",
          {}},
     };

@@ -36,8 +36,7 @@ LineLaw pathLaw(Language language, std::vector<Exception> exceptions) {
             {"tests/"},
             {"tests/laws/"},
             Keep::kCodeAndTexts,
-            {{"/home/", "/Users/", "/root/", "/mnt/", "\"/tmp/"},
-             std::regex("/(home|Users|root|mnt)/\\w|\"/tmp/(?![\\w-]*XXXXXX)")},
+            machinePath({"\"/tmp/"}, "|\"/tmp/(?![\\w-]*XXXXXX)"),
             "a path of one machine: take a TempDir, or /srv where nothing is there",
             std::move(exceptions)};
 }

@@ -312,6 +312,7 @@ TEST_F(EndlessSubmits, HoldUpNeitherDownNorTheEnd) {
 TEST_F(EndlessSubmits, EndWithADaemonThatIsKilled) {
     begin(2);
     ::kill(daemonPid(), SIGKILL);
+    EXPECT_TRUE(waitUntil([&] { return living() == 0; })) << "no loader outlives its daemon";
 }
 
 TEST_F(EndlessSubmits, EndWithTheirClients) {

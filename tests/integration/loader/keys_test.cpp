@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr const char* kSpec = R"yaml(name: keys
 dataset: {path: "part-*.csv", csv_split_rows: 128, where: "value % 10 <> 7"}
@@ -77,7 +77,9 @@ struct KeyCase {
 
 using P = Proof;
 
-std::map<std::string, KeyCase> generalCases() {
+using Cases = std::map<std::string, KeyCase>;  ///< by path of the key
+
+Cases generalCases() {
     return {
         {"name", {P::kSpec, {"name=other"}, ""}},
         {"notes", {P::kSpec, {"notes=mine"}, ""}},
@@ -134,7 +136,7 @@ std::map<std::string, KeyCase> generalCases() {
     };
 }
 
-std::map<std::string, KeyCase> stepCases() {
+Cases stepCases() {
     return {
         {"recipe.name", {P::kStream, {}, "", {}, {"{name: few, ", "{name: other, "}}},
         {"recipe.enabled", {P::kStream, {"recipe.few.enabled=false"}, ""}},
@@ -188,7 +190,7 @@ std::map<std::string, KeyCase> stepCases() {
     };
 }
 
-std::map<std::string, KeyCase> featureCases() {
+Cases featureCases() {
     const std::string seen = "features.sequences.seen.";
     return {
         {"features.dense", {P::kStream, {"features.dense=[half]"}, ""}},
@@ -238,7 +240,7 @@ std::map<std::string, KeyCase> featureCases() {
     };
 }
 
-std::map<std::string, KeyCase> trainingCases() {
+Cases trainingCases() {
     const std::vector<std::string> mean = {"model={type: target_mean, keys: [user]}"};
     return {
         {"model.type", {P::kSpec, {"model.type=dlrm", "model.hidden=[]"}, ""}},
@@ -275,7 +277,7 @@ std::map<std::string, KeyCase> trainingCases() {
 
 // The same keys for every kind of side table. `set`: where --set finds the table's section.
 void addTableCases(const std::string& key, const std::string& set, const KeyCase& base,
-                   std::map<std::string, KeyCase>& all) {
+                   Cases& all) {
     const auto add = [&](const char* name, Proof proof, const char* value, const char* text) {
         KeyCase one = base;
         one.proof = proof;
@@ -294,9 +296,9 @@ void addTableCases(const std::string& key, const std::string& set, const KeyCase
     add("on_bad_row", P::kSpec, "drop", "");
 }
 
-std::map<std::string, KeyCase> tableCases() {
+Cases tableCases() {
     const std::string few = ".table=few.csv";
-    std::map<std::string, KeyCase> all;
+    Cases all;
     addTableCases("recipe.join", "recipe.joined.join",
                   {P::kSpec, {}, "", {"recipe.joined.join" + few}}, all);
     addTableCases("recipe.semi_join", "recipe.there.semi_join", {P::kSpec, {}, ""}, all);
@@ -312,8 +314,8 @@ std::map<std::string, KeyCase> tableCases() {
     return all;
 }
 
-std::map<std::string, KeyCase> cases() {
-    std::map<std::string, KeyCase> all = generalCases();
+Cases cases() {
+    Cases all = generalCases();
     for (auto part : {stepCases(), tableCases(), featureCases(), trainingCases()}) {
         all.merge(part);
     }
@@ -410,23 +412,39 @@ class KeyTable : public LoaderProgram {
         EXPECT_GT(rows.size(), 1000U);
         return rows;
     }
-    void prove(const KeyCase& one) {
-        const Json base = one.proof == P::kRefused ? Json() : resolved(one, false);
+    /// What `one` says of its key, tried: "" when it holds, else what does not.
+    std::string disproof(const KeyCase& one) {
         const Json changed = resolved(one, true);
         if (one.proof == P::kRefused) {
-            ASSERT_EQ(changed["ok"], false);
-            EXPECT_THAT(dumpJson(changed["errors"]), HasSubstr(one.text));
-            return;
+            const std::string errors = dumpJson(changed["errors"]);
+            return changed["ok"] == false && errors.find(one.text) != std::string::npos
+                       ? ""
+                       : strCat("not refused with '", one.text, "': ", errors);
         }
-        ASSERT_EQ(base["ok"], true) << dumpJson(base["errors"]);
-        ASSERT_EQ(changed["ok"], true) << dumpJson(changed["errors"]);
-        EXPECT_NE(base["runs"][0]["resolved_spec"], changed["runs"][0]["resolved_spec"]);
-        if (one.proof == P::kStream) {
-            EXPECT_NE(streamed(one, false), streamed(one, true));
+        const Json base = resolved(one, false);
+        if (base["ok"] != true || changed["ok"] != true) {
+            return strCat("refused: ", dumpJson(base["errors"]), " ", dumpJson(changed["errors"]));
         }
-        if (one.proof == P::kTable) {
-            EXPECT_NE(exported(one, false), exported(one, true));
+        if (base["runs"][0]["resolved_spec"] == changed["runs"][0]["resolved_spec"]) {
+            return "the resolved spec stays the same";
         }
+        if (one.proof == P::kStream && streamed(one, false) == streamed(one, true)) {
+            return "the same rows, values and order are streamed";
+        }
+        const bool isSameTable =
+            one.proof == P::kTable && exported(one, false) == exported(one, true);
+        return isSameTable ? "the same table is exported" : "";
+    }
+    /// The keys among `some` without the effect that their case names, and what was found.
+    std::map<std::string, std::string> withoutEffect(const Cases& some) {
+        std::map<std::string, std::string> found;
+        for (const auto& [path, one] : some) {
+            SCOPED_TRACE(path);
+            if (const std::string why = disproof(one); !why.empty()) {
+                found[path] = why;
+            }
+        }
+        return found;
     }
 
  private:
@@ -451,38 +469,23 @@ TEST_F(KeyTable, EveryKeyHasACaseHereOrKeysBelowIt) {
 }
 
 TEST_F(KeyTable, EveryGeneralKeyHasAnEffectOrIsRefused) {
-    for (const auto& [path, one] : generalCases()) {
-        SCOPED_TRACE(path);
-        prove(one);
-    }
+    EXPECT_THAT(withoutEffect(generalCases()), IsEmpty());
 }
 
 TEST_F(KeyTable, EveryKeyOfAStepHasAnEffectOrIsRefused) {
-    for (const auto& [path, one] : stepCases()) {
-        SCOPED_TRACE(path);
-        prove(one);
-    }
+    EXPECT_THAT(withoutEffect(stepCases()), IsEmpty());
 }
 
 TEST_F(KeyTable, EveryKeyOfASideTablesCsvHasAnEffectOrIsRefused) {
-    for (const auto& [path, one] : tableCases()) {
-        SCOPED_TRACE(path);
-        prove(one);
-    }
+    EXPECT_THAT(withoutEffect(tableCases()), IsEmpty());
 }
 
 TEST_F(KeyTable, EveryKeyOfFeaturesAndBatchesHasAnEffectOrIsRefused) {
-    for (const auto& [path, one] : featureCases()) {
-        SCOPED_TRACE(path);
-        prove(one);
-    }
+    EXPECT_THAT(withoutEffect(featureCases()), IsEmpty());
 }
 
 TEST_F(KeyTable, EveryKeyOfTrainingHasAnEffectOrIsRefused) {
-    for (const auto& [path, one] : trainingCases()) {
-        SCOPED_TRACE(path);
-        prove(one);
-    }
+    EXPECT_THAT(withoutEffect(trainingCases()), IsEmpty());
 }
 
 TEST_F(KeyTable, RunsAreRefusedAsCheckRefusesThem) {
