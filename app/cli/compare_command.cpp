@@ -18,9 +18,9 @@
 namespace millrace::cli {
 namespace {
 
-using client::RunDetail;
-using client::RunSummary;
 using tui::Tone;
+using values::RunDetail;
+using values::RunSummary;
 
 constexpr int kCompareMax = 100;
 /// More runs than this stand in rows, fewer side by side in columns.
@@ -47,8 +47,8 @@ std::vector<std::string> metricNames(const std::vector<RunDetail>& runs, const P
     }
     std::set<std::string> names;
     for (const RunDetail& run : runs) {
-        for (const client::MetricPoint& point : run.summary.latestMetrics) {
-            const bool isEval = session::isEvalMetric(point.name) &&
+        for (const values::RunFigure& point : run.summary.latestMetrics) {
+            const bool isEval = values::isEvalMetric(point.name) &&
                                 !session::isInternalMetric(point.name, point.value);
             if (isEval || point.name == session::metric::kLoss || point.name == kRate ||
                 point.name == session::metric::kInputStallPercent) {
@@ -62,10 +62,10 @@ std::vector<std::string> metricNames(const std::vector<RunDetail>& runs, const P
 Result<std::vector<RunDetail>> chosenRuns(client::DaemonClient& daemon, const ParsedArgs& args) {
     std::vector<std::string> words = args.words;
     if (args.has("--filter")) {
-        client::ListRequest request;
+        values::ListRequest request;
         request.filter = args.text("--filter");
         request.pageSize = kCompareMax;
-        Result<client::RunPage> page = daemon.list(request);
+        Result<values::RunPage> page = daemon.list(request);
         RETURN_IF_ERROR(page.status());
         std::reverse(page->runs.begin(), page->runs.end());  // it came newest first
         std::stable_sort(
@@ -100,8 +100,8 @@ void addMetric(const Comparison& all, const std::string& name, auto addRow) {
     const auto lastOf = [&](std::size_t i) {
         const session::BestAndLast* figures = all.figuresOf(i, name);
         return figures != nullptr ? textOf(figures->last)
-               : name == kRate    ? tui::numberText(all.summaries[i].meanRate)
-                                  : tui::numberText(all.summaries[i].metric(name));
+               : name == kRate    ? session::numberText(all.summaries[i].meanRate)
+                                  : session::numberText(all.summaries[i].metric(name));
     };
     addRow(hasSteps && hasBest ? name + " (last)"
            : name == kRate     ? std::string("samples/s (mean)")

@@ -42,9 +42,9 @@ std::vector<std::string> less(std::vector<std::string> from, std::vector<std::st
 
 }  // namespace
 
-std::vector<Difference> differencesOf(const std::vector<client::RunDetail>& runs) {
+std::vector<Difference> differencesOf(const std::vector<values::RunDetail>& runs) {
     std::set<std::string> keys;
-    for (const client::RunDetail& run : runs) {
+    for (const values::RunDetail& run : runs) {
         for (const auto& [key, value] : run.params) {
             keys.insert(key);
         }
@@ -52,7 +52,7 @@ std::vector<Difference> differencesOf(const std::vector<client::RunDetail>& runs
     std::vector<Difference> all;
     for (const std::string& key : keys) {
         Difference difference{key, {}};
-        for (const client::RunDetail& run : runs) {
+        for (const values::RunDetail& run : runs) {
             const auto found = run.params.find(key);
             difference.values.push_back(found == run.params.end() ? "-" : found->second);
         }
@@ -88,19 +88,19 @@ std::string besideBase(const Difference& difference, std::size_t run, std::size_
     }
     const auto items = itemsOf(value);
     const bool isList = value != "-" && items.has_value();
-    return isList ? tui::countText(static_cast<std::int64_t>(items->size()), "item") : value;
+    return isList ? session::countText(static_cast<std::int64_t>(items->size()), "item") : value;
 }
 
-Figures readFigures(client::DaemonClient& daemon, const std::vector<client::RunSummary>& runs,
+Figures readFigures(client::DaemonClient& daemon, const std::vector<values::RunSummary>& runs,
                     const std::vector<std::string>& metrics) {
     Figures figures;
-    for (const client::RunSummary& run : runs) {
+    for (const values::RunSummary& run : runs) {
         client::MetricRangeRequest request;
         request.run = run.id;
         request.maxPoints = kFigurePoints;
         for (const std::string& name : metrics) {
-            const bool isWanted = session::isEvalMetric(name) || session::isTrainMetric(name);
-            const client::MetricPoint *newest = run.newest(name), *best = run.best(name);
+            const bool isWanted = values::isEvalMetric(name) || session::isTrainMetric(name);
+            const values::RunFigure *newest = run.newest(name), *best = run.best(name);
             if (newest != nullptr && best != nullptr) {
                 figures[run.id][name] = {session::StepValue{best->value, best->step},
                                          session::StepValue{newest->value, newest->step}};
@@ -130,12 +130,12 @@ const session::BestAndLast* find(const Figures& figures, const std::string& runI
 }
 
 std::string textOf(const std::optional<session::StepValue>& value) {
-    return value ? strCat(tui::numberText(value->value), " @", value->step) : "-";
+    return value ? strCat(session::numberText(value->value), " @", value->step) : "-";
 }
 
-bool areOfOneStream(const std::vector<client::RunSummary>& runs) {
+bool areOfOneStream(const std::vector<values::RunSummary>& runs) {
     std::set<std::string> streams;
-    for (const client::RunSummary& run : runs) {
+    for (const values::RunSummary& run : runs) {
         if (!run.streamHash.empty()) {
             streams.insert(run.streamHash);
         }

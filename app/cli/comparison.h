@@ -16,7 +16,7 @@ struct Difference {
     std::string key;
     std::vector<std::string> values;  ///< one a run, "-" where it has none
 };
-std::vector<Difference> differencesOf(const std::vector<client::RunDetail>& runs);
+std::vector<Difference> differencesOf(const std::vector<values::RunDetail>& runs);
 
 /// "+tailnum -origin": what a list has more and less than another one, "other order" where it is
 /// only that. Nothing where not both are lists; "-" stands for none.
@@ -28,7 +28,7 @@ std::string besideBase(const Difference& difference, std::size_t run, std::size_
 using Figures = std::map<std::string, std::map<std::string, session::BestAndLast>>;
 /// Of the metrics that say something by their best value; series are read only of those whose best
 /// the daemon does not keep. A run whose series cannot be read has none.
-Figures readFigures(client::DaemonClient& daemon, const std::vector<client::RunSummary>& runs,
+Figures readFigures(client::DaemonClient& daemon, const std::vector<values::RunSummary>& runs,
                     const std::vector<std::string>& metrics);
 /// Null where there is none.
 const session::BestAndLast* find(const Figures& figures, const std::string& runId,
@@ -38,6 +38,6 @@ std::string textOf(const std::optional<session::StepValue>& value);
 
 /// False where two runs are known to have trained on other rows, features or in another order:
 /// their losses say nothing of each other.
-bool areOfOneStream(const std::vector<client::RunSummary>& runs);
+bool areOfOneStream(const std::vector<values::RunSummary>& runs);
 
 }  // namespace millrace::cli

@@ -18,7 +18,7 @@ using tui::Tone;
 
 constexpr int kStartPolls = 100, kPollMs = 50;
 
-Json statusJson(const client::DaemonStatus& status) {
+Json statusJson(const values::DaemonStatus& status) {
     return {{"version", status.version},
             {"pid", status.pid},
             {"started", jsonTime(status.startedMs)},
@@ -31,7 +31,7 @@ Json statusJson(const client::DaemonStatus& status) {
             {"warnings", status.warnings}};
 }
 
-void printStatus(CliContext& context, const ParsedArgs& args, const client::DaemonStatus& status,
+void printStatus(CliContext& context, const ParsedArgs& args, const values::DaemonStatus& status,
                  bool wasThere) {
     if (args.isJson()) {
         printDocument(context, {{"daemon", statusJson(status)}, {"was_running", wasThere}});
@@ -41,7 +41,7 @@ void printStatus(CliContext& context, const ParsedArgs& args, const client::Daem
                 << " at " << status.address << " (pid " << status.pid << ", runs in "
                 << status.stateDir << ")\n";
     if (wasThere && status.runsRunning + status.runsQueued > 0) {
-        context.out << tui::countText(status.runsRunning, "run") << " running, "
+        context.out << session::countText(status.runsRunning, "run") << " running, "
                     << status.runsQueued << " queued\n";
     }
     for (const std::string& warning : status.warnings) {
@@ -67,7 +67,7 @@ std::vector<std::string> daemonArguments(const CliContext& context, const Parsed
 }
 
 // The daemon goes to the background by itself and its starter ends when it serves.
-Result<client::DaemonStatus> startDaemon(CliContext& context, const ParsedArgs& args,
+Result<values::DaemonStatus> startDaemon(CliContext& context, const ParsedArgs& args,
                                          const Address& address) {
     SubprocessOptions options;
     options.argv = daemonArguments(context, args, address);
@@ -78,7 +78,7 @@ Result<client::DaemonStatus> startDaemon(CliContext& context, const ParsedArgs& 
         return failedPrecondition("the daemon did not start (exit code ", code,
                                   "); its sentence stands above");
     }
-    Result<client::DaemonStatus> status = unavailable("");
+    Result<values::DaemonStatus> status = unavailable("");
     for (int poll = 0; poll < kStartPolls; ++poll) {
         status = context.connect(address)->status();
         if (status.status().code() != absl::StatusCode::kUnavailable) {
@@ -89,7 +89,7 @@ Result<client::DaemonStatus> startDaemon(CliContext& context, const ParsedArgs& 
     return status;
 }
 
-std::string gpuText(const client::NodeInfo& node) {
+std::string gpuText(const values::NodeInfo& node) {
     if (node.gpus.empty()) {
         return "no GPU";
     }
@@ -98,7 +98,7 @@ std::string gpuText(const client::NodeInfo& node) {
 }
 
 // The first sample of the daemon's own node; nothing when none comes within two seconds.
-std::optional<client::NodeSample> firstSample(client::DaemonClient& daemon, const Clock& clock) {
+std::optional<values::NodeSample> firstSample(client::DaemonClient& daemon, const Clock& clock) {
     session::FollowOptions options;
     options.withRuns = false;
     options.withTelemetry = true;
@@ -123,7 +123,7 @@ int runUp(CliContext& context, const ParsedArgs& args) {
     if (!address.ok()) {
         return failUsage(context, messageOf(address.status()));
     }
-    const Result<client::DaemonStatus> there = context.connect(*address)->status();
+    const Result<values::DaemonStatus> there = context.connect(*address)->status();
     if (there.ok()) {
         printStatus(context, args, *there, true);
         return kExitOk;
@@ -131,7 +131,7 @@ int runUp(CliContext& context, const ParsedArgs& args) {
     if (there.status().code() != absl::StatusCode::kUnavailable) {
         return fail(context, there.status());
     }
-    const Result<client::DaemonStatus> started = startDaemon(context, args, *address);
+    const Result<values::DaemonStatus> started = startDaemon(context, args, *address);
     if (!started.ok()) {
         return fail(context, started.status());
     }
@@ -144,7 +144,7 @@ int runDown(CliContext& context, const ParsedArgs& args) {
     if (!address.ok()) {
         return failUsage(context, messageOf(address.status()));
     }
-    const Result<client::DownReport> report =
+    const Result<values::DownReport> report =
         context.connect(*address)->down(args.number("--grace", 0));
     const bool wasThere = report.status().code() != absl::StatusCode::kUnavailable;
     if (wasThere && !report.ok()) {
@@ -156,7 +156,7 @@ int runDown(CliContext& context, const ParsedArgs& args) {
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
     }
-    const client::DownReport done = wasThere ? *report : client::DownReport{};
+    const values::DownReport done = wasThere ? *report : values::DownReport{};
     if (args.isJson()) {
         printDocument(context, {{"was_running", wasThere},
                                 {"runs_stopped", done.runsStopped},
@@ -166,14 +166,14 @@ int runDown(CliContext& context, const ParsedArgs& args) {
     } else if (!wasThere) {
         context.out << "no daemon was running at " << address->text() << '\n';
     } else {
-        context.out << "stopped: " << tui::countText(done.runsStopped - done.runsLeft, "run")
-                    << " with a checkpoint, " << tui::countText(done.workersEnded, "worker")
-                    << " ended, " << tui::countText(done.runsQueued, "run")
+        context.out << "stopped: " << session::countText(done.runsStopped - done.runsLeft, "run")
+                    << " with a checkpoint, " << session::countText(done.workersEnded, "worker")
+                    << " ended, " << session::countText(done.runsQueued, "run")
                     << (done.runsQueued == 1 ? " stays queued\n" : " stay queued\n");
     }
     if (done.runsLeft > 0) {
         return fail(context,
-                    deadlineExceeded(tui::countText(done.runsLeft, "run"),
+                    deadlineExceeded(session::countText(done.runsLeft, "run"),
                                      " did not end in time; the next daemon ('millrace up') "
                                      "takes over what is left"));
     }
@@ -189,7 +189,7 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
     if (!nodes.ok()) {
         return fail(context, nodes.status());
     }
-    const std::optional<client::NodeSample> sample = firstSample(**daemon, context.clock);
+    const std::optional<values::NodeSample> sample = firstSample(**daemon, context.clock);
     if (args.isJson()) {
         Json list = jsonList(*nodes);
         for (Json& node : list) {
@@ -208,19 +208,19 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
                  {"VERSION", Align::kLeft, 5, 2},
                  {"CPU MODEL", Align::kLeft, 12, 4},
                  {"UP", Align::kRight, 6, 1}});
-    for (const client::NodeInfo& node : *nodes) {
+    for (const values::NodeInfo& node : *nodes) {
         const bool isSampled = sample && sample->node == node.name;
-        table.add(
-            {{node.name, Tone::kStrong},
-             node.isHead ? "head" : "node",
-             std::to_string(node.cores),
-             isSampled ? tui::percentText(sample->cpuPercent) : "n/a",
-             isSampled ? tui::usedText(sample->memoryUsedBytes, sample->memoryTotalBytes)
-                       : formatBytes(static_cast<double>(node.memoryBytes)),
-             {gpuText(node), node.gpus.empty() ? Tone::kDim : Tone::kPlain},
-             node.version,
-             node.cpuModel,
-             tui::clockText(static_cast<double>(context.clock.wallMs() - node.startedMs) / 1e3)});
+        table.add({{node.name, Tone::kStrong},
+                   node.isHead ? "head" : "node",
+                   std::to_string(node.cores),
+                   isSampled ? session::percentText(sample->cpuPercent) : "n/a",
+                   isSampled ? session::usedText(sample->memoryUsedBytes, sample->memoryTotalBytes)
+                             : formatBytes(static_cast<double>(node.memoryBytes)),
+                   {gpuText(node), node.gpus.empty() ? Tone::kDim : Tone::kPlain},
+                   node.version,
+                   node.cpuModel,
+                   session::clockText(static_cast<double>(context.clock.wallMs() - node.startedMs) /
+                                      1e3)});
     }
     context.out << table.render(context.terminal);
     return kExitOk;

@@ -11,8 +11,8 @@ namespace {
 using tui::Tone;
 
 struct Findings {
-    client::DaemonStatus daemon;
-    client::StoreCheck store;
+    values::DaemonStatus daemon;
+    values::StoreCheck store;
     bool isWhole = false;
 
     bool isWell() const { return daemon.warnings.empty() && store.damage.empty(); }
@@ -50,7 +50,7 @@ void show(CliContext& context, const Findings& found) {
         line(Tone::kBad, "damage:", damage);
     }
     const std::string place =
-        strCat(found.store.path, " (", tui::countText(found.store.runs, "run"), ", ",
+        strCat(found.store.path, " (", session::countText(found.store.runs, "run"), ", ",
                formatBytes(static_cast<double>(found.store.bytes)), ")");
     if (!found.store.damage.empty()) {
         line(Tone::kBad, "damaged:",
@@ -58,7 +58,7 @@ void show(CliContext& context, const Findings& found) {
     } else {
         line(Tone::kGood, "sound:",
              strCat(place, found.isWhole ? ", looked through whole" : "", ", in ",
-                    tui::shortNumber(found.store.seconds), " s"));
+                    session::shortNumber(found.store.seconds), " s"));
     }
 }
 

@@ -22,9 +22,9 @@ struct Outcome {
     Status status;
 };
 
-std::vector<std::string> idsOf(const std::vector<client::RunSummary>& runs) {
+std::vector<std::string> idsOf(const std::vector<values::RunSummary>& runs) {
     std::vector<std::string> ids;
-    for (const client::RunSummary& run : runs) {
+    for (const values::RunSummary& run : runs) {
         ids.push_back(run.id);
     }
     return ids;
@@ -32,7 +32,7 @@ std::vector<std::string> idsOf(const std::vector<client::RunSummary>& runs) {
 
 session::LiveModel modelOf(client::DaemonClient& daemon, const FollowJob& job) {
     session::LiveModel model = job.isQuiet ? session::LiveModel() : modelWithNodes(daemon);
-    for (const client::RunSummary& run : job.runs) {
+    for (const values::RunSummary& run : job.runs) {
         model.runs[run.id].summary = run;
     }
     return model;
@@ -97,10 +97,10 @@ Outcome followInLines(CliContext& context, client::DaemonClient& daemon, const F
 }
 
 // The runs as they are now, in the order in which they were asked for.
-std::vector<client::RunDetail> lastWord(client::DaemonClient& daemon, const FollowJob& job) {
-    std::vector<client::RunDetail> details;
-    for (const client::RunSummary& run : job.runs) {
-        Result<client::RunDetail> detail = daemon.get(run.id);
+std::vector<values::RunDetail> lastWord(client::DaemonClient& daemon, const FollowJob& job) {
+    std::vector<values::RunDetail> details;
+    for (const values::RunSummary& run : job.runs) {
+        Result<values::RunDetail> detail = daemon.get(run.id);
         if (detail.ok()) {
             details.push_back(*std::move(detail));
         } else {
@@ -111,10 +111,10 @@ std::vector<client::RunDetail> lastWord(client::DaemonClient& daemon, const Foll
     return details;
 }
 
-void printEnd(CliContext& context, const std::vector<client::RunDetail>& details,
+void printEnd(CliContext& context, const std::vector<values::RunDetail>& details,
               const Outcome& outcome, int code) {
     Json runs = Json::array();
-    for (const client::RunDetail& detail : details) {
+    for (const values::RunDetail& detail : details) {
         Json run = jsonOf(detail.summary);
         run["receipt"] = detail.receipt ? jsonOf(*detail.receipt) : Json();
         run["weights_hash"] = detail.weightsHash.empty() ? Json() : Json(detail.weightsHash);
@@ -130,10 +130,10 @@ void printEnd(CliContext& context, const std::vector<client::RunDetail>& details
                         {"runs", runs}});
 }
 
-void sayLeft(CliContext& context, const std::vector<client::RunSummary>& runs) {
+void sayLeft(CliContext& context, const std::vector<values::RunSummary>& runs) {
     std::string ids;
-    for (const client::RunSummary& run : runs) {
-        if (!client::isEnded(run.state)) {
+    for (const values::RunSummary& run : runs) {
+        if (!values::isEnded(run.state)) {
             ids += " " + run.id;
         }
     }
@@ -156,20 +156,20 @@ FollowForm followForm(const CliContext& context, bool isJson, bool isPlain) {
 session::LiveModel modelWithNodes(client::DaemonClient& daemon) {
     session::LiveModel model;
     if (const auto nodes = daemon.nodes(); nodes.ok()) {
-        for (const client::NodeInfo& node : *nodes) {
+        for (const values::NodeInfo& node : *nodes) {
             model.nodes[node.name].info = node;
         }
     }
     return model;
 }
 
-ExitCode exitCodeOf(const std::vector<client::RunSummary>& runs) {
-    const auto any = [&](client::RunState state) {
+ExitCode exitCodeOf(const std::vector<values::RunSummary>& runs) {
+    const auto any = [&](values::RunState state) {
         return std::any_of(runs.begin(), runs.end(),
-                           [&](const client::RunSummary& run) { return run.state == state; });
+                           [&](const values::RunSummary& run) { return run.state == state; });
     };
-    return any(client::RunState::kFailed)      ? kExitRunFailed
-           : any(client::RunState::kCancelled) ? kExitCancelled
+    return any(values::RunState::kFailed)      ? kExitRunFailed
+           : any(values::RunState::kCancelled) ? kExitCancelled
                                                : kExitOk;
 }
 
@@ -186,9 +186,9 @@ int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJo
     if (!isShown) {
         outcome = followInLines(context, daemon, job);
     }
-    const std::vector<client::RunDetail> details = lastWord(daemon, job);
-    std::vector<client::RunSummary> runs;
-    for (const client::RunDetail& detail : details) {
+    const std::vector<values::RunDetail> details = lastWord(daemon, job);
+    std::vector<values::RunSummary> runs;
+    for (const values::RunDetail& detail : details) {
         runs.push_back(detail.summary);
     }
     int code = exitCodeOf(runs);
@@ -203,8 +203,8 @@ int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJo
         sayLeft(context, runs);
     } else if (job.printsResult && outcome.ending == Ending::kAllEnded) {
         context.out << '\n' << resultTable(runs, context.terminal);
-        for (const client::RunSummary& run : runs) {
-            if (run.state == client::RunState::kFailed) {
+        for (const values::RunSummary& run : runs) {
+            if (run.state == values::RunState::kFailed) {
                 context.err << paint(context.errorTerminal, tui::Tone::kBad, run.id) << ": "
                             << shown(context.errorTerminal, run.exitReason) << '\n';
             }

@@ -11,7 +11,7 @@ namespace millrace::cli {
 enum class FollowForm { kScreen, kLines, kJson };
 
 struct FollowJob {
-    std::vector<client::RunSummary> runs;
+    std::vector<values::RunSummary> runs;
     FollowForm form = FollowForm::kLines;
     bool leavesAtEnd = true;   ///< the full-screen view closes by itself
     bool printsResult = true;  ///< a table at the end
@@ -29,6 +29,6 @@ session::LiveModel modelWithNodes(client::DaemonClient& daemon);
 int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJob& job);
 
 /// 5 when a run failed, else 3 when one was cancelled, else 0 (also while runs still go).
-ExitCode exitCodeOf(const std::vector<client::RunSummary>& runs);
+ExitCode exitCodeOf(const std::vector<values::RunSummary>& runs);
 
 }  // namespace millrace::cli

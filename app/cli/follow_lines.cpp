@@ -21,20 +21,20 @@ std::string machineText(const session::LiveNode* node) {
     if (node == nullptr || node->receivedMs == 0) {
         return "";
     }
-    std::string text = "  cpu " + tui::percentText(node->sample.cpuPercent);
+    std::string text = "  cpu " + session::percentText(node->sample.cpuPercent);
     return node->sample.gpus.empty() ? text : text + "  gpu " + tui::gpuText(*node);
 }
 
 // "vm: 2 cores, AMD EPYC, no GPU (no NVIDIA driver)": what trains.
-std::string introduction(const client::NodeInfo& node) {
-    std::string text = strCat(node.name, ": ", tui::countText(node.cores, "core"));
+std::string introduction(const values::NodeInfo& node) {
+    std::string text = strCat(node.name, ": ", session::countText(node.cores, "core"));
     if (!node.cpuModel.empty()) {
         text += ", " + node.cpuModel;
     }
     if (node.gpus.empty()) {
         return text + ", " + tui::noGpuText(node);
     }
-    for (const client::GpuInfo& gpu : node.gpus) {
+    for (const values::GpuInfo& gpu : node.gpus) {
         text += ", " + gpu.name;
     }
     return text;
@@ -42,48 +42,48 @@ std::string introduction(const client::NodeInfo& node) {
 
 std::string progressText(const session::LiveRun& run, const session::LiveNode* node,
                          std::int64_t nowMs) {
-    const client::Progress& progress = run.summary.progress;
+    const values::Progress& progress = run.summary.progress;
     std::string text = "step " + tui::stepText(progress);
     if (const auto done = session::shareDone(run.summary)) {
-        text += " (" + tui::percentText(*done * 100) + ")";
+        text += " (" + session::percentText(*done * 100) + ")";
     }
     if (progress.epochs > 1) {
         strAppend(&text, "  epoch ", std::min(progress.epoch + 1, progress.epochs), "/",
                   progress.epochs);
     }
     if (const auto loss = run.metric(session::metric::kLoss)) {
-        text += "  loss " + tui::numberText(loss);
+        text += "  loss " + session::numberText(loss);
     }
     if (const auto rate = run.metric(session::metric::kSamplesPerSecond)) {
-        text += "  " + tui::numberText(rate) + " " +
-                tui::withAge(session::metricLabel(session::metric::kSamplesPerSecond),
-                             run.oldRatesSeconds(nowMs));
+        text += "  " + session::numberText(rate) + " " +
+                session::withAge(session::metricLabel(session::metric::kSamplesPerSecond),
+                                 run.oldRatesSeconds(nowMs));
     }
     if (const auto stall = run.stallPercent()) {
-        text += "  stall " + tui::percentText(stall);
+        text += "  stall " + session::percentText(stall);
     }
     text += machineText(node);
     if (const auto left = run.secondsLeft(nowMs)) {
-        text += "  ETA " + tui::clockText(left);
+        text += "  ETA " + session::clockText(left);
     }
     return text;
 }
 
 // What makes another line: not the figure behind the colon of what a run waits for ("reads its
 // checkpoints: 1.2 GB so far").
-std::string newsOf(const client::RunSummary& run) {
-    const bool hasEnded = client::isEnded(run.state);
+std::string newsOf(const values::RunSummary& run) {
+    const bool hasEnded = values::isEnded(run.state);
     return strCat(run.stateWord(), "\n", run.attempt, "\n", hasEnded ? "" : run.trouble, "\n",
                   run.exitReason, "\n", run.queuedReason.substr(0, run.queuedReason.find(':')));
 }
 
-std::string stateText(const client::RunSummary& run) {
+std::string stateText(const values::RunSummary& run) {
     std::string text(run.stateWord());
-    const bool hasReason = run.state != client::RunState::kStopping || !run.trouble.empty();
+    const bool hasReason = run.state != values::RunState::kStopping || !run.trouble.empty();
     if (hasReason && !run.reason().empty()) {
         text += ": " + run.reason();
     }
-    if (run.state == client::RunState::kStarting && run.attempt > 1) {
+    if (run.state == values::RunState::kStarting && run.attempt > 1) {
         strAppend(&text, " (attempt ", run.attempt, ")");
     }
     return text;
@@ -91,8 +91,9 @@ std::string stateText(const client::RunSummary& run) {
 
 }  // namespace
 
-void LinePrinter::line(const client::RunSummary& run, const std::string& text) {
-    context_.out << paint(context_.terminal, Tone::kDim, tui::timeOfDay(context_.clock.wallMs()))
+void LinePrinter::line(const values::RunSummary& run, const std::string& text) {
+    context_.out << paint(context_.terminal, Tone::kDim,
+                          session::timeOfDay(context_.clock.wallMs()))
                  << "  " << paint(context_.terminal, Tone::kAccent, run.id) << "  "
                  << shown(context_.terminal,
                           tui::padRight(run.variation.empty() ? run.name : run.variation, 14))
@@ -105,19 +106,20 @@ void LinePrinter::introduce(const session::LiveNode* node) {
         !introduced_.insert(node->info.name).second) {
         return;
     }
-    context_.out << paint(context_.terminal, Tone::kDim, tui::timeOfDay(context_.clock.wallMs()))
+    context_.out << paint(context_.terminal, Tone::kDim,
+                          session::timeOfDay(context_.clock.wallMs()))
                  << "  " << shown(context_.terminal, introduction(node->info)) << '\n';
 }
 
 void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* node) {
-    const client::RunSummary& summary = run.summary;
-    if (!client::isEnded(summary.state)) {
+    const values::RunSummary& summary = run.summary;
+    if (!values::isEnded(summary.state)) {
         introduce(node);
     }
     const std::string news = newsOf(summary);
     if (std::exchange(lastState_[summary.id], news) != news) {
         const std::string state = stateText(summary);
-        if (!isQuiet_ || client::isEnded(summary.state)) {
+        if (!isQuiet_ || values::isEnded(summary.state)) {
             line(summary,
                  paint(context_.terminal, tui::toneOf(summary), shown(context_.terminal, state)));
         }
@@ -125,7 +127,7 @@ void LinePrinter::takeRun(const session::LiveRun& run, const session::LiveNode* 
         return;
     }
     const std::int64_t nowNs = context_.clock.steadyNs();
-    if (isQuiet_ || summary.progress.step == 0 || client::isEnded(summary.state) ||
+    if (isQuiet_ || summary.progress.step == 0 || values::isEnded(summary.state) ||
         nowNs - lastLineNs_[summary.id] < kLineEveryNs) {
         return;
     }
@@ -149,10 +151,10 @@ void LinePrinter::takeMetrics(const session::MetricsAdded& added, const session:
         for (const values::MetricValue& value : line.values) {
             const std::string& name = added.names->at(value.key);
             const bool isShown = std::find(names.begin(), names.end(), name) != names.end();
-            if (isShown && session::isEvalMetric(name) &&
+            if (isShown && values::isEvalMetric(name) &&
                 !session::isInternalMetric(name, value.value)) {
                 evaluations[line.step] += strCat("  ", session::metricLabel(name).substr(5), " ",
-                                                 tui::numberText(value.value));
+                                                 session::numberText(value.value));
             }
         }
     }
@@ -188,7 +190,7 @@ void LinePrinter::take(const session::FollowEvent& event, const session::LiveMod
     }
 }
 
-void JsonPrinter::takeRun(const client::RunSummary& run) {
+void JsonPrinter::takeRun(const values::RunSummary& run) {
     const std::string news = strCat(newsOf(run), "\n", run.standsSinceMs);
     if (std::exchange(lastState_[run.id], news) != news) {
         const Json whole = jsonOf(run);

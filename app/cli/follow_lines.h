@@ -27,7 +27,7 @@ class LinePrinter final : public FollowPrinter {
     void takeRun(const session::LiveRun& run, const session::LiveNode* node);
     void takeMetrics(const session::MetricsAdded& added, const session::LiveModel& model);
     void takeLink(const session::Link& link);
-    void line(const client::RunSummary& run, const std::string& text);
+    void line(const values::RunSummary& run, const std::string& text);
 
     CliContext& context_;
     bool isQuiet_;
@@ -45,7 +45,7 @@ class JsonPrinter final : public FollowPrinter {
     void take(const session::FollowEvent& event, const session::LiveModel& model) override;
 
  private:
-    void takeRun(const client::RunSummary& run);
+    void takeRun(const values::RunSummary& run);
 
     CliContext& context_;
     std::map<std::string, std::string> lastState_;

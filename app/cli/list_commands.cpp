@@ -20,8 +20,8 @@
 namespace millrace::cli {
 namespace {
 
-using client::RunSummary;
 using tui::Tone;
+using values::RunSummary;
 
 constexpr int kDefaultLimit = 50, kPageMax = 1000, kDefaultPoints = 2000, kFewestPoints = 4;
 
@@ -31,15 +31,15 @@ struct ListColumn {
 };
 
 // "0.7934 @390": the value and its step.
-std::string pointText(const client::MetricPoint* point) {
+std::string pointText(const values::RunFigure* point) {
     return point == nullptr ? "-" : textOf(session::StepValue{point->value, point->step});
 }
 
 ListColumn metricColumn(const std::string& title, const std::string& metric, int drop) {
     return {{title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
-                const bool hasStep = session::isEvalMetric(metric);
+                const bool hasStep = values::isEvalMetric(metric);
                 return TableCell(hasStep ? pointText(run.newest(metric))
-                                         : tui::numberText(run.metric(metric)));
+                                         : session::numberText(run.metric(metric)));
             }};
 }
 
@@ -51,8 +51,8 @@ ListColumn bestColumn(const std::string& title, const std::string& metric, int d
 
 // Of a run that has ended the mean; of one that goes on the newest, with its age where it is old.
 std::string rateText(const RunSummary& run, std::int64_t nowMs) {
-    const std::string rate = tui::numberText(run.rate());
-    return rate == "-" ? rate : tui::withAge(rate, session::oldRateSeconds(run, nowMs));
+    const std::string rate = session::numberText(run.rate());
+    return rate == "-" ? rate : session::withAge(rate, session::oldRateSeconds(run, nowMs));
 }
 
 using Cell = TableCell;
@@ -99,12 +99,12 @@ const std::map<std::string, ListColumn>& knownColumns() {
         {"created",
          {{"CREATED", Align::kRight, 8, 1},
           [](Run r, Context c) {
-              return Cell(tui::ageText(r.createdMs, c.clock.wallMs()), Tone::kDim);
+              return Cell(session::ageText(r.createdMs, c.clock.wallMs()), Tone::kDim);
           }}},
         {"reason",
          {{"WHY", Align::kLeft, 12, 3, true},
           [](Run r, Context) {
-              const bool isTrouble = !r.trouble.empty() && !client::isEnded(r.state);
+              const bool isTrouble = !r.trouble.empty() && !values::isEnded(r.state);
               return Cell(r.reason(), isTrouble ? tui::toneOf(r) : Tone::kDim);
           }}},
     };
@@ -160,12 +160,12 @@ Result<std::vector<ListColumn>> columnsOf(const ParsedArgs& args) {
 }
 
 // Pages until `limit` runs are there.
-Result<client::RunPage> listRuns(client::DaemonClient& daemon, client::ListRequest request,
+Result<values::RunPage> listRuns(client::DaemonClient& daemon, values::ListRequest request,
                                  int limit) {
-    client::RunPage all;
+    values::RunPage all;
     while (static_cast<int>(all.runs.size()) < limit) {
         request.pageSize = std::min(kPageMax, limit - static_cast<int>(all.runs.size()));
-        ASSIGN_OR_RETURN(client::RunPage page, daemon.list(request));
+        ASSIGN_OR_RETURN(values::RunPage page, daemon.list(request));
         all.runs.insert(all.runs.end(), std::make_move_iterator(page.runs.begin()),
                         std::make_move_iterator(page.runs.end()));
         all.total = page.total;
@@ -206,7 +206,7 @@ std::string caretBelow(const std::string& filter, std::string_view message) {
            "^\n";
 }
 
-int printRuns(CliContext& context, const client::RunPage& page,
+int printRuns(CliContext& context, const values::RunPage& page,
               const std::vector<ListColumn>& columns, bool isFiltered) {
     if (page.runs.empty()) {
         context.err << (isFiltered ? "no run matches the filter\n"
@@ -236,7 +236,7 @@ int printRuns(CliContext& context, const client::RunPage& page,
 
 // "12.5 (rank 3)".
 TableCell endCell(double value, int rank) {
-    return TableCell(strCat(tui::shortNumber(value), " (rank ", rank, ")"));
+    return TableCell(strCat(session::shortNumber(value), " (rank ", rank, ")"));
 }
 
 // Where ranks differ: both ends and who holds them, step by step and over all that is shown.
@@ -257,15 +257,15 @@ void printRanks(CliContext& context, const client::MetricSeries& series) {
             point.ranks.value_or(values::RankSpread{point.value, point.value, 0, 0, 1});
         table.add({std::to_string(point.step),
                    endCell(spread.least, spread.leastRank),
-                   tui::shortNumber(point.value),
+                   session::shortNumber(point.value),
                    endCell(spread.greatest, spread.greatestRank),
                    std::to_string(spread.numRanks),
                    {i < series.timesMs.size() ? formatTime(series.timesMs[i]) : "", Tone::kDim}});
     }
     if (const auto ends = values::endsOf(points)) {
         const auto text = [](const values::SeriesEnd& end) {
-            return strCat(tui::shortNumber(end.value), " (rank ", std::max(end.rank, 0), ", step ",
-                          end.step, ")");
+            return strCat(session::shortNumber(end.value), " (rank ", std::max(end.rank, 0),
+                          ", step ", end.step, ")");
         };
         context.out << "  least " << text(ends->least) << "  greatest " << text(ends->greatest)
                     << '\n';
@@ -277,7 +277,7 @@ void printSeries(CliContext& context, const client::MetricSeries& series) {
     const Terminal& terminal = context.terminal;
     const int width = std::clamp((terminal.width > 0 ? terminal.width : 80) - 4, 20, 120);
     context.out << paint(terminal, Tone::kStrong, shown(terminal, series.name)) << "  "
-                << tui::countText(static_cast<std::int64_t>(series.pointsTotal), "point")
+                << session::countText(static_cast<std::int64_t>(series.pointsTotal), "point")
                 << (series.isDecimated
                         ? strCat(
                               ", ", formatCount(static_cast<std::int64_t>(series.steps.size())),
@@ -293,7 +293,7 @@ void printSeries(CliContext& context, const client::MetricSeries& series) {
     Table table({{"STEP", Align::kRight}, {"VALUE", Align::kRight}, {"TIME", Align::kLeft, 8, 1}});
     for (std::size_t i = 0; i < series.steps.size() && i < series.values.size(); ++i) {
         table.add({std::to_string(series.steps[i]),
-                   tui::shortNumber(series.values[i]),
+                   session::shortNumber(series.values[i]),
                    {i < series.timesMs.size() ? formatTime(series.timesMs[i]) : "", Tone::kDim}});
     }
     context.out << table.render(terminal) << '\n';
@@ -310,14 +310,14 @@ int runList(CliContext& context, const ParsedArgs& args) {
     if (!daemon.ok()) {
         return fail(context, daemon.status());
     }
-    client::ListRequest request;
+    values::ListRequest request;
     request.filter = args.text("--filter");
     request.orderBy = args.list("--order-by");
-    request.view = args.has("--all")       ? client::RunView::kAll
-                   : args.has("--deleted") ? client::RunView::kDeleted
-                                           : client::RunView::kActive;
+    request.view = args.has("--all")       ? values::RunView::kAll
+                   : args.has("--deleted") ? values::RunView::kDeleted
+                                           : values::RunView::kActive;
     request.withParams = args.text("--columns").find("params.") != std::string::npos;
-    Result<client::RunPage> page =
+    Result<values::RunPage> page =
         listRuns(**daemon, request, std::max(1, args.number("--limit", kDefaultLimit)));
     if (!page.ok()) {
         const int code = fail(context, page.status());
@@ -354,7 +354,7 @@ int runMetrics(CliContext& context, const ParsedArgs& args) {
     if (!daemon.ok()) {
         return fail(context, daemon.status());
     }
-    const Result<client::RunDetail> run = session::findRun(**daemon, args.words.front());
+    const Result<values::RunDetail> run = session::findRun(**daemon, args.words.front());
     if (!run.ok()) {
         return fail(context, run.status());
     }

@@ -16,7 +16,7 @@ using tui::Tone;
 
 constexpr std::int64_t kFirstSampleNs = 3'000'000'000;
 
-void printLogLine(CliContext& context, const client::LogLine& line, bool isJson) {
+void printLogLine(CliContext& context, const values::LogLine& line, bool isJson) {
     if (isJson) {
         Json object = jsonOf(line);
         object["type"] = "log";
@@ -30,7 +30,7 @@ void printLogLine(CliContext& context, const client::LogLine& line, bool isJson)
 
 // Takes chunks as they come; the client's thread writes while this one waits.
 int streamLogs(CliContext& context, client::DaemonClient& daemon,
-               const client::LogsRequest& request, const session::FollowOptions& options,
+               const values::LogsRequest& request, const session::FollowOptions& options,
                bool isJson) {
     session::Follower follower(daemon, context.clock, options);
     const int interruptsBefore = context.interrupts.load();
@@ -45,7 +45,7 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
                 context.err << logs->droppedLines << " lines had left the bounded log\n";
             }
             hasLines = hasLines || !logs->lines.empty();
-            for (const client::LogLine& line : logs->lines) {
+            for (const values::LogLine& line : logs->lines) {
                 printLogLine(context, line, isJson);
             }
             context.out.flush();
@@ -129,7 +129,7 @@ int runLogs(CliContext& context, const ParsedArgs& args) {
     if (!daemon.ok()) {
         return fail(context, daemon.status());
     }
-    const Result<client::RunDetail> run = session::findRun(**daemon, args.words.front());
+    const Result<values::RunDetail> run = session::findRun(**daemon, args.words.front());
     if (!run.ok()) {
         return fail(context, run.status());
     }
@@ -140,7 +140,7 @@ int runLogs(CliContext& context, const ParsedArgs& args) {
     options.logWorkers = args.list("--worker");
     options.logTail = args.number("--tail", 0);
     options.followLogs = args.has("--follow");
-    client::LogsRequest request;
+    values::LogsRequest request;
     request.follow = options.followLogs;
     request.workers = options.logWorkers;
     return streamLogs(context, **daemon, request, options, args.isJson());

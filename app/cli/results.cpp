@@ -17,13 +17,13 @@ using tui::Tone;
 namespace metric = session::metric;
 
 // auc and normalised entropy, of every head where there are several; loss where neither is known.
-std::vector<std::string> metricsToShow(const std::vector<client::RunSummary>& runs) {
+std::vector<std::string> metricsToShow(const std::vector<values::RunSummary>& runs) {
     std::vector<std::string> names;
     for (const char* ending : {metric::kAuc, metric::kNormalizedEntropy, metric::kCalibration}) {
-        for (const client::RunSummary& run : runs) {
-            for (const client::MetricPoint& point : run.latestMetrics) {
+        for (const values::RunSummary& run : runs) {
+            for (const values::RunFigure& point : run.latestMetrics) {
                 const bool isWanted =
-                    session::isEvalMetric(point.name) && point.name.ends_with(ending);
+                    values::isEvalMetric(point.name) && point.name.ends_with(ending);
                 if (isWanted && std::find(names.begin(), names.end(), point.name) == names.end()) {
                     names.push_back(point.name);
                 }
@@ -40,10 +40,10 @@ std::string rowsText(std::int64_t rows) {
 
 }  // namespace
 
-SameRows evaluatedOnSameRows(const std::vector<client::RunSummary>& runs) {
+SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs) {
     std::set<std::string> hashes;
     int known = 0;
-    for (const client::RunSummary& run : runs) {
+    for (const values::RunSummary& run : runs) {
         if (!run.evalOrderHash.empty()) {
             hashes.insert(run.evalOrderHash);
             ++known;
@@ -55,7 +55,7 @@ SameRows evaluatedOnSameRows(const std::vector<client::RunSummary>& runs) {
     return known >= 2 ? SameRows::kSame : SameRows::kUnknown;
 }
 
-std::string sameRowsSentence(const std::vector<client::RunSummary>& runs,
+std::string sameRowsSentence(const std::vector<values::RunSummary>& runs,
                              const Terminal& terminal) {
     const SameRows same = evaluatedOnSameRows(runs);
     if (same == SameRows::kUnknown) {
@@ -65,7 +65,7 @@ std::string sameRowsSentence(const std::vector<client::RunSummary>& runs,
         return paint(terminal, Tone::kWarn, "Not all were evaluated on the same rows:") +
                " their test figures do not compare.\n";
     }
-    const auto isKnown = [](const client::RunSummary& run) { return !run.evalOrderHash.empty(); };
+    const auto isKnown = [](const values::RunSummary& run) { return !run.evalOrderHash.empty(); };
     const auto known = std::count_if(runs.begin(), runs.end(), isKnown);
     const bool isAll = known == static_cast<std::ptrdiff_t>(runs.size());
     const std::string hash = std::find_if(runs.begin(), runs.end(), isKnown)->evalOrderHash;
@@ -75,12 +75,12 @@ std::string sameRowsSentence(const std::vector<client::RunSummary>& runs,
            " (evaluation order hash " + hash.substr(0, 12) + ").\n";
 }
 
-std::string resultTable(const std::vector<client::RunSummary>& runs, const Terminal& terminal,
+std::string resultTable(const std::vector<values::RunSummary>& runs, const Terminal& terminal,
                         const std::vector<std::string>& metrics) {
     const std::vector<std::string> names = metrics.empty() ? metricsToShow(runs) : metrics;
     // What all have in common is told last: a state only counts where one did not finish.
     const bool isAllFinished = std::all_of(runs.begin(), runs.end(), [](const auto& run) {
-        return run.state == client::RunState::kFinished;
+        return run.state == values::RunState::kFinished;
     });
     std::vector<Column> columns = {{"RUN", Align::kLeft, 7, 2},
                                    {"NAME", Align::kLeft, 15},
@@ -94,19 +94,19 @@ std::string resultTable(const std::vector<client::RunSummary>& runs, const Termi
                                       {"SAMPLES/S", Align::kRight, 6, 3},
                                       {"TIME", Align::kRight, 5, 7}};
     columns.insert(columns.end(), rest.begin(), rest.end());
-    const bool isOneName = std::all_of(runs.begin(), runs.end(), [&](const client::RunSummary& r) {
+    const bool isOneName = std::all_of(runs.begin(), runs.end(), [&](const values::RunSummary& r) {
         return r.name == runs.front().name;
     });
     Table table(std::move(columns));
-    for (const client::RunSummary& run : runs) {
+    for (const values::RunSummary& run : runs) {
         const std::string label =
             isOneName && !run.variation.empty() ? run.variation : session::labelOf(run);
         std::vector<TableCell> row = {{run.id, Tone::kAccent},
                                       {label, Tone::kStrong},
                                       {std::string(nameOf(run.state)), tui::toneOf(run.state)}};
         for (const std::string& name : names) {
-            row.push_back(tui::numberText(name == metric::kSamplesPerSecond ? run.meanRate
-                                                                            : run.metric(name)));
+            row.push_back(session::numberText(
+                name == metric::kSamplesPerSecond ? run.meanRate : run.metric(name)));
         }
         row.push_back(rowsText(run.rowsRead));
         row.push_back(rowsText(run.rowsKept));

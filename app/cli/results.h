@@ -10,14 +10,14 @@ namespace millrace::cli {
 
 /// One row a run: state, test metrics, rows read/kept/trained, samples/s; below it, whether all
 /// were evaluated on the same rows.
-std::string resultTable(const std::vector<client::RunSummary>& runs, const Terminal& terminal,
+std::string resultTable(const std::vector<values::RunSummary>& runs, const Terminal& terminal,
                         const std::vector<std::string>& metrics = {});
 
 /// The sentence below a table; "" below two evaluated runs.
-std::string sameRowsSentence(const std::vector<client::RunSummary>& runs, const Terminal& terminal);
+std::string sameRowsSentence(const std::vector<values::RunSummary>& runs, const Terminal& terminal);
 
 enum class SameRows { kUnknown, kSame, kDifferent };
 /// Whether all runs that have an evaluation hash have the same; kUnknown below two of them.
-SameRows evaluatedOnSameRows(const std::vector<client::RunSummary>& runs);
+SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs);
 
 }  // namespace millrace::cli

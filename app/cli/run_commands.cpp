@@ -11,10 +11,10 @@
 namespace millrace::cli {
 namespace {
 
-using client::RunSummary;
+using values::RunSummary;
 using Daemon = std::unique_ptr<client::DaemonClient>;
 
-Status takeTags(const ParsedArgs& args, client::SubmitRequest& request) {
+Status takeTags(const ParsedArgs& args, values::SubmitRequest& request) {
     for (const std::string& tag : args.list("--tag")) {
         const std::size_t equals = tag.find('=');
         if (equals == 0 || equals == std::string::npos) {
@@ -25,8 +25,8 @@ Status takeTags(const ParsedArgs& args, client::SubmitRequest& request) {
     return checkSets(args);
 }
 
-Result<client::SubmitRequest> requestOf(const CliContext& context, const ParsedArgs& args) {
-    ASSIGN_OR_RETURN(client::SubmitRequest request,
+Result<values::SubmitRequest> requestOf(const CliContext& context, const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(values::SubmitRequest request,
                      session::readSubmission(args.words.front(), context.clock));
     request.variations = args.list("--variation");
     request.allVariations = args.has("--all-variations");
@@ -40,8 +40,8 @@ Result<client::SubmitRequest> requestOf(const CliContext& context, const ParsedA
     return request;
 }
 
-int reportErrors(CliContext& context, const ParsedArgs& args, const client::SubmitRequest& request,
-                 const client::SubmitReply& reply) {
+int reportErrors(CliContext& context, const ParsedArgs& args, const values::SubmitRequest& request,
+                 const values::SubmitReply& reply) {
     context.err << describe(reply.errors, request.fileName, request.specText, "error",
                             context.errorTerminal, !request.sets.empty());
     if (args.isJson() && args.has("--watch")) {
@@ -76,7 +76,7 @@ Result<std::vector<RunSummary>> findRuns(client::DaemonClient& daemon,
                                          const std::vector<std::string>& words) {
     std::vector<RunSummary> runs;
     for (const std::string& word : words) {
-        ASSIGN_OR_RETURN(const client::RunDetail detail, session::findRun(daemon, word));
+        ASSIGN_OR_RETURN(const values::RunDetail detail, session::findRun(daemon, word));
         runs.push_back(detail.summary);
     }
     return runs;
@@ -95,7 +95,7 @@ int changeRuns(CliContext& context, const ParsedArgs& args, const std::string& d
     int code = kExitOk;
     std::vector<RunSummary> changed;
     for (const std::string& word : args.words) {
-        const Result<client::RunDetail> found = session::findRun(**daemon, word);
+        const Result<values::RunDetail> found = session::findRun(**daemon, word);
         const Result<RunSummary> run =
             found.ok() ? change(**daemon, found->summary) : Result<RunSummary>(found.status());
         if (!run.ok()) {
@@ -115,7 +115,7 @@ int changeRuns(CliContext& context, const ParsedArgs& args, const std::string& d
 }
 
 // Nothing is freed yet, and when it will be.
-std::string hiddenText(const client::RemovedRun& removed) {
+std::string hiddenText(const values::RemovedRun& removed) {
     std::string text = "hidden; --undo shows it again";
     if (removed.heldBytes > 0) {
         strAppend(&text, "; its files keep ", formatBytes(static_cast<double>(removed.heldBytes)),
@@ -133,7 +133,7 @@ int runSubmit(CliContext& context, const ParsedArgs& args) {
     if (args.has("--watch") && args.has("--detach")) {
         return failUsage(context, "--watch and --detach exclude each other");
     }
-    const Result<client::SubmitRequest> request = requestOf(context, args);
+    const Result<values::SubmitRequest> request = requestOf(context, args);
     if (!request.ok()) {
         const bool isUsage = messageOf(request.status()).rfind("--", 0) == 0;
         return isUsage ? failUsage(context, messageOf(request.status()))
@@ -143,7 +143,7 @@ int runSubmit(CliContext& context, const ParsedArgs& args) {
     if (!daemon.ok()) {
         return fail(context, daemon.status());
     }
-    const Result<client::SubmitReply> reply = session::submitSurely(**daemon, *request);
+    const Result<values::SubmitReply> reply = session::submitSurely(**daemon, *request);
     if (!reply.ok()) {
         return fail(context, reply.status());
     }
@@ -228,9 +228,9 @@ int runWait(CliContext& context, const ParsedArgs& args) {
 namespace {
 
 // Whether the user takes a start at step 0 where a run has nothing to go on from.
-bool takesStart(CliContext& context, const client::RunDetail& run, const Status& refused) {
+bool takesStart(CliContext& context, const values::RunDetail& run, const Status& refused) {
     const bool isRefused = absl::IsFailedPrecondition(refused) && run.checkpoints.empty() &&
-                           run.summary.state != client::RunState::kFinished;
+                           run.summary.state != values::RunState::kFinished;
     if (!isRefused || !context.errorTerminal.isTty || !context.isInputTty || !context.readLine) {
         return false;
     }
@@ -252,15 +252,15 @@ int runResume(CliContext& context, const ParsedArgs& args) {
     if (!daemon.ok()) {
         return fail(context, daemon.status());
     }
-    const Result<client::RunDetail> found = session::findRun(**daemon, args.words.front());
+    const Result<values::RunDetail> found = session::findRun(**daemon, args.words.front());
     if (!found.ok()) {
         return fail(context, found.status());
     }
     const std::int64_t step =
-        args.has("--from-start") ? client::kFromStart : args.number("--step", client::kFromLast);
+        args.has("--from-start") ? values::kFromStart : args.number("--step", values::kFromLast);
     Result<RunSummary> run = (*daemon)->resume(found->summary.id, step);
     if (takesStart(context, *found, run.status())) {
-        run = (*daemon)->resume(found->summary.id, client::kFromStart);
+        run = (*daemon)->resume(found->summary.id, values::kFromStart);
     }
     if (!run.ok()) {
         return fail(context, run.status());
@@ -314,7 +314,7 @@ int runRemove(CliContext& context, const ParsedArgs& args) {
             if (args.has("--restore")) {
                 return daemon.restore(run.id);
             }
-            ASSIGN_OR_RETURN(client::RemovedRun removed, daemon.remove(run.id, isForGood));
+            ASSIGN_OR_RETURN(values::RemovedRun removed, daemon.remove(run.id, isForGood));
             if (isForGood && !removed.run.isPurged()) {
                 // A daemon that knows no purge hides the run and passes over the rest of the wish.
                 return failedPrecondition("run ", run.id, " is hidden and not purged: this daemon ",

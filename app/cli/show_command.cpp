@@ -16,8 +16,8 @@
 namespace millrace::cli {
 namespace {
 
-using client::RunDetail;
 using tui::Tone;
+using values::RunDetail;
 
 constexpr int kLabelWidth = 13;
 constexpr std::size_t kEventsShown = 12, kFilesShown = 6;
@@ -55,7 +55,7 @@ class Page {
 };
 
 std::string timeText(std::int64_t utcMs) {
-    return utcMs == 0 ? "" : tui::localTime(utcMs);
+    return utcMs == 0 ? "" : session::localTime(utcMs);
 }
 
 // `path` as seen from the spec's directory, where it is inside of it.
@@ -67,7 +67,7 @@ std::string fromSpec(const RunDetail& detail, const std::string& path) {
 }
 
 // When, and whether there is a way back.
-std::string deletedText(const client::RunSummary& run) {
+std::string deletedText(const values::RunSummary& run) {
     if (run.isPurged()) {
         return timeText(run.purgedMs) + ", for good: its files, metrics and plan are gone";
     }
@@ -76,7 +76,7 @@ std::string deletedText(const client::RunSummary& run) {
 }
 
 void showState(Page& page, const RunDetail& detail) {
-    const client::RunSummary& run = detail.summary;
+    const values::RunSummary& run = detail.summary;
     CliContext& context = page.context_;
     const std::int64_t nowMs = context.clock.wallMs();
     context.out << paint(context.terminal, Tone::kStrong,
@@ -101,14 +101,14 @@ void showState(Page& page, const RunDetail& detail) {
     page.field("ended", ended);
     page.field("deleted", deletedText(run));
     if (run.rate()) {
-        const bool isMean = client::isEnded(run.state);
-        page.field("samples/s",
-                   tui::withAge(tui::numberText(run.rate()), session::oldRateSeconds(run, nowMs)) +
-                       (isMean ? ", the mean of its steps" : ""));
+        const bool isMean = values::isEnded(run.state);
+        page.field("samples/s", session::withAge(session::numberText(run.rate()),
+                                                 session::oldRateSeconds(run, nowMs)) +
+                                    (isMean ? ", the mean of its steps" : ""));
     }
     if (run.attempt > 1) {
-        page.field("attempts", strCat(run.attempt, " (", tui::countText(run.restarts, "restart"),
-                                      " by itself)"));
+        page.field("attempts", strCat(run.attempt, " (",
+                                      session::countText(run.restarts, "restart"), " by itself)"));
     }
     page.field("project", run.project);
     std::string tags;
@@ -158,10 +158,10 @@ void showMetrics(Page& page, const RunDetail& detail) {
                  {"VALUE", Align::kRight},
                  {"STEP", Align::kRight},
                  {"BEST", Align::kRight, 6, 1}});
-    for (const client::MetricPoint& point : detail.summary.latestMetrics) {
+    for (const values::RunFigure& point : detail.summary.latestMetrics) {
         if (!session::isInternalMetric(point.name, point.value)) {
-            const client::MetricPoint* best = detail.summary.best(point.name);
-            table.add({point.name, tui::shortNumber(point.value), formatCount(point.step),
+            const values::RunFigure* best = detail.summary.best(point.name);
+            table.add({point.name, session::shortNumber(point.value), formatCount(point.step),
                        best == nullptr ? std::string()
                                        : textOf(session::StepValue{best->value, best->step})});
         }
@@ -171,7 +171,7 @@ void showMetrics(Page& page, const RunDetail& detail) {
 
 // The rows on their way: read, after each step with its reasons, kept, trained; a bar shows what is
 // left.
-Table funnelOf(const client::Receipt& receipt, const Terminal& terminal) {
+Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
     Table table({{"ROWS", Align::kLeft, 10},
                  {"COUNT", Align::kRight},
                  {"LEFT", Align::kRight},
@@ -181,13 +181,13 @@ Table funnelOf(const client::Receipt& receipt, const Terminal& terminal) {
         const double part = static_cast<double>(count) / all;
         table.add({{label, tone},
                    formatCount(count),
-                   tui::percentText(part * 100),
+                   session::percentText(part * 100),
                    {tui::progressBar(std::min(1.0, part), 24, terminal.isUtf8), Tone::kInfo}});
     };
     row("read", receipt.rowsScanned, Tone::kStrong);
-    for (const client::StepReceipt& step : receipt.steps) {
+    for (const values::StepReceipt& step : receipt.steps) {
         row("after " + step.step, step.rowsOut, Tone::kPlain);
-        for (const client::StepReason& reason : step.reasons) {
+        for (const values::StepReason& reason : step.reasons) {
             table.add({{"  " + reason.name, Tone::kDim}, {formatCount(reason.rows), Tone::kDim}});
         }
     }
@@ -196,43 +196,43 @@ Table funnelOf(const client::Receipt& receipt, const Terminal& terminal) {
     return table;
 }
 
-void showVocabularies(Page& page, const client::Receipt& receipt) {
+void showVocabularies(Page& page, const values::Receipt& receipt) {
     const char* label = "unknown ids";
-    for (const client::VocabularyReceipt& one : receipt.vocabularies) {
+    for (const values::VocabularyReceipt& one : receipt.vocabularies) {
         page.field(label,
                    strCat(one.feature, "  ", formatCount(one.unknown), " of ", formatCount(one.ids),
-                          " (", tui::percentText(one.unknownPercent()), ")"));
+                          " (", session::percentText(one.unknownPercent()), ")"));
         label = "";
     }
 }
 
 void showReceipt(Page& page, const RunDetail& detail) {
     page.heading("Data");
-    page.field("plan", strCat(tui::countText(detail.planFiles, "file"), ", ",
-                              tui::countText(detail.planSplits, "split"), ", ",
-                              tui::countText(detail.planRows, "row"), ", ",
+    page.field("plan", strCat(session::countText(detail.planFiles, "file"), ", ",
+                              session::countText(detail.planSplits, "split"), ", ",
+                              session::countText(detail.planRows, "row"), ", ",
                               formatBytes(static_cast<double>(detail.planBytes))));
     if (!detail.receipt) {
         page.field("receipt", "none before the first checkpoint", Tone::kDim);
         return;
     }
-    const client::Receipt& receipt = *detail.receipt;
+    const values::Receipt& receipt = *detail.receipt;
     page.table(funnelOf(receipt, page.context_.terminal));
     showVocabularies(page, receipt);
     page.field("order hash", receipt.orderHash, Tone::kDim);
     page.field("eval hash", receipt.evalOrderHash, Tone::kDim);
     page.field("weights hash", detail.weightsHash, Tone::kDim);
     for (std::size_t i = 0; i < receipt.files.size() && i < kFilesShown; ++i) {
-        const client::FileReceipt& file = receipt.files[i];
+        const values::FileReceipt& file = receipt.files[i];
         page.field(i == 0 ? "files" : "",
-                   strCat(fromSpec(detail, file.path), "  ", tui::countText(file.rows, "row"), "  ",
-                          formatBytes(static_cast<double>(file.bytes))));
+                   strCat(fromSpec(detail, file.path), "  ", session::countText(file.rows, "row"),
+                          "  ", formatBytes(static_cast<double>(file.bytes))));
     }
     const auto listed = static_cast<std::int64_t>(std::min(receipt.files.size(), kFilesShown));
     if (receipt.numFiles() > listed) {
         page.field("", strCat("and ", receipt.numFiles() - listed, " more"), Tone::kDim);
     }
-    for (const client::FileReceipt& table : receipt.sideTables) {
+    for (const values::FileReceipt& table : receipt.sideTables) {
         page.field("side table", strCat(fromSpec(detail, table.path), "  ",
                                         formatBytes(static_cast<double>(table.bytes))));
     }
@@ -248,7 +248,7 @@ void showCheckpoints(Page& page, const RunDetail& detail) {
                  {"TIME", Align::kLeft, 10, 2},
                  {"HASH", Align::kLeft, 8, 1},
                  {"PATH", Align::kLeft, 12, 3}});
-    for (const client::Checkpoint& checkpoint : detail.checkpoints) {
+    for (const values::Checkpoint& checkpoint : detail.checkpoints) {
         table.add({std::to_string(checkpoint.step),
                    formatBytes(static_cast<double>(checkpoint.bytes)),
                    {timeText(checkpoint.timeMs), Tone::kDim},
@@ -271,7 +271,7 @@ void showEnvironment(Page& page, const RunDetail& detail) {
     }
     page.field("packages", packages);
     page.field("directory", detail.directory);
-    for (const client::WorkerInfo& worker : detail.workers) {
+    for (const values::WorkerInfo& worker : detail.workers) {
         const bool hasEnded = worker.state == "ended";
         page.field("worker", strCat(worker.name, "  ", worker.state,
                                     hasEnded ? strCat(" with ", worker.exitCode)
@@ -286,7 +286,7 @@ void showEvents(Page& page, const RunDetail& detail) {
     page.heading("History");
     const std::size_t first = detail.events.size() - std::min(kEventsShown, detail.events.size());
     for (std::size_t i = first; i < detail.events.size(); ++i) {
-        page.field(tui::timeOfDay(detail.events[i].timeMs), detail.events[i].text);
+        page.field(session::timeOfDay(detail.events[i].timeMs), detail.events[i].text);
     }
 }
 
@@ -301,13 +301,13 @@ void showParams(Page& page, const RunDetail& detail) {
 
 // A document as it is stored, however large.
 int printLarge(CliContext& context, client::DaemonClient& daemon, const std::string& id,
-               client::LargeDocument which) {
+               values::LargeDocument which) {
     const Result<std::string> text = daemon.document(id, which);
     if (!text.ok()) {
         return fail(context, text.status());
     }
     if (text->empty()) {
-        return fail(context, which == client::LargeDocument::kPlan
+        return fail(context, which == values::LargeDocument::kPlan
                                  ? notFound("run ", id, " has no plan any more: it was purged")
                                  : notFound("run ", id,
                                             " has no receipt before its first "
@@ -332,8 +332,8 @@ int runShow(CliContext& context, const ParsedArgs& args) {
         context.out << detail->specText;
         return kExitOk;
     }
-    for (const auto& [option, which] : {std::pair("--plan", client::LargeDocument::kPlan),
-                                        std::pair("--receipt", client::LargeDocument::kReceipt)}) {
+    for (const auto& [option, which] : {std::pair("--plan", values::LargeDocument::kPlan),
+                                        std::pair("--receipt", values::LargeDocument::kReceipt)}) {
         if (args.has(option)) {
             return printLarge(context, **daemon, detail->summary.id, which);
         }

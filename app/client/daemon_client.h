@@ -41,49 +41,50 @@ class DaemonClient {
     virtual std::string address() const = 0;
 
     /// kFailedPrecondition when the daemon speaks a newer protocol only.
-    virtual Result<Handshake> handshake() = 0;
-    virtual Result<DaemonStatus> status() = 0;
-    virtual Result<DownReport> down(int graceSeconds) = 0;
+    virtual Result<values::Handshake> handshake() = 0;
+    virtual Result<values::DaemonStatus> status() = 0;
+    virtual Result<values::DownReport> down(int graceSeconds) = 0;
     /// Looks through the run store, minutes where it is large. `isWhole`: also through its indexes.
-    virtual Result<StoreCheck> checkStore(bool isWhole) = 0;
+    virtual Result<values::StoreCheck> checkStore(bool isWhole) = 0;
 
-    virtual Result<SubmitReply> submit(const SubmitRequest& request) = 0;
-    virtual Result<RunPage> list(const ListRequest& request) = 0;
+    virtual Result<values::SubmitReply> submit(const values::SubmitRequest& request) = 0;
+    virtual Result<values::RunPage> list(const values::ListRequest& request) = 0;
     /// `run` here and below: id, uid, name, or a unique prefix.
-    virtual Result<RunDetail> get(const std::string& run) = 0;
+    virtual Result<values::RunDetail> get(const std::string& run) = 0;
     /// The run's plan or whole receipt, canonical JSON; "" when it has none.
-    virtual Result<std::string> document(const std::string& run, LargeDocument which) = 0;
+    virtual Result<std::string> document(const std::string& run, values::LargeDocument which) = 0;
     virtual Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) = 0;
-    virtual Result<RunSummary> stop(const std::string& run, int graceSeconds,
-                                    const std::string& reason) = 0;
+    virtual Result<values::RunSummary> stop(const std::string& run, int graceSeconds,
+                                            const std::string& reason) = 0;
     /// `step`: of a checkpoint; 0: the last one; -1: from the start, whatever checkpoints there
     /// are.
-    virtual Result<RunSummary> resume(const std::string& run, std::int64_t step) = 0;
+    virtual Result<values::RunSummary> resume(const std::string& run, std::int64_t step) = 0;
     /// Hides a run that has ended; `isForGood`: frees what it takes, with no way back.
-    virtual Result<RemovedRun> remove(const std::string& run, bool isForGood) = 0;
-    virtual Result<RunSummary> restore(const std::string& run) = 0;
-    virtual Result<RunSummary> setNote(const std::string& run, const std::string& note) = 0;
-    virtual Result<RunSummary> setTags(const std::string& run,
-                                       const std::map<std::string, std::string>& set,
-                                       const std::vector<std::string>& remove) = 0;
-    virtual Result<FilterCheck> parseFilter(const std::string& filter) = 0;
-    virtual Result<std::vector<NodeInfo>> nodes() = 0;
+    virtual Result<values::RemovedRun> remove(const std::string& run, bool isForGood) = 0;
+    virtual Result<values::RunSummary> restore(const std::string& run) = 0;
+    virtual Result<values::RunSummary> setNote(const std::string& run, const std::string& note) = 0;
+    virtual Result<values::RunSummary> setTags(const std::string& run,
+                                               const std::map<std::string, std::string>& set,
+                                               const std::vector<std::string>& remove) = 0;
+    virtual Result<values::FilterCheck> parseFilter(const std::string& filter) = 0;
+    virtual Result<std::vector<values::NodeInfo>> nodes() = 0;
 
-    virtual Result<CheckReply> check(const CheckRequest& request) = 0;
-    virtual Result<DatasetReply> dataset(const DatasetRequest& request) = 0;
-    virtual Result<StepsReply> steps(const StepsRequest& request) = 0;
+    virtual Result<values::CheckReply> check(const values::CheckRequest& request) = 0;
+    virtual Result<values::DatasetReply> dataset(const values::DatasetRequest& request) = 0;
+    virtual Result<values::StepsReply> steps(const values::StepsRequest& request) = 0;
     /// Takes seconds; a stop ends it with kCancelled, at the daemon too.
-    virtual Result<PreviewReply> preview(const PreviewRequest& request, std::stop_token stop) = 0;
+    virtual Result<values::PreviewReply> preview(const values::PreviewRequest& request,
+                                                 std::stop_token stop) = 0;
 
     /// Without ids: all active runs and those that come.
     virtual std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,
-                                                    StreamHandler<RunUpdate> handler) = 0;
-    virtual std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
-                                                       StreamHandler<MetricChunk> handler) = 0;
-    virtual std::unique_ptr<Subscription> logs(const LogsRequest& request,
-                                               StreamHandler<LogChunk> handler) = 0;
-    virtual std::unique_ptr<Subscription> watchTelemetry(const std::string& node,
-                                                         StreamHandler<NodeSample> handler) = 0;
+                                                    StreamHandler<values::RunUpdate> handler) = 0;
+    virtual std::unique_ptr<Subscription> watchMetrics(
+        const MetricsRequest& request, StreamHandler<values::MetricChunk> handler) = 0;
+    virtual std::unique_ptr<Subscription> logs(const values::LogsRequest& request,
+                                               StreamHandler<values::LogChunk> handler) = 0;
+    virtual std::unique_ptr<Subscription> watchTelemetry(
+        const std::string& node, StreamHandler<values::NodeSample> handler) = 0;
 };
 
 }  // namespace millrace::client

@@ -1,5 +1,5 @@
 #pragma once
-// What a daemon tells its clients: backend/values by the names of this room, and metrics.
+// What a daemon tells its clients: backend/values, and what a client asks of metrics.
 //
 // Times are UTC ms since 1970, 0 where it has not happened; steps count from 1, epochs from 0; an
 // optional that is empty is unknown, never zero.
@@ -18,68 +18,6 @@
 #include "backend/values/submit.h"
 
 namespace millrace::client {
-
-using values::CheckedRun;
-using values::Checkpoint;
-using values::CheckReply;
-using values::CheckRequest;
-using values::ColumnFacts;
-using values::DaemonStatus;
-using values::DatasetFile;
-using values::DatasetReply;
-using values::DatasetRequest;
-using values::DownReport;
-using values::Estimate;
-using values::FileReceipt;
-using values::FilterCheck;
-using values::GitFacts;
-using values::GpuInfo;
-using values::GpuSample;
-using values::Handshake;
-using values::isEnded;
-using values::kFromLast;
-using values::kFromStart;
-using values::kSpecBytesMax;
-using values::LargeDocument;
-using values::LeftOutColumn;
-using values::ListRequest;
-using values::LogChunk;
-using values::LogLevel;
-using values::LogLine;
-using values::LogsRequest;
-using values::nameOf;
-using values::NodeInfo;
-using values::NodeSample;
-using values::Phase;
-using values::PreviewHead;
-using values::PreviewReply;
-using values::PreviewRequest;
-using values::ProcessSample;
-using values::Progress;
-using values::Receipt;
-using values::RemovedRun;
-using values::RowGroupFacts;
-using values::RunDetail;
-using values::RunEvent;
-using values::RunPage;
-using values::RunState;
-using values::RunSummary;
-using values::RunUpdate;
-using values::RunView;
-using values::SampleColumn;
-using values::SampleStage;
-using values::SpecError;
-using values::SpecSource;
-using values::StepReason;
-using values::StepReceipt;
-using values::StepsReply;
-using values::StepsRequest;
-using values::StoreCheck;
-using values::SubmitReply;
-using values::SubmitRequest;
-using values::VocabularyReceipt;
-using values::WorkerInfo;
-using MetricPoint = values::RunFigure;
 
 struct MetricRangeRequest {
     std::string run;
@@ -108,7 +46,5 @@ struct MetricsRequest {
     values::MetricCursor after{};  ///< none: from the first
     bool withSystem = false;       ///< also "system.*", which the daemon measures
 };
-
-using values::MetricChunk;
 
 }  // namespace millrace::client

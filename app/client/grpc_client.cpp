@@ -171,7 +171,7 @@ class GrpcClient final : public DaemonClient {
 
     std::string address() const override { return options_.address.text(); }
 
-    Result<Handshake> handshake() override {
+    Result<values::Handshake> handshake() override {
         v1::HandshakeRequest request;
         request.set_client(options_.clientName);
         request.set_protocol_version(rpc::kProtocolVersion);
@@ -186,13 +186,13 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply);
     }
 
-    Result<DaemonStatus> status() override {
+    Result<values::DaemonStatus> status() override {
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Daemon>(&v1::Daemon::Stub::Status, v1::DaemonStatusRequest()));
         return convert::fromProto(reply);
     }
 
-    Result<DownReport> down(int graceSeconds) override {
+    Result<values::DownReport> down(int graceSeconds) override {
         v1::DownRequest request;
         request.set_grace_seconds(static_cast<std::uint32_t>(graceSeconds));
         ASSIGN_OR_RETURN(const auto reply,
@@ -200,7 +200,7 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply);
     }
 
-    Result<StoreCheck> checkStore(bool isWhole) override {
+    Result<values::StoreCheck> checkStore(bool isWhole) override {
         v1::CheckStoreRequest request;
         request.set_whole(isWhole);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Daemon>(&v1::Daemon::Stub::CheckStore, request,
@@ -208,20 +208,20 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply);
     }
 
-    Result<SubmitReply> submit(const SubmitRequest& request) override {
+    Result<values::SubmitReply> submit(const values::SubmitRequest& request) override {
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Runs>(&v1::Runs::Stub::Submit, convert::toProto(request),
                                         rpc::kSubmitDeadlineMs));
         return convert::fromProto(reply);
     }
 
-    Result<RunPage> list(const ListRequest& request) override {
+    Result<values::RunPage> list(const values::ListRequest& request) override {
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Runs>(&v1::Runs::Stub::List, convert::toProto(request)));
         return convert::fromProto(reply);
     }
 
-    Result<RunDetail> get(const std::string& run) override {
+    Result<values::RunDetail> get(const std::string& run) override {
         v1::GetRunRequest request;
         request.set_run(run);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Get, request));
@@ -229,7 +229,7 @@ class GrpcClient final : public DaemonClient {
     }
 
     // Piece by piece; from the start again when a receipt became another one meanwhile.
-    Result<std::string> document(const std::string& run, LargeDocument which) override {
+    Result<std::string> document(const std::string& run, values::LargeDocument which) override {
         v1::DocumentRequest request;
         request.set_run(run);
         request.set_document(convert::toProto(which));
@@ -262,8 +262,8 @@ class GrpcClient final : public DaemonClient {
         return all;
     }
 
-    Result<RunSummary> stop(const std::string& run, int graceSeconds,
-                            const std::string& reason) override {
+    Result<values::RunSummary> stop(const std::string& run, int graceSeconds,
+                                    const std::string& reason) override {
         v1::StopRunRequest request;
         request.set_run(run);
         request.set_grace_seconds(static_cast<std::uint32_t>(graceSeconds));
@@ -273,7 +273,7 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply.run());
     }
 
-    Result<RunSummary> resume(const std::string& run, std::int64_t step) override {
+    Result<values::RunSummary> resume(const std::string& run, std::int64_t step) override {
         v1::ResumeRunRequest request;
         request.set_run(run);
         request.set_step(step);
@@ -281,7 +281,7 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply.run());
     }
 
-    Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
+    Result<values::RemovedRun> remove(const std::string& run, bool isForGood) override {
         v1::DeleteRunRequest request;
         request.set_run(run);
         request.set_purge(isForGood);
@@ -291,14 +291,14 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply);
     }
 
-    Result<RunSummary> restore(const std::string& run) override {
+    Result<values::RunSummary> restore(const std::string& run) override {
         v1::RestoreRunRequest request;
         request.set_run(run);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Restore, request));
         return convert::fromProto(reply.run());
     }
 
-    Result<RunSummary> setNote(const std::string& run, const std::string& note) override {
+    Result<values::RunSummary> setNote(const std::string& run, const std::string& note) override {
         v1::SetNoteRequest request;
         request.set_run(run);
         request.set_note(note);
@@ -306,9 +306,9 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply.run());
     }
 
-    Result<RunSummary> setTags(const std::string& run,
-                               const std::map<std::string, std::string>& set,
-                               const std::vector<std::string>& remove) override {
+    Result<values::RunSummary> setTags(const std::string& run,
+                                       const std::map<std::string, std::string>& set,
+                                       const std::vector<std::string>& remove) override {
         v1::SetTagsRequest request;
         request.set_run(run);
         for (const auto& [key, value] : set) {
@@ -319,33 +319,34 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply.run());
     }
 
-    Result<FilterCheck> parseFilter(const std::string& filter) override {
+    Result<values::FilterCheck> parseFilter(const std::string& filter) override {
         v1::ParseFilterRequest request;
         request.set_filter(filter);
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::ParseFilter, request));
         return convert::fromProto(reply);
     }
 
-    Result<CheckReply> check(const CheckRequest& request) override {
+    Result<values::CheckReply> check(const values::CheckRequest& request) override {
         return inspect(&v1::Inspect::Stub::Check, convert::toProto(request));
     }
 
-    Result<DatasetReply> dataset(const DatasetRequest& request) override {
+    Result<values::DatasetReply> dataset(const values::DatasetRequest& request) override {
         return inspect(&v1::Inspect::Stub::Dataset, convert::toProto(request));
     }
 
-    Result<StepsReply> steps(const StepsRequest& request) override {
+    Result<values::StepsReply> steps(const values::StepsRequest& request) override {
         return inspect(&v1::Inspect::Stub::Steps, convert::toProto(request));
     }
 
-    Result<PreviewReply> preview(const PreviewRequest& request, std::stop_token stop) override {
+    Result<values::PreviewReply> preview(const values::PreviewRequest& request,
+                                         std::stop_token stop) override {
         return inspect(&v1::Inspect::Stub::Preview, convert::toProto(request), std::move(stop));
     }
 
-    Result<std::vector<NodeInfo>> nodes() override {
+    Result<std::vector<values::NodeInfo>> nodes() override {
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Nodes>(&v1::Nodes::Stub::List, v1::ListNodesRequest()));
-        std::vector<NodeInfo> all;
+        std::vector<values::NodeInfo> all;
         for (const auto& node : reply.nodes()) {
             all.push_back(convert::fromProto(node));
         }
@@ -353,14 +354,14 @@ class GrpcClient final : public DaemonClient {
     }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,
-                                            StreamHandler<RunUpdate> handler) override {
+                                            StreamHandler<values::RunUpdate> handler) override {
         v1::WatchRunsRequest request;
         request.mutable_runs()->Add(runs.begin(), runs.end());
         return stream<v1::Runs>("mr-runs", &v1::Runs::Stub::Watch, request, std::move(handler));
     }
 
-    std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
-                                               StreamHandler<MetricChunk> handler) override {
+    std::unique_ptr<Subscription> watchMetrics(
+        const MetricsRequest& request, StreamHandler<values::MetricChunk> handler) override {
         v1::WatchMetricsRequest message;
         message.set_run(request.run);
         *message.mutable_after() = convert::toProto(request.after);
@@ -369,14 +370,14 @@ class GrpcClient final : public DaemonClient {
                                 std::move(handler));
     }
 
-    std::unique_ptr<Subscription> logs(const LogsRequest& request,
-                                       StreamHandler<LogChunk> handler) override {
+    std::unique_ptr<Subscription> logs(const values::LogsRequest& request,
+                                       StreamHandler<values::LogChunk> handler) override {
         return stream<v1::Runs>("mr-logs", &v1::Runs::Stub::Logs, convert::toProto(request),
                                 std::move(handler));
     }
 
-    std::unique_ptr<Subscription> watchTelemetry(const std::string& node,
-                                                 StreamHandler<NodeSample> handler) override {
+    std::unique_ptr<Subscription> watchTelemetry(
+        const std::string& node, StreamHandler<values::NodeSample> handler) override {
         v1::WatchTelemetryRequest request;
         request.set_node(node);
         return stream<v1::Nodes>("mr-telemetry", &v1::Nodes::Stub::WatchTelemetry, request,

@@ -14,7 +14,7 @@ constexpr int kPollMs = 50, kConnectMsMax = 15'000, kSettleMsMax = 30'000, kQuie
 constexpr std::size_t kMostCompared = 4;
 constexpr int kExitUnreachable = 6, kExitFailed = 1;
 
-std::string baseDirOf(const client::RunDetail& run) {
+std::string baseDirOf(const values::RunDetail& run) {
     const Result<Json> spec = parseJson(run.resolvedSpec, "spec");
     return spec.ok() ? jsonString(*spec, "base_dir") : std::string();
 }
@@ -146,7 +146,7 @@ void Screenshot::openNewestSpec(PageName page) {
     }
     isPending_ = true;
     app_.daemon().get(runs.run(runs.numRuns() - 1).id, this,
-                      [this, page](Result<client::RunDetail> run) {
+                      [this, page](Result<values::RunDetail> run) {
                           isPending_ = false;
                           quiet_.invalidate();
                           if (run.ok()) {
@@ -161,8 +161,8 @@ std::vector<std::string> Screenshot::liveRuns() const {
     const RunTable& runs = app_.runs();
     std::vector<std::string> live, newest;
     for (int row = runs.numRuns(); row-- > 0;) {
-        const client::RunSummary& run = runs.run(row);
-        std::vector<std::string>& to = client::isEnded(run.state) ? newest : live;
+        const values::RunSummary& run = runs.run(row);
+        std::vector<std::string>& to = values::isEnded(run.state) ? newest : live;
         if (to.size() < kMostCompared) {
             to.push_back(run.id);
         }
@@ -175,8 +175,8 @@ std::vector<std::string> Screenshot::comparedRuns() const {
     std::vector<std::string> ids;
     std::string group;
     for (int row = runs.numRuns(); row-- > 0 && ids.size() < kMostCompared;) {
-        const client::RunSummary& run = runs.run(row);
-        if (run.state != client::RunState::kFinished) {
+        const values::RunSummary& run = runs.run(row);
+        if (run.state != values::RunState::kFinished) {
             continue;
         }
         if (ids.empty()) {

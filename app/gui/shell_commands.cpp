@@ -13,8 +13,8 @@ void addRuns(const CommandSources& sources, std::vector<PaletteEntry>& entries) 
     }
     // The newest first: they are what is looked for.
     for (int row = sources.runs->numRuns(); row-- > 0;) {
-        const client::RunSummary& run = sources.runs->run(row);
-        const std::string_view state = client::nameOf(run.state);
+        const values::RunSummary& run = sources.runs->run(row);
+        const std::string_view state = values::nameOf(run.state);
         PaletteEntry entry;
         entry.title = qtext(session::labelOf(run));
         entry.group = QObject::tr("Run");

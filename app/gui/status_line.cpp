@@ -12,7 +12,7 @@
 namespace millrace::gui {
 
 RunTotals totalsOf(const RunTable& runs) {
-    using client::RunState;
+    using values::RunState;
     RunTotals totals;
     totals.numRuns = runs.numRuns();
     totals.numQueued = runs.numInState(RunState::kQueued);
@@ -22,7 +22,7 @@ RunTotals totalsOf(const RunTable& runs) {
     // for most of the time.
     int left = runs.numInState(RunState::kRunning);
     for (int row = runs.numRuns(); row-- > 0 && left > 0;) {
-        const client::RunSummary& run = runs.run(row);
+        const values::RunSummary& run = runs.run(row);
         if (run.state == RunState::kRunning) {
             const bool getsOn = !run.isStalled();
             totals.samplesPerSecond +=

@@ -15,10 +15,10 @@ struct LinkChanged {
     Link link;
 };
 struct RunChanged {
-    client::RunSummary run;
+    values::RunSummary run;
 };
 struct RunRemoved {
-    client::RunSummary run;
+    values::RunSummary run;
 };
 /// What a daemon had to tell of its runs when the stream began has been told.
 struct SnapshotEnded {};
@@ -38,11 +38,11 @@ struct MetricsReplaced {
 };
 struct LogsAdded {
     std::string runId;
-    std::vector<client::LogLine> lines;
+    std::vector<values::LogLine> lines;
     std::uint64_t droppedLines = 0;
 };
 struct NodeSampled {
-    client::NodeSample sample;
+    values::NodeSample sample;
 };
 /// A run's metrics or its log have ended and all of it has been reported.
 struct StreamEnded {

@@ -295,7 +295,7 @@ void Follower::open(Feed& feed) {
     const auto onEnd = [this, &feed](const Status& status) { ended(feed, status); };
     switch (feed.kind) {
         case Kind::kRuns:
-            feed.stream = client_.watchRuns(options_.runIds, {[this, &feed](client::RunUpdate u) {
+            feed.stream = client_.watchRuns(options_.runIds, {[this, &feed](values::RunUpdate u) {
                                                                   heard(feed);
                                                                   takeRun(std::move(u));
                                                               },
@@ -303,7 +303,7 @@ void Follower::open(Feed& feed) {
             break;
         case Kind::kMetrics:
             feed.stream = client_.watchMetrics({feed.runId, feed.metricCursor, options_.withSystem},
-                                               {[this, &feed](client::MetricChunk chunk) {
+                                               {[this, &feed](values::MetricChunk chunk) {
                                                     heard(feed);
                                                     takeMetrics(feed, std::move(chunk));
                                                 },
@@ -313,14 +313,14 @@ void Follower::open(Feed& feed) {
             feed.stream = client_.logs(
                 {feed.runId, options_.logWorkers, feed.logCursor.empty() ? options_.logTail : 0,
                  options_.followLogs, feed.logCursor},
-                {[this, &feed](client::LogChunk chunk) {
+                {[this, &feed](values::LogChunk chunk) {
                      heard(feed);
                      takeLogs(feed, std::move(chunk));
                  },
                  onEnd});
             break;
         case Kind::kTelemetry:
-            feed.stream = client_.watchTelemetry("", {[this, &feed](client::NodeSample sample) {
+            feed.stream = client_.watchTelemetry("", {[this, &feed](values::NodeSample sample) {
                                                           heard(feed);
                                                           tell(NodeSampled{std::move(sample)});
                                                       },
@@ -329,7 +329,7 @@ void Follower::open(Feed& feed) {
     }
 }
 
-void Follower::takeRun(client::RunUpdate update) {
+void Follower::takeRun(values::RunUpdate update) {
     if (update.isSnapshotEnd) {
         tell(SnapshotEnded{});
         return;
@@ -343,7 +343,7 @@ void Follower::takeRun(client::RunUpdate update) {
 
 // What the daemon tells is new to this reader: its cursor says what it has read, also where the
 // connection was lost meanwhile.
-void Follower::takeMetrics(Feed& feed, client::MetricChunk chunk) {
+void Follower::takeMetrics(Feed& feed, values::MetricChunk chunk) {
     feed.sawEnd = feed.sawEnd || chunk.isEnd;
     feed.metricCursor = chunk.cursor;
     if (chunk.replacesAfterStep) {
@@ -360,7 +360,7 @@ void Follower::takeMetrics(Feed& feed, client::MetricChunk chunk) {
     }
 }
 
-void Follower::takeLogs(Feed& feed, client::LogChunk chunk) {
+void Follower::takeLogs(Feed& feed, values::LogChunk chunk) {
     feed.sawEnd = feed.sawEnd || chunk.isEnd;
     if (!chunk.cursor.empty()) {
         feed.logCursor = chunk.cursor;

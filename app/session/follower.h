@@ -93,9 +93,9 @@ class Follower {
     void heard(Feed& feed);
     void tell(FollowEvent event);
     void setLink(LinkState state, std::string sentence, int tries);
-    void takeMetrics(Feed& feed, client::MetricChunk chunk);
-    void takeLogs(Feed& feed, client::LogChunk chunk);
-    void takeRun(client::RunUpdate update);
+    void takeMetrics(Feed& feed, values::MetricChunk chunk);
+    void takeLogs(Feed& feed, values::LogChunk chunk);
+    void takeRun(values::RunUpdate update);
 
     client::DaemonClient& client_;
     const Clock& clock_;

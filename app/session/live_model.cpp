@@ -20,13 +20,13 @@ void keep(std::deque<double>& history, double value) {
 }
 
 // Runs that go, then those that wait, then those that ended.
-int rankOf(client::RunState state) {
-    return client::isEnded(state) ? 2 : state == client::RunState::kQueued ? 1 : 0;
+int rankOf(values::RunState state) {
+    return values::isEnded(state) ? 2 : state == values::RunState::kQueued ? 1 : 0;
 }
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-void takeSample(LiveNode& node, const client::NodeSample& sample, std::int64_t nowMs) {
+void takeSample(LiveNode& node, const values::NodeSample& sample, std::int64_t nowMs) {
     node.sample = sample;
     node.receivedMs = nowMs;
     keep(node.cpuHistory, sample.cpuPercent.value_or(kUnknown));
@@ -113,7 +113,7 @@ void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
                 series.dropAfter(e.afterStep);
             }
         } else if constexpr (std::is_same_v<T, LogsAdded>) {
-            std::deque<client::LogLine>& logs = runs[e.runId].logs;
+            std::deque<values::LogLine>& logs = runs[e.runId].logs;
             logs.insert(logs.end(), e.lines.begin(), e.lines.end());
             logs.erase(logs.begin(),
                        logs.end() - static_cast<std::ptrdiff_t>(std::min(logs.size(), kLogsMax)));
@@ -144,7 +144,7 @@ bool LiveModel::isStale(const LiveNode& node, std::int64_t nowMs) {
     return node.receivedMs != 0 && nowMs - node.receivedMs > kStaleMs;
 }
 
-const LiveNode* LiveModel::nodeOf(const client::RunSummary& run) const {
+const LiveNode* LiveModel::nodeOf(const values::RunSummary& run) const {
     const auto found = nodes.find(run.host);
     if (found != nodes.end()) {
         return &found->second;
@@ -152,10 +152,10 @@ const LiveNode* LiveModel::nodeOf(const client::RunSummary& run) const {
     return nodes.empty() ? nullptr : &nodes.begin()->second;
 }
 
-std::optional<double> gpuPercent(const client::NodeSample& sample) {
+std::optional<double> gpuPercent(const values::NodeSample& sample) {
     double sum = 0;
     int known = 0;
-    for (const client::GpuSample& gpu : sample.gpus) {
+    for (const values::GpuSample& gpu : sample.gpus) {
         if (gpu.utilizationPercent) {
             sum += *gpu.utilizationPercent;
             ++known;
@@ -164,11 +164,11 @@ std::optional<double> gpuPercent(const client::NodeSample& sample) {
     return known > 0 ? std::optional(sum / known) : std::nullopt;
 }
 
-std::string labelOf(const client::RunSummary& run) {
+std::string labelOf(const values::RunSummary& run) {
     return run.variation.empty() ? run.name : strCat(run.name, " / ", run.variation);
 }
 
-std::string labelOf(const client::RunSummary& run, std::size_t most) {
+std::string labelOf(const values::RunSummary& run, std::size_t most) {
     const std::string whole = labelOf(run);
     return whole.size() <= most || run.variation.empty() ? whole : run.variation;
 }

@@ -29,9 +29,9 @@ class Series {
 };
 
 struct LiveRun {
-    client::RunSummary summary;
+    values::RunSummary summary;
     std::map<std::string, Series> series;
-    std::deque<client::LogLine> logs;  ///< the last 400
+    std::deque<values::LogLine> logs;  ///< the last 400
     RunProgress progress;
 
     std::optional<double> secondsLeft(std::int64_t nowMs) const {
@@ -49,8 +49,8 @@ struct LiveRun {
 };
 
 struct LiveNode {
-    client::NodeInfo info;
-    client::NodeSample sample;
+    values::NodeInfo info;
+    values::NodeSample sample;
     std::int64_t receivedMs = 0;
     std::deque<double> cpuHistory, gpuHistory;  ///< the last 120 s, percent; NaN: unknown
 };
@@ -68,14 +68,14 @@ struct LiveModel {
     /// True when no sample came for 3.5 s from a node that sent some.
     static bool isStale(const LiveNode& node, std::int64_t nowMs);
     /// The machine that a run is on; null before anything is known of it.
-    const LiveNode* nodeOf(const client::RunSummary& run) const;
+    const LiveNode* nodeOf(const values::RunSummary& run) const;
 };
 
 /// The mean use of the GPUs that tell theirs.
-std::optional<double> gpuPercent(const client::NodeSample& sample);
+std::optional<double> gpuPercent(const values::NodeSample& sample);
 /// "movielens-dlrm" or "movielens-dlrm / keep-30".
-std::string labelOf(const client::RunSummary& run);
+std::string labelOf(const values::RunSummary& run);
 /// The same, or the variation alone where that is longer than `most` bytes.
-std::string labelOf(const client::RunSummary& run, std::size_t most);
+std::string labelOf(const values::RunSummary& run, std::size_t most);
 
 }  // namespace millrace::session

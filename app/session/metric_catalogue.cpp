@@ -118,13 +118,14 @@ std::string_view lastPart(std::string_view name) {
 std::string_view headOf(std::string_view name) {
     const std::size_t from = std::string_view(metric::kEvalPrefix).size();
     const std::size_t dot = name.rfind('.');
-    return isEvalMetric(name) && dot > from ? name.substr(from, dot - from) : std::string_view();
+    return values::isEvalMetric(name) && dot > from ? name.substr(from, dot - from)
+                                                    : std::string_view();
 }
 
 // Figures of an evaluation that stand in no entry: behind those that do, before its counts.
 std::ptrdiff_t usualPlace(std::string_view name) {
     const MetricEntry* entry = findMetric(name);
-    if (entry == nullptr && isEvalMetric(name)) {
+    if (entry == nullptr && values::isEvalMetric(name)) {
         entry = findMetric(metric::kEvalRows);
     }
     return entry == nullptr ? std::ssize(kEntries) : entry - std::begin(kEntries);
@@ -156,13 +157,13 @@ std::string_view unitWord(const MetricEntry& entry) {
     return "";
 }
 
-std::string_view senseWord(MetricSense sense) {
+std::string_view senseWord(values::MetricSense sense) {
     switch (sense) {
-        case MetricSense::kUnknown:
+        case values::MetricSense::kUnknown:
             break;
-        case MetricSense::kLowerIsBetter:
+        case values::MetricSense::kLowerIsBetter:
             return "lower";
-        case MetricSense::kHigherIsBetter:
+        case values::MetricSense::kHigherIsBetter:
             return "higher";
     }
     return "";
@@ -187,8 +188,8 @@ void addTable(std::string* page, std::string_view title, Origin origin) {
         if (entry.origin == origin) {
             strAppend(page, "| `", entry.name, "` | ",
                       entry.label.empty() ? std::string() : metricLabel(entry.name), " | ",
-                      unitWord(entry), " | ", senseWord(senseOf(entry.name)), " | ", entry.what,
-                      showWord(entry.show), " |\n");
+                      unitWord(entry), " | ", senseWord(values::senseOf(entry.name)), " | ",
+                      entry.what, showWord(entry.show), " |\n");
         }
     }
     *page += "\n";
@@ -211,7 +212,7 @@ const MetricEntry* findMetric(std::string_view name) {
 std::string metricLabel(std::string_view name) {
     const MetricEntry* entry = findMetric(name);
     const bool hasLabel = entry != nullptr && !entry->label.empty();
-    if (!isEvalMetric(name)) {
+    if (!values::isEvalMetric(name)) {
         return std::string(hasLabel ? entry->label : name);
     }
     const std::string_view head = headOf(name);
@@ -230,8 +231,9 @@ std::string metricColumn(std::string_view name) {
     if (entry != nullptr && entry->name == name && !entry->column.empty()) {
         return std::string(entry->column);
     }
-    return std::string(
-        isEvalMetric(name) ? name.substr(std::string_view(metric::kEvalPrefix).size()) : name);
+    return std::string(values::isEvalMetric(name)
+                           ? name.substr(std::string_view(metric::kEvalPrefix).size())
+                           : name);
 }
 
 MetricUnit metricUnit(std::string_view name) {

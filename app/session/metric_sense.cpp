@@ -9,7 +9,8 @@
 namespace millrace::session {
 
 bool isTrainMetric(std::string_view metric) {
-    return !isEvalMetric(metric) && senseOf(metric) != MetricSense::kUnknown &&
+    return !values::isEvalMetric(metric) &&
+           values::senseOf(metric) != values::MetricSense::kUnknown &&
            metric != values::metric::kSamplesPerSecond &&
            metric != values::metric::kInputStallPercent;
 }
@@ -17,7 +18,7 @@ bool isTrainMetric(std::string_view metric) {
 std::string withoutHead(std::string_view metric) {
     constexpr std::string_view kEval = values::metric::kEvalPrefix;
     const std::size_t dot = metric.rfind('.');
-    const bool hasHead = isEvalMetric(metric) && dot >= kEval.size();
+    const bool hasHead = values::isEvalMetric(metric) && dot >= kEval.size();
     return hasHead ? strCat(kEval, metric.substr(dot + 1)) : std::string();
 }
 
@@ -37,19 +38,19 @@ std::vector<std::string> eachOnce(std::vector<std::string> metrics) {
     return metrics;
 }
 
-std::optional<double> shownValue(const client::RunSummary& run, const std::string& metric) {
+std::optional<double> shownValue(const values::RunSummary& run, const std::string& metric) {
     return metric == values::metric::kSamplesPerSecond ? run.rate() : run.metric(metric);
 }
 
 BestAndLast bestAndLast(const client::MetricSeries& series) {
     BestAndLast found;
-    const MetricSense sense = senseOf(series.name);
+    const values::MetricSense sense = values::senseOf(series.name);
     for (std::size_t i = 0; i < series.values.size() && i < series.steps.size(); ++i) {
         const StepValue one{series.values[i], series.steps[i]};
         found.last = one;
         const double before =
             found.best ? found.best->value : std::numeric_limits<double>::quiet_NaN();
-        if (sense != MetricSense::kUnknown && values::isBetter(sense, one.value, before)) {
+        if (sense != values::MetricSense::kUnknown && values::isBetter(sense, one.value, before)) {
             found.best = one;
         }
     }

@@ -12,10 +12,6 @@
 
 namespace millrace::session {
 
-using values::MetricSense;
-using values::senseOf;
-/// Only runs with the same evaluation rows compare.
-using values::isEvalMetric;
 /// Depends on which rows were trained: only runs of the same stream compare.
 bool isTrainMetric(std::string_view metric);
 
@@ -26,7 +22,7 @@ std::string withoutHead(std::string_view metric);
 std::vector<std::string> eachOnce(std::vector<std::string> metrics);
 
 /// The newest value of a metric; the mean of the samples/s of a run that has ended.
-std::optional<double> shownValue(const client::RunSummary& run, const std::string& metric);
+std::optional<double> shownValue(const values::RunSummary& run, const std::string& metric);
 
 /// A value and the step it stands at.
 struct StepValue {

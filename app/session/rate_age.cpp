@@ -12,20 +12,20 @@ constexpr std::int64_t kOldRatesMs = 5'000;
 constexpr std::int64_t kOldReportMs = 15'000;
 
 // Below 0: it has told none yet.
-std::int64_t ratesTime(const client::RunSummary& run) {
-    const client::MetricPoint* rate = run.newest(values::metric::kSamplesPerSecond);
+std::int64_t ratesTime(const values::RunSummary& run) {
+    const values::RunFigure* rate = run.newest(values::metric::kSamplesPerSecond);
     return rate == nullptr ? -1 : rate->timeMs;
 }
 
 }  // namespace
 
-std::optional<double> oldRateSeconds(const client::RunSummary& run, std::int64_t nowMs) {
+std::optional<double> oldRateSeconds(const values::RunSummary& run, std::int64_t nowMs) {
     const std::int64_t ageMs = nowMs - ratesTime(run);
-    const bool isOld = ratesTime(run) > 0 && !client::isEnded(run.state) && ageMs > kOldRatesMs;
+    const bool isOld = ratesTime(run) > 0 && !values::isEnded(run.state) && ageMs > kOldRatesMs;
     return isOld ? std::optional(static_cast<double>(ageMs) / 1e3) : std::nullopt;
 }
 
-void RateAge::note(const client::RunSummary& run, std::int64_t nowMs) {
+void RateAge::note(const values::RunSummary& run, std::int64_t nowMs) {
     const std::int64_t rates = ratesTime(run);
     if (std::exchange(ratesMs_, rates) != rates) {
         ratesSeenMs_ = nowMs;
@@ -35,8 +35,8 @@ void RateAge::note(const client::RunSummary& run, std::int64_t nowMs) {
     }
 }
 
-std::optional<double> RateAge::oldSeconds(const client::RunSummary& run, std::int64_t nowMs) const {
-    if (ratesMs_ < 0 || client::isEnded(run.state)) {
+std::optional<double> RateAge::oldSeconds(const values::RunSummary& run, std::int64_t nowMs) const {
+    if (ratesMs_ < 0 || values::isEnded(run.state)) {
         return std::nullopt;  // what has not come yet has no age
     }
     // Who looks at a run that stood still before has seen its rates just now.
@@ -46,7 +46,7 @@ std::optional<double> RateAge::oldSeconds(const client::RunSummary& run, std::in
     return ageMs > kOldRatesMs ? std::optional(static_cast<double>(ageMs) / 1e3) : std::nullopt;
 }
 
-bool RateAge::isForecastVoid(const client::RunSummary& run, std::int64_t nowMs) const {
+bool RateAge::isForecastVoid(const values::RunSummary& run, std::int64_t nowMs) const {
     return run.isStalled() || (reportMs_ >= 0 && nowMs - reportSeenMs_ > kOldReportMs);
 }
 

@@ -14,11 +14,11 @@ bool startsWith(std::string_view text, std::string_view prefix) {
     return text.substr(0, prefix.size()) == prefix;
 }
 
-std::string slashName(const client::RunSummary& run) {
+std::string slashName(const values::RunSummary& run) {
     return run.variation.empty() ? run.name : strCat(run.name, "/", run.variation);
 }
 
-Status ambiguous(std::string_view text, const std::vector<const client::RunSummary*>& found) {
+Status ambiguous(std::string_view text, const std::vector<const values::RunSummary*>& found) {
     std::string list;
     for (std::size_t i = 0; i < found.size() && i < kCandidatesShown; ++i) {
         strAppend(&list, i == 0 ? "" : ", ", found[i]->id, " (", labelOf(*found[i]), ", ",
@@ -33,9 +33,9 @@ Status ambiguous(std::string_view text, const std::vector<const client::RunSumma
 
 }  // namespace
 
-Result<client::RunSummary> pickRun(std::string_view text,
-                                   const std::vector<client::RunSummary>& runs) {
-    using Test = std::function<bool(const client::RunSummary&)>;
+Result<values::RunSummary> pickRun(std::string_view text,
+                                   const std::vector<values::RunSummary>& runs) {
+    using Test = std::function<bool(const values::RunSummary&)>;
     const Test tests[] = {[&](const auto& run) { return run.id == text || run.uid == text; },
                           [&](const auto& run) { return slashName(run) == text; },
                           [&](const auto& run) { return run.name == text; },
@@ -45,8 +45,8 @@ Result<client::RunSummary> pickRun(std::string_view text,
                                      startsWith(slashName(run), text);
                           }};
     for (const Test& test : tests) {
-        std::vector<const client::RunSummary*> found;
-        for (const client::RunSummary& run : runs) {
+        std::vector<const values::RunSummary*> found;
+        for (const values::RunSummary& run : runs) {
             if (!text.empty() && test(run)) {
                 found.push_back(&run);
             }
@@ -59,7 +59,7 @@ Result<client::RunSummary> pickRun(std::string_view text,
         }
     }
     std::vector<std::string> known;
-    for (const client::RunSummary& run : runs) {
+    for (const values::RunSummary& run : runs) {
         known.push_back(run.id);
         known.push_back(slashName(run));
     }
@@ -69,17 +69,17 @@ Result<client::RunSummary> pickRun(std::string_view text,
                                  : strCat("; did you mean '", near, "'?"));
 }
 
-Result<client::RunDetail> findRun(client::DaemonClient& client, const std::string& text) {
-    Result<client::RunDetail> detail = client.get(text);
+Result<values::RunDetail> findRun(client::DaemonClient& client, const std::string& text) {
+    Result<values::RunDetail> detail = client.get(text);
     const absl::StatusCode code = detail.status().code();
     if (code != absl::StatusCode::kNotFound && code != absl::StatusCode::kInvalidArgument) {
         return detail;
     }
-    client::ListRequest request;
+    values::ListRequest request;
     request.pageSize = 1000;
-    request.view = client::RunView::kAll;
-    ASSIGN_OR_RETURN(const client::RunPage page, client.list(request));
-    ASSIGN_OR_RETURN(const client::RunSummary run, pickRun(text, page.runs));
+    request.view = values::RunView::kAll;
+    ASSIGN_OR_RETURN(const values::RunPage page, client.list(request));
+    ASSIGN_OR_RETURN(const values::RunSummary run, pickRun(text, page.runs));
     return client.get(run.id);
 }
 

@@ -11,10 +11,10 @@ namespace millrace::session {
 
 /// An exact id or uid wins, then an exact "NAME/VARIATION" (a base run: NAME), then the name of any
 /// variation, then a prefix; each must be unique.
-Result<client::RunSummary> pickRun(std::string_view text,
-                                   const std::vector<client::RunSummary>& runs);
+Result<values::RunSummary> pickRun(std::string_view text,
+                                   const std::vector<values::RunSummary>& runs);
 
 /// Asks the daemon; where it knows none or several, says which there are.
-Result<client::RunDetail> findRun(client::DaemonClient& client, const std::string& text);
+Result<values::RunDetail> findRun(client::DaemonClient& client, const std::string& text);
 
 }  // namespace millrace::session

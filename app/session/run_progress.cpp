@@ -11,12 +11,12 @@ constexpr std::int64_t kPaceSpanMs = 30'000;
 
 }  // namespace
 
-bool isGoing(const client::RunSummary& run) {
-    return !client::isEnded(run.state) && run.state != client::RunState::kQueued;
+bool isGoing(const values::RunSummary& run) {
+    return !values::isEnded(run.state) && run.state != values::RunState::kQueued;
 }
 
-std::optional<double> shareDone(const client::RunSummary& run) {
-    if (run.state == client::RunState::kFinished) {
+std::optional<double> shareDone(const values::RunSummary& run) {
+    if (run.state == values::RunState::kFinished) {
         return 1.0;
     }
     if (run.progress.stepsTotal <= 0) {
@@ -27,7 +27,7 @@ std::optional<double> shareDone(const client::RunSummary& run) {
         1.0);
 }
 
-double elapsedSeconds(const client::RunSummary& run, std::int64_t nowMs) {
+double elapsedSeconds(const values::RunSummary& run, std::int64_t nowMs) {
     if (run.startedMs <= 0) {
         return 0;
     }
@@ -35,13 +35,13 @@ double elapsedSeconds(const client::RunSummary& run, std::int64_t nowMs) {
     return static_cast<double>(std::max<std::int64_t>(0, end - run.startedMs)) / 1e3;
 }
 
-void RunProgress::note(const client::RunSummary& run, std::int64_t nowMs) {
+void RunProgress::note(const values::RunSummary& run, std::int64_t nowMs) {
     noteReport(run);
     notePace(run.progress);
     rateAge_.note(run, nowMs);
 }
 
-void RunProgress::notePace(const client::Progress& report) {
+void RunProgress::notePace(const values::Progress& report) {
     if (report.step <= 0 || report.timeMs <= 0) {
         return;
     }
@@ -56,7 +56,7 @@ void RunProgress::notePace(const client::Progress& report) {
     }
 }
 
-void RunProgress::noteReport(const client::RunSummary& run) {
+void RunProgress::noteReport(const values::RunSummary& run) {
     const std::int64_t lastMs = newest_ ? newest_->timeMs : 0;
     if (run.attempt != attempt_) {
         before_.reset();
@@ -77,9 +77,9 @@ std::optional<double> RunProgress::stepsPerSecond() const {
     return seconds > 0 && steps > 0 ? std::optional(steps / seconds) : std::nullopt;
 }
 
-std::optional<double> RunProgress::secondsLeft(const client::RunSummary& run,
+std::optional<double> RunProgress::secondsLeft(const values::RunSummary& run,
                                                std::int64_t nowMs) const {
-    const client::Progress& report = run.progress;
+    const values::Progress& report = run.progress;
     const std::optional<double> speed = stepsPerSecond();
     if (!speed || report.stepsTotal <= 0 || !isGoing(run) || rateAge_.isForecastVoid(run, nowMs)) {
         return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<double> RunProgress::secondsLeft(const client::RunSummary& run,
     return static_cast<double>(std::max<std::int64_t>(0, report.stepsTotal - report.step)) / *speed;
 }
 
-std::optional<double> RunProgress::stallPercent(const client::RunSummary& run) const {
+std::optional<double> RunProgress::stallPercent(const values::RunSummary& run) const {
     if (!isGoing(run)) {
         return std::nullopt;
     }
@@ -102,7 +102,7 @@ std::optional<double> RunProgress::stallPercent(const client::RunSummary& run) c
     return run.metric(values::metric::kInputStallPercent);
 }
 
-std::optional<double> RunProgress::oldRatesSeconds(const client::RunSummary& run,
+std::optional<double> RunProgress::oldRatesSeconds(const values::RunSummary& run,
                                                    std::int64_t nowMs) const {
     return isGoing(run) ? rateAge_.oldSeconds(run, nowMs) : std::nullopt;
 }

@@ -22,33 +22,33 @@
 namespace millrace::session {
 
 /// Neither queued nor ended.
-bool isGoing(const client::RunSummary& run);
+bool isGoing(const values::RunSummary& run);
 /// The share of the steps that are done, 0 to 1; nothing where the total is unknown.
-std::optional<double> shareDone(const client::RunSummary& run);
+std::optional<double> shareDone(const values::RunSummary& run);
 /// Since the first worker started, up to the end; 0 before.
-double elapsedSeconds(const client::RunSummary& run, std::int64_t nowMs);
+double elapsedSeconds(const values::RunSummary& run, std::int64_t nowMs);
 
 /// `run` is always the summary that was noted last.
 class RunProgress {
  public:
-    void note(const client::RunSummary& run, std::int64_t nowMs);
+    void note(const values::RunSummary& run, std::int64_t nowMs);
 
     /// Over the last seconds; nothing before two reports.
     std::optional<double> stepsPerSecond() const;
     /// At that pace; nothing where the total or the pace is unknown, or of a time that is gone.
-    std::optional<double> secondsLeft(const client::RunSummary& run, std::int64_t nowMs) const;
+    std::optional<double> secondsLeft(const values::RunSummary& run, std::int64_t nowMs) const;
     /// By the rule above.
-    std::optional<double> stallPercent(const client::RunSummary& run) const;
+    std::optional<double> stallPercent(const values::RunSummary& run) const;
     /// How old the rates are, s, where that is to be said.
-    std::optional<double> oldRatesSeconds(const client::RunSummary& run, std::int64_t nowMs) const;
+    std::optional<double> oldRatesSeconds(const values::RunSummary& run, std::int64_t nowMs) const;
 
  private:
-    void notePace(const client::Progress& report);
-    void noteReport(const client::RunSummary& run);
+    void notePace(const values::Progress& report);
+    void noteReport(const values::RunSummary& run);
 
     std::deque<std::pair<std::int64_t, std::int64_t>> pace_;  // (time in ms, step), 30 s
     // The two newest reports of the same attempt.
-    std::optional<client::Progress> before_, newest_;
+    std::optional<values::Progress> before_, newest_;
     int attempt_ = 0;
     std::int64_t attemptFromMs_ = 0;  // reports up to then are of attempts before
     RateAge rateAge_;

@@ -69,8 +69,8 @@ std::string userName() {
 
 }  // namespace
 
-client::GitFacts gitFactsOf(const std::string& directory) {
-    client::GitFacts facts;
+values::GitFacts gitFactsOf(const std::string& directory) {
+    values::GitFacts facts;
     facts.commit = git(directory, {"rev-parse", "HEAD"});
     if (facts.commit.empty()) {
         return facts;
@@ -87,18 +87,18 @@ Result<std::string> readSpecText(const std::string& path) {
         return invalidArgument(path, ": is a directory; name the spec's YAML file");
     }
     const std::uintmax_t size = std::filesystem::file_size(path, error);
-    if (!error && size > static_cast<std::uintmax_t>(client::kSpecBytesMax)) {
+    if (!error && size > static_cast<std::uintmax_t>(values::kSpecBytesMax)) {
         return invalidArgument(
             path, ": a spec of ", formatBytes(static_cast<double>(size)), "; at most ",
-            formatBytes(static_cast<double>(client::kSpecBytesMax)), " are read");
+            formatBytes(static_cast<double>(values::kSpecBytesMax)), " are read");
     }
     ASSIGN_OR_RETURN(std::string text, readFile(path));
     RETURN_IF_ERROR(checkIsUtf8(text, path));
     return text;
 }
 
-Result<client::SubmitRequest> readSubmission(const std::string& path, const Clock& clock) {
-    client::SubmitRequest request;
+Result<values::SubmitRequest> readSubmission(const std::string& path, const Clock& clock) {
+    values::SubmitRequest request;
     ASSIGN_OR_RETURN(request.specText, readSpecText(path));
     std::error_code error;
     const std::string absolute = absolutePath(path, std::filesystem::current_path(error).string());
@@ -108,7 +108,7 @@ Result<client::SubmitRequest> readSubmission(const std::string& path, const Cloc
     return request;
 }
 
-void completeSubmission(client::SubmitRequest& request, const Clock& clock) {
+void completeSubmission(values::SubmitRequest& request, const Clock& clock) {
     if (request.owner.empty()) {
         request.owner = userName();
     }
@@ -120,10 +120,10 @@ void completeSubmission(client::SubmitRequest& request, const Clock& clock) {
     }
 }
 
-Result<client::SubmitReply> submitSurely(client::DaemonClient& client,
-                                         const client::SubmitRequest& request, int tries) {
+Result<values::SubmitReply> submitSurely(client::DaemonClient& client,
+                                         const values::SubmitRequest& request, int tries) {
     for (int round = 1;; ++round) {
-        Result<client::SubmitReply> reply = client.submit(request);
+        Result<values::SubmitReply> reply = client.submit(request);
         const bool isLost = reply.status().code() == absl::StatusCode::kUnavailable;
         // The first failure of all means that there is no daemon: say so at once.
         const bool isWorthWaiting = isLost && client.status().ok();

@@ -12,19 +12,19 @@ namespace millrace::session {
 
 /// Commit, branch, remote and whether tracked files are changed, of the repository around
 /// `directory`.
-client::GitFacts gitFactsOf(const std::string& directory);
+values::GitFacts gitFactsOf(const std::string& directory);
 
 /// The text of a spec of at most 8 MiB.
 Result<std::string> readSpecText(const std::string& path);
 
 /// Reads the spec at `path`; fills text, file name, base directory, owner, key, packages and git.
-Result<client::SubmitRequest> readSubmission(const std::string& path, const Clock& clock);
+Result<values::SubmitRequest> readSubmission(const std::string& path, const Clock& clock);
 
 /// Fills what is empty of owner, key and git facts of the base directory.
-void completeSubmission(client::SubmitRequest& request, const Clock& clock);
+void completeSubmission(values::SubmitRequest& request, const Clock& clock);
 
 /// Submits; after a lost connection tries again with the same key, so that no second run is made.
-Result<client::SubmitReply> submitSurely(client::DaemonClient& client,
-                                         const client::SubmitRequest& request, int tries = 4);
+Result<values::SubmitReply> submitSurely(client::DaemonClient& client,
+                                         const values::SubmitRequest& request, int tries = 4);
 
 }  // namespace millrace::session

@@ -109,14 +109,14 @@ void drawAxes(CellGrid& grid, const Rect& plotArea, const Range& xs, const Range
     for (int y = plotArea.y; y < bottom; ++y) {
         grid.set(plotArea.x - 1, y, grid.isUtf8() ? "│" : "|", Tone::kDim);
     }
-    grid.putRight(plotArea.x - 2, plotArea.y, shortNumber(ys.high), Tone::kDim);
+    grid.putRight(plotArea.x - 2, plotArea.y, session::shortNumber(ys.high), Tone::kDim);
     if (plotArea.height >= 5) {
         grid.putRight(plotArea.x - 2, plotArea.y + plotArea.height / 2,
-                      shortNumber((ys.high + ys.low) / 2), Tone::kDim);
+                      session::shortNumber((ys.high + ys.low) / 2), Tone::kDim);
     }
-    grid.putRight(plotArea.x - 2, bottom - 1, shortNumber(ys.low), Tone::kDim);
-    grid.put(plotArea.x, bottom, shortNumber(xs.low), Tone::kDim);
-    const std::string right = shortNumber(xs.high);
+    grid.putRight(plotArea.x - 2, bottom - 1, session::shortNumber(ys.low), Tone::kDim);
+    grid.put(plotArea.x, bottom, session::shortNumber(xs.low), Tone::kDim);
+    const std::string right = session::shortNumber(xs.high);
     grid.putRight(plotArea.right(), bottom,
                   xTitle.empty() ? right : std::string(xTitle) + " " + right, Tone::kDim);
 }

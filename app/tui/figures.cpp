@@ -4,34 +4,34 @@
 
 namespace millrace::tui {
 
-Tone toneOf(client::RunState state) {
+Tone toneOf(values::RunState state) {
     switch (state) {
-        case client::RunState::kFinished:
+        case values::RunState::kFinished:
             return Tone::kGood;
-        case client::RunState::kFailed:
+        case values::RunState::kFailed:
             return Tone::kBad;
-        case client::RunState::kCancelled:
-        case client::RunState::kStopping:
+        case values::RunState::kCancelled:
+        case values::RunState::kStopping:
             return Tone::kWarn;
-        case client::RunState::kRunning:
-        case client::RunState::kStarting:
+        case values::RunState::kRunning:
+        case values::RunState::kStarting:
             return Tone::kInfo;
         default:
             return Tone::kDim;
     }
 }
 
-Tone toneOf(const client::RunSummary& run) {
+Tone toneOf(const values::RunSummary& run) {
     if (run.isPurged()) {
         return Tone::kDim;
     }
     if (run.isStalled()) {
         return Tone::kBad;
     }
-    return client::isEnded(run.state) || run.trouble.empty() ? toneOf(run.state) : Tone::kWarn;
+    return values::isEnded(run.state) || run.trouble.empty() ? toneOf(run.state) : Tone::kWarn;
 }
 
-std::string noGpuText(const client::NodeInfo& node) {
+std::string noGpuText(const values::NodeInfo& node) {
     const bool saysSo = node.gpuNote.rfind("no GPU", 0) == 0;
     return node.gpuNote.empty() ? "no GPU"
            : saysSo             ? node.gpuNote
@@ -42,10 +42,10 @@ std::string gpuText(const session::LiveNode& node) {
     if (node.info.gpus.empty() && node.sample.gpus.empty()) {
         return node.info.name.empty() && node.receivedMs == 0 ? "-" : "no GPU";
     }
-    return percentText(session::gpuPercent(node.sample));
+    return session::percentText(session::gpuPercent(node.sample));
 }
 
-std::string stepText(const client::Progress& progress) {
+std::string stepText(const values::Progress& progress) {
     return progress.stepsTotal > 0 ? strCat(progress.step, "/", progress.stepsTotal)
                                    : strCat(progress.step);
 }

@@ -10,26 +10,14 @@
 
 namespace millrace::tui {
 
-using session::ageText;
-using session::clockText;
-using session::countText;
-using session::localTime;
-using session::numberText;
-using session::percentText;
-using session::rateText;
-using session::shortNumber;
-using session::timeOfDay;
-using session::usedText;
-using session::withAge;
-
-Tone toneOf(client::RunState state);
+Tone toneOf(values::RunState state);
 /// Of its state, or of what is wrong with it while it goes on.
-Tone toneOf(const client::RunSummary& run);
+Tone toneOf(const values::RunSummary& run);
 /// "no GPU", with the daemon's reason where it has one.
-std::string noGpuText(const client::NodeInfo& node);
+std::string noGpuText(const values::NodeInfo& node);
 /// "no GPU", "83 %", "n/a": the mean of a machine's GPUs.
 std::string gpuText(const session::LiveNode& node);
 /// "120/630", "120".
-std::string stepText(const client::Progress& progress);
+std::string stepText(const values::Progress& progress);
 
 }  // namespace millrace::tui

@@ -69,7 +69,7 @@ struct Usage {
 Usage usageOf(const session::LiveModel& model, const std::string& runId) {
     Usage usage;
     for (const auto& [name, node] : model.nodes) {
-        for (const client::ProcessSample& process : node.sample.processes) {
+        for (const values::ProcessSample& process : node.sample.processes) {
             if (process.runId == runId) {
                 usage.isKnown = true;
                 usage.cpuPercent += process.cpuPercent.value_or(0);
@@ -83,8 +83,8 @@ Usage usageOf(const session::LiveModel& model, const std::string& runId) {
 // Its row, and one more with what is wrong with it; returns the row below.
 int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, const Usage& usage,
             std::int64_t nowMs) {
-    const client::RunSummary& summary = run.summary;
-    const bool isEnded = client::isEnded(summary.state);
+    const values::RunSummary& summary = run.summary;
+    const bool isEnded = values::isEnded(summary.state);
     // A rate of a time that is gone is no rate: how old it is stands in its place.
     const std::optional<double> oldSeconds = run.oldRatesSeconds(nowMs);
     grid.put(1, y, summary.id, Tone::kAccent, 10);
@@ -93,17 +93,18 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
     grid.put(c.name, y, summary.stateWord(), toneOf(summary), c.state);
     grid.putRight(c.step, y, stepText(summary.progress));
     const auto live = [&](const std::string& text) { return isEnded ? std::string("-") : text; };
-    grid.putRight(c.rate, y,
-                  live(oldSeconds ? clockText(oldSeconds) + " old"
-                                  : numberText(run.metric(session::metric::kSamplesPerSecond))));
-    grid.putRight(c.loss, y, numberText(run.metric(session::metric::kLoss)));
-    grid.putRight(c.stall, y, live(oldSeconds ? "-" : percentText(run.stallPercent())));
+    grid.putRight(
+        c.rate, y,
+        live(oldSeconds ? session::clockText(oldSeconds) + " old"
+                        : session::numberText(run.metric(session::metric::kSamplesPerSecond))));
+    grid.putRight(c.loss, y, session::numberText(run.metric(session::metric::kLoss)));
+    grid.putRight(c.stall, y, live(oldSeconds ? "-" : session::percentText(run.stallPercent())));
     if (c.cpu != c.stall) {
-        grid.putRight(c.cpu, y, usage.isKnown ? percentText(usage.cpuPercent) : "-");
+        grid.putRight(c.cpu, y, usage.isKnown ? session::percentText(usage.cpuPercent) : "-");
         grid.putRight(c.memory, y,
                       usage.isKnown ? formatBytes(static_cast<double>(usage.memoryBytes)) : "-");
     }
-    grid.putRight(c.eta, y, live(clockText(run.secondsLeft(nowMs))));
+    grid.putRight(c.eta, y, live(session::clockText(run.secondsLeft(nowMs))));
     if (isEnded || summary.trouble.empty() || y + 1 >= grid.height() - 1) {
         return y + 1;
     }
@@ -154,25 +155,27 @@ int TopView::drawGpus(CellGrid& grid, int y, const LiveNode& node) const {
         return y + 1;
     }
     const int barWidth = std::clamp((grid.width() - 50) / 3, 8, 40);
-    for (const client::GpuSample& gpu : node.sample.gpus) {
+    for (const values::GpuSample& gpu : node.sample.gpus) {
         if (y >= grid.height() - 4) {
             break;
         }
         const std::optional<double> part =
             gpu.utilizationPercent ? std::optional(*gpu.utilizationPercent / 100) : std::nullopt;
         int x = gauge(grid, 1, y, strCat("gpu", gpu.index), part, barWidth,
-                      padLeft(percentText(gpu.utilizationPercent), 5));
-        x = grid.put(x + 2, y, "mem " + usedText(gpu.memoryUsedBytes, gpu.memoryTotalBytes));
+                      padLeft(session::percentText(gpu.utilizationPercent), 5));
+        x = grid.put(x + 2, y,
+                     "mem " + session::usedText(gpu.memoryUsedBytes, gpu.memoryTotalBytes));
         if (gpu.powerWatts) {
-            x = grid.put(x + 2, y, shortNumber(std::round(*gpu.powerWatts)) + " W", Tone::kDim);
+            x = grid.put(x + 2, y, session::shortNumber(std::round(*gpu.powerWatts)) + " W",
+                         Tone::kDim);
         }
         if (gpu.temperatureCelsius) {
-            x = grid.put(
-                x + 2, y,
-                shortNumber(std::round(*gpu.temperatureCelsius)) + (grid.isUtf8() ? " °C" : " C"),
-                Tone::kDim);
+            x = grid.put(x + 2, y,
+                         session::shortNumber(std::round(*gpu.temperatureCelsius)) +
+                             (grid.isUtf8() ? " °C" : " C"),
+                         Tone::kDim);
         }
-        for (const client::GpuInfo& info : node.info.gpus) {
+        for (const values::GpuInfo& info : node.info.gpus) {
             if (info.index == gpu.index) {
                 grid.put(x + 2, y, info.name, Tone::kDim);
             }
@@ -183,7 +186,7 @@ int TopView::drawGpus(CellGrid& grid, int y, const LiveNode& node) const {
 }
 
 int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs) const {
-    const client::NodeSample& s = node.sample;
+    const values::NodeSample& s = node.sample;
     std::string title = node.info.name.empty() ? s.node : node.info.name;
     if (node.info.cores > 0) {
         strAppend(&title, "  ", node.info.cores, " cores  ", node.info.cpuModel);
@@ -191,25 +194,26 @@ int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, std::int64_t 
     grid.rule(0, y, grid.width(), title);
     ++y;
     if (session::LiveModel::isStale(node, nowMs)) {
-        grid.put(1, y, strCat("no sample since ", ageText(node.receivedMs, nowMs)), Tone::kWarn);
+        grid.put(1, y, strCat("no sample since ", session::ageText(node.receivedMs, nowMs)),
+                 Tone::kWarn);
         ++y;
     }
     const int barWidth = std::clamp((grid.width() - 50) / 3, 8, 40);
     const std::optional<double> cpu =
         s.cpuPercent ? std::optional(*s.cpuPercent / 100) : std::nullopt;
-    int x = gauge(grid, 1, y, "cpu", cpu, barWidth, padLeft(percentText(s.cpuPercent), 5));
+    int x = gauge(grid, 1, y, "cpu", cpu, barWidth, padLeft(session::percentText(s.cpuPercent), 5));
     const int memoryX = grid.width() / 2 + 2;
     const std::vector<double> history = values(node.cpuHistory);
     grid.put(x + 2, y,
              sparkline(history, std::min(60, memoryX - x - 4), grid.isUtf8(), Pick::kMax, 0, 100),
              Tone::kInfo);
     gauge(grid, memoryX, y, "mem", share(s.memoryUsedBytes, s.memoryTotalBytes), barWidth,
-          usedText(s.memoryUsedBytes, s.memoryTotalBytes));
+          session::usedText(s.memoryUsedBytes, s.memoryTotalBytes));
     ++y;
     x = grid.put(1, y, "disk ", Tone::kDim);
     x = grid.put(x, y,
-                 strCat("r ", rateText(s.diskReadBytesPerSecond), "  w ",
-                        rateText(s.diskWriteBytesPerSecond)),
+                 strCat("r ", session::rateText(s.diskReadBytesPerSecond), "  w ",
+                        session::rateText(s.diskWriteBytesPerSecond)),
                  Tone::kPlain, memoryX - 1);
     if (s.diskFreeBytes) {
         grid.put(x + 2, y, formatBytes(static_cast<double>(*s.diskFreeBytes)) + " free", Tone::kDim,
@@ -217,8 +221,8 @@ int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, std::int64_t 
     }
     x = grid.put(memoryX, y, "net  ", Tone::kDim);
     x = grid.put(x, y,
-                 strCat("in ", rateText(s.networkReceiveBytesPerSecond), "  out ",
-                        rateText(s.networkSendBytesPerSecond)));
+                 strCat("in ", session::rateText(s.networkReceiveBytesPerSecond), "  out ",
+                        session::rateText(s.networkSendBytesPerSecond)));
     if (s.load1) {
         grid.put(x + 2, y, absl::StrFormat("load %.2f", *s.load1), Tone::kDim);
     }
@@ -252,14 +256,14 @@ void TopView::draw(CellGrid& grid, const session::LiveModel& model, std::int64_t
     grid.fill({0, 0, grid.width(), 1}, " ", Tone::kBar);
     int running = 0, queued = 0;
     for (const auto& [id, run] : model.runs) {
-        running += run.summary.state == client::RunState::kRunning ||
-                   run.summary.state == client::RunState::kStarting ||
-                   run.summary.state == client::RunState::kStopping;
-        queued += run.summary.state == client::RunState::kQueued;
+        running += run.summary.state == values::RunState::kRunning ||
+                   run.summary.state == values::RunState::kStarting ||
+                   run.summary.state == values::RunState::kStopping;
+        queued += run.summary.state == values::RunState::kQueued;
     }
     grid.put(1, 0, strCat("millrace top   ", running, " running   ", queued, " queued"),
              Tone::kBar);
-    grid.putRight(grid.width() - 1, 0, timeOfDay(nowMs), Tone::kBar);
+    grid.putRight(grid.width() - 1, 0, session::timeOfDay(nowMs), Tone::kBar);
     int y = 1;
     for (const auto& [name, node] : model.nodes) {
         if (y > grid.height() - 8) {

@@ -53,9 +53,9 @@ FigureRow metricRow(const LiveRun& run, const std::string& name, std::int64_t no
     row.label = session::metricLabel(name);
     const bool isRate = name == metric::kSamplesPerSecond;
     const bool isStall = name == metric::kInputStallPercent;
-    const bool isGoing = !client::isEnded(run.summary.state);
+    const bool isGoing = !values::isEnded(run.summary.state);
     if (isRate || isStall) {
-        row.label = withAge(row.label, run.oldRatesSeconds(nowMs));
+        row.label = session::withAge(row.label, run.oldRatesSeconds(nowMs));
     }
     std::optional<double> value = run.metric(name);
     if (isRate && !isGoing) {
@@ -66,8 +66,8 @@ FigureRow metricRow(const LiveRun& run, const std::string& name, std::int64_t no
         value = run.stallPercent();
     }
     const session::MetricUnit unit = session::metricUnit(name);
-    row.text = unit == session::MetricUnit::kPercent ? (value ? percentText(value) : "-")
-                                                     : numberText(value);
+    row.text = unit == session::MetricUnit::kPercent ? (value ? session::percentText(value) : "-")
+                                                     : session::numberText(value);
     row.pick = isStall                                   ? Pick::kMax
                : unit == session::MetricUnit::kPerSecond ? Pick::kMin
                                                          : Pick::kMean;
@@ -89,12 +89,12 @@ std::vector<FigureRow> machineRows(const session::LiveNode* node, std::int64_t n
     const bool hasGpu = !node->info.gpus.empty() || !node->sample.gpus.empty();
     const std::string unknown = isStale ? "n/a" : "-";
     if (node->info.cores > 0) {
-        strAppend(&cpu.label, " (", countText(node->info.cores, "core"), ")");
+        strAppend(&cpu.label, " (", session::countText(node->info.cores, "core"), ")");
     }
     if (node->info.gpus.size() > 1) {
         strAppend(&gpu.label, " (mean of ", node->info.gpus.size(), ")");
     }
-    cpu.text = isKnown ? percentText(node->sample.cpuPercent) : unknown;
+    cpu.text = isKnown ? session::percentText(node->sample.cpuPercent) : unknown;
     gpu.text = isKnown || !hasGpu ? gpuText(*node) : unknown;
     cpu.history = &node->cpuHistory;
     gpu.history = &node->gpuHistory;
@@ -104,7 +104,7 @@ std::vector<FigureRow> machineRows(const session::LiveNode* node, std::int64_t n
 std::vector<std::string> evaluationNames(const LiveRun& run) {
     std::vector<std::string> names;
     for (const auto& [name, series] : run.series) {
-        if (session::isEvalMetric(name) && !session::isInternalMetric(name, run.metric(name))) {
+        if (values::isEvalMetric(name) && !session::isInternalMetric(name, run.metric(name))) {
             names.push_back(name);
         }
     }
@@ -138,28 +138,28 @@ std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* n
 std::string workersText(const LiveRun& run, const session::LiveNode* node) {
     std::string text;
     std::uint64_t memory = 0;
-    for (const client::ProcessSample& process :
-         node != nullptr ? node->sample.processes : std::vector<client::ProcessSample>{}) {
+    for (const values::ProcessSample& process :
+         node != nullptr ? node->sample.processes : std::vector<values::ProcessSample>{}) {
         if (process.runId == run.summary.id) {
-            strAppend(&text, process.worker, " ", percentText(process.cpuPercent), "  ");
+            strAppend(&text, process.worker, " ", session::percentText(process.cpuPercent), "  ");
             memory += process.memoryBytes.value_or(0);
         }
     }
     return memory > 0 ? text + formatBytes(static_cast<double>(memory)) : text;
 }
 
-std::string stateSentence(const client::RunSummary& run, std::int64_t nowMs) {
+std::string stateSentence(const values::RunSummary& run, std::int64_t nowMs) {
     if (run.isStalled()) {
         const auto seconds = static_cast<double>(nowMs - run.standsSinceMs) / 1e3;
-        return strCat(run.trouble, ", for ", clockText(std::max(0.0, seconds)));
+        return strCat(run.trouble, ", for ", session::clockText(std::max(0.0, seconds)));
     }
     if (!run.reason().empty()) {
         return run.reason();
     }
     switch (run.state) {
-        case client::RunState::kQueued:
+        case values::RunState::kQueued:
             return "waits for its turn";
-        case client::RunState::kRunning:
+        case values::RunState::kRunning:
             return std::string(nameOf(run.progress.phase));
         default:
             return "";
@@ -175,9 +175,9 @@ void drawStatusRow(CellGrid& grid, const session::LiveModel& model, std::int64_t
         const bool isLocal = model.link.sentence.find("'millrace up'") != std::string::npos;
         grid.put(
             1, y,
-            strCat("connection lost ", ageText(model.link.sinceMs, nowMs), ", trying again (",
-                   model.link.tries, ")", isLocal ? "; 'millrace up' starts the daemon: " : ": ",
-                   model.link.sentence),
+            strCat("connection lost ", session::ageText(model.link.sinceMs, nowMs),
+                   ", trying again (", model.link.tries, ")",
+                   isLocal ? "; 'millrace up' starts the daemon: " : ": ", model.link.sentence),
             Tone::kBad);
     } else if (model.link.state == session::LinkState::kRefused || !model.problem.empty()) {
         grid.put(1, y, model.problem.empty() ? model.link.sentence : model.problem, Tone::kBad);
@@ -192,8 +192,8 @@ const LiveRun* WatchView::chosen(const session::LiveModel& model) const {
         for (std::size_t i = 0; i < runIds_.size(); ++i) {
             const auto run = model.runs.find(runIds_[i]);
             const bool isGoing = run != model.runs.end() &&
-                                 (run->second.summary.state == client::RunState::kRunning ||
-                                  run->second.summary.state == client::RunState::kStarting);
+                                 (run->second.summary.state == values::RunState::kRunning ||
+                                  run->second.summary.state == values::RunState::kStarting);
             if (isGoing) {
                 index = i;
                 break;
@@ -236,7 +236,7 @@ bool WatchView::press(const KeyPress& key, const session::LiveModel& model) {
 void WatchView::drawBar(CellGrid& grid, const LiveRun* run, const session::LiveModel& model,
                         std::int64_t nowMs) const {
     grid.fill({0, 0, grid.width(), 1}, " ", Tone::kBar);
-    const std::string time = timeOfDay(nowMs);
+    const std::string time = session::timeOfDay(nowMs);
     const int end = grid.width() - static_cast<int>(time.size()) - 2;
     std::string title = "millrace watch";
     if (run != nullptr) {
@@ -282,9 +282,10 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
         grid.put(nameEnd + 1, y, run.summary.stateWord(), toneOf(run.summary));
         const std::optional<double> done = session::shareDone(run.summary);
         grid.put(nameEnd + 12, y, progressBar(done.value_or(0), 10, grid.isUtf8()), Tone::kInfo);
-        grid.putRight(nameEnd + 28, y, percentText(done ? std::optional(*done * 100) : done));
-        grid.putRight(nameEnd + 40, y, "loss " + numberText(run.metric(metric::kLoss)));
-        grid.putRight(grid.width(), y, "auc " + numberText(run.metric(metric::kEvalAuc)));
+        grid.putRight(nameEnd + 28, y,
+                      session::percentText(done ? std::optional(*done * 100) : done));
+        grid.putRight(nameEnd + 40, y, "loss " + session::numberText(run.metric(metric::kLoss)));
+        grid.putRight(grid.width(), y, "auc " + session::numberText(run.metric(metric::kEvalAuc)));
     }
     return y;
 }
@@ -294,28 +295,28 @@ namespace {
 // The bar with step and time left, then rows, time and state.
 int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveNode* node,
                  std::int64_t nowMs) {
-    const client::Progress& progress = run.summary.progress;
+    const values::Progress& progress = run.summary.progress;
     const std::optional<double> done = session::shareDone(run.summary);
     const int barWidth = std::clamp(grid.width() - 58, 16, 90);
     int x = grid.put(1, y, progressBar(done.value_or(0), barWidth, grid.isUtf8()), Tone::kInfo);
-    x = grid.put(x + 2, y, done ? percentText(*done * 100) : "", Tone::kStrong);
+    x = grid.put(x + 2, y, done ? session::percentText(*done * 100) : "", Tone::kStrong);
     std::string text = "step " + stepText(progress);
     if (progress.epochs > 0) {
         strAppend(&text, "  epoch ", std::min(progress.epoch + 1, progress.epochs), "/",
                   progress.epochs);
     }
-    if (!client::isEnded(run.summary.state)) {
-        strAppend(&text, "  ETA ", clockText(run.secondsLeft(nowMs)));
+    if (!values::isEnded(run.summary.state)) {
+        strAppend(&text, "  ETA ", session::clockText(run.secondsLeft(nowMs)));
     }
     grid.put(x + 2, y, text);
-    const std::string elapsed = clockText(run.elapsedSeconds(nowMs));
+    const std::string elapsed = session::clockText(run.elapsedSeconds(nowMs));
     std::string second = strCat(formatCount(progress.rows), " rows  ", elapsed, " elapsed");
     if (run.summary.attempt > 1) {
         strAppend(&second, "  attempt ", run.summary.attempt);
     }
     x = grid.put(1, y + 1, second, Tone::kDim);
     x = grid.put(x + 2, y + 1, stateSentence(run.summary, nowMs), toneOf(run.summary));
-    const std::string workers = client::isEnded(run.summary.state) ? "" : workersText(run, node);
+    const std::string workers = values::isEnded(run.summary.state) ? "" : workersText(run, node);
     if (x + 2 + displayWidth(workers) < grid.width()) {
         grid.putRight(grid.width() - 1, y + 1, workers, Tone::kDim);
     }
@@ -352,10 +353,10 @@ void drawLog(CellGrid& grid, const Rect& area, const LiveRun& run) {
     const int rows = area.height - 1;
     const int count = std::min<int>(rows, static_cast<int>(run.logs.size()));
     for (int i = 0; i < count; ++i) {
-        const client::LogLine& line =
+        const values::LogLine& line =
             run.logs[run.logs.size() - static_cast<std::size_t>(count - i)];
         const int y = area.y + 1 + i;
-        int x = grid.put(area.x + 1, y, timeOfDay(line.timeMs), Tone::kDim, area.right());
+        int x = grid.put(area.x + 1, y, session::timeOfDay(line.timeMs), Tone::kDim, area.right());
         x = grid.put(x + 1, y, line.worker, Tone::kAccent, area.right());
         grid.put(x + 1, y, line.text, line.isStderr ? Tone::kPlain : Tone::kDim, area.right());
     }
@@ -371,7 +372,7 @@ void WatchView::drawFooter(CellGrid& grid, const session::LiveModel& model,
     std::string keys = runIds_.size() > 1 ? "q leave   Tab next run   " : "q leave   ";
     keys += grid.isUtf8() ? "← → metric" : "left/right metric";
     const bool isGoing = std::any_of(model.runs.begin(), model.runs.end(), [](const auto& run) {
-        return !client::isEnded(run.second.summary.state);
+        return !values::isEnded(run.second.summary.state);
     });
     drawStatusRow(grid, model, nowMs, keys + (isGoing ? "   (the run goes on)" : ""));
 }

@@ -9,7 +9,7 @@ namespace millrace::runs {
 using values::greatestOf;
 using values::leastOf;
 
-void addExtremes(std::span<const MetricPoint> points, std::size_t from, std::size_t to,
+void addExtremes(std::span<const values::MetricPoint> points, std::size_t from, std::size_t to,
                  std::vector<std::size_t>& places) {
     // Lowest and highest median, least and greatest of any rank.
     std::size_t low = from, high = from, least = from, greatest = from;
@@ -39,7 +39,7 @@ Thinner::Thinner(std::int64_t numPoints, int maxPoints, bool isOfRanks)
     : inner_(std::max<std::int64_t>(numPoints - 2, 1)),
       numBuckets_(std::max<std::int64_t>((maxPoints - 2) / bucketKeeps(isOfRanks), 1)) {}
 
-void Thinner::add(std::int64_t place, std::span<const MetricPoint> piece) {
+void Thinner::add(std::int64_t place, std::span<const values::MetricPoint> piece) {
     if (piece.empty()) {
         return;
     }
@@ -66,20 +66,21 @@ void Thinner::close() {
     open_.clear();
 }
 
-std::vector<MetricPoint> Thinner::take() {
+std::vector<values::MetricPoint> Thinner::take() {
     close();
     out_.push_back(last_);
     return std::move(out_);
 }
 
-std::vector<MetricPoint> decimate(const std::vector<MetricPoint>& points, int maxPoints) {
+std::vector<values::MetricPoint> decimate(const std::vector<values::MetricPoint>& points,
+                                          int maxPoints) {
     const auto most = static_cast<std::size_t>(std::max(maxPoints, 4));
     if (points.size() <= most) {
         return points;
     }
-    const bool isOfRanks = std::any_of(points.begin(), points.end(), [](const MetricPoint& point) {
-        return point.ranks.has_value();
-    });
+    const bool isOfRanks =
+        std::any_of(points.begin(), points.end(),
+                    [](const values::MetricPoint& point) { return point.ranks.has_value(); });
     Thinner thinner(static_cast<std::int64_t>(points.size()), static_cast<int>(most), isOfRanks);
     thinner.addStart(points.front());
     for (std::size_t i = 1; i + 1 < points.size(); ++i) {

@@ -11,7 +11,7 @@ namespace millrace::runs {
 /// Adds the places in [from, to) that a plot must show, in order: of the least and of the greatest
 /// value (the first of equals, NaN only where there is nothing else) and, where points stand for
 /// several ranks, of the least and the greatest that any rank told.
-void addExtremes(std::span<const MetricPoint> points, std::size_t from, std::size_t to,
+void addExtremes(std::span<const values::MetricPoint> points, std::size_t from, std::size_t to,
                  std::vector<std::size_t>& places);
 /// Points that a bucket keeps at most.
 constexpr int bucketKeeps(bool isOfRanks) {
@@ -29,11 +29,11 @@ class Thinner {
     Thinner(std::int64_t numPoints, int maxPoints, bool isOfRanks);
 
     /// `place` of the piece's first point in the series, from 0.
-    void add(std::int64_t place, std::span<const MetricPoint> piece);
+    void add(std::int64_t place, std::span<const values::MetricPoint> piece);
     /// The series' own first and last points: they are always kept.
-    void addEnd(const MetricPoint& point) { last_ = point; }
-    void addStart(const MetricPoint& point) { out_.push_back(point); }
-    std::vector<MetricPoint> take();
+    void addEnd(const values::MetricPoint& point) { last_ = point; }
+    void addStart(const values::MetricPoint& point) { out_.push_back(point); }
+    std::vector<values::MetricPoint> take();
 
     /// Points of the series that one bucket stands for.
     std::int64_t bucketPoints() const { return inner_ / numBuckets_; }
@@ -44,12 +44,14 @@ class Thinner {
     const std::int64_t inner_, numBuckets_;
     std::int64_t bucket_ = 0;
     std::vector<std::size_t> places_;
-    std::vector<MetricPoint> open_;  // of the bucket that fills: its extremes so far, in order
-    MetricPoint last_;
-    std::vector<MetricPoint> out_;
+    std::vector<values::MetricPoint>
+        open_;  // of the bucket that fills: its extremes so far, in order
+    values::MetricPoint last_;
+    std::vector<values::MetricPoint> out_;
 };
 
 /// At most `maxPoints` (>= 4) of `points` in their order, as Thinner keeps them.
-std::vector<MetricPoint> decimate(const std::vector<MetricPoint>& points, int maxPoints);
+std::vector<values::MetricPoint> decimate(const std::vector<values::MetricPoint>& points,
+                                          int maxPoints);
 
 }  // namespace millrace::runs

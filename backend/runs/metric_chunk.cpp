@@ -290,7 +290,8 @@ void readColumns(ColumnReader& reader, PointAt at) {
     }
 }
 
-std::vector<PlacedPoint> extremesOf(std::span<const MetricPoint> points, std::size_t bucket) {
+std::vector<PlacedPoint> extremesOf(std::span<const values::MetricPoint> points,
+                                    std::size_t bucket) {
     std::vector<std::size_t> places{0};
     for (std::size_t from = 0; from < points.size(); from += bucket) {
         addExtremes(points, from, std::min(from + bucket, points.size()), places);
@@ -307,33 +308,36 @@ std::vector<PlacedPoint> extremesOf(std::span<const MetricPoint> points, std::si
 
 }  // namespace
 
-std::string encodePoints(std::span<const MetricPoint> points) {
+std::string encodePoints(std::span<const values::MetricPoint> points) {
     INVARIANT(!points.empty(), "a chunk has points");
     std::string columns;
     columns.reserve(points.size() * 14);
-    putColumns(points, [](const MetricPoint& p) -> const MetricPoint& { return p; }, columns);
+    putColumns(
+        points, [](const values::MetricPoint& p) -> const values::MetricPoint& { return p; },
+        columns);
     return packed(Kind::kPoints, points.size(), columns);
 }
 
-Result<std::vector<MetricPoint>> decodePoints(std::string_view bytes) {
+Result<std::vector<values::MetricPoint>> decodePoints(std::string_view bytes) {
     ASSIGN_OR_RETURN(const Unpacked unpackedBytes, unpacked(Kind::kPoints, bytes));
-    std::vector<MetricPoint> points(unpackedBytes.numPoints);
+    std::vector<values::MetricPoint> points(unpackedBytes.numPoints);
     ColumnReader reader(unpackedBytes);
-    readColumns(reader, [&](std::size_t i) -> MetricPoint& { return points[i]; });
+    readColumns(reader, [&](std::size_t i) -> values::MetricPoint& { return points[i]; });
     if (reader.isBad()) {
         return dataLoss("its columns have the wrong length");
     }
     return points;
 }
 
-std::string encodeLevel(std::span<const MetricPoint> points, int bucketPoints) {
+std::string encodeLevel(std::span<const values::MetricPoint> points, int bucketPoints) {
     INVARIANT(!points.empty(), "a chunk has points");
     const std::vector<PlacedPoint> kept =
         extremesOf(points, static_cast<std::size_t>(bucketPoints));
     const std::span<const PlacedPoint> items(kept);
     std::string columns;
     putIntegers(items, [](const PlacedPoint& p) { return p.place; }, columns);
-    putColumns(items, [](const PlacedPoint& p) -> const MetricPoint& { return p.point; }, columns);
+    putColumns(
+        items, [](const PlacedPoint& p) -> const values::MetricPoint& { return p.point; }, columns);
     return packed(Kind::kLevel, kept.size(), columns);
 }
 
@@ -342,7 +346,7 @@ Result<std::vector<PlacedPoint>> decodeLevel(std::string_view bytes) {
     std::vector<PlacedPoint> points(unpackedBytes.numPoints);
     ColumnReader reader(unpackedBytes);
     reader.integers([&](std::size_t i, std::int64_t v) { points[i].place = v; });
-    readColumns(reader, [&](std::size_t i) -> MetricPoint& { return points[i].point; });
+    readColumns(reader, [&](std::size_t i) -> values::MetricPoint& { return points[i].point; });
     if (reader.isBad()) {
         return dataLoss("its columns have the wrong length");
     }

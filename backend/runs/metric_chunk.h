@@ -27,16 +27,16 @@ constexpr bool hasLevel(std::int64_t numPoints, int bucketPoints) {
 /// A point and its place in the chunk, from 0.
 struct PlacedPoint {
     std::int64_t place = 0;
-    MetricPoint point;
+    values::MetricPoint point;
     bool operator==(const PlacedPoint&) const = default;
 };
 
-std::string encodePoints(std::span<const MetricPoint> points);
-Result<std::vector<MetricPoint>> decodePoints(std::string_view bytes);
+std::string encodePoints(std::span<const values::MetricPoint> points);
+Result<std::vector<values::MetricPoint>> decodePoints(std::string_view bytes);
 
 /// The first and the last point, and of every `bucketPoints` neighbours their extremes (as
 /// addExtremes has them), in order of place.
-std::string encodeLevel(std::span<const MetricPoint> points, int bucketPoints);
+std::string encodeLevel(std::span<const values::MetricPoint> points, int bucketPoints);
 Result<std::vector<PlacedPoint>> decodeLevel(std::string_view bytes);
 
 }  // namespace millrace::runs

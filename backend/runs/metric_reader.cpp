@@ -53,8 +53,8 @@ class ThinFeed {
     ThinFeed(std::int64_t numPoints, int maxPoints, bool isOfRanks)
         : numPoints_(numPoints), thinner_(numPoints, maxPoints, isOfRanks) {}
 
-    void addPoints(std::span<const MetricPoint> points) {
-        for (const MetricPoint& point : points) {
+    void addPoints(std::span<const values::MetricPoint> points) {
+        for (const values::MetricPoint& point : points) {
             add(offset_, offset_, {&point, 1});
             ++offset_;
         }
@@ -73,11 +73,11 @@ class ThinFeed {
     }
 
     std::int64_t bucketPoints() const { return thinner_.bucketPoints(); }
-    std::vector<MetricPoint> take() { return thinner_.take(); }
+    std::vector<values::MetricPoint> take() { return thinner_.take(); }
 
  private:
     // `first` and `last`: the places of the piece's points at its ends.
-    void add(std::int64_t first, std::int64_t last, std::span<const MetricPoint> piece) {
+    void add(std::int64_t first, std::int64_t last, std::span<const values::MetricPoint> piece) {
         if (first == 0) {
             thinner_.addStart(piece.front());
             piece = piece.subspan(1);
@@ -92,7 +92,7 @@ class ThinFeed {
     const std::int64_t numPoints_;
     Thinner thinner_;
     std::int64_t offset_ = 0;
-    std::vector<MetricPoint> piece_;
+    std::vector<values::MetricPoint> piece_;
 };
 
 bool isInside(const ChunkHead& head, const MetricRange& range) {
@@ -111,8 +111,8 @@ Result<std::int64_t> findMetricKey(Database& db, std::string_view key) {
     return isThere ? query.intAt(0) : 0;
 }
 
-MetricPoint readTailPoint(const Statement& row, const TailRows& rows) {
-    MetricPoint point;
+values::MetricPoint readTailPoint(const Statement& row, const TailRows& rows) {
+    values::MetricPoint point;
     point.step = row.intAt(0);
     point.epoch = row.intAt(1);
     point.rows = row.intAt(2);
@@ -140,13 +140,13 @@ Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
     }
 }
 
-Result<std::vector<MetricPoint>> readChunk(Database& db, const ChunkHead& head) {
+Result<std::vector<values::MetricPoint>> readChunk(Database& db, const ChunkHead& head) {
     ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT points FROM metric_chunk WHERE no = ?"));
     ASSIGN_OR_RETURN(const bool isRow, query.bind(head.no).step());
     if (!isRow) {
         return dataLoss("it is gone");
     }
-    ASSIGN_OR_RETURN(std::vector<MetricPoint> points, decodePoints(query.blobAt(0)));
+    ASSIGN_OR_RETURN(std::vector<values::MetricPoint> points, decodePoints(query.blobAt(0)));
     if (static_cast<std::int64_t>(points.size()) != head.numPoints ||
         points.front().step != head.firstStep || points.back().step != head.lastStep) {
         return dataLoss("its points are not those of its row");
@@ -166,18 +166,19 @@ std::int64_t MetricReader::Piece::numPoints() const {
 }
 
 bool MetricReader::Piece::isOfRanks() const {
-    const auto hasRanks = [](const MetricPoint& point) { return point.ranks.has_value(); };
+    const auto hasRanks = [](const values::MetricPoint& point) { return point.ranks.has_value(); };
     return std::any_of(chunks.begin(), chunks.end(),
                        [](const ChunkHead& head) { return head.numRanks > 0; }) ||
            std::any_of(points.begin(), points.end(), hasRanks);
 }
 
-Result<std::vector<MetricSeries>> MetricReader::read(const std::vector<MetricRequest>& requests) {
+Result<std::vector<values::MetricSeries>> MetricReader::read(
+    const std::vector<MetricRequest>& requests) {
     RETURN_IF_ERROR(readTail(requests));
-    std::vector<MetricSeries> all;
+    std::vector<values::MetricSeries> all;
     all.reserve(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        ASSIGN_OR_RETURN(MetricSeries series, readOne(requests[i], i));
+        ASSIGN_OR_RETURN(values::MetricSeries series, readOne(requests[i], i));
         all.push_back(std::move(series));
     }
     return all;
@@ -212,14 +213,14 @@ Status MetricReader::readTail(const std::vector<MetricRequest>& requests) {
         }
         addTailRow(query, requests);
     }
-    for (std::vector<MetricPoint>& tail : tails_) {
+    for (std::vector<values::MetricPoint>& tail : tails_) {
         settle(tail);
     }
     return okStatus();
 }
 
 void MetricReader::addTailRow(const Statement& row, const std::vector<MetricRequest>& requests) {
-    MetricPoint point = readTailPoint(row, tailRowsOf(runNo_));
+    values::MetricPoint point = readTailPoint(row, tailRowsOf(runNo_));
     const int rank = static_cast<int>(row.intAt(7));
     const TailValues told(row.blobAt(5));
     const std::vector<TailSummary> summaries = unpackTailSummaries(row.blobAt(6));
@@ -247,8 +248,9 @@ void MetricReader::addTailRow(const Statement& row, const std::vector<MetricRequ
     }
 }
 
-Result<MetricSeries> MetricReader::readOne(const MetricRequest& request, std::size_t index) {
-    MetricSeries series;
+Result<values::MetricSeries> MetricReader::readOne(const MetricRequest& request,
+                                                   std::size_t index) {
+    values::MetricSeries series;
     series.key = request.key;
     series.rank = request.range.rank;
     const MetricRange& range = request.range;
@@ -275,7 +277,7 @@ Result<MetricSeries> MetricReader::readOne(const MetricRequest& request, std::si
 // one piece, because a point of the tail may take the place of points of both.
 Result<std::vector<MetricReader::Piece>> MetricReader::piecesOf(std::size_t index,
                                                                 const MetricRange& range) {
-    std::vector<MetricPoint>& tail = tails_[index];
+    std::vector<values::MetricPoint>& tail = tails_[index];
     ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
                      readChunkHeads(db_, runNo_, series_[index], range.fromStep, range.toStep));
     std::vector<Piece> pieces;
@@ -307,12 +309,12 @@ Result<std::vector<MetricReader::Piece>> MetricReader::piecesOf(std::size_t inde
 }
 
 Status MetricReader::load(Piece& piece, const MetricRange& range) {
-    std::vector<MetricPoint> points;
+    std::vector<values::MetricPoint> points;
     for (const ChunkHead& head : piece.chunks) {
-        ASSIGN_OR_RETURN(const std::vector<MetricPoint> part, readChunk(db_, head));
+        ASSIGN_OR_RETURN(const std::vector<values::MetricPoint> part, readChunk(db_, head));
         points.insert(points.end(), part.begin(), part.end());
     }
-    std::erase_if(points, [&](const MetricPoint& point) {
+    std::erase_if(points, [&](const values::MetricPoint& point) {
         return point.step < range.fromStep || point.step > range.toStep;
     });
     points.insert(points.end(), piece.points.begin(), piece.points.end());
@@ -322,11 +324,12 @@ Status MetricReader::load(Piece& piece, const MetricRange& range) {
     return okStatus();
 }
 
-Status MetricReader::readRaw(const std::vector<Piece>& pieces, MetricSeries& series) {
+Status MetricReader::readRaw(const std::vector<Piece>& pieces, values::MetricSeries& series) {
     series.points.reserve(static_cast<std::size_t>(series.numPoints));
     for (const Piece& piece : pieces) {
         for (std::size_t i = 0; !piece.isLoaded && i < piece.chunks.size(); ++i) {
-            ASSIGN_OR_RETURN(const std::vector<MetricPoint> part, readChunk(db_, piece.chunks[i]));
+            ASSIGN_OR_RETURN(const std::vector<values::MetricPoint> part,
+                             readChunk(db_, piece.chunks[i]));
             series.points.insert(series.points.end(), part.begin(), part.end());
         }
         series.points.insert(series.points.end(), piece.points.begin(), piece.points.end());
@@ -334,7 +337,8 @@ Status MetricReader::readRaw(const std::vector<Piece>& pieces, MetricSeries& ser
     return okStatus();
 }
 
-Status MetricReader::readThin(std::vector<Piece>& pieces, int maxPoints, MetricSeries& series) {
+Status MetricReader::readThin(std::vector<Piece>& pieces, int maxPoints,
+                              values::MetricSeries& series) {
     const bool isOfRanks = std::any_of(pieces.begin(), pieces.end(),
                                        [](const Piece& piece) { return piece.isOfRanks(); });
     ThinFeed feed(series.numPoints, maxPoints, isOfRanks);
@@ -350,7 +354,8 @@ Status MetricReader::readThin(std::vector<Piece>& pieces, int maxPoints, MetricS
                                  readLevel(db_, head, bucket));
                 feed.addLevel(level, bucket, head.numPoints);
             } else {
-                ASSIGN_OR_RETURN(const std::vector<MetricPoint> points, readChunk(db_, head));
+                ASSIGN_OR_RETURN(const std::vector<values::MetricPoint> points,
+                                 readChunk(db_, head));
                 feed.addPoints(points);
             }
         }
@@ -360,13 +365,14 @@ Status MetricReader::readThin(std::vector<Piece>& pieces, int maxPoints, MetricS
     return okStatus();
 }
 
-Status MetricReader::readAround(std::size_t index, const MetricRange& range, MetricSeries& series) {
+Status MetricReader::readAround(std::size_t index, const MetricRange& range,
+                                values::MetricSeries& series) {
     ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
                      readChunkHeads(db_, runNo_, series_[index], range.fromStep, range.toStep));
     series.points.clear();
     std::string lost, why;
     for (const ChunkHead& head : heads) {
-        const Result<std::vector<MetricPoint>> part = readChunk(db_, head);
+        const Result<std::vector<values::MetricPoint>> part = readChunk(db_, head);
         if (part.ok()) {
             series.points.insert(series.points.end(), part->begin(), part->end());
             continue;
@@ -374,7 +380,7 @@ Status MetricReader::readAround(std::size_t index, const MetricRange& range, Met
         strAppend(&lost, lost.empty() ? "" : ", ", head.firstStep, " to ", head.lastStep);
         why = messageOf(part.status());
     }
-    std::erase_if(series.points, [&](const MetricPoint& point) {
+    std::erase_if(series.points, [&](const values::MetricPoint& point) {
         return point.step < range.fromStep || point.step > range.toStep;
     });
     series.points.insert(series.points.end(), tails_[index].begin(), tails_[index].end());
@@ -393,16 +399,16 @@ Status MetricReader::readAround(std::size_t index, const MetricRange& range, Met
     return okStatus();
 }
 
-Result<std::optional<MetricPoint>> MetricReader::last(const std::string& key) {
+Result<std::optional<values::MetricPoint>> MetricReader::last(const std::string& key) {
     RETURN_IF_ERROR(readTail({{key, {}}}));
     ASSIGN_OR_RETURN(const std::vector<ChunkHead> heads,
                      readChunkHeads(db_, runNo_, series_[0], INT64_MIN, INT64_MAX));
-    std::optional<MetricPoint> newest;
+    std::optional<values::MetricPoint> newest;
     if (!tails_[0].empty()) {
         newest = tails_[0].back();
     }
     for (auto head = heads.rbegin(); head != heads.rend(); ++head) {
-        const Result<std::vector<MetricPoint>> part = readChunk(db_, *head);
+        const Result<std::vector<values::MetricPoint>> part = readChunk(db_, *head);
         if (!part.ok()) {
             continue;
         }

@@ -39,7 +39,7 @@ struct ChunkHead {
 
 /// Brings points into the order of the store, drops those of a step's older attempts, and makes the
 /// summaries of one step one.
-void settle(std::vector<MetricPoint>& points);
+void settle(std::vector<values::MetricPoint>& points);
 
 /// Adds to the tail and makes chunks of it.
 class MetricWriter {
@@ -56,17 +56,17 @@ class MetricWriter {
 
  private:
     struct Tail {
-        std::map<SeriesNo, std::vector<MetricPoint>> points;
+        std::map<SeriesNo, std::vector<values::MetricPoint>> points;
         std::int64_t lastLine = 0;
     };
 
     Result<std::int64_t> keyNo(const std::string& key);
     Status findNextLine();
     Result<Tail> readTail();
-    Status addSealed(const SeriesNo& series, std::vector<MetricPoint> points);
+    Status addSealed(const SeriesNo& series, std::vector<values::MetricPoint> points);
     Status cutSeries(const SeriesNo& series, std::int64_t step);
     Status writeChunk(const SeriesNo& series, std::int64_t position,
-                      std::span<const MetricPoint> part);
+                      std::span<const values::MetricPoint> part);
     Status removeChunk(std::int64_t no);
 
     Database& db_;
@@ -82,14 +82,14 @@ class MetricReader {
         : db_(db), runNo_(runNo), runId_(runId) {}
 
     /// In the order of the requests; an unknown key gives an empty series.
-    Result<std::vector<MetricSeries>> read(const std::vector<MetricRequest>& requests);
+    Result<std::vector<values::MetricSeries>> read(const std::vector<MetricRequest>& requests);
     /// The newest point; nothing for a key without points.
-    Result<std::optional<MetricPoint>> last(const std::string& key);
+    Result<std::optional<values::MetricPoint>> last(const std::string& key);
 
  private:
     struct Piece {
-        std::vector<ChunkHead> chunks;    ///< of which `points` is the content when `isLoaded`
-        std::vector<MetricPoint> points;  ///< in range, with the tail's
+        std::vector<ChunkHead> chunks;  ///< of which `points` is the content when `isLoaded`
+        std::vector<values::MetricPoint> points;  ///< in range, with the tail's
         bool isLoaded = false;
         std::int64_t numPoints() const;
         bool isOfRanks() const;
@@ -97,19 +97,19 @@ class MetricReader {
 
     Status readTail(const std::vector<MetricRequest>& requests);
     void addTailRow(const Statement& row, const std::vector<MetricRequest>& requests);
-    Result<MetricSeries> readOne(const MetricRequest& request, std::size_t index);
+    Result<values::MetricSeries> readOne(const MetricRequest& request, std::size_t index);
     Result<std::vector<Piece>> piecesOf(std::size_t index, const MetricRange& range);
     Status load(Piece& piece, const MetricRange& range);
-    Status readThin(std::vector<Piece>& pieces, int maxPoints, MetricSeries& series);
-    Status readRaw(const std::vector<Piece>& pieces, MetricSeries& series);
+    Status readThin(std::vector<Piece>& pieces, int maxPoints, values::MetricSeries& series);
+    Status readRaw(const std::vector<Piece>& pieces, values::MetricSeries& series);
     /// What is left of a metric with damaged chunks, and which they are.
-    Status readAround(std::size_t index, const MetricRange& range, MetricSeries& series);
+    Status readAround(std::size_t index, const MetricRange& range, values::MetricSeries& series);
 
     Database& db_;
     const std::int64_t runNo_;
     const std::string runId_;
     std::vector<SeriesNo> series_;                               // of the requests
-    std::vector<std::vector<MetricPoint>> tails_;                // of the requests, in range
+    std::vector<std::vector<values::MetricPoint>> tails_;        // of the requests, in range
     std::vector<std::pair<std::uint32_t, std::size_t>> wanted_;  // (key number, request), sorted
 };
 
@@ -118,7 +118,7 @@ Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
                                               const SeriesNo& series, std::int64_t fromStep,
                                               std::int64_t toStep);
 /// kDataLoss when the chunk is damaged.
-Result<std::vector<MetricPoint>> readChunk(Database& db, const ChunkHead& head);
+Result<std::vector<values::MetricPoint>> readChunk(Database& db, const ChunkHead& head);
 /// Nothing for a key that no run has.
 Result<std::int64_t> findMetricKey(Database& db, std::string_view key);
 /// The row numbers that a run's lines may have in metric_line: each run has its own range of them,
@@ -130,6 +130,6 @@ struct TailRows {
 TailRows tailRowsOf(std::int64_t runNo);
 /// What the values of a row have in common; its columns: step, epoch, rows, time_ms, attempt, data,
 /// summaries, rank, no.
-MetricPoint readTailPoint(const Statement& row, const TailRows& rows);
+values::MetricPoint readTailPoint(const Statement& row, const TailRows& rows);
 
 }  // namespace millrace::runs

@@ -18,7 +18,7 @@ constexpr std::int64_t kTailValues = 128 << 10;
 constexpr std::int64_t kJoinRatio = 3;
 
 // What a late rank told of a step that was summarized without it.
-void joinInto(MetricPoint& into, const MetricPoint& late) {
+void joinInto(values::MetricPoint& into, const values::MetricPoint& late) {
     const values::RankSummary joined =
         values::joined({into.value, *into.ranks}, {late.value, *late.ranks});
     into.value = joined.median;
@@ -29,8 +29,10 @@ void joinInto(MetricPoint& into, const MetricPoint& late) {
 
 }  // namespace
 
-void settle(std::vector<MetricPoint>& points) {
-    const auto byStep = [](const MetricPoint& a, const MetricPoint& b) { return a.step < b.step; };
+void settle(std::vector<values::MetricPoint>& points) {
+    const auto byStep = [](const values::MetricPoint& a, const values::MetricPoint& b) {
+        return a.step < b.step;
+    };
     if (!std::is_sorted(points.begin(), points.end(), byStep)) {
         std::stable_sort(points.begin(), points.end(), byStep);
     }
@@ -134,7 +136,7 @@ Result<MetricWriter::Tail> MetricWriter::readTail() {
         if (!isRow) {
             return tail;
         }
-        MetricPoint point = readTailPoint(query, rows);
+        values::MetricPoint point = readTailPoint(query, rows);
         const int rank = static_cast<int>(query.intAt(7));
         tail.lastLine = point.line;
         const TailValues told(query.blobAt(5));
@@ -167,7 +169,7 @@ Status MetricWriter::seal() {
     return remove.bind(rows.first).bind(rows.last).run();
 }
 
-Status MetricWriter::addSealed(const SeriesNo& series, std::vector<MetricPoint> points) {
+Status MetricWriter::addSealed(const SeriesNo& series, std::vector<values::MetricPoint> points) {
     settle(points);
     if (points.empty()) {
         return okStatus();
@@ -187,10 +189,10 @@ Status MetricWriter::addSealed(const SeriesNo& series, std::vector<MetricPoint> 
         total += before.numPoints;
         --from;
     }
-    std::vector<MetricPoint> all;
+    std::vector<values::MetricPoint> all;
     all.reserve(static_cast<std::size_t>(total));
     for (std::size_t i = from; i < heads.size(); ++i) {
-        const Result<std::vector<MetricPoint>> part = readChunk(db_, heads[i]);
+        const Result<std::vector<values::MetricPoint>> part = readChunk(db_, heads[i]);
         if (absl::IsDataLoss(part.status())) {
             continue;  // it stays as it is, for a reader to name
         }
@@ -209,7 +211,7 @@ Status MetricWriter::addSealed(const SeriesNo& series, std::vector<MetricPoint> 
 }
 
 Status MetricWriter::writeChunk(const SeriesNo& series, std::int64_t position,
-                                std::span<const MetricPoint> part) {
+                                std::span<const values::MetricPoint> part) {
     ASSIGN_OR_RETURN(Statement insert,
                      db_.prepare("INSERT INTO metric_chunk(run_no, key_no, rank, position, "
                                  "first_step, last_step, num_points, num_ranks, first_line, "
@@ -217,7 +219,7 @@ Status MetricWriter::writeChunk(const SeriesNo& series, std::int64_t position,
                                  "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
     const auto count = static_cast<std::int64_t>(part.size());
     std::int64_t numRanks = 0, firstLine = INT64_MAX, lastLine = 0;
-    for (const MetricPoint& point : part) {
+    for (const values::MetricPoint& point : part) {
         numRanks = std::max<std::int64_t>(numRanks, point.ranks ? point.ranks->numRanks : 0);
         firstLine = std::min(firstLine, point.line);
         lastLine = std::max(lastLine, point.line);
@@ -276,12 +278,12 @@ Status MetricWriter::cutSeries(const SeriesNo& series, std::int64_t step) {
             RETURN_IF_ERROR(removeChunk(head.no));
             continue;
         }
-        Result<std::vector<MetricPoint>> part = readChunk(db_, head);
+        Result<std::vector<values::MetricPoint>> part = readChunk(db_, head);
         if (absl::IsDataLoss(part.status())) {
             continue;
         }
         RETURN_IF_ERROR(part.status());
-        std::erase_if(*part, [&](const MetricPoint& point) { return point.step > step; });
+        std::erase_if(*part, [&](const values::MetricPoint& point) { return point.step > step; });
         RETURN_IF_ERROR(removeChunk(head.no));
         RETURN_IF_ERROR(writeChunk(series, head.position, *part));
     }

@@ -12,8 +12,8 @@ namespace millrace::runs {
 namespace {
 
 // Older versions kept a plan of its own with each run.
-std::string_view sqlOf(LargeDocument which) {
-    return which == LargeDocument::kPlan
+std::string_view sqlOf(values::LargeDocument which) {
+    return which == values::LargeDocument::kPlan
                ? "SELECT CASE d.kind WHEN 'plan' THEN d.text ELSE s.text END FROM run_document d "
                  "LEFT JOIN shared_text s ON s.hash = d.text WHERE d.run_no = ? AND "
                  "d.kind IN ('plan', 'plan@') ORDER BY d.kind DESC LIMIT 1"
@@ -22,7 +22,7 @@ std::string_view sqlOf(LargeDocument which) {
 
 // Gives `take` the document's text, as it lies in SQLite's memory; "" when there is none.
 template <class Take>
-auto withDocument(Database& db, std::string_view id, LargeDocument which, Take take)
+auto withDocument(Database& db, std::string_view id, values::LargeDocument which, Take take)
     -> Result<decltype(take(std::string_view()))> {
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
     ASSIGN_OR_RETURN(Statement query, db.prepare(sqlOf(which)));
@@ -32,13 +32,14 @@ auto withDocument(Database& db, std::string_view id, LargeDocument which, Take t
 
 }  // namespace
 
-Result<std::string> DocumentPages::document(std::string_view id, LargeDocument which) const {
+Result<std::string> DocumentPages::document(std::string_view id,
+                                            values::LargeDocument which) const {
     MutexLock lock(file_.browseMutex);
     return withDocument(*file_.browser, id, which,
                         [](std::string_view text) { return toUtf8(text); });
 }
 
-Result<DocumentPage> DocumentPages::documentPage(std::string_view id, LargeDocument which,
+Result<DocumentPage> DocumentPages::documentPage(std::string_view id, values::LargeDocument which,
                                                  std::int64_t offset, std::int64_t bytesMax) const {
     if (offset < 0 || bytesMax < 1) {
         return invalidArgument("a page of a document begins at 0 or later and has a byte at least");

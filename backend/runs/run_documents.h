@@ -17,10 +17,10 @@ class DocumentPages {
     explicit DocumentPages(StoreFile& file) : file_(file) {}
 
     /// "" when the run has none (any more).
-    Result<std::string> document(std::string_view id, LargeDocument which) const;
+    Result<std::string> document(std::string_view id, values::LargeDocument which) const;
     /// At most `bytesMax` of it, from `offset` on; none behind its end.
-    Result<DocumentPage> documentPage(std::string_view id, LargeDocument which, std::int64_t offset,
-                                      std::int64_t bytesMax) const;
+    Result<DocumentPage> documentPage(std::string_view id, values::LargeDocument which,
+                                      std::int64_t offset, std::int64_t bytesMax) const;
 
  private:
     StoreFile& file_;

@@ -21,27 +21,28 @@ Status addTimedSteps(Database& db, std::int64_t runNo, std::int64_t rows, std::i
 
 }  // namespace
 
-std::optional<MetricPoint> bestOf(const MetricSeries& series) {
-    const MetricSense sense = senseOf(series.key);
-    std::optional<MetricPoint> best;
-    for (const MetricPoint& point : series.points) {
+std::optional<values::MetricPoint> bestOf(const values::MetricSeries& series) {
+    const values::MetricSense sense = values::senseOf(series.key);
+    std::optional<values::MetricPoint> best;
+    for (const values::MetricPoint& point : series.points) {
         const double before = best ? best->value : std::numeric_limits<double>::quiet_NaN();
-        if (sense != MetricSense::kUnknown && isBetter(sense, point.value, before)) {
+        if (sense != values::MetricSense::kUnknown &&
+            values::isBetter(sense, point.value, before)) {
             best = point;
         }
     }
     return best;
 }
 
-Result<std::optional<MetricPoint>> readBest(Database& db, std::int64_t runNo,
-                                            const std::string& key) {
-    ASSIGN_OR_RETURN(const std::vector<MetricSeries> all,
+Result<std::optional<values::MetricPoint>> readBest(Database& db, std::int64_t runNo,
+                                                    const std::string& key) {
+    ASSIGN_OR_RETURN(const std::vector<values::MetricSeries> all,
                      MetricReader(db, runNo, "").read({{key, {0, INT64_MAX, kFewestPoints}}}));
     return bestOf(all.front());
 }
 
 Status setBest(Database& db, std::int64_t runNo, std::string_view key,
-               const std::optional<MetricPoint>& best) {
+               const std::optional<values::MetricPoint>& best) {
     ASSIGN_OR_RETURN(Statement update,
                      db.prepare("UPDATE latest_metric SET best_step = ?1, best_value = ?2 WHERE "
                                 "run_no = ?3 AND key = ?4"));
@@ -57,8 +58,8 @@ Status FigureWriter::add(const ReportedLine& line) {
     bool isStep = false, isEval = false;
     for (const auto& [key, value] : line.values) {
         isStep = isStep || key == kStepMetric;
-        isEval = isEval || isEvalMetric(key);
-        if (isBestKept(key)) {
+        isEval = isEval || values::isEvalMetric(key);
+        if (values::isBestKept(key)) {
             evals_[key].push_back({line.step, line.epoch, line.rows, line.timeMs, value, attempt_});
         }
     }
@@ -105,13 +106,13 @@ Status FigureWriter::finish(bool isOldAttempt) {
 // Of the points of one step only the newest attempt's count. So a point at the step of the best one
 // may take its place, and a late one of an older attempt may not count itself: then the series
 // says.
-Status FigureWriter::writeBest(const std::string& key, const std::vector<MetricPoint>& points,
-                               bool isOldAttempt) {
+Status FigureWriter::writeBest(const std::string& key,
+                               const std::vector<values::MetricPoint>& points, bool isOldAttempt) {
     ASSIGN_OR_RETURN(Statement query,
                      db_.prepare("SELECT best_step, best_value FROM latest_metric WHERE "
                                  "run_no = ? AND key = ?"));
     ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo_).bind(key).step());
-    std::optional<MetricPoint> best;
+    std::optional<values::MetricPoint> best;
     if (isRow && !query.isNullAt(0)) {
         best.emplace();
         best->step = query.intAt(0);
@@ -119,10 +120,11 @@ Status FigureWriter::writeBest(const std::string& key, const std::vector<MetricP
     }
     const auto before = best;
     bool isUnsure = isOldAttempt;
-    for (const MetricPoint& point : points) {
+    for (const values::MetricPoint& point : points) {
         isUnsure = isUnsure || (before && point.step == before->step);
         const bool isFirstOfEquals = best && point.value == best->value && point.step < best->step;
-        if (!best || isBetter(senseOf(key), point.value, best->value) || isFirstOfEquals) {
+        if (!best || values::isBetter(values::senseOf(key), point.value, best->value) ||
+            isFirstOfEquals) {
             best = std::isnan(point.value) ? best : point;
         }
     }

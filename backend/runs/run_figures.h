@@ -21,13 +21,13 @@ inline constexpr std::string_view kStepMetric = "loss";
 
 /// The best point of a whole series, or of one that was thinned out: the first of equals. Nothing
 /// where all are NaN, or where nobody knows which way is better.
-std::optional<MetricPoint> bestOf(const MetricSeries& series);
+std::optional<values::MetricPoint> bestOf(const values::MetricSeries& series);
 /// The same of a metric of the store.
-Result<std::optional<MetricPoint>> readBest(Database& db, std::int64_t runNo,
-                                            const std::string& key);
+Result<std::optional<values::MetricPoint>> readBest(Database& db, std::int64_t runNo,
+                                                    const std::string& key);
 /// Stores a metric's best value beside its newest.
 Status setBest(Database& db, std::int64_t runNo, std::string_view key,
-               const std::optional<MetricPoint>& best);
+               const std::optional<values::MetricPoint>& best);
 
 /// Gathers the figures of the lines of one commit, which stand in their metrics already.
 class FigureWriter {
@@ -48,7 +48,7 @@ class FigureWriter {
     };
 
     Status readMark();
-    Status writeBest(const std::string& key, const std::vector<MetricPoint>& points,
+    Status writeBest(const std::string& key, const std::vector<values::MetricPoint>& points,
                      bool isOldAttempt);
 
     Database& db_;
@@ -57,7 +57,7 @@ class FigureWriter {
     bool isMarkRead_ = false;
     std::optional<Mark> mark_;
     std::int64_t rows_ = 0, ms_ = 0;
-    std::map<std::string, std::vector<MetricPoint>> evals_;
+    std::map<std::string, std::vector<values::MetricPoint>> evals_;
 };
 
 }  // namespace millrace::runs

@@ -368,9 +368,9 @@ class Parser {
         }
         const bool isPattern = clause.op == FilterOp::kLike || clause.op == FilterOp::kILike;
         if (key.attribute != nullptr && key.attribute->kind == AttributeKind::kState &&
-            !isPattern && !runStateOf(text)) {
+            !isPattern && !values::runStateOf(text)) {
             std::vector<std::string> known;
-            for (const RunState state : values::kRunStates) {
+            for (const values::RunState state : values::kRunStates) {
                 known.emplace_back(nameOf(state));
             }
             return error(start, "unknown state '", text, "'", nameHint(text, known));

@@ -71,11 +71,11 @@ Status recomputeLatest(Database& db, std::int64_t no, std::int64_t resumeStep) {
                      db.prepare("INSERT INTO latest_metric(run_no, key, step, attempt, epoch, "
                                 "rows, time_ms, value) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"));
     for (const std::string& key : keys) {
-        ASSIGN_OR_RETURN(const std::optional<MetricPoint> last, reader.last(key));
+        ASSIGN_OR_RETURN(const std::optional<values::MetricPoint> last, reader.last(key));
         if (last) {
             insert.bind(no).bind(key).bind(last->step).bind(last->attempt).bind(last->epoch);
             RETURN_IF_ERROR(insert.bind(last->rows).bind(last->timeMs).bind(last->value).run());
-            if (isBestKept(key)) {
+            if (values::isBestKept(key)) {
                 ASSIGN_OR_RETURN(const auto best, readBest(db, no, key));
                 RETURN_IF_ERROR(setBest(db, no, key, best));
             }

@@ -33,10 +33,10 @@ void bindAll(Statement& statement, const SqlText& sql) {
 }
 
 std::string_view viewCondition(const RunQuery& query) {
-    if (query.changedSince >= 0 || query.view == RunQuery::View::kAll) {
+    if (query.changedSince >= 0 || query.view == values::RunView::kAll) {
         return "1";
     }
-    return query.view == RunQuery::View::kDeleted ? "r.is_deleted = 1" : "r.is_deleted = 0";
+    return query.view == values::RunView::kDeleted ? "r.is_deleted = 1" : "r.is_deleted = 0";
 }
 
 // Every matching run in order, as keys only: 10,000 of them are a few milliseconds, and a page's
@@ -93,10 +93,10 @@ Result<std::size_t> pageStart(const RunQuery& query, const std::vector<Listed>& 
                            : std::min<std::size_t>(std::stoul(offset), all.size());
 }
 
-using Page = std::unordered_map<std::int64_t, RunSummary*>;
+using Page = std::unordered_map<std::int64_t, values::RunSummary*>;
 
 Status fillPairs(Database& db, const std::string& nos, std::string_view table, const Page& page,
-                 std::map<std::string, std::string> RunSummary::* member) {
+                 std::map<std::string, std::string> values::RunSummary::* member) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare(strCat("SELECT run_no, key, value FROM ", table,
                                        " WHERE run_no IN (SELECT value FROM json_each(?))")));
@@ -131,7 +131,7 @@ Status fillMetrics(Database& db, const std::string& nos, const Page& page, bool 
 
 // A fixed number of statements, however many runs are in the piece.
 Status fillPiece(Database& db, const RunQuery& query, std::span<const Listed> listed,
-                 std::span<RunSummary> runs) {
+                 std::span<values::RunSummary> runs) {
     Json nos = Json::array();
     std::unordered_map<std::int64_t, std::size_t> place;
     for (std::size_t i = 0; i < listed.size(); ++i) {
@@ -150,20 +150,20 @@ Status fillPiece(Database& db, const RunQuery& query, std::span<const Listed> li
             break;
         }
         std::int64_t no = 0;
-        RunSummary run = readRun(rows, no);
-        RunSummary& slot = runs[place.at(no)];
+        values::RunSummary run = readRun(rows, no);
+        values::RunSummary& slot = runs[place.at(no)];
         slot = std::move(run);
         byNo[no] = &slot;
     }
-    RETURN_IF_ERROR(fillPairs(db, nosText, "run_tag", byNo, &RunSummary::tags));
+    RETURN_IF_ERROR(fillPairs(db, nosText, "run_tag", byNo, &values::RunSummary::tags));
     if (query.withParams) {
-        RETURN_IF_ERROR(fillPairs(db, nosText, "run_param", byNo, &RunSummary::params));
+        RETURN_IF_ERROR(fillPairs(db, nosText, "run_param", byNo, &values::RunSummary::params));
     }
     return query.withMetrics ? fillMetrics(db, nosText, byNo, query.withSystemMetrics) : okStatus();
 }
 
 // About what a run takes in a message.
-std::int64_t bytesOf(const RunSummary& run) {
+std::int64_t bytesOf(const values::RunSummary& run) {
     constexpr std::size_t kPerRun = 600, kPerPair = 8, kPerMetric = 60;
     std::size_t bytes = kPerRun + run.name.size() + run.note.size() + run.exitReason.size() +
                         run.dataset.size() + run.variation.size() + run.submitKey.size();
@@ -183,14 +183,14 @@ std::int64_t bytesOf(const RunSummary& run) {
 // As many runs as fit into the page's bytes, one at least, in pieces, so that a page of large runs
 // is never held as a whole.
 Status fillPage(Database& db, const RunQuery& query, std::span<const Listed> listed,
-                RunPage& page) {
+                values::RunPage& page) {
     constexpr std::size_t kPiece = 100;
     std::int64_t bytes = 0;
     for (std::size_t from = 0; from < listed.size(); from += kPiece) {
         const std::size_t count = std::min(kPiece, listed.size() - from);
-        std::vector<RunSummary> piece(count);
+        std::vector<values::RunSummary> piece(count);
         RETURN_IF_ERROR(fillPiece(db, query, listed.subspan(from, count), piece));
-        for (RunSummary& run : piece) {
+        for (values::RunSummary& run : piece) {
             bytes += bytesOf(run);
             if (bytes > query.pageBytesMax && !page.runs.empty()) {
                 return okStatus();
@@ -228,29 +228,30 @@ constexpr std::string_view kChangeSql = "SELECT value FROM counter WHERE name = 
 
 }  // namespace
 
-Result<RunPage> RunLists::list(const RunQuery& query) const {
+Result<values::RunPage> RunLists::list(const RunQuery& query) const {
     if (query.pageSize < 1 || query.pageSize > kPageSizeMax) {
         return invalidArgument("page size ", query.pageSize, ": must be 1 to ", kPageSizeMax);
     }
     MutexLock lock(file_.browseMutex);
     Database& db = *file_.browser;
     const TimeLimit limit(db, kListTime);
-    Result<RunPage> listed = inSnapshot<RunPage>(db, [&]() -> Result<RunPage> {
-        RunPage page;
-        ASSIGN_OR_RETURN(const std::int64_t revision, db.queryInt(kChangeSql));
-        page.revision = static_cast<std::uint64_t>(revision);
-        ASSIGN_OR_RETURN(const std::vector<Listed> all, matching(db, query));
-        ASSIGN_OR_RETURN(const std::size_t from, pageStart(query, all));
-        const std::size_t most =
-            std::min(all.size() - from, static_cast<std::size_t>(query.pageSize));
-        page.total = static_cast<std::int64_t>(all.size());
-        RETURN_IF_ERROR(fillPage(db, query, std::span(all).subspan(from, most), page));
-        const std::size_t to = from + page.runs.size();
-        if (to < all.size()) {
-            page.nextPageToken = pageToken(query, all[to - 1].id, to);
-        }
-        return page;
-    });
+    Result<values::RunPage> listed =
+        inSnapshot<values::RunPage>(db, [&]() -> Result<values::RunPage> {
+            values::RunPage page;
+            ASSIGN_OR_RETURN(const std::int64_t revision, db.queryInt(kChangeSql));
+            page.revision = static_cast<std::uint64_t>(revision);
+            ASSIGN_OR_RETURN(const std::vector<Listed> all, matching(db, query));
+            ASSIGN_OR_RETURN(const std::size_t from, pageStart(query, all));
+            const std::size_t most =
+                std::min(all.size() - from, static_cast<std::size_t>(query.pageSize));
+            page.total = static_cast<std::int64_t>(all.size());
+            RETURN_IF_ERROR(fillPage(db, query, std::span(all).subspan(from, most), page));
+            const std::size_t to = from + page.runs.size();
+            if (to < all.size()) {
+                page.nextPageToken = pageToken(query, all[to - 1].id, to);
+            }
+            return page;
+        });
     if (absl::IsDeadlineExceeded(listed.status())) {
         return deadlineExceeded("the list took more than ", kListTime.count() / 1000,
                                 " s; ask for less, with a simpler filter");

@@ -19,7 +19,7 @@ class RunLists {
 
     /// What a submit key stands for: its runs without documents, the base first.
     struct Group {
-        std::vector<RunSummary> runs;  ///< none: the key is not known
+        std::vector<values::RunSummary> runs;  ///< none: the key is not known
         std::string specText;
         int size = 0;  ///< runs that the submit made; 0: not known
     };
@@ -27,7 +27,7 @@ class RunLists {
     /// The run's id for an id, uid, submit key, name, or a unique prefix of id, uid or name. A name
     /// that several runs share is kInvalidArgument with their ids; a deleted run is found by id.
     Result<std::string> findId(std::string_view text) const;
-    Result<RunPage> list(const RunQuery& query) const;
+    Result<values::RunPage> list(const RunQuery& query) const;
     /// The newest change cursor.
     Result<std::int64_t> changeCursor() const;
     /// The queue: runs in kQueued, in its order.

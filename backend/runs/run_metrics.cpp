@@ -87,12 +87,12 @@ class LineReader {
             const ChunkHead head{query.intAt(0), query.intAt(1), query.intAt(2),
                                  query.intAt(3), query.intAt(4), query.intAt(5)};
             // A damaged one is named to those who ask for its series.
-            const Result<std::vector<MetricPoint>> points = readChunk(db_, head);
+            const Result<std::vector<values::MetricPoint>> points = readChunk(db_, head);
             if (!points.ok() && !absl::IsDataLoss(points.status())) {
                 return points.status();
             }
             for (std::size_t i = 0; points.ok() && i < points->size(); ++i) {
-                const MetricPoint& point = (*points)[i];
+                const values::MetricPoint& point = (*points)[i];
                 if (point.line >= first && point.line <= last) {
                     add(point, static_cast<std::uint32_t>(query.intAt(6)));
                 }
@@ -100,12 +100,12 @@ class LineReader {
         }
     }
 
-    void add(const MetricPoint& point, std::uint32_t key) {
+    void add(const values::MetricPoint& point, std::uint32_t key) {
         values::MetricLine& line = lineOf(point);
         line.values.push_back({key, point.value, point.ranks});
     }
 
-    values::MetricLine& lineOf(const MetricPoint& point) {
+    values::MetricLine& lineOf(const values::MetricPoint& point) {
         const auto [found, isNew] = lines_.try_emplace(point.line);
         if (isNew) {
             found->second = {point.line,   point.step,    point.epoch, point.rows,
@@ -202,19 +202,20 @@ Result<values::MetricCursor> newestCursor(Database& db, std::int64_t runNo) {
 Result<bool> hasRunEnded(Database& db, std::int64_t runNo) {
     ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT state FROM run WHERE no = ?"));
     ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo).step());
-    const auto state = isRow ? runStateOf(query.textAt(0)) : std::nullopt;
-    return !state || isTerminal(*state);
+    const auto state = isRow ? values::runStateOf(query.textAt(0)) : std::nullopt;
+    return !state || values::isEnded(*state);
 }
 
 }  // namespace
 
-Result<MetricSeries> RunMetrics::metrics(std::string_view id, std::string_view key,
-                                         const MetricRange& range) const {
-    ASSIGN_OR_RETURN(std::vector<MetricSeries> series, metrics(id, {{std::string(key), range}}));
+Result<values::MetricSeries> RunMetrics::metrics(std::string_view id, std::string_view key,
+                                                 const MetricRange& range) const {
+    ASSIGN_OR_RETURN(std::vector<values::MetricSeries> series,
+                     metrics(id, {{std::string(key), range}}));
     return std::move(series.front());
 }
 
-Result<std::vector<MetricSeries>> RunMetrics::metrics(
+Result<std::vector<values::MetricSeries>> RunMetrics::metrics(
     std::string_view id, const std::vector<MetricRequest>& requests) const {
     ASSIGN_OR_RETURN(SeriesAtCursor read, metricsAtCursor(id, requests));
     return std::move(read.series);

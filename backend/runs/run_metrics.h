@@ -30,7 +30,7 @@ struct MetricRequest {
 };
 
 struct SeriesAtCursor {
-    std::vector<MetricSeries> series;  ///< in the order of the requests
+    std::vector<values::MetricSeries> series;  ///< in the order of the requests
     values::MetricCursor cursor;
 };
 
@@ -47,11 +47,11 @@ class RunMetrics {
  public:
     explicit RunMetrics(StoreFile& file) : file_(file) {}
 
-    Result<MetricSeries> metrics(std::string_view id, std::string_view key,
-                                 const MetricRange& range = {}) const;
+    Result<values::MetricSeries> metrics(std::string_view id, std::string_view key,
+                                         const MetricRange& range = {}) const;
     /// Several of a run at one moment, in the order asked for; much cheaper than one by one.
-    Result<std::vector<MetricSeries>> metrics(std::string_view id,
-                                              const std::vector<MetricRequest>& requests) const;
+    Result<std::vector<values::MetricSeries>> metrics(
+        std::string_view id, const std::vector<MetricRequest>& requests) const;
     /// Names of the run's metrics, sorted.
     Result<std::vector<std::string>> metricKeys(std::string_view id) const;
 

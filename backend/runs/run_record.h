@@ -19,34 +19,6 @@
 
 namespace millrace::runs {
 
-using values::isEnded;
-using values::nameOf;
-using values::RunState;
-using values::runStateOf;
-using values::RunSummary;
-
-/// nameOf and isEnded by the names that this room gave them before.
-inline std::string_view textOf(RunState state) {
-    return nameOf(state);
-}
-inline bool isTerminal(RunState state) {
-    return isEnded(state);
-}
-
-using values::MetricPoint;
-using values::MetricSeries;
-
-using values::isBestKept;
-using values::isBetter;
-using values::isEvalMetric;
-using values::isSystemMetric;
-using values::MetricSense;
-using values::senseOf;
-
-using values::kFromLast;
-using values::kFromStart;
-using values::LargeDocument;
-
 /// A piece of a large document; any byte may be its first.
 struct DocumentPage {
     std::string bytes;
@@ -56,7 +28,7 @@ struct DocumentPage {
 
 /// One execution of one variation, whole: what a run is created from and what one that is to be
 /// started is read as. Lists are of RunSummary.
-struct RunRecord : RunSummary, values::RunDocuments {
+struct RunRecord : values::RunSummary, values::RunDocuments {
     std::string baseDir;          ///< what relative paths of the spec are relative to
     std::int64_t resumeFrom = 0;  ///< while queued: the step that a resume asked for, kFromLast...
     std::int64_t queueNo = 0;     ///< place in the queue: grows with every submit and resume
@@ -108,8 +80,6 @@ constexpr bool isOnCourse(const std::vector<AttemptRecord>& attempts, std::int64
     return true;
 }
 
-using values::RunPage;
-
 /// What a list is asked for.
 struct RunQuery {
     std::string filter;                   ///< run_filter.h's grammar; "" matches all
@@ -117,8 +87,7 @@ struct RunQuery {
     int pageSize = 1000;                  ///< 1..50,000
     std::string pageToken;                ///< RunPage::nextPageToken of the same query
     std::int64_t pageBytesMax = 8 << 20;  ///< a page ends early beyond it; one run at least
-    using View = values::RunView;
-    View view = View::kActive;
+    values::RunView view = values::RunView::kActive;
     std::int64_t changedSince = -1;  ///< >= 0: only runs changed after this cursor, of any view
     bool withParams = false;
     bool withMetrics = true;

@@ -15,11 +15,11 @@ const std::string_view kRunColumns =
     "r.change, r.model, r.dataset, r.rows_read, r.rows_kept, r.order_hash, r.eval_order_hash, "
     "r.deleted_ms, r.purged_ms, r.timed_rows, r.timed_ms";
 
-RunSummary readRun(const Statement& row, std::int64_t& no) {
+values::RunSummary readRun(const Statement& row, std::int64_t& no) {
     int column = 0;
     const auto text = [&] { return row.textAt(column++); };
     const auto number = [&] { return row.intAt(column++); };
-    RunSummary run;
+    values::RunSummary run;
     no = number();
     for (std::string* member : {&run.id, &run.uid, &run.name, &run.owner, &run.project, &run.note,
                                 &run.variation, &run.variationOf, &run.parentRun, &run.specHash,
@@ -27,7 +27,7 @@ RunSummary readRun(const Statement& row, std::int64_t& no) {
         *member = text();
     }
     run.group = run.variationOf.empty() ? run.id : run.variationOf;
-    run.state = runStateOf(text()).value_or(RunState::kFailed);
+    run.state = values::runStateOf(text()).value_or(values::RunState::kFailed);
     run.exitReason = text();
     run.createdMs = number();
     run.startedMs = number();
@@ -83,7 +83,7 @@ void addInOrder(std::vector<values::RunFigure>& metrics, values::RunFigure metri
 const std::string_view kMetricColumns =
     "key, step, epoch, rows, time_ms, value, attempt, best_step, best_value";
 
-void readMetric(const Statement& row, int column, RunSummary& run) {
+void readMetric(const Statement& row, int column, values::RunSummary& run) {
     values::RunFigure newest;
     newest.name = row.textAt(column);
     newest.step = row.intAt(column + 1);
@@ -138,8 +138,8 @@ Result<std::int64_t> runNo(Database& db, std::string_view id) {
 Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id) {
     ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT is_deleted, state FROM run WHERE no = ?"));
     ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
-    const auto state = isThere ? runStateOf(query.textAt(1)) : std::nullopt;
-    if (!isThere || query.intAt(0) == 0 || !state || !isTerminal(*state)) {
+    const auto state = isThere ? values::runStateOf(query.textAt(1)) : std::nullopt;
+    if (!isThere || query.intAt(0) == 0 || !state || !values::isEnded(*state)) {
         return failedPrecondition("run ", id, ": only a deleted run is purged");
     }
     return okStatus();

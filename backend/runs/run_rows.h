@@ -11,7 +11,7 @@ namespace millrace::runs {
 
 /// The columns that readRun expects, of `run r`: what lists show, the run's key first.
 extern const std::string_view kRunColumns;
-RunSummary readRun(const Statement& row, std::int64_t& no);
+values::RunSummary readRun(const Statement& row, std::int64_t& no);
 /// The columns that readRest expects behind those: what only the store and who starts a run know.
 extern const std::string_view kRestColumns;
 void readRest(const Statement& row, RunRecord& run);
@@ -19,7 +19,7 @@ void readRest(const Statement& row, RunRecord& run);
 /// The columns that readMetric expects from `column` on, of latest_metric.
 extern const std::string_view kMetricColumns;
 /// Adds a metric's newest and, where it is kept, best value; in the order of their names.
-void readMetric(const Statement& row, int column, RunSummary& run);
+void readMetric(const Statement& row, int column, values::RunSummary& run);
 
 /// The key of a run inside the file; kNotFound names the id.
 Result<std::int64_t> runNo(Database& db, std::string_view id);

@@ -53,7 +53,7 @@ Status insertRun(Database& db, const RunRecord& run) {
           &run.parentRun, &run.specHash, &run.streamHash, &run.planHash, &run.baseDir}) {
         insert.bind(*text);
     }
-    insert.bind(textOf(run.state)).bind(run.exitReason).bind(run.createdMs);
+    insert.bind(nameOf(run.state)).bind(run.exitReason).bind(run.createdMs);
     insert.bind(run.gitCommit).bind(run.isGitDirty ? 1 : 0).bind(run.host);
     insert.bind(static_cast<std::int64_t>(run.seed)).bind(run.progress.stepsTotal);
     return insert.bind(run.model).bind(run.dataset).bind(run.groupSize).run();
@@ -139,7 +139,7 @@ Status readDocuments(Database& db, std::int64_t no, values::RunDocuments& run) {
     return okStatus();
 }
 
-Status readLatest(Database& db, std::int64_t no, RunSummary& run) {
+Status readLatest(Database& db, std::int64_t no, values::RunSummary& run) {
     ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", kMetricColumns,
                                                         " FROM latest_metric WHERE run_no = ?")));
     query.bind(no);
@@ -161,7 +161,7 @@ Result<RunRecord> readWhole(Database& db, std::string_view id) {
     }
     std::int64_t no = 0;
     RunRecord run;
-    static_cast<RunSummary&>(run) = readRun(query, no);
+    static_cast<values::RunSummary&>(run) = readRun(query, no);
     readRest(query, run);
     RETURN_IF_ERROR(readDocuments(db, no, run));
     ASSIGN_OR_RETURN(run.tags, readPairs(db, no, "run_tag"));
@@ -225,9 +225,9 @@ Status checkMayRequeue(Database& db, std::int64_t no, std::string_view id) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare("SELECT state, is_deleted, purged_ms FROM run WHERE no = ?"));
     ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
-    const auto state = isThere ? runStateOf(query.textAt(0)) : std::nullopt;
-    if (state && !isTerminal(*state)) {
-        return failedPrecondition("run ", id, " is ", textOf(*state),
+    const auto state = isThere ? values::runStateOf(query.textAt(0)) : std::nullopt;
+    if (state && !values::isEnded(*state)) {
+        return failedPrecondition("run ", id, " is ", values::nameOf(*state),
                                   "; only a run that has ended can be resumed");
     }
     if (isThere && query.intAt(2) > 0) {
@@ -252,7 +252,7 @@ Result<std::vector<RunTable::Created>> RunTable::createGroup(std::vector<RunReco
             ASSIGN_OR_RETURN(run.params, flattenParams(run.resolvedSpec));
         }
         run.groupSize = static_cast<int>(runs.size());
-        run.state = run.state == RunState::kUnknown ? RunState::kQueued : run.state;
+        run.state = run.state == values::RunState::kUnknown ? values::RunState::kQueued : run.state;
     }
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
@@ -302,13 +302,13 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
                        "WHEN ?3 THEN exit_reason ELSE '' END, "
                        "started_ms = CASE WHEN ?4 AND started_ms = 0 THEN ?5 ELSE started_ms END, "
                        "ended_ms = CASE WHEN ?6 THEN ?5 ELSE 0 END WHERE no = ?7"));
-        const bool isEnd = isTerminal(change.state);
-        update.bind(textOf(change.state)).bind(change.exitReason);
-        update.bind(isEnd || change.state == RunState::kStopping ? 1 : 0);
-        update.bind(change.state == RunState::kRunning ? 1 : 0).bind(file_.clock.wallMs());
+        const bool isEnd = values::isEnded(change.state);
+        update.bind(nameOf(change.state)).bind(change.exitReason);
+        update.bind(isEnd || change.state == values::RunState::kStopping ? 1 : 0);
+        update.bind(change.state == values::RunState::kRunning ? 1 : 0).bind(file_.clock.wallMs());
         return update.bind(isEnd ? 1 : 0).bind(no).run();
     }));
-    if (isTerminal(change.state)) {
+    if (values::isEnded(change.state)) {
         // Only for speed and space: a tail that cannot be sealed now (full disk) serves as well.
         (void)sealMetrics(db, id);
     }
@@ -343,7 +343,8 @@ Status RunTable::requeue(std::string_view id, std::int64_t resumeFrom) {
         ASSIGN_OR_RETURN(Statement update,
                          db.prepare("UPDATE run SET state = ?, exit_reason = '', ended_ms = 0, "
                                     "resume_from = ? WHERE no = ?"));
-        RETURN_IF_ERROR(update.bind(textOf(RunState::kQueued)).bind(resumeFrom).bind(no).run());
+        RETURN_IF_ERROR(
+            update.bind(nameOf(values::RunState::kQueued)).bind(resumeFrom).bind(no).run());
         return touchAndQueue(db, no);
     });
 }
@@ -378,9 +379,9 @@ Status RunTable::markDeleted(std::string_view id) {
     return changeRun(db, id, [&](std::int64_t no) -> Status {
         ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT state FROM run WHERE no = ?"));
         ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
-        const auto state = isThere ? runStateOf(query.textAt(0)) : std::nullopt;
-        if (state && !isTerminal(*state)) {
-            return failedPrecondition("run ", id, ": is ", textOf(*state),
+        const auto state = isThere ? values::runStateOf(query.textAt(0)) : std::nullopt;
+        if (state && !values::isEnded(*state)) {
+            return failedPrecondition("run ", id, ": is ", values::nameOf(*state),
                                       "; stop it before deleting it");
         }
         ASSIGN_OR_RETURN(Statement update,

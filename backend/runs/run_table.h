@@ -16,7 +16,7 @@ class StoreFile;
 
 /// A change of state; empty members stay as they are.
 struct StateChange {
-    RunState state = RunState::kQueued;
+    values::RunState state = values::RunState::kQueued;
     std::string exitReason;
     int attempt = 0;  ///< > 0: refused (kFailedPrecondition) when a newer attempt was begun
 };

@@ -46,7 +46,7 @@ Result<std::vector<std::string>> idsOf(Statement& query) {
     }
 }
 
-Status lookForDamage(Database& db, bool isWhole, StoreCheck& check) {
+Status lookForDamage(Database& db, bool isWhole, values::StoreCheck& check) {
     RETURN_IF_ERROR(db.exec("PRAGMA query_only = 1"));
     ASSIGN_OR_RETURN(const std::int64_t pageBytes, db.queryInt("PRAGMA page_size"));
     ASSIGN_OR_RETURN(const std::int64_t pages, db.queryInt("PRAGMA page_count"));
@@ -106,13 +106,14 @@ Result<std::vector<std::string>> StoreCare::purgedAmong(const std::vector<std::s
     return idsOf(query);
 }
 
-Result<StoreCheck> StoreCare::check(bool isWhole, const std::function<bool()>& isUnwanted) const {
+Result<values::StoreCheck> StoreCare::check(bool isWhole,
+                                            const std::function<bool()>& isUnwanted) const {
     ASSIGN_OR_RETURN(const auto db, Database::open(file_.path, Database::Mode::kReadOnly));
     const Interrupter interrupter(*db, isUnwanted);
     if (isUnwanted()) {
         return deadlineExceeded(file_.path, ": not looked through: it took too long");
     }
-    StoreCheck check;
+    values::StoreCheck check;
     const Status status = lookForDamage(*db, isWhole, check);
     // A page that cannot be read at all is damage like any other.
     if (absl::IsDataLoss(status)) {

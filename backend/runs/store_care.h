@@ -15,7 +15,6 @@ namespace millrace::runs {
 
 class StoreFile;
 
-using values::StoreCheck;
 /// Damage that a look for it names.
 inline constexpr int kDamageMax = 20;
 
@@ -33,7 +32,7 @@ class StoreCare {
     /// Looks for damage over a connection of its own, so that nobody waits for it; without the
     /// indexes' content unless `isWhole`. Ends when `isUnwanted` (asked every few milliseconds):
     /// then kDeadlineExceeded.
-    Result<StoreCheck> check(bool isWhole, const std::function<bool()>& isUnwanted) const;
+    Result<values::StoreCheck> check(bool isWhole, const std::function<bool()>& isUnwanted) const;
 
  private:
     StoreFile& file_;

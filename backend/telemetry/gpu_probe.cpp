@@ -81,8 +81,8 @@ struct GpuProbe::Nvml {
         }
         return toUtf8(buffer.data());
     }
-    GpuInfo info(int index, Device device, const std::string& driver) const {
-        GpuInfo info;
+    values::GpuInfo info(int index, Device device, const std::string& driver) const {
+        values::GpuInfo info;
         info.index = index;
         info.name = text(name, device);
         info.uuid = text(uuid, device);
@@ -110,8 +110,8 @@ struct GpuProbe::Nvml {
         }
         return value * scale;
     }
-    GpuSample sample(int index, Device device) const {
-        GpuSample sample;
+    values::GpuSample sample(int index, Device device) const {
+        values::GpuSample sample;
         sample.index = index;
         Utilization use{};
         if (utilization != nullptr && utilization(device, &use) == kSuccess) {
@@ -176,8 +176,8 @@ GpuProbe::~GpuProbe() {
     }
 }
 
-std::vector<GpuSample> GpuProbe::sample() const {
-    std::vector<GpuSample> samples;
+std::vector<values::GpuSample> GpuProbe::sample() const {
+    std::vector<values::GpuSample> samples;
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
         samples.push_back(nvml_->sample(gpus_[i].index, nvml_->devices[i]));
     }

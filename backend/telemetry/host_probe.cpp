@@ -62,8 +62,8 @@ HostProbe::HostProbe(const Clock& clock, std::string diskPath, std::string procR
       sysRoot_(std::move(sysRoot)),
       etcRoot_(std::move(etcRoot)) {}
 
-NodeInfo HostProbe::info() const {
-    NodeInfo info;
+values::NodeInfo HostProbe::info() const {
+    values::NodeInfo info;
     info.name = hostName();
     info.os = valueBehind(readProcFile(etcRoot_ + "/os-release"), "PRETTY_NAME", '=');
     const std::string kernel = readProcFile(procRoot_ + "/sys/kernel/osrelease");
@@ -74,8 +74,8 @@ NodeInfo HostProbe::info() const {
     return info;
 }
 
-NodeSample HostProbe::sample() {
-    NodeSample sample;
+values::NodeSample HostProbe::sample() {
+    values::NodeSample sample;
     sample.timeMs = clock_.wallMs();
     sampleCpu(sample);
     sampleMemory(sample);
@@ -83,7 +83,7 @@ NodeSample HostProbe::sample() {
     return sample;
 }
 
-void HostProbe::sampleCpu(NodeSample& sample) {
+void HostProbe::sampleCpu(values::NodeSample& sample) {
     // cpu user nice system idle iowait irq softirq steal ...; guest time is in user already.
     constexpr std::size_t kIdle = 4, kIoWait = 5, kEnd = 9;
     std::vector<CpuTimes> now;
@@ -116,7 +116,7 @@ void HostProbe::sampleCpu(NodeSample& sample) {
     cpus_ = std::move(now);
 }
 
-void HostProbe::sampleMemory(NodeSample& sample) const {
+void HostProbe::sampleMemory(values::NodeSample& sample) const {
     const std::string memory = readProcFile(procRoot_ + "/meminfo");
     sample.memoryTotalBytes = kiloBytesOf(memory, "MemTotal:");
     const std::optional<std::uint64_t> available = kiloBytesOf(memory, "MemAvailable:");
@@ -143,7 +143,7 @@ bool HostProbe::isRealDisk(const std::string& name) const {
     return std::filesystem::exists(sysRoot_ + "/block/" + name + "/device", ignored);
 }
 
-void HostProbe::sampleRates(NodeSample& sample) {
+void HostProbe::sampleRates(values::NodeSample& sample) {
     std::map<std::string, std::uint64_t> now;
     const std::string disks = readProcFile(procRoot_ + "/diskstats");
     for (const std::string_view line : linesOf(disks)) {

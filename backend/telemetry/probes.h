@@ -16,11 +16,6 @@
 
 namespace millrace::telemetry {
 
-using values::GpuInfo;
-using values::GpuSample;
-using values::NodeInfo;
-using values::NodeSample;
-
 /// CPU and memory of a tree of processes.
 struct TreeUse {
     double cpuSeconds = 0;       ///< user and system, also of children that ended
@@ -37,16 +32,16 @@ class HostProbe {
     HostProbe(const Clock& clock, std::string diskPath, std::string procRoot = "/proc",
               std::string sysRoot = "/sys", std::string etcRoot = "/etc");
     /// Without GPUs, which GpuProbe tells, and without the version and start time of the daemon.
-    NodeInfo info() const;
-    NodeSample sample();
+    values::NodeInfo info() const;
+    values::NodeSample sample();
 
  private:
     struct CpuTimes {
         std::uint64_t busy = 0, total = 0;
     };
-    void sampleCpu(NodeSample& sample);
-    void sampleMemory(NodeSample& sample) const;
-    void sampleRates(NodeSample& sample);
+    void sampleCpu(values::NodeSample& sample);
+    void sampleMemory(values::NodeSample& sample) const;
+    void sampleRates(values::NodeSample& sample);
     bool isRealDisk(const std::string& name) const;
 
     const Clock& clock_;
@@ -65,14 +60,14 @@ class GpuProbe {
     GpuProbe& operator=(const GpuProbe&) = delete;
     /// Why there is no GPU ("no GPU: libnvidia-ml.so.1 not found"); "" when there is one.
     const std::string& note() const { return note_; }
-    const std::vector<GpuInfo>& gpus() const { return gpus_; }
+    const std::vector<values::GpuInfo>& gpus() const { return gpus_; }
     /// One entry per GPU; a figure that NVML does not give is absent.
-    std::vector<GpuSample> sample() const;
+    std::vector<values::GpuSample> sample() const;
 
  private:
     struct Nvml;
     std::unique_ptr<Nvml> nvml_;
-    std::vector<GpuInfo> gpus_;
+    std::vector<values::GpuInfo> gpus_;
     std::string note_;
 };
 

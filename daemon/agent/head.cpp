@@ -24,7 +24,7 @@ Status checkPrograms(const std::string& binDir) {
 // to be looked through in this time is taken as it is.
 std::string damageOf(const runs::RunStore& store) {
     const auto end = std::chrono::steady_clock::now() + kCheckTime;
-    const Result<runs::StoreCheck> check =
+    const Result<values::StoreCheck> check =
         store.check(false, [end] { return std::chrono::steady_clock::now() > end; });
     if (absl::IsDeadlineExceeded(check.status())) {
         logInfo("store: too large for a check at the start; 'millrace doctor' looks through it",

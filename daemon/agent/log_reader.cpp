@@ -18,32 +18,33 @@ constexpr std::size_t kMostLineBytes = 16 << 10;
 constexpr std::size_t kTurnBytes = 1 << 20;  // read in one call
 constexpr std::size_t kPageBytes = 1 << 20;  // of text in one page
 
-LogLevel levelOf(std::string_view word) {
-    constexpr std::pair<std::string_view, LogLevel> kWords[] = {{"debug", LogLevel::kDebug},
-                                                                {"info", LogLevel::kInfo},
-                                                                {"warn", LogLevel::kWarn},
-                                                                {"warning", LogLevel::kWarn},
-                                                                {"error", LogLevel::kError}};
+values::LogLevel levelOf(std::string_view word) {
+    constexpr std::pair<std::string_view, values::LogLevel> kWords[] = {
+        {"debug", values::LogLevel::kDebug},
+        {"info", values::LogLevel::kInfo},
+        {"warn", values::LogLevel::kWarn},
+        {"warning", values::LogLevel::kWarn},
+        {"error", values::LogLevel::kError}};
     for (const auto& [text, level] : kWords) {
         if (text == word) {
             return level;
         }
     }
-    return LogLevel::kNone;
+    return values::LogLevel::kNone;
 }
 
 }  // namespace
 
-std::optional<LogLine> parseLogLine(std::string_view text) {
+std::optional<values::LogLine> parseLogLine(std::string_view text) {
     const std::optional<job::LogText> split = job::splitLogLine(text);
     if (!split.has_value()) {
         return std::nullopt;
     }
-    LogLine line;
+    values::LogLine line;
     line.timeMs = split->timeMs;
     line.isStderr = split->origin == 'e';
     line.text = toUtf8(split->text, kMostLineBytes);
-    line.level = split->origin == 'm' ? LogLevel::kInfo : levelOf(split->level);
+    line.level = split->origin == 'm' ? values::LogLevel::kInfo : levelOf(split->level);
     return line;
 }
 
@@ -99,8 +100,8 @@ void LogReader::findSources() {
     }
 }
 
-bool LogReader::isWanted(const LogLine& line) const {
-    return line.level == LogLevel::kNone || line.level >= query_.minLevel;
+bool LogReader::isWanted(const values::LogLine& line) const {
+    return line.level == values::LogLevel::kNone || line.level >= query_.minLevel;
 }
 
 // The lines of a piece of the log that are wanted, up to where this reader stops.
@@ -113,7 +114,7 @@ void LogReader::keep(Source& source, std::string_view bytes, std::uint64_t start
             source.readTo = source.stopAt;
             return;
         }
-        std::optional<LogLine> line = parseLogLine(bytes.substr(0, end));
+        std::optional<values::LogLine> line = parseLogLine(bytes.substr(0, end));
         bytes.remove_prefix(size);
         at += size;
         source.readTo = at;
@@ -220,7 +221,7 @@ void LogReader::lookBack(Source& source) {
     source.lookedTo = block->start;
     for (std::string_view rest(block->bytes); !rest.empty() && !source.isLookedThrough;) {
         const std::string_view text = job::takeLastLine(rest);
-        const std::optional<LogLine> line = parseLogLine(text);
+        const std::optional<values::LogLine> line = parseLogLine(text);
         if (line.has_value() && isWanted(*line)) {
             source.marks.push_front({line->timeMs, block->start + rest.size()});
             source.isLookedThrough = source.marks.size() >= query_.tailLines;

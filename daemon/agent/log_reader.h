@@ -19,13 +19,10 @@
 
 namespace millrace::agent {
 
-using values::LogLevel;
-using values::LogLine;
-
 struct LogQuery {
     std::vector<std::string> workers;  ///< none: all
     int attempt = 0;                   ///< 0: all
-    LogLevel minLevel = LogLevel::kNone;
+    values::LogLevel minLevel = values::LogLevel::kNone;
     std::size_t tailLines = 0;  ///< 0: all; else at most kMostTailLines
     std::string cursor;         ///< of LogPage; "": from the start
     bool isFollowing = true;    ///< false: no further than what is there when it is first looked at
@@ -34,7 +31,7 @@ struct LogQuery {
 inline constexpr std::size_t kMostTailLines = 100'000;
 
 struct LogPage {
-    std::vector<LogLine> lines;
+    std::vector<values::LogLine> lines;
     std::string cursor;
     std::uint64_t droppedLines = 0;  ///< gaps: lines that a rotation took before they were read
     bool isAtEnd = false;            ///< nothing more now
@@ -50,7 +47,7 @@ class LogReader {
 
  private:
     struct Buffered {
-        LogLine line;
+        values::LogLine line;
         std::uint64_t end = 0;  // offset behind it
     };
     /// A line of the tail.
@@ -82,7 +79,7 @@ class LogReader {
     void startAtTail();
     Source* earliest(LogPage& page, bool& isTurnOver);
     std::string cursorText() const;
-    bool isWanted(const LogLine& line) const;
+    bool isWanted(const values::LogLine& line) const;
 
     const job::WorkerLogs* logs_;
     std::string runId_;
@@ -95,6 +92,6 @@ class LogReader {
 
 /// "TIME o|e|m text" -> a line; nothing for what is none. The guardian's own lines (m) have the
 /// level info, those about offsets are left out.
-std::optional<LogLine> parseLogLine(std::string_view text);
+std::optional<values::LogLine> parseLogLine(std::string_view text);
 
 }  // namespace millrace::agent

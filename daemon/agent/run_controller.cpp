@@ -376,21 +376,21 @@ Status RunController::stopNow(const std::string& runId, const std::string& reaso
         return okStatus();
     }
     ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
-    if (run.state != runs::RunState::kQueued) {
-        return failedPrecondition("run ", runId, " is ", runs::textOf(run.state), " already");
+    if (run.state != values::RunState::kQueued) {
+        return failedPrecondition("run ", runId, " is ", values::nameOf(run.state), " already");
     }
-    RETURN_IF_ERROR(parts_.store.setState(runId, {runs::RunState::kCancelled, reason, 0}));
+    RETURN_IF_ERROR(parts_.store.setState(runId, {values::RunState::kCancelled, reason, 0}));
     isQueueChanged_ = true;
     parts_.live.erase(runId);
     return okStatus();
 }
 
 Status RunController::checkHasCheckpoint(const runs::RunRecord& run, std::int64_t step) const {
-    if (step == runs::kFromStart || (step == runs::kFromLast && run.attempt == 0)) {
+    if (step == values::kFromStart || (step == values::kFromLast && run.attempt == 0)) {
         return okStatus();
     }
     ASSIGN_OR_RETURN(const std::vector<std::int64_t> steps, checkpoints_.steps(run.id));
-    if (step == runs::kFromLast) {
+    if (step == values::kFromLast) {
         return !steps.empty()
                    ? okStatus()
                    : failedPrecondition("run ", run.id, " has no checkpoint: it would ",
@@ -410,14 +410,14 @@ Status RunController::checkHasCheckpoint(const runs::RunRecord& run, std::int64_
 Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
     return ask<Status>([=, this]() -> Status {
         ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
-        if (!runs::isTerminal(run.state)) {
-            return failedPrecondition("run ", runId, " is ", runs::textOf(run.state),
+        if (!values::isEnded(run.state)) {
+            return failedPrecondition("run ", runId, " is ", values::nameOf(run.state),
                                       "; only a run that has ended can be resumed");
         }
-        if (fromStep < runs::kFromStart) {
+        if (fromStep < values::kFromStart) {
             return invalidArgument("--step ", fromStep, ": the step of a checkpoint is wanted");
         }
-        if (run.state == runs::RunState::kFinished && fromStep == runs::kFromLast) {
+        if (run.state == values::RunState::kFinished && fromStep == values::kFromLast) {
             return failedPrecondition("run ", runId,
                                       " is finished; --step N repeats it from a "
                                       "checkpoint");
@@ -433,10 +433,10 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
     });
 }
 
-Result<DownReport> RunController::down(std::chrono::milliseconds grace) {
+Result<values::DownReport> RunController::down(std::chrono::milliseconds grace) {
     auto ended = std::make_shared<std::promise<bool>>();
     std::future<bool> allEnded = ended->get_future();
-    auto report = std::make_shared<DownReport>();
+    auto report = std::make_shared<values::DownReport>();
     isGoingDown_ = true;
     const Status asked = ask<Status>([=, this] {
         isDown_ = true;
@@ -458,7 +458,7 @@ Result<DownReport> RunController::down(std::chrono::milliseconds grace) {
     isGoingDown_ = false;
     RETURN_IF_ERROR(asked);
     return isGivenUp
-               ? Result<DownReport>(unavailable(
+               ? Result<values::DownReport>(unavailable(
                      "the daemon had to end before all runs had; they go on stopping, and the "
                      "next daemon takes them over"))
                : *report;

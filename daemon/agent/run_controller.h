@@ -43,8 +43,6 @@ struct ControllerParts {
     SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
 };
 
-using values::DownReport;
-
 class RunController {
  public:
     RunController(ControllerOptions options, ControllerParts parts);
@@ -70,7 +68,7 @@ class RunController {
     Status resume(const std::string& runId, std::int64_t fromStep);
     /// Stops all and waits; afterwards nothing is started any more. kUnavailable when it was given
     /// up.
-    Result<DownReport> down(std::chrono::milliseconds grace);
+    Result<values::DownReport> down(std::chrono::milliseconds grace);
     /// True while down() waits.
     bool isGoingDown() const { return isGoingDown_; }
     /// Ends the wait of down(): the daemon has to go. What was asked to stop goes on stopping.

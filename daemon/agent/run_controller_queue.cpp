@@ -65,7 +65,7 @@ Status RunController::readQueue() {
 }
 
 void RunController::noteUnread(const std::string& id, const Status& why) {
-    LiveRun live = parts_.live.get(id);
+    values::RunLive live = parts_.live.get(id);
     if (live.queuedReason.rfind("cannot be read", 0) != 0) {
         logWarn("queue: run not read", {{"run", id}, {"why", messageOf(why)}});
     }
@@ -76,7 +76,7 @@ void RunController::noteUnread(const std::string& id, const Status& why) {
 
 void RunController::refuse(const std::string& id, const std::string& reason) {
     const Status status =
-        parts_.store.setState(id, {runs::RunState::kFailed, strCat("refused: ", reason), 0});
+        parts_.store.setState(id, {values::RunState::kFailed, strCat("refused: ", reason), 0});
     logWarn("queue: run refused",
             {{"run", id}, {"why", reason}, {"stored", status.ok() ? "yes" : "no"}});
     RunDirectory(options_.runsDir, id).addEvent({parts_.clock.wallMs(), "refused: " + reason});
@@ -118,7 +118,7 @@ void RunController::startWaiting() {
         startOne(take(id));
     }
     for (const schedule::Waiting& waiting : decision.waiting) {
-        LiveRun live = parts_.live.get(waiting.id);
+        values::RunLive live = parts_.live.get(waiting.id);
         live.queuedReason = waiting.reason;
         parts_.live.set(waiting.id, live);
     }

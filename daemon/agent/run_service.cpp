@@ -123,8 +123,8 @@ Result<values::SubmitReply> RunService::findKnown(
     if (group.size == 0 || static_cast<int>(group.runs.size()) < group.size) {
         return reply;
     }
-    for (runs::RunSummary& run : group.runs) {
-        const LiveRun live = live_.get(run.id);
+    for (values::RunSummary& run : group.runs) {
+        const values::RunLive live = live_.get(run.id);
         reply.runs.push_back(shownRun(std::move(run), live));
     }
     reply.wasKnown = true;
@@ -183,7 +183,7 @@ Status RunService::checkInitFrom(const InspectedRun& inspected) const {
     }
     ASSIGN_OR_RETURN(const runs::RunRecord run, store_.get(*id));
     ASSIGN_OR_RETURN(const auto checkpoints, store_.checkpoints(*id));
-    return checkpoints.empty() && runs::isTerminal(run.state)
+    return checkpoints.empty() && values::isEnded(run.state)
                ? failedPrecondition("train.init_from: run ", *id, " has no checkpoint")
                : okStatus();
 }
@@ -263,21 +263,21 @@ Result<values::RunPage> RunService::list(const values::ListRequest& request) con
     query.withSystemMetrics = request.withSystemMetrics;
     ASSIGN_OR_RETURN(values::RunPage page, store_.list(query));
     for (values::RunSummary& run : page.runs) {
-        const LiveRun live = live_.get(run.id);
+        const values::RunLive live = live_.get(run.id);
         run = shownRun(std::move(run), live);
     }
     return page;
 }
 
 Result<values::RunSummary> RunService::viewOf(const std::string& id) const {
-    ASSIGN_OR_RETURN(runs::RunSummary run, readSummary(store_, id));
+    ASSIGN_OR_RETURN(values::RunSummary run, readSummary(store_, id));
     return shownRun(std::move(run), live_.get(id));
 }
 
 Result<values::RunDetail> RunService::get(const std::string& run) const {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
     ASSIGN_OR_RETURN(runs::RunRecord record, store_.get(id));
-    LiveRun live = live_.get(id);
+    values::RunLive live = live_.get(id);
     values::RunDetail detail;
     RETURN_IF_ERROR(addPlanFacts(record, detail));
     detail.specText = std::move(record.specText);
@@ -290,9 +290,10 @@ Result<values::RunDetail> RunService::get(const std::string& run) const {
     detail.summary = shownRun(std::move(record), live);
     detail.summary.params.clear();
     std::erase_if(detail.summary.latestMetrics,
-                  [](const auto& metric) { return runs::isSystemMetric(metric.name); });
+                  [](const auto& metric) { return values::isSystemMetric(metric.name); });
     detail.workers = std::move(live.workers);
-    ASSIGN_OR_RETURN(const std::string receipt, store_.document(id, runs::LargeDocument::kReceipt));
+    ASSIGN_OR_RETURN(const std::string receipt,
+                     store_.document(id, values::LargeDocument::kReceipt));
     if (!receipt.empty()) {
         detail.receipt = shownReceipt(receipt, kReceiptFilesShown).value_or(values::Receipt{});
     }
@@ -318,7 +319,7 @@ Status RunService::addPlanFacts(const runs::RunRecord& run, values::RunDetail& d
     Result<Json> facts = parseJson(run.planFacts, "facts of the plan");
     if (!facts.ok()) {
         ASSIGN_OR_RETURN(const std::string plan,
-                         store_.document(run.id, runs::LargeDocument::kPlan));
+                         store_.document(run.id, values::LargeDocument::kPlan));
         facts = planFactsOf(plan);
     }
     detail.planFiles = jsonInt(*facts, "files");
@@ -328,7 +329,8 @@ Status RunService::addPlanFacts(const runs::RunRecord& run, values::RunDetail& d
     return okStatus();
 }
 
-Result<RunService::Document> RunService::document(const std::string& run, runs::LargeDocument which,
+Result<RunService::Document> RunService::document(const std::string& run,
+                                                  values::LargeDocument which,
                                                   std::int64_t offset) const {
     Document document;
     ASSIGN_OR_RETURN(document.runId, store_.findId(run));
@@ -413,7 +415,7 @@ Result<RunService::MetricAnswer> RunService::metrics(const std::string& run,
     if (wanted.empty()) {
         ASSIGN_OR_RETURN(wanted, store_.metricKeys(answer.runId));
         std::erase_if(wanted, [&](const std::string& name) {
-            return !withSystem && runs::isSystemMetric(name);
+            return !withSystem && values::isSystemMetric(name);
         });
     }
     std::sort(wanted.begin(), wanted.end());
@@ -456,8 +458,8 @@ Result<RunService::RunLog> RunService::readLogs(const values::LogsRequest& reque
 }
 
 bool RunService::hasEnded(const std::string& runId) const {
-    const Result<runs::RunSummary> run = readSummary(store_, runId);
-    return !run.ok() || runs::isTerminal(run->state);
+    const Result<values::RunSummary> run = readSummary(store_, runId);
+    return !run.ok() || values::isEnded(run->state);
 }
 
 }  // namespace millrace::agent

@@ -60,7 +60,7 @@ class RunService {
         runs::DocumentPage page;
     };
     /// A piece of a large document, at most kDocumentPageBytes.
-    Result<Document> document(const std::string& run, runs::LargeDocument which,
+    Result<Document> document(const std::string& run, values::LargeDocument which,
                               std::int64_t offset) const;
     Result<values::RunSummary> stop(const std::string& run, const std::string& reason,
                                     std::chrono::milliseconds grace);
@@ -77,7 +77,7 @@ class RunService {
 
     struct MetricAnswer {
         std::string runId;
-        std::vector<runs::MetricSeries> series;
+        std::vector<values::MetricSeries> series;
         values::MetricCursor cursor;  ///< behind all that was stored then, of whatever metrics
     };
     /// `names`: none for all of the run's own and, `withSystem`, what is measured beside it.

@@ -25,7 +25,7 @@ std::string pathsText(const std::string& list) {
 
 }  // namespace
 
-values::RunSummary shownRun(runs::RunSummary stored, const LiveRun& live) {
+values::RunSummary shownRun(values::RunSummary stored, const values::RunLive& live) {
     values::RunSummary run = std::move(stored);
     run.dataset = pathsText(run.dataset);
     run.queuedReason = live.queuedReason;
@@ -38,11 +38,11 @@ values::RunSummary shownRun(runs::RunSummary stored, const LiveRun& live) {
     return run;
 }
 
-Result<runs::RunSummary> readSummary(const runs::RunStore& store, const std::string& id) {
+Result<values::RunSummary> readSummary(const runs::RunStore& store, const std::string& id) {
     runs::RunQuery query;
     query.filter = strCat("id = '", id, "'");
-    query.view = runs::RunQuery::View::kAll;
-    ASSIGN_OR_RETURN(runs::RunPage page, store.list(query));
+    query.view = values::RunView::kAll;
+    ASSIGN_OR_RETURN(values::RunPage page, store.list(query));
     if (page.runs.empty()) {
         return notFound("no run ", id);
     }
@@ -77,14 +77,14 @@ Result<RunChanges> RunWatch::first() {
     ASSIGN_OR_RETURN(cursor_, store_.changeCursor());
     if (ids_.empty()) {
         runs::RunQuery query;
-        ASSIGN_OR_RETURN(runs::RunPage page, store_.list(query));
+        ASSIGN_OR_RETURN(values::RunPage page, store_.list(query));
         std::reverse(page.runs.begin(), page.runs.end());
-        for (runs::RunSummary& run : page.runs) {
+        for (values::RunSummary& run : page.runs) {
             show(std::move(run), changes);
         }
     }
     for (const std::string& id : ids_) {
-        ASSIGN_OR_RETURN(runs::RunSummary run, readSummary(store_, id));
+        ASSIGN_OR_RETURN(values::RunSummary run, readSummary(store_, id));
         show(std::move(run), changes);
     }
     changes.isSnapshotEnd = true;
@@ -92,9 +92,9 @@ Result<RunChanges> RunWatch::first() {
     return changes;
 }
 
-void RunWatch::show(runs::RunSummary stored, RunChanges& changes) {
-    const LiveRun live = live_.get(stored.id);
-    if (runs::isEnded(stored.state)) {
+void RunWatch::show(values::RunSummary stored, RunChanges& changes) {
+    const values::RunLive live = live_.get(stored.id);
+    if (values::isEnded(stored.state)) {
         ended_.insert(stored.id);
         shown_.erase(stored.id);
     } else {
@@ -109,10 +109,10 @@ Status RunWatch::addChanged(RunChanges& changes) {
     query.changedSince = cursor_;
     std::int64_t next = -1;
     do {
-        ASSIGN_OR_RETURN(runs::RunPage page, store_.list(query));
+        ASSIGN_OR_RETURN(values::RunPage page, store_.list(query));
         // The first page's cursor counts: what changes between pages comes again.
         next = next < 0 ? static_cast<std::int64_t>(page.revision) : next;
-        for (runs::RunSummary& run : page.runs) {
+        for (values::RunSummary& run : page.runs) {
             if (isWanted(run.id)) {
                 show(std::move(run), changes);
             }
@@ -136,7 +136,7 @@ void RunWatch::addLive(RunChanges& changes) {
         }
     }
     for (const std::string& id : stale) {
-        Result<runs::RunSummary> run = readSummary(store_, id);
+        Result<values::RunSummary> run = readSummary(store_, id);
         if (run.ok()) {
             show(std::move(*run), changes);
         }
@@ -153,7 +153,7 @@ MetricFollower::MetricFollower(const runs::RunMetrics& store, std::string runId,
       cursor_(wish.after) {}
 
 bool MetricFollower::isWanted(const std::string& name) const {
-    return names_.empty() ? withSystem_ || !runs::isSystemMetric(name) : names_.contains(name);
+    return names_.empty() ? withSystem_ || !values::isSystemMetric(name) : names_.contains(name);
 }
 
 Result<values::MetricChunk> MetricFollower::next(std::size_t most) {

@@ -16,10 +16,10 @@
 namespace millrace::agent {
 
 /// A run as lists show it: what is stored of it, and what the daemon knows beside that.
-values::RunSummary shownRun(runs::RunSummary stored, const LiveRun& live);
+values::RunSummary shownRun(values::RunSummary stored, const values::RunLive& live);
 
 /// What is stored of a run, without its documents.
-Result<runs::RunSummary> readSummary(const runs::RunStore& store, const std::string& id);
+Result<values::RunSummary> readSummary(const runs::RunStore& store, const std::string& id);
 
 struct RunChanges {
     std::vector<values::RunSummary> runs;
@@ -39,14 +39,14 @@ class RunWatch {
     Status addChanged(RunChanges& changes);
     void addLive(RunChanges& changes);
     bool isWanted(const std::string& id) const { return ids_.empty() || ids_.contains(id); }
-    void show(runs::RunSummary stored, RunChanges& changes);
+    void show(values::RunSummary stored, RunChanges& changes);
 
     const runs::RunStore& store_;
     const LiveTable& live_;
     const std::set<std::string> ids_;
     std::int64_t cursor_ = -1;
     std::uint64_t version_ = 0;
-    std::map<std::string, LiveRun> shown_;  // of runs that have not ended
+    std::map<std::string, values::RunLive> shown_;  // of runs that have not ended
     std::set<std::string> ended_;
     bool isStarted_ = false;
 };

@@ -102,7 +102,7 @@ std::vector<values::ProcessSample> TelemetryService::sampleWorkers() {
     std::vector<values::ProcessSample> uses;
     std::map<int, std::pair<std::int64_t, double>> now;
     for (const auto& [runId, run] : live_.all()) {
-        for (const LiveWorker& worker : run.workers) {
+        for (const values::WorkerInfo& worker : run.workers) {
             if (worker.state != "running" || worker.pid <= 0) {
                 continue;
             }

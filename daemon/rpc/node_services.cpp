@@ -102,10 +102,10 @@ grpc::ServerUnaryReactor* DaemonService::Status(Context* context, const v1::Daem
         status.runsRunning = counts.running;
         status.runsQueued = counts.queued;
         runs::RunQuery query;
-        query.view = runs::RunQuery::View::kAll;
+        query.view = values::RunView::kAll;
         query.pageSize = 1;
         query.withMetrics = false;
-        ASSIGN_OR_RETURN(const runs::RunPage page, store_.list(query));
+        ASSIGN_OR_RETURN(const values::RunPage page, store_.list(query));
         status.runsTotal = page.total;
         for (const std::string& warning : controller_.warnings()) {
             status.warnings.push_back(toUtf8(warning));

@@ -218,7 +218,7 @@ RunsService::Unary* RunsService::MetricRange(Context* context,
             runs_.metrics(request->run(), {request->names().begin(), request->names().end()}, range,
                           request->with_system()));
         response->set_run_id(answer.runId);
-        for (const runs::MetricSeries& series : answer.series) {
+        for (const values::MetricSeries& series : answer.series) {
             *response->add_series() = convert::toProto(series);
         }
         *response->mutable_cursor() = convert::toProto(answer.cursor);

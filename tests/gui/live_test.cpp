@@ -86,10 +86,10 @@ class Live : public ::testing::Test {
         ASSERT_TRUE(eventually([&] { return window().currentPage() == PageName::kWatch; }))
             << "the launch did not lead to Watch";
     }
-    bool areAll(client::RunState state, int count) {
+    bool areAll(values::RunState state, int count) {
         return app().runs().numInState(state) == count && app().runs().numRuns() == count;
     }
-    const client::RunSummary* runOf(const std::string& variation) {
+    const values::RunSummary* runOf(const std::string& variation) {
         for (int row = 0; row < app().runs().numRuns(); ++row) {
             if (app().runs().run(row).variation == variation) {
                 return &app().runs().run(row);
@@ -136,11 +136,11 @@ TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores)
     const QImage early = loss->grabImage();
     ASSERT_TRUE(eventually([&] { return numPoints(*loss) > before + 50; }));
     EXPECT_NE(loss->grabImage(), early);
-    ASSERT_TRUE(eventually([&] { return areAll(client::RunState::kFinished, 3); }, 180));
+    ASSERT_TRUE(eventually([&] { return areAll(values::RunState::kFinished, 3); }, 180));
     EXPECT_EQ(app().daemon().droppedUpdates(), 0U);
 
     // Two runs: what differs, and by how much.
-    const client::RunSummary a = *runOf("keep-30"), b = *runOf("keep-10");
+    const values::RunSummary a = *runOf("keep-30"), b = *runOf("keep-10");
     window().goTo({PageName::kRuns, {a.id, b.id}, {}, {}});
     RunDiff& diff = place_.model<RunDiff>(PageName::kRuns);
     ASSERT_TRUE(eventually([&] { return diff.runs().size() == 2 && diff.rowCount() > 0; }));
@@ -209,7 +209,7 @@ TEST_F(Live, ADaemonKilledUnderAWatchingConsoleComesBackWithoutAGapInTheCharts) 
     ASSERT_TRUE(started.ok() && started->exitCode == 0);
     ASSERT_TRUE(eventually([&] { return place_.isConnected(); }));
     EXPECT_TRUE(eventually([&] { return window().connectionBar().problem().isEmpty(); }));
-    ASSERT_TRUE(eventually([&] { return areAll(client::RunState::kFinished, 1); }, 180));
+    ASSERT_TRUE(eventually([&] { return areAll(values::RunState::kFinished, 1); }, 180));
     const double last = static_cast<double>(app().runs().run(0).progress.step);
     PlotWidget* const loss = chartWith("loss");
     ASSERT_TRUE(eventually([&] {

@@ -62,16 +62,16 @@ class BusyDaemon {
         fake_.onMetricRange = [](const client::MetricRangeRequest& request) {
             return series(request);
         };
-        fake_.onCheck = [](const client::CheckRequest&) { return check(); };
-        fake_.onDataset = [](const client::DatasetRequest&) { return dataset(); };
-        fake_.onSteps = [](const client::StepsRequest&) { return steps(); };
-        fake_.onParseFilter = [](const std::string& filter) -> Result<client::FilterCheck> {
+        fake_.onCheck = [](const values::CheckRequest&) { return check(); };
+        fake_.onDataset = [](const values::DatasetRequest&) { return dataset(); };
+        fake_.onSteps = [](const values::StepsRequest&) { return steps(); };
+        fake_.onParseFilter = [](const std::string& filter) -> Result<values::FilterCheck> {
             return filter.find('=') != std::string::npos
-                       ? client::FilterCheck{true, "", 0}
-                       : client::FilterCheck{false, "a comparison is missing", 1};
+                       ? values::FilterCheck{true, "", 0}
+                       : values::FilterCheck{false, "a comparison is missing", 1};
         };
-        fake_.onSubmit = [this](const client::SubmitRequest&) -> Result<client::SubmitReply> {
-            client::SubmitReply reply;
+        fake_.onSubmit = [this](const values::SubmitRequest&) -> Result<values::SubmitReply> {
+            values::SubmitReply reply;
             reply.runs.push_back(fake_.runs().front());
             return reply;
         };
@@ -82,8 +82,8 @@ class BusyDaemon {
     /// One moment: progress, points, lines and a sample.
     void beat() {
         ++step_;
-        for (client::RunSummary run : fake_.runs()) {
-            if (run.state != client::RunState::kRunning) {
+        for (values::RunSummary run : fake_.runs()) {
+            if (run.state != values::RunState::kRunning) {
                 continue;
             }
             run.progress.step = step_;
@@ -98,12 +98,12 @@ class BusyDaemon {
                             {{"loss", loss, step_, nowMs(), 0},
                              {"samples_per_second", 9000.0 + step_ % 50, step_, nowMs(), 0}});
             fake_.addLines(
-                run.id, std::vector<client::LogLine>(
+                run.id, std::vector<values::LogLine>(
                             20, {nowMs(), "rank0", "train: step=" + std::to_string(step_), false, 1,
-                                 client::LogLevel::kInfo}));
+                                 values::LogLevel::kInfo}));
             fake_.putRun(run);
         }
-        client::NodeSample sample;
+        values::NodeSample sample;
         sample.node = "node-1";
         sample.timeMs = nowMs();
         sample.cpuPercent = 50 + step_ % 40;
@@ -115,7 +115,7 @@ class BusyDaemon {
 
  private:
     void addNode() {
-        client::NodeInfo node;
+        values::NodeInfo node;
         node.name = "node-1";
         node.version = "0.1.0";
         node.isHead = true;
@@ -124,12 +124,12 @@ class BusyDaemon {
         fake_.setNodes({node});
     }
     void addLiveRun(const std::string& id, int i) {
-        client::RunDetail detail;
+        values::RunDetail detail;
         detail.summary.id = id;
         detail.summary.uid = id;
         detail.summary.name = "monkey";
         detail.summary.variation = "v" + std::to_string(i);
-        detail.summary.state = client::RunState::kRunning;
+        detail.summary.state = values::RunState::kRunning;
         detail.summary.createdMs = detail.summary.startedMs = nowMs();
         detail.summary.progress.stepsTotal = 100'000;
         detail.specText = kSpec;
@@ -155,14 +155,14 @@ class BusyDaemon {
         }
         return all;
     }
-    static Result<client::CheckReply> check() {
-        client::CheckReply reply;
+    static Result<values::CheckReply> check() {
+        values::CheckReply reply;
         reply.runs = {{"", "{}", "aa", "bb", 1000, 1, 4}, {"one", "{}", "cc", "dd", 1000, 1, 4}};
         reply.columns = {{"userId", "int64"}, {"movieId", "int64"}, {"rating", "double"}};
         return reply;
     }
-    static Result<client::DatasetReply> dataset() {
-        client::DatasetReply reply;
+    static Result<values::DatasetReply> dataset() {
+        values::DatasetReply reply;
         reply.format = "parquet";
         for (int i = 0; i < 200; ++i) {
             reply.files.push_back({"part-" + std::to_string(i) + ".parquet",
@@ -176,15 +176,15 @@ class BusyDaemon {
         reply.columns = {{"userId", "int64"}, {"rating", "double", true, 12}};
         return reply;
     }
-    static Result<client::StepsReply> steps() {
-        client::StepsReply reply;
+    static Result<values::StepsReply> steps() {
+        values::StepsReply reply;
         reply.splits = 4;
         reply.splitRows = 8'192;
         for (int stage = 0; stage < 3; ++stage) {
-            client::SampleStage one;
+            values::SampleStage one;
             one.step = stage == 0 ? "dataset" : "filter" + std::to_string(stage);
             one.kind = stage == 0 ? "dataset" : "filter";
-            client::SampleColumn column{"userId", "int64", {}, {}};
+            values::SampleColumn column{"userId", "int64", {}, {}};
             for (int row = 0; row < 50; row += stage + 1) {
                 one.rowIds.push_back(row);
                 column.values.push_back(std::to_string(row * 11));

@@ -18,50 +18,50 @@ namespace millrace::client {
 /// the place of the value beside it. Set it up before clients are made; it outlives them.
 class FakeAnswers {
  public:
-    using RunScript = ScriptedStream<RunUpdate>::Script;
-    using MetricScript = ScriptedStream<MetricChunk>::Script;
-    using LogScript = ScriptedStream<LogChunk>::Script;
-    using SampleScript = ScriptedStream<NodeSample>::Script;
+    using RunScript = ScriptedStream<values::RunUpdate>::Script;
+    using MetricScript = ScriptedStream<values::MetricChunk>::Script;
+    using LogScript = ScriptedStream<values::LogChunk>::Script;
+    using SampleScript = ScriptedStream<values::NodeSample>::Script;
 
     Status reachable, listStatus;
     bool knowsPurge = true;  ///< false: a daemon of before that hides a run and says no more
-    StoreCheck storeCheck{{}, "/state/runs.sqlite", 4096, 3, 0.25};
+    values::StoreCheck storeCheck{{}, "/state/runs.sqlite", 4096, 3, 0.25};
     bool isWholeChecked = false;
     int runsLeft = 0;  ///< of down()
     std::string plan, wholeReceipt;
     std::vector<std::string> warnings;  ///< of the daemon
-    SubmitReply submitReply;
+    values::SubmitReply submitReply;
     int submitsLost = 0;
-    std::vector<RunDetail> runs;
+    std::vector<values::RunDetail> runs;
     std::vector<MetricSeries> series;
-    std::vector<NodeInfo> nodeInfos;
+    std::vector<values::NodeInfo> nodeInfos;
     std::deque<RunScript> runScripts;  ///< one an opening; afterwards streams that stay open
     std::deque<MetricScript> metricScripts;
     std::deque<LogScript> logScripts;
     std::deque<SampleScript> sampleScripts;
-    std::vector<SubmitRequest> submits;
-    FilterCheck filterCheck{true, "", 0};
-    CheckReply checkReply;
-    DatasetReply datasetReply;
-    StepsReply stepsReply;
-    std::vector<ListRequest> lists;
+    std::vector<values::SubmitRequest> submits;
+    values::FilterCheck filterCheck{true, "", 0};
+    values::CheckReply checkReply;
+    values::DatasetReply datasetReply;
+    values::StepsReply stepsReply;
+    std::vector<values::ListRequest> lists;
     std::vector<MetricRangeRequest> ranges;
     std::vector<std::int64_t> resumes;  ///< steps that were asked for
 
     std::function<Result<std::vector<MetricSeries>>(const MetricRangeRequest&)> onMetricRange;
-    std::function<Result<FilterCheck>(const std::string&)> onParseFilter;
-    std::function<Result<CheckReply>(const CheckRequest&)> onCheck;
-    std::function<Result<DatasetReply>(const DatasetRequest&)> onDataset;
-    std::function<Result<StepsReply>(const StepsRequest&)> onSteps;
+    std::function<Result<values::FilterCheck>(const std::string&)> onParseFilter;
+    std::function<Result<values::CheckReply>(const values::CheckRequest&)> onCheck;
+    std::function<Result<values::DatasetReply>(const values::DatasetRequest&)> onDataset;
+    std::function<Result<values::StepsReply>(const values::StepsRequest&)> onSteps;
     /// A stop ends one that hangs.
-    std::function<Result<PreviewReply>(const PreviewRequest&)> onPreview;
-    std::function<Result<SubmitReply>(const SubmitRequest&)> onSubmit;
+    std::function<Result<values::PreviewReply>(const values::PreviewRequest&)> onPreview;
+    std::function<Result<values::SubmitReply>(const values::SubmitRequest&)> onSubmit;
 
     std::vector<std::int64_t> metricStarts() {
         MutexLock lock(mutex_);
         return metricStarts_;
     }
-    std::vector<LogsRequest> logRequests() {
+    std::vector<values::LogsRequest> logRequests() {
         MutexLock lock(mutex_);
         return logRequests_;
     }
@@ -90,7 +90,7 @@ class FakeAnswers {
 
     Mutex mutex_;
     std::vector<std::int64_t> metricStarts_;  // guarded by mutex_, as the next
-    std::vector<LogsRequest> logRequests_;
+    std::vector<values::LogsRequest> logRequests_;
 };
 
 }  // namespace millrace::client

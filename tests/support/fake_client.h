@@ -22,33 +22,33 @@ class FakeClient : public DaemonClient {
 
     void cancelAll() override {}
     std::string address() const override { return "unix:/fake.sock"; }
-    Result<Handshake> handshake() override {
+    Result<values::Handshake> handshake() override {
         RETURN_IF_ERROR(answers_.reachable);
-        return Handshake{"0.1.0", 1, {}, 0};
+        return values::Handshake{"0.1.0", 1, {}, 0};
     }
-    Result<DaemonStatus> status() override {
+    Result<values::DaemonStatus> status() override {
         RETURN_IF_ERROR(enter("status"));
         RETURN_IF_ERROR(answers_.reachable);
-        DaemonStatus status;
+        values::DaemonStatus status;
         status.warnings = answers_.warnings;
         status.version = "0.1.0";
         status.address = address();
         status.pid = 42;
         return status;
     }
-    Result<DownReport> down(int) override {
+    Result<values::DownReport> down(int) override {
         RETURN_IF_ERROR(enter("down"));
         RETURN_IF_ERROR(answers_.reachable);
         answers_.reachable = unavailable("no daemon answers");
-        return DownReport{2, 4, 1, answers_.runsLeft};
+        return values::DownReport{2, 4, 1, answers_.runsLeft};
     }
-    Result<StoreCheck> checkStore(bool isWhole) override {
+    Result<values::StoreCheck> checkStore(bool isWhole) override {
         RETURN_IF_ERROR(enter("checkStore"));
         RETURN_IF_ERROR(answers_.reachable);
         answers_.isWholeChecked = isWhole;
         return answers_.storeCheck;
     }
-    Result<SubmitReply> submit(const SubmitRequest& request) override {
+    Result<values::SubmitReply> submit(const values::SubmitRequest& request) override {
         RETURN_IF_ERROR(enter("submit"));
         answers_.note(answers_.submits, request);
         if (answers_.submitsLost > 0) {
@@ -57,12 +57,12 @@ class FakeClient : public DaemonClient {
         }
         return answer(answers_.onSubmit, request, answers_.submitReply);
     }
-    Result<RunPage> list(const ListRequest& request) override {
+    Result<values::RunPage> list(const values::ListRequest& request) override {
         answers_.note(answers_.lists, request);
         RETURN_IF_ERROR(answers_.listStatus);
-        RunPage page;
+        values::RunPage page;
         page.total = static_cast<std::int64_t>(answers_.runs.size());
-        for (const RunDetail& run : answers_.runs) {
+        for (const values::RunDetail& run : answers_.runs) {
             if (static_cast<int>(page.runs.size()) == request.pageSize) {
                 page.nextPageToken = "more";
                 break;
@@ -71,58 +71,58 @@ class FakeClient : public DaemonClient {
         }
         return page;
     }
-    Result<RunDetail> get(const std::string& run) override {
-        for (const RunDetail& detail : answers_.runs) {
+    Result<values::RunDetail> get(const std::string& run) override {
+        for (const values::RunDetail& detail : answers_.runs) {
             if (detail.summary.id == run || detail.summary.uid == run) {
                 return detail;
             }
         }
         return notFound("no run '", run, "'");
     }
-    Result<std::string> document(const std::string& run, LargeDocument which) override {
+    Result<std::string> document(const std::string& run, values::LargeDocument which) override {
         RETURN_IF_ERROR(enter("document"));
         RETURN_IF_ERROR(get(run).status());
-        return which == LargeDocument::kPlan ? answers_.plan : answers_.wholeReceipt;
+        return which == values::LargeDocument::kPlan ? answers_.plan : answers_.wholeReceipt;
     }
     Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
         RETURN_IF_ERROR(enter("metricRange"));
         answers_.note(answers_.ranges, request);
         return answer(answers_.onMetricRange, request, answers_.series);
     }
-    Result<RunSummary> stop(const std::string& run, int, const std::string&) override {
-        return change(run, [](RunSummary& r) { r.state = RunState::kStopping; });
+    Result<values::RunSummary> stop(const std::string& run, int, const std::string&) override {
+        return change(run, [](values::RunSummary& r) { r.state = values::RunState::kStopping; });
     }
-    Result<RunSummary> resume(const std::string& run, std::int64_t step) override {
+    Result<values::RunSummary> resume(const std::string& run, std::int64_t step) override {
         answers_.note(answers_.resumes, step);
-        ASSIGN_OR_RETURN(const RunDetail detail, get(run));
+        ASSIGN_OR_RETURN(const values::RunDetail detail, get(run));
         if (step == 0 && detail.checkpoints.empty()) {
             return failedPrecondition(run, " has no checkpoint; --from-start begins again");
         }
-        return change(run, [](RunSummary& r) { r.state = RunState::kQueued; });
+        return change(run, [](values::RunSummary& r) { r.state = values::RunState::kQueued; });
     }
-    Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
+    Result<values::RemovedRun> remove(const std::string& run, bool isForGood) override {
         constexpr std::uint64_t kFileBytes = 1'200'000'000;
-        ASSIGN_OR_RETURN(RunDetail detail, get(run));
+        ASSIGN_OR_RETURN(values::RunDetail detail, get(run));
         if (!isEnded(detail.summary.state)) {
             return failedPrecondition(run, " is running; 'millrace stop' ends it first");
         }
         detail.summary.purgedMs = isForGood && answers_.knowsPurge ? 1'700'000'000'000 : 0;
-        return isForGood ? RemovedRun{detail.summary, kFileBytes, 0, 30 * 24}
-                         : RemovedRun{detail.summary, 0, kFileBytes, 30 * 24};
+        return isForGood ? values::RemovedRun{detail.summary, kFileBytes, 0, 30 * 24}
+                         : values::RemovedRun{detail.summary, 0, kFileBytes, 30 * 24};
     }
-    Result<RunSummary> restore(const std::string& run) override {
+    Result<values::RunSummary> restore(const std::string& run) override {
         RETURN_IF_ERROR(enter("restore"));
-        return change(run, [](RunSummary& r) { r.deletedMs = 0; });
+        return change(run, [](values::RunSummary& r) { r.deletedMs = 0; });
     }
-    Result<RunSummary> setNote(const std::string& run, const std::string& note) override {
+    Result<values::RunSummary> setNote(const std::string& run, const std::string& note) override {
         RETURN_IF_ERROR(enter("setNote"));
-        return change(run, [&](RunSummary& r) { r.note = note; });
+        return change(run, [&](values::RunSummary& r) { r.note = note; });
     }
-    Result<RunSummary> setTags(const std::string& run,
-                               const std::map<std::string, std::string>& set,
-                               const std::vector<std::string>& remove) override {
+    Result<values::RunSummary> setTags(const std::string& run,
+                                       const std::map<std::string, std::string>& set,
+                                       const std::vector<std::string>& remove) override {
         RETURN_IF_ERROR(enter("setTags"));
-        return change(run, [&](RunSummary& r) {
+        return change(run, [&](values::RunSummary& r) {
             for (const auto& [key, value] : set) {
                 r.tags[key] = value;
             }
@@ -131,44 +131,45 @@ class FakeClient : public DaemonClient {
             }
         });
     }
-    Result<FilterCheck> parseFilter(const std::string& filter) override {
+    Result<values::FilterCheck> parseFilter(const std::string& filter) override {
         RETURN_IF_ERROR(enter("parseFilter"));
         return answer(answers_.onParseFilter, filter, answers_.filterCheck);
     }
-    Result<CheckReply> check(const CheckRequest& request) override {
+    Result<values::CheckReply> check(const values::CheckRequest& request) override {
         RETURN_IF_ERROR(enter("check"));
         return answer(answers_.onCheck, request, answers_.checkReply);
     }
-    Result<DatasetReply> dataset(const DatasetRequest& request) override {
+    Result<values::DatasetReply> dataset(const values::DatasetRequest& request) override {
         RETURN_IF_ERROR(enter("dataset"));
         return answer(answers_.onDataset, request, answers_.datasetReply);
     }
-    Result<StepsReply> steps(const StepsRequest& request) override {
+    Result<values::StepsReply> steps(const values::StepsRequest& request) override {
         RETURN_IF_ERROR(enter("steps"));
         return answer(answers_.onSteps, request, answers_.stepsReply);
     }
-    Result<PreviewReply> preview(const PreviewRequest& request, std::stop_token stop) override {
+    Result<values::PreviewReply> preview(const values::PreviewRequest& request,
+                                         std::stop_token stop) override {
         RETURN_IF_ERROR(enter("preview", stop));
-        return answer(answers_.onPreview, request, PreviewReply{});
+        return answer(answers_.onPreview, request, values::PreviewReply{});
     }
-    Result<std::vector<NodeInfo>> nodes() override { return answers_.nodeInfos; }
+    Result<std::vector<values::NodeInfo>> nodes() override { return answers_.nodeInfos; }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
-                                            StreamHandler<RunUpdate> handler) override {
+                                            StreamHandler<values::RunUpdate> handler) override {
         return answers_.play(answers_.runScripts, std::move(handler));
     }
-    std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
-                                               StreamHandler<MetricChunk> handler) override {
+    std::unique_ptr<Subscription> watchMetrics(
+        const MetricsRequest& request, StreamHandler<values::MetricChunk> handler) override {
         answers_.note(answers_.metricStarts_, request.after.line);
         return answers_.play(answers_.metricScripts, std::move(handler));
     }
-    std::unique_ptr<Subscription> logs(const LogsRequest& request,
-                                       StreamHandler<LogChunk> handler) override {
+    std::unique_ptr<Subscription> logs(const values::LogsRequest& request,
+                                       StreamHandler<values::LogChunk> handler) override {
         answers_.note(answers_.logRequests_, request);
         return answers_.play(answers_.logScripts, std::move(handler));
     }
-    std::unique_ptr<Subscription> watchTelemetry(const std::string&,
-                                                 StreamHandler<NodeSample> handler) override {
+    std::unique_ptr<Subscription> watchTelemetry(
+        const std::string&, StreamHandler<values::NodeSample> handler) override {
         return answers_.play(answers_.sampleScripts, std::move(handler));
     }
 
@@ -180,9 +181,9 @@ class FakeClient : public DaemonClient {
         return okStatus();
     }
     /// The run as it is afterwards; kept only by a fake with a store.
-    virtual Result<RunSummary> change(const std::string& run,
-                                      const std::function<void(RunSummary&)>& what) {
-        ASSIGN_OR_RETURN(RunDetail detail, get(run));
+    virtual Result<values::RunSummary> change(
+        const std::string& run, const std::function<void(values::RunSummary&)>& what) {
+        ASSIGN_OR_RETURN(values::RunDetail detail, get(run));
         what(detail.summary);
         return detail.summary;
     }

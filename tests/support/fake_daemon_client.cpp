@@ -45,7 +45,7 @@ class FakeDaemonClient final : public FakeClient {
     void cancelAll() override { daemon_.cancelled(isCancelled_); }
     std::string address() const override { return address_; }
 
-    Result<Handshake> handshake() override {
+    Result<values::Handshake> handshake() override {
         RETURN_IF_ERROR(enter("handshake"));
         MutexLock lock(daemon_.mutex_);
         if (daemon_.protocol_ > 1) {
@@ -53,57 +53,59 @@ class FakeDaemonClient final : public FakeClient {
                                       " (millraced 9.0.0) speaks protocol ", daemon_.protocol_,
                                       ", this millrace speaks 1: update millrace");
         }
-        return Handshake{"0.1.0", daemon_.protocol_, {}, 0};
+        return values::Handshake{"0.1.0", daemon_.protocol_, {}, 0};
     }
-    Result<RunPage> list(const ListRequest& request) override {
+    Result<values::RunPage> list(const values::ListRequest& request) override {
         RETURN_IF_ERROR(enter("list"));
         return daemon_.list(request);
     }
-    Result<RunDetail> get(const std::string& run) override {
+    Result<values::RunDetail> get(const std::string& run) override {
         RETURN_IF_ERROR(enter("get"));
         return daemon_.detail(run);
     }
-    Result<RunSummary> stop(const std::string& run, int, const std::string& reason) override {
+    Result<values::RunSummary> stop(const std::string& run, int,
+                                    const std::string& reason) override {
         RETURN_IF_ERROR(enter("stop"));
-        return daemon_.change(run, [&](RunSummary& r) {
-            r.state = RunState::kCancelled;
+        return daemon_.change(run, [&](values::RunSummary& r) {
+            r.state = values::RunState::kCancelled;
             r.exitReason = reason.empty() ? "stopped on request" : reason;
         });
     }
-    Result<RunSummary> resume(const std::string& run, std::int64_t) override {
+    Result<values::RunSummary> resume(const std::string& run, std::int64_t) override {
         RETURN_IF_ERROR(enter("resume"));
-        return daemon_.change(run, [](RunSummary& r) { r.state = RunState::kQueued; });
+        return daemon_.change(run,
+                              [](values::RunSummary& r) { r.state = values::RunState::kQueued; });
     }
-    Result<RemovedRun> remove(const std::string& run, bool isForGood) override {
+    Result<values::RemovedRun> remove(const std::string& run, bool isForGood) override {
         RETURN_IF_ERROR(enter("remove"));
-        const auto isGone = [](RunSummary& r) { r.deletedMs = 1'700'000'000'000; };
-        RemovedRun removed;
+        const auto isGone = [](values::RunSummary& r) { r.deletedMs = 1'700'000'000'000; };
+        values::RemovedRun removed;
         ASSIGN_OR_RETURN(removed.run, daemon_.change(run, isGone));
         (isForGood ? removed.freedBytes : removed.heldBytes) = 1'200'000'000;
         removed.keepHours = 30 * 24;
         return removed;
     }
-    Result<std::vector<NodeInfo>> nodes() override {
+    Result<std::vector<values::NodeInfo>> nodes() override {
         RETURN_IF_ERROR(enter("nodes"));
         MutexLock lock(daemon_.mutex_);
         return daemon_.nodes_;
     }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
-                                            StreamHandler<RunUpdate> handler) override {
+                                            StreamHandler<values::RunUpdate> handler) override {
         return std::make_unique<FakeSubscription>(daemon_.openRuns(std::move(handler)));
     }
-    std::unique_ptr<Subscription> watchMetrics(const MetricsRequest& request,
-                                               StreamHandler<MetricChunk> handler) override {
+    std::unique_ptr<Subscription> watchMetrics(
+        const MetricsRequest& request, StreamHandler<values::MetricChunk> handler) override {
         return std::make_unique<FakeSubscription>(
             daemon_.openMetrics(request.run, request.after, std::move(handler)));
     }
-    std::unique_ptr<Subscription> logs(const LogsRequest& request,
-                                       StreamHandler<LogChunk> handler) override {
+    std::unique_ptr<Subscription> logs(const values::LogsRequest& request,
+                                       StreamHandler<values::LogChunk> handler) override {
         return std::make_unique<FakeSubscription>(daemon_.openLogs(request, std::move(handler)));
     }
-    std::unique_ptr<Subscription> watchTelemetry(const std::string&,
-                                                 StreamHandler<NodeSample> handler) override {
+    std::unique_ptr<Subscription> watchTelemetry(
+        const std::string&, StreamHandler<values::NodeSample> handler) override {
         return std::make_unique<FakeSubscription>(daemon_.openTelemetry(std::move(handler)));
     }
 
@@ -111,8 +113,8 @@ class FakeDaemonClient final : public FakeClient {
     Status enter(const std::string& call, const std::stop_token& stop = {}) override {
         return daemon_.enter(call, isCancelled_, stop);
     }
-    Result<RunSummary> change(const std::string& run,
-                              const std::function<void(RunSummary&)>& what) override {
+    Result<values::RunSummary> change(
+        const std::string& run, const std::function<void(values::RunSummary&)>& what) override {
         return daemon_.change(run, what);
     }
 
@@ -173,24 +175,24 @@ void FakeDaemon::tellLocked(const std::string& kind, const std::string& run,
     }
 }
 
-void FakeDaemon::storeLocked(RunSummary run) {
+void FakeDaemon::storeLocked(values::RunSummary run) {
     run.revision = ++revision_;
-    RunDetail& detail = runs_[run.id];
+    values::RunDetail& detail = runs_[run.id];
     detail.summary = run;
     run.params.clear();
     tellLocked("runs", "", [&](FakeStream& feed) {
-        static_cast<FakeFeed<RunUpdate>&>(feed).add({run, run.deletedMs != 0, false});
+        static_cast<FakeFeed<values::RunUpdate>&>(feed).add({run, run.deletedMs != 0, false});
     });
 }
 
-void FakeDaemon::putRun(RunSummary run) {
+void FakeDaemon::putRun(values::RunSummary run) {
     MutexLock lock(mutex_);
     storeLocked(std::move(run));
 }
 
-void FakeDaemon::putDetail(RunDetail detail) {
+void FakeDaemon::putDetail(values::RunDetail detail) {
     MutexLock lock(mutex_);
-    const RunSummary summary = detail.summary;
+    const values::RunSummary summary = detail.summary;
     runs_[summary.id] = std::move(detail);
     storeLocked(summary);
 }
@@ -199,12 +201,12 @@ void FakeDaemon::addRuns(int count) {
     MutexLock lock(mutex_);
     for (int i = 0; i < count; ++i) {
         const std::string digits = std::to_string(100'000 + i).substr(1);
-        RunSummary run;
+        values::RunSummary run;
         run.id = "r-" + digits;
         run.uid = std::string(27, '0') + digits;
         run.name = "movielens-dlrm";
         run.owner = "ada";
-        run.state = RunState::kFinished;
+        run.state = values::RunState::kFinished;
         run.attempt = 1;
         run.createdMs = 1'700'000'000'000 + i * 60'000;
         run.startedMs = run.createdMs + 1'000;
@@ -225,52 +227,52 @@ void FakeDaemon::addRuns(int count) {
 }
 
 void FakeDaemon::removeRun(const std::string& id) {
-    change(id, [](RunSummary& run) { run.deletedMs = 1'700'000'000'000; }).IgnoreError();
+    change(id, [](values::RunSummary& run) { run.deletedMs = 1'700'000'000'000; }).IgnoreError();
 }
 
 void FakeDaemon::restoreRun(const std::string& id) {
-    change(id, [](RunSummary& run) { run.deletedMs = 0; }).IgnoreError();
+    change(id, [](values::RunSummary& run) { run.deletedMs = 0; }).IgnoreError();
 }
 
-void FakeDaemon::setState(const std::string& id, RunState state) {
-    change(id, [state](RunSummary& run) { run.state = state; }).IgnoreError();
+void FakeDaemon::setState(const std::string& id, values::RunState state) {
+    change(id, [state](values::RunSummary& run) { run.state = state; }).IgnoreError();
     if (!isEnded(state)) {
         return;
     }
     MutexLock lock(mutex_);
     tellLocked("metrics", id, [](FakeStream& feed) {
-        static_cast<FakeFeed<MetricChunk>&>(feed).add(chunkOf({}, true));
+        static_cast<FakeFeed<values::MetricChunk>&>(feed).add(chunkOf({}, true));
         feed.end(okStatus(), true);
     });
     tellLocked("logs", id, [](FakeStream& feed) {
-        static_cast<FakeFeed<LogChunk>&>(feed).add({{}, "", true, 0});
+        static_cast<FakeFeed<values::LogChunk>&>(feed).add({{}, "", true, 0});
         feed.end(okStatus(), true);
     });
 }
 
-std::vector<RunSummary> FakeDaemon::runs() const {
+std::vector<values::RunSummary> FakeDaemon::runs() const {
     MutexLock lock(mutex_);
-    std::vector<RunSummary> all;
+    std::vector<values::RunSummary> all;
     for (const auto& [id, detail] : runs_) {
         all.push_back(detail.summary);
     }
     return all;
 }
 
-Result<RunSummary> FakeDaemon::change(const std::string& id,
-                                      const std::function<void(RunSummary&)>& what) {
+Result<values::RunSummary> FakeDaemon::change(
+    const std::string& id, const std::function<void(values::RunSummary&)>& what) {
     MutexLock lock(mutex_);
     const auto found = runs_.find(id);
     if (found == runs_.end()) {
         return notFound("no run '", id, "'");
     }
-    RunSummary run = found->second.summary;
+    values::RunSummary run = found->second.summary;
     what(run);
     storeLocked(run);
     return found->second.summary;
 }
 
-Result<RunDetail> FakeDaemon::detail(const std::string& run) {
+Result<values::RunDetail> FakeDaemon::detail(const std::string& run) {
     MutexLock lock(mutex_);
     const auto found = runs_.find(run);
     if (found == runs_.end()) {
@@ -279,24 +281,25 @@ Result<RunDetail> FakeDaemon::detail(const std::string& run) {
     return found->second;
 }
 
-Result<RunPage> FakeDaemon::list(const ListRequest& request) {
+Result<values::RunPage> FakeDaemon::list(const values::ListRequest& request) {
     MutexLock lock(mutex_);
     lists_.push_back(request);
-    std::vector<const RunSummary*> all;
+    std::vector<const values::RunSummary*> all;
     for (const auto& [id, detail] : runs_) {
-        const RunSummary& run = detail.summary;
-        const bool isSeen = request.changesSince > 0
-                                ? run.revision > request.changesSince
-                                : request.view == RunView::kAll ||
-                                      (run.deletedMs == 0) != (request.view == RunView::kDeleted);
+        const values::RunSummary& run = detail.summary;
+        const bool isSeen =
+            request.changesSince > 0
+                ? run.revision > request.changesSince
+                : request.view == values::RunView::kAll ||
+                      (run.deletedMs == 0) != (request.view == values::RunView::kDeleted);
         if (isSeen && (request.filter.empty() || !onFilter || onFilter(request.filter, run))) {
             all.push_back(&run);
         }
     }
-    std::sort(all.begin(), all.end(), [](const RunSummary* a, const RunSummary* b) {
+    std::sort(all.begin(), all.end(), [](const values::RunSummary* a, const values::RunSummary* b) {
         return std::pair(a->createdMs, a->id) > std::pair(b->createdMs, b->id);
     });
-    RunPage page;
+    values::RunPage page;
     page.total = static_cast<std::int64_t>(all.size());
     page.revision = revision_;
     std::size_t from = request.pageToken.empty() ? 0 : std::stoul(request.pageToken);
@@ -312,18 +315,19 @@ Result<RunPage> FakeDaemon::list(const ListRequest& request) {
     return page;
 }
 
-void FakeDaemon::addPoints(const std::string& run, std::vector<MetricPoint> points) {
+void FakeDaemon::addPoints(const std::string& run, std::vector<values::RunFigure> points) {
     MutexLock lock(mutex_);
     Told& told = told_[run];
     for (const auto& part : chunksOf(std::move(points))) {
-        MetricChunk chunk = chunkOf(part, false, std::nullopt, told.nextLine);
+        values::MetricChunk chunk = chunkOf(part, false, std::nullopt, told.nextLine);
         chunk.cursor.attempt = told.attempt;
         chunk.isCaughtUp = true;
         told.nextLine += std::ssize(part);
         told.names.insert(chunk.names.begin(), chunk.names.end());
         told.lines.insert(told.lines.end(), chunk.lines.begin(), chunk.lines.end());
-        tellLocked("metrics", run,
-                   [&](FakeStream& feed) { static_cast<FakeFeed<MetricChunk>&>(feed).add(chunk); });
+        tellLocked("metrics", run, [&](FakeStream& feed) {
+            static_cast<FakeFeed<values::MetricChunk>&>(feed).add(chunk);
+        });
     }
 }
 
@@ -333,40 +337,42 @@ void FakeDaemon::beginAttempt(const std::string& run, std::int64_t step) {
     std::erase_if(told.lines, [step](const auto& line) { return line.step > step; });
     told.resumes.push_back(step);
     ++told.attempt;
-    MetricChunk chunk = chunkOf({}, false, step, told.nextLine);
+    values::MetricChunk chunk = chunkOf({}, false, step, told.nextLine);
     chunk.cursor.attempt = told.attempt;
-    tellLocked("metrics", run,
-               [&](FakeStream& feed) { static_cast<FakeFeed<MetricChunk>&>(feed).add(chunk); });
+    tellLocked("metrics", run, [&](FakeStream& feed) {
+        static_cast<FakeFeed<values::MetricChunk>&>(feed).add(chunk);
+    });
 }
 
-void FakeDaemon::addLines(const std::string& run, std::vector<LogLine> lines) {
+void FakeDaemon::addLines(const std::string& run, std::vector<values::LogLine> lines) {
     MutexLock lock(mutex_);
     auto& stored = lines_[run];
     for (auto& chunk : chunksOf(std::move(lines))) {
         stored.insert(stored.end(), chunk.begin(), chunk.end());
         tellLocked("logs", run, [&](FakeStream& feed) {
-            static_cast<FakeFeed<LogChunk>&>(feed).add(
+            static_cast<FakeFeed<values::LogChunk>&>(feed).add(
                 {chunk, std::to_string(stored.size()), false, 0});
         });
     }
 }
 
-void FakeDaemon::tellOld(RunSummary run) {
+void FakeDaemon::tellOld(values::RunSummary run) {
     MutexLock lock(mutex_);
     tellLocked("runs", "", [&](FakeStream& feed) {
-        static_cast<FakeFeed<RunUpdate>&>(feed).add({run, false, false});
+        static_cast<FakeFeed<values::RunUpdate>&>(feed).add({run, false, false});
     });
 }
 
-void FakeDaemon::setNodes(std::vector<NodeInfo> nodes) {
+void FakeDaemon::setNodes(std::vector<values::NodeInfo> nodes) {
     MutexLock lock(mutex_);
     nodes_ = std::move(nodes);
 }
 
-void FakeDaemon::sample(NodeSample sample) {
+void FakeDaemon::sample(values::NodeSample sample) {
     MutexLock lock(mutex_);
-    tellLocked("telemetry", "",
-               [&](FakeStream& feed) { static_cast<FakeFeed<NodeSample>&>(feed).add(sample); });
+    tellLocked("telemetry", "", [&](FakeStream& feed) {
+        static_cast<FakeFeed<values::NodeSample>&>(feed).add(sample);
+    });
 }
 
 void FakeDaemon::goAway() {
@@ -432,7 +438,7 @@ int FakeDaemon::numStreams(const std::string& kind) const {
     }));
 }
 
-std::vector<ListRequest> FakeDaemon::lists() const {
+std::vector<values::ListRequest> FakeDaemon::lists() const {
     MutexLock lock(mutex_);
     return lists_;
 }
@@ -442,7 +448,7 @@ std::vector<std::int64_t> FakeDaemon::metricStarts() const {
     return metricStarts_;
 }
 
-std::vector<LogsRequest> FakeDaemon::logRequests() const {
+std::vector<values::LogsRequest> FakeDaemon::logRequests() const {
     MutexLock lock(mutex_);
     return logRequests_;
 }
@@ -462,11 +468,11 @@ void FakeDaemon::admitLocked(const std::string& kind, const std::string& run,
     streams_.push_back({feed, kind, run});
 }
 
-std::shared_ptr<FakeStream> FakeDaemon::openRuns(StreamHandler<RunUpdate> handler) {
-    auto feed = std::make_shared<FakeFeed<RunUpdate>>(std::move(handler));
+std::shared_ptr<FakeStream> FakeDaemon::openRuns(StreamHandler<values::RunUpdate> handler) {
+    auto feed = std::make_shared<FakeFeed<values::RunUpdate>>(std::move(handler));
     MutexLock lock(mutex_);
     for (auto one = runs_.rbegin(); one != runs_.rend() && feed->size() < 100; ++one) {
-        RunSummary run = one->second.summary;
+        values::RunSummary run = one->second.summary;
         run.params.clear();
         if (run.deletedMs == 0) {
             feed->add({std::move(run), false, false});
@@ -480,12 +486,12 @@ std::shared_ptr<FakeStream> FakeDaemon::openRuns(StreamHandler<RunUpdate> handle
 // Attempt n of a run is the n-th that began; the first needs no word.
 std::shared_ptr<FakeStream> FakeDaemon::openMetrics(const std::string& run,
                                                     const values::MetricCursor& after,
-                                                    StreamHandler<MetricChunk> handler) {
-    auto feed = std::make_shared<FakeFeed<MetricChunk>>(std::move(handler));
+                                                    StreamHandler<values::MetricChunk> handler) {
+    auto feed = std::make_shared<FakeFeed<values::MetricChunk>>(std::move(handler));
     MutexLock lock(mutex_);
     metricStarts_.push_back(after.line);
     const Told& told = told_[run];
-    MetricChunk chunk;
+    values::MetricChunk chunk;
     chunk.names = told.names;
     chunk.cursor = {told.attempt, told.nextLine - 1};
     chunk.isCaughtUp = true;
@@ -509,16 +515,16 @@ std::shared_ptr<FakeStream> FakeDaemon::openMetrics(const std::string& run,
     return feed;
 }
 
-std::shared_ptr<FakeStream> FakeDaemon::openLogs(const LogsRequest& request,
-                                                 StreamHandler<LogChunk> handler) {
-    auto feed = std::make_shared<FakeFeed<LogChunk>>(std::move(handler));
+std::shared_ptr<FakeStream> FakeDaemon::openLogs(const values::LogsRequest& request,
+                                                 StreamHandler<values::LogChunk> handler) {
+    auto feed = std::make_shared<FakeFeed<values::LogChunk>>(std::move(handler));
     MutexLock lock(mutex_);
     logRequests_.push_back(request);
-    const std::vector<LogLine>& all = lines_[request.run];
+    const std::vector<values::LogLine>& all = lines_[request.run];
     const std::size_t tail = static_cast<std::size_t>(request.tailLines);
     std::size_t from = tail > 0 && all.size() > tail ? all.size() - tail : 0;
     from = request.cursor.empty() ? from : std::stoul(request.cursor);
-    std::vector<LogLine> lines(
+    std::vector<values::LogLine> lines(
         all.begin() + static_cast<std::ptrdiff_t>(std::min(from, all.size())), all.end());
     for (auto& chunk : chunksOf(std::move(lines))) {
         from += chunk.size();
@@ -533,8 +539,8 @@ std::shared_ptr<FakeStream> FakeDaemon::openLogs(const LogsRequest& request,
     return feed;
 }
 
-std::shared_ptr<FakeStream> FakeDaemon::openTelemetry(StreamHandler<NodeSample> handler) {
-    auto feed = std::make_shared<FakeFeed<NodeSample>>(std::move(handler));
+std::shared_ptr<FakeStream> FakeDaemon::openTelemetry(StreamHandler<values::NodeSample> handler) {
+    auto feed = std::make_shared<FakeFeed<values::NodeSample>>(std::move(handler));
     MutexLock lock(mutex_);
     admitLocked("telemetry", "", feed);
     return feed;

@@ -22,12 +22,12 @@ inline std::uint32_t metricKeyOf(const std::string& name) {
 }
 
 /// A line a point, numbered from `first` on.
-inline MetricChunk chunkOf(const std::vector<MetricPoint>& points, bool isEnd = false,
-                           std::optional<std::int64_t> replacesAfterStep = std::nullopt,
-                           std::int64_t first = 1) {
-    MetricChunk chunk;
+inline values::MetricChunk chunkOf(const std::vector<values::RunFigure>& points, bool isEnd = false,
+                                   std::optional<std::int64_t> replacesAfterStep = std::nullopt,
+                                   std::int64_t first = 1) {
+    values::MetricChunk chunk;
     chunk.cursor = {1, first - 1};
-    for (const MetricPoint& point : points) {
+    for (const values::RunFigure& point : points) {
         values::MetricLine& line = chunk.lines.emplace_back();
         line.number = ++chunk.cursor.line;
         line.step = point.step;
@@ -44,9 +44,9 @@ inline MetricChunk chunkOf(const std::vector<MetricPoint>& points, bool isEnd = 
     return chunk;
 }
 
-inline std::vector<MetricPoint> pointsOf(const std::vector<values::MetricLine>& lines,
-                                         const values::MetricNames& names) {
-    std::vector<MetricPoint> points;
+inline std::vector<values::RunFigure> pointsOf(const std::vector<values::MetricLine>& lines,
+                                               const values::MetricNames& names) {
+    std::vector<values::RunFigure> points;
     for (const values::MetricLine& line : lines) {
         for (const values::MetricValue& value : line.values) {
             points.push_back({names.at(value.key), value.value, line.step, line.timeMs, line.epoch,
@@ -60,14 +60,13 @@ inline std::vector<MetricPoint> pointsOf(const std::vector<values::MetricLine>& 
 
 namespace millrace::session {
 
-inline MetricsAdded addedOf(const std::string& run,
-                            const std::vector<client::MetricPoint>& points) {
-    client::MetricChunk chunk = client::chunkOf(points);
+inline MetricsAdded addedOf(const std::string& run, const std::vector<values::RunFigure>& points) {
+    values::MetricChunk chunk = client::chunkOf(points);
     return {run, std::make_shared<const values::MetricNames>(std::move(chunk.names)),
             std::move(chunk.lines)};
 }
 
-inline std::vector<client::MetricPoint> pointsOf(const MetricsAdded& added) {
+inline std::vector<values::RunFigure> pointsOf(const MetricsAdded& added) {
     return client::pointsOf(added.lines, *added.names);
 }
 

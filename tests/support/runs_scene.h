@@ -54,9 +54,9 @@ inline double sceneLoss(double last, std::int64_t step, std::int64_t steps, unsi
     return last + (0.69 - last) * std::exp(-6 * x) + 0.02 * (noise - std::floor(noise) - 0.5);
 }
 
-inline RunSummary sceneRunOf(const std::string& id, const std::string& base,
-                             const SceneVariation& variation, std::int64_t createdMs) {
-    RunSummary run;
+inline values::RunSummary sceneRunOf(const std::string& id, const std::string& base,
+                                     const SceneVariation& variation, std::int64_t createdMs) {
+    values::RunSummary run;
     run.id = id;
     run.uid = "0190" + id;
     run.name = "movielens-dlrm";
@@ -66,12 +66,12 @@ inline RunSummary sceneRunOf(const std::string& id, const std::string& base,
     run.owner = "ada";
     run.project = "examples";
     run.tags = {{"team", "ranking"}};
-    run.state = RunState::kFinished;
+    run.state = values::RunState::kFinished;
     run.attempt = 1;
     run.createdMs = createdMs;
     run.startedMs = createdMs + 900;
     run.endedMs = run.startedMs + 12'500 + static_cast<std::int64_t>(variation.auc * 3'000);
-    run.progress = {630, 630, 2, 3, 241'683, Phase::kTraining, 990, 10, run.endedMs};
+    run.progress = {630, 630, 2, 3, 241'683, values::Phase::kTraining, 990, 10, run.endedMs};
     run.latestMetrics = {
         {"eval.auc", variation.auc, 630, run.endedMs, 2},
         {"eval.normalized_entropy", 1.62 - variation.auc, 630, run.endedMs, 2},
@@ -91,8 +91,8 @@ inline RunSummary sceneRunOf(const std::string& id, const std::string& base,
     return run;
 }
 
-inline void addSceneEnvironment(RunDetail& detail) {
-    const RunSummary& run = detail.summary;
+inline void addSceneEnvironment(values::RunDetail& detail) {
+    const values::RunSummary& run = detail.summary;
     detail.packages = {{"millrace", "0.1.0"}, {"torch", "2.11.0"}, {"arrow", "26.0.1"}};
     detail.git = {"8b1f0c2d9e4a7b6c5d3e2f1a0b9c8d7e6f5a4b3c", "main",
                   "https://github.com/example/ranking.git", run.variation == "wide"};
@@ -105,8 +105,8 @@ inline void addSceneEnvironment(RunDetail& detail) {
                      {run.endedMs, "rank0 said done"}};
 }
 
-inline RunDetail sceneDetail(const RunSummary& run) {
-    RunDetail detail;
+inline values::RunDetail sceneDetail(const values::RunSummary& run) {
+    values::RunDetail detail;
     detail.summary = run;
     detail.specText = sceneSpec();
     detail.specFileName = "movielens.yaml";
@@ -126,7 +126,7 @@ inline RunDetail sceneDetail(const RunSummary& run) {
     } else if (run.variation == "no-power-users") {
         detail.params["recipe.drop-power-users.enabled"] = "true";
     }
-    Receipt receipt;
+    values::Receipt receipt;
     receipt.files = {{"ratings.csv", "ff00ff00ff00ff00ff00ff00ff00ff00", 2'483'723, 100'836}};
     receipt.sideTables = {{"movies.csv", "aa11aa11aa11aa11aa11aa11aa11aa11", 494'431, 9'742}};
     const auto rows = static_cast<std::int64_t>(80'561 * (0.52 + 0.48 * kept));
@@ -147,7 +147,7 @@ inline RunDetail sceneDetail(const RunSummary& run) {
                                       detail.directory + "/step-" + std::to_string(step) + ".ckpt",
                                       "beef", 5'242'880, 1});
     }
-    for (const MetricPoint& point : run.latestMetrics) {
+    for (const values::RunFigure& point : run.latestMetrics) {
         detail.metricNames.push_back(point.name);
     }
     detail.summary.params = detail.params;
@@ -157,8 +157,8 @@ inline RunDetail sceneDetail(const RunSummary& run) {
 
 /// A base and its four variations each; the first `numStories` groups end otherwise: one run goes
 /// on, one is queued, one failed, one was cancelled, one was evaluated on other rows.
-inline std::vector<RunDetail> sceneRuns(int count, std::int64_t nowMs, int numStories = 1) {
-    std::vector<RunDetail> runs;
+inline std::vector<values::RunDetail> sceneRuns(int count, std::int64_t nowMs, int numStories = 1) {
+    std::vector<values::RunDetail> runs;
     const auto& variations = sceneVariations();
     const int size = static_cast<int>(variations.size());
     for (int i = 0; i < count; ++i) {
@@ -169,10 +169,10 @@ inline std::vector<RunDetail> sceneRuns(int count, std::int64_t nowMs, int numSt
         const double shift = 0.0007 * (group % 37);
         variation.loss += shift;
         variation.auc -= shift / 2;
-        RunSummary run =
+        values::RunSummary run =
             sceneRunOf(idOf(i), base, variation, nowMs - 600'000 - std::int64_t{400'000} * group);
         if (group < numStories && i % size == 1) {
-            run.state = RunState::kRunning;
+            run.state = values::RunState::kRunning;
             run.endedMs = 0;
             run.progress.step = 390;
         } else if (group < numStories && i % size == 2) {
@@ -180,7 +180,7 @@ inline std::vector<RunDetail> sceneRuns(int count, std::int64_t nowMs, int numSt
             run.note =
                 "Only **one in ten** negatives:\n\n- evaluated on another split by mistake\n";
         } else if (group < numStories && i % size == 3) {
-            run.state = RunState::kFailed;
+            run.state = values::RunState::kFailed;
             run.exitReason =
                 "rank0 ended by SIGKILL: the machine ran out of memory (limit 1024 MB)";
         }
@@ -208,13 +208,13 @@ inline MetricSeries sceneSeries(const std::string& name, double last, unsigned s
 }
 
 inline std::vector<MetricSeries> sceneAnswer(const MetricRangeRequest& request,
-                                             const std::vector<RunDetail>& runs) {
+                                             const std::vector<values::RunDetail>& runs) {
     std::vector<MetricSeries> answer;
-    for (const RunDetail& run : runs) {
+    for (const values::RunDetail& run : runs) {
         if (run.summary.id != request.run) {
             continue;
         }
-        for (const MetricPoint& point : run.summary.latestMetrics) {
+        for (const values::RunFigure& point : run.summary.latestMetrics) {
             const bool isWanted =
                 request.names.empty() || std::find(request.names.begin(), request.names.end(),
                                                    point.name) != request.names.end();

@@ -6,9 +6,9 @@
 
 namespace millrace::client {
 
-inline RunSummary aRun(const std::string& id, const std::string& variation = "",
-                       RunState state = RunState::kFinished) {
-    RunSummary run;
+inline values::RunSummary aRun(const std::string& id, const std::string& variation = "",
+                               values::RunState state = values::RunState::kFinished) {
+    values::RunSummary run;
     run.id = id;
     run.uid = "0190" + id.substr(2) + std::string(28 - (id.size() - 2), 'f');
     run.name = "movielens-dlrm";
@@ -19,7 +19,8 @@ inline RunSummary aRun(const std::string& id, const std::string& variation = "",
     run.createdMs = 1'700'000'000'000;
     run.startedMs = run.createdMs + 1'000;
     run.endedMs = isEnded(state) ? run.startedMs + 12'500 : 0;
-    run.progress = {390, 630, 1, 3, 99'840, Phase::kTraining, 990, 10, run.createdMs + 9'000};
+    run.progress = {
+        390, 630, 1, 3, 99'840, values::Phase::kTraining, 990, 10, run.createdMs + 9'000};
     run.latestMetrics = {{"eval.auc", 0.7934, 390, 0, 1},
                          {"eval.normalized_entropy", 0.8312, 390, 0, 1},
                          {"loss", 0.5123, 390, 0, 1},
@@ -35,14 +36,14 @@ inline RunSummary aRun(const std::string& id, const std::string& variation = "",
     return run;
 }
 
-inline RunDetail aDetail(const RunSummary& run) {
-    RunDetail detail;
+inline values::RunDetail aDetail(const values::RunSummary& run) {
+    values::RunDetail detail;
     detail.summary = run;
     detail.specFileName = "movielens.yaml";
     detail.resolvedSpec = R"({"name":"movielens-dlrm"})";
     detail.params = {{"batch.seed", "7"}, {"model.type", "dlrm"}};
     detail.metricNames = {"eval.auc", "loss"};
-    Receipt receipt;
+    values::Receipt receipt;
     receipt.files = {{"ratings.csv", "ff00", 2'483'723, 100'836}};
     receipt.steps = {{"filter", 80'600, 80'561, {{"false", 30}, {"null", 9}}},
                      {"negatives", 80'561, 80'561}};

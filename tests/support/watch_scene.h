@@ -11,8 +11,8 @@
 
 namespace millrace::client {
 
-inline NodeInfo sceneNode(const std::string& name, int cores, int numGpus) {
-    NodeInfo node;
+inline values::NodeInfo sceneNode(const std::string& name, int cores, int numGpus) {
+    values::NodeInfo node;
     node.name = name;
     node.cores = cores;
     node.cpuModel = numGpus > 0 ? "AMD EPYC 9654 96-Core Processor" : "Intel Xeon Gold 6338";
@@ -25,9 +25,9 @@ inline NodeInfo sceneNode(const std::string& name, int cores, int numGpus) {
     return node;
 }
 
-inline NodeSample sceneSample(const NodeInfo& node, std::int64_t timeMs) {
+inline values::NodeSample sceneSample(const values::NodeInfo& node, std::int64_t timeMs) {
     const double t = static_cast<double>(timeMs) / 1e3;
-    NodeSample sample;
+    values::NodeSample sample;
     sample.node = node.name;
     sample.timeMs = timeMs;
     sample.cpuPercent = 58 + 22 * std::sin(t / 5) + 5 * std::sin(t * 1.7);
@@ -44,8 +44,8 @@ inline NodeSample sceneSample(const NodeInfo& node, std::int64_t timeMs) {
     sample.diskWriteBytesPerSecond = 2.2e7 * (1 + std::sin(t / 9));
     sample.networkReceiveBytesPerSecond = 1.1e9 + 3e8 * std::sin(t / 6);
     sample.networkSendBytesPerSecond = 4e6 * (1.2 + std::sin(t / 2));
-    for (const GpuInfo& gpu : node.gpus) {
-        GpuSample g;
+    for (const values::GpuInfo& gpu : node.gpus) {
+        values::GpuSample g;
         g.index = gpu.index;
         g.utilizationPercent = std::clamp(91 + 8 * std::sin(t / 3 + gpu.index), 0.0, 100.0);
         g.memoryTotalBytes = gpu.memoryBytes;
@@ -57,20 +57,20 @@ inline NodeSample sceneSample(const NodeInfo& node, std::int64_t timeMs) {
     return sample;
 }
 
-inline RunSummary sceneRun(const std::string& id, const std::string& variation, RunState state,
-                           std::int64_t startedMs) {
-    RunSummary run;
+inline values::RunSummary sceneRun(const std::string& id, const std::string& variation,
+                                   values::RunState state, std::int64_t startedMs) {
+    values::RunSummary run;
     run.id = id;
     run.uid = id;
     run.name = "movielens-dlrm";
     run.variation = variation;
     run.state = state;
     run.createdMs = startedMs - 2'000;
-    run.startedMs = state == RunState::kQueued ? 0 : startedMs;
-    run.attempt = state == RunState::kQueued ? 0 : 1;
+    run.startedMs = state == values::RunState::kQueued ? 0 : startedMs;
+    run.attempt = state == values::RunState::kQueued ? 0 : 1;
     run.host = "h100-01";
     run.owner = "ada";
-    if (state == RunState::kQueued) {
+    if (state == values::RunState::kQueued) {
         run.queuedReason = "waits for 1 GPU: 2 runs are before it";
     }
     return run;
@@ -79,16 +79,16 @@ inline RunSummary sceneRun(const std::string& id, const std::string& variation, 
 inline bool isAt(double seconds, double every, double length) {
     return seconds > every && std::fmod(seconds, every) < length;
 }
-inline Phase scenePhase(double seconds) {
-    return isAt(seconds, 40, 4)   ? Phase::kEvaluating
-           : isAt(seconds, 60, 2) ? Phase::kCheckpoint
-                                  : Phase::kTraining;
+inline values::Phase scenePhase(double seconds) {
+    return isAt(seconds, 40, 4)   ? values::Phase::kEvaluating
+           : isAt(seconds, 60, 2) ? values::Phase::kCheckpoint
+                                  : values::Phase::kTraining;
 }
 
 /// The run after `seconds` of training, five steps a second: every 40 s an evaluation of 4 s, every
 /// 60 s a checkpoint of 2 s.
-inline void sceneAdvance(RunSummary& run, double seconds) {
-    Progress& p = run.progress;
+inline void sceneAdvance(values::RunSummary& run, double seconds) {
+    values::Progress& p = run.progress;
     p.step = static_cast<std::int64_t>(seconds * 5);
     p.stepsTotal = 3'000;
     p.epochs = 3;
@@ -101,12 +101,13 @@ inline void sceneAdvance(RunSummary& run, double seconds) {
     p.busyMs = seconds * 1e3 - p.stallMs;
 }
 
-inline std::vector<MetricPoint> scenePoints(const RunSummary& run, std::int64_t step) {
+inline std::vector<values::RunFigure> scenePoints(const values::RunSummary& run,
+                                                  std::int64_t step) {
     const double t = static_cast<double>(step), number = static_cast<double>(run.id.back() - '0');
     const std::int64_t time = run.startedMs + step * 200;
     const double noise = std::sin(t * 12.9898 + number * 78.233);
     const auto point = [&](const char* name, double value) {
-        MetricPoint metric;
+        values::RunFigure metric;
         metric.name = name;
         metric.value = value;
         metric.step = step;
@@ -122,11 +123,11 @@ inline std::vector<MetricPoint> scenePoints(const RunSummary& run, std::int64_t 
 }
 
 /// The stored points of steps [from, to], as metricRange gives them.
-inline std::vector<MetricSeries> sceneHistory(const RunSummary& run, std::int64_t from,
+inline std::vector<MetricSeries> sceneHistory(const values::RunSummary& run, std::int64_t from,
                                               std::int64_t to) {
     std::map<std::string, MetricSeries> series;
     for (std::int64_t step = std::max<std::int64_t>(1, from); step <= to; ++step) {
-        for (const MetricPoint& point : scenePoints(run, step)) {
+        for (const values::RunFigure& point : scenePoints(run, step)) {
             MetricSeries& one = series[point.name];
             one.name = point.name;
             one.steps.push_back(point.step);
@@ -143,26 +144,26 @@ inline std::vector<MetricSeries> sceneHistory(const RunSummary& run, std::int64_
     return result;
 }
 
-inline std::vector<LogLine> sceneLog(const RunSummary& run, int first, int count) {
-    std::vector<LogLine> lines;
+inline std::vector<values::LogLine> sceneLog(const values::RunSummary& run, int first, int count) {
+    std::vector<values::LogLine> lines;
     for (int i = first; i < first + count; ++i) {
-        LogLine line;
+        values::LogLine line;
         line.timeMs = run.startedMs + i * 100;
         line.attempt = 1;
         line.worker = i % 7 == 3 ? "feed" : "rank-0";
-        line.level = LogLevel::kInfo;
+        line.level = values::LogLevel::kInfo;
         line.text = "train: step step=" + std::to_string(i) + " loss=0.49" +
                     std::to_string(i % 100) + " samples_per_second=41203 grad_norm=0.8421";
         if (i % 23 == 5) {
-            line.level = LogLevel::kWarn;
+            line.level = values::LogLevel::kWarn;
             line.text = "feed: slow split file=ratings-0" + std::to_string(i % 10) +
                         ".parquet row_group=12 readMs=842; the ring ran empty for 310 ms";
         } else if (i % 61 == 40) {
-            line.level = LogLevel::kError;
+            line.level = values::LogLevel::kError;
             line.text = "train: no checkpoint of this step step=" + std::to_string(i) +
                         " error=no space left on device: /state/runs/r-1/attempt-1/checkpoints";
         } else if (i % 11 == 0) {
-            line.level = LogLevel::kDebug;
+            line.level = values::LogLevel::kDebug;
             line.text = "ring: frame bytes=184320 waitedUs=12";
         }
         lines.push_back(line);

@@ -29,9 +29,9 @@ void printHead(CliContext& context, const std::string& path, const Json& answer)
     const Terminal& terminal = context.terminal;
     context.out << paint(terminal, Tone::kStrong, shown(terminal, path)) << "  "
                 << jsonString(answer, "format") << "  "
-                << tui::countText(jsonInt(answer, "files_total"), "file") << "  "
-                << tui::countText(jsonInt(answer, "rows"), "row") << "  "
-                << tui::countText(jsonInt(answer, "row_groups"), partName(answer)) << "  "
+                << session::countText(jsonInt(answer, "files_total"), "file") << "  "
+                << session::countText(jsonInt(answer, "rows"), "row") << "  "
+                << session::countText(jsonInt(answer, "row_groups"), partName(answer)) << "  "
                 << bytesText(answer, "bytes") << " on disk  " << bytesText(answer, "decoded_bytes")
                 << " decoded\n";
 }
@@ -74,8 +74,8 @@ void printLeftOut(CliContext& context, const Json& answer) {
     if (!leftOut.empty()) {
         context.out << '\n'
                     << paint(terminal, Tone::kStrong,
-                             strCat(tui::countText(static_cast<std::int64_t>(leftOut.size()),
-                                                   "column"),
+                             strCat(session::countText(static_cast<std::int64_t>(leftOut.size()),
+                                                       "column"),
                                     " left out"))
                     << '\n';
     }
@@ -109,7 +109,7 @@ void printFiles(CliContext& context, const Json& answer) {
     const std::int64_t left =
         jsonInt(answer, "files_total") - static_cast<std::int64_t>(files.size());
     if (left > 0) {
-        context.out << "and " << tui::countText(left, "more file") << '\n';
+        context.out << "and " << session::countText(left, "more file") << '\n';
     }
 }
 
@@ -164,7 +164,7 @@ int runDataset(CliContext& context, const ParsedArgs& args) {
         return fail(context, answer.status());
     }
     if (!jsonBool(*answer, "ok")) {
-        for (const client::SpecError& error : loaderErrors(jsonMember(*answer, "errors"))) {
+        for (const values::SpecError& error : loaderErrors(jsonMember(*answer, "errors"))) {
             fail(context, invalidArgument(error.message));
         }
         return kExitFailed;

@@ -117,10 +117,10 @@ Result<Json> specQuestion(const ParsedArgs& args, const std::string& op) {
                 {"sets", args.list("--set")}};
 }
 
-std::vector<client::SpecError> loaderErrors(const Json& list) {
-    std::vector<client::SpecError> errors;
+std::vector<values::SpecError> loaderErrors(const Json& list) {
+    std::vector<values::SpecError> errors;
     for (const Json& one : list) {
-        client::SpecError error;
+        values::SpecError error;
         error.message = jsonString(one, "message");
         error.code = jsonString(one, "code");
         error.file = jsonString(one, "file");

@@ -37,7 +37,7 @@ int exitCodeOfLoader(int code);
 Result<Json> specQuestion(const ParsedArgs& args, const std::string& op);
 
 /// The errors or warnings of an answer.
-std::vector<client::SpecError> loaderErrors(const Json& list);
+std::vector<values::SpecError> loaderErrors(const Json& list);
 
 std::string currentDirectory();
 

@@ -13,7 +13,7 @@ using tui::Tone;
 
 int reportErrors(CliContext& context, const ParsedArgs& args, const Json& answer,
                  const std::string& fileName, const std::string& text) {
-    const std::vector<client::SpecError> errors = loaderErrors(jsonMember(answer, "errors"));
+    const std::vector<values::SpecError> errors = loaderErrors(jsonMember(answer, "errors"));
     context.err << describe(errors, fileName, text, "error", context.errorTerminal,
                             args.has("--set"));
     if (args.isJson()) {

@@ -65,10 +65,10 @@ void printHead(CliContext& context, const Json& preview) {
     const std::string name =
         jsonString(preview, "name") + (variation.empty() ? "" : " / " + variation);
     context.out << paint(terminal, Tone::kStrong, shown(terminal, name)) << "  "
-                << tui::countText(jsonInt(preview, "files"), "file") << "  "
-                << tui::countText(jsonInt(preview, "rows"), "row") << "  sampled "
+                << session::countText(jsonInt(preview, "files"), "file") << "  "
+                << session::countText(jsonInt(preview, "rows"), "row") << "  sampled "
                 << formatCount(jsonInt(preview, "splits_sampled")) << " of "
-                << tui::countText(jsonInt(preview, "splits"), "split") << " in "
+                << session::countText(jsonInt(preview, "splits"), "split") << " in "
                 << duration(jsonReal(preview, "seconds")) << '\n';
 }
 
@@ -92,8 +92,8 @@ void addCosts(HeadFigures& figures, const Json& preview) {
     figures.add("CPU an epoch", jsonMember(preview, "cpu_seconds_per_epoch"), duration);
     figures.add("waiting for files", jsonMember(preview, "wait_seconds_per_epoch"), duration);
     figures.add("rows/s of a core", jsonMember(preview, "rows_per_second_per_core"), count);
-    figures.add("epoch, " + tui::countText(threads, "thread"), jsonMember(preview, "epoch_seconds"),
-                duration);
+    figures.add("epoch, " + session::countText(threads, "thread"),
+                jsonMember(preview, "epoch_seconds"), duration);
 }
 
 void addAppetite(HeadFigures& figures, const Json& appetite) {

@@ -125,7 +125,7 @@ std::string sentenceOf(const Stage& after, const Effect& effect) {
     std::vector<std::string> parts;
     if (effect.rowsRemoved > 0) {
         parts.push_back(strCat("removes ", effect.rowsRemoved, " of ",
-                               tui::countText(jsonInt(after.json, "rows_in"), "row")));
+                               session::countText(jsonInt(after.json, "rows_in"), "row")));
     }
     if (!effect.added.empty()) {
         parts.push_back("adds " + listed(effect.added));
@@ -134,7 +134,7 @@ std::string sentenceOf(const Stage& after, const Effect& effect) {
         parts.push_back("leaves out " + listed(effect.removed));
     }
     if (effect.valuesChanged > 0) {
-        parts.push_back("changes " + tui::countText(effect.valuesChanged, "value"));
+        parts.push_back("changes " + session::countText(effect.valuesChanged, "value"));
     }
     std::string text;
     for (const std::string& part : parts) {
@@ -197,7 +197,7 @@ void printStages(CliContext& context, const Json& stages) {
         const std::string text = jsonString(all[i].json, "text");
         const std::string what =
             before == nullptr ? strCat(jsonInt(all[i].json, "rows_out"), " of ",
-                                       tui::countText(jsonInt(all[i].json, "rows_in"), "row"))
+                                       session::countText(jsonInt(all[i].json, "rows_in"), "row"))
                               : sentenceOf(all[i], effect);
         context.out << '\n'
                     << paint(terminal, Tone::kStrong,
@@ -253,14 +253,14 @@ int runSample(CliContext& context, const ParsedArgs& args) {
     if (!answer.ok()) {
         return fail(context, answer.status());
     }
-    const std::vector<client::SpecError> errors = loaderErrors(jsonMember(*answer, "errors"));
+    const std::vector<values::SpecError> errors = loaderErrors(jsonMember(*answer, "errors"));
     if (args.isJson()) {
         printDocument(context, documentOf(*answer));
     } else if (!jsonMember(*answer, "stages").empty()) {
         context.out << paint(context.terminal, Tone::kStrong,
                              shown(context.terminal, args.words.front()))
                     << "  split " << split << " of " << jsonInt(*answer, "splits") << ", "
-                    << tui::countText(jsonInt(*answer, "split_rows"), "row") << '\n';
+                    << session::countText(jsonInt(*answer, "split_rows"), "row") << '\n';
         printStages(context, jsonMember(*answer, "stages"));
     }
     context.err << describe(errors, args.words.front(), jsonString(*question, "text"), "error",

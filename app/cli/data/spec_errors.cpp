@@ -50,13 +50,13 @@ std::string excerpt(const std::string& line, int column, const Terminal& termina
 
 }  // namespace
 
-std::string describe(const std::vector<client::SpecError>& errors, const std::string& fileName,
+std::string describe(const std::vector<values::SpecError>& errors, const std::string& fileName,
                      const std::string& specText, const char* word, const Terminal& terminal,
                      bool hasSets) {
     std::string text;
     const bool isError = std::string_view(word) == "error";
     for (std::size_t i = 0; i < errors.size() && i < kErrorsShown; ++i) {
-        const client::SpecError& error = errors[i];
+        const values::SpecError& error = errors[i];
         std::string place = error.file.empty() ? fileName : error.file;
         if (error.line == 0 && hasSets) {
             place += " with --set";

@@ -10,7 +10,7 @@ namespace millrace::cli {
 
 /// `specText` is what was read; `fileName` stands for errors that name none. `word` is "error" or
 /// "warning". With `hasSets` an error that has no place may come from --set, and is said so.
-std::string describe(const std::vector<client::SpecError>& errors, const std::string& fileName,
+std::string describe(const std::vector<values::SpecError>& errors, const std::string& fileName,
                      const std::string& specText, const char* word, const Terminal& terminal,
                      bool hasSets = false);
 

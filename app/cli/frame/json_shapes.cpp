@@ -20,14 +20,14 @@ Json number(const std::optional<std::uint64_t>& value) {
     return value ? Json(*value) : Json();
 }
 
-Json fileJson(const client::FileReceipt& file) {
+Json fileJson(const values::FileReceipt& file) {
     return {{"path", file.path},
             {"bytes", file.bytes},
             {"footer_hash", file.footerHash},
             {"rows", file.rows}};
 }
 
-Json gitJson(const client::GitFacts& git) {
+Json gitJson(const values::GitFacts& git) {
     if (git.commit.empty()) {
         return {};
     }
@@ -37,7 +37,7 @@ Json gitJson(const client::GitFacts& git) {
             {"remote", orNull(git.remote)}};
 }
 
-Json progressOf(const client::Progress& progress) {
+Json progressOf(const values::Progress& progress) {
     return {{"step", progress.step},
             {"steps_total", orNull(progress.stepsTotal)},
             {"epoch", progress.epoch},
@@ -51,7 +51,7 @@ Json progressOf(const client::Progress& progress) {
 template <class List>
 Json files(const List& list) {
     Json all = Json::array();
-    for (const client::FileReceipt& file : list) {
+    for (const values::FileReceipt& file : list) {
         all.push_back(fileJson(file));
     }
     return all;
@@ -63,13 +63,13 @@ Json jsonTime(std::int64_t utcMs) {
     return utcMs == 0 ? Json() : Json(formatTime(utcMs));
 }
 
-Json jsonOf(const client::RunSummary& run) {
+Json jsonOf(const values::RunSummary& run) {
     Json metrics = Json::object();
-    for (const client::MetricPoint& point : run.latestMetrics) {
+    for (const values::RunFigure& point : run.latestMetrics) {
         metrics[point.name] = jsonNumber(point.value);
     }
     Json best = Json::object();
-    for (const client::MetricPoint& point : run.bestMetrics) {
+    for (const values::RunFigure& point : run.bestMetrics) {
         best[point.name] = {{"value", jsonNumber(point.value)}, {"step", point.step}};
     }
     return {{"id", run.id},
@@ -110,11 +110,11 @@ Json jsonOf(const client::RunSummary& run) {
             {"eval_order_hash", orNull(run.evalOrderHash)}};
 }
 
-Json jsonOf(const client::Receipt& receipt) {
+Json jsonOf(const values::Receipt& receipt) {
     Json steps = Json::array();
-    for (const client::StepReceipt& step : receipt.steps) {
+    for (const values::StepReceipt& step : receipt.steps) {
         Json reasons = Json::array();
-        for (const client::StepReason& reason : step.reasons) {
+        for (const values::StepReason& reason : step.reasons) {
             reasons.push_back({{"name", reason.name}, {"rows", reason.rows}});
         }
         steps.push_back({{"step", step.step},
@@ -123,7 +123,7 @@ Json jsonOf(const client::Receipt& receipt) {
                          {"reasons", reasons}});
     }
     Json vocabularies = Json::array();
-    for (const client::VocabularyReceipt& one : receipt.vocabularies) {
+    for (const values::VocabularyReceipt& one : receipt.vocabularies) {
         vocabularies.push_back(
             {{"feature", one.feature}, {"ids", one.ids}, {"unknown", one.unknown}});
     }
@@ -141,7 +141,7 @@ Json jsonOf(const client::Receipt& receipt) {
             {"rows_trained", receipt.rowsTrained}};
 }
 
-Json jsonOf(const client::Checkpoint& checkpoint) {
+Json jsonOf(const values::Checkpoint& checkpoint) {
     return {{"step", checkpoint.step},
             {"path", checkpoint.path},
             {"bytes", checkpoint.bytes},
@@ -150,7 +150,7 @@ Json jsonOf(const client::Checkpoint& checkpoint) {
             {"attempt", checkpoint.attempt}};
 }
 
-Json jsonOf(const client::RunDetail& detail) {
+Json jsonOf(const values::RunDetail& detail) {
     Json run = jsonOf(detail.summary);
     const Result<Json> spec = parseJson(detail.resolvedSpec, "spec");
     const Result<Json> hardware = parseJson(detail.hardware, "hardware");
@@ -172,7 +172,7 @@ Json jsonOf(const client::RunDetail& detail) {
     run["directory"] = orNull(detail.directory);
     run["metric_names"] = detail.metricNames;
     run["workers"] = Json::array();
-    for (const client::WorkerInfo& worker : detail.workers) {
+    for (const values::WorkerInfo& worker : detail.workers) {
         run["workers"].push_back({{"name", worker.name},
                                   {"pid", orNull(static_cast<std::int64_t>(worker.pid))},
                                   {"state", worker.state},
@@ -180,13 +180,13 @@ Json jsonOf(const client::RunDetail& detail) {
                                   {"attempt", worker.attempt}});
     }
     run["events"] = Json::array();
-    for (const client::RunEvent& event : detail.events) {
+    for (const values::RunEvent& event : detail.events) {
         run["events"].push_back({{"time", jsonTime(event.timeMs)}, {"text", event.text}});
     }
     return run;
 }
 
-Json jsonOf(const client::SpecError& error) {
+Json jsonOf(const values::SpecError& error) {
     return {{"message", error.message},
             {"code", orNull(error.code)},
             {"file", orNull(error.file)},
@@ -247,9 +247,9 @@ Json jsonOf(const client::MetricSeries& series) {
     return out;
 }
 
-Json jsonOf(const client::NodeInfo& node) {
+Json jsonOf(const values::NodeInfo& node) {
     Json gpus = Json::array();
-    for (const client::GpuInfo& gpu : node.gpus) {
+    for (const values::GpuInfo& gpu : node.gpus) {
         gpus.push_back({{"index", gpu.index},
                         {"name", gpu.name},
                         {"uuid", orNull(gpu.uuid)},
@@ -271,9 +271,9 @@ Json jsonOf(const client::NodeInfo& node) {
             {"state_dir", orNull(node.stateDir)}};
 }
 
-Json jsonOf(const client::NodeSample& sample) {
+Json jsonOf(const values::NodeSample& sample) {
     Json gpus = Json::array();
-    for (const client::GpuSample& gpu : sample.gpus) {
+    for (const values::GpuSample& gpu : sample.gpus) {
         gpus.push_back({{"index", gpu.index},
                         {"utilization_percent", number(gpu.utilizationPercent)},
                         {"memory_used_bytes", number(gpu.memoryUsedBytes)},
@@ -282,7 +282,7 @@ Json jsonOf(const client::NodeSample& sample) {
                         {"temperature_celsius", number(gpu.temperatureCelsius)}});
     }
     Json processes = Json::array();
-    for (const client::ProcessSample& process : sample.processes) {
+    for (const values::ProcessSample& process : sample.processes) {
         processes.push_back({{"run", process.runId},
                              {"worker", process.worker},
                              {"pid", process.pid},
@@ -304,7 +304,7 @@ Json jsonOf(const client::NodeSample& sample) {
             {"processes", processes}};
 }
 
-Json jsonOf(const client::LogLine& line) {
+Json jsonOf(const values::LogLine& line) {
     return {{"time", jsonTime(line.timeMs)},
             {"worker", line.worker},
             {"text", line.text},

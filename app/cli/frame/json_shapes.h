@@ -8,19 +8,19 @@
 
 namespace millrace::cli {
 
-Json jsonOf(const client::RunSummary& run);
-Json jsonOf(const client::Receipt& receipt);
-Json jsonOf(const client::RunDetail& detail);
-Json jsonOf(const client::SpecError& error);
-Json jsonOf(const client::Checkpoint& checkpoint);
+Json jsonOf(const values::RunSummary& run);
+Json jsonOf(const values::Receipt& receipt);
+Json jsonOf(const values::RunDetail& detail);
+Json jsonOf(const values::SpecError& error);
+Json jsonOf(const values::Checkpoint& checkpoint);
 Json jsonOf(const client::MetricSeries& series);
 Json jsonOf(const values::RankSpread& ranks);
 /// A line of `watch --json`.
 Json jsonOf(const std::string& run, const values::MetricLine& line,
             const values::MetricNames& names);
-Json jsonOf(const client::NodeInfo& node);
-Json jsonOf(const client::NodeSample& sample);
-Json jsonOf(const client::LogLine& line);
+Json jsonOf(const values::NodeInfo& node);
+Json jsonOf(const values::NodeSample& sample);
+Json jsonOf(const values::LogLine& line);
 
 template <class List>
 Json jsonList(const List& values) {

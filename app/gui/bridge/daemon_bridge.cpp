@@ -215,11 +215,11 @@ const session::Link& DaemonBridge::link() const {
     return parts_->link_;
 }
 
-const client::Handshake& DaemonBridge::handshake() const {
+const values::Handshake& DaemonBridge::handshake() const {
     return parts_->facts_.handshake;
 }
 
-const std::vector<client::NodeInfo>& DaemonBridge::nodes() const {
+const std::vector<values::NodeInfo>& DaemonBridge::nodes() const {
     return parts_->facts_.nodes;
 }
 
@@ -235,9 +235,9 @@ bool DaemonBridge::isSettled() const {
     return parts_->isSettled();
 }
 
-void DaemonBridge::get(const std::string& run, QObject* context, Done<client::RunDetail> done,
+void DaemonBridge::get(const std::string& run, QObject* context, Done<values::RunDetail> done,
                        const std::string& slot) {
-    parts_->ask<client::RunDetail>({context, slot, false, std::move(done)},
+    parts_->ask<values::RunDetail>({context, slot, false, std::move(done)},
                                    [run](client::DaemonClient& to) { return to.get(run); });
 }
 
@@ -251,109 +251,109 @@ void DaemonBridge::metricRange(client::MetricRangeRequest request, QObject* cont
         });
 }
 
-void DaemonBridge::list(client::ListRequest request, QObject* context, Done<client::RunPage> done,
+void DaemonBridge::list(values::ListRequest request, QObject* context, Done<values::RunPage> done,
                         const std::string& slot) {
-    parts_->ask<client::RunPage>(
+    parts_->ask<values::RunPage>(
         {context, slot, false, std::move(done)},
         [request = std::move(request)](client::DaemonClient& to) { return to.list(request); });
 }
 
 void DaemonBridge::parseFilter(const std::string& filter, QObject* context,
-                               Done<client::FilterCheck> done, const std::string& slot) {
-    parts_->ask<client::FilterCheck>(
+                               Done<values::FilterCheck> done, const std::string& slot) {
+    parts_->ask<values::FilterCheck>(
         {context, slot, false, std::move(done)},
         [filter](client::DaemonClient& to) { return to.parseFilter(filter); });
 }
 
-void DaemonBridge::check(client::CheckRequest request, QObject* context,
-                         Done<client::CheckReply> done, const std::string& slot) {
-    parts_->ask<client::CheckReply>(
+void DaemonBridge::check(values::CheckRequest request, QObject* context,
+                         Done<values::CheckReply> done, const std::string& slot) {
+    parts_->ask<values::CheckReply>(
         {context, slot, true, std::move(done)},
         [request = std::move(request)](client::DaemonClient& to) { return to.check(request); });
 }
 
-void DaemonBridge::dataset(client::DatasetRequest request, QObject* context,
-                           Done<client::DatasetReply> done, const std::string& slot) {
-    parts_->ask<client::DatasetReply>(
+void DaemonBridge::dataset(values::DatasetRequest request, QObject* context,
+                           Done<values::DatasetReply> done, const std::string& slot) {
+    parts_->ask<values::DatasetReply>(
         {context, slot, true, std::move(done)},
         [request = std::move(request)](client::DaemonClient& to) { return to.dataset(request); });
 }
 
-void DaemonBridge::steps(client::StepsRequest request, QObject* context,
-                         Done<client::StepsReply> done, const std::string& slot) {
-    parts_->ask<client::StepsReply>(
+void DaemonBridge::steps(values::StepsRequest request, QObject* context,
+                         Done<values::StepsReply> done, const std::string& slot) {
+    parts_->ask<values::StepsReply>(
         {context, slot, true, std::move(done)},
         [request = std::move(request)](client::DaemonClient& to) { return to.steps(request); });
 }
 
-std::unique_ptr<Following> DaemonBridge::preview(client::PreviewRequest request, QObject* context,
-                                                 Done<client::PreviewReply> done) {
+std::unique_ptr<Following> DaemonBridge::preview(values::PreviewRequest request, QObject* context,
+                                                 Done<values::PreviewReply> done) {
     auto asking = std::make_unique<Asking>();
     const std::stop_token stop = asking->token();
-    parts_->ask<client::PreviewReply>(
+    parts_->ask<values::PreviewReply>(
         {context, "", true,
-         [stop, done = std::move(done)](Result<client::PreviewReply> reply) {
+         [stop, done = std::move(done)](Result<values::PreviewReply> reply) {
              if (!stop.stop_requested()) {
                  done(std::move(reply));
              }
          }},
         [request = std::move(request), stop](client::DaemonClient& to) {
             return stop.stop_requested()
-                       ? Result<client::PreviewReply>(cancelled("nobody wants it any more"))
+                       ? Result<values::PreviewReply>(cancelled("nobody wants it any more"))
                        : to.preview(request, stop);
         });
     return asking;
 }
 
-void DaemonBridge::submit(client::SubmitRequest request, QObject* context,
-                          Done<client::SubmitReply> done) {
-    parts_->ask<client::SubmitReply>({context, "", true, std::move(done)},
+void DaemonBridge::submit(values::SubmitRequest request, QObject* context,
+                          Done<values::SubmitReply> done) {
+    parts_->ask<values::SubmitReply>({context, "", true, std::move(done)},
                                      [request = std::move(request)](client::DaemonClient& to) {
-                                         client::SubmitRequest whole = request;
+                                         values::SubmitRequest whole = request;
                                          session::completeSubmission(whole, SystemClock());
                                          return session::submitSurely(to, whole);
                                      });
 }
 
-void DaemonBridge::stop(const std::string& run, QObject* context, Done<client::RunSummary> done) {
-    parts_->ask<client::RunSummary>(
+void DaemonBridge::stop(const std::string& run, QObject* context, Done<values::RunSummary> done) {
+    parts_->ask<values::RunSummary>(
         {context, "", true, std::move(done)},
         [run](client::DaemonClient& to) { return to.stop(run, 0, ""); });
 }
 
 void DaemonBridge::resume(const std::string& run, std::int64_t step, QObject* context,
-                          Done<client::RunSummary> done) {
-    parts_->ask<client::RunSummary>(
+                          Done<values::RunSummary> done) {
+    parts_->ask<values::RunSummary>(
         {context, "", false, std::move(done)},
         [run, step](client::DaemonClient& to) { return to.resume(run, step); });
 }
 
-void DaemonBridge::remove(const std::string& run, QObject* context, Done<client::RunSummary> done) {
-    parts_->ask<client::RunSummary>({context, "", false, std::move(done)},
-                                    [run](client::DaemonClient& to) -> Result<client::RunSummary> {
-                                        ASSIGN_OR_RETURN(client::RemovedRun removed,
+void DaemonBridge::remove(const std::string& run, QObject* context, Done<values::RunSummary> done) {
+    parts_->ask<values::RunSummary>({context, "", false, std::move(done)},
+                                    [run](client::DaemonClient& to) -> Result<values::RunSummary> {
+                                        ASSIGN_OR_RETURN(values::RemovedRun removed,
                                                          to.remove(run, false));
                                         return std::move(removed.run);
                                     });
 }
 
 void DaemonBridge::restore(const std::string& run, QObject* context,
-                           Done<client::RunSummary> done) {
-    parts_->ask<client::RunSummary>({context, "", false, std::move(done)},
+                           Done<values::RunSummary> done) {
+    parts_->ask<values::RunSummary>({context, "", false, std::move(done)},
                                     [run](client::DaemonClient& to) { return to.restore(run); });
 }
 
 void DaemonBridge::setNote(const std::string& run, const std::string& note, QObject* context,
-                           Done<client::RunSummary> done) {
-    parts_->ask<client::RunSummary>(
+                           Done<values::RunSummary> done) {
+    parts_->ask<values::RunSummary>(
         {context, "", false, std::move(done)},
         [run, note](client::DaemonClient& to) { return to.setNote(run, note); });
 }
 
 void DaemonBridge::setTags(const std::string& run, std::map<std::string, std::string> set,
                            std::vector<std::string> remove, QObject* context,
-                           Done<client::RunSummary> done) {
-    parts_->ask<client::RunSummary>(
+                           Done<values::RunSummary> done) {
+    parts_->ask<values::RunSummary>(
         {context, "", false, std::move(done)},
         [run, set = std::move(set), remove = std::move(remove)](client::DaemonClient& to) {
             return to.setTags(run, set, remove);

@@ -47,8 +47,8 @@ class DaemonBridge final : public QObject {
     const std::string& address() const;
     const session::Link& link() const;
     /// Empty until the first handshake.
-    const client::Handshake& handshake() const;
-    const std::vector<client::NodeInfo>& nodes() const;
+    const values::Handshake& handshake() const;
+    const std::vector<values::NodeInfo>& nodes() const;
     /// Updates that had to be left out, since the start.
     std::uint64_t droppedUpdates() const;
     /// Deliveries of live data, since the start.
@@ -58,36 +58,36 @@ class DaemonBridge final : public QObject {
 
     // Requests. `slot`, where given: a newer request of the same context and slot makes an older
     // one's answer void. `run`: an id.
-    void get(const std::string& run, QObject* context, Done<client::RunDetail> done,
+    void get(const std::string& run, QObject* context, Done<values::RunDetail> done,
              const std::string& slot = "");
     void metricRange(client::MetricRangeRequest request, QObject* context,
                      Done<std::vector<client::MetricSeries>> done, const std::string& slot = "");
-    void list(client::ListRequest request, QObject* context, Done<client::RunPage> done,
+    void list(values::ListRequest request, QObject* context, Done<values::RunPage> done,
               const std::string& slot = "");
-    void parseFilter(const std::string& filter, QObject* context, Done<client::FilterCheck> done,
+    void parseFilter(const std::string& filter, QObject* context, Done<values::FilterCheck> done,
                      const std::string& slot = "");
-    void check(client::CheckRequest request, QObject* context, Done<client::CheckReply> done,
+    void check(values::CheckRequest request, QObject* context, Done<values::CheckReply> done,
                const std::string& slot = "");
-    void dataset(client::DatasetRequest request, QObject* context, Done<client::DatasetReply> done,
+    void dataset(values::DatasetRequest request, QObject* context, Done<values::DatasetReply> done,
                  const std::string& slot = "");
-    void steps(client::StepsRequest request, QObject* context, Done<client::StepsReply> done,
+    void steps(values::StepsRequest request, QObject* context, Done<values::StepsReply> done,
                const std::string& slot = "");
     /// Takes seconds; the death of the Following ends it, also at the daemon, and `done` is then
     /// not called.
-    [[nodiscard]] std::unique_ptr<Following> preview(client::PreviewRequest request,
+    [[nodiscard]] std::unique_ptr<Following> preview(values::PreviewRequest request,
                                                      QObject* context,
-                                                     Done<client::PreviewReply> done);
+                                                     Done<values::PreviewReply> done);
     /// Adds owner, git facts of baseDir and a key, then submits surely (session/submission.h).
-    void submit(client::SubmitRequest request, QObject* context, Done<client::SubmitReply> done);
-    void stop(const std::string& run, QObject* context, Done<client::RunSummary> done);
+    void submit(values::SubmitRequest request, QObject* context, Done<values::SubmitReply> done);
+    void stop(const std::string& run, QObject* context, Done<values::RunSummary> done);
     void resume(const std::string& run, std::int64_t step, QObject* context,
-                Done<client::RunSummary> done);
-    void remove(const std::string& run, QObject* context, Done<client::RunSummary> done);
-    void restore(const std::string& run, QObject* context, Done<client::RunSummary> done);
+                Done<values::RunSummary> done);
+    void remove(const std::string& run, QObject* context, Done<values::RunSummary> done);
+    void restore(const std::string& run, QObject* context, Done<values::RunSummary> done);
     void setNote(const std::string& run, const std::string& note, QObject* context,
-                 Done<client::RunSummary> done);
+                 Done<values::RunSummary> done);
     void setTags(const std::string& run, std::map<std::string, std::string> set,
-                 std::vector<std::string> remove, QObject* context, Done<client::RunSummary> done);
+                 std::vector<std::string> remove, QObject* context, Done<values::RunSummary> done);
     /// The text of a file of this machine, at most 8 MiB, read off the GUI thread. Without a daemon
     /// too, as the next.
     void readSpecFile(const std::string& path, QObject* context, Done<std::string> done);
@@ -113,7 +113,7 @@ class DaemonBridge final : public QObject {
     /// Their fixed facts have been read.
     void nodesChanged();
     /// The newest sample of a node, about once a second.
-    void nodeSampled(const millrace::client::NodeSample& sample);
+    void nodeSampled(const millrace::values::NodeSample& sample);
 
  private:
     class Parts;

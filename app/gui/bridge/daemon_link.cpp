@@ -144,12 +144,12 @@ Status DaemonLink::readRuns() {
 }
 
 Status DaemonLink::readAll() {
-    client::ListRequest request;
+    values::ListRequest request;
     request.withParams = true;
     request.pageSize = kFirstPage;
     bool isFirst = true;
     do {
-        ASSIGN_OR_RETURN(client::RunPage page, client_.list(request));
+        ASSIGN_OR_RETURN(values::RunPage page, client_.list(request));
         if (isFirst) {
             revision_ = page.revision;
         }
@@ -162,13 +162,13 @@ Status DaemonLink::readAll() {
 
 Status DaemonLink::readChanges() {
     mailbox_.takeUnlisted();  // from here on: what comes now is part of the answer
-    client::ListRequest request;
+    values::ListRequest request;
     request.withParams = true;
     request.pageSize = kPage;
     request.changesSince = revision_;
     std::optional<std::uint64_t> first;
     do {
-        ASSIGN_OR_RETURN(client::RunPage page, client_.list(request));
+        ASSIGN_OR_RETURN(values::RunPage page, client_.list(request));
         if (page.revision < revision_) {
             isListed_ = false;  // another store: what is known is void
             return readRuns();

@@ -15,7 +15,7 @@ namespace {
 
 using Time = std::chrono::steady_clock::time_point;
 
-ProbeState stateOf(const Result<client::Handshake>& reply) {
+ProbeState stateOf(const Result<values::Handshake>& reply) {
     ProbeState state;
     if (reply.ok()) {
         state.answer = ProbeState::Answer::kReachable;

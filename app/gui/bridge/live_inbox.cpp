@@ -35,7 +35,7 @@ void LiveInbox::endMetrics(const std::string& id) {
     isPending_ = run.isPending = true;
 }
 
-void LiveInbox::addLines(std::vector<client::LogLine> lines, std::uint64_t dropped) {
+void LiveInbox::addLines(std::vector<values::LogLine> lines, std::uint64_t dropped) {
     auto& waiting = content_.logs.lines;
     waiting.insert(waiting.end(), std::make_move_iterator(lines.begin()),
                    std::make_move_iterator(lines.end()));

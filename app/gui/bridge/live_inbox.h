@@ -27,7 +27,7 @@ class LiveInbox {
     void dropAfter(const std::string& run, std::int64_t step);
     void endMetrics(const std::string& run);
 
-    void addLines(std::vector<client::LogLine> lines, std::uint64_t dropped);
+    void addLines(std::vector<values::LogLine> lines, std::uint64_t dropped);
     /// Leaves out the oldest lines above `most`; how many.
     std::uint64_t dropLines(std::size_t most);
     void endLogs();

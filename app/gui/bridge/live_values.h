@@ -15,7 +15,7 @@ namespace millrace::gui {
 struct RunsDelta {
     bool isReset = false;  ///< what was known before is void
     /// New or changed, each once. `params` may be empty where the run is known: they are as before.
-    std::vector<client::RunSummary> changed;
+    std::vector<values::RunSummary> changed;
     std::vector<std::string> removed;  ///< deleted: ids
     bool isComplete = false;           ///< every run of the store has been delivered
 };
@@ -33,7 +33,7 @@ struct MetricsDelta {
 using MetricCursors = std::map<std::string, values::MetricCursor>;
 
 struct LogsDelta {
-    std::vector<client::LogLine> lines;
+    std::vector<values::LogLine> lines;
     std::uint64_t droppedLines =
         0;  ///< that the daemon's bounded log or the bridge had to leave out
     bool hasEnded = false;

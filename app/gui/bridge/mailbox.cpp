@@ -29,7 +29,7 @@ void Mailbox::setLink(session::Link link) {
 
 void Mailbox::setFacts(DaemonFacts facts) {
     change([&]() MR_REQUIRES(mutex_) {
-        for (const client::NodeInfo& node : facts.nodes) {
+        for (const values::NodeInfo& node : facts.nodes) {
             nodeNames_.push_back(node.name);
         }
         facts_ = std::move(facts);
@@ -37,7 +37,7 @@ void Mailbox::setFacts(DaemonFacts facts) {
     });
 }
 
-bool Mailbox::addSample(client::NodeSample sample) {
+bool Mailbox::addSample(values::NodeSample sample) {
     bool isUnknown = false;
     change([&]() MR_REQUIRES(mutex_) {
         if (std::find(nodeNames_.begin(), nodeNames_.end(), sample.node) == nodeNames_.end()) {
@@ -56,7 +56,7 @@ bool Mailbox::takeUnknownNode() {
     return std::exchange(hasUnknownNode_, false);
 }
 
-void Mailbox::addListed(std::vector<client::RunSummary> runs, bool isReset) {
+void Mailbox::addListed(std::vector<values::RunSummary> runs, bool isReset) {
     change([&]() MR_REQUIRES(mutex_) {
         while (!isShut_ && !isReset && runs_.numPending() > kListedMax) {
             taken_.wait(mutex_);
@@ -65,14 +65,14 @@ void Mailbox::addListed(std::vector<client::RunSummary> runs, bool isReset) {
             hasList_ = true;
             runs_.reset();
         }
-        for (client::RunSummary& run : runs) {
+        for (values::RunSummary& run : runs) {
             runs_.addListed(std::move(run));
         }
         return true;
     });
 }
 
-bool Mailbox::addUpdate(client::RunUpdate update) {
+bool Mailbox::addUpdate(values::RunUpdate update) {
     bool isUnlisted = false;
     change([&]() MR_REQUIRES(mutex_) {
         if (!hasList_) {
@@ -163,7 +163,7 @@ bool Mailbox::waitForLinesLocked(std::uint64_t following, std::size_t numNew) {
     return true;
 }
 
-void Mailbox::addLines(std::uint64_t following, std::vector<client::LogLine> lines,
+void Mailbox::addLines(std::uint64_t following, std::vector<values::LogLine> lines,
                        std::uint64_t dropped) {
     change([&]() MR_REQUIRES(mutex_) {
         waitForLinesLocked(following, lines.size());

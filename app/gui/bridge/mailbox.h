@@ -20,8 +20,8 @@
 namespace millrace::gui {
 
 struct DaemonFacts {
-    client::Handshake handshake;
-    std::vector<client::NodeInfo> nodes;
+    values::Handshake handshake;
+    std::vector<values::NodeInfo> nodes;
 };
 
 /// One delivery.
@@ -29,7 +29,7 @@ struct Parcel {
     std::optional<session::Link> link;
     std::optional<DaemonFacts> facts;
     std::optional<RunsDelta> runs;
-    std::vector<client::NodeSample> samples;                         ///< the newest of each node
+    std::vector<values::NodeSample> samples;                         ///< the newest of each node
     std::vector<std::pair<std::uint64_t, LiveInbox::Content>> live;  ///< by following
 };
 
@@ -46,13 +46,13 @@ class Mailbox {
     void setLink(session::Link link);
     void setFacts(DaemonFacts facts);
     /// True when setFacts() did not have this node; takeUnknownNode() then says so once.
-    bool addSample(client::NodeSample sample);
+    bool addSample(values::NodeSample sample);
     bool takeUnknownNode();
 
-    void addListed(std::vector<client::RunSummary> runs, bool isReset);
+    void addListed(std::vector<values::RunSummary> runs, bool isReset);
     /// Left out before the first list, which has it. True when no list has told of the run;
     /// takeUnlisted() then says so once.
-    bool addUpdate(client::RunUpdate update);
+    bool addUpdate(values::RunUpdate update);
     void setListComplete();
     bool takeUnlisted();
 
@@ -62,7 +62,7 @@ class Mailbox {
     void addMetrics(std::uint64_t following, session::MetricsAdded added);
     void dropAfter(std::uint64_t following, const std::string& run, std::int64_t step);
     void endMetrics(std::uint64_t following, const std::string& run);
-    void addLines(std::uint64_t following, std::vector<client::LogLine> lines,
+    void addLines(std::uint64_t following, std::vector<values::LogLine> lines,
                   std::uint64_t dropped);
     void endLogs(std::uint64_t following);
 
@@ -87,7 +87,7 @@ class Mailbox {
     bool hasUnknownNode_ MR_GUARDED_BY(mutex_) = false;
     RunInbox runs_ MR_GUARDED_BY(mutex_);
     bool hasList_ MR_GUARDED_BY(mutex_) = false;
-    std::map<std::string, client::NodeSample> samples_ MR_GUARDED_BY(mutex_);
+    std::map<std::string, values::NodeSample> samples_ MR_GUARDED_BY(mutex_);
     std::map<std::uint64_t, LiveInbox> live_ MR_GUARDED_BY(mutex_);
     std::uint64_t numDropped_ MR_GUARDED_BY(mutex_) = 0;
 };

@@ -9,7 +9,7 @@ void RunInbox::reset() {
     isReset_ = isPending_ = true;
 }
 
-void RunInbox::addListed(client::RunSummary run) {
+void RunInbox::addListed(values::RunSummary run) {
     Known& known = known_[run.id];
     known.isListed = true;
     if (run.revision < known.revision) {
@@ -28,7 +28,7 @@ void RunInbox::addListed(client::RunSummary run) {
     put(std::move(run), isRemoved);
 }
 
-void RunInbox::addUpdate(client::RunUpdate update) {
+void RunInbox::addUpdate(values::RunUpdate update) {
     Known& known = known_[update.run.id];
     if (update.run.revision < known.revision) {
         return;
@@ -46,7 +46,7 @@ void RunInbox::setComplete() {
     isComplete_ = isPending_ = true;
 }
 
-void RunInbox::put(client::RunSummary run, bool isRemoved) {
+void RunInbox::put(values::RunSummary run, bool isRemoved) {
     isPending_ = true;
     if (isRemoved) {
         changed_.erase(run.id);

@@ -20,9 +20,9 @@ class RunInbox {
     /// What was known is void; the next delivery says so.
     void reset();
     /// From a list, which has the parameters and may have deleted runs.
-    void addListed(client::RunSummary run);
+    void addListed(values::RunSummary run);
     /// From a stream, which has no parameters.
-    void addUpdate(client::RunUpdate update);
+    void addUpdate(values::RunUpdate update);
     /// Every run of the store has been added.
     void setComplete();
 
@@ -39,10 +39,10 @@ class RunInbox {
         std::uint64_t revision = 0;
         bool isListed = false;
     };
-    void put(client::RunSummary run, bool isRemoved);
+    void put(values::RunSummary run, bool isRemoved);
 
     std::unordered_map<std::string, Known> known_;
-    std::unordered_map<std::string, client::RunSummary> changed_;
+    std::unordered_map<std::string, values::RunSummary> changed_;
     std::vector<std::string> order_;  // of changed_, oldest first
     std::unordered_set<std::string> removed_;
     bool isReset_ = false, isComplete_ = false, isPending_ = false, hasUnlisted_ = false;

@@ -24,7 +24,7 @@ class SpecChecker::Worker {
     }
 
     /// True when a text that nobody has begun with was put aside.
-    bool give(client::SpecSource spec, int revision) {
+    bool give(values::SpecSource spec, int revision) {
         MutexLock lock(mutex_);
         const bool hadWaiting = waiting_.has_value();
         waiting_.emplace(revision, std::move(spec));
@@ -33,7 +33,7 @@ class SpecChecker::Worker {
     }
 
  private:
-    using Job = std::pair<int, client::SpecSource>;
+    using Job = std::pair<int, values::SpecSource>;
 
     std::optional<Job> next() {
         MutexLock lock(mutex_);
@@ -76,7 +76,7 @@ SpecChecker::SpecChecker(QObject* parent) : QObject(parent) {
 
 SpecChecker::~SpecChecker() = default;
 
-void SpecChecker::check(client::SpecSource spec, int revision) {
+void SpecChecker::check(values::SpecSource spec, int revision) {
     newest_ = revision;
     numPending_ += worker_->give(std::move(spec), revision) ? 0 : 1;
 }

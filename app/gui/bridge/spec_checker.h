@@ -19,7 +19,7 @@ class SpecChecker final : public QObject {
     ~SpecChecker() override;
 
     /// Answers with checked(), unless a newer text comes first.
-    void check(client::SpecSource spec, int revision);
+    void check(values::SpecSource spec, int revision);
     bool isBusy() const { return numPending_ > 0; }
 
  Q_SIGNALS:

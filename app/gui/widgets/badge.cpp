@@ -31,38 +31,38 @@ void paintCrossing(QPainter& painter, const QRectF& r, Mark mark) {
 
 }  // namespace
 
-BadgeLook badgeOf(client::RunState state) {
-    const std::string_view name = client::nameOf(state);
+BadgeLook badgeOf(values::RunState state) {
+    const std::string_view name = values::nameOf(state);
     const QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
     switch (state) {
-        case client::RunState::kQueued:
+        case values::RunState::kQueued:
             return {text, Tone::kNeutral, Mark::kRing};
-        case client::RunState::kStarting:
+        case values::RunState::kStarting:
             return {text, Tone::kInfo, Mark::kHalf};
-        case client::RunState::kRunning:
+        case values::RunState::kRunning:
             return {text, Tone::kInfo, Mark::kDot};
-        case client::RunState::kStopping:
+        case values::RunState::kStopping:
             return {text, Tone::kWarn, Mark::kHalf};
-        case client::RunState::kFinished:
+        case values::RunState::kFinished:
             return {text, Tone::kGood, Mark::kTick};
-        case client::RunState::kFailed:
+        case values::RunState::kFailed:
             return {text, Tone::kBad, Mark::kCross};
-        case client::RunState::kCancelled:
+        case values::RunState::kCancelled:
             return {text, Tone::kNeutral, Mark::kDash};
-        case client::RunState::kUnknown:
+        case values::RunState::kUnknown:
             break;
     }
     return {text, Tone::kNeutral, Mark::kNone};
 }
 
-BadgeLook badgeOf(const client::RunSummary& run) {
+BadgeLook badgeOf(const values::RunSummary& run) {
     BadgeLook look = badgeOf(run.state);
     if (run.isStalled() || run.isPurged()) {
         const std::string_view word = run.stateWord();
         return {QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())),
                 run.isPurged() ? Tone::kNeutral : Tone::kBad, Mark::kDash};
     }
-    if (!run.trouble.empty() && !client::isEnded(run.state)) {
+    if (!run.trouble.empty() && !values::isEnded(run.state)) {
         look.tone = Tone::kWarn;
     }
     return look;

@@ -23,9 +23,9 @@ struct BadgeLook {
     bool operator==(const BadgeLook&) const = default;
 };
 /// "running" with a dot, "failed" with a cross, ...
-BadgeLook badgeOf(client::RunState state);
+BadgeLook badgeOf(values::RunState state);
 /// Of its state; "stalled" where it does not get on, warning where something is wrong with it.
-BadgeLook badgeOf(const client::RunSummary& run);
+BadgeLook badgeOf(const values::RunSummary& run);
 
 QColor toneColor(Tone tone, const QPalette& palette);
 QColor toneBack(Tone tone, const QPalette& palette);

@@ -41,8 +41,8 @@ void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender)
         door_.stop(connection);
         return;
     }
-    if (sender.rank == 0 && journal_.run().state == runs::RunState::kStarting) {
-        journal_.setState(runs::RunState::kRunning);
+    if (sender.rank == 0 && journal_.run().state == values::RunState::kStarting) {
+        journal_.setState(values::RunState::kRunning);
         journal_.publish();
     }
 }
@@ -57,7 +57,7 @@ void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
     position_.step = std::max(position_.step, progress->step);
     position_.epoch = progress->epoch;
     position_.rows = progress->rows;
-    LiveRun& live = journal_.live();
+    values::RunLive& live = journal_.live();
     live.busyMs = progress->busyMs;
     live.stallMs = progress->stallMs;
     live.progressMs = place_.clock.wallMs();
@@ -139,8 +139,8 @@ void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds
         return;
     }
     stop_ = StopWish{reason, deadline};
-    if (journal_.run().state != runs::RunState::kStopping) {
-        journal_.setState(runs::RunState::kStopping, reason);
+    if (journal_.run().state != values::RunState::kStopping) {
+        journal_.setState(values::RunState::kStopping, reason);
         journal_.addEvent(strCat("asked to stop: ", reason));
     }
     door_.stopRanks();
@@ -233,14 +233,14 @@ void ActiveRun::lookAtHealth() {
         journal_.addEvent(news);
         logWarn("run: health", {{"run", id()}, {"attempt", attempt()}, {"what", news}});
     }
-    LiveRun& live = journal_.live();
+    values::RunLive& live = journal_.live();
     live.trouble = health_.trouble();
     live.standsSinceMs = health_.standsSinceMs();
     live.workers = liveWorkers();
 }
 
-std::vector<LiveWorker> ActiveRun::liveWorkers() const {
-    std::vector<LiveWorker> workers;
+std::vector<values::WorkerInfo> ActiveRun::liveWorkers() const {
+    std::vector<values::WorkerInfo> workers;
     for (std::size_t i = 0; gang_.has_value() && i < gang_->workers.size(); ++i) {
         const engines::WorkerState& worker = gang_->workers[i];
         const std::string_view standing = health_.standingOf(worker.name);
@@ -293,11 +293,11 @@ void ActiveRun::conclude() {
     const Verdict verdict = judge(facts, *gang_);
     switch (verdict.kind) {
         case Verdict::Kind::kFinished:
-            return end(runs::RunState::kFinished, "");
+            return end(values::RunState::kFinished, "");
         case Verdict::Kind::kCancelled:
-            return end(runs::RunState::kCancelled, verdict.reason);
+            return end(values::RunState::kCancelled, verdict.reason);
         case Verdict::Kind::kFailed:
-            return end(runs::RunState::kFailed, verdict.reason);
+            return end(values::RunState::kFailed, verdict.reason);
         case Verdict::Kind::kRestart:
             break;
     }
@@ -306,7 +306,7 @@ void ActiveRun::conclude() {
     ++begin_.restarts;
     begin_.idleAttempts = facts.lastStep > facts.resumeStep ? 0 : begin_.idleAttempts + 1;
     // What was asked for holds until an attempt has begun.
-    launch(hasBegun_ ? runs::kFromLast : begin_.fromStep, true);
+    launch(hasBegun_ ? values::kFromLast : begin_.fromStep, true);
 }
 
 }  // namespace millrace::agent

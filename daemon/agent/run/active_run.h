@@ -31,7 +31,7 @@ class ActiveRun {
 
     /// Starts the next attempt, from the checkpoint of `fromStep`, kFromLast or kFromStart, once
     /// its checkpoints have been looked at. `isRestart`: by itself, after a failure.
-    void launch(std::int64_t fromStep = runs::kFromLast, bool isRestart = false);
+    void launch(std::int64_t fromStep = values::kFromLast, bool isRestart = false);
     /// Goes on with the present attempt of a run that an earlier daemon started.
     void adopt();
 
@@ -69,7 +69,7 @@ class ActiveRun {
     };
     /// The run's end, from the verdict until the store has it.
     struct Ending {
-        runs::RunState state;
+        values::RunState state;
         std::string reason;
     };
 
@@ -109,14 +109,14 @@ class ActiveRun {
     void askCancel();
     bool isRankAlive() const;
     void lookAtHealth();
-    std::vector<LiveWorker> liveWorkers() const;
+    std::vector<values::WorkerInfo> liveWorkers() const;
     AttemptFacts attemptFacts() const;
     bool isDoneKept() const;
     void conclude();
 
     // The run's end.
-    void end(runs::RunState state, const std::string& reason);
-    void endStopped() { end(runs::RunState::kCancelled, stop_->reason); }
+    void end(values::RunState state, const std::string& reason);
+    void endStopped() { end(values::RunState::kCancelled, stop_->reason); }
     void askReceipt();
     void storeEnd();
 

@@ -38,7 +38,7 @@ void ActiveRun::adopt() {
     readAttemptFile();
     journal_.live().attempt = attempt();
     journal_.live().resumeStep = begin_.resumeStep;
-    if (journal_.run().state == runs::RunState::kStopping) {
+    if (journal_.run().state == values::RunState::kStopping) {
         requestStop(journal_.run().exitReason, graceLeft());
     }
     findGang();
@@ -83,7 +83,7 @@ Status ActiveRun::followGang() {
         RETURN_IF_ERROR(openDoor());
     }
     bool isOther = false;  // this daemon would start something else
-    if (journal_.run().state == runs::RunState::kStarting) {
+    if (journal_.run().state == values::RunState::kStarting) {
         // A daemon that ended in the middle of a start may have left workers out.
         const Status status =
             place_.engine
@@ -115,7 +115,7 @@ void ActiveRun::noteUnknown(const Status& status) {
     state_.setRetry(now + kAskAgainNs);
     if (isFirst) {
         heardNs_ = now;
-        LiveRun& live = journal_.live();
+        values::RunLive& live = journal_.live();
         live.queuedReason =
             strCat("its workers cannot be asked for: ", messageOf(status), "; trying again");
         journal_.addEvent(strCat("attempt ", attempt(), ": ", live.queuedReason));

@@ -19,14 +19,14 @@ Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs 
         }
         inputs.states.push_back(checkpoints.front().cursor);
     }
-    ASSIGN_OR_RETURN(inputs.plan, store.document(id, runs::LargeDocument::kPlan));
+    ASSIGN_OR_RETURN(inputs.plan, store.document(id, values::LargeDocument::kPlan));
     ASSIGN_OR_RETURN(const std::string receipt, makeReceipt(inputs));
     return store.setReceipt(id, receipt);
 }
 
 }  // namespace
 
-void ActiveRun::end(runs::RunState state, const std::string& reason) {
+void ActiveRun::end(values::RunState state, const std::string& reason) {
     preparation_.reset();
     ending_ = Ending{state, reason};
     move(Move::kVerdict);
@@ -63,10 +63,10 @@ void ActiveRun::storeEnd() {
         move(Move::kNotStored);
         return state_.setRetry(place_.clock.steadyNs() + kStoreAgainNs);
     }
-    journal_.addEvent(reason.empty() ? std::string(runs::textOf(state))
-                                     : strCat(runs::textOf(state), ": ", reason));
+    journal_.addEvent(reason.empty() ? std::string(values::nameOf(state))
+                                     : strCat(values::nameOf(state), ": ", reason));
     logInfo("run: ended", {{"run", id()},
-                           {"state", runs::textOf(state)},
+                           {"state", values::nameOf(state)},
                            {"attempt", attempt()},
                            {"reason", reason}});
     door_.close();

@@ -74,14 +74,14 @@ void ActiveRun::surveyed(std::uint64_t number, const Survey& survey) {
 
 void ActiveRun::failStart(const Status& status) {
     if (!isTransient(status)) {
-        return end(runs::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
+        return end(values::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
     }
     tryLater(status);
 }
 
 // Later and later.
 void ActiveRun::tryLater(const Status& status) {
-    LiveRun& live = journal_.live();
+    values::RunLive& live = journal_.live();
     live.queuedReason = strCat("cannot be started now: ", messageOf(status), "; trying again");
     if (startBackoffNs_ == 0) {
         journal_.addEvent(live.queuedReason);
@@ -154,7 +154,7 @@ Status ActiveRun::beginAttempt() {
     done_.begin(next);
     gang_.reset();
     health_.restart();
-    journal_.setState(runs::RunState::kStarting);
+    journal_.setState(values::RunState::kStarting);
     journal_.addEvent(preparation_->survey()->chosen.has_value()
                           ? strCat("attempt ", next, " starts from step ", resumeStep)
                           : strCat("attempt ", next, " starts"));
@@ -168,7 +168,7 @@ void ActiveRun::place() {
 
 Status ActiveRun::placeNow() {
     RETURN_IF_ERROR(openDoor());
-    LiveRun& live = journal_.live();
+    values::RunLive& live = journal_.live();
     live.attempt = attempt();
     live.resumeStep = begin_.resumeStep;
     live.queuedReason.clear();

@@ -174,7 +174,7 @@ class Surveyor {
         std::int64_t numKept = 0, lastStep = -1;
         for (const File& file : files_) {
             const bool isWanted =
-                order_.fromStep == runs::kFromLast || file.name.step == order_.fromStep;
+                order_.fromStep == values::kFromLast || file.name.step == order_.fromStep;
             const bool isTwin = file.name.step == lastStep;  // of an attempt that went on from it
             if (!isWanted || isTwin || isAside(file.name) || numKept >= order_.keep) {
                 continue;
@@ -265,7 +265,7 @@ class Surveyor {
     }
 
     Status checkChoice() const {
-        if (survey_.chosen.has_value() || order_.fromStep == runs::kFromStart) {
+        if (survey_.chosen.has_value() || order_.fromStep == values::kFromStart) {
             return okStatus();
         }
         const std::string why = unfit_.empty() ? "" : strCat(" (", unfit_, ")");

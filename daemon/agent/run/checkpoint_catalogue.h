@@ -19,8 +19,8 @@ namespace millrace::agent {
 
 struct SurveyOrder {
     std::string runId, streamHash;
-    std::int64_t fromStep = runs::kFromLast;  ///< or kFromStart, or the step of a checkpoint
-    std::int64_t keep = 3;                    ///< files of no daemon's time that are worth reading
+    std::int64_t fromStep = values::kFromLast;  ///< or kFromStart, or the step of a checkpoint
+    std::int64_t keep = 3;  ///< files of no daemon's time that are worth reading
 };
 
 /// What an attempt starts from.

@@ -2,21 +2,21 @@
 
 namespace millrace::agent {
 
-LiveRun LiveTable::get(const std::string& runId) const {
+values::RunLive LiveTable::get(const std::string& runId) const {
     MutexLock lock(mutex_);
     const auto found = runs_.find(runId);
-    return found == runs_.end() ? LiveRun{} : found->second;
+    return found == runs_.end() ? values::RunLive{} : found->second;
 }
 
-std::map<std::string, LiveRun> LiveTable::all() const {
+std::map<std::string, values::RunLive> LiveTable::all() const {
     MutexLock lock(mutex_);
     return runs_;
 }
 
-void LiveTable::set(const std::string& runId, LiveRun run) {
+void LiveTable::set(const std::string& runId, values::RunLive run) {
     {
         MutexLock lock(mutex_);
-        LiveRun& entry = runs_[runId];
+        values::RunLive& entry = runs_[runId];
         if (entry == run) {
             return;
         }

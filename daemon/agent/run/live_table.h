@@ -16,9 +16,6 @@
 
 namespace millrace::agent {
 
-using LiveWorker = values::WorkerInfo;
-using LiveRun = values::RunLive;
-
 class LiveTable {
  public:
     class Subscription {
@@ -34,9 +31,9 @@ class LiveTable {
     };
 
     /// A default entry for a run that is not known.
-    LiveRun get(const std::string& runId) const;
-    std::map<std::string, LiveRun> all() const;
-    void set(const std::string& runId, LiveRun run);
+    values::RunLive get(const std::string& runId) const;
+    std::map<std::string, values::RunLive> all() const;
+    void set(const std::string& runId, values::RunLive run);
     void erase(const std::string& runId);
     /// Something in the store changed.
     void touch();
@@ -50,7 +47,7 @@ class LiveTable {
     void notify();
 
     mutable Mutex mutex_;
-    std::map<std::string, LiveRun> runs_ MR_GUARDED_BY(mutex_);
+    std::map<std::string, values::RunLive> runs_ MR_GUARDED_BY(mutex_);
     std::uint64_t version_ MR_GUARDED_BY(mutex_) = 0;
     Mutex listenersMutex_;
     std::map<std::uint64_t, std::function<void()>> listeners_ MR_GUARDED_BY(listenersMutex_);

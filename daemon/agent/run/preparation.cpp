@@ -12,7 +12,7 @@ Status writeJob(const runs::RunStore& store, const std::string& runsDir, job::Jo
     const RunDirectory directory(runsDir, job.run);
     const int attempt = static_cast<int>(job.attempt);
     RETURN_IF_ERROR(directory.prepare(attempt));
-    ASSIGN_OR_RETURN(job.planText, store.document(job.run, runs::LargeDocument::kPlan));
+    ASSIGN_OR_RETURN(job.planText, store.document(job.run, values::LargeDocument::kPlan));
     RETURN_IF_ERROR(job.write(directory.paths().attempt(attempt).jobFile()));
     return directory.writeAttempt(attempt, start);
 }

@@ -93,7 +93,7 @@ std::optional<std::int64_t> RunDirectory::readStop(int attempt) const {
     return deadline.ok() ? std::optional(*deadline) : std::nullopt;
 }
 
-void RunDirectory::addEvent(const RunEvent& event) const {
+void RunDirectory::addEvent(const values::RunEvent& event) const {
     const std::string file = path() + "/events.jsonl";
     UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     struct stat info{};
@@ -109,8 +109,8 @@ void RunDirectory::addEvent(const RunEvent& event) const {
     }
 }
 
-std::vector<RunEvent> RunDirectory::readEvents() const {
-    std::vector<RunEvent> events;
+std::vector<values::RunEvent> RunDirectory::readEvents() const {
+    std::vector<values::RunEvent> events;
     const Result<std::string> text = readFile(path() + "/events.jsonl");
     if (!text.ok()) {
         return events;

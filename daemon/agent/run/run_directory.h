@@ -17,8 +17,6 @@
 
 namespace millrace::agent {
 
-using values::RunEvent;
-
 /// What a submit says that the store has no column for.
 struct SubmitFacts {
     std::string fileName, gitBranch, gitRemote;
@@ -64,8 +62,8 @@ class RunDirectory {
     std::optional<std::int64_t> readStop(int attempt) const;
 
     /// Appends; the file is bounded (256 KiB), what comes later is dropped.
-    void addEvent(const RunEvent& event) const;
-    std::vector<RunEvent> readEvents() const;
+    void addEvent(const values::RunEvent& event) const;
+    std::vector<values::RunEvent> readEvents() const;
 
  private:
     std::string inAttempt(int attempt, const char* name) const;

@@ -15,12 +15,12 @@ constexpr std::size_t kMostPackages = 50, kMostPackageBytes = 200;
 RunJournal::RunJournal(Workplace& place, runs::RunRecord run)
     : place_(place), run_(std::move(run)), directory_(place.runsDir, run_.id) {}
 
-bool RunJournal::setState(runs::RunState state, const std::string& reason) {
+bool RunJournal::setState(values::RunState state, const std::string& reason) {
     run_.state = state;
     const Status status = place_.store.setState(run_.id, {state, reason, run_.attempt});
     if (!status.ok()) {
         logError("run: state not stored",
-                 {{"run", run_.id}, {"state", runs::textOf(state)}, {"why", messageOf(status)}});
+                 {{"run", run_.id}, {"state", values::nameOf(state)}, {"why", messageOf(status)}});
     }
     place_.live.touch();
     return status.ok();

@@ -25,9 +25,9 @@ class RunJournal {
     void setAttempt(int attempt) { run_.attempt = attempt; }
 
     /// False when the store could not take it.
-    bool setState(runs::RunState state, const std::string& reason = "");
+    bool setState(values::RunState state, const std::string& reason = "");
     /// What is live of it: publish() shows what was changed here.
-    LiveRun& live() { return live_; }
+    values::RunLive& live() { return live_; }
     void publish();
     /// It is not live any more.
     void erase();
@@ -39,7 +39,7 @@ class RunJournal {
     Workplace& place_;
     runs::RunRecord run_;  // without the spec's text once started
     const RunDirectory directory_;
-    LiveRun live_;
+    values::RunLive live_;
 };
 
 }  // namespace millrace::agent

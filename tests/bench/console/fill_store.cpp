@@ -29,7 +29,7 @@ Status addOne(runs::RunStore& store, int i) {
     ASSIGN_OR_RETURN(const runs::RunStore::Created created, store.create(makeRun(i)));
     const std::string& id = created.run.id;
     RETURN_IF_ERROR(store.beginAttempt(id, 1, 0));
-    RETURN_IF_ERROR(store.setState(id, {runs::RunState::kRunning, "", 1}));
+    RETURN_IF_ERROR(store.setState(id, {values::RunState::kRunning, "", 1}));
     runs::LineBatch batch;
     batch.runId = id;
     batch.worker = "rank0";
@@ -43,7 +43,7 @@ Status addOne(runs::RunStore& store, int i) {
     }
     batch.metrics.push_back(line);
     RETURN_IF_ERROR(store.commitLines(batch).status());
-    return store.setState(id, {runs::RunState::kFinished, "", 1});
+    return store.setState(id, {values::RunState::kFinished, "", 1});
 }
 
 int fill(const char* path, int count) {

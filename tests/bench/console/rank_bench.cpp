@@ -132,7 +132,7 @@ int benchMain(const std::string& directory, int ranks, std::int64_t steps) {
     const std::string path = directory + "/summaries.db";
     store = must(runs::RunStore::open(path, clock));
     const Written run = writeSummaries(*store, ranks, steps);
-    require(store->setState(run.id, {runs::RunState::kFinished, "", 0}).ok(), "state");
+    require(store->setState(run.id, {values::RunState::kFinished, "", 0}).ok(), "state");
     store.reset();  // its last connection brings the log into the file
     row("store of one metric", megabytes(path), "MB");
     row("a step of all ranks", megabytes(path) * 1e6 / static_cast<double>(steps), "bytes");

@@ -121,7 +121,7 @@ std::string writeRun(runs::RunStore& store, const Sizes& sizes) {
 }
 
 void readRun(runs::RunStore& store, const std::string& id, const Sizes& sizes) {
-    const auto expect = [&](const runs::MetricSeries& series, std::size_t most) {
+    const auto expect = [&](const values::MetricSeries& series, std::size_t most) {
         require(series.numPoints == sizes.points && series.points.size() <= most &&
                     series.points.back().step == sizes.points,
                 "a series is not whole");
@@ -134,7 +134,7 @@ void readRun(runs::RunStore& store, const std::string& id, const Sizes& sizes) {
         for (std::string& name : names) {
             requests.push_back({std::move(name), {0, INT64_MAX, 1000}});
         }
-        for (const runs::MetricSeries& series : must(store.metrics(id, requests))) {
+        for (const values::MetricSeries& series : must(store.metrics(id, requests))) {
             expect(series, 1000);
         }
     });
@@ -171,14 +171,14 @@ void writeRuns(runs::RunStore& store, int count) {
         }
         batch.metrics.push_back(line);
         must(store.commitLines(batch));
-        require(store.setState(id, {runs::RunState::kFinished, "", 1}).ok(), "state");
+        require(store.setState(id, {values::RunState::kFinished, "", 1}).ok(), "state");
     }
 }
 
 std::size_t listAll(runs::RunStore& store, runs::RunQuery query) {
     std::size_t count = 0;
     do {
-        const runs::RunPage page = must(store.list(query));
+        const values::RunPage page = must(store.list(query));
         count += page.runs.size();
         query.pageToken = page.nextPageToken;
     } while (!query.pageToken.empty());

@@ -75,11 +75,11 @@ void produce(client::FakeDaemon& daemon) {
     int lines = 0, frames = 0;
     for (int tick = 1; tick <= kSeconds * 50; ++tick) {
         test::pauseUntil(start + std::chrono::milliseconds(20) * tick);
-        std::vector<client::LogLine> fresh;
+        std::vector<values::LogLine> fresh;
         for (const int due = kLinesPerSecond / 50 * tick; lines < due; ++lines) {
             fresh.push_back({lines, "rank0",
                              "step " + std::to_string(lines) + " loss 0.5123 lr 0.01 stall 3 %",
-                             false, 1, client::LogLevel::kInfo});
+                             false, 1, values::LogLevel::kInfo});
         }
         daemon.addLines(idOf(0), std::move(fresh));
         if (tick % (50 / kHz) != 0) {
@@ -87,7 +87,7 @@ void produce(client::FakeDaemon& daemon) {
         }
         ++frames;
         for (int run = 0; run < kRuns; ++run) {
-            std::vector<client::MetricPoint> points;
+            std::vector<values::RunFigure> points;
             for (int metric = 0; metric < kMetrics; ++metric) {
                 points.push_back({"metric" + std::to_string(metric), 0.5 / frames, frames,
                                   frames * 100, 0, frames * 256, 1});
@@ -106,9 +106,9 @@ Json benchLive() {
     client::FakeDaemon daemon;
     std::vector<std::string> ids;
     for (int run = 0; run < kRuns; ++run) {
-        client::RunSummary summary;
+        values::RunSummary summary;
         summary.id = idOf(run);
-        summary.state = client::RunState::kRunning;
+        summary.state = values::RunState::kRunning;
         daemon.putRun(summary);
         ids.push_back(summary.id);
     }
@@ -182,7 +182,7 @@ Json benchAnswers() {
     for (int i = 0; i < 1'000; ++i) {
         bool isDone = false;
         const auto start = SteadyClock::now();
-        bridge.parseFilter("", &bridge, [&](Result<client::FilterCheck>) { isDone = true; });
+        bridge.parseFilter("", &bridge, [&](Result<values::FilterCheck>) { isDone = true; });
         while (!isDone && msSince(start) < kLimitMs) {
             QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
         }

@@ -68,7 +68,7 @@ Json timed(int times, const std::function<void(int)>& call) {
 class Bench {
  public:
     Bench() : runs_(client::sceneRuns(kNumRuns, QDateTime::currentMSecsSinceEpoch(), 200)) {
-        client::RunDetail& heavy = runs_[5];
+        values::RunDetail& heavy = runs_[5];
         light_ = heavy.summary;
         for (int i = 0; i < kNumMetrics; ++i) {
             heavy.summary.latestMetrics.push_back(
@@ -82,7 +82,7 @@ class Bench {
                                                                  kNumPoints, maxPoints));
             }
         }
-        for (const client::RunDetail& run : runs_) {
+        for (const values::RunDetail& run : runs_) {
             summaries_.push_back(run.summary);
         }
         daemon_.putDetail(heavy);
@@ -129,9 +129,9 @@ class Bench {
 
     Json changes() {
         return timed(20, [&](int i) {
-            std::vector<client::RunSummary> changed(summaries_.begin() + i * 100,
+            std::vector<values::RunSummary> changed(summaries_.begin() + i * 100,
                                                     summaries_.begin() + i * 100 + 200);
-            for (client::RunSummary& run : changed) {
+            for (values::RunSummary& run : changed) {
                 run.progress.step += 1;
                 run.latestMetrics[3].value += 0.001 * i;
             }
@@ -186,9 +186,9 @@ class Bench {
         page_->grab();
     }
 
-    std::vector<client::RunDetail> runs_;
-    std::vector<client::RunSummary> summaries_;
-    client::RunSummary light_;  // the heavy run without its hundred metrics
+    std::vector<values::RunDetail> runs_;
+    std::vector<values::RunSummary> summaries_;
+    values::RunSummary light_;  // the heavy run without its hundred metrics
     std::map<int, std::vector<client::MetricSeries>> series_;  // by points
     client::FakeDaemon daemon_;
     DaemonBridge bridge_{[this](const std::string& a) { return daemon_.makeClient(a); }};

@@ -24,7 +24,7 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunDetail;
+using values::RunDetail;
 
 struct Scene {
     std::string name;
@@ -52,17 +52,17 @@ class Stage {
             daemon_.addLines(
                 runs_[0].summary.id,
                 {{runs_[0].summary.startedMs + i * 30, "rank0", "train: step=" + std::to_string(i),
-                  false, 1, i % 50 == 49 ? client::LogLevel::kWarn : client::LogLevel::kInfo}});
+                  false, 1, i % 50 == 49 ? values::LogLevel::kWarn : values::LogLevel::kInfo}});
         }
         daemon_.onMetricRange = [this](const client::MetricRangeRequest& request)
             -> Result<std::vector<client::MetricSeries>> {
             return client::sceneAnswer(request, runs_);
         };
-        daemon_.onParseFilter = [](const std::string& filter) -> Result<client::FilterCheck> {
+        daemon_.onParseFilter = [](const std::string& filter) -> Result<values::FilterCheck> {
             if (filter.find("metric.los ") != std::string::npos) {
-                return client::FilterCheck{true, "", 0};
+                return values::FilterCheck{true, "", 0};
             }
-            return client::FilterCheck{false, "unknown attribute 'stat'; did you mean 'state'?",
+            return values::FilterCheck{false, "unknown attribute 'stat'; did you mean 'state'?",
                                        24};
         };
         QObject::connect(&bridge_, &DaemonBridge::runsChanged, &table_, [this](const RunsDelta& d) {

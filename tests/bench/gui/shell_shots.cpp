@@ -30,8 +30,8 @@ constexpr const char* kSpec =
     "name: click-model\nrecipe: []\nvariations: [{name: keep-30, set: {}}]\n";
 
 // As wide and long as datasets of this field are.
-client::DatasetReply largeDataset() {
-    client::DatasetReply reply = sampleDataset(400, 164);
+values::DatasetReply largeDataset() {
+    values::DatasetReply reply = sampleDataset(400, 164);
     reply.filesTotal = 100'000;
     reply.columns[3].name =
         "user_history_of_clicked_item_category_ids_of_the_last_ninety_days_by_surface";
@@ -39,15 +39,15 @@ client::DatasetReply largeDataset() {
     return reply;
 }
 
-client::StepsReply largeSteps() {
-    client::StepsReply reply = sampleSteps();
-    for (client::SampleStage& stage : reply.stages) {
+values::StepsReply largeSteps() {
+    values::StepsReply reply = sampleSteps();
+    for (values::SampleStage& stage : reply.stages) {
         const std::vector<std::int64_t> ids = stage.rowIds;
         for (int copy = 1; copy < 60; ++copy) {
             for (const std::int64_t id : ids) {
                 stage.rowIds.push_back(id + 4 * copy);
             }
-            for (client::SampleColumn& column : stage.columns) {
+            for (values::SampleColumn& column : stage.columns) {
                 for (std::size_t i = 0; i < ids.size(); ++i) {
                     column.values.push_back(column.values[i]);
                     if (!column.isNull.empty()) {
@@ -67,8 +67,8 @@ class Shots {
  public:
     Shots(QApplication& application, QString dir, ThemeChoice choice)
         : dir_(std::move(dir)), theme_(application) {
-        daemon_.onDataset = [this](const client::DatasetRequest&) { return dataset_; };
-        daemon_.onSteps = [this](const client::StepsRequest&) { return steps_; };
+        daemon_.onDataset = [this](const values::DatasetRequest&) { return dataset_; };
+        daemon_.onSteps = [this](const values::StepsRequest&) { return steps_; };
         ConsoleOptions options;
         options.theme = choice;
         options.page = PageName::kData;
@@ -105,7 +105,7 @@ class Shots {
     DataPage& dataPage() { return static_cast<DataPage&>(app_->window().page(PageName::kData)); }
 
     void takeErrors() {
-        client::DatasetReply broken;
+        values::DatasetReply broken;
         broken.errors = {{"no file matches 'ratngs.csv'; did you mean 'ratings.csv'?", "",
                           "click-model.yaml", "dataset.path", 9, 9}};
         dataset_ = broken;
@@ -185,8 +185,8 @@ class Shots {
     QTemporaryDir folder_;
     QSettings settings_{folder_.filePath("s.ini"), QSettings::IniFormat};
     std::int64_t nowMs_ = 1'700'000'000'000;
-    Result<client::DatasetReply> dataset_ = sampleDataset();
-    Result<client::StepsReply> steps_ = sampleSteps();
+    Result<values::DatasetReply> dataset_ = sampleDataset();
+    Result<values::StepsReply> steps_ = sampleSteps();
     client::FakeDaemon daemon_;
     std::unique_ptr<ConsoleApp> app_;
 };

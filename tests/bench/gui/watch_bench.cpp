@@ -58,10 +58,10 @@ std::string metricOf(int i) {
     return i < 5 ? kNames[i] : "extra_" + std::to_string(i);
 }
 
-std::vector<client::MetricPoint> pointsAt(std::int64_t step, std::int64_t timeMs) {
-    std::vector<client::MetricPoint> points;
+std::vector<values::RunFigure> pointsAt(std::int64_t step, std::int64_t timeMs) {
+    std::vector<values::RunFigure> points;
     for (int m = 0; m < kMetrics; ++m) {
-        client::MetricPoint point;
+        values::RunFigure point;
         point.name = metricOf(m);
         point.value = 50 + 40 * std::sin(static_cast<double>(step) / 30 + m);
         point.step = step;
@@ -85,9 +85,9 @@ class Bench {
         });
         startMs_ = QDateTime::currentMSecsSinceEpoch();
         for (int i = 0; i < kRuns; ++i) {
-            client::RunSummary run =
+            values::RunSummary run =
                 client::sceneRun("r-" + std::to_string(i), "v" + std::to_string(i),
-                                 client::RunState::kRunning, startMs_);
+                                 values::RunState::kRunning, startMs_);
             client::sceneAdvance(run, 1);
             runs_.push_back(run);
             daemon_.putRun(run);
@@ -99,7 +99,7 @@ class Bench {
         isReady_ = QTest::qWaitFor(
             [&] { return bridge_.isSettled() && page_->lanes().numLanes() == kRuns; }, 10'000);
         std::vector<std::string> ids;
-        for (const client::RunSummary& run : runs_) {
+        for (const values::RunSummary& run : runs_) {
             ids.push_back(run.id);
         }
         page_->laneList()->select(ids, ids.front());
@@ -149,12 +149,12 @@ class Bench {
         for (int second = 0; second < seconds; ++second) {
             const std::int64_t now = startMs_ + std::int64_t{1'000} * second;
             page_->nodes().addSample(client::sceneSample(node_, now), now);
-            for (client::RunSummary& run : runs_) {
+            for (values::RunSummary& run : runs_) {
                 client::sceneAdvance(run, second + 1);
                 run.progress.stepsTotal = 10'000'000;
             }
             page_->lanes().apply(false, runs_, {}, now);
-            for (const client::RunSummary& run : runs_) {
+            for (const values::RunSummary& run : runs_) {
                 for (int k = 0; k < kHz; ++k) {
                     const std::int64_t step = std::int64_t{second} * kHz + k + 1;
                     page_->feed().series(run.id)->apply(std::nullopt,
@@ -183,7 +183,7 @@ class Bench {
  private:
     void push(int tick) {
         const std::int64_t now = QDateTime::currentMSecsSinceEpoch();
-        for (client::RunSummary& run : runs_) {
+        for (values::RunSummary& run : runs_) {
             client::sceneAdvance(run, static_cast<double>(now - startMs_) / 1e3);
             daemon_.addPoints(run.id, pointsAt(tick + 1, now));
             daemon_.putRun(run);
@@ -223,8 +223,8 @@ class Bench {
     }
 
     client::FakeDaemon daemon_;
-    client::NodeInfo node_;
-    std::vector<client::RunSummary> runs_;
+    values::NodeInfo node_;
+    std::vector<values::RunSummary> runs_;
     bool isReady_ = false;
     std::int64_t startMs_ = 0, linesPushed_ = 0;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

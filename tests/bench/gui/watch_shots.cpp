@@ -21,8 +21,8 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
-using client::RunSummary;
+using values::RunState;
+using values::RunSummary;
 
 struct Scene {
     std::string name;
@@ -39,7 +39,7 @@ std::vector<client::MetricSeries> whileTraining(std::vector<client::MetricSeries
         kept.name = series.name;
         for (std::size_t i = 0; i < series.steps.size(); ++i) {
             if (client::scenePhase(static_cast<double>(series.steps[i]) / 5) ==
-                client::Phase::kTraining) {
+                values::Phase::kTraining) {
                 kept.steps.push_back(series.steps[i]);
                 kept.timesMs.push_back(series.timesMs[i]);
                 kept.values.push_back(series.values[i]);
@@ -104,7 +104,7 @@ class Stage {
 
  private:
     void addNodes(std::int64_t now) {
-        std::vector<client::NodeInfo> infos;
+        std::vector<values::NodeInfo> infos;
         for (int i = 0; i < scene_.numNodes; ++i) {
             const std::string number = (i < 9 ? "0" : "") + std::to_string(i + 1);
             infos.push_back(client::sceneNode(
@@ -147,7 +147,7 @@ class Stage {
     // What a watcher of the last minutes would have seen.
     void replay(std::int64_t now) {
         for (int back = 60; back >= 0; --back) {
-            for (const client::NodeInfo& node : nodes_) {
+            for (const values::NodeInfo& node : nodes_) {
                 page_->nodes().addSample(client::sceneSample(node, now - back * 1'000),
                                          now - back * 1'000);
             }
@@ -177,7 +177,7 @@ class Stage {
 
     Scene scene_;
     client::FakeDaemon daemon_;
-    std::vector<client::NodeInfo> nodes_;
+    std::vector<values::NodeInfo> nodes_;
     std::vector<RunSummary> runs_;
     DaemonBridge bridge_{
         [this](const std::string& address) { return daemon_.makeClient(address); }};

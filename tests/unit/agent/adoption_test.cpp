@@ -4,9 +4,9 @@
 namespace millrace::agent {
 namespace {
 
-using runs::RunState;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using values::RunState;
 
 class AdoptionTest : public AgentTest {
  protected:

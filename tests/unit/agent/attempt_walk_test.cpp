@@ -15,7 +15,7 @@ class AttemptWalkTest : public AgentTest {
         controller->drain();
     }
     std::string key() const { return strCat(id, ".a", record(id).attempt); }
-    bool isEnded() const { return runs::isTerminal(record(id).state); }
+    bool isEnded() const { return values::isEnded(record(id).state); }
     engines::State* gang() {
         const auto found = engine.states.find(key());
         return found == engine.states.end() ? nullptr : &found->second;
@@ -103,7 +103,7 @@ class AttemptWalkTest : public AgentTest {
         }
     }
     /// A run, forty things that happen to it, and then quiet: what became of it.
-    runs::RunState walk(std::uint32_t seed) {
+    values::RunState walk(std::uint32_t seed) {
         random.seed(seed);
         seq_ = step_ = 0;
         id = submit(3);
@@ -133,8 +133,8 @@ class AttemptWalkTest : public AgentTest {
 TEST_F(AttemptWalkTest, AnythingInAnyOrderEndsInTheEnd) {
     for (std::uint32_t seed = 1; seed <= 40; ++seed) {
         SCOPED_TRACE(seed);
-        const runs::RunState end = walk(seed);
-        ASSERT_TRUE(runs::isTerminal(end)) << runs::textOf(end) << "\n" << history(id);
+        const values::RunState end = walk(seed);
+        ASSERT_TRUE(values::isEnded(end)) << values::nameOf(end) << "\n" << history(id);
         ASSERT_FALSE(HasFailure());
     }
 }

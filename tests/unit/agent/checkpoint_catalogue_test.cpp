@@ -52,7 +52,7 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
         file.seekp(500);
         file << "\xff\xfe";
     }
-    Survey survey(std::int64_t fromStep = runs::kFromLast) {
+    Survey survey(std::int64_t fromStep = values::kFromLast) {
         return catalogue().survey({id, "stream", fromStep, 3}, {});
     }
     CheckpointCatalogue catalogue() { return {*store, directory.file("runs")}; }
@@ -132,7 +132,7 @@ TEST_F(CheckpointCatalogueTest, ARunWhoseCheckpointsAreGoneDoesNotBeginAtZero) {
     const Survey found = survey();
     EXPECT_TRUE(absl::IsFailedPrecondition(found.status));
     EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("is not there"));
-    EXPECT_TRUE(survey(runs::kFromStart).status.ok()) << "on the user's word it does";
+    EXPECT_TRUE(survey(values::kFromStart).status.ok()) << "on the user's word it does";
 }
 
 TEST_F(CheckpointCatalogueTest, ARunThatNeverHadOneBeginsAtZero) {
@@ -264,7 +264,7 @@ TEST_F(CheckpointCatalogueTest, AKilledWritersPieceIsRemoved) {
 TEST_F(CheckpointCatalogueTest, ASurveyThatIsCalledOffChangesNothing) {
     tell(100);
     const Survey found =
-        catalogue().survey({id, "stream", runs::kFromLast, 3}, {[] { return true; }, nullptr});
+        catalogue().survey({id, "stream", values::kFromLast, 3}, {[] { return true; }, nullptr});
     EXPECT_TRUE(absl::IsCancelled(found.status));
     EXPECT_THAT(live(), ElementsAre(100));
 }

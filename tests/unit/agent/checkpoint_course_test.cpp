@@ -4,9 +4,9 @@
 namespace millrace::agent {
 namespace {
 
-using runs::RunState;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using values::RunState;
 
 class CheckpointCourseTest : public AgentTest {
  protected:
@@ -43,8 +43,8 @@ TEST_F(CheckpointCourseTest, ARunWhoseCheckpointsAreGoneStopsAndKeepsItsMetrics)
     EXPECT_EQ(record(id).attempt, 1);
     EXPECT_THAT(record(id).exitReason, HasSubstr("--from-start"));
     EXPECT_EQ(store->metrics(id, "loss")->points.size(), 1u);
-    ASSERT_TRUE(absl::IsFailedPrecondition(service->resume(id, runs::kFromLast).status()));
-    ASSERT_TRUE(service->resume(id, runs::kFromStart).ok());
+    ASSERT_TRUE(absl::IsFailedPrecondition(service->resume(id, values::kFromLast).status()));
+    ASSERT_TRUE(service->resume(id, values::kFromStart).ok());
     controller->drain();
     EXPECT_EQ(record(id).attempt, 2);
     EXPECT_EQ(resumeOf(id, 2), "");
@@ -126,7 +126,7 @@ TEST_F(CheckpointCourseTest, AKilledDaemonBetweenAttemptAndCutLeavesNoOtherCours
 TEST_F(CheckpointCourseTest, AResumeOfARunWithoutACheckpointIsRefusedWithTheWayToGoOn) {
     const std::string id = started(0);
     kill(id);
-    const Status refused = service->resume(id, runs::kFromLast).status();
+    const Status refused = service->resume(id, values::kFromLast).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(refused));
     EXPECT_THAT(std::string(messageOf(refused)), HasSubstr("has no checkpoint"));
     EXPECT_THAT(std::string(messageOf(refused)), HasSubstr("--from-start"));
@@ -137,7 +137,7 @@ TEST_F(CheckpointCourseTest, FromTheStartSetsEveryCheckpointAsideOnceItWorks) {
     const std::string id = started(0);
     checkpoint(id, 2, 50);
     kill(id);
-    ASSERT_TRUE(service->resume(id, runs::kFromStart).ok());
+    ASSERT_TRUE(service->resume(id, values::kFromStart).ok());
     makeController();
     ASSERT_TRUE(controller->recover().ok());
     controller->drain();

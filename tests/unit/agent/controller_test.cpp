@@ -5,9 +5,9 @@
 namespace millrace::agent {
 namespace {
 
-using runs::RunState;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using values::RunState;
 
 TEST_F(AgentTest, ASubmittedRunIsStartedWithItsJob) {
     const std::string id = submit();
@@ -225,7 +225,7 @@ TEST_F(AgentTest, OnlyRestartsByItselfAreCounted) {
     ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(15)).ok());
     leave(id, 2);
     endGang(id, 2, kExitStopped);
-    ASSERT_TRUE(service->resume(id, runs::kFromStart).ok());
+    ASSERT_TRUE(service->resume(id, values::kFromStart).ok());
     controller->drain();
     EXPECT_EQ(record(id).attempt, 3);
     EXPECT_EQ(record(id).restarts, 1);
@@ -528,7 +528,7 @@ TEST_F(AgentTest, InitFromNamesAnotherRunsCheckpoint) {
 TEST_F(AgentTest, DownStopsAllAndStartsNothingMore) {
     const std::string first = submit(), second = submit();
     hello(first);
-    const DownReport report = controller->down(std::chrono::seconds(1)).value();
+    const values::DownReport report = controller->down(std::chrono::seconds(1)).value();
     EXPECT_EQ(report.runsStopped, 1);
     EXPECT_EQ(report.runsQueued, 1);
     leave(first);

@@ -173,7 +173,7 @@ class AgentTest : public ::testing::Test {
     }
     std::string history(const std::string& id) const {
         std::string text;
-        for (const RunEvent& event : RunDirectory(root + "/runs", id).readEvents()) {
+        for (const values::RunEvent& event : RunDirectory(root + "/runs", id).readEvents()) {
             text += event.text + "\n";
         }
         return text;

@@ -166,11 +166,11 @@ TEST_F(AgentTest, ADownThatIsGivenUpSaysSoAndTheNextDaemonKeepsItsGrace) {
     const std::string id = submit();
     hello(id);
     controller->start();
-    Result<DownReport> report = DownReport{};
+    Result<values::DownReport> report = values::DownReport{};
     {
         const std::jthread down([&] { report = controller->down(std::chrono::hours(1)); });
         ASSERT_TRUE(millrace::test::eventually([&] {
-            return controller->isGoingDown() && record(id).state == runs::RunState::kStopping;
+            return controller->isGoingDown() && record(id).state == values::RunState::kStopping;
         }));
         controller->giveUpDown();
     }

@@ -20,7 +20,7 @@ class LogReaderTest : public AgentTest {
     }
     std::vector<std::string> texts(const LogPage& page) {
         std::vector<std::string> all;
-        for (const LogLine& line : page.lines) {
+        for (const values::LogLine& line : page.lines) {
             all.push_back(line.text);
         }
         return all;
@@ -99,7 +99,7 @@ TEST_F(LogReaderTest, ATurnIsBoundedAlsoWhereNothingIsWanted) {
     write(1, "feed", bulk + at(51, "e 2026-03-01T12:00:51.000Z error feed: the end"));
     for (const std::size_t tail : {std::size_t{0}, std::size_t{3}}) {
         LogQuery query;
-        query.minLevel = LogLevel::kError;
+        query.minLevel = values::LogLevel::kError;
         query.tailLines = tail;
         LogReader reader = open(query);
         LogPage page = reader.next(100);
@@ -155,10 +155,10 @@ TEST_F(LogReaderTest, LevelsAreReadFromStructuredLines) {
           at(1, "e 2026-03-01T12:00:01.000Z warn feed: slow ms=5") +
               at(2, "e 2026-03-01T12:00:02.000Z info feed: fine") + at(3, "o plain"));
     LogQuery query;
-    query.minLevel = LogLevel::kWarn;
+    query.minLevel = values::LogLevel::kWarn;
     const LogPage page = open(query).next(100);
     EXPECT_THAT(texts(page), ElementsAre("feed: slow ms=5", "plain"));
-    EXPECT_EQ(page.lines[0].level, LogLevel::kWarn);
+    EXPECT_EQ(page.lines[0].level, values::LogLevel::kWarn);
 }
 
 TEST_F(LogReaderTest, WorkersAndAttemptsCanBeChosen) {

@@ -153,7 +153,7 @@ TEST_F(AgentTest, ADirectoryRemembersEventsDoneAndSubmit) {
     directory.addEvent({1'700'000'001'000, "ended"});
     EXPECT_EQ(directory.readDone(1)["rank0"]["step"], 5);
     EXPECT_EQ(directory.readSubmitFacts().gitBranch, "main");
-    EXPECT_EQ(directory.readEvents().at(1), (RunEvent{1'700'000'001'000, "ended"}));
+    EXPECT_EQ(directory.readEvents().at(1), (values::RunEvent{1'700'000'001'000, "ended"}));
     EXPECT_THAT(directory.paths().attempts(), ElementsAre(1, 12));
 }
 
@@ -198,7 +198,7 @@ TEST(LiveTable, SubscribersHearOfChangesOnly) {
     int calls = 0;
     {
         const auto subscription = table.subscribe([&] { ++calls; });
-        LiveRun run;
+        values::RunLive run;
         run.queuedReason = "behind 1 run";
         table.set("r-a", run);
         table.set("r-a", run);

@@ -60,7 +60,7 @@ TEST_F(AgentTest, ASubmitThatFailsHalfWayLeavesNothing) {
     EXPECT_FALSE(again->wasKnown);
     EXPECT_EQ(again->runs.size(), 3u);
     controller->drain();
-    EXPECT_EQ(record(again->runs[0].id).state, runs::RunState::kStarting);
+    EXPECT_EQ(record(again->runs[0].id).state, values::RunState::kStarting);
 }
 
 TEST_F(AgentTest, AGroupThatIsThereInPartIsMadeWholeByARetry) {
@@ -83,10 +83,10 @@ TEST_F(AgentTest, WhatIsQueuedInTheStoreIsStartedAndStoppedWithoutAnotherList) {
     makeController();
     const std::string first = outcome.runs[0].id, second = outcome.runs[1].id;
     ASSERT_TRUE(service->stop(second, "no", std::chrono::seconds(1)).ok());
-    EXPECT_EQ(record(second).state, runs::RunState::kCancelled);
+    EXPECT_EQ(record(second).state, values::RunState::kCancelled);
     controller->queueChanged();
     controller->drain();
-    EXPECT_EQ(record(first).state, runs::RunState::kStarting);
+    EXPECT_EQ(record(first).state, values::RunState::kStarting);
 }
 
 TEST_F(AgentTest, ARunThatCannotBeReadKeepsItsStateAndOthersAreTakenOver) {
@@ -101,8 +101,8 @@ TEST_F(AgentTest, ARunThatCannotBeReadKeepsItsStateAndOthersAreTakenOver) {
     EXPECT_THAT(controller->warnings(), ::testing::Contains(HasSubstr(damaged)));
     runs::RunQuery query;
     query.filter = strCat("id = '", damaged, "'");
-    EXPECT_EQ(store->list(query)->runs.at(0).state, runs::RunState::kStarting);
-    EXPECT_EQ(record(other).state, runs::RunState::kStarting) << "there is room for it";
+    EXPECT_EQ(store->list(query)->runs.at(0).state, values::RunState::kStarting);
+    EXPECT_EQ(record(other).state, values::RunState::kStarting) << "there is room for it";
     sql(strCat("UPDATE run_document SET text = '{}' WHERE kind = 'packages'"));
     clock.advanceMs(11'000);
     controller->drain();
@@ -246,12 +246,12 @@ TEST_F(AgentTest, AWatchTellsWhatThereIsThenWhatChanges) {
     hello(id);
     changes = watch->next().value();
     ASSERT_EQ(changes.runs.size(), 1u);
-    EXPECT_EQ(changes.runs[0].state, runs::RunState::kRunning);
+    EXPECT_EQ(changes.runs[0].state, values::RunState::kRunning);
     say(id, 1, rank::Done{1, 1, "", {}, {}});
     leave(id);
     endGang(id, 1, 0);
     changes = watch->next().value();
-    EXPECT_EQ(changes.runs.at(0).state, runs::RunState::kFinished);
+    EXPECT_EQ(changes.runs.at(0).state, values::RunState::kFinished);
     EXPECT_TRUE(changes.isEnd);
 }
 

@@ -370,7 +370,7 @@ TEST_F(AgentTest, ARunWhoseRankStandsStillSaysSoInItsHistoryAndItsSummary) {
     EXPECT_THAT(run.trouble, HasSubstr("rank0 stands still after step 5"));
     EXPECT_GT(run.standsSinceMs, 0);
     const auto events = service->get(id)->events;
-    EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const RunEvent& event) {
+    EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const values::RunEvent& event) {
         return event.text.find("rank0 stands still after step 5") != std::string::npos;
     }));
     door(id)->listener.onLine(1, alive, {0, 1, rank::Alive{}});

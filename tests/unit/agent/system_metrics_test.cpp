@@ -41,7 +41,7 @@ TEST(SystemMetrics, AFigureThatIsNotKnownIsAbsentAndOtherRunsWorkersAreNotNamed)
     EXPECT_EQ(values, expected);
     EXPECT_TRUE(summaries.empty()) << "one rank is no crowd";
     for (const auto& [name, value] : values) {
-        EXPECT_TRUE(runs::isSystemMetric(name)) << name;
+        EXPECT_TRUE(values::isSystemMetric(name)) << name;
     }
 }
 

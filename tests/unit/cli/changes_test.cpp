@@ -6,10 +6,10 @@
 namespace millrace::cli {
 namespace {
 
-using client::RunState;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using values::RunState;
 
 TEST_F(CommandsTest, StopAndRmTryEveryRunAndReportTheFirstError) {
     fake.runs[0].summary.state = RunState::kRunning;
@@ -25,7 +25,7 @@ TEST_F(CommandsTest, StopAndRmTryEveryRunAndReportTheFirstError) {
 }
 
 TEST_F(CommandsTest, ARunThatGoesOnSaysWhatItWaitsFor) {
-    client::RunSummary& one = fake.runs[0].summary;
+    values::RunSummary& one = fake.runs[0].summary;
     one.state = RunState::kRunning;
     one.queuedReason = "its workers cannot be asked for: no answer; trying again";
     EXPECT_EQ(run({"ls", "--columns", "id,reason"}), kExitOk);

@@ -16,10 +16,10 @@ namespace {
 
 using client::aDetail;
 using client::aRun;
-using client::RunState;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using values::RunState;
 
 TEST_F(CommandsTest, LsShowsRunsAsATable) {
     EXPECT_EQ(run({"ls"}), kExitOk) << err.str();
@@ -145,7 +145,7 @@ TEST_F(CommandsTest, CompareSetsRunsSideBySide) {
 
 // Of a daemon that keeps no best values: they are read from the series.
 TEST_F(CommandsTest, CompareShowsBestAndLastWithTheirSteps) {
-    for (client::RunDetail& one : fake.runs) {
+    for (values::RunDetail& one : fake.runs) {
         one.summary.bestMetrics.clear();
     }
     fake.onMetricRange =
@@ -202,7 +202,7 @@ TEST_F(CommandsTest, LsShowsTheBestValueBesideTheLastWithTheirSteps) {
 }
 
 TEST_F(CommandsTest, ARunThatStandsStillSaysSoInLsAndShow) {
-    client::RunSummary& summary = fake.runs[0].summary;
+    values::RunSummary& summary = fake.runs[0].summary;
     summary.state = RunState::kRunning;
     summary.exitReason.clear();
     summary.trouble = "rank0 stands still after step 240: its process is stopped (SIGSTOP)";
@@ -222,7 +222,7 @@ TEST_F(CommandsTest, ARunThatStandsStillSaysSoInLsAndShow) {
 }
 
 TEST_F(CommandsTest, AFailedCheckpointStandsInLsOfARunThatGoesOn) {
-    client::RunSummary& summary = fake.runs[0].summary;
+    values::RunSummary& summary = fake.runs[0].summary;
     summary.state = RunState::kRunning;
     summary.trouble = "rank0: the checkpoint of step 40 was not written: disk full";
     EXPECT_EQ(run({"ls", "--columns", "id,state,reason"}), kExitOk) << err.str();
@@ -257,7 +257,7 @@ TEST_F(CommandsTest, ARunThatHasEndedHasTheMeanOfItsSteps) {
     EXPECT_THAT(out.str(), HasSubstr("50,000, the mean of its steps"));
     EXPECT_EQ(run({"ls", "--json"}), kExitOk);
     EXPECT_EQ(json()["runs"][0]["mean_samples_per_second"], 50'000);
-    for (client::RunDetail& one : fake.runs) {
+    for (values::RunDetail& one : fake.runs) {
         one.summary.meanRate.reset();
     }
     EXPECT_EQ(run({"ls", "--columns", "id,rate"}), kExitOk);
@@ -265,17 +265,17 @@ TEST_F(CommandsTest, ARunThatHasEndedHasTheMeanOfItsSteps) {
 }
 
 TEST_F(CommandsTest, TheRateOfARunThatGoesOnSaysHowOldItIs) {
-    client::RunSummary& going = fake.runs[0].summary;
+    values::RunSummary& going = fake.runs[0].summary;
     going.state = RunState::kRunning;
     going.endedMs = 0;
-    for (client::MetricPoint& point : going.latestMetrics) {
+    for (values::RunFigure& point : going.latestMetrics) {
         point.timeMs = clock.wallMs() - 123'000;
     }
     EXPECT_EQ(run({"ls", "--columns", "id,rate"}), kExitOk);
     EXPECT_THAT(out.str(), ::testing::ContainsRegex("42,100, 2:0[3-9] old"));
     EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
     EXPECT_THAT(out.str(), ::testing::ContainsRegex("42,100, 2:0[3-9] old"));
-    for (client::MetricPoint& point : going.latestMetrics) {
+    for (values::RunFigure& point : going.latestMetrics) {
         point.timeMs = clock.wallMs() - 1'000;
     }
     EXPECT_EQ(run({"ls", "--columns", "id,rate"}), kExitOk);
@@ -297,7 +297,7 @@ TEST_F(CommandsTest, TheBestOfThousandsOfRunsIsListedWithoutReadingOne) {
 }
 
 TEST_F(CommandsTest, AFigureOfARunWithOneHeadStandsOnce) {
-    for (client::RunDetail& one : fake.runs) {
+    for (values::RunDetail& one : fake.runs) {
         one.summary.latestMetrics.insert(one.summary.latestMetrics.begin(),
                                          {"eval.liked.auc", 0.7934, 390, 0, 1});
     }
@@ -308,7 +308,7 @@ TEST_F(CommandsTest, AFigureOfARunWithOneHeadStandsOnce) {
 
 TEST_F(CommandsTest, StopWaitReturnsWhenTheRunsHaveEnded) {
     fake.runs[0].summary.state = RunState::kCancelled;
-    fake.runScripts = {{{client::RunUpdate{fake.runs[0].summary, false, false}}}};
+    fake.runScripts = {{{values::RunUpdate{fake.runs[0].summary, false, false}}}};
     EXPECT_EQ(run({"stop", "r-abc23", "--wait", "--json"}), kExitOk) << err.str();
     EXPECT_EQ(json()["runs"][0]["state"], "cancelled");
 }
@@ -391,7 +391,7 @@ TEST_F(CommandsTest, RunSendsWhatWasAskedFor) {
                    "team=ads", "--project", "p", "--detach"}),
               kExitOk)
         << err.str();
-    const client::SubmitRequest& request = fake.submits.back();
+    const values::SubmitRequest& request = fake.submits.back();
     EXPECT_THAT(request.variations, ElementsAre("keep-30"));
     EXPECT_TRUE(request.withoutBase);
     EXPECT_THAT(request.sets, ElementsAre("batch.seed=9"));
@@ -404,10 +404,10 @@ TEST_F(CommandsTest, RunSendsWhatWasAskedFor) {
 }
 
 TEST_F(CommandsTest, WatchJsonIsOneObjectALineAndEndsWithTheEnd) {
-    const client::RunSummary going = aRun("r-abc23", "", RunState::kRunning);
+    const values::RunSummary going = aRun("r-abc23", "", RunState::kRunning);
     fake.submitReply.runs = {aRun("r-abc23", "", RunState::kQueued)};
-    fake.runScripts = {{{client::RunUpdate{going, false, false},
-                         client::RunUpdate{aRun("r-abc23"), false, false}}}};
+    fake.runScripts = {{{values::RunUpdate{going, false, false},
+                         values::RunUpdate{aRun("r-abc23"), false, false}}}};
     fake.metricScripts = {{{client::chunkOf({{"loss", 0.5, 1, 5, 0}}, true)}}};
     EXPECT_EQ(run({"run", spec(), "--watch", "--json"}), kExitOk) << err.str();
     const std::vector<Json> lines = jsonLines();
@@ -432,22 +432,22 @@ TEST_F(CommandsTest, WaitTellsFailedAndCancelledApart) {
                                       {RunState::kCancelled, kExitCancelled}}) {
         fake.runs[0].summary.state = state;
         fake.runs[0].summary.exitReason = "rank0 ended by SIGKILL";
-        fake.runScripts = {{{client::RunUpdate{fake.runs[0].summary, false, false}}}};
+        fake.runScripts = {{{values::RunUpdate{fake.runs[0].summary, false, false}}}};
         EXPECT_EQ(run({"wait", "r-abc23"}), code);
     }
     EXPECT_THAT(out.str(), HasSubstr("cancelled: rank0 ended by SIGKILL"));
 }
 
 TEST_F(CommandsTest, WaitJsonIsOneDocument) {
-    fake.runScripts = {{{client::RunUpdate{aRun("r-abc23"), false, false}}}};
+    fake.runScripts = {{{values::RunUpdate{aRun("r-abc23"), false, false}}}};
     EXPECT_EQ(run({"wait", "r-abc23", "--json"}), kExitOk);
     EXPECT_EQ(json()["runs"][0]["state"], "finished");
 }
 
 TEST_F(CommandsTest, PlainWatchPrintsStatesEvaluationsAndTheResult) {
     fake.submitReply.runs = {aRun("r-abc23", "", RunState::kQueued)};
-    fake.runScripts = {{{client::RunUpdate{aRun("r-abc23", "", RunState::kRunning), false, false},
-                         client::RunUpdate{aRun("r-abc23"), false, false}}}};
+    fake.runScripts = {{{values::RunUpdate{aRun("r-abc23", "", RunState::kRunning), false, false},
+                         values::RunUpdate{aRun("r-abc23"), false, false}}}};
     fake.metricScripts = {{{client::chunkOf({{"eval.auc", 0.79, 100, 5, 0}}, true)}}};
     EXPECT_EQ(run({"run", spec(), "--watch", "--plain"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("running"));
@@ -457,10 +457,10 @@ TEST_F(CommandsTest, PlainWatchPrintsStatesEvaluationsAndTheResult) {
 }
 
 TEST_F(CommandsTest, LogsAreCleanedForTheTerminalAndExactInJson) {
-    client::LogLine line{1'700'000'000'000, "rank0", "a\x1b[2Jb", true, 1};
+    values::LogLine line{1'700'000'000'000, "rank0", "a\x1b[2Jb", true, 1};
     line.rank = 0;
-    fake.logScripts = {{{client::LogChunk{{line}, "c", true, 0}}},
-                       {{client::LogChunk{{line}, "c", true, 0}}}};
+    fake.logScripts = {{{values::LogChunk{{line}, "c", true, 0}}},
+                       {{values::LogChunk{{line}, "c", true, 0}}}};
     EXPECT_EQ(run({"logs", "r-abc23", "--tail", "5", "--worker", "rank0"}), kExitOk);
     EXPECT_EQ(out.str(), "2023-11-14T22:13:20.000Z rank0  a?[2Jb\n");
     EXPECT_EQ(fake.logRequests().front().tailLines, 5);
@@ -472,16 +472,16 @@ TEST_F(CommandsTest, LogsAreCleanedForTheTerminalAndExactInJson) {
 }
 
 TEST_F(CommandsTest, TopOncePrintsAPictureAndJsonItsFigures) {
-    client::NodeInfo node;
+    values::NodeInfo node;
     node.name = "node-a";
     node.cores = 2;
     fake.nodeInfos = {node};
-    client::NodeSample sample;
+    values::NodeSample sample;
     sample.node = "node-a";
     sample.cpuPercent = 43;
     fake.sampleScripts = {{{sample}, true}, {{sample}, true}};
-    fake.runScripts = {{{client::RunUpdate{aRun("r-abc23"), false, false}}, true},
-                       {{client::RunUpdate{aRun("r-abc23"), false, false}}, true}};
+    fake.runScripts = {{{values::RunUpdate{aRun("r-abc23"), false, false}}, true},
+                       {{values::RunUpdate{aRun("r-abc23"), false, false}}, true}};
     EXPECT_EQ(run({"top", "--once"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("node-a"));
     EXPECT_THAT(out.str(), HasSubstr("no GPU"));

@@ -18,7 +18,7 @@ using ::testing::Not;
 class LinePrinterTest : public testing::Test {
  protected:
     LinePrinterTest() {
-        client::NodeInfo& node = model_.nodes["node-a"].info;
+        values::NodeInfo& node = model_.nodes["node-a"].info;
         node.name = "node-a";
         node.cores = 2;
         node.gpuNote = "no NVIDIA driver";
@@ -29,7 +29,7 @@ class LinePrinterTest : public testing::Test {
     }
     void takeProgress(std::int64_t step) {
         clock_.advanceMs(2'500);
-        client::RunSummary run = aRun("r-abc23", "", client::RunState::kRunning);
+        values::RunSummary run = aRun("r-abc23", "", values::RunState::kRunning);
         run.progress.step = step;
         run.progress.timeMs = clock_.wallMs();
         run.progress.busyMs = 99.0 * static_cast<double>(step);
@@ -37,11 +37,11 @@ class LinePrinterTest : public testing::Test {
         take(session::RunChanged{run});
     }
     void takeSample(bool hasGpu) {
-        client::NodeSample sample;
+        values::NodeSample sample;
         sample.node = "node-a";
         sample.cpuPercent = 43;
         if (hasGpu) {
-            sample.gpus = {client::GpuSample{0, 83}};
+            sample.gpus = {values::GpuSample{0, 83}};
         }
         take(session::NodeSampled{sample});
     }
@@ -83,7 +83,7 @@ TEST_F(LinePrinterTest, ProgressTellsCpuAndWhereThereIsOneGpu) {
 }
 
 TEST_F(LinePrinterTest, WhatARunWaitsForBetweenItsAttemptsIsToldOnce) {
-    client::RunSummary run = aRun("r-abc23", "", client::RunState::kRunning);
+    values::RunSummary run = aRun("r-abc23", "", values::RunState::kRunning);
     run.queuedReason = "reads its checkpoints";
     take(session::RunChanged{run});
     EXPECT_THAT(out_.str(), HasSubstr("running: reads its checkpoints\n"));

@@ -141,8 +141,8 @@ TEST_F(GrpcClientTest, ASocketInADeepDirectoryIsReached) {
     const FakeDaemon daemon(path_);
     const auto run = client_->get("r-abc23");
     ASSERT_TRUE(run.ok()) << run.status();
-    EXPECT_EQ(run->summary.state, RunState::kRunning);
-    EXPECT_EQ(run->summary.progress.phase, Phase::kEvaluating);
+    EXPECT_EQ(run->summary.state, values::RunState::kRunning);
+    EXPECT_EQ(run->summary.progress.phase, values::Phase::kEvaluating);
     EXPECT_EQ(run->weightsHash, "beef");
     EXPECT_FALSE(run->receipt->json.empty());
     ASSERT_EQ(run->receipt->steps.size(), 1U);
@@ -185,11 +185,11 @@ TEST_F(GrpcClientTest, BytesThatAreNoTextAreRefusedBeforeTheyAreSent) {
     const Status note = client_->setNote("r-abc23", "ok\ncaf\xe9").status();
     EXPECT_TRUE(absl::IsInvalidArgument(note)) << note;
     EXPECT_THAT(std::string(messageOf(note)), HasSubstr("note, line 2, character 4: byte 0xe9"));
-    CheckRequest check;
+    values::CheckRequest check;
     check.spec.text = "a: \xff";
     EXPECT_THAT(std::string(messageOf(client_->check(check).status())),
                 HasSubstr("spec text, line 1"));
-    SubmitRequest submit;
+    values::SubmitRequest submit;
     submit.tags["team"] = "\xc3";
     EXPECT_THAT(std::string(messageOf(client_->submit(submit).status())),
                 HasSubstr("value, line 1"));
@@ -228,7 +228,7 @@ TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
     std::vector<std::int64_t> lines;
     int ends = 0;
     const auto stream =
-        client_->watchMetrics({"r-abc23", {1, 41}}, {[&](MetricChunk chunk) {
+        client_->watchMetrics({"r-abc23", {1, 41}}, {[&](values::MetricChunk chunk) {
                                                          MutexLock lock(mutex);
                                                          lines.push_back(chunk.lines.at(0).number);
                                                      },
@@ -263,7 +263,7 @@ TEST_F(GrpcClientTest, CancellingEndsTheCallsUnderWayAndRefusesThoseThatCome) {
 TEST_F(GrpcClientTest, DroppingAnEndlessStreamEndsItAndNoCallbackFollows) {
     const FakeDaemon daemon(path_);
     std::atomic<int> calls{0}, ends{0};
-    auto stream = client_->watchMetrics({"endless"}, {[&](MetricChunk) { ++calls; },
+    auto stream = client_->watchMetrics({"endless"}, {[&](values::MetricChunk) { ++calls; },
                                                       [&](const Status& status) {
                                                           EXPECT_EQ(status.code(),
                                                                     absl::StatusCode::kCancelled);
@@ -278,7 +278,7 @@ TEST_F(GrpcClientTest, AStreamWithoutADaemonEndsWithTheSameSentence) {
     Status ended;
     {
         const auto stream = client_->watchRuns(
-            {}, {[](RunUpdate) {}, [&](const Status& status) { ended = status; }});
+            {}, {[](values::RunUpdate) {}, [&](const Status& status) { ended = status; }});
     }
     EXPECT_EQ(ended.code(), absl::StatusCode::kUnavailable);
 }

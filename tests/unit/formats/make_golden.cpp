@@ -53,7 +53,7 @@ Status fillStore(const std::string& path) {
     batch.metrics.push_back({1, 1, 0, 1'024, clock.wallMs(), {{"loss", 0.5}}});
     batch.metrics.push_back({2, 2, 0, 2'048, clock.wallMs() + 100, {{"loss", 0.25}}});
     RETURN_IF_ERROR(store->commitLines(batch).status());
-    return store->setState(id, {runs::RunState::kFinished, "", 1});
+    return store->setState(id, {values::RunState::kFinished, "", 1});
 }
 
 // One file, as small as it gets.

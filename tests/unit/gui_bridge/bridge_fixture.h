@@ -29,7 +29,7 @@ class BridgeTest : public testing::Test {
         if (delta.isReset) {
             runs.clear();
         }
-        for (const client::RunSummary& run : delta.changed) {
+        for (const values::RunSummary& run : delta.changed) {
             runs[run.id] = run;
         }
         for (const std::string& id : delta.removed) {
@@ -52,18 +52,18 @@ class BridgeTest : public testing::Test {
             return !QTest::qWaitFor([&] { return bridge->numDeliveries() > before; }, 150);
         });
     }
-    static client::RunSummary running(const std::string& id) {
-        client::RunSummary run;
+    static values::RunSummary running(const std::string& id) {
+        values::RunSummary run;
         run.id = id;
         run.name = "movielens-dlrm";
-        run.state = client::RunState::kRunning;
+        run.state = values::RunState::kRunning;
         run.createdMs = 1'800'000'000'000;
         run.params = {{"model.type", "dlrm"}};
         return run;
     }
-    static std::vector<client::MetricPoint> losses(std::int64_t from, std::int64_t to,
-                                                   int attempt = 1) {
-        std::vector<client::MetricPoint> points;
+    static std::vector<values::RunFigure> losses(std::int64_t from, std::int64_t to,
+                                                 int attempt = 1) {
+        std::vector<values::RunFigure> points;
         for (std::int64_t step = from; step <= to; ++step) {
             points.push_back({"loss", 1.0 / static_cast<double>(step), step, step * 100, 0,
                               step * 256, attempt});
@@ -73,7 +73,7 @@ class BridgeTest : public testing::Test {
 
     client::FakeDaemon daemon;
     std::vector<RunsDelta> deltas;
-    std::map<std::string, client::RunSummary> runs;
+    std::map<std::string, values::RunSummary> runs;
     bool isComplete = false;
     std::unique_ptr<DaemonBridge> bridge = std::make_unique<DaemonBridge>(
         [this](const std::string& address) { return daemon.makeClient(address); });

@@ -7,9 +7,9 @@
 namespace millrace::gui {
 namespace {
 
-using client::LogLine;
-using client::MetricPoint;
-using client::RunState;
+using values::LogLine;
+using values::RunFigure;
+using values::RunState;
 
 class BridgeLiveTest : public BridgeTest {
  protected:
@@ -46,7 +46,7 @@ class BridgeLiveTest : public BridgeTest {
     }
     std::vector<std::int64_t> steps(const std::string& run, const std::string& name = "loss") {
         std::vector<std::int64_t> all;
-        for (const MetricPoint& point : points[run]) {
+        for (const RunFigure& point : points[run]) {
             if (point.name == name) {
                 all.push_back(point.step);
             }
@@ -68,7 +68,7 @@ class BridgeLiveTest : public BridgeTest {
         return all;
     }
 
-    std::map<std::string, std::vector<MetricPoint>> points;
+    std::map<std::string, std::vector<RunFigure>> points;
     std::vector<LogLine> lines;
     std::uint64_t numDropped = 0;
     std::size_t mostLines = 0;

@@ -6,8 +6,8 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
 using ::testing::ElementsAre;
+using values::RunState;
 
 class BridgeRequestsTest : public BridgeTest {
  protected:
@@ -16,7 +16,7 @@ class BridgeRequestsTest : public BridgeTest {
     void askFilter(const std::string& filter, QObject* context, const std::string& slot = "") {
         bridge->parseFilter(
             filter, context,
-            [this](Result<client::FilterCheck> reply) {
+            [this](Result<values::FilterCheck> reply) {
                 answers.push_back(reply.ok() ? reply->message
                                              : std::string(messageOf(reply.status())));
             },
@@ -24,7 +24,7 @@ class BridgeRequestsTest : public BridgeTest {
     }
     void SetUp() override {
         daemon.onParseFilter = [](const std::string& filter) {
-            return client::FilterCheck{true, filter, 0};
+            return values::FilterCheck{true, filter, 0};
         };
         daemon.addRuns(3);
         ASSERT_TRUE(connectAndWait());
@@ -35,7 +35,7 @@ class BridgeRequestsTest : public BridgeTest {
 TEST_F(BridgeRequestsTest, AnAnswerArrivesOnTheGuiThreadAfterTheRequestReturned) {
     const Qt::HANDLE here = QThread::currentThreadId();
     bool isHere = false;
-    bridge->get("r-00001", &*bridge, [&](Result<client::RunDetail> reply) {
+    bridge->get("r-00001", &*bridge, [&](Result<values::RunDetail> reply) {
         isHere = QThread::currentThreadId() == here && reply.ok() && reply->summary.id == "r-00001";
     });
     EXPECT_FALSE(isHere);
@@ -46,7 +46,7 @@ TEST_F(BridgeRequestsTest, AnAnswerArrivesOnTheGuiThreadAfterTheRequestReturned)
 
 TEST_F(BridgeRequestsTest, AnErrorKeepsTheDaemonsSentence) {
     std::string sentence;
-    bridge->get("r-none", &*bridge, [&](Result<client::RunDetail> reply) {
+    bridge->get("r-none", &*bridge, [&](Result<values::RunDetail> reply) {
         sentence = std::string(messageOf(reply.status()));
     });
     ASSERT_TRUE(until([&] { return !sentence.empty(); }));
@@ -86,7 +86,7 @@ TEST_F(BridgeRequestsTest, WithSlowRequestsHangingTheOthersAreAnswered) {
     daemon.hang("check");
     int numChecked = 0;
     for (int i = 0; i < 10; ++i) {
-        bridge->check({}, &*bridge, [&](Result<client::CheckReply>) { ++numChecked; });
+        bridge->check({}, &*bridge, [&](Result<values::CheckReply>) { ++numChecked; });
     }
     ASSERT_TRUE(until([&] { return daemon.numHanging() == 4; }));
     askFilter("quick", &*bridge);
@@ -125,8 +125,8 @@ TEST_F(BridgeRequestsTest, TheBridgeEndsQuicklyWhileCallsHang) {
     for (const char* call : {"get", "check", "list", "handshake"}) {
         daemon.hang(call);
     }
-    bridge->get("r-00001", &*bridge, [](Result<client::RunDetail>) { FAIL(); });
-    bridge->check({}, &*bridge, [](Result<client::CheckReply>) { FAIL(); });
+    bridge->get("r-00001", &*bridge, [](Result<values::RunDetail>) { FAIL(); });
+    bridge->check({}, &*bridge, [](Result<values::CheckReply>) { FAIL(); });
     ASSERT_TRUE(until([&] { return daemon.numHanging() == 2; }));
     const auto start = std::chrono::steady_clock::now();
     bridge.reset();
@@ -145,7 +145,7 @@ TEST_F(BridgeRequestsTest, ASwitchIsQuickWhileTheHandshakeHangs) {
 TEST_F(BridgeRequestsTest, AnAnswerMayEndTheBridge) {
     bool isEnded = false;
     for (int i = 0; i < 5; ++i) {
-        bridge->get("r-00001", &*bridge, [&](Result<client::RunDetail>) {
+        bridge->get("r-00001", &*bridge, [&](Result<values::RunDetail>) {
             bridge.reset();
             isEnded = true;
         });
@@ -155,16 +155,16 @@ TEST_F(BridgeRequestsTest, AnAnswerMayEndTheBridge) {
 }
 
 TEST_F(BridgeRequestsTest, ASubmitHasAnOwnerAndAKey) {
-    client::SubmitRequest seen;
-    daemon.onSubmit = [&](const client::SubmitRequest& request) {
+    values::SubmitRequest seen;
+    daemon.onSubmit = [&](const values::SubmitRequest& request) {
         seen = request;
-        return client::SubmitReply{};
+        return values::SubmitReply{};
     };
     bool isDone = false;
-    client::SubmitRequest request;
+    values::SubmitRequest request;
     request.specText = "name: x";
     bridge->submit(request, &*bridge,
-                   [&](Result<client::SubmitReply> reply) { isDone = reply.ok(); });
+                   [&](Result<values::SubmitReply> reply) { isDone = reply.ok(); });
     ASSERT_TRUE(until([&] { return isDone; }));
     EXPECT_FALSE(seen.owner.empty());
     EXPECT_FALSE(seen.key.empty());
@@ -174,12 +174,12 @@ TEST_F(BridgeRequestsTest, ASubmitHasAnOwnerAndAKey) {
 TEST_F(BridgeRequestsTest, ChangesOfARunAnswerAndArriveInTheListToo) {
     std::string note;
     bridge->setNote("r-00001", "good one", &*bridge,
-                    [&](Result<client::RunSummary> run) { note = run.ok() ? run->note : "?"; });
+                    [&](Result<values::RunSummary> run) { note = run.ok() ? run->note : "?"; });
     ASSERT_TRUE(until([&] { return note == "good one"; }));
     EXPECT_TRUE(until([&] { return runs["r-00001"].note == "good one"; }));
-    bridge->setTags("r-00001", {{"team", "x"}}, {}, &*bridge, [](Result<client::RunSummary>) {});
+    bridge->setTags("r-00001", {{"team", "x"}}, {}, &*bridge, [](Result<values::RunSummary>) {});
     EXPECT_TRUE(until([&] { return runs["r-00001"].tags.contains("team"); }));
-    bridge->stop("r-00001", &*bridge, [](Result<client::RunSummary>) {});
+    bridge->stop("r-00001", &*bridge, [](Result<values::RunSummary>) {});
     EXPECT_TRUE(until([&] { return runs["r-00001"].state == RunState::kCancelled; }));
 }
 
@@ -200,7 +200,7 @@ TEST_F(BridgeRequestsTest, SpecFilesAreReadAndWrittenWithoutADaemon) {
     EXPECT_EQ(text, "name: x\n");
     EXPECT_THAT(wrong, testing::HasSubstr("spec.yaml-none"));
     std::string answer;
-    alone->get("r-1", &*alone, [&](Result<client::RunDetail> reply) {
+    alone->get("r-1", &*alone, [&](Result<values::RunDetail> reply) {
         answer = std::string(messageOf(reply.status()));
     });
     EXPECT_TRUE(until([&] { return answer == "no daemon is connected"; }));

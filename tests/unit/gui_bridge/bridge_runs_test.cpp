@@ -3,9 +3,9 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
 using session::LinkState;
 using ::testing::ElementsAre;
+using values::RunState;
 
 class BridgeRunsTest : public BridgeTest {};
 
@@ -42,7 +42,7 @@ TEST_F(BridgeRunsTest, ARunThatComesLaterGetsItsParameters) {
 
 TEST_F(BridgeRunsTest, AnOlderValueOfARunDoesNotReplaceANewerOne) {
     daemon.putRun(running("r-a"));
-    const client::RunSummary old = daemon.runs().front();
+    const values::RunSummary old = daemon.runs().front();
     ASSERT_TRUE(connectAndWait());
     daemon.setState("r-a", RunState::kFinished);
     daemon.tellOld(old);
@@ -126,10 +126,10 @@ TEST_F(BridgeRunsTest, ANewerProtocolIsRefusedInASentenceWithBothVersions) {
 }
 
 TEST_F(BridgeRunsTest, TheNewestSampleOfANodeIsDeliveredAndNodesAreKnown) {
-    daemon.setNodes({client::NodeInfo{"head"}});
-    std::vector<client::NodeSample> samples;
+    daemon.setNodes({values::NodeInfo{"head"}});
+    std::vector<values::NodeSample> samples;
     QObject::connect(&*bridge, &DaemonBridge::nodeSampled, &*bridge,
-                     [&](const client::NodeSample& sample) { samples.push_back(sample); });
+                     [&](const values::NodeSample& sample) { samples.push_back(sample); });
     ASSERT_TRUE(connectAndWait());
     ASSERT_EQ(bridge->nodes().size(), 1U);
     ASSERT_TRUE(until([&] { return daemon.numStreams("telemetry") == 1; }));
@@ -141,9 +141,9 @@ TEST_F(BridgeRunsTest, TheNewestSampleOfANodeIsDeliveredAndNodesAreKnown) {
 }
 
 TEST_F(BridgeRunsTest, ANodeThatJoinsLaterIsAskedFor) {
-    daemon.setNodes({client::NodeInfo{"head"}});
+    daemon.setNodes({values::NodeInfo{"head"}});
     ASSERT_TRUE(connectAndWait());
-    daemon.setNodes({client::NodeInfo{"head"}, client::NodeInfo{"second"}});
+    daemon.setNodes({values::NodeInfo{"head"}, values::NodeInfo{"second"}});
     ASSERT_TRUE(until([&] { return daemon.numStreams("telemetry") == 1; }));
     daemon.sample({"second", 1});
     EXPECT_TRUE(until([&] { return bridge->nodes().size() == 2; }));
@@ -171,7 +171,7 @@ TEST_F(BridgeRunsTest, ManyChangesOfARunAreAtMostTwentyDeliveriesASecond) {
     ASSERT_TRUE(connectAndWait());
     const std::uint64_t before = bridge->numDeliveries();
     const auto start = std::chrono::steady_clock::now();
-    client::RunSummary run = running("r-a");
+    values::RunSummary run = running("r-a");
     while (std::chrono::steady_clock::now() - start < std::chrono::seconds(1)) {
         ++run.progress.step;
         daemon.putRun(run);

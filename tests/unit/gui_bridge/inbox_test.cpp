@@ -10,8 +10,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-client::RunSummary run(const std::string& id, std::uint64_t revision) {
-    client::RunSummary summary;
+values::RunSummary run(const std::string& id, std::uint64_t revision) {
+    values::RunSummary summary;
     summary.id = id;
     summary.revision = revision;
     return summary;
@@ -53,7 +53,7 @@ TEST(RunInboxTest, AListThatIsOlderThanTheStreamGivesItsParameters) {
     RunInbox inbox;
     inbox.addUpdate({run("a", 5)});
     EXPECT_TRUE(inbox.takeUnlisted());
-    client::RunSummary listed = run("a", 4);
+    values::RunSummary listed = run("a", 4);
     listed.params = {{"batch.seed", "7"}};
     inbox.addListed(listed);
     const RunsDelta delta = inbox.take();
@@ -91,7 +91,7 @@ TEST(LiveInboxTest, ADropAlsoTakesPointsThatStillWait) {
 
 TEST(LiveInboxTest, TheOldestLinesAreLeftOutAndCounted) {
     LiveInbox inbox;
-    std::vector<client::LogLine> lines(10);
+    std::vector<values::LogLine> lines(10);
     for (std::size_t i = 0; i < lines.size(); ++i) {
         lines[i].timeMs = static_cast<std::int64_t>(i);
     }

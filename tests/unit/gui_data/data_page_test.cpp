@@ -37,12 +37,12 @@ constexpr const char* kSpec =
 class DataPageTest : public testing::Test {
  protected:
     DataPageTest() {
-        daemon.onDataset = [this](const client::DatasetRequest& request) {
+        daemon.onDataset = [this](const values::DatasetRequest& request) {
             MutexLock lock(mutex);
             datasets.push_back(request);
             return datasetAnswer;
         };
-        daemon.onSteps = [this](const client::StepsRequest& request) {
+        daemon.onSteps = [this](const values::StepsRequest& request) {
             MutexLock lock(mutex);
             steps.push_back(request);
             return stepsAnswer;
@@ -74,10 +74,10 @@ class DataPageTest : public testing::Test {
     StepsView& view() { return page.stepsView(); }
 
     Mutex mutex;
-    Result<client::DatasetReply> datasetAnswer = sampleDataset();
-    Result<client::StepsReply> stepsAnswer = sampleSteps();
-    std::vector<client::DatasetRequest> datasets;
-    std::vector<client::StepsRequest> steps;
+    Result<values::DatasetReply> datasetAnswer = sampleDataset();
+    Result<values::StepsReply> stepsAnswer = sampleSteps();
+    std::vector<values::DatasetRequest> datasets;
+    std::vector<values::StepsRequest> steps;
     client::FakeDaemon daemon;
     DaemonBridge bridge{[this](const std::string& a) { return daemon.makeClient(a); }};
     RunTable runs;
@@ -181,7 +181,7 @@ TEST_F(DataPageTest, MistakesStandInlineWithTheirPlaceAndOldRowsStay) {
     openSpec();
     {
         MutexLock lock(mutex);
-        client::DatasetReply broken;
+        values::DatasetReply broken;
         broken.errors = {{"no file matches 'ratngs.csv'; did you mean 'ratings.csv'?", "",
                           "spec.yaml", "dataset.path", 2, 10}};
         datasetAnswer = broken;

@@ -24,14 +24,14 @@ TEST(DatasetTotals, HaveUnitsAndARatio) {
 }
 
 TEST(DatasetTotals, TextIsNotCompressed) {
-    client::DatasetReply reply = sampleDataset();
+    values::DatasetReply reply = sampleDataset();
     reply.format = "csv";
     EXPECT_EQ(totalsOf(reply).ratio, "");
     EXPECT_NE(totalsOf(reply).decoded, noneText());
 }
 
 TEST(DatasetTotals, WhatIsNotKnownIsNeverZero) {
-    client::DatasetReply reply = sampleDataset();
+    values::DatasetReply reply = sampleDataset();
     reply.format = "csv";
     reply.decodedBytes.reset();
     reply.rowGroups = 0;
@@ -53,7 +53,7 @@ TEST(DatasetColumns, IsAGoodModelWhileItChanges) {
 }
 
 TEST(DatasetColumns, SayNullsWithTheirShareAndUnknownAsADash) {
-    client::DatasetReply reply = sampleDataset();
+    values::DatasetReply reply = sampleDataset();
     reply.rows = 1000;
     reply.columns[0].nulls.reset();
     reply.columns[0].min.clear();
@@ -67,7 +67,7 @@ TEST(DatasetColumns, SayNullsWithTheirShareAndUnknownAsADash) {
 }
 
 TEST(DatasetColumns, ShowWhatIsLeftOutBehindTheOthersAndWhyInItsToolTip) {
-    client::DatasetReply reply = sampleDataset(1, 3);
+    values::DatasetReply reply = sampleDataset(1, 3);
     reply.leftOut = {{"pairs", "is a map<string, int64>: write two lists"}};
     Columns model;
     QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
@@ -86,7 +86,7 @@ TEST(DatasetColumns, ShowWhatIsLeftOutBehindTheOthersAndWhyInItsToolTip) {
 }
 
 TEST(DatasetColumns, SortSizesAndExtremesByValueNotByText) {
-    client::DatasetReply reply = sampleDataset(1, 3);
+    values::DatasetReply reply = sampleDataset(1, 3);
     reply.columns[0].max = "9";
     reply.columns[1].max = "100";
     reply.columns[2].max = "-3";
@@ -134,8 +134,8 @@ TEST(RowGroupSizes, CountEveryRowGroupOnce) {
 }
 
 TEST(RowGroupSizes, UseTheDiskWhereNothingElseIsKnown) {
-    std::vector<client::DatasetFile> files = sampleDataset(1).files;
-    for (client::RowGroupFacts& group : files[0].rowGroups) {
+    std::vector<values::DatasetFile> files = sampleDataset(1).files;
+    for (values::RowGroupFacts& group : files[0].rowGroups) {
         group.decodedBytes = 0;
     }
     EXPECT_FALSE(rowGroupSizes(files).isDecoded);
@@ -144,7 +144,7 @@ TEST(RowGroupSizes, UseTheDiskWhereNothingElseIsKnown) {
 }
 
 TEST(Tsv, HasAHeaderAndNoTabsOfItsOwn) {
-    client::DatasetReply reply = sampleDataset(1, 2);
+    values::DatasetReply reply = sampleDataset(1, 2);
     reply.columns[1].name = "a\tb";
     Columns model;
     model.setReply(reply);

@@ -8,20 +8,20 @@
 
 namespace millrace::gui {
 
-inline client::SampleColumn sampleColumn(const std::string& name, const std::string& type,
+inline values::SampleColumn sampleColumn(const std::string& name, const std::string& type,
                                          std::vector<std::string> values) {
-    client::SampleColumn column;
+    values::SampleColumn column;
     column.name = name;
     column.type = type;
     column.values = std::move(values);
     return column;
 }
 
-inline client::SampleStage sampleStage(const std::string& step, const std::string& kind,
+inline values::SampleStage sampleStage(const std::string& step, const std::string& kind,
                                        std::vector<std::int64_t> ids,
-                                       std::vector<client::SampleColumn> columns,
+                                       std::vector<values::SampleColumn> columns,
                                        std::int64_t rowsIn) {
-    client::SampleStage stage;
+    values::SampleStage stage;
     stage.step = step;
     stage.kind = kind;
     stage.text = kind + ": as written";
@@ -34,8 +34,8 @@ inline client::SampleStage sampleStage(const std::string& step, const std::strin
 
 /// dataset (4 rows) -> filter (removes row 2) -> join (adds a column) -> hash (changes a column),
 /// and a step that is switched off.
-inline client::StepsReply sampleSteps() {
-    client::StepsReply reply;
+inline values::StepsReply sampleSteps() {
+    values::StepsReply reply;
     reply.splits = 12;
     reply.splitRows = 4000;
     const auto users = [](std::vector<std::string> v) {
@@ -51,19 +51,19 @@ inline client::StepsReply sampleSteps() {
     reply.stages.push_back(sampleStage("keep-good", "filter", {0, 1, 3},
                                        {users({"7", "8", "7"}), ratings({"4.5", "", "3"})}, 4));
     reply.stages[1].columns[1].isNull = {false, true, false};
-    client::SampleStage off = reply.stages[1];
+    values::SampleStage off = reply.stages[1];
     off.step = "spam";
     off.kind = "anti_join";
     off.isEnabled = false;
     off.rowsIn = off.rowsOut = 3;
     reply.stages.push_back(off);
-    client::SampleStage joined = reply.stages[1];
+    values::SampleStage joined = reply.stages[1];
     joined.step = "movies";
     joined.kind = "join";
     joined.rowsIn = 3;
     joined.columns.push_back(sampleColumn("genres", "list<string>", {"[a]", "[b, c]", "[]"}));
     reply.stages.push_back(joined);
-    client::SampleStage hashed = joined;
+    values::SampleStage hashed = joined;
     hashed.step = "hash";
     hashed.kind = "hash";
     hashed.columns[0].values = {"1007", "8", "1007"};
@@ -71,12 +71,12 @@ inline client::StepsReply sampleSteps() {
     return reply;
 }
 
-inline client::DatasetReply sampleDataset(int numFiles = 3, int numColumns = 4) {
-    client::DatasetReply reply;
+inline values::DatasetReply sampleDataset(int numFiles = 3, int numColumns = 4) {
+    values::DatasetReply reply;
     reply.format = "parquet";
     reply.filesTotal = numFiles;
     for (int f = 0; f < numFiles; ++f) {
-        client::DatasetFile file;
+        values::DatasetFile file;
         file.path = "/data/log/day=" + std::to_string(f + 1) + "/part-0.parquet";
         for (int g = 0; g < 3 + f; ++g) {
             file.rowGroups.push_back(
@@ -91,7 +91,7 @@ inline client::DatasetReply sampleDataset(int numFiles = 3, int numColumns = 4) 
     }
     reply.decodedBytes = reply.bytes * 3;
     for (int c = 0; c < numColumns; ++c) {
-        client::ColumnFacts column;
+        values::ColumnFacts column;
         column.name = "column_" + std::to_string(c);
         column.type = c % 2 == 0 ? "int64" : "list<int64>";
         column.isNullable = c > 0;

@@ -24,7 +24,7 @@ CellState stateAt(const SampleModel& model, int row, int column) {
     return static_cast<CellState>(model.index(row, column).data(SampleModel::kStateRole).toInt());
 }
 
-client::SampleStage rowsOnly(std::vector<std::int64_t> ids) {
+values::SampleStage rowsOnly(std::vector<std::int64_t> ids) {
     std::vector<std::string> values;
     for (const std::int64_t id : ids) {
         values.push_back(std::to_string(id));
@@ -33,7 +33,7 @@ client::SampleStage rowsOnly(std::vector<std::int64_t> ids) {
 }
 
 TEST(SampleDiff, AFilterRemovesRowsAndNothingElse) {
-    const client::StepsReply reply = sampleSteps();
+    const values::StepsReply reply = sampleSteps();
     const SampleDiff diff = sampleDiff(reply.stages[0], reply.stages[1]);
     EXPECT_THAT(pairsOf(diff),
                 ElementsAre(std::pair(0, 0), std::pair(1, 1), std::pair(2, -1), std::pair(3, 2)));
@@ -43,7 +43,7 @@ TEST(SampleDiff, AFilterRemovesRowsAndNothingElse) {
 }
 
 TEST(SampleDiff, AJoinAddsColumns) {
-    const client::StepsReply reply = sampleSteps();
+    const values::StepsReply reply = sampleSteps();
     const SampleDiff diff = sampleDiff(reply.stages[2], reply.stages[3]);
     EXPECT_EQ(diff.numColumnsAdded, 1);
     EXPECT_EQ(diff.beforeOf, (std::vector<int>{0, 1, -1}));
@@ -51,14 +51,14 @@ TEST(SampleDiff, AJoinAddsColumns) {
 }
 
 TEST(SampleDiff, AHashChangesValuesInPlace) {
-    const client::StepsReply reply = sampleSteps();
+    const values::StepsReply reply = sampleSteps();
     const SampleDiff diff = sampleDiff(reply.stages[3], reply.stages[4]);
     EXPECT_EQ(diff.numChangedCells, 2);
     EXPECT_EQ(whatChanged(diff, reply.stages[3], reply.stages[4]), "changed 2 values in 2 rows");
 }
 
 TEST(SampleDiff, AStepThatIsOffChangesNothing) {
-    const client::StepsReply reply = sampleSteps();
+    const values::StepsReply reply = sampleSteps();
     const SampleDiff diff = sampleDiff(reply.stages[1], reply.stages[2]);
     EXPECT_EQ(whatChanged(diff, reply.stages[1], reply.stages[2]), "changed nothing in these rows");
 }
@@ -89,7 +89,7 @@ TEST(SampleDiff, EmptyStagesAreFine) {
 }
 
 TEST(SampleModel, BothSidesHaveTheSameRowsAndMarkWhatDiffers) {
-    const client::StepsReply reply = sampleSteps();
+    const values::StepsReply reply = sampleSteps();
     SampleModel before(Side::kBefore), after(Side::kAfter);
     QAbstractItemModelTester one(&before, QAbstractItemModelTester::FailureReportingMode::Fatal);
     QAbstractItemModelTester two(&after, QAbstractItemModelTester::FailureReportingMode::Fatal);
@@ -114,7 +114,7 @@ TEST(SampleModel, BothSidesHaveTheSameRowsAndMarkWhatDiffers) {
 }
 
 TEST(SampleModel, MayShowOnlyTheRowsThatChanged) {
-    const client::StepsReply reply = sampleSteps();
+    const values::StepsReply reply = sampleSteps();
     SampleModel after(Side::kAfter);
     after.setComparison(compareStages(reply.stages[0], reply.stages[1]));
     after.setOnlyChanges(true);
@@ -128,7 +128,7 @@ TEST(SampleModel, MayShowOnlyTheRowsThatChanged) {
 }
 
 TEST(SampleModel, FindsTheFirstColumnThatIsMarked) {
-    const client::StepsReply reply = sampleSteps();
+    const values::StepsReply reply = sampleSteps();
     SampleModel after(Side::kAfter);
     after.setComparison(compareStages(reply.stages[2], reply.stages[3]));
     EXPECT_EQ(after.firstMarkedColumn(), 2);

@@ -57,7 +57,7 @@ TEST_F(LaunchPageTest, BeginsWithWaysToBegin) {
 }
 
 TEST_F(LaunchPageTest, HasATemplateWithoutMistakes) {
-    client::SpecSource source;
+    values::SpecSource source;
     source.text = specTemplate().toStdString();
     const LocalCheck check = checkLocally(source);
     EXPECT_TRUE(check.errors.empty()) << check.errors[0].message;
@@ -121,7 +121,7 @@ TEST_F(LaunchPageTest, AsksTheDaemonOnceForManyKeys) {
 class LaunchPreviewTest : public LaunchPageTest {
  protected:
     LaunchPreviewTest() {
-        world.daemon.onPreview = [this](const client::PreviewRequest& request) {
+        world.daemon.onPreview = [this](const values::PreviewRequest& request) {
             return answer(request);
         };
     }
@@ -129,11 +129,11 @@ class LaunchPreviewTest : public LaunchPageTest {
     void TearDown() override {
         EXPECT_TRUE(until([this] { return world.page->isSettled(); }));
     }
-    Result<client::PreviewReply> answer(const client::PreviewRequest& request) {
+    Result<values::PreviewReply> answer(const values::PreviewRequest& request) {
         if (!failure.ok()) {
             return failure;
         }
-        client::PreviewReply reply;
+        values::PreviewReply reply;
         reply.errors = mistakes;
         const double share = request.variation == "keep-30"   ? 0.3
                              : request.variation == "keep-10" ? 0.1
@@ -157,7 +157,7 @@ class LaunchPreviewTest : public LaunchPageTest {
     QString kept(int row) { return text(row, SheetModel::kKeptColumn); }
 
     Status failure = okStatus();
-    std::vector<client::SpecError> mistakes;
+    std::vector<values::SpecError> mistakes;
 };
 
 TEST_F(LaunchPreviewTest, ShowsWhatEachVariationKeepsItsPositivesAndItsTime) {
@@ -193,7 +193,7 @@ TEST_F(LaunchPreviewTest, CountsOneAfterTheOtherAndSaysSo) {
 
 TEST_F(LaunchPreviewTest, WhatIsTickedIsCountedFirst) {
     std::vector<std::string> order;
-    world.daemon.onPreview = [&](const client::PreviewRequest& request) {
+    world.daemon.onPreview = [&](const values::PreviewRequest& request) {
         order.push_back(request.variation);
         return answer(request);
     };
@@ -298,7 +298,7 @@ TEST_F(LaunchPageTest, LaunchesWhatIsTickedAndGoesToWatch) {
     launchByKey();
     ASSERT_TRUE(until([&] { return !world.destinations.empty(); }));
     ASSERT_EQ(world.submits.size(), 1U);
-    const client::SubmitRequest& sent = world.submits[0];
+    const values::SubmitRequest& sent = world.submits[0];
     EXPECT_EQ(sent.variations, (std::vector<std::string>{"keep-30", "keep-10"}));
     EXPECT_FALSE(sent.withoutBase);
     EXPECT_FALSE(sent.allVariations);

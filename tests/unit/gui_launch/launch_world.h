@@ -33,8 +33,8 @@ inline QString exampleText() {
 class LaunchWorld {
  public:
     LaunchWorld() {
-        daemon.onCheck = [this](const client::CheckRequest& request) { return check(request); };
-        daemon.onSubmit = [this](const client::SubmitRequest& request) { return submit(request); };
+        daemon.onCheck = [this](const values::CheckRequest& request) { return check(request); };
+        daemon.onSubmit = [this](const values::SubmitRequest& request) { return submit(request); };
         page = std::make_unique<LaunchPage>(PageContext{bridge, runs, colors, document});
         QObject::connect(page.get(), &Page::said, page.get(),
                          [this](const Notice& notice) { notices.push_back(notice); });
@@ -80,26 +80,26 @@ class LaunchWorld {
     SpecDocument document;
     std::vector<Notice> notices;
     std::vector<Destination> destinations;
-    std::vector<client::SubmitRequest> submits;
-    std::vector<client::SpecError> daemonErrors, submitErrors;
+    std::vector<values::SubmitRequest> submits;
+    std::vector<values::SpecError> daemonErrors, submitErrors;
     std::string planHash = "p";
     std::unique_ptr<LaunchPage> page;
 
  private:
-    Result<client::CheckReply> check(const client::CheckRequest& request) const {
-        client::CheckReply reply;
+    Result<values::CheckReply> check(const values::CheckRequest& request) const {
+        values::CheckReply reply;
         for (const auto& [name, type] : {std::pair("userId", "int64"),
                                          {"movieId", "int64"},
                                          {"rating", "double"},
                                          {"timestamp", "int64"}}) {
-            client::ColumnFacts column;
+            values::ColumnFacts column;
             column.name = name;
             column.type = type;
             reply.columns.push_back(column);
         }
         for (const auto& [name, type] :
              {std::pair("genres", "list<string>"), {"age_years", "double"}, {"is_new", "bool"}}) {
-            client::ColumnFacts column;
+            values::ColumnFacts column;
             column.name = name;
             column.type = type;
             reply.derived.push_back(column);
@@ -118,9 +118,9 @@ class LaunchWorld {
         }
         return reply;
     }
-    Result<client::SubmitReply> submit(const client::SubmitRequest& request) {
+    Result<values::SubmitReply> submit(const values::SubmitRequest& request) {
         submits.push_back(request);
-        client::SubmitReply reply;
+        values::SubmitReply reply;
         reply.errors = submitErrors;
         if (!reply.errors.empty()) {
             return reply;
@@ -130,7 +130,7 @@ class LaunchWorld {
             names.insert(names.begin(), "");
         }
         for (const std::string& name : names) {
-            client::RunSummary run;
+            values::RunSummary run;
             run.id = "r-" + std::to_string(reply.runs.size());
             run.variation = name;
             reply.runs.push_back(run);

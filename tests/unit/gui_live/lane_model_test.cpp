@@ -11,16 +11,16 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
+using values::RunState;
 
-client::RunSummary runOf(const std::string& id, RunState state, std::int64_t createdMs = 1'000) {
-    client::RunSummary run;
+values::RunSummary runOf(const std::string& id, RunState state, std::int64_t createdMs = 1'000) {
+    values::RunSummary run;
     run.id = id;
     run.name = "movielens";
     run.state = state;
     run.createdMs = createdMs;
     run.startedMs = state == RunState::kQueued ? 0 : createdMs;
-    run.endedMs = client::isEnded(state) ? createdMs + 1'000 : 0;
+    run.endedMs = values::isEnded(state) ? createdMs + 1'000 : 0;
     run.attempt = 1;
     return run;
 }
@@ -51,8 +51,8 @@ TEST_F(LaneModelTest, StandsGoingThenQueuedThenEndedInTheOrderOfTheirLaunch) {
 }
 
 TEST_F(LaneModelTest, LetsAnEndedRunGoAfterAWhileUnlessItIsPinned) {
-    const client::RunSummary ended = runOf("e", RunState::kFailed, 0);
-    const client::RunSummary old = runOf("o", RunState::kFinished, 0);
+    const values::RunSummary ended = runOf("e", RunState::kFailed, 0);
+    const values::RunSummary old = runOf("o", RunState::kFinished, 0);
     model.apply(true, {ended}, {}, 2'000);
     model.pin({old}, 2'000);
     EXPECT_EQ(order(), "e o ");
@@ -61,7 +61,7 @@ TEST_F(LaneModelTest, LetsAnEndedRunGoAfterAWhileUnlessItIsPinned) {
 }
 
 TEST_F(LaneModelTest, KeepsARunInSightThatWasSeenToEnd) {
-    client::RunSummary run = runOf("a", RunState::kRunning);
+    values::RunSummary run = runOf("a", RunState::kRunning);
     model.apply(true, {run}, {}, 2'000);
     run.state = RunState::kCancelled;  // the daemon's clock may be far from ours
     model.apply(false, {run}, {}, 90'000'000);
@@ -76,9 +76,9 @@ TEST_F(LaneModelTest, LeavesOldEndedRunsOut) {
 }
 
 TEST_F(LaneModelTest, KeepsStripsOverAResetUntilTheListIsComplete) {
-    client::RunSummary run = runOf("a", RunState::kRunning);
+    values::RunSummary run = runOf("a", RunState::kRunning);
     run.progress.timeMs = 5'000;
-    run.progress.phase = client::Phase::kCheckpoint;
+    run.progress.phase = values::Phase::kCheckpoint;
     model.apply(true, {run, runOf("gone", RunState::kRunning)}, {}, 5'000);
     run.progress.timeMs = 8'000;
     model.apply(true, {}, {}, 8'000);
@@ -90,7 +90,7 @@ TEST_F(LaneModelTest, KeepsStripsOverAResetUntilTheListIsComplete) {
 }
 
 TEST_F(LaneModelTest, TellsTheTimeLeftFromThePace) {
-    client::RunSummary run = runOf("a", RunState::kRunning);
+    values::RunSummary run = runOf("a", RunState::kRunning);
     run.progress.stepsTotal = 1'000;
     for (int i = 0; i <= 10; ++i) {
         run.progress.step = 100 + i * 10;
@@ -103,9 +103,9 @@ TEST_F(LaneModelTest, TellsTheTimeLeftFromThePace) {
 }
 
 TEST_F(LaneModelTest, SaysWhyARunWaitsOrFailed) {
-    client::RunSummary queued = runOf("q", RunState::kQueued);
+    values::RunSummary queued = runOf("q", RunState::kQueued);
     queued.queuedReason = "behind 2 runs";
-    client::RunSummary failed = runOf("f", RunState::kFailed);
+    values::RunSummary failed = runOf("f", RunState::kFailed);
     failed.exitReason = "rank-0 ended with signal 9";
     model.apply(true, {queued, failed}, {}, 2'000);
     EXPECT_EQ(model.lane(0).sentence(2'000), "behind 2 runs");
@@ -119,7 +119,7 @@ TEST_F(LaneModelTest, SaysWhyARunWaitsOrFailed) {
 }
 
 TEST_F(LaneModelTest, ARunThatStandsStillSaysWhyAndForHowLongAndHowOldItsRatesAre) {
-    client::RunSummary run = runOf("a", RunState::kRunning);
+    values::RunSummary run = runOf("a", RunState::kRunning);
     run.latestMetrics = {{"samples_per_second", 47'863, 10, 1'000}};
     model.apply(true, {run}, {}, 10'000);
     EXPECT_FALSE(model.lane(0).oldRatesSeconds(11'000));
@@ -135,7 +135,7 @@ TEST_F(LaneModelTest, ARunThatStandsStillSaysWhyAndForHowLongAndHowOldItsRatesAr
 // The terminal's model and this one are told the same: they show the same.
 TEST_F(LaneModelTest, ShowsTheProgressThatTheTerminalShows) {
     session::LiveModel terminal;
-    client::RunSummary run = runOf("a", RunState::kRunning);
+    values::RunSummary run = runOf("a", RunState::kRunning);
     run.startedMs = 9'000;
     run.progress.stepsTotal = 1'000;
     run.latestMetrics = {{"input_stall_percent", 4.5, 10, 9'500}};
@@ -179,7 +179,7 @@ TEST_F(LaneModelTest, SurvivesRandomChanges) {
                                     RunState::kStopping, RunState::kFinished, RunState::kFailed};
     for (int i = 0; i < 3'000; ++i) {
         const std::int64_t now = 1'000 + i * 700;
-        std::vector<client::RunSummary> changed;
+        std::vector<values::RunSummary> changed;
         for (unsigned k = 0; k < random() % 4; ++k) {
             const auto number = static_cast<std::int64_t>(random() % 12);
             changed.push_back(
@@ -197,7 +197,7 @@ TEST_F(LaneModelTest, SurvivesRandomChanges) {
         for (int row = 1; row < model.numLanes(); ++row) {
             const auto rank = [&](int r) {
                 const RunState state = model.lane(r).run.state;
-                return client::isEnded(state) ? 2 : state == RunState::kQueued ? 1 : 0;
+                return values::isEnded(state) ? 2 : state == RunState::kQueued ? 1 : 0;
             };
             ASSERT_LE(rank(row - 1), rank(row));
         }

@@ -8,14 +8,14 @@
 namespace millrace::gui {
 namespace {
 
-using client::Phase;
-using client::RunState;
+using values::Phase;
+using values::RunState;
 
 constexpr std::int64_t kStart = 1'000'000;
 
-client::RunSummary runAt(std::int64_t timeMs, Phase phase, double busyMs, double stallMs,
+values::RunSummary runAt(std::int64_t timeMs, Phase phase, double busyMs, double stallMs,
                          RunState state = RunState::kRunning) {
-    client::RunSummary run;
+    values::RunSummary run;
     run.id = "r-1";
     run.state = state;
     run.attempt = 1;
@@ -27,8 +27,8 @@ client::RunSummary runAt(std::int64_t timeMs, Phase phase, double busyMs, double
     return run;
 }
 
-client::RunSummary starting() {
-    client::RunSummary run = runAt(0, Phase::kUnknown, 0, 0, RunState::kStarting);
+values::RunSummary starting() {
+    values::RunSummary run = runAt(0, Phase::kUnknown, 0, 0, RunState::kStarting);
     return run;
 }
 
@@ -110,7 +110,7 @@ TEST(LaneTrackerTest, ShowsTheStartAsIdle) {
 TEST(LaneTrackerTest, ClosesWithTheRunAndKeepsNothingOpen) {
     LaneTracker tracker;
     tracker.update(runAt(kStart + 1'000, Phase::kTraining, 0, 0), 0);
-    client::RunSummary ended = runAt(kStart + 1'000, Phase::kTraining, 0, 0, RunState::kFinished);
+    values::RunSummary ended = runAt(kStart + 1'000, Phase::kTraining, 0, 0, RunState::kFinished);
     ended.endedMs = kStart + 1'700;
     EXPECT_TRUE(tracker.update(ended, kStart + 9'000));
     EXPECT_FALSE(tracker.open());
@@ -121,7 +121,7 @@ TEST(LaneTrackerTest, ClosesWithTheRunAndKeepsNothingOpen) {
 TEST(LaneTrackerTest, CountsFromZeroInANewAttempt) {
     LaneTracker tracker;
     tracker.update(runAt(kStart + 1'000, Phase::kTraining, 1'000, 0), kStart + 1'000);
-    client::RunSummary again = runAt(kStart + 1'000, Phase::kTraining, 1'000, 0);
+    values::RunSummary again = runAt(kStart + 1'000, Phase::kTraining, 1'000, 0);
     again.attempt = 2;
     tracker.update(again, kStart + 2'000);
     again.progress.timeMs = kStart + 6'000;

@@ -13,11 +13,11 @@
 namespace millrace::gui {
 namespace {
 
-using client::LogLevel;
+using values::LogLevel;
 
-client::LogLine lineOf(const std::string& text, LogLevel level = LogLevel::kInfo,
+values::LogLine lineOf(const std::string& text, LogLevel level = LogLevel::kInfo,
                        const std::string& worker = "rank-0") {
-    client::LogLine line;
+    values::LogLine line;
     line.text = text;
     line.level = level;
     line.worker = worker;
@@ -25,8 +25,8 @@ client::LogLine lineOf(const std::string& text, LogLevel level = LogLevel::kInfo
     return line;
 }
 
-std::vector<client::LogLine> numbered(int from, int count) {
-    std::vector<client::LogLine> lines;
+std::vector<values::LogLine> numbered(int from, int count) {
+    std::vector<values::LogLine> lines;
     for (int i = from; i < from + count; ++i) {
         lines.push_back(lineOf("line " + std::to_string(i),
                                i % 100 == 0 ? LogLevel::kError : LogLevel::kInfo,
@@ -81,7 +81,7 @@ TEST_F(LogModelTest, FiltersAsAScanOverEveryLineWould) {
     LogFilter filter;
     const auto expected = [&](auto passes) {
         std::vector<std::string> texts;
-        for (const client::LogLine& line : numbered(0, 4'000)) {
+        for (const values::LogLine& line : numbered(0, 4'000)) {
             if (passes(line)) {
                 texts.push_back(line.text);
             }

@@ -9,16 +9,16 @@
 namespace millrace::gui {
 namespace {
 
-client::NodeSample sampleOf(const std::string& node, std::int64_t timeMs, double cpu) {
-    client::NodeSample sample;
+values::NodeSample sampleOf(const std::string& node, std::int64_t timeMs, double cpu) {
+    values::NodeSample sample;
     sample.node = node;
     sample.timeMs = timeMs;
     sample.cpuPercent = cpu;
     return sample;
 }
 
-client::NodeInfo infoOf(const std::string& name) {
-    client::NodeInfo info;
+values::NodeInfo infoOf(const std::string& name) {
+    values::NodeInfo info;
     info.name = name;
     info.memoryBytes = 1'000;
     return info;
@@ -41,7 +41,7 @@ TEST_F(NodeModelTest, StandsByNameWhateverCameFirst) {
 TEST_F(NodeModelTest, KeepsUnknownApartFromZero) {
     model.setNodes({infoOf("a")});
     EXPECT_FALSE(model.data(model.index(0), NodeModel::kCpuRole).isValid());
-    client::NodeSample sample = sampleOf("a", 1'000, 0);
+    values::NodeSample sample = sampleOf("a", 1'000, 0);
     sample.memoryUsedBytes = 0;
     model.addSample(sample, 1'000);
     EXPECT_EQ(model.data(model.index(0), NodeModel::kCpuRole).toDouble(), 0);
@@ -50,7 +50,7 @@ TEST_F(NodeModelTest, KeepsUnknownApartFromZero) {
 }
 
 TEST_F(NodeModelTest, SaysWhyThereIsNoGpu) {
-    client::NodeInfo info = infoOf("a");
+    values::NodeInfo info = infoOf("a");
     info.gpuNote = "libnvidia-ml.so.1 is not installed";
     model.setNodes({info, infoOf("b")});
     EXPECT_EQ(model.node(0).gpuSentence(), "no GPU: libnvidia-ml.so.1 is not installed");

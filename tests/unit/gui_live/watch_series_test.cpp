@@ -9,8 +9,8 @@
 namespace millrace::gui {
 namespace {
 
-client::MetricPoint pointOf(const std::string& name, std::int64_t step) {
-    client::MetricPoint point;
+values::RunFigure pointOf(const std::string& name, std::int64_t step) {
+    values::RunFigure point;
     point.name = name;
     point.step = step;
     point.value = static_cast<double>(step) * 10;
@@ -33,8 +33,8 @@ client::MetricSeries seriesOf(const std::string& name, std::int64_t from, std::i
 }
 
 bool apply(WatchSeries& series, std::optional<std::int64_t> drop,
-           const std::vector<client::MetricPoint>& points) {
-    const client::MetricChunk chunk = client::chunkOf(points);
+           const std::vector<values::RunFigure>& points) {
+    const values::MetricChunk chunk = client::chunkOf(points);
     return series.apply(drop, chunk.lines, chunk.names);
 }
 
@@ -53,7 +53,7 @@ TEST(WatchSeriesTest, JoinsHistoryAndLiveWithoutHoleOrDouble) {
     history[0].cursor = history[1].cursor = {2, 77};
     series.setHistory(history);
     EXPECT_EQ(series.followFrom(), (values::MetricCursor{2, 77}));
-    const std::vector<client::MetricPoint> live{pointOf("eval.auc", 5), pointOf("loss", 6)};
+    const std::vector<values::RunFigure> live{pointOf("eval.auc", 5), pointOf("loss", 6)};
     EXPECT_FALSE(apply(series, std::nullopt, live));
     EXPECT_EQ(stepsOf(series, "loss"), (std::vector<double>{1, 2, 3, 4, 5, 6}));
     EXPECT_EQ(stepsOf(series, "eval.auc"), (std::vector<double>{4, 5}));
@@ -62,7 +62,7 @@ TEST(WatchSeriesTest, JoinsHistoryAndLiveWithoutHoleOrDouble) {
 TEST(WatchSeriesTest, DropsVoidPointsBeforeItAddsNewOnes) {
     WatchSeries series;
     series.setHistory({seriesOf("loss", 1, 10)});
-    const std::vector<client::MetricPoint> again{pointOf("loss", 5), pointOf("loss", 6)};
+    const std::vector<values::RunFigure> again{pointOf("loss", 5), pointOf("loss", 6)};
     apply(series, 4, again);
     EXPECT_EQ(stepsOf(series, "loss"), (std::vector<double>{1, 2, 3, 4, 5, 6}));
     apply(series, -1, {});
@@ -72,7 +72,7 @@ TEST(WatchSeriesTest, DropsVoidPointsBeforeItAddsNewOnes) {
 
 TEST(WatchSeriesTest, SaysWhenANameIsNew) {
     WatchSeries series;
-    const std::vector<client::MetricPoint> first{pointOf("loss", 1)}, second{pointOf("loss", 2)};
+    const std::vector<values::RunFigure> first{pointOf("loss", 1)}, second{pointOf("loss", 2)};
     EXPECT_TRUE(apply(series, std::nullopt, first));
     EXPECT_FALSE(apply(series, std::nullopt, second));
     EXPECT_EQ(series.curve("other"), nullptr);
@@ -81,7 +81,7 @@ TEST(WatchSeriesTest, SaysWhenANameIsNew) {
 TEST(WatchSeriesTest, ReplacesAPartByItsExactPoints) {
     WatchSeries series;
     series.setHistory({seriesOf("loss", 0, 100, 10)});
-    const std::vector<client::MetricPoint> live{pointOf("loss", 101)};
+    const std::vector<values::RunFigure> live{pointOf("loss", 101)};
     apply(series, std::nullopt, live);
     EXPECT_TRUE(series.wantsDetail("loss", 20, 40));
     EXPECT_FALSE(series.wantsDetail("loss", 101, 110)) << "live points are exact";
@@ -99,7 +99,7 @@ TEST(WatchSeriesTest, ReplacesAPartByItsExactPoints) {
 
 TEST(WatchSeriesTest, AsksAgainForWhatItGaveUpToItsBound) {
     WatchSeries series;
-    std::vector<client::MetricPoint> points;
+    std::vector<values::RunFigure> points;
     for (std::int64_t step = 1; step <= 100'000; ++step) {
         points.push_back(pointOf("loss", step));
     }
@@ -206,7 +206,7 @@ TEST(WatchSeriesTest, EqualsAPlainMapWhateverComesInWhichOrder) {
                 truth.erase(truth.upper_bound(*drop), truth.end());
                 next = *drop + 1;
             }
-            std::vector<client::MetricPoint> points;
+            std::vector<values::RunFigure> points;
             for (unsigned i = 0; i < random() % 6; ++i, ++next) {
                 points.push_back(pointOf("loss", next));
                 truth[next] = static_cast<double>(next) * 10;

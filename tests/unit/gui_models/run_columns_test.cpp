@@ -106,15 +106,15 @@ TEST(RunTrends, GiveUpTheOnesNotUsedForLongest) {
 
 TEST(RunTrends, AreStaleWhenTheRunWentOn) {
     RunTrends trends;
-    client::RunSummary run;
+    values::RunSummary run;
     run.id = "r-a";
     run.attempt = 1;
     run.progress.step = 10;
-    run.state = client::RunState::kRunning;
+    run.state = values::RunState::kRunning;
     EXPECT_TRUE(trends.isStale(run, "loss"));
     trends.put("r-a", "loss", {{0.5}, 10, 1, false});
     EXPECT_FALSE(trends.isStale(run, "loss"));
-    run.state = client::RunState::kFinished;
+    run.state = values::RunState::kFinished;
     EXPECT_TRUE(trends.isStale(run, "loss"));
     trends.put("r-a", "loss", {{0.5}, 10, 1, true});
     EXPECT_FALSE(trends.isStale(run, "loss"));

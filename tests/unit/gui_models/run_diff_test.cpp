@@ -11,14 +11,14 @@
 namespace millrace::gui {
 namespace {
 
-using Detail = std::shared_ptr<const client::RunDetail>;
+using Detail = std::shared_ptr<const values::RunDetail>;
 using Verdict = BaseDifference::Verdict;
 
 class RunDiffTest : public testing::Test {
  protected:
     static Detail detail(int place) {
         static const auto kRuns = client::sceneRuns(5, 1'800'000'000'000, 0);
-        return std::make_shared<client::RunDetail>(kRuns[static_cast<std::size_t>(place)]);
+        return std::make_shared<values::RunDetail>(kRuns[static_cast<std::size_t>(place)]);
     }
     int rowOf(const QString& name) const {
         for (int row = 0; row < diff.rowCount(); ++row) {
@@ -76,17 +76,17 @@ TEST_F(RunDiffTest, SaysNothingDiffersOfARunAndItself) {
 
 TEST_F(RunDiffTest, FollowsARunThatGoesOn) {
     diff.setRuns({detail(0), detail(1)});
-    client::RunSummary later = detail(1)->summary;
+    values::RunSummary later = detail(1)->summary;
     later.latestMetrics[3].value = 0.25;
     diff.update(later);
     EXPECT_EQ(cell("loss", 2), "0.2500");
-    later.state = client::RunState::kFailed;
+    later.state = values::RunState::kFailed;
     diff.update(later);
     EXPECT_EQ(cell("State", 2), "failed");
 }
 
 TEST_F(RunDiffTest, ShowsAValueThatARunDoesNotHave) {
-    auto other = std::make_shared<client::RunDetail>(*detail(1));
+    auto other = std::make_shared<values::RunDetail>(*detail(1));
     other->params.erase("batch.seed");
     diff.setRuns({detail(0), other});
     EXPECT_EQ(cell("batch.seed", 1), "7");
@@ -106,14 +106,14 @@ TEST_F(RunDiffTest, AgreesWithAPlainComparisonOfRandomParameters) {
     for (int round = 0; round < 60; ++round) {
         std::vector<Detail> runs;
         for (unsigned i = 0; i < 2 + random() % 3; ++i) {
-            client::RunDetail run;
+            values::RunDetail run;
             run.summary.id = "r-" + std::to_string(i);
             for (unsigned k = 0; k < 12; ++k) {
                 if (random() % 4 != 0) {
                     run.params["k." + std::to_string(k)] = std::to_string(random() % 2);
                 }
             }
-            runs.push_back(std::make_shared<client::RunDetail>(run));
+            runs.push_back(std::make_shared<values::RunDetail>(run));
         }
         diff.setRuns(runs);
         for (unsigned k = 0; k < 12; ++k) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
 
-client::RunDetail sample() {
+values::RunDetail sample() {
     return client::sceneRuns(5, 1'800'000'000'000)[1];
 }
 
@@ -38,7 +38,7 @@ TEST(RunFacts, TellTheEnvironment) {
 }
 
 TEST(RunFacts, SayPlainlyWhatIsNotThere) {
-    client::RunDetail run;
+    values::RunDetail run;
     run.hardware = R"({"cpu":"x","gpus":[]})";
     EXPECT_EQ(valueOf(environmentFacts(run), "Commit"), "not in a repository");
     EXPECT_EQ(valueOf(environmentFacts(run), "GPUs"), "no GPU");
@@ -90,7 +90,7 @@ TEST(CheckpointTable, ShowsTheNewestFirst) {
 TEST(RunMetrics, TellsNewestBestLowestAndHighest) {
     RunMetrics metrics;
     QAbstractItemModelTester tester(&metrics, kFatal);
-    client::RunSummary run = sample().summary;
+    values::RunSummary run = sample().summary;
     metrics.setRun(run, {"custom"});
     const int loss = metrics.rowOf("loss");
     EXPECT_EQ(loss, 0);

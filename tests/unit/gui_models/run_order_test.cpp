@@ -14,7 +14,7 @@ using testing::ElementsAre;
 class RunOrderTest : public testing::Test {
  protected:
     RunOrderTest() {
-        client::RunSummary newest = sampleRun("r-newest", 0.9);
+        values::RunSummary newest = sampleRun("r-newest", 0.9);
         newest.createdMs += 1'000;
         newest.latestMetrics.clear();
         table.apply(true,
@@ -56,7 +56,7 @@ TEST_F(RunOrderTest, ShowsABaseAsContextForItsVariationsAlone) {
     order.filter.words = {"keep-1"};
     EXPECT_THAT(arranged(), ElementsAre("r-base?", ">r-v2"));
     EXPECT_EQ(arrangeRuns(table, order).numMatching, 1);
-    order.filter.states = {client::RunState::kFailed};
+    order.filter.states = {values::RunState::kFailed};
     EXPECT_TRUE(arranged().empty()) << "all parts must hold";
 }
 

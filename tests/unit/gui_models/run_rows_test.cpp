@@ -14,9 +14,9 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
-using client::RunSummary;
 using ::testing::ElementsAre;
+using values::RunState;
+using values::RunSummary;
 using Verdict = BaseDifference::Verdict;
 
 class RunRowsTest : public testing::Test {

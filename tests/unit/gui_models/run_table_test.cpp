@@ -14,8 +14,8 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
-using client::RunSummary;
+using values::RunState;
+using values::RunSummary;
 
 class RunTableTest : public testing::Test {
  protected:

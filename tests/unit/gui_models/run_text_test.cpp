@@ -71,18 +71,19 @@ TEST(RunText, MakesSentencesOfMessages) {
 }
 
 TEST(MetricFacts, KnowsWhichWayIsBetter) {
-    EXPECT_EQ(senseOf("loss"), MetricSense::kLowerIsBetter);
-    EXPECT_EQ(senseOf("eval.click.normalized_entropy"), MetricSense::kLowerIsBetter);
-    EXPECT_EQ(senseOf("eval.auc"), MetricSense::kHigherIsBetter);
-    EXPECT_EQ(senseOf("eval.calibration"), MetricSense::kUnknown);
+    EXPECT_EQ(values::senseOf("loss"), values::MetricSense::kLowerIsBetter);
+    EXPECT_EQ(values::senseOf("eval.click.normalized_entropy"),
+              values::MetricSense::kLowerIsBetter);
+    EXPECT_EQ(values::senseOf("eval.auc"), values::MetricSense::kHigherIsBetter);
+    EXPECT_EQ(values::senseOf("eval.calibration"), values::MetricSense::kUnknown);
     EXPECT_EQ(metricTitle("eval.click.auc"), "test click AUC");
     EXPECT_EQ(
-        inUsualOrder({"zeta", "samples_per_second", "eval.rows", "eval.auc", "loss"}),
+        session::inUsualOrder({"zeta", "samples_per_second", "eval.rows", "eval.auc", "loss"}),
         (std::vector<std::string>{"loss", "eval.auc", "eval.rows", "samples_per_second", "zeta"}));
 }
 
 TEST(RunCli, WritesTheLineThatDoesTheSameAgain) {
-    client::RunDetail run;
+    values::RunDetail run;
     run.summary.id = "r-abc23";
     run.summary.variation = "liked 3.5";
     run.summary.project = "mine";
@@ -100,7 +101,7 @@ TEST(RunCli, WritesTheLineThatDoesTheSameAgain) {
 }
 
 TEST(RunCli, DoesWithoutAResolvedSpec) {
-    client::RunDetail run;
+    values::RunDetail run;
     run.resolvedSpec = "not json";
     EXPECT_EQ(runCommandLine(run), "millrace run spec.yaml");
     EXPECT_EQ(baseDirOf(run), "");

@@ -7,19 +7,19 @@
 namespace millrace::gui {
 namespace {
 
-client::RunDetail runOf(const std::string& variation) {
-    client::RunDetail run;
+values::RunDetail runOf(const std::string& variation) {
+    values::RunDetail run;
     run.specText = client::sceneSpec();
     run.summary.variation = variation;
     return run;
 }
 
-QString textAt(const client::RunDetail& run, int begin, int end) {
+QString textAt(const values::RunDetail& run, int begin, int end) {
     return QString::fromStdString(run.specText).mid(begin, end - begin);
 }
 
 TEST(SpecChanges, FindWhatAVariationReplaces) {
-    const client::RunDetail run = runOf("keep-30");
+    const values::RunDetail run = runOf("keep-30");
     const auto changes = changesOf(run);
     ASSERT_EQ(changes.size(), 1U);
     EXPECT_EQ(changes[0].path, "recipe.negatives.keep");
@@ -40,7 +40,7 @@ TEST(SpecChanges, FindAllKeysOfAVariation) {
 }
 
 TEST(SpecChanges, TellSetsAndKeysThatTheTextDoesNotHave) {
-    client::RunDetail run = runOf("");
+    values::RunDetail run = runOf("");
     run.sets = {"batch.seed=8", "train.momentum=0.9"};
     const auto changes = changesOf(run);
     ASSERT_EQ(changes.size(), 2U);
@@ -54,7 +54,7 @@ TEST(SpecChanges, TellSetsAndKeysThatTheTextDoesNotHave) {
 TEST(SpecChanges, AreNoneForTheBaseAndForRubbish) {
     EXPECT_TRUE(changesOf(runOf("")).empty());
     EXPECT_TRUE(changesOf(runOf("unheard-of")).empty());
-    client::RunDetail run;
+    values::RunDetail run;
     run.specText = "{[: \x01 not yaml";
     run.summary.variation = "keep-30";
     EXPECT_TRUE(changesOf(run).empty());
@@ -63,7 +63,7 @@ TEST(SpecChanges, AreNoneForTheBaseAndForRubbish) {
 }
 
 TEST(SpecChanges, CountALineEndAsOneCharacter) {
-    client::RunDetail run = runOf("keep-30");
+    values::RunDetail run = runOf("keep-30");
     std::string text;
     for (const char c : run.specText) {
         text += c == '\n' ? "\r\n" : std::string(1, c);

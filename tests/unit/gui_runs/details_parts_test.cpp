@@ -22,7 +22,7 @@ class DetailsPartsTest : public RunsTest {
  protected:
     void load(int numRuns) {
         stored = client::sceneRuns(numRuns, 1'800'000'000'000);
-        for (const client::RunDetail& run : stored) {
+        for (const values::RunDetail& run : stored) {
             daemon.putDetail(run);
         }
         bridge.connectTo("unix:/fake.sock");
@@ -75,7 +75,7 @@ TEST_F(DetailsPartsTest, TheHeadOffersWhatTheStateOfTheRunAllows) {
     load(5);
     RunActions actions(bridge, table, &parent);
     RunHead head(actions, &parent);
-    const auto offered = [&](client::RunSummary run) {
+    const auto offered = [&](values::RunSummary run) {
         head.showRun(run);
         QStringList texts;
         for (const QToolButton* button : head.findChildren<QToolButton*>()) {
@@ -85,11 +85,11 @@ TEST_F(DetailsPartsTest, TheHeadOffersWhatTheStateOfTheRunAllows) {
         }
         return texts.join(", ");
     };
-    client::RunSummary run = stored[0].summary;
+    values::RunSummary run = stored[0].summary;
     EXPECT_EQ(offered(run), "Watch, Launch again, Copy as CLI, Delete");
-    run.state = client::RunState::kRunning;
+    run.state = values::RunState::kRunning;
     EXPECT_EQ(offered(run), "Watch, Stop, Launch again, Copy as CLI");
-    run.state = client::RunState::kFailed;
+    run.state = values::RunState::kFailed;
     EXPECT_EQ(offered(run), "Watch, Resume, Launch again, Copy as CLI, Delete");
     run.deletedMs = 1'700'000'000'000;
     EXPECT_EQ(offered(run), "Launch again, Copy as CLI, Restore");

@@ -29,7 +29,7 @@ class DetailsTest : public RunsTest {
  protected:
     DetailsPanel& details() { return page->details(); }
     std::string storedNote(const std::string& id) {
-        for (const client::RunSummary& run : daemon.runs()) {
+        for (const values::RunSummary& run : daemon.runs()) {
             if (run.id == id) {
                 return run.note;
             }
@@ -80,13 +80,13 @@ TEST_F(DetailsTest, TheRateIsTheMeanOfARunThatHasEndedAndElseSaysHowOldItIs) {
     open(5);
     ASSERT_TRUE(choose("r-00000"));
     OverviewSection& overview = details().overview();
-    client::RunSummary run = stored[0].summary;
+    values::RunSummary run = stored[0].summary;
     run.meanRate = 229'088;
     run.latestMetrics = {{"samples_per_second", 14'258, 630, 1'000, 2}};
     overview.showRun(run, nullptr, 50'000);
     EXPECT_EQ(overview.figure("samples/s"), "229,088") << "not that of its last window";
     EXPECT_EQ(overview.caption("samples/s"), "samples/s");
-    run.state = client::RunState::kRunning;
+    run.state = values::RunState::kRunning;
     run.id = "r-live";
     overview.showRun(run, nullptr, 50'000);
     EXPECT_EQ(overview.figure("samples/s"), "14,258");
@@ -102,7 +102,7 @@ TEST_F(DetailsTest, TheLossOfOtherTrainingRowsIsNotMeasuredAgainstTheBase) {
     open(5);
     ASSERT_TRUE(choose("r-00000"));
     OverviewSection& overview = details().overview();
-    client::RunSummary base = stored[0].summary, run = stored[1].summary;
+    values::RunSummary base = stored[0].summary, run = stored[1].summary;
     base.streamHash = run.streamHash = "aa";
     overview.showRun(run, &base, 50'000);
     EXPECT_TRUE(overview.caption("loss").startsWith("loss  +")) << "one stream: losses compare";
@@ -117,7 +117,7 @@ TEST_F(DetailsTest, AFigureOfARunWithOneHeadStandsOnce) {
     open(5);
     ASSERT_TRUE(choose("r-00000"));
     OverviewSection& overview = details().overview();
-    client::RunSummary run = stored[0].summary;
+    values::RunSummary run = stored[0].summary;
     run.latestMetrics = {
         {"eval.auc", 0.8, 630, 1, 2}, {"eval.liked.auc", 0.8, 630, 1, 2}, {"loss", 0.5, 630, 1, 2}};
     overview.showRun(run, nullptr, 50'000);
@@ -191,12 +191,12 @@ TEST_F(DetailsTest, ShowsMetricsWithExtremesAndChartsOfTheChosenOnes) {
 
 TEST_F(DetailsTest, FollowsTheLogWhileItIsSeen) {
     open(5);
-    daemon.addLines("r-00001", {{1, "rank0", "first", false, 1, client::LogLevel::kInfo}});
+    daemon.addLines("r-00001", {{1, "rank0", "first", false, 1, values::LogLevel::kInfo}});
     ASSERT_TRUE(choose("r-00001"));
     EXPECT_EQ(daemon.numStreams("logs"), 0);
     details().showTab(Tab::kLog);
     ASSERT_TRUE(until([&] { return details().log().model().numLines() == 1; }));
-    daemon.addLines("r-00001", {{2, "rank0", "second", false, 1, client::LogLevel::kInfo}});
+    daemon.addLines("r-00001", {{2, "rank0", "second", false, 1, values::LogLevel::kInfo}});
     ASSERT_TRUE(until([&] { return details().log().model().numLines() == 2; }));
     details().showTab(Tab::kOverview);
     EXPECT_FALSE(details().log().isFollowing());
@@ -256,7 +256,7 @@ TEST_F(DetailsTest, KeepsATextThatIsBeingEditedWhenTheNoteChanges) {
     ASSERT_TRUE(choose("r-00000"));
     details().editNote();
     details().note().editor().setPlainText("mine");
-    client::RunSummary run = stored[0].summary;
+    values::RunSummary run = stored[0].summary;
     run.note = "theirs";
     daemon.putRun(run);
     ASSERT_TRUE(until([&] { return details().note().note() == "theirs"; }));
@@ -272,7 +272,7 @@ TEST_F(DetailsTest, KeepsWhatTheListKnowsWhenARunCannotBeRead) {
     EXPECT_EQ(details().detail(), nullptr);
     EXPECT_EQ(details().overview().figure("rows trained"), "242 k");
     daemon.fail("get", okStatus());
-    client::RunSummary run = stored[4].summary;
+    values::RunSummary run = stored[4].summary;
     run.note = "again";
     daemon.putRun(run);
     EXPECT_TRUE(until([&] { return details().detail() != nullptr; }));

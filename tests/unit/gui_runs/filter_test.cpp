@@ -46,7 +46,7 @@ TEST_F(RunsFilterTest, SearchesWordsAtOnceWithoutTheDaemon) {
 
 TEST_F(RunsFilterTest, LetsTheDaemonReadAnExpression) {
     open(20);
-    daemon.onFilter = [](const std::string&, const client::RunSummary& run) {
+    daemon.onFilter = [](const std::string&, const values::RunSummary& run) {
         return run.variation == "wide";
     };
     bar().setText("metrics.loss < 0.502");
@@ -60,8 +60,8 @@ TEST_F(RunsFilterTest, ShowsTheErrorAtItsPlaceAndKeepsWhatWasFound) {
     open(20);
     bar().setText("keep");
     const int before = page->rows().numMatching();
-    daemon.onParseFilter = [](const std::string&) -> Result<client::FilterCheck> {
-        return client::FilterCheck{false, "unknown attribute 'stat'; did you mean 'state'?", 1};
+    daemon.onParseFilter = [](const std::string&) -> Result<values::FilterCheck> {
+        return values::FilterCheck{false, "unknown attribute 'stat'; did you mean 'state'?", 1};
     };
     bar().setText("stat = 'x'");
     ASSERT_TRUE(until([&] { return !bar().error().isEmpty(); }));
@@ -75,12 +75,12 @@ TEST_F(RunsFilterTest, ShowsTheErrorAtItsPlaceAndKeepsWhatWasFound) {
 
 TEST_F(RunsFilterTest, AsksAgainWhenRunsChange) {
     open(20);
-    daemon.onFilter = [](const std::string&, const client::RunSummary& run) {
-        return run.state == client::RunState::kFailed;
+    daemon.onFilter = [](const std::string&, const values::RunSummary& run) {
+        return run.state == values::RunState::kFailed;
     };
     bar().setText("state = 'failed'");
     ASSERT_TRUE(until([&] { return page->rows().numMatching() == 1; }));
-    daemon.setState("r-00001", client::RunState::kFailed);
+    daemon.setState("r-00001", values::RunState::kFailed);
     EXPECT_TRUE(until([&] { return page->rows().numMatching() == 2; }));
 }
 
@@ -91,7 +91,7 @@ TEST_F(RunsFilterTest, GivesOnlyTheAnswerToTheLastText) {
     ASSERT_TRUE(until([&] { return daemon.numHanging() > 0; }));
     bar().setText("wide");
     EXPECT_EQ(page->rows().numMatching(), 2);
-    daemon.onFilter = [](const std::string&, const client::RunSummary&) { return false; };
+    daemon.onFilter = [](const std::string&, const values::RunSummary&) { return false; };
     daemon.release("parseFilter");
     ASSERT_TRUE(settle());
     EXPECT_EQ(page->rows().numMatching(), 2);
@@ -140,7 +140,7 @@ TEST_F(RunsFilterTest, NarrowsByStateChips) {
 TEST_F(RunsFilterTest, SaysWhatToDoWhereNothingIs) {
     open(0);
     EXPECT_EQ(emptyTitle(), "No runs yet");
-    for (const client::RunDetail& run : client::sceneRuns(5, 1'800'000'000'000)) {
+    for (const values::RunDetail& run : client::sceneRuns(5, 1'800'000'000'000)) {
         daemon.putDetail(run);
     }
     ASSERT_TRUE(until([&] { return page->view().isVisible(); }));

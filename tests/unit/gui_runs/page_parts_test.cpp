@@ -23,7 +23,7 @@ class PagePartsTest : public RunsTest {
  protected:
     void load(int numRuns) {
         stored = client::sceneRuns(numRuns, 1'800'000'000'000);
-        for (const client::RunDetail& run : stored) {
+        for (const values::RunDetail& run : stored) {
             daemon.putDetail(run);
         }
         bridge.connectTo("unix:/fake.sock");
@@ -45,7 +45,7 @@ TEST_F(PagePartsTest, RunPagesAsksForOnePageAfterTheOther) {
     const int before = numLists();
     pages.start(
         {},
-        [&](const client::RunPage& page, bool first) {
+        [&](const values::RunPage& page, bool first) {
             sizes.push_back(page.runs.size());
             isFirst.push_back(first);
         },
@@ -92,7 +92,7 @@ TEST_F(PagePartsTest, TheFilterAppliesWordsAtOnceAndExpressionsByTheDaemon) {
     EXPECT_EQ(rows.numMatching(), 4);
     EXPECT_EQ(applied.count(), 1);
     EXPECT_TRUE(filter.isSettled());
-    daemon.onFilter = [](const std::string&, const client::RunSummary& run) {
+    daemon.onFilter = [](const std::string&, const values::RunSummary& run) {
         return run.id == "r-00003";
     };
     bar.setText("metrics.loss < 1");

@@ -36,8 +36,8 @@ class RunsTest : public testing::Test {
             -> Result<std::vector<client::MetricSeries>> {
             return client::sceneAnswer(request, stored);
         };
-        daemon.onParseFilter = [](const std::string&) -> Result<client::FilterCheck> {
-            return client::FilterCheck{true, "", 0};
+        daemon.onParseFilter = [](const std::string&) -> Result<values::FilterCheck> {
+            return values::FilterCheck{true, "", 0};
         };
         QObject::connect(&bridge, &DaemonBridge::runsChanged, &table, [this](const RunsDelta& d) {
             table.apply(d.isReset, d.changed, d.removed);
@@ -46,7 +46,7 @@ class RunsTest : public testing::Test {
     /// Ids are r-00000, r-00001, ...; the first of five is the base of the others.
     void open(int numRuns) {
         stored = client::sceneRuns(numRuns, QDateTime::currentMSecsSinceEpoch());
-        for (const client::RunDetail& run : stored) {
+        for (const values::RunDetail& run : stored) {
             daemon.putDetail(run);
         }
         makePage();
@@ -87,7 +87,7 @@ class RunsTest : public testing::Test {
     }
     static QString clipboard() { return QGuiApplication::clipboard()->text(); }
 
-    std::vector<client::RunDetail> stored;
+    std::vector<values::RunDetail> stored;
     client::FakeDaemon daemon;
     DaemonBridge bridge{[this](const std::string& address) { return daemon.makeClient(address); }};
     RunTable table;

@@ -87,7 +87,7 @@ TEST_F(RunsPageTest, OverlaysTheCurvesOfComparedRunsInTheirColours) {
 TEST_F(RunsPageTest, FetchesMorePointsWhereSomebodyZoomsIn) {
     stored.clear();
     open(5);
-    for (client::RunDetail& run : stored) {
+    for (values::RunDetail& run : stored) {
         run.summary.progress.step = 100'000;
         daemon.putDetail(run);
     }
@@ -153,7 +153,7 @@ TEST_F(RunsPageTest, AsksBeforeItStopsARun) {
     question("Stop movielens-dlrm keep-30")->click();
     EXPECT_TRUE(until([&] { return daemon.numCalls("stop") == 1; }));
     EXPECT_TRUE(
-        until([&] { return table.find("r-00001")->state == client::RunState::kCancelled; }));
+        until([&] { return table.find("r-00001")->state == values::RunState::kCancelled; }));
     page->actions().stop({"r-00000"});
     EXPECT_TRUE(notices.back().text.contains("have ended"));
 }
@@ -194,7 +194,7 @@ TEST_F(RunsPageTest, ArrivesAtRunsThatAFilterHides) {
 TEST_F(RunsPageTest, ArrivesAtARunThatComesLater) {
     open(5);
     page->arrive({PageName::kRuns, {"r-late"}, {}, {}});
-    client::RunDetail late = stored[0];
+    values::RunDetail late = stored[0];
     late.summary.id = "r-late";
     daemon.putDetail(late);
     EXPECT_TRUE(until([&] { return page->view().currentId() == "r-late"; }));

@@ -110,7 +110,7 @@ TEST_F(RunsViewTest, KeepsTheSelectionWhileRowsChange) {
     open(20);
     view().select({"r-00003", "r-00001"});
     EXPECT_EQ(view().currentId(), "r-00003");
-    client::RunSummary better = stored[0].summary;
+    values::RunSummary better = stored[0].summary;
     better.latestMetrics[3].value = 0.01;
     table.apply(false, {better}, {"r-00007"});
     page->rows().setSort("metric:loss", Qt::DescendingOrder);
@@ -144,7 +144,7 @@ TEST_F(RunsViewTest, FetchesCurvesForVisibleRowsOnly) {
 }
 
 TEST_F(RunsViewTest, ReadsNoSeriesForABestValueThatTheDaemonKeeps) {
-    for (client::RunDetail& run : stored = client::sceneRuns(120, 1'700'000'000'000)) {
+    for (values::RunDetail& run : stored = client::sceneRuns(120, 1'700'000'000'000)) {
         run.summary.bestMetrics = {{"eval.auc", 0.81, 300}};
         daemon.putDetail(run);
     }
@@ -201,8 +201,8 @@ TEST_F(RunsViewTest, CopiesSelectedRowsAsATable) {
 
 TEST_F(RunsViewTest, PaintsTenThousandRowsWithoutAWidgetEach) {
     open(0);
-    std::vector<client::RunSummary> runs;
-    for (const client::RunDetail& run : client::sceneRuns(10'000, 1'800'000'000'000)) {
+    std::vector<values::RunSummary> runs;
+    for (const values::RunDetail& run : client::sceneRuns(10'000, 1'800'000'000'000)) {
         runs.push_back(run.summary);
     }
     const auto before = page->findChildren<QWidget*>().size();

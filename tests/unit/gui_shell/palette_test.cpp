@@ -139,7 +139,7 @@ TEST(CommandPalette, ACommandThatIsOffIsNotRun) {
 
 TEST(PaletteEntries, HoldCommandsDaemonsAndRunsTheNewestFirst) {
     RunTable runs;
-    client::RunSummary old, young;
+    values::RunSummary old, young;
     old.id = "r-1";
     old.name = "first";
     young.id = "r-2";

@@ -179,7 +179,7 @@ TEST(Theme, NamesAreReadBack) {
 }
 
 TEST(Badge, EveryStateHasAMarkOfItsOwnShape) {
-    using client::RunState;
+    using values::RunState;
     std::set<std::pair<int, int>> looks;
     for (const RunState state :
          {RunState::kQueued, RunState::kStarting, RunState::kRunning, RunState::kStopping,

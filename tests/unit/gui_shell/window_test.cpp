@@ -103,14 +103,14 @@ TEST_F(WindowTest, KeysGoToThePages) {
 }
 
 TEST_F(WindowTest, TheTablesAndTheStatusLineFollowTheDaemon) {
-    client::RunSummary run;
+    values::RunSummary run;
     run.id = "r-1";
     run.name = "movielens";
-    run.state = client::RunState::kRunning;
+    run.state = values::RunState::kRunning;
     run.latestMetrics = {{"samples_per_second", 61'234.0, 1, 1, 0}};
     daemon.putRun(run);
     run.id = "r-2";
-    run.state = client::RunState::kQueued;
+    run.state = values::RunState::kQueued;
     run.latestMetrics.clear();
     daemon.putRun(run);
     startAndConnect();

@@ -29,7 +29,7 @@ class SheetModelTest : public testing::Test {
     void show(const QString& now) {
         text = now;
         model.setText(text);
-        client::SpecSource source;
+        values::SpecSource source;
         source.text = text.toStdString();
         model.setErrors(checkLocally(source).errors);
     }
@@ -183,7 +183,7 @@ TEST_F(SheetModelTest, RemembersTicksThroughEdits) {
 }
 
 TEST_F(SheetModelTest, ShowsWhatTheDaemonPlanned) {
-    client::CheckedRun run;
+    values::CheckedRun run;
     run.variation = "keep-30";
     run.rows = 80668;
     run.files = 1;

@@ -309,7 +309,7 @@ TEST(SheetText, FindsFreeNames) {
 }
 
 TEST(LocalCheck, FindsMistakesWithoutADataset) {
-    client::SpecSource source;
+    values::SpecSource source;
     source.text = movielens().toStdString();
     EXPECT_TRUE(checkLocally(source).errors.empty());
     EXPECT_EQ(checkLocally(source).variations.size(), 7U);

@@ -10,21 +10,21 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
+using values::RunState;
 
 struct LaneListTest : testing::Test {
     LaneListTest() {
         list.resize(1'100, 400);
-        std::vector<client::RunSummary> runs;
+        std::vector<values::RunSummary> runs;
         for (int i = 0; i < 4; ++i) {
-            client::RunSummary run =
+            values::RunSummary run =
                 client::sceneRun("r-" + std::to_string(i), "v" + std::to_string(i),
                                  RunState::kRunning, 1'000'000 + i);
             client::sceneAdvance(run, 10);
             runs.push_back(run);
         }
         model.apply(true, runs, {}, kNow);
-        for (client::RunSummary& run : runs) {
+        for (values::RunSummary& run : runs) {
             client::sceneAdvance(run, 20);
         }
         model.apply(false, runs, {}, kNow);
@@ -91,7 +91,7 @@ TEST_F(LaneListTest, ShowsTheTimeOfTheChartsAndTheirCrosshair) {
 
 TEST_F(LaneListTest, PaintsAnyNumberOfLanesInAnySize) {
     for (int lanes : {0, 1, 4, 64}) {
-        std::vector<client::RunSummary> runs;
+        std::vector<values::RunSummary> runs;
         for (int i = 0; i < lanes; ++i) {
             runs.push_back(client::sceneRun("s-" + std::to_string(i), std::string(200, 'x'),
                                             static_cast<RunState>(1 + i % 7), 1'000'000));

@@ -23,8 +23,8 @@ struct LogViewTest : testing::Test {
     void add(int first, int count) { model.append(client::sceneLog(run, first, count)); }
     LogCanvas* canvas() { return view.findChild<LogCanvas*>(); }
     QLineEdit* field() { return view.findChild<QLineEdit*>(); }
-    client::RunSummary run =
-        client::sceneRun("r-1", "a", client::RunState::kRunning, 1'700'000'000'000);
+    values::RunSummary run =
+        client::sceneRun("r-1", "a", values::RunState::kRunning, 1'700'000'000'000);
     LogModel model;
     LogView view;
 };
@@ -100,7 +100,7 @@ TEST_F(LogViewTest, GoesToTheNextErrorWithE) {
 }
 
 TEST_F(LogViewTest, WrapsLongLinesOfAnyScript) {
-    client::LogLine line;
+    values::LogLine line;
     line.worker = "rank-0";
     for (const char* text : {"\x1b[31mred\x1b[0m", "日本語のとても長い行", "\t", ""}) {
         line.text.clear();

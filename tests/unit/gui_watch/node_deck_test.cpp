@@ -14,12 +14,12 @@ constexpr std::int64_t kNow = 1'700'000'000'000;
 
 struct NodeDeckTest : testing::Test {
     void fill(int nodes, int gpus) {
-        std::vector<client::NodeInfo> infos;
+        std::vector<values::NodeInfo> infos;
         for (int i = 0; i < nodes; ++i) {
             infos.push_back(client::sceneNode("node-" + std::to_string(10 + i), 16, gpus));
         }
         model.setNodes(infos);
-        for (const client::NodeInfo& info : infos) {
+        for (const values::NodeInfo& info : infos) {
             model.addSample(client::sceneSample(info, kNow), kNow);
         }
     }
@@ -61,7 +61,7 @@ TEST_F(NodeDeckTest, SaysUnknownAndNoGpuInWords) {
     NodeCard card(model, "bare");
     EXPECT_TRUE(card.summary().contains("CPU n/a"));
     EXPECT_TRUE(card.summary().contains("no GPU: libnvidia-ml.so.1 is not installed"));
-    client::NodeSample sample;
+    values::NodeSample sample;
     sample.node = "bare";
     sample.timeMs = kNow;
     sample.cpuPercent = 0;

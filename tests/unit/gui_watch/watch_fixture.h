@@ -46,8 +46,8 @@ class WatchTest : public testing::Test {
     bool until(Condition condition) {
         return QTest::qWaitFor(condition, kLimitMs);
     }
-    client::RunSummary running(const std::string& id, const std::string& variation = "") {
-        return client::sceneRun(id, variation, client::RunState::kRunning, nowMs() - 60'000);
+    values::RunSummary running(const std::string& id, const std::string& variation = "") {
+        return client::sceneRun(id, variation, values::RunState::kRunning, nowMs() - 60'000);
     }
     static std::int64_t nowMs() { return QDateTime::currentMSecsSinceEpoch(); }
     std::size_t numPoints(const std::string& run, const std::string& metric) {

@@ -10,7 +10,7 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
+using values::RunState;
 
 TEST_F(WatchTest, SaysHowToStartADaemonWhereNoneAnswers) {
     daemon.goAway();
@@ -22,7 +22,7 @@ TEST_F(WatchTest, SaysHowToStartADaemonWhereNoneAnswers) {
 }
 
 TEST_F(WatchTest, LeadsToTheLastRunsAndToLaunchWhereNothingRuns) {
-    client::RunSummary old = running("r-1", "keep-30");
+    values::RunSummary old = running("r-1", "keep-30");
     old.state = RunState::kFinished;
     old.createdMs = old.startedMs = 1'000;
     old.endedMs = 2'000;
@@ -41,11 +41,11 @@ TEST_F(WatchTest, LeadsToTheLastRunsAndToLaunchWhereNothingRuns) {
 }
 
 TEST_F(WatchTest, ShowsHistoryAndFollowsFromThereWithoutHoleOrDouble) {
-    const client::RunSummary run = running("r-1", "keep-30");
+    const values::RunSummary run = running("r-1", "keep-30");
     history["r-1"] = client::sceneHistory(run, 1, 100);
     std::int64_t told = 0;  // lines, those of the history's steps
     for (std::int64_t step = 1; step <= 120; ++step) {
-        const std::vector<client::MetricPoint> points = client::scenePoints(run, step);
+        const std::vector<values::RunFigure> points = client::scenePoints(run, step);
         daemon.addPoints("r-1", points);
         told += step <= 100 ? std::ssize(points) : 0;
     }
@@ -70,7 +70,7 @@ TEST_F(WatchTest, ShowsHistoryAndFollowsFromThereWithoutHoleOrDouble) {
 }
 
 TEST_F(WatchTest, GoesOnWithoutAGapWhenTheDaemonComesBack) {
-    const client::RunSummary run = running("r-1");
+    const values::RunSummary run = running("r-1");
     history["r-1"] = client::sceneHistory(run, 1, 10);
     for (std::int64_t step = 1; step <= 10; ++step) {
         daemon.addPoints("r-1", client::scenePoints(run, step));
@@ -92,7 +92,7 @@ TEST_F(WatchTest, GoesOnWithoutAGapWhenTheDaemonComesBack) {
 }
 
 TEST_F(WatchTest, VoidsPointsOfAnOlderAttempt) {
-    const client::RunSummary run = running("r-1");
+    const values::RunSummary run = running("r-1");
     history["r-1"] = client::sceneHistory(run, 1, 20);
     for (std::int64_t step = 1; step <= 20; ++step) {
         daemon.addPoints("r-1", client::scenePoints(run, step));
@@ -101,7 +101,7 @@ TEST_F(WatchTest, VoidsPointsOfAnOlderAttempt) {
     open();
     ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 20; }));
     history["r-1"] = client::sceneHistory(run, 1, 5);
-    client::RunSummary again = run;
+    values::RunSummary again = run;
     again.attempt = 2;
     daemon.beginAttempt("r-1", 5);
     daemon.putRun(again);
@@ -124,7 +124,7 @@ TEST_F(WatchTest, SelectsWhatGoesAndKeepsAChoiceOfTheUser) {
 }
 
 TEST_F(WatchTest, ArrivesWithRunsSelectedEvenThoseThatEnded) {
-    client::RunSummary ended = running("r-9", "old");
+    values::RunSummary ended = running("r-9", "old");
     ended.state = RunState::kFinished;
     ended.createdMs = 1'000;
     ended.endedMs = 5'000;
@@ -181,7 +181,7 @@ TEST_F(WatchTest, SaysWhyAStopFailed) {
 }
 
 TEST_F(WatchTest, ShowsMachinesWithTheirSamples) {
-    const client::NodeInfo node = client::sceneNode("h100-01", 8, 2);
+    const values::NodeInfo node = client::sceneNode("h100-01", 8, 2);
     daemon.setNodes({node});
     open();
     ASSERT_TRUE(until([&] { return page->nodes().numNodes() == 1; }));
@@ -194,8 +194,8 @@ TEST_F(WatchTest, ShowsMachinesWithTheirSamples) {
 }
 
 TEST_F(WatchTest, FillsTheStripsOfLanesThatAreNotSelected) {
-    const client::RunSummary going = running("r-1", "keep-30");
-    client::RunSummary ended = running("r-2", "keep-10");
+    const values::RunSummary going = running("r-1", "keep-30");
+    values::RunSummary ended = running("r-2", "keep-10");
     ended.state = RunState::kFinished;
     ended.endedMs = ended.startedMs + 30'000;
     history["r-1"] = client::sceneHistory(going, 1, 100);
@@ -217,12 +217,12 @@ TEST_F(WatchTest, FillsTheStripsOfLanesThatAreNotSelected) {
 }
 
 TEST_F(WatchTest, EndsTheAxisWithTheLastPointWhereEveryRunHasEnded) {
-    client::RunSummary ended = running("r-1");
+    values::RunSummary ended = running("r-1");
     ended.state = RunState::kFinished;
     ended.endedMs = ended.startedMs + 30'000;
     history["r-1"] = client::sceneHistory(ended, 1, 100);
     daemon.putRun(ended);
-    const client::NodeInfo node = client::sceneNode("node-1", 8, 0);
+    const values::NodeInfo node = client::sceneNode("node-1", 8, 0);
     daemon.setNodes({node});
     open();
     ASSERT_TRUE(until([this] { return !page->charts()->chart("loss")->isEmpty(); }));
@@ -249,7 +249,7 @@ TEST_F(WatchTest, SaysPlainlyThatThereIsNoGpu) {
 
 TEST_F(WatchTest, ChartsWithoutDataTakeNoRoomAndAreNamedInALine) {
     daemon.setNodes({client::sceneNode("cpu-01", 8, 0)});
-    client::RunSummary run = running("r-1");
+    values::RunSummary run = running("r-1");
     run.progress.step = 0;
     daemon.putRun(run);
     open();
@@ -267,7 +267,7 @@ TEST_F(WatchTest, ChartsWithoutDataTakeNoRoomAndAreNamedInALine) {
 }
 
 TEST_F(WatchTest, FreezesOnAZoomAndFollowsAgainWithF) {
-    const client::RunSummary run = running("r-1");
+    const values::RunSummary run = running("r-1");
     history["r-1"] = client::sceneHistory(run, 1, 200);
     daemon.putRun(run);
     open();
@@ -281,7 +281,7 @@ TEST_F(WatchTest, FreezesOnAZoomAndFollowsAgainWithF) {
 }
 
 TEST_F(WatchTest, AsksForExactPointsWhenSomebodyZoomsIntoAThinnedHistory) {
-    const client::RunSummary run = running("r-1");
+    const values::RunSummary run = running("r-1");
     history["r-1"] = client::sceneHistory(run, 1, 200);
     for (client::MetricSeries& series : history["r-1"]) {
         series.isDecimated = true;
@@ -301,7 +301,7 @@ TEST_F(WatchTest, AsksForExactPointsWhenSomebodyZoomsIntoAThinnedHistory) {
 }
 
 TEST_F(WatchTest, ShowsAChartOfAnyMetricAndRemembersIt) {
-    const client::RunSummary run = running("r-1");
+    const values::RunSummary run = running("r-1");
     history["r-1"] = client::sceneHistory(run, 1, 20);
     daemon.putRun(run);
     open();
@@ -320,7 +320,7 @@ TEST_F(WatchTest, ShowsAChartOfAnyMetricAndRemembersIt) {
 }
 
 TEST_F(WatchTest, ReadsTheLogOfTheCurrentRun) {
-    const client::RunSummary a = running("r-1", "a"), b = running("r-2", "b");
+    const values::RunSummary a = running("r-1", "a"), b = running("r-2", "b");
     daemon.addLines("r-1", client::sceneLog(a, 0, 10));
     daemon.addLines("r-2", client::sceneLog(b, 0, 30));
     daemon.putRun(a);

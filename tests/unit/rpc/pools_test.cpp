@@ -50,7 +50,7 @@ struct Deletion {
 
 TEST_F(PoolsTest, APurgeIsNotAmongTheQuickCalls) {
     const std::string id = submit();
-    ASSERT_TRUE(store->setState(id, {runs::RunState::kFailed, "x"}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "x"}).ok());
     holdQuickCalls();
     Deletion purge(id, true);
     runs_->Delete(&purge.context, &purge.request, &purge.response);
@@ -61,7 +61,7 @@ TEST_F(PoolsTest, APurgeIsNotAmongTheQuickCalls) {
 
 TEST_F(PoolsTest, HidingARunDoesNotWaitForSubmits) {
     const std::string id = submit();
-    ASSERT_TRUE(store->setState(id, {runs::RunState::kFailed, "x"}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "x"}).ok());
     holdQuickCalls();
     Deletion hide(id, false);
     runs_->Delete(&hide.context, &hide.request, &hide.response);

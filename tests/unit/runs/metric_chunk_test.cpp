@@ -18,16 +18,16 @@ std::uint64_t bitsOf(double value) {
     return std::bit_cast<std::uint64_t>(value);
 }
 
-void expectSame(const MetricPoint& a, const MetricPoint& b) {
+void expectSame(const values::MetricPoint& a, const values::MetricPoint& b) {
     EXPECT_EQ(bitsOf(a.value), bitsOf(b.value));
-    MetricPoint left = a, right = b;
+    values::MetricPoint left = a, right = b;
     left.value = right.value = 0;
     EXPECT_EQ(left, right);
 }
 
-std::vector<MetricPoint> curve(int count) {
+std::vector<values::MetricPoint> curve(int count) {
     std::mt19937_64 random(3);
-    std::vector<MetricPoint> points;
+    std::vector<values::MetricPoint> points;
     for (int i = 0; i < count; ++i) {
         const double noise = static_cast<double>(random() % 1000) * 1e-4;
         points.push_back({i + 1, i / 500, (i + 1) * 1024LL,
@@ -38,7 +38,7 @@ std::vector<MetricPoint> curve(int count) {
 }
 
 TEST(MetricChunk, PointsComeBackBitForBit) {
-    const std::vector<MetricPoint> points = curve(kChunkPoints);
+    const std::vector<values::MetricPoint> points = curve(kChunkPoints);
     const std::string bytes = encodePoints(points);
     const auto back = decodePoints(bytes);
     ASSERT_TRUE(back.ok()) << back.status();
@@ -46,12 +46,12 @@ TEST(MetricChunk, PointsComeBackBitForBit) {
     for (std::size_t i = 0; i < points.size(); ++i) {
         expectSame((*back)[i], points[i]);
     }
-    EXPECT_LT(bytes.size(), points.size() * sizeof(MetricPoint) / 4) << "it is compressed";
+    EXPECT_LT(bytes.size(), points.size() * sizeof(values::MetricPoint) / 4) << "it is compressed";
 }
 
 TEST(MetricChunk, TheEndsOfEveryRangeSurvive) {
     const double payload = std::bit_cast<double>(0xfff8'0000'dead'beefU);
-    const std::vector<MetricPoint> points = {
+    const std::vector<values::MetricPoint> points = {
         {INT64_MIN, INT64_MAX, INT64_MIN, 0, payload, INT32_MAX},
         {INT64_MAX, INT64_MIN, INT64_MAX, -1, -0.0, INT32_MIN},
         {0, 0, 0, INT64_MAX, kInf, 0},
@@ -66,7 +66,7 @@ TEST(MetricChunk, TheEndsOfEveryRangeSurvive) {
 }
 
 TEST(MetricChunk, WhatRanksSaidComesBackBesideValuesOfNone) {
-    std::vector<MetricPoint> points = curve(200);
+    std::vector<values::MetricPoint> points = curve(200);
     for (std::size_t i = 0; i < points.size(); i += 3) {
         points[i].ranks = values::RankSpread{-1.0 * static_cast<double>(i), kInf,
                                              static_cast<int>(i % 512), 511, 512};
@@ -83,13 +83,13 @@ TEST(MetricChunk, WhatRanksSaidComesBackBesideValuesOfNone) {
 }
 
 TEST(MetricChunk, OnePointIsAChunk) {
-    const std::vector<MetricPoint> one = {{5, 1, 2, 3, 0.5, 4}};
+    const std::vector<values::MetricPoint> one = {{5, 1, 2, 3, 0.5, 4}};
     EXPECT_EQ(*decodePoints(encodePoints(one)), one);
     EXPECT_EQ(*decodeLevel(encodeLevel(one, 16)), (std::vector<PlacedPoint>{{0, one[0]}}));
 }
 
 TEST(MetricChunk, ALevelHasEveryBucketsExtremesAndBothEnds) {
-    std::vector<MetricPoint> points = curve(1000);
+    std::vector<values::MetricPoint> points = curve(1000);
     points[100].value = std::nan("");
     for (int i = 320; i < 336; ++i) {
         points[static_cast<std::size_t>(i)].value = std::nan("");

@@ -76,7 +76,7 @@ TEST_F(MetricLinesTest, ASealBetweenTwoReadsHidesNothingAndRepeatsNothing) {
     }
     follow(4);
     ASSERT_TRUE(append(id, 1, 11, 11).ok());
-    ASSERT_TRUE(store->setState(id, {RunState::kCancelled, "", 0}).ok());  // seals
+    ASSERT_TRUE(store->setState(id, {values::RunState::kCancelled, "", 0}).ok());  // seals
     EXPECT_TRUE(store->metricLines(id, cursor, 10)->hasEnded);
     follow(4);
     ASSERT_TRUE(append(id, 1, 12, 12).ok());
@@ -141,7 +141,7 @@ TEST_F(MetricLinesTest, WhateverHappensEachValueIsReadOnce) {
             } else if (below(12) == 0) {
                 reopen();
             } else if (below(12) == 0) {
-                ASSERT_TRUE(store->setState(id, {RunState::kFinished, "", 0}).ok());
+                ASSERT_TRUE(store->setState(id, {values::RunState::kFinished, "", 0}).ok());
             } else {
                 LineBatch batch{id, attempt, "rank0", 0};
                 for (std::int64_t i = below(400); i >= 0; --i) {

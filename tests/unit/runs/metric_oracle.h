@@ -14,7 +14,7 @@
 
 namespace millrace::runs {
 
-inline bool isSamePoint(const MetricPoint& a, const MetricPoint& b) {
+inline bool isSamePoint(const values::MetricPoint& a, const values::MetricPoint& b) {
     const bool isSameValue =
         std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value);
     return isSameValue && a.step == b.step && a.epoch == b.epoch && a.rows == b.rows &&
@@ -32,20 +32,20 @@ class MetricOracle {
 
     /// By step, then as they came; of a step's points those of its newest attempt; nothing that an
     /// attempt wrote after the step from which a newer one went on.
-    std::vector<MetricPoint> series(const std::string& key, std::int64_t from = INT64_MIN,
-                                    std::int64_t to = INT64_MAX) const {
-        std::vector<MetricPoint> seen;
+    std::vector<values::MetricPoint> series(const std::string& key, std::int64_t from = INT64_MIN,
+                                            std::int64_t to = INT64_MAX) const {
+        std::vector<values::MetricPoint> seen;
         const auto found = points_.find(key);
         if (found == points_.end()) {
             return seen;
         }
         std::map<std::int64_t, int> newest;
-        for (const MetricPoint& point : found->second) {
+        for (const values::MetricPoint& point : found->second) {
             if (isVisible(point)) {
                 newest[point.step] = std::max(newest[point.step], point.attempt);
             }
         }
-        for (const MetricPoint& point : found->second) {
+        for (const values::MetricPoint& point : found->second) {
             if (isVisible(point) && newest[point.step] == point.attempt && point.step >= from &&
                 point.step <= to) {
                 seen.push_back(point);
@@ -64,17 +64,18 @@ class MetricOracle {
     }
 
  private:
-    bool isVisible(const MetricPoint& point) const {
+    bool isVisible(const values::MetricPoint& point) const {
         return std::none_of(resumes_.begin(), resumes_.end(), [&](const auto& resume) {
             return resume.first > point.attempt && point.step > resume.second;
         });
     }
 
-    std::map<std::string, std::vector<MetricPoint>> points_;
+    std::map<std::string, std::vector<values::MetricPoint>> points_;
     std::vector<std::pair<int, std::int64_t>> resumes_;
 };
 
-inline void expectWhole(const MetricSeries& got, const std::vector<MetricPoint>& expected) {
+inline void expectWhole(const values::MetricSeries& got,
+                        const std::vector<values::MetricPoint>& expected) {
     EXPECT_EQ(got.problem, "");
     EXPECT_FALSE(got.isDecimated);
     EXPECT_EQ(got.numPoints, static_cast<std::int64_t>(expected.size()));
@@ -86,15 +87,15 @@ inline void expectWhole(const MetricSeries& got, const std::vector<MetricPoint>&
 
 /// Real points in order, both ends, and near every point one that is as low and one as high: no
 /// farther than two buckets of the plot.
-inline void expectThin(const MetricSeries& got, const std::vector<MetricPoint>& expected,
-                       int maxPoints) {
+inline void expectThin(const values::MetricSeries& got,
+                       const std::vector<values::MetricPoint>& expected, int maxPoints) {
     EXPECT_EQ(got.problem, "");
     EXPECT_TRUE(got.isDecimated);
     EXPECT_EQ(got.numPoints, static_cast<std::int64_t>(expected.size()));
     ASSERT_LE(got.points.size(), static_cast<std::size_t>(maxPoints));
     std::vector<std::size_t> places;
     std::size_t at = 0;
-    for (const MetricPoint& point : got.points) {
+    for (const values::MetricPoint& point : got.points) {
         while (at < expected.size() && !isSamePoint(expected[at], point)) {
             ++at;
         }

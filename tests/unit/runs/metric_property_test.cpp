@@ -80,7 +80,7 @@ class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInter
             expectWhole(*store->metrics(id, key, {INT64_MIN, INT64_MAX, 0}), all);
             const RunRecord run = *store->get(id);
             ASSERT_EQ(run.newest(key) != nullptr, !all.empty()) << key;
-            const auto best = isBestKept(key) ? bestOf({key, all}) : std::nullopt;
+            const auto best = values::isBestKept(key) ? bestOf({key, all}) : std::nullopt;
             const values::RunFigure* stored = run.best(key);
             ASSERT_EQ(stored != nullptr, best.has_value()) << key;
             if (best) {
@@ -94,7 +94,7 @@ class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInter
                 for (const auto& [range, points] :
                      {std::pair(MetricRange{INT64_MIN, INT64_MAX, most}, all),
                       std::pair(MetricRange{from, to, most}, part)}) {
-                    const MetricSeries got = *store->metrics(id, key, range);
+                    const values::MetricSeries got = *store->metrics(id, key, range);
                     if (points.size() <= static_cast<std::size_t>(most)) {
                         expectWhole(got, points);
                     } else {
@@ -127,7 +127,7 @@ TEST_P(MetricPropertyTest, WhateverHappensASeriesIsWhatAPlainVectorWouldHold) {
         } else if (what == 17) {
             resume();
         } else if (what == 18) {
-            ASSERT_TRUE(store->setState(id, {RunState::kFinished, "", 0}).ok());
+            ASSERT_TRUE(store->setState(id, {values::RunState::kFinished, "", 0}).ok());
         } else {
             reopen();
         }

@@ -33,13 +33,13 @@ class RankMetricsTest : public RunStoreTest {
         const auto commit = store->commitLines(lineOf(rank, step, stall, attempt));
         ASSERT_TRUE(commit.ok()) << commit.status();
     }
-    MetricSeries series(const std::string& key = "input_stall_percent", int rank = -1) {
+    values::MetricSeries series(const std::string& key = "input_stall_percent", int rank = -1) {
         MetricRange range;
         range.maxPoints = 0;
         range.rank = rank;
         const auto read = store->metrics(id, key, range);
         EXPECT_TRUE(read.ok()) << read.status();
-        return read.ok() ? *read : MetricSeries{};
+        return read.ok() ? *read : values::MetricSeries{};
     }
 
     std::string id;
@@ -49,7 +49,7 @@ class RankMetricsTest : public RunStoreTest {
 TEST_F(RankMetricsTest, OneRankHasValuesAsEver) {
     begin(1);
     report(0, 1, 12);
-    const MetricSeries stall = series();
+    const values::MetricSeries stall = series();
     ASSERT_EQ(stall.points.size(), 1U);
     EXPECT_EQ(stall.points[0].value, 12);
     EXPECT_FALSE(stall.points[0].ranks);
@@ -65,7 +65,7 @@ TEST_F(RankMetricsTest, AStepIsSummarizedWhenAllRanksHaveReachedIt) {
     report(2, 1, 20);
     EXPECT_TRUE(series().points.empty()) << "rank 1 has not spoken";
     report(1, 1, 30);
-    const MetricSeries stall = series();
+    const values::MetricSeries stall = series();
     ASSERT_EQ(stall.points.size(), 1U);
     EXPECT_EQ(stall.points[0].value, 20) << "the lower of the two in the middle";
     EXPECT_EQ(stall.points[0].ranks, (RankSpread{10, 40, 0, 3, 4}));
@@ -94,11 +94,11 @@ TEST_F(RankMetricsTest, ARankThatIsFarBehindIsNotWaitedForAndStillCounts) {
     EXPECT_EQ(series().points[0].ranks, (RankSpread{1, 20, 2, 1, 3}));
     EXPECT_EQ(series().points[1].ranks, (RankSpread{10, 20, 0, 1, 2}));
     report(2, 2, 90);
-    const MetricSeries late = series();
+    const values::MetricSeries late = series();
     ASSERT_EQ(late.points.size(), 2U) << "one point a step";
     EXPECT_EQ(late.points[1].ranks, (RankSpread{10, 90, 0, 2, 3}));
     EXPECT_EQ(late.points[1].value, 10) << "the median is that of the ranks that came in time";
-    ASSERT_TRUE(store->setState(id, {RunState::kFinished, "", 0}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFinished, "", 0}).ok());
     EXPECT_EQ(series().points.size(), std::size_t{kOpenSteps} + 2) << "an end waits for nobody";
     EXPECT_EQ(series().points[1].ranks, (RankSpread{10, 90, 0, 2, 3})) << "sealed, too";
 }
@@ -109,7 +109,7 @@ TEST_F(RankMetricsTest, EachRanksOwnValuesAreKeptOfAFewRanksOnly) {
         report(0, step, step);
         report(1, step, 10 + step);
     }
-    const MetricSeries one = series("input_stall_percent", 1);
+    const values::MetricSeries one = series("input_stall_percent", 1);
     ASSERT_EQ(one.points.size(), 3U);
     EXPECT_EQ(one.rank, 1);
     EXPECT_EQ(one.points[2].value, 13);
@@ -136,7 +136,7 @@ TEST_F(RankMetricsTest, ANewAttemptVoidsWhatStillWaited) {
     ASSERT_TRUE(store->beginAttempt(id, 2, 2, false, 2).ok());
     report(0, 3, 7, 2);
     report(1, 3, 8, 2);
-    const MetricSeries stall = series();
+    const values::MetricSeries stall = series();
     ASSERT_EQ(stall.points.size(), 3U);
     EXPECT_EQ(stall.points[1].ranks, (RankSpread{2, 12, 0, 1, 2}));
     EXPECT_EQ(stall.points[2].ranks, (RankSpread{7, 8, 0, 1, 2}));
@@ -172,9 +172,10 @@ TEST_F(RankMetricsTest, ARangeHasTheEndsOfAllRanksHoweverThinItIs) {
     for (const LineBatch& batch : batches) {
         ASSERT_TRUE(store->commitLines(batch).ok());
     }
-    ASSERT_TRUE(store->setState(id, {RunState::kFinished, "", 0}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFinished, "", 0}).ok());
     for (const int most : {6, 50, 400, 1000}) {
-        const MetricSeries thin = *store->metrics(id, "input_stall_percent", {0, INT64_MAX, most});
+        const values::MetricSeries thin =
+            *store->metrics(id, "input_stall_percent", {0, INT64_MAX, most});
         EXPECT_TRUE(thin.isDecimated);
         EXPECT_LE(thin.points.size(), static_cast<std::size_t>(most));
         const auto ends = values::endsOf(thin.points);

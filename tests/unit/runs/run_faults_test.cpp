@@ -138,13 +138,13 @@ TEST_F(RunStoreTest, ALargeDocumentIsReadByPages) {
     text += R"("]})";
     run.plan = std::make_shared<const std::string>(text);
     const std::string id = store->create(run)->run.id;
-    EXPECT_EQ(store->document(id, LargeDocument::kPlan).value(), text);
-    EXPECT_EQ(store->document(id, LargeDocument::kReceipt).value(), "");
+    EXPECT_EQ(store->document(id, values::LargeDocument::kPlan).value(), text);
+    EXPECT_EQ(store->document(id, values::LargeDocument::kReceipt).value(), "");
     std::string read, hash;
     for (DocumentPage page; page.totalBytes == 0 || read.size() < text.size();) {
         page = store
-                   ->documentPage(id, LargeDocument::kPlan, static_cast<std::int64_t>(read.size()),
-                                  333)
+                   ->documentPage(id, values::LargeDocument::kPlan,
+                                  static_cast<std::int64_t>(read.size()), 333)
                    .value();
         ASSERT_FALSE(page.bytes.empty());
         EXPECT_LE(page.bytes.size(), 333u);
@@ -154,10 +154,10 @@ TEST_F(RunStoreTest, ALargeDocumentIsReadByPages) {
         read += page.bytes;
     }
     EXPECT_EQ(read, text);
-    EXPECT_EQ(store->documentPage(id, LargeDocument::kPlan, 1 << 30, 10)->bytes, "");
-    EXPECT_EQ(store->documentPage(id, LargeDocument::kReceipt, 0, 10)->totalBytes, 0);
-    EXPECT_FALSE(store->documentPage(id, LargeDocument::kPlan, -1, 10).ok());
-    EXPECT_EQ(store->documentPage("r-none", LargeDocument::kPlan, 0, 10).status().code(),
+    EXPECT_EQ(store->documentPage(id, values::LargeDocument::kPlan, 1 << 30, 10)->bytes, "");
+    EXPECT_EQ(store->documentPage(id, values::LargeDocument::kReceipt, 0, 10)->totalBytes, 0);
+    EXPECT_FALSE(store->documentPage(id, values::LargeDocument::kPlan, -1, 10).ok());
+    EXPECT_EQ(store->documentPage("r-none", values::LargeDocument::kPlan, 0, 10).status().code(),
               absl::StatusCode::kNotFound);
 }
 
@@ -167,7 +167,7 @@ TEST_F(RunStoreTest, CheckpointsOfARunThatWasRestoredAreNotDropped) {
     LineBatch batch{id, 1, "rank0", 1};
     batch.checkpoints = {{1, 1, 3, 0, "three"}};
     ASSERT_TRUE(store->commitLines(batch).ok());
-    ASSERT_TRUE(store->setState(id, {RunState::kFailed, "x", 0}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "x", 0}).ok());
     ASSERT_TRUE(store->markDeleted(id).ok());
     ASSERT_TRUE(store->restore(id).ok()) << "after somebody has listed the deleted ones";
     EXPECT_EQ(store->dropCheckpoints(id).code(), absl::StatusCode::kFailedPrecondition);
@@ -189,16 +189,16 @@ TEST_F(RunStoreTest, APurgedRunKeepsWhatItWasAndNothingElse) {
     ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
     ASSERT_TRUE(append(id, 1, 1, 0.5).ok());
     EXPECT_FALSE(store->purge(id).ok()) << "it is not deleted";
-    ASSERT_TRUE(store->setState(id, {RunState::kFailed, "x", 0}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "x", 0}).ok());
     ASSERT_TRUE(store->markDeleted(id).ok());
     EXPECT_EQ(store->deletedBefore(clock.wallMs() + 1)->size(), 1u);
     ASSERT_TRUE(store->purge(id).ok());
     ASSERT_TRUE(store->purge(id).ok()) << "twice is once";
     EXPECT_TRUE(store->metrics(id, "loss")->points.empty());
-    EXPECT_EQ(store->document(id, LargeDocument::kPlan).value(), "");
+    EXPECT_EQ(store->document(id, values::LargeDocument::kPlan).value(), "");
     EXPECT_EQ(store->get(id)->specText, run.specText);
     EXPECT_EQ(store->get(id)->newest("loss")->value, 0.5);
-    EXPECT_EQ(store->document(group[1].run.id, LargeDocument::kPlan).value(), *run.plan)
+    EXPECT_EQ(store->document(group[1].run.id, values::LargeDocument::kPlan).value(), *run.plan)
         << "the others' plan stays";
     EXPECT_TRUE(store->deletedBefore(clock.wallMs() + 1)->empty());
     EXPECT_EQ(store->purgedAmong({id, group[1].run.id, "x"}).value(), std::vector<std::string>{id});
@@ -215,7 +215,7 @@ TEST_F(RunStoreTest, ListsShowWhatTheReceiptSays) {
     const std::string id = store->create(run)->run.id;
     EXPECT_EQ(store->list({})->runs.at(0).orderHash, "");
     ASSERT_TRUE(store->setReceipt(id, kReceipt).ok());
-    const RunSummary listed = store->list({})->runs.at(0);
+    const values::RunSummary listed = store->list({})->runs.at(0);
     EXPECT_EQ(listed.model, "mlp");
     EXPECT_EQ(listed.dataset, "ratings.csv");
     EXPECT_EQ(listed.rowsRead, 100);
@@ -227,9 +227,9 @@ TEST_F(RunStoreTest, ListsShowWhatTheReceiptSays) {
 TEST_F(RunStoreTest, ARequeuedRunWaitsBehindTheOthersAndKeepsItsStep) {
     const std::string first = create("first"), second = create("second");
     EXPECT_LT(store->get(first)->queueNo, store->get(second)->queueNo);
-    ASSERT_TRUE(store->setState(first, {RunState::kFailed, "broken", 0}).ok());
+    ASSERT_TRUE(store->setState(first, {values::RunState::kFailed, "broken", 0}).ok());
     ASSERT_TRUE(store->requeue(first, 40).ok());
-    EXPECT_EQ(store->get(first)->state, RunState::kQueued);
+    EXPECT_EQ(store->get(first)->state, values::RunState::kQueued);
     EXPECT_EQ(store->get(first)->exitReason, "");
     EXPECT_EQ(store->get(first)->endedMs, 0);
     EXPECT_EQ(store->get(first)->resumeFrom, 40);
@@ -269,7 +269,7 @@ TEST_F(RunStoreTest, ReadersSeeWholeBatchesWhileAWriterCommits) {
         }
     });
     for (int i = 0; i < 50; ++i) {
-        const RunSummary run = store->list({})->runs.at(0);
+        const values::RunSummary run = store->list({})->runs.at(0);
         const auto *a = run.newest("a"), *b = run.newest("b");
         ASSERT_EQ(a == nullptr, b == nullptr);
         if (a != nullptr) {

@@ -31,10 +31,11 @@ class RunFiguresTest : public RunStoreTest {
         ASSERT_TRUE(store->commitLines(batch).ok());
     }
     double rate() const { return store->list({}).value().runs.at(0).meanRate.value_or(0); }
-    MetricPoint best(const std::string& key) const {
-        const RunSummary run = store->list({}).value().runs.at(0);
+    values::MetricPoint best(const std::string& key) const {
+        const values::RunSummary run = store->list({}).value().runs.at(0);
         const values::RunFigure* best = run.best(key);
-        return best == nullptr ? MetricPoint{-1} : MetricPoint{best->step, 0, 0, 0, best->value};
+        return best == nullptr ? values::MetricPoint{-1}
+                               : values::MetricPoint{best->step, 0, 0, 0, best->value};
     }
 
     std::string id;

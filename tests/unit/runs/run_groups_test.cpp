@@ -77,13 +77,13 @@ TEST_F(RunGroupTest, AGroupThatAnOlderVersionMadeInPartBecomesWhole) {
 TEST_F(RunGroupTest, ThePlanOfAGroupStandsOnce) {
     const auto made = store->createGroup(group(20));
     EXPECT_EQ(count("shared_text"), 1);
-    EXPECT_EQ(store->document(made->at(19).run.id, LargeDocument::kPlan).value(),
+    EXPECT_EQ(store->document(made->at(19).run.id, values::LargeDocument::kPlan).value(),
               R"({"files":[]})");
 }
 
 TEST_F(RunGroupTest, TheQueueIsInOrderOfSubmitAndResume) {
     const std::string first = create("a"), second = create("b");
-    ASSERT_TRUE(store->setState(first, {RunState::kFailed, "x", 0}).ok());
+    ASSERT_TRUE(store->setState(first, {values::RunState::kFailed, "x", 0}).ok());
     ASSERT_TRUE(store->requeue(first, 50).ok());
     const auto queue = store->waiting().value();
     ASSERT_EQ(queue.size(), 2u);
@@ -103,7 +103,7 @@ TEST_F(RunGroupTest, AKeyThatReadsLikeAnotherRunsIdDoesNotHideThatRun) {
 
 TEST_F(RunGroupTest, ADeletionHasItsTime) {
     const std::string id = create("a");
-    ASSERT_TRUE(store->setState(id, {RunState::kFailed, "x", 0}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "x", 0}).ok());
     clock.advanceMs(5'000);
     const std::int64_t at = clock.wallMs();
     ASSERT_TRUE(store->markDeleted(id).ok());
@@ -160,7 +160,7 @@ TEST_F(RunGroupTest, NamesOfMetricsAreBoundedAndWhatIsKnownGoesOn) {
 
 TEST_F(RunGroupTest, BytesThatAreNoTextAreReplacedOnTheWayInAndOut) {
     const std::string id = create("a");
-    ASSERT_TRUE(store->setState(id, {RunState::kFailed, "caf\xe9", 0}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "caf\xe9", 0}).ok());
     EXPECT_EQ(store->get(id)->exitReason, "caf\xef\xbf\xbd");
     // What an older version stored as it came.
     sql("UPDATE run SET exit_reason = CAST(x'6361e9' AS TEXT)");
@@ -185,7 +185,7 @@ TEST_F(RunGroupTest, APageEndsEarlyWhenItsRunsAreLarge) {
         ASSERT_TRUE(page.ok()) << page.status();
         EXPECT_EQ(page->total, 6);
         EXPECT_LE(page->runs.size(), 3u);
-        for (const RunSummary& run : page->runs) {
+        for (const values::RunSummary& run : page->runs) {
             seen.insert(seen.begin(), run.id);
         }
         query.pageToken = page->nextPageToken;

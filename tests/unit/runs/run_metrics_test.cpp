@@ -7,9 +7,9 @@
 namespace millrace::runs {
 namespace {
 
-std::vector<double> valuesOf(const MetricSeries& series) {
+std::vector<double> valuesOf(const values::MetricSeries& series) {
     std::vector<double> values;
-    for (const MetricPoint& point : series.points) {
+    for (const values::MetricPoint& point : series.points) {
         values.push_back(point.value);
     }
     return values;
@@ -25,9 +25,10 @@ TEST_F(RunMetricsTest, MetricsComeBackInOrderWithEverythingTheyCameWith) {
     ASSERT_TRUE(append(id, 1, 1, 0.7).ok());
     ASSERT_TRUE(append(id, 1, 2, 0.5).ok());
     reopen();
-    const MetricSeries series = *store->metrics(id, "loss");
+    const values::MetricSeries series = *store->metrics(id, "loss");
     ASSERT_EQ(series.points.size(), 2U);
-    EXPECT_EQ(series.points[1], (MetricPoint{2, 0, 20, clock.wallMs(), 0.5, 1, std::nullopt, 2}));
+    EXPECT_EQ(series.points[1],
+              (values::MetricPoint{2, 0, 20, clock.wallMs(), 0.5, 1, std::nullopt, 2}));
     EXPECT_EQ(store->get(id)->newest("loss")->value, 0.5);
     EXPECT_EQ(*store->metricKeys(id), std::vector<std::string>{"loss"});
     EXPECT_TRUE(store->metrics(id, "other")->points.empty());
@@ -37,7 +38,7 @@ TEST_F(RunMetricsTest, NanAndInfinityAreKept) {
     const double inf = std::numeric_limits<double>::infinity();
     ASSERT_TRUE(append(id, 1, 1, std::nan("")).ok());
     ASSERT_TRUE(append(id, 1, 2, -inf).ok());
-    const MetricSeries series = *store->metrics(id, "loss");
+    const values::MetricSeries series = *store->metrics(id, "loss");
     EXPECT_TRUE(std::isnan(series.points[0].value));
     EXPECT_EQ(series.points[1].value, -inf);
 }
@@ -96,7 +97,7 @@ TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     ASSERT_TRUE(old.ok());
     EXPECT_TRUE(old->isOldAttempt);
     EXPECT_EQ(store->get(id)->progress.step, 0);
-    EXPECT_EQ(store->document(id, LargeDocument::kReceipt).value(), "");
+    EXPECT_EQ(store->document(id, values::LargeDocument::kReceipt).value(), "");
     EXPECT_TRUE(store->checkpoints(id)->empty());
     batch.attempt = 2;
     ASSERT_TRUE(store->commitLines(batch).ok());
@@ -105,7 +106,7 @@ TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     EXPECT_EQ(run.progress.stepsTotal, 10);
     EXPECT_EQ(run.progress.rows, 700);
     EXPECT_EQ(run.progress.phase, values::Phase::kTraining);
-    EXPECT_EQ(store->document(id, LargeDocument::kReceipt).value(), "{}");
+    EXPECT_EQ(store->document(id, values::LargeDocument::kReceipt).value(), "{}");
     ASSERT_EQ(store->checkpoints(id)->size(), 1U);
     EXPECT_EQ(store->checkpoints(id)->at(0).attempt, 2);
 }
@@ -210,7 +211,7 @@ TEST_F(RunMetricsTest, ALongSeriesIsThinnedOutButItsSpikesSurvive) {
     ASSERT_TRUE(store->commitLines(batch).ok());
     MetricRange range;
     range.maxPoints = 100;
-    const MetricSeries series = *store->metrics(id, "loss", range);
+    const values::MetricSeries series = *store->metrics(id, "loss", range);
     EXPECT_TRUE(series.isDecimated);
     EXPECT_EQ(series.numPoints, 5000);
     EXPECT_LE(series.points.size(), 100U);
@@ -228,7 +229,7 @@ TEST_F(RunMetricsTest, ALongSeriesIsThinnedOutButItsSpikesSurvive) {
 }
 
 TEST(Decimate, NanNeitherHidesASpikeNorVanishesWhereItIsAlone) {
-    std::vector<MetricPoint> points(100);
+    std::vector<values::MetricPoint> points(100);
     for (int i = 0; i < 100; ++i) {
         points[i].step = i;
         points[i].value = i < 50 ? std::nan("") : i;
@@ -237,7 +238,7 @@ TEST(Decimate, NanNeitherHidesASpikeNorVanishesWhereItIsAlone) {
     const auto thin = decimate(points, 12);
     EXPECT_LE(thin.size(), 12U);
     int numNan = 0, numSeven = 0;
-    for (const MetricPoint& point : thin) {
+    for (const values::MetricPoint& point : thin) {
         numNan += std::isnan(point.value) ? 1 : 0;
         numSeven += point.value == 7 ? 1 : 0;
     }

@@ -69,7 +69,7 @@ class DamagedChunkTest : public RunStoreTest {
 
 TEST_F(DamagedChunkTest, ADamagedChunkIsNamedAndNothingElseIsLost) {
     damage("points");
-    const MetricSeries series = *store->metrics(id, "loss", {0, INT64_MAX, 0});
+    const values::MetricSeries series = *store->metrics(id, "loss", {0, INT64_MAX, 0});
     EXPECT_EQ(series.points.size(), kSteps - 4096U);
     EXPECT_EQ(series.points[4096].step, 8193);
     EXPECT_NE(series.problem.find("run " + id +
@@ -79,7 +79,7 @@ TEST_F(DamagedChunkTest, ADamagedChunkIsNamedAndNothingElseIsLost) {
         << series.problem;
     expectWhole(*store->metrics(id, "other", {0, INT64_MAX, 0}), oracle.series("other"));
     expectWhole(*store->metrics(id, "loss", {1, 4096, 0}), oracle.series("loss", 1, 4096));
-    const MetricSeries thin = *store->metrics(id, "loss", {0, INT64_MAX, 400});
+    const values::MetricSeries thin = *store->metrics(id, "loss", {0, INT64_MAX, 400});
     EXPECT_EQ(thin.problem, "") << "the overview of the damaged points is whole";
     EXPECT_EQ(thin.numPoints, kSteps);
 }
@@ -87,7 +87,7 @@ TEST_F(DamagedChunkTest, ADamagedChunkIsNamedAndNothingElseIsLost) {
 TEST_F(DamagedChunkTest, ADamagedOverviewIsMadeAgainFromThePoints) {
     damage("level16");
     const auto loss = oracle.series("loss");
-    MetricSeries thin = *store->metrics(id, "loss", {0, INT64_MAX, 1000});
+    values::MetricSeries thin = *store->metrics(id, "loss", {0, INT64_MAX, 1000});
     EXPECT_NE(thin.problem.find("an overview is damaged"), std::string::npos) << thin.problem;
     thin.problem.clear();
     expectThin(thin, loss, 1000);
@@ -102,7 +102,7 @@ TEST_F(DamagedChunkTest, ARunGoesOnOverADamagedChunk) {
         batch.metrics.push_back({i, 10'000 + i, 0, 0, 0, {{"loss", 1}}});
     }
     ASSERT_TRUE(store->commitLines(batch).ok());
-    const MetricSeries series = *store->metrics(id, "loss", {0, INT64_MAX, 0});
+    const values::MetricSeries series = *store->metrics(id, "loss", {0, INT64_MAX, 0});
     EXPECT_EQ(series.points.size(), 10'000U - 4096 + 3000);
     EXPECT_NE(series.problem, "");
 }

@@ -12,9 +12,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<std::string> namesOf(const RunPage& page) {
+std::vector<std::string> namesOf(const values::RunPage& page) {
     std::vector<std::string> names;
-    for (const RunSummary& run : page.runs) {
+    for (const values::RunSummary& run : page.runs) {
         names.push_back(run.name);
     }
     return names;
@@ -40,7 +40,7 @@ TEST_F(RunStoreTest, ARunComesBackAsItWasStoredAlsoAfterReopening) {
     EXPECT_EQ(got->specText, run.specText);
     EXPECT_EQ(got->resolvedSpec, run.resolvedSpec);
     EXPECT_EQ(got->plan, nullptr) << "large documents are read by themselves";
-    EXPECT_EQ(store->document(got->id, LargeDocument::kPlan).value(), *run.plan);
+    EXPECT_EQ(store->document(got->id, values::LargeDocument::kPlan).value(), *run.plan);
     EXPECT_EQ(got->planFacts, run.planFacts);
     EXPECT_EQ(got->variation, "keep-30");
     EXPECT_EQ(got->variationOf, "r-aaaaa");
@@ -76,18 +76,18 @@ TEST_F(RunStoreTest, TheSameSubmitKeyGivesTheSameRun) {
 TEST_F(RunStoreTest, StatesSetTheirTimesAndAResumeClearsTheEnd) {
     const std::string id = create("base");
     clock.advanceMs(10);
-    ASSERT_TRUE(store->setState(id, {RunState::kRunning}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kRunning}).ok());
     const std::int64_t started = clock.wallMs();
     clock.advanceMs(10);
-    ASSERT_TRUE(store->setState(id, {RunState::kStopping, "disk full"}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kStopping, "disk full"}).ok());
     EXPECT_EQ(store->get(id)->endedMs, 0);
-    ASSERT_TRUE(store->setState(id, {RunState::kFailed}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed}).ok());
     RunRecord run = *store->get(id);
     EXPECT_EQ(run.startedMs, started);
     EXPECT_EQ(run.endedMs, clock.wallMs());
     EXPECT_EQ(run.exitReason, "disk full");
     clock.advanceMs(10);
-    ASSERT_TRUE(store->setState(id, {RunState::kRunning}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kRunning}).ok());
     run = *store->get(id);
     EXPECT_EQ(run.startedMs, started);
     EXPECT_EQ(run.endedMs, 0);
@@ -98,10 +98,10 @@ TEST_F(RunStoreTest, AnOldAttemptCannotChangeTheState) {
     const std::string id = create("base");
     ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
     ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
-    const Status late = store->setState(id, {RunState::kFailed, "late", 1});
+    const Status late = store->setState(id, {values::RunState::kFailed, "late", 1});
     EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_EQ(store->get(id)->state, RunState::kQueued);
-    EXPECT_TRUE(store->setState(id, {RunState::kRunning, "", 2}).ok());
+    EXPECT_EQ(store->get(id)->state, values::RunState::kQueued);
+    EXPECT_TRUE(store->setState(id, {values::RunState::kRunning, "", 2}).ok());
 }
 
 TEST_F(RunStoreTest, TagsAndNotesAreEdited) {
@@ -119,11 +119,11 @@ TEST_F(RunStoreTest, TagsAndNotesAreEdited) {
 TEST_F(RunStoreTest, DeletedRunsAreHiddenUntilRestoredAndRunningOnesAreKept) {
     const std::string id = create("base");
     EXPECT_EQ(store->markDeleted(id).code(), absl::StatusCode::kFailedPrecondition);
-    ASSERT_TRUE(store->setState(id, {RunState::kCancelled}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kCancelled}).ok());
     ASSERT_TRUE(store->markDeleted(id).ok());
     EXPECT_TRUE(store->list({})->runs.empty());
     RunQuery deleted;
-    deleted.view = RunQuery::View::kDeleted;
+    deleted.view = values::RunView::kDeleted;
     EXPECT_EQ(store->list(deleted)->runs.size(), 1U);
     ASSERT_TRUE(store->restore(id).ok());
     EXPECT_EQ(store->list({})->runs.size(), 1U);
@@ -133,15 +133,15 @@ TEST_F(RunStoreTest, OnlyARunThatHasEndedAndIsThereIsRequeued) {
     const std::string id = create("base");
     EXPECT_THAT(std::string(messageOf(store->requeue(id, 0))),
                 HasSubstr("is queued; only a run that has ended"));
-    ASSERT_TRUE(store->setState(id, {RunState::kRunning}).ok());
+    ASSERT_TRUE(store->setState(id, {values::RunState::kRunning}).ok());
     EXPECT_THAT(std::string(messageOf(store->requeue(id, 0))), HasSubstr("is running"));
-    EXPECT_EQ(store->get(id)->state, RunState::kRunning);
-    ASSERT_TRUE(store->setState(id, {RunState::kFailed, "x"}).ok());
+    EXPECT_EQ(store->get(id)->state, values::RunState::kRunning);
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "x"}).ok());
     ASSERT_TRUE(store->markDeleted(id).ok());
     const Status deleted = store->requeue(id, 0);
     EXPECT_EQ(deleted.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(messageOf(deleted)), HasSubstr("is deleted; restore it first"));
-    EXPECT_EQ(store->get(id)->state, RunState::kFailed);
+    EXPECT_EQ(store->get(id)->state, values::RunState::kFailed);
     EXPECT_TRUE(store->waiting()->empty()) << "nothing starts it";
     ASSERT_TRUE(store->purge(id).ok());
     EXPECT_THAT(std::string(messageOf(store->requeue(id, 0))), HasSubstr("was purged"));
@@ -176,7 +176,7 @@ TEST_F(RunStoreTest, ListsAreNewestFirstWithoutTheDocuments) {
     create("a");
     clock.advanceMs(1);
     create("b");
-    const RunPage page = *store->list({});
+    const values::RunPage page = *store->list({});
     EXPECT_EQ(namesOf(page), (Names{"b", "a"}));
     EXPECT_TRUE(page.runs[0].params.empty());
     RunQuery withParams;
@@ -193,7 +193,7 @@ TEST_F(RunStoreTest, FiltersSelectByEveryEntity) {
     }
     const std::string beta = *store->findId("beta");
     ASSERT_TRUE(append(beta, 1, 1, 0.25).ok());
-    ASSERT_TRUE(store->setState(beta, {RunState::kFinished}).ok());
+    ASSERT_TRUE(store->setState(beta, {values::RunState::kFinished}).ok());
     const auto match = [&](const std::string& filter) {
         RunQuery query;
         query.filter = filter;
@@ -246,16 +246,16 @@ TEST_F(RunStoreTest, PagesAreCompleteAndKeepTheirPlaceWhenRunsAreAdded) {
     RunQuery query;
     query.pageSize = 5;
     std::set<std::string> seen;
-    RunPage page = *store->list(query);
+    values::RunPage page = *store->list(query);
     EXPECT_EQ(page.total, 10);
-    for (const RunSummary& run : page.runs) {
+    for (const values::RunSummary& run : page.runs) {
         seen.insert(run.name);
     }
     create("late");
     query.pageToken = page.nextPageToken;
     page = *store->list(query);
     EXPECT_EQ(page.nextPageToken, "") << "the last page, though exactly full";
-    for (const RunSummary& run : page.runs) {
+    for (const values::RunSummary& run : page.runs) {
         EXPECT_TRUE(seen.insert(run.name).second) << run.name << " came twice";
     }
     EXPECT_EQ(seen.size(), 10U);
@@ -283,9 +283,9 @@ TEST_F(RunStoreTest, ChangedSinceTellsOfEveryChangedRunOnce) {
     RunQuery query;
     query.changedSince = *store->changeCursor();
     EXPECT_TRUE(store->list(query)->runs.empty());
-    ASSERT_TRUE(store->setState(a, {RunState::kCancelled}).ok());
+    ASSERT_TRUE(store->setState(a, {values::RunState::kCancelled}).ok());
     ASSERT_TRUE(store->markDeleted(a).ok());
-    const RunPage page = *store->list(query);
+    const values::RunPage page = *store->list(query);
     ASSERT_EQ(namesOf(page), Names{"a"});
     EXPECT_TRUE(page.runs[0].isDeleted());
     query.changedSince = static_cast<std::int64_t>(page.revision);
@@ -297,13 +297,13 @@ TEST_F(RunStoreTest, AReconnectingClientHasWhatAFreshListHas) {
     std::vector<std::string> ids;
     for (int i = 0; i < 6; ++i) {
         ids.push_back(create(strCat("run-", i)));
-        ASSERT_TRUE(store->setState(ids.back(), {RunState::kFailed, "x", 0}).ok());
+        ASSERT_TRUE(store->setState(ids.back(), {values::RunState::kFailed, "x", 0}).ok());
         clock.advanceMs(1);
     }
     ASSERT_TRUE(store->markDeleted(ids[5]).ok());
-    std::map<std::string, RunSummary> known;
-    const RunPage before = *store->list({});
-    for (const RunSummary& run : before.runs) {
+    std::map<std::string, values::RunSummary> known;
+    const values::RunPage before = *store->list({});
+    for (const values::RunSummary& run : before.runs) {
         known[run.id] = run;
     }
     ASSERT_EQ(known.size(), 5U);
@@ -320,10 +320,10 @@ TEST_F(RunStoreTest, AReconnectingClientHasWhatAFreshListHas) {
     std::int64_t next = -1;
     int numPages = 0;
     do {
-        const RunPage page = *store->list(query);
+        const values::RunPage page = *store->list(query);
         // The first page's cursor is the one to go on from.
         next = next < 0 ? static_cast<std::int64_t>(page.revision) : next;
-        for (const RunSummary& run : page.runs) {
+        for (const values::RunSummary& run : page.runs) {
             known.erase(run.id);
             if (!run.isDeleted()) {
                 known[run.id] = run;
@@ -337,13 +337,13 @@ TEST_F(RunStoreTest, AReconnectingClientHasWhatAFreshListHas) {
     EXPECT_GE(numPages, 4);
     query = {};
     query.changedSince = next;
-    const RunPage rest = *store->list(query);
-    for (const RunSummary& run : rest.runs) {
+    const values::RunPage rest = *store->list(query);
+    for (const values::RunSummary& run : rest.runs) {
         known[run.id] = run;
     }
-    const RunPage fresh = *store->list({});
+    const values::RunPage fresh = *store->list({});
     ASSERT_EQ(fresh.runs.size(), known.size());
-    for (const RunSummary& run : fresh.runs) {
+    for (const values::RunSummary& run : fresh.runs) {
         ASSERT_TRUE(known.contains(run.id)) << run.name;
         EXPECT_EQ(known[run.id].revision, run.revision) << run.name;
         EXPECT_EQ(known[run.id].note, run.note) << run.name;

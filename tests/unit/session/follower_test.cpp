@@ -12,13 +12,13 @@ namespace millrace::session {
 namespace {
 
 using client::chunkOf;
-using client::LogChunk;
-using client::MetricChunk;
-using client::MetricPoint;
-using client::RunUpdate;
 using ::testing::ElementsAre;
+using values::LogChunk;
+using values::MetricChunk;
+using values::RunFigure;
+using values::RunUpdate;
 
-MetricPoint loss(std::int64_t step, double value = 0.5) {
+RunFigure loss(std::int64_t step, double value = 0.5) {
     return {"loss", value, step, step * 1000, 0};
 }
 
@@ -42,7 +42,7 @@ class FollowerTest : public testing::Test {
         std::vector<std::int64_t> steps;
         for (const FollowEvent& event : events) {
             if (const auto* added = std::get_if<MetricsAdded>(&event)) {
-                for (const MetricPoint& point : pointsOf(*added)) {
+                for (const RunFigure& point : pointsOf(*added)) {
                     if (point.name == name) {
                         steps.push_back(point.step);
                     }
@@ -137,7 +137,7 @@ TEST_F(FollowerTest, ANewerProtocolIsAProblemAndIsNotTriedAgain) {
 }
 
 TEST_F(FollowerTest, LogsGoOnBehindTheLastCursor) {
-    const client::LogLine line{1, "rank0", "hello", false, 1};
+    const values::LogLine line{1, "rank0", "hello", false, 1};
     fake_.logScripts = {{{LogChunk{{line}, "c1", false, 0}}, false, unavailable("lost")},
                         {{LogChunk{{line}, "c2", true, 0}}}};
     FollowOptions options;
@@ -164,7 +164,7 @@ TEST_F(FollowerTest, RunsThatHaveEndedEndTheFollowing) {
     }
     EXPECT_TRUE(model.hasEnded);
     ASSERT_EQ(model.runs.size(), 1U);
-    EXPECT_EQ(model.runs.begin()->second.summary.state, client::RunState::kFinished);
+    EXPECT_EQ(model.runs.begin()->second.summary.state, values::RunState::kFinished);
 }
 
 TEST_F(FollowerTest, AFollowerThatIsNotReadEndsWithoutWaitingForItsStreams) {
@@ -181,10 +181,10 @@ TEST_F(FollowerTest, TelemetryNeitherHoldsUpTheEndNorFailsTheRuns) {
     FollowOptions options;
     options.runIds = {"r-abc23"};
     options.withTelemetry = true;
-    fake_.runScripts = {{{client::RunUpdate{client::aRun("r-abc23"), false, false}}}};
+    fake_.runScripts = {{{values::RunUpdate{client::aRun("r-abc23"), false, false}}}};
     EXPECT_TRUE(std::holds_alternative<AllEnded>(followAll(options).back()));
 
-    fake_.runScripts = {{{client::RunUpdate{client::aRun("r-abc23"), false, false}}}};
+    fake_.runScripts = {{{values::RunUpdate{client::aRun("r-abc23"), false, false}}}};
     fake_.sampleScripts = {{{}, false, Status(absl::StatusCode::kUnimplemented, "too old")}};
     for (const FollowEvent& event : followAll(options)) {
         EXPECT_FALSE(std::holds_alternative<Problem>(event));
@@ -202,7 +202,7 @@ TEST_F(FollowerTest, AFollowingBehindACursorAsksForItAndResumesNoEarlier) {
 
 TEST_F(FollowerTest, AnAttemptThatBeganWhileTheConnectionWasLostReplacesWhatIsVoid) {
     const auto point = [](std::int64_t step, int attempt) {
-        return MetricPoint{"loss", 0.5, step, 0, 0, 0, attempt};
+        return RunFigure{"loss", 0.5, step, 0, 0, 0, attempt};
     };
     fake_.metricScripts = {
         {{chunkOf({point(1, 1), point(2, 1), point(3, 1)})}, false, unavailable("lost")},
@@ -210,7 +210,7 @@ TEST_F(FollowerTest, AnAttemptThatBeganWhileTheConnectionWasLostReplacesWhatIsVo
     std::vector<std::pair<std::int64_t, int>> told;  // (step, attempt)
     for (const FollowEvent& event : followAll(metricsOf("r-abc23"))) {
         if (const auto* added = std::get_if<MetricsAdded>(&event)) {
-            for (const MetricPoint& one : pointsOf(*added)) {
+            for (const RunFigure& one : pointsOf(*added)) {
                 told.emplace_back(one.step, one.attempt);
             }
         }
@@ -299,7 +299,7 @@ class GreetingTest : public FollowerTest {
 };
 
 TEST_F(GreetingTest, TheStreamsAreOneConnectionAndBeginAgainTogether) {
-    client::NodeSample sample;
+    values::NodeSample sample;
     sample.node = "a";
     fake_.runScripts = {{{RunUpdate{{}, false, true}}, true}, {{RunUpdate{{}, false, true}}, true}};
     fake_.sampleScripts = {{{sample}, false, okStatus()}, {{sample}, true}};

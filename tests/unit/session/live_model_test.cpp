@@ -10,10 +10,10 @@ namespace millrace::session {
 namespace {
 
 using client::aRun;
-using client::RunState;
+using values::RunState;
 
 RunChanged at(std::int64_t timeMs, std::int64_t step) {
-    client::RunSummary run = aRun("r-abc23", "", RunState::kRunning);
+    values::RunSummary run = aRun("r-abc23", "", RunState::kRunning);
     run.progress.timeMs = timeMs;
     run.progress.step = step;
     return {run};
@@ -84,8 +84,8 @@ TEST(LiveModel, AStepBackAfterARestartStartsThePaceAnew) {
 
 TEST(LiveModel, RunsThatGoStandBeforeThoseThatEnded) {
     LiveModel model;
-    client::RunSummary old = aRun("r-old23", "", RunState::kRunning);
-    client::RunSummary ended = aRun("r-new23");
+    values::RunSummary old = aRun("r-old23", "", RunState::kRunning);
+    values::RunSummary ended = aRun("r-new23");
     ended.createdMs = old.createdMs + 1;
     model.apply(RunChanged{ended}, 0);
     model.apply(RunChanged{old}, 0);
@@ -103,7 +103,7 @@ TEST(LiveModel, AStreamThatEndedIsNotTheEndOfAll) {
 
 TEST(LiveModel, ANodeIsStaleWhenNoSampleCame) {
     LiveModel model;
-    client::NodeSample sample;
+    values::NodeSample sample;
     sample.node = "a";
     model.apply(NodeSampled{sample}, 10'000);
     EXPECT_FALSE(LiveModel::isStale(model.nodes["a"], 12'000));
@@ -124,7 +124,7 @@ TEST(Series, ThinningKeepsTheSpike) {
 }
 
 RunChanged report(std::int64_t timeMs, double busyMs, double stallMs, int attempt = 1) {
-    client::RunSummary run = aRun("r-abc23", "", RunState::kRunning);
+    values::RunSummary run = aRun("r-abc23", "", RunState::kRunning);
     run.attempt = attempt;
     run.progress.timeMs = timeMs;
     run.progress.busyMs = busyMs;

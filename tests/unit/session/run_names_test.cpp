@@ -11,7 +11,7 @@ namespace {
 using client::aRun;
 using ::testing::HasSubstr;
 
-const std::vector<client::RunSummary> kRuns = {aRun("r-abc23"), aRun("r-abd45", "keep-30"),
+const std::vector<values::RunSummary> kRuns = {aRun("r-abc23"), aRun("r-abd45", "keep-30"),
                                                aRun("r-xyz78", "keep-10")};
 
 TEST(RunNames, AnIdItsPrefixAndThePrefixWithoutRAreAccepted) {
@@ -62,7 +62,7 @@ TEST(RunNames, WhatTheDaemonDoesNotKnowIsSoughtAmongAllRuns) {
     const auto found = findRun(client, "xyz");
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->summary.id, "r-xyz78");
-    EXPECT_EQ(fake.lists.back().view, client::RunView::kAll);
+    EXPECT_EQ(fake.lists.back().view, values::RunView::kAll);
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST_F(SubmissionTest, GitFactsNameTheCommitAndWhetherTheTreeIsDirty) {
     ASSERT_EQ(
         git(directory_.path(), {"remote", "add", "origin", "https://me:secret@example.org/x.git"}),
         0);
-    client::GitFacts facts = gitFactsOf(directory_.path());
+    values::GitFacts facts = gitFactsOf(directory_.path());
     EXPECT_EQ(facts.commit.size(), 40U);
     EXPECT_EQ(facts.branch, "work");
     EXPECT_FALSE(facts.isDirty);
@@ -93,7 +93,7 @@ TEST_F(SubmissionTest, ALostConnectionSendsTheSameKeyAgain) {
     client::FakeClient daemon(fake);
     fake.submitsLost = 2;
     fake.submitReply.runs = {client::aRun("r-abc23")};
-    client::SubmitRequest request;
+    values::SubmitRequest request;
     request.key = "k1";
     const auto reply = submitSurely(daemon, request, 3);
     ASSERT_TRUE(reply.ok()) << reply.status();
@@ -106,7 +106,7 @@ TEST_F(SubmissionTest, WithoutADaemonItIsTriedOnce) {
     client::FakeClient daemon(fake);
     fake.submitsLost = 9;
     fake.reachable = unavailable("no daemon");
-    client::SubmitRequest request;
+    values::SubmitRequest request;
     request.key = "k1";
     EXPECT_FALSE(submitSurely(daemon, request).ok());
     EXPECT_EQ(fake.submits.size(), 1U);

@@ -34,7 +34,7 @@ TEST(GpuProbe, EveryFigureIsReadInItsUnit) {
     EXPECT_EQ(probe.gpus()[1].uuid, "GPU-1");
     EXPECT_EQ(probe.gpus()[0].driverVersion, "555.1");
     EXPECT_EQ(probe.gpus()[0].memoryBytes, 100U);
-    GpuSample expected;
+    values::GpuSample expected;
     expected.utilizationPercent = 0;
     expected.memoryUsedBytes = 40;
     expected.memoryTotalBytes = 100;
@@ -48,7 +48,7 @@ TEST(GpuProbe, EveryFigureIsReadInItsUnit) {
 
 TEST(GpuProbe, WhatADeviceDoesNotTellIsAbsentAndNotZero) {
     const GpuProbe probe(FAKE_NVML);
-    const GpuSample old = probe.sample().at(1);
+    const values::GpuSample old = probe.sample().at(1);
     EXPECT_FALSE(old.utilizationPercent.has_value());
     EXPECT_FALSE(old.powerWatts.has_value());
     EXPECT_FALSE(old.pcieReceiveBytesPerSecond.has_value());
@@ -62,7 +62,7 @@ TEST(GpuProbe, ARealGpuHasANameAndMemory) {
         GTEST_SKIP() << probe.note();
     }
     EXPECT_FALSE(probe.gpus()[0].name.empty());
-    const GpuSample sample = probe.sample().at(0);
+    const values::GpuSample sample = probe.sample().at(0);
     ASSERT_TRUE(sample.memoryTotalBytes.has_value());
     EXPECT_GT(*sample.memoryTotalBytes, std::uint64_t{1} << 30);
     EXPECT_LE(sample.utilizationPercent.value_or(0), 100);

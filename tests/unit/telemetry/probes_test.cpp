@@ -55,7 +55,7 @@ class HostProbeTest : public ::testing::Test {
 };
 
 TEST_F(HostProbeTest, TheFixedFactsAreRead) {
-    const NodeInfo info = probe().info();
+    const values::NodeInfo info = probe().info();
     EXPECT_EQ(info.os, "Debian GNU/Linux 12");
     EXPECT_EQ(info.kernel, "6.1.0-test");
     EXPECT_EQ(info.cpuModel, "Test CPU 9000");
@@ -69,7 +69,7 @@ TEST_F(HostProbeTest, TextsThatAreNoUtf8AreCleaned) {
     write("etc/os-release", "PRETTY_NAME=\"Caf\xe9 Linux\"\n");
     write("proc/sys/kernel/osrelease", "6.1\xff\n");
     write("proc/cpuinfo", "model name\t: CPU\x80\n");
-    const NodeInfo info = probe().info();
+    const values::NodeInfo info = probe().info();
     for (const std::string& text : {info.os, info.kernel, info.cpuModel, info.name}) {
         EXPECT_TRUE(isUtf8(text)) << text;
     }
@@ -77,7 +77,7 @@ TEST_F(HostProbeTest, TextsThatAreNoUtf8AreCleaned) {
 }
 
 TEST_F(HostProbeTest, TheFirstSampleHasLevelsAndNoRates) {
-    const NodeSample sample = probe().sample();
+    const values::NodeSample sample = probe().sample();
     EXPECT_EQ(sample.timeMs, clock.wallMs());
     EXPECT_EQ(sample.memoryUsedBytes, 600U * 1024);
     EXPECT_EQ(sample.load5, 1.25);
@@ -101,7 +101,7 @@ TEST_F(HostProbeTest, RatesAreOverTheTimeBetweenTwoSamples) {
           "    lo: 99999 0 0 0 0 0 0 0 99999 0 0 0 0 0 0 0\n"
           "  eth0: 3000 0 0 0 0 0 0 0 900 0 0 0 0 0 0 0\n");
     clock.advanceMs(2000);
-    const NodeSample sample = host.sample();
+    const values::NodeSample sample = host.sample();
     EXPECT_DOUBLE_EQ(sample.cpuPercent.value_or(-1), 40);
     ASSERT_EQ(sample.corePercent.size(), 2U);
     EXPECT_DOUBLE_EQ(sample.corePercent[0], 70);
@@ -124,7 +124,7 @@ TEST_F(HostProbeTest, AMachineThatTellsNothingGivesAbsentFiguresAndNoZeros) {
     HostProbe host(clock, "/no/such/disk", root_ + "/none", root_ + "/none", root_ + "/none");
     host.sample();
     clock.advanceMs(1000);
-    NodeSample expected;
+    values::NodeSample expected;
     expected.timeMs = clock.wallMs();
     EXPECT_EQ(host.sample(), expected);
 }
@@ -137,7 +137,7 @@ TEST_F(HostProbeTest, GarbageInTheKernelsFilesIsSurvived) {
     HostProbe host = probe();
     host.sample();
     clock.advanceMs(1000);
-    const NodeSample sample = host.sample();
+    const values::NodeSample sample = host.sample();
     EXPECT_FALSE(sample.memoryUsedBytes.has_value());
     EXPECT_EQ(host.info().cpuModel, "");
 }

@@ -73,21 +73,21 @@ TEST(Charts, OneFlatSeriesStillHasARange) {
 }
 
 TEST(Figures, NumbersAreShort) {
-    EXPECT_EQ(shortNumber(0.51234), "0.5123");
-    EXPECT_EQ(shortNumber(42'123.4), "42,123");
-    EXPECT_EQ(shortNumber(421'234), "421,234");
-    EXPECT_EQ(shortNumber(1'050'000), "1.05 M");
-    EXPECT_EQ(shortNumber(7), "7");
-    EXPECT_EQ(shortNumber(kNan), "n/a");
+    EXPECT_EQ(session::shortNumber(0.51234), "0.5123");
+    EXPECT_EQ(session::shortNumber(42'123.4), "42,123");
+    EXPECT_EQ(session::shortNumber(421'234), "421,234");
+    EXPECT_EQ(session::shortNumber(1'050'000), "1.05 M");
+    EXPECT_EQ(session::shortNumber(7), "7");
+    EXPECT_EQ(session::shortNumber(kNan), "n/a");
 }
 
 TEST(Figures, UnknownIsNeverZero) {
-    EXPECT_EQ(percentText(std::nullopt), "n/a");
-    EXPECT_EQ(rateText(std::nullopt), "n/a");
-    EXPECT_EQ(usedText(5, std::nullopt), "n/a");
-    EXPECT_EQ(clockText(std::nullopt), "-");
-    EXPECT_EQ(usedText(3'200'000'000, 23'900'000'000), "3.2/23.9 GB");
-    EXPECT_EQ(clockText(3909.0), "1:05:09");
+    EXPECT_EQ(session::percentText(std::nullopt), "n/a");
+    EXPECT_EQ(session::rateText(std::nullopt), "n/a");
+    EXPECT_EQ(session::usedText(5, std::nullopt), "n/a");
+    EXPECT_EQ(session::clockText(std::nullopt), "-");
+    EXPECT_EQ(session::usedText(3'200'000'000, 23'900'000'000), "3.2/23.9 GB");
+    EXPECT_EQ(session::clockText(3909.0), "1:05:09");
 }
 
 }  // namespace

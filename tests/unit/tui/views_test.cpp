@@ -11,10 +11,10 @@ namespace millrace::tui {
 namespace {
 
 using client::aRun;
-using client::RunState;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using values::RunState;
 
 constexpr std::int64_t kNow = 1'700'000'010'000;
 
@@ -23,7 +23,7 @@ session::LiveModel aModel(int numRuns) {
     const char* ids[] = {"r-abc23", "r-def45", "r-ghi67"};
     const char* names[] = {"", "keep-30", "keep-10"};
     for (int i = 0; i < numRuns; ++i) {
-        client::RunSummary run =
+        values::RunSummary run =
             aRun(ids[i], names[i], i == 0 ? RunState::kRunning : RunState::kQueued);
         run.queuedReason = i == 0 ? "" : "behind 1 run";
         model.apply(session::RunChanged{run}, kNow);
@@ -33,7 +33,7 @@ session::LiveModel aModel(int numRuns) {
         run.progress.timeMs += 1'000;
         model.apply(session::RunChanged{run}, kNow);
     }
-    std::vector<client::MetricPoint> points;
+    std::vector<values::RunFigure> points;
     for (int step = 1; step <= 390; ++step) {
         points.push_back({"loss", 0.7 - step * 0.0005, step, kNow, 0});
         points.push_back({"samples_per_second", 42'000.0 + step, step, kNow, 0});
@@ -50,7 +50,7 @@ session::LiveModel aModel(int numRuns) {
 
 // The first run stood still two minutes ago.
 session::LiveModel stalled(session::LiveModel model) {
-    client::RunSummary run = model.runs["r-abc23"].summary;
+    values::RunSummary run = model.runs["r-abc23"].summary;
     run.trouble = "rank0 stands still after step 390: its process is stopped (SIGSTOP)";
     run.standsSinceMs = kNow - 123'000;
     model.apply(session::RunChanged{run}, kNow);
@@ -59,12 +59,12 @@ session::LiveModel stalled(session::LiveModel model) {
 
 session::LiveModel aCluster(bool hasGpu) {
     session::LiveModel model = aModel(3);
-    client::NodeInfo info;
+    values::NodeInfo info;
     info.name = "node-a";
     info.cores = 16;
     info.cpuModel = "AMD EPYC 9654";
     info.gpuNote = "no NVIDIA driver on this machine";
-    client::NodeSample sample;
+    values::NodeSample sample;
     sample.node = "node-a";
     sample.cpuPercent = 43.2;
     sample.memoryUsedBytes = 3'200'000'000;
@@ -75,7 +75,7 @@ session::LiveModel aCluster(bool hasGpu) {
     sample.processes = {{"r-abc23", "rank0", 7, 98.0, 412'000'000}};
     if (hasGpu) {
         info.gpus = {{0, "NVIDIA H200", "u", "570", 141'000'000'000}};
-        client::GpuSample gpu;
+        values::GpuSample gpu;
         gpu.utilizationPercent = 83;
         gpu.memoryUsedBytes = 12'000'000'000;
         gpu.memoryTotalBytes = 141'000'000'000;
@@ -332,7 +332,7 @@ TEST_F(LiveLoopTest, QLeaves) {
 }
 
 TEST_F(LiveLoopTest, TheEndOfTheRunEndsTheViewWhereThatWasAskedFor) {
-    fake_.runScripts = {{{client::RunUpdate{aRun("r-abc23"), false, false}}}};
+    fake_.runScripts = {{{values::RunUpdate{aRun("r-abc23"), false, false}}}};
     FakeScreen screen({});
     EXPECT_EQ(run(screen, {true}), LoopEnd::kAllEnded);
     EXPECT_THAT(screen.shown.back(), HasSubstr("finished"));

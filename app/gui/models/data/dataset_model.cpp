@@ -26,7 +26,7 @@ QString percentText(double share) {
     return QString::number(percent, 'f', isWhole ? 0 : 1) + QStringLiteral(" %");
 }
 
-QString nullsText(const client::ColumnFacts& facts, std::int64_t numRows) {
+QString nullsText(const values::ColumnFacts& facts, std::int64_t numRows) {
     if (!facts.nulls.has_value()) {
         return noneText();
     }
@@ -50,13 +50,13 @@ QVariant naturalKey(const std::string& text) {
 }
 
 // The directory that all files share, with its slash.
-QString sharedDirectory(const std::vector<client::DatasetFile>& files) {
+QString sharedDirectory(const std::vector<values::DatasetFile>& files) {
     if (files.empty()) {
         return {};
     }
     QString shared = qtext(files.front().path);
     shared.truncate(shared.lastIndexOf('/') + 1);
-    for (const client::DatasetFile& file : files) {
+    for (const values::DatasetFile& file : files) {
         while (!shared.isEmpty() && !qtext(file.path).startsWith(shared)) {
             shared.chop(1);
             shared.truncate(shared.lastIndexOf('/') + 1);
@@ -84,10 +84,10 @@ constexpr FlatTable::ColumnSpec kFileColumns[] = {{"File"},
                                                   {"Sizes"}};
 static_assert(std::size(kFileColumns) == DatasetFilesModel::kNumColumns);
 
-std::vector<double> sizesOf(const std::vector<client::DatasetFile>& files, bool isDecoded) {
+std::vector<double> sizesOf(const std::vector<values::DatasetFile>& files, bool isDecoded) {
     std::vector<double> sizes;
-    for (const client::DatasetFile& file : files) {
-        for (const client::RowGroupFacts& group : file.rowGroups) {
+    for (const values::DatasetFile& file : files) {
+        for (const values::RowGroupFacts& group : file.rowGroups) {
             sizes.push_back(static_cast<double>(isDecoded ? group.decodedBytes : group.diskBytes));
         }
     }
@@ -96,7 +96,7 @@ std::vector<double> sizesOf(const std::vector<client::DatasetFile>& files, bool 
 
 }  // namespace
 
-DatasetTotals totalsOf(const client::DatasetReply& reply) {
+DatasetTotals totalsOf(const values::DatasetReply& reply) {
     DatasetTotals totals;
     totals.format = qtext(reply.format);
     totals.files = countText(static_cast<double>(reply.filesTotal));
@@ -104,7 +104,7 @@ DatasetTotals totalsOf(const client::DatasetReply& reply) {
     std::int64_t rowGroups = reply.rowGroups;
     if (rowGroups == 0 && static_cast<std::int64_t>(reply.files.size()) == reply.filesTotal) {
         // The parts that a CSV file is read in.
-        for (const client::DatasetFile& file : reply.files) {
+        for (const values::DatasetFile& file : reply.files) {
             rowGroups += static_cast<std::int64_t>(file.rowGroups.size());
         }
     }
@@ -122,13 +122,13 @@ DatasetTotals totalsOf(const client::DatasetReply& reply) {
 
 DatasetColumnsModel::DatasetColumnsModel(QObject* parent) : FlatTable(kColumnColumns, parent) {}
 
-void DatasetColumnsModel::setReply(const client::DatasetReply& reply) {
+void DatasetColumnsModel::setReply(const values::DatasetReply& reply) {
     beginResetModel();
     columns_ = reply.columns;
     leftOut_ = reply.leftOut;
     numRows_ = reply.rows;
     mostDisk_ = mostDecoded_ = 0;
-    for (const client::ColumnFacts& column : columns_) {
+    for (const values::ColumnFacts& column : columns_) {
         mostDisk_ = std::max(mostDisk_, static_cast<double>(column.diskBytes.value_or(0)));
         mostDecoded_ = std::max(mostDecoded_, static_cast<double>(column.decodedBytes.value_or(0)));
     }
@@ -140,7 +140,7 @@ QVariant DatasetColumnsModel::cell(int row, int column, int role) const {
     if (place >= columns_.size()) {
         return leftOut(leftOut_[place - columns_.size()], column, role);
     }
-    const client::ColumnFacts& facts = columns_[place];
+    const values::ColumnFacts& facts = columns_[place];
     switch (role) {
         case Qt::DisplayRole:
             return text(facts, column);
@@ -155,7 +155,7 @@ QVariant DatasetColumnsModel::cell(int row, int column, int role) const {
     }
 }
 
-QVariant DatasetColumnsModel::leftOut(const client::LeftOutColumn& left, int column,
+QVariant DatasetColumnsModel::leftOut(const values::LeftOutColumn& left, int column,
                                       int role) const {
     switch (role) {
         case kSortRole:
@@ -174,7 +174,7 @@ QVariant DatasetColumnsModel::leftOut(const client::LeftOutColumn& left, int col
     }
 }
 
-QVariant DatasetColumnsModel::text(const client::ColumnFacts& facts, int column) const {
+QVariant DatasetColumnsModel::text(const values::ColumnFacts& facts, int column) const {
     switch (column) {
         case kName:
             return qtext(facts.name);
@@ -201,7 +201,7 @@ QVariant DatasetColumnsModel::text(const client::ColumnFacts& facts, int column)
     }
 }
 
-QVariant DatasetColumnsModel::sortKey(const client::ColumnFacts& facts, int column) const {
+QVariant DatasetColumnsModel::sortKey(const values::ColumnFacts& facts, int column) const {
     switch (column) {
         case kNulls:
             return facts.nulls.has_value() ? QVariant(static_cast<double>(*facts.nulls))
@@ -219,7 +219,7 @@ QVariant DatasetColumnsModel::sortKey(const client::ColumnFacts& facts, int colu
     }
 }
 
-QVariant DatasetColumnsModel::share(const client::ColumnFacts& facts, int column) const {
+QVariant DatasetColumnsModel::share(const values::ColumnFacts& facts, int column) const {
     if (column == kNulls && facts.nulls.has_value() && numRows_ > 0) {
         return static_cast<double>(*facts.nulls) / static_cast<double>(numRows_);
     }
@@ -232,7 +232,7 @@ QVariant DatasetColumnsModel::share(const client::ColumnFacts& facts, int column
     return {};
 }
 
-QString DatasetColumnsModel::toolTip(const client::ColumnFacts& facts, int column) const {
+QString DatasetColumnsModel::toolTip(const values::ColumnFacts& facts, int column) const {
     if (column == kName && facts.diskBytes.has_value() && facts.decodedBytes.has_value() &&
         *facts.diskBytes > 0) {
         const double ratio =
@@ -248,13 +248,13 @@ QString DatasetColumnsModel::toolTip(const client::ColumnFacts& facts, int colum
 
 DatasetFilesModel::DatasetFilesModel(QObject* parent) : FlatTable(kFileColumns, parent) {}
 
-void DatasetFilesModel::setReply(const client::DatasetReply& reply) {
+void DatasetFilesModel::setReply(const values::DatasetReply& reply) {
     beginResetModel();
     files_ = reply.files;
     prefix_ = sharedDirectory(files_);
     mostBytes_ = 0;
     mostRows_ = 0;
-    for (const client::DatasetFile& file : files_) {
+    for (const values::DatasetFile& file : files_) {
         mostBytes_ = std::max(mostBytes_, static_cast<double>(file.bytes));
         mostRows_ = std::max(mostRows_, file.rows);
     }
@@ -262,7 +262,7 @@ void DatasetFilesModel::setReply(const client::DatasetReply& reply) {
 }
 
 QVariant DatasetFilesModel::cell(int row, int column, int role) const {
-    const client::DatasetFile& facts = file(row);
+    const values::DatasetFile& facts = file(row);
     switch (role) {
         case Qt::DisplayRole:
             return text(facts, column);
@@ -281,7 +281,7 @@ QVariant DatasetFilesModel::cell(int row, int column, int role) const {
     }
 }
 
-QVariant DatasetFilesModel::text(const client::DatasetFile& file, int column) const {
+QVariant DatasetFilesModel::text(const values::DatasetFile& file, int column) const {
     switch (column) {
         case kPath:
             return qtext(file.path).mid(prefix_.size());
@@ -297,7 +297,7 @@ QVariant DatasetFilesModel::text(const client::DatasetFile& file, int column) co
     }
 }
 
-QVariant DatasetFilesModel::sortKey(const client::DatasetFile& file, int column) const {
+QVariant DatasetFilesModel::sortKey(const values::DatasetFile& file, int column) const {
     switch (column) {
         case kRows:
             return static_cast<double>(file.rows);
@@ -311,21 +311,21 @@ QVariant DatasetFilesModel::sortKey(const client::DatasetFile& file, int column)
     }
 }
 
-QVariant DatasetFilesModel::strip(const client::DatasetFile& file) const {
+QVariant DatasetFilesModel::strip(const values::DatasetFile& file) const {
     QList<double> shares;
-    for (const client::RowGroupFacts& group : file.rowGroups) {
+    for (const values::RowGroupFacts& group : file.rowGroups) {
         shares.append(
             mostRows_ > 0 ? static_cast<double>(group.rows) / static_cast<double>(mostRows_) : 0);
     }
     return QVariant::fromValue(shares);
 }
 
-QString DatasetFilesModel::toolTip(const client::DatasetFile& file, int column) const {
+QString DatasetFilesModel::toolTip(const values::DatasetFile& file, int column) const {
     if (column != kStrip || file.rowGroups.empty()) {
         return qtext(file.path);
     }
     std::vector<double> rows;
-    for (const client::RowGroupFacts& group : file.rowGroups) {
+    for (const values::RowGroupFacts& group : file.rowGroups) {
         rows.push_back(static_cast<double>(group.rows));
     }
     const auto [least, most] = std::minmax_element(rows.begin(), rows.end());
@@ -333,7 +333,7 @@ QString DatasetFilesModel::toolTip(const client::DatasetFile& file, int column) 
         .arg(countText(static_cast<double>(rows.size())), countText(*least), countText(*most));
 }
 
-RowGroupSizes rowGroupSizes(const std::vector<client::DatasetFile>& files, int numBins) {
+RowGroupSizes rowGroupSizes(const std::vector<values::DatasetFile>& files, int numBins) {
     RowGroupSizes result;
     std::vector<double> sizes = sizesOf(files, true);
     result.isDecoded = std::any_of(sizes.begin(), sizes.end(), [](double s) { return s > 0; });

@@ -21,7 +21,7 @@ struct DatasetTotals {
     QString format, files, rows, rowGroups, disk, decoded;
     QString ratio;  ///< "2.4x": decoded by disk; "" not known
 };
-DatasetTotals totalsOf(const client::DatasetReply& reply);
+DatasetTotals totalsOf(const values::DatasetReply& reply);
 
 class DatasetColumnsModel final : public FlatTable {
     Q_OBJECT
@@ -41,7 +41,7 @@ class DatasetColumnsModel final : public FlatTable {
         kNumColumns
     };
     explicit DatasetColumnsModel(QObject* parent = nullptr);
-    void setReply(const client::DatasetReply& reply);
+    void setReply(const values::DatasetReply& reply);
     void clear() { setReply({}); }
 
  protected:
@@ -50,15 +50,15 @@ class DatasetColumnsModel final : public FlatTable {
     QVariant cell(int row, int column, int role) const override;
 
  private:
-    QVariant text(const client::ColumnFacts& facts, int column) const;
-    QVariant sortKey(const client::ColumnFacts& facts, int column) const;
-    QVariant share(const client::ColumnFacts& facts, int column) const;
-    QString toolTip(const client::ColumnFacts& facts, int column) const;
+    QVariant text(const values::ColumnFacts& facts, int column) const;
+    QVariant sortKey(const values::ColumnFacts& facts, int column) const;
+    QVariant share(const values::ColumnFacts& facts, int column) const;
+    QString toolTip(const values::ColumnFacts& facts, int column) const;
 
-    QVariant leftOut(const client::LeftOutColumn& left, int column, int role) const;
+    QVariant leftOut(const values::LeftOutColumn& left, int column, int role) const;
 
-    std::vector<client::ColumnFacts> columns_;
-    std::vector<client::LeftOutColumn> leftOut_;
+    std::vector<values::ColumnFacts> columns_;
+    std::vector<values::LeftOutColumn> leftOut_;
     std::int64_t numRows_ = 0;
     double mostDisk_ = 0, mostDecoded_ = 0;
 };
@@ -71,21 +71,21 @@ class DatasetFilesModel final : public FlatTable {
     /// Of kStrip: QList<double>, the share of each row group of the largest file, in order.
     static constexpr int kStripRole = Qt::UserRole + 2;
     explicit DatasetFilesModel(QObject* parent = nullptr);
-    void setReply(const client::DatasetReply& reply);
+    void setReply(const values::DatasetReply& reply);
     void clear() { setReply({}); }
-    const client::DatasetFile& file(int row) const { return files_[static_cast<std::size_t>(row)]; }
+    const values::DatasetFile& file(int row) const { return files_[static_cast<std::size_t>(row)]; }
 
  protected:
     int numRows() const override { return static_cast<int>(files_.size()); }
     QVariant cell(int row, int column, int role) const override;
 
  private:
-    QVariant text(const client::DatasetFile& file, int column) const;
-    QVariant sortKey(const client::DatasetFile& file, int column) const;
-    QVariant strip(const client::DatasetFile& file) const;
-    QString toolTip(const client::DatasetFile& file, int column) const;
+    QVariant text(const values::DatasetFile& file, int column) const;
+    QVariant sortKey(const values::DatasetFile& file, int column) const;
+    QVariant strip(const values::DatasetFile& file) const;
+    QString toolTip(const values::DatasetFile& file, int column) const;
 
-    std::vector<client::DatasetFile> files_;
+    std::vector<values::DatasetFile> files_;
     QString prefix_;  ///< the directory that all paths share, left out of names
     double mostBytes_ = 0;
     std::int64_t mostRows_ = 0;
@@ -98,7 +98,7 @@ struct RowGroupSizes {
     double medianBytes = 0;
     std::int64_t numRowGroups = 0;
 };
-RowGroupSizes rowGroupSizes(const std::vector<client::DatasetFile>& files, int numBins = 16);
+RowGroupSizes rowGroupSizes(const std::vector<values::DatasetFile>& files, int numBins = 16);
 
 /// Rows of a table as tab-separated text, header first; tabs and line ends within become blanks.
 QString tsvOf(const QAbstractItemModel& model, const std::vector<int>& rows,

@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kMostNamed = 4;
 
-std::vector<int> placesOf(const client::SampleStage& from, const client::SampleStage& in) {
+std::vector<int> placesOf(const values::SampleStage& from, const values::SampleStage& in) {
     std::unordered_map<std::string, int> places;
     for (int i = 0; i < static_cast<int>(in.columns.size()); ++i) {
         places.emplace(in.columns[static_cast<std::size_t>(i)].name, i);
     }
     std::vector<int> result;
-    for (const client::SampleColumn& column : from.columns) {
+    for (const values::SampleColumn& column : from.columns) {
         const auto at = places.find(column.name);
         result.push_back(at == places.end() ? -1 : at->second);
     }
@@ -28,8 +28,8 @@ std::vector<int> placesOf(const client::SampleStage& from, const client::SampleS
 
 // A row id may stand more than once (a step that repeats rows): the n-th before meets the n-th
 // after.
-std::vector<SampleDiff::Row> alignedRows(const client::SampleStage& before,
-                                         const client::SampleStage& after) {
+std::vector<SampleDiff::Row> alignedRows(const values::SampleStage& before,
+                                         const values::SampleStage& after) {
     std::unordered_map<std::int64_t, std::deque<int>> places;
     for (int i = 0; i < static_cast<int>(before.rowIds.size()); ++i) {
         places[before.rowIds[static_cast<std::size_t>(i)]].push_back(i);
@@ -69,14 +69,14 @@ std::vector<SampleDiff::Row> alignedRows(const client::SampleStage& before,
     return rows;
 }
 
-bool isSameValue(const client::SampleColumn& a, int rowA, const client::SampleColumn& b, int rowB) {
+bool isSameValue(const values::SampleColumn& a, int rowA, const values::SampleColumn& b, int rowB) {
     const bool isNullA = isNullAt(a, rowA), isNullB = isNullAt(b, rowB);
     return isNullA || isNullB ? isNullA == isNullB
                               : a.values[static_cast<std::size_t>(rowA)] ==
                                     b.values[static_cast<std::size_t>(rowB)];
 }
 
-QString columnNames(const std::vector<client::SampleColumn>& columns,
+QString columnNames(const std::vector<values::SampleColumn>& columns,
                     const std::vector<int>& partner) {
     QStringList names;
     int numMore = 0;
@@ -100,13 +100,13 @@ QString counted(int count, const char* one, const char* many) {
 
 }  // namespace
 
-bool isNullAt(const client::SampleColumn& column, int row) {
+bool isNullAt(const values::SampleColumn& column, int row) {
     const auto place = static_cast<std::size_t>(row);
     return row < 0 || place >= column.values.size() ||
            (place < column.isNull.size() && column.isNull[place]);
 }
 
-SampleDiff sampleDiff(const client::SampleStage& before, const client::SampleStage& after) {
+SampleDiff sampleDiff(const values::SampleStage& before, const values::SampleStage& after) {
     SampleDiff diff;
     diff.afterOf = placesOf(before, after);
     diff.beforeOf = placesOf(after, before);
@@ -137,8 +137,8 @@ SampleDiff sampleDiff(const client::SampleStage& before, const client::SampleSta
     return diff;
 }
 
-QString whatChanged(const SampleDiff& diff, const client::SampleStage& before,
-                    const client::SampleStage& after) {
+QString whatChanged(const SampleDiff& diff, const values::SampleStage& before,
+                    const values::SampleStage& after) {
     QStringList parts;
     if (diff.numRemoved > 0) {
         parts.append(QObject::tr("removed %1 of %2")
@@ -163,8 +163,8 @@ QString whatChanged(const SampleDiff& diff, const client::SampleStage& before,
                            : parts.join(QStringLiteral("; "));
 }
 
-std::shared_ptr<const SampleComparison> compareStages(const client::SampleStage& before,
-                                                      const client::SampleStage& after) {
+std::shared_ptr<const SampleComparison> compareStages(const values::SampleStage& before,
+                                                      const values::SampleStage& after) {
     auto comparison = std::make_shared<SampleComparison>();
     comparison->before = before;
     comparison->after = after;
@@ -172,7 +172,7 @@ std::shared_ptr<const SampleComparison> compareStages(const client::SampleStage&
     return comparison;
 }
 
-std::shared_ptr<const SampleComparison> aloneStage(const client::SampleStage& stage) {
+std::shared_ptr<const SampleComparison> aloneStage(const values::SampleStage& stage) {
     auto comparison = std::make_shared<SampleComparison>();
     comparison->after = stage;
     comparison->isAlone = true;

@@ -28,23 +28,23 @@ struct SampleDiff {
     int numRemoved = 0, numAdded = 0, numChangedCells = 0, numChangedRows = 0;
     int numColumnsAdded = 0, numColumnsRemoved = 0;
 };
-SampleDiff sampleDiff(const client::SampleStage& before, const client::SampleStage& after);
+SampleDiff sampleDiff(const values::SampleStage& before, const values::SampleStage& after);
 
 /// "nothing changed", "removed 12 of 50 rows", "added columns genres, year", "changed 31 cells".
-QString whatChanged(const SampleDiff& diff, const client::SampleStage& before,
-                    const client::SampleStage& after);
+QString whatChanged(const SampleDiff& diff, const values::SampleStage& before,
+                    const values::SampleStage& after);
 
 /// Both stages with what differs, shared by the two sides of the view.
 struct SampleComparison {
-    client::SampleStage before, after;
+    values::SampleStage before, after;
     SampleDiff diff;
     bool isAlone = false;  ///< nothing to compare with: `after` is the dataset itself
 };
-std::shared_ptr<const SampleComparison> compareStages(const client::SampleStage& before,
-                                                      const client::SampleStage& after);
-std::shared_ptr<const SampleComparison> aloneStage(const client::SampleStage& stage);
+std::shared_ptr<const SampleComparison> compareStages(const values::SampleStage& before,
+                                                      const values::SampleStage& after);
+std::shared_ptr<const SampleComparison> aloneStage(const values::SampleStage& stage);
 
 /// A row beyond what the stage holds, or a null.
-bool isNullAt(const client::SampleColumn& column, int row);
+bool isNullAt(const values::SampleColumn& column, int row);
 
 }  // namespace millrace::gui

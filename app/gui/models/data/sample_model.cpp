@@ -5,7 +5,7 @@
 namespace millrace::gui {
 namespace {
 
-QString valueText(const client::SampleColumn& column, int row) {
+QString valueText(const values::SampleColumn& column, int row) {
     return isNullAt(column, row) ? QStringLiteral("null")
                                  : qtext(column.values[static_cast<std::size_t>(row)]);
 }
@@ -53,7 +53,7 @@ const SampleDiff::Row& SampleModel::rowAt(int row) const {
     return comparison_->diff.rows[static_cast<std::size_t>(rows_[static_cast<std::size_t>(row)])];
 }
 
-const client::SampleStage& SampleModel::stage() const {
+const values::SampleStage& SampleModel::stage() const {
     return side_ == Side::kBefore ? comparison_->before : comparison_->after;
 }
 
@@ -99,7 +99,7 @@ CellState SampleModel::stateOf(const SampleDiff::Row& row, int column) const {
     if (ofColumn != CellState::kSame || !row.hasChange) {
         return ofColumn;
     }
-    const client::SampleColumn& here = stage().columns[static_cast<std::size_t>(column)];
+    const values::SampleColumn& here = stage().columns[static_cast<std::size_t>(column)];
     return valueText(here, placeOf(row)) == otherValue(row, column) ? CellState::kSame
                                                                     : CellState::kChanged;
 }
@@ -109,7 +109,7 @@ QString SampleModel::otherValue(const SampleDiff::Row& row, int column) const {
     const auto place = static_cast<std::size_t>(column);
     const int other =
         isBefore ? comparison_->diff.afterOf[place] : comparison_->diff.beforeOf[place];
-    const client::SampleStage& stage = isBefore ? comparison_->after : comparison_->before;
+    const values::SampleStage& stage = isBefore ? comparison_->after : comparison_->before;
     const int at = isBefore ? row.after : row.before;
     return other < 0 || at < 0 ? QString()
                                : valueText(stage.columns[static_cast<std::size_t>(other)], at);
@@ -134,7 +134,7 @@ QVariant SampleModel::data(const QModelIndex& index, int role) const {
         return {};
     }
     const SampleDiff::Row& row = rowAt(index.row());
-    const client::SampleColumn& column = stage().columns[static_cast<std::size_t>(index.column())];
+    const values::SampleColumn& column = stage().columns[static_cast<std::size_t>(index.column())];
     const int place = placeOf(row);
     switch (role) {
         case Qt::DisplayRole:
@@ -155,7 +155,7 @@ QVariant SampleModel::data(const QModelIndex& index, int role) const {
 
 QVariant SampleModel::toolTip(const SampleDiff::Row& row, int column) const {
     const int place = placeOf(row);
-    const client::SampleColumn& facts = stage().columns[static_cast<std::size_t>(column)];
+    const values::SampleColumn& facts = stage().columns[static_cast<std::size_t>(column)];
     switch (stateOf(row, column)) {
         case CellState::kGap:
             return side_ == Side::kAfter ? tr("This row was removed") : tr("This row is new");
@@ -186,7 +186,7 @@ QVariant SampleModel::headerData(int section, Qt::Orientation orientation, int r
     if (section >= columnCount()) {
         return {};
     }
-    const client::SampleColumn& column = stage().columns[static_cast<std::size_t>(section)];
+    const values::SampleColumn& column = stage().columns[static_cast<std::size_t>(section)];
     switch (role) {
         case Qt::DisplayRole:
             return qtext(column.name);
@@ -206,7 +206,7 @@ QVariant SampleModel::headerData(int section, Qt::Orientation orientation, int r
     }
 }
 
-void SampleStepsModel::setStages(const std::vector<client::SampleStage>& stages) {
+void SampleStepsModel::setStages(const std::vector<values::SampleStage>& stages) {
     beginResetModel();
     stages_ = stages;
     endResetModel();
@@ -220,7 +220,7 @@ QVariant SampleStepsModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) {
         return {};
     }
-    const client::SampleStage& s = stage(index.row());
+    const values::SampleStage& s = stage(index.row());
     switch (role) {
         case Qt::DisplayRole:
             return qtext(s.step);

@@ -38,7 +38,7 @@ class SampleModel final : public QAbstractTableModel {
                         int role = Qt::DisplayRole) const override;
 
  private:
-    const client::SampleStage& stage() const;
+    const values::SampleStage& stage() const;
     int placeOf(const SampleDiff::Row& row) const;
     CellState stateOf(const SampleDiff::Row& row, int column) const;
     CellState columnState(int column) const;
@@ -65,8 +65,8 @@ class SampleStepsModel final : public QAbstractListModel {
         kKeptRole      ///< 0 to 1: rows out by rows in
     };
     using QAbstractListModel::QAbstractListModel;
-    void setStages(const std::vector<client::SampleStage>& stages);
-    const client::SampleStage& stage(int row) const {
+    void setStages(const std::vector<values::SampleStage>& stages);
+    const values::SampleStage& stage(int row) const {
         return stages_[static_cast<std::size_t>(row)];
     }
 
@@ -74,7 +74,7 @@ class SampleStepsModel final : public QAbstractListModel {
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
  private:
-    std::vector<client::SampleStage> stages_;
+    std::vector<values::SampleStage> stages_;
 };
 
 }  // namespace millrace::gui

@@ -17,7 +17,7 @@ static_assert(std::size(kColumns) == CheckpointTable::kNumColumns);
 
 CheckpointTable::CheckpointTable(QObject* parent) : FlatTable(kColumns, parent) {}
 
-void CheckpointTable::setCheckpoints(std::vector<client::Checkpoint> checkpoints) {
+void CheckpointTable::setCheckpoints(std::vector<values::Checkpoint> checkpoints) {
     std::stable_sort(checkpoints.begin(), checkpoints.end(),
                      [](const auto& a, const auto& b) { return a.step > b.step; });
     const bool isSame = std::equal(
@@ -32,7 +32,7 @@ void CheckpointTable::setCheckpoints(std::vector<client::Checkpoint> checkpoints
 }
 
 QVariant CheckpointTable::cell(int row, int column, int role) const {
-    const client::Checkpoint& one = at(row);
+    const values::Checkpoint& one = at(row);
     if (role == Qt::ToolTipRole && column == kPath) {
         return qtext(one.path + "\nhash " + one.hash);
     }

@@ -16,8 +16,8 @@ class CheckpointTable : public FlatTable {
     enum Column { kStep, kTime, kSize, kAttempt, kPath, kNumColumns };
     explicit CheckpointTable(QObject* parent = nullptr);
 
-    void setCheckpoints(std::vector<client::Checkpoint> checkpoints);
-    const client::Checkpoint& at(int row) const {
+    void setCheckpoints(std::vector<values::Checkpoint> checkpoints);
+    const values::Checkpoint& at(int row) const {
         return checkpoints_[static_cast<std::size_t>(row)];
     }
 
@@ -26,7 +26,7 @@ class CheckpointTable : public FlatTable {
     QVariant cell(int row, int column, int role) const override;
 
  private:
-    std::vector<client::Checkpoint> checkpoints_;
+    std::vector<values::Checkpoint> checkpoints_;
 };
 
 }  // namespace millrace::gui

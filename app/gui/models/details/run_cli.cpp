@@ -10,7 +10,7 @@
 namespace millrace::gui {
 namespace {
 
-Json resolvedOf(const client::RunDetail& run) {
+Json resolvedOf(const values::RunDetail& run) {
     const Result<Json> json = parseJson(run.resolvedSpec, "resolved spec");
     return json.ok() && json->is_object() ? *json : Json::object();
 }
@@ -26,11 +26,11 @@ QString shellQuoted(const QString& word) {
     return '\'' + quoted.replace('\'', "'\\''") + '\'';
 }
 
-QString baseDirOf(const client::RunDetail& run) {
+QString baseDirOf(const values::RunDetail& run) {
     return qtext(jsonString(resolvedOf(run), "base_dir"));
 }
 
-QString runCommandLine(const client::RunDetail& run) {
+QString runCommandLine(const values::RunDetail& run) {
     const Json resolved = resolvedOf(run);
     const QString baseDir = qtext(jsonString(resolved, "base_dir"));
     const QString file = run.specFileName.empty() ? "spec.yaml" : qtext(run.specFileName);

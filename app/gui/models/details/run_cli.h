@@ -13,9 +13,9 @@ namespace millrace::gui {
 /// As a POSIX shell reads it: quoted only where it must be.
 QString shellQuoted(const QString& word);
 /// Absolute, of the spec's relative paths; "" where the resolved spec does not tell.
-QString baseDirOf(const client::RunDetail& run);
+QString baseDirOf(const values::RunDetail& run);
 /// "millrace run /data/movielens.yaml --variation keep-30 --set train.ranks=2": the same run again.
-QString runCommandLine(const client::RunDetail& run);
+QString runCommandLine(const values::RunDetail& run);
 /// "millrace resume r-abc23 --step 300"; step 0: the last checkpoint.
 QString resumeCommandLine(const std::string& runId, std::int64_t step);
 

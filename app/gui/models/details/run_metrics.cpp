@@ -10,12 +10,12 @@
 
 namespace millrace::gui {
 
-void RunMetrics::setRun(const client::RunSummary& run, const std::vector<std::string>& names) {
+void RunMetrics::setRun(const values::RunSummary& run, const std::vector<std::string>& names) {
     std::set<std::string> all(names.begin(), names.end());
-    for (const client::MetricPoint& point : run.latestMetrics) {
+    for (const values::RunFigure& point : run.latestMetrics) {
         all.insert(point.name);
     }
-    const std::vector<std::string> ordered = inUsualOrder({all.begin(), all.end()});
+    const std::vector<std::string> ordered = session::inUsualOrder({all.begin(), all.end()});
     const bool isSame = run.id == runId_ && ordered == this->names();
     if (!isSame) {
         beginResetModel();
@@ -28,7 +28,7 @@ void RunMetrics::setRun(const client::RunSummary& run, const std::vector<std::st
         rows_ = std::move(rows);
         runId_ = run.id;
     }
-    for (const client::MetricPoint& point : run.latestMetrics) {
+    for (const values::RunFigure& point : run.latestMetrics) {
         Row& row = rows_[static_cast<std::size_t>(rowOf(point.name))];
         row.newest = point.value;
         row.step = point.step;
@@ -106,10 +106,10 @@ double RunMetrics::value(const Row& row, int column) const {
         case kHighest:
             return row.high;
         case kBest: {
-            const MetricSense sense = senseOf(row.name);
-            return sense == MetricSense::kUnknown         ? kNoNumber
-                   : sense == MetricSense::kLowerIsBetter ? row.low
-                                                          : row.high;
+            const values::MetricSense sense = values::senseOf(row.name);
+            return sense == values::MetricSense::kUnknown         ? kNoNumber
+                   : sense == values::MetricSense::kLowerIsBetter ? row.low
+                                                                  : row.high;
         }
         default:
             return kNoNumber;

@@ -18,7 +18,7 @@ class RunMetrics : public QAbstractTableModel {
     using QAbstractTableModel::QAbstractTableModel;
 
     /// The newest values; curves that are known stay where it is the same run.
-    void setRun(const client::RunSummary& run, const std::vector<std::string>& names);
+    void setRun(const values::RunSummary& run, const std::vector<std::string>& names);
     /// Thinned with least and greatest points kept.
     void setSeries(const std::vector<client::MetricSeries>& series);
     void clear();

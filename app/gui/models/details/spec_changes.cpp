@@ -34,7 +34,7 @@ int variationNode(const SpecSyntax& syntax, const QString& name) {
 
 }  // namespace
 
-std::vector<SpecChange> changesOf(const client::RunDetail& run) {
+std::vector<SpecChange> changesOf(const values::RunDetail& run) {
     // Editors count a line end as one character.
     const SpecSyntax syntax(qtext(run.specText).replace("\r\n", "\n"));
     const std::vector<RecipeStep> steps = recipeSteps(syntax);

@@ -21,6 +21,6 @@ struct SpecChange {
     int changeEnd = -1;
 };
 
-std::vector<SpecChange> changesOf(const client::RunDetail& run);
+std::vector<SpecChange> changesOf(const values::RunDetail& run);
 
 }  // namespace millrace::gui

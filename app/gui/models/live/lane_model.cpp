@@ -8,27 +8,27 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
+using values::RunState;
 
 int rankOf(RunState state) {
-    return client::isEnded(state) ? 2 : state == RunState::kQueued ? 1 : 0;
+    return values::isEnded(state) ? 2 : state == RunState::kQueued ? 1 : 0;
 }
 
 QString text(std::string_view value) {
     return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
 }
 
-QString doing(client::Phase phase) {
+QString doing(values::Phase phase) {
     switch (phase) {
-        case client::Phase::kWaiting:
+        case values::Phase::kWaiting:
             return QStringLiteral("waiting for input");
-        case client::Phase::kCheckpoint:
+        case values::Phase::kCheckpoint:
             return QStringLiteral("writing a checkpoint");
-        case client::Phase::kEvaluating:
+        case values::Phase::kEvaluating:
             return QStringLiteral("evaluating");
-        case client::Phase::kTraining:
+        case values::Phase::kTraining:
             return QStringLiteral("training");
-        case client::Phase::kUnknown:
+        case values::Phase::kUnknown:
             break;
     }
     return QStringLiteral("no report yet");
@@ -61,7 +61,7 @@ QString LaneState::sentence(std::int64_t nowMs) const {
         case RunState::kStarting:
             return QStringLiteral("starting its workers");
         case RunState::kStopping:
-            return run.progress.phase == client::Phase::kCheckpoint
+            return run.progress.phase == values::Phase::kCheckpoint
                        ? QStringLiteral("stopping: writing a checkpoint")
                        : QStringLiteral("stopping: a checkpoint is written first");
         case RunState::kFailed:
@@ -76,8 +76,8 @@ QString LaneState::sentence(std::int64_t nowMs) const {
 
 LaneModel::LaneModel(QObject* parent) : QAbstractListModel(parent) {}
 
-bool LaneModel::isWanted(const client::RunSummary& run) const {
-    if (!client::isEnded(run.state) || pinned_.contains(run.id)) {
+bool LaneModel::isWanted(const values::RunSummary& run) const {
+    if (!values::isEnded(run.state) || pinned_.contains(run.id)) {
         return true;
     }
     const auto lane = known_.find(run.id);
@@ -85,12 +85,12 @@ bool LaneModel::isWanted(const client::RunSummary& run) const {
     return std::max(run.endedMs, sawEndMs) >= nowMs_ - kRecentMs;
 }
 
-LaneState& LaneModel::take(const client::RunSummary& run) {
+LaneState& LaneModel::take(const values::RunSummary& run) {
     std::shared_ptr<LaneState>& lane = known_[run.id];
     if (!lane) {
         lane = std::make_shared<LaneState>();
     }
-    if (!client::isEnded(run.state)) {
+    if (!values::isEnded(run.state)) {
         lane->sawEndMs = 0;
     } else if (!lane->run.id.empty() && !lane->isEnded()) {
         lane->sawEndMs = nowMs_;
@@ -101,7 +101,7 @@ LaneState& LaneModel::take(const client::RunSummary& run) {
     return *lane;
 }
 
-void LaneModel::apply(bool isReset, const std::vector<client::RunSummary>& changed,
+void LaneModel::apply(bool isReset, const std::vector<values::RunSummary>& changed,
                       const std::vector<std::string>& removed, std::int64_t nowMs) {
     nowMs_ = std::max(nowMs_, nowMs);
     std::set<std::string> touched;
@@ -111,7 +111,7 @@ void LaneModel::apply(bool isReset, const std::vector<client::RunSummary>& chang
             unconfirmed_.insert(id);
         }
     }
-    for (const client::RunSummary& run : changed) {
+    for (const values::RunSummary& run : changed) {
         unconfirmed_.erase(run.id);
         if (isWanted(run) || known_.contains(run.id)) {
             take(run);
@@ -137,11 +137,11 @@ void LaneModel::listComplete() {
     arrange({});
 }
 
-void LaneModel::pin(const std::vector<client::RunSummary>& runs, std::int64_t nowMs) {
+void LaneModel::pin(const std::vector<values::RunSummary>& runs, std::int64_t nowMs) {
     nowMs_ = std::max(nowMs_, nowMs);
     std::set<std::string> touched;
     pinned_.clear();
-    for (const client::RunSummary& run : runs) {
+    for (const values::RunSummary& run : runs) {
         pinned_.insert(run.id);
         if (!known_.contains(run.id)) {
             take(run);

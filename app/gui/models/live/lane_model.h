@@ -25,7 +25,7 @@
 namespace millrace::gui {
 
 struct LaneState {
-    client::RunSummary run;
+    values::RunSummary run;
     LaneTracker tracker;
     session::RunProgress progress;
     std::int64_t sawEndMs = 0;  ///< when it was seen to end, by this machine's clock; 0: it was not
@@ -49,7 +49,7 @@ struct LaneState {
     double elapsedMs(std::int64_t nowMs) const {
         return 1'000 * session::elapsedSeconds(run, nowMs);
     }
-    bool isEnded() const { return client::isEnded(run.state); }
+    bool isEnded() const { return values::isEnded(run.state); }
     bool isGoing() const { return session::isGoing(run); }
 };
 
@@ -65,11 +65,11 @@ class LaneModel : public QAbstractListModel {
 
     /// A delivery of the bridge (live_values.h has the shape); nowMs: this machine's clock. What a
     /// strip knows outlives a reset: runs that are not named again leave when the list is complete.
-    void apply(bool isReset, const std::vector<client::RunSummary>& changed,
+    void apply(bool isReset, const std::vector<values::RunSummary>& changed,
                const std::vector<std::string>& removed, std::int64_t nowMs);
     void listComplete();
     /// These stay whatever their state, until others are pinned. `runs`: as they are now.
-    void pin(const std::vector<client::RunSummary>& runs, std::int64_t nowMs);
+    void pin(const std::vector<values::RunSummary>& runs, std::int64_t nowMs);
     /// Moves the clock: runs that ended too long ago leave. Cheap where nothing does.
     void refresh(std::int64_t nowMs);
     void setHistory(const std::string& id, std::span<const LaneTracker::StallPoint> stalls,
@@ -87,8 +87,8 @@ class LaneModel : public QAbstractListModel {
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
 
  private:
-    bool isWanted(const client::RunSummary& run) const;
-    LaneState& take(const client::RunSummary& run);
+    bool isWanted(const values::RunSummary& run) const;
+    LaneState& take(const values::RunSummary& run);
     /// Brings the rows into order; `touched`: ids whose rows changed.
     void arrange(const std::set<std::string>& touched);
     std::vector<std::string> wantedOrder() const;

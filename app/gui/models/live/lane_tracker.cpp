@@ -7,8 +7,8 @@
 namespace millrace::gui {
 namespace {
 
-using client::Phase;
-using client::RunState;
+using values::Phase;
+using values::RunState;
 
 constexpr double kBucketMs = 1'000;
 // A clock may jitter, a report may come late: what is missing by so little belongs to the interval.
@@ -55,7 +55,7 @@ LaneTracker::LaneTracker(const Options& options) : options_(options) {
     options_.numSpansMax = std::max<std::size_t>(options_.numSpansMax, 64);
 }
 
-bool LaneTracker::update(const client::RunSummary& run, std::int64_t nowMs) {
+bool LaneTracker::update(const values::RunSummary& run, std::int64_t nowMs) {
     const std::uint64_t before = revision_;
     if (run.attempt != attempt_) {
         startAttempt(run, nowMs);
@@ -72,7 +72,7 @@ bool LaneTracker::update(const client::RunSummary& run, std::int64_t nowMs) {
     return revision_ != before;
 }
 
-void LaneTracker::startAttempt(const client::RunSummary& run, std::int64_t nowMs) {
+void LaneTracker::startAttempt(const values::RunSummary& run, std::int64_t nowMs) {
     endAt(static_cast<double>(nowMs));
     // The summary may still carry the report of the attempt before.
     last_.reset();
@@ -84,7 +84,7 @@ void LaneTracker::startAttempt(const client::RunSummary& run, std::int64_t nowMs
     attempt_ = run.attempt;
 }
 
-void LaneTracker::take(const client::Progress& progress) {
+void LaneTracker::take(const values::Progress& progress) {
     if (!last_ || last_->phase == Phase::kUnknown) {
         takeFirst(progress);
     } else {
@@ -108,7 +108,7 @@ void LaneTracker::take(const client::Progress& progress) {
 }
 
 // Before the first report the workers were starting; what it counted already happened after that.
-void LaneTracker::takeFirst(const client::Progress& progress) {
+void LaneTracker::takeFirst(const values::Progress& progress) {
     if (!open_) {
         return;  // somebody else's history
     }
@@ -122,7 +122,7 @@ void LaneTracker::takeFirst(const client::Progress& progress) {
 }
 
 // What goes on from here, by the state of the run.
-void LaneTracker::follow(const client::RunSummary& run, std::int64_t nowMs) {
+void LaneTracker::follow(const values::RunSummary& run, std::int64_t nowMs) {
     const auto now = static_cast<double>(nowMs);
     switch (run.state) {
         case RunState::kFinished:
@@ -152,7 +152,7 @@ void LaneTracker::follow(const client::RunSummary& run, std::int64_t nowMs) {
     }
 }
 
-std::optional<LaneTracker::Counted> LaneTracker::countedSince(const client::Progress& progress,
+std::optional<LaneTracker::Counted> LaneTracker::countedSince(const values::Progress& progress,
                                                               double passedMs) const {
     const Counted interval{progress.busyMs, progress.stallMs};
     const Counted delta{progress.busyMs - last_->busyMs, progress.stallMs - last_->stallMs};

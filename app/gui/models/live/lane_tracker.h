@@ -39,7 +39,7 @@ class LaneTracker {
     explicit LaneTracker(const Options& options);
 
     /// The run as it is at `nowMs`; true where something changed.
-    bool update(const client::RunSummary& run, std::int64_t nowMs);
+    bool update(const values::RunSummary& run, std::int64_t nowMs);
     /// What happened before the first report, from stored "input_stall_percent" points (times
     /// rising) and the times of evaluations' results. Each point covers the time since the one
     /// before, up to a second and a half, or a few times the usual distance of points that were
@@ -73,11 +73,11 @@ class LaneTracker {
         std::size_t firstSpan = 0;
         double fromMs = 0, toMs = 0, waitingMs = 0;
     };
-    void startAttempt(const client::RunSummary& run, std::int64_t nowMs);
-    void take(const client::Progress& progress);
-    void takeFirst(const client::Progress& progress);
-    void follow(const client::RunSummary& run, std::int64_t nowMs);
-    std::optional<Counted> countedSince(const client::Progress& progress, double passedMs) const;
+    void startAttempt(const values::RunSummary& run, std::int64_t nowMs);
+    void take(const values::Progress& progress);
+    void takeFirst(const values::Progress& progress);
+    void follow(const values::RunSummary& run, std::int64_t nowMs);
+    std::optional<Counted> countedSince(const values::Progress& progress, double passedMs) const;
     void addSplit(double fromMs, double toMs, const Counted& counted);
     void add(double fromMs, double toMs, LanePhase phase);
     void openAs(LanePhase phase, double fromMs);
@@ -88,8 +88,8 @@ class LaneTracker {
     std::vector<PhaseSpan> spans_;
     std::optional<Bucket> bucket_;
     std::optional<Open> open_;
-    std::optional<client::Progress> last_;
-    client::RunState state_ = client::RunState::kUnknown;
+    std::optional<values::Progress> last_;
+    values::RunState state_ = values::RunState::kUnknown;
     int attempt_ = 0;
     std::uint64_t revision_ = 0;
 };

@@ -21,17 +21,17 @@ QString utf8Text(std::string_view text) {
     return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
-QString levelWord(client::LogLevel level) {
+QString levelWord(values::LogLevel level) {
     switch (level) {
-        case client::LogLevel::kDebug:
+        case values::LogLevel::kDebug:
             return QStringLiteral("debug");
-        case client::LogLevel::kInfo:
+        case values::LogLevel::kInfo:
             return QStringLiteral("info");
-        case client::LogLevel::kWarn:
+        case values::LogLevel::kWarn:
             return QStringLiteral("warn");
-        case client::LogLevel::kError:
+        case values::LogLevel::kError:
             return QStringLiteral("error");
-        case client::LogLevel::kNone:
+        case values::LogLevel::kNone:
             break;
     }
     return QStringLiteral("-");
@@ -53,17 +53,17 @@ struct LogModel::Parts {
         if (line.numMissing > 0) {
             return true;
         }
-        if (filter.levelMin != client::LogLevel::kNone && line.filterLevel < filter.levelMin) {
+        if (filter.levelMin != values::LogLevel::kNone && line.filterLevel < filter.levelMin) {
             return false;
         }
         return (workerWanted < 0 || line.worker == workerWanted) && matcher.matches(text);
     }
     bool passesAll() const {
-        return filter.levelMin == client::LogLevel::kNone && workerWanted == -1 &&
+        return filter.levelMin == values::LogLevel::kNone && workerWanted == -1 &&
                matcher.isTrivial();
     }
     int codeOf(const std::string& worker);
-    LogRing::Line lineOf(const client::LogLine& line);
+    LogRing::Line lineOf(const values::LogLine& line);
     void appendGap(LogRing& ring, std::uint64_t count, std::vector<std::uint64_t>* passing);
 
     LogRing shown, held;
@@ -76,7 +76,7 @@ struct LogModel::Parts {
     int workerWanted = -1;  ///< -1: all; -2: one that has no line yet
     QStringList workers;
     std::vector<std::string> workerNames;
-    std::vector<client::LogLevel> lastLevel;  ///< by worker
+    std::vector<values::LogLevel> lastLevel;  ///< by worker
     QHash<QString, int> workerCodes;
     int lastCode = -1;
     bool isPaused = false;
@@ -99,7 +99,7 @@ int LogModel::Parts::codeOf(const std::string& worker) {
     workerCodes.insert(name, code);
     workers.push_back(name);
     workerNames.push_back(worker);
-    lastLevel.push_back(client::LogLevel::kNone);
+    lastLevel.push_back(values::LogLevel::kNone);
     if (name == filter.worker) {
         workerWanted = code;
     }
@@ -107,15 +107,15 @@ int LogModel::Parts::codeOf(const std::string& worker) {
     return code;
 }
 
-LogRing::Line LogModel::Parts::lineOf(const client::LogLine& line) {
+LogRing::Line LogModel::Parts::lineOf(const values::LogLine& line) {
     LogRing::Line result;
     result.timeMs = line.timeMs;
     result.worker = static_cast<std::uint16_t>(codeOf(line.worker));
     result.attempt = static_cast<std::int16_t>(line.attempt);
     result.isStderr = line.isStderr;
     result.level = line.level;
-    client::LogLevel& last = lastLevel[result.worker];
-    const bool isContinued = line.level == client::LogLevel::kNone && !line.text.empty() &&
+    values::LogLevel& last = lastLevel[result.worker];
+    const bool isContinued = line.level == values::LogLevel::kNone && !line.text.empty() &&
                              (line.text.front() == ' ' || line.text.front() == '\t');
     if (!isContinued) {
         last = line.level;
@@ -144,7 +144,7 @@ LogModel::LogModel(const Options& options, QObject* parent)
 
 LogModel::~LogModel() = default;
 
-void LogModel::append(std::span<const client::LogLine> lines, std::uint64_t droppedLines) {
+void LogModel::append(std::span<const values::LogLine> lines, std::uint64_t droppedLines) {
     Parts& p = *parts_;
     if (lines.empty() && droppedLines == 0) {
         return;
@@ -157,7 +157,7 @@ void LogModel::append(std::span<const client::LogLine> lines, std::uint64_t drop
         p.numDropped += droppedLines;
     }
     const bool passesAll = p.passesAll();
-    for (const client::LogLine& line : lines) {
+    for (const values::LogLine& line : lines) {
         const LogRing::Line kept = p.lineOf(line);
         ring.append(p.nextSequence, kept, line.text);
         if (wanted != nullptr && (passesAll || p.passes(kept, line.text))) {
@@ -419,7 +419,7 @@ int LogModel::find(const TextMatcher& what, int from, bool isBackward) const {
     return search([&](const LogRow& line) { return what.matches(line.text); }, from, isBackward);
 }
 
-int LogModel::findLevel(client::LogLevel level, int from, bool isBackward) const {
+int LogModel::findLevel(values::LogLevel level, int from, bool isBackward) const {
     return search([&](const LogRow& line) { return line.level >= level; }, from, isBackward);
 }
 

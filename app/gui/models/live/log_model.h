@@ -35,7 +35,7 @@ struct LogFilter {
     bool isCaseSensitive = false;
     /// This level and worse; kNone: every line. An indented line without a level belongs to the
     /// line before it.
-    client::LogLevel levelMin = client::LogLevel::kNone;
+    values::LogLevel levelMin = values::LogLevel::kNone;
     QString worker;  ///< empty: all
     bool operator==(const LogFilter&) const = default;
 };
@@ -45,7 +45,7 @@ struct LogRow {
     std::uint64_t sequence = 0;  ///< its place in the whole log; stays the same
     std::int64_t timeMs = 0;
     std::string_view worker, text;  ///< UTF-8
-    client::LogLevel level = client::LogLevel::kNone;
+    values::LogLevel level = values::LogLevel::kNone;
     int attempt = 0;
     bool isStderr = false;
     std::uint64_t numMissing = 0;
@@ -65,7 +65,7 @@ class LogModel : public QAbstractListModel {
     LogModel(const Options& options, QObject* parent);
     ~LogModel() override;
 
-    void append(std::span<const client::LogLine> lines, std::uint64_t droppedLines = 0);
+    void append(std::span<const values::LogLine> lines, std::uint64_t droppedLines = 0);
     /// Another run: forgets every line and ends a pause; the filter stays.
     void clear();
 
@@ -96,7 +96,7 @@ class LogModel : public QAbstractListModel {
     /// none.
     int find(const TextMatcher& what, int from, bool isBackward) const;
     /// The same for a line of this level or worse.
-    int findLevel(client::LogLevel level, int from, bool isBackward) const;
+    int findLevel(values::LogLevel level, int from, bool isBackward) const;
     /// "2026-03-01 14:03:10.123  rank-0  error  text", one line a row.
     QString textOf(int firstRow, int lastRow) const;
 

@@ -26,8 +26,8 @@ class LogRing {
         std::uint32_t offset = 0, length = 0;
         std::uint16_t worker = 0;
         std::int16_t attempt = 0;
-        client::LogLevel level = client::LogLevel::kNone;
-        client::LogLevel filterLevel = client::LogLevel::kNone;  ///< of the line it belongs to
+        values::LogLevel level = values::LogLevel::kNone;
+        values::LogLevel filterLevel = values::LogLevel::kNone;  ///< of the line it belongs to
         bool isStderr = false;
     };
     struct Block {

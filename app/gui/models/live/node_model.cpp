@@ -126,7 +126,7 @@ int NodeModel::ensure(const std::string& name) {
     return row;
 }
 
-void NodeModel::setNodes(const std::vector<client::NodeInfo>& nodes) {
+void NodeModel::setNodes(const std::vector<values::NodeInfo>& nodes) {
     for (int row = numNodes() - 1; row >= 0; --row) {
         const NodeState& old = node(row);
         const bool isNamed = std::any_of(nodes.begin(), nodes.end(), [&](const auto& info) {
@@ -138,7 +138,7 @@ void NodeModel::setNodes(const std::vector<client::NodeInfo>& nodes) {
             endRemoveRows();
         }
     }
-    for (const client::NodeInfo& info : nodes) {
+    for (const values::NodeInfo& info : nodes) {
         const int row = ensure(info.name);
         NodeState& state = *nodes_[static_cast<std::size_t>(row)];
         state.info = info;
@@ -150,8 +150,8 @@ void NodeModel::setNodes(const std::vector<client::NodeInfo>& nodes) {
     }
 }
 
-void NodeModel::takeGpus(NodeState& node, const client::NodeSample& sample) {
-    for (const client::GpuSample& gpu : sample.gpus) {
+void NodeModel::takeGpus(NodeState& node, const values::NodeSample& sample) {
+    for (const values::GpuSample& gpu : sample.gpus) {
         auto place = std::find_if(node.gpus.begin(), node.gpus.end(),
                                   [&](const auto& known) { return known.info.index == gpu.index; });
         if (place == node.gpus.end()) {
@@ -167,7 +167,7 @@ void NodeModel::takeGpus(NodeState& node, const client::NodeSample& sample) {
     }
 }
 
-void NodeModel::addSample(const client::NodeSample& sample, std::int64_t nowMs) {
+void NodeModel::addSample(const values::NodeSample& sample, std::int64_t nowMs) {
     nowMs_ = std::max(nowMs_, nowMs);
     const int row = ensure(sample.node);
     NodeState& node = *nodes_[static_cast<std::size_t>(row)];

@@ -40,13 +40,13 @@ class MinuteHistory {
 /// What one node's card shows.
 struct NodeState {
     struct Gpu {
-        client::GpuInfo info;
-        client::GpuSample sample;
+        values::GpuInfo info;
+        values::GpuSample sample;
         MinuteHistory utilization;
         std::shared_ptr<CurveStore> curve;  ///< utilisation in percent over time
     };
-    client::NodeInfo info;
-    std::optional<client::NodeSample> sample;  ///< the newest
+    values::NodeInfo info;
+    std::optional<values::NodeSample> sample;  ///< the newest
     std::int64_t receivedMs = 0;               ///< by this machine's clock; 0: no sample yet
     MinuteHistory cpu, memory, receive, send, read, write;
     std::vector<Gpu> gpus;                 ///< by index
@@ -72,8 +72,8 @@ class NodeModel : public QAbstractListModel {
     explicit NodeModel(QObject* parent = nullptr);
 
     /// The facts of all nodes; those that are no longer named and never sent a sample leave.
-    void setNodes(const std::vector<client::NodeInfo>& nodes);
-    void addSample(const client::NodeSample& sample, std::int64_t nowMs);
+    void setNodes(const std::vector<values::NodeInfo>& nodes);
+    void addSample(const values::NodeSample& sample, std::int64_t nowMs);
     /// What was measured before the first sample (times rising), for the curves; gpu -1: CPU.
     void prependHistory(const std::string& node, int gpu, std::span<const std::int64_t> timesMs,
                         std::span<const double> values);
@@ -93,7 +93,7 @@ class NodeModel : public QAbstractListModel {
  private:
     int rowOf(const std::string& name) const;
     int ensure(const std::string& name);
-    static void takeGpus(NodeState& node, const client::NodeSample& sample);
+    static void takeGpus(NodeState& node, const values::NodeSample& sample);
 
     std::vector<std::unique_ptr<NodeState>> nodes_;  ///< by name
     std::map<std::string, std::optional<int>> shownStale_;

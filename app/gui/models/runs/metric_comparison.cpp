@@ -9,12 +9,12 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunSummary;
+using values::RunSummary;
 using Verdict = BaseDifference::Verdict;
 
 Verdict verdictOf(const std::string& metric, const RunSummary& run, const RunSummary& other,
                   double difference) {
-    if (isEvalMetric(metric)) {
+    if (values::isEvalMetric(metric)) {
         if (run.evalOrderHash.empty() || other.evalOrderHash.empty()) {
             return Verdict::kUnknownRows;
         }
@@ -25,13 +25,13 @@ Verdict verdictOf(const std::string& metric, const RunSummary& run, const RunSum
     if (difference == 0) {
         return Verdict::kSame;
     }
-    if (isTrainMetric(metric) && run.streamHash != other.streamHash) {
+    if (session::isTrainMetric(metric) && run.streamHash != other.streamHash) {
         return Verdict::kOtherTraining;
     }
-    switch (senseOf(metric)) {
-        case MetricSense::kLowerIsBetter:
+    switch (values::senseOf(metric)) {
+        case values::MetricSense::kLowerIsBetter:
             return difference < 0 ? Verdict::kBetter : Verdict::kWorse;
-        case MetricSense::kHigherIsBetter:
+        case values::MetricSense::kHigherIsBetter:
             return difference > 0 ? Verdict::kBetter : Verdict::kWorse;
         default:
             return Verdict::kNeutral;

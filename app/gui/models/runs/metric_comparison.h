@@ -30,8 +30,8 @@ struct BaseDifference {
 };
 
 /// `other` is measured against.
-BaseDifference compareMetric(const std::string& metric, const client::RunSummary& run, double value,
-                             const client::RunSummary& other, double otherValue,
+BaseDifference compareMetric(const std::string& metric, const values::RunSummary& run, double value,
+                             const values::RunSummary& other, double otherValue,
                              const QString& otherName);
 
 }  // namespace millrace::gui

@@ -11,20 +11,6 @@
 namespace millrace::gui {
 
 namespace metric = session::metric;
-using session::eachOnce;
-using session::gpuOfUse;
-using session::inUsualOrder;
-using session::isEvalMetric;
-using session::isInternalMetric;
-using session::isTrainMetric;
-using session::MetricChart;
-using session::MetricSense;
-using session::metricsOf;
-using session::metricUnit;
-using session::RateAge;
-using session::senseOf;
-using session::shownValue;
-using session::withoutHead;
 
 /// "test AUC", "loss", "samples/s", "input stall %"; others as they are.
 inline QString metricTitle(const std::string& name) {

@@ -12,7 +12,7 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunSummary;
+using values::RunSummary;
 
 struct Field {
     const char* key;
@@ -178,7 +178,7 @@ void nameFacts(RunColumnFacts& facts) {
         case RunColumnSource::kBest:
             facts.width = 150;
             facts.title = QObject::tr("Best %1").arg(metric);
-            facts.tip = (senseOf(facts.name) == MetricSense::kLowerIsBetter
+            facts.tip = (values::senseOf(facts.name) == values::MetricSense::kLowerIsBetter
                              ? QObject::tr("The lowest value of %1 so far")
                              : QObject::tr("The highest value of %1 so far"))
                             .arg(name);
@@ -390,7 +390,7 @@ QString displayText(RunColumnKind kind, double value, std::int64_t nowMs) {
     }
     switch (kind) {
         case RunColumnKind::kState: {
-            const auto name = nameOf(static_cast<client::RunState>(static_cast<int>(value)));
+            const auto name = nameOf(static_cast<values::RunState>(static_cast<int>(value)));
             return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
         }
         case RunColumnKind::kCount:

@@ -55,8 +55,8 @@ RunColumnFacts factsOf(const QString& key);
 const std::vector<QString>& fieldKeys();
 
 /// The value of a field as a number (NaN: none) or as text; metrics and tags too.
-double fieldNumber(const RunColumnFacts& facts, const client::RunSummary& run, std::int64_t nowMs);
-std::string fieldText(const RunColumnFacts& facts, const client::RunSummary& run);
+double fieldNumber(const RunColumnFacts& facts, const values::RunSummary& run, std::int64_t nowMs);
+std::string fieldText(const RunColumnFacts& facts, const values::RunSummary& run);
 
 inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 

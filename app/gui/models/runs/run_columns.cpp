@@ -97,7 +97,8 @@ void RunColumns::reset(const std::vector<std::string>& evalMetrics) {
     // What runs are compared by stands first: the loss of training says less than any evaluation.
     std::size_t numEval = 0;
     for (const std::string& metric : evalMetrics) {
-        if (senseOf(metric) != MetricSense::kUnknown && numEval < kMostEvalMetrics) {
+        if (values::senseOf(metric) != values::MetricSense::kUnknown &&
+            numEval < kMostEvalMetrics) {
             const QString name = QString::fromStdString(metric);
             shown_.push_back(shownOf("metric:" + name));
             shown_.push_back(shownOf("best:" + name));

@@ -11,8 +11,8 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunDetail;
-using client::RunSummary;
+using values::RunDetail;
+using values::RunSummary;
 
 QString labelOf(const RunSummary& run) {
     return run.variation.empty() ? qtext(run.name) : qtext(run.variation);
@@ -77,8 +77,8 @@ void RunDiff::compute() {
 void RunDiff::addMetrics() {
     std::set<std::string> names;
     for (const auto& run : runs_) {
-        for (const client::MetricPoint& point : run->summary.latestMetrics) {
-            if (!isInternalMetric(point.name)) {
+        for (const values::RunFigure& point : run->summary.latestMetrics) {
+            if (!session::isInternalMetric(point.name)) {
                 names.insert(point.name);
             }
         }
@@ -91,10 +91,11 @@ void RunDiff::addMetrics() {
         state.differs = state.differs || state.values.back() != state.values.front();
     }
     rows_.push_back(std::move(state));
-    for (const std::string& name : inUsualOrder(eachOnce({names.begin(), names.end()}))) {
+    for (const std::string& name :
+         session::inUsualOrder(session::eachOnce({names.begin(), names.end()}))) {
         Row row{tr("Result"), metricTitle(name), {}, {}, name, false};
         for (const auto& run : runs_) {
-            const auto value = shownValue(run->summary, name);
+            const auto value = session::shownValue(run->summary, name);
             row.values.push_back(value ? numberText(*value) : QString());
             row.tips.push_back(value ? QString::number(*value, 'g', 17) : QString());
             row.differs = row.differs || row.tips.back() != row.tips.front();
@@ -164,7 +165,8 @@ std::optional<BaseDifference> RunDiff::difference(int row, int column) const {
     }
     const RunSummary& run = runs_[static_cast<std::size_t>(column - 1)]->summary;
     const RunSummary& other = runs_.front()->summary;
-    const auto value = shownValue(run, one.metric), otherValue = shownValue(other, one.metric);
+    const auto value = session::shownValue(run, one.metric),
+               otherValue = session::shownValue(other, one.metric);
     if (!value || !otherValue || !std::isfinite(*value - *otherValue)) {
         return std::nullopt;
     }

@@ -21,10 +21,10 @@ class RunDiff : public QAbstractTableModel {
     enum Role { kIsSectionRole = Qt::UserRole + 1, kDiffersRole, kRunIdRole };
     using QAbstractTableModel::QAbstractTableModel;
 
-    void setRuns(std::vector<std::shared_ptr<const client::RunDetail>> runs);
-    const std::vector<std::shared_ptr<const client::RunDetail>>& runs() const { return runs_; }
+    void setRuns(std::vector<std::shared_ptr<const values::RunDetail>> runs);
+    const std::vector<std::shared_ptr<const values::RunDetail>>& runs() const { return runs_; }
     /// A newer summary of one of them: state and metrics follow.
-    void update(const client::RunSummary& run);
+    void update(const values::RunSummary& run);
     void setOnlyDifferent(bool isOnly);
     /// Facts that differ, titles not counted.
     int numDifferent() const { return numDifferent_; }
@@ -50,10 +50,10 @@ class RunDiff : public QAbstractTableModel {
     };
     void compute();
     void addMetrics();
-    void addFacts(std::vector<RunFact> (*factsOf)(const client::RunDetail&), const QString& title);
+    void addFacts(std::vector<RunFact> (*factsOf)(const values::RunDetail&), const QString& title);
     void show();
 
-    std::vector<std::shared_ptr<const client::RunDetail>> runs_;
+    std::vector<std::shared_ptr<const values::RunDetail>> runs_;
     std::vector<Row> rows_;
     std::vector<int> shown_;  ///< index of the row; below 0: the title above row -1 - n
     bool isOnlyDifferent_ = true;

@@ -22,7 +22,7 @@ QString rowsText(std::int64_t rows) {
     return countText(static_cast<double>(rows));
 }
 
-void addGit(Facts& facts, const client::GitFacts& git) {
+void addGit(Facts& facts, const values::GitFacts& git) {
     if (git.commit.empty()) {
         add(facts, QObject::tr("Git"), QObject::tr("Commit"), QObject::tr("not in a repository"));
         return;
@@ -67,7 +67,7 @@ void addHash(Facts& facts, const QString& name, const std::string& hash) {
 
 }  // namespace
 
-Facts environmentFacts(const client::RunDetail& run) {
+Facts environmentFacts(const values::RunDetail& run) {
     Facts facts;
     addGit(facts, run.git);
     for (const auto& [name, version] : run.packages) {
@@ -76,7 +76,7 @@ Facts environmentFacts(const client::RunDetail& run) {
     addHardware(facts, run.hardware);
     add(facts, QObject::tr("Place"), QObject::tr("Host"), qtext(run.summary.host));
     add(facts, QObject::tr("Place"), QObject::tr("Directory"), qtext(run.directory));
-    for (const client::WorkerInfo& worker : run.workers) {
+    for (const values::WorkerInfo& worker : run.workers) {
         QString text = qtext(worker.state);
         text += worker.state == "ended" ? QObject::tr(", exit code %1").arg(worker.exitCode)
                 : worker.pid > 0        ? QObject::tr(", pid %1").arg(worker.pid)
@@ -86,41 +86,41 @@ Facts environmentFacts(const client::RunDetail& run) {
     return facts;
 }
 
-Facts receiptFacts(const client::RunDetail& run) {
+Facts receiptFacts(const values::RunDetail& run) {
     Facts facts;
     if (!run.receipt) {
         return facts;
     }
-    const client::Receipt& receipt = *run.receipt;
+    const values::Receipt& receipt = *run.receipt;
     add(facts, QObject::tr("Rows"), QObject::tr("Scanned"), rowsText(receipt.rowsScanned));
     add(facts, QObject::tr("Rows"), QObject::tr("Skipped by statistics"),
         rowsText(receipt.rowsPruned));
     add(facts, QObject::tr("Rows"), QObject::tr("Kept by the recipe"), rowsText(receipt.rowsKept));
     add(facts, QObject::tr("Rows"), QObject::tr("Trained, all epochs"),
         rowsText(receipt.rowsTrained));
-    for (const client::StepReceipt& step : receipt.steps) {
+    for (const values::StepReceipt& step : receipt.steps) {
         add(facts, QObject::tr("Steps"), qtext(step.step),
             QObject::tr("%1 of %2").arg(rowsText(step.rowsOut), rowsText(step.rowsIn)));
-        for (const client::StepReason& reason : step.reasons) {
+        for (const values::StepReason& reason : step.reasons) {
             add(facts, QObject::tr("Steps"),
                 QString("%1: %2").arg(qtext(step.step), qtext(reason.name)), rowsText(reason.rows));
         }
     }
-    for (const client::VocabularyReceipt& one : receipt.vocabularies) {
+    for (const values::VocabularyReceipt& one : receipt.vocabularies) {
         add(facts, QObject::tr("Unknown ids"), qtext(one.feature),
             QObject::tr("%1 of %2 (%3 %)")
                 .arg(rowsText(one.unknown), rowsText(one.ids),
                      QString::number(one.unknownPercent(), 'f', 1)));
     }
     double bytes = 0;
-    for (const client::FileReceipt& file : receipt.files) {
+    for (const values::FileReceipt& file : receipt.files) {
         bytes += static_cast<double>(file.bytes);
     }
     const bool areAllHere = receipt.numFiles() == static_cast<std::int64_t>(receipt.files.size());
     add(facts, QObject::tr("Files"), QObject::tr("Number"), rowsText(receipt.numFiles()));
     add(facts, QObject::tr("Files"), QObject::tr("Size"),
         bytesText(areAllHere ? bytes : static_cast<double>(run.planBytes)));
-    for (const client::FileReceipt& table : receipt.sideTables) {
+    for (const values::FileReceipt& table : receipt.sideTables) {
         add(facts, QObject::tr("Files"), QObject::tr("Table %1").arg(qtext(table.path)),
             QObject::tr("%1 rows").arg(rowsText(table.rows)),
             QObject::tr("Content %1").arg(qtext(table.footerHash)));
@@ -131,7 +131,7 @@ Facts receiptFacts(const client::RunDetail& run) {
     return facts;
 }
 
-Facts specFacts(const client::RunDetail& run) {
+Facts specFacts(const values::RunDetail& run) {
     Facts facts;
     for (const auto& [name, value] : run.params) {
         const QString key = qtext(name);

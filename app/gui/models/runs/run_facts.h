@@ -19,10 +19,10 @@ struct RunFact {
 };
 
 /// Git, packages, hardware, host, directory.
-std::vector<RunFact> environmentFacts(const client::RunDetail& run);
+std::vector<RunFact> environmentFacts(const values::RunDetail& run);
 /// Rows scanned, pruned, kept, trained; every step with its reasons; unknown ids; files; hashes.
-std::vector<RunFact> receiptFacts(const client::RunDetail& run);
+std::vector<RunFact> receiptFacts(const values::RunDetail& run);
 /// The resolved spec's keys, by name.
-std::vector<RunFact> specFacts(const client::RunDetail& run);
+std::vector<RunFact> specFacts(const values::RunDetail& run);
 
 }  // namespace millrace::gui

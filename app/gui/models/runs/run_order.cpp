@@ -9,7 +9,7 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunSummary;
+using values::RunSummary;
 
 bool matchesWords(RunTable& table, const RunFilter& filter, int source) {
     const RunSummary& run = table.run(source);

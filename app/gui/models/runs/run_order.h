@@ -24,7 +24,7 @@ class RunTable;
 struct RunFilter {
     QStringList words;  ///< each in the name, the variation or the id, whatever the case
     std::optional<std::unordered_set<std::string>> ids;  ///< what the daemon found
-    std::set<client::RunState> states;
+    std::set<values::RunState> states;
     bool isEmpty() const { return words.isEmpty() && !ids && states.empty(); }
 };
 

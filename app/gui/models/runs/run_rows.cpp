@@ -9,7 +9,7 @@
 
 namespace millrace::gui {
 
-using client::RunSummary;
+using values::RunSummary;
 
 namespace {
 

@@ -56,7 +56,7 @@ class RunRows final : public KeptRows {
     const QSet<QString>& folded() const { return order_.folded; }
     void setFolded(QSet<QString> ids);
 
-    const client::RunSummary& run(int row) const;
+    const values::RunSummary& run(int row) const;
     const std::string& idAt(int row) const { return run(row).id; }
     int rowOf(const std::string& id) const;  ///< -1: not shown
     /// Against the base; nullopt where there is none or one of the values is missing.

@@ -12,8 +12,8 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
-using client::RunSummary;
+using values::RunState;
+using values::RunSummary;
 
 constexpr std::size_t kNumStates = 8;
 /// More separate stretches of rows than this are told as one.
@@ -199,7 +199,7 @@ RunTable::Range RunTable::extremes(int row, const std::string& metric) const {
 std::vector<std::string> RunTable::metricNames() const {
     std::set<std::string> names;
     for (const RunSummary& run : runs_) {
-        for (const client::MetricPoint& point : run.latestMetrics) {
+        for (const values::RunFigure& point : run.latestMetrics) {
             names.insert(point.name);
         }
     }
@@ -359,8 +359,8 @@ void RunTable::fill(RunColumn& column, int row) const {
         case RunColumnSource::kHigh: {
             const bool isLow = facts.source == RunColumnSource::kLow ||
                                (facts.source == RunColumnSource::kBest &&
-                                senseOf(facts.name) == MetricSense::kLowerIsBetter);
-            const client::MetricPoint* best = run(row).best(facts.name);
+                                values::senseOf(facts.name) == values::MetricSense::kLowerIsBetter);
+            const values::RunFigure* best = run(row).best(facts.name);
             if (facts.source == RunColumnSource::kBest && best != nullptr) {
                 column.setNumber(at, best->value);
                 return;

@@ -28,23 +28,23 @@ class RunTable : public QAbstractTableModel {
     ~RunTable() override;
 
     /// Applies a delivery of the bridge: reset, changed, removed (live_values.h has the shape).
-    void apply(bool isReset, const std::vector<client::RunSummary>& changed,
+    void apply(bool isReset, const std::vector<values::RunSummary>& changed,
                const std::vector<std::string>& removed);
     void clear();
 
     int numRuns() const;
-    const client::RunSummary& run(int row) const;
+    const values::RunSummary& run(int row) const;
     /// Null where there is none. Valid until the next change.
-    const client::RunSummary* find(const std::string& id) const;
+    const values::RunSummary* find(const std::string& id) const;
     int rowOf(const std::string& id) const;  ///< -1: none
-    int numInState(client::RunState state) const;
+    int numInState(values::RunState state) const;
 
     /// The index of a key's column (run_column.h), made when it is new.
     int columnOf(const QString& key);
     const RunColumn& column(int index) const;
 
     /// Takes the parameters of runs that were listed with them; of runs not in the table: nothing.
-    void setParams(const std::vector<client::RunSummary>& runs);
+    void setParams(const std::vector<values::RunSummary>& runs);
     bool hasParams(int row) const;
     /// "" where the run has no such parameter.
     QString param(int row, const std::string& name) const;
@@ -79,19 +79,19 @@ class RunTable : public QAbstractTableModel {
         int codeOf(const QString& text);
     };
 
-    void keepOnly(const std::vector<client::RunSummary>& runs);
+    void keepOnly(const std::vector<values::RunSummary>& runs);
     void removeRuns(const std::vector<std::string>& ids);
-    void change(const std::vector<client::RunSummary>& changed);
-    void appendRuns(const std::vector<const client::RunSummary*>& runs);
-    void store(int row, const client::RunSummary& run);
-    void takeParams(int row, const client::RunSummary& run);
+    void change(const std::vector<values::RunSummary>& changed);
+    void appendRuns(const std::vector<const values::RunSummary*>& runs);
+    void store(int row, const values::RunSummary& run);
+    void takeParams(int row, const values::RunSummary& run);
     void fill(RunColumn& column, int row) const;
     void fillRow(int row);
     void announce(std::vector<int> rows);
     void reindex(int firstRow);
     Range extremes(int row, const std::string& metric) const;
 
-    std::vector<client::RunSummary> runs_;
+    std::vector<values::RunSummary> runs_;
     std::vector<ParamCodes> params_;
     std::unordered_map<std::string, int> rows_;
     std::unordered_map<std::string, std::unordered_map<std::string, Range>> extremes_;  // by metric

@@ -25,14 +25,14 @@ void RunTrends::put(const std::string& runId, const std::string& metric, RunTren
     }
 }
 
-bool RunTrends::isStale(const client::RunSummary& run, const std::string& metric) const {
+bool RunTrends::isStale(const values::RunSummary& run, const std::string& metric) const {
     const auto place = places_.find({run.id, metric});
     if (place == places_.end()) {
         return true;
     }
     const RunTrend& trend = place->second->trend;
     return trend.step != run.progress.step || trend.attempt != run.attempt ||
-           trend.hasEnded != client::isEnded(run.state);
+           trend.hasEnded != values::isEnded(run.state);
 }
 
 void RunTrends::clear() {

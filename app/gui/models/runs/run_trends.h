@@ -32,7 +32,7 @@ class RunTrends {
     const RunTrend* find(const std::string& runId, const std::string& metric) const;
     void put(const std::string& runId, const std::string& metric, RunTrend trend);
     /// What the run says now is not in the curve.
-    bool isStale(const client::RunSummary& run, const std::string& metric) const;
+    bool isStale(const values::RunSummary& run, const std::string& metric) const;
     void clear();
     std::size_t size() const { return places_.size(); }
 

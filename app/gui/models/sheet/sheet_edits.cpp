@@ -79,7 +79,7 @@ QString SheetModel::problemWith(const QModelIndex& index, const QString& value) 
     if (edits.empty()) {
         return {};
     }
-    client::SpecSource source;
+    values::SpecSource source;
     source.text = applyEdits(syntax_.text(), edits).toStdString();
     SheetModel after;
     after.setText(QString::fromStdString(source.text));

@@ -126,19 +126,19 @@ void SheetModel::showRows(SpecSyntax syntax, const Sheet& sheet, const QStringLi
     Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
 }
 
-void SheetModel::setErrors(const std::vector<client::SpecError>& errors) {
+void SheetModel::setErrors(const std::vector<values::SpecError>& errors) {
     errors_ = errors;
     placeErrors();
     Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
 }
 
-int SheetModel::placeOf(const client::SpecError& error) const {
+int SheetModel::placeOf(const values::SpecError& error) const {
     return error.line > 0 ? placeAt(syntax_.text(), error.line, std::max(error.column, 1)) : -1;
 }
 
 void SheetModel::placeErrors() {
     found_.clear();
-    for (const client::SpecError& error : errors_) {
+    for (const values::SpecError& error : errors_) {
         Found found;
         found.message = QString::fromStdString(error.message);
         const int place = placeOf(error);
@@ -176,11 +176,11 @@ void SheetModel::placeErrors() {
     }
 }
 
-void SheetModel::setRuns(const std::vector<client::CheckedRun>& runs, bool isCurrent) {
+void SheetModel::setRuns(const std::vector<values::CheckedRun>& runs, bool isCurrent) {
     if (!runs.empty()) {
         runs_.clear();
     }
-    for (const client::CheckedRun& run : runs) {
+    for (const values::CheckedRun& run : runs) {
         runs_.insert(QString::fromStdString(run.variation), run);
     }
     areRunsCurrent_ = isCurrent;

@@ -53,8 +53,8 @@ class SheetModel final : public QAbstractTableModel {
     const QString& why() const { return sheet_.why; }
 
     /// Errors of the reader or the daemon, and the runs that were planned.
-    void setErrors(const std::vector<client::SpecError>& errors);
-    void setRuns(const std::vector<client::CheckedRun>& runs, bool isCurrent);
+    void setErrors(const std::vector<values::SpecError>& errors);
+    void setRuns(const std::vector<values::CheckedRun>& runs, bool isCurrent);
     /// By name of the variation, "" for the base.
     void setPreviews(QHash<QString, SheetPreview> previews);
 
@@ -113,7 +113,7 @@ class SheetModel final : public QAbstractTableModel {
     };
     void showRows(SpecSyntax syntax, const Sheet& sheet, const QStringList& columns);
     void placeErrors();
-    int placeOf(const client::SpecError& error) const;
+    int placeOf(const values::SpecError& error) const;
     QVariant nameData(int row, int role) const;
     QVariant checkData(int row, int role) const;
     QVariant previewData(int row, int column, int role) const;
@@ -132,9 +132,9 @@ class SheetModel final : public QAbstractTableModel {
     Sheet sheet_;
     std::vector<RecipeStep> steps_;
     QStringList columns_, ownColumns_;
-    std::vector<client::SpecError> errors_;
+    std::vector<values::SpecError> errors_;
     std::vector<Found> found_;
-    QHash<QString, client::CheckedRun> runs_;
+    QHash<QString, values::CheckedRun> runs_;
     QHash<QString, SheetPreview> previews_;
     bool areRunsCurrent_ = false, isBaseTicked_ = true;
     QSet<QString> ticked_;

@@ -9,8 +9,8 @@
 namespace millrace::gui {
 namespace {
 
-using client::Estimate;
-using client::PreviewHead;
+using values::Estimate;
+using values::PreviewHead;
 
 QString about(const Estimate& estimate) {
     return estimate.isExact ? QString() : QStringLiteral("\u2248 ");
@@ -39,7 +39,7 @@ QString intervalText(const Estimate& estimate) {
                                          : QObject::tr("how sure is not known from one split");
 }
 
-QString splitsText(const client::PreviewReply& figures) {
+QString splitsText(const values::PreviewReply& figures) {
     return QObject::tr("from %1 of %2 splits")
         .arg(countText(static_cast<double>(figures.splitsSampled)),
              countText(static_cast<double>(figures.splits)));
@@ -52,7 +52,7 @@ QString headTip(const PreviewHead& head) {
              intervalText(head.positives));
 }
 
-QString knownText(const client::PreviewReply& figures, PreviewFigure figure) {
+QString knownText(const values::PreviewReply& figures, PreviewFigure figure) {
     if (figure == PreviewFigure::kKept) {
         return rowsAndShare(figures.rowsKept, figures.keepShare);
     }
@@ -67,7 +67,7 @@ QString knownText(const client::PreviewReply& figures, PreviewFigure figure) {
     return heads.join(QStringLiteral(", "));
 }
 
-QString knownTip(const client::PreviewReply& figures, PreviewFigure figure) {
+QString knownTip(const values::PreviewReply& figures, PreviewFigure figure) {
     if (figure == PreviewFigure::kKept) {
         return QObject::tr("Keeps %1 of %2 rows an epoch; %3, %4")
             .arg(countText(std::round(figures.rowsKept.value)),

@@ -13,7 +13,7 @@ namespace millrace::gui {
 struct SheetPreview {
     enum class State : std::uint8_t { kNone, kWaiting, kCounting, kKnown, kFailed };
     State state = State::kNone;
-    client::PreviewReply figures;  ///< when known
+    values::PreviewReply figures;  ///< when known
     QString why;                   ///< when failed: one sentence
 };
 

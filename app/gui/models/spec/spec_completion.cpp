@@ -235,13 +235,13 @@ void markArgument(CallHint& hint, int index) {
 
 }  // namespace
 
-KnownColumns knownColumns(const client::CheckReply& reply) {
+KnownColumns knownColumns(const values::CheckReply& reply) {
     KnownColumns known;
-    for (const client::ColumnFacts& column : reply.columns) {
+    for (const values::ColumnFacts& column : reply.columns) {
         known.dataset.emplace_back(QString::fromStdString(column.name),
                                    QString::fromStdString(column.type));
     }
-    for (const client::ColumnFacts& column : reply.derived) {
+    for (const values::ColumnFacts& column : reply.derived) {
         known.derived.emplace_back(QString::fromStdString(column.name),
                                    QString::fromStdString(column.type));
     }

@@ -33,7 +33,7 @@ struct CompletionList {
 struct KnownColumns {
     std::vector<std::pair<QString, QString>> dataset, derived;
 };
-KnownColumns knownColumns(const client::CheckReply& reply);
+KnownColumns knownColumns(const values::CheckReply& reply);
 
 CompletionList completionsAt(const QString& text, int place, const KnownColumns& columns);
 /// For the field that adds a column to the sheet.

@@ -43,15 +43,15 @@ void SpecDocument::saved(const QString& path) {
     Q_EMIT changed();
 }
 
-client::SpecSource SpecDocument::source() const {
-    client::SpecSource source;
+values::SpecSource SpecDocument::source() const {
+    values::SpecSource source;
     source.text = text_.toStdString();
     source.fileName = path_.isEmpty() ? "spec.yaml" : QFileInfo(path_).fileName().toStdString();
     source.baseDir = baseDir_.toStdString();
     return source;
 }
 
-void SpecDocument::setCheckReply(int revision, client::CheckReply reply) {
+void SpecDocument::setCheckReply(int revision, values::CheckReply reply) {
     if (revision < checkedRevision_) {
         return;
     }

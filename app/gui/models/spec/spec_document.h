@@ -34,14 +34,14 @@ class SpecDocument final : public QObject {
     void setBaseDir(const QString& baseDir);
     void saved(const QString& path);
 
-    client::SpecSource source() const;
+    values::SpecSource source() const;
 
     /// The newest reply, of revision checkedRevision(); columns are kept from an older one when a
     /// broken spec gives none.
-    const client::CheckReply& checkReply() const { return reply_; }
+    const values::CheckReply& checkReply() const { return reply_; }
     int checkedRevision() const { return checkedRevision_; }
     bool isChecked() const { return checkedRevision_ == revision_; }
-    void setCheckReply(int revision, client::CheckReply reply);
+    void setCheckReply(int revision, values::CheckReply reply);
 
  Q_SIGNALS:
     /// Text or directory changed.
@@ -53,7 +53,7 @@ class SpecDocument final : public QObject {
  private:
     QString text_, savedText_, path_, baseDir_;
     int revision_ = 0, checkedRevision_ = -1;
-    client::CheckReply reply_;
+    values::CheckReply reply_;
 };
 
 }  // namespace millrace::gui

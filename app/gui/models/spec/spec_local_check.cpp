@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kErrorsMax = 100;
 
-void take(const spec::SpecErrors& errors, const client::SpecSource& source, LocalCheck& out) {
+void take(const spec::SpecErrors& errors, const values::SpecSource& source, LocalCheck& out) {
     for (const spec::SpecError& error : errors) {
         if (out.errors.size() < kErrorsMax) {
             out.errors.push_back(
@@ -20,7 +20,7 @@ void take(const spec::SpecErrors& errors, const client::SpecSource& source, Loca
 
 }  // namespace
 
-LocalCheck checkOneLocally(const client::SpecSource& source, const std::string& variation) {
+LocalCheck checkOneLocally(const values::SpecSource& source, const std::string& variation) {
     LocalCheck out;
     spec::SpecOptions options;
     options.fileName = source.fileName;
@@ -30,7 +30,7 @@ LocalCheck checkOneLocally(const client::SpecSource& source, const std::string& 
     return out;
 }
 
-LocalCheck checkLocally(const client::SpecSource& source, const std::function<bool()>& isStopped) {
+LocalCheck checkLocally(const values::SpecSource& source, const std::function<bool()>& isStopped) {
     LocalCheck out;
     spec::SpecOptions options;
     options.fileName = source.fileName;

@@ -13,14 +13,14 @@
 namespace millrace::gui {
 
 struct LocalCheck {
-    std::vector<client::SpecError> errors;
+    std::vector<values::SpecError> errors;
     std::vector<std::string> variations;  ///< their names, where the text could be read
 };
 
 /// The base, or one variation alone: for a cell while it is typed.
-LocalCheck checkOneLocally(const client::SpecSource& spec, const std::string& variation);
+LocalCheck checkOneLocally(const values::SpecSource& spec, const std::string& variation);
 /// Everything. `isStopped` is asked between variations: true gives up.
-LocalCheck checkLocally(const client::SpecSource& spec,
+LocalCheck checkLocally(const values::SpecSource& spec,
                         const std::function<bool()>& isStopped = {});
 
 }  // namespace millrace::gui

@@ -33,9 +33,9 @@ QString sentenceOf(const Status& status) {
     return QString::fromUtf8(why.data(), static_cast<qsizetype>(why.size()));
 }
 
-QString sentenceOf(const std::vector<client::SpecError>& errors) {
+QString sentenceOf(const std::vector<values::SpecError>& errors) {
     QStringList lines;
-    for (const client::SpecError& error : errors) {
+    for (const values::SpecError& error : errors) {
         QString place = qtext(error.file);
         if (error.line > 0) {
             place += QStringLiteral(":%1:%2").arg(error.line).arg(error.column);
@@ -299,7 +299,7 @@ void DataPage::ask() {
 }
 
 void DataPage::askDataset() {
-    client::DatasetRequest request;
+    values::DatasetRequest request;
     if (parts_->typedPath.isEmpty()) {
         request.spec = context().spec.source();
         request.baseDir = request.spec.baseDir;
@@ -310,14 +310,14 @@ void DataPage::askDataset() {
     }
     parts_->isDatasetStale = false;
     parts_->isAskingDataset = true;
-    context().daemon.dataset(std::move(request), this, [this](Result<client::DatasetReply> reply) {
+    context().daemon.dataset(std::move(request), this, [this](Result<values::DatasetReply> reply) {
         takeDataset(std::move(reply));
     });
 }
 
 void DataPage::askSteps() {
     const StepsView::Wish wish = parts_->steps->wish();
-    client::StepsRequest request;
+    values::StepsRequest request;
     request.spec = context().spec.source();
     request.variation = wish.variation.toStdString();
     request.rows = wish.rows;
@@ -326,12 +326,12 @@ void DataPage::askSteps() {
     parts_->areStepsStale = false;
     parts_->steps->setBusy(true);
     parts_->areStepsAsked = true;
-    context().daemon.steps(std::move(request), this, [this](Result<client::StepsReply> reply) {
+    context().daemon.steps(std::move(request), this, [this](Result<values::StepsReply> reply) {
         takeSteps(std::move(reply));
     });
 }
 
-void DataPage::takeDataset(Result<client::DatasetReply> reply) {
+void DataPage::takeDataset(Result<values::DatasetReply> reply) {
     parts_->isAskingDataset = false;
     if (!reply.ok()) {
         parts_->problem->setMessage(Tone::kBad, sentenceOf(reply.status()));
@@ -344,7 +344,7 @@ void DataPage::takeDataset(Result<client::DatasetReply> reply) {
     showState();
 }
 
-void DataPage::takeSteps(Result<client::StepsReply> reply) {
+void DataPage::takeSteps(Result<values::StepsReply> reply) {
     parts_->areStepsAsked = false;
     parts_->steps->setBusy(false);
     if (!reply.ok()) {

@@ -53,8 +53,8 @@ class DataPage final : public Page {
     void ask();
     void askDataset();
     void askSteps();
-    void takeDataset(Result<client::DatasetReply> reply);
-    void takeSteps(Result<client::StepsReply> reply);
+    void takeDataset(Result<values::DatasetReply> reply);
+    void takeSteps(Result<values::StepsReply> reply);
     void showState();
 
     std::unique_ptr<Parts> parts_;

@@ -123,7 +123,7 @@ QWidget* DatasetView::makeFiles() {
     return card;
 }
 
-void DatasetView::setReply(const client::DatasetReply& reply) {
+void DatasetView::setReply(const values::DatasetReply& reply) {
     const DatasetTotals totals = totalsOf(reply);
     numRows_->setValue(totals.rows);
     numFiles_->setValue(totals.files, tr("Format: %1").arg(totals.format));
@@ -168,7 +168,7 @@ void DatasetView::showCounts() {
 
 // Of the selected files, or of all.
 void DatasetView::showSizes() {
-    std::vector<client::DatasetFile> files;
+    std::vector<values::DatasetFile> files;
     for (const QModelIndex& index : filesTable_->selectionModel()->selectedRows()) {
         files.push_back(files_.file(filesProxy_->mapToSource(index).row()));
     }

@@ -25,7 +25,7 @@ class DatasetView final : public QWidget {
  public:
     explicit DatasetView(QWidget* parent = nullptr);
     ~DatasetView() override;
-    void setReply(const client::DatasetReply& reply);
+    void setReply(const values::DatasetReply& reply);
     void clear();
     bool isEmpty() const { return columns_.rowCount() == 0; }
     void focusFilter();
@@ -49,7 +49,7 @@ class DatasetView final : public QWidget {
 
     DatasetColumnsModel columns_;
     DatasetFilesModel files_;
-    std::vector<client::DatasetFile> listed_;
+    std::vector<values::DatasetFile> listed_;
     std::int64_t filesTotal_ = 0;
     QString format_;
     Figure *numFiles_ = nullptr, *numRows_ = nullptr, *numGroups_ = nullptr, *disk_ = nullptr,

@@ -218,7 +218,7 @@ StepsView::Wish StepsView::wish() const {
             firstRow_->value()};
 }
 
-void StepsView::limitNumbers(const client::StepsReply& reply) {
+void StepsView::limitNumbers(const values::StepsReply& reply) {
     isFilling_ = true;
     split_->setRange(0, asInt(std::max<std::int64_t>(0, reply.splits - 1)));
     firstRow_->setRange(0, asInt(std::max<std::int64_t>(0, reply.splitRows - 1)));
@@ -227,7 +227,7 @@ void StepsView::limitNumbers(const client::StepsReply& reply) {
     isFilling_ = false;
 }
 
-void StepsView::setReply(const client::StepsReply& reply) {
+void StepsView::setReply(const values::StepsReply& reply) {
     reply_ = reply;
     limitNumbers(reply);
     isFilling_ = true;
@@ -296,7 +296,7 @@ void StepsView::compare() {
         return;
     }
     const auto place = static_cast<std::size_t>(current_);
-    const client::SampleStage& stage = reply_.stages[place];
+    const values::SampleStage& stage = reply_.stages[place];
     std::shared_ptr<const SampleComparison> comparison;
     if (current_ == 0) {
         comparison = aloneStage(stage);
@@ -311,7 +311,7 @@ void StepsView::compare() {
 void StepsView::showSides(const SampleComparison& comparison) {
     const bool isAlone = comparison.isAlone;
     beforeSide_->setVisible(!isAlone);
-    const auto rowsOf = [](const client::SampleStage& stage) {
+    const auto rowsOf = [](const values::SampleStage& stage) {
         return tr("%1 rows, %2 columns")
             .arg(countText(static_cast<double>(stage.rowIds.size())),
                  countText(static_cast<double>(stage.columns.size())));

@@ -37,7 +37,7 @@ class StepsView final : public QWidget {
 
     void setVariations(const QStringList& names);
     Wish wish() const;
-    void setReply(const client::StepsReply& reply);
+    void setReply(const values::StepsReply& reply);
     /// Instead of rows: why there are none.
     void setProblem(const QString& title, const QString& sentence);
     /// A sentence above the rows that stand (old ones may stay).
@@ -72,9 +72,9 @@ class StepsView final : public QWidget {
     void compare();
     int firstWithChange() const;
     void showSides(const SampleComparison& comparison);
-    void limitNumbers(const client::StepsReply& reply);
+    void limitNumbers(const values::StepsReply& reply);
 
-    client::StepsReply reply_;
+    values::StepsReply reply_;
     SampleStepsModel steps_;
     SampleModel before_, after_;
     int current_ = -1;

@@ -15,11 +15,11 @@
 namespace millrace::gui {
 namespace {
 
-EditorProblem problemOf(const client::SpecError& error, bool isWarning) {
+EditorProblem problemOf(const values::SpecError& error, bool isWarning) {
     return {error.line, error.column, QString::fromStdString(error.message), isWarning};
 }
 
-bool isSame(const client::SpecError& a, const client::SpecError& b) {
+bool isSame(const values::SpecError& a, const values::SpecError& b) {
     return a.line == b.line && a.column == b.column && a.message == b.message;
 }
 
@@ -52,7 +52,7 @@ void LaunchPage::Parts::askDaemon() {
         return;
     }
     const int revision = document.revision();
-    client::CheckRequest request;
+    values::CheckRequest request;
     request.spec = document.source();
     request.allVariations = true;
     ++numAsked_;
@@ -60,10 +60,10 @@ void LaunchPage::Parts::askDaemon() {
     showProblems();
     context_.daemon.check(
         std::move(request), this,
-        [this, revision](Result<client::CheckReply> reply) { takeReply(revision, reply); });
+        [this, revision](Result<values::CheckReply> reply) { takeReply(revision, reply); });
 }
 
-void LaunchPage::Parts::takeReply(int revision, const Result<client::CheckReply>& reply) {
+void LaunchPage::Parts::takeReply(int revision, const Result<values::CheckReply>& reply) {
     --numAsked_;
     if (revision != askedRevision_) {
         return;  // a newer one is on its way
@@ -89,11 +89,11 @@ void LaunchPage::Parts::takeReply(int revision, const Result<client::CheckReply>
 
 void LaunchPage::Parts::showProblems() {
     const SpecDocument& document = context_.spec;
-    std::vector<client::SpecError> errors = localErrors_;
+    std::vector<values::SpecError> errors = localErrors_;
     const bool hasReply = document.checkedRevision() >= 0 && !document.isEmpty();
     // The daemon reads no columns of a text with mistakes; its older ones would stand beside them.
     if (hasReply && (localErrors_.empty() || document.isChecked())) {
-        for (const client::SpecError& error : document.checkReply().errors) {
+        for (const values::SpecError& error : document.checkReply().errors) {
             const bool isKnown = std::any_of(errors.begin(), errors.end(),
                                              [&](const auto& e) { return isSame(e, error); });
             if (!isKnown) {
@@ -106,11 +106,11 @@ void LaunchPage::Parts::showProblems() {
     });
     sheet_.setErrors(errors);
     std::vector<EditorProblem> problems;
-    for (const client::SpecError& error : errors) {
+    for (const values::SpecError& error : errors) {
         problems.push_back(problemOf(error, false));
     }
     if (hasReply && document.isChecked()) {
-        for (const client::SpecError& warning : document.checkReply().warnings) {
+        for (const values::SpecError& warning : document.checkReply().warnings) {
             problems.push_back(problemOf(warning, true));
         }
     }
@@ -156,9 +156,9 @@ void LaunchPage::Parts::showSummary() {
     launchBar_->showSummary(summary, hasRuns && numErrors_ == 0 && !context_.spec.isEmpty());
 }
 
-client::SubmitRequest LaunchPage::Parts::request() const {
-    const client::SpecSource source = context_.spec.source();
-    client::SubmitRequest request;
+values::SubmitRequest LaunchPage::Parts::request() const {
+    const values::SpecSource source = context_.spec.source();
+    values::SubmitRequest request;
     request.specText = source.text;
     request.fileName = source.fileName;
     request.baseDir = source.baseDir;
@@ -197,10 +197,10 @@ void LaunchPage::Parts::launch() {
     isLaunching_ = true;
     launchBar_->showLaunching(true);
     context_.daemon.submit(
-        request(), this, [this](Result<client::SubmitReply> reply) { launched(std::move(reply)); });
+        request(), this, [this](Result<values::SubmitReply> reply) { launched(std::move(reply)); });
 }
 
-void LaunchPage::Parts::launched(Result<client::SubmitReply> reply) {
+void LaunchPage::Parts::launched(Result<values::SubmitReply> reply) {
     isLaunching_ = false;
     launchBar_->showLaunching(false);
     if (!reply.ok()) {
@@ -213,7 +213,7 @@ void LaunchPage::Parts::launched(Result<client::SubmitReply> reply) {
     }
     Destination destination;
     destination.page = PageName::kWatch;
-    for (const client::RunSummary& run : reply->runs) {
+    for (const values::RunSummary& run : reply->runs) {
         destination.runIds.push_back(run.id);
     }
     const auto count = reply->runs.size();
@@ -221,8 +221,8 @@ void LaunchPage::Parts::launched(Result<client::SubmitReply> reply) {
     Q_EMIT page_.goTo(destination);
 }
 
-void LaunchPage::Parts::refusedBy(const client::SubmitReply& reply) {
-    client::CheckReply check;
+void LaunchPage::Parts::refusedBy(const values::SubmitReply& reply) {
+    values::CheckReply check;
     check.errors = reply.errors;
     check.warnings = reply.warnings;
     context_.spec.setCheckReply(context_.spec.revision(), std::move(check));

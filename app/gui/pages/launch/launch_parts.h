@@ -65,7 +65,7 @@ class LaunchPage::Parts final : public QObject {
     bool isConnected() const;
     void readText();
     void askDaemon();
-    void takeReply(int revision, const Result<client::CheckReply>& reply);
+    void takeReply(int revision, const Result<values::CheckReply>& reply);
     void showProblems();
     void showCheckState(int numErrors);
 
@@ -73,9 +73,9 @@ class LaunchPage::Parts final : public QObject {
     QStringList ticked() const;
     void showSummary();
     void launch();
-    client::SubmitRequest request() const;
-    void launched(Result<client::SubmitReply> reply);
-    void refusedBy(const client::SubmitReply& reply);
+    values::SubmitRequest request() const;
+    void launched(Result<values::SubmitReply> reply);
+    void refusedBy(const values::SubmitReply& reply);
     void copyCommand();
     void moveFocus(int direction);
 
@@ -94,7 +94,7 @@ class LaunchPage::Parts final : public QObject {
     SheetPanel* sheetPanel_ = nullptr;
     LaunchBar* launchBar_ = nullptr;
     QTimer readTimer_, daemonTimer_;
-    std::vector<client::SpecError> localErrors_;
+    std::vector<values::SpecError> localErrors_;
     QString daemonTrouble_;
     int localRevision_ = -1, numAsked_ = 0, numErrors_ = 0, askedRevision_ = -1;
     bool isStarted_ = false, isLaunching_ = false, isShowing_ = false;

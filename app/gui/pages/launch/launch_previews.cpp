@@ -23,11 +23,11 @@ LaunchPreviews::LaunchPreviews(DaemonBridge& daemon, QObject* parent)
     connect(&timer_, &QTimer::timeout, this, [this] { askNext(); });
 }
 
-void LaunchPreviews::want(const client::SpecSource& spec,
-                          const std::vector<client::CheckedRun>& runs, const QStringList& first) {
+void LaunchPreviews::want(const values::SpecSource& spec,
+                          const std::vector<values::CheckedRun>& runs, const QStringList& first) {
     spec_ = spec;
     wanted_.clear();
-    for (const client::CheckedRun& run : runs) {
+    for (const values::CheckedRun& run : runs) {
         wanted_.push_back({run.variation, run.planHash + "/" + run.streamHash});
     }
     std::stable_partition(wanted_.begin(), wanted_.end(),
@@ -98,18 +98,18 @@ void LaunchPreviews::askNext() {
     if (isStopped_ || !isInSight_ || asking_ != nullptr || next == wanted_.end()) {
         return;
     }
-    client::PreviewRequest request;
+    values::PreviewRequest request;
     request.spec = spec_;
     request.variation = next->variation;
     request.seconds = kSampleSeconds;
     askedKey_ = next->key;
     asking_ = daemon_.preview(
         std::move(request), this,
-        [this, key = next->key](Result<client::PreviewReply> reply) { answered(key, reply); });
+        [this, key = next->key](Result<values::PreviewReply> reply) { answered(key, reply); });
     Q_EMIT changed();
 }
 
-void LaunchPreviews::answered(const std::string& key, const Result<client::PreviewReply>& reply) {
+void LaunchPreviews::answered(const std::string& key, const Result<values::PreviewReply>& reply) {
     SheetPreview preview;
     if (!reply.ok()) {
         preview.state = SheetPreview::State::kFailed;

@@ -31,7 +31,7 @@ class LaunchPreviews final : public QObject {
 
     /// The runs of a spec that is right, those in `first` before the others. What was asked for
     /// before and is not among them is given up.
-    void want(const client::SpecSource& spec, const std::vector<client::CheckedRun>& runs,
+    void want(const values::SpecSource& spec, const std::vector<values::CheckedRun>& runs,
               const QStringList& first);
     /// Gives up what is under way and what waits; figures stay.
     void stop();
@@ -61,11 +61,11 @@ class LaunchPreviews final : public QObject {
     const SheetPreview* find(const std::string& key) const;
     void keep(const std::string& key, SheetPreview preview);
     void askNext();
-    void answered(const std::string& key, const Result<client::PreviewReply>& reply);
+    void answered(const std::string& key, const Result<values::PreviewReply>& reply);
 
     DaemonBridge& daemon_;
     QTimer timer_;
-    client::SpecSource spec_;
+    values::SpecSource spec_;
     std::vector<Wanted> wanted_;
     std::vector<Kept> kept_;
     std::string askedKey_;

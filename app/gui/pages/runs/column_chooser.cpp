@@ -23,10 +23,10 @@ constexpr int kKeyRole = Qt::UserRole, kGroupRole = Qt::UserRole + 1;
 
 std::vector<QString> metricKeys(const std::vector<std::string>& metrics) {
     std::vector<QString> keys;
-    for (const std::string& metric : inUsualOrder(metrics)) {
+    for (const std::string& metric : session::inUsualOrder(metrics)) {
         const QString name = qtext(metric);
         keys.push_back("metric:" + name);
-        if (senseOf(metric) != MetricSense::kUnknown) {
+        if (values::senseOf(metric) != values::MetricSense::kUnknown) {
             keys.push_back("best:" + name);
         } else {
             keys.push_back("low:" + name);

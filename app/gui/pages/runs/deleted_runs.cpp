@@ -11,11 +11,11 @@ DeletedRuns::DeletedRuns(DaemonBridge& daemon, QObject* parent)
     : QObject(parent), pages_(daemon, nullptr) {}
 
 void DeletedRuns::read() {
-    client::ListRequest request;
-    request.view = client::RunView::kDeleted;
+    values::ListRequest request;
+    request.view = values::RunView::kDeleted;
     pages_.start(
         std::move(request),
-        [this](const client::RunPage& page, bool isFirst) {
+        [this](const values::RunPage& page, bool isFirst) {
             table_.apply(isFirst, page.runs, {});
             Q_EMIT changed();
         },

@@ -18,7 +18,7 @@
 namespace millrace::gui {
 namespace {
 
-using client::RunState;
+using values::RunState;
 
 constexpr int kMostRemembered = 30;
 

@@ -34,7 +34,7 @@ class FilterBar final : public QWidget {
 
     QString text() const;
     void setText(const QString& text);
-    std::set<client::RunState> states() const;
+    std::set<values::RunState> states() const;
     bool isDeletedShown() const;
     void setDeletedShown(bool isShown);
     void clearAll();
@@ -43,7 +43,7 @@ class FilterBar final : public QWidget {
     /// What can be completed; asked for when somebody types.
     void setNames(FilterNames names) { names_ = std::move(names); }
     /// How many runs are in each state, for the chips.
-    void setCounts(const std::map<client::RunState, int>& counts);
+    void setCounts(const std::map<values::RunState, int>& counts);
     /// "37 of 10,000 runs".
     void setMatches(int numMatching, int numRuns);
     /// `column` from 1; 0: no place.
@@ -72,11 +72,11 @@ class FilterBar final : public QWidget {
     struct Chip {
         QToolButton* button;
         QString word;
-        std::set<client::RunState> states;
+        std::set<values::RunState> states;
     };
     void buildLine();
     void buildChips();
-    void addChip(const QString& word, std::set<client::RunState> states);
+    void addChip(const QString& word, std::set<values::RunState> states);
     void buildCompleter();
     void complete(bool isAsked);
     void insertCompletion(const QString& candidate);

@@ -50,13 +50,13 @@ void ParamReader::read() {
     if (pages_.isReading() || hasAllParams(runs_)) {
         return;
     }
-    client::ListRequest request;
+    values::ListRequest request;
     request.withParams = true;
     request.changesSince = revision_;
     const auto revision = std::make_shared<std::uint64_t>(0);
     pages_.start(
         std::move(request),
-        [this, revision](const client::RunPage& page, bool) {
+        [this, revision](const values::RunPage& page, bool) {
             runs_.setParams(page.runs);
             *revision = page.revision;
         },

@@ -11,7 +11,7 @@ constexpr int kPageSize = 1'000;
 
 }  // namespace
 
-void RunPages::start(client::ListRequest request, OnPage onPage, OnEnd onEnd) {
+void RunPages::start(values::ListRequest request, OnPage onPage, OnEnd onEnd) {
     drop();
     request_ = std::move(request);
     request_.pageSize = kPageSize;
@@ -27,7 +27,7 @@ void RunPages::drop() {
 }
 
 void RunPages::ask() {
-    daemon_.list(request_, this, [this, serial = serial_](Result<client::RunPage> reply) {
+    daemon_.list(request_, this, [this, serial = serial_](Result<values::RunPage> reply) {
         if (serial != serial_) {
             return;
         }
@@ -40,7 +40,7 @@ void RunPages::ask() {
 }
 
 // Whoever is told may start another list: then this one is void.
-void RunPages::take(const client::RunPage& page) {
+void RunPages::take(const values::RunPage& page) {
     const int serial = serial_;
     const bool isFirst = request_.pageToken.empty();
     request_.pageToken = page.nextPageToken;

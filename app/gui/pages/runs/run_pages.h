@@ -17,23 +17,23 @@ class RunPages final : public QObject {
     Q_OBJECT
 
  public:
-    using OnPage = std::function<void(const client::RunPage& page, bool isFirst)>;
+    using OnPage = std::function<void(const values::RunPage& page, bool isFirst)>;
     using OnEnd = std::function<void(const Status& status)>;
 
     RunPages(DaemonBridge& daemon, QObject* parent) : QObject(parent), daemon_(daemon) {}
 
-    void start(client::ListRequest request, OnPage onPage, OnEnd onEnd);
+    void start(values::ListRequest request, OnPage onPage, OnEnd onEnd);
     /// Also when the daemon is left: the bridge does not answer for it.
     void drop();
     bool isReading() const { return isReading_; }
 
  private:
     void ask();
-    void take(const client::RunPage& page);
+    void take(const values::RunPage& page);
     void end(const Status& status);
 
     DaemonBridge& daemon_;
-    client::ListRequest request_;
+    values::ListRequest request_;
     OnPage onPage_;
     OnEnd onEnd_;
     int serial_ = 0;

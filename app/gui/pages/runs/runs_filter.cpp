@@ -79,7 +79,7 @@ void RunsFilter::parse() {
     pages_.drop();
     ++numParsing_;
     daemon_.parseFilter(
-        filter, this, [this, filter, serial = ++serial_](Result<client::FilterCheck> reply) {
+        filter, this, [this, filter, serial = ++serial_](Result<values::FilterCheck> reply) {
             --numParsing_;
             if (serial != serial_) {
                 return;
@@ -96,14 +96,14 @@ void RunsFilter::parse() {
 }
 
 void RunsFilter::find(const std::string& filter) {
-    client::ListRequest request;
+    values::ListRequest request;
     request.filter = filter;
-    request.view = bar_.isDeletedShown() ? client::RunView::kDeleted : client::RunView::kActive;
+    request.view = bar_.isDeletedShown() ? values::RunView::kDeleted : values::RunView::kActive;
     foundIds_.clear();
     pages_.start(
         std::move(request),
-        [this](const client::RunPage& page, bool) {
-            for (const client::RunSummary& run : page.runs) {
+        [this](const values::RunPage& page, bool) {
+            for (const values::RunSummary& run : page.runs) {
                 foundIds_.insert(run.id);
             }
         },

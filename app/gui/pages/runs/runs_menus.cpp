@@ -96,9 +96,9 @@ void RunsMenus::addCopies(QMenu& menu, const std::vector<std::string>& ids) {
 void RunsMenus::addChanges(QMenu& menu, const std::vector<std::string>& ids, bool isDeleted) {
     bool isActive = false, hasEnded = false, hasRestorable = false;
     for (const std::string& id : ids) {
-        if (const client::RunSummary* run = rows_.table().find(id)) {
-            isActive = isActive || !client::isEnded(run->state);
-            hasEnded = hasEnded || client::isEnded(run->state);
+        if (const values::RunSummary* run = rows_.table().find(id)) {
+            isActive = isActive || !values::isEnded(run->state);
+            hasEnded = hasEnded || values::isEnded(run->state);
             hasRestorable = hasRestorable || !run->isPurged();
         }
     }

@@ -27,7 +27,7 @@
 
 namespace millrace::gui {
 
-using client::RunState;
+using values::RunState;
 
 namespace {
 

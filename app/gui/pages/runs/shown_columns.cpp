@@ -38,11 +38,12 @@ void ShownColumns::chooseUsual() {
     }
     sinceUsual_.start();
     std::vector<std::string> evaluated;
-    const std::vector<std::string> all = inUsualOrder(runs_.metricNames());
+    const std::vector<std::string> all = session::inUsualOrder(runs_.metricNames());
     for (const std::string& name : all) {
         // Every run has the figures of its first head under names without it.
-        const bool isTwin = std::find(all.begin(), all.end(), withoutHead(name)) != all.end();
-        if (isEvalMetric(name) && !isTwin) {
+        const bool isTwin =
+            std::find(all.begin(), all.end(), session::withoutHead(name)) != all.end();
+        if (values::isEvalMetric(name) && !isTwin) {
             evaluated.push_back(name);
         }
     }

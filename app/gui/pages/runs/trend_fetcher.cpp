@@ -55,7 +55,7 @@ void TrendFetcher::clear() {
 }
 
 // Whose series a run's cells are made of.
-std::vector<std::string> TrendFetcher::metricsOf(const client::RunSummary& run) const {
+std::vector<std::string> TrendFetcher::metricsOf(const values::RunSummary& run) const {
     std::set<std::string> names;
     for (const QString& key : rows_.columnKeys()) {
         const RunColumnFacts facts = factsOf(key);
@@ -71,17 +71,17 @@ std::vector<std::string> TrendFetcher::metricsOf(const client::RunSummary& run) 
 }
 
 bool TrendFetcher::isWanted(int row, const std::string& metric) const {
-    const client::RunSummary& run = rows_.table().run(row);
+    const values::RunSummary& run = rows_.table().run(row);
     if (run.startedMs == 0 || !trends_.isStale(run, metric)) {
         return false;
     }
     const auto asked = askedMs_.find(run.id);
-    return asked == askedMs_.end() || client::isEnded(run.state) ||
+    return asked == askedMs_.end() || values::isEnded(run.state) ||
            clock_.elapsed() - asked->second >= kAgainMs;
 }
 
 void TrendFetcher::fillRow(int row) {
-    const client::RunSummary& run = rows_.table().run(row);
+    const values::RunSummary& run = rows_.table().run(row);
     const std::vector<std::string> metrics = metricsOf(run);
     const std::string& id = run.id;
     const bool isMissing = std::any_of(metrics.begin(), metrics.end(),
@@ -98,7 +98,7 @@ void TrendFetcher::fillUnseen() {
                            sorted.source == RunColumnSource::kLow ||
                            sorted.source == RunColumnSource::kHigh;
     for (int row = 0; isFetched && row < rows_.table().numRuns(); ++row) {
-        const client::RunSummary& run = rows_.table().run(row);
+        const values::RunSummary& run = rows_.table().run(row);
         const bool isTold =
             sorted.source == RunColumnSource::kBest && run.best(sorted.name) != nullptr;
         if (run.startedMs > 0 && run.metric(sorted.name) && !isTold &&
@@ -129,7 +129,7 @@ void TrendFetcher::send() {
 }
 
 void TrendFetcher::ask(const std::string& run) {
-    const client::RunSummary* summary = rows_.table().find(run);
+    const values::RunSummary* summary = rows_.table().find(run);
     const std::vector<std::string> metrics =
         summary == nullptr ? std::vector<std::string>() : metricsOf(*summary);
     if (metrics.empty()) {
@@ -140,7 +140,7 @@ void TrendFetcher::ask(const std::string& run) {
     RunTrend stamp;
     stamp.step = summary->progress.step;
     stamp.attempt = summary->attempt;
-    stamp.hasEnded = client::isEnded(summary->state);
+    stamp.hasEnded = values::isEnded(summary->state);
     client::MetricRangeRequest request;
     request.run = run;
     request.names = metrics;

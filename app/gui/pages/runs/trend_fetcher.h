@@ -36,7 +36,7 @@ class TrendFetcher final : public QObject {
     void fill();
     void fillRow(int row);
     void fillUnseen();
-    std::vector<std::string> metricsOf(const client::RunSummary& run) const;
+    std::vector<std::string> metricsOf(const values::RunSummary& run) const;
     bool isWanted(int row, const std::string& metric) const;
     void send();
     void ask(const std::string& run);

@@ -110,15 +110,16 @@ void WatchCharts::addWindows() {
 void WatchCharts::addDefaults() {
     const Unit percent{UnitKind::kPercent, {}};
     add(QStringLiteral("rate"), Kind::kMetrics, tr("Training speed"),
-        {UnitKind::kCount, tr("samples/s")}, metricsOf(MetricChart::kRate));
-    add(QStringLiteral("loss"), Kind::kMetrics, tr("Loss"), {}, metricsOf(MetricChart::kLoss));
+        {UnitKind::kCount, tr("samples/s")}, session::metricsOf(session::MetricChart::kRate));
+    add(QStringLiteral("loss"), Kind::kMetrics, tr("Loss"), {},
+        session::metricsOf(session::MetricChart::kLoss));
     add(QStringLiteral("stall"), Kind::kMetrics, tr("Input stall"), percent,
-        metricsOf(MetricChart::kStall))
+        session::metricsOf(session::MetricChart::kStall))
         .plot->setYBounds(0, 100);
     add(QStringLiteral("cpu"), Kind::kCpu, tr("CPU"), percent, {}).plot->setYBounds(0, 100);
     add(QStringLiteral("gpu"), Kind::kGpu, tr("GPU"), percent, {}).plot->setYBounds(0, 100);
     add(QStringLiteral("rows"), Kind::kMetrics, tr("Rows read, and kept (dashed)"),
-        {UnitKind::kCount, tr("rows/s")}, metricsOf(MetricChart::kRows))
+        {UnitKind::kCount, tr("rows/s")}, session::metricsOf(session::MetricChart::kRows))
         .suffixes = QStringList{tr("read"), tr("kept")};
 }
 
@@ -370,9 +371,9 @@ void WatchCharts::fillMetricMenu() {
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::erase_if(names, [&](const std::string& name) {
-        return usual.contains(name) || isInternalMetric(name);
+        return usual.contains(name) || session::isInternalMetric(name);
     });
-    for (const std::string& name : inUsualOrder(names)) {
+    for (const std::string& name : session::inUsualOrder(names)) {
         QAction* action = menu->addAction(metricTitle(name));
         action->setCheckable(true);
         action->setChecked(extra_.contains(name));
@@ -391,8 +392,8 @@ void WatchCharts::setMetricShown(const std::string& metric, bool isShown) {
     const QString key = QString::fromStdString(metric);
     if (isShown) {
         extra_.insert(metric);
-        fill(
-            add(key, Kind::kMetrics, metricTitle(metric), chartUnit(metricUnit(metric)), {metric}));
+        fill(add(key, Kind::kMetrics, metricTitle(metric), chartUnit(session::metricUnit(metric)),
+                 {metric}));
     } else {
         extra_.erase(metric);
         const auto entry = std::find_if(charts_.begin(), charts_.end(),

@@ -127,7 +127,7 @@ void WatchFeed::setPixelWidth(int pixels) {
     maxPoints_ = std::clamp(2 * pixels, kPointsMin, kPointsMax);
 }
 
-void WatchFeed::noteRun(const client::RunSummary& run) {
+void WatchFeed::noteRun(const values::RunSummary& run) {
     const auto found = shown_.find(run.id);
     if (found == shown_.end()) {
         return;
@@ -267,14 +267,14 @@ void WatchFeed::showLog(const std::string& run) {
     });
 }
 
-void WatchFeed::addSample(const client::NodeSample& sample) {
+void WatchFeed::addSample(const values::NodeSample& sample) {
     bool isNew = false;
     std::set<std::string> touched;
     std::map<std::string, int> numRanks;  // by run
-    for (const client::ProcessSample& process : sample.processes) {
+    for (const values::ProcessSample& process : sample.processes) {
         numRanks[process.runId] += process.worker.starts_with("rank") ? 1 : 0;
     }
-    for (const client::ProcessSample& process : sample.processes) {
+    for (const values::ProcessSample& process : sample.processes) {
         const auto found = shown_.find(process.runId);
         if (found == shown_.end() || !process.cpuPercent || !found->second->series.hasHistory()) {
             continue;

@@ -39,7 +39,7 @@ class WatchFeed final : public QObject {
     void detail(const std::set<std::string>& names, XAxis axis, CurveRange view);
     /// A shown run as it is now: its start, for relative time, and its attempt. A new attempt may
     /// have voided points between the history and the stream: both are begun anew.
-    void noteRun(const client::RunSummary& run);
+    void noteRun(const values::RunSummary& run);
 
     /// Reads once what is stored of these runs' strips, also of those that are not shown;
     /// historyRead() tells it.
@@ -50,7 +50,7 @@ class WatchFeed final : public QObject {
     const std::string& logRun() const { return logRun_; }
     LogModel& log() { return log_; }
 
-    void addSample(const client::NodeSample& sample);
+    void addSample(const values::NodeSample& sample);
     /// Everything shown has its history, and the log its first lines.
     bool isSettled() const;
     std::vector<std::string> metricNames() const;

@@ -169,7 +169,7 @@ void WatchPage::connectDaemon() {
         refreshTitles();
         charts_->rebuild();
     });
-    connect(&daemon, &DaemonBridge::nodeSampled, this, [this](const client::NodeSample& sample) {
+    connect(&daemon, &DaemonBridge::nodeSampled, this, [this](const values::NodeSample& sample) {
         const NodeState* before = nodes_.find(sample.node);
         const bool isFirst = before == nullptr || before->receivedMs == 0;
         nodes_.addSample(sample, nowMs());
@@ -195,7 +195,7 @@ void WatchPage::connectWidgets() {
             [this](const std::string& id) { Q_EMIT goTo({PageName::kRuns, {id}, {}, {}}); });
     const auto runOf = [this](const std::string& id) {
         const LaneState* lane = lanes_.find(id);
-        return lane != nullptr ? lane->run : client::RunSummary{};
+        return lane != nullptr ? lane->run : values::RunSummary{};
     };
     connect(laneList_, &LaneList::stopAsked, this,
             [this, runOf](const std::string& id) { stop_->stop({runOf(id)}); });
@@ -225,7 +225,7 @@ void WatchPage::reset() {
 // The page may be made after the first list has come.
 void WatchPage::takeKnownRuns() {
     const RunTable& table = context().runs;
-    std::vector<client::RunSummary> runs;
+    std::vector<values::RunSummary> runs;
     for (int row = 0; row < table.numRuns(); ++row) {
         runs.push_back(table.run(row));
     }
@@ -237,7 +237,7 @@ void WatchPage::takeKnownRuns() {
 
 void WatchPage::takeRuns(const RunsDelta& delta) {
     lanes_.apply(delta.isReset, delta.changed, delta.removed, nowMs());
-    for (const client::RunSummary& run : delta.changed) {
+    for (const values::RunSummary& run : delta.changed) {
         feed_.noteRun(run);
     }
     if (delta.isComplete) {
@@ -255,7 +255,7 @@ void WatchPage::takeHistory(const std::string& run,
     const std::string host = lane != nullptr ? lane->run.host : std::string();
     std::vector<double> evaluations;
     for (const client::MetricSeries& known : series) {
-        if (isEvalMetric(known.name) && evaluations.empty()) {
+        if (values::isEvalMetric(known.name) && evaluations.empty()) {
             evaluations.assign(known.timesMs.begin(), known.timesMs.end());
         }
     }
@@ -268,7 +268,7 @@ void WatchPage::takeHistory(const std::string& run,
             lanes_.setHistory(run, stalls, evaluations, known.isDecimated);
         } else if (known.name == metric::kSystemCpuPercent) {
             nodes_.prependHistory(host, -1, known.timesMs, known.values);
-        } else if (const std::optional<int> gpu = gpuOfUse(known.name)) {
+        } else if (const std::optional<int> gpu = session::gpuOfUse(known.name)) {
             nodes_.prependHistory(host, *gpu, known.timesMs, known.values);
         }
     }
@@ -350,7 +350,7 @@ void WatchPage::refreshTitles() {
     const LaneState* lane = lanes_.find(feed_.logRun());
     logCard_->setTitle(lane != nullptr ? tr("Log of %1").arg(lane->label()) : tr("Log"));
     logView_->setEmptyText(lane == nullptr ? tr("Select a job to read its log.")
-                           : lane->run.state == client::RunState::kQueued
+                           : lane->run.state == values::RunState::kQueued
                                ? tr("It waits in the queue: %1. The log begins when it starts.")
                                      .arg(lane->sentence(nowMs()))
                                : tr("No line yet."));
@@ -385,7 +385,7 @@ void WatchPage::showNothingRuns() {
     empty_->setText(tr("Nothing is running"),
                     tr("Open a spec in Launch and press Ctrl+Enter, or start one in a terminal."));
     empty_->setCommand(QStringLiteral("millrace run spec.yaml"));
-    std::vector<const client::RunSummary*> last;
+    std::vector<const values::RunSummary*> last;
     for (int row = 0; row < context().runs.numRuns(); ++row) {
         last.push_back(&context().runs.run(row));
     }
@@ -408,7 +408,7 @@ void WatchPage::showNothingRuns() {
     };
     add(tr("Open Launch"), {PageName::kLaunch, {}, {}, {}});
     for (std::size_t i = 0; i < count; ++i) {
-        const client::RunSummary& run = *last[i];
+        const values::RunSummary& run = *last[i];
         const std::string& name = run.variation.empty() ? run.name : run.variation;
         add(tr("Last: %1").arg(QString::fromStdString(name)), {PageName::kRuns, {run.id}, {}, {}});
     }
@@ -442,9 +442,9 @@ void WatchPage::tick(std::int64_t now) {
 }
 
 void WatchPage::arrive(const Destination& destination) {
-    std::vector<client::RunSummary> runs;
+    std::vector<values::RunSummary> runs;
     for (const std::string& id : destination.runIds) {
-        if (const client::RunSummary* run = context().runs.find(id)) {
+        if (const values::RunSummary* run = context().runs.find(id)) {
             runs.push_back(*run);
         }
     }
@@ -467,8 +467,8 @@ void WatchPage::arrive(const Destination& destination) {
     laneList_->setFocus(Qt::OtherFocusReason);
 }
 
-std::vector<client::RunSummary> WatchPage::selectedRuns() const {
-    std::vector<client::RunSummary> runs;
+std::vector<values::RunSummary> WatchPage::selectedRuns() const {
+    std::vector<values::RunSummary> runs;
     for (const std::string& id : laneList_->selected()) {
         if (const LaneState* lane = lanes_.find(id)) {
             runs.push_back(lane->run);
@@ -486,7 +486,7 @@ void WatchPage::stopSelected() {
 void WatchPage::resumeSelected() {
     const LaneState* current = lanes_.find(laneList_->current());
     const bool canResume = current != nullptr && current->isEnded() &&
-                           current->run.state != client::RunState::kFinished;
+                           current->run.state != values::RunState::kFinished;
     if (canResume) {
         stop_->resume(current->run);
     }
@@ -536,7 +536,7 @@ std::vector<Command> WatchPage::commands() {
     const LaneState* current = lanes_.find(laneList_->current());
     const bool canStop = current != nullptr && !current->isEnded();
     const bool canResume = current != nullptr && current->isEnded() &&
-                           current->run.state != client::RunState::kFinished;
+                           current->run.state != values::RunState::kFinished;
     return {
         {tr("Stop the selected jobs"), QKeySequence(Qt::Key_S), [this] { stopSelected(); },
          canStop},

@@ -78,7 +78,7 @@ class WatchPage final : public Page {
     void fitJobs();
     void refreshEmpty();
     void showNothingRuns();
-    std::vector<client::RunSummary> selectedRuns() const;
+    std::vector<values::RunSummary> selectedRuns() const;
     void stopSelected();
     void resumeSelected();
     void focusMachines();

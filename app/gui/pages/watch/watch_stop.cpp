@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kNamesMax = 6;
 
-QString labelOf(const client::RunSummary& run) {
+QString labelOf(const values::RunSummary& run) {
     const QString name = QString::fromStdString(run.name);
     return run.variation.empty()
                ? name
@@ -21,16 +21,16 @@ QString reasonOf(const Status& status) {
     return QString::fromStdString(std::string(status.message()));
 }
 
-bool canStop(const client::RunSummary& run) {
-    return !client::isEnded(run.state) && run.state != client::RunState::kStopping;
+bool canStop(const values::RunSummary& run) {
+    return !values::isEnded(run.state) && run.state != values::RunState::kStopping;
 }
 
 }  // namespace
 
-StopQuestion stopQuestion(const std::vector<client::RunSummary>& runs) {
+StopQuestion stopQuestion(const std::vector<values::RunSummary>& runs) {
     StopQuestion question;
     const bool isQueued = std::all_of(runs.begin(), runs.end(), [](const auto& run) {
-        return run.state == client::RunState::kQueued;
+        return run.state == values::RunState::kQueued;
     });
     const QString after =
         isQueued ? QObject::tr("It has not started; it leaves the queue.")
@@ -62,8 +62,8 @@ StopQuestion stopQuestion(const std::vector<client::RunSummary>& runs) {
 WatchStop::WatchStop(DaemonBridge& daemon, QWidget* page)
     : QObject(page), daemon_(daemon), page_(page) {}
 
-void WatchStop::stop(const std::vector<client::RunSummary>& runs) {
-    std::vector<client::RunSummary> going;
+void WatchStop::stop(const std::vector<values::RunSummary>& runs) {
+    std::vector<values::RunSummary> going;
     std::copy_if(runs.begin(), runs.end(), std::back_inserter(going), canStop);
     if (going.empty()) {
         Q_EMIT said({Notice::Kind::kInfo,
@@ -74,15 +74,15 @@ void WatchStop::stop(const std::vector<client::RunSummary>& runs) {
     }
     const StopQuestion question = stopQuestion(going);
     askFirst(page_, question.title, question.sentence, question.yes, [this, going] {
-        for (const client::RunSummary& run : going) {
+        for (const values::RunSummary& run : going) {
             stopNow(run);
         }
     });
 }
 
-void WatchStop::stopNow(const client::RunSummary& run) {
+void WatchStop::stopNow(const values::RunSummary& run) {
     const QString name = labelOf(run);
-    daemon_.stop(run.id, this, [this, name](Result<client::RunSummary> answer) {
+    daemon_.stop(run.id, this, [this, name](Result<values::RunSummary> answer) {
         if (!answer.ok()) {
             Q_EMIT said({Notice::Kind::kError,
                          tr("%1 could not be stopped: %2").arg(name, reasonOf(answer.status())),
@@ -94,9 +94,9 @@ void WatchStop::stopNow(const client::RunSummary& run) {
     });
 }
 
-void WatchStop::resume(const client::RunSummary& run) {
+void WatchStop::resume(const values::RunSummary& run) {
     const QString name = labelOf(run);
-    daemon_.resume(run.id, 0, this, [this, name](Result<client::RunSummary> answer) {
+    daemon_.resume(run.id, 0, this, [this, name](Result<values::RunSummary> answer) {
         if (!answer.ok()) {
             Q_EMIT said({Notice::Kind::kError,
                          tr("%1 could not be resumed: %2").arg(name, reasonOf(answer.status())),

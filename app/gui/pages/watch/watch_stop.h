@@ -19,14 +19,14 @@ class WatchStop final : public QObject {
     WatchStop(DaemonBridge& daemon, QWidget* page);
 
     /// Asks; of runs that cannot be stopped nothing is asked.
-    void stop(const std::vector<client::RunSummary>& runs);
-    void resume(const client::RunSummary& run);
+    void stop(const std::vector<values::RunSummary>& runs);
+    void resume(const values::RunSummary& run);
 
  Q_SIGNALS:
     void said(const millrace::gui::Notice& notice);
 
  private:
-    void stopNow(const client::RunSummary& run);
+    void stopNow(const values::RunSummary& run);
 
     DaemonBridge& daemon_;
     QWidget* page_;
@@ -36,6 +36,6 @@ class WatchStop final : public QObject {
 struct StopQuestion {
     QString title, sentence, yes;
 };
-StopQuestion stopQuestion(const std::vector<client::RunSummary>& runs);
+StopQuestion stopQuestion(const std::vector<values::RunSummary>& runs);
 
 }  // namespace millrace::gui

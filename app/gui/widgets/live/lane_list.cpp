@@ -164,10 +164,10 @@ void LaneList::toggle(int row) {
 void LaneList::pressButton(int row) {
     const LaneState& lane = model_.lane(row);
     if (lane.isEnded()) {
-        if (lane.run.state != client::RunState::kFinished) {
+        if (lane.run.state != values::RunState::kFinished) {
             Q_EMIT resumeAsked(lane.run.id);
         }
-    } else if (lane.run.state != client::RunState::kStopping) {
+    } else if (lane.run.state != values::RunState::kStopping) {
         Q_EMIT stopAsked(lane.run.id);
     }
 }
@@ -215,10 +215,10 @@ void LaneList::contextMenuEvent(QContextMenuEvent* event) {
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
     menu->addAction(tr("Show in Runs"), this, [this, id] { Q_EMIT runActivated(id); });
-    if (!lane.isEnded() && lane.run.state != client::RunState::kStopping) {
+    if (!lane.isEnded() && lane.run.state != values::RunState::kStopping) {
         menu->addAction(tr("Stop…"), this, [this, id] { Q_EMIT stopAsked(id); });
     }
-    if (lane.isEnded() && lane.run.state != client::RunState::kFinished) {
+    if (lane.isEnded() && lane.run.state != values::RunState::kFinished) {
         menu->addAction(tr("Resume"), this, [this, id] { Q_EMIT resumeAsked(id); });
     }
     menu->popup(event->globalPos());

@@ -110,8 +110,8 @@ class LaneList final : public QAbstractScrollArea {
 };
 
 /// "12,345 / 50,000", "step 120" where the total is not known.
-QString stepText(const client::Progress& progress);
+QString stepText(const values::Progress& progress);
 /// "epoch 2 of 3", "" where not known.
-QString epochText(const client::Progress& progress);
+QString epochText(const values::Progress& progress);
 
 }  // namespace millrace::gui

@@ -35,8 +35,8 @@ QString leftText(const LaneState& state, std::int64_t nowMs) {
 }
 
 // Where a run that has ended ran, whether or not anything is known of what it did there.
-QRectF ranRect(const QRect& strip, const CurveRange& time, const client::RunSummary& run) {
-    if (!client::isEnded(run.state) || run.startedMs <= 0 || run.endedMs <= run.startedMs) {
+QRectF ranRect(const QRect& strip, const CurveRange& time, const values::RunSummary& run) {
+    if (!values::isEnded(run.state) || run.startedMs <= 0 || run.endedMs <= run.startedMs) {
         return {};
     }
     const auto xOf = [&](std::int64_t timeMs) {
@@ -49,8 +49,8 @@ QRectF ranRect(const QRect& strip, const CurveRange& time, const client::RunSumm
 
 // A run that has ended outside of what is shown says on which side, and when.
 void paintElsewhere(QPainter& painter, const QRect& strip, const CurveRange& time,
-                    const client::RunSummary& run, const QColor& color) {
-    if (!client::isEnded(run.state) || run.startedMs <= 0) {
+                    const values::RunSummary& run, const QColor& color) {
+    if (!values::isEnded(run.state) || run.startedMs <= 0) {
         return;
     }
     const QString when = wallTimeText(static_cast<double>(run.startedMs));
@@ -67,7 +67,7 @@ void paintElsewhere(QPainter& painter, const QRect& strip, const CurveRange& tim
 
 }  // namespace
 
-QString stepText(const client::Progress& progress) {
+QString stepText(const values::Progress& progress) {
     if (progress.step <= 0 && progress.stepsTotal <= 0) {
         return {};
     }
@@ -78,7 +78,7 @@ QString stepText(const client::Progress& progress) {
                : QStringLiteral("step %1").arg(step);
 }
 
-QString epochText(const client::Progress& progress) {
+QString epochText(const values::Progress& progress) {
     if (progress.epochs <= 0 || (progress.step <= 0 && progress.stepsTotal <= 0)) {
         return {};
     }
@@ -367,7 +367,7 @@ void LaneList::paintStrip(QPainter& painter, int row, const LaneState& state) {
     }
     const QFont small = captionFont(font());
     const QFontMetrics metrics(small);
-    const bool isBad = state.run.state == client::RunState::kFailed || state.run.isStalled();
+    const bool isBad = state.run.state == values::RunState::kFailed || state.run.isStalled();
     const bool isTrouble = !state.isEnded() && !state.run.trouble.empty();
     painter.setFont(small);
     paintElsewhere(painter, strip, time, state.run, colors.dim);
@@ -407,8 +407,8 @@ void LaneList::paintRates(QPainter& painter, int row, const LaneState& state) {
 
 void LaneList::paintButton(QPainter& painter, int row, const LaneState& state) {
     const ThemeColors& colors = colorsOf(palette());
-    const bool canStop = !state.isEnded() && state.run.state != client::RunState::kStopping;
-    const bool canResume = state.isEnded() && state.run.state != client::RunState::kFinished;
+    const bool canStop = !state.isEnded() && state.run.state != values::RunState::kStopping;
+    const bool canResume = state.isEnded() && state.run.state != values::RunState::kFinished;
     if (!canStop && !canResume) {
         return;
     }

@@ -69,17 +69,17 @@ struct LevelLook {
     QChar letter;
     QColor color, back;
 };
-LevelLook lookOf(client::LogLevel level, const ThemeColors& colors) {
+LevelLook lookOf(values::LogLevel level, const ThemeColors& colors) {
     switch (level) {
-        case client::LogLevel::kError:
+        case values::LogLevel::kError:
             return {QLatin1Char('E'), colors.bad, colors.badBack};
-        case client::LogLevel::kWarn:
+        case values::LogLevel::kWarn:
             return {QLatin1Char('W'), colors.warn, colors.warnBack};
-        case client::LogLevel::kInfo:
+        case values::LogLevel::kInfo:
             return {QLatin1Char('I'), colors.dim, {}};
-        case client::LogLevel::kDebug:
+        case values::LogLevel::kDebug:
             return {QLatin1Char('D'), colors.faint, {}};
-        case client::LogLevel::kNone:
+        case values::LogLevel::kNone:
             break;
     }
     return {QLatin1Char(' '), colors.text, {}};
@@ -502,11 +502,11 @@ void LogCanvas::paintText(QPainter& painter, const Placed& place, const Columns&
     const ThemeColors& colors = colorsOf(palette());
     const QString text = displayText(row.text);
     const auto marks = highlight_.places(text);
-    const bool isLoud = row.level >= client::LogLevel::kWarn;
+    const bool isLoud = row.level >= values::LogLevel::kWarn;
     painter.save();
     painter.setClipRect(c.text, place.y, c.textWidth + kLinePad, place.height);
     painter.setPen(isLoud                                  ? lookOf(row.level, colors).color
-                   : row.level == client::LogLevel::kDebug ? colors.dim
+                   : row.level == values::LogLevel::kDebug ? colors.dim
                                                            : colors.text);
     if (!isWrapped_) {
         widestChars_ = std::max(widestChars_, static_cast<int>(text.size()));

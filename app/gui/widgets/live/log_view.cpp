@@ -103,14 +103,14 @@ QToolButton* LogView::addButton(QHBoxLayout* bar, const QString& text, const QSt
 }
 
 void LogView::addLevels() {
-    const auto add = [this](const QString& text, client::LogLevel level) {
+    const auto add = [this](const QString& text, values::LogLevel level) {
         levelBox_->addItem(text, static_cast<int>(level));
     };
     levelBox_->setToolTip(tr("The least serious level that is shown"));
-    add(tr("All levels"), client::LogLevel::kNone);
-    add(tr("Info +"), client::LogLevel::kInfo);
-    add(tr("Warnings +"), client::LogLevel::kWarn);
-    add(tr("Errors"), client::LogLevel::kError);
+    add(tr("All levels"), values::LogLevel::kNone);
+    add(tr("Info +"), values::LogLevel::kInfo);
+    add(tr("Warnings +"), values::LogLevel::kWarn);
+    add(tr("Errors"), values::LogLevel::kError);
 }
 
 void LogView::connectBar() {
@@ -170,7 +170,7 @@ void LogView::applyFilter() {
     filter.text = onlyButton_->isChecked() ? field_->text() : QString();
     filter.isRegex = regexButton_->isChecked();
     filter.isCaseSensitive = caseButton_->isChecked();
-    filter.levelMin = static_cast<client::LogLevel>(levelBox_->currentData().toInt());
+    filter.levelMin = static_cast<values::LogLevel>(levelBox_->currentData().toInt());
     filter.worker = workerBox_->currentData().toString();
     model_->setFilter(filter);
     if (!onlyButton_->isChecked() && !field_->text().isEmpty()) {
@@ -296,7 +296,7 @@ void LogView::findError(bool isBackward) {
     }
     const int current = canvas_->currentRow();
     const int from = current < 0 ? canvas_->topRow() : current + (isBackward ? -1 : 1);
-    canvas_->setCurrentRow(model_->findLevel(client::LogLevel::kError, from, isBackward));
+    canvas_->setCurrentRow(model_->findLevel(values::LogLevel::kError, from, isBackward));
 }
 
 void LogView::copy() {

@@ -74,7 +74,7 @@ QString NodeCard::summary() const {
     if (node == nullptr) {
         return {};
     }
-    const client::NodeSample sample = node->sample.value_or(client::NodeSample{});
+    const values::NodeSample sample = node->sample.value_or(values::NodeSample{});
     QStringList parts{node->name()};
     if (const auto stale = node->staleSeconds(model_->nowMs())) {
         parts << tr("stale %1 s").arg(*stale);

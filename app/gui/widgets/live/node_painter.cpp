@@ -74,7 +74,7 @@ QString amountText(const std::optional<std::uint64_t>& bytes) {
     return bytes ? bytesText(static_cast<double>(*bytes)) : unknownText();
 }
 
-QString factsText(const client::NodeInfo& info) {
+QString factsText(const values::NodeInfo& info) {
     QStringList parts;
     if (info.cores > 0) {
         parts << (info.cores == 1 ? QStringLiteral("1 core")
@@ -255,7 +255,7 @@ void NodePainter::paintTraffic(const NodeState& node, std::int64_t nowMs) {
                          const MinuteHistory& b) {
         paintValueRow(label, value, a.at(nowMs), {}, b.at(nowMs));
     };
-    const client::NodeSample sample = node.sample.value_or(client::NodeSample{});
+    const values::NodeSample sample = node.sample.value_or(values::NodeSample{});
     row(QStringLiteral("Net in"), rateText(sample.networkReceiveBytesPerSecond), node.receive, {});
     row(QStringLiteral("Net out"), rateText(sample.networkSendBytesPerSecond), node.send, {});
     row(QStringLiteral("Disk read"), rateText(sample.diskReadBytesPerSecond), node.read, {});
@@ -263,14 +263,14 @@ void NodePainter::paintTraffic(const NodeState& node, std::int64_t nowMs) {
 }
 
 void NodePainter::paintDiskSpace(const NodeState& node) {
-    const client::NodeSample sample = node.sample.value_or(client::NodeSample{});
+    const values::NodeSample sample = node.sample.value_or(values::NodeSample{});
     const QString text =
         sample.diskFreeBytes ? ofText(sample.diskFreeBytes, sample.diskTotalBytes) : unknownText();
     paintValueRow(QObject::tr("Disk free"), text, {}, {});
 }
 
 void NodePainter::paintBody(const NodeState& node, std::int64_t nowMs) {
-    const client::NodeSample sample = node.sample.value_or(client::NodeSample{});
+    const values::NodeSample sample = node.sample.value_or(values::NodeSample{});
     paintCpu(node, nowMs);
     paintValueRow(
         QObject::tr("Memory"),

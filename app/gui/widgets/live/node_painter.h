@@ -21,7 +21,7 @@ QString percentText(const std::optional<double>& value);
 QString rateText(const std::optional<double>& bytesPerSecond);
 QString amountText(const std::optional<std::uint64_t>& bytes);
 /// "32 cores · 256 GB · AMD EPYC 9654", of what is known.
-QString factsText(const client::NodeInfo& info);
+QString factsText(const values::NodeInfo& info);
 
 class NodePainter {
  public:

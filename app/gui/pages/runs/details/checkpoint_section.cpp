@@ -14,7 +14,7 @@
 
 namespace millrace::gui {
 
-using client::RunState;
+using values::RunState;
 
 CheckpointSection::CheckpointSection(QWidget* parent)
     : QWidget(parent),
@@ -87,7 +87,7 @@ void CheckpointSection::showButtons() {
                                                         "earlier step"));
 }
 
-void CheckpointSection::showDetail(const client::RunDetail& run) {
+void CheckpointSection::showDetail(const values::RunDetail& run) {
     state_ = run.summary.state;
     model_->setCheckpoints(run.checkpoints);
     stack_->setCurrentIndex(run.checkpoints.empty() ? 1 : 0);

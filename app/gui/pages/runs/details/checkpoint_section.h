@@ -24,7 +24,7 @@ class CheckpointSection final : public QWidget {
  public:
     explicit CheckpointSection(QWidget* parent);
 
-    void showDetail(const client::RunDetail& run);
+    void showDetail(const values::RunDetail& run);
     void clear();
     CheckpointTable& model() const { return *model_; }
     QTableView& table() const { return *table_; }
@@ -45,7 +45,7 @@ class CheckpointSection final : public QWidget {
     EmptyState* empty_;
     QPushButton *resume_ = nullptr, *copy_ = nullptr;
     QLabel* hint_ = nullptr;
-    client::RunState state_ = client::RunState::kUnknown;
+    values::RunState state_ = values::RunState::kUnknown;
 };
 
 }  // namespace millrace::gui

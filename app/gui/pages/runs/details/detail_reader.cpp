@@ -41,7 +41,7 @@ void DetailReader::read(std::uint64_t revision) {
     sinceRead_.start();
     daemon_.get(
         id_, this,
-        [this, id = id_](Result<client::RunDetail> reply) {
+        [this, id = id_](Result<values::RunDetail> reply) {
             if (id == id_) {
                 take(std::move(reply));
             }
@@ -49,13 +49,13 @@ void DetailReader::read(std::uint64_t revision) {
         "details");
 }
 
-void DetailReader::take(Result<client::RunDetail> reply) {
+void DetailReader::take(Result<values::RunDetail> reply) {
     isReading_ = false;
     if (!reply.ok()) {
         Q_EMIT failed(asSentence(std::string(messageOf(reply.status()))));
         return;
     }
-    detail_ = std::make_unique<client::RunDetail>(*std::move(reply));
+    detail_ = std::make_unique<values::RunDetail>(*std::move(reply));
     Q_EMIT wasRead();
 }
 

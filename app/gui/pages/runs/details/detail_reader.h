@@ -33,7 +33,7 @@ class DetailReader final : public QObject {
     /// The run is not in the list: nothing is asked until it changes again.
     void rest() { timer_.stop(); }
     /// Null before it came.
-    const client::RunDetail* detail() const { return detail_.get(); }
+    const values::RunDetail* detail() const { return detail_.get(); }
     bool isReading() const { return isReading_; }
 
  Q_SIGNALS:
@@ -41,11 +41,11 @@ class DetailReader final : public QObject {
     void failed(const QString& sentence);
 
  private:
-    void take(Result<client::RunDetail> reply);
+    void take(Result<values::RunDetail> reply);
 
     DaemonBridge& daemon_;
     std::string id_;
-    std::unique_ptr<client::RunDetail> detail_;
+    std::unique_ptr<values::RunDetail> detail_;
     std::uint64_t knownRevision_ = 0, readRevision_ = 0;
     bool isReading_ = false;
     QTimer timer_;

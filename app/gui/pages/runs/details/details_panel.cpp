@@ -66,11 +66,11 @@ void DetailsPanel::connectTabs(RunActions& actions) {
             [this, &actions](std::int64_t step) { actions.copyResume(id_, step); });
 }
 
-const client::RunSummary* DetailsPanel::run() const {
+const values::RunSummary* DetailsPanel::run() const {
     return id_.empty() ? nullptr : runs_->find(id_);
 }
 
-const client::RunDetail* DetailsPanel::detail() const {
+const values::RunDetail* DetailsPanel::detail() const {
     return reader_->detail();
 }
 
@@ -84,7 +84,7 @@ void DetailsPanel::setRun(const std::string& id) {
     reader_->setRun(id);
     error_->clearMessage();
     tabs_->setRun(id);
-    const client::RunSummary* shown = run();
+    const values::RunSummary* shown = run();
     stack_->setCurrentWidget(shown != nullptr ? content_ : empty_);
     if (shown != nullptr) {
         showSummary(*shown);
@@ -93,20 +93,20 @@ void DetailsPanel::setRun(const std::string& id) {
 }
 
 void DetailsPanel::refresh() {
-    const client::RunSummary* shown = run();
+    const values::RunSummary* shown = run();
     if (shown == nullptr) {
         reader_->rest();
         stack_->setCurrentWidget(empty_);
         return;
     }
     const bool isOld = !sinceShown_.isValid() || sinceShown_.elapsed() >= kClockMs;
-    if (shown->revision != shownRevision_ || (isOld && !client::isEnded(shown->state))) {
+    if (shown->revision != shownRevision_ || (isOld && !values::isEnded(shown->state))) {
         showSummary(*shown);
     }
     reader_->runChanged(shown->revision);
 }
 
-void DetailsPanel::showSummary(const client::RunSummary& run) {
+void DetailsPanel::showSummary(const values::RunSummary& run) {
     shownRevision_ = run.revision;
     sinceShown_.start();
     head_->showRun(run);
@@ -115,7 +115,7 @@ void DetailsPanel::showSummary(const client::RunSummary& run) {
 }
 
 void DetailsPanel::showTabData() {
-    if (const client::RunSummary* shown = run()) {
+    if (const values::RunSummary* shown = run()) {
         const bool hasBase = !shown->variationOf.empty();
         tabs_->showRun(*shown, hasBase ? runs_->find(shown->variationOf) : nullptr, detail(),
                        runs_->now());

@@ -54,7 +54,7 @@ class DetailsPanel final : public QWidget {
     CheckpointSection& checkpoints() const { return tabs_->checkpoints(); }
     NoteSection& note() const { return tabs_->note(); }
     /// Null before it came.
-    const client::RunDetail* detail() const;
+    const values::RunDetail* detail() const;
 
     void save(QSettings& settings) const { tabs_->save(settings); }
     void restore(QSettings& settings) { tabs_->restore(settings); }
@@ -65,8 +65,8 @@ class DetailsPanel final : public QWidget {
  private:
     void build(DaemonBridge& daemon, const RunColors& colors, RunActions& actions);
     void connectTabs(RunActions& actions);
-    const client::RunSummary* run() const;
-    void showSummary(const client::RunSummary& run);
+    const values::RunSummary* run() const;
+    void showSummary(const values::RunSummary& run);
     void showTabData();
 
     RunTable* runs_;

@@ -87,7 +87,7 @@ void MetricsSection::buildTable() {
     });
 }
 
-void MetricsSection::showRun(const client::RunSummary& run, const std::vector<std::string>& names) {
+void MetricsSection::showRun(const values::RunSummary& run, const std::vector<std::string>& names) {
     model_->setRun(run, names);
     board_->setRuns({boardRunOf(run)});
     board_->setMetrics(model_->names());
@@ -99,7 +99,7 @@ void MetricsSection::showRun(const client::RunSummary& run, const std::vector<st
     }
 }
 
-void MetricsSection::fetch(const client::RunSummary& run) {
+void MetricsSection::fetch(const values::RunSummary& run) {
     client::MetricRangeRequest request;
     request.run = run.id;
     request.names = model_->names();

@@ -24,7 +24,7 @@ class MetricsSection final : public QWidget {
  public:
     MetricsSection(DaemonBridge& daemon, const RunColors& colors, QWidget* parent);
 
-    void showRun(const client::RunSummary& run, const std::vector<std::string>& names);
+    void showRun(const values::RunSummary& run, const std::vector<std::string>& names);
     void clear();
     bool isSettled() const;
     RunMetrics& model() const { return *model_; }
@@ -35,7 +35,7 @@ class MetricsSection final : public QWidget {
 
  private:
     void buildTable();
-    void fetch(const client::RunSummary& run);
+    void fetch(const values::RunSummary& run);
 
     DaemonBridge& daemon_;
     RunMetrics* model_;

@@ -149,7 +149,7 @@ void NoteSection::save() {
     }
     isSaving_ = true;
     daemon_.setNote(id_, written.toStdString(), this,
-                    [this, id = id_, before, written](Result<client::RunSummary> reply) {
+                    [this, id = id_, before, written](Result<values::RunSummary> reply) {
                         const std::string_view why =
                             reply.ok() ? std::string_view() : messageOf(reply.status());
                         taken(id, before, written,

@@ -24,9 +24,9 @@ namespace {
 constexpr int kFigureWidth = 128;
 constexpr std::size_t kMostMetrics = 4;
 
-QString phaseText(const client::RunSummary& run) {
+QString phaseText(const values::RunSummary& run) {
     const auto word = nameOf(run.progress.phase);
-    return run.state == client::RunState::kRunning && run.progress.phase != client::Phase::kUnknown
+    return run.state == values::RunState::kRunning && run.progress.phase != values::Phase::kUnknown
                ? QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size()))
                : QString();
 }
@@ -59,9 +59,9 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
     layout->addWidget(facts_, 2);
 }
 
-void OverviewSection::showRun(const client::RunSummary& run, const client::RunSummary* base,
+void OverviewSection::showRun(const values::RunSummary& run, const values::RunSummary* base,
                               std::int64_t nowMs) {
-    rateAge_ = runId_ == run.id ? rateAge_ : RateAge();
+    rateAge_ = runId_ == run.id ? rateAge_ : session::RateAge();
     runId_ = run.id;
     used_.clear();
     showReason(run);
@@ -80,32 +80,32 @@ void OverviewSection::showRun(const client::RunSummary& run, const client::RunSu
     arrangeFigures();
     board_->setRuns({boardRunOf(run)});
     std::vector<std::string> names;
-    for (const client::MetricPoint& point : run.latestMetrics) {
+    for (const values::RunFigure& point : run.latestMetrics) {
         names.push_back(point.name);
     }
-    names = inUsualOrder(names);
+    names = session::inUsualOrder(names);
     names.resize(std::min<std::size_t>(names.size(), 1));
     board_->setMetrics(names);
     board_->setVisible(!names.empty());
 }
 
 // The mean of a run that has ended; else the newest, with its age where it is old.
-void OverviewSection::showRate(const client::RunSummary& run, std::int64_t nowMs) {
+void OverviewSection::showRate(const values::RunSummary& run, std::int64_t nowMs) {
     rateAge_.note(run, nowMs);
     const std::optional<double> rate = run.rate(), old = rateAge_.oldSeconds(run, nowMs);
     setFigure(tr("samples/s"), rate ? countText(*rate) : QString(),
-              client::isEnded(run.state) ? tr("The mean of its steps, evaluations left out")
+              values::isEnded(run.state) ? tr("The mean of its steps, evaluations left out")
                                          : tr("At the last report"),
               old ? tr("%1 old").arg(durationText(1e3 * *old)) : QString());
 }
 
-void OverviewSection::showReason(const client::RunSummary& run) {
-    using client::RunState;
+void OverviewSection::showReason(const values::RunSummary& run) {
+    using values::RunState;
     if (run.isPurged()) {
         reason_->setMessage(Tone::kInfo,
                             tr("Purged %1: its files, metrics and plan are gone for good.")
                                 .arg(fullTimeText(run.purgedMs)));
-    } else if (!client::isEnded(run.state) && !run.trouble.empty()) {
+    } else if (!values::isEnded(run.state) && !run.trouble.empty()) {
         const QString since =
             run.isStalled() ? tr(", since %1").arg(fullTimeText(run.standsSinceMs)) : QString();
         reason_->setMessage(run.isStalled() ? Tone::kBad : Tone::kWarn, qtext(run.trouble) + since);
@@ -119,9 +119,9 @@ void OverviewSection::showReason(const client::RunSummary& run) {
     }
 }
 
-void OverviewSection::showProgress(const client::RunSummary& run) {
+void OverviewSection::showProgress(const values::RunSummary& run) {
     const auto& progress = run.progress;
-    const bool isShown = progress.stepsTotal > 0 && !client::isEnded(run.state);
+    const bool isShown = progress.stepsTotal > 0 && !values::isEnded(run.state);
     progress_->setVisible(isShown);
     progressText_->setVisible(isShown);
     if (!isShown) {
@@ -140,17 +140,17 @@ void OverviewSection::showProgress(const client::RunSummary& run) {
     progressText_->setText(text);
 }
 
-void OverviewSection::showMetrics(const client::RunSummary& run, const client::RunSummary* base) {
+void OverviewSection::showMetrics(const values::RunSummary& run, const values::RunSummary* base) {
     std::vector<std::string> names;
-    for (const client::MetricPoint& point : run.latestMetrics) {
-        const bool isKey =
-            point.name == metric::kLoss ||
-            (isEvalMetric(point.name) && senseOf(point.name) != MetricSense::kUnknown);
+    for (const values::RunFigure& point : run.latestMetrics) {
+        const bool isKey = point.name == metric::kLoss ||
+                           (values::isEvalMetric(point.name) &&
+                            values::senseOf(point.name) != values::MetricSense::kUnknown);
         if (isKey) {
             names.push_back(point.name);
         }
     }
-    names = inUsualOrder(eachOnce(std::move(names)));
+    names = session::inUsualOrder(session::eachOnce(std::move(names)));
     names.resize(std::min(names.size(), kMostMetrics));
     for (const std::string& name : names) {
         const double value = *run.metric(name);
@@ -218,7 +218,7 @@ void OverviewSection::resizeEvent(QResizeEvent* event) {
     }
 }
 
-void OverviewSection::showDetail(const client::RunDetail& run) {
+void OverviewSection::showDetail(const values::RunDetail& run) {
     std::vector<RunFact> facts;
     const auto add = [&](const QString& section, const QString& name, const QString& value,
                          const QString& tip = {}) {
@@ -226,7 +226,7 @@ void OverviewSection::showDetail(const client::RunDetail& run) {
             facts.push_back({section, name, value, tip});
         }
     };
-    const client::RunSummary& summary = run.summary;
+    const values::RunSummary& summary = run.summary;
     add(tr("Run"), tr("Id"), qtext(summary.id), qtext(summary.uid));
     add(tr("Run"), tr("Submitted"),
         tr("%1 by %2").arg(fullTimeText(summary.createdMs), qtext(summary.owner)));

@@ -30,8 +30,8 @@ class OverviewSection final : public QWidget {
     OverviewSection(DaemonBridge& daemon, const RunColors& colors, QWidget* parent);
 
     /// `base`: the run that it is a variation of, where known.
-    void showRun(const client::RunSummary& run, const client::RunSummary* base, std::int64_t nowMs);
-    void showDetail(const client::RunDetail& run);
+    void showRun(const values::RunSummary& run, const values::RunSummary* base, std::int64_t nowMs);
+    void showDetail(const values::RunDetail& run);
     void clear();
     ChartBoard& board() const { return *board_; }
     /// The value of a figure by its name ("loss", "step"); "" where it is not shown.
@@ -47,13 +47,13 @@ class OverviewSection final : public QWidget {
     void setFigure(const QString& name, const QString& value, const QString& tip = {},
                    const QString& addition = {});
     void arrangeFigures();
-    void showRate(const client::RunSummary& run, std::int64_t nowMs);
-    void showReason(const client::RunSummary& run);
-    void showProgress(const client::RunSummary& run);
-    void showMetrics(const client::RunSummary& run, const client::RunSummary* base);
+    void showRate(const values::RunSummary& run, std::int64_t nowMs);
+    void showReason(const values::RunSummary& run);
+    void showProgress(const values::RunSummary& run);
+    void showMetrics(const values::RunSummary& run, const values::RunSummary* base);
 
     std::string runId_;
-    RateAge rateAge_;
+    session::RateAge rateAge_;
     MessageStrip* reason_;
     QLabel* progressText_;
     QProgressBar* progress_;

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::size_t kMostFiles = 2'000;
 
-std::vector<RunFact> allFacts(const client::RunDetail& run) {
+std::vector<RunFact> allFacts(const values::RunDetail& run) {
     std::vector<RunFact> facts = receiptFacts(run);
     const auto& files = run.receipt->files;
     for (std::size_t i = 0; i < std::min(files.size(), kMostFiles); ++i) {
-        const client::FileReceipt& file = files[i];
+        const values::FileReceipt& file = files[i];
         facts.push_back({ReceiptSection::tr("Files read"), qtext(file.path),
                          ReceiptSection::tr("%1 rows, %2")
                              .arg(countText(static_cast<double>(file.rows)),
@@ -38,10 +38,10 @@ std::vector<RunFact> allFacts(const client::RunDetail& run) {
     return facts;
 }
 
-Funnel funnelOf(const client::Receipt& receipt, const QColor& color) {
+Funnel funnelOf(const values::Receipt& receipt, const QColor& color) {
     Funnel funnel;
     funnel.color = color;
-    for (const client::StepReceipt& step : receipt.steps) {
+    for (const values::StepReceipt& step : receipt.steps) {
         funnel.steps.push_back({qtext(step.step), "", static_cast<double>(step.rowsIn),
                                 static_cast<double>(step.rowsOut)});
     }
@@ -75,7 +75,7 @@ ReceiptSection::ReceiptSection(QWidget* parent)
     stack_->setCurrentWidget(empty_);
 }
 
-void ReceiptSection::showDetail(const client::RunDetail& run) {
+void ReceiptSection::showDetail(const values::RunDetail& run) {
     if (!run.receipt) {
         clear();
         return;

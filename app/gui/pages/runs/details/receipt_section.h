@@ -21,7 +21,7 @@ class ReceiptSection final : public QWidget {
  public:
     explicit ReceiptSection(QWidget* parent);
 
-    void showDetail(const client::RunDetail& run);
+    void showDetail(const values::RunDetail& run);
     void clear();
     Chart& funnel() const { return *funnel_; }
     FactView& facts() const { return *facts_; }

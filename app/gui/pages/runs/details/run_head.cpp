@@ -12,7 +12,7 @@
 
 namespace millrace::gui {
 
-using client::RunSummary;
+using values::RunSummary;
 
 RunHead::RunHead(RunActions& actions, QWidget* parent) : QWidget(parent), actions_(actions) {
     auto* column = new QVBoxLayout(this);
@@ -51,14 +51,14 @@ void RunHead::buildActions() {
     buttons_->setSpacing(kSpaceTiny);
     const IsOffered isThere = [](const RunSummary& run) { return run.deletedMs == 0; };
     const IsOffered isActive = [](const RunSummary& run) {
-        return run.deletedMs == 0 && !client::isEnded(run.state);
+        return run.deletedMs == 0 && !values::isEnded(run.state);
     };
     const IsOffered hasEnded = [](const RunSummary& run) {
-        return run.deletedMs == 0 && client::isEnded(run.state);
+        return run.deletedMs == 0 && values::isEnded(run.state);
     };
     const IsOffered hasBroken = [](const RunSummary& run) {
-        return run.deletedMs == 0 && (run.state == client::RunState::kFailed ||
-                                      run.state == client::RunState::kCancelled);
+        return run.deletedMs == 0 && (run.state == values::RunState::kFailed ||
+                                      run.state == values::RunState::kCancelled);
     };
     const IsOffered isRestorable = [](const RunSummary& run) {
         return run.deletedMs > 0 && !run.isPurged();

@@ -22,10 +22,10 @@ class RunHead final : public QWidget {
 
  public:
     RunHead(RunActions& actions, QWidget* parent);
-    void showRun(const client::RunSummary& run);
+    void showRun(const values::RunSummary& run);
 
  private:
-    using IsOffered = bool (*)(const client::RunSummary&);
+    using IsOffered = bool (*)(const values::RunSummary&);
     struct Action {
         QToolButton* button;
         IsOffered isOffered;

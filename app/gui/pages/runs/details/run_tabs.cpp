@@ -18,7 +18,7 @@
 
 namespace millrace::gui {
 
-using client::RunDetail;
+using values::RunDetail;
 
 RunTabs::RunTabs(DaemonBridge& daemon, const RunColors& colors, QWidget* parent)
     : QTabWidget(parent) {
@@ -92,7 +92,7 @@ void RunTabs::showDetail(const RunDetail& detail) {
     }
 }
 
-void RunTabs::showRun(const client::RunSummary& run, const client::RunSummary* base,
+void RunTabs::showRun(const values::RunSummary& run, const values::RunSummary* base,
                       const RunDetail* detail, std::int64_t nowMs) {
     if (tab() == Tab::kOverview) {
         overview_->showRun(run, base, nowMs);

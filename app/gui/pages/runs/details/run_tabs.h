@@ -56,9 +56,9 @@ class RunTabs final : public QTabWidget {
     void setRun(const std::string& id);
     /// What the list knows, in the visible tab. `base`: null where there is none; `detail`: null
     /// before it came.
-    void showRun(const client::RunSummary& run, const client::RunSummary* base,
-                 const client::RunDetail* detail, std::int64_t nowMs);
-    void showDetail(const client::RunDetail& detail);
+    void showRun(const values::RunSummary& run, const values::RunSummary* base,
+                 const values::RunDetail* detail, std::int64_t nowMs);
+    void showDetail(const values::RunDetail& detail);
     /// No run: curves are forgotten too.
     void forget();
     bool isSettled() const;
@@ -75,7 +75,7 @@ class RunTabs final : public QTabWidget {
  private:
     struct Section {
         std::function<void(const std::string& id)> setRun;                ///< may be empty
-        std::function<void(const client::RunDetail& detail)> showDetail;  ///< may be empty
+        std::function<void(const values::RunDetail& detail)> showDetail;  ///< may be empty
     };
     void addCurves(DaemonBridge& daemon, const RunColors& colors);
     void addFacts();

@@ -77,7 +77,7 @@ void SpecSection::showResolved(bool isResolved) {
     (isResolved ? resolvedButton_ : textButton_)->setChecked(true);
 }
 
-void SpecSection::showDetail(const client::RunDetail& run) {
+void SpecSection::showDetail(const values::RunDetail& run) {
     if (run.summary.id == runId_ && run.specText == shownText_) {
         return;
     }

@@ -26,7 +26,7 @@ class SpecSection final : public QWidget {
  public:
     explicit SpecSection(QWidget* parent);
 
-    void showDetail(const client::RunDetail& run);
+    void showDetail(const values::RunDetail& run);
     void clear();
     void showResolved(bool isResolved);
     const std::vector<SpecChange>& changes() const { return changes_; }

@@ -159,8 +159,8 @@ void ChartBoard::setMetrics(const std::vector<std::string>& names) {
     offered_ = names;
     if (!isChosenByHand_) {
         chosen_.clear();
-        for (const std::string& name : inUsualOrder(names)) {
-            if (!isInternalMetric(name) && chosen_.size() < kUsualPlots) {
+        for (const std::string& name : session::inUsualOrder(names)) {
+            if (!session::isInternalMetric(name) && chosen_.size() < kUsualPlots) {
                 chosen_.push_back(name);
             }
         }
@@ -195,7 +195,7 @@ bool ChartBoard::isSettled() const {
 PlotWidget* ChartBoard::makePlot(const std::string& metric) {
     auto* plot = new PlotWidget(this);
     plot->setTitle(metricTitle(metric));
-    plot->setUnit(chartUnit(metricUnit(metric)));
+    plot->setUnit(chartUnit(session::metricUnit(metric)));
     plot->setEmptyText(tr("No values of %1 yet").arg(qtext(metric)));
     plot->setLink(link_);
     plot->setLogY(logButton_->isChecked());

@@ -31,14 +31,14 @@ constexpr int kNameWidth = 170, kLeastWidth = 150, kMostWidth = 320;  // of the 
 
 }  // namespace
 
-BoardRun boardRunOf(const client::RunSummary& run) {
+BoardRun boardRunOf(const values::RunSummary& run) {
     BoardRun board;
     board.id = run.id;
     board.label = run.variation.empty() ? qtext(run.name) : qtext(run.variation);
     board.startMs = static_cast<double>(run.startedMs);
     board.step = run.progress.step;
     board.attempt = run.attempt;
-    board.hasEnded = client::isEnded(run.state);
+    board.hasEnded = values::isEnded(run.state);
     return board;
 }
 
@@ -127,7 +127,7 @@ void ComparePanel::fetchMissing() {
         if (details_.count(id) > 0 || !onTheWay_.insert(id).second) {
             continue;
         }
-        daemon_.get(id, this, [this, id, epoch = epoch_](Result<client::RunDetail> reply) {
+        daemon_.get(id, this, [this, id, epoch = epoch_](Result<values::RunDetail> reply) {
             if (epoch != epoch_) {
                 return;
             }
@@ -136,7 +136,7 @@ void ComparePanel::fetchMissing() {
                 const std::string_view why = messageOf(reply.status());
                 error_->setMessage(Tone::kBad, qtext(id + ": " + std::string(why)));
             } else if (std::find(ids_.begin(), ids_.end(), id) != ids_.end()) {
-                details_[id] = std::make_shared<client::RunDetail>(*std::move(reply));
+                details_[id] = std::make_shared<values::RunDetail>(*std::move(reply));
             }
             if (onTheWay_.empty()) {
                 show();
@@ -146,7 +146,7 @@ void ComparePanel::fetchMissing() {
 }
 
 void ComparePanel::show() {
-    std::vector<std::shared_ptr<const client::RunDetail>> runs;
+    std::vector<std::shared_ptr<const values::RunDetail>> runs;
     for (const std::string& id : ids_) {
         if (const auto detail = details_.find(id); detail != details_.end()) {
             runs.push_back(detail->second);
@@ -162,19 +162,19 @@ void ComparePanel::show() {
 std::vector<std::string> ComparePanel::metricNames() const {
     std::set<std::string> names;
     for (const std::string& id : ids_) {
-        if (const client::RunSummary* run = runs_.find(id)) {
-            for (const client::MetricPoint& point : run->latestMetrics) {
+        if (const values::RunSummary* run = runs_.find(id)) {
+            for (const values::RunFigure& point : run->latestMetrics) {
                 names.insert(point.name);
             }
         }
     }
-    return eachOnce({names.begin(), names.end()});
+    return session::eachOnce({names.begin(), names.end()});
 }
 
 void ComparePanel::showBoard() {
     std::vector<BoardRun> board;
     for (const std::string& id : ids_) {
-        if (const client::RunSummary* run = runs_.find(id)) {
+        if (const values::RunSummary* run = runs_.find(id)) {
             board.push_back(boardRunOf(*run));
         }
     }
@@ -188,7 +188,7 @@ void ComparePanel::refresh() {
     }
     showBoard();
     for (const auto& shown : std::vector(diff_->runs())) {
-        const client::RunSummary* run = runs_.find(shown->summary.id);
+        const values::RunSummary* run = runs_.find(shown->summary.id);
         if (run != nullptr && run->revision != shown->summary.revision) {
             diff_->update(*run);
         }

@@ -31,7 +31,7 @@ class RunTable;
 struct BoardRun;
 
 /// What a chart needs of a run.
-BoardRun boardRunOf(const client::RunSummary& run);
+BoardRun boardRunOf(const values::RunSummary& run);
 
 class ComparePanel final : public QWidget {
     Q_OBJECT
@@ -76,7 +76,7 @@ class ComparePanel final : public QWidget {
     RunTable& runs_;
     const RunColors& colors_;
     std::vector<std::string> ids_;
-    std::map<std::string, std::shared_ptr<const client::RunDetail>> details_;
+    std::map<std::string, std::shared_ptr<const values::RunDetail>> details_;
     std::set<std::string> onTheWay_;
     RunDiff* diff_;
     ChartBoard* board_ = nullptr;

@@ -25,7 +25,7 @@ MetricPicker::MetricPicker(const std::vector<std::string>& offered,
     layout->addWidget(list_, 1);
     list_->setFrameShape(QFrame::NoFrame);
     list_->setAccessibleName(tr("Metrics"));
-    for (const std::string& metric : inUsualOrder(offered)) {
+    for (const std::string& metric : session::inUsualOrder(offered)) {
         auto* item = new QListWidgetItem(metricTitle(metric), list_);
         item->setData(Qt::UserRole, qtext(metric));
         item->setToolTip(qtext(metric));

@@ -22,7 +22,7 @@ RunActions::RunActions(DaemonBridge& daemon, RunTable& runs, QWidget* parent)
     : QObject(parent), daemon_(daemon), runs_(runs), window_(parent) {}
 
 QString RunActions::labelOf(const std::string& id) const {
-    const client::RunSummary* run = runs_.find(id);
+    const values::RunSummary* run = runs_.find(id);
     return run == nullptr           ? qtext(id)
            : run->variation.empty() ? qtext(run->name)
                                     : qtext(run->name + " " + run->variation);
@@ -44,7 +44,7 @@ void RunActions::runAll(const std::vector<std::string>& ids, Call call,
     auto batch = std::make_shared<Batch>();
     batch->numOpen = ids.size();
     for (const std::string& id : ids) {
-        (daemon_.*call)(id, this, [this, id, batch, onEnd](Result<client::RunSummary> reply) {
+        (daemon_.*call)(id, this, [this, id, batch, onEnd](Result<values::RunSummary> reply) {
             if (reply.ok()) {
                 batch->done.push_back(id);
             } else {
@@ -60,8 +60,8 @@ void RunActions::runAll(const std::vector<std::string>& ids, Call call,
 void RunActions::stop(const std::vector<std::string>& ids) {
     std::vector<std::string> active;
     for (const std::string& id : ids) {
-        const client::RunSummary* run = runs_.find(id);
-        if (run != nullptr && !client::isEnded(run->state)) {
+        const values::RunSummary* run = runs_.find(id);
+        if (run != nullptr && !values::isEnded(run->state)) {
             active.push_back(id);
         }
     }
@@ -86,7 +86,7 @@ void RunActions::stop(const std::vector<std::string>& ids) {
 }
 
 void RunActions::resume(const std::string& id, std::int64_t step) {
-    daemon_.resume(id, step, this, [this, id, step](Result<client::RunSummary> reply) {
+    daemon_.resume(id, step, this, [this, id, step](Result<values::RunSummary> reply) {
         if (!reply.ok()) {
             say(Notice::Kind::kError, sentence(reply.status()));
             return;
@@ -146,7 +146,7 @@ void RunActions::copy(const QString& text, const QString& sentence) {
 }
 
 void RunActions::copyCommand(const std::string& id) {
-    daemon_.get(id, this, [this](Result<client::RunDetail> reply) {
+    daemon_.get(id, this, [this](Result<values::RunDetail> reply) {
         if (!reply.ok()) {
             say(Notice::Kind::kError, sentence(reply.status()));
             return;
@@ -173,7 +173,7 @@ void RunActions::copyIds(const std::vector<std::string>& ids) {
 }
 
 void RunActions::launchAgain(const std::string& id) {
-    daemon_.get(id, this, [this](Result<client::RunDetail> reply) {
+    daemon_.get(id, this, [this](Result<values::RunDetail> reply) {
         if (!reply.ok()) {
             say(Notice::Kind::kError, sentence(reply.status()));
             return;

@@ -39,7 +39,7 @@ class RunActions final : public QObject {
 
  private:
     using Call = void (DaemonBridge::*)(const std::string&, QObject*,
-                                        DaemonBridge::Done<client::RunSummary>);
+                                        DaemonBridge::Done<values::RunSummary>);
     struct Batch {
         std::size_t numOpen = 0;
         std::vector<std::string> done;
