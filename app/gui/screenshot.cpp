@@ -100,6 +100,11 @@ void Screenshot::listPictures() {
         {"launch", [this] { openNewestSpec(PageName::kLaunch); }},
         {"data", [this] { openNewestSpec(PageName::kData); }},
     };
+    if (comparedRuns().size() < 2) {
+        std::erase_if(pictures_, [](const Picture& picture) {
+            return picture.name == QLatin1String("runs-compare");
+        });
+    }
     if (options_.page.has_value()) {
         std::erase_if(pictures_, [this](const Picture& picture) {
             return !picture.name.startsWith(nameOf(*options_.page));
@@ -186,7 +191,7 @@ std::vector<std::string> Screenshot::comparedRuns() const {
             ids.push_back(run.id);
         }
     }
-    return ids.empty() ? liveRuns() : ids;
+    return ids.size() < 2 ? liveRuns() : ids;
 }
 
 }  // namespace millrace::gui
