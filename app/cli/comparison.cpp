@@ -95,7 +95,7 @@ Figures readFigures(client::DaemonClient& daemon, const std::vector<values::RunS
                     const std::vector<std::string>& metrics) {
     Figures figures;
     for (const values::RunSummary& run : runs) {
-        client::MetricRangeRequest request;
+        values::MetricRangeRequest request;
         request.run = run.id;
         request.maxPoints = kFigurePoints;
         for (const std::string& name : metrics) {
@@ -108,12 +108,15 @@ Figures readFigures(client::DaemonClient& daemon, const std::vector<values::RunS
                 request.names.push_back(name);
             }
         }
-        const auto all =
-            request.names.empty()
-                ? Result<std::vector<client::MetricSeries>>(std::vector<client::MetricSeries>())
-                : daemon.metricRange(request);
-        for (std::size_t i = 0; all.ok() && i < all->size(); ++i) {
-            figures[run.id][(*all)[i].name] = session::bestAndLast((*all)[i]);
+        if (request.names.empty()) {
+            continue;
+        }
+        const auto history = daemon.metricRange(request);
+        if (!history.ok()) {
+            continue;
+        }
+        for (const values::MetricSeries& series : history->series) {
+            figures[run.id][series.key] = session::bestAndLast(series);
         }
     }
     return figures;

@@ -240,19 +240,14 @@ TableCell endCell(double value, int rank) {
 }
 
 // Where ranks differ: both ends and who holds them, step by step and over all that is shown.
-void printRanks(CliContext& context, const client::MetricSeries& series) {
+void printRanks(CliContext& context, const values::MetricSeries& series) {
     Table table({{"STEP", Align::kRight},
                  {"LEAST", Align::kRight},
                  {"MEDIAN", Align::kRight},
                  {"GREATEST", Align::kRight},
                  {"RANKS", Align::kRight, 5, 2},
                  {"TIME", Align::kLeft, 8, 1}});
-    std::vector<values::MetricPoint> points;
-    for (std::size_t i = 0; i < series.steps.size() && i < series.ranks.size(); ++i) {
-        values::MetricPoint& point = points.emplace_back();
-        point.step = series.steps[i];
-        point.value = series.values[i];
-        point.ranks = series.ranks[i];
+    for (const values::MetricPoint& point : series.points) {
         const values::RankSpread spread =
             point.ranks.value_or(values::RankSpread{point.value, point.value, 0, 0, 1});
         table.add({std::to_string(point.step),
@@ -260,9 +255,9 @@ void printRanks(CliContext& context, const client::MetricSeries& series) {
                    session::shortNumber(point.value),
                    endCell(spread.greatest, spread.greatestRank),
                    std::to_string(spread.numRanks),
-                   {i < series.timesMs.size() ? formatTime(series.timesMs[i]) : "", Tone::kDim}});
+                   {formatTime(point.timeMs), Tone::kDim}});
     }
-    if (const auto ends = values::endsOf(points)) {
+    if (const auto ends = values::endsOf(series.points)) {
         const auto text = [](const values::SeriesEnd& end) {
             return strCat(session::shortNumber(end.value), " (rank ", std::max(end.rank, 0),
                           ", step ", end.step, ")");
@@ -273,28 +268,31 @@ void printRanks(CliContext& context, const client::MetricSeries& series) {
     context.out << table.render(context.terminal) << '\n';
 }
 
-void printSeries(CliContext& context, const client::MetricSeries& series) {
+void printSeries(CliContext& context, const values::MetricSeries& series) {
     const Terminal& terminal = context.terminal;
+    std::vector<double> curve;
+    for (const values::MetricPoint& point : series.points) {
+        curve.push_back(point.value);
+    }
     const int width = std::clamp((terminal.width > 0 ? terminal.width : 80) - 4, 20, 120);
-    context.out << paint(terminal, Tone::kStrong, shown(terminal, series.name)) << "  "
-                << session::countText(static_cast<std::int64_t>(series.pointsTotal), "point")
+    context.out << paint(terminal, Tone::kStrong, shown(terminal, series.key)) << "  "
+                << session::countText(series.numPoints, "point")
                 << (series.isDecimated
                         ? strCat(
-                              ", ", formatCount(static_cast<std::int64_t>(series.steps.size())),
+                              ", ", formatCount(static_cast<std::int64_t>(series.points.size())),
                               " shown: the least and greatest of neighbours; --points N shows more")
                         : std::string())
                 << "\n  "
-                << paint(terminal, Tone::kInfo,
-                         tui::sparkline(series.values, width, terminal.isUtf8))
+                << paint(terminal, Tone::kInfo, tui::sparkline(curve, width, terminal.isUtf8))
                 << '\n';
-    if (!series.ranks.empty()) {
+    if (series.isOfRanks()) {
         return printRanks(context, series);
     }
     Table table({{"STEP", Align::kRight}, {"VALUE", Align::kRight}, {"TIME", Align::kLeft, 8, 1}});
-    for (std::size_t i = 0; i < series.steps.size() && i < series.values.size(); ++i) {
-        table.add({std::to_string(series.steps[i]),
-                   session::shortNumber(series.values[i]),
-                   {i < series.timesMs.size() ? formatTime(series.timesMs[i]) : "", Tone::kDim}});
+    for (const values::MetricPoint& point : series.points) {
+        table.add({std::to_string(point.step),
+                   session::shortNumber(point.value),
+                   {formatTime(point.timeMs), Tone::kDim}});
     }
     context.out << table.render(terminal) << '\n';
 }
@@ -358,7 +356,7 @@ int runMetrics(CliContext& context, const ParsedArgs& args) {
     if (!run.ok()) {
         return fail(context, run.status());
     }
-    client::MetricRangeRequest request;
+    values::MetricRangeRequest request;
     request.run = run->summary.id;
     request.names = args.list("--name");
     for (const std::string& name : request.names) {
@@ -373,25 +371,25 @@ int runMetrics(CliContext& context, const ParsedArgs& args) {
     if (args.has("--rank") && request.rank < 0) {
         return failUsage(context, "--rank: a number from 0");
     }
-    const auto series = (*daemon)->metricRange(request);
-    if (!series.ok()) {
-        return fail(context, series.status());
+    const auto history = (*daemon)->metricRange(request);
+    if (!history.ok()) {
+        return fail(context, history.status());
     }
     if (args.isJson()) {
-        Json document = {{"run", request.run}, {"series", jsonList(*series)}};
+        Json document = {{"run", request.run}, {"series", jsonList(history->series)}};
         if (request.rank != values::kNoRank) {
             document["rank"] = request.rank;
         }
         printDocument(context, std::move(document));
         return kExitOk;
     }
-    for (const client::MetricSeries& one : *series) {
+    for (const values::MetricSeries& one : history->series) {
         printSeries(context, one);
         if (!one.problem.empty()) {
             context.err << one.problem << '\n';
         }
     }
-    if (series->empty()) {
+    if (history->series.empty()) {
         context.err << "no metrics yet\n";
     }
     return kExitOk;

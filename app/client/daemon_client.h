@@ -13,8 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "backend/core/status.h"
+#include "backend/values/daemon_facts.h"
+#include "backend/values/inspection.h"
+#include "backend/values/log_line.h"
+#include "backend/values/metric_line.h"
+#include "backend/values/node.h"
+#include "backend/values/run_list.h"
 
 namespace millrace::client {
 
@@ -53,7 +58,8 @@ class DaemonClient {
     virtual Result<values::RunDetail> get(const std::string& run) = 0;
     /// The run's plan or whole receipt, canonical JSON; "" when it has none.
     virtual Result<std::string> document(const std::string& run, values::LargeDocument which) = 0;
-    virtual Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) = 0;
+    virtual Result<values::MetricHistory> metricRange(
+        const values::MetricRangeRequest& request) = 0;
     virtual Result<values::RunSummary> stop(const std::string& run, int graceSeconds,
                                             const std::string& reason) = 0;
     /// `step`: of a checkpoint; 0: the last one; -1: from the start, whatever checkpoints there
@@ -80,7 +86,7 @@ class DaemonClient {
     virtual std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,
                                                     StreamHandler<values::RunUpdate> handler) = 0;
     virtual std::unique_ptr<Subscription> watchMetrics(
-        const MetricsRequest& request, StreamHandler<values::MetricChunk> handler) = 0;
+        const values::MetricsRequest& request, StreamHandler<values::MetricChunk> handler) = 0;
     virtual std::unique_ptr<Subscription> logs(const values::LogsRequest& request,
                                                StreamHandler<values::LogChunk> handler) = 0;
     virtual std::unique_ptr<Subscription> watchTelemetry(

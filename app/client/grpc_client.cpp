@@ -11,7 +11,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include "app/client/message_text.h"
-#include "app/client/translate.h"
 #include "backend/core/files.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
@@ -251,15 +250,10 @@ class GrpcClient final : public DaemonClient {
         return unavailable("run ", run, ": its receipt changed while it was read; try again");
     }
 
-    Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
+    Result<values::MetricHistory> metricRange(const values::MetricRangeRequest& request) override {
         ASSIGN_OR_RETURN(const auto reply,
-                         call<v1::Runs>(&v1::Runs::Stub::MetricRange, toMessage(request)));
-        std::vector<MetricSeries> all;
-        for (const auto& series : reply.series()) {
-            all.push_back(toValue(series));
-            all.back().cursor = convert::fromProto(reply.cursor());
-        }
-        return all;
+                         call<v1::Runs>(&v1::Runs::Stub::MetricRange, convert::toProto(request)));
+        return convert::fromProto(reply);
     }
 
     Result<values::RunSummary> stop(const std::string& run, int graceSeconds,
@@ -361,13 +355,10 @@ class GrpcClient final : public DaemonClient {
     }
 
     std::unique_ptr<Subscription> watchMetrics(
-        const MetricsRequest& request, StreamHandler<values::MetricChunk> handler) override {
-        v1::WatchMetricsRequest message;
-        message.set_run(request.run);
-        *message.mutable_after() = convert::toProto(request.after);
-        message.set_with_system(request.withSystem);
-        return stream<v1::Runs>("mr-metrics", &v1::Runs::Stub::WatchMetrics, message,
-                                std::move(handler));
+        const values::MetricsRequest& request,
+        StreamHandler<values::MetricChunk> handler) override {
+        return stream<v1::Runs>("mr-metrics", &v1::Runs::Stub::WatchMetrics,
+                                convert::toProto(request), std::move(handler));
     }
 
     std::unique_ptr<Subscription> logs(const values::LogsRequest& request,

@@ -5,9 +5,12 @@
 #include <variant>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/session/link.h"
 #include "backend/core/status.h"
+#include "backend/values/log_line.h"
+#include "backend/values/metric_line.h"
+#include "backend/values/node.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::session {
 

@@ -302,12 +302,13 @@ void Follower::open(Feed& feed) {
                                                               onEnd});
             break;
         case Kind::kMetrics:
-            feed.stream = client_.watchMetrics({feed.runId, feed.metricCursor, options_.withSystem},
-                                               {[this, &feed](values::MetricChunk chunk) {
-                                                    heard(feed);
-                                                    takeMetrics(feed, std::move(chunk));
-                                                },
-                                                onEnd});
+            feed.stream = client_.watchMetrics(
+                {.run = feed.runId, .withSystem = options_.withSystem, .after = feed.metricCursor},
+                {[this, &feed](values::MetricChunk chunk) {
+                     heard(feed);
+                     takeMetrics(feed, std::move(chunk));
+                 },
+                 onEnd});
             break;
         case Kind::kLogs:
             feed.stream = client_.logs(

@@ -42,11 +42,11 @@ std::optional<double> shownValue(const values::RunSummary& run, const std::strin
     return metric == values::metric::kSamplesPerSecond ? run.rate() : run.metric(metric);
 }
 
-BestAndLast bestAndLast(const client::MetricSeries& series) {
+BestAndLast bestAndLast(const values::MetricSeries& series) {
     BestAndLast found;
-    const values::MetricSense sense = values::senseOf(series.name);
-    for (std::size_t i = 0; i < series.values.size() && i < series.steps.size(); ++i) {
-        const StepValue one{series.values[i], series.steps[i]};
+    const values::MetricSense sense = values::senseOf(series.key);
+    for (const values::MetricPoint& point : series.points) {
+        const StepValue one{point.value, point.step};
         found.last = one;
         const double before =
             found.best ? found.best->value : std::numeric_limits<double>::quiet_NaN();

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/metric_line.h"
 #include "backend/values/metric_sense.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::session {
 
@@ -36,6 +37,6 @@ struct BestAndLast {
 };
 /// A thinned series keeps its extremes and its last point, so it is as good as the whole. The first
 /// of equals; NaN is never the best.
-BestAndLast bestAndLast(const client::MetricSeries& series);
+BestAndLast bestAndLast(const values::MetricSeries& series);
 
 }  // namespace millrace::session

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::session {
 

@@ -16,8 +16,8 @@
 #include <optional>
 #include <utility>
 
-#include "app/client/daemon_values.h"
 #include "app/session/rate_age.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::session {
 

@@ -3,10 +3,11 @@
 // How a figure is written: session/figures.h.
 #include <string>
 
-#include "app/client/daemon_values.h"
 #include "app/session/figures.h"
 #include "app/session/live_model.h"
 #include "app/tui/tone.h"
+#include "backend/values/node.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::tui {
 

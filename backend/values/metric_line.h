@@ -48,6 +48,20 @@ struct MetricSeries {
     bool isDecimated = false;    ///< the ends of each bucket were kept
     std::string problem;         ///< one sentence when stored points are damaged and left out
     int rank = kNoRank;
+
+    /// Whether ranks differ at any point.
+    bool isOfRanks() const;
+};
+
+/// What a range of a run's metrics is asked for.
+struct MetricRangeRequest {
+    std::string run;                        ///< id, uid, name, or a unique prefix
+    std::vector<std::string> names;         ///< none: all of the run's own
+    std::int64_t fromStep = 0, toStep = 0;  ///< inclusive; 0: from the first, to the last
+    int maxPoints = 0;                      ///< a series; 0: the daemon's 2000
+    bool withSystem = false;                ///< without names: also "system.*"
+    int rank = kNoRank;  ///< only what this rank measured; kNoRank: the run's, all ranks'
+    bool operator==(const MetricRangeRequest&) const = default;
 };
 
 /// Where a reader of a run's lines stands: nothing that was stored up to here comes again.
@@ -55,6 +69,24 @@ struct MetricCursor {
     int attempt = 0;        ///< the newest that had begun; 0: none
     std::int64_t line = 0;  ///< the newest line that was read
     bool operator==(const MetricCursor&) const = default;
+};
+
+/// A range of metrics as it was stored at one moment.
+struct MetricHistory {
+    std::string runId;
+    std::vector<MetricSeries> series;
+    MetricCursor cursor;  ///< behind all that was stored then, of whatever metrics
+};
+
+/// Which lines of a run are followed: those behind a cursor, and those that come.
+struct MetricsRequest {
+    std::string run;                 ///< as of MetricRangeRequest
+    std::vector<std::string> names;  ///< none: all of the run's own
+    std::int64_t fromStep = 0;       ///< inclusive
+    bool withSystem = false;         ///< without names: also "system.*"
+    int rank = kNoRank;              ///< only what this rank told; kNoRank: the run's own
+    MetricCursor after{};            ///< none: from the first
+    bool operator==(const MetricsRequest&) const = default;
 };
 
 /// A value of a line; its metric by the number that MetricChunk::names has told.

@@ -29,6 +29,11 @@ void keepLastOfEach(std::vector<RankValue>& values) {
 
 }  // namespace
 
+bool MetricSeries::isOfRanks() const {
+    return std::any_of(points.begin(), points.end(),
+                       [](const MetricPoint& point) { return point.ranks.has_value(); });
+}
+
 RankSummary summarize(std::vector<RankValue> values) {
     keepLastOfEach(values);
     RankSummary out;

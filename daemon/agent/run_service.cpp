@@ -17,6 +17,7 @@ constexpr std::size_t kMostNoteBytes = 64 << 10;
 constexpr std::size_t kMostTagBytes = 8 << 10;
 constexpr std::size_t kMostTags = 200;
 constexpr std::size_t kMostShortBytes = 250;
+constexpr int kDefaultPoints = 2'000, kFewestPoints = 4, kMostPoints = 200'000;  // of a series
 
 Status checkShort(std::string_view what, const std::string& text) {
     if (text.size() > kMostShortBytes) {
@@ -86,6 +87,17 @@ std::string weightsHashOf(const values::RunDetail& detail) {
         }
     }
     return "";
+}
+
+runs::MetricRange rangeOf(const values::MetricRangeRequest& request) {
+    runs::MetricRange range;
+    range.fromStep = request.fromStep;
+    range.toStep = request.toStep > 0 ? request.toStep : INT64_MAX;
+    range.maxPoints = request.maxPoints == 0
+                          ? kDefaultPoints
+                          : std::clamp(request.maxPoints, kFewestPoints, kMostPoints);
+    range.rank = request.rank;
+    return range;
 }
 
 }  // namespace
@@ -405,29 +417,27 @@ values::FilterCheck RunService::checkFilter(const std::string& filter,
     return {status.ok(), std::string(messageOf(status)), runs::characterOf(status)};
 }
 
-Result<RunService::MetricAnswer> RunService::metrics(const std::string& run,
-                                                     const std::vector<std::string>& names,
-                                                     const runs::MetricRange& range,
-                                                     bool withSystem) const {
-    MetricAnswer answer;
-    ASSIGN_OR_RETURN(answer.runId, store_.findId(run));
-    std::vector<std::string> wanted = names;
+Result<values::MetricHistory> RunService::metrics(const values::MetricRangeRequest& request) const {
+    values::MetricHistory history;
+    ASSIGN_OR_RETURN(history.runId, store_.findId(request.run));
+    std::vector<std::string> wanted = request.names;
     if (wanted.empty()) {
-        ASSIGN_OR_RETURN(wanted, store_.metricKeys(answer.runId));
+        ASSIGN_OR_RETURN(wanted, store_.metricKeys(history.runId));
         std::erase_if(wanted, [&](const std::string& name) {
-            return !withSystem && values::isSystemMetric(name);
+            return !request.withSystem && values::isSystemMetric(name);
         });
     }
     std::sort(wanted.begin(), wanted.end());
+    const runs::MetricRange range = rangeOf(request);
     std::vector<runs::MetricRequest> requests;
     requests.reserve(wanted.size());
     for (std::string& name : wanted) {
         requests.push_back({std::move(name), range});
     }
-    ASSIGN_OR_RETURN(runs::SeriesAtCursor read, store_.metricsAtCursor(answer.runId, requests));
-    answer.series = std::move(read.series);
-    answer.cursor = read.cursor;
-    return answer;
+    ASSIGN_OR_RETURN(runs::SeriesAtCursor read, store_.metricsAtCursor(history.runId, requests));
+    history.series = std::move(read.series);
+    history.cursor = read.cursor;
+    return history;
 }
 
 Result<RunWatch> RunService::watch(const std::vector<std::string>& runs) const {
@@ -439,9 +449,9 @@ Result<RunWatch> RunService::watch(const std::vector<std::string>& runs) const {
     return RunWatch(store_, live_, std::move(ids));
 }
 
-Result<MetricFollower> RunService::followMetrics(const std::string& run, MetricWish wish) const {
-    ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
-    return MetricFollower(store_, id, std::move(wish));
+Result<MetricFollower> RunService::followMetrics(values::MetricsRequest request) const {
+    ASSIGN_OR_RETURN(const std::string id, store_.findId(request.run));
+    return MetricFollower(store_, id, std::move(request));
 }
 
 Result<RunService::RunLog> RunService::readLogs(const values::LogsRequest& request) const {

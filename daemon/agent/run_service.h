@@ -75,17 +75,10 @@ class RunService {
     values::FilterCheck checkFilter(const std::string& filter,
                                     const std::vector<std::string>& orderBy) const;
 
-    struct MetricAnswer {
-        std::string runId;
-        std::vector<values::MetricSeries> series;
-        values::MetricCursor cursor;  ///< behind all that was stored then, of whatever metrics
-    };
-    /// `names`: none for all of the run's own and, `withSystem`, what is measured beside it.
-    Result<MetricAnswer> metrics(const std::string& run, const std::vector<std::string>& names,
-                                 const runs::MetricRange& range, bool withSystem = false) const;
+    Result<values::MetricHistory> metrics(const values::MetricRangeRequest& request) const;
 
     Result<RunWatch> watch(const std::vector<std::string>& runs) const;
-    Result<MetricFollower> followMetrics(const std::string& run, MetricWish wish) const;
+    Result<MetricFollower> followMetrics(values::MetricsRequest request) const;
     struct RunLog {
         std::string runId;
         LogReader reader;

@@ -143,14 +143,15 @@ void RunWatch::addLive(RunChanges& changes) {
     }
 }
 
-MetricFollower::MetricFollower(const runs::RunMetrics& store, std::string runId, MetricWish wish)
+MetricFollower::MetricFollower(const runs::RunMetrics& store, std::string runId,
+                               values::MetricsRequest request)
     : store_(store),
       runId_(std::move(runId)),
-      names_(wish.names.begin(), wish.names.end()),
-      fromStep_(wish.fromStep),
-      withSystem_(wish.withSystem),
-      rank_(wish.rank),
-      cursor_(wish.after) {}
+      names_(request.names.begin(), request.names.end()),
+      fromStep_(request.fromStep),
+      withSystem_(request.withSystem),
+      rank_(request.rank),
+      cursor_(request.after) {}
 
 bool MetricFollower::isWanted(const std::string& name) const {
     return names_.empty() ? withSystem_ || !values::isSystemMetric(name) : names_.contains(name);

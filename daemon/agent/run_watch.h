@@ -51,19 +51,11 @@ class RunWatch {
     bool isStarted_ = false;
 };
 
-/// Which lines of a run are asked for.
-struct MetricWish {
-    std::vector<std::string> names;  ///< none: all of the run's own
-    std::int64_t fromStep = 0;       ///< inclusive
-    bool withSystem = false;         ///< without names: also what the daemon measures beside it
-    int rank = values::kNoRank;      ///< only what this rank told; kNoRank: the run's own
-    values::MetricCursor after{};    ///< where a reader stands that comes back
-};
-
 /// Tells a run's lines, each exactly once, also to a reader who comes back with its cursor.
 class MetricFollower {
  public:
-    MetricFollower(const runs::RunMetrics& store, std::string runId, MetricWish wish);
+    MetricFollower(const runs::RunMetrics& store, std::string runId,
+                   values::MetricsRequest request);
     /// The next lines, about `most` at most.
     Result<values::MetricChunk> next(std::size_t most);
 

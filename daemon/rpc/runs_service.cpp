@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kFollowInterval{100};
 constexpr std::uint32_t kDefaultWatchMs = 200, kLeastWatchMs = 50, kMostWatchMs = 60'000;
-constexpr int kDefaultPoints = 2'000, kMostPoints = 200'000;
 
 template <class Response>
 Status fillRun(const Result<values::RunSummary>& run, Response* response) {
@@ -206,34 +205,16 @@ RunsService::Unary* RunsService::MetricRange(Context* context,
                                              const v1::MetricRangeRequest* request,
                                              v1::MetricRangeResponse* response) {
     return answerOn(parts_.quick, context, [this, request, response]() -> Status {
-        runs::MetricRange range;
-        range.fromStep = request->from_step();
-        range.toStep = request->to_step() > 0 ? request->to_step() : INT64_MAX;
-        range.maxPoints = request->max_points() == 0
-                              ? kDefaultPoints
-                              : std::clamp(static_cast<int>(request->max_points()), 4, kMostPoints);
-        range.rank = request->has_rank() ? request->rank() : values::kNoRank;
-        ASSIGN_OR_RETURN(
-            const agent::RunService::MetricAnswer answer,
-            runs_.metrics(request->run(), {request->names().begin(), request->names().end()}, range,
-                          request->with_system()));
-        response->set_run_id(answer.runId);
-        for (const values::MetricSeries& series : answer.series) {
-            *response->add_series() = convert::toProto(series);
-        }
-        *response->mutable_cursor() = convert::toProto(answer.cursor);
+        ASSIGN_OR_RETURN(const values::MetricHistory history,
+                         runs_.metrics(convert::fromProto(*request)));
+        *response = convert::toProto(history);
         return okStatus();
     });
 }
 
 grpc::ServerWriteReactor<v1::MetricChunk>* RunsService::WatchMetrics(
     Context*, const v1::WatchMetricsRequest* request) {
-    agent::MetricWish wish{{request->names().begin(), request->names().end()},
-                           request->from_step(),
-                           request->with_system(),
-                           request->has_rank() ? request->rank() : values::kNoRank,
-                           convert::fromProto(request->after())};
-    Result<agent::MetricFollower> follower = runs_.followMetrics(request->run(), std::move(wish));
+    Result<agent::MetricFollower> follower = runs_.followMetrics(convert::fromProto(*request));
     if (!follower.ok()) {
         return refuse<v1::MetricChunk>(parts_.pump, follower.status());
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/convert/fields.h"
+
 namespace millrace::convert {
 namespace {
 
@@ -14,12 +16,6 @@ void addSpread(const std::optional<values::RankSpread>& ranks, v1::RankSpreads& 
     out.add_ranks(spread.numRanks);
 }
 
-template <class Items>
-bool isOfRanks(const Items& items) {
-    return std::any_of(items.begin(), items.end(),
-                       [](const auto& item) { return item.ranks.has_value(); });
-}
-
 std::optional<values::RankSpread> spreadAt(const v1::RankSpreads& from, int i) {
     const int count = std::min({from.least_size(), from.greatest_size(), from.least_rank_size(),
                                 from.greatest_rank_size(), from.ranks_size()});
@@ -30,6 +26,45 @@ std::optional<values::RankSpread> spreadAt(const v1::RankSpreads& from, int i) {
                               from.greatest_rank(i), from.ranks(i)};
 }
 
+template <class Way>
+void rankField(Way, auto& value, auto& message) {
+    if constexpr (Way::isWriting) {
+        if (value.rank != values::kNoRank) {
+            message.set_rank(value.rank);
+        }
+    } else {
+        value.rank = message.has_rank() ? message.rank() : values::kNoRank;
+    }
+}
+
+template <class Way>
+void rangeRequestFields(Way way, auto& value, auto& message) {
+    MR_FIELD(run, run);
+    MR_LIST(names, names);
+    MR_FIELD(fromStep, from_step);
+    MR_FIELD(toStep, to_step);
+    MR_FIELD(maxPoints, max_points);
+    MR_FIELD(withSystem, with_system);
+    rankField(way, value, message);
+}
+
+template <class Way>
+void metricsRequestFields(Way way, auto& value, auto& message) {
+    MR_FIELD(run, run);
+    MR_LIST(names, names);
+    MR_FIELD(fromStep, from_step);
+    MR_FIELD(withSystem, with_system);
+    rankField(way, value, message);
+    MR_VALUE(after, after);
+}
+
+template <class Way>
+void historyFields(Way, auto& value, auto& message) {
+    MR_FIELD(runId, run_id);
+    MR_VALUES(series, series);
+    MR_VALUE(cursor, cursor);
+}
+
 v1::MetricLine toProto(const values::MetricLine& line) {
     v1::MetricLine out;
     out.set_number(line.number);
@@ -38,10 +73,10 @@ v1::MetricLine toProto(const values::MetricLine& line) {
     out.set_rows(line.rows);
     out.set_time_ms(line.timeMs);
     out.set_attempt(line.attempt);
-    if (line.rank != values::kNoRank) {
-        out.set_rank(line.rank);
-    }
-    const bool withSpreads = isOfRanks(line.values);
+    rankField(ToMessage(), line, out);
+    const bool withSpreads =
+        std::any_of(line.values.begin(), line.values.end(),
+                    [](const values::MetricValue& value) { return value.ranks.has_value(); });
     for (const values::MetricValue& value : line.values) {
         out.add_keys(value.key);
         out.add_values(value.value);
@@ -60,7 +95,7 @@ values::MetricLine fromProto(const v1::MetricLine& line) {
     out.rows = line.rows();
     out.timeMs = line.time_ms();
     out.attempt = line.attempt();
-    out.rank = line.has_rank() ? line.rank() : values::kNoRank;
+    rankField(FromMessage(), out, line);
     const int count = std::min(line.keys_size(), line.values_size());
     for (int i = 0; i < count; ++i) {
         out.values.push_back({line.keys(i), line.values(i), spreadAt(line.spreads(), i)});
@@ -83,7 +118,7 @@ v1::MetricSeries toProto(const values::MetricSeries& series) {
     out.mutable_epochs()->Reserve(count);
     out.mutable_rows()->Reserve(count);
     out.mutable_attempts()->Reserve(count);
-    const bool withSpreads = isOfRanks(series.points);
+    const bool withSpreads = series.isOfRanks();
     for (const values::MetricPoint& point : series.points) {
         out.add_steps(point.step);
         out.add_times_ms(point.timeMs);
@@ -129,6 +164,10 @@ v1::MetricCursor toProto(const values::MetricCursor& cursor) {
 values::MetricCursor fromProto(const v1::MetricCursor& cursor) {
     return {cursor.attempt(), cursor.line()};
 }
+
+MR_BOTH_WAYS(MetricRangeRequest, MetricRangeRequest, rangeRequestFields)
+MR_BOTH_WAYS(MetricsRequest, WatchMetricsRequest, metricsRequestFields)
+MR_BOTH_WAYS(MetricHistory, MetricRangeResponse, historyFields)
 
 v1::MetricChunk toProto(const values::MetricChunk& chunk) {
     v1::MetricChunk out;

@@ -12,6 +12,15 @@ namespace millrace::convert {
 v1::MetricSeries toProto(const values::MetricSeries& series);
 values::MetricSeries fromProto(const v1::MetricSeries& series);
 
+v1::MetricRangeRequest toProto(const values::MetricRangeRequest& request);
+values::MetricRangeRequest fromProto(const v1::MetricRangeRequest& request);
+
+v1::MetricRangeResponse toProto(const values::MetricHistory& history);
+values::MetricHistory fromProto(const v1::MetricRangeResponse& response);
+
+v1::WatchMetricsRequest toProto(const values::MetricsRequest& request);
+values::MetricsRequest fromProto(const v1::WatchMetricsRequest& request);
+
 v1::MetricCursor toProto(const values::MetricCursor& cursor);
 values::MetricCursor fromProto(const v1::MetricCursor& cursor);
 

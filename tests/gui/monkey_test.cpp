@@ -59,7 +59,7 @@ class BusyDaemon {
         for (int i = 0; i < 4; ++i) {
             addLiveRun("r-live" + std::to_string(i), i);
         }
-        fake_.onMetricRange = [](const client::MetricRangeRequest& request) {
+        fake_.onMetricRange = [](const values::MetricRangeRequest& request) {
             return series(request);
         };
         fake_.onCheck = [](const values::CheckRequest&) { return check(); };
@@ -137,21 +137,21 @@ class BusyDaemon {
         detail.metricNames = {"loss", "samples_per_second"};
         fake_.putDetail(detail);
     }
-    static Result<std::vector<client::MetricSeries>> series(
-        const client::MetricRangeRequest& request) {
-        std::vector<client::MetricSeries> all;
+    static Result<values::MetricHistory> series(const values::MetricRangeRequest& request) {
+        values::MetricHistory all;
         const std::vector<std::string> names =
             request.names.empty() ? std::vector<std::string>{"loss", "eval.auc"} : request.names;
         for (const std::string& name : names) {
-            client::MetricSeries one;
-            one.name = name;
+            values::MetricSeries one;
+            one.key = name;
             for (int i = 1; i <= 2'000; ++i) {
-                one.steps.push_back(i);
-                one.timesMs.push_back(1'700'000'000'000 + i * 100);
-                one.values.push_back(std::sin(i * 0.01) + 1.5);
+                values::MetricPoint& point = one.points.emplace_back();
+                point.step = i;
+                point.timeMs = 1'700'000'000'000 + i * 100;
+                point.value = std::sin(i * 0.01) + 1.5;
             }
-            one.pointsTotal = 2'000;
-            all.push_back(std::move(one));
+            one.numPoints = 2'000;
+            all.series.push_back(std::move(one));
         }
         return all;
     }

@@ -33,7 +33,7 @@ class FakeAnswers {
     values::SubmitReply submitReply;
     int submitsLost = 0;
     std::vector<values::RunDetail> runs;
-    std::vector<MetricSeries> series;
+    values::MetricHistory history;
     std::vector<values::NodeInfo> nodeInfos;
     std::deque<RunScript> runScripts;  ///< one an opening; afterwards streams that stay open
     std::deque<MetricScript> metricScripts;
@@ -45,10 +45,10 @@ class FakeAnswers {
     values::DatasetReply datasetReply;
     values::StepsReply stepsReply;
     std::vector<values::ListRequest> lists;
-    std::vector<MetricRangeRequest> ranges;
+    std::vector<values::MetricRangeRequest> ranges;
     std::vector<std::int64_t> resumes;  ///< steps that were asked for
 
-    std::function<Result<std::vector<MetricSeries>>(const MetricRangeRequest&)> onMetricRange;
+    std::function<Result<values::MetricHistory>(const values::MetricRangeRequest&)> onMetricRange;
     std::function<Result<values::FilterCheck>(const std::string&)> onParseFilter;
     std::function<Result<values::CheckReply>(const values::CheckRequest&)> onCheck;
     std::function<Result<values::DatasetReply>(const values::DatasetRequest&)> onDataset;

@@ -84,10 +84,10 @@ class FakeClient : public DaemonClient {
         RETURN_IF_ERROR(get(run).status());
         return which == values::LargeDocument::kPlan ? answers_.plan : answers_.wholeReceipt;
     }
-    Result<std::vector<MetricSeries>> metricRange(const MetricRangeRequest& request) override {
+    Result<values::MetricHistory> metricRange(const values::MetricRangeRequest& request) override {
         RETURN_IF_ERROR(enter("metricRange"));
         answers_.note(answers_.ranges, request);
-        return answer(answers_.onMetricRange, request, answers_.series);
+        return answer(answers_.onMetricRange, request, answers_.history);
     }
     Result<values::RunSummary> stop(const std::string& run, int, const std::string&) override {
         return change(run, [](values::RunSummary& r) { r.state = values::RunState::kStopping; });
@@ -159,7 +159,8 @@ class FakeClient : public DaemonClient {
         return answers_.play(answers_.runScripts, std::move(handler));
     }
     std::unique_ptr<Subscription> watchMetrics(
-        const MetricsRequest& request, StreamHandler<values::MetricChunk> handler) override {
+        const values::MetricsRequest& request,
+        StreamHandler<values::MetricChunk> handler) override {
         answers_.note(answers_.metricStarts_, request.after.line);
         return answers_.play(answers_.metricScripts, std::move(handler));
     }

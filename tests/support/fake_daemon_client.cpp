@@ -96,7 +96,8 @@ class FakeDaemonClient final : public FakeClient {
         return std::make_unique<FakeSubscription>(daemon_.openRuns(std::move(handler)));
     }
     std::unique_ptr<Subscription> watchMetrics(
-        const MetricsRequest& request, StreamHandler<values::MetricChunk> handler) override {
+        const values::MetricsRequest& request,
+        StreamHandler<values::MetricChunk> handler) override {
         return std::make_unique<FakeSubscription>(
             daemon_.openMetrics(request.run, request.after, std::move(handler)));
     }

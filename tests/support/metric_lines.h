@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/session/follow_events.h"
+#include "backend/values/metric_line.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::client {
 

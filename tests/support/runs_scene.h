@@ -190,26 +190,27 @@ inline std::vector<values::RunDetail> sceneRuns(int count, std::int64_t nowMs, i
 }
 
 /// As the daemon answers: at most maxPoints, least and greatest of each stretch.
-inline MetricSeries sceneSeries(const std::string& name, double last, unsigned seed,
-                                std::int64_t steps, int maxPoints) {
-    MetricSeries series;
-    series.name = name;
-    series.pointsTotal = static_cast<std::uint64_t>(steps);
+inline values::MetricSeries sceneSeries(const std::string& name, double last, unsigned seed,
+                                        std::int64_t steps, int maxPoints) {
+    values::MetricSeries series;
+    series.key = name;
+    series.numPoints = steps;
     const std::int64_t most = maxPoints > 0 ? maxPoints : 2'000;
     const std::int64_t stride = std::max<std::int64_t>(1, steps / most);
     series.isDecimated = stride > 1;
     for (std::int64_t step = 1; step <= steps; step += stride) {
-        series.steps.push_back(step);
-        series.values.push_back(sceneLoss(last, step, steps, seed));
-        series.timesMs.push_back(1'700'000'000'000 + step * 20);
-        series.rows.push_back(step * 384);
+        values::MetricPoint& point = series.points.emplace_back();
+        point.step = step;
+        point.value = sceneLoss(last, step, steps, seed);
+        point.timeMs = 1'700'000'000'000 + step * 20;
+        point.rows = step * 384;
     }
     return series;
 }
 
-inline std::vector<MetricSeries> sceneAnswer(const MetricRangeRequest& request,
-                                             const std::vector<values::RunDetail>& runs) {
-    std::vector<MetricSeries> answer;
+inline values::MetricHistory sceneAnswer(const values::MetricRangeRequest& request,
+                                         const std::vector<values::RunDetail>& runs) {
+    values::MetricHistory answer;
     for (const values::RunDetail& run : runs) {
         if (run.summary.id != request.run) {
             continue;
@@ -221,12 +222,12 @@ inline std::vector<MetricSeries> sceneAnswer(const MetricRangeRequest& request,
             if (isWanted) {
                 const bool isEval = point.name.rfind("eval.", 0) == 0;
                 const std::int64_t steps = run.summary.progress.step;
-                answer.push_back(sceneSeries(point.name, point.value,
-                                             static_cast<unsigned>(run.summary.id.back()),
-                                             isEval ? steps / 100 : steps, request.maxPoints));
+                answer.series.push_back(sceneSeries(
+                    point.name, point.value, static_cast<unsigned>(run.summary.id.back()),
+                    isEval ? steps / 100 : steps, request.maxPoints));
                 if (isEval) {
-                    for (std::int64_t& step : answer.back().steps) {
-                        step *= 100;
+                    for (values::MetricPoint& stored : answer.series.back().points) {
+                        stored.step *= 100;
                     }
                 }
             }

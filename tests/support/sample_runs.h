@@ -2,7 +2,7 @@
 // Runs for the tests of session, tui and cli: one that finished, with its details.
 #include <string>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_detail.h"
 
 namespace millrace::client {
 

@@ -123,23 +123,23 @@ inline std::vector<values::RunFigure> scenePoints(const values::RunSummary& run,
 }
 
 /// The stored points of steps [from, to], as metricRange gives them.
-inline std::vector<MetricSeries> sceneHistory(const values::RunSummary& run, std::int64_t from,
-                                              std::int64_t to) {
-    std::map<std::string, MetricSeries> series;
+inline values::MetricHistory sceneHistory(const values::RunSummary& run, std::int64_t from,
+                                          std::int64_t to) {
+    std::map<std::string, values::MetricSeries> series;
     for (std::int64_t step = std::max<std::int64_t>(1, from); step <= to; ++step) {
         for (const values::RunFigure& point : scenePoints(run, step)) {
-            MetricSeries& one = series[point.name];
-            one.name = point.name;
-            one.steps.push_back(point.step);
-            one.timesMs.push_back(point.timeMs);
-            one.values.push_back(point.value);
-            one.rows.push_back(point.step * 1'024);
+            values::MetricPoint& stored = series[point.name].points.emplace_back();
+            stored.step = point.step;
+            stored.timeMs = point.timeMs;
+            stored.value = point.value;
+            stored.rows = point.step * 1'024;
         }
     }
-    std::vector<MetricSeries> result;
+    values::MetricHistory result;
     for (auto& [name, one] : series) {
-        one.pointsTotal = one.values.size();
-        result.push_back(std::move(one));
+        one.key = name;
+        one.numPoints = std::ssize(one.points);
+        result.series.push_back(std::move(one));
     }
     return result;
 }

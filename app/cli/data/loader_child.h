@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "app/cli/frame/command.h"
-#include "app/client/daemon_values.h"
 #include "backend/system/subprocess.h"
+#include "backend/values/submit.h"
 
 namespace millrace::cli {
 

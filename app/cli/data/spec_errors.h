@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "app/cli/frame/terminal.h"
-#include "app/client/daemon_values.h"
+#include "backend/values/submit.h"
 
 namespace millrace::cli {
 

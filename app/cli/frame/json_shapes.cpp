@@ -226,19 +226,17 @@ Json jsonOf(const std::string& run, const values::MetricLine& line,
     return out;
 }
 
-Json jsonOf(const client::MetricSeries& series) {
+Json jsonOf(const values::MetricSeries& series) {
     Json points = Json::array();
-    for (std::size_t i = 0; i < series.steps.size() && i < series.values.size(); ++i) {
-        Json& point = points.emplace_back(
-            Json{{"step", series.steps[i]},
-                 {"time", i < series.timesMs.size() ? jsonTime(series.timesMs[i]) : Json()},
-                 {"value", jsonNumber(series.values[i])}});
-        if (i < series.ranks.size() && series.ranks[i]) {
-            point["ranks"] = jsonOf(*series.ranks[i]);
+    for (const values::MetricPoint& one : series.points) {
+        Json& point = points.emplace_back(Json{
+            {"step", one.step}, {"time", jsonTime(one.timeMs)}, {"value", jsonNumber(one.value)}});
+        if (one.ranks) {
+            point["ranks"] = jsonOf(*one.ranks);
         }
     }
-    Json out = {{"name", series.name},
-                {"points_total", series.pointsTotal},
+    Json out = {{"name", series.key},
+                {"points_total", series.numPoints},
                 {"thinned_out", series.isDecimated},
                 {"points", points}};
     if (!series.problem.empty()) {

@@ -3,8 +3,11 @@
 //
 // Times are RFC 3339 in UTC or null; unknown figures are null, never 0; hashes are hex strings; NaN
 // and infinities are the strings "NaN", "Infinity", "-Infinity".
-#include "app/client/daemon_values.h"
 #include "backend/core/json.h"
+#include "backend/values/log_line.h"
+#include "backend/values/metric_line.h"
+#include "backend/values/node.h"
+#include "backend/values/submit.h"
 
 namespace millrace::cli {
 
@@ -13,7 +16,7 @@ Json jsonOf(const values::Receipt& receipt);
 Json jsonOf(const values::RunDetail& detail);
 Json jsonOf(const values::SpecError& error);
 Json jsonOf(const values::Checkpoint& checkpoint);
-Json jsonOf(const client::MetricSeries& series);
+Json jsonOf(const values::MetricSeries& series);
 Json jsonOf(const values::RankSpread& ranks);
 /// A line of `watch --json`.
 Json jsonOf(const std::string& run, const values::MetricLine& line,

@@ -241,14 +241,12 @@ void DaemonBridge::get(const std::string& run, QObject* context, Done<values::Ru
                                    [run](client::DaemonClient& to) { return to.get(run); });
 }
 
-void DaemonBridge::metricRange(client::MetricRangeRequest request, QObject* context,
-                               Done<std::vector<client::MetricSeries>> done,
-                               const std::string& slot) {
-    parts_->ask<std::vector<client::MetricSeries>>(
-        {context, slot, false, std::move(done)},
-        [request = std::move(request)](client::DaemonClient& to) {
-            return to.metricRange(request);
-        });
+void DaemonBridge::metricRange(values::MetricRangeRequest request, QObject* context,
+                               Done<values::MetricHistory> done, const std::string& slot) {
+    parts_->ask<values::MetricHistory>({context, slot, false, std::move(done)},
+                                       [request = std::move(request)](client::DaemonClient& to) {
+                                           return to.metricRange(request);
+                                       });
 }
 
 void DaemonBridge::list(values::ListRequest request, QObject* context, Done<values::RunPage> done,

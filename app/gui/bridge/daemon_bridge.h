@@ -60,8 +60,8 @@ class DaemonBridge final : public QObject {
     // one's answer void. `run`: an id.
     void get(const std::string& run, QObject* context, Done<values::RunDetail> done,
              const std::string& slot = "");
-    void metricRange(client::MetricRangeRequest request, QObject* context,
-                     Done<std::vector<client::MetricSeries>> done, const std::string& slot = "");
+    void metricRange(values::MetricRangeRequest request, QObject* context,
+                     Done<values::MetricHistory> done, const std::string& slot = "");
     void list(values::ListRequest request, QObject* context, Done<values::RunPage> done,
               const std::string& slot = "");
     void parseFilter(const std::string& filter, QObject* context, Done<values::FilterCheck> done,

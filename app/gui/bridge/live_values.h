@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/log_line.h"
+#include "backend/values/metric_line.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 

@@ -6,8 +6,8 @@
 #include <QObject>
 #include <memory>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/spec/spec_local_check.h"
+#include "backend/values/inspection.h"
 
 namespace millrace::gui {
 

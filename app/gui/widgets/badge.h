@@ -7,7 +7,7 @@
 #include <QString>
 #include <QWidget>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 

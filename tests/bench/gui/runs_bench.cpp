@@ -86,7 +86,7 @@ class Bench {
             summaries_.push_back(run.summary);
         }
         daemon_.putDetail(heavy);
-        daemon_.onMetricRange = [this](const client::MetricRangeRequest& request) {
+        daemon_.onMetricRange = [this](const values::MetricRangeRequest& request) {
             return answer(request);
         };
     }
@@ -161,16 +161,16 @@ class Bench {
     }
 
  private:
-    Result<std::vector<client::MetricSeries>> answer(const client::MetricRangeRequest& request) {
+    Result<values::MetricHistory> answer(const values::MetricRangeRequest& request) {
         const bool isHeavy = request.run == runs_[5].summary.id;
-        std::vector<client::MetricSeries> found =
+        values::MetricHistory found =
             client::sceneAnswer(request, {isHeavy ? client::sceneDetail(light_) : runs_[10]});
         const auto stored = series_.find(request.maxPoints);
         for (std::size_t i = 0; isHeavy && stored != series_.end() && i < kNumMetrics; ++i) {
-            const client::MetricSeries& one = stored->second[i];
-            if (std::find(request.names.begin(), request.names.end(), one.name) !=
+            const values::MetricSeries& one = stored->second[i];
+            if (std::find(request.names.begin(), request.names.end(), one.key) !=
                 request.names.end()) {
-                found.push_back(one);
+                found.series.push_back(one);
             }
         }
         return found;
@@ -189,7 +189,7 @@ class Bench {
     std::vector<values::RunDetail> runs_;
     std::vector<values::RunSummary> summaries_;
     values::RunSummary light_;  // the heavy run without its hundred metrics
-    std::map<int, std::vector<client::MetricSeries>> series_;  // by points
+    std::map<int, std::vector<values::MetricSeries>> series_;  // by points
     client::FakeDaemon daemon_;
     DaemonBridge bridge_{[this](const std::string& a) { return daemon_.makeClient(a); }};
     RunTable table_;

@@ -54,8 +54,8 @@ class Stage {
                 {{runs_[0].summary.startedMs + i * 30, "rank0", "train: step=" + std::to_string(i),
                   false, 1, i % 50 == 49 ? values::LogLevel::kWarn : values::LogLevel::kInfo}});
         }
-        daemon_.onMetricRange = [this](const client::MetricRangeRequest& request)
-            -> Result<std::vector<client::MetricSeries>> {
+        daemon_.onMetricRange =
+            [this](const values::MetricRangeRequest& request) -> Result<values::MetricHistory> {
             return client::sceneAnswer(request, runs_);
         };
         daemon_.onParseFilter = [](const std::string& filter) -> Result<values::FilterCheck> {

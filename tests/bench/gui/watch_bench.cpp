@@ -77,8 +77,8 @@ class Bench {
         node_ = client::sceneNode("h100-01", 96, 8);
         daemon_.setNodes({node_});
         daemon_.onMetricRange =
-            [](const client::MetricRangeRequest&) -> Result<std::vector<client::MetricSeries>> {
-            return std::vector<client::MetricSeries>{};
+            [](const values::MetricRangeRequest&) -> Result<values::MetricHistory> {
+            return values::MetricHistory{};
         };
         QObject::connect(&bridge_, &DaemonBridge::runsChanged, &table_, [this](const RunsDelta& d) {
             table_.apply(d.isReset, d.changed, d.removed);

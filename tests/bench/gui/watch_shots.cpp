@@ -33,20 +33,12 @@ struct Scene {
 };
 
 // Nothing is logged while a run evaluates or writes a checkpoint.
-std::vector<client::MetricSeries> whileTraining(std::vector<client::MetricSeries> all) {
-    for (client::MetricSeries& series : all) {
-        client::MetricSeries kept;
-        kept.name = series.name;
-        for (std::size_t i = 0; i < series.steps.size(); ++i) {
-            if (client::scenePhase(static_cast<double>(series.steps[i]) / 5) ==
-                values::Phase::kTraining) {
-                kept.steps.push_back(series.steps[i]);
-                kept.timesMs.push_back(series.timesMs[i]);
-                kept.values.push_back(series.values[i]);
-                kept.rows.push_back(series.rows[i]);
-            }
-        }
-        series = std::move(kept);
+values::MetricHistory whileTraining(values::MetricHistory all) {
+    for (values::MetricSeries& series : all.series) {
+        std::erase_if(series.points, [](const values::MetricPoint& point) {
+            return client::scenePhase(static_cast<double>(point.step) / 5) !=
+                   values::Phase::kTraining;
+        });
     }
     return all;
 }
@@ -59,14 +51,14 @@ class Stage {
         for (int i = 0; i < scene.numRuns; ++i) {
             addRun(i, now);
         }
-        daemon_.onMetricRange = [this](const client::MetricRangeRequest& request)
-            -> Result<std::vector<client::MetricSeries>> {
+        daemon_.onMetricRange =
+            [this](const values::MetricRangeRequest& request) -> Result<values::MetricHistory> {
             for (const RunSummary& run : runs_) {
                 if (run.id == request.run) {
                     return whileTraining(client::sceneHistory(run, 1, run.progress.step));
                 }
             }
-            return std::vector<client::MetricSeries>{};
+            return values::MetricHistory{};
         };
         QObject::connect(&bridge_, &DaemonBridge::runsChanged, &table_, [this](const RunsDelta& d) {
             table_.apply(d.isReset, d.changed, d.removed);

@@ -267,7 +267,7 @@ TEST_F(AgentTest, AFollowerOfMetricsMissesNone) {
     hello(id);
     say(id, 1, rank::Metrics{1, 0, 1, 5, {{"loss", 0.5}}});
     say(id, 2, rank::Metrics{2, 0, 2, 6, {{"loss", 0.4}, {"eval.auc", 0.7}}});
-    MetricFollower follower = service->followMetrics(id, {}).value();
+    MetricFollower follower = service->followMetrics({id}).value();
     const values::MetricChunk first = follower.next(100).value();
     ASSERT_EQ(first.lines.size(), 2u);
     EXPECT_EQ(first.lines[1].values.size(), 2u);
@@ -279,7 +279,7 @@ TEST_F(AgentTest, AFollowerOfMetricsMissesNone) {
     EXPECT_EQ(more.lines[0].step, 3);
     EXPECT_TRUE(more.names.empty()) << "they are told once";
     EXPECT_FALSE(more.isEnd);
-    MetricFollower again = service->followMetrics(id, {{}, 0, false, -1, first.cursor}).value();
+    MetricFollower again = service->followMetrics({.run = id, .after = first.cursor}).value();
     EXPECT_EQ(again.next(100)->lines, more.lines) << "another stream goes on where it was";
 }
 
@@ -289,7 +289,7 @@ TEST_F(AgentTest, AFollowerTakesManyPointsInPieces) {
     for (int i = 1; i <= 25; ++i) {
         say(id, static_cast<std::uint64_t>(i), rank::Metrics{i, 0, i, 5, {{"loss", 1.0 / i}}});
     }
-    MetricFollower follower = service->followMetrics(id, {{"loss"}, 6}).value();
+    MetricFollower follower = service->followMetrics({id, {"loss"}, 6}).value();
     std::vector<std::int64_t> steps;
     for (int turn = 0; turn < 3; ++turn) {
         const values::MetricChunk chunk = follower.next(10).value();
@@ -310,7 +310,7 @@ TEST_F(AgentTest, AFollowerHearsWhatARestartMadeVoid) {
         say(id, static_cast<std::uint64_t>(i), rank::Metrics{i, 0, i, 5, {{"loss", 1.0}}});
     }
     checkpoint(id, 4, 2);
-    MetricFollower follower = service->followMetrics(id, {}).value();
+    MetricFollower follower = service->followMetrics({id}).value();
     EXPECT_EQ(follower.next(100)->lines.size(), 3u);
     leave(id);
     endGang(id, 1, 137);

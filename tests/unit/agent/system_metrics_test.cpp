@@ -134,8 +134,8 @@ TEST_F(OwnLinesTest, TheSecondOwnLineMakesTheFirstBeStored) {
 TEST_F(OwnLinesTest, ListsDetailsAndFollowersLeaveThemOutUnlessAsked) {
     hello(id);
     say(id, 1, rank::Metrics{1, 0, 1, 5, {{"loss", 0.5}}});
-    MetricFollower own = service->followMetrics(id, {}).value();
-    MetricFollower all = service->followMetrics(id, {{}, 0, true}).value();
+    MetricFollower own = service->followMetrics({id}).value();
+    MetricFollower all = service->followMetrics({.run = id, .withSystem = true}).value();
     EXPECT_EQ(all.next(100)->lines.size(), 1u);
     for (int i = 0; i < 3; ++i) {
         intake.addOwn(id, 1, line(1, i));
@@ -153,8 +153,8 @@ TEST_F(OwnLinesTest, ListsDetailsAndFollowersLeaveThemOutUnlessAsked) {
     const values::RunDetail details = service->get(id).value();
     EXPECT_EQ(details.summary.latestMetrics.size(), 1u);
     EXPECT_EQ(details.metricNames.size(), 2u);
-    EXPECT_EQ(service->metrics(id, {}, {})->series.size(), 1u);
-    EXPECT_EQ(service->metrics(id, {}, {}, true)->series.size(), 2u);
+    EXPECT_EQ(service->metrics({id})->series.size(), 1u);
+    EXPECT_EQ(service->metrics({.run = id, .withSystem = true})->series.size(), 2u);
 }
 
 }  // namespace

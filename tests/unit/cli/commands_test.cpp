@@ -143,18 +143,26 @@ TEST_F(CommandsTest, CompareSetsRunsSideBySide) {
     EXPECT_EQ(run({"compare", "r-abc23"}), kExitUsage);
 }
 
+values::MetricPoint pointAt(std::int64_t step, double value) {
+    values::MetricPoint point;
+    point.step = step;
+    point.value = value;
+    return point;
+}
+
 // Of a daemon that keeps no best values: they are read from the series.
 TEST_F(CommandsTest, CompareShowsBestAndLastWithTheirSteps) {
     for (values::RunDetail& one : fake.runs) {
         one.summary.bestMetrics.clear();
     }
     fake.onMetricRange =
-        [](const client::MetricRangeRequest& request) -> Result<std::vector<client::MetricSeries>> {
-        client::MetricSeries series;
-        series.name = request.names.front();
-        series.steps = {130, 260, 390};
-        series.values = {0.78, request.run == "r-abc23" ? 0.7951 : 0.7912, 0.7934};
-        return std::vector{series};
+        [](const values::MetricRangeRequest& request) -> Result<values::MetricHistory> {
+        values::MetricSeries series;
+        series.key = request.names.front();
+        series.points = {pointAt(130, 0.78),
+                         pointAt(260, request.run == "r-abc23" ? 0.7951 : 0.7912),
+                         pointAt(390, 0.7934)};
+        return values::MetricHistory{"", {series}, {}};
     };
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "eval.auc"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(),
@@ -233,15 +241,13 @@ TEST_F(CommandsTest, AFailedCheckpointStandsInLsOfARunThatGoesOn) {
 TEST_F(CommandsTest, MetricsRefusesFewerPointsThanItKeepsAndSaysWhatItLeftOut) {
     EXPECT_EQ(run({"metrics", "r-abc23", "--points", "3"}), kExitUsage);
     EXPECT_THAT(err.str(), HasSubstr("--points: at least 4"));
-    fake.onMetricRange =
-        [](const client::MetricRangeRequest&) -> Result<std::vector<client::MetricSeries>> {
-        client::MetricSeries series;
-        series.name = "loss";
-        series.steps = {1, 50, 99, 100};
-        series.values = {0.9, 0.2, 0.7, 0.5};
-        series.pointsTotal = 100;
+    fake.onMetricRange = [](const values::MetricRangeRequest&) -> Result<values::MetricHistory> {
+        values::MetricSeries series;
+        series.key = "loss";
+        series.points = {pointAt(1, 0.9), pointAt(50, 0.2), pointAt(99, 0.7), pointAt(100, 0.5)};
+        series.numPoints = 100;
         series.isDecimated = true;
-        return std::vector{series};
+        return values::MetricHistory{"", {series}, {}};
     };
     EXPECT_EQ(run({"metrics", "r-abc23", "--points", "4"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("100 points, 4 shown: the least and greatest of neighbours"));
@@ -358,7 +364,7 @@ TEST_F(CommandsTest, CompareOfARunWithItselfIsRefused) {
 }
 
 TEST_F(CommandsTest, MetricsPrintTheSeries) {
-    fake.series = {{"loss", {1, 2, 3}, {0, 0, 0}, {0.7, 0.6, 0.5}, false, 3}};
+    fake.history.series = {{"loss", {pointAt(1, 0.7), pointAt(2, 0.6), pointAt(3, 0.5)}, 3}};
     EXPECT_EQ(run({"metrics", "r-abc23", "--name", "loss", "--json"}), kExitOk);
     const Json document = json();
     EXPECT_EQ(document["series"][0]["points"][2]["value"], 0.5);

@@ -227,17 +227,17 @@ TEST_F(GrpcClientTest, AStreamGivesItsItemsThenItsEndOnce) {
     CondVar changed;
     std::vector<std::int64_t> lines;
     int ends = 0;
-    const auto stream =
-        client_->watchMetrics({"r-abc23", {1, 41}}, {[&](values::MetricChunk chunk) {
-                                                         MutexLock lock(mutex);
-                                                         lines.push_back(chunk.lines.at(0).number);
-                                                     },
-                                                     [&](const Status& status) {
-                                                         EXPECT_TRUE(status.ok()) << status;
-                                                         MutexLock lock(mutex);
-                                                         ++ends;
-                                                         changed.notifyAll();
-                                                     }});
+    const auto stream = client_->watchMetrics({.run = "r-abc23", .after = {1, 41}},
+                                              {[&](values::MetricChunk chunk) {
+                                                   MutexLock lock(mutex);
+                                                   lines.push_back(chunk.lines.at(0).number);
+                                               },
+                                               [&](const Status& status) {
+                                                   EXPECT_TRUE(status.ok()) << status;
+                                                   MutexLock lock(mutex);
+                                                   ++ends;
+                                                   changed.notifyAll();
+                                               }});
     MutexLock lock(mutex);
     while (ends == 0) {
         changed.wait(mutex);

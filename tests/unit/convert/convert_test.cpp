@@ -63,6 +63,8 @@ TEST(Convert, SubmitsAndLogsComeBackWithEveryField) {
     expectWhole<values::SubmitReply, v1::SubmitResponse>();
     expectWhole<values::LogLine, v1::LogLine>();
     expectWhole<values::LogsRequest, v1::LogsRequest>();
+    expectWhole<values::MetricRangeRequest, v1::MetricRangeRequest>();
+    expectWhole<values::MetricsRequest, v1::WatchMetricsRequest>();
     expectWhole<values::LogChunk, v1::LogChunk>();
 }
 
@@ -204,6 +206,16 @@ TEST(Convert, ASeriesComesBackWithItsInfinities) {
     EXPECT_EQ(back.problem, series.problem);
     series.points[0].value = std::nan("");
     EXPECT_TRUE(std::isnan(fromProto(toProto(series)).points[0].value));
+}
+
+TEST(Convert, AHistoryComesBackWithItsCursor) {
+    values::MetricHistory history{"r-abc23", {{"loss", {{1, 0, 10, 5, 0.5, 1}}, 1}}, {3, 41}};
+    const values::MetricHistory back = fromProto(toProto(history));
+    EXPECT_EQ(back.runId, "r-abc23");
+    ASSERT_EQ(back.series.size(), 1u);
+    EXPECT_EQ(back.series[0].points, history.series[0].points);
+    EXPECT_EQ(back.cursor, history.cursor);
+    EXPECT_FALSE(toProto(values::MetricRangeRequest{}).has_rank()) << "the run's own";
 }
 
 TEST(Convert, ALineOfMetricsComesBackWithItsRanks) {

@@ -83,9 +83,14 @@ TEST_F(NodeModelTest, TakesASampleOnlyOnce) {
 
 TEST_F(NodeModelTest, PutsStoredHistoryBeforeTheFirstSample) {
     model.addSample(sampleOf("a", 5'000, 50), 5'000);
-    const std::vector<std::int64_t> times{1'000, 2'000, 5'000, 6'000};
-    const std::vector<double> values{10, 20, 99, 99};
-    model.prependHistory("a", -1, times, values);
+    std::vector<values::MetricPoint> points(4);
+    const std::int64_t times[] = {1'000, 2'000, 5'000, 6'000};
+    const double values[] = {10, 20, 99, 99};
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        points[i].timeMs = times[i];
+        points[i].value = values[i];
+    }
+    model.prependHistory("a", -1, points);
     const CurveStore& curve = *model.node(0).cpuCurve;
     ASSERT_EQ(curve.size(), 3U);
     EXPECT_EQ(curve.at(0).y, 10);

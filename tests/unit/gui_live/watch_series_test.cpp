@@ -18,15 +18,16 @@ values::RunFigure pointOf(const std::string& name, std::int64_t step) {
     return point;
 }
 
-client::MetricSeries seriesOf(const std::string& name, std::int64_t from, std::int64_t to,
+values::MetricSeries seriesOf(const std::string& name, std::int64_t from, std::int64_t to,
                               std::int64_t every = 1) {
-    client::MetricSeries series;
-    series.name = name;
+    values::MetricSeries series;
+    series.key = name;
     for (std::int64_t step = from; step <= to; step += every) {
-        series.steps.push_back(step);
-        series.timesMs.push_back(step * 100);
-        series.values.push_back(static_cast<double>(step) * 10);
-        series.rows.push_back(step * 32);
+        values::MetricPoint& point = series.points.emplace_back();
+        point.step = step;
+        point.timeMs = step * 100;
+        point.value = static_cast<double>(step) * 10;
+        point.rows = step * 32;
     }
     series.isDecimated = every > 1;
     return series;
@@ -49,9 +50,7 @@ std::vector<double> stepsOf(const WatchSeries& series, const std::string& name) 
 
 TEST(WatchSeriesTest, JoinsHistoryAndLiveWithoutHoleOrDouble) {
     WatchSeries series;
-    std::vector<client::MetricSeries> history{seriesOf("loss", 1, 5), seriesOf("eval.auc", 4, 4)};
-    history[0].cursor = history[1].cursor = {2, 77};
-    series.setHistory(history);
+    series.setHistory({"r-1", {seriesOf("loss", 1, 5), seriesOf("eval.auc", 4, 4)}, {2, 77}});
     EXPECT_EQ(series.followFrom(), (values::MetricCursor{2, 77}));
     const std::vector<values::RunFigure> live{pointOf("eval.auc", 5), pointOf("loss", 6)};
     EXPECT_FALSE(apply(series, std::nullopt, live));
@@ -61,7 +60,7 @@ TEST(WatchSeriesTest, JoinsHistoryAndLiveWithoutHoleOrDouble) {
 
 TEST(WatchSeriesTest, DropsVoidPointsBeforeItAddsNewOnes) {
     WatchSeries series;
-    series.setHistory({seriesOf("loss", 1, 10)});
+    series.setHistory({"", {seriesOf("loss", 1, 10)}, {}});
     const std::vector<values::RunFigure> again{pointOf("loss", 5), pointOf("loss", 6)};
     apply(series, 4, again);
     EXPECT_EQ(stepsOf(series, "loss"), (std::vector<double>{1, 2, 3, 4, 5, 6}));
@@ -80,12 +79,12 @@ TEST(WatchSeriesTest, SaysWhenANameIsNew) {
 
 TEST(WatchSeriesTest, ReplacesAPartByItsExactPoints) {
     WatchSeries series;
-    series.setHistory({seriesOf("loss", 0, 100, 10)});
+    series.setHistory({"", {seriesOf("loss", 0, 100, 10)}, {}});
     const std::vector<values::RunFigure> live{pointOf("loss", 101)};
     apply(series, std::nullopt, live);
     EXPECT_TRUE(series.wantsDetail("loss", 20, 40));
     EXPECT_FALSE(series.wantsDetail("loss", 101, 110)) << "live points are exact";
-    series.refine({seriesOf("loss", 20, 40)}, 20, 40);
+    series.refine({"", {seriesOf("loss", 20, 40)}, {}}, 20, 40);
     EXPECT_FALSE(series.wantsDetail("loss", 25, 40));
     EXPECT_TRUE(series.wantsDetail("loss", 10, 40));
     const std::vector<double> steps = stepsOf(series, "loss");
@@ -107,13 +106,13 @@ TEST(WatchSeriesTest, AsksAgainForWhatItGaveUpToItsBound) {
     EXPECT_LT(series.bytesUsed(), std::size_t{2} << 20);
     EXPECT_TRUE(series.wantsDetail("loss", 100, 200));
     EXPECT_FALSE(series.wantsDetail("loss", 99'900, 100'000));
-    series.refine({seriesOf("loss", 100, 200)}, 100, 200);
+    series.refine({"", {seriesOf("loss", 100, 200)}, {}}, 100, 200);
     EXPECT_FALSE(series.wantsDetail("loss", 100, 200));
 }
 
 TEST(WatchSeriesTest, FindsTheStepsOfAVisibleTime) {
     WatchSeries series;
-    series.setHistory({seriesOf("loss", 1, 100)});
+    series.setHistory({"", {seriesOf("loss", 1, 100)}, {}});
     const auto steps = series.stepsIn({"loss", "absent"}, CurveAxis::kTime, 2'050, 3'050);
     ASSERT_TRUE(steps);
     EXPECT_EQ(steps->from, 20);
@@ -141,7 +140,7 @@ values::MetricLine ranksAt(std::int64_t step) {
 
 TEST(WatchSeriesTest, WhereRanksDifferACurveHasABandThatSaysWhose) {
     WatchSeries series;
-    series.setHistory({seriesOf("stall", 1, 3)});
+    series.setHistory({"", {seriesOf("stall", 1, 3)}, {}});
     EXPECT_EQ(series.band("stall"), nullptr) << "one rank has none";
     const values::MetricNames names{{7, "stall"}};
     const std::vector<values::MetricLine> live{ranksAt(4), ranksAt(5)};
@@ -157,9 +156,9 @@ TEST(WatchSeriesTest, WhereRanksDifferACurveHasABandThatSaysWhose) {
     EXPECT_EQ(series.newest("stall")->y, 15) << "the curve has the medians";
     series.apply(4, {}, names);
     EXPECT_EQ(band->low().size(), 1U);
-    client::MetricSeries history = seriesOf("stall", 1, 2);
-    history.ranks = {values::RankSpread{-1, 90, 2, 511, 512}, std::nullopt};
-    series.setHistory({history});
+    values::MetricSeries history = seriesOf("stall", 1, 2);
+    history.points[0].ranks = values::RankSpread{-1, 90, 2, 511, 512};
+    series.setHistory({"", {history}, {}});
     EXPECT_EQ(band->low().value(0), -1);
     EXPECT_EQ(band->holderAt(1)->greatest, 511);
     EXPECT_EQ(band->highAbove(1), 20) << "of one rank both edges are its value";
@@ -197,7 +196,7 @@ TEST(WatchSeriesTest, EqualsAPlainMapWhateverComesInWhichOrder) {
         for (std::int64_t step = 1; step <= stored; ++step) {
             truth[step] = static_cast<double>(step) * 10;
         }
-        series.setHistory({seriesOf("loss", 1, stored)});
+        series.setHistory({"", {seriesOf("loss", 1, stored)}, {}});
         std::int64_t next = stored + 1;
         for (int delivery = 0; delivery < 30; ++delivery) {
             std::optional<std::int64_t> drop;

@@ -95,9 +95,12 @@ TEST(RunMetrics, TellsNewestBestLowestAndHighest) {
     const int loss = metrics.rowOf("loss");
     EXPECT_EQ(loss, 0);
     EXPECT_GE(metrics.rowOf("custom"), 0) << "known by name only";
-    client::MetricSeries series;
-    series.name = "loss";
-    series.values = {0.69, 0.40, 0.55};
+    values::MetricSeries series;
+    series.key = "loss";
+    series.points.resize(3);
+    series.points[0].value = 0.69;
+    series.points[1].value = 0.40;
+    series.points[2].value = 0.55;
     metrics.setSeries({series});
     EXPECT_EQ(metrics.index(loss, RunMetrics::kBest).data(), "0.4000");
     EXPECT_EQ(metrics.index(loss, RunMetrics::kHighest).data(), "0.6900");

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 

@@ -32,8 +32,8 @@ class RunsTest : public testing::Test {
     static constexpr int kLimitMs = 20'000;
 
     RunsTest() {
-        daemon.onMetricRange = [this](const client::MetricRangeRequest& request)
-            -> Result<std::vector<client::MetricSeries>> {
+        daemon.onMetricRange =
+            [this](const values::MetricRangeRequest& request) -> Result<values::MetricHistory> {
             return client::sceneAnswer(request, stored);
         };
         daemon.onParseFilter = [](const std::string&) -> Result<values::FilterCheck> {

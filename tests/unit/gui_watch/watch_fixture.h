@@ -24,8 +24,8 @@ class WatchTest : public testing::Test {
     static constexpr int kLimitMs = 20'000;
 
     WatchTest() {
-        daemon.onMetricRange = [this](const client::MetricRangeRequest& request)
-            -> Result<std::vector<client::MetricSeries>> {
+        daemon.onMetricRange =
+            [this](const values::MetricRangeRequest& request) -> Result<values::MetricHistory> {
             asked.push_back(request);
             return history[request.run];
         };
@@ -57,8 +57,8 @@ class WatchTest : public testing::Test {
     }
 
     client::FakeDaemon daemon;
-    std::map<std::string, std::vector<client::MetricSeries>> history;
-    std::vector<client::MetricRangeRequest> asked;
+    std::map<std::string, values::MetricHistory> history;
+    std::vector<values::MetricRangeRequest> asked;
     DaemonBridge bridge{[this](const std::string& address) { return daemon.makeClient(address); }};
     RunTable table;
     RunColors colors;

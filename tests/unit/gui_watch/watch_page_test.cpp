@@ -49,9 +49,7 @@ TEST_F(WatchTest, ShowsHistoryAndFollowsFromThereWithoutHoleOrDouble) {
         daemon.addPoints("r-1", points);
         told += step <= 100 ? std::ssize(points) : 0;
     }
-    for (client::MetricSeries& series : history["r-1"]) {
-        series.cursor = {1, told};
-    }
+    history["r-1"].cursor = {1, told};
     daemon.putRun(run);
     open();
     ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 120; }));
@@ -283,7 +281,7 @@ TEST_F(WatchTest, FreezesOnAZoomAndFollowsAgainWithF) {
 TEST_F(WatchTest, AsksForExactPointsWhenSomebodyZoomsIntoAThinnedHistory) {
     const values::RunSummary run = running("r-1");
     history["r-1"] = client::sceneHistory(run, 1, 200);
-    for (client::MetricSeries& series : history["r-1"]) {
+    for (values::MetricSeries& series : history["r-1"].series) {
         series.isDecimated = true;
     }
     daemon.putRun(run);

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/flat_table.h"
+#include "backend/values/inspection.h"
 
 namespace millrace::gui {
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/inspection.h"
 
 namespace millrace::gui {
 

@@ -4,8 +4,8 @@
 // Threads: the GUI thread.
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/flat_table.h"
+#include "backend/values/run_detail.h"
 
 namespace millrace::gui {
 

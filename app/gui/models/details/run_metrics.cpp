@@ -42,21 +42,22 @@ void RunMetrics::setRun(const values::RunSummary& run, const std::vector<std::st
     }
 }
 
-void RunMetrics::setSeries(const std::vector<client::MetricSeries>& series) {
-    for (const client::MetricSeries& one : series) {
-        const int at = rowOf(one.name);
+void RunMetrics::setSeries(const std::vector<values::MetricSeries>& series) {
+    for (const values::MetricSeries& one : series) {
+        const int at = rowOf(one.key);
         if (at < 0) {
             continue;
         }
         Row& row = rows_[static_cast<std::size_t>(at)];
-        row.trend = one.values;
+        row.trend.clear();
         row.low = row.high = kNoNumber;
-        for (const double value : one.values) {
-            row.low = std::fmin(row.low, value);
-            row.high = std::fmax(row.high, value);
+        for (const values::MetricPoint& point : one.points) {
+            row.trend.push_back(point.value);
+            row.low = std::fmin(row.low, point.value);
+            row.high = std::fmax(row.high, point.value);
         }
-        if (std::isnan(row.newest) && !one.values.empty()) {
-            row.newest = one.values.back();
+        if (std::isnan(row.newest) && !one.points.empty()) {
+            row.newest = one.points.back().value;
         }
     }
     if (!rows_.empty()) {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/metric_line.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 
@@ -20,7 +21,7 @@ class RunMetrics : public QAbstractTableModel {
     /// The newest values; curves that are known stay where it is the same run.
     void setRun(const values::RunSummary& run, const std::vector<std::string>& names);
     /// Thinned with least and greatest points kept.
-    void setSeries(const std::vector<client::MetricSeries>& series);
+    void setSeries(const std::vector<values::MetricSeries>& series);
     void clear();
 
     const std::string& metricAt(int row) const { return rows_[static_cast<std::size_t>(row)].name; }

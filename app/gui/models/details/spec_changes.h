@@ -6,7 +6,7 @@
 #include <QString>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_detail.h"
 
 namespace millrace::gui {
 

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/live/lane_tracker.h"
 #include "app/session/run_progress.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 

@@ -19,8 +19,8 @@
 #include <span>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/lane_phase.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 

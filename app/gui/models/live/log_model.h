@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/log_line.h"
 
 namespace millrace::gui {
 

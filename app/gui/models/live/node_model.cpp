@@ -190,8 +190,7 @@ void NodeModel::addSample(const values::NodeSample& sample, std::int64_t nowMs) 
 }
 
 void NodeModel::prependHistory(const std::string& name, int gpu,
-                               std::span<const std::int64_t> timesMs,
-                               std::span<const double> values) {
+                               std::span<const values::MetricPoint> points) {
     const int row = rowOf(name);
     if (row < 0) {
         return;
@@ -210,11 +209,11 @@ void NodeModel::prependHistory(const std::string& name, int gpu,
     const double first =
         curve->isEmpty() ? std::numeric_limits<double>::infinity() : curve->at(0).x;
     std::vector<double> x, y;
-    for (std::size_t i = 0; i < std::min(timesMs.size(), values.size()); ++i) {
-        const auto time = static_cast<double>(timesMs[i]);
+    for (const values::MetricPoint& point : points) {
+        const auto time = static_cast<double>(point.timeMs);
         if (time < first && (x.empty() || time > x.back())) {
             x.push_back(time);
-            y.push_back(values[i]);
+            y.push_back(point.value);
         }
     }
     if (x.empty()) {

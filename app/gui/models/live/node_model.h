@@ -18,8 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/curve_store.h"
+#include "backend/values/metric_line.h"
+#include "backend/values/node.h"
 
 namespace millrace::gui {
 
@@ -75,8 +76,8 @@ class NodeModel : public QAbstractListModel {
     void setNodes(const std::vector<values::NodeInfo>& nodes);
     void addSample(const values::NodeSample& sample, std::int64_t nowMs);
     /// What was measured before the first sample (times rising), for the curves; gpu -1: CPU.
-    void prependHistory(const std::string& node, int gpu, std::span<const std::int64_t> timesMs,
-                        std::span<const double> values);
+    void prependHistory(const std::string& node, int gpu,
+                        std::span<const values::MetricPoint> points);
     /// Moves the clock: ages of stale nodes.
     void refresh(std::int64_t nowMs);
     void clear();

@@ -20,16 +20,12 @@ struct Columns {
     CurveColumns view() const { return {x, y, rows, timeMs}; }
 };
 
-CurvePoint pointAt(const client::MetricSeries& series, std::size_t i) {
+CurvePoint pointOf(const values::MetricPoint& from) {
     CurvePoint point;
-    point.x = static_cast<double>(series.steps[i]);
-    point.y = series.values[i];
-    if (i < series.rows.size()) {
-        point.rows = static_cast<double>(series.rows[i]);
-    }
-    if (i < series.timesMs.size()) {
-        point.timeMs = static_cast<double>(series.timesMs[i]);
-    }
+    point.x = static_cast<double>(from.step);
+    point.y = from.value;
+    point.rows = static_cast<double>(from.rows);
+    point.timeMs = static_cast<double>(from.timeMs);
     return point;
 }
 
@@ -66,34 +62,33 @@ WatchSeries::Series& WatchSeries::ensure(const std::string& name, bool& isNew) {
     return series;
 }
 
-// The store's points in [from, to] become those of `points`; what stands outside stays.
-void WatchSeries::replace(Series& series, const client::MetricSeries& points, double from,
-                          double to) {
+// The store's points in [low, high] become those of `from`; what stands outside stays.
+void WatchSeries::replace(Series& series, const values::MetricSeries& from, double low,
+                          double high) {
     CurveStore& store = *series.store;
     Columns merged;
-    const std::size_t before = store.lowerBound(CurveAxis::kX, from);
+    const std::size_t before = store.lowerBound(CurveAxis::kX, low);
     for (std::size_t i = 0; i < before; ++i) {
         merged.add(store.at(i));
     }
-    for (std::size_t i = 0; i < points.steps.size(); ++i) {
-        const CurvePoint point = pointAt(points, i);
-        if (point.x >= from && point.x <= to) {
+    for (const values::MetricPoint& one : from.points) {
+        const CurvePoint point = pointOf(one);
+        if (point.x >= low && point.x <= high) {
             merged.add(point);
         }
     }
-    for (std::size_t i = store.lowerBound(CurveAxis::kX, to); i < store.size(); ++i) {
-        if (store.at(i).x > to) {
+    for (std::size_t i = store.lowerBound(CurveAxis::kX, high); i < store.size(); ++i) {
+        if (store.at(i).x > high) {
             merged.add(store.at(i));
         }
     }
     store.replaceAll(merged.view());
-    if (!points.ranks.empty() || series.band) {
+    if (from.isOfRanks() || series.band) {
         std::vector<CurveBand::Point> edges;
-        for (std::size_t i = 0; i < points.steps.size(); ++i) {
-            edges.push_back(bandPoint(pointAt(points, i),
-                                      i < points.ranks.size() ? points.ranks[i] : std::nullopt));
+        for (const values::MetricPoint& one : from.points) {
+            edges.push_back(bandPoint(pointOf(one), one.ranks));
         }
-        bandOf(series).replace(edges, from, to);
+        bandOf(series).replace(edges, low, high);
     }
 }
 
@@ -115,18 +110,18 @@ void WatchSeries::noteThinning(Series& series) {
     }
 }
 
-void WatchSeries::setHistory(const std::vector<client::MetricSeries>& history) {
+void WatchSeries::setHistory(const values::MetricHistory& history) {
     hasHistory_ = true;
-    cursor_ = history.empty() ? values::MetricCursor{} : history.front().cursor;
-    for (const client::MetricSeries& stored : history) {
-        if (stored.steps.empty()) {
+    cursor_ = history.cursor;
+    for (const values::MetricSeries& stored : history.series) {
+        if (stored.points.empty()) {
             continue;
         }
         bool isNew = false;
-        Series& series = ensure(stored.name, isNew);
+        Series& series = ensure(stored.key, isNew);
         replace(series, stored, -std::numeric_limits<double>::infinity(),
-                static_cast<double>(stored.steps.back()));
-        series.decimatedTo = stored.isDecimated ? stored.steps.back() : 0;
+                static_cast<double>(stored.points.back().step));
+        series.decimatedTo = stored.isDecimated ? stored.points.back().step : 0;
         series.exact.clear();
     }
 }
@@ -198,10 +193,10 @@ bool WatchSeries::addSample(const std::string& name, std::int64_t step, std::int
     return isNew;
 }
 
-void WatchSeries::refine(const std::vector<client::MetricSeries>& finer, std::int64_t fromStep,
+void WatchSeries::refine(const values::MetricHistory& finer, std::int64_t fromStep,
                          std::int64_t toStep) {
-    for (const client::MetricSeries& points : finer) {
-        const auto found = series_.find(points.name);
+    for (const values::MetricSeries& points : finer.series) {
+        const auto found = series_.find(points.key);
         if (found == series_.end()) {
             continue;
         }

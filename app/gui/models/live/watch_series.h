@@ -19,24 +19,23 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/curve_band.h"
 #include "app/gui/models/curve_store.h"
+#include "backend/values/metric_line.h"
 
 namespace millrace::gui {
 
 class WatchSeries {
  public:
     /// What the store has, as metricRange gave it. Points that came live behind it stay.
-    void setHistory(const std::vector<client::MetricSeries>& history);
+    void setHistory(const values::MetricHistory& history);
     /// A delivery: first the drop, then the lines (live_values.h). True where a name is new.
     bool apply(std::optional<std::int64_t> dropAfterStep, std::span<const values::MetricLine> lines,
                const values::MetricNames& names);
     /// A value that telemetry told beside the run ("system.rank.cpu_percent"). True: a new name.
     bool addSample(const std::string& name, std::int64_t step, std::int64_t timeMs, double value);
     /// Exact (or finer) points of [fromStep, toStep].
-    void refine(const std::vector<client::MetricSeries>& finer, std::int64_t fromStep,
-                std::int64_t toStep);
+    void refine(const values::MetricHistory& finer, std::int64_t fromStep, std::int64_t toStep);
 
     /// Forgets every point; the stores that charts share stay.
     void clear();
@@ -71,7 +70,7 @@ class WatchSeries {
     };
     static void noteThinning(Series& series);
     Series& ensure(const std::string& name, bool& isNew);
-    static void replace(Series& series, const client::MetricSeries& points, double from, double to);
+    static void replace(Series& series, const values::MetricSeries& from, double low, double high);
     static CurveBand& bandOf(Series& series);
 
     std::map<std::string, Series> series_;

@@ -5,7 +5,7 @@
 #include <QString>
 #include <string>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_detail.h"
 
 namespace millrace::gui {
 

@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_state.h"
 
 namespace millrace::gui {
 

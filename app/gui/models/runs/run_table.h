@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/runs/run_column.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 

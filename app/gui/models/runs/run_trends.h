@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 

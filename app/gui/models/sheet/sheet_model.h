@@ -17,9 +17,9 @@
 #include <optional>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/sheet/sheet_preview.h"
 #include "app/gui/models/sheet/sheet_text.h"
+#include "backend/values/inspection.h"
 
 namespace millrace::gui {
 

@@ -6,7 +6,7 @@
 #include <QString>
 #include <cstdint>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/inspection.h"
 
 namespace millrace::gui {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/spec/spec_meaning.h"
+#include "backend/values/inspection.h"
 
 namespace millrace::gui {
 

@@ -7,7 +7,7 @@
 #include <QString>
 #include <string>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/inspection.h"
 
 namespace millrace::gui {
 

@@ -7,9 +7,9 @@
 // what was read before stays until something else was read.
 #include <memory>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/pages/page.h"
 #include "backend/core/status.h"
+#include "backend/values/inspection.h"
 
 class QTimer;
 

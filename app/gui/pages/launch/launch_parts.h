@@ -4,7 +4,6 @@
 #include <QTimer>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/bridge/spec_checker.h"
 #include "app/gui/models/sheet/sheet_model.h"
 #include "app/gui/pages/launch/launch_page.h"
@@ -12,6 +11,7 @@
 #include "app/gui/pages/launch/spec_files.h"
 #include "app/gui/widgets/yaml/yaml_editor.h"
 #include "backend/core/status.h"
+#include "backend/values/inspection.h"
 
 class QSplitter;
 class QStackedWidget;

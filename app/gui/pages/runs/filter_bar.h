@@ -13,8 +13,8 @@
 #include <set>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/runs/filter_text.h"
+#include "backend/values/run_state.h"
 
 class QCompleter;
 class QHBoxLayout;

@@ -6,8 +6,8 @@
 #include <QObject>
 #include <functional>
 
-#include "app/client/daemon_values.h"
 #include "backend/core/status.h"
+#include "backend/values/run_list.h"
 
 namespace millrace::gui {
 

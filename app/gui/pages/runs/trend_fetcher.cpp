@@ -9,25 +9,10 @@
 namespace millrace::gui {
 namespace {
 
-using client::MetricSeries;
-
 constexpr std::size_t kMostInFlight = 6;
 constexpr std::size_t kMostQueued = 20'000;
 constexpr qint64 kAgainMs = 4'000;  ///< a run that goes on
 constexpr int kLookMs = 40;
-
-struct Range {
-    double low = kNoNumber, high = kNoNumber;
-};
-
-Range rangeOf(const MetricSeries& series) {
-    Range range;
-    for (const double value : series.values) {
-        range.low = std::fmin(range.low, value);
-        range.high = std::fmax(range.high, value);
-    }
-    return range;
-}
 
 }  // namespace
 
@@ -141,34 +126,42 @@ void TrendFetcher::ask(const std::string& run) {
     stamp.step = summary->progress.step;
     stamp.attempt = summary->attempt;
     stamp.hasEnded = values::isEnded(summary->state);
-    client::MetricRangeRequest request;
+    values::MetricRangeRequest request;
     request.run = run;
     request.names = metrics;
     request.maxPoints = RunTrends::kPoints;
     daemon_.metricRange(
         std::move(request), this,
-        [this, run, metrics, stamp, epoch = epoch_](Result<std::vector<MetricSeries>> reply) {
+        [this, run, metrics, stamp, epoch = epoch_](Result<values::MetricHistory> reply) {
             if (epoch != epoch_) {
                 return;
             }
             inFlight_.erase(run);
-            for (const std::string& metric : metrics) {
-                RunTrend trend = stamp;
-                for (const MetricSeries& series :
-                     reply.ok() ? *reply : std::vector<MetricSeries>()) {
-                    if (series.name == metric) {
-                        trend.values = series.values;
-                        const Range range = rangeOf(series);
-                        rows_.table().setExtremes(run, metric, range.low, range.high);
-                    }
-                }
-                if (reply.ok()) {
-                    trends_.put(run, metric, std::move(trend));
+            if (reply.ok()) {
+                for (const std::string& metric : metrics) {
+                    put(run, metric, stamp, *reply);
                 }
             }
             rows_.announceTrend(run);
             send();
         });
+}
+
+void TrendFetcher::put(const std::string& run, const std::string& metric, RunTrend trend,
+                       const values::MetricHistory& history) {
+    for (const values::MetricSeries& series : history.series) {
+        if (series.key != metric) {
+            continue;
+        }
+        double low = kNoNumber, high = kNoNumber;
+        for (const values::MetricPoint& point : series.points) {
+            trend.values.push_back(point.value);
+            low = std::fmin(low, point.value);
+            high = std::fmax(high, point.value);
+        }
+        rows_.table().setExtremes(run, metric, low, high);
+    }
+    trends_.put(run, metric, std::move(trend));
 }
 
 }  // namespace millrace::gui

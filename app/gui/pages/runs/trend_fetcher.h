@@ -37,6 +37,8 @@ class TrendFetcher final : public QObject {
     void fillRow(int row);
     void fillUnseen();
     std::vector<std::string> metricsOf(const values::RunSummary& run) const;
+    void put(const std::string& run, const std::string& metric, RunTrend trend,
+             const values::MetricHistory& history);
     bool isWanted(int row, const std::string& metric) const;
     void send();
     void ask(const std::string& run);

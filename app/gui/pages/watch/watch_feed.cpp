@@ -82,13 +82,13 @@ void WatchFeed::showStrips(const std::vector<std::string>& runs) {
 
 void WatchFeed::askStrip(const std::string& run) {
     strips_[run] = Strip::kAsked;
-    client::MetricRangeRequest request;
+    values::MetricRangeRequest request;
     request.run = run;
     request.names = {metric::kInputStallPercent, metric::kEvalRows};
     request.maxPoints = kStripPoints;
     daemon_.metricRange(
         request, this,
-        [this, run](Result<std::vector<client::MetricSeries>> history) {
+        [this, run](Result<values::MetricHistory> history) {
             const auto strip = strips_.find(run);
             if (strip == strips_.end()) {
                 return;
@@ -143,20 +143,19 @@ void WatchFeed::noteRun(const values::RunSummary& run) {
 
 void WatchFeed::askHistory(const std::string& run) {
     shown_[run]->isAsking = true;
-    client::MetricRangeRequest request;
+    values::MetricRangeRequest request;
     request.run = run;
     request.maxPoints = maxPoints_;
     request.withSystem = true;
     daemon_.metricRange(
         request, this,
-        [this, run](Result<std::vector<client::MetricSeries>> history) {
+        [this, run](Result<values::MetricHistory> history) {
             takeHistory(run, std::move(history));
         },
         "watch-history-" + run);
 }
 
-void WatchFeed::takeHistory(const std::string& run,
-                            Result<std::vector<client::MetricSeries>> history) {
+void WatchFeed::takeHistory(const std::string& run, Result<values::MetricHistory> history) {
     const auto found = shown_.find(run);
     if (found == shown_.end()) {
         return;
@@ -223,7 +222,7 @@ void WatchFeed::askDetail(const std::string& run, Shown& shown) {
     if (!steps) {
         return;
     }
-    client::MetricRangeRequest request;
+    values::MetricRangeRequest request;
     request.run = run;
     request.fromStep = std::max<std::int64_t>(1, steps->from);
     request.toStep = steps->to;
@@ -240,7 +239,7 @@ void WatchFeed::askDetail(const std::string& run, Shown& shown) {
     shown.asked = asked;
     daemon_.metricRange(
         request, this,
-        [this, run, asked](Result<std::vector<client::MetricSeries>> finer) {
+        [this, run, asked](Result<values::MetricHistory> finer) {
             WatchSeries* const target = series(run);
             if (target != nullptr && finer.ok()) {
                 target->refine(*finer, asked.first, asked.second);

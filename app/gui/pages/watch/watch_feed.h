@@ -60,7 +60,7 @@ class WatchFeed final : public QObject {
     void curvesChanged();
     /// Points were appended.
     void pointsAdded(const std::string& run);
-    void historyRead(const std::string& run, const std::vector<client::MetricSeries>& series);
+    void historyRead(const std::string& run, const values::MetricHistory& history);
 
  private:
     struct Shown {
@@ -73,7 +73,7 @@ class WatchFeed final : public QObject {
     };
     void askHistory(const std::string& run);
     void askStrip(const std::string& run);
-    void takeHistory(const std::string& run, Result<std::vector<client::MetricSeries>> history);
+    void takeHistory(const std::string& run, Result<values::MetricHistory> history);
     void follow(const std::string& run);
     void askDetail(const std::string& run, Shown& shown);
     void clear();

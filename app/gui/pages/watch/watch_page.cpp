@@ -249,27 +249,28 @@ void WatchPage::takeRuns(const RunsDelta& delta) {
 }
 
 // What the store knows of the time before the page looked.
-void WatchPage::takeHistory(const std::string& run,
-                            const std::vector<client::MetricSeries>& series) {
+void WatchPage::takeHistory(const std::string& run, const values::MetricHistory& history) {
     const LaneState* lane = lanes_.find(run);
     const std::string host = lane != nullptr ? lane->run.host : std::string();
     std::vector<double> evaluations;
-    for (const client::MetricSeries& known : series) {
-        if (values::isEvalMetric(known.name) && evaluations.empty()) {
-            evaluations.assign(known.timesMs.begin(), known.timesMs.end());
+    for (const values::MetricSeries& known : history.series) {
+        if (values::isEvalMetric(known.key) && evaluations.empty()) {
+            for (const values::MetricPoint& point : known.points) {
+                evaluations.push_back(static_cast<double>(point.timeMs));
+            }
         }
     }
-    for (const client::MetricSeries& known : series) {
-        if (known.name == metric::kInputStallPercent) {
+    for (const values::MetricSeries& known : history.series) {
+        if (known.key == metric::kInputStallPercent) {
             std::vector<LaneTracker::StallPoint> stalls;
-            for (std::size_t i = 0; i < known.values.size() && i < known.timesMs.size(); ++i) {
-                stalls.push_back({static_cast<double>(known.timesMs[i]), known.values[i]});
+            for (const values::MetricPoint& point : known.points) {
+                stalls.push_back({static_cast<double>(point.timeMs), point.value});
             }
             lanes_.setHistory(run, stalls, evaluations, known.isDecimated);
-        } else if (known.name == metric::kSystemCpuPercent) {
-            nodes_.prependHistory(host, -1, known.timesMs, known.values);
-        } else if (const std::optional<int> gpu = session::gpuOfUse(known.name)) {
-            nodes_.prependHistory(host, *gpu, known.timesMs, known.values);
+        } else if (known.key == metric::kSystemCpuPercent) {
+            nodes_.prependHistory(host, -1, known.points);
+        } else if (const std::optional<int> gpu = session::gpuOfUse(known.key)) {
+            nodes_.prependHistory(host, *gpu, known.points);
         }
     }
 }

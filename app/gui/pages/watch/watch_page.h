@@ -69,7 +69,7 @@ class WatchPage final : public Page {
     void connectWidgets();
     void takeRuns(const RunsDelta& delta);
     void takeKnownRuns();
-    void takeHistory(const std::string& run, const std::vector<client::MetricSeries>& series);
+    void takeHistory(const std::string& run, const values::MetricHistory& history);
     void reset();
     void selectAutomatically();
     void showStrips();

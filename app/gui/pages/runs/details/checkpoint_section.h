@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_detail.h"
 
 class QLabel;
 class QPushButton;

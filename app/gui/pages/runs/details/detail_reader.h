@@ -11,8 +11,8 @@
 #include <memory>
 #include <string>
 
-#include "app/client/daemon_values.h"
 #include "backend/core/status.h"
+#include "backend/values/run_detail.h"
 
 namespace millrace::gui {
 

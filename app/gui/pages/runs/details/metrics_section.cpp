@@ -100,7 +100,7 @@ void MetricsSection::showRun(const values::RunSummary& run, const std::vector<st
 }
 
 void MetricsSection::fetch(const values::RunSummary& run) {
-    client::MetricRangeRequest request;
+    values::MetricRangeRequest request;
     request.run = run.id;
     request.names = model_->names();
     request.maxPoints = kTrendPoints;
@@ -109,10 +109,10 @@ void MetricsSection::fetch(const values::RunSummary& run) {
     }
     ++numOpen_;
     daemon_.metricRange(std::move(request), this,
-                        [this, id = run.id](Result<std::vector<client::MetricSeries>> reply) {
+                        [this, id = run.id](Result<values::MetricHistory> reply) {
                             --numOpen_;
                             if (reply.ok() && id == runId_) {
-                                model_->setSeries(*reply);
+                                model_->setSeries(reply->series);
                             }
                         });
 }

@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <string>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_summary.h"
 
 class QSplitter;
 class QTableView;

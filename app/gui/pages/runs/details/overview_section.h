@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/runs/metric_facts.h"
+#include "backend/values/run_detail.h"
 
 class QGridLayout;
 class QLabel;

@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_detail.h"
 
 class QStackedWidget;
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_summary.h"
 
 class QHBoxLayout;
 class QToolButton;

@@ -6,8 +6,8 @@
 #include <QWidget>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/models/details/spec_changes.h"
+#include "backend/values/run_detail.h"
 
 class QLabel;
 class QPlainTextEdit;

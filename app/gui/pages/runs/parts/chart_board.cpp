@@ -308,31 +308,31 @@ void ChartBoard::fetchRun(const BoardRun& run) {
 }
 
 void ChartBoard::ask(const BoardRun& run, const std::vector<std::string>& names) {
-    client::MetricRangeRequest request;
+    values::MetricRangeRequest request;
     request.run = run.id;
     request.names = names;
     request.maxPoints = kPoints;
     ++numOpen_;
-    daemon_.metricRange(std::move(request), this,
-                        [this, id = run.id, names,
-                         epoch = epoch_](Result<std::vector<client::MetricSeries>> reply) {
-                            if (epoch != epoch_) {
-                                return;
-                            }
-                            --numOpen_;
-                            const auto loaded = loaded_.find(id);
-                            if (loaded == loaded_.end()) {
-                                return;
-                            }
-                            for (const std::string& name : names) {
-                                loaded->second->onTheWay.erase(name);
-                            }
-                            if (reply.ok()) {
-                                loaded->second->names.insert(names.begin(), names.end());
-                                loaded->second->series.setHistory(*reply);
-                                fill();
-                            }
-                        });
+    daemon_.metricRange(
+        std::move(request), this,
+        [this, id = run.id, names, epoch = epoch_](Result<values::MetricHistory> reply) {
+            if (epoch != epoch_) {
+                return;
+            }
+            --numOpen_;
+            const auto loaded = loaded_.find(id);
+            if (loaded == loaded_.end()) {
+                return;
+            }
+            for (const std::string& name : names) {
+                loaded->second->onTheWay.erase(name);
+            }
+            if (reply.ok()) {
+                loaded->second->names.insert(names.begin(), names.end());
+                loaded->second->series.setHistory(*reply);
+                fill();
+            }
+        });
 }
 
 // The visible part of thinned curves, with all its points or at least more of them.
@@ -353,7 +353,7 @@ void ChartBoard::refineRun(const BoardRun& run, const WatchSeries& series) {
     const double start = link_->xAxis() == XAxis::kRelativeTime ? run.startMs : 0;
     const auto steps =
         series.stepsIn(names, columnOf(link_->xAxis()), view.low + start, view.high + start);
-    client::MetricRangeRequest request;
+    values::MetricRangeRequest request;
     for (const std::string& name : names) {
         if (steps && series.wantsDetail(name, steps->from, steps->to)) {
             request.names.push_back(name);
@@ -367,19 +367,19 @@ void ChartBoard::refineRun(const BoardRun& run, const WatchSeries& series) {
     request.toStep = steps->to;
     request.maxPoints = kPoints;
     ++numOpen_;
-    daemon_.metricRange(std::move(request), this,
-                        [this, id = run.id, steps = *steps,
-                         epoch = epoch_](Result<std::vector<client::MetricSeries>> reply) {
-                            if (epoch != epoch_) {
-                                return;
-                            }
-                            --numOpen_;
-                            const auto still = loaded_.find(id);
-                            if (reply.ok() && still != loaded_.end()) {
-                                still->second->series.refine(*reply, steps.from, steps.to);
-                                fill();
-                            }
-                        });
+    daemon_.metricRange(
+        std::move(request), this,
+        [this, id = run.id, steps = *steps, epoch = epoch_](Result<values::MetricHistory> reply) {
+            if (epoch != epoch_) {
+                return;
+            }
+            --numOpen_;
+            const auto still = loaded_.find(id);
+            if (reply.ok() && still != loaded_.end()) {
+                still->second->series.refine(*reply, steps.from, steps.to);
+                fill();
+            }
+        });
 }
 
 void ChartBoard::openPicker() {

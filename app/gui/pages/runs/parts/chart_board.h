@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
 #include "app/gui/charts/parts/chart_content.h"
 #include "app/gui/models/live/watch_series.h"
 

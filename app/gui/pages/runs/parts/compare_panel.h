@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "app/client/daemon_values.h"
+#include "backend/values/run_detail.h"
 
 class QLabel;
 class QSplitter;
