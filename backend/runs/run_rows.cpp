@@ -107,7 +107,7 @@ constexpr std::string_view kText = "TEXT NOT NULL", kEmpty = "TEXT NOT NULL DEFA
 
 // In the order of the table. `no` is the key inside the file; ids and uids are what everyone else
 // sees.
-constexpr RunColumn kColumns[] = {
+constexpr RunColumn kRunColumns[] = {
     {"no", "INTEGER PRIMARY KEY AUTOINCREMENT"},
     told<&RunSummary::id>("id", "TEXT NOT NULL UNIQUE"),
     told<&RunSummary::uid>("uid", "TEXT NOT NULL UNIQUE"),
@@ -174,7 +174,7 @@ constexpr bool isBound(const RunColumn& column) {
 template <class IsWanted, class Text>
 std::string listed(IsWanted isWanted, std::string_view between, Text text) {
     std::string list;
-    for (const RunColumn& column : kColumns) {
+    for (const RunColumn& column : kRunColumns) {
         if (isWanted(column)) {
             strAppend(&list, list.empty() ? "" : between, text(column));
         }
@@ -209,7 +209,7 @@ values::RunSummary readRun(const Statement& row, std::int64_t& no) {
     int at = 0;
     no = row.intAt(at++);
     values::RunSummary run;
-    for (const RunColumn& column : kColumns) {
+    for (const RunColumn& column : kRunColumns) {
         if (isRead(column)) {
             column.read(row, at++, run);
         }
@@ -219,9 +219,9 @@ values::RunSummary readRun(const Statement& row, std::int64_t& no) {
 }
 
 void readRest(const Statement& row, RunRecord& run) {
-    constexpr auto kNumRead = std::count_if(std::begin(kColumns), std::end(kColumns), isRead);
+    constexpr auto kNumRead = std::count_if(std::begin(kRunColumns), std::end(kRunColumns), isRead);
     int at = 1 + static_cast<int>(kNumRead);
-    for (const RunColumn& column : kColumns) {
+    for (const RunColumn& column : kRunColumns) {
         if (isRest(column)) {
             column.readRest(row, at++, run);
         }
@@ -233,7 +233,7 @@ Status insertRun(Database& db, const RunRecord& run) {
         strCat("INSERT INTO run(", listed(isBound, ", ", [](const RunColumn& c) { return c.name; }),
                ") VALUES(", listed(isBound, ", ", [](const RunColumn&) { return "?"; }), ")");
     ASSIGN_OR_RETURN(Statement insert, db.prepare(kSql));
-    for (const RunColumn& column : kColumns) {
+    for (const RunColumn& column : kRunColumns) {
         if (isBound(column)) {
             column.bind(insert, run);
         }
