@@ -184,13 +184,12 @@ Status Database::exec(const std::string& sql) {
     return code == SQLITE_OK ? okStatus() : error(code);
 }
 
-Result<std::int64_t> Database::queryInt(std::string_view sql) {
-    ASSIGN_OR_RETURN(Statement statement, prepare(sql));
-    ASSIGN_OR_RETURN(const bool hasRow, statement.step());
+Result<std::int64_t> Database::firstInt(Statement& query) const {
+    ASSIGN_OR_RETURN(const bool hasRow, query.step());
     if (!hasRow) {
         return notFound(path_, ": no row");
     }
-    return statement.intAt(0);
+    return query.intAt(0);
 }
 
 Status Database::error(int code) const {

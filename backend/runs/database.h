@@ -78,8 +78,14 @@ class Database {
     /// Prepared once per text while not in use twice at a time.
     Result<Statement> prepare(std::string_view sql);
     Status exec(const std::string& sql);
-    /// The first column of the first row; kNotFound without one.
-    Result<std::int64_t> queryInt(std::string_view sql);
+    /// The first column of the first row, with `values` bound from left to right; kNotFound without
+    /// a row.
+    template <class... Values>
+    Result<std::int64_t> queryInt(std::string_view sql, const Values&... values) {
+        ASSIGN_OR_RETURN(Statement query, prepare(sql));
+        (query.bind(values), ...);
+        return firstInt(query);
+    }
     Status error(int code) const;
     /// Statements that are kept for the next time.
     std::size_t numIdle() const { return idle_.size(); }
@@ -91,6 +97,7 @@ class Database {
     friend class Transaction;
     Database(std::string path, sqlite3* db) : path_(std::move(path)), db_(db) {}
     void giveBack(sqlite3_stmt* stmt);
+    Result<std::int64_t> firstInt(Statement& query) const;
 
     std::string path_;
     sqlite3* db_;

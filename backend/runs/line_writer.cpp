@@ -71,8 +71,8 @@ Result<bool> LineWriter::admits(const std::string& key) {
         return true;
     }
     if (numKeys_ < 0) {
-        ASSIGN_OR_RETURN(numKeys_, db_.queryInt(strCat(
-                                       "SELECT count(*) FROM latest_metric WHERE run_no = ", no_)));
+        ASSIGN_OR_RETURN(numKeys_,
+                         db_.queryInt("SELECT count(*) FROM latest_metric WHERE run_no = ?", no_));
     }
     if (numKeys_ + static_cast<std::int64_t>(newest_.size()) < kMetricKeysMax) {
         return true;
@@ -116,8 +116,7 @@ Status writeOpenSteps(Database& db, std::int64_t no) {
     if (attempts.empty()) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(const std::int64_t newest,
-                     db.queryInt(strCat("SELECT attempt FROM run WHERE no = ", no)));
+    ASSIGN_OR_RETURN(const std::int64_t newest, currentAttempt(db, no));
     for (const int attempt : attempts) {
         ASSIGN_OR_RETURN(const std::vector<ReportedLine> lines,
                          RankFold(db, no, attempt).takeAll());

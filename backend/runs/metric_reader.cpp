@@ -14,10 +14,6 @@ namespace {
 
 constexpr int kRunNoBits = 32;
 
-ChunkHead readHead(const Statement& row) {
-    return {row.intAt(0), row.intAt(1), row.intAt(2), row.intAt(3), row.intAt(4), row.intAt(5)};
-}
-
 Result<std::vector<PlacedPoint>> readLevel(Database& db, const ChunkHead& head, int bucket) {
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare(strCat("SELECT level", bucket, " FROM metric_chunk WHERE no = ?")));
@@ -111,6 +107,9 @@ Result<std::int64_t> findMetricKey(Database& db, std::string_view key) {
     return isThere ? query.intAt(0) : 0;
 }
 
+const std::string_view kTailColumns =
+    "step, epoch, rows, time_ms, attempt, data, summaries, rank, no";
+
 values::MetricPoint readTailPoint(const Statement& row, const TailRows& rows) {
     values::MetricPoint point;
     point.step = row.intAt(0);
@@ -122,13 +121,21 @@ values::MetricPoint readTailPoint(const Statement& row, const TailRows& rows) {
     return point;
 }
 
+const std::string_view kChunkHeadColumns =
+    "no, position, first_step, last_step, num_points, num_ranks";
+
+ChunkHead readChunkHead(const Statement& row) {
+    return {row.intAt(0), row.intAt(1), row.intAt(2), row.intAt(3), row.intAt(4), row.intAt(5)};
+}
+
 Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
                                               const SeriesNo& series, std::int64_t fromStep,
                                               std::int64_t toStep) {
     ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT no, position, first_step, last_step, num_points, num_ranks "
-                                "FROM metric_chunk WHERE run_no = ? AND key_no = ? AND rank = ? "
-                                "AND last_step >= ? AND first_step <= ? ORDER BY position"));
+                     db.prepare(strCat("SELECT ", kChunkHeadColumns,
+                                       " FROM metric_chunk WHERE run_no = ? AND key_no = ? AND "
+                                       "rank = ? AND last_step >= ? AND first_step <= ? "
+                                       "ORDER BY position")));
     query.bind(runNo).bind(series.key).bind(series.rank).bind(fromStep).bind(toStep);
     std::vector<ChunkHead> heads;
     for (;;) {
@@ -136,7 +143,7 @@ Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
         if (!isRow) {
             return heads;
         }
-        heads.push_back(readHead(query));
+        heads.push_back(readChunkHead(query));
     }
 }
 
@@ -202,9 +209,9 @@ Status MetricReader::readTail(const std::vector<MetricRequest>& requests) {
     std::sort(wanted_.begin(), wanted_.end());
     const TailRows rows = tailRowsOf(runNo_);
     ASSIGN_OR_RETURN(Statement query,
-                     db_.prepare("SELECT step, epoch, rows, time_ms, attempt, data, summaries, "
-                                 "rank, no FROM metric_line WHERE no BETWEEN ? AND ? AND step "
-                                 "BETWEEN ? AND ? ORDER BY no"));
+                     db_.prepare(strCat("SELECT ", kTailColumns,
+                                        " FROM metric_line WHERE no BETWEEN ? AND ? AND step "
+                                        "BETWEEN ? AND ? ORDER BY no")));
     query.bind(rows.first).bind(rows.last).bind(from).bind(to);
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());

@@ -113,6 +113,9 @@ class MetricReader {
     std::vector<std::pair<std::uint32_t, std::size_t>> wanted_;  // (key number, request), sorted
 };
 
+/// The columns that readChunkHead expects first, of metric_chunk.
+extern const std::string_view kChunkHeadColumns;
+ChunkHead readChunkHead(const Statement& row);
 /// The chunks of a series that touch a range of steps, in order of position.
 Result<std::vector<ChunkHead>> readChunkHeads(Database& db, std::int64_t runNo,
                                               const SeriesNo& series, std::int64_t fromStep,
@@ -128,8 +131,9 @@ struct TailRows {
     std::int64_t first = 0, last = 0;
 };
 TailRows tailRowsOf(std::int64_t runNo);
-/// What the values of a row have in common; its columns: step, epoch, rows, time_ms, attempt, data,
-/// summaries, rank, no.
+/// The columns of a row of the tail; those of them that the values of the row have in common are
+/// read by readTailPoint, the others (data 5, summaries 6, rank 7) by who asks.
+extern const std::string_view kTailColumns;
 values::MetricPoint readTailPoint(const Statement& row, const TailRows& rows);
 
 }  // namespace millrace::runs

@@ -127,8 +127,9 @@ Status MetricWriter::sealIfLong() {
 Result<MetricWriter::Tail> MetricWriter::readTail() {
     const TailRows rows = tailRowsOf(runNo_);
     ASSIGN_OR_RETURN(Statement query,
-                     db_.prepare("SELECT step, epoch, rows, time_ms, attempt, data, summaries, "
-                                 "rank, no FROM metric_line WHERE no BETWEEN ? AND ? ORDER BY no"));
+                     db_.prepare(strCat("SELECT ", kTailColumns,
+                                        " FROM metric_line WHERE no BETWEEN ? AND ? "
+                                        "ORDER BY no")));
     query.bind(rows.first).bind(rows.last);
     Tail tail;
     for (;;) {

@@ -68,9 +68,8 @@ struct OpenStep {
 }  // namespace
 
 RankParts partsOf(const ReportedLine& line, int rank) {
-    RankParts parts{line, line};
-    parts.own.values.clear();
-    parts.ofRank.values.clear();
+    const ReportedLine empty{line.seq, line.step, line.epoch, line.rows, line.timeMs, {}};
+    RankParts parts{empty, empty};
     parts.ofRank.rank = rank;
     for (const auto& value : line.values) {
         if (values::isRankMetric(value.first)) {

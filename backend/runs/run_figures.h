@@ -13,11 +13,12 @@
 
 #include "backend/runs/database.h"
 #include "backend/runs/run_lines.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::runs {
 
 /// Each step of a run is a line with this metric.
-inline constexpr std::string_view kStepMetric = "loss";
+inline constexpr std::string_view kStepMetric = values::metric::kLoss;
 
 /// The best point of a whole series, or of one that was thinned out: the first of equals. Nothing
 /// where all are NaN, or where nobody knows which way is better.

@@ -49,18 +49,10 @@ Status writeProgress(Database& db, std::int64_t no, const Progress& p) {
 }
 
 Result<std::vector<std::string>> takeLatestAfter(Database& db, std::int64_t no, std::int64_t step) {
-    std::vector<std::string> keys;
     ASSIGN_OR_RETURN(Statement remove,
                      db.prepare("DELETE FROM latest_metric WHERE run_no = ?1 AND (step > ?2 OR "
                                 "best_step > ?2) RETURNING key"));
-    remove.bind(no).bind(step);
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, remove.step());
-        if (!isRow) {
-            return keys;
-        }
-        keys.push_back(remove.textAt(0));
-    }
+    return textsOf(remove.bind(no).bind(step));
 }
 
 // The latest and best values of metrics whose newest or best points a resume has just dropped.
@@ -196,7 +188,6 @@ class BatchLines {
 
 }  // namespace
 
-// What the attempt replaces goes at the moment that it begins; nothing happens when it has.
 Status beginOnce(Database& db, std::int64_t no, int attempt) {
     ASSIGN_OR_RETURN(Statement begin,
                      db.prepare("UPDATE attempt SET has_begun = 1 WHERE run_no = ? AND "
@@ -216,10 +207,6 @@ Status beginOnce(Database& db, std::int64_t no, int attempt) {
     RETURN_IF_ERROR(writeOpenSteps(db, no));
     RETURN_IF_ERROR(MetricWriter(db, no).cutAfter(resumeStep));
     return recomputeLatest(db, no, resumeStep);
-}
-
-Result<std::int64_t> currentAttempt(Database& db, std::int64_t no) {
-    return db.queryInt(strCat("SELECT attempt FROM run WHERE no = ", no));
 }
 
 Status RunLines::beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep,

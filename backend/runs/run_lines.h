@@ -99,7 +99,5 @@ class RunLines {
 /// What an attempt replaces goes at the moment that it begins; nothing happens when it has. Inside
 /// the caller's transaction.
 Status beginOnce(Database& db, std::int64_t runNo, int attempt);
-/// The newest attempt of a run.
-Result<std::int64_t> currentAttempt(Database& db, std::int64_t runNo);
 
 }  // namespace millrace::runs

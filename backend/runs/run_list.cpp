@@ -139,7 +139,7 @@ Status fillPiece(Database& db, const RunQuery& query, std::span<const Listed> li
         place[listed[i].no] = i;
     }
     const std::string nosText = dumpJson(nos);
-    ASSIGN_OR_RETURN(Statement rows, db.prepare(strCat("SELECT ", kRunColumns,
+    ASSIGN_OR_RETURN(Statement rows, db.prepare(strCat("SELECT ", runColumns(),
                                                        " FROM run r WHERE r.no IN "
                                                        "(SELECT value FROM json_each(?))")));
     rows.bind(nosText);
@@ -205,15 +205,7 @@ Result<std::vector<std::string>> idsBy(Database& db, std::string_view condition,
                                        std::string_view text) {
     ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT r.id FROM run r WHERE ", condition,
                                                         " ORDER BY r.created_ms DESC LIMIT 9")));
-    query.bind(text);
-    std::vector<std::string> ids;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return ids;
-        }
-        ids.push_back(query.textAt(0));
-    }
+    return textsOf(query.bind(text));
 }
 
 std::string joined(const std::vector<std::string>& ids) {
@@ -280,7 +272,7 @@ Result<RunLists::Group> RunLists::findGroup(std::string_view submitKey) const {
         }
         group.size = static_cast<int>(first.intAt(1));
         group.specText = first.textAt(2);
-        ASSIGN_OR_RETURN(Statement rows, db.prepare(strCat("SELECT ", kRunColumns,
+        ASSIGN_OR_RETURN(Statement rows, db.prepare(strCat("SELECT ", runColumns(),
                                                            " FROM run r WHERE r.id = ?1 "
                                                            "OR r.base_run_id = ?1 ORDER BY r.no")));
         rows.bind(first.textAt(0));
@@ -315,14 +307,7 @@ Result<std::vector<std::string>> RunLists::underWay() const {
         Statement query,
         file_.reader->prepare("SELECT id FROM run WHERE state IN ('starting', 'running', "
                               "'stopping') ORDER BY no"));
-    std::vector<std::string> ids;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return ids;
-        }
-        ids.push_back(query.textAt(0));
-    }
+    return textsOf(query);
 }
 
 Result<std::string> RunLists::findId(std::string_view text) const {

@@ -21,10 +21,8 @@ Result<int> storedRank(Database& db, std::int64_t no, std::string_view id, int r
         return rank;
     }
     ASSIGN_OR_RETURN(
-        Statement query,
-        db.prepare("SELECT coalesce(max(num_ranks), 1) FROM attempt WHERE run_no = ?"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(no).step());
-    const std::int64_t numRanks = isRow ? query.intAt(0) : 1;
+        const std::int64_t numRanks,
+        db.queryInt("SELECT coalesce(max(num_ranks), 1) FROM attempt WHERE run_no = ?", no));
     if (rank < 0 || rank >= numRanks) {
         return invalidArgument("rank ", rank, ": run ", id, " has ", numRanks,
                                numRanks == 1 ? " rank: 0" : " ranks, from 0");
@@ -45,9 +43,8 @@ class LineReader {
         : db_(db), runNo_(runNo), rank_(rank), most_(static_cast<std::int64_t>(most)) {}
 
     Status read(std::int64_t after, MetricLines& out) {
-        ASSIGN_OR_RETURN(Statement query, db_.prepare("SELECT sealed_line FROM run WHERE no = ?"));
-        ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo_).step());
-        const std::int64_t sealed = isRow ? query.intAt(0) : 0;
+        ASSIGN_OR_RETURN(const std::int64_t sealed,
+                         db_.queryInt("SELECT sealed_line FROM run WHERE no = ?", runNo_));
         std::int64_t at = after;
         while (lines_.empty() && at < sealed) {
             ASSIGN_OR_RETURN(at, readSealed(at, sealed));
@@ -75,19 +72,18 @@ class LineReader {
         const std::int64_t first = std::max(next.intAt(0), after + 1);
         const std::int64_t last = std::min(first + most_ - 1, sealed);
         ASSIGN_OR_RETURN(Statement query,
-                         db_.prepare("SELECT no, position, first_step, last_step, num_points, "
-                                     "num_ranks, key_no FROM metric_chunk WHERE run_no = ? AND "
-                                     "last_line >= ? AND first_line <= ? AND rank = ?"));
+                         db_.prepare(strCat("SELECT ", kChunkHeadColumns,
+                                            ", key_no FROM metric_chunk WHERE run_no = ? AND "
+                                            "last_line >= ? AND first_line <= ? AND rank = ?")));
         query.bind(runNo_).bind(first).bind(last).bind(rank_);
         for (;;) {
             ASSIGN_OR_RETURN(const bool isChunk, query.step());
             if (!isChunk) {
                 return last;
             }
-            const ChunkHead head{query.intAt(0), query.intAt(1), query.intAt(2),
-                                 query.intAt(3), query.intAt(4), query.intAt(5)};
             // A damaged one is named to those who ask for its series.
-            const Result<std::vector<values::MetricPoint>> points = readChunk(db_, head);
+            const Result<std::vector<values::MetricPoint>> points =
+                readChunk(db_, readChunkHead(query));
             if (!points.ok() && !absl::IsDataLoss(points.status())) {
                 return points.status();
             }
@@ -118,9 +114,9 @@ class LineReader {
     Result<bool> readTail(std::int64_t after) {
         const TailRows rows = tailRowsOf(runNo_);
         ASSIGN_OR_RETURN(Statement query,
-                         db_.prepare("SELECT step, epoch, rows, time_ms, attempt, data, summaries, "
-                                     "rank, no FROM metric_line WHERE no > ? AND no <= ? AND "
-                                     "rank = ? ORDER BY no LIMIT ?"));
+                         db_.prepare(strCat("SELECT ", kTailColumns,
+                                            " FROM metric_line WHERE no > ? AND no <= ? AND "
+                                            "rank = ? ORDER BY no LIMIT ?")));
         query.bind(rows.first + after).bind(rows.last).bind(rank_).bind(most_);
         std::int64_t count = 0;
         for (;; ++count) {
@@ -199,13 +195,6 @@ Result<values::MetricCursor> newestCursor(Database& db, std::int64_t runNo) {
     return values::MetricCursor{static_cast<int>(query.intAt(0)), std::max(query.intAt(1), tail)};
 }
 
-Result<bool> hasRunEnded(Database& db, std::int64_t runNo) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT state FROM run WHERE no = ?"));
-    ASSIGN_OR_RETURN(const bool isRow, query.bind(runNo).step());
-    const auto state = isRow ? values::runStateOf(query.textAt(0)) : std::nullopt;
-    return !state || values::isEnded(*state);
-}
-
 }  // namespace
 
 Result<values::MetricSeries> RunMetrics::metrics(std::string_view id, std::string_view key,
@@ -248,15 +237,7 @@ Result<std::vector<std::string>> RunMetrics::metricKeys(std::string_view id) con
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
     ASSIGN_OR_RETURN(Statement query,
                      db.prepare("SELECT key FROM latest_metric WHERE run_no = ? ORDER BY key"));
-    query.bind(no);
-    std::vector<std::string> keys;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return keys;
-        }
-        keys.push_back(query.textAt(0));
-    }
+    return textsOf(query.bind(no));
 }
 
 Result<MetricLines> RunMetrics::metricLines(std::string_view id, const values::MetricCursor& after,
@@ -268,7 +249,8 @@ Result<MetricLines> RunMetrics::metricLines(std::string_view id, const values::M
         ASSIGN_OR_RETURN(const int stored, storedRank(db, no, id, rank));
         MetricLines out;
         out.cursor = after;
-        ASSIGN_OR_RETURN(out.hasEnded, hasRunEnded(db, no));
+        ASSIGN_OR_RETURN(const Standing run, standingOf(db, no));
+        out.hasEnded = run.hasEnded();
         RETURN_IF_ERROR(readAttempts(db, no, after, out));
         RETURN_IF_ERROR(
             LineReader(db, no, stored, std::max<std::size_t>(most, 1)).read(after.line, out));

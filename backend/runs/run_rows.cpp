@@ -1,72 +1,244 @@
 #include "backend/runs/run_rows.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "backend/core/json.h"
 #include "backend/core/json_slices.h"
 
 namespace millrace::runs {
+namespace {
 
-const std::string_view kRunColumns =
-    "r.no, r.id, r.uid, r.name, r.owner, r.project, r.note, r.variation, r.base_run_id, "
-    "r.parent_run_id, r.spec_hash, r.stream_hash, r.plan_hash, r.submit_key, r.state, "
-    "r.exit_reason, r.created_ms, r.started_ms, r.ended_ms, r.attempt, r.restarts, r.git_commit, "
-    "r.is_git_dirty, r.host, r.seed, r.step, r.steps_total, r.epoch, r.rows_trained, r.phase, "
-    "r.change, r.model, r.dataset, r.rows_read, r.rows_kept, r.order_hash, r.eval_order_hash, "
-    "r.deleted_ms, r.purged_ms, r.timed_rows, r.timed_ms";
+using values::RunSummary;
+
+// A word that nobody knows is of a run that has failed.
+values::RunState stateOf(std::string_view word) {
+    return values::runStateOf(word).value_or(values::RunState::kFailed);
+}
+
+template <class T>
+void readInto(const Statement& row, int at, T& into) {
+    if constexpr (std::is_same_v<T, std::string>) {
+        into = row.textAt(at);
+    } else if constexpr (std::is_same_v<T, values::RunState>) {
+        into = stateOf(row.textAt(at));
+    } else if constexpr (std::is_same_v<T, values::Phase>) {
+        into = values::phaseOf(row.textAt(at));
+    } else {
+        into = static_cast<T>(row.intAt(at));
+    }
+}
+
+template <class T>
+void bindFrom(Statement& insert, const T& from) {
+    if constexpr (std::is_same_v<T, std::string>) {
+        insert.bind(from);
+    } else if constexpr (std::is_same_v<T, values::RunState>) {
+        insert.bind(values::nameOf(from));
+    } else {
+        insert.bind(static_cast<std::int64_t>(from));
+    }
+}
+
+// A column of `run`: its declaration, who reads it and who writes it in a new row. What is neither
+// read here nor written has statements of its own.
+struct RunColumn {
+    std::string_view name, type;
+    void (*read)(const Statement& row, int at, RunSummary& run) = nullptr;
+    void (*readRest)(const Statement& row, int at, RunRecord& run) = nullptr;
+    void (*bind)(Statement& insert, const RunRecord& run) = nullptr;  // null: the type's default
+};
+
+// `kMember`: a member, or a function from a run to its place in it.
+template <auto kMember>
+void readMember(const Statement& row, int at, RunSummary& run) {
+    readInto(row, at, std::invoke(kMember, run));
+}
+template <auto kMember>
+void readRestMember(const Statement& row, int at, RunRecord& run) {
+    readInto(row, at, std::invoke(kMember, run));
+}
+template <auto kMember>
+void bindMember(Statement& insert, const RunRecord& run) {
+    bindFrom(insert, std::invoke(kMember, run));
+}
+
+// Told when the run is made, and shown.
+template <auto kMember>
+constexpr RunColumn told(std::string_view name, std::string_view type) {
+    return {name, type, readMember<kMember>, nullptr, bindMember<kMember>};
+}
+// Shown; it comes while the run goes on.
+template <auto kMember>
+constexpr RunColumn shown(std::string_view name, std::string_view type) {
+    return {name, type, readMember<kMember>};
+}
+// Only who starts a run reads it; told when the run is made.
+template <auto kMember>
+constexpr RunColumn kept(std::string_view name, std::string_view type) {
+    return {name, type, nullptr, readRestMember<kMember>, bindMember<kMember>};
+}
+
+// Keys are unique, but any number of runs has none.
+void bindKey(Statement& insert, const RunRecord& run) {
+    run.submitKey.empty() ? insert.bindNull() : insert.bind(run.submitKey);
+}
+
+void readRowsTrained(const Statement& row, int at, RunSummary& run) {
+    run.progress.rows = run.rowsTrained = row.intAt(at);
+}
+
+// The mean rate is told by two columns: the rows, and behind them the milliseconds that they took.
+void readTimedRows(const Statement& row, int at, RunSummary& run) {
+    run.meanRate = static_cast<double>(row.intAt(at));
+}
+void readTimedMs(const Statement& row, int at, RunSummary& run) {
+    const auto rows = run.meanRate.value_or(0), ms = static_cast<double>(row.intAt(at));
+    run.meanRate = rows > 0 && ms > 0 ? std::optional(rows / ms * 1e3) : std::nullopt;
+}
+
+constexpr auto kStep = [](auto& run) -> auto& { return run.progress.step; };
+constexpr auto kStepsTotal = [](auto& run) -> auto& { return run.progress.stepsTotal; };
+constexpr auto kEpoch = [](auto& run) -> auto& { return run.progress.epoch; };
+constexpr auto kPhase = [](auto& run) -> auto& { return run.progress.phase; };
+
+constexpr std::string_view kText = "TEXT NOT NULL", kEmpty = "TEXT NOT NULL DEFAULT ''",
+                           kNumber = "INTEGER NOT NULL", kZero = "INTEGER NOT NULL DEFAULT 0";
+
+// In the order of the table. `no` is the key inside the file; ids and uids are what everyone else
+// sees.
+constexpr RunColumn kRunColumns[] = {
+    {"no", "INTEGER PRIMARY KEY AUTOINCREMENT"},
+    told<&RunSummary::id>("id", "TEXT NOT NULL UNIQUE"),
+    told<&RunSummary::uid>("uid", "TEXT NOT NULL UNIQUE"),
+    {"submit_key", "TEXT UNIQUE", readMember<&RunSummary::submitKey>, nullptr, bindKey},
+    told<&RunSummary::name>("name", kText),
+    told<&RunSummary::owner>("owner", kText),
+    told<&RunSummary::project>("project", kText),
+    told<&RunSummary::note>("note", kText),
+    told<&RunSummary::variation>("variation", kText),
+    told<&RunSummary::variationOf>("base_run_id", kText),
+    told<&RunSummary::parentRun>("parent_run_id", kText),
+    kept<&RunRecord::groupSize>("group_size", kZero),
+    told<&RunSummary::specHash>("spec_hash", kText),
+    told<&RunSummary::streamHash>("stream_hash", kText),
+    told<&RunSummary::planHash>("plan_hash", kText),
+    kept<&RunRecord::baseDir>("base_dir", kText),
+    told<&RunSummary::model>("model", kEmpty),
+    told<&RunSummary::dataset>("dataset", kEmpty),
+    told<&RunSummary::state>("state", kText),
+    told<&RunSummary::exitReason>("exit_reason", kText),
+    told<&RunSummary::createdMs>("created_ms", kNumber),
+    shown<&RunSummary::startedMs>("started_ms", kZero),
+    shown<&RunSummary::endedMs>("ended_ms", kZero),
+    shown<&RunSummary::attempt>("attempt", kZero),
+    shown<&RunSummary::restarts>("restarts", kZero),
+    {"resume_from", kZero, nullptr, readRestMember<&RunRecord::resumeFrom>},
+    {"queue_no", kZero, nullptr, readRestMember<&RunRecord::queueNo>},
+    told<&RunSummary::gitCommit>("git_commit", kText),
+    told<&RunSummary::isGitDirty>("is_git_dirty", kNumber),
+    told<&RunSummary::host>("host", kText),
+    told<&RunSummary::seed>("seed", kNumber),
+    shown<kStep>("step", kZero),
+    told<kStepsTotal>("steps_total", kZero),
+    shown<kEpoch>("epoch", kZero),
+    {"rows_trained", kZero, readRowsTrained},
+    shown<kPhase>("phase", kEmpty),
+    shown<&RunSummary::rowsRead>("rows_read", kZero),
+    shown<&RunSummary::rowsKept>("rows_kept", kZero),
+    shown<&RunSummary::orderHash>("order_hash", kEmpty),
+    shown<&RunSummary::evalOrderHash>("eval_order_hash", kEmpty),
+    {"timed_rows", kZero, readTimedRows},
+    {"timed_ms", kZero, readTimedMs},
+    {"sealed_line", kZero},
+    {"is_deleted", kZero},
+    shown<&RunSummary::deletedMs>("deleted_ms", kZero),
+    shown<&RunSummary::purgedMs>("purged_ms", kZero),
+    told<&RunSummary::revision>("change", kNumber),
+};
+
+constexpr bool isAny(const RunColumn&) {
+    return true;
+}
+constexpr bool isRead(const RunColumn& column) {
+    return column.read != nullptr;
+}
+constexpr bool isRest(const RunColumn& column) {
+    return column.readRest != nullptr;
+}
+constexpr bool isBound(const RunColumn& column) {
+    return column.bind != nullptr;
+}
+
+// The text of each column that is wanted.
+template <class IsWanted, class Text>
+std::string listed(IsWanted isWanted, std::string_view between, Text text) {
+    std::string list;
+    for (const RunColumn& column : kRunColumns) {
+        if (isWanted(column)) {
+            strAppend(&list, list.empty() ? "" : between, text(column));
+        }
+    }
+    return list;
+}
+
+std::string nameInQuery(const RunColumn& column) {
+    return strCat("r.", column.name);
+}
+
+}  // namespace
+
+std::string runTableSql() {
+    const auto declared = [](const RunColumn& column) {
+        return strCat("    ", column.name, " ", column.type);
+    };
+    return strCat("CREATE TABLE run(\n", listed(isAny, ",\n", declared), "\n);\n");
+}
+
+const std::string& runColumns() {
+    static const std::string kList = strCat("r.no, ", listed(isRead, ", ", nameInQuery));
+    return kList;
+}
+
+const std::string& restColumns() {
+    static const std::string kList = listed(isRest, ", ", nameInQuery);
+    return kList;
+}
 
 values::RunSummary readRun(const Statement& row, std::int64_t& no) {
-    int column = 0;
-    const auto text = [&] { return row.textAt(column++); };
-    const auto number = [&] { return row.intAt(column++); };
+    int at = 0;
+    no = row.intAt(at++);
     values::RunSummary run;
-    no = number();
-    for (std::string* member : {&run.id, &run.uid, &run.name, &run.owner, &run.project, &run.note,
-                                &run.variation, &run.variationOf, &run.parentRun, &run.specHash,
-                                &run.streamHash, &run.planHash, &run.submitKey}) {
-        *member = text();
+    for (const RunColumn& column : kRunColumns) {
+        if (isRead(column)) {
+            column.read(row, at++, run);
+        }
     }
     run.group = run.variationOf.empty() ? run.id : run.variationOf;
-    run.state = values::runStateOf(text()).value_or(values::RunState::kFailed);
-    run.exitReason = text();
-    run.createdMs = number();
-    run.startedMs = number();
-    run.endedMs = number();
-    run.attempt = static_cast<int>(number());
-    run.restarts = static_cast<int>(number());
-    run.gitCommit = text();
-    run.isGitDirty = number() != 0;
-    run.host = text();
-    run.seed = static_cast<std::uint64_t>(number());
-    run.progress.step = number();
-    run.progress.stepsTotal = number();
-    run.progress.epoch = number();
-    run.progress.rows = run.rowsTrained = number();
-    run.progress.phase = values::phaseOf(text());
-    run.revision = static_cast<std::uint64_t>(number());
-    run.model = text();
-    run.dataset = text();
-    run.rowsRead = number();
-    run.rowsKept = number();
-    run.orderHash = text();
-    run.evalOrderHash = text();
-    run.deletedMs = number();
-    run.purgedMs = number();
-    const auto timedRows = static_cast<double>(number()), timedMs = static_cast<double>(number());
-    if (timedRows > 0 && timedMs > 0) {
-        run.meanRate = timedRows / timedMs * 1e3;
-    }
     return run;
 }
 
-const std::string_view kRestColumns = "r.base_dir, r.resume_from, r.queue_no, r.group_size";
-
 void readRest(const Statement& row, RunRecord& run) {
-    int column = 1 + static_cast<int>(std::count(kRunColumns.begin(), kRunColumns.end(), ','));
-    run.baseDir = row.textAt(column++);
-    run.resumeFrom = row.intAt(column++);
-    run.queueNo = row.intAt(column++);
-    run.groupSize = static_cast<int>(row.intAt(column));
+    constexpr auto kNumRead = std::count_if(std::begin(kRunColumns), std::end(kRunColumns), isRead);
+    int at = 1 + static_cast<int>(kNumRead);
+    for (const RunColumn& column : kRunColumns) {
+        if (isRest(column)) {
+            column.readRest(row, at++, run);
+        }
+    }
+}
+
+Status insertRun(Database& db, const RunRecord& run) {
+    static const std::string kSql =
+        strCat("INSERT INTO run(", listed(isBound, ", ", [](const RunColumn& c) { return c.name; }),
+               ") VALUES(", listed(isBound, ", ", [](const RunColumn&) { return "?"; }), ")");
+    ASSIGN_OR_RETURN(Statement insert, db.prepare(kSql));
+    for (const RunColumn& column : kRunColumns) {
+        if (isBound(column)) {
+            column.bind(insert, run);
+        }
+    }
+    return insert.run();
 }
 
 namespace {
@@ -135,11 +307,19 @@ Result<std::int64_t> runNo(Database& db, std::string_view id) {
     return query.intAt(0);
 }
 
-Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT is_deleted, state FROM run WHERE no = ?"));
+Result<Standing> standingOf(Database& db, std::int64_t no) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT state, is_deleted, purged_ms FROM run WHERE no = ?"));
     ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
-    const auto state = isThere ? values::runStateOf(query.textAt(1)) : std::nullopt;
-    if (!isThere || query.intAt(0) == 0 || !state || !values::isEnded(*state)) {
+    if (!isThere) {
+        return notFound(db.path(), ": no run ", no);
+    }
+    return Standing{stateOf(query.textAt(0)), query.intAt(1) != 0, query.intAt(2) > 0};
+}
+
+Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id) {
+    ASSIGN_OR_RETURN(const Standing run, standingOf(db, no));
+    if (!run.isDeleted || !run.hasEnded()) {
         return failedPrecondition("run ", id, ": only a deleted run is purged");
     }
     return okStatus();
@@ -153,6 +333,21 @@ Status touchRun(Database& db, std::int64_t no) {
                      db.prepare("UPDATE run SET change = (SELECT value FROM counter "
                                 "WHERE name = 'change') WHERE no = ?"));
     return update.bind(no).run();
+}
+
+Result<std::int64_t> currentAttempt(Database& db, std::int64_t no) {
+    return db.queryInt("SELECT attempt FROM run WHERE no = ?", no);
+}
+
+Result<std::vector<std::string>> textsOf(Statement& query) {
+    std::vector<std::string> texts;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool isRow, query.step());
+        if (!isRow) {
+            return texts;
+        }
+        texts.push_back(query.textAt(0));
+    }
 }
 
 Result<AttemptLimits> AttemptLimits::read(Database& db, std::int64_t no) {

@@ -9,11 +9,15 @@
 
 namespace millrace::runs {
 
+/// The declaration of the table `run`.
+std::string runTableSql();
+/// A row of a new run, without what comes while it goes on.
+Status insertRun(Database& db, const RunRecord& run);
 /// The columns that readRun expects, of `run r`: what lists show, the run's key first.
-extern const std::string_view kRunColumns;
+const std::string& runColumns();
 values::RunSummary readRun(const Statement& row, std::int64_t& no);
 /// The columns that readRest expects behind those: what only the store and who starts a run know.
-extern const std::string_view kRestColumns;
+const std::string& restColumns();
 void readRest(const Statement& row, RunRecord& run);
 
 /// The columns that readMetric expects from `column` on, of latest_metric.
@@ -27,17 +31,32 @@ Result<std::int64_t> runNo(Database& db, std::string_view id);
 Status writeDocument(Database& db, std::int64_t no, std::string_view kind, std::string_view text);
 /// The document and the columns that lists read; nothing for an empty text.
 Status writeReceipt(Database& db, std::int64_t no, std::string_view text);
+/// Where a run stands, for those who ask before they change it.
+struct Standing {
+    values::RunState state = values::RunState::kUnknown;
+    bool isDeleted = false, isPurged = false;
+    bool hasEnded() const { return values::isEnded(state); }
+};
+Result<Standing> standingOf(Database& db, std::int64_t no);
 /// kFailedPrecondition unless the run is deleted and has ended.
 Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id);
 /// Takes the next change number and gives it to the run.
 Status touchRun(Database& db, std::int64_t no);
+/// The newest attempt of a run; 0 before the first.
+Result<std::int64_t> currentAttempt(Database& db, std::int64_t no);
 
-// All statements of `read` see the store at one moment.
+/// The first column of all rows that are left, as texts.
+Result<std::vector<std::string>> textsOf(Statement& query);
+
+/// All statements of `read` see the store at one moment.
 template <class T, class Read>
 Result<T> inSnapshot(Database& db, Read read) {
     RETURN_IF_ERROR(db.exec("BEGIN"));
     Result<T> result = read();
-    RETURN_IF_ERROR(db.exec("ROLLBACK"));
+    // Some errors have ended the transaction already: what is told is the error.
+    const Status ended = db.exec("ROLLBACK");
+    RETURN_IF_ERROR(result.status());
+    RETURN_IF_ERROR(ended);
     return result;
 }
 

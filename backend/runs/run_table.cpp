@@ -34,31 +34,6 @@ Result<std::string> freshId(Database& db) {
     }
 }
 
-Status insertRun(Database& db, const RunRecord& run) {
-    ASSIGN_OR_RETURN(
-        Statement insert,
-        db.prepare("INSERT INTO run(id, uid, submit_key, name, owner, project, note, variation, "
-                   "base_run_id, parent_run_id, spec_hash, stream_hash, plan_hash, base_dir, "
-                   "state, exit_reason, created_ms, git_commit, is_git_dirty, host, seed, "
-                   "steps_total, model, dataset, group_size, change) "
-                   "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)"));
-    insert.bind(run.id).bind(run.uid);
-    if (run.submitKey.empty()) {
-        insert.bindNull();
-    } else {
-        insert.bind(run.submitKey);
-    }
-    for (const std::string* text :
-         {&run.name, &run.owner, &run.project, &run.note, &run.variation, &run.variationOf,
-          &run.parentRun, &run.specHash, &run.streamHash, &run.planHash, &run.baseDir}) {
-        insert.bind(*text);
-    }
-    insert.bind(nameOf(run.state)).bind(run.exitReason).bind(run.createdMs);
-    insert.bind(run.gitCommit).bind(run.isGitDirty ? 1 : 0).bind(run.host);
-    insert.bind(static_cast<std::int64_t>(run.seed)).bind(run.progress.stepsTotal);
-    return insert.bind(run.model).bind(run.dataset).bind(run.groupSize).run();
-}
-
 // Plans that were written in a transaction, by their text, with their hashes: each once, however
 // many runs have it.
 using WrittenPlans = std::map<std::shared_ptr<const std::string>, std::string>;
@@ -153,8 +128,9 @@ Status readLatest(Database& db, std::int64_t no, values::RunSummary& run) {
 }
 
 Result<RunRecord> readWhole(Database& db, std::string_view id) {
-    ASSIGN_OR_RETURN(Statement query, db.prepare(strCat("SELECT ", kRunColumns, ", ", kRestColumns,
-                                                        " FROM run r WHERE r.id = ?")));
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare(strCat("SELECT ", runColumns(), ", ", restColumns(),
+                                       " FROM run r WHERE r.id = ?")));
     ASSIGN_OR_RETURN(const bool isThere, query.bind(id).step());
     if (!isThere) {
         return notFound("run '", id, "': not known");
@@ -222,18 +198,15 @@ Status updateText(Database& db, std::int64_t no, std::string_view column, std::s
 
 // Asked inside the transaction that requeues: whatever was decided on before it may be over.
 Status checkMayRequeue(Database& db, std::int64_t no, std::string_view id) {
-    ASSIGN_OR_RETURN(Statement query,
-                     db.prepare("SELECT state, is_deleted, purged_ms FROM run WHERE no = ?"));
-    ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
-    const auto state = isThere ? values::runStateOf(query.textAt(0)) : std::nullopt;
-    if (state && !values::isEnded(*state)) {
-        return failedPrecondition("run ", id, " is ", values::nameOf(*state),
+    ASSIGN_OR_RETURN(const Standing run, standingOf(db, no));
+    if (!run.hasEnded()) {
+        return failedPrecondition("run ", id, " is ", values::nameOf(run.state),
                                   "; only a run that has ended can be resumed");
     }
-    if (isThere && query.intAt(2) > 0) {
+    if (run.isPurged) {
         return failedPrecondition("run ", id, " was purged: its checkpoints are gone for good");
     }
-    if (isThere && query.intAt(1) != 0) {
+    if (run.isDeleted) {
         return failedPrecondition("run ", id, " is deleted; restore it first");
     }
     return okStatus();
@@ -290,11 +263,10 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
     RETURN_IF_ERROR(changeRun(db, id, [&](std::int64_t no) -> Status {
-        ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT attempt FROM run WHERE no = ?"));
-        ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
-        if (isThere && change.attempt > 0 && query.intAt(0) > change.attempt) {
+        ASSIGN_OR_RETURN(const std::int64_t newest, currentAttempt(db, no));
+        if (change.attempt > 0 && newest > change.attempt) {
             return failedPrecondition("run ", id, ": attempt ", change.attempt,
-                                      " is over; the newest is ", query.intAt(0));
+                                      " is over; the newest is ", newest);
         }
         ASSIGN_OR_RETURN(
             Statement update,
@@ -377,11 +349,9 @@ Status RunTable::markDeleted(std::string_view id) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
     return changeRun(db, id, [&](std::int64_t no) -> Status {
-        ASSIGN_OR_RETURN(Statement query, db.prepare("SELECT state FROM run WHERE no = ?"));
-        ASSIGN_OR_RETURN(const bool isThere, query.bind(no).step());
-        const auto state = isThere ? values::runStateOf(query.textAt(0)) : std::nullopt;
-        if (state && !values::isEnded(*state)) {
-            return failedPrecondition("run ", id, ": is ", values::nameOf(*state),
+        ASSIGN_OR_RETURN(const Standing run, standingOf(db, no));
+        if (!run.hasEnded()) {
+            return failedPrecondition("run ", id, ": is ", values::nameOf(run.state),
                                       "; stop it before deleting it");
         }
         ASSIGN_OR_RETURN(Statement update,
@@ -395,9 +365,8 @@ Status RunTable::restore(std::string_view id) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
     return changeRun(db, id, [&](std::int64_t no) -> Status {
-        ASSIGN_OR_RETURN(const std::int64_t purged,
-                         db.queryInt(strCat("SELECT purged_ms FROM run WHERE no = ", no)));
-        if (purged > 0) {
+        ASSIGN_OR_RETURN(const Standing run, standingOf(db, no));
+        if (run.isPurged) {
             return failedPrecondition("run ", id,
                                       ": was purged: its checkpoints, points and plan are gone for "
                                       "good");

@@ -1,62 +1,18 @@
 #include "backend/runs/schema.h"
 
+#include "backend/runs/run_rows.h"
+
 namespace millrace::runs {
 namespace {
 
-// Documents stand apart from `run`, so that a list reads small rows only. `no` is the key inside
-// the file; ids and uids are what everyone else sees.
-constexpr std::string_view kRunTables = R"sql(
+constexpr std::string_view kCounter = R"sql(
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO counter VALUES('change', 0);
-CREATE TABLE run(
-    no INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    uid TEXT NOT NULL UNIQUE,
-    submit_key TEXT UNIQUE,
-    name TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    project TEXT NOT NULL,
-    note TEXT NOT NULL,
-    variation TEXT NOT NULL,
-    base_run_id TEXT NOT NULL,
-    parent_run_id TEXT NOT NULL,
-    group_size INTEGER NOT NULL DEFAULT 0,
-    spec_hash TEXT NOT NULL,
-    stream_hash TEXT NOT NULL,
-    plan_hash TEXT NOT NULL,
-    base_dir TEXT NOT NULL,
-    model TEXT NOT NULL DEFAULT '',
-    dataset TEXT NOT NULL DEFAULT '',
-    state TEXT NOT NULL,
-    exit_reason TEXT NOT NULL,
-    created_ms INTEGER NOT NULL,
-    started_ms INTEGER NOT NULL DEFAULT 0,
-    ended_ms INTEGER NOT NULL DEFAULT 0,
-    attempt INTEGER NOT NULL DEFAULT 0,
-    restarts INTEGER NOT NULL DEFAULT 0,
-    resume_from INTEGER NOT NULL DEFAULT 0,
-    queue_no INTEGER NOT NULL DEFAULT 0,
-    git_commit TEXT NOT NULL,
-    is_git_dirty INTEGER NOT NULL,
-    host TEXT NOT NULL,
-    seed INTEGER NOT NULL,
-    step INTEGER NOT NULL DEFAULT 0,
-    steps_total INTEGER NOT NULL DEFAULT 0,
-    epoch INTEGER NOT NULL DEFAULT 0,
-    rows_trained INTEGER NOT NULL DEFAULT 0,
-    phase TEXT NOT NULL DEFAULT '',
-    rows_read INTEGER NOT NULL DEFAULT 0,
-    rows_kept INTEGER NOT NULL DEFAULT 0,
-    order_hash TEXT NOT NULL DEFAULT '',
-    eval_order_hash TEXT NOT NULL DEFAULT '',
-    timed_rows INTEGER NOT NULL DEFAULT 0,
-    timed_ms INTEGER NOT NULL DEFAULT 0,
-    sealed_line INTEGER NOT NULL DEFAULT 0,
-    is_deleted INTEGER NOT NULL DEFAULT 0,
-    deleted_ms INTEGER NOT NULL DEFAULT 0,
-    purged_ms INTEGER NOT NULL DEFAULT 0,
-    change INTEGER NOT NULL
-);
+)sql";
+
+// What belongs to a run beside its row (run_rows.h). Documents stand apart from it, so that a list
+// reads small rows only.
+constexpr std::string_view kRunTables = R"sql(
 CREATE INDEX run_by_created ON run(created_ms DESC, id);
 CREATE INDEX run_by_change ON run(change);
 CREATE INDEX run_by_name ON run(name);
@@ -134,8 +90,7 @@ Status makeTables(Database& db) {
     if (current == kSchema) {
         return okStatus();
     }
-    RETURN_IF_ERROR(db.exec(std::string(kRunTables)));
-    RETURN_IF_ERROR(db.exec(std::string(kMetricTables)));
+    RETURN_IF_ERROR(db.exec(strCat(kCounter, runTableSql(), kRunTables, kMetricTables)));
     RETURN_IF_ERROR(db.exec(strCat("PRAGMA application_id = ", kApplicationId)));
     RETURN_IF_ERROR(db.exec(strCat("PRAGMA user_version = ", kSchema)));
     return transaction.commit();

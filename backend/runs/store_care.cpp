@@ -35,17 +35,6 @@ Status dropPlan(Database& db, std::int64_t no) {
         "(SELECT text FROM run_document WHERE kind = 'plan@')");
 }
 
-Result<std::vector<std::string>> idsOf(Statement& query) {
-    std::vector<std::string> ids;
-    for (;;) {
-        ASSIGN_OR_RETURN(const bool isRow, query.step());
-        if (!isRow) {
-            return ids;
-        }
-        ids.push_back(query.textAt(0));
-    }
-}
-
 Status lookForDamage(Database& db, bool isWhole, values::StoreCheck& check) {
     RETURN_IF_ERROR(db.exec("PRAGMA query_only = 1"));
     ASSIGN_OR_RETURN(const std::int64_t pageBytes, db.queryInt("PRAGMA page_size"));
@@ -93,8 +82,7 @@ Result<std::vector<std::string>> StoreCare::deletedBefore(std::int64_t ms) const
         Statement query,
         file_.browser->prepare("SELECT id FROM run WHERE is_deleted = 1 AND purged_ms = 0 "
                                "AND deleted_ms < ?"));
-    query.bind(ms);
-    return idsOf(query);
+    return textsOf(query.bind(ms));
 }
 
 Result<std::vector<std::string>> StoreCare::purgedAmong(const std::vector<std::string>& ids) const {
@@ -102,8 +90,7 @@ Result<std::vector<std::string>> StoreCare::purgedAmong(const std::vector<std::s
     ASSIGN_OR_RETURN(Statement query,
                      file_.browser->prepare("SELECT id FROM run WHERE purged_ms > 0 AND id IN "
                                             "(SELECT value FROM json_each(?))"));
-    query.bind(dumpJson(Json(ids)));
-    return idsOf(query);
+    return textsOf(query.bind(dumpJson(Json(ids))));
 }
 
 Result<values::StoreCheck> StoreCare::check(bool isWhole,

@@ -1,5 +1,7 @@
 #include "backend/values/run_summary.h"
 
+#include "backend/values/metric_names.h"
+
 namespace millrace::values {
 namespace {
 
@@ -28,7 +30,7 @@ std::optional<double> RunSummary::metric(std::string_view metricName) const {
 }
 
 std::optional<double> RunSummary::rate() const {
-    return isEnded(state) ? meanRate : metric("samples_per_second");
+    return isEnded(state) ? meanRate : metric(metric::kSamplesPerSecond);
 }
 
 std::string_view RunSummary::stateWord() const {

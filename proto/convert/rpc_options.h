@@ -12,17 +12,14 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 
 /// A call that reads or changes the store.
 inline constexpr int kUnaryDeadlineMs = 10'000;
-/// Submit reads the spec and the dataset's footers in a worker of its own.
+/// Submit reads the spec and the dataset's footers in a worker of its own; above that one's limit
+/// (daemon/agent/inspector.h), so that the daemon's sentence arrives.
 inline constexpr int kSubmitDeadlineMs = 150'000;
-/// How long that worker may take; below kSubmitDeadlineMs, so that the daemon's sentence arrives.
-inline constexpr int kInspectTimeoutMs = 120'000;
 /// Stop and Down wait for checkpoints: grace plus this.
 inline constexpr int kStopExtraMs = 30'000;
 inline constexpr int kDefaultGraceSeconds = 15;
 /// A look through a run store of very many gigabytes.
 inline constexpr int kCheckStoreDeadlineMs = 3'600'000;
-/// A client that finds nobody after this says so.
-inline constexpr int kConnectTimeoutMs = 3'000;
 
 /// Keep-alive pings while a call is open: a dead peer is noticed after time + timeout.
 inline constexpr int kKeepAliveTimeMs = 20'000;
@@ -40,9 +37,6 @@ inline constexpr int kMaxMessageBytes = 16 << 20;
 /// makes at either end, carry none.
 inline constexpr std::string_view kDaemonsWord = "millraced";
 
-/// Streams: how many messages may wait for a slow reader before the source is paused or, where the
-/// latest value wins, older ones are dropped.
-inline constexpr int kStreamBuffer = 16;
 /// Lines of a LogChunk and points of a MetricChunk, at most.
 inline constexpr int kChunkItems = 1'000;
 

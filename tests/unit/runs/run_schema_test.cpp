@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 
+#include "backend/runs/run_rows.h"
 #include "tests/unit/runs/fixture.h"
 #include "tests/unit/runs/metric_oracle.h"
 
@@ -36,6 +37,52 @@ TEST_F(RunSchemaTest, ANewerSchemaIsRefusedAndLeftAlone) {
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_NE(messageOf(opened.status()).find("newer Millrace (schema 99"), std::string_view::npos);
+}
+
+/// The declarations of all tables and indexes in the file at `path`.
+std::vector<std::string> declarationsIn(const std::string& path) {
+    const auto db = Database::open(path, Database::Mode::kReadOnly).value();
+    Statement query =
+        db->prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name")
+            .value();
+    return textsOf(query).value();
+}
+
+TEST_F(RunSchemaTest, ANewStoreIsLaidOutAsTheFirstOfItsNumberWas) {
+    const std::string first = directory.file("first.db");
+    std::filesystem::copy_file(MILLRACE_SOURCE_DIR "/tests/golden/formats/store.sqlite", first);
+    const std::vector<std::string> declared = declarationsIn(first);
+    ASSERT_GT(declared.size(), 20U);
+    EXPECT_EQ(declarationsIn(path()), declared) << "a change of the layout asks for a new kSchema";
+}
+
+TEST_F(RunSchemaTest, ARowOfARunHasEveryValueThatIsToldWhenItIsMade) {
+    RunRecord run;
+    int next = 0;
+    for (std::string* text :
+         {&run.name, &run.owner, &run.project, &run.note, &run.variation, &run.variationOf,
+          &run.parentRun, &run.specHash, &run.streamHash, &run.planHash, &run.submitKey, &run.model,
+          &run.dataset, &run.exitReason, &run.gitCommit, &run.host, &run.baseDir}) {
+        *text = strCat("text ", ++next);
+    }
+    run.state = values::RunState::kRunning;
+    run.isGitDirty = true;
+    run.seed = std::numeric_limits<std::uint64_t>::max();
+    run.progress.stepsTotal = 77;
+    const auto created = store->create(run);
+    ASSERT_TRUE(created.ok()) << created.status();
+    const RunRecord got = store->get(created->run.id).value();
+    RunRecord expected = run;
+    expected.id = got.id;
+    expected.uid = got.uid;
+    expected.group = run.variationOf;
+    expected.createdMs = clock.wallMs();
+    expected.revision = got.revision;
+    EXPECT_EQ(static_cast<const values::RunSummary&>(got), expected);
+    EXPECT_EQ(got.baseDir, run.baseDir);
+    EXPECT_EQ(got.groupSize, 1);
+    EXPECT_GT(got.revision, 0U);
+    EXPECT_EQ(got.queueNo, static_cast<std::int64_t>(got.revision));
 }
 
 /// A long metric, sealed, with one of its chunks overwritten.
