@@ -28,7 +28,7 @@ void printLogLine(CliContext& context, const values::LogLine& line, bool isJson)
                 << shown(context.terminal, line.text) << '\n';
 }
 
-// Takes chunks as they come; the client's thread writes while this one waits.
+// Prints lines as they come, until all has been told or Ctrl-C.
 int streamLogs(CliContext& context, client::DaemonClient& daemon,
                const values::LogsRequest& request, const session::FollowOptions& options,
                bool isJson) {

@@ -36,7 +36,7 @@ struct LogChunk {
     std::vector<LogLine> lines;
     std::string cursor;
     bool isEnd = false;              ///< nothing follows
-    std::uint64_t droppedLines = 0;  ///< that the bounded log had lost before they were read
+    std::uint64_t droppedLines = 0;  ///< left the bounded log unread; one a gap, at least
     bool operator==(const LogChunk&) const = default;
 };
 

@@ -33,7 +33,7 @@ inline constexpr std::size_t kMostTailLines = 100'000;
 struct LogPage {
     std::vector<values::LogLine> lines;
     std::string cursor;
-    std::uint64_t droppedLines = 0;  ///< gaps: lines that a rotation took before they were read
+    std::uint64_t droppedLines = 0;  ///< gaps that a rotation made before it was read
     bool isAtEnd = false;            ///< nothing more now
 };
 

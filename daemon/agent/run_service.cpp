@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backend/core/json_slices.h"
 #include "backend/core/log.h"
 #include "backend/core/text.h"
 #include "backend/runs/params.h"
@@ -74,10 +75,11 @@ values::Checkpoint shownCheckpoint(const runs::CheckpointRecord& record,
 // What rank 0 said with `done`: in the receipt, or among the params.
 std::string weightsHashOf(const values::RunDetail& detail) {
     if (detail.receipt) {
-        const Result<Json> receipt = parseJson(detail.receipt->json, "receipt");
-        const std::string hash = receipt.ok() ? jsonString(*receipt, "weights_hash") : "";
-        if (!hash.empty()) {
-            return hash;
+        // The receipt of many files is large: only the member is read.
+        const auto text = jsonMemberText(detail.receipt->json, "weights_hash");
+        const Result<Json> hash = parseJson(text.value_or("null"), "weights_hash");
+        if (hash.ok() && hash->is_string()) {
+            return hash->get<std::string>();
         }
     }
     for (const char* key : {"weights_hash", "done.weights_hash"}) {

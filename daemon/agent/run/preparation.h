@@ -25,8 +25,8 @@ class Preparation {
     using Surveyed = std::function<void(std::uint64_t number, const Survey& survey)>;
     using Written = std::function<void(std::uint64_t number, const Status& written)>;
 
-    /// `place` outlives it. `fromStep`: a checkpoint's, runs::kFromLast or kFromStart; `isRestart`:
-    /// by itself, after a failure.
+    /// `place` outlives it. `fromStep`: a checkpoint's, values::kFromLast or kFromStart;
+    /// `isRestart`: by itself, after a failure.
     Preparation(Workplace& place, std::uint64_t number, std::int64_t fromStep, bool isRestart)
         : place_(place), number_(number), fromStep_(fromStep), isRestart_(isRestart) {}
 

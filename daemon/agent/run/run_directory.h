@@ -27,7 +27,7 @@ struct SubmitFacts {
 /// How an attempt began: what the daemon wants to know again of one that it did not start.
 struct AttemptStart {
     std::int64_t resumeStep = 0;  ///< the step that it goes on after
-    std::int64_t fromStep = 0;    ///< what was asked for: a step, runs::kFromLast or kFromStart
+    std::int64_t fromStep = 0;    ///< what was asked for: a step, values::kFromLast or kFromStart
     std::int64_t restarts = 0;    ///< attempts before it that the daemon started by itself
     int idleAttempts = 0;         ///< of these the last ones, in a row, that took no step
     bool operator==(const AttemptStart&) const = default;
