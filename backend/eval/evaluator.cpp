@@ -414,7 +414,7 @@ Result<ArrayPtr> evaluateAll(const expr::Expr& expr, ExprInput& input) {
     return asArray(value, input.rows());
 }
 
-/// Columns of no rows, for checkExpression.
+/// Columns of no rows, to try expressions on.
 class EmptyInput : public ExprInput {
  public:
     explicit EmptyInput(const expr::Schema& schema) : schema_(schema) {}
@@ -430,6 +430,14 @@ class EmptyInput : public ExprInput {
  private:
     const expr::Schema& schema_;
 };
+
+Result<expr::Expr> checked(Result<expr::Expr> expr, const expr::Schema& schema,
+                           const std::string& place) {
+    RETURN_IF_ERROR(annotate(expr.status(), place));
+    EmptyInput input(schema);
+    RETURN_IF_ERROR(annotate(evaluateAll(*expr, input).status(), place));
+    return expr;
+}
 
 }  // namespace
 
@@ -458,9 +466,14 @@ Result<ArrayPtr> evaluate(const expr::Expr& expr, ExprInput& input, std::int64_t
     return result;
 }
 
-Status checkExpression(const expr::Expr& expr, const expr::Schema& schema) {
-    EmptyInput input(schema);
-    return evaluateAll(expr, input).status();
+Result<expr::Expr> compileChecked(const std::string& text, const expr::Schema& schema,
+                                  const std::string& place) {
+    return checked(expr::compileExpression(text, schema), schema, place);
+}
+
+Result<expr::Expr> compileCheckedPredicate(const std::string& text, const expr::Schema& schema,
+                                           const std::string& place) {
+    return checked(expr::compilePredicate(text, schema, place), schema, place);
 }
 
 }  // namespace millrace::eval

@@ -10,6 +10,7 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/text.h"
+#include "backend/eval/evaluator.h"
 #include "backend/expr/expression.h"
 #include "backend/recipe/as_of_table.h"
 #include "backend/recipe/join_table.h"
@@ -47,10 +48,7 @@ Result<LeftValue> leftValue(const spec::Step& step, const expr::Schema& left,
         return invalidArgument("recipe.", step.name, ": no column '", text, "'",
                                nameHint(text, left.names()));
     }
-    Result<expr::Expr> expr = expr::compileExpression(text, left);
-    RETURN_IF_ERROR(annotate(expr.status(), value.place));
-    RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, left), value.place));
-    value.expr = *std::move(expr);
+    ASSIGN_OR_RETURN(value.expr, eval::compileChecked(text, left, value.place));
     value.type = value.expr->type;
     return value;
 }
@@ -280,13 +278,11 @@ Result<std::vector<expr::Expr>> takeExpressions(const spec::Step& step,
     std::vector<expr::Expr> expressions;
     for (const spec::NamedExpr& take : taken) {
         const std::string place = strCat("recipe.", step.name, ".take.", take.name);
-        Result<expr::Expr> expr = expr::compileExpression(take.expr, tableColumns);
-        RETURN_IF_ERROR(annotate(expr.status(), place));
-        RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, tableColumns), place));
-        for (const std::string& column : expr::collectColumns(*expr)) {
+        ASSIGN_OR_RETURN(expr::Expr expr, eval::compileChecked(take.expr, tableColumns, place));
+        for (const std::string& column : expr::collectColumns(expr)) {
             needed.insert(column);
         }
-        expressions.push_back(*std::move(expr));
+        expressions.push_back(std::move(expr));
     }
     return expressions;
 }
