@@ -20,6 +20,8 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
+
 /// Of a step that looks up; its kind says so.
 const spec::TableLookup& lookupOf(const spec::Step& step) {
     return *step.lookup();

@@ -23,6 +23,8 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
+
 Result<expr::DataType> typeOf(const expr::Schema& schema, const std::string& column,
                               std::string_view kind) {
     const expr::Field* field = schema.find(column);

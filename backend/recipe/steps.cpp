@@ -22,6 +22,8 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
+
 class FilterStep : public CompiledStep {
  public:
     FilterStep(expr::Expr expr, std::string place)
