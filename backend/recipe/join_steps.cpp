@@ -15,7 +15,6 @@
 #include "backend/recipe/as_of_table.h"
 #include "backend/recipe/join_table.h"
 #include "backend/recipe/side_rows.h"
-#include "backend/spec/step_text.h"
 
 namespace millrace::recipe {
 namespace {
@@ -345,7 +344,7 @@ Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
 std::string tableText(spec::Step step) {
     // Whether rows without a partner are dropped is the step's own affair.
     std::visit([](auto& kind) { kind.keepAllRows(); }, step.body);
-    return strCat(spec::stepText(step), "\n", lookupOf(step).table.key());
+    return strCat(step.line(), "\n", lookupOf(step).table.key());
 }
 
 Result<StepPtr> compileJoin(const spec::Step& step, const spec::JoinStep& join,

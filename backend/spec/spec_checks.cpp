@@ -47,8 +47,9 @@ void checkStepNames(const RunSpec& spec, Problems& problems) {
         }
         if (step.draws() && !isNamed && !salts.emplace(step.name, i).second) {
             problems.add(path, "check",
-                         "two sample steps without names would draw the same numbers; give each a "
-                         "name");
+                         strCat("two ", step.kind(),
+                                " steps without names would draw the same "
+                                "numbers; give each a name"));
         }
     }
 }
